@@ -1,0 +1,87 @@
+/*===- vfriendly/spin_wait.h - Waiting for memory to change ----------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * A loop that waits for memory to change, and that stays correct whatever the
+ * runtime does, because the loop itself decides when the wait is over:
+ *
+ *   uint64_t state = 0;
+ *   int seen;
+ *   while ((seen = atomic_load_explicit(&flag, memory_order_acquire)) == 0)
+ *     state = vf_spin_wait(&flag, seen, state, sizeof flag | VF_SPIN_NOTIFIED);
+ *
+ * and the store that ends it:
+ *
+ *   atomic_store_explicit(&flag, 1, memory_order_release);
+ *   vf_spin_notify_if_waiting(&flag);
+ *
+ * The pass vf-spin-loops emits exactly this. A forgotten notify costs time,
+ * never progress: every wait is timed, and an address whose waits keep ending
+ * without a notify is treated as if VF_SPIN_NOTIFIED were not set.
+ *
+ * All functions may be called from any thread, before main, after fork and in
+ * signal handlers. None locks, allocates, aborts or changes errno.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_SPIN_WAIT_H
+#define VFRIENDLY_SPIN_WAIT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The low eight bits of `how`: how many bytes at addr the runtime may read to
+ * see whether they still hold `observed`: 1, 2, 4 or 8, or 0 for none (memory
+ * that is volatile, or that may be gone by now). */
+#define VF_SPIN_SIZE_MASK 0xffu
+/* Whoever ends this wait calls vf_spin_notify. Set without such a caller it
+ * costs a few late wake-ups; not set, the wait never blocks in the kernel for
+ * more than 1/16 of the time it has already taken. */
+#define VF_SPIN_NOTIFIED 0x100u
+/* Never sleep, only pause and yield: for locks that hand over in a fixed order,
+ * where one sleeping waiter holds up all behind it. Yields to VF_SPIN_NOTIFIED:
+ * with both set, the wait may block. */
+#define VF_SPIN_NO_SLEEP 0x200u
+
+/* One failed poll: pauses, yields or blocks for a bounded time.
+ *
+ * addr is the polled address, observed the value just read there, zero-extended
+ * to 64 bits (bit pattern for floating point), state 0 on the first call of a
+ * wait and from then on what the last call returned.
+ *
+ * pre: (how & VF_SPIN_SIZE_MASK) is 0, or that many bytes at addr are readable
+ *      and naturally aligned. addr may be null when that size is 0.
+ * Returns the state for the next call, never 0. May return early at any time;
+ * the caller tests its condition again. Orders no memory. */
+uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
+                      uint64_t state, uint32_t how);
+
+/* One failed attempt at something that has no address to wait on, such as a
+ * foreign trylock: vf_spin_wait(NULL, 0, state, how without its size). */
+uint64_t vf_spin_backoff(uint64_t state, uint32_t how);
+
+/* Wakes every vf_spin_wait on addr. Call it after the store that ends the wait;
+ * addr is a key and is never read, so the object may be gone by then. */
+void vf_spin_notify(const volatile void *addr);
+
+/* How many buckets of waiters want a notify; zero means vf_spin_notify has
+ * nothing to do. Written by vf_spin_wait (before it blocks) and vf_spin_notify.
+ * Reading a stale zero is legal: the waiter's timeout covers it. */
+extern uint32_t vf_spin_armed;
+
+/* vf_spin_notify, at the cost of one relaxed load when nobody waits. */
+static inline void vf_spin_notify_if_waiting(const volatile void *addr) {
+  if (__builtin_expect(__atomic_load_n(&vf_spin_armed, __ATOMIC_RELAXED) != 0,
+                       0))
+    vf_spin_notify(addr);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VFRIENDLY_SPIN_WAIT_H */

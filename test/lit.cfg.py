@@ -1,0 +1,42 @@
+# lit configuration: `lit build/test`, or `./dev test [PATH...]`.
+
+import os
+import lit.formats
+
+config.name = "vfriendly"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".c", ".cpp", ".ll", ".test", ".py"]
+config.excludes = ["Inputs", "lit.cfg.py", "bench", "corpus"]
+config.test_source_root = os.path.join(config.vf_source_dir, "test")
+config.test_exec_root = os.path.join(config.vf_build_dir, "test")
+
+llvm_bin = os.path.join(config.vf_llvm_dir, "bin")
+lib = os.path.join(config.vf_build_dir, "lib")
+src = config.vf_source_dir
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.vf_build_dir, "bin"), llvm_bin, os.environ["PATH"]]
+)
+# A wait that never ends is a failure, not a stuck run.
+lit_config.maxIndividualTestTime = 300
+
+plugin = os.path.join(lib, "libvfriendly.so")
+tidy = os.path.join(lib, "libvfriendly-tidy.so")
+config.substitutions += [
+    ("%vf_src", src),
+    ("%vf_build", config.vf_build_dir),
+    ("%vf_lib", lib),
+    ("%vf_plugin", plugin),
+    ("%vf_tidy_module", tidy),
+    ("%vf_include", os.path.join(src, "runtime", "include")),
+    # Compile with the plugin.
+    ("%vf_clangxx", f"clang++ -fpass-plugin={plugin}"),
+    ("%vf_clang", f"clang -fpass-plugin={plugin}"),
+    ("%vf_opt", f"opt -load-pass-plugin={plugin}"),
+    # Link with the runtime; with it absent, objects fall back by themselves.
+    ("%vf_link", f"-L{lib} -Wl,-rpath,{lib} -Wl,--no-as-needed -lvfrt -lpthread"),
+    ("%vf_clang_tidy", f"clang-tidy --load={tidy}"),
+]
+if config.vf_sanitize:
+    config.available_features.add("sanitizer")
+import platform
+config.available_features.add("host-" + platform.machine())
