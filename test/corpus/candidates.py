@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""List the loops of the corpora that a person must judge, as a TSV without any code.
+
+A spin-loop detector can only be measured against labels that were chosen without it. This script therefore
+knows nothing about the compiler: it tokenizes the sources (comments and strings removed, line numbers kept), finds
+every for/while/do loop, every backward goto and every use of a macro that hides a waiting loop, and selects
+  --liberal       each loop that conceivably waits, by words and shape (see `why`), and
+  --random N      N loops from the rest that hold no hint, evenly over the corpora, to estimate what liberal missed.
+Choices are ordered by a hash of seed, file and line, so they do not depend on the Python version or the machine.
+"""
+import argparse
+import hashlib
+import multiprocessing
+import os
+import re
+import sys
+
+from cloops import loops, streams
+
+VENDORED = r"(^|/)(tests?|unittest|examples?|perfor|testsuite|contrib|doc)/|lex\.yy|sql_yacc|/yy_"
+# corpus: (root below --src, folders, what to leave out, accepted file names)
+CORPORA = {
+    "splash3": ("splash3", ["codes"], r"libtiff/", r"\.[ch]$"),
+    "parsec": ("parsec", ["pkgs/apps", "pkgs/kernels", "pkgs/netapps", "pkgs/libs/tbblib/src/src",
+                          "pkgs/libs/tbblib/src/include", "pkgs/libs/hooks", "ext/splash2x"],
+               r"libtiff/|tbblib/src/src/(test|perf)/|/(ia64|sparc64|alpha)/|" + VENDORED, r"\.(c|cc|cpp|cxx|h|hh|hpp)$"),
+    "nginx": ("nginx-1.22.1", ["src"], r"os/win32", r"\.[ch]$"),
+    "dpdk": ("dpdk-22.11.11", ["lib", "drivers"], r"/windows/|/freebsd/", r"\.[ch]$"),
+    "mariadb": ("mariadb-10.11.18", ["storage/innobase", "storage/maria", "storage/perfschema", "mysys", "sql", "tpool",
+                                     "include", "vio"], r"libmarias3/|my_win|_win\.|" + VENDORED,
+                r"\.(c|cc|cpp|h|hpp|ic|inl)$"),
+    "jemalloc": ("jemalloc-5.3.0", ["src", "include"], r"/msvc_compat/", r"\.(c|cpp|h|h\.in)$"),
+}
+DRIVER_CAP = 120  # dpdk drivers mostly poll registers: enough of them to measure false positives, not more
+
+HINT = re.compile(r"""(?ix) (^|_|m)pauses?$ | ^asm_hint$ | relax | ut_delay | (^|_)spin(?!lock|_?un|_?lock|_?init|_?dest) |
+    yield | sleep | backoff | ^(rte_)?delay(_(us|ms)\w*)?$ | [um]s(ec)?_delay | wait_until | (^|_)wfe$ | ^udelay$ | ^mdelay$""")
+NOHINT = re.compile(r"""(?ix) relaxed | relaxation | ^relax$ | sleeping | sleepers | asleep | state_sleep | spinlock | spin(_rw)?_mutex |
+    [tr]x_pause | cap_pause | spinflag | max_spin | sleep_handler | yield_threshold | ^delay$""")
+RMW = re.compile(r"""(?ix) cmp_?x?chg | cmpset | compare_?and_?swap | compare_?(and_)?(swap|exchange) | (^|_)cas(\d*|_\w+)?$ |
+    xchg | exchange | test_?and_?set | fetch_?and | fetch_(add|sub|or|and|store) | try_?(\w*_)?(acquire|lock) | trylock | ^trx?_lock$ |
+    interlocked | ^__sync_ | ngx_atomic_ | ^my_atomic | lf_pin | seq_?lock | seqcount | read_(re)?try | ^tas$""")
+ATOMIC = re.compile(r"""(?ix) ^(std_)?atomic | _atomic | ^__atomic | memory_order | ^volatile$ | access_once | read_once |
+    load_(with_)?(acquire|relaxed|consume) | ^load$ | rte_s?m?[rw]?mb$ | memory_barrier | __tbb_load""")
+BLOCKS = re.compile(r"(?i)cond_?(timed)?_?wait|sem_wait|^wait(_for|_until)?$")
+LOCKS = re.compile(r"(?i)mutex_(enter|lock)$|spin_?lock(_lock)?$")
+WALK = re.compile(r"(?i)next|prev")  # `for (; p; p = p->next)` ends by itself
+READS = {"getc", "fgetc", "getchar", "yyGet", "my_b_get", "isspace", "my_isspace", "json_scan_next"}
+PLAIN = {"count", "value", "begin", "error", "result"}  # too common as locals to be taken for a volatile member
+SHARED = re.compile(r"^(Global|global|gp|Shared|shared|sh_mem|glob)$")
+ACCESSOR = re.compile(r"(?m)^\s*#\s*define\s+(\w+)\([^)]*\)[^\n]*->\s*(\w+)\)?\s*$")
+DECL = re.compile(r"(?:\bvolatile\b|\b[Aa]tomic(?:_\w+)?\s*<[^;{}()]*>|\b(?:rte|ngx|std)?_?atomic\w*_t\b)[\w\s\*:<>,]*?\b(\w{3,})"
+                  r"\s*(?:\[[^\]]*\])?\s*[;,={]")
+
+
+def counted(form, cond):
+    """`for (i = a; i < b; i++)` and `for (x : list)`: the loop ends by its own count."""
+    text = [t for t, _ in cond]
+    if form != "for" or text.count(";") != 2:
+        return form == "for"
+    a = text.index(";")
+    b = text.index(";", a + 1)
+    step = text[b + 1:]
+    return bool(step) and any(x in text[a:b] for x in step if x.isidentifier()) and "&&" not in text[a:b]
+
+
+def judge(tok, loop, inside, shared):
+    """(why, hints) of one loop; `inside` are the (why, first, last) of the loops within it."""
+    form, first, cond, (b, e), last = loop
+    own, i, nested = list(cond), b, {f: (w, l) for w, f, l in inside}
+    while i <= e:
+        if i in nested and nested[i][1] > i:
+            i = nested[i][1]
+        elif tok[i][0][0] != "#":
+            own.append(tok[i])
+        i += 1
+    words = {t for t, _ in own if t[0].isalpha() or t[0] == "_"}
+    hints = sorted(w for w in words if HINT.search(w) and not NOHINT.search(w))
+    body = [t for t, _ in own[len(cond):] if t not in ("{", "}", ";", "else")]
+    size = tok[e][1] - tok[b][1] + 1 if b < len(tok) else 0
+    if hints:
+        return "hint", hints
+    if nested and not body:
+        return ("nest" if all(w for w, _ in nested.values()) else ""), hints
+    text, short = [t for t, _ in cond], size <= 12
+    bounded = counted(form, cond)
+    if bounded and not {"break", "return", "goto"} & words:
+        return "", hints
+    if form != "goto" and any(RMW.search(w) for w in text):
+        return "rmw", hints
+    if short and any(RMW.search(w) or ATOMIC.search(w) for w in words):
+        return "atomic", hints
+    if form == "goto" or bounded or any(BLOCKS.search(w) for w in words):
+        return "", hints
+    if any(w and w != "nest" for w, _ in nested.values()) and size <= 25:
+        return "outer", hints
+    scan = any(t in ("++", "--", "+=", "-=") for t in text) or form == "for" and any(WALK.search(t) for t in text)
+    if not body and not scan and not READS & words:
+        return "empty", hints
+    if size <= 10 and not scan and mentions(body if "".join(text) in ("", "1", ";;", "true") else text, shared):
+        return "flag", hints
+    if short and any(LOCKS.search(w) for w in words):
+        return "locked", hints
+    return "", hints
+
+
+def mentions(text, shared):
+    """Whether the condition reads an object that is declared volatile or atomic, or is shared by convention."""
+    for before, t, after in zip([""] + text, text, text[1:] + [""]):
+        if SHARED.match(t) or t + "(" in shared and after == "(":
+            return True
+        if t in shared and after != "(" and (before in ("->", ".") or len(t) > 4 and t not in PLAIN):
+            return True
+    return False
+
+
+def scan(job):
+    """(rows, macros, uses) of one file; a row is (line, form, why, hints, size)."""
+    path, shared = job
+    rows, macros, uses = {}, {}, []
+    with open(path, errors="replace") as f:
+        text = f.read()
+    for macro, tok in streams(text):
+        if not macro:
+            uses = [(t, l) for k, (t, l) in enumerate(tok) if k + 1 < len(tok) and tok[k + 1][0] == "(" and len(t) > 3]
+        found = []
+        done = []
+        for loop in loops(tok):
+            found.append((loop[1], loop[4] if loop[4] is not None else loop[3][1], loop))
+        for first, last, loop in sorted(found, key=lambda x: (-x[0], x[1])):  # inner loops first
+            inside = [d for d in done if first < d[1] and d[2] <= last and loop[0] != "goto"]
+            why, hints = judge(tok, loop, inside, shared)
+            if loop[0] != "goto" or why:
+                row = (tok[first][1], loop[0], why, hints, tok[min(last, len(tok) - 1)][1] - tok[first][1] + 1)
+                if row[0] not in rows or not rows[row[0]][2] or why and loop[0] != "goto":
+                    rows[row[0]] = row
+            if loop[0] != "goto":
+                done.append((why, first, last))
+            if macro and why in ("hint", "rmw", "atomic"):
+                macros[macro] = why
+    return path, list(rows.values()), macros, uses
+
+
+def order(seed, *key):
+    return hashlib.sha256(":".join(map(str, (seed,) + key)).encode()).hexdigest()
+
+
+def read(src, corpus, pool):
+    """All rows (file, line, form, why, hints, size) of a corpus."""
+    root, folders, out, ends = CORPORA[corpus]
+    root, jobs, by_dir, accessors = os.path.join(src, root), [], {}, []
+    for folder in folders:
+        for where, _, files in os.walk(os.path.join(root, folder)):
+            for name in files:
+                path = os.path.join(where, name)
+                rel = os.path.relpath(path, root)
+                if re.search(ends, name) and not re.search(out, rel) and os.path.isfile(path):
+                    with open(path, errors="replace") as f:
+                        text = f.read()
+                    names = by_dir.setdefault(where, set())
+                    names.update(DECL.findall(text))
+                    accessors += [(where, macro + "(", field) for macro, field in ACCESSOR.findall(text)]
+                    jobs.append(path)
+    for where, macro, field in accessors:
+        by_dir[where] |= {macro} if field in by_dir[where] else set()
+    done = pool.map(scan, [(p, frozenset(by_dir[os.path.dirname(p)])) for p in sorted(jobs)], 16)
+    hiding = {m for _, _, macros, _ in done for m in macros}
+    rows = []
+    for path, found, _, uses in done:
+        rel = os.path.relpath(path, root)
+        rows += [(rel,) + r for r in found]
+        rows += [(rel, l, "macro", "macro", [m], 1) for m, l in sorted(set(uses)) if m in hiding]
+    return rows
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap.add_argument("--src", default="/work/src", help="folder with the unpacked corpora")
+    ap.add_argument("--corpus", action="append", choices=CORPORA, help="only these")
+    ap.add_argument("--liberal", action="store_true")
+    ap.add_argument("--random", type=int, default=0, metavar="N")
+    ap.add_argument("--seed", type=int, default=1)
+    a = ap.parse_args()
+    out, totals, names = [], [], a.corpus or list(CORPORA)
+    with multiprocessing.Pool(2) as pool:
+        for n, corpus in enumerate(names):
+            rows = read(a.src, corpus, pool)
+            if not rows:
+                sys.exit(f"candidates: no loops in {corpus} below {a.src}: unpacked and m4-expanded? (README.md)")
+            liberal = [r for r in rows if r[3]]
+            driver = sorted((r for r in liberal if r[0].startswith("drivers/")), key=lambda r: order(a.seed, *r[:2]))
+            drop = {r[:2] for r in driver[DRIVER_CAP:]}
+            rest = sorted((r for r in rows if not r[3] and not r[4]), key=lambda r: order(a.seed, corpus, *r[:2]))
+            share = a.random // len(names) + (n < a.random % len(names))
+            picked = [("liberal", r) for r in liberal if r[:2] not in drop] if a.liberal else []
+            picked += [("random", r) for r in rest[:share]]
+            totals.append(f"{corpus}: {len(rows)} loops, {len(liberal)} liberal before the cap")
+            out += [(corpus, f, line, form, s, why or "-", ",".join(h) or "-", size) for s, (f, line, form, why, h, size) in picked]
+    print("\n".join(totals), file=sys.stderr)
+    print("corpus\tfile\tline\tform\tselection\twhy\thint\tlines")
+    for r in sorted(set(out)):
+        print(*r, sep="\t")
+
+
+if __name__ == "__main__":
+    main()
