@@ -1,0 +1,122 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What every benchmark shares: the built tree, the report and its table."""
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+
+
+class Broken(Exception):
+    """The benchmark cannot give a result: a build failed, a payload was wrong.
+    Being slow is a result, never this."""
+
+
+class Tree:
+    """A build tree with the plugin and the runtime in it."""
+
+    def __init__(self, build):
+        self.build = os.path.abspath(build)
+        self.source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        self.lib = os.path.join(self.build, "lib")
+        self.plugin = os.path.join(self.lib, "libvfriendly.so")
+        self.tidy_module = os.path.join(self.lib, "libvfriendly-tidy.so")
+        cache = os.path.join(self.build, "CMakeCache.txt")
+        try:
+            found = re.search(r"^VF_LLVM_DIR:PATH=(.*)$", open(cache).read(), re.M)
+        except OSError:
+            raise Broken(f"{self.build} is not a build tree: run ./dev build")
+        self.llvm = found.group(1) if found else "/usr/lib/llvm-22"
+
+    def tool(self, name):
+        return os.path.join(self.llvm, "bin", name)
+
+    def plugin_flags(self):
+        return [f"-fpass-plugin={self.plugin}"]
+
+    def link_flags(self):
+        """Links libvfrt even if no loop was rewritten, as users would."""
+        return [f"-L{self.lib}", f"-Wl,-rpath,{self.lib}", "-Wl,--no-as-needed", "-lvfrt"]
+
+
+def build(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise Broken(f"{' '.join(command)}\n{done.stdout}{done.stderr}".rstrip())
+
+
+def cpus():
+    return len(os.sched_getaffinity(0))
+
+
+def machine():
+    about = {"system": platform.platform(), "cpus": cpus(), "load": os.getloadavg()}
+    try:
+        text = open("/proc/cpuinfo").read()
+        name = re.search(r"^model name\s*: (.*)$", text, re.M)
+        about["model"] = name.group(1) if name else platform.machine()
+        about["virtual"] = bool(re.search(r"^flags\s*:.*\bhypervisor\b", text, re.M))
+    except OSError:
+        about["model"] = platform.machine()
+    return about
+
+
+def commit(source):
+    def git(*args):
+        done = subprocess.run(["git", "-C", source, *args], capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    head = git("rev-parse", "HEAD")
+    return {"commit": head or "unknown", "dirty": bool(git("status", "--porcelain", "-uno"))}
+
+
+class Report:
+    """Collects a benchmark's samples and writes them to OUT/NAME.json."""
+
+    def __init__(self, name, tree, out, parameters):
+        self.path = os.path.join(out, f"{name}.json")
+        self.content = {
+            "name": name,
+            "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "machine": machine(),
+            **commit(tree.source),
+            "parameters": parameters,
+            "samples": [],
+            "summary": [],
+        }
+
+    def samples(self, runs, **cell):
+        for variant, each in runs.items():
+            self.content["samples"].append(
+                {**cell, "variant": variant, "runs": [r.record() for r in each]}
+            )
+
+    def summary(self, **row):
+        self.content["summary"].append(row)
+
+    def write(self):
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        with open(self.path, "w") as file:
+            json.dump(self.content, file, indent=1)
+            file.write("\n")
+        print(f"all samples: {os.path.relpath(self.path)}")
+
+
+def table(header, rows):
+    """Prints columns; everything but the first and the last is right-aligned."""
+    cells = [header] + [[str(c) for c in row] for row in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    for row in cells:
+        last = len(row) - 1
+        print(
+            "  ".join(
+                c.ljust(w) if i in (0, last) else c.rjust(w)
+                for i, (c, w) in enumerate(zip(row, widths))
+            ).rstrip()
+        )
+    sys.stdout.flush()
