@@ -1,5 +1,120 @@
+//===- Plugin.cpp - libvfriendly.so, for opt, clang and lld ---------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/plugin/VersionGuard.h"
+#include "passes/spin-loops/SpinLoopAnalysis.h"
+#include "passes/spin-loops/SpinLoopsPass.h"
+
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
-extern "C" LLVM_ATTRIBUTE_WEAK __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  return {LLVM_PLUGIN_API_VERSION, "vfriendly", "0.1", [](llvm::PassBuilder &) {}};
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Process.h"
+
+using namespace llvm;
+using namespace vfriendly;
+
+static cl::opt<std::string>
+    SpinOption("vf-spin", cl::value_desc("pause|block|off"),
+               cl::desc("What vf-spin-loops does about spin loops"));
+
+[[noreturn]] static void usageError(const Twine &Message) {
+  errs() << "vfriendly: " << Message << '\n';
+  exit(1);
+}
+
+static SpinMode requireSpinMode(StringRef Where, StringRef Text) {
+  if (auto Mode = parseSpinMode(Text))
+    return *Mode;
+  usageError(Twine(Where) + "=" + Text + ": use pause, block or off");
+}
+
+/// The mode the plugin runs with by itself: -mllvm -vf-spin, then VF_SPIN in
+/// the environment (the only way into a linker, which reads its options before
+/// it loads plugins), then block.
+static SpinMode defaultSpinMode() {
+  if (SpinOption.getNumOccurrences())
+    return requireSpinMode("-vf-spin", SpinOption);
+  if (auto Text = sys::Process::GetEnv("VF_SPIN"))
+    return requireSpinMode("VF_SPIN", *Text);
+  return SpinMode::Block;
+}
+
+/// NAME or NAME<mode=...>; false if Name is another pass.
+static bool parseSpinLoops(StringRef Name, StringRef PassName, SpinMode &Mode) {
+  if (!Name.consume_front(PassName))
+    return false;
+  Mode = defaultSpinMode();
+  if (Name.empty())
+    return true;
+  if (!Name.consume_front("<") || !Name.consume_back(">"))
+    return false;
+  if (!Name.consume_front("mode="))
+    usageError(PassName + "<" + Name + ">: the only parameter is mode=pause|block|off");
+  Mode = requireSpinMode((PassName + "<mode").str(), Name);
+  return true;
+}
+
+static void addSpinLoops(ModulePassManager &MPM, OptimizationLevel Level,
+                         SpinPhase Phase) {
+  SpinMode Mode = defaultSpinMode();
+  if (Level == OptimizationLevel::O0)
+    Phase = SpinPhase::Unoptimized;
+  MPM.addPass(SpinLoopsPass(Mode, Phase));
+}
+
+static void registerPasses(PassBuilder &PB) {
+  if (PassInstrumentationCallbacks *PIC =
+          PB.getPassInstrumentationCallbacks()) {
+    PIC->addClassToPassName(SpinLoopsPass::name(), "vf-spin-loops");
+    PIC->addClassToPassName(SpinLoopPrinterPass::name(),
+                            "print<vf-spin-loops>");
+  }
+  PB.registerAnalysisRegistrationCallback([](FunctionAnalysisManager &FAM) {
+    FAM.registerPass([] { return SpinLoopAnalysis(); });
+  });
+  PB.registerPipelineParsingCallback(
+      [](StringRef Name, FunctionPassManager &FPM,
+         ArrayRef<PassBuilder::PipelineElement>) {
+        if (Name != "print<vf-spin-loops>")
+          return false;
+        FPM.addPass(SpinLoopPrinterPass(errs()));
+        return true;
+      });
+  PB.registerPipelineParsingCallback(
+      [](StringRef Name, ModulePassManager &MPM,
+         ArrayRef<PassBuilder::PipelineElement>) {
+        SpinMode Mode;
+        if (!parseSpinLoops(Name, "vf-spin-loops", Mode) &&
+            !parseSpinLoops(Name, "vf-default", Mode))
+          return false;
+        MPM.addPass(SpinLoopsPass(Mode, SpinPhase::Early));
+        return true;
+      });
+
+  // Waits on plain memory must be seen before JumpThreading breaks them; what
+  // inlining brings into sight is looked at again after it.
+  PB.registerPipelineEarlySimplificationEPCallback(
+      [](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
+        addSpinLoops(MPM, Level, SpinPhase::Early);
+      });
+  PB.registerOptimizerEarlyEPCallback(
+      [](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
+        if (Level != OptimizationLevel::O0)
+          addSpinLoops(MPM, Level, SpinPhase::Late);
+      });
+  PB.registerFullLinkTimeOptimizationEarlyEPCallback(
+      [](ModulePassManager &MPM, OptimizationLevel Level) {
+        addSpinLoops(MPM, Level, SpinPhase::Early);
+      });
+}
+
+extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo
+llvmGetPassPluginInfo() {
+  requireMatchingLLVM();
+  return {LLVM_PLUGIN_API_VERSION, "vfriendly", "0.1.0", registerPasses};
 }

@@ -1,0 +1,50 @@
+//===- WaitNeutral.h - What a call means to a waiting loop ------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   switch (classifyCall(Call).Effect) { case CallEffect::Pause: ... }
+//
+// Tells for one call whether a loop that makes it may still be a wait, and what
+// the call contributes: a hint, a clock, a poll.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_COMMON_WAITNEUTRAL_H
+#define VFRIENDLY_PASSES_COMMON_WAITNEUTRAL_H
+
+namespace llvm {
+class CallBase;
+class Value;
+} // namespace llvm
+
+namespace vfriendly {
+
+enum class CallEffect {
+  None,    ///< Computes its result from its operands, or nothing at all.
+  Pause,   ///< The CPU's spin hint.
+  Yield,   ///< Gives the CPU to another runnable thread.
+  Sleep,   ///< Gives the CPU up for a time.
+  Clock,   ///< Reads a clock.
+  Local,   ///< Touches the calling thread's own state only.
+  TryLock, ///< Tries to take a lock the caller cannot see into.
+  AsmLoad, ///< Inline assembly that reads Address.
+  AsmTry,  ///< Inline assembly that tries an idempotent read-modify-write.
+  Other    ///< Anything else: the loop has an effect outside.
+};
+
+struct CallClass {
+  CallEffect Effect;
+  /// What AsmLoad and AsmTry access; null otherwise.
+  llvm::Value *Address = nullptr;
+};
+
+/// Never inspects the callee's body.
+CallClass classifyCall(const llvm::CallBase &Call);
+
+} // namespace vfriendly
+
+#endif

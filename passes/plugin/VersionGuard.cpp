@@ -1,0 +1,49 @@
+//===- VersionGuard.cpp - Loaded into the LLVM it was built for? ----------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Uses nothing of LLVM but constants: at this point none of it may fit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/plugin/VersionGuard.h"
+
+#include "llvm/Config/llvm-config.h"
+
+#include <cstdio>
+#include <dlfcn.h>
+#include <unistd.h>
+
+namespace vfriendly {
+
+// 101 is the first priority not reserved for the implementation.
+__attribute__((constructor(101))) void requireMatchingLLVM() {
+  // Part of LLVM's C interface since LLVM 16, so its signature stays.
+  using GetVersion = void (*)(unsigned *, unsigned *, unsigned *);
+  auto Get =
+      reinterpret_cast<GetVersion>(dlsym(RTLD_DEFAULT, "LLVMGetVersion"));
+  unsigned Major = 0, Minor = 0, Patch = 0;
+  if (Get)
+    Get(&Major, &Minor, &Patch);
+  if (Major == LLVM_VERSION_MAJOR)
+    return;
+  if (Get)
+    std::fprintf(stderr,
+                 "vfriendly: this plugin is built for LLVM %d, the tool that "
+                 "loads it has LLVM %u.%u.%u: use clang-%d, opt-%d or lld-%d\n",
+                 LLVM_VERSION_MAJOR, Major, Minor, Patch, LLVM_VERSION_MAJOR,
+                 LLVM_VERSION_MAJOR, LLVM_VERSION_MAJOR);
+  else
+    std::fprintf(stderr,
+                 "vfriendly: this plugin is built for LLVM %d, the tool that "
+                 "loads it has none, or one before 16: use clang-%d\n",
+                 LLVM_VERSION_MAJOR, LLVM_VERSION_MAJOR);
+  // Not exit: static destructors of a half-loaded plugin would run.
+  _exit(1);
+}
+
+} // namespace vfriendly

@@ -1,0 +1,214 @@
+//===- ExitCauses.cpp - What an exit of a loop depends on -----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/ExitCauses.h"
+
+#include "passes/common/WaitNeutral.h"
+
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Operator.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+/// Does the address of this local reach anything but loads, stores to it, and
+/// calls that touch the caller's own state?
+static bool escapes(const AllocaInst &Local) {
+  SmallVector<const Value *, 8> Worklist{&Local};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Worklist.empty()) {
+    const Value *V = Worklist.pop_back_val();
+    if (!Seen.insert(V).second)
+      continue;
+    for (const Use &U : V->uses()) {
+      const User *Usr = U.getUser();
+      if (isa<LoadInst, ICmpInst>(Usr))
+        continue;
+      if (isa<GetElementPtrInst, BitCastInst, PHINode, SelectInst,
+              AddrSpaceCastInst>(Usr)) {
+        Worklist.push_back(Usr);
+        continue;
+      }
+      if (auto *Store = dyn_cast<StoreInst>(Usr))
+        if (Store->getValueOperand() != V)
+          continue;
+      if (auto *RMW = dyn_cast<AtomicRMWInst>(Usr))
+        if (RMW->getValOperand() != V)
+          continue;
+      if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(Usr))
+        if (Exchange->getPointerOperand() == V)
+          continue;
+      if (auto *Call = dyn_cast<CallBase>(Usr)) {
+        if (isa<MemIntrinsic>(Call) || Call->isLifetimeStartOrEnd() ||
+            Call->isDroppable())
+          continue;
+        if (Call->isArgOperand(&U) &&
+            Call->doesNotCapture(Call->getArgOperandNo(&U)))
+          continue;
+        CallEffect Effect = classifyCall(*Call).Effect;
+        if (Effect == CallEffect::Clock || Effect == CallEffect::Sleep)
+          continue;
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+bool mayBeShared(const Value *Address) {
+  const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
+  if (auto *Local = dyn_cast<AllocaInst>(Object))
+    return escapes(*Local);
+  if (auto *Global = dyn_cast<GlobalVariable>(Object))
+    return !Global->isConstant() && !Global->isThreadLocal();
+  if (auto *Arg = dyn_cast<Argument>(Object))
+    return !Arg->hasByValAttr() && !Arg->hasStructRetAttr();
+  if (auto *Call = dyn_cast<CallBase>(Object)) {
+    if (auto *II = dyn_cast<IntrinsicInst>(Call))
+      return II->getIntrinsicID() != Intrinsic::threadlocal_address;
+    return classifyCall(*Call).Effect != CallEffect::Local; // errno
+  }
+  return true;
+}
+
+bool isDeviceAddress(const Value *Address) {
+  if (cast<PointerType>(Address->getType())->getAddressSpace() != 0)
+    return true;
+  const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
+  if (auto *Cast = dyn_cast<ConstantExpr>(Object))
+    return Cast->getOpcode() == Instruction::IntToPtr;
+  return isa<ConstantPointerNull>(Object);
+}
+
+Causes CauseCollector::collect(Value *V) {
+  Visited.clear();
+  Open.clear();
+  Causes C;
+  visit(V, 0, C);
+  return C;
+}
+
+void CauseCollector::visit(Value *V, unsigned Depth, Causes &C) {
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || !L.contains(I))
+    return; // Stays the same for the whole wait.
+  auto It = Open.find(I);
+  if (It != Open.end()) {
+    C.Own |= Depth > It->second;
+    return;
+  }
+  if (!Visited.insert(I).second)
+    return;
+  Open[I] = Depth;
+  if (auto *Phi = dyn_cast<PHINode>(I)) {
+    visitPhi(*Phi, Depth, C);
+  } else if (auto *Load = dyn_cast<LoadInst>(I)) {
+    visitLoad(*Load, Depth, C);
+  } else if (auto *Call = dyn_cast<CallBase>(I)) {
+    visitCall(*Call, Depth, C);
+  } else if (auto *RMW = dyn_cast<AtomicRMWInst>(I)) {
+    visitAddress(*RMW, RMW->getPointerOperand(), Depth, C);
+  } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(I)) {
+    visitAddress(*Exchange, Exchange->getPointerOperand(), Depth, C);
+  } else {
+    // Looking at a value, or choosing one, is not progress; computing is.
+    bool Computes = !isa<SelectInst, FreezeInst, CastInst, CmpInst,
+                         ExtractValueInst, InsertValueInst>(I);
+    for (Value *Op : I->operands())
+      visit(Op, Depth + Computes, C);
+  }
+  Open.erase(I);
+}
+
+void CauseCollector::visitPhi(PHINode &Phi, unsigned Depth, Causes &C) {
+  for (Value *In : Phi.incoming_values())
+    visit(In, Depth, C);
+
+  // Which value arrives is decided by the branches above the phi. At a loop
+  // header that is the loop itself, whose exits are judged on their own.
+  const BasicBlock *Block = Phi.getParent();
+  const DomTreeNode *Above = DT.getNode(Block)->getIDom();
+  if (Block == L.getHeader() || !Above)
+    return;
+  for (BasicBlock *B : L.blocks()) {
+    if (!DT.dominates(Above->getBlock(), B) || DT.dominates(Block, B))
+      continue;
+    if (auto *Br = dyn_cast<BranchInst>(B->getTerminator())) {
+      if (Br->isConditional())
+        visit(Br->getCondition(), Depth, C);
+    } else if (auto *Switch = dyn_cast<SwitchInst>(B->getTerminator())) {
+      visit(Switch->getCondition(), Depth, C);
+    }
+  }
+}
+
+void CauseCollector::visitLoad(LoadInst &Load, unsigned Depth, Causes &C) {
+  if (Load.hasMetadata(LLVMContext::MD_invariant_load))
+    return visit(Load.getPointerOperand(), Depth, C);
+  visitAddress(Load, Load.getPointerOperand(), Depth, C);
+}
+
+void CauseCollector::visitAddress(Instruction &Access, Value *Address,
+                                  unsigned Depth, Causes &C) {
+  const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
+  if (auto *Global = dyn_cast<GlobalVariable>(Object))
+    if (Global->isConstant()) // A table: its index is what matters.
+      return visit(Address, Depth, C);
+  if (!mayBeShared(Address)) {
+    C.Own = true;
+    return;
+  }
+  if (Resolving.contains(&Access)) {
+    C.Walks = true;
+    return;
+  }
+  CauseCollector ForAddress(L, DT);
+  ForAddress.Resolving = Resolving;
+  ForAddress.Resolving.insert(&Access);
+  Causes Where = ForAddress.collect(Address);
+  if (Where.Own || Where.Clock || Where.Walks) {
+    C.Walks = true;
+    return;
+  }
+  C.Polls.insert(&Access);
+  C.Pointers.insert_range(Where.Polls);
+  C.Pointers.insert_range(Where.Pointers);
+}
+
+void CauseCollector::visitCall(CallBase &Call, unsigned Depth, Causes &C) {
+  CallClass Class = classifyCall(Call);
+  switch (Class.Effect) {
+  case CallEffect::TryLock:
+    C.Polls.insert(&Call);
+    return;
+  case CallEffect::AsmLoad:
+  case CallEffect::AsmTry:
+    return visitAddress(Call, Class.Address, Depth, C);
+  case CallEffect::Clock:
+    C.Clock = true;
+    return;
+  case CallEffect::None:
+    for (Value *Arg : Call.args())
+      visit(Arg, Depth + 1, C);
+    return;
+  case CallEffect::Pause:
+  case CallEffect::Yield:
+  case CallEffect::Sleep:
+  case CallEffect::Local:
+  case CallEffect::Other:
+    C.Own = true;
+    return;
+  }
+}
+
+} // namespace vfriendly

@@ -1,0 +1,73 @@
+//===- ExitCauses.h - What an exit of a loop depends on ---------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_SPINLOOPS_EXITCAUSES_H
+#define VFRIENDLY_PASSES_SPINLOOPS_EXITCAUSES_H
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
+
+namespace vfriendly {
+
+/// Everything inside a loop that one value is computed from.
+struct Causes {
+  /// Accesses to memory that others may write, at an address that stays.
+  llvm::SmallSetVector<llvm::Instruction *, 4> Polls;
+  /// Polls that only tell where another one is: p in `while (!p->flag)`.
+  llvm::SmallSetVector<llvm::Instruction *, 4> Pointers;
+  /// The loop's own progress: a counter, its own variables.
+  bool Own = false;
+  bool Clock = false;
+  /// Memory at an address that moves from round to round.
+  bool Walks = false;
+
+  bool onlyOthers() const { return !Polls.empty() && !Own && !Clock && !Walks; }
+};
+
+/// Collects causes by walking operands backwards, within one loop.
+class CauseCollector {
+public:
+  CauseCollector(const llvm::Loop &L, const llvm::DominatorTree &DT)
+      : L(L), DT(DT) {}
+
+  /// pre: V is of L's function. Causes of a value from outside L are empty.
+
+  Causes collect(llvm::Value *V);
+
+private:
+  void visit(llvm::Value *V, unsigned Depth, Causes &C);
+  void visitPhi(llvm::PHINode &Phi, unsigned Depth, Causes &C);
+  void visitLoad(llvm::LoadInst &Load, unsigned Depth, Causes &C);
+  void visitCall(llvm::CallBase &Call, unsigned Depth, Causes &C);
+  void visitAddress(llvm::Instruction &Access, llvm::Value *Address,
+                    unsigned Depth, Causes &C);
+
+  const llvm::Loop &L;
+  const llvm::DominatorTree &DT;
+  llvm::SmallPtrSet<llvm::Instruction *, 16> Visited;
+  /// Instructions being visited, with the number of computing instructions
+  /// passed on the way to them: coming back with more means that the value
+  /// evolves by itself.
+  llvm::SmallDenseMap<llvm::Instruction *, unsigned, 8> Open;
+  /// Accesses whose address is being looked at: coming back to one of them
+  /// means that the loop follows pointers.
+  llvm::SmallPtrSet<llvm::Instruction *, 4> Resolving;
+};
+
+/// May another thread write what Address points to? False for locals that do
+/// not escape, constants and thread-local variables.
+bool mayBeShared(const llvm::Value *Address);
+
+/// A constant address: a device register, or nothing of ours.
+bool isDeviceAddress(const llvm::Value *Address);
+
+} // namespace vfriendly
+
+#endif

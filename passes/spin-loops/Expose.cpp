@@ -1,0 +1,170 @@
+//===- Expose.cpp - Bring hidden loop conditions into the loop ------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/Expose.h"
+
+#include "passes/common/WaitNeutral.h"
+
+#include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Attributes.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+/// libstdc++'s compare_exchange has one case for each pair of memory orders,
+/// about 200 instructions before constants are folded; nothing that large is a
+/// condition otherwise.
+static constexpr unsigned MaxInstructions = 300;
+/// A member of a class, its std::atomic base, that one's helpers: 4 calls deep;
+/// twice that for wrappers around wrappers.
+static constexpr unsigned MaxDepth = 8;
+
+static bool mayInline(const Function &F) {
+  return !F.isDeclaration() && !F.isInterposable() &&
+         !F.hasFnAttribute(Attribute::NoInline) &&
+         !F.hasFnAttribute(Attribute::OptimizeNone) &&
+         !F.hasFnAttribute(Attribute::Naked) &&
+         !F.hasFnAttribute(Attribute::ReturnsTwice) && !F.isVarArg() &&
+         !F.isPresplitCoroutine();
+}
+
+/// Marks in Stored through which parameter of its function V is written; false
+/// if V is neither a parameter's memory nor a local variable's.
+static bool noteStore(const Value *V, uint32_t *Stored) {
+  const Value *Object = getUnderlyingObject(V);
+  if (isa<AllocaInst>(Object))
+    return true;
+  auto *Arg = dyn_cast<Argument>(Object);
+  if (!Arg || !Stored || Arg->getArgNo() >= 32)
+    return false;
+  *Stored |= 1u << Arg->getArgNo();
+  return true;
+}
+
+ConditionExposer::StoredParams ConditionExposer::summarize(Function &F,
+                                                           unsigned Depth) {
+  if (Depth > MaxDepth || !mayInline(F) ||
+      F.getInstructionCount() > MaxInstructions)
+    return std::nullopt;
+  auto [It, New] = Summaries.try_emplace(&F, std::nullopt); // Ends recursion.
+  if (!New)
+    return It->second;
+
+  uint32_t Stored = 0;
+  for (BasicBlock &B : F) {
+    // What happens on the way to abort or terminate is no part of a wait.
+    if (isa<UnreachableInst>(B.getTerminator()))
+      continue;
+    for (Instruction &I : B) {
+      if (auto *Call = dyn_cast<CallBase>(&I)) {
+        if (!isHarmless(*Call, Depth, &Stored))
+          return std::nullopt;
+      } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
+        if (!noteStore(Store->getPointerOperand(), &Stored))
+          return std::nullopt;
+      } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
+        if (RMW->getOperation() == AtomicRMWInst::Add ||
+            RMW->getOperation() == AtomicRMWInst::Sub)
+          return std::nullopt;
+      } else if (isa<IndirectBrInst>(I)) {
+        return std::nullopt;
+      }
+    }
+  }
+  Summaries[&F] = Stored;
+  return Stored;
+}
+
+/// May a waiting loop make this call, directly or by what it calls?
+bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth,
+                                  uint32_t *Stored) {
+  if (classifyCall(Call).Effect != CallEffect::Other)
+    return true;
+  Function *Callee = Call.getCalledFunction();
+  if (!Callee || Call.isNoInline())
+    return false;
+  StoredParams Summary = summarize(*Callee, Depth + 1);
+  if (!Summary)
+    return false;
+  for (unsigned I = 0; I != Call.arg_size() && I != 32; ++I)
+    if ((*Summary >> I & 1) && !noteStore(Call.getArgOperand(I), Stored))
+      return false;
+  return true;
+}
+
+/// Collects the calls of L to be inlined. False if L cannot be a wait anyway.
+bool ConditionExposer::collectCalls(const Loop &L,
+                                    SmallVectorImpl<CallBase *> &Calls) {
+  for (BasicBlock *B : L.blocks()) {
+    for (Instruction &I : *B) {
+      if (auto *Call = dyn_cast<CallBase>(&I)) {
+        if (classifyCall(*Call).Effect != CallEffect::Other)
+          continue;
+        if (!isHarmless(*Call, 0, nullptr))
+          return false;
+        Calls.push_back(Call);
+      } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
+        if (!noteStore(Store->getPointerOperand(), nullptr))
+          return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
+  bool Changed = false;
+  // One round a level of calls, and one to see that nothing is left.
+  for (unsigned Round = 0; Round <= MaxDepth; ++Round) {
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+    SmallVector<CallBase *, 8> Calls;
+    for (Loop *L : LI.getLoopsInPreorder()) {
+      SmallVector<CallBase *, 4> OfLoop;
+      // Calls of an inner loop come up again with the loop around it.
+      if (collectCalls(*L, OfLoop))
+        for (CallBase *Call : OfLoop)
+          if (!is_contained(Calls, Call))
+            Calls.push_back(Call);
+    }
+    if (Calls.empty())
+      break;
+    bool Inlined = false;
+    for (CallBase *Call : Calls) {
+      if (!AttributeFuncs::areInlineCompatible(F, *Call->getCalledFunction()))
+        continue;
+      auto GetAssumptions = [&](Function &Of) -> AssumptionCache & {
+        return FAM.getResult<AssumptionAnalysis>(Of);
+      };
+      InlineFunctionInfo IFI(GetAssumptions); // Keeps a reference only.
+      Inlined |=
+          InlineFunction(*Call, IFI, /*MergeAttributes=*/true).isSuccess();
+    }
+    if (!Inlined)
+      break;
+    Changed = true;
+    FAM.invalidate(F, PreservedAnalyses::none());
+    // What the front of the pipeline did to F before, for what is new in it;
+    // nothing here looks across iterations.
+    FunctionPassManager Cleanup;
+    Cleanup.addPass(SimplifyCFGPass());
+    Cleanup.addPass(SROAPass(SROAOptions::ModifyCFG));
+    Cleanup.addPass(EarlyCSEPass());
+    FAM.invalidate(F, Cleanup.run(F, FAM));
+  }
+  return Changed;
+}
+
+} // namespace vfriendly

@@ -1,0 +1,89 @@
+//===- KeepMarks.cpp - Loops that are to stay as they are -----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/KeepMarks.h"
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+void mark(Loop &L, StringRef Mark) {
+  addStringMetadataToLoop(&L, Mark.data(), 1);
+}
+
+bool isMarked(const Loop &L, StringRef Mark) {
+  return findStringMetadataForLoop(&L, Mark).has_value();
+}
+
+FunctionSet findKeepFunctions(const Module &M) {
+  FunctionSet Keep;
+  const GlobalVariable *All = M.getGlobalVariable("llvm.global.annotations");
+  auto *Entries =
+      All && All->hasInitializer()
+          ? dyn_cast<ConstantArray>(All->getInitializer())
+          : nullptr;
+  if (!Entries)
+    return Keep;
+  for (const Use &U : Entries->operands()) {
+    auto *Entry = dyn_cast<ConstantStruct>(U);
+    if (!Entry || Entry->getNumOperands() < 2)
+      continue;
+    auto *F = dyn_cast<Function>(Entry->getOperand(0)->stripPointerCasts());
+    StringRef Text;
+    if (F && getConstantStringInfo(Entry->getOperand(1), Text) &&
+        Text == "vfriendly:keep")
+      Keep.insert(F);
+  }
+  return Keep;
+}
+
+/// Is U a use that installs a handler: signal(n, F), or F stored into a
+/// struct sigaction?
+static bool installsHandler(const Use &U) {
+  const User *Usr = U.getUser();
+  if (auto *Call = dyn_cast<CallBase>(Usr)) {
+    const Function *Callee = Call->getCalledFunction();
+    return Callee && Call->isArgOperand(&U) &&
+           (Callee->getName() == "signal" || Callee->getName() == "sysv_signal" ||
+            Callee->getName() == "__sysv_signal" ||
+            Callee->getName() == "bsd_signal");
+  }
+  if (auto *Store = dyn_cast<StoreInst>(Usr)) {
+    auto *Local =
+        dyn_cast<AllocaInst>(getUnderlyingObject(Store->getPointerOperand()));
+    auto *Ty = Local ? dyn_cast<StructType>(Local->getAllocatedType()) : nullptr;
+    return Ty && Ty->hasName() && Ty->getName() == "struct.sigaction";
+  }
+  if (auto *Aggregate = dyn_cast<ConstantStruct>(Usr))
+    return Aggregate->getType()->hasName() &&
+           Aggregate->getType()->getName() == "struct.sigaction";
+  return false;
+}
+
+FunctionSet findSignalHandlers(const Module &M) {
+  FunctionSet Handlers;
+  if (!M.getFunction("signal") && !M.getFunction("sigaction") &&
+      !M.getFunction("bsd_signal") && !M.getFunction("__sysv_signal") &&
+      !M.getFunction("sysv_signal"))
+    return Handlers;
+  for (const Function &F : M)
+    for (const Use &U : F.uses())
+      if (installsHandler(U))
+        Handlers.insert(&F);
+  return Handlers;
+}
+
+} // namespace vfriendly

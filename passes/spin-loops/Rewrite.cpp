@@ -1,0 +1,333 @@
+//===- Rewrite.cpp - The changes made to spin loops and writers -----------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/Rewrite.h"
+
+#include "runtime/include/vfriendly/spin_wait.h"
+#include "vfriendly/SpinLoopsFallback.h"
+
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicsAArch64.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/SSAUpdater.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+bool mayRewrite(const Function &F, StringRef *Why) {
+  auto No = [&](StringRef Reason) {
+    if (Why)
+      *Why = Reason;
+    return false;
+  };
+  const Module &M = *F.getParent();
+  if (F.hasFnAttribute(Attribute::OptimizeNone))
+    return No("the function is not optimized (-O0 or optnone)");
+  if (F.hasFnAttribute(Attribute::Naked))
+    return No("the function is naked");
+  if (F.hasFnAttribute(Attribute::NoRedZone))
+    return No("code without a red zone is kernel code");
+  if (M.getCodeModel() == CodeModel::Kernel)
+    return No("the code model is that of a kernel");
+  if (F.hasFnAttribute(Attribute::SanitizeThread))
+    return No("ThreadSanitizer checks the program as written");
+  if (F.isPresplitCoroutine())
+    return No("the function is a coroutine");
+  if (F.getName().starts_with("vf_"))
+    return No("this is the runtime itself");
+  return true;
+}
+
+bool canBeAtomic(Type *Ty, Align Alignment, const DataLayout &DL) {
+  if (!Ty->isIntegerTy() && !Ty->isPointerTy() && !Ty->isFloatTy() &&
+      !Ty->isDoubleTy())
+    return false;
+  uint64_t Size = DL.getTypeStoreSize(Ty);
+  return isPowerOf2_64(Size) && Size <= 8 &&
+         DL.getTypeSizeInBits(Ty) == Size * 8 && Alignment.value() >= Size;
+}
+
+bool hasPauseHint(const Module &M) {
+  const Triple &T = M.getTargetTriple();
+  return T.isX86() || T.isAArch64() || T.isRISCV();
+}
+
+bool canBlock(const Module &M) {
+  const Triple &T = M.getTargetTriple();
+  return T.isOSLinux() && T.isOSBinFormatELF() && T.isArch64Bit();
+}
+
+bool hasSplittableLatches(const Loop &L) {
+  SmallVector<BasicBlock *, 4> Latches;
+  L.getLoopLatches(Latches);
+  return none_of(Latches, [](const BasicBlock *B) {
+    return isa<IndirectBrInst, CallBrInst>(B->getTerminator());
+  });
+}
+
+/// A new block through which every way back to the header goes.
+static BasicBlock *splitBackEdge(Loop &L, LoopInfo &LI, DominatorTree &DT) {
+  SmallVector<BasicBlock *, 4> Latches;
+  L.getLoopLatches(Latches);
+  DebugLoc Where = L.getStartLoc();
+  BasicBlock *Edge = SplitBlockPredecessors(L.getHeader(), Latches,
+                                            ".vf.failed.poll", &DT, &LI);
+  if (!Edge->getTerminator()->getDebugLoc())
+    Edge->getTerminator()->setDebugLoc(Where);
+  return Edge;
+}
+
+void emitPause(Loop &L, LoopInfo &LI, DominatorTree &DT) {
+  IRBuilder<> B(splitBackEdge(L, LI, DT)->getTerminator());
+  const Triple &T = L.getHeader()->getModule()->getTargetTriple();
+  if (T.isX86()) {
+    B.CreateIntrinsic(Intrinsic::x86_sse2_pause, {});
+  } else if (T.isAArch64()) {
+    // ISB waits about as long as x86's PAUSE does; YIELD is a no-op on cores
+    // without SMT, which are most. 15: full system, the only defined operand.
+    B.CreateIntrinsic(Intrinsic::aarch64_isb, {B.getInt32(15)});
+  } else {
+    // PAUSE of Zihintpause, spelt as the hint it is encoded as, so that it
+    // assembles without the extension and does nothing on CPUs without it.
+    auto *Ty = FunctionType::get(B.getVoidTy(), false);
+    B.CreateCall(Ty, InlineAsm::get(Ty, ".insn i 0x0F, 0, x0, x0, 0x010",
+                                    "~{memory}", /*hasSideEffects=*/true));
+  }
+}
+
+/// V, or the value of it that is current at the end of At; Outside where the
+/// loop got to At without passing V.
+static Value *valueAt(Instruction *V, BasicBlock *At, const Loop &L,
+                      Value *Outside, const DominatorTree &DT) {
+  if (DT.dominates(V, At->getTerminator()))
+    return V;
+  SSAUpdater SSA;
+  SSA.Initialize(V->getType(), V->getName());
+  SSA.AddAvailableValue(V->getParent(), V);
+  for (BasicBlock *Pred : predecessors(L.getHeader()))
+    if (!L.contains(Pred))
+      SSA.AddAvailableValue(Pred, Outside);
+  return SSA.GetValueAtEndOfBlock(At);
+}
+
+/// The polled value as the runtime compares it, or null if there is none.
+static Value *observedValue(const Poll &P, IRBuilder<> &B) {
+  Value *V = P.Access;
+  if (isa<CallBase>(V))
+    return nullptr;
+  if (isa<AtomicCmpXchgInst>(V))
+    V = B.CreateExtractValue(V, 0);
+  if (P.Size == 0 || !isPowerOf2_32(P.Size) || P.Size > 8)
+    return nullptr;
+  if (V->getType()->isPointerTy())
+    V = B.CreatePtrToInt(V, B.getInt64Ty());
+  else if (V->getType()->isFloatingPointTy())
+    V = B.CreateBitCast(V, B.getIntNTy(P.Size * 8));
+  return V->getType()->isIntegerTy() ? B.CreateZExt(V, B.getInt64Ty())
+                                     : nullptr;
+}
+
+/// May the runtime read the polled memory once more before the loop does?
+/// Only if the loop would do so next, whatever else changes meanwhile.
+static bool isPolledFirst(const Poll &P, const Loop &L,
+                          const DominatorTree &DT) {
+  SmallVector<BasicBlock *, 4> Exiting;
+  L.getExitingBlocks(Exiting);
+  return all_of(Exiting, [&](BasicBlock *B) {
+    return DT.dominates(P.Access, B->getTerminator());
+  });
+}
+
+CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
+                   DominatorTree &DT) {
+  Loop &L = *S.L;
+  Module &M = *L.getHeader()->getModule();
+  BasicBlock *Edge = splitBackEdge(L, LI, DT);
+  IRBuilder<> B(Edge->getTerminator());
+  Value *Address = ConstantPointerNull::get(B.getPtrTy());
+  Value *Observed = B.getInt64(0);
+  uint32_t Size = 0;
+
+  if (const Poll *P = S.uniquePoll()) {
+    Address = P->Address;
+    if (auto *I = dyn_cast<Instruction>(Address))
+      Address = valueAt(I, Edge, L, ConstantPointerNull::get(B.getPtrTy()), DT);
+    // Memory whose address is polled too may be gone once that changes.
+    bool Stays =
+        none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });
+    bool MayRead = Stays && !P->Volatile && isPolledFirst(*P, L, DT) &&
+                   DT.dominates(P->Access, Edge->getTerminator());
+    if (Value *V = MayRead ? observedValue(*P, B) : nullptr) {
+      Observed = V;
+      Size = P->Size;
+    }
+  }
+
+  // The state of this wait: 0 at its start, then what the last call returned.
+  auto *State = PHINode::Create(B.getInt64Ty(), 2, "vf.state");
+  State->insertInto(L.getHeader(), L.getHeader()->begin());
+  FunctionType *Ty = FunctionType::get(
+      B.getInt64Ty(),
+      {B.getPtrTy(), B.getInt64Ty(), B.getInt64Ty(), B.getInt32Ty()}, false);
+  FunctionCallee Wait = M.getOrInsertFunction(WaitFunction, Ty);
+  CallInst *Call =
+      B.CreateCall(Wait, {Address, Observed, State, B.getInt32(Flags | Size)});
+  Call->addFnAttr(Attribute::NoUnwind);
+  Call->addFnAttr(Attribute::Cold);
+  if (!Call->getDebugLoc() && L.getHeader()->getParent()->getSubprogram())
+    Call->setDebugLoc(DILocation::get(
+        M.getContext(), 0, 0, L.getHeader()->getParent()->getSubprogram()));
+  for (BasicBlock *Pred : predecessors(L.getHeader()))
+    State->addIncoming(Pred == Edge ? static_cast<Value *>(Call)
+                                    : B.getInt64(0),
+                       Pred);
+  return Call;
+}
+
+static constexpr unsigned HowArgument = 3;
+
+static uint64_t howOf(const CallInst &Wait) {
+  return cast<ConstantInt>(Wait.getArgOperand(HowArgument))->getZExtValue();
+}
+
+void setNotified(CallInst &Wait) {
+  Wait.setArgOperand(
+      HowArgument,
+      ConstantInt::get(Wait.getArgOperand(HowArgument)->getType(),
+                       howOf(Wait) | VF_SPIN_NOTIFIED));
+}
+
+bool isNotified(const CallInst &Wait) {
+  return howOf(Wait) & VF_SPIN_NOTIFIED;
+}
+
+std::optional<Location> locateWait(const CallInst &Wait) {
+  // The width is in the call only where the runtime may read; the loads behind
+  // the same address tell it in any case.
+  Value *Address = Wait.getArgOperand(0);
+  if (isa<ConstantPointerNull>(Address) || isa<PHINode>(Address))
+    return std::nullopt;
+  for (const User *U : Address->users())
+    if (auto *I = dyn_cast<Instruction>(U))
+      if (I->getFunction() == Wait.getFunction() && !isa<CallBase>(I) &&
+          getLoadStorePointerOperand(I) == Address)
+        return locate(*I, Address,
+                      I->getDataLayout().getTypeStoreSize(
+                          getLoadStoreType(const_cast<Instruction *>(I))),
+                      false);
+  return std::nullopt;
+}
+
+void makeAcquire(LoadInst &Load) {
+  if (Load.isSimple() && canBeAtomic(Load.getType(), Load.getAlign(),
+                                     Load.getDataLayout()))
+    Load.setAtomic(AtomicOrdering::Acquire);
+}
+
+static constexpr StringLiteral NotifyMark = "vf.spin.notifies";
+
+bool isInstrumented(const Instruction &Write) {
+  return Write.hasMetadata(NotifyMark);
+}
+
+void emitNotify(Instruction &Write, Value &Address) {
+  Module &M = *Write.getModule();
+  Write.setMetadata(NotifyMark, MDNode::get(M.getContext(), {}));
+  IRBuilder<> B(Write.getNextNode());
+  B.SetCurrentDebugLocation(Write.getDebugLoc());
+
+  auto *Armed = cast<GlobalVariable>(
+      M.getOrInsertGlobal("vf_spin_armed", B.getInt32Ty()));
+  auto *NeverArmed = cast<GlobalVariable>(
+      M.getOrInsertGlobal("vf_spin_never_armed", B.getInt32Ty()));
+  // The runtime may be absent; a stand-in that stays zero saves the branch.
+  Armed->setLinkage(GlobalValue::ExternalWeakLinkage);
+  Value *Word = B.CreateSelect(B.CreateIsNotNull(Armed), Armed, NeverArmed);
+  LoadInst *Load = B.CreateAlignedLoad(B.getInt32Ty(), Word, Align(4));
+  Load->setAtomic(AtomicOrdering::Monotonic);
+  Instruction *Then = SplitBlockAndInsertIfThen(
+      B.CreateIsNotNull(Load), B.GetInsertPoint(), /*Unreachable=*/false,
+      MDBuilder(M.getContext()).createUnlikelyBranchWeights());
+
+  B.SetInsertPoint(Then);
+  B.SetCurrentDebugLocation(Write.getDebugLoc());
+  FunctionCallee Notify =
+      M.getOrInsertFunction(NotifyFunction, B.getVoidTy(), B.getPtrTy());
+  cast<Function>(Notify.getCallee())
+      ->setLinkage(GlobalValue::ExternalWeakLinkage);
+  CallInst *Call = B.CreateCall(Notify, {&Address});
+  Call->addFnAttr(Attribute::NoUnwind);
+  Call->addFnAttr(Attribute::Cold);
+}
+
+void linkFallback(Module &M) {
+  if (!M.getNamedValue(WaitFunction) && !M.getNamedValue("vf_spin_never_armed"))
+    return;
+  const Triple &T = M.getTargetTriple();
+  StringRef Text = T.getArch() == Triple::x86_64    ? fallback::X86_64
+                   : T.getArch() == Triple::aarch64 ? fallback::AArch64
+                   : T.getArch() == Triple::riscv64 ? fallback::RISCV64
+                                                    : fallback::Generic;
+  // clang drops value names, but the parser needs them while it reads.
+  LLVMContext &Context = M.getContext();
+  bool Discards = Context.shouldDiscardValueNames();
+  Context.setDiscardValueNames(false);
+  SMDiagnostic Error;
+  std::unique_ptr<Module> Fallback = parseAssemblyString(Text, Error, Context);
+  Context.setDiscardValueNames(Discards);
+  if (!Fallback)
+    report_fatal_error(Twine("vfriendly: fallback does not parse: ") +
+                       Error.getMessage());
+  Fallback->setDataLayout(M.getDataLayout());
+  Fallback->setTargetTriple(T);
+  if (Linker::linkModules(M, std::move(Fallback), Linker::LinkOnlyNeeded))
+    report_fatal_error("vfriendly: fallback does not link");
+}
+
+void forgetPromises(Function &F) {
+  static constexpr Attribute::AttrKind Promises[] = {
+      Attribute::Memory,     Attribute::NoSync,    Attribute::NoFree,
+      Attribute::WillReturn, Attribute::NoRecurse, Attribute::MustProgress,
+      Attribute::Speculatable};
+  SmallVector<Function *, 8> Worklist{&F};
+  SmallPtrSet<Function *, 8> Seen;
+  while (!Worklist.empty()) {
+    Function *Fn = Worklist.pop_back_val();
+    if (!Seen.insert(Fn).second)
+      continue;
+    for (Attribute::AttrKind Kind : Promises)
+      Fn->removeFnAttr(Kind);
+    SmallVector<User *, 8> Users(Fn->users());
+    while (!Users.empty()) {
+      User *U = Users.pop_back_val();
+      if (isa<GlobalAlias, ConstantExpr>(U)) {
+        append_range(Users, U->users());
+        continue;
+      }
+      auto *Call = dyn_cast<CallBase>(U);
+      if (!Call)
+        continue;
+      for (Attribute::AttrKind Kind : Promises)
+        Call->removeFnAttr(Kind);
+      Worklist.push_back(Call->getFunction());
+    }
+  }
+}
+
+} // namespace vfriendly

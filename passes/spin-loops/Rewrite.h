@@ -1,0 +1,78 @@
+//===- Rewrite.h - The changes made to spin loops and writers ---*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each function here makes one change to the IR and leaves LoopInfo and
+// DominatorTree valid where it takes them. None decides whether to change
+// anything: SpinLoopsPass does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_SPINLOOPS_REWRITE_H
+#define VFRIENDLY_PASSES_SPINLOOPS_REWRITE_H
+
+#include "passes/spin-loops/SpinLoopAnalysis.h"
+#include "passes/spin-loops/Writers.h"
+
+namespace vfriendly {
+
+/// The name of the hidden function every rewritten module carries; it calls
+/// libvfrt where that is linked, and waits by itself where not.
+inline constexpr llvm::StringLiteral WaitFunction = "vf_spin_wait_or_fallback";
+inline constexpr llvm::StringLiteral NotifyFunction = "vf_spin_notify";
+
+/// May F's code be changed at all? If not, Why says what forbids it.
+bool mayRewrite(const llvm::Function &F, llvm::StringRef *Why = nullptr);
+
+/// Can accesses of this type be made atomic without changing their meaning?
+bool canBeAtomic(llvm::Type *Ty, llvm::Align Alignment,
+                 const llvm::DataLayout &DL);
+
+/// Does the target of M have a spin hint?
+bool hasPauseHint(const llvm::Module &M);
+/// Can rewritten code of M's target call the runtime through weak symbols?
+bool canBlock(const llvm::Module &M);
+
+/// Can a block be put on every way back to L's header?
+bool hasSplittableLatches(const llvm::Loop &L);
+
+/// Puts the CPU's spin hint on L's back edge.
+/// pre: hasPauseHint, hasSplittableLatches.
+void emitPause(llvm::Loop &L, llvm::LoopInfo &LI, llvm::DominatorTree &DT);
+
+/// Puts a call of WaitFunction on the back edge of S: on S.uniquePoll() if
+/// there is one. `how` is emitted with the bits of Flags.
+/// pre: canBlock, hasSplittableLatches.
+llvm::CallInst *emitWait(const SpinLoop &S, uint32_t Flags, llvm::LoopInfo &LI,
+                         llvm::DominatorTree &DT);
+
+/// Sets VF_SPIN_NOTIFIED in the `how` of a call emitWait made.
+void setNotified(llvm::CallInst &Wait);
+bool isNotified(const llvm::CallInst &Wait);
+
+/// Where a call emitWait made waits; nothing for one that waits nowhere.
+std::optional<Location> locateWait(const llvm::CallInst &Wait);
+
+/// Makes a load acquire that is not atomic yet, if its type allows.
+void makeAcquire(llvm::LoadInst &Load);
+
+/// After Write: wakes waiters on Address, at the cost of a relaxed load and a
+/// branch if there are none.
+void emitNotify(llvm::Instruction &Write, llvm::Value &Address);
+bool isInstrumented(const llvm::Instruction &Write);
+
+/// Adds the definitions rewritten code refers to. Call once a module, last.
+void linkFallback(llvm::Module &M);
+
+/// Takes from F, its call sites and its callers in the module the promises that
+/// do not hold any more now that F may wait or wake: without this, LLVM deletes
+/// the calls.
+void forgetPromises(llvm::Function &F);
+
+} // namespace vfriendly
+
+#endif

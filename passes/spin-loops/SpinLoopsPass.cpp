@@ -1,0 +1,385 @@
+//===- SpinLoopsPass.cpp - Rewrite spin loops -----------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The policy: which spin loop is treated how, and what is said about it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/SpinLoopsPass.h"
+
+#include "passes/spin-loops/ExitCauses.h"
+#include "passes/spin-loops/Expose.h"
+#include "passes/spin-loops/KeepMarks.h"
+#include "passes/spin-loops/Rewrite.h"
+#include "passes/spin-loops/SpinLoopAnalysis.h"
+#include "passes/spin-loops/Writers.h"
+#include "runtime/include/vfriendly/spin_wait.h"
+#include "vfriendly/Catalogue.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Analysis/CFG.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+std::optional<SpinMode> parseSpinMode(StringRef Text) {
+  return StringSwitch<std::optional<SpinMode>>(Text)
+      .Case("off", SpinMode::Off)
+      .Case("pause", SpinMode::Pause)
+      .Case("block", SpinMode::Block)
+      .Default(std::nullopt);
+}
+
+static StringRef toString(SpinMode Mode) {
+  switch (Mode) {
+  case SpinMode::Off:
+    return "off";
+  case SpinMode::Pause:
+    return "pause";
+  case SpinMode::Block:
+    return "block";
+  }
+  llvm_unreachable("all modes named above");
+}
+
+namespace {
+
+constexpr const char *PassName = "vf-spin-loops";
+
+/// What is done about one loop, and the reason where it is less than asked.
+struct Decision {
+  enum { Leave, Pause, Wait } Action;
+  StringRef Why;
+};
+
+/// The loops of one function. Valid while its LoopInfo is.
+struct FoundLoops {
+  Function *F;
+  SpinLoopInfo Info;
+};
+
+/// A call that waits, and where.
+struct WaitSite {
+  CallInst *Call;
+  Location Where;
+};
+
+class SpinLoopsImpl {
+public:
+  SpinLoopsImpl(Module &M, FunctionAnalysisManager &FAM, SpinMode Mode,
+                SpinPhase Phase)
+      : M(M), FAM(FAM), Mode(Mode), Phase(Phase) {}
+
+  bool run();
+
+private:
+  void find(Function &F);
+  void sayUnoptimized(Function &F);
+  SmallPtrSet<const Instruction *, 8> tries() const;
+  Decision decide(const SpinLoop &S, const Function &F);
+  void rewrite(const SpinLoop &S, const Decision &D, Function &F);
+  void say(const SpinLoop &S, const Decision &D, Function &F);
+  void notifyWriters();
+
+  Module &M;
+  FunctionAnalysisManager &FAM;
+  SpinMode Mode;
+  SpinPhase Phase;
+  FunctionSet Keep, Handlers;
+  ConditionExposer Exposer;
+  std::optional<Writers> AllWriters;
+  SmallVector<FoundLoops, 4> All;
+  SmallVector<WaitSite, 4> NewWaits;
+  bool Changed = false;
+};
+
+Location locatePoll(const Poll &P) {
+  return locate(*P.Access, P.Address, P.Size, P.isPlain());
+}
+
+/// "volatile 'flag'", "plain memory at offset 8 of 'struct.node'".
+std::string describe(const Poll &P) {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  if (!P.Address)
+    return "a lock";
+  OS << (P.isPlain() ? "plain " : P.Volatile ? "volatile " : "atomic ");
+  Location Where = locatePoll(P);
+  if (Where.Global)
+    OS << '\'' << Where.Global->getName() << '\'';
+  else if (Where.Struct && Where.Struct->hasName() && Where.StructOffset)
+    OS << "memory at offset " << *Where.StructOffset << " of '"
+       << Where.Struct->getName() << '\'';
+  else
+    OS << "memory behind a pointer";
+  return Text;
+}
+
+bool SpinLoopsImpl::run() {
+  Keep = findKeepFunctions(M);
+  // First everything is found, then anything is rewritten: what can be done
+  // about one loop depends on stores elsewhere.
+  for (Function &F : M)
+    if (!F.isDeclaration())
+      find(F);
+  if (All.empty() && !M.getFunction(WaitFunction))
+    return Changed;
+  Handlers = findSignalHandlers(M);
+  AllWriters.emplace(M, tries());
+  for (FoundLoops &Found : All) {
+    for (const SpinLoop &S : Found.Info.Loops) {
+      if (isMarked(*S.L, DecidedMark))
+        continue;
+      // By now JumpThreading and LICM have had their way with these.
+      if (Phase == SpinPhase::Late &&
+          any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
+        continue;
+      Decision D = decide(S, *Found.F);
+      say(S, D, *Found.F);
+      rewrite(S, D, *Found.F);
+    }
+  }
+  notifyWriters();
+  if (Changed)
+    linkFallback(M);
+  return Changed;
+}
+
+/// Without optimization every value lives in memory, and no wait can be told
+/// from work.
+void SpinLoopsImpl::sayUnoptimized(Function &F) {
+  auto &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
+  ORE.emit([&] {
+    return OptimizationRemarkMissed(PassName, "Unoptimized", F.getSubprogram(),
+                                    &F.getEntryBlock())
+           << "loops of this function are not looked at without optimization: "
+              "compile with -O1 or more, and without optnone";
+  });
+}
+
+void SpinLoopsImpl::find(Function &F) {
+  // A quick look that most functions do not get past.
+  SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 8> BackEdges;
+  FindFunctionBackedges(F, BackEdges);
+  if (BackEdges.empty())
+    return;
+  if (Phase == SpinPhase::Unoptimized ||
+      F.hasFnAttribute(Attribute::OptimizeNone))
+    return sayUnoptimized(F);
+  if (Keep.contains(&F))
+    for (Loop *L : FAM.getResult<LoopAnalysis>(F).getLoopsInPreorder())
+      if (!isMarked(*L, KeepMark)) {
+        mark(*L, KeepMark);
+        Changed = true;
+      }
+  if (Phase == SpinPhase::Early && Mode != SpinMode::Off && mayRewrite(F))
+    Changed |= Exposer.run(F, FAM);
+
+  SpinLoopInfo Info = findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
+                                    FAM.getResult<DominatorTreeAnalysis>(F));
+  if (!Info.Loops.empty())
+    All.push_back({&F, std::move(Info)});
+}
+
+/// The tries of all waits: they take a lock, and never end a wait for it.
+SmallPtrSet<const Instruction *, 8> SpinLoopsImpl::tries() const {
+  SmallPtrSet<const Instruction *, 8> Tries;
+  for (const FoundLoops &Found : All)
+    for (const SpinLoop &S : Found.Info.Loops)
+      if (S.Kind != SpinKind::Retry)
+        for (const Poll &P : S.Polls)
+          Tries.insert(P.Access);
+  return Tries;
+}
+
+Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
+  if (S.Kind == SpinKind::Retry)
+    return {Decision::Leave, "it can succeed at once: not a wait"};
+  if (S.Kind == SpinKind::Device)
+    return {Decision::Leave, "it polls a constant address: a device register"};
+  if (Mode == SpinMode::Off)
+    return {Decision::Leave, "rewriting is switched off"};
+  if (isMarked(*S.L, KeepMark))
+    return {Decision::Leave, "its function is marked vfriendly:keep"};
+  if (Handlers.contains(&F))
+    return {Decision::Leave, "its function is a signal handler"};
+  StringRef Forbidden;
+  if (!mayRewrite(F, &Forbidden))
+    return {Decision::Leave, Forbidden};
+  if (!hasSplittableLatches(*S.L))
+    return {Decision::Leave, "its back edge is an indirect branch"};
+  if (S.Sleeps)
+    return {Decision::Leave, "it sleeps between polls: wait for an event "
+                             "instead, on a futex or a condition variable"};
+  // An inner loop that waits for the same thing has been treated already.
+  for (Loop *Sub : S.L->getSubLoops())
+    if (isMarked(*Sub, DecidedMark) && !isMarked(*Sub, KeepMark) &&
+        S.Kind == SpinKind::TestAndTestAndSet)
+      return {Decision::Leave, "the loop inside it waits for the same lock"};
+
+  auto PauseOnly = [&](StringRef Why) -> Decision {
+    if (S.Pauses)
+      return {Decision::Leave, Why};
+    if (!hasPauseHint(M))
+      return {Decision::Leave, "the target has no spin hint"};
+    return {Decision::Pause, Why};
+  };
+  if (Mode == SpinMode::Pause)
+    return PauseOnly(S.Pauses ? "it pauses already" : "");
+  if (!canBlock(M))
+    return PauseOnly("blocking needs a 64-bit Linux ELF target");
+  if (S.Bounded)
+    return PauseOnly("it is bounded: its author has provided for the time "
+                     "after");
+  if (S.Kind == SpinKind::SeqLock)
+    return PauseOnly("a reader waits for a moment between two writes");
+  for (const Poll &P : S.Polls) {
+    if (!P.Address)
+      continue;
+    if (isDeviceAddress(P.Address))
+      return PauseOnly("it polls a constant address: a device register");
+    if (isa<LoadInst>(P.Access) && P.Volatile && !locatePoll(P).Global &&
+        !AllWriters->anyFor(locatePoll(P)))
+      return PauseOnly("volatile memory behind a pointer, with no writer in "
+                       "sight, may be a device");
+    auto *Global = dyn_cast<GlobalVariable>(getUnderlyingObject(P.Address));
+    if (Global && Global->hasLocalLinkage() &&
+        all_of(Global->users(), [](User *U) {
+          return isa<LoadInst>(U) && !cast<LoadInst>(U)->isVolatile();
+        }))
+      return {Decision::Leave, "nothing in the program writes what it polls"};
+  }
+  return {Decision::Wait, ""};
+}
+
+void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
+  mark(*S.L, DecidedMark);
+  Changed = true;
+  if (D.Action == Decision::Leave)
+    return;
+
+  auto &LI = FAM.getResult<LoopAnalysis>(F);
+  auto &DT = FAM.getResult<DominatorTreeAnalysis>(F);
+  const Poll *Unique = S.uniquePoll();
+  std::optional<Location> Where;
+  if (Unique)
+    Where = locatePoll(*Unique);
+  if (D.Action == Decision::Pause) {
+    emitPause(*S.L, LI, DT);
+  } else {
+    uint32_t Flags = 0;
+    if (S.Kind == SpinKind::Ticket || S.Kind == SpinKind::Queue)
+      Flags |= VF_SPIN_NO_SLEEP;
+    CallInst *Call = emitWait(S, Flags, LI, DT);
+    if (Where)
+      NewWaits.push_back({Call, *Where});
+  }
+  for (const Poll &P : S.Polls)
+    if (auto *Load = dyn_cast<LoadInst>(P.Access))
+      makeAcquire(*Load);
+  FAM.invalidate(F, [] {
+    PreservedAnalyses PA;
+    PA.preserve<LoopAnalysis>();
+    PA.preserve<DominatorTreeAnalysis>();
+    return PA;
+  }());
+  forgetPromises(F);
+}
+
+void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
+  auto &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
+  auto Fill = [&](auto R) {
+    R << "spin loop (" << ore::NV("Kind", vfriendly::toString(S.Kind)) << ")";
+    StringRef Separator = " on ";
+    for (const Poll &P : S.Polls) {
+      R << Separator << ore::NV("Polled", describe(P));
+      Separator = ", ";
+    }
+    bool Plain =
+        any_of(S.Polls, [](const Poll &P) { return P.isPlain(); });
+    if (D.Action == Decision::Leave) {
+      R << " left as it is: " << ore::NV("Reason", D.Why);
+    } else {
+      R << " wastes its vCPU while the thread it waits for is descheduled; "
+        << (D.Action == Decision::Wait
+                ? "failed polls now wait in the runtime"
+                : "failed polls now give the CPU's spin hint");
+      if (!D.Why.empty())
+        R << ", no more: " << ore::NV("Reason", D.Why);
+    }
+    if (Plain)
+      R << "; polling plain memory is a data race that lets the optimizer "
+           "delete the wait: make it atomic";
+    R << " [" << ore::NV("Guideline", SpinLoops.Guideline) << "]";
+    return R;
+  };
+  DebugLoc Where = S.L->getStartLoc();
+  BasicBlock *Block = S.L->getHeader();
+  bool NoWait = S.Kind == SpinKind::Retry || S.Kind == SpinKind::Device;
+  if (NoWait)
+    ORE.emit([&] {
+      return Fill(OptimizationRemarkAnalysis(PassName, "NotAWait", Where, Block));
+    });
+  else if (D.Action == Decision::Leave)
+    ORE.emit([&] {
+      return Fill(OptimizationRemarkMissed(PassName, "SpinLoopKept", Where, Block));
+    });
+  else
+    ORE.emit([&] {
+      return Fill(OptimizationRemark(
+          PassName,
+          D.Action == Decision::Wait ? "SpinLoopBlocks" : "SpinLoopPauses",
+          Where, Block));
+    });
+}
+
+/// Tells waits, those of earlier runs too, whether a writer is in sight, and
+/// makes these writers notify.
+void SpinLoopsImpl::notifyWriters() {
+  SmallVector<WaitSite, 4> Waits = std::move(NewWaits);
+  if (Function *Wait = M.getFunction(WaitFunction)) {
+    for (User *U : Wait->users()) {
+      auto *Call = dyn_cast<CallInst>(U);
+      if (!Call || Call->getCalledFunction() != Wait ||
+          any_of(Waits, [&](const WaitSite &W) { return W.Call == Call; }) ||
+          isNotified(*Call))
+        continue;
+      if (auto Where = locateWait(*Call))
+        Waits.push_back({Call, *Where});
+    }
+  }
+  for (WaitSite &W : Waits)
+    if (AllWriters->addWait(W.Where))
+      setNotified(*W.Call);
+  for (Function *F : AllWriters->instrument()) {
+    forgetPromises(*F);
+    Changed = true;
+  }
+}
+
+} // namespace
+
+PreservedAnalyses SpinLoopsPass::run(Module &M, ModuleAnalysisManager &MAM) {
+  auto &FAM =
+      MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  return SpinLoopsImpl(M, FAM, Mode, Phase).run() ? PreservedAnalyses::none()
+                                                  : PreservedAnalyses::all();
+}
+
+void SpinLoopsPass::printPipeline(
+    raw_ostream &OS, function_ref<StringRef(StringRef)> MapClassName) {
+  OS << MapClassName(name()) << "<mode=" << toString(Mode) << '>';
+}
+
+} // namespace vfriendly

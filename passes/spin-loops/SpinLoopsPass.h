@@ -1,0 +1,61 @@
+//===- SpinLoopsPass.h - Rewrite spin loops ---------------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_SPINLOOPS_SPINLOOPSPASS_H
+#define VFRIENDLY_PASSES_SPINLOOPS_SPINLOOPSPASS_H
+
+#include "llvm/IR/PassManager.h"
+
+#include <optional>
+
+namespace vfriendly {
+
+/// What to do about a spin loop.
+enum class SpinMode {
+  Off,   ///< Nothing.
+  Pause, ///< The CPU's spin hint.
+  Block, ///< Wait in the runtime after a while.
+};
+
+std::optional<SpinMode> parseSpinMode(llvm::StringRef Text);
+
+/// Where in a pipeline the pass runs. The earlier, the more is still there:
+/// JumpThreading breaks waits on plain memory, and has not run only in Early.
+enum class SpinPhase {
+  Unoptimized, ///< -O0: nothing is rewritten, and a remark says so.
+  Early,       ///< Before simplification: loops are as written.
+  Late,        ///< After inlining: what is left of waits on atomics.
+};
+
+/// Finds loops that wait by polling memory and makes them give up the CPU when
+/// the wait gets long.
+///
+/// Every loop is decided on once, with a remark. It then carries the loop
+/// metadata `vf.spin.decided`, so that later runs (after inlining, at link
+/// time) leave it alone, except that a wait whose writer comes into sight then
+/// is told that it will be notified.
+class SpinLoopsPass : public llvm::PassInfoMixin<SpinLoopsPass> {
+public:
+  SpinLoopsPass(SpinMode Mode, SpinPhase Phase) : Mode(Mode), Phase(Phase) {}
+
+  llvm::PreservedAnalyses run(llvm::Module &M,
+                              llvm::ModuleAnalysisManager &MAM);
+  void printPipeline(
+      llvm::raw_ostream &OS,
+      llvm::function_ref<llvm::StringRef(llvm::StringRef)> MapClassName);
+  /// Without this, optnone functions would be passed over in silence.
+  static bool isRequired() { return true; }
+
+private:
+  SpinMode Mode;
+  SpinPhase Phase;
+};
+
+} // namespace vfriendly
+
+#endif

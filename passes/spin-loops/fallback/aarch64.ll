@@ -1,0 +1,54 @@
+; Part of the vfriendly project, under the Apache License v2.0 with LLVM
+; Exceptions. See LICENSE for license information.
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+;
+; x86_64.ll explains; this differs in the instructions for hint and system call.
+
+@vf_spin_armed = extern_weak global i32
+$vf_spin_never_armed = comdat any
+@vf_spin_never_armed = linkonce_odr hidden global i32 0, comdat, align 4
+
+declare extern_weak i64 @vf_spin_wait(ptr, i64, i64, i32) nonlazybind
+declare extern_weak void @vf_spin_notify(ptr)
+declare void @llvm.aarch64.isb(i32)
+
+$vf_spin_wait_or_fallback = comdat any
+define linkonce_odr hidden i64 @vf_spin_wait_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how) noinline cold nounwind comdat {
+entry:
+  %time = alloca [2 x i64], align 8
+  %have = icmp ne ptr @vf_spin_wait, null
+  br i1 %have, label %runtime, label %fallback
+
+runtime:
+  %next = tail call i64 @vf_spin_wait(ptr %addr, i64 %seen, i64 %state, i32 %how) nounwind
+  ret i64 %next
+
+fallback:
+  %round = add i64 %state, 1
+  %short = icmp ult i64 %round, 64
+  br i1 %short, label %pause, label %longer
+
+pause:
+  call void @llvm.aarch64.isb(i32 15)
+  ret i64 %round
+
+longer:
+  %patient = icmp ult i64 %round, 4160
+  %nosleep.bit = and i32 %how, 512
+  %nosleep = icmp ne i32 %nosleep.bit, 0
+  %yields = or i1 %patient, %nosleep
+  br i1 %yields, label %yield, label %sleep
+
+yield:
+  ; sched_yield is 124
+  %y = call i64 asm sideeffect "svc #0", "={x0},{x8},~{memory}"(i64 124)
+  ret i64 %round
+
+sleep:
+  ; nanosleep is 101; a signal ends it early, which is fine
+  store i64 0, ptr %time, align 8
+  %nsec = getelementptr inbounds i8, ptr %time, i64 8
+  store i64 50000, ptr %nsec, align 8
+  %s = call i64 asm sideeffect "svc #0", "={x0},{x8},{x0},{x1},~{memory}"(i64 101, ptr %time, ptr null)
+  ret i64 4160
+}

@@ -1,0 +1,37 @@
+; Part of the vfriendly project, under the Apache License v2.0 with LLVM
+; Exceptions. See LICENSE for license information.
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+;
+; x86_64.ll explains; this yields for ever: no system call is known for the target.
+
+@vf_spin_armed = extern_weak global i32
+$vf_spin_never_armed = comdat any
+@vf_spin_never_armed = linkonce_odr hidden global i32 0, comdat, align 4
+
+declare extern_weak i64 @vf_spin_wait(ptr, i64, i64, i32) nonlazybind
+declare extern_weak void @vf_spin_notify(ptr)
+declare i32 @sched_yield()
+
+$vf_spin_wait_or_fallback = comdat any
+define linkonce_odr hidden i64 @vf_spin_wait_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how) noinline cold nounwind comdat {
+entry:
+  %have = icmp ne ptr @vf_spin_wait, null
+  br i1 %have, label %runtime, label %fallback
+
+runtime:
+  %next = tail call i64 @vf_spin_wait(ptr %addr, i64 %seen, i64 %state, i32 %how) nounwind
+  ret i64 %next
+
+fallback:
+  %round = add i64 %state, 1
+  %short = icmp ult i64 %round, 64
+  br i1 %short, label %done, label %yield
+
+yield:
+  ; sched_yield never fails on Linux, so it leaves errno alone.
+  %y = call i32 @sched_yield()
+  br label %done
+
+done:
+  ret i64 %round
+}
