@@ -1,0 +1,63 @@
+/*===- common/environment.c - Reading VF_* variables ----------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#include "common/environment.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One write, so that lines of several processes don't mix; a value too long for
+ * the line is cut. */
+static void complain(const char *name, const char *value, const char *allowed,
+                     const char *preset) {
+  char line[256];
+  int n = snprintf(line, sizeof line,
+                   "vfriendly: %s='%.60s' is not %s; using the default, %s\n",
+                   name, value, allowed, preset);
+  int saved = errno;
+  if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
+    errno = saved; /* Nobody left to tell. */
+}
+
+uint64_t vf_env_number(const char *name, uint64_t low, uint64_t high,
+                       uint64_t preset) {
+  const char *value = getenv(name);
+  if (!value)
+    return preset;
+  uint64_t number = 0;
+  bool good = *value != '\0';
+  for (const char *c = value; *c && good; ++c) {
+    good = *c >= '0' && *c <= '9' && number <= high / 10;
+    number = number * 10 + (uint64_t)(*c - '0');
+  }
+  if (good && number >= low && number <= high)
+    return number;
+  char allowed[64], standard[24];
+  snprintf(allowed, sizeof allowed, "a number in %" PRIu64 "..%" PRIu64, low,
+           high);
+  snprintf(standard, sizeof standard, "%" PRIu64, preset);
+  complain(name, value, allowed, standard);
+  return preset;
+}
+
+bool vf_env_choice(const char *name, const char *no, const char *yes,
+                   bool preset) {
+  const char *value = getenv(name);
+  if (!value)
+    return preset;
+  if (strcmp(value, no) == 0)
+    return false;
+  if (strcmp(value, yes) == 0)
+    return true;
+  char allowed[64];
+  snprintf(allowed, sizeof allowed, "%s or %s", no, yes);
+  complain(name, value, allowed, preset ? yes : no);
+  return preset;
+}

@@ -1,0 +1,29 @@
+/*===- common/environment.h - Reading VF_* variables ----------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   uint64_t n = vf_env_number("VF_THING_NS", 0, 1000, 50);
+ *   bool on = vf_env_choice("VF_THING", "off", "on", true);
+ *
+ * A value out of range is reported on stderr in one line that names variable,
+ * value and what is allowed, and the default returned. For constructors: call
+ * once per variable, before other threads may change the environment.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_COMMON_ENVIRONMENT_H
+#define VFRIENDLY_COMMON_ENVIRONMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The decimal number in the variable, in low..high; preset if it is unset. */
+uint64_t vf_env_number(const char *name, uint64_t low, uint64_t high,
+                       uint64_t preset);
+
+/* Whether the variable is `yes` rather than `no`; preset if it is unset. */
+bool vf_env_choice(const char *name, const char *no, const char *yes,
+                   bool preset);
+
+#endif /* VFRIENDLY_COMMON_ENVIRONMENT_H */

@@ -1,0 +1,58 @@
+/*===- spin-wait/tuning.c - Environment in, counters out ------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#include "spin-wait/tuning.h"
+#include "common/environment.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+uint32_t vf_spin_budget_ns(void) {
+  uint32_t set = vf_get(&vf_spin_shared_1.budget_ns_plus_1);
+  return set != 0 ? set - 1 : VF_BUDGET_DEFAULT_NS;
+}
+
+/* The copy that read the environment also prints the counters. */
+static bool configuring;
+
+/* The first copy of a process speaks for all: an error is reported once, and the
+ * counters, which all copies share, are printed once. Failing to be first costs
+ * nothing. */
+__attribute__((constructor)) static void configure(void) {
+  struct vf_spin_shared *shared = &vf_spin_shared_1;
+  if (__atomic_exchange_n(&shared->configured, 1, __ATOMIC_RELAXED) != 0)
+    return;
+  int saved = errno;
+  configuring = true;
+  uint64_t budget = vf_env_number("VF_SPIN_BUDGET_NS", 0, VF_BUDGET_MAX_NS,
+                                  VF_BUDGET_DEFAULT_NS);
+  vf_set(&shared->budget_ns_plus_1, (uint32_t)budget + 1);
+  vf_set(&shared->notify_off,
+         !vf_env_choice("VF_SPIN_NOTIFY", "off", "on", true));
+  vf_set(&shared->stats, vf_env_choice("VF_STATS", "0", "1", false));
+  errno = saved;
+}
+
+__attribute__((destructor)) static void report(void) {
+  static const char *const names[VF_SPIN_COUNTERS] = {
+      "waits", "spun",     "yields",       "blocks",    "timeouts",
+      "wakes", "notifies", "blind_sleeps", "overcommit"};
+  if (!configuring || !vf_get(&vf_spin_shared_1.stats))
+    return;
+  char line[512]; /* Nine names and 20 digits each take 300. */
+  int n = snprintf(line, sizeof line, "{\"vfrt\": {");
+  for (int i = 0; i < VF_SPIN_COUNTERS; ++i)
+    n += snprintf(line + n, sizeof line - (size_t)n, "%s\"%s\": %" PRIu64,
+                  i ? ", " : "", names[i],
+                  __atomic_load_n(&vf_spin_shared_1.counters[i],
+                                  __ATOMIC_RELAXED));
+  n += snprintf(line + n, sizeof line - (size_t)n, "}}\n");
+  if (write(STDERR_FILENO, line, (size_t)n) < 0)
+    return; /* Nobody left to tell. */
+}

@@ -1,0 +1,114 @@
+/*===- spin-wait/wait.c - Pause, then yield, then block -------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * A wait runs through phases, one bounded step a call:
+ *
+ *   opening   pauses without looking at the clock: waits that end within a
+ *             fraction of a microsecond pay a function call and nothing else
+ *   spinning  batches of pauses, doubling up to half a microsecond, until the
+ *             spin budget is used up
+ *   yielding  sched_yield while others run on this CPU
+ *   blocking  block.c
+ *
+ * Evidence of over-commitment (crowd.h) ends the first two at once, and lets
+ * later waits begin by yielding.
+ *===----------------------------------------------------------------------===*/
+
+#include "platform/linux/kernel.h"
+#include "relax.h"
+#include "spin-wait/block.h"
+#include "spin-wait/crowd.h"
+#include "spin-wait/shared.h"
+#include "spin-wait/state.h"
+#include "spin-wait/tuning.h"
+
+#ifndef VF_OPENING_CALLS
+#define VF_OPENING_CALLS 16u
+#endif
+/* A batch may double while it takes less than this, so none takes much more than
+ * twice as long: a quarter of what being woken takes at best (2.6 us, same CPU),
+ * and long enough that reading the clock twice a batch (42 ns) does not show. */
+#define VF_BATCH_NS 256u
+/* Where pauses take no time at all: 1024 of them are half a microsecond on
+ * anything. */
+#define VF_BATCH_MAX_LOG2 10u
+/* Yields that let others run are the cheapest way to wait under over-commitment
+ * (1.2 us a switch against 3-7 us to wake a sleeper, 23 us on another CPU), so
+ * stay with them for as long as a round of 16 threads may take, and then stop:
+ * yielding waiters get in the way of whoever does work. */
+#ifndef VF_YIELDING_NS
+#define VF_YIELDING_NS 1000000u
+#endif
+
+static uint64_t enter(uint64_t state, uint64_t phase) {
+  return vf_with(vf_with(state, VF_PHASE, phase), VF_ROUND, 0);
+}
+
+static uint64_t spin(uint64_t state) {
+  uint64_t round = vf_field(state, VF_ROUND);
+  uint64_t begin = vf_now_ns();
+  for (uint64_t n = UINT64_C(1) << round; n != 0; --n)
+    vf_relax();
+  uint64_t took = vf_now_ns() - begin;
+  vf_count(VF_SPIN_SPUN, 1);
+  if (took > VF_GAP_NS) {
+    vf_crowd_seen();
+    return enter(state, VF_YIELDING);
+  }
+  if (took < VF_BATCH_NS && round < VF_BATCH_MAX_LOG2)
+    state = vf_with(state, VF_ROUND, round + 1);
+  state = vf_burn(state, took);
+  return vf_burnt(state) < vf_spin_budget_ns() ? state
+                                               : enter(state, VF_YIELDING);
+}
+
+static uint64_t yield(uint64_t state) {
+  uint64_t begin = vf_now_ns();
+  vf_yield();
+  uint64_t end = vf_now_ns();
+  vf_count(VF_SPIN_YIELDS, 1);
+  if (end - begin > VF_SLOW_YIELD_NS) {
+    vf_crowd_seen();
+  } else {
+    vf_crowd_not_seen();
+    state = vf_burn(state, end - begin);
+    if (vf_burnt(state) >= vf_spin_budget_ns())
+      return enter(state, VF_BLOCKING);
+  }
+  return vf_waited(state, end) < VF_YIELDING_NS ? state
+                                                : enter(state, VF_BLOCKING);
+}
+
+/* Ends the opening phase: from here on the wait has a clock. */
+static uint64_t begin(uint64_t state) {
+  vf_count(VF_SPIN_WAITS, 1);
+  return enter(vf_started_at(state | VF_LIVE, vf_now_ns()),
+               vf_crowded() ? VF_YIELDING : VF_SPINNING);
+}
+
+VF_API uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
+                             uint64_t state, uint32_t how) {
+  switch (vf_field(state, VF_PHASE)) {
+  case VF_OPENING:
+    if (vf_field(state, VF_ROUND) < VF_OPENING_CALLS && !vf_crowded()) {
+      vf_relax();
+      return (state | VF_LIVE) + (UINT64_C(1) << VF_ROUND.shift);
+    }
+    state = begin(state);
+    return vf_field(state, VF_PHASE) == VF_SPINNING ? spin(state)
+                                                    : yield(state);
+  case VF_SPINNING:
+    return spin(state);
+  case VF_YIELDING:
+    return yield(state);
+  default:
+    return vf_spin_block(addr, observed, state, how);
+  }
+}
+
+VF_API uint64_t vf_spin_backoff(uint64_t state, uint32_t how) {
+  return vf_spin_wait(NULL, 0, state, how & ~VF_SPIN_SIZE_MASK);
+}
