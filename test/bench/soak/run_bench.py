@@ -29,9 +29,10 @@ LONG_ROUNDS = 10_000
 # machine; a wait that never ends is reported after it.
 TIMEOUT_S = 100
 LONG_TIMEOUT_S = 1800
-# Locks: one round in so many, the holder falls asleep with the lock held, so
-# that all others wait for it again and again.
-HOLDER_SLEEPS = "-DHOLDER_SLEEPS_EVERY=16"
+# Locks: in one critical section of so many the holder falls asleep, so that all
+# others wait for it again and again: 210 times a run, for 0.5 ms each. A prime,
+# or with 64 threads it would always be the same one.
+HOLDER_SLEEPS = "-DHOLDER_SLEEPS_EVERY=61"
 
 
 def options(parser):

@@ -10,8 +10,8 @@
  * Thread 0 falls asleep in its first critical section, as a holder that faults
  * or writes to a file does. Without it the threads of a short run mostly pass
  * one after the other, and whether a queue ever forms (which a fair lock then
- * keeps to the end) is luck: 0.2 or 130 us a round in the same cell. The soak
- * makes it happen every few rounds.
+ * keeps to the end) is luck: 0.2 or 130 us a round in the same cell. In the
+ * soak all threads do so now and then.
  *===----------------------------------------------------------------------===*/
 
 #include "harness.h"
@@ -24,7 +24,7 @@
 #endif
 
 #ifndef HOLDER_SLEEPS_EVERY
-#define HOLDER_SLEEPS_EVERY 0x7fffffff /* the first round only */
+#define HOLDER_SLEEPS_EVERY 0x7fffffff /* thread 0's first only */
 #endif
 
 static void sleep_as_holder(void) {
@@ -43,14 +43,13 @@ void workload_prepare(int threads, long rounds) {
 }
 
 long workload_run(int self, int threads, long rounds) {
-  (void)threads;
   long mismatches = 0;
   for (long round = 0; round < rounds; round++) {
     lock_acquire(&guard, self);
     if (first != second)
       mismatches++;
     first++;
-    if (self == 0 && round % HOLDER_SLEEPS_EVERY == 0)
+    if ((round * threads + self) % HOLDER_SLEEPS_EVERY == 0)
       sleep_as_holder();
     second++;
     lock_release(&guard, self);
