@@ -1,0 +1,174 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A flag or counter is polled until another thread changes it.
+//
+// RUN: %verify_c %s -o /dev/null
+
+#include <stdatomic.h>
+
+int plain_flag;
+long plain_counter;
+volatile int volatile_flag;
+atomic_int atomic_flag_word;
+unsigned char byte_flag;
+void *_Atomic published;
+double plain_double;
+int words[8];
+
+// Each word has a writer in sight.
+void set(void) {
+  plain_flag = 1;
+  plain_counter = 10;
+  volatile_flag = 1;
+  atomic_store_explicit(&atomic_flag_word, 1, memory_order_release);
+  byte_flag = 1;
+  atomic_store(&published, &plain_flag);
+  plain_double = 1;
+  words[3] = 1;
+}
+
+void wait_plain(void) {
+  // expectedmark@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime; polling plain memory is a data race}}
+  while (!plain_flag) {}
+}
+
+void wait_plain_counter(long goal) {
+  // expectedmark@+1 {{(flag poll) on plain 'plain_counter' {{.*}}wait in the runtime;}}
+  while (plain_counter < goal) {}
+}
+
+void wait_plain_while_set(void) {
+  // expectedmark@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime;}}
+  while (plain_flag) {}
+}
+
+void wait_plain_bit(int mask) {
+  // expectedmark@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime;}}
+  while ((plain_flag & mask) == 0) {}
+}
+
+void wait_plain_byte(void) {
+  // expectedmark@+1 {{(flag poll) on plain 'byte_flag' {{.*}}wait in the runtime;}}
+  while (!byte_flag) {}
+}
+
+void wait_plain_double(void) {
+  // expectedmark@+1 {{(flag poll) on plain 'plain_double' {{.*}}wait in the runtime;}}
+  while (plain_double == 0) {}
+}
+
+void wait_plain_element(int i) {
+  // expectedmark@+1 {{(flag poll) on plain 'words' {{.*}}wait in the runtime;}}
+  while (!words[i]) {}
+}
+
+void wait_volatile(void) {
+  // expectedmark@+1 {{(flag poll) on volatile 'volatile_flag' {{.*}}wait in the runtime [}}
+  while (!volatile_flag) {}
+}
+
+void wait_volatile_do(void) {
+  // expectedmark@+1 {{(flag poll) on volatile 'volatile_flag' {{.*}}wait in the runtime [}}
+  do {
+  } while (volatile_flag != 3);
+}
+
+int wait_volatile_value(void) {
+  int seen;
+  // expectedmark@+1 {{(flag poll) on volatile 'volatile_flag' {{.*}}wait in the runtime [}}
+  while ((seen = volatile_flag) == 0) {}
+  return seen;
+}
+
+void wait_cast_to_volatile(void) {
+  // expectedmark@+1 {{(flag poll) on volatile 'plain_flag' {{.*}}wait in the runtime [}}
+  while (!*(volatile int *)&plain_flag) {}
+}
+
+void wait_c11(void) {
+  // expectedmark@+1 {{(flag poll) on atomic 'atomic_flag_word' {{.*}}wait in the runtime [}}
+  while (!atomic_load_explicit(&atomic_flag_word, memory_order_acquire)) {}
+}
+
+void wait_c11_relaxed_then_fence(void) {
+  // expectedmark@+1 {{(flag poll) on atomic 'atomic_flag_word' {{.*}}wait in the runtime [}}
+  while (!atomic_load_explicit(&atomic_flag_word, memory_order_relaxed)) {}
+  atomic_thread_fence(memory_order_acquire);
+}
+
+void *wait_c11_pointer(void) {
+  void *p;
+  // expectedmark@+1 {{(flag poll) on atomic 'published' {{.*}}wait in the runtime [}}
+  while (!(p = atomic_load(&published))) {}
+  return p;
+}
+
+void wait_builtin(void) {
+  // expectedmark@+1 {{(flag poll) on atomic 'plain_counter' {{.*}}wait in the runtime [}}
+  while (__atomic_load_n(&plain_counter, __ATOMIC_ACQUIRE) != 10) {}
+}
+
+void wait_sync_builtin(void) {
+  // An addition of zero reads.
+  // expectedmark@+1 {{on atomic 'plain_flag' {{.*}}wait in the runtime [}}
+  while (__sync_fetch_and_add(&plain_flag, 0) == 0) {}
+}
+
+void wait_sync_or(void) {
+  // expectedmark@+1 {{on atomic 'plain_flag' {{.*}}wait in the runtime [}}
+  while (__sync_fetch_and_or(&plain_flag, 0) == 0) {}
+}
+
+void wait_with_barrier(void) {
+  // The empty assembly keeps the compiler from hoisting the load.
+  // expectedmark@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime;}}
+  while (!plain_flag)
+    __asm__ volatile("" ::: "memory");
+}
+
+int wait_two(void) {
+  // Two words, either of which ends the wait: no one word to block on.
+  // expectedmark@+1 {{(flag poll) on volatile 'volatile_flag', atomic 'atomic_flag_word' {{.*}}wait in the runtime [}}
+  while (!volatile_flag && !atomic_flag_word) {}
+  return volatile_flag;
+}
+
+// Why not: the loop's effect, here the sum, would be lost on nobody, but it is
+// the loop's own work, repeated for each value seen.
+int not_work(int *out) {
+  while (!atomic_load(&atomic_flag_word))
+    ++*out;
+  return *out;
+}
+
+// Why not: nobody else decides when it ends.
+int not_counted(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i)
+    sum += words[i & 7];
+  return sum;
+}
+
+// Why not: it has no exit that anybody could cause.
+void not_endless(void) {
+  for (;;)
+    (void)volatile_flag;
+}
+
+// Why not: plain memory in a counted loop is a search, which takes as long as
+// the array is.
+int not_search(int value) {
+  for (int i = 0; i < 8; ++i)
+    if (words[i] == value)
+      return i;
+  return -1;
+}
+
+// Why not: plain memory that is looked at in a bounded number of rounds cannot
+// be told from everyday code, unless it pauses.
+int not_bounded_plain(int n) {
+  while (n-- && !plain_flag) {}
+  return n;
+}

@@ -1,0 +1,82 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The lock is read until it looks free, and only then tried.
+//
+// RUN: %verify_c %s -o /dev/null
+
+#include <stdatomic.h>
+
+atomic_int lock;
+volatile int word;
+void pause_hint(void);
+
+void unlock(void) {
+  atomic_store(&lock, 0);
+  word = 0;
+}
+
+void lock_nested(void) {
+  // expectedmark@+1 {{(test-and-test-and-set) on atomic 'lock' left as it is: the loop inside it waits for the same lock}}
+  while (atomic_exchange(&lock, 1)) {
+    // expectedmark@+1 {{(flag poll) on atomic 'lock' {{.*}}wait in the runtime [}}
+    while (atomic_load_explicit(&lock, memory_order_relaxed)) {}
+  }
+}
+
+void lock_for_ever(void) {
+  for (;;) { // expectedmark {{(test-and-test-and-set) on atomic 'lock' left as it is: the loop inside it waits for the same lock}}
+    // expectedmark@+1 {{(flag poll) on atomic 'lock' {{.*}}wait in the runtime [}}
+    while (atomic_load(&lock)) {}
+    if (!atomic_exchange(&lock, 1))
+      return;
+  }
+}
+
+void lock_and(void) {
+  // expectedmark@+1 {{(test-and-test-and-set) on {{.*}}atomic 'lock'{{.*}}wait in the runtime [}}
+  while (atomic_load(&lock) || atomic_exchange(&lock, 1)) {}
+}
+
+void lock_and_cas(void) {
+  int zero = 0;
+  for (;;) { // expectedmark {{(test-and-test-and-set) on {{.*}}atomic 'lock'{{.*}}wait in the runtime [}}
+    if (!atomic_load_explicit(&lock, memory_order_relaxed) &&
+        atomic_compare_exchange_weak(&lock, &zero, 1))
+      return;
+    zero = 0;
+  }
+}
+
+void lock_if(void) {
+  for (;;) { // expectedmark {{(test-and-test-and-set) on {{.*}}atomic 'lock'{{.*}}wait in the runtime [}}
+    if (atomic_load(&lock) == 0)
+      if (atomic_exchange(&lock, 1) == 0)
+        break;
+  }
+}
+
+void lock_volatile_word(void) {
+  // expectedmark@+1 {{(test-and-test-and-set) on volatile 'word' left as it is: the loop inside it waits for the same lock}}
+  while (__sync_lock_test_and_set(&word, 1)) {
+    // expectedmark@+1 {{(flag poll) on volatile 'word' {{.*}}wait in the runtime [}}
+    while (word) {}
+  }
+}
+
+// Why not: between the tries it calls a function that may do work.
+void not_calling(void) {
+  while (atomic_load(&lock) || atomic_exchange(&lock, 1))
+    pause_hint();
+}
+
+// Why not: the expected value comes from the read before, whatever it is: a
+// lock-free update.
+void not_update(void) {
+  for (;;) { // expectedmark {{(lock-free retry) on atomic 'lock' left as it is: it can succeed at once}}
+    int seen = atomic_load(&lock);
+    if (atomic_compare_exchange_weak(&lock, &seen, seen + 2))
+      return;
+  }
+}
