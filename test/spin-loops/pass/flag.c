@@ -30,107 +30,107 @@ void set(void) {
 }
 
 void wait_plain(void) {
-  // expectedmark@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime; polling plain memory is a data race}}
+  // expected-remark-re@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime; polling plain memory is a data race}}
   while (!plain_flag) {}
 }
 
 void wait_plain_counter(long goal) {
-  // expectedmark@+1 {{(flag poll) on plain 'plain_counter' {{.*}}wait in the runtime;}}
+  // expected-remark-re@+1 {{(flag poll) on plain 'plain_counter' {{.*}}wait in the runtime;}}
   while (plain_counter < goal) {}
 }
 
 void wait_plain_while_set(void) {
-  // expectedmark@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime;}}
+  // expected-remark-re@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime;}}
   while (plain_flag) {}
 }
 
 void wait_plain_bit(int mask) {
-  // expectedmark@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime;}}
+  // expected-remark-re@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime;}}
   while ((plain_flag & mask) == 0) {}
 }
 
 void wait_plain_byte(void) {
-  // expectedmark@+1 {{(flag poll) on plain 'byte_flag' {{.*}}wait in the runtime;}}
+  // expected-remark-re@+1 {{(flag poll) on plain 'byte_flag' {{.*}}wait in the runtime;}}
   while (!byte_flag) {}
 }
 
 void wait_plain_double(void) {
-  // expectedmark@+1 {{(flag poll) on plain 'plain_double' {{.*}}wait in the runtime;}}
+  // expected-remark-re@+1 {{(flag poll) on plain 'plain_double' {{.*}}wait in the runtime;}}
   while (plain_double == 0) {}
 }
 
 void wait_plain_element(int i) {
-  // expectedmark@+1 {{(flag poll) on plain 'words' {{.*}}wait in the runtime;}}
+  // expected-remark-re@+1 {{(flag poll) on plain 'words' {{.*}}wait in the runtime;}}
   while (!words[i]) {}
 }
 
 void wait_volatile(void) {
-  // expectedmark@+1 {{(flag poll) on volatile 'volatile_flag' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'volatile_flag' {{.*}}wait in the runtime [}}
   while (!volatile_flag) {}
 }
 
 void wait_volatile_do(void) {
-  // expectedmark@+1 {{(flag poll) on volatile 'volatile_flag' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'volatile_flag' {{.*}}wait in the runtime [}}
   do {
   } while (volatile_flag != 3);
 }
 
 int wait_volatile_value(void) {
   int seen;
-  // expectedmark@+1 {{(flag poll) on volatile 'volatile_flag' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'volatile_flag' {{.*}}wait in the runtime [}}
   while ((seen = volatile_flag) == 0) {}
   return seen;
 }
 
 void wait_cast_to_volatile(void) {
-  // expectedmark@+1 {{(flag poll) on volatile 'plain_flag' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'plain_flag' {{.*}}wait in the runtime [}}
   while (!*(volatile int *)&plain_flag) {}
 }
 
 void wait_c11(void) {
-  // expectedmark@+1 {{(flag poll) on atomic 'atomic_flag_word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'atomic_flag_word' {{.*}}wait in the runtime [}}
   while (!atomic_load_explicit(&atomic_flag_word, memory_order_acquire)) {}
 }
 
 void wait_c11_relaxed_then_fence(void) {
-  // expectedmark@+1 {{(flag poll) on atomic 'atomic_flag_word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'atomic_flag_word' {{.*}}wait in the runtime [}}
   while (!atomic_load_explicit(&atomic_flag_word, memory_order_relaxed)) {}
   atomic_thread_fence(memory_order_acquire);
 }
 
 void *wait_c11_pointer(void) {
   void *p;
-  // expectedmark@+1 {{(flag poll) on atomic 'published' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'published' {{.*}}wait in the runtime [}}
   while (!(p = atomic_load(&published))) {}
   return p;
 }
 
 void wait_builtin(void) {
-  // expectedmark@+1 {{(flag poll) on atomic 'plain_counter' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'plain_counter' {{.*}}wait in the runtime [}}
   while (__atomic_load_n(&plain_counter, __ATOMIC_ACQUIRE) != 10) {}
 }
 
 void wait_sync_builtin(void) {
   // An addition of zero reads.
-  // expectedmark@+1 {{on atomic 'plain_flag' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{on atomic 'plain_flag' {{.*}}wait in the runtime [}}
   while (__sync_fetch_and_add(&plain_flag, 0) == 0) {}
 }
 
 void wait_sync_or(void) {
-  // expectedmark@+1 {{on atomic 'plain_flag' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{on atomic 'plain_flag' {{.*}}wait in the runtime [}}
   while (__sync_fetch_and_or(&plain_flag, 0) == 0) {}
 }
 
 void wait_with_barrier(void) {
   // The empty assembly keeps the compiler from hoisting the load.
-  // expectedmark@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime;}}
+  // expected-remark-re@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime;}}
   while (!plain_flag)
     __asm__ volatile("" ::: "memory");
 }
 
 int wait_two(void) {
   // Two words, either of which ends the wait: no one word to block on.
-  // expectedmark@+1 {{(flag poll) on volatile 'volatile_flag', atomic 'atomic_flag_word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'volatile_flag', atomic 'atomic_flag_word' {{.*}}wait in the runtime [}}
   while (!volatile_flag && !atomic_flag_word) {}
   return volatile_flag;
 }

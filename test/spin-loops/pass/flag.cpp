@@ -30,44 +30,44 @@ void set() {
 
 void wait_plain() {
   // C++ may take for granted that this ends, and deletes it otherwise.
-  // expectedmark@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime;}}
+  // expected-remark-re@+1 {{(flag poll) on plain 'plain_flag' {{.*}}wait in the runtime;}}
   while (!plain_flag) {}
 }
 
 void wait_volatile() {
-  // expectedmark@+1 {{(flag poll) on volatile 'volatile_flag' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'volatile_flag' {{.*}}wait in the runtime [}}
   while (!volatile_flag) {}
 }
 
 void wait_load() {
-  // expectedmark@+1 {{(flag poll) on atomic 'ready' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'ready' {{.*}}wait in the runtime [}}
   while (!ready.load(std::memory_order_acquire)) {}
 }
 
 void wait_conversion() {
-  // expectedmark@+1 {{(flag poll) on atomic 'ready' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'ready' {{.*}}wait in the runtime [}}
   while (!ready) {}
 }
 
 void wait_counter(int n) {
-  // expectedmark@+1 {{(flag poll) on atomic 'count' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'count' {{.*}}wait in the runtime [}}
   while (count < n) {}
 }
 
 int wait_pointer() {
   int *p;
-  // expectedmark@+1 {{(flag poll) on atomic 'published' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'published' {{.*}}wait in the runtime [}}
   while (!(p = published.load(std::memory_order_acquire))) {}
   return *p;
 }
 
 void wait_enum() {
-  // expectedmark@+1 {{(flag poll) on atomic 'stage' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'stage' {{.*}}wait in the runtime [}}
   while (stage.load() != Stage::Done) {}
 }
 
 void wait_flag_test() {
-  // expectedmark@+1 {{(flag poll) on atomic 'once' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'once' {{.*}}wait in the runtime [}}
   while (once.test(std::memory_order_acquire)) {}
 }
 

@@ -18,16 +18,16 @@ void unlock(void) {
 }
 
 void lock_nested(void) {
-  // expectedmark@+1 {{(test-and-test-and-set) on atomic 'lock' left as it is: the loop inside it waits for the same lock}}
+  // expected-remark@+1 {{(test-and-test-and-set) on atomic 'lock' left as it is: the loop inside it waits for the same lock}}
   while (atomic_exchange(&lock, 1)) {
-    // expectedmark@+1 {{(flag poll) on atomic 'lock' {{.*}}wait in the runtime [}}
+    // expected-remark-re@+1 {{(flag poll) on atomic 'lock' {{.*}}wait in the runtime [}}
     while (atomic_load_explicit(&lock, memory_order_relaxed)) {}
   }
 }
 
 void lock_for_ever(void) {
-  for (;;) { // expectedmark {{(test-and-test-and-set) on atomic 'lock' left as it is: the loop inside it waits for the same lock}}
-    // expectedmark@+1 {{(flag poll) on atomic 'lock' {{.*}}wait in the runtime [}}
+  for (;;) { // expected-remark {{(test-and-test-and-set) on atomic 'lock' left as it is: the loop inside it waits for the same lock}}
+    // expected-remark-re@+1 {{(flag poll) on atomic 'lock' {{.*}}wait in the runtime [}}
     while (atomic_load(&lock)) {}
     if (!atomic_exchange(&lock, 1))
       return;
@@ -35,13 +35,13 @@ void lock_for_ever(void) {
 }
 
 void lock_and(void) {
-  // expectedmark@+1 {{(test-and-test-and-set) on {{.*}}atomic 'lock'{{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(test-and-test-and-set) on {{.*}}atomic 'lock'{{.*}}wait in the runtime [}}
   while (atomic_load(&lock) || atomic_exchange(&lock, 1)) {}
 }
 
 void lock_and_cas(void) {
   int zero = 0;
-  for (;;) { // expectedmark {{(test-and-test-and-set) on {{.*}}atomic 'lock'{{.*}}wait in the runtime [}}
+  for (;;) { // expected-remark-re {{(test-and-test-and-set) on {{.*}}atomic 'lock'{{.*}}wait in the runtime [}}
     if (!atomic_load_explicit(&lock, memory_order_relaxed) &&
         atomic_compare_exchange_weak(&lock, &zero, 1))
       return;
@@ -50,7 +50,7 @@ void lock_and_cas(void) {
 }
 
 void lock_if(void) {
-  for (;;) { // expectedmark {{(test-and-test-and-set) on {{.*}}atomic 'lock'{{.*}}wait in the runtime [}}
+  for (;;) { // expected-remark-re {{(test-and-test-and-set) on {{.*}}atomic 'lock'{{.*}}wait in the runtime [}}
     if (atomic_load(&lock) == 0)
       if (atomic_exchange(&lock, 1) == 0)
         break;
@@ -58,9 +58,9 @@ void lock_if(void) {
 }
 
 void lock_volatile_word(void) {
-  // expectedmark@+1 {{(test-and-test-and-set) on volatile 'word' left as it is: the loop inside it waits for the same lock}}
+  // expected-remark@+1 {{(test-and-test-and-set) on atomic 'word' left as it is: the loop inside it waits for the same lock}}
   while (__sync_lock_test_and_set(&word, 1)) {
-    // expectedmark@+1 {{(flag poll) on volatile 'word' {{.*}}wait in the runtime [}}
+    // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}wait in the runtime [}}
     while (word) {}
   }
 }
@@ -74,7 +74,7 @@ void not_calling(void) {
 // Why not: the expected value comes from the read before, whatever it is: a
 // lock-free update.
 void not_update(void) {
-  for (;;) { // expectedmark {{(lock-free retry) on atomic 'lock' left as it is: it can succeed at once}}
+  for (;;) { // expected-remark {{(lock-free retry) on atomic 'lock' left as it is: it can succeed at once}}
     int seen = atomic_load(&lock);
     if (atomic_compare_exchange_weak(&lock, &seen, seen + 2))
       return;

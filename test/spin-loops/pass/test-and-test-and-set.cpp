@@ -13,10 +13,10 @@ class Nested {
 
 public:
   void lock() {
-    for (;;) { // expectedmark {{(test-and-test-and-set) {{.*}}left as it is: the loop inside it waits for the same lock}}
+    for (;;) { // expected-remark-re {{(test-and-test-and-set) {{.*}}left as it is: the loop inside it waits for the same lock}}
       if (!Locked.exchange(true, std::memory_order_acquire))
         return;
-      // expectedmark@+1 {{(flag poll) on atomic memory {{.*}}wait in the runtime [}}
+      // expected-remark-re@+1 {{(flag poll) on atomic memory {{.*}}wait in the runtime [}}
       while (Locked.load(std::memory_order_relaxed)) {}
     }
   }
@@ -28,7 +28,7 @@ class Joined {
 
 public:
   void lock() {
-    // expectedmark@+1 {{(test-and-test-and-set) on {{.*}}atomic memory {{.*}}wait in the runtime [}}
+    // expected-remark-re@+1 {{(test-and-test-and-set) on {{.*}}atomic memory {{.*}}wait in the runtime [}}
     while (Locked.load(std::memory_order_relaxed) ||
            Locked.exchange(1, std::memory_order_acquire)) {}
   }

@@ -19,13 +19,13 @@ static inline int exchange(volatile int *p, int v) {
 }
 
 void lock_xchg(void) {
-  // expectedmark@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
   while (exchange(&word, 1)) {}
 }
 
 void lock_lock_xchg(void) {
   int v;
-  // expectedmark@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
   do {
     v = 1;
     __asm__ __volatile__("lock; xchgl %0,%1" : "+r"(v), "+m"(word) : : "memory");
@@ -42,7 +42,7 @@ static inline int compare_exchange(volatile int *p, int old, int val) {
 }
 
 void lock_cmpxchg(void) {
-  // expectedmark@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
   while (compare_exchange(&word, 0, 1) != 0) {}
 }
 
@@ -59,13 +59,13 @@ static inline char cas_bool(volatile int *p, int old, int val) {
 }
 
 void lock_cmpxchg_sete(void) {
-  // expectedmark@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
   while (!cas_bool(&word, 0, 1)) {}
 }
 
 void lock_bts(void) {
   char was;
-  // expectedmark@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
   do {
     __asm__ volatile("lock btsl $0, %0\n\tsetc %1"
                      : "+m"(word), "=q"(was)
@@ -75,14 +75,14 @@ void lock_bts(void) {
 }
 
 void lock_with_pause(void) {
-  // expectedmark@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on volatile 'word' {{.*}}wait in the runtime [}}
   while (exchange(&word, 1))
     __asm__ volatile("rep; nop" ::: "memory");
 }
 
 void poll_by_asm(void) {
   int v;
-  // expectedmark@+1 {{(flag poll) on volatile 'word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}wait in the runtime [}}
   do {
     __asm__ volatile("movl %1, %0" : "=r"(v) : "m"(word) : "memory");
   } while (v);

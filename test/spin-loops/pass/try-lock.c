@@ -25,13 +25,13 @@ void unlock(void) {
 
 void lock_cas(void) {
   int expected = 0;
-  // expectedmark@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
   while (!atomic_compare_exchange_weak(&lock, &expected, 1))
     expected = 0;
 }
 
 void lock_cas_strong(void) {
-  for (;;) { // expectedmark {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
+  for (;;) { // expected-remark-re {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
     int expected = 0;
     if (atomic_compare_exchange_strong_explicit(
             &lock, &expected, 1, memory_order_acquire, memory_order_relaxed))
@@ -40,43 +40,43 @@ void lock_cas_strong(void) {
 }
 
 void lock_exchange(void) {
-  // expectedmark@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
   while (atomic_exchange_explicit(&lock, 1, memory_order_acquire)) {}
 }
 
 void lock_flag(void) {
-  // expectedmark@+1 {{(try-lock) on {{.*}}'flag' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on {{.*}}'flag' {{.*}}wait in the runtime [}}
   while (atomic_flag_test_and_set_explicit(&flag, memory_order_acquire)) {}
 }
 
 void lock_fetch_or(void) {
-  // expectedmark@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
   while (atomic_fetch_or(&lock, 4) & 4) {}
 }
 
 void lock_sync_bool(void) {
-  // expectedmark@+1 {{(try-lock) on atomic 'word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'word' {{.*}}wait in the runtime [}}
   while (!__sync_bool_compare_and_swap(&word, 0, 1)) {}
 }
 
 void lock_sync_val(void) {
-  // expectedmark@+1 {{(try-lock) on atomic 'word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'word' {{.*}}wait in the runtime [}}
   while (__sync_val_compare_and_swap(&word, 0, 1) != 0) {}
 }
 
 void lock_sync_test_and_set(void) {
-  // expectedmark@+1 {{(try-lock) on atomic 'word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'word' {{.*}}wait in the runtime [}}
   while (__sync_lock_test_and_set(&word, 1)) {}
 }
 
 void lock_builtin_test_and_set(void) {
-  // expectedmark@+1 {{(try-lock) on atomic 'byte' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'byte' {{.*}}wait in the runtime [}}
   while (__atomic_test_and_set(&byte, __ATOMIC_ACQUIRE)) {}
 }
 
 void lock_builtin_cas(int self) {
   int expected;
-  // expectedmark@+1 {{(try-lock) on atomic 'word' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'word' {{.*}}wait in the runtime [}}
   do {
     expected = 0;
   } while (!__atomic_compare_exchange_n(&word, &expected, self, 0,
@@ -84,7 +84,7 @@ void lock_builtin_cas(int self) {
 }
 
 void lock_volatile_word(void) {
-  // expectedmark@+1 {{(try-lock) on volatile 'vword' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'vword' {{.*}}wait in the runtime [}}
   while (__sync_lock_test_and_set(&vword, 1)) {}
 }
 
@@ -92,7 +92,7 @@ void lock_volatile_word(void) {
 // the expected value was read a moment ago. Left as it is, and said so.
 void not_fetch_add_by_cas(void) {
   int seen = atomic_load(&lock);
-  // expectedmark@+1 {{(lock-free retry) on atomic 'lock' left as it is: it can succeed at once}}
+  // expected-remark@+1 {{(lock-free retry) on atomic 'lock' left as it is: it can succeed at once}}
   while (!atomic_compare_exchange_weak(&lock, &seen, seen + 1)) {}
 }
 

@@ -20,7 +20,7 @@ void unlock() {
 
 void lock_cas(int self) {
   int expected = 0;
-  // expectedmark@+1 {{(try-lock) on atomic 'owner' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'owner' {{.*}}wait in the runtime [}}
   while (!owner.compare_exchange_weak(expected, self,
                                       std::memory_order_acquire,
                                       std::memory_order_relaxed))
@@ -30,18 +30,18 @@ void lock_cas(int self) {
 void lock_cas_variable_order(int self, std::memory_order order) {
   // The order is known only when the program runs.
   int expected = 0;
-  // expectedmark@+1 {{(try-lock) on atomic 'owner' wastes {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'owner' wastes {{.*}}wait in the runtime [}}
   while (!owner.compare_exchange_strong(expected, self, order))
     expected = 0;
 }
 
 void lock_exchange() {
-  // expectedmark@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
   while (lock.exchange(true, std::memory_order_acquire)) {}
 }
 
 void lock_flag() {
-  // expectedmark@+1 {{(try-lock) on atomic 'flag' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{(try-lock) on atomic 'flag' {{.*}}wait in the runtime [}}
   while (flag.test_and_set(std::memory_order_acquire)) {}
 }
 
@@ -50,7 +50,7 @@ class SpinLock {
 
 public:
   void lock() {
-    // expectedmark@+1 {{(try-lock) on atomic memory {{.*}}wait in the runtime [}}
+    // expected-remark-re@+1 {{(try-lock) on atomic memory {{.*}}wait in the runtime [}}
     while (Word.test_and_set(std::memory_order_acquire)) {}
   }
   void unlock() { Word.clear(std::memory_order_release); }
@@ -76,7 +76,7 @@ void not_push(Node *n) {
 
 int not_pop_value(std::atomic<int> &word) {
   int seen = word.load();
-  // expectedmark@+1 {{(lock-free retry) on atomic memory behind a pointer left as it is: it can succeed at once}}
+  // expected-remark@+1 {{(lock-free retry) on atomic memory behind a pointer left as it is: it can succeed at once}}
   while (!word.compare_exchange_weak(seen, seen & (seen - 1))) {}
   return seen;
 }
