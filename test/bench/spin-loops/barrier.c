@@ -17,18 +17,27 @@
 #endif
 
 static OWN_LINE struct barrier meeting;
+static OWN_LINE struct barrier doors; /* the main thread comes to this one too */
 static struct OWN_LINE cell {
   PAYLOAD long value;
 } cells[2][MAX_THREADS];
 
-void workload_prepare(int threads, long rounds) {
-  (void)rounds;
+void workload_prepare(int threads) {
   barrier_init(&meeting, threads);
+  barrier_init(&doors, threads + 1);
+}
+
+void workload_open(int threads) {
+  (void)threads;
+  int sense = 0;
+  barrier_wait(&doors, &sense);
 }
 
 long workload_run(int self, int threads, long rounds) {
   int neighbour = (self + 1) % threads;
   int sense = 0;
+  barrier_wait(&doors, &sense);
+  sense = 0;
   long mismatches = 0;
   for (long round = 0; round < rounds; round++) {
     cells[round % 2][self].value = round * threads + self;

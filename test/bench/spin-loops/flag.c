@@ -21,10 +21,13 @@ static struct OWN_LINE station {
   PAYLOAD long payload;
 } stations[MAX_THREADS];
 
-void workload_prepare(int threads, long rounds) {
-  (void)rounds;
+void workload_prepare(int threads) {
   for (int i = 0; i < threads; i++)
     flag_init(&stations[i].flag);
+}
+
+void workload_open(int threads) {
+  (void)threads;
   flag_raise(&stations[0].flag);
 }
 

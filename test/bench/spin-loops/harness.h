@@ -5,8 +5,8 @@
  *===----------------------------------------------------------------------===*
  *
  * What a workload gives and gets. harness.c is main(): it starts the threads,
- * lets them go together, times them and prints one JSON line. It waits only in
- * pthread functions, so no variant of a wait changes it.
+ * opens the workload when all of them wait, times them from there and prints
+ * one JSON line. It sleeps while it waits, so no variant of a wait changes it.
  *
  *   PROGRAM THREADS ROUNDS
  *
@@ -23,8 +23,16 @@
 /* Two lines: the adjacent-line prefetcher pairs them. */
 #define OWN_LINE __attribute__((aligned(128)))
 
-/* pre: 1 <= threads <= MAX_THREADS. Called once, before any thread starts. */
-void workload_prepare(int threads, long rounds);
+/* pre: 1 <= threads <= MAX_THREADS. Called once, before any thread starts.
+ * Closes the workload: from here on the threads' first wait lasts. */
+void workload_prepare(int threads);
+
+/* Called once by the main thread, which is participant number `threads`, when
+ * the others wait. The clock starts here: otherwise the threads of a short run
+ * pass one after the other as they start, and whether a queue ever forms (which
+ * a fair lock then keeps to the end) is luck, 0.2 or 130 us a round in one cell.
+ */
+void workload_open(int threads);
 
 /* Called in each thread, self from 0 to threads - 1. Returns how many payloads
  * were not what had been published. */

@@ -7,11 +7,9 @@
  * A round is one lock and unlock in every thread. The counters are plain memory
  * and equal whenever the lock excludes and publishes.
  *
- * Thread 0 falls asleep in its first critical section, as a holder that faults
- * or writes to a file does. Without it the threads of a short run mostly pass
- * one after the other, and whether a queue ever forms (which a fair lock then
- * keeps to the end) is luck: 0.2 or 130 us a round in the same cell. In the
- * soak all threads do so now and then.
+ * With HOLDER_SLEEPS_EVERY=N one critical section in N falls asleep, as a holder
+ * that faults or writes to a file does: the soak makes all others wait for it
+ * again and again.
  *===----------------------------------------------------------------------===*/
 
 #include "harness.h"
@@ -23,24 +21,26 @@
 #include KIND
 #endif
 
-#ifndef HOLDER_SLEEPS_EVERY
-#define HOLDER_SLEEPS_EVERY 0x7fffffff /* thread 0's first only */
+static inline void maybe_sleep(long section) {
+#ifdef HOLDER_SLEEPS_EVERY
+  /* Longer than a waiter polls before it gives up its CPU. */
+  if (section % HOLDER_SLEEPS_EVERY == 0)
+    nanosleep(&(struct timespec){.tv_nsec = 500 * 1000}, NULL);
+#else
+  (void)section;
 #endif
-
-static void sleep_as_holder(void) {
-  /* Several times what it takes to wake 16 threads from the gate, and at most
-   * a hundredth of a measured run. */
-  nanosleep(&(struct timespec){.tv_nsec = 500 * 1000}, NULL);
 }
 
 static OWN_LINE struct lock guard;
 static OWN_LINE long first;
 static OWN_LINE long second;
 
-void workload_prepare(int threads, long rounds) {
-  (void)threads, (void)rounds;
+void workload_prepare(int threads) {
   lock_init(&guard);
+  lock_acquire(&guard, threads);
 }
+
+void workload_open(int threads) { lock_release(&guard, threads); }
 
 long workload_run(int self, int threads, long rounds) {
   long mismatches = 0;
@@ -49,8 +49,7 @@ long workload_run(int self, int threads, long rounds) {
     if (first != second)
       mismatches++;
     first++;
-    if ((round * threads + self) % HOLDER_SLEEPS_EVERY == 0)
-      sleep_as_holder();
+    maybe_sleep(round * threads + self);
     second++;
     lock_release(&guard, self);
   }

@@ -19,15 +19,15 @@ import verdicts
 SENTENCE = "Time and CPU of spin waits: original, rewritten and written by hand."
 ALONE = True
 
-# Long enough that thread start (about 0.1 ms) and the sleeping first lock
-# holder (0.5 ms) weigh about a hundredth, short enough for the full table of
-# some 320 program cells in under 6 minutes.
-TARGET_S = 0.06
-# Fewer rounds would measure how threads start, not how they wait.
-FEWEST_ROUNDS = 8
+# Some ten time slices, and short enough for the full table of some 320 program
+# cells in under 6 minutes.
+TARGET_S = 0.05
+# In a round each thread waits at least once, so three are 48 waits with 8
+# threads on each of 2 CPUs. The slowest originals take 0.5 s a round there.
+FEWEST_ROUNDS = 3
 MOST_ROUNDS = 4_000_000
-# The original at 8 threads a CPU needs about 2 s for the fewest rounds.
-TIMEOUT_S = 10
+# Twice what the slowest original takes on 2 CPUs for the fewest rounds.
+TIMEOUT_S = 4
 TIMES = (1, 2, 4, 8)
 
 
@@ -109,7 +109,11 @@ def summarize(report, kind, times, threads, runs, found, verdict):
 
 
 def cell_row(kind, times, runs, found, verdict):
-    show = lambda f: f.text("{:.3g}" if f.value >= 10 else "{:.2f}") if f else "-"
+    def show(figure):
+        if figure is None:
+            return "-"
+        return figure.text("{:.0f}" if figure.value >= 100 else "{:.2f}")
+
     cpu = (
         measure.median_figure(
             measure.pair_ratios(runs["original"], runs["rewritten"], programs.cpu_per_round)

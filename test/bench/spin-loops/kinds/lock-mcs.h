@@ -19,7 +19,7 @@ struct OWN_LINE node {
 
 struct lock {
   _Atomic(struct node *) tail;
-  struct node nodes[MAX_THREADS];
+  struct node nodes[MAX_THREADS + 1];
 };
 
 static inline void lock_init(struct lock *l) { atomic_init(&l->tail, NULL); }
