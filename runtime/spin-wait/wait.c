@@ -24,6 +24,7 @@
 #include "spin-wait/shared.h"
 #include "spin-wait/state.h"
 #include "spin-wait/tuning.h"
+#include <stddef.h>
 
 #ifndef VF_OPENING_CALLS
 #define VF_OPENING_CALLS 16u

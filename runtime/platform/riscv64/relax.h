@@ -15,7 +15,7 @@
 #define VFRIENDLY_PLATFORM_RELAX_H
 
 static inline void vf_relax(void) {
-  __asm__ volatile(".4byte 0x0100000f" ::: "memory");
+  __asm__ volatile(".insn i 0x0f, 0, x0, x0, 0x010" ::: "memory");
 }
 
 #endif /* VFRIENDLY_PLATFORM_RELAX_H */

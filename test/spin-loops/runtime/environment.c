@@ -1,0 +1,45 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the environment may set, and how a mistake in it is reported: one line
+// that names variable, value and what is allowed.
+//
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/Inputs -I %vf_include %s -o %t %vf_link
+// RUN: %t 2>&1 | count 0
+// RUN: env VF_STATS=0 VF_SPIN_NOTIFY=on VF_SPIN_BUDGET_NS=0 %t 2>&1 | count 0
+// RUN: env VF_SPIN_BUDGET_NS=1000000 %t 2>&1 | count 0
+//
+// RUN: env VF_SPIN_BUDGET_NS=1000001 %t > %t.out 2>&1
+// RUN: count 1 < %t.out
+// RUN: FileCheck --check-prefix=BUDGET %s < %t.out
+// BUDGET: vfriendly: VF_SPIN_BUDGET_NS='1000001' is not a number in 0..1000000; using the default, 50000
+// RUN: env VF_SPIN_BUDGET_NS= %t 2>&1 | count 1
+// RUN: env VF_SPIN_BUDGET_NS=-1 %t 2>&1 | count 1
+// RUN: env VF_SPIN_BUDGET_NS=5us %t 2>&1 | count 1
+// RUN: env VF_SPIN_BUDGET_NS=18446744073709551617 %t 2>&1 | count 1
+//
+// RUN: env VF_SPIN_NOTIFY=no %t > %t.out 2>&1
+// RUN: count 1 < %t.out
+// RUN: FileCheck --check-prefix=NOTIFY %s < %t.out
+// NOTIFY: vfriendly: VF_SPIN_NOTIFY='no' is not off or on; using the default, on
+//
+// RUN: env VF_STATS=yes %t > %t.out 2>&1
+// RUN: count 1 < %t.out
+// RUN: FileCheck --check-prefix=STATS %s < %t.out
+// STATS: vfriendly: VF_STATS='yes' is not 0 or 1; using the default, 0
+//
+// The counters are JSON, keyed by the library's name.
+//
+// RUN: env VF_STATS=1 %t 2> %t.json
+// RUN: python3 -c "import json, sys; c = json.load(open(sys.argv[1]))['vfrt']; print(sorted(c)); assert c['waits'] == 1 and c['spun'] > 0 and c['blocks'] > 0" %t.json | FileCheck --check-prefix=JSON %s
+// JSON: ['blind_sleeps', 'blocks', 'notifies', 'overcommit', 'spun', 'timeouts', 'waits', 'wakes', 'yields']
+
+#include "check.h"
+
+int main(void) {
+  uint32_t flag = 0;
+  uint64_t state = 0;
+  for (double end = seconds() + 0.02; seconds() < end;)
+    state = vf_spin_wait(&flag, 0, state, 4 | VF_SPIN_NOTIFIED);
+}

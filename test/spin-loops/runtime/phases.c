@@ -1,0 +1,229 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The runtime's own sources on a fake kernel: which step a wait takes when, for
+// how long it may sleep, and what it makes of missed notifies.
+//
+// RUN: clang -std=gnu11 -O1 -g -Wall -Wextra -fsanitize=address,undefined \
+// RUN:   -fno-sanitize-recover=all -I %S/Inputs -I %S/Inputs/fake \
+// RUN:   -I %vf_include -I %vf_src/runtime -I %vf_src/runtime/platform/generic \
+// RUN:   %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c -o %t
+// RUN: %t
+
+#include "check.h"
+#include "platform/linux/kernel.h"
+#include "spin-wait/shared.h"
+#include <string.h>
+
+uint64_t fake_now = 1, fake_yield_ns, fake_clock_ns, fake_slept;
+uint64_t fake_yields, fake_sleeps, fake_blocks, fake_wakes;
+int fake_futex_result;
+uint32_t fake_sleepers;
+
+static uint32_t flag;
+
+static void reset(void) {
+  memset(&vf_spin_shared_1, 0, sizeof vf_spin_shared_1);
+  vf_spin_armed = 0;
+  fake_yield_ns = 440;
+  fake_clock_ns = 200; /* 400 ns from before a batch of pauses to after it */
+  fake_yields = fake_sleeps = fake_blocks = fake_wakes = fake_slept = 0;
+  fake_futex_result = ETIMEDOUT;
+  fake_sleepers = 0;
+}
+
+static struct vf_spin_bucket *armed_bucket(void) {
+  for (unsigned i = 0; i < VF_SPIN_BUCKETS; ++i)
+    if (vf_spin_shared_1.buckets[i].armed)
+      return &vf_spin_shared_1.buckets[i];
+  return NULL;
+}
+
+/* Calls until something other than pausing was done. */
+static uint64_t wait_until(uint64_t state, uint32_t how, const uint64_t *what) {
+  uint64_t before = *what;
+  for (int i = 0; i < 1000000 && *what == before; ++i) {
+    state = vf_spin_wait(&flag, 0, state, how);
+    CHECK(state != 0);
+  }
+  CHECK(*what != before);
+  return state;
+}
+
+static void budget_is_spun_before_the_first_yield(void) {
+  reset();
+  uint64_t begin = fake_now;
+  wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_yields);
+  CHECK(fake_now - begin > 15000 && fake_now - begin < 120000);
+  CHECK(fake_blocks == 0 && fake_sleeps == 0);
+}
+
+static void an_empty_yield_leads_to_blocking(void) {
+  reset();
+  wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  CHECK(fake_yields == 1);
+  CHECK(vf_spin_armed == 1 && armed_bucket());
+}
+
+static void a_busy_yield_keeps_yielding_for_a_millisecond(void) {
+  reset();
+  fake_yield_ns = 5000;
+  uint64_t begin = fake_now;
+  wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  CHECK(fake_yields > 100 && fake_yields < 300);
+  CHECK(fake_now - begin > 1000000);
+  /* The next wait begins by yielding, and so do all until yields are empty. */
+  fake_yields = 0;
+  vf_spin_wait(&flag, 0, 0, 4 | VF_SPIN_NOTIFIED);
+  CHECK(fake_yields == 1);
+  fake_yield_ns = 440;
+  for (int i = 0; i < 16; ++i)
+    vf_spin_wait(&flag, 0, 0, 4 | VF_SPIN_NOTIFIED);
+  CHECK(fake_yields == 17);
+  vf_spin_wait(&flag, 0, 0, 4 | VF_SPIN_NOTIFIED);
+  CHECK(fake_yields == 17);
+}
+
+static void a_gap_ends_the_spin_phase(void) {
+  reset();
+  fake_clock_ns = 30000; /* Away between two looks at the clock. */
+  uint64_t state = 0;
+  int calls = 0;
+  for (; fake_yields == 0; ++calls)
+    state = vf_spin_wait(&flag, 0, state, 4 | VF_SPIN_NOTIFIED);
+  CHECK(calls < 20);
+}
+
+static void blind_sleeps_stay_below_a_sixteenth(void) {
+  reset();
+  uint64_t begin = fake_now, state = 0;
+  while (fake_sleeps < 200) {
+    uint64_t sleeps = fake_sleeps, at = fake_now;
+    state = vf_spin_wait(&flag, 0, state, 4);
+    if (fake_sleeps == sleeps)
+      continue;
+    /* The clock in the state counts in 4.1 us. */
+    CHECK((fake_now - at) <= (at - begin + 5000) / 16 + 1000);
+    CHECK(at - begin >= 800000);
+    CHECK(fake_slept >= 50000 && fake_slept <= 1000000);
+  }
+  CHECK(fake_slept == 1000000);
+  CHECK(fake_blocks == 0 && vf_spin_armed == 0);
+}
+
+static void no_sleep_never_sleeps(void) {
+  reset();
+  uint64_t state = 0;
+  while (fake_now < UINT64_C(3000000000))
+    state = vf_spin_wait(&flag, 0, state, 4 | VF_SPIN_NO_SLEEP),
+    fake_now += 10000;
+  CHECK(fake_sleeps == 0 && fake_blocks == 0 && fake_yields > 1000);
+  /* Nor, once notifies are known to be missed, where they were promised. */
+  for (int i = 0; i < 6; ++i)
+    wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  uint64_t blocks = fake_blocks;
+  state = 0;
+  for (int i = 0; i < 100000; ++i)
+    state = vf_spin_wait(&flag, 0, state,
+                         4 | VF_SPIN_NOTIFIED | VF_SPIN_NO_SLEEP);
+  CHECK(fake_sleeps == 0 && fake_blocks == blocks);
+}
+
+static void timeouts_grow_with_the_wait(void) {
+  reset();
+  uint64_t begin = fake_now;
+  uint64_t state = wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  CHECK(fake_slept == 1000000);
+  for (int i = 0; i < 100; ++i) {
+    uint64_t waited = fake_now - begin;
+    state = wait_until(state, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+    CHECK(fake_slept == 1000000 || fake_slept <= waited / 8 + 1000);
+  }
+  CHECK(fake_slept == 64000000);
+  /* Still false after each of them: nothing was missed. */
+  CHECK(armed_bucket()->suspect <= 1);
+}
+
+static void missed_notifies_make_the_bucket_blind(void) {
+  reset();
+  for (int i = 0; i < 6; ++i)
+    wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  struct vf_spin_bucket *bucket = armed_bucket();
+  CHECK(bucket->suspect > 4);
+  /* Blind, but awake to a notify: a short sleep on the bucket. */
+  uint64_t begin = fake_now, at = fake_now, before = fake_blocks;
+  for (uint64_t state = 0; fake_blocks == before;) {
+    at = fake_now;
+    state = vf_spin_wait(&flag, 0, state, 4 | VF_SPIN_NOTIFIED);
+  }
+  CHECK(fake_now - at <= (at - begin) / 16 + 1000);
+  /* Notifies that wake somebody restore trust. */
+  fake_sleepers = 1;
+  for (int i = 0; i < 8; ++i) {
+    bucket->armed = 1;
+    vf_spin_armed = 1;
+    vf_spin_notify(&flag);
+  }
+  CHECK(bucket->suspect == 0);
+}
+
+static void notify_visits_armed_buckets_once(void) {
+  reset();
+  vf_spin_notify(&flag);
+  CHECK(fake_wakes == 0);
+  wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  uint32_t seq = armed_bucket()->seq;
+  struct vf_spin_bucket *bucket = armed_bucket();
+  vf_spin_notify_if_waiting((char *)&flag + 1); /* Same eight bytes. */
+  CHECK(fake_wakes == 1 && bucket->seq == seq + 1 && vf_spin_armed == 0);
+  vf_spin_notify_if_waiting(&flag);
+  vf_spin_notify(&flag);
+  CHECK(fake_wakes == 1 && bucket->seq == seq + 1 && vf_spin_armed == 0);
+}
+
+static void size_0_arms_first_and_sleeps_on_the_next_call(void) {
+  reset();
+  uint64_t state = 0;
+  while (vf_spin_armed == 0)
+    state = vf_spin_wait(&flag, 0, state, VF_SPIN_NOTIFIED);
+  CHECK(fake_blocks == 0);
+  /* A notify in between is noticed: no sleep, the caller looks again. */
+  vf_spin_notify(&flag);
+  state = vf_spin_wait(&flag, 0, state, VF_SPIN_NOTIFIED);
+  CHECK(fake_blocks == 0 && vf_spin_armed == 1);
+  vf_spin_wait(&flag, 0, state, VF_SPIN_NOTIFIED);
+  CHECK(fake_blocks == 1);
+}
+
+static void a_woken_wait_yields_before_it_blocks_again(void) {
+  reset();
+  fake_futex_result = 0;
+  uint64_t state = wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  uint64_t yields = fake_yields;
+  wait_until(state, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  CHECK(fake_yields == yields + 1);
+}
+
+static void notify_off_does_nothing(void) {
+  reset();
+  wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  vf_spin_shared_1.notify_off = 1;
+  vf_spin_notify(&flag);
+  CHECK(fake_wakes == 0 && vf_spin_armed == 1);
+}
+
+int main(void) {
+  budget_is_spun_before_the_first_yield();
+  an_empty_yield_leads_to_blocking();
+  a_busy_yield_keeps_yielding_for_a_millisecond();
+  a_gap_ends_the_spin_phase();
+  blind_sleeps_stay_below_a_sixteenth();
+  no_sleep_never_sleeps();
+  timeouts_grow_with_the_wait();
+  missed_notifies_make_the_bucket_blind();
+  notify_visits_armed_buckets_once();
+  size_0_arms_first_and_sleeps_on_the_next_call();
+  a_woken_wait_yields_before_it_blocks_again();
+  notify_off_does_nothing();
+}
