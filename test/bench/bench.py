@@ -17,6 +17,10 @@ class Broken(Exception):
     Being slow is a result, never this."""
 
 
+class Usage(Broken):
+    """The command line asks for what there is not."""
+
+
 class Tree:
     """A build tree with the plugin and the runtime in it."""
 

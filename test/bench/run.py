@@ -54,7 +54,7 @@ def run(build, name, arguments):
         return module.main(tree, options, out)
     except bench.Broken as error:
         print(f"bench {name}: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, bench.Usage) else 1
 
 
 def main():

@@ -39,7 +39,7 @@ def chosen(tree, options, out):
         for text in options.source:
             path, *flags = shlex.split(text)
             if not os.path.exists(path):
-                raise bench.Broken(f"--source {path}: no such file")
+                raise bench.Usage(f"--source {path}: no such file")
             picked.append(sources.Source(os.path.basename(path), path, flags))
         return picked
     if options.smoke:

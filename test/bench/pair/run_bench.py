@@ -32,7 +32,7 @@ def once(name, command, timeout):
 def main(tree, options, out):
     repetitions = 1 if options.smoke else options.reps
     if repetitions < 1:
-        raise bench.Broken("--reps must be at least 1")
+        raise bench.Usage("--reps must be at least 1")
     report = bench.Report("pair", tree, out, {
         "a": options.a, "b": options.b, "reps": repetitions, "smoke": options.smoke,
     })

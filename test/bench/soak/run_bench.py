@@ -56,7 +56,7 @@ def main(tree, options, out):
     known = programs.kinds()
     for kind in options.kinds:
         if kind not in known:
-            raise bench.Broken(f"no kind '{kind}', there are: {', '.join(known)}")
+            raise bench.Usage(f"no kind '{kind}', there are: {', '.join(known)}")
     rounds = LONG_ROUNDS if options.long else ROUNDS
     timeout = LONG_TIMEOUT_S if options.long else TIMEOUT_S
     report = bench.Report("soak", tree, out, {"threads": options.threads, "rounds": rounds})

@@ -44,7 +44,7 @@ def choice(text, known, what):
     picked = text.split(",") if text else list(known)
     for one in picked:
         if one not in known:
-            raise bench.Broken(f"no {what} '{one}', there are: {', '.join(known)}")
+            raise bench.Usage(f"no {what} '{one}', there are: {', '.join(known)}")
     return picked
 
 

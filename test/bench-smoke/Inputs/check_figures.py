@@ -1,0 +1,60 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bounds stay bounds: what a timeout leaves open is never a met target."""
+
+import os
+import sys
+
+root = sys.argv[1]
+sys.path[:0] = [os.path.join(root, "test/bench"), os.path.join(root, "test/bench/spin-loops")]
+
+import measure  # noqa: E402
+import verdicts  # noqa: E402
+from measure import Figure  # noqa: E402
+
+
+def run(microseconds, timeout=False):
+    values = {"rounds": 1, "ns": microseconds * 1000}
+    return measure.Run("timeout" if timeout else "ok", microseconds / 1e6, 0, "", "", values)
+
+
+def cell(**microseconds):
+    return {name.replace("_", "-"): [run(t)] * 21 for name, t in microseconds.items()}
+
+
+def verdict(kind, times, runs):
+    return verdicts.judge(kind, times, runs)[1]
+
+
+# A lower bound can meet "at least" and miss "at most"; nothing else.
+assert Figure(60, ">").at_least(50) is True
+assert Figure(40, ">").at_least(50) is None
+assert Figure(1.0, ">").at_most(1.2) is None
+assert Figure(1.3, ">").at_most(1.2) is False
+assert Figure(1.0, "<").at_most(1.2) is True
+assert measure.pair_ratios([run(4, True)], [run(2, True)],
+                           verdicts.programs.per_round)[0].sign == "?"
+assert Figure(60, "?").at_least(50) is None
+
+fast = dict(original=1000, rewritten=10, no_notify=1000, futex=10)
+assert verdict("flag-atomic", 4, cell(**fast)) == "ok"
+assert "short: speedup 40.0" in verdict("flag-atomic", 4, cell(**{**fast, "original": 400}))
+assert "short: over peer 2.00" in verdict("flag-atomic", 4, cell(**{**fast, "futex": 5}))
+assert "short: no-notify 1.20" in verdict("flag-atomic", 4, cell(**{**fast, "no_notify": 1200}))
+# A pthread mutex keeps no order, so it sets no bound for a fair lock.
+assert verdict("lock-ticket", 4, cell(**fast, pthread=1)) == "ok"
+assert "over peer" in verdict("lock-tas", 4, cell(**fast, pthread=1))
+# The original never ended: enough for the speedup.
+hung = {**cell(**fast), "original": [run(1000, True)] * 5}
+assert verdict("flag-atomic", 4, hung) == "ok"
+# The rewritten one never ended: never ok.
+hung = {**cell(**fast), "rewritten": [run(10, True)] * 5}
+assert verdict("flag-atomic", 4, hung) != "ok"
+# With a CPU for each thread: 0.95 of the original's speed, by enough pairs.
+even = dict(original=10, rewritten=10, no_notify=10)
+assert verdict("flag-atomic", 1, cell(**even)) == "ok"
+assert "short: speed 0.91" in verdict("flag-atomic", 1, cell(**{**even, "rewritten": 11}))
+few = {name: runs[:20] for name, runs in cell(**even).items()}
+assert verdict("flag-atomic", 1, few) == "unknown: fewer than 21 pairs"
+print("figures: ok")
