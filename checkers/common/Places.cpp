@@ -1,0 +1,302 @@
+//===- Places.cpp - Which memory an expression means ----------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/common/Places.h"
+
+#include "checkers/common/AtomicOps.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "llvm/ADT/FoldingSet.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+static const FunctionDecl *functionAround(const Decl &D) {
+  for (const DeclContext *C = D.getParentFunctionOrMethod(); C;
+       C = C->getParent())
+    if (auto *F = dyn_cast<FunctionDecl>(C))
+      return F;
+  return nullptr;
+}
+
+const Frame *frameOf(const VarDecl &Variable, const Frame *In) {
+  const FunctionDecl *Owner = functionAround(Variable);
+  if (!Owner)
+    return nullptr;
+  for (const Frame *F = In; F; F = F->Caller)
+    if (F->Function->getCanonicalDecl() == Owner->getCanonicalDecl())
+      return F;
+  return nullptr;
+}
+
+/// What a lambda captured by copy is its own.
+static bool isCapturedByCopy(const VarDecl &Variable, const Frame *In) {
+  for (const Frame *F = In; F; F = F->Caller) {
+    auto *Method = dyn_cast<CXXMethodDecl>(F->Function);
+    if (!Method || !Method->getParent()->isLambda())
+      continue;
+    for (const LambdaCapture &C : Method->getParent()->captures())
+      if (C.capturesVariable() && C.getCapturedVar() == &Variable)
+        return C.getCaptureKind() == LCK_ByCopy;
+  }
+  return false;
+}
+
+static Place variablePlace(const DeclRefExpr &Ref, const VarDecl &Variable,
+                           const Frame *In) {
+  if (Variable.getTLSKind() != VarDecl::TLS_None)
+    return {Place::ThreadLocal, &Variable, In, &Ref};
+  if (!Variable.hasLocalStorage())
+    return {Place::Elsewhere, &Variable, In, &Ref};
+
+  const Frame *Owner = frameOf(Variable, In);
+  if (Variable.getType()->isReferenceType()) {
+    if (auto *Parm = dyn_cast<ParmVarDecl>(&Variable); Parm && Owner)
+      if (const Expr *Argument = Owner->Arguments.lookup(Parm))
+        return placeOf(Argument, Owner->Caller);
+    // A reference bound where it is declared is another name for that.
+    const Expr *Init = isa<ParmVarDecl>(Variable) ? nullptr : Variable.getInit();
+    if (Init && Owner && Init->isGLValue())
+      return placeOf(Init, Owner);
+    return {Place::Elsewhere, nullptr, In, &Ref};
+  }
+  if (Owner && !Ref.refersToEnclosingVariableOrCapture())
+    return {Place::Local, &Variable, Owner, &Ref};
+  if (isCapturedByCopy(Variable, In))
+    return {Place::Local, &Variable, In, &Ref};
+  if (Owner && Owner->Caller == nullptr && Owner != In)
+    return {Place::Local, &Variable, Owner, &Ref}; // A lambda called here.
+  return {Place::Elsewhere, &Variable, In, &Ref};
+}
+
+/// A cast that makes a volatile access out of an untyped address, as accessors
+/// of device registers do. `*(volatile int *)&flag` is none.
+static bool isRegisterCast(const CastExpr &Cast) {
+  if (!isa<ExplicitCastExpr>(Cast) || !Cast.getType()->isPointerType())
+    return false;
+  QualType From = Cast.getSubExpr()->IgnoreParenImpCasts()->getType();
+  if (Cast.getCastKind() == CK_IntegralToPointer)
+    return true;
+  return Cast.getType()->getPointeeType().isVolatileQualified() &&
+         From->isVoidPointerType();
+}
+
+Place pointeeOf(const Expr *Pointer, const Frame *In) {
+  const Expr *E = Pointer->IgnoreParens();
+  while (auto *Cast = dyn_cast<CastExpr>(E)) {
+    if (isRegisterCast(*Cast))
+      return {Place::Device, nullptr, In, Pointer};
+    if (Cast->getCastKind() == CK_ArrayToPointerDecay)
+      return placeOf(Cast->getSubExpr(), In);
+    if (Cast->getCastKind() == CK_LValueToRValue) {
+      E = Cast->getSubExpr()->IgnoreParens();
+      break;
+    }
+    E = Cast->getSubExpr()->IgnoreParens();
+  }
+  if (auto *Op = dyn_cast<UnaryOperator>(E); Op && Op->getOpcode() == UO_AddrOf)
+    return placeOf(Op->getSubExpr(), In);
+  if (auto *Sum = dyn_cast<BinaryOperator>(E); Sum && Sum->isAdditiveOp()) {
+    const Expr *Base = Sum->getLHS()->getType()->isPointerType()
+                           ? Sum->getLHS()
+                           : Sum->getRHS();
+    Place P = pointeeOf(Base, In);
+    if (P.Where == Place::Device || P.Where == Place::Local)
+      return P;
+    return {Place::Elsewhere, nullptr, In, Pointer};
+  }
+  if (isa<CXXThisExpr>(E) && In->Object) {
+    if (In->Object->getType()->isPointerType())
+      return pointeeOf(In->Object, In->Caller);
+    return placeOf(In->Object, In->Caller);
+  }
+  auto *Ref = dyn_cast<DeclRefExpr>(E);
+  if (auto *Parm = Ref ? dyn_cast<ParmVarDecl>(Ref->getDecl()) : nullptr) {
+    const Frame *Owner = frameOf(*Parm, In);
+    if (const Expr *Argument = Owner ? Owner->Arguments.lookup(Parm) : nullptr)
+      return pointeeOf(Argument, Owner->Caller);
+  } else if (auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr) {
+    // A pointer that starts out at a register stays among registers.
+    const Expr *Init = Variable->getAnyInitializer();
+    auto *Cast = Init ? dyn_cast<CastExpr>(Init->IgnoreParenImpCasts()) : nullptr;
+    if (Cast && isRegisterCast(*Cast))
+      return {Place::Device, Variable, In, Pointer};
+  }
+  return {Place::Elsewhere, nullptr, In, Pointer};
+}
+
+Place placeOf(const Expr *LValue, const Frame *In) {
+  const Expr *E = LValue->IgnoreParens();
+  if (auto *Cast = dyn_cast<CastExpr>(E))
+    return placeOf(Cast->getSubExpr(), In);
+  if (auto *Full = dyn_cast<FullExpr>(E))
+    return placeOf(Full->getSubExpr(), In);
+  if (isa<MaterializeTemporaryExpr>(E) || isa<CompoundLiteralExpr>(E))
+    return {Place::Local, nullptr, In, LValue};
+  if (auto *Ref = dyn_cast<DeclRefExpr>(E)) {
+    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
+      return variablePlace(*Ref, *Variable, In);
+    return {Place::Elsewhere, nullptr, In, E};
+  }
+
+  Place P = {Place::Elsewhere, nullptr, In, E};
+  auto PartOf = [&](Place Base) {
+    if (Base.Where == Place::Elsewhere)
+      return P;
+    Base.LValue = Base.In == In ? E : Base.LValue;
+    return Base;
+  };
+  if (auto *Member = dyn_cast<MemberExpr>(E)) {
+    if (auto *Static = dyn_cast<VarDecl>(Member->getMemberDecl())) {
+      P.Variable = Static;
+      return P;
+    }
+    // A reference member leads elsewhere whatever holds it.
+    if (Member->getMemberDecl()->getType()->isReferenceType())
+      return P;
+    return PartOf(Member->isArrow() ? pointeeOf(Member->getBase(), In)
+                                    : placeOf(Member->getBase(), In));
+  }
+  if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))
+    return PartOf(pointeeOf(Subscript->getBase(), In));
+  if (auto *Op = dyn_cast<UnaryOperator>(E)) {
+    if (Op->getOpcode() == UO_Deref) {
+      Place Pointee = pointeeOf(Op->getSubExpr(), In);
+      return Pointee.Where == Place::Elsewhere && !Pointee.Variable &&
+                     Pointee.In == In
+                 ? P
+                 : Pointee;
+    }
+    return placeOf(Op->getSubExpr(), In); // ++x is x.
+  }
+  if (auto *Op = dyn_cast<BinaryOperator>(E)) {
+    if (Op->isAssignmentOp())
+      return placeOf(Op->getLHS(), In);
+    if (Op->getOpcode() == BO_Comma)
+      return placeOf(Op->getRHS(), In);
+  }
+  return P;
+}
+
+bool isSamePlace(const Place &A, const Place &B, const ASTContext &Context) {
+  if (A.Where != B.Where || A.In != B.In || !A.LValue || !B.LValue)
+    return false;
+  auto Identify = [&](const Expr *E) {
+    llvm::FoldingSetNodeID ID;
+    E->IgnoreParenCasts()->Profile(ID, Context, /*Canonical=*/true);
+    return ID;
+  };
+  return Identify(A.LValue) == Identify(B.LValue);
+}
+
+namespace {
+
+/// Collects variables that are named other than to be read or written.
+class EscapeFinder {
+public:
+  VarSet Escapes;
+
+  void visit(const Stmt *S) {
+    if (!S)
+      return;
+    if (auto *E = dyn_cast<Expr>(S))
+      visitExpr(*E);
+    if (auto *Decls = dyn_cast<DeclStmt>(S))
+      for (const Decl *D : Decls->decls())
+        if (auto *Variable = dyn_cast<VarDecl>(D))
+          if (Variable->getType()->isReferenceType())
+            escape(Variable->getInit());
+    if (auto *Captured = dyn_cast<CapturedStmt>(S)) {
+      for (const CapturedStmt::Capture &C : Captured->captures())
+        if (C.capturesVariable())
+          Escapes.insert(C.getCapturedVar());
+      visit(Captured->getCapturedStmt());
+      return;
+    }
+    if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(S)) {
+      // The array decays here, and still nobody else knows where it is.
+      auto *Decay = dyn_cast<ImplicitCastExpr>(Subscript->getBase());
+      visit(Decay ? Decay->getSubExpr() : Subscript->getBase());
+      visit(Subscript->getIdx());
+      return;
+    }
+    for (const Stmt *Child : S->children())
+      visit(Child);
+  }
+
+private:
+  void visitExpr(const Expr &E) {
+    if (auto *Op = dyn_cast<UnaryOperator>(&E)) {
+      if (Op->getOpcode() == UO_AddrOf)
+        escape(Op->getSubExpr());
+      return;
+    }
+    if (auto *Cast = dyn_cast<CastExpr>(&E)) {
+      if (Cast->getCastKind() == CK_ArrayToPointerDecay)
+        escape(Cast->getSubExpr());
+      return;
+    }
+    if (auto *Lambda = dyn_cast<LambdaExpr>(&E)) {
+      for (const LambdaCapture &C : Lambda->captures())
+        if (C.capturesVariable() && C.getCaptureKind() == LCK_ByRef)
+          if (auto *Variable = dyn_cast<VarDecl>(C.getCapturedVar()))
+            Escapes.insert(Variable);
+      return;
+    }
+    if (std::optional<AtomicOp> Op = matchAtomicOp(&E); Op && Op->IsStdMember)
+      return;
+    if (auto *Call = dyn_cast<CallExpr>(&E)) {
+      for (const Expr *Argument : Call->arguments())
+        bind(*Argument);
+      if (auto *Member = dyn_cast<CXXMemberCallExpr>(Call))
+        bind(*Member->getImplicitObjectArgument());
+      return;
+    }
+    if (auto *Construct = dyn_cast<CXXConstructExpr>(&E))
+      for (const Expr *Argument : Construct->arguments())
+        bind(*Argument);
+  }
+
+  /// Whoever gets a reference to const does not write, unless it is an atomic,
+  /// which is passed on for others to write.
+  void bind(const Expr &Argument) {
+    if (Argument.isGLValue() && (!Argument.getType().isConstQualified() ||
+                                 isAtomicType(Argument.getType())))
+      escape(&Argument);
+  }
+
+  void escape(const Expr *E) {
+    while (E) {
+      E = E->IgnoreParenCasts();
+      if (auto *Ref = dyn_cast<DeclRefExpr>(E)) {
+        if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
+          Escapes.insert(Variable);
+        return;
+      }
+      if (auto *Member = dyn_cast<MemberExpr>(E))
+        E = Member->isArrow() ? nullptr : Member->getBase();
+      else if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))
+        E = Subscript->getBase();
+      else
+        return;
+    }
+  }
+};
+
+} // namespace
+
+VarSet findEscapes(const Stmt *Body) {
+  EscapeFinder Finder;
+  Finder.visit(Body);
+  return std::move(Finder.Escapes);
+}
+
+} // namespace vfriendly::tidy

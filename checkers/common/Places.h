@@ -1,0 +1,75 @@
+//===- Places.h - Which memory an expression means --------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   Place P = placeOf(LValue, In);
+//   if (P.Where == Place::Elsewhere) ... others may write it
+//
+// Looks through references, parameters and pointers into the frames of the
+// functions that the code being judged calls: what a small function polls is
+// what its caller passes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_COMMON_PLACES_H
+#define VFRIENDLY_CHECKERS_COMMON_PLACES_H
+
+#include "clang/AST/Decl.h"
+#include "clang/AST/Expr.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+namespace vfriendly::tidy {
+
+/// A function being looked into, and how it was called. The function that
+/// holds the loop has no caller.
+struct Frame {
+  const clang::FunctionDecl *Function = nullptr;
+  const Frame *Caller = nullptr;
+  unsigned Depth = 0;
+  llvm::SmallDenseMap<const clang::ParmVarDecl *, const clang::Expr *, 4>
+      Arguments;
+  /// The object it was called on; a pointer to it for `p->f()`.
+  const clang::Expr *Object = nullptr;
+  /// What it may return, and what it decides by.
+  llvm::SmallVector<const clang::Expr *, 2> Results, Conditions;
+};
+
+struct Place {
+  enum Kind {
+    Local,       ///< A local variable, or a part of it.
+    ThreadLocal,
+    Elsewhere,   ///< Globals, and whatever pointers and references lead to.
+    Device       ///< A constant address, or a cast that only registers need.
+  };
+  Kind Where = Elsewhere;
+  /// The variable of a Local or a global; null for what pointers lead to.
+  const clang::VarDecl *Variable = nullptr;
+  const Frame *In = nullptr;
+  /// The expression of In that names the place.
+  const clang::Expr *LValue = nullptr;
+};
+
+Place placeOf(const clang::Expr *LValue, const Frame *In);
+Place pointeeOf(const clang::Expr *Pointer, const Frame *In);
+
+/// The frame in which a local variable named in In lives; null if the variable
+/// belongs to a function around the outermost one (a lambda's capture).
+const Frame *frameOf(const clang::VarDecl &Variable, const Frame *In);
+
+/// Do both name the same memory, as far as their spelling tells?
+bool isSamePlace(const Place &A, const Place &B,
+                 const clang::ASTContext &Context);
+
+using VarSet = llvm::SmallPtrSet<const clang::VarDecl *, 8>;
+
+/// The local variables of a body whose address somebody else may know.
+VarSet findEscapes(const clang::Stmt *Body);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,58 @@
+//===- WaitNeutral.h - What a call means to a waiting loop ------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   if (classifyFunction(*Call->getDirectCallee()) == CallEffect::Pause) ...
+//
+// Tells by name alone whether a loop that makes a call may still be a wait. The
+// names that object files have are passes/common/WaitNeutral.def, which the
+// passes read too; NeutralNames.def adds those that only the source has.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_COMMON_WAITNEUTRAL_H
+#define VFRIENDLY_CHECKERS_COMMON_WAITNEUTRAL_H
+
+namespace clang {
+class CallExpr;
+class FunctionDecl;
+class GCCAsmStmt;
+} // namespace clang
+
+namespace vfriendly::tidy {
+
+enum class CallEffect {
+  None,    ///< Computes its result from its operands, or nothing at all.
+  Pause,   ///< The CPU's spin hint.
+  Yield,   ///< Gives the CPU to another runnable thread.
+  Sleep,   ///< Gives the CPU up for a time.
+  Clock,   ///< Reads a clock.
+  Local,   ///< Touches the calling thread's own state only.
+  TryLock, ///< Tries to take a lock the caller cannot see into.
+  Other    ///< Not known by name: only its body can tell.
+};
+
+CallEffect classifyFunction(const clang::FunctionDecl &Callee);
+
+/// classifyFunction, and select and poll where they watch no descriptor.
+CallEffect classifyCall(const clang::CallExpr &Call,
+                        const clang::FunctionDecl &Callee);
+
+enum class AsmEffect {
+  None,  ///< A barrier, or nothing.
+  Pause,
+  Clock,
+  Load,  ///< Moves memory into a register.
+  Try,   ///< Exchange, compare and exchange, bit test and set.
+  Other
+};
+
+AsmEffect classifyAsm(const clang::GCCAsmStmt &Asm);
+
+} // namespace vfriendly::tidy
+
+#endif

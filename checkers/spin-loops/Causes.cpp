@@ -1,0 +1,368 @@
+//===- Causes.cpp - What an exit of a loop depends on ---------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/Causes.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+void Causes::add(const Causes &C) {
+  Polls.append(C.Polls.begin(), C.Polls.end());
+  Own |= C.Own;
+  Clock |= C.Clock;
+  Walks |= C.Walks;
+  AtOnce |= C.AtOnce;
+  Device |= C.Device;
+}
+
+static Causes own() {
+  Causes C;
+  C.Own = true;
+  return C;
+}
+
+bool CauseFinder::mayBeShared(const VarDecl &Variable) {
+  if (!Escapes)
+    Escapes = findEscapes(Facts.root()->Function->getBody());
+  return Escapes->contains(&Variable);
+}
+
+Causes CauseFinder::ofChildren(const Stmt *S, const Frame *In) {
+  Causes All;
+  for (const Stmt *Child : S->children())
+    if (auto *E = dyn_cast_or_null<Expr>(Child))
+      All.add(causesOf(E, In));
+  return All;
+}
+
+/// What the address depends on; reading it is not itself a poll.
+Causes CauseFinder::ofAddress(const Expr *LValue, const Frame *In) {
+  const Expr *E = LValue->IgnoreParens();
+  if (auto *Cast = dyn_cast<CastExpr>(E)) {
+    if (Cast->getCastKind() == CK_LValueToRValue ||
+        !Cast->getSubExpr()->isGLValue())
+      return causesOf(E, In);
+    return ofAddress(Cast->getSubExpr(), In);
+  }
+  if (auto *Ref = dyn_cast<DeclRefExpr>(E)) {
+    auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
+    if (!Variable || !Variable->getType()->isReferenceType())
+      return {};
+    const Frame *Owner = frameOf(*Variable, In);
+    if (auto *Parm = dyn_cast<ParmVarDecl>(Variable); Parm && Owner) {
+      const Expr *Argument = Owner->Arguments.lookup(Parm);
+      return Argument ? ofAddress(Argument, Owner->Caller) : Causes();
+    }
+    return {};
+  }
+  if (auto *Member = dyn_cast<MemberExpr>(E)) {
+    if (isa<VarDecl>(Member->getMemberDecl()))
+      return {};
+    return Member->isArrow() ? causesOf(Member->getBase(), In)
+                             : ofAddress(Member->getBase(), In);
+  }
+  if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E)) {
+    Causes C = causesOf(Subscript->getBase(), In);
+    C.add(causesOf(Subscript->getIdx(), In));
+    return C;
+  }
+  if (auto *Op = dyn_cast<UnaryOperator>(E)) {
+    if (Op->getOpcode() == UO_Deref)
+      return causesOf(Op->getSubExpr(), In);
+    return own();
+  }
+  if (isa<CXXThisExpr>(E) && In->Object)
+    return In->Object->isGLValue() ? ofAddress(In->Object, In->Caller)
+                                   : causesOf(In->Object, In->Caller);
+  return ofChildren(E, In);
+}
+
+Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
+  const VarDecl &Variable = *P.Variable;
+  auto Written = Facts.Writes.find({&Variable, P.In});
+  if (Written == Facts.Writes.end()) {
+    if (auto *Parm = dyn_cast<ParmVarDecl>(&Variable); Parm && P.In)
+      if (const Expr *Argument = P.In->Arguments.lookup(Parm))
+        return causesOf(Argument, P.In->Caller);
+    if (P.In != Facts.root() || Variable.getType().isConstQualified() ||
+        !mayBeShared(Variable))
+      return {};
+    Causes C;
+    Poll Found;
+    Found.Access = Access;
+    Found.In = P.In;
+    Found.At = P;
+    Found.Type = P.LValue->getType();
+    Found.Volatile = Found.Type.isVolatileQualified();
+    Found.Atomic = isAtomicType(Found.Type);
+    C.Polls.push_back(Found);
+    return C;
+  }
+
+  if (!Open.insert(&Written->second).second)
+    return own();
+  Causes C;
+  for (const Write &W : Written->second) {
+    switch (W.From) {
+    case Write::Itself:
+      C.Own = true;
+      continue;
+    case Write::Clock:
+      C.Clock = true;
+      continue;
+    case Write::ReadModifyWrite:
+      C.add(causesOf(Facts.Rmws[W.RmwIndex]));
+      break;
+    case Write::Value:
+      C.add(causesOf(W.Assigned, W.In));
+      break;
+    }
+    for (const Guard &G : W.Under)
+      C.add(causesOf(G.Condition, G.In));
+  }
+  Open.erase(&Written->second);
+  return C;
+}
+
+/// An access to an object that others may write, or to a local one.
+Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
+                             bool IsPointer, const Frame *In) {
+  Place P = IsPointer ? pointeeOf(Object, In) : placeOf(Object, In);
+  Causes Address =
+      IsPointer || !Object->isGLValue() ? causesOf(Object, In) : ofAddress(Object, In);
+  Causes C;
+  if (P.Where == Place::Device || Address.Device) {
+    C.Device = true;
+    return C;
+  }
+  if (P.Where == Place::ThreadLocal)
+    return own();
+  if (Address.Own || Address.Walks || Address.Clock || Address.AtOnce) {
+    C.Walks = true;
+    return C;
+  }
+  if (P.Where == Place::Local)
+    return P.Variable ? ofVariable(Access, P) : ofChildren(Object, In);
+  // errno and its like: found through a call that looks at this thread only.
+  if (auto *Call = dyn_cast<CallExpr>(
+          (IsPointer ? Object : P.LValue)->IgnoreParenCasts()))
+    if (const FunctionDecl *Callee = Call->getDirectCallee())
+      if (classifyFunction(*Callee) == CallEffect::Local)
+        return own();
+
+  Poll Found;
+  Found.Access = Access;
+  Found.In = In;
+  Found.At = P;
+  Found.Type = IsPointer ? Object->getType()->getPointeeType()
+                         : Object->getType();
+  Found.Volatile = Found.Type.isVolatileQualified();
+  Found.Atomic = isAtomicType(Found.Type);
+  C.Polls.push_back(Found);
+  return C;
+}
+
+Causes CauseFinder::ofRead(const Expr *Access, const Expr *LValue,
+                           const Frame *In) {
+  const Expr *E = LValue->IgnoreParens();
+  if (auto *Op = dyn_cast<BinaryOperator>(E)) {
+    if (Op->isCompoundAssignmentOp())
+      return own();
+    if (Op->getOpcode() == BO_Assign)
+      return causesOf(Op->getRHS(), In);
+    if (Op->getOpcode() == BO_Comma)
+      return ofRead(Access, Op->getRHS(), In);
+  }
+  if (auto *Op = dyn_cast<UnaryOperator>(E);
+      Op && Op->isIncrementDecrementOp())
+    return own();
+  if (isa<ConditionalOperator>(E))
+    return ofChildren(E, In);
+  if (E->getType().isConstQualified() && !E->getType().isVolatileQualified())
+    if (Place P = placeOf(E, In); P.Variable && P.Where == Place::Elsewhere)
+      return {}; // A constant.
+  return ofAccess(Access, LValue, false, In);
+}
+
+Causes CauseFinder::ofExpected(const Rmw &R) {
+  const AtomicOp &Op = R.Op;
+  if (!Op.Expected)
+    return {};
+  if (!Op.ExpectedIsMemory)
+    return causesOf(Op.Expected, R.In);
+  Place P = Op.ExpectedIsPointer ? pointeeOf(Op.Expected, R.In)
+                                 : placeOf(Op.Expected, R.In);
+  auto Written = Facts.Writes.find({P.Variable, P.In});
+  Causes C;
+  bool Reset = false;
+  if (Written != Facts.Writes.end())
+    for (const Write &W : Written->second) {
+      if (W.From == Write::ReadModifyWrite)
+        continue;
+      Reset = true;
+      if (W.From == Write::Value)
+        C.add(causesOf(W.Assigned, W.In));
+      else
+        C.Own = true;
+    }
+  C.AtOnce |= !Reset; // The next try expects what this one found.
+  return C;
+}
+
+Causes CauseFinder::causesOf(const Rmw &R) {
+  if (!Open.insert(&R).second)
+    return {};
+  const AtomicOp &Op = R.Op;
+  auto *Access = dyn_cast<Expr>(R.Site);
+  Causes C = ofAccess(Access, Op.Object, Op.ObjectIsPointer, R.In);
+  for (Poll &P : C.Polls) {
+    P.Atomic = true;
+    P.Access = Access;
+    P.In = R.In;
+    P.Tries = Op.Kind == AtomicKind::Load ? nullptr : &R;
+  }
+  Causes Expects = ofExpected(R);
+  if (!Expects.none()) {
+    C.AtOnce |= Expects.AtOnce || !Expects.Polls.empty() || Expects.Walks;
+    C.Own |= Expects.Own || Expects.Clock;
+  } else if (Op.Kind == AtomicKind::CompareExchange && Op.Value) {
+    // Swapping a value for itself is a read.
+  } else if (Op.Value && Op.Kind != AtomicKind::CompareExchange) {
+    C.Own |= !causesOf(Op.Value, R.In).none();
+  }
+  // Assembly says what it expects in an input: that must come from outside.
+  for (const Expr *Input : R.Inputs)
+    C.AtOnce |= !causesOf(Input, R.In).Polls.empty();
+  Open.erase(&R);
+  return C;
+}
+
+Causes CauseFinder::ofAtomic(const Expr *E, const AtomicOp &Op,
+                             const Frame *In) {
+  if (Op.Kind == AtomicKind::Load) {
+    Causes C = ofAccess(E, Op.Object, Op.ObjectIsPointer, In);
+    for (Poll &P : C.Polls)
+      P.Atomic = true;
+    return C;
+  }
+  for (const Rmw &R : Facts.Rmws)
+    if (R.Site == E && R.In == In)
+      return causesOf(R);
+  return own();
+}
+
+Causes CauseFinder::ofCall(const CallExpr &Call, const Frame *In) {
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  if (!Callee)
+    return own();
+  if (const Frame *Inner = Facts.Calls.lookup({&Call, In})) {
+    Causes C;
+    for (const Expr *Result : Inner->Results)
+      C.add(causesOf(Result, Inner));
+    for (const Expr *Condition : Inner->Conditions)
+      C.add(causesOf(Condition, Inner));
+    return C;
+  }
+  Causes C;
+  switch (classifyCall(Call, *Callee)) {
+  case CallEffect::Clock:
+    C.Clock = true;
+    return C;
+  case CallEffect::TryLock: {
+    Poll Found;
+    Found.Access = &Call;
+    Found.In = In;
+    Found.TryLock = Callee;
+    C.Polls.push_back(Found);
+    return C;
+  }
+  case CallEffect::None:
+    return ofChildren(&Call, In);
+  default:
+    return own();
+  }
+}
+
+/// A version number found unchanged, `seq == before`, ends a reader's loop
+/// without anyone doing anything.
+Causes CauseFinder::ofComparison(const BinaryOperator &Op, const Frame *In) {
+  Causes Left = causesOf(Op.getLHS(), In), Right = causesOf(Op.getRHS(), In);
+  bool Unchanged = false;
+  for (const Poll &L : Left.Polls)
+    for (const Poll &R : Right.Polls)
+      Unchanged |= isSamePlace(L.At, R.At, Facts.Context);
+  Left.add(Right);
+  Left.AtOnce |= Unchanged;
+  return Left;
+}
+
+Causes CauseFinder::causesOf(const Expr *E, const Frame *In) {
+  if (!E || !In)
+    return {};
+  if (Budget == 0)
+    return own();
+  --Budget;
+  E = E->IgnoreParens();
+
+  if (std::optional<AtomicOp> Op = matchAtomicOp(E))
+    return ofAtomic(E, *Op, In);
+  if (auto *Call = dyn_cast<CallExpr>(E))
+    return ofCall(*Call, In);
+  if (auto *Cast = dyn_cast<CastExpr>(E)) {
+    if (Cast->getCastKind() == CK_LValueToRValue)
+      return ofRead(E, Cast->getSubExpr(), In);
+    if (Cast->getCastKind() == CK_ArrayToPointerDecay)
+      return ofAddress(Cast->getSubExpr(), In);
+    return causesOf(Cast->getSubExpr(), In);
+  }
+  if (auto *Op = dyn_cast<UnaryOperator>(E)) {
+    if (Op->getOpcode() == UO_AddrOf)
+      return ofAddress(Op->getSubExpr(), In);
+    if (Op->isIncrementDecrementOp())
+      return own();
+    if (Op->getOpcode() == UO_Deref)
+      return ofAccess(E, E, false, In);
+    return causesOf(Op->getSubExpr(), In);
+  }
+  if (auto *Op = dyn_cast<BinaryOperator>(E)) {
+    if (Op->isCompoundAssignmentOp())
+      return own();
+    if (Op->getOpcode() == BO_Assign || Op->getOpcode() == BO_Comma)
+      return causesOf(Op->getRHS(), In);
+    if (Op->isEqualityOp())
+      return ofComparison(*Op, In);
+    return ofChildren(E, In);
+  }
+  if (auto *Statements = dyn_cast<StmtExpr>(E)) {
+    const CompoundStmt *Body = Statements->getSubStmt();
+    auto *Last = Body->body_empty() ? nullptr
+                                    : dyn_cast<Expr>(Body->body_back());
+    return Last ? causesOf(Last, In) : Causes();
+  }
+  if (isa<CXXThisExpr>(E)) {
+    if (!In->Object)
+      return {};
+    return In->Object->isGLValue() ? ofAddress(In->Object, In->Caller)
+                                   : causesOf(In->Object, In->Caller);
+  }
+  if (isa<UnaryExprOrTypeTraitExpr>(E))
+    return {};
+  if (auto *Default = dyn_cast<CXXDefaultArgExpr>(E))
+    return causesOf(Default->getExpr(), In);
+  // A glvalue that is passed on rather than read here.
+  if (E->isGLValue() && isa<DeclRefExpr, MemberExpr, ArraySubscriptExpr>(E))
+    return E->getType()->isFunctionType() ? Causes() : ofAccess(E, E, false, In);
+  return ofChildren(E, In);
+}
+
+} // namespace vfriendly::tidy

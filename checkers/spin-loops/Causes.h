@@ -1,0 +1,89 @@
+//===- Causes.h - What an exit of a loop depends on -------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   CauseFinder Finder(Facts);
+//   Causes C = Finder.causesOf(Condition, Facts.root());
+//   if (C.onlyOthers()) ... only another thread can change the outcome
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_CAUSES_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_CAUSES_H
+
+#include "checkers/spin-loops/LoopFacts.h"
+
+#include <optional>
+
+namespace vfriendly::tidy {
+
+/// One access whose value decides whether the wait is over.
+struct Poll {
+  /// The expression that reads: a load, a call, a read-modify-write.
+  const clang::Expr *Access = nullptr;
+  const Frame *In = nullptr;
+  /// Where it reads; LValue is null for a foreign lock, that cannot be seen.
+  Place At;
+  clang::QualType Type;
+  bool Volatile = false, Atomic = false;
+  const Rmw *Tries = nullptr;
+  const clang::FunctionDecl *TryLock = nullptr;
+
+  bool isPlain() const { return !Volatile && !Atomic && !Tries && !TryLock; }
+};
+
+struct Causes {
+  llvm::SmallVector<Poll, 2> Polls;
+  bool Own = false;   ///< The loop's own progress: a counter, its variables.
+  bool Clock = false;
+  bool Walks = false; ///< Memory at an address that moves from round to round.
+  /// Can come true at once, whatever others do: a compare-and-swap that expects
+  /// what it has just seen, a version number found unchanged.
+  bool AtOnce = false;
+  bool Device = false;
+
+  bool onlyOthers() const {
+    return !Polls.empty() && !Own && !Clock && !Walks && !AtOnce;
+  }
+  bool none() const {
+    return Polls.empty() && !Own && !Clock && !Walks && !AtOnce && !Device;
+  }
+  void add(const Causes &C);
+};
+
+class CauseFinder {
+public:
+  explicit CauseFinder(const LoopFacts &Facts) : Facts(Facts) {}
+
+  Causes causesOf(const clang::Expr *E, const Frame *In);
+  /// What decides whether a read-modify-write succeeds.
+  Causes causesOf(const Rmw &R);
+
+private:
+  Causes ofChildren(const clang::Stmt *S, const Frame *In);
+  Causes ofAddress(const clang::Expr *LValue, const Frame *In);
+  Causes ofRead(const clang::Expr *Access, const clang::Expr *LValue,
+                const Frame *In);
+  Causes ofVariable(const clang::Expr *Access, const Place &P);
+  Causes ofAccess(const clang::Expr *Access, const clang::Expr *Object,
+                  bool IsPointer, const Frame *In);
+  Causes ofAtomic(const clang::Expr *E, const AtomicOp &Op, const Frame *In);
+  Causes ofCall(const clang::CallExpr &Call, const Frame *In);
+  Causes ofComparison(const clang::BinaryOperator &Op, const Frame *In);
+  Causes ofExpected(const Rmw &R);
+  bool mayBeShared(const clang::VarDecl &Variable);
+
+  const LoopFacts &Facts;
+  std::optional<VarSet> Escapes;
+  /// Being looked at: coming back to one means that it makes its own value.
+  llvm::SmallPtrSet<const void *, 8> Open;
+  unsigned Budget = 2000;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,122 @@
+//===- Describe.cpp - The words of a report -------------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/Describe.h"
+
+#include "checkers/spin-loops/SpinLoop.h"
+#include "vfriendly/Catalogue.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/PrettyPrinter.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+static std::string nameOf(const Poll &P, const ASTContext &Context) {
+  const Expr *E = P.At.LValue->IgnoreParenImpCasts();
+  PrintingPolicy Policy(Context.getLangOpts());
+  Policy.SuppressImplicitBase = true;
+  std::string Name;
+  llvm::raw_string_ostream OS(Name);
+  if (!P.At.LValue->isGLValue()) {
+    auto *Address = dyn_cast<UnaryOperator>(E);
+    if (Address && Address->getOpcode() == UO_AddrOf)
+      E = Address->getSubExpr();
+    else
+      OS << '*';
+  }
+  if (auto *Member = dyn_cast<MemberExpr>(E); Member && Member->isArrow()) {
+    auto *Base = dyn_cast<UnaryOperator>(Member->getBase()->IgnoreParens());
+    if (Base && Base->getOpcode() == UO_AddrOf) {
+      // What <stdatomic.h> makes of an atomic_flag: (&flag)->_Value.
+      Base->getSubExpr()->printPretty(OS, nullptr, Policy);
+      StringRef Field = Member->getMemberDecl()->getName();
+      return Field == "_Value" ? Name : Name + "." + Field.str();
+    }
+  }
+  E->printPretty(OS, nullptr, Policy);
+  return Name.size() > 60 ? "memory" : Name;
+}
+
+static StringRef howTried(const Poll &P) {
+  if (!isa<Expr>(P.Tries->Site))
+    return "inline assembly";
+  switch (P.Tries->Op.Kind) {
+  case AtomicKind::CompareExchange:
+    return "compare-and-swap";
+  case AtomicKind::Exchange:
+    return P.Tries->Op.Value ? "exchange" : "test-and-set";
+  case AtomicKind::SetBits:
+    return "test-and-set";
+  default:
+    return "an atomic read-modify-write";
+  }
+}
+
+static StringRef memoryOf(const Poll &P) {
+  if (P.Atomic)
+    return "atomic ";
+  return P.Volatile ? "volatile " : "plain ";
+}
+
+/// What was seen.
+static std::string seen(const SpinLoop &Spin) {
+  const ASTContext &Context = Spin.Facts->Context;
+  const Poll *P = &Spin.Polls.front();
+  for (const Poll &Other : Spin.Polls)
+    if (Other.Tries)
+      P = &Other; // The try says more than the reads in between.
+  if (P->TryLock)
+    return "loop retries '" + P->TryLock->getNameAsString() + "'";
+  std::string What = (memoryOf(*P) + "'" + nameOf(*P, Context) + "'").str();
+  switch (Spin.Kind) {
+  case SpinKind::Flag:
+    return "loop spins on " + What;
+  case SpinKind::TryLock:
+    return "loop spins on a try-lock, " + howTried(*P).str() + " of " + What;
+  case SpinKind::TestAndTestAndSet:
+    return "loop spins on a test-and-test-and-set lock, " + howTried(*P).str() +
+           " of " + What;
+  case SpinKind::Ticket:
+    return "loop spins on a ticket lock, " + What;
+  case SpinKind::Queue:
+    return "loop spins on a queue node, " + What;
+  case SpinKind::Barrier:
+    return "loop spins at a barrier on " + What;
+  case SpinKind::SeqLock:
+    return "loop spins on a seqlock's version, " + What;
+  case SpinKind::TryLockCall:
+    break;
+  }
+  llvm_unreachable("a trylock call is named above");
+}
+
+std::string describe(const SpinLoop &Spin) {
+  std::string Text = seen(Spin);
+  if (Spin.Sleeps)
+    Text += " and sleeps between polls: each wake-up that finds nothing changed "
+            "costs the virtual machine exits, and the change is noticed late; "
+            "block until it happens instead of sleeping";
+  else if (Spin.Counts)
+    Text += ", a bounded number of times: while the thread it waits for is "
+            "descheduled, the vCPU is wasted up to that bound; keep the bound "
+            "short, pause in it and block after it";
+  else if (Spin.Yields)
+    Text += " and yields between polls: while the thread it waits for is "
+            "descheduled, yielding keeps the vCPU busy; spin then block";
+  else
+    Text += ": while the thread it waits for is descheduled, the vCPU is "
+            "wasted; spin then block";
+  if (Spin.isPlain())
+    Text += "; reading it without synchronization is a data race, and the "
+            "compiler may delete the wait";
+  return Text + " (" + SpinLoops.Guideline + ")";
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,24 @@
+//===- Describe.h - The words of a report -----------------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_DESCRIBE_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_DESCRIBE_H
+
+#include <string>
+
+namespace vfriendly::tidy {
+
+struct SpinLoop;
+
+/// What was seen, what it costs under virtualization, what to do, and where that
+/// is explained.
+std::string describe(const SpinLoop &Spin);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,59 @@
+//===- FixIts.h - Makes a spin loop give up the CPU -------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   Fix Edit = planFix(Style, Spin, Site, Uses, Names);
+//   if (!Edit.Hints.empty()) ...
+//
+// A fix is planned only where its result compiles and means the same: not in
+// macros, not in templates' instances, not where the state it needs has no
+// place to live.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_FIXITS_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_FIXITS_H
+
+#include "checkers/spin-loops/SpinLoop.h"
+#include "checkers/spin-loops/TuUses.h"
+
+#include "clang/Basic/Diagnostic.h"
+#include <string>
+
+namespace vfriendly::tidy {
+
+enum class FixStyle { Pause, SpinThenBlock, StdAtomicWait };
+
+/// What Style may say; nullopt for anything else.
+std::optional<FixStyle> parseStyle(llvm::StringRef Name);
+
+/// Where a loop stands.
+struct LoopSite {
+  const clang::FunctionDecl &Function;
+  /// The statements around it, outermost first.
+  llvm::ArrayRef<const clang::Stmt *> Parents;
+};
+
+/// Names for the state of waits, each used once.
+class StateNames {
+  unsigned Used = 0;
+
+public:
+  std::string next(const clang::ASTContext &Context);
+};
+
+struct Fix {
+  llvm::SmallVector<clang::FixItHint, 4> Hints;
+  std::string Header; ///< To include; with its angle brackets, if any.
+};
+
+Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
+            TuUses &Uses, StateNames &Names);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,109 @@
+//===- LoopFacts.h - What a loop does in one round --------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   LoopFacts Facts(Context);
+//   if (!collectFacts(Shape, Facts)) ... it does something others could miss
+//
+// The first of two steps: everything a loop does in a round that stays in it,
+// small functions included, and its exits with the conditions in front of them.
+// The second (Causes.h) asks what those conditions depend on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_LOOPFACTS_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_LOOPFACTS_H
+
+#include "checkers/common/AtomicOps.h"
+#include "checkers/common/Places.h"
+#include "checkers/common/WaitNeutral.h"
+
+#include "clang/AST/Stmt.h"
+#include <deque>
+
+namespace vfriendly::tidy {
+
+/// A loop as written: a loop statement, or a label and the goto back to it.
+struct LoopShape {
+  const clang::Stmt *Statement = nullptr; ///< The loop; the goto.
+  const clang::Expr *Condition = nullptr;
+  const clang::Expr *Increment = nullptr;
+  /// The body; for a goto loop the statements from the label to the goto.
+  llvm::SmallVector<const clang::Stmt *, 1> Body;
+  const clang::LabelDecl *Head = nullptr;
+  bool TestsLast = false;
+
+  clang::SourceLocation keyword() const { return Statement->getBeginLoc(); }
+  const clang::GotoStmt *backJump() const {
+    return llvm::dyn_cast<clang::GotoStmt>(Statement);
+  }
+};
+
+/// The shape of a loop statement; of anything else, one without a statement.
+LoopShape shapeOf(const clang::Stmt *S);
+
+struct Guard {
+  const clang::Expr *Condition;
+  const Frame *In;
+  bool Holds;
+};
+using Guards = llvm::SmallVector<Guard, 2>;
+
+/// One write of a local variable within the loop.
+struct Write {
+  enum Source { Value, Itself, Clock, ReadModifyWrite } From;
+  const clang::Expr *Assigned = nullptr;
+  const Frame *In = nullptr;
+  unsigned RmwIndex = 0;
+  Guards Under = {};
+};
+
+/// A read-modify-write that has no effect when it fails, or a read that inline
+/// assembly does.
+struct Rmw {
+  AtomicOp Op;
+  const clang::Stmt *Site;
+  const Frame *In;
+  /// What inline assembly reads besides the object.
+  llvm::SmallVector<const clang::Expr *, 2> Inputs;
+};
+
+struct Hint {
+  CallEffect Effect;
+  const clang::Stmt *Site;
+  const Frame *In;
+};
+
+struct LoopFacts {
+  const clang::ASTContext &Context;
+  std::deque<Frame> Frames; ///< The first is the loop's own function.
+  llvm::SmallVector<Guards, 2> Exits;
+  llvm::DenseMap<std::pair<const clang::VarDecl *, const Frame *>,
+                 llvm::SmallVector<Write, 1>>
+      Writes;
+  llvm::SmallVector<Rmw, 1> Rmws;
+  llvm::SmallVector<Hint, 2> Hints;
+  llvm::DenseMap<std::pair<const clang::Expr *, const Frame *>, const Frame *>
+      Calls;
+  /// Stores that repeating does not change: fit for a seqlock reader only.
+  bool StoresOutside = false;
+  /// What inner loops decide by: polls there are reads between tries.
+  llvm::SmallVector<std::pair<const clang::Expr *, const Frame *>, 1>
+      InnerConditions;
+
+  explicit LoopFacts(const clang::ASTContext &Context) : Context(Context) {}
+  const Frame *root() const { return &Frames.front(); }
+};
+
+/// Returns false, and leaves Facts incomplete, if the loop does something that
+/// others could miss or that cannot be told.
+bool collectFacts(const LoopShape &Shape, const clang::FunctionDecl &Function,
+                  LoopFacts &Facts);
+
+} // namespace vfriendly::tidy
+
+#endif

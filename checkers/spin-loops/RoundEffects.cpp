@@ -1,0 +1,332 @@
+//===- RoundEffects.cpp - What the expressions of one round do ------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/RoundWalker.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// How many functions deep a poll may hide: accessor, wrapper, atomic's own.
+static constexpr unsigned MaxDepth = 5;
+
+bool RoundWalker::visitChildren(const Stmt *S, Context &C) {
+  for (const Stmt *Child : S->children()) {
+    if (!Child)
+      continue;
+    auto *E = dyn_cast<Expr>(Child);
+    if (!E || !visit(E, C))
+      return false;
+  }
+  return true;
+}
+
+bool RoundWalker::store(const Expr *LValue, Write W, Context &C) {
+  Place P = placeOf(LValue, C.In);
+  if (P.Where == Place::Device)
+    return false;
+  if (P.Where == Place::Elsewhere) {
+    // Repeating a plain copy to one place changes nothing; counting does.
+    Facts.StoresOutside = true;
+    return W.From == Write::Value && !isAtomicType(LValue->getType()) &&
+           !LValue->getType().isVolatileQualified();
+  }
+  if (!P.Variable)
+    return true; // A temporary.
+  W.In = C.In;
+  W.Under = C.Under;
+  Facts.Writes[{P.Variable, P.In}].push_back(std::move(W));
+  return true;
+}
+
+bool RoundWalker::declare(const DeclStmt &Decls, Context &C) {
+  for (const Decl *D : Decls.decls()) {
+    auto *Variable = dyn_cast<VarDecl>(D);
+    if (!Variable)
+      continue;
+    if (!Variable->hasLocalStorage())
+      continue; // A static is like a global; initialised once.
+    if (Variable->needsDestruction(Facts.Context) != QualType::DK_none)
+      return false; // A guard object: constructing and destroying it is work.
+    const Expr *Init = Variable->getInit();
+    if (!Init)
+      continue;
+    if (!visit(Init, C))
+      return false;
+    if (!Variable->getType()->isReferenceType())
+      Facts.Writes[{Variable, C.In}].push_back(
+          {Write::Value, Init, C.In, 0, C.Under});
+  }
+  return true;
+}
+
+bool RoundWalker::visit(const Expr *E, Context &C) {
+  if (!E)
+    return true;
+  if (Budget == 0)
+    return false;
+  --Budget;
+  E = E->IgnoreParens();
+
+  if (std::optional<AtomicOp> Op = matchAtomicOp(E))
+    return visitAtomic(E, *Op, C);
+  if (auto *Call = dyn_cast<CallExpr>(E))
+    return visitCall(*Call, C);
+  if (auto *Construct = dyn_cast<CXXConstructExpr>(E))
+    return visitConstruct(*Construct, C);
+
+  if (auto *Op = dyn_cast<BinaryOperator>(E); Op && Op->isAssignmentOp()) {
+    if (!visit(Op->getRHS(), C) || !visit(Op->getLHS(), C))
+      return false;
+    Write W{Op->isCompoundAssignmentOp() ? Write::Itself : Write::Value,
+            Op->getRHS()};
+    return store(Op->getLHS(), std::move(W), C);
+  }
+  if (auto *Op = dyn_cast<UnaryOperator>(E);
+      Op && Op->isIncrementDecrementOp())
+    return visit(Op->getSubExpr(), C) &&
+           store(Op->getSubExpr(), {Write::Itself}, C);
+  if (auto *Statements = dyn_cast<StmtExpr>(E))
+    return walk(Statements->getSubStmt(), C);
+  if (isa<UnaryExprOrTypeTraitExpr>(E))
+    return true;
+  if (auto *Default = dyn_cast<CXXDefaultArgExpr>(E))
+    return visit(Default->getExpr(), C);
+
+  // What may run code that is not seen, or cannot be resolved yet.
+  if (isa<CXXNewExpr, CXXDeleteExpr, CXXThrowExpr, CoroutineSuspendExpr,
+          LambdaExpr, CXXBindTemporaryExpr, CXXDependentScopeMemberExpr,
+          DependentScopeDeclRefExpr, UnresolvedLookupExpr,
+          UnresolvedMemberExpr, CXXUnresolvedConstructExpr, RecoveryExpr,
+          PackExpansionExpr, CXXFoldExpr, BlockExpr>(E)) {
+    return false;
+  }
+  // A lambda called where it stands, or kept in a variable, is only its body.
+  return visitChildren(E, C);
+}
+
+bool RoundWalker::visitAtomic(const Expr *E, const AtomicOp &Op, Context &C) {
+  for (const Stmt *Child : E->children())
+    if (auto *Operand = dyn_cast_or_null<Expr>(Child))
+      if (!isa<ImplicitCastExpr>(Operand) ||
+          !Operand->getType()->isFunctionPointerType())
+        if (!visit(Operand, C))
+          return false;
+  switch (Op.Kind) {
+  case AtomicKind::Load:
+    return true;
+  case AtomicKind::Store:
+  case AtomicKind::Other:
+    return false;
+  case AtomicKind::Modify: {
+    // fetch_add(0) is a way to read.
+    Expr::EvalResult Value;
+    if (!Op.Value || Op.Value->isValueDependent() ||
+        !Op.Value->EvaluateAsInt(Value, Facts.Context) ||
+        Value.Val.getInt() != 0)
+      return false;
+    break;
+  }
+  case AtomicKind::Exchange:
+  case AtomicKind::SetBits:
+  case AtomicKind::CompareExchange:
+    break;
+  }
+  Facts.Rmws.push_back({Op, E, C.In, {}});
+  if (Op.Kind == AtomicKind::Modify)
+    Facts.Rmws.back().Op.Kind = AtomicKind::Load;
+  if (!Op.ExpectedIsMemory)
+    return true;
+  // A failure writes what it saw where it was told what to expect.
+  Place Expected = Op.ExpectedIsPointer ? pointeeOf(Op.Expected, C.In)
+                                        : placeOf(Op.Expected, C.In);
+  if (Expected.Where != Place::Local)
+    return false;
+  if (Expected.Variable) {
+    Write W{Write::ReadModifyWrite, nullptr, C.In,
+            static_cast<unsigned>(Facts.Rmws.size() - 1), C.Under};
+    Facts.Writes[{Expected.Variable, Expected.In}].push_back(std::move(W));
+  }
+  return true;
+}
+
+bool RoundWalker::visitConstruct(const CXXConstructExpr &E, Context &C) {
+  const CXXConstructorDecl *Constructor = E.getConstructor();
+  bool Simple = Constructor->isTrivial() ||
+                (Constructor->isDefaulted() &&
+                 Constructor->isCopyOrMoveConstructor()) ||
+                Constructor->isConstexpr();
+  return Simple && visitChildren(&E, C);
+}
+
+bool RoundWalker::visitNeutralCall(const CallExpr &Call, CallEffect Effect,
+                                   Context &C) {
+  if (Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
+      Effect == CallEffect::Sleep)
+    Facts.Hints.push_back({Effect, &Call, C.In});
+  for (const Expr *Argument : Call.arguments()) {
+    if (!visit(Argument, C))
+      return false;
+    if (Effect == CallEffect::None || !Argument->getType()->isPointerType() ||
+        Argument->getType()->getPointeeType().isConstQualified())
+      continue;
+    // clock_gettime(…, &now) fills what it is given.
+    Place P = pointeeOf(Argument, C.In);
+    if (P.Where == Place::Local && P.Variable)
+      Facts.Writes[{P.Variable, P.In}].push_back(
+          {Effect == CallEffect::Clock ? Write::Clock : Write::Itself, nullptr,
+           C.In, 0, C.Under});
+  }
+  auto *Member = dyn_cast<CXXMemberCallExpr>(&Call);
+  return !Member || visit(Member->getImplicitObjectArgument(), C);
+}
+
+bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  if (!Callee)
+    return false;
+  CallEffect Effect = classifyCall(Call, *Callee);
+  if (Effect != CallEffect::Other && Effect != CallEffect::TryLock)
+    return visitNeutralCall(Call, Effect, C);
+
+  auto *Method = dyn_cast<CXXMethodDecl>(Callee);
+  auto *Member = dyn_cast<CXXMemberCallExpr>(&Call);
+  if (Method && Method->isVirtual() && !Method->hasAttr<FinalAttr>() &&
+      !Method->getParent()->hasAttr<FinalAttr>()) {
+    auto *Named =
+        Member ? dyn_cast<MemberExpr>(Member->getCallee()->IgnoreParens())
+               : nullptr;
+    if (!Named || !Named->hasQualifier())
+      return false;
+  }
+  if (Effect == CallEffect::Other)
+    return visitBody(Call, *Callee, C);
+
+  // A trylock whose body shows what it tries is better than its name, as long
+  // as the body shows nothing that only a success does.
+  if (Callee->isDefined() && !Callee->isInStdNamespace()) {
+    unsigned Rmws = Facts.Rmws.size(), Hints = Facts.Hints.size();
+    auto Writes = Facts.Writes;
+    bool Stores = Facts.StoresOutside;
+    if (visitBody(Call, *Callee, C) && Facts.StoresOutside == Stores)
+      return true;
+    Facts.Rmws.truncate(Rmws);
+    Facts.Hints.truncate(Hints);
+    Facts.Writes = std::move(Writes);
+    Facts.StoresOutside = Stores;
+    Facts.Calls.erase({&Call, C.In});
+  }
+  return visitNeutralCall(Call, CallEffect::TryLock, C);
+}
+
+bool RoundWalker::visitBody(const CallExpr &Call, const FunctionDecl &Callee,
+                            Context &C) {
+  const FunctionDecl *Definition = nullptr;
+  const Stmt *Body = Callee.getBody(Definition);
+  if (!Body || Callee.isVariadic() || C.In->Depth >= MaxDepth)
+    return false;
+  for (const Frame *F = C.In; F; F = F->Caller)
+    if (F->Function == Definition)
+      return false;
+
+  Facts.Frames.emplace_back();
+  Frame &Inner = Facts.Frames.back();
+  Inner.Function = Definition;
+  Inner.Caller = C.In;
+  Inner.Depth = C.In->Depth + 1;
+  ArrayRef<const Expr *> Arguments(Call.getArgs(), Call.getNumArgs());
+  if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call)) {
+    Inner.Object = Member->getImplicitObjectArgument();
+    if (!visit(Inner.Object, C))
+      return false;
+  } else if (auto *Method = dyn_cast<CXXMethodDecl>(Definition);
+             Method && !Method->isStatic() && isa<CXXOperatorCallExpr>(Call)) {
+    Inner.Object = Arguments.front();
+    Arguments = Arguments.drop_front();
+    if (!Method->getParent()->isLambda() && !visit(Inner.Object, C))
+      return false;
+  }
+  for (auto [Parm, Argument] : llvm::zip(Definition->parameters(), Arguments)) {
+    if (!visit(Argument, C))
+      return false;
+    Inner.Arguments[Parm] = Argument;
+  }
+  Facts.Calls[{&Call, C.In}] = &Inner;
+
+  Context InCallee;
+  InCallee.In = &Inner;
+  InCallee.Under = C.Under;
+  InCallee.BreakLeaves = InCallee.ContinueRepeats = false;
+  InCallee.InCallee = true;
+  return walk(Body, InCallee);
+}
+
+bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
+  if (Asm.isAsmGoto())
+    return false;
+  AsmEffect Effect = classifyAsm(Asm);
+  if (Effect == AsmEffect::Other)
+    return false;
+  if (Effect == AsmEffect::Pause)
+    Facts.Hints.push_back({CallEffect::Pause, &Asm, C.In});
+
+  const Expr *Memory = nullptr;
+  bool MemoryIsPointer = false;
+  SmallVector<const Expr *, 2> Inputs, Outputs;
+  for (unsigned I = 0; I != Asm.getNumOutputs(); ++I) {
+    const Expr *Output = Asm.getOutputExpr(I);
+    if (!visit(Output, C))
+      return false;
+    if (StringRef(Asm.getOutputConstraint(I)).contains('m'))
+      Memory = Output;
+    else
+      Outputs.push_back(Output);
+  }
+  for (unsigned I = 0; I != Asm.getNumInputs(); ++I) {
+    const Expr *Input = Asm.getInputExpr(I);
+    if (!visit(Input, C))
+      return false;
+    if (StringRef(Asm.getInputConstraint(I)).contains('m'))
+      Memory = Memory ? Memory : Input;
+    else if (Input->getType()->isPointerType() && !Memory) {
+      Memory = Input;
+      MemoryIsPointer = true;
+    } else {
+      Inputs.push_back(Input);
+    }
+  }
+
+  Write W{Write::Clock};
+  if (Effect == AsmEffect::Try || Effect == AsmEffect::Load) {
+    if (!Memory)
+      return false;
+    AtomicOp Op;
+    Op.Kind =
+        Effect == AsmEffect::Try ? AtomicKind::Exchange : AtomicKind::Load;
+    Op.Object = Memory;
+    Op.ObjectIsPointer = MemoryIsPointer;
+    Facts.Rmws.push_back({Op, &Asm, C.In, Inputs});
+    W.From = Write::ReadModifyWrite;
+    W.RmwIndex = Facts.Rmws.size() - 1;
+  }
+  for (const Expr *Output : Outputs) {
+    Place P = placeOf(Output, C.In);
+    if (P.Where != Place::Local || !P.Variable)
+      return false;
+    W.In = C.In;
+    W.Under = C.Under;
+    Facts.Writes[{P.Variable, P.In}].push_back(W);
+  }
+  return true;
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,265 @@
+//===- RoundWalker.cpp - Walks the statements of one round ----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/RoundWalker.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+static bool isLoop(const Stmt *S) {
+  return isa<WhileStmt, ForStmt, DoStmt, CXXForRangeStmt>(S);
+}
+
+/// `do { } while (0)`, the wrapping of macros.
+static bool isOnceOnly(const Stmt *S, const ASTContext &Context) {
+  auto *Do = dyn_cast<DoStmt>(S);
+  bool Value;
+  return Do && !Do->getCond()->isValueDependent() &&
+         Do->getCond()->EvaluateAsBooleanCondition(Value, Context) && !Value;
+}
+
+static bool isNoReturnCall(const Stmt *S) {
+  auto *E = dyn_cast<Expr>(S);
+  if (!E)
+    return false;
+  auto *Call = dyn_cast<CallExpr>(E->IgnoreParenCasts());
+  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+  return Callee && (Callee->isNoReturn() || Callee->hasAttr<NoReturnAttr>());
+}
+
+RoundWalker::Ends RoundWalker::endsOf(const Stmt *S, const Context &C) const {
+  if (!S)
+    return {};
+  if (isa<BreakStmt>(S))
+    return C.BreakLeaves ? Ends{false, false, true} : Ends{};
+  if (isa<ContinueStmt>(S))
+    return C.ContinueRepeats ? Ends{false, true, false} : Ends{};
+  if (isa<ReturnStmt>(S) || isa<CXXThrowExpr>(S) || isNoReturnCall(S))
+    return {false, false, true};
+  if (auto *Goto = dyn_cast<GotoStmt>(S))
+    return Goto->getLabel() == Shape.Head ? Ends{false, true, false}
+                                          : Ends{false, false, true};
+  if (auto *Label = dyn_cast<LabelStmt>(S))
+    return endsOf(Label->getSubStmt(), C);
+  if (auto *Full = dyn_cast<ExprWithCleanups>(S))
+    return endsOf(Full->getSubExpr(), C);
+  if (auto *If = dyn_cast<IfStmt>(S)) {
+    Ends Then = endsOf(If->getThen(), C), Else = endsOf(If->getElse(), C);
+    return {Then.Falls || Else.Falls, Then.Repeats || Else.Repeats,
+            Then.Leaves || Else.Leaves};
+  }
+  if (auto *Compound = dyn_cast<CompoundStmt>(S)) {
+    Ends All;
+    for (const Stmt *Child : Compound->body()) {
+      Ends One = endsOf(Child, C);
+      All = {One.Falls, All.Repeats || One.Repeats, All.Leaves || One.Leaves};
+      if (!All.Falls)
+        break;
+    }
+    return All;
+  }
+  return {}; // Inner loops and switches: what matters is that they may fall.
+}
+
+void RoundWalker::leave(const Context &C) {
+  if (!C.InCallee)
+    Facts.Exits.push_back(C.Under);
+}
+
+void RoundWalker::leaveWhen(const Context &C, const Expr *Condition,
+                            bool Holds) {
+  Context Exit = C;
+  Exit.Under.push_back({Condition, C.In, Holds});
+  leave(Exit);
+}
+
+bool RoundWalker::walkRound() {
+  Context C;
+  C.In = &Facts.Frames.front();
+  if (Shape.backJump()) {
+    if (!walkSequence(Shape.Body, C))
+      return false;
+    leave(C); // Falling out of the last statement ends a goto loop.
+    return true;
+  }
+
+  bool Value;
+  bool Forever = !Shape.Condition ||
+                 (!Shape.Condition->isValueDependent() &&
+                  Shape.Condition->EvaluateAsBooleanCondition(
+                      Value, Facts.Context));
+  if (Forever && Shape.Condition && !Value)
+    return false; // Runs once or never.
+  if (!Forever) {
+    if (!visit(Shape.Condition, C))
+      return false;
+    leaveWhen(C, Shape.Condition, false);
+  }
+  Ends Body = endsOf(Shape.Body.front(), C);
+  if (!Body.Falls && !Body.Repeats)
+    return false;
+  if (!walk(Shape.Body.front(), C))
+    return false;
+  return !Shape.Increment || visit(Shape.Increment, C);
+}
+
+bool RoundWalker::walk(const Stmt *S, Context &C) {
+  if (!S)
+    return true;
+  if (Budget == 0)
+    return false;
+  --Budget;
+
+  if (auto *Compound = dyn_cast<CompoundStmt>(S)) {
+    SmallVector<const Stmt *, 8> Body(Compound->body());
+    return walkSequence(Body, C);
+  }
+  if (auto *If = dyn_cast<IfStmt>(S))
+    return walkIf(*If, C);
+  if (auto *E = dyn_cast<Expr>(S))
+    return visit(E, C);
+  if (auto *Decls = dyn_cast<DeclStmt>(S))
+    return declare(*Decls, C);
+  if (isOnceOnly(S, Facts.Context)) {
+    Context Inner = C;
+    Inner.BreakLeaves = Inner.ContinueRepeats = false;
+    return walk(cast<DoStmt>(S)->getBody(), Inner);
+  }
+  if (isLoop(S))
+    return walkInnerLoop(S, C);
+  if (auto *Switch = dyn_cast<SwitchStmt>(S))
+    return walkSwitch(*Switch, C);
+  if (auto *Case = dyn_cast<SwitchCase>(S))
+    return walk(Case->getSubStmt(), C);
+  if (auto *Label = dyn_cast<LabelStmt>(S))
+    return Label->getDecl() == Shape.Head && walk(Label->getSubStmt(), C);
+  if (auto *Attributed = dyn_cast<AttributedStmt>(S))
+    return walk(Attributed->getSubStmt(), C);
+  if (auto *Asm = dyn_cast<GCCAsmStmt>(S))
+    return visitAsm(*Asm, C);
+  if (auto *Return = dyn_cast<ReturnStmt>(S)) {
+    if (!C.InCallee) {
+      leave(C);
+      return true;
+    }
+    if (!Return->getRetValue())
+      return true;
+    C.In->Results.push_back(Return->getRetValue());
+    return visit(Return->getRetValue(), C);
+  }
+  if (isa<BreakStmt>(S)) {
+    if (C.BreakLeaves)
+      leave(C);
+    return true;
+  }
+  if (isa<GotoStmt>(S))
+    return walkGoto(S, C);
+  return isa<NullStmt>(S) || isa<ContinueStmt>(S);
+}
+
+bool RoundWalker::walkGoto(const Stmt *S, Context &C) {
+  auto *Goto = cast<GotoStmt>(S);
+  if (C.InCallee)
+    return false;
+  if (Goto->getLabel() == Shape.Head)
+    return true;
+  leave(C);
+  return true;
+}
+
+bool RoundWalker::walkSequence(ArrayRef<const Stmt *> Body, Context &C) {
+  // Guards that statements here put up hold to the end of the sequence, and for
+  // what falls out of it.
+  for (const Stmt *Child : Body) {
+    Ends E = C.InCallee ? Ends() : endsOf(Child, C);
+    if (E.staysOut()) {
+      leave(C); // What an exit does on its way out is not the wait's doing.
+      return true;
+    }
+    if (!walk(Child, C))
+      return false;
+    if (!E.Falls)
+      return true;
+  }
+  return true;
+}
+
+bool RoundWalker::decide(const Expr *Condition, Context &C) {
+  if (C.InCallee)
+    C.In->Conditions.push_back(Condition);
+  return visit(Condition, C);
+}
+
+bool RoundWalker::walkIf(const IfStmt &If, Context &C) {
+  if (If.getConditionVariable())
+    return false;
+  if (If.getInit() && !walk(If.getInit(), C))
+    return false;
+  if (!decide(If.getCond(), C))
+    return false;
+
+  Ends Then = endsOf(If.getThen(), C), Else = endsOf(If.getElse(), C);
+  auto WalkBranch = [&](const Stmt *Branch, const Ends &E, bool Holds) {
+    Context Inner = C;
+    Inner.Under.push_back({If.getCond(), C.In, Holds});
+    if (E.staysOut() && !C.InCallee) {
+      if (!isNoReturnCall(Branch))
+        leave(Inner);
+      return true;
+    }
+    return walk(Branch, Inner);
+  };
+  if (!WalkBranch(If.getThen(), Then, true) ||
+      !WalkBranch(If.getElse(), Else, false))
+    return false;
+  if (C.InCallee)
+    return true;
+  // Where one branch goes round again, what follows waits for the condition.
+  if (!Then.Falls && Then.Repeats)
+    C.Under.push_back({If.getCond(), C.In, false});
+  if (If.getElse() && !Else.Falls && Else.Repeats)
+    C.Under.push_back({If.getCond(), C.In, true});
+  return true;
+}
+
+bool RoundWalker::walkInnerLoop(const Stmt *S, Context &C) {
+  Context Inner = C;
+  Inner.BreakLeaves = Inner.ContinueRepeats = false;
+  LoopShape Loop = shapeOf(S);
+  if (!Loop.Statement)
+    return false; // A range: there is data to walk over.
+  if (auto *For = dyn_cast<ForStmt>(S))
+    if (!walk(For->getInit(), Inner))
+      return false;
+  if (Loop.Condition) {
+    if (!decide(Loop.Condition, Inner))
+      return false;
+    Facts.InnerConditions.push_back({Loop.Condition, C.In});
+    if (!Loop.TestsLast)
+      Inner.Under.push_back({Loop.Condition, C.In, true});
+  }
+  if (!walk(Loop.Body.front(), Inner))
+    return false;
+  return !Loop.Increment || visit(Loop.Increment, Inner);
+}
+
+bool RoundWalker::walkSwitch(const SwitchStmt &Switch, Context &C) {
+  if (Switch.getConditionVariable() || Switch.getInit() ||
+      !decide(Switch.getCond(), C))
+    return false;
+  Context Inner = C;
+  Inner.BreakLeaves = false;
+  Inner.Under.push_back({Switch.getCond(), C.In, true});
+  return walk(Switch.getBody(), Inner);
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,81 @@
+//===- RoundWalker.h - Walks one round of a loop ----------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Internal to LoopFacts: fills it, statements in RoundWalker.cpp, expressions
+// and calls in RoundEffects.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_ROUNDWALKER_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_ROUNDWALKER_H
+
+#include "checkers/spin-loops/LoopFacts.h"
+
+#include "clang/AST/ExprCXX.h"
+
+namespace vfriendly::tidy {
+
+class RoundWalker {
+public:
+  RoundWalker(const LoopShape &Shape, LoopFacts &Facts)
+      : Shape(Shape), Facts(Facts) {}
+
+  bool walkRound();
+
+private:
+  /// What break and continue mean here, and whether leaving leaves the loop.
+  struct Context {
+    Frame *In;
+    Guards Under;
+    bool BreakLeaves = true;
+    bool ContinueRepeats = true;
+    bool InCallee = false;
+  };
+  /// How a statement can end.
+  struct Ends {
+    bool Falls = true;
+    bool Repeats = false;
+    bool Leaves = false;
+    bool staysOut() const { return !Falls && !Repeats && Leaves; }
+  };
+
+  // RoundWalker.cpp. All return false to give up.
+  Ends endsOf(const clang::Stmt *S, const Context &C) const;
+  bool walk(const clang::Stmt *S, Context &C);
+  bool walkSequence(llvm::ArrayRef<const clang::Stmt *> Body, Context &C);
+  bool walkIf(const clang::IfStmt &If, Context &C);
+  bool walkInnerLoop(const clang::Stmt *S, Context &C);
+  bool walkSwitch(const clang::SwitchStmt &Switch, Context &C);
+  bool walkGoto(const clang::Stmt *S, Context &C);
+  bool decide(const clang::Expr *Condition, Context &C);
+  void leave(const Context &C);
+  void leaveWhen(const Context &C, const clang::Expr *Condition, bool Holds);
+
+  // RoundEffects.cpp
+  bool visit(const clang::Expr *E, Context &C);
+  bool visitChildren(const clang::Stmt *S, Context &C);
+  bool visitAtomic(const clang::Expr *E, const AtomicOp &Op, Context &C);
+  bool visitCall(const clang::CallExpr &Call, Context &C);
+  bool visitNeutralCall(const clang::CallExpr &Call, CallEffect Effect,
+                        Context &C);
+  bool visitBody(const clang::CallExpr &Call,
+                 const clang::FunctionDecl &Callee, Context &C);
+  bool visitConstruct(const clang::CXXConstructExpr &E, Context &C);
+  bool visitAsm(const clang::GCCAsmStmt &Asm, Context &C);
+  bool declare(const clang::DeclStmt &Decls, Context &C);
+  bool store(const clang::Expr *LValue, Write W, Context &C);
+
+  const LoopShape &Shape;
+  LoopFacts &Facts;
+  /// Nodes looked at: a wait is small, so whatever is large is none.
+  unsigned Budget = 600;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,340 @@
+//===- SpinLoop.cpp - Which loops wait, and for what ----------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/SpinLoop.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/Basic/SourceManager.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+bool SpinLoop::isPlain() const {
+  return llvm::all_of(Polls, [](const Poll &P) { return P.isPlain(); });
+}
+
+const Poll *SpinLoop::uniquePoll() const {
+  const Poll *Unique = nullptr;
+  for (const Poll &P : Polls) {
+    if (P.TryLock || !P.At.LValue)
+      return nullptr;
+    if (!Unique || (Unique->Tries && !P.Tries &&
+                    isSamePlace(P.At, Unique->At, Facts->Context))) {
+      Unique = &P;
+      continue;
+    }
+    if (!isSamePlace(P.At, Unique->At, Facts->Context))
+      return nullptr;
+  }
+  return Unique;
+}
+
+namespace {
+
+/// Judges one loop by its exits.
+class LoopJudge {
+public:
+  explicit LoopJudge(SpinLoop &Found) : Found(Found), Finder(*Found.Facts) {}
+
+  bool judge();
+
+private:
+  /// A condition that has to hold, among others, for an exit to be taken.
+  struct Leaf {
+    const Expr *Condition;
+    const Frame *In;
+    bool Holds;
+  };
+  using Alternative = SmallVector<Leaf, 2>; ///< All of these.
+  using Alternatives = SmallVector<Alternative, 2>; ///< One of these.
+
+  Alternatives split(const Expr *E, const Frame *In, bool Holds) const;
+  static Alternatives both(const Alternatives &A, const Alternatives &B);
+  void judgeExit(const Guards &Exit);
+  void judgeAlternative(const Alternative &A);
+  bool doesWork();
+  void note(const Causes &C);
+
+  SpinLoop &Found;
+  CauseFinder Finder;
+  llvm::SmallPtrSet<const Rmw *, 4> Waited;
+  bool AtOnce = false, Device = false, Walks = false, Waits = false;
+};
+
+LoopJudge::Alternatives LoopJudge::both(const Alternatives &A,
+                                        const Alternatives &B) {
+  Alternatives All;
+  for (const Alternative &X : A)
+    for (const Alternative &Y : B) {
+      if (All.size() == 16)
+        return All; // More ways out than any wait has.
+      All.push_back(X);
+      All.back().append(Y.begin(), Y.end());
+    }
+  return All;
+}
+
+LoopJudge::Alternatives LoopJudge::split(const Expr *E, const Frame *In,
+                                         bool Holds) const {
+  const Expr *Bare = E->IgnoreParenImpCasts();
+  if (auto *Not = dyn_cast<UnaryOperator>(Bare);
+      Not && Not->getOpcode() == UO_LNot)
+    return split(Not->getSubExpr(), In, !Holds);
+  if (auto *Call = dyn_cast<CallExpr>(Bare))
+    if (const FunctionDecl *Callee = Call->getDirectCallee();
+        Callee && Callee->getIdentifier() &&
+        Callee->getName().starts_with("__builtin_expect"))
+      return split(Call->getArg(0), In, Holds);
+  auto *Op = dyn_cast<BinaryOperator>(Bare);
+  if (!Op || !Op->isLogicalOp())
+    return {{{E, In, Holds}}};
+  Alternatives Left = split(Op->getLHS(), In, Holds);
+  Alternatives Right = split(Op->getRHS(), In, Holds);
+  bool NeedsBoth = (Op->getOpcode() == BO_LAnd) == Holds;
+  if (NeedsBoth)
+    return both(Left, Right);
+  Left.append(Right.begin(), Right.end());
+  return Left;
+}
+
+void LoopJudge::note(const Causes &C) {
+  for (const Poll &P : C.Polls)
+    if (P.Tries)
+      Waited.insert(P.Tries);
+}
+
+void LoopJudge::judgeAlternative(const Alternative &A) {
+  bool ThisWaits = false, ThisAtOnce = false, ThisCounts = false,
+       ThisReadsClock = false;
+  SmallVector<Poll, 2> Polls;
+  for (const Leaf &L : A) {
+    Causes C = Finder.causesOf(L.Condition, L.In);
+    note(C);
+    Device |= C.Device;
+    Walks |= C.Walks;
+    if (C.onlyOthers()) {
+      ThisWaits = true;
+      Polls.append(C.Polls.begin(), C.Polls.end());
+    }
+    ThisAtOnce |= C.AtOnce;
+    ThisCounts |= C.Own;
+    ThisReadsClock |= C.Clock;
+  }
+  if (ThisWaits) {
+    Waits = true;
+    Found.Polls.append(Polls.begin(), Polls.end());
+    return;
+  }
+  AtOnce |= ThisAtOnce;
+  Found.Counts |= ThisCounts && !ThisReadsClock;
+  Found.ReadsClock |= ThisReadsClock;
+}
+
+void LoopJudge::judgeExit(const Guards &Exit) {
+  Alternatives All = {{}};
+  for (const Guard &G : Exit)
+    All = both(All, split(G.Condition, G.In, G.Holds));
+  for (const Alternative &A : All)
+    judgeAlternative(A);
+}
+
+/// Walking over data while it waits, or a read-modify-write that no exit
+/// depends on: more than a wait.
+bool LoopJudge::doesWork() {
+  for (const Rmw &R : Found.Facts->Rmws)
+    if (R.Op.Kind != AtomicKind::Load && !Waited.contains(&R))
+      return true;
+  for (const auto &[Variable, Writes] : Found.Facts->Writes)
+    for (const Write &W : Writes)
+      if (W.Assigned && Finder.causesOf(W.Assigned, W.In).Walks)
+        return true;
+  return false;
+}
+
+/// Does the loop's function draw a number from the object, or count itself in,
+/// before it waits?
+class CountFinder {
+public:
+  /// Variables that hold what a fetch-and-add returned.
+  VarSet Drawn;
+  bool CountsIn = false;
+
+  void visit(const Stmt *S, SourceLocation Before, const SourceManager &SM) {
+    if (!S || S->getBeginLoc().isInvalid() ||
+        !SM.isBeforeInTranslationUnit(S->getBeginLoc(), Before))
+      return;
+    if (auto *Decls = dyn_cast<DeclStmt>(S))
+      for (const Decl *D : Decls->decls())
+        if (auto *Variable = dyn_cast<VarDecl>(D);
+            Variable && Variable->getInit() && counts(Variable->getInit()))
+          Drawn.insert(Variable);
+    if (auto *Assign = dyn_cast<BinaryOperator>(S);
+        Assign && Assign->getOpcode() == BO_Assign && counts(Assign->getRHS()))
+      if (auto *Ref = dyn_cast<DeclRefExpr>(Assign->getLHS()->IgnoreParens()))
+        if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
+          Drawn.insert(Variable);
+    if (auto *E = dyn_cast<Expr>(S))
+      CountsIn |= isCount(E);
+    for (const Stmt *Child : S->children())
+      visit(Child, Before, SM);
+  }
+
+private:
+  static bool isZero(const Expr *E) {
+    auto *Literal =
+        E ? dyn_cast<IntegerLiteral>(E->IgnoreParenImpCasts()) : nullptr;
+    return Literal && Literal->getValue() == 0;
+  }
+  static bool isCount(const Expr *E) {
+    E = E->IgnoreParenImpCasts();
+    if (std::optional<AtomicOp> Op = matchAtomicOp(E))
+      return Op->Kind == AtomicKind::Modify && !isZero(Op->Value);
+    if (auto *Op = dyn_cast<UnaryOperator>(E);
+        Op && Op->isIncrementDecrementOp()) {
+      const Expr *Counter = Op->getSubExpr()->IgnoreParens();
+      auto *Ref = dyn_cast<DeclRefExpr>(Counter);
+      auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+      return isa<MemberExpr>(Counter) ||
+             (Variable && Variable->hasGlobalStorage());
+    }
+    return false;
+  }
+  static bool counts(const Expr *E) {
+    const Expr *Bare = E->IgnoreParenCasts();
+    if (isCount(Bare))
+      return true;
+    auto *Op = dyn_cast<BinaryOperator>(Bare);
+    return Op && (counts(Op->getLHS()) || counts(Op->getRHS()));
+  }
+};
+
+bool namesAny(const Stmt *S, const VarSet &Variables) {
+  if (!S)
+    return false;
+  if (auto *Ref = dyn_cast<DeclRefExpr>(S))
+    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
+      return Variables.contains(Variable);
+  return llvm::any_of(S->children(), [&](const Stmt *Child) {
+    return namesAny(Child, Variables);
+  });
+}
+
+/// A member of a structure that links to others of its kind.
+bool isInQueueNode(const Place &P) {
+  auto *Member =
+      P.LValue ? dyn_cast<MemberExpr>(P.LValue->IgnoreParenCasts()) : nullptr;
+  auto *Field =
+      Member ? dyn_cast<FieldDecl>(Member->getMemberDecl()) : nullptr;
+  if (!Field)
+    return false;
+  auto LinksTo = [](QualType T, const RecordDecl *Record) {
+    if (auto *Atomic = T->getAs<clang::AtomicType>())
+      T = Atomic->getValueType();
+    if (auto *Special = dyn_cast_or_null<ClassTemplateSpecializationDecl>(
+            T->getAsCXXRecordDecl());
+        Special && isAtomicType(T) && Special->getTemplateArgs().size() == 1)
+      T = Special->getTemplateArgs()[0].getAsType();
+    return T->isPointerType() &&
+           T->getPointeeType()->getAsRecordDecl() &&
+           T->getPointeeType()->getAsRecordDecl()->getCanonicalDecl() ==
+               Record->getCanonicalDecl();
+  };
+  const RecordDecl *Record = Field->getParent();
+  return llvm::any_of(Record->fields(), [&](const FieldDecl *F) {
+    return LinksTo(F->getType(), Record);
+  });
+}
+
+/// Is a version's lowest bit looked at?
+bool testsOddness(const Stmt *S) {
+  if (!S)
+    return false;
+  if (auto *Op = dyn_cast<BinaryOperator>(S);
+      Op && (Op->getOpcode() == BO_And || Op->getOpcode() == BO_Rem)) {
+    auto *Mask = dyn_cast<IntegerLiteral>(Op->getRHS()->IgnoreParenImpCasts());
+    unsigned Wanted = Op->getOpcode() == BO_And ? 1 : 2;
+    if (Mask && Mask->getValue() == Wanted)
+      return true;
+  }
+  return llvm::any_of(S->children(),
+                      [](const Stmt *Child) { return testsOddness(Child); });
+}
+
+bool versionIsReread(const LoopFacts &Facts) {
+  return Facts.Rmws.empty() &&
+         llvm::any_of(Facts.Exits, [](const Guards &Exit) {
+           return llvm::any_of(Exit, [](const Guard &G) {
+             return testsOddness(G.Condition);
+           });
+         });
+}
+
+SpinKind nameKind(const SpinLoop &Spin, bool InnerPolls) {
+  bool Tries = false, Reads = InnerPolls, Calls = false;
+  for (const Poll &P : Spin.Polls) {
+    Tries |= P.Tries != nullptr;
+    Reads |= !P.Tries && !P.TryLock;
+    Calls |= P.TryLock != nullptr;
+  }
+  if (Tries)
+    return Reads ? SpinKind::TestAndTestAndSet : SpinKind::TryLock;
+  if (Calls)
+    return SpinKind::TryLockCall;
+
+  CountFinder Counts;
+  Counts.visit(Spin.Facts->root()->Function->getBody(), Spin.Shape.keyword(),
+               Spin.Facts->Context.getSourceManager());
+  for (const Guards &Exit : Spin.Facts->Exits)
+    for (const Guard &G : Exit)
+      if (namesAny(G.Condition, Counts.Drawn))
+        return SpinKind::Ticket;
+  if (isInQueueNode(Spin.Polls.front().At))
+    return SpinKind::Queue;
+  if (Counts.CountsIn)
+    return SpinKind::Barrier;
+  return versionIsReread(*Spin.Facts) ? SpinKind::SeqLock : SpinKind::Flag;
+}
+
+bool LoopJudge::judge() {
+  const LoopFacts &Facts = *Found.Facts;
+  for (const Guards &Exit : Facts.Exits)
+    judgeExit(Exit);
+  if (!Waits || AtOnce || Device || Walks || doesWork())
+    return false;
+  for (const Hint &H : Facts.Hints) {
+    Found.Pauses |= H.Effect == CallEffect::Pause;
+    Found.Yields |= H.Effect == CallEffect::Yield;
+    Found.Sleeps |= H.Effect == CallEffect::Sleep;
+  }
+  // A search through ordinary data that can also end at its own bound.
+  if (Found.isPlain() && Found.Counts && Facts.Hints.empty())
+    return false;
+  bool InnerPolls = llvm::any_of(Facts.InnerConditions, [&](auto &Inner) {
+    return Finder.causesOf(Inner.first, Inner.second).onlyOthers();
+  });
+  Found.Kind = nameKind(Found, InnerPolls);
+  return !Facts.StoresOutside || Found.Kind == SpinKind::SeqLock;
+}
+
+} // namespace
+
+std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
+                                  const FunctionDecl &Function) {
+  SpinLoop Found;
+  Found.Shape = Shape;
+  Found.Facts = std::make_unique<LoopFacts>(Function.getASTContext());
+  if (!collectFacts(Shape, Function, *Found.Facts) ||
+      !LoopJudge(Found).judge())
+    return std::nullopt;
+  return Found;
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,180 @@
+//===- SpinLoopsCheck.cpp - vfriendly-spin-loops --------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/SpinLoopsCheck.h"
+
+#include "checkers/spin-loops/Describe.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/ASTMatchers/ASTMatchers.h"
+
+using namespace clang;
+using namespace clang::ast_matchers;
+
+namespace vfriendly::tidy {
+
+SpinLoopsCheck::SpinLoopsCheck(StringRef Name,
+                               clang::tidy::ClangTidyContext *Context)
+    : ClangTidyCheck(Name, Context),
+      StyleName(Options.get("Style", "spin-then-block")),
+      Inserter(Options.getLocalOrGlobal(
+                   "IncludeStyle",
+                   clang::tidy::utils::IncludeSorter::IS_LLVM),
+               areDiagsSelfContained()) {
+  if (std::optional<FixStyle> Known = parseStyle(StyleName)) {
+    Style = *Known;
+    return;
+  }
+  configurationDiag("invalid value '%0' for option '%1.Style'; allowed are "
+                    "'pause', 'spin-then-block' and 'std-atomic-wait'")
+      << StyleName << Name;
+}
+
+void SpinLoopsCheck::storeOptions(
+    clang::tidy::ClangTidyOptions::OptionMap &Opts) {
+  Options.store(Opts, "Style", StyleName);
+  Options.store(Opts, "IncludeStyle", Inserter.getStyle());
+}
+
+void SpinLoopsCheck::registerPPCallbacks(const SourceManager &,
+                                         Preprocessor *PP, Preprocessor *) {
+  Inserter.registerPreprocessor(PP);
+}
+
+void SpinLoopsCheck::registerMatchers(MatchFinder *Finder) {
+  // One cheap match a function; loops are found by the check's own short walk,
+  // which knows what is around them.
+  Finder->addMatcher(
+      functionDecl(isDefinition(), unless(isExpansionInSystemHeader()))
+          .bind("function"),
+      this);
+}
+
+/// Walks a function's statements and judges each loop on the way.
+class SpinLoopsCheck::LoopVisitor {
+public:
+  LoopVisitor(SpinLoopsCheck &Check, const FunctionDecl &Function)
+      : Check(Check), Function(Function),
+        SM(Function.getASTContext().getSourceManager()) {}
+
+  void visit(const Stmt *S) {
+    if (!S)
+      return;
+    if (auto *Lambda = dyn_cast<LambdaExpr>(S)) {
+      Check.visitFunction(*Lambda->getCallOperator());
+      return;
+    }
+    if (LoopShape Shape = shapeOf(S); Shape.Statement && tryReport(Shape))
+      return;
+    Parents.push_back(S);
+    if (auto *Compound = dyn_cast<CompoundStmt>(S))
+      visitSequence(*Compound);
+    else
+      for (const Stmt *Child : S->children())
+        visit(Child);
+    Parents.pop_back();
+  }
+
+private:
+  /// A label and the gotos back to it, among the statements of one block.
+  void visitSequence(const CompoundStmt &Block) {
+    ArrayRef<Stmt *> Body(Block.body_begin(), Block.size());
+    for (size_t I = 0; I != Body.size(); ++I) {
+      if (auto *Label = dyn_cast<LabelStmt>(Body[I]))
+        if (size_t Count = tryGoto(*Label, Body.drop_front(I))) {
+          I += Count - 1;
+          continue;
+        }
+      visit(Body[I]);
+    }
+  }
+
+  /// Returns how many statements a reported goto loop takes up.
+  size_t tryGoto(const LabelStmt &Label, ArrayRef<Stmt *> Rest) {
+    LoopShape Shape;
+    Shape.Head = Label.getDecl();
+    size_t Count = 0;
+    for (size_t I = 0; I != Rest.size(); ++I)
+      if (const GotoStmt *Jump = findGoto(Rest[I], Label.getDecl())) {
+        if (!Shape.Statement)
+          Shape.Statement = Jump;
+        Count = I + 1;
+      }
+    if (!Shape.Statement)
+      return 0;
+    Shape.Body.append(Rest.begin(), Rest.begin() + Count);
+    return tryReport(Shape) ? Count : 0;
+  }
+
+  static const GotoStmt *findGoto(const Stmt *S, const LabelDecl *Label) {
+    if (!S || isa<Expr>(S))
+      return nullptr;
+    if (auto *Goto = dyn_cast<GotoStmt>(S))
+      return Goto->getLabel() == Label ? Goto : nullptr;
+    for (const Stmt *Child : S->children())
+      if (const GotoStmt *Found = findGoto(Child, Label))
+        return Found;
+    return nullptr;
+  }
+
+  bool tryReport(const LoopShape &Shape) {
+    SourceLocation Keyword = Shape.keyword();
+    if (SM.isInSystemHeader(Keyword) || SM.isInSystemMacro(Keyword))
+      return false;
+    std::optional<SpinLoop> Spin = judgeLoop(Shape, Function);
+    if (!Spin)
+      return false;
+    if (Check.Reported.insert(SM.getExpansionLoc(Keyword)).second)
+      Check.report(*Spin, {Function, Parents});
+    return true;
+  }
+
+  SpinLoopsCheck &Check;
+  const FunctionDecl &Function;
+  const SourceManager &SM;
+  SmallVector<const Stmt *, 16> Parents;
+};
+
+/// Has the author of this function, or of one around it, said to keep its loops?
+static bool isKept(const FunctionDecl &Function) {
+  for (const DeclContext *C = &Function; C; C = C->getParent())
+    if (auto *F = dyn_cast<FunctionDecl>(C))
+      for (const auto *Note : F->specific_attrs<AnnotateAttr>())
+        if (Note->getAnnotation() == "vfriendly:keep")
+          return true;
+  return false;
+}
+
+void SpinLoopsCheck::visitFunction(const FunctionDecl &Function) {
+  const Stmt *Body = Function.getBody();
+  if (!Body || !Visited.insert(Body).second || isKept(Function))
+    return;
+  LoopVisitor(*this, Function).visit(Body);
+}
+
+void SpinLoopsCheck::check(const MatchFinder::MatchResult &Result) {
+  visitFunction(*Result.Nodes.getNodeAs<FunctionDecl>("function"));
+}
+
+void SpinLoopsCheck::report(const SpinLoop &Spin, const LoopSite &Site) {
+  auto Report = diag(Spin.Shape.keyword(), describe(Spin));
+  Fix Edit = planFix(Style, Spin, Site, Uses, Names);
+  if (Edit.Hints.empty())
+    return;
+  Report << Edit.Hints;
+  if (Edit.Header.empty())
+    return;
+  FileID File = Spin.Facts->Context.getSourceManager().getFileID(
+      Spin.Shape.keyword());
+  Report << Inserter.createIncludeInsertion(File, Edit.Header);
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,59 @@
+//===- SpinLoopsCheck.h - vfriendly-spin-loops ------------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOPSCHECK_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOPSCHECK_H
+
+#include "checkers/spin-loops/FixIts.h"
+#include "checkers/spin-loops/SpinLoop.h"
+
+#include "clang-tidy/ClangTidyCheck.h"
+#include "clang-tidy/utils/IncludeInserter.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace vfriendly::tidy {
+
+/// Finds loops that wait by polling memory and makes them give up the CPU when the wait gets long.
+///
+/// Says what is polled and how, what that costs in a virtual machine, and
+/// offers a fix in the style that the option Style names: `pause`,
+/// `spin-then-block` (default) or `std-atomic-wait`. See
+/// guidelines/spin-loops.md.
+class SpinLoopsCheck : public clang::tidy::ClangTidyCheck {
+public:
+  SpinLoopsCheck(llvm::StringRef Name,
+                 clang::tidy::ClangTidyContext *Context);
+  void storeOptions(clang::tidy::ClangTidyOptions::OptionMap &Opts) override;
+  void registerPPCallbacks(const clang::SourceManager &SM,
+                           clang::Preprocessor *PP,
+                           clang::Preprocessor *ModuleExpanderPP) override;
+  void
+  registerMatchers(clang::ast_matchers::MatchFinder *Finder) override;
+  void
+  check(const clang::ast_matchers::MatchFinder::MatchResult &Result) override;
+
+private:
+  class LoopVisitor;
+
+  void visitFunction(const clang::FunctionDecl &Function);
+  void report(const SpinLoop &Spin, const LoopSite &Site);
+
+  std::string StyleName;
+  FixStyle Style = FixStyle::SpinThenBlock;
+  clang::tidy::utils::IncludeInserter Inserter;
+  TuUses Uses;
+  StateNames Names;
+  /// Loops reported: a template and its instances share one.
+  llvm::DenseSet<clang::SourceLocation> Reported;
+  /// Lambdas are reached from the function around them and by themselves.
+  llvm::DenseSet<const clang::Stmt *> Visited;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

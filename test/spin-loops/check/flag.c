@@ -1,0 +1,233 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Flag and counter polls in C, each beside what looks like one and is none.
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=c11 2>&1 | FileCheck %s --implicit-check-not=warning:
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <immintrin.h>
+
+int work(void);
+int plain_flag;
+volatile int volatile_flag;
+_Atomic int atomic_flag_;
+static const int constant = 1;
+
+struct global_memory { int counter; } *Global;
+
+void plain(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'plain_flag': while the thread it waits for is descheduled, the vCPU is wasted; spin then block; reading it without synchronization is a data race, and the compiler may delete the wait (guidelines/spin-loops.md) [vfriendly-spin-loops]
+  while (plain_flag)
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'Global->counter'
+  while (Global->counter);
+}
+
+void volatile_poll(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag': while the thread it waits for is descheduled, the vCPU is wasted; spin then block (guidelines/spin-loops.md) [vfriendly-spin-loops]
+  while (volatile_flag == 0) {
+  }
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag'
+  do {
+    _mm_pause();
+  } while (volatile_flag < 3);
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag'
+  for (;;)
+    if (volatile_flag)
+      break;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'plain_flag'
+  while (*(volatile int *)&plain_flag == 0)
+    ;
+}
+
+void atomic_poll(atomic_int *where) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'atomic_flag_'
+  while (!atomic_flag_)
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic '*where'
+  while (atomic_load_explicit(where, memory_order_acquire) != 4)
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'plain_flag'
+  while (__atomic_load_n(&plain_flag, __ATOMIC_ACQUIRE) == 0)
+    __builtin_ia32_pause();
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'plain_flag'
+  while (__sync_fetch_and_add(&plain_flag, 0) == 0)
+    __asm__ __volatile__("rep; nop" ::: "memory");
+  int seen;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic '*where'
+  while ((seen = atomic_load(where)) == 0)
+    ;
+}
+
+// A wait may count how long it took; this one has no bound.
+unsigned counting(void) {
+  unsigned rounds = 0;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag'
+  while (!volatile_flag)
+    rounds++;
+  return rounds;
+}
+
+// The exit does something: after the wait, not during it.
+int leaves_with_work(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag'
+  for (;;) {
+    if (volatile_flag) {
+      plain_flag = 1;
+      return work();
+    }
+    _mm_pause();
+  }
+}
+
+// The result of a poll in a local variable.
+void through_a_local(void) {
+  bool done = false;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag'
+  while (!done) {
+    if (volatile_flag > 2)
+      done = true;
+    _mm_pause();
+  }
+}
+
+void goto_loops(void) {
+again:
+  // CHECK: :[[@LINE+2]]:5: warning: loop spins on volatile 'volatile_flag'
+  if (!volatile_flag)
+    goto again;
+spin:
+  __builtin_ia32_pause();
+  // CHECK: :[[@LINE+2]]:5: warning: loop spins on atomic 'atomic_flag_'
+  if (atomic_load(&atomic_flag_) == 0) {
+    goto spin;
+  }
+}
+
+#define WAIT_FOR(x) while (!(x)) _mm_pause()
+void in_own_macro(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag'
+  WAIT_FOR(volatile_flag);
+}
+
+void escaped_local(void (*start)(int *)) {
+  int done = 0;
+  start(&done);
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'done'
+  while (!done)
+    ;
+}
+
+//===--- Not waits --------------------------------------------------------===//
+
+struct node { struct node *next; int key; };
+
+// Walks over data: each round looks at another address.
+struct node *last(struct node *p) {
+  while (p->next)
+    p = p->next;
+  return p;
+}
+size_t length(const char *s) {
+  size_t n = 0;
+  while (*s) {
+    s++;
+    n++;
+  }
+  return n;
+}
+size_t length_by_index(const volatile char *s) {
+  size_t n = 0;
+  while (s[n])
+    n++;
+  return n;
+}
+
+// The loop makes progress by itself: the bound merely lives in shared memory.
+volatile int bound;
+int data[64];
+int sum(void) {
+  int s = 0;
+  for (int i = 0; i < bound; i++)
+    s += data[i];
+  return s;
+}
+int sum_until_stopped(int n) {
+  int s = 0;
+  for (int i = 0; i < n && !volatile_flag; i++)
+    s += data[i]; // Work: stopping it early is not what it waits for.
+  return s;
+}
+
+// A search through ordinary data: bounded, without a hint.
+int search(struct node *p, int n) {
+  for (int i = 0; i < n; i++)
+    if (p->key == 3)
+      return i;
+  return -1;
+}
+
+// Nobody else can change a local variable that does not escape.
+void locals(int n) {
+  int i = 0;
+  while (i < n)
+    i++;
+  volatile int delay = 0;
+  while (delay < 1000)
+    delay++;
+}
+
+// A device register: a constant address, or an untyped one made volatile. No
+// thread will write it, so blocking would never end.
+void device(char *base) {
+  while ((*(volatile unsigned *)0xfee00300 & 0x1000) != 0)
+    ;
+  volatile unsigned *reg = (volatile unsigned *)0x40001000;
+  while (!*reg)
+    ;
+  while (!(*(volatile unsigned *)(void *)(base + 4) & 1))
+    ;
+}
+
+// Event loops: the body does work in each round.
+void event_loop(void) {
+  while (!volatile_flag)
+    work();
+  while (!volatile_flag) {
+    plain_flag++;
+    _mm_pause();
+  }
+}
+
+// A function whose body is not visible may do anything.
+int opaque_poll(void);
+void unseen(void) {
+  while (!opaque_poll())
+    ;
+}
+
+// Constant: nothing to wait for. Endless: no exit.
+void no_exit(void) {
+  for (;;)
+    _mm_pause();
+}
+void once(void) {
+  do {
+    plain_flag = 0;
+  } while (0);
+}
+
+// The author said so.
+__attribute__((annotate("vfriendly:keep"))) void kept(void) {
+  while (!volatile_flag)
+    ;
+}
+void silenced(void) {
+  while (!volatile_flag) // NOLINT(vfriendly-spin-loops)
+    ;
+  // NOLINTNEXTLINE(vfriendly-spin-loops)
+  while (!volatile_flag)
+    ;
+}

@@ -1,0 +1,245 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Locks in C: by compare-and-swap, exchange, test-and-set, inline assembly,
+// trylock calls, tickets, queues; and lock-free updates, which are no locks.
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=gnu11 2>&1 | FileCheck %s --implicit-check-not=warning:
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <threads.h>
+
+int lock, other;
+_Atomic int alock;
+atomic_flag aflag;
+void pause_hint(void);
+static inline void cpu_relax(void) { __asm__ volatile("pause" ::: "memory"); }
+
+void tries(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, compare-and-swap of atomic 'lock'
+  while (!__sync_bool_compare_and_swap(&lock, 0, 1))
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, compare-and-swap of atomic 'lock'
+  while (__sync_val_compare_and_swap(&lock, 0, 1) != 0)
+    cpu_relax();
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, exchange of atomic 'lock'
+  while (__sync_lock_test_and_set(&lock, 1))
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, exchange of atomic 'lock'
+  while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, test-and-set of atomic 'lock'
+  while (__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE))
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, exchange of atomic 'alock'
+  while (atomic_exchange(&alock, 1))
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, exchange of atomic 'aflag'
+  while (atomic_flag_test_and_set(&aflag))
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, test-and-set of atomic 'lock'
+  while (__atomic_fetch_or(&lock, 1, __ATOMIC_ACQUIRE) & 1)
+    ;
+  int expected = 0;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, compare-and-swap of atomic 'alock'
+  while (!atomic_compare_exchange_weak(&alock, &expected, 1))
+    expected = 0;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, compare-and-swap of atomic 'alock'
+  do {
+    expected = 0;
+  } while (!atomic_compare_exchange_strong(&alock, &expected, 1));
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, compare-and-swap of atomic 'lock'
+  for (;;) {
+    int want = 0;
+    if (__atomic_compare_exchange_n(&lock, &want, 1, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED))
+      break;
+    cpu_relax();
+  }
+}
+
+static inline int xchg(volatile int *p, int v) {
+  __asm__ volatile("xchgl %0, %1" : "+r"(v), "+m"(*p) : : "memory");
+  return v;
+}
+static inline unsigned char cas(volatile int *p, int old, int new) {
+  unsigned char done;
+  __asm__ volatile("lock; cmpxchgl %3, %1; sete %0"
+                   : "=q"(done), "+m"(*p), "+a"(old)
+                   : "r"(new)
+                   : "memory");
+  return done;
+}
+void by_assembly(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, inline assembly of atomic 'lock'
+  while (xchg(&lock, 1))
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, inline assembly of atomic 'lock'
+  while (!cas(&lock, 0, 1))
+    __asm__ volatile("rep; nop");
+}
+
+void test_and_test_and_set(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a test-and-test-and-set lock, exchange of atomic 'lock'
+  while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
+    while (__atomic_load_n(&lock, __ATOMIC_RELAXED))
+      cpu_relax();
+  }
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a test-and-test-and-set lock, compare-and-swap of atomic 'alock'
+  for (;;) {
+    int expected = 0;
+    while (atomic_load(&alock) != 0)
+      ;
+    if (atomic_compare_exchange_weak(&alock, &expected, 1))
+      break;
+  }
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a test-and-test-and-set lock, exchange of atomic 'alock'
+  while (atomic_load(&alock) || atomic_exchange(&alock, 1))
+    cpu_relax();
+  int old;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'lock'
+  do {
+    old = __atomic_load_n(&lock, __ATOMIC_RELAXED);
+  } while ((old & 1) || !__sync_bool_compare_and_swap(&lock, old, old | 1));
+}
+
+struct ticket_lock { _Atomic unsigned next, owner; };
+void ticket(struct ticket_lock *l) {
+  unsigned mine = atomic_fetch_add(&l->next, 1);
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a ticket lock, atomic 'l->owner'
+  while (atomic_load(&l->owner) != mine)
+    cpu_relax();
+}
+
+struct qnode { struct qnode *_Atomic next; _Atomic int waiting; };
+void queue(struct qnode *_Atomic *tail, struct qnode *me) {
+  struct qnode *before = atomic_exchange(tail, me);
+  if (before) {
+    atomic_store(&before->next, me);
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins on a queue node, atomic 'me->waiting'
+    while (atomic_load(&me->waiting))
+      ;
+  }
+}
+
+struct barrier { _Atomic int left; volatile int sense; int n; };
+void barrier(struct barrier *b, int *my_sense) {
+  int s = *my_sense = !*my_sense;
+  if (atomic_fetch_sub(&b->left, 1) == 1) {
+    b->left = b->n;
+    b->sense = s;
+  } else {
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins at a barrier on volatile 'b->sense'
+    while (b->sense != s)
+      ;
+  }
+}
+
+struct seq { _Atomic unsigned version; int x, y; } shared;
+void seqlock(int *x, int *y) {
+  unsigned v;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a seqlock's version, atomic 'shared.version'
+  do {
+    v = atomic_load(&shared.version);
+    *x = shared.x;
+    *y = shared.y;
+  } while ((v & 1) || v != atomic_load(&shared.version));
+  do {
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins on a seqlock's version, atomic 'shared.version'
+    while ((v = atomic_load(&shared.version)) & 1)
+      cpu_relax();
+    *x = shared.x;
+  } while (v != atomic_load(&shared.version));
+}
+
+pthread_mutex_t mutex;
+pthread_spinlock_t spin;
+sem_t sem;
+mtx_t mtx;
+void trylocks(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'pthread_mutex_trylock'
+  while (pthread_mutex_trylock(&mutex) != 0)
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'pthread_spin_trylock' and yields between polls
+  while (pthread_spin_trylock(&spin))
+    sched_yield();
+  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'sem_trywait'
+  while (sem_trywait(&sem) == -1)
+    cpu_relax();
+  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'mtx_trylock'
+  while (mtx_trylock(&mtx) == thrd_busy)
+    thrd_yield();
+  int rc;
+  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'pthread_mutex_trylock'
+  do {
+    rc = pthread_mutex_trylock(&mutex);
+  } while (rc == EBUSY);
+}
+
+//===--- Not waits --------------------------------------------------------===//
+
+// Lock-free updates: the swap expects what was just read and can succeed at
+// once, however many others there are; only being overtaken repeats it.
+void retry(_Atomic int *n, int *m) {
+  int old = atomic_load(n);
+  while (!atomic_compare_exchange_weak(n, &old, old + 1))
+    ;
+  do {
+    old = *m;
+  } while (!__sync_bool_compare_and_swap(m, old, old + 1));
+  for (;;) {
+    int seen = __atomic_load_n(m, __ATOMIC_RELAXED);
+    if (__atomic_compare_exchange_n(m, &seen, seen * 2, true, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+      break;
+  }
+}
+// The early return is a failure, not a wait.
+bool try_take(_Atomic int *count) {
+  int old = atomic_load(count);
+  do {
+    if (old == 0)
+      return false;
+  } while (!atomic_compare_exchange_weak(count, &old, old - 1));
+  return true;
+}
+struct item { struct item *next; };
+struct item *_Atomic top;
+struct item *pop(void) {
+  struct item *old = atomic_load(&top);
+  do {
+    if (!old)
+      return 0;
+  } while (!atomic_compare_exchange_weak(&top, &old, old->next));
+  return old;
+}
+// Retries what a signal interrupted, and counts in shared memory as it goes.
+void counts_outside(void) {
+  while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+    __atomic_fetch_add(&other, 1, __ATOMIC_RELAXED);
+}
+// Each round takes a number: that is work, not a try.
+void draws(_Atomic int *n) {
+  while (atomic_fetch_add(n, 1) < 100)
+    ;
+}
+// Steals work while it waits.
+void take_item(void);
+void steals(void) {
+  while (atomic_exchange(&alock, 1))
+    take_item();
+}
+// Taking the lock is not what ends this loop: it works under it.
+void works_under_lock(void) {
+  while (!atomic_load(&alock)) {
+    if (!__sync_lock_test_and_set(&lock, 1)) {
+      other++;
+      __sync_lock_release(&lock);
+    }
+  }
+}
