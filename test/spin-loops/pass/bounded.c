@@ -1,0 +1,122 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Spins that end by themselves: bounded, in front of a blocking call, or timed.
+// Their authors have provided for the time after, so they only pause.
+//
+// RUN: %verify_c %s -o /dev/null
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+#ifdef __x86_64__
+#include <x86intrin.h>
+#define CYCLES() __rdtsc()
+#else
+#define CYCLES() __builtin_readcyclecounter()
+#endif
+
+atomic_int flag;
+volatile int word;
+int plain;
+void set(void) {
+  flag = 1;
+  word = 1;
+  plain = 1;
+}
+
+int counted(void) {
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, no more: it is bounded}}
+  for (int i = 0; i < 1000; ++i)
+    if (atomic_load(&flag))
+      return 1;
+  return 0;
+}
+
+int counted_volatile(int n) {
+  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}give the CPU's spin hint, no more: it is bounded}}
+  while (!word && --n) {}
+  return n;
+}
+
+void block(pthread_mutex_t *m) {
+  // expected-remark-re@+1 {{(trylock calls) on a lock {{.*}}give the CPU's spin hint, no more: it is bounded}}
+  for (int i = 0; i < 100; ++i)
+    if (pthread_mutex_trylock(m) == 0)
+      return;
+  pthread_mutex_lock(m);
+}
+
+int try_a_while(atomic_int *l) {
+  // expected-remark-re@+1 {{(try-lock) on atomic memory {{.*}}give the CPU's spin hint, no more: it is bounded}}
+  for (int i = 0; i < 50; ++i)
+    if (!atomic_exchange(l, 1))
+      return 1;
+  return 0;
+}
+
+int paused_already(void) {
+  // expected-remark@+1 {{(flag poll) on plain 'plain' left as it is: it is bounded}}
+  for (int i = 0; i < 1000; ++i) {
+    if (plain)
+      return 1;
+    __asm__ volatile("rep; nop" ::: "memory");
+  }
+  return 0;
+}
+
+int timed(const struct timespec *until) {
+  struct timespec now;
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, no more: it is bounded}}
+  while (!atomic_load(&flag)) {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec > until->tv_sec)
+      return 0;
+  }
+  return 1;
+}
+
+int timed_by_cycles(unsigned long long limit) {
+  unsigned long long start = CYCLES();
+  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}give the CPU's spin hint, no more: it is bounded}}
+  while (!word)
+    if (CYCLES() - start > limit)
+      return 0;
+  return 1;
+}
+
+// A loop around that spins again for ever is a wait, whatever is inside.
+void again_and_again(void) {
+  for (;;) {
+    // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, no more: it is bounded}}
+    for (int i = 0; i < 100; ++i)
+      if (atomic_load(&flag))
+        return;
+    pthread_testcancel();
+  }
+}
+
+// Why not: only the clock decides.
+void not_delay(unsigned long long limit) {
+  unsigned long long start = CYCLES();
+  while (CYCLES() - start < limit) {}
+}
+
+// Why not: a search in an array that others may fill ends with the array.
+int not_search(const int *a, int n, int what) {
+  for (int i = 0; i < n; ++i)
+    if (a[i] == what)
+      return i;
+  return -1;
+}
+
+// Why not: its bounds are volatile, but each round looks at another element.
+volatile int size;
+int not_volatile_bounds(const int *a, int what) {
+  for (int i = 0; i < size; ++i)
+    if (a[i] == what)
+      return i;
+  return -1;
+}

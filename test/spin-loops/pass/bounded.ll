@@ -1,0 +1,109 @@
+; Part of the vfriendly project, under the Apache License v2.0 with LLVM
+; Exceptions. See LICENSE for license information.
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+;
+; RUN: %print_loops %s 2>&1 | FileCheck %s --check-prefix=LOOPS --implicit-check-not=not_
+; RUN: %vf_opt -passes='vf-spin-loops<mode=block>,verify' -S %s | FileCheck %s
+
+target triple = "x86_64-pc-linux-gnu"
+
+@flag = global i32 0
+declare i64 @llvm.readcyclecounter()
+declare i64 @time(ptr)
+
+; LOOPS: counted: loop: flag poll, bounded; @flag x4 acquire{{$}}
+; CHECK-LABEL: define void @counted(
+; CHECK-NOT: vf_spin_wait
+; CHECK: call void @llvm.x86.sse2.pause()
+; CHECK: ret void
+define void @counted() {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %next ]
+  %v = load atomic i32, ptr @flag acquire, align 4
+  %c = icmp eq i32 %v, 0
+  br i1 %c, label %next, label %exit
+next:
+  %j = add i32 %i, 1
+  %more = icmp ult i32 %j, 100
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+}
+
+; LOOPS: timed: loop: flag poll, bounded; @flag x4 acquire{{$}}
+; CHECK-LABEL: define void @timed(
+; CHECK-NOT: vf_spin_wait
+; CHECK: call void @llvm.x86.sse2.pause()
+; CHECK: ret void
+define void @timed(i64 %end) {
+entry:
+  br label %loop
+loop:
+  %v = load atomic i32, ptr @flag acquire, align 4
+  %c = icmp eq i32 %v, 0
+  br i1 %c, label %next, label %exit
+next:
+  %t = call i64 @llvm.readcyclecounter()
+  %more = icmp ult i64 %t, %end
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+}
+
+; LOOPS: joined: loop: flag poll, bounded; @flag x4 acquire{{$}}
+; Both in one condition.
+define void @joined(i64 %end) {
+entry:
+  br label %loop
+loop:
+  %v = load atomic i32, ptr @flag acquire, align 4
+  %c = icmp eq i32 %v, 0
+  %t = call i64 @time(ptr null)
+  %more = icmp ult i64 %t, %end
+  %stay = and i1 %c, %more
+  br i1 %stay, label %loop, label %exit
+exit:
+  ret void
+}
+
+; Why not: only the clock can end it.
+; CHECK-LABEL: define void @not_clock(
+; CHECK-NOT: vf_spin_wait
+; CHECK-NOT: sse2.pause
+; CHECK: ret void
+define void @not_clock(i64 %end) {
+entry:
+  br label %loop
+loop:
+  %t = call i64 @llvm.readcyclecounter()
+  %more = icmp ult i64 %t, %end
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+}
+
+; Why not: each round looks at another word.
+; CHECK-LABEL: define void @not_search(
+; CHECK-NOT: vf_spin_wait
+; CHECK-NOT: sse2.pause
+; CHECK: ret void
+define void @not_search(ptr %a) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+  %p = getelementptr i32, ptr %a, i64 %i
+  %v = load atomic i32, ptr %p acquire, align 4
+  %j = add i64 %i, 1
+  %c = icmp eq i32 %v, 0
+  br i1 %c, label %loop, label %exit
+exit:
+  ret void
+}
+
+define void @set() {
+  store atomic i32 1, ptr @flag release, align 4
+  ret void
+}

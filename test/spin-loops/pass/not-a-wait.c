@@ -1,0 +1,202 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loops that look like waits and are none. Nothing is said about most of them,
+// and nothing may be put into any.
+//
+// RUN: %verify_c %s -o /dev/null
+// RUN: %vf_clang -std=gnu11 -O2 -S -emit-llvm %s -o - | FileCheck %s --implicit-check-not=vf_spin_wait --implicit-check-not=sse2.pause
+// CHECK: define
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct node {
+  struct node *next;
+  struct node *_Atomic anext;
+  int key;
+};
+
+// A lock-free stack's push stores into the node what it saw.
+struct node *_Atomic top;
+void push(struct node *n) {
+  struct node *seen = atomic_load(&top);
+  do
+    n->next = seen;
+  while (!atomic_compare_exchange_weak(&top, &seen, n));
+}
+
+// Pop reads the node it is about to take; it succeeds at once unless overtaken.
+struct node *pop(void) {
+  struct node *seen = atomic_load(&top);
+  // expected-remark@+1 {{(lock-free retry) on atomic 'top'}}
+  while (seen && !atomic_compare_exchange_weak(&top, &seen, seen->next)) {}
+  return seen;
+}
+
+// An addition by compare and exchange.
+atomic_int sum;
+int add(int n) {
+  int seen = atomic_load(&sum);
+  // expected-remark@+1 {{(lock-free retry) on atomic 'sum'}}
+  while (!atomic_compare_exchange_weak(&sum, &seen, seen + n)) {}
+  return seen;
+}
+
+// The same with __sync, reading afresh each time.
+int old_sum;
+void add_sync(int n) {
+  int seen;
+  do // expected-remark-re {{(lock-free retry) on {{.*}}'old_sum'}}
+    seen = *(volatile int *)&old_sum;
+  while (!__sync_bool_compare_and_swap(&old_sum, seen, seen + n));
+}
+
+// A maximum: it leaves when there is nothing to do.
+void maximum(int n) {
+  int seen = atomic_load(&sum);
+  // expected-remark@+1 {{(lock-free retry) on atomic 'sum'}}
+  while (seen < n && !atomic_compare_exchange_weak(&sum, &seen, n)) {}
+}
+
+// RCU-like: reads a pointer until it is the same before and after.
+void *_Atomic slot;
+void *_Atomic hazard;
+void *protect(void) {
+  void *p;
+  do {
+    p = atomic_load(&slot);
+    atomic_store(&hazard, p);
+  } while (p != atomic_load(&slot));
+  return p;
+}
+
+// A walk along a list takes as long as the list is.
+int length(const struct node *n) {
+  int count = 0;
+  while (n) {
+    ++count;
+    n = n->next;
+  }
+  return count;
+}
+
+struct node *last(struct node *n) {
+  while (n->next)
+    n = n->next;
+  return n;
+}
+
+struct node *find_atomic(struct node *n, int key) {
+  while (n && n->key != key)
+    n = atomic_load_explicit(&n->anext, memory_order_acquire);
+  return n;
+}
+
+struct node *find_volatile(struct node *n, int key) {
+  while (n && *(volatile int *)&n->key != key)
+    n = *(struct node *volatile *)&n->next;
+  return n;
+}
+
+// The end of a string is where it is.
+size_t string_length(const char *s) {
+  const char *end = s;
+  while (*end)
+    ++end;
+  return end - s;
+}
+
+size_t volatile_string_length(const volatile char *s) {
+  size_t n = 0;
+  while (s[n])
+    ++n;
+  return n;
+}
+
+// A search whose bounds may be changed by others is still a search.
+int search(const int *a, volatile int *n, int what) {
+  int i = 0;
+  while (i < *n && a[i] != what)
+    ++i;
+  return i;
+}
+
+// Probing a table goes on to the next slot.
+_Atomic uint64_t table[64];
+int probe(uint64_t key) {
+  unsigned i = key % 64;
+  while (atomic_load_explicit(&table[i], memory_order_relaxed) != key)
+    i = (i + 1) % 64;
+  return i;
+}
+
+int claim(uint64_t key) {
+  for (unsigned i = key % 64;; i = (i + 1) % 64) {
+    uint64_t empty = 0;
+    if (atomic_compare_exchange_strong(&table[i], &empty, key))
+      return i;
+  }
+}
+
+// Work stealing: rounds do what they find.
+atomic_int stop;
+int take(int queue);
+int steal(int n) {
+  int done = 0;
+  while (!atomic_load(&stop))
+    done += take(done % n);
+  return done;
+}
+
+// A pipe-like buffer is copied out while there is something in it.
+atomic_uint head;
+void drain(const int *ring, int *out) {
+  unsigned tail = 0;
+  while (tail != atomic_load(&head)) {
+    *out++ = ring[tail % 64];
+    ++tail;
+  }
+}
+
+// A delay counts a volatile of its own.
+void delay(void) {
+  for (volatile int i = 0; i < 10000; ++i) {}
+}
+
+void delay_down(unsigned n) {
+  volatile unsigned left = n;
+  while (left--) {}
+}
+
+// Memory that is the thread's own.
+static _Thread_local volatile int mine;
+void thread_local_word(void) {
+  while (!mine) {}
+}
+
+int local(void) {
+  volatile int word = 3;
+  int rounds = 0;
+  while (word && rounds < 3)
+    ++rounds;
+  return rounds;
+}
+
+// Memory that nobody may write.
+static const volatile int fixed = 1;
+void constant(void) {
+  while (!fixed) {}
+}
+
+// Nothing but the loop's own arithmetic.
+unsigned collatz(unsigned n) {
+  unsigned steps = 0;
+  while (n != 1) {
+    n = n % 2 ? 3 * n + 1 : n / 2;
+    ++steps;
+  }
+  return steps;
+}

@@ -1,0 +1,18 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Under ThreadSanitizer the program is to be checked as it was written: a plain
+// poll made acquire would hide its race.
+//
+// RUN: %vf_clang -fsanitize=thread -O2 -S -emit-llvm %remarks %s -o - 2>&1 | FileCheck %s --implicit-check-not="call {{.*}}@vf_spin" --implicit-check-not="load atomic"
+
+int plain;
+void set(void) { plain = 1; }
+
+// CHECK: (flag poll) on plain 'plain' left as it is: ThreadSanitizer checks the program as written; polling plain memory is a data race
+// CHECK: define {{.*}}@wait
+int wait(int *data) {
+  while (!plain) {}
+  return *data;
+}
