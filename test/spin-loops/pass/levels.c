@@ -39,16 +39,16 @@ void wait_atomic(void) {
   while (!atom) {}
 }
 // CHECK-LABEL: @wait_plain(
-// CHECK: load atomic i32, ptr @plain acquire
-// CHECK: @vf_spin_wait_or_fallback(ptr {{.*}}@plain,
+// CHECK-DAG: load atomic i32, ptr @plain acquire
+// CHECK-DAG: @vf_spin_wait_or_fallback(ptr {{.*}}@plain,
 // CHECK-LABEL: @wait_volatile(
 // CHECK: @vf_spin_wait_or_fallback(ptr {{.*}}@word,
 // CHECK-LABEL: @wait_atomic(
 // CHECK: @vf_spin_wait_or_fallback(ptr {{.*}}@atom,
 // OFF: define
 // PAUSE-LABEL: @wait_plain(
-// PAUSE: load atomic i32, ptr @plain acquire
-// PAUSE: call void @llvm.{{.*}}
+// PAUSE-DAG: load atomic i32, ptr @plain acquire
+// PAUSE-DAG: call void @llvm.{{x86.sse2.pause|aarch64.isb}}
 // PAUSE-LABEL: @wait_volatile(
-// PAUSE: call void @llvm.{{.*}}
+// PAUSE-DAG: call void @llvm.{{x86.sse2.pause|aarch64.isb}}
 // O0: define

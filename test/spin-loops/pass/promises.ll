@@ -62,10 +62,10 @@ define i32 @unrelated(i32 %x) #2 {
   ret i32 %x
 }
 
-; CHECK-DAG: attributes [[WAITS]] = { nounwind }
+; CHECK-DAG: attributes [[WAITS]] = { nounwind uwtable }
 ; CHECK-DAG: attributes [[CALLS]] = { nounwind }
 ; CHECK-DAG: attributes [[KEEPS]] = { {{.*}}mustprogress{{.*}}norecurse{{.*}}willreturn{{.*}} }
 
-attributes #0 = { mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none) }
+attributes #0 = { uwtable mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none) }
 attributes #1 = { nofree nosync nounwind willreturn memory(readwrite, inaccessiblemem: none) }
 attributes #2 = { mustprogress nofree norecurse nosync nounwind willreturn memory(none) }

@@ -7,10 +7,11 @@
 ; RUN: %vf_opt -passes='vf-spin-loops<mode=block>,verify' -S %s -o %t.once.ll
 ; RUN: FileCheck %s < %t.once.ll
 ; Decided once: a second run, and a run in another mode, change nothing.
-; RUN: %vf_opt -passes='vf-spin-loops<mode=block>,verify' -S %t.once.ll -o %t.twice.ll
-; RUN: diff %t.once.ll %t.twice.ll
-; RUN: %vf_opt -passes='vf-spin-loops<mode=pause>,verify' -S %t.once.ll -o %t.other.ll
-; RUN: diff %t.once.ll %t.other.ll
+; RUN: %vf_opt -passes=verify -S < %t.once.ll > %t.read.ll
+; RUN: %vf_opt -passes='vf-spin-loops<mode=block>,verify' -S < %t.once.ll > %t.twice.ll
+; RUN: diff %t.read.ll %t.twice.ll
+; RUN: %vf_opt -passes='vf-spin-loops<mode=pause>,verify' -S < %t.once.ll > %t.other.ll
+; RUN: diff %t.read.ll %t.other.ll
 ; Off: nothing is changed but the marks, and a remark says so.
 ; RUN: %vf_opt -passes='vf-spin-loops<mode=off>,verify' -pass-remarks-missed=vf-spin-loops -S %s 2>&1 | FileCheck %s --check-prefix=OFF --implicit-check-not="call {{.*}}@vf_spin" --implicit-check-not=sse2.pause --implicit-check-not="atomic i32, ptr @plain"
 ; The printed pipeline names the mode.

@@ -26,9 +26,10 @@ void lock_nested(void) {
 }
 
 void lock_for_ever(void) {
-  for (;;) { // expected-remark {{(test-and-test-and-set) on atomic 'lock' left as it is: the loop inside it waits for the same lock}}
+  for (;;) {
     // expected-remark-re@+1 {{(flag poll) on atomic 'lock' {{.*}}wait in the runtime [}}
     while (atomic_load(&lock)) {}
+    // expected-remark@+1 {{(test-and-test-and-set) on atomic 'lock' left as it is: the loop inside it waits for the same lock}}
     if (!atomic_exchange(&lock, 1))
       return;
   }
@@ -74,8 +75,9 @@ void not_calling(void) {
 // Why not: the expected value comes from the read before, whatever it is: a
 // lock-free update.
 void not_update(void) {
-  for (;;) { // expected-remark {{(lock-free retry) on atomic 'lock' left as it is: it can succeed at once}}
+  for (;;) {
     int seen = atomic_load(&lock);
+    // expected-remark@+1 {{(lock-free retry) on atomic 'lock' left as it is: it can succeed at once}}
     if (atomic_compare_exchange_weak(&lock, &seen, seen + 2))
       return;
   }

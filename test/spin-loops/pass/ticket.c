@@ -35,8 +35,8 @@ void unlock_c11(struct ticket_lock *l) {
 
 void lock_global(void) {
   unsigned mine = atomic_fetch_add(&next, 1);
-  // expected-remark-re@+1 {{(ticket lock) on atomic 'owner' {{.*}}wait in the runtime [}}
   for (;;) {
+    // expected-remark-re@+1 {{(ticket lock) on atomic 'owner' {{.*}}wait in the runtime [}}
     if (mine == atomic_load(&owner))
       break;
   }
