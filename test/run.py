@@ -29,7 +29,7 @@ def main():
         tests.append(os.path.join(suite, relative))
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         status = subprocess.run(
-            ["python3", lit, "-v", f"--output={report.name}"] + (tests or [suite])
+            [sys.executable, lit, "-v", f"--output={report.name}"] + (tests or [suite])
         ).returncode
         try:
             results = json.load(open(report.name))["tests"]

@@ -107,6 +107,18 @@ static void registerPasses(PassBuilder &PB) {
         if (Level != OptimizationLevel::O0)
           addSpinLoops(MPM, Level, SpinPhase::Late);
       });
+  PB.registerOptimizerLastEPCallback(
+      [](ModulePassManager &MPM, OptimizationLevel Level,
+         ThinOrFullLTOPhase LTO) {
+        if (Level != OptimizationLevel::O0 &&
+            LTO != ThinOrFullLTOPhase::ThinLTOPreLink &&
+            LTO != ThinOrFullLTOPhase::FullLTOPreLink)
+          addSpinLoops(MPM, Level, SpinPhase::Last);
+      });
+  PB.registerFullLinkTimeOptimizationLastEPCallback(
+      [](ModulePassManager &MPM, OptimizationLevel Level) {
+        addSpinLoops(MPM, Level, SpinPhase::Last);
+      });
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         addSpinLoops(MPM, Level, SpinPhase::Early);

@@ -21,10 +21,13 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Does the address of this local reach anything but loads, stores to it, and
-/// calls that touch the caller's own state?
-static bool escapes(const AllocaInst &Local) {
-  SmallVector<const Value *, 8> Worklist{&Local};
+/// Does this address, of a local or passed to a function, reach anything but
+/// loads, stores to it, and calls that touch the caller's own state?
+static bool escapes(const Value &Address, unsigned Depth = 0) {
+  // std::atomic's constructor calls its base's, and so on: 4 levels.
+  if (Depth > 4)
+    return true;
+  SmallVector<const Value *, 8> Worklist{&Address};
   SmallPtrSet<const Value *, 8> Seen;
   while (!Worklist.empty()) {
     const Value *V = Worklist.pop_back_val();
@@ -57,6 +60,12 @@ static bool escapes(const AllocaInst &Local) {
           continue;
         CallEffect Effect = classifyCall(*Call).Effect;
         if (Effect == CallEffect::Clock || Effect == CallEffect::Sleep)
+          continue;
+        const Function *Callee = Call->getCalledFunction();
+        if (Callee && !Callee->isDeclaration() &&
+            Callee->arg_size() == Call->arg_size() &&
+            Call->isArgOperand(&U) &&
+            !escapes(*Callee->getArg(Call->getArgOperandNo(&U)), Depth + 1))
           continue;
       }
       return true;
@@ -164,18 +173,26 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
   if (auto *Global = dyn_cast<GlobalVariable>(Object))
     if (Global->isConstant()) // A table: its index is what matters.
       return visit(Address, Depth, C);
+  // errno tells how the call before it went, which is what counts itself.
+  if (auto *Call = dyn_cast<CallBase>(Object))
+    if (classifyCall(*Call).Effect == CallEffect::Local)
+      return;
   if (!mayBeShared(Address)) {
     C.Own = true;
     return;
   }
-  if (Resolving.contains(&Access)) {
+  auto [It, New] = Addresses->try_emplace(&Access, nullptr);
+  if (New) {
+    CauseCollector ForAddress(L, DT);
+    ForAddress.Addresses = Addresses;
+    auto Found = std::make_unique<Causes>(ForAddress.collect(Address));
+    It = Addresses->find(&Access); // Others may have been added meanwhile.
+    It->second = std::move(Found);
+  } else if (!It->second) {
     C.Walks = true;
     return;
   }
-  CauseCollector ForAddress(L, DT);
-  ForAddress.Resolving = Resolving;
-  ForAddress.Resolving.insert(&Access);
-  Causes Where = ForAddress.collect(Address);
+  const Causes &Where = *It->second;
   if (Where.Own || Where.Clock || Where.Walks) {
     C.Walks = true;
     return;

@@ -14,6 +14,8 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
 
+#include <memory>
+
 namespace vfriendly {
 
 /// Everything inside a loop that one value is computed from.
@@ -56,9 +58,12 @@ private:
   /// passed on the way to them: coming back with more means that the value
   /// evolves by itself.
   llvm::SmallDenseMap<llvm::Instruction *, unsigned, 8> Open;
-  /// Accesses whose address is being looked at: coming back to one of them
-  /// means that the loop follows pointers.
-  llvm::SmallPtrSet<llvm::Instruction *, 4> Resolving;
+  /// What the address of each access depends on, looked at once a loop. Nothing
+  /// while that is being found out: coming back then means that the loop follows
+  /// pointers.
+  using AddressCauses =
+      llvm::DenseMap<llvm::Instruction *, std::unique_ptr<Causes>>;
+  std::shared_ptr<AddressCauses> Addresses = std::make_shared<AddressCauses>();
 };
 
 /// May another thread write what Address points to? False for locals that do

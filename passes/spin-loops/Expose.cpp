@@ -15,6 +15,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Attributes.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
@@ -93,6 +94,8 @@ bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth,
                                   uint32_t *Stored) {
   if (classifyCall(Call).Effect != CallEffect::Other)
     return true;
+  if (auto *Memory = dyn_cast<MemIntrinsic>(&Call))
+    return noteStore(Memory->getDest(), Stored);
   Function *Callee = Call.getCalledFunction();
   if (!Callee || Call.isNoInline())
     return false;
@@ -115,7 +118,8 @@ bool ConditionExposer::collectCalls(const Loop &L,
           continue;
         if (!isHarmless(*Call, 0, nullptr))
           return false;
-        Calls.push_back(Call);
+        if (!isa<MemIntrinsic>(Call))
+          Calls.push_back(Call);
       } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
         if (!noteStore(Store->getPointerOperand(), nullptr))
           return false;

@@ -61,15 +61,27 @@ static bool installsHandler(const Use &U) {
             Callee->getName() == "__sysv_signal" ||
             Callee->getName() == "bsd_signal");
   }
+  auto IsSigaction = [](const Type *T) {
+    auto *Struct = dyn_cast<StructType>(T);
+    return Struct && Struct->hasName() &&
+           Struct->getName() == "struct.sigaction";
+  };
   if (auto *Store = dyn_cast<StoreInst>(Usr)) {
-    auto *Local =
-        dyn_cast<AllocaInst>(getUnderlyingObject(Store->getPointerOperand()));
-    auto *Ty = Local ? dyn_cast<StructType>(Local->getAllocatedType()) : nullptr;
-    return Ty && Ty->hasName() && Ty->getName() == "struct.sigaction";
+    // The handler is the first member: its address is the structure's.
+    const Value *Object = getUnderlyingObject(Store->getPointerOperand());
+    if (auto *Local = dyn_cast<AllocaInst>(Object))
+      return IsSigaction(Local->getAllocatedType());
+    if (auto *Global = dyn_cast<GlobalVariable>(Object))
+      return IsSigaction(Global->getValueType());
+    return false;
   }
-  if (auto *Aggregate = dyn_cast<ConstantStruct>(Usr))
-    return Aggregate->getType()->hasName() &&
-           Aggregate->getType()->getName() == "struct.sigaction";
+  if (auto *Aggregate = dyn_cast<ConstantStruct>(Usr)) {
+    if (IsSigaction(Aggregate->getType()))
+      return true;
+    // sa_handler and sa_sigaction share a union.
+    return any_of(Aggregate->uses(),
+                  [](const Use &Outer) { return installsHandler(Outer); });
+  }
   return false;
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/include/vfriendly/spin_wait.h"
 #include "vfriendly/SpinLoopsFallback.h"
 
+#include "llvm/Analysis/CFG.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
@@ -24,6 +25,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 #include "llvm/Transforms/Utils/SSAUpdater.h"
 
 using namespace llvm;
@@ -47,8 +49,6 @@ bool mayRewrite(const Function &F, StringRef *Why) {
     return No("the code model is that of a kernel");
   if (F.hasFnAttribute(Attribute::SanitizeThread))
     return No("ThreadSanitizer checks the program as written");
-  if (F.isPresplitCoroutine())
-    return No("the function is a coroutine");
   if (F.getName().starts_with("vf_"))
     return No("this is the runtime itself");
   return true;
@@ -135,6 +135,9 @@ static Value *observedValue(const Poll &P, IRBuilder<> &B) {
     V = B.CreateExtractValue(V, 0);
   if (P.Size == 0 || !isPowerOf2_32(P.Size) || P.Size > 8)
     return nullptr;
+  if (auto *Load = dyn_cast<LoadInst>(P.Access))
+    if (Load->getAlign().value() < P.Size)
+      return nullptr;
   if (V->getType()->isPointerTy())
     V = B.CreatePtrToInt(V, B.getInt64Ty());
   else if (V->getType()->isFloatingPointTy())
@@ -186,8 +189,16 @@ CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
       B.getInt64Ty(),
       {B.getPtrTy(), B.getInt64Ty(), B.getInt64Ty(), B.getInt32Ty()}, false);
   FunctionCallee Wait = M.getOrInsertFunction(WaitFunction, Ty);
+  // As in fallback/*.ll, whose definition is linked in later.
+  const Triple &T = M.getTargetTriple();
+  CallingConv::ID Convention =
+      T.getArch() == Triple::x86_64 || T.getArch() == Triple::aarch64
+          ? CallingConv::PreserveMost
+          : CallingConv::C;
+  cast<Function>(Wait.getCallee())->setCallingConv(Convention);
   CallInst *Call =
       B.CreateCall(Wait, {Address, Observed, State, B.getInt32(Flags | Size)});
+  Call->setCallingConv(Convention);
   Call->addFnAttr(Attribute::NoUnwind);
   Call->addFnAttr(Attribute::Cold);
   if (!Call->getDebugLoc() && L.getHeader()->getParent()->getSubprogram())
@@ -277,7 +288,10 @@ void emitNotify(Instruction &Write, Value &Address) {
 }
 
 void linkFallback(Module &M) {
-  if (!M.getNamedValue(WaitFunction) && !M.getNamedValue("vf_spin_never_armed"))
+  Function *Wait = M.getFunction(WaitFunction);
+  GlobalVariable *NeverArmed = M.getGlobalVariable("vf_spin_never_armed");
+  if ((!Wait || !Wait->isDeclaration()) &&
+      (!NeverArmed || !NeverArmed->isDeclaration()))
     return;
   const Triple &T = M.getTargetTriple();
   StringRef Text = T.getArch() == Triple::x86_64    ? fallback::X86_64
@@ -298,6 +312,44 @@ void linkFallback(Module &M) {
   Fallback->setTargetTriple(T);
   if (Linker::linkModules(M, std::move(Fallback), Linker::LinkOnlyNeeded))
     report_fatal_error("vfriendly: fallback does not link");
+  // Once LTO has made it internal, its parameters would be optimized away, and
+  // the next phase could add no call.
+  if (Wait)
+    appendToCompilerUsed(M, {M.getFunction(WaitFunction)});
+}
+
+bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {
+  SmallVector<Loop *, 4> Waiting;
+  for (BasicBlock &B : F)
+    for (Instruction &I : B)
+      if (auto *Call = dyn_cast<CallInst>(&I))
+        if (Call->getCalledFunction() &&
+            Call->getCalledFunction()->getName() == WaitFunction)
+          if (Loop *L = LI.getLoopFor(&B); L && !is_contained(Waiting, L))
+            Waiting.push_back(L);
+
+  bool Changed = false;
+  for (Loop *L : Waiting) {
+    SmallVector<Loop::Edge, 4> Exits;
+    L->getExitEdges(Exits);
+    for (auto [From, To] : Exits) {
+      Instruction *Branch = From->getTerminator();
+      if (To->isEHPad() || !isa<BranchInst, SwitchInst>(Branch))
+        continue;
+      BasicBlock *Own = To;
+      if (!To->getSinglePredecessor())
+        Own = SplitCriticalEdge(Branch, GetSuccessorNumber(From, To),
+                                CriticalEdgeSplittingOptions(&DT, &LI));
+      if (!Own || !isa<BranchInst>(Own->getFirstNonPHIIt()))
+        continue;
+      // No code, but enough to keep the block.
+      IRBuilder<> B(Own->getTerminator());
+      auto *Ty = FunctionType::get(B.getVoidTy(), false);
+      B.CreateCall(Ty, InlineAsm::get(Ty, "", "", /*hasSideEffects=*/true));
+      Changed = true;
+    }
+  }
+  return Changed;
 }
 
 void forgetPromises(Function &F) {

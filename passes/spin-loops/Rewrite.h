@@ -68,6 +68,13 @@ bool isInstrumented(const llvm::Instruction &Write);
 /// Adds the definitions rewritten code refers to. Call once a module, last.
 void linkFallback(llvm::Module &M);
 
+/// Gives the exits of F's waiting loops blocks of their own, so that the stack
+/// frame a call needs is made and undone around the wait alone: where the first
+/// test succeeds, not one instruction is added. Run this last: before code
+/// generation, empty blocks do not live long.
+bool separateWaitExits(llvm::Function &F, llvm::LoopInfo &LI,
+                       llvm::DominatorTree &DT);
+
 /// Takes from F, its call sites and its callers in the module the promises that
 /// do not hold any more now that F may wait or wake: without this, LLVM deletes
 /// the calls.

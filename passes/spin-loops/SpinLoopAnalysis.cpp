@@ -96,12 +96,13 @@ private:
   bool judgeExits();
   bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
   bool retriesOnly();
-  bool isVersionCheck(const ExitLeaf &Leaf) const;
+  bool isVersionCheck(const Value *Condition, unsigned Depth = 0) const;
   void addGuards(BasicBlock *Exiting);
   void noteCauses(const Causes &C);
   void addPoll(Instruction &Access, bool OnlyLocates);
   bool isTicketNumber(const Value *V, unsigned Depth = 0) const;
-  SpinKind nameKind() const;
+  bool isInvariant(Value *V);
+  SpinKind nameKind();
 
   Loop &L;
   LoopInfo &LI;
@@ -149,6 +150,11 @@ std::optional<SpinLoop> LoopJudge::judge() {
 bool LoopJudge::scanEffects() {
   for (BasicBlock *B : L.blocks()) {
     for (Instruction &I : *B) {
+      if (auto *Memory = dyn_cast<MemIntrinsic>(&I)) {
+        if (mayBeShared(Memory->getDest()))
+          return false;
+        continue;
+      }
       if (auto *Call = dyn_cast<CallBase>(&I)) {
         switch (classifyCall(*Call).Effect) {
         case CallEffect::Other:
@@ -278,8 +284,17 @@ void LoopJudge::addGuards(BasicBlock *Exiting) {
   }
 }
 
+/// Plain memory compared with what is polled by other means, such as a local
+/// sense passed by reference, is an operand, not a poll.
 void LoopJudge::noteCauses(const Causes &C) {
-  Accesses.insert_range(C.Polls);
+  auto IsPlain = [](const Instruction *I) {
+    auto *Load = dyn_cast<LoadInst>(I);
+    return Load && Load->isSimple();
+  };
+  bool AllPlain = all_of(C.Polls, IsPlain);
+  for (Instruction *Access : C.Polls)
+    if (AllPlain || !IsPlain(Access))
+      Accesses.insert(Access);
   Pointers.insert_range(C.Pointers);
 }
 
@@ -331,7 +346,8 @@ bool LoopJudge::retriesOnly() {
         Retries.insert(B);
     }
   for (const ExitLeaf &Leaf : Waiting)
-    if (isVersionCheck(Leaf))
+    // Not where the version is also seen to be odd: that is a wait.
+    if (isa<ICmpInst>(Leaf.Condition) && isVersionCheck(Leaf.Condition))
       for (BasicBlock *B : L.blocks())
         if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
           if (Br->isConditional() && Br->getCondition() == Leaf.Condition)
@@ -356,16 +372,76 @@ bool LoopJudge::retriesOnly() {
   return true;
 }
 
-/// Compares two reads of the same address with each other.
-bool LoopJudge::isVersionCheck(const ExitLeaf &Leaf) const {
-  Value *A, *B;
-  if (!match(Leaf.Condition, m_ICmp(m_Value(A), m_Value(B))))
+/// Compares two reads of the same address with each other, perhaps among other
+/// conditions.
+bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
+  // `(a & 1) || a != b`, negated: 4 levels leave room for one more.
+  if (Depth > 4)
     return false;
-  auto *First = dyn_cast<LoadInst>(A->stripPointerCasts());
-  auto *Second = dyn_cast<LoadInst>(B->stripPointerCasts());
-  return First && Second && First != Second && L.contains(First) &&
-         L.contains(Second) &&
+  auto *Cmp = dyn_cast<ICmpInst>(Condition);
+  if (!Cmp) {
+    auto *I = dyn_cast<Instruction>(Condition);
+    return I && L.contains(I) &&
+           isa<SelectInst, BinaryOperator, FreezeInst, PHINode>(I) &&
+           any_of(I->operands(), [&](const Value *Op) {
+             return isVersionCheck(Op, Depth + 1);
+           });
+  }
+  auto PolledBy = [&](const Value *V) {
+    while (isa<CastInst, FreezeInst>(V))
+      V = cast<Instruction>(V)->getOperand(0);
+    auto *Load = dyn_cast<LoadInst>(V);
+    return Load && L.contains(Load) ? Load : nullptr;
+  };
+  const LoadInst *First = PolledBy(Cmp->getOperand(0));
+  const LoadInst *Second = PolledBy(Cmp->getOperand(1));
+  return First && Second && First != Second &&
          First->getPointerOperand() == Second->getPointerOperand();
+}
+
+using RMWTest = function_ref<bool(const AtomicRMWInst &)>;
+
+static bool contains(const Function &F, RMWTest Is, unsigned Depth) {
+  // libstdc++'s largest such function has a case for each memory order, about
+  // 60 instructions; operator++ calls fetch_add calls its base's: 3 levels.
+  if (F.isDeclaration() || F.getInstructionCount() > 60 || Depth > 3)
+    return false;
+  for (const BasicBlock &B : F)
+    for (const Instruction &I : B) {
+      if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
+        if (Is(*RMW))
+          return true;
+      if (auto *Call = dyn_cast<CallBase>(&I))
+        if (const Function *Callee = Call->getCalledFunction())
+          if (contains(*Callee, Is, Depth + 1))
+            return true;
+    }
+  return false;
+}
+
+/// Is V such a read-modify-write, or a call of a small function around one?
+static bool performs(const Value *V, RMWTest Is) {
+  if (auto *RMW = dyn_cast<AtomicRMWInst>(V))
+    return Is(*RMW);
+  auto *Call = dyn_cast<CallBase>(V);
+  const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+  return Callee && contains(*Callee, Is, 0);
+}
+
+static bool counts(const Value *V) {
+  if (auto *Call = dyn_cast<CallBase>(V))
+    if (auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand()))
+      return StringRef(Asm->getAsmString()).contains("xadd");
+  return performs(V, [](const AtomicRMWInst &RMW) {
+    return RMW.getOperation() == AtomicRMWInst::Add ||
+           RMW.getOperation() == AtomicRMWInst::Sub;
+  });
+}
+
+static bool exchanges(const Value *V) {
+  return performs(V, [](const AtomicRMWInst &RMW) {
+    return RMW.getOperation() == AtomicRMWInst::Xchg;
+  });
 }
 
 /// Drawn from a counter by fetch-and-add, perhaps a part of it.
@@ -373,20 +449,43 @@ bool LoopJudge::isTicketNumber(const Value *V, unsigned Depth) const {
   // A ticket is masked, shifted and narrowed at most; 6 leaves room for each.
   if (Depth > 6)
     return false;
-  if (auto *RMW = dyn_cast<AtomicRMWInst>(V))
-    return RMW->getOperation() == AtomicRMWInst::Add;
-  if (auto *Call = dyn_cast<CallBase>(V))
-    if (auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand()))
-      return StringRef(Asm->getAsmString()).contains("xadd");
   auto *I = dyn_cast<Instruction>(V);
-  if (!I || !isa<CastInst, BinaryOperator, ExtractValueInst, FreezeInst>(I))
+  if (!I)
     return false;
-  return any_of(I->operands(), [&](const Value *Op) {
-    return isTicketNumber(Op, Depth + 1);
-  });
+  if (counts(I))
+    return true;
+  return isa<CastInst, BinaryOperator, ExtractValueInst, FreezeInst>(I) &&
+         any_of(I->operands(), [&](const Value *Op) {
+           return isTicketNumber(Op, Depth + 1);
+         });
 }
 
-SpinKind LoopJudge::nameKind() const {
+/// Computed from nothing that changes in the loop, though perhaps inside it.
+bool LoopJudge::isInvariant(Value *V) {
+  Causes C = Collector.collect(V);
+  return C.Polls.empty() && !C.Own && !C.Clock && !C.Walks;
+}
+
+/// A queue node: its own address was exchanged into the queue's tail (MCS), or
+/// it came out of there (CLH). Clang exchanges pointers as integers.
+static bool isQueueNode(const Value *Address) {
+  const Value *Node = getUnderlyingObject(Address, /*MaxLookup=*/16);
+  if (auto *Cast = dyn_cast<IntToPtrInst>(Node))
+    return exchanges(Cast->getOperand(0));
+  if (isa<AllocaInst>(Node) || exchanges(Node))
+    return true;
+  // Exchanged itself, not exchanged into.
+  auto IsStored = [](const Use &U) {
+    return U.getOperandNo() != 0 && exchanges(U.getUser());
+  };
+  for (const Use &U : Node->uses())
+    if (IsStored(U) || (isa<PtrToIntInst>(U.getUser()) &&
+                        any_of(U.getUser()->uses(), IsStored)))
+      return true;
+  return false;
+}
+
+SpinKind LoopJudge::nameKind() {
   bool Tries = false, Reads = false, Calls = false;
   for (const Poll &P : Found.Polls) {
     Calls |= !P.Address;
@@ -399,37 +498,27 @@ SpinKind LoopJudge::nameKind() const {
     Reads |= L.contains(S.L) && S.Kind == SpinKind::Flag;
   if (Tries)
     return Reads ? SpinKind::TestAndTestAndSet : SpinKind::TryLock;
-  if (any_of(Waiting, [&](const ExitLeaf &E) { return isVersionCheck(E); }))
+  if (any_of(Waiting, [&](const ExitLeaf &E) { return isVersionCheck(E.Condition); }))
     return SpinKind::SeqLock;
 
   for (const ExitLeaf &Leaf : Waiting) {
     Value *A, *B;
     if (!match(Leaf.Condition, m_ICmp(m_Value(A), m_Value(B))))
       continue;
-    if ((L.isLoopInvariant(A) && isTicketNumber(A)) ||
-        (L.isLoopInvariant(B) && isTicketNumber(B)))
+    if ((isTicketNumber(A) && isInvariant(A)) ||
+        (isTicketNumber(B) && isInvariant(B)))
       return SpinKind::Ticket;
   }
 
-  for (const Poll &P : Found.Polls) {
-    const Value *Object = getUnderlyingObject(P.Address);
-    if (isa<AllocaInst>(Object))
+  for (const Poll &P : Found.Polls)
+    if (!P.OnlyLocates && isQueueNode(P.Address))
       return SpinKind::Queue;
-    for (const User *U : Object->users())
-      if (auto *RMW = dyn_cast<AtomicRMWInst>(U))
-        if (RMW->getOperation() == AtomicRMWInst::Xchg &&
-            RMW->getValOperand() == Object)
-          return SpinKind::Queue;
-  }
 
   // Counting oneself in, then waiting.
   for (const DomTreeNode *N = DT.getNode(L.getHeader())->getIDom(); N;
        N = N->getIDom())
-    for (const Instruction &I : *N->getBlock())
-      if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
-        if (RMW->getOperation() == AtomicRMWInst::Add ||
-            RMW->getOperation() == AtomicRMWInst::Sub)
-          return SpinKind::Barrier;
+    if (any_of(*N->getBlock(), [](const Instruction &I) { return counts(&I); }))
+      return SpinKind::Barrier;
   return SpinKind::Flag;
 }
 

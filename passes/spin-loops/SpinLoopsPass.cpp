@@ -84,6 +84,7 @@ public:
   bool run();
 
 private:
+  bool finish();
   void find(Function &F);
   void sayUnoptimized(Function &F);
   SmallPtrSet<const Instruction *, 8> tries() const;
@@ -126,7 +127,16 @@ std::string describe(const Poll &P) {
   return Text;
 }
 
+/// The loop's keyword. A loop without an ID is made of gotos, or of C before
+/// C11: its first poll says more than the code before it does.
+DebugLoc locate(const SpinLoop &S) {
+  DebugLoc Polled = S.Polls.front().Access->getDebugLoc();
+  return S.L->getLoopID() || !Polled ? S.L->getStartLoc() : Polled;
+}
+
 bool SpinLoopsImpl::run() {
+  if (Phase == SpinPhase::Last)
+    return finish();
   Keep = findKeepFunctions(M);
   // First everything is found, then anything is rewritten: what can be done
   // about one loop depends on stores elsewhere.
@@ -156,6 +166,19 @@ bool SpinLoopsImpl::run() {
   return Changed;
 }
 
+bool SpinLoopsImpl::finish() {
+  Function *Wait = M.getFunction(WaitFunction);
+  SmallPtrSet<Function *, 8> Waiting;
+  if (Wait)
+    for (User *U : Wait->users())
+      if (auto *Call = dyn_cast<CallInst>(U))
+        Waiting.insert(Call->getFunction());
+  for (Function *F : Waiting)
+    Changed |= separateWaitExits(*F, FAM.getResult<LoopAnalysis>(*F),
+                                 FAM.getResult<DominatorTreeAnalysis>(*F));
+  return Changed;
+}
+
 /// Without optimization every value lives in memory, and no wait can be told
 /// from work.
 void SpinLoopsImpl::sayUnoptimized(Function &F) {
@@ -175,8 +198,11 @@ void SpinLoopsImpl::find(Function &F) {
   if (BackEdges.empty())
     return;
   if (Phase == SpinPhase::Unoptimized ||
-      F.hasFnAttribute(Attribute::OptimizeNone))
-    return sayUnoptimized(F);
+      F.hasFnAttribute(Attribute::OptimizeNone)) {
+    if (Phase != SpinPhase::Late) // Said before.
+      sayUnoptimized(F);
+    return;
+  }
   if (Keep.contains(&F))
     for (Loop *L : FAM.getResult<LoopAnalysis>(F).getLoopsInPreorder())
       if (!isMarked(*L, KeepMark)) {
@@ -302,9 +328,14 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
   auto Fill = [&](auto R) {
     R << "spin loop (" << ore::NV("Kind", vfriendly::toString(S.Kind)) << ")";
     StringRef Separator = " on ";
+    SmallVector<std::string, 2> Said;
     for (const Poll &P : S.Polls) {
-      R << Separator << ore::NV("Polled", describe(P));
+      std::string Text = describe(P);
+      if (is_contained(Said, Text))
+        continue;
+      R << Separator << ore::NV("Polled", Text);
       Separator = ", ";
+      Said.push_back(std::move(Text));
     }
     bool Plain =
         any_of(S.Polls, [](const Poll &P) { return P.isPlain(); });
@@ -324,7 +355,7 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
     R << " [" << ore::NV("Guideline", SpinLoops.Guideline) << "]";
     return R;
   };
-  DebugLoc Where = S.L->getStartLoc();
+  DebugLoc Where = locate(S);
   BasicBlock *Block = S.L->getHeader();
   bool NoWait = S.Kind == SpinKind::Retry || S.Kind == SpinKind::Device;
   if (NoWait)

@@ -30,6 +30,7 @@ enum class SpinPhase {
   Unoptimized, ///< -O0: nothing is rewritten, and a remark says so.
   Early,       ///< Before simplification: loops are as written.
   Late,        ///< After inlining: what is left of waits on atomics.
+  Last,        ///< Before code generation: finishing touches only.
 };
 
 /// Finds loops that wait by polling memory and makes them give up the CPU when

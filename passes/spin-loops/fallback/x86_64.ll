@@ -11,7 +11,8 @@
 ; millisecond where nobody else wants the CPU, longer where somebody does), then
 ; sleeps 50 us a time, less than 1/16 of what it has waited by then. With
 ; VF_SPIN_NO_SLEEP (0x200) it yields for ever. System calls are made directly:
-; they leave errno alone.
+; they leave errno alone. preserve_mostcc keeps the caller's registers free, so
+; that the way past a wait that is over at once needs no stack frame.
 
 @vf_spin_armed = extern_weak global i32
 $vf_spin_never_armed = comdat any
@@ -22,14 +23,14 @@ declare extern_weak void @vf_spin_notify(ptr)
 declare void @llvm.x86.sse2.pause()
 
 $vf_spin_wait_or_fallback = comdat any
-define linkonce_odr hidden i64 @vf_spin_wait_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how) noinline cold nounwind comdat {
+define linkonce_odr hidden preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how) noinline cold nounwind comdat {
 entry:
   %time = alloca [2 x i64], align 8
   %have = icmp ne ptr @vf_spin_wait, null
   br i1 %have, label %runtime, label %fallback
 
 runtime:
-  %next = tail call i64 @vf_spin_wait(ptr %addr, i64 %seen, i64 %state, i32 %how) nounwind
+  %next = call i64 @vf_spin_wait(ptr %addr, i64 %seen, i64 %state, i32 %how) nounwind
   ret i64 %next
 
 fallback:
