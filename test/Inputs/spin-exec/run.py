@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Builds one program with the plugin in every way and runs each build.
+
+  run.py SOURCE --lib DIR --out DIR [--tsan clean|race] [--kept]
+
+Levels: -O1 -O2 -O3 -Os, ThinLTO and full LTO by lld. Each runs with libvfrt,
+with libvfrt and notifies off, and without libvfrt; with 2, 4 and 8 threads.
+Each build must hold a rewritten wait, unless --kept: a test of a program nobody
+changed shows nothing.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+# A correct run takes well under a second; this is a hang even on a busy machine.
+TIMEOUT = 60
+LEVELS = ["-O1", "-O2", "-O3", "-Os", "-O2 -flto=thin", "-O2 -flto"]
+
+
+class Failure(Exception):
+    pass
+
+
+def call(command, **kwargs):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, **kwargs)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"hangs (over {kwargs['timeout']} s): {' '.join(command)}")
+    return done.returncode, done.stdout + done.stderr
+
+
+def check(command, **kwargs):
+    status, text = call(command, **kwargs)
+    if status:
+        raise Failure(f"status {status}: {' '.join(command)}\n{text}")
+    return text
+
+
+def compiler(args, level):
+    cxx = args.source.endswith(".cpp")
+    command = ["clang++" if cxx else "clang", "-std=c++20" if cxx else "-std=gnu11"]
+    inputs = os.path.dirname(os.path.abspath(__file__))
+    command += [f"-I{inputs}", f"-fpass-plugin={args.lib}/libvfriendly.so", args.source]
+    return command + level.split()
+
+
+def build(args, level, runtime):
+    name = "".join(c for c in level if c.isalnum()) + ("-rt" if runtime else "")
+    program = os.path.join(args.out, name)
+    command = compiler(args, level) + ["-o", program, "-lpthread"]
+    if "-flto" in level:
+        command += ["-fuse-ld=lld", f"-Wl,--load-pass-plugin={args.lib}/libvfriendly.so"]
+    if runtime:
+        command += [f"-L{args.lib}", f"-Wl,-rpath,{args.lib}", "-Wl,--no-as-needed", "-lvfrt"]
+    check(command)
+    symbols = check(["llvm-nm", program])
+    if not args.kept and "vf_spin_wait_or_fallback" not in symbols:
+        raise Failure(f"{level}: no wait was rewritten: this run would show nothing")
+    return program
+
+
+def run(program, **environment):
+    for threads in ("2", "4", "8"):
+        check([program, threads], timeout=TIMEOUT, env={**os.environ, **environment})
+
+
+def run_with_runtime(args, level):
+    program = build(args, level, runtime=True)
+    run(program)
+    run(program, VF_SPIN_NOTIFY="off")
+
+
+def run_tsan(args):
+    # As written, ThreadSanitizer sees what it always sees.
+    program = os.path.join(args.out, "tsan")
+    check(compiler(args, "-O1 -g -fsanitize=thread") + ["-o", program, "-lpthread"])
+    status, text = call([program, "2"], timeout=TIMEOUT)
+    race = "WARNING: ThreadSanitizer: data race" in text
+    if args.tsan == "clean" and (status or race):
+        raise Failure(f"ThreadSanitizer is not content, status {status}:\n{text[:4000]}")
+    if args.tsan == "race" and not race:
+        raise Failure(f"ThreadSanitizer reports no race, status {status}:\n{text[:4000]}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("source")
+    parser.add_argument("--lib", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--tsan", choices=["clean", "race"])
+    parser.add_argument("--kept", action="store_true")
+    args = parser.parse_args()
+    os.makedirs(args.out, exist_ok=True)
+    failures = []
+
+    def attempt(what, action):
+        try:
+            action()
+        except Failure as failure:
+            failures.append(f"{what}: {failure}")
+
+    for level in LEVELS:
+        attempt(level, lambda: run(build(args, level, runtime=False)))
+        attempt(level, lambda: run_with_runtime(args, level))
+    if args.tsan:
+        attempt("ThreadSanitizer", lambda: run_tsan(args))
+    if failures:
+        sys.exit("\n".join(failures))
+    print(f"{len(LEVELS)} levels x 3 x 3 runs: every payload arrived")
+
+
+if __name__ == "__main__":
+    main()
