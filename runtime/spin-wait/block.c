@@ -34,6 +34,7 @@
 
 #include "spin-wait/block.h"
 #include "platform/linux/kernel.h"
+#include "spin-wait/crowd.h"
 #include "spin-wait/shared.h"
 #include "spin-wait/state.h"
 #include <stdbool.h>
@@ -137,7 +138,10 @@ static uint64_t sleep_blind(uint64_t state, uint32_t how) {
  * his turn, yield while others run here before sleeping again. The budget stays
  * used up, so the first yield that lets nobody run leads back here. */
 static uint64_t woken(uint64_t state) {
-  return vf_started_at(vf_with(state, VF_PHASE, VF_YIELDING), vf_now_ns());
+  uint64_t now = vf_now_ns();
+  return vf_hogged(now)
+             ? state
+             : vf_started_at(vf_with(state, VF_PHASE, VF_YIELDING), now);
 }
 
 uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,

@@ -66,6 +66,11 @@ struct vf_spin_shared {
   /* Evidence that there are more runnable threads than CPUs to run them, see
    * crowd.h. On a line of its own, as every wait reads it. */
   uint32_t crowd __attribute__((aligned(VF_CACHE_LINE)));
+  /* Until when yields are known to take long, see crowd.h; 0 if they don't. */
+  uint32_t hogged_until;
+  /* When the last long yield ended. Stale or lost: a spell begins a slice later
+   * or one slice too early. */
+  uint32_t hog_ended;
 
   /* The environment's say, see tuning.c. Written once, by the first copy's
    * constructor; zero means the default. */

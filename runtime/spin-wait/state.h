@@ -28,7 +28,8 @@ static const struct vf_field VF_SNAPSHOT = {26, 16};
 /* Time burnt so far on pauses and yields that let nobody else run, in 256 ns,
  * saturating at 1.05 ms: above the largest budget. */
 static const struct vf_field VF_BURNT = {42, 12};
-/* Opening phase: calls so far. Spin phase: log2 of the pauses a batch. */
+/* Opening phase: calls so far. Spin phase: log2 of the pauses a batch. Yielding
+ * phase: yields so far. */
 static const struct vf_field VF_ROUND = {54, 5};
 static const struct vf_field VF_SNAPPED = {59, 1};
 /* The last call ended by timeout: coming back with this set tells the bucket

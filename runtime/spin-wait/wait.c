@@ -14,7 +14,8 @@
  *   blocking  block.c
  *
  * Evidence of over-commitment (crowd.h) ends the first two at once, and lets
- * later waits begin by yielding.
+ * later waits begin by yielding; evidence of threads that don't yield back, by
+ * blocking after the opening.
  *===----------------------------------------------------------------------===*/
 
 #include "platform/linux/kernel.h"
@@ -43,9 +44,17 @@
 #ifndef VF_YIELDING_NS
 #define VF_YIELDING_NS 1000000u
 #endif
+/* One yield may take that long by accident, when a passer-by gets a time slice;
+ * in a queue of waiters one that blocks holds up all behind it. */
+#define VF_YIELDS_MIN 4u
 
 static uint64_t enter(uint64_t state, uint64_t phase) {
   return vf_with(vf_with(state, VF_PHASE, phase), VF_ROUND, 0);
+}
+
+/* The spin phase is over. */
+static uint64_t enter_yielding(uint64_t state, uint64_t now) {
+  return enter(state, vf_hogged(now) ? VF_BLOCKING : VF_YIELDING);
 }
 
 static uint64_t spin(uint64_t state) {
@@ -53,17 +62,17 @@ static uint64_t spin(uint64_t state) {
   uint64_t begin = vf_now_ns();
   for (uint64_t n = UINT64_C(1) << round; n != 0; --n)
     vf_relax();
-  uint64_t took = vf_now_ns() - begin;
+  uint64_t end = vf_now_ns(), took = end - begin;
   vf_count(VF_SPIN_SPUN, 1);
   if (took > VF_GAP_NS) {
     vf_crowd_seen();
-    return enter(state, VF_YIELDING);
+    return enter_yielding(state, end);
   }
   if (took < VF_BATCH_NS && round < VF_BATCH_MAX_LOG2)
     state = vf_with(state, VF_ROUND, round + 1);
   state = vf_burn(state, took);
   return vf_burnt(state) < vf_spin_budget_ns() ? state
-                                               : enter(state, VF_YIELDING);
+                                               : enter_yielding(state, end);
 }
 
 static uint64_t yield(uint64_t state) {
@@ -73,34 +82,40 @@ static uint64_t yield(uint64_t state) {
   vf_count(VF_SPIN_YIELDS, 1);
   if (end - begin > VF_SLOW_YIELD_NS) {
     vf_crowd_seen();
+    if (end - begin > VF_HOG_NS)
+      vf_hog_seen(end, end - begin);
   } else {
     vf_crowd_not_seen();
     state = vf_burn(state, end - begin);
     if (vf_burnt(state) >= vf_spin_budget_ns())
       return enter(state, VF_BLOCKING);
   }
-  return vf_waited(state, end) < VF_YIELDING_NS ? state
-                                                : enter(state, VF_BLOCKING);
+  uint64_t yields = vf_field(state, VF_ROUND) + 1;
+  if (vf_hogged(end) ||
+      (yields > VF_YIELDS_MIN && vf_waited(state, end) > VF_YIELDING_NS))
+    return enter(state, VF_BLOCKING);
+  return yields > VF_YIELDS_MIN ? state : vf_with(state, VF_ROUND, yields);
 }
 
 /* Ends the opening phase: from here on the wait has a clock. */
 static uint64_t begin(uint64_t state) {
+  uint64_t now = vf_now_ns();
   vf_count(VF_SPIN_WAITS, 1);
-  return enter(vf_started_at(state | VF_LIVE, vf_now_ns()),
-               vf_crowded() ? VF_YIELDING : VF_SPINNING);
+  state = vf_started_at(state | VF_LIVE, now);
+  return vf_crowded() ? enter_yielding(state, now) : enter(state, VF_SPINNING);
 }
 
 VF_API uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
                              uint64_t state, uint32_t how) {
-  switch (vf_field(state, VF_PHASE)) {
-  case VF_OPENING:
-    if (vf_field(state, VF_ROUND) < VF_OPENING_CALLS && !vf_crowded()) {
+  if (vf_field(state, VF_PHASE) == VF_OPENING) {
+    if (vf_field(state, VF_ROUND) < VF_OPENING_CALLS &&
+        (!vf_crowded() || vf_hog_remembered())) {
       vf_relax();
       return (state | VF_LIVE) + (UINT64_C(1) << VF_ROUND.shift);
     }
     state = begin(state);
-    return vf_field(state, VF_PHASE) == VF_SPINNING ? spin(state)
-                                                    : yield(state);
+  }
+  switch (vf_field(state, VF_PHASE)) {
   case VF_SPINNING:
     return spin(state);
   case VF_YIELDING:

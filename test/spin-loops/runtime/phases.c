@@ -87,12 +87,50 @@ static void a_busy_yield_keeps_yielding_for_a_millisecond(void) {
 
 static void a_gap_ends_the_spin_phase(void) {
   reset();
+  vf_spin_shared_1.budget_ns_plus_1 = 1000001;
   fake_clock_ns = 30000; /* Away between two looks at the clock. */
   uint64_t state = 0;
   int calls = 0;
   for (; fake_yields == 0; ++calls)
     state = vf_spin_wait(&flag, 0, state, 4 | VF_SPIN_NOTIFIED);
-  CHECK(calls < 20);
+  CHECK(calls < 22);
+}
+
+static void one_long_yield_is_an_accident(void) {
+  reset();
+  fake_now += 1000000000;
+  fake_yield_ns = 3000000;
+  uint64_t state = wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_yields);
+  fake_yield_ns = 5000;
+  state = vf_spin_wait(&flag, 0, state, 4 | VF_SPIN_NOTIFIED);
+  CHECK(fake_yields == 2 && fake_blocks == 0);
+  /* Nor do two make a hog that saw the same slice. */
+  fake_now += 1000000000;
+  fake_yield_ns = 3000000;
+  uint64_t before = fake_now;
+  vf_spin_wait(&flag, 0, 0, 4 | VF_SPIN_NOTIFIED);
+  fake_now = before;
+  vf_spin_wait(&flag, 0, 0, 4 | VF_SPIN_NOTIFIED);
+  CHECK(fake_yields == 4 && fake_blocks == 0);
+  CHECK(vf_spin_shared_1.hogged_until == 0);
+}
+
+static void a_hog_makes_waits_block_for_a_while(void) {
+  reset();
+  fake_yield_ns = 3000000;
+  wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_yields);
+  uint64_t state = wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_yields);
+  uint64_t begin = fake_now;
+  wait_until(state, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  CHECK(fake_yields == 2);
+  /* The next waits too, and after being woken: no yield for 32 times 3 ms. */
+  fake_futex_result = 0;
+  while (fake_yields == 2) {
+    state = wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+    if (fake_yields == 2)
+      wait_until(state, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  }
+  CHECK(fake_now - begin > 90000000 && fake_now - begin < 110000000);
 }
 
 static void blind_sleeps_stay_below_a_sixteenth(void) {
@@ -218,6 +256,8 @@ int main(void) {
   an_empty_yield_leads_to_blocking();
   a_busy_yield_keeps_yielding_for_a_millisecond();
   a_gap_ends_the_spin_phase();
+  one_long_yield_is_an_accident();
+  a_hog_makes_waits_block_for_a_while();
   blind_sleeps_stay_below_a_sixteenth();
   no_sleep_never_sleeps();
   timeouts_grow_with_the_wait();

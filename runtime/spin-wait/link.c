@@ -1,0 +1,13 @@
+/*===- link.c - Takes libvfrt.a into a program -----------------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Rewritten objects refer to the runtime weakly, and a weak reference takes
+ * nothing out of an archive. This object, vfrt-link.o, refers to it strongly.
+ * Rewritten objects name it and libvfrt.a as libraries they depend on, a note
+ * that lld acts on and other linkers ignore.
+ *===----------------------------------------------------------------------===*/
+
+__asm__(".globl vf_spin_wait");
