@@ -17,8 +17,6 @@ import os
 import subprocess
 import sys
 
-# A correct run takes well under a second; this is a hang even on a busy machine.
-TIMEOUT = 60
 LEVELS = ["-O1", "-O2", "-O3", "-Os", "-O2 -flto=thin", "-O2 -flto"]
 
 
@@ -64,22 +62,22 @@ def build(args, level, runtime):
     return program
 
 
-def run(program, **environment):
+def run(args, program, **environment):
     for threads in ("2", "4", "8"):
-        check([program, threads], timeout=TIMEOUT, env={**os.environ, **environment})
+        check([program, threads], timeout=args.timeout, env={**os.environ, **environment})
 
 
 def run_with_runtime(args, level):
     program = build(args, level, runtime=True)
-    run(program)
-    run(program, VF_SPIN_NOTIFY="off")
+    run(args, program)
+    run(args, program, VF_SPIN_NOTIFY="off")
 
 
 def run_tsan(args):
     # As written, ThreadSanitizer sees what it always sees.
     program = os.path.join(args.out, "tsan")
     check(compiler(args, "-O1 -g -fsanitize=thread") + ["-o", program, "-lpthread"])
-    status, text = call([program, "2"], timeout=TIMEOUT)
+    status, text = call([program, "2"], timeout=args.timeout)
     race = "WARNING: ThreadSanitizer: data race" in text
     if args.tsan == "clean" and (status or race):
         raise Failure(f"ThreadSanitizer is not content, status {status}:\n{text[:4000]}")
@@ -94,6 +92,9 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--tsan", choices=["clean", "race"])
     parser.add_argument("--kept", action="store_true")
+    # A correct run takes well under a second; 60 is a hang even on a busy machine.
+    parser.add_argument("--timeout", type=float, default=60)
+    parser.add_argument("--levels", nargs="+", default=LEVELS)
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
     failures = []
@@ -104,14 +105,14 @@ def main():
         except Failure as failure:
             failures.append(f"{what}: {failure}")
 
-    for level in LEVELS:
-        attempt(level, lambda: run(build(args, level, runtime=False)))
+    for level in args.levels:
+        attempt(level, lambda: run(args, build(args, level, runtime=False)))
         attempt(level, lambda: run_with_runtime(args, level))
     if args.tsan:
         attempt("ThreadSanitizer", lambda: run_tsan(args))
     if failures:
         sys.exit("\n".join(failures))
-    print(f"{len(LEVELS)} levels x 3 x 3 runs: every payload arrived")
+    print(f"{len(args.levels)} levels x 3 x 3 runs: every payload arrived")
 
 
 if __name__ == "__main__":
