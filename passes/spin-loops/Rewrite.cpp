@@ -22,11 +22,15 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 #include "llvm/Transforms/Utils/SSAUpdater.h"
+
+#include <dlfcn.h>
 
 using namespace llvm;
 
@@ -287,12 +291,34 @@ void emitNotify(Instruction &Write, Value &Address) {
   Call->addFnAttr(Attribute::Cold);
 }
 
+/// Asks the linker for libvfrt, by the note that lld follows and others ignore,
+/// if it stands beside this plugin. Its place is written down as it is now: lld
+/// says so if it is gone by the time of linking.
+static void dependOnRuntime(Module &M) {
+  Dl_info Plugin;
+  if (!dladdr(reinterpret_cast<void *>(&dependOnRuntime), &Plugin))
+    return;
+  NamedMDNode *Libraries =
+      M.getOrInsertNamedMetadata("llvm.dependent-libraries");
+  for (StringRef Name : {"vfrt-link.o", "libvfrt.a"}) {
+    SmallString<128> Path(Plugin.dli_fname);
+    sys::fs::make_absolute(Path);
+    sys::path::remove_filename(Path);
+    sys::path::append(Path, Name);
+    if (!sys::fs::exists(Path))
+      return;
+    Libraries->addOperand(
+        MDNode::get(M.getContext(), MDString::get(M.getContext(), Path)));
+  }
+}
+
 void linkFallback(Module &M) {
   Function *Wait = M.getFunction(WaitFunction);
   GlobalVariable *NeverArmed = M.getGlobalVariable("vf_spin_never_armed");
   if ((!Wait || !Wait->isDeclaration()) &&
       (!NeverArmed || !NeverArmed->isDeclaration()))
     return;
+  dependOnRuntime(M);
   const Triple &T = M.getTargetTriple();
   StringRef Text = T.getArch() == Triple::x86_64    ? fallback::X86_64
                    : T.getArch() == Triple::aarch64 ? fallback::AArch64

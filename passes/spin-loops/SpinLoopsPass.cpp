@@ -102,6 +102,7 @@ private:
   std::optional<Writers> AllWriters;
   SmallVector<FoundLoops, 4> All;
   SmallVector<WaitSite, 4> NewWaits;
+  bool SaidRuntime = false;
   bool Changed = false;
 };
 
@@ -372,6 +373,14 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
           PassName,
           D.Action == Decision::Wait ? "SpinLoopBlocks" : "SpinLoopPauses",
           Where, Block));
+    });
+  if (D.Action == Decision::Wait && !std::exchange(SaidRuntime, true))
+    ORE.emit([&] {
+      return OptimizationRemarkAnalysis(PassName, "NeedsRuntime", Where, Block)
+             << "link with libvfrt: lld does so by itself, other linkers need "
+                "-lvfrt and the vfrt-link.o beside it (vfriendly_enable in "
+                "CMake); without it, waits only pause, yield and sleep 50 us at "
+                "a time";
     });
 }
 

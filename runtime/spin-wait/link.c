@@ -5,8 +5,8 @@
  *===----------------------------------------------------------------------===*
  *
  * Rewritten objects refer to the runtime weakly, and a weak reference takes
- * nothing out of an archive. This object, vfrt-link.o, refers to it strongly.
- * Rewritten objects name it and libvfrt.a as libraries they depend on, a note
+ * nothing out of an archive, nor does it keep a shared library that is linked
+ * as needed. This object, vfrt-link.o, refers to it strongly. Rewritten objects name it and libvfrt.a as libraries they depend on, a note
  * that lld acts on and other linkers ignore.
  *===----------------------------------------------------------------------===*/
 
