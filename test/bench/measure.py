@@ -118,12 +118,17 @@ def _last_json(output):
         return {}
 
 
-def in_turn(variants, repetitions, done=None):
+def in_turn(variants, repetitions, done=None, budget=None):
     """variants: name -> function that makes one Run. Returns name -> [Run].
 
-    done(runs so far), if given, is called after each run."""
+    done(runs so far), if given, is called after each run. With a budget in
+    seconds, no repetition but the first three begins after it is spent: there
+    are then fewer than asked for, which the reader must be told."""
     runs = {name: [] for name in variants}
-    for _ in range(repetitions):
+    began = time.monotonic()
+    for repetition in range(repetitions):
+        if budget and repetition >= 3 and time.monotonic() - began > budget:
+            break
         for name, once in variants.items():
             runs[name].append(once())
             if done:

@@ -28,6 +28,9 @@ FEWEST_ROUNDS = 3
 MOST_ROUNDS = 4_000_000
 # Twice what the slowest original takes on 2 CPUs for the fewest rounds.
 TIMEOUT_S = 4
+# Bounds the whole table on a machine that others keep busy. The slowest cell
+# on 2 idle CPUs, three variants of some 1.5 s, five times, just fits.
+CELL_BUDGET_S = 25
 TIMES = (1, 2, 4, 8)
 
 
@@ -77,7 +80,9 @@ def measure_cell(made, kind, threads, options, repetitions, progress, cell):
             p, threads, r, TIMEOUT_S, e
         )
     total = repetitions * len(cells)
-    return measure.in_turn(cells, repetitions, lambda n: progress.at(f"{cell}, run {n} of {total}"))
+    return measure.in_turn(
+        cells, repetitions, lambda n: progress.at(f"{cell}, run {n} of {total}"), CELL_BUDGET_S
+    )
 
 
 def microseconds(runs):
@@ -122,7 +127,7 @@ def cell_row(kind, times, runs, found, verdict):
         else None
     )
     return (
-        [f"{kind} {times}x"]
+        [f"{kind} {times}x", len(next(iter(runs.values())))]
         + [microseconds(runs[v]) for v in runs]
         + [show(found["speedup"]), show(cpu), show(found["over_peer"]), found["peer"] or "-",
            show(found["no_notify"]), verdict]
@@ -138,6 +143,7 @@ def main(tree, options, out):
     report = bench.Report("spin-loops", tree, out, {
         "smoke": options.smoke, "reps": options.reps, "target_s": TARGET_S,
         "fewest_rounds": FEWEST_ROUNDS, "timeout_s": TIMEOUT_S,
+        "cell_budget_s": CELL_BUDGET_S,
     })
     progress = measure.Progress("spin-loops")
     rows = []
@@ -169,6 +175,6 @@ def main(tree, options, out):
     print(f"us a round, medians; {bench.cpus()} CPUs; Nx = N threads a CPU. Ratios are medians of pairs: "
           "speedup and CPU = original / rewritten,\nover peer = rewritten / best by hand, "
           "no-notify = without notifies / original.")
-    bench.table(["wait"] + variants + ["speedup", "CPU", "over peer", "best", "no-notify", "verdict"], rows)
+    bench.table(["wait", "pairs"] + variants + ["speedup", "CPU", "over peer", "best", "no-notify", "verdict"], rows)
     report.write()
     return 0
