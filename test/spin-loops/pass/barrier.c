@@ -63,3 +63,6 @@ int not_shared_work(const int *work, int n) {
     sum += work[i];
   return sum;
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

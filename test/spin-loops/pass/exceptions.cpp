@@ -53,3 +53,6 @@ int not_throwing() {
   }
   return caught;
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

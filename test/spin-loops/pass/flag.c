@@ -172,3 +172,6 @@ int not_bounded_plain(int n) {
   while (n-- && !plain_flag) {}
   return n;
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

@@ -84,3 +84,6 @@ int not_sum(const std::atomic<int> *words, int n) {
     sum += words[i].load(std::memory_order_relaxed);
   return sum;
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

@@ -64,3 +64,6 @@ again:
     goto again;
   return n;
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

@@ -90,3 +90,6 @@ const int *not_search(const int *p) {
   while (!next_is_zero(&p)) {}
   return p;
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

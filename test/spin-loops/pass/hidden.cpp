@@ -116,3 +116,6 @@ struct Stepper {
 void not_stepper(Stepper &s) {
   while (!s.step()) {}
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

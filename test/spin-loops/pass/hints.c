@@ -134,3 +134,6 @@ void not_unknown(void) {
   while (!atomic_load(&flag))
     my_pause();
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

@@ -48,3 +48,6 @@ void not_waiting() {
   for (int i = 0; i < 10; ++i)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

@@ -31,3 +31,6 @@ static inline void helper(void) {
   while (word != 2) {}
 }
 void other(void) { helper(); }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

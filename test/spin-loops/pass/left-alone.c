@@ -7,7 +7,7 @@
 // RUN: %verify_c %s -o /dev/null
 // RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s --implicit-check-not="call {{.*}}@vf_spin" --implicit-check-not=sse2.pause
 // RUN: %vf_clang -O2 -S -emit-llvm -mno-red-zone -DEXPECT=noredzone %remarks %s -o - 2>&1 | FileCheck %s --check-prefix=REDZONE --implicit-check-not="call {{.*}}@vf_spin"
-// RUN: %vf_clang -O2 -S -emit-llvm -mcmodel=kernel %remarks %s -o - 2>&1 | FileCheck %s --check-prefix=KERNEL --implicit-check-not="call {{.*}}@vf_spin"
+// RUN: %vf_clang -O2 -S -emit-llvm -mcmodel=kernel -DEXPECT=kernel %remarks %s -o - 2>&1 | FileCheck %s --check-prefix=KERNEL --implicit-check-not="call {{.*}}@vf_spin"
 //
 // REQUIRES: host-x86_64
 // CHECK: define

@@ -15,7 +15,6 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK-DAG: left as it is: the function is naked
 ; CHECK-DAG: left as it is: code without a red zone is kernel code
 ; CHECK-DAG: left as it is: ThreadSanitizer checks the program as written
-; CHECK-DAG: left as it is: the function is a coroutine
 ; CHECK-DAG: left as it is: this is the runtime itself
 ; CHECK-DAG: left as it is: its back edge is an indirect branch
 
@@ -75,10 +74,11 @@ exit:
   ret void
 }
 
-; CHECK-LABEL: define void @not_coroutine(
-; CHECK-NOT: vf_spin_wait
+; A wait suspends nothing, so a coroutine may wait like any other function.
+; CHECK-LABEL: define void @coroutine(
+; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(
 ; CHECK: ret void
-define void @not_coroutine() presplitcoroutine {
+define void @coroutine() presplitcoroutine {
 entry:
   br label %loop
 loop:

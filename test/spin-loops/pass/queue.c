@@ -83,3 +83,6 @@ int not_length(struct mcs_node *n) {
     ++length;
   return length;
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

@@ -50,3 +50,6 @@ int not_length(McsLock::Node *N) {
     ++Length;
   return Length;
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

@@ -77,3 +77,6 @@ int not_reread(atomic_int *a) {
   } while (before != after);
   return after;
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

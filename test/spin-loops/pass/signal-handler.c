@@ -60,3 +60,6 @@ void wait_for_signal(void) {
   // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}wait in the runtime [}}
   while (!word) {}
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

@@ -82,3 +82,6 @@ void not_update(void) {
       return;
   }
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

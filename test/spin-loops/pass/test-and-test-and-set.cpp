@@ -52,3 +52,6 @@ void not_worker(Nested &N, std::atomic<int> &stop, int *work) {
     N.unlock();
   }
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

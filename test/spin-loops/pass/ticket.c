@@ -73,3 +73,6 @@ void flag_not_ticket(unsigned goal) {
   // expected-remark-re@+1 {{(flag poll) on atomic 'owner' {{.*}}wait in the runtime [}}
   while (atomic_load(&owner) != goal) {}
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

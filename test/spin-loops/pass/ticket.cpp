@@ -33,3 +33,6 @@ void use(TicketLock &L, int &data) {
 void not_drawing(std::atomic<int> &next, int goal) {
   while (next++ != goal) {}
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

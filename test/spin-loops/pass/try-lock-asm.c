@@ -112,3 +112,6 @@ void not_syscall(void) {
     __asm__ volatile("syscall" : "=a"(v) : "0"(24L) : "rcx", "r11", "memory");
   } while (v && !word);
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

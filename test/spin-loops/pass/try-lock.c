@@ -117,3 +117,6 @@ void not_exchange_counter(void) {
 void not_while_success(int a, int b) {
   while (__sync_bool_compare_and_swap(&word, a, b)) {}
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

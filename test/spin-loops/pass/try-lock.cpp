@@ -85,3 +85,6 @@ int not_pop_value(std::atomic<int> &word) {
 void not_fetch_add() {
   while (owner.fetch_add(1) < 10) {}
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

@@ -74,3 +74,6 @@ void not_lock(pthread_mutex_t *m, int n) {
     pthread_mutex_unlock(m);
   }
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

@@ -38,3 +38,6 @@ void not_unlocking(std::mutex &m, const int &n) {
   while (m.try_lock())
     m.unlock();
 }
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}

@@ -307,7 +307,10 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--tools", help="folder with other tools, for the test of this")
     args = parser.parse_args()
+    if args.tools:
+        os.environ["PATH"] = os.pathsep.join([args.tools, os.environ["PATH"]])
     os.makedirs(args.out, exist_ok=True)
     checker = Checker(args)
     for seed in range(args.first, args.first + args.seeds):
