@@ -28,13 +28,14 @@ config.substitutions += [
     ("%vf_plugin", plugin),
     ("%vf_tidy_module", tidy),
     ("%vf_include", os.path.join(src, "runtime", "include")),
+    # First: %vf_clang is a prefix of it.
+    ("%vf_clang_tidy", f"clang-tidy --load={tidy}"),
     # Compile with the plugin.
     ("%vf_clangxx", f"clang++ -fpass-plugin={plugin}"),
     ("%vf_clang", f"clang -fpass-plugin={plugin}"),
     ("%vf_opt", f"opt -load-pass-plugin={plugin}"),
     # Link with the runtime; with it absent, objects fall back by themselves.
     ("%vf_link", f"-L{lib} -Wl,-rpath,{lib} -Wl,--no-as-needed -lvfrt -lpthread"),
-    ("%vf_clang_tidy", f"clang-tidy --load={tidy}"),
 ]
 if config.vf_sanitize:
     config.available_features.add("sanitizer")
