@@ -1,0 +1,178 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Run a detector over one translation unit of a compilation database, and tell which of its lines are code at all.
+
+Each function takes a Unit and returns plain data; a unit that does not compile raises BrokenUnit with the compiler's words.
+"""
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+
+LLVM = os.environ.get("VF_LLVM_DIR", "/usr/lib/llvm-22")
+TIMEOUT = 600  # seconds; the slowest unit of the corpora takes 60 s alone, and the machine may be shared
+
+# The remarks that say: this loop waits. NotAWait (retry, device) and Unoptimized are none.
+WAIT_REMARKS = {"SpinLoopBlocks", "SpinLoopPauses", "SpinLoopKept"}
+REMARK = re.compile(r"(?ms)^--- !(\w+)\n(.*?)^\.\.\.")
+DEBUG_LOC = re.compile(r"(?s)DebugLoc:\s*\{\s*File:\s+(?:'((?:[^']|'')*)'|\"((?:[^\"\\]|\\.)*)\"|([^,]*)),\s+Line:\s+(\d+)")
+WARNING = re.compile(r"^(.*?):(\d+):\d+: (?:warning|error): (.*) \[([\w.,-]*vfriendly-spin-loops[\w.,-]*)\]$")
+ROW = re.compile(r"^0x[0-9a-f]{16}\s+(\d+)\s+\d+\s+(\d+)\s")
+# Clang cuts what a file's path shares with the compilation directory off, and remarks do not say where: share nothing.
+WHOLE_PATHS = "-fdebug-compilation-dir=/vf-corpus"
+# A spin hint, as clang writes it before any pass has run.
+HINT_CALL = re.compile(r'(?m)^ *(?:tail )?call void (?:@llvm\.x86\.sse2\.pause\(\)|@llvm\.aarch64\.hint\(i32 1\)|'
+                       r'asm sideeffect "[^"]*?\b(?:pause|rep *; *nop|rep\\0A\\09nop|yield)\b[^"]*", "[^=+*"]*"\(\)).*\n')
+YIELD_CALL = re.compile(r"(?m)^ *(%[\w.]+) = (?:tail )?call i32 @(?:sched_yield|pthread_yield)\(\).*\n")
+
+
+class BrokenUnit(Exception):
+    pass
+
+
+class Unit:
+    """One entry of a compilation database: corpus, directory, file, and the arguments that matter."""
+
+    def __init__(self, corpus, entry):
+        self.corpus, self.directory = corpus, entry["directory"]
+        self.file = resolve(self.directory, entry["file"])
+        self.compiler, self.args = clean(entry.get("arguments") or shlex.split(entry["command"]), self)
+
+    def key(self):
+        return hashlib.sha256(json.dumps([self.compiler, self.args, self.directory, self.file]).encode()).hexdigest()[:24]
+
+
+def resolve(directory, path):
+    return os.path.realpath(os.path.join(directory, path))
+
+
+def clean(words, unit):
+    """(compiler, arguments) without the input, the outputs, optimization, debug info and warnings."""
+    args, i = [], 1
+    while i < len(words):
+        w = words[i]
+        i += 1
+        if w in ("-o", "-MF", "-MT", "-MQ", "-MJ", "--serialize-diagnostics"):
+            i += 1
+        elif w in ("-I", "-isystem", "-include", "-iquote", "-D", "-U", "-x", "-target", "-Xclang", "-imacros", "-idirafter"):
+            args += [w, words[i]]
+            i += 1
+        elif (w in ("-c", "-MD", "-MMD", "-MP", "-MG", "-M", "-MM", "-pipe", "-S", "-pedantic-errors") or re.match(r"-(O|g|Werror|flto)", w)
+              or not w.startswith("-") and resolve(unit.directory, w) == unit.file):
+            pass
+        else:
+            args.append(w)
+    cxx = "++" in os.path.basename(words[0])
+    # Whatever compiler the database names, the detector is loaded into this one.
+    return os.path.join(LLVM, "bin", "clang++" if cxx else "clang"), args + ["-w"]
+
+
+def run(unit, command, **more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("VF_SPIN")}
+    try:
+        r = subprocess.run(command, cwd=unit.directory, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT, **more)
+    except subprocess.TimeoutExpired:
+        raise BrokenUnit(f"{unit.file}: no end after {TIMEOUT} s")
+    out, err = r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
+    if r.returncode:
+        told = [l for l in (err + out).splitlines() if "error" in l] or (err + out).splitlines()[-3:]
+        raise BrokenUnit(f"{unit.file}: status {r.returncode}: " + " | ".join(told[:3]))
+    return out
+
+
+def includes(unit):
+    """The files that make up the unit."""
+    out = run(unit, [unit.compiler, *unit.args, "-M", "-MT", "x", unit.file])
+    words = re.findall(r"(?:\\ |\S)+", out.replace("\\\n", " "))[1:]
+    return sorted({resolve(unit.directory, w.replace("\\ ", " ")) for w in words})
+
+
+def code_lines(unit, wanted):
+    """{file: lines} of the unoptimized line table, for the wanted files."""
+    with tempfile.TemporaryDirectory(prefix="vf-corpus-") as tmp:
+        obj = os.path.join(tmp, "x.o")
+        run(unit, [unit.compiler, *unit.args, "-O0", "-gline-tables-only", "-gdwarf-4", "-c", unit.file, "-o", obj])
+        table = run(unit, [os.path.join(LLVM, "bin", "llvm-dwarfdump"), "--debug-line", obj])
+    lines, folders, names, index = {}, {0: unit.directory}, {}, None
+    for text in table.splitlines():
+        row = ROW.match(text)
+        if row:
+            path = names.get(int(row.group(2)))
+            if path in wanted:
+                lines.setdefault(path, set()).add(int(row.group(1)))
+        elif text.startswith("debug_line["):
+            folders, names = {0: unit.directory}, {}
+        elif text.startswith("include_directories["):
+            n, _, value = text[len("include_directories["):].partition("]")
+            folders[int(n)] = value.split('"', 1)[1].rstrip('"')
+        elif text.startswith("file_names["):
+            index = int(text[len("file_names["):].partition("]")[0])
+        elif text.lstrip().startswith("name:") and index is not None:
+            name = text.split('"', 1)[1].rstrip('"')
+        elif text.lstrip().startswith("dir_index:") and index is not None:
+            folder = os.path.join(unit.directory, folders.get(int(text.split(":")[1]), ""))
+            names[index] = resolve(folder, name)
+            index = None
+    return {f: sorted(l) for f, l in lines.items()}
+
+
+def remarks(text, unit):
+    """[(file, line, kind)] of an optimization record."""
+    out = []
+    for m in REMARK.finditer(text):
+        body = m.group(2)
+        name, kind = re.search(r"(?m)^Name:\s*(\w+)", body), re.search(r"(?m)^\s*- Kind:\s*(.*)$", body)
+        where = DEBUG_LOC.search(body)
+        if name and name.group(1) in WAIT_REMARKS:
+            if not where:
+                raise BrokenUnit(f"{unit.file}: a remark without a place: {body[:200]!r}")
+            path = next(g for g in where.groups()[:3] if g is not None).replace("''", "'")
+            out.append((resolve(unit.directory, path), int(where.group(4)), kind.group(1).strip("'\" ") if kind else "-"))
+    return out
+
+
+def by_pass(unit, plugin):
+    """What the pass finds when it is loaded into the compiler at -O2."""
+    with tempfile.TemporaryDirectory(prefix="vf-corpus-") as tmp:
+        record = os.path.join(tmp, "r.yaml")
+        run(unit, [unit.compiler, *unit.args, "-O2", "-gline-tables-only", WHOLE_PATHS, f"-fpass-plugin={plugin}", "-fsave-optimization-record",
+                   f"-foptimization-record-file={record}", "-foptimization-record-passes=vf-spin-loops",
+                   # No code is needed: the pass has run before it would be made.
+                   "-emit-llvm", "-c", unit.file, "-o", "/dev/null"])
+        with open(record, errors="replace") as f:
+            return remarks(f.read(), unit)
+
+
+def by_pass_without_hints(unit, plugin):
+    """The same after every spin hint and sched_yield has been cut out of the unoptimized code."""
+    with tempfile.TemporaryDirectory(prefix="vf-corpus-") as tmp:
+        code, record = os.path.join(tmp, "x.ll"), os.path.join(tmp, "r.yaml")
+        run(unit, [unit.compiler, *unit.args, "-O2", "-gline-tables-only", WHOLE_PATHS, "-Xclang", "-disable-llvm-passes",
+                   "-S", "-emit-llvm", unit.file, "-o", code])
+        with open(code, errors="surrogateescape") as f:
+            text = HINT_CALL.sub("", f.read())
+        # A yield whose result someone reads stays, or the code would be broken.
+        text = YIELD_CALL.sub(lambda m: m.group() if reads(text, m) else "", text)
+        with open(code, "w", errors="surrogateescape") as f:
+            f.write(text)
+        run(unit, [os.path.join(LLVM, "bin", "opt"), f"-load-pass-plugin={plugin}", "-passes=default<O2>", f"-pass-remarks-output={record}",
+                   "-pass-remarks-filter=vf-spin-loops", "-disable-output", code])
+        with open(record, errors="replace") as f:
+            return remarks(f.read(), unit)
+
+
+def reads(text, call):
+    end = text.find("\n}\n", call.end())
+    return re.search(re.escape(call.group(1)) + r"\b", text[call.end():end]) is not None
+
+
+def by_check(unit, module):
+    """What the clang-tidy check finds, with its own words as kind."""
+    out = run(unit, [os.path.join(LLVM, "bin", "clang-tidy"), f"--load={module}", "--checks=-*,vfriendly-spin-loops", "--header-filter=.*",
+                     "--quiet", unit.file, "--", *(["--driver-mode=g++"] if unit.compiler.endswith("++") else []), *unit.args])
+    found = [WARNING.match(l) for l in out.splitlines()]
+    return [(resolve(unit.directory, m.group(1)), int(m.group(2)), m.group(3)) for m in found if m]
