@@ -6,19 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For one loop: scan its effects, judge its exits, then name its kind.
+// For one loop: scan its effects, judge its exits, tell waits from retries.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 
 #include "passes/common/WaitNeutral.h"
-#include "passes/spin-loops/ExitCauses.h"
+#include "passes/spin-loops/LoopJudge.h"
 
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Dominators.h"
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PatternMatch.h"
@@ -27,32 +25,6 @@ using namespace llvm;
 using namespace llvm::PatternMatch;
 
 namespace vfriendly {
-
-StringRef toString(SpinKind Kind) {
-  switch (Kind) {
-  case SpinKind::Flag:
-    return "flag poll";
-  case SpinKind::TryLock:
-    return "try-lock";
-  case SpinKind::TestAndTestAndSet:
-    return "test-and-test-and-set";
-  case SpinKind::Ticket:
-    return "ticket lock";
-  case SpinKind::Queue:
-    return "queue lock";
-  case SpinKind::Barrier:
-    return "barrier";
-  case SpinKind::SeqLock:
-    return "seqlock reader";
-  case SpinKind::TryLockCall:
-    return "trylock calls";
-  case SpinKind::Retry:
-    return "lock-free retry";
-  case SpinKind::Device:
-    return "device register";
-  }
-  llvm_unreachable("all kinds named above");
-}
 
 const Poll *SpinLoop::uniquePoll() const {
   const Poll *Unique = nullptr;
@@ -70,51 +42,6 @@ const Poll *SpinLoop::uniquePoll() const {
   }
   return Unique;
 }
-
-namespace {
-
-/// An exit, seen as a condition and the value of it that stays in the loop.
-struct ExitLeaf {
-  Value *Condition;
-  bool StaysIf;
-};
-
-/// Judges one loop.
-class LoopJudge {
-public:
-  LoopJudge(Loop &L, LoopInfo &LI, const DominatorTree &DT,
-            const SpinLoopInfo &Inner)
-      : L(L), LI(LI), DT(DT), Inner(Inner), Collector(L, DT) {}
-
-  std::optional<SpinLoop> judge();
-
-private:
-  bool scanEffects();
-  bool isIdempotent(const AtomicRMWInst &RMW) const;
-  void collectLeaves(Value *Condition, bool StaysIf,
-                     SmallVectorImpl<ExitLeaf> &Leaves) const;
-  bool judgeExits();
-  bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
-  bool retriesOnly();
-  bool isVersionCheck(const Value *Condition, unsigned Depth = 0) const;
-  void addGuards(BasicBlock *Exiting);
-  void noteCauses(const Causes &C);
-  void addPoll(Instruction &Access, bool OnlyLocates);
-  bool isTicketNumber(const Value *V, unsigned Depth = 0) const;
-  bool isInvariant(Value *V);
-  SpinKind nameKind();
-
-  Loop &L;
-  LoopInfo &LI;
-  const DominatorTree &DT;
-  const SpinLoopInfo &Inner;
-  CauseCollector Collector;
-
-  SpinLoop Found;
-  SmallSetVector<Instruction *, 4> Accesses, Pointers;
-  SmallVector<ExitLeaf, 4> Waiting;
-  bool Walks = false;
-};
 
 std::optional<SpinLoop> LoopJudge::judge() {
   Found.L = &L;
@@ -371,158 +298,6 @@ bool LoopJudge::retriesOnly() {
   }
   return true;
 }
-
-/// Compares two reads of the same address with each other, perhaps among other
-/// conditions.
-bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
-  // `(a & 1) || a != b`, negated: 4 levels leave room for one more.
-  if (Depth > 4)
-    return false;
-  auto *Cmp = dyn_cast<ICmpInst>(Condition);
-  if (!Cmp) {
-    auto *I = dyn_cast<Instruction>(Condition);
-    return I && L.contains(I) &&
-           isa<SelectInst, BinaryOperator, FreezeInst, PHINode>(I) &&
-           any_of(I->operands(), [&](const Value *Op) {
-             return isVersionCheck(Op, Depth + 1);
-           });
-  }
-  auto PolledBy = [&](const Value *V) {
-    while (isa<CastInst, FreezeInst>(V))
-      V = cast<Instruction>(V)->getOperand(0);
-    auto *Load = dyn_cast<LoadInst>(V);
-    return Load && L.contains(Load) ? Load : nullptr;
-  };
-  const LoadInst *First = PolledBy(Cmp->getOperand(0));
-  const LoadInst *Second = PolledBy(Cmp->getOperand(1));
-  return First && Second && First != Second &&
-         First->getPointerOperand() == Second->getPointerOperand();
-}
-
-using RMWTest = function_ref<bool(const AtomicRMWInst &)>;
-
-static bool contains(const Function &F, RMWTest Is, unsigned Depth) {
-  // libstdc++'s largest such function has a case for each memory order, about
-  // 60 instructions; operator++ calls fetch_add calls its base's: 3 levels.
-  if (F.isDeclaration() || F.getInstructionCount() > 60 || Depth > 3)
-    return false;
-  for (const BasicBlock &B : F)
-    for (const Instruction &I : B) {
-      if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
-        if (Is(*RMW))
-          return true;
-      if (auto *Call = dyn_cast<CallBase>(&I))
-        if (const Function *Callee = Call->getCalledFunction())
-          if (contains(*Callee, Is, Depth + 1))
-            return true;
-    }
-  return false;
-}
-
-/// Is V such a read-modify-write, or a call of a small function around one?
-static bool performs(const Value *V, RMWTest Is) {
-  if (auto *RMW = dyn_cast<AtomicRMWInst>(V))
-    return Is(*RMW);
-  auto *Call = dyn_cast<CallBase>(V);
-  const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-  return Callee && contains(*Callee, Is, 0);
-}
-
-static bool counts(const Value *V) {
-  if (auto *Call = dyn_cast<CallBase>(V))
-    if (auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand()))
-      return StringRef(Asm->getAsmString()).contains("xadd");
-  return performs(V, [](const AtomicRMWInst &RMW) {
-    return RMW.getOperation() == AtomicRMWInst::Add ||
-           RMW.getOperation() == AtomicRMWInst::Sub;
-  });
-}
-
-static bool exchanges(const Value *V) {
-  return performs(V, [](const AtomicRMWInst &RMW) {
-    return RMW.getOperation() == AtomicRMWInst::Xchg;
-  });
-}
-
-/// Drawn from a counter by fetch-and-add, perhaps a part of it.
-bool LoopJudge::isTicketNumber(const Value *V, unsigned Depth) const {
-  // A ticket is masked, shifted and narrowed at most; 6 leaves room for each.
-  if (Depth > 6)
-    return false;
-  auto *I = dyn_cast<Instruction>(V);
-  if (!I)
-    return false;
-  if (counts(I))
-    return true;
-  return isa<CastInst, BinaryOperator, ExtractValueInst, FreezeInst>(I) &&
-         any_of(I->operands(), [&](const Value *Op) {
-           return isTicketNumber(Op, Depth + 1);
-         });
-}
-
-/// Computed from nothing that changes in the loop, though perhaps inside it.
-bool LoopJudge::isInvariant(Value *V) {
-  Causes C = Collector.collect(V);
-  return C.Polls.empty() && !C.Own && !C.Clock && !C.Walks;
-}
-
-/// A queue node: its own address was exchanged into the queue's tail (MCS), or
-/// it came out of there (CLH). Clang exchanges pointers as integers.
-static bool isQueueNode(const Value *Address) {
-  const Value *Node = getUnderlyingObject(Address, /*MaxLookup=*/16);
-  if (auto *Cast = dyn_cast<IntToPtrInst>(Node))
-    return exchanges(Cast->getOperand(0));
-  if (isa<AllocaInst>(Node) || exchanges(Node))
-    return true;
-  // Exchanged itself, not exchanged into.
-  auto IsStored = [](const Use &U) {
-    return U.getOperandNo() != 0 && exchanges(U.getUser());
-  };
-  for (const Use &U : Node->uses())
-    if (IsStored(U) || (isa<PtrToIntInst>(U.getUser()) &&
-                        any_of(U.getUser()->uses(), IsStored)))
-      return true;
-  return false;
-}
-
-SpinKind LoopJudge::nameKind() {
-  bool Tries = false, Reads = false, Calls = false;
-  for (const Poll &P : Found.Polls) {
-    Calls |= !P.Address;
-    Tries |= P.ReadModifyWrite && P.Address;
-    Reads |= !P.ReadModifyWrite;
-  }
-  if (Calls)
-    return SpinKind::TryLockCall;
-  for (const SpinLoop &S : Inner.Loops)
-    Reads |= L.contains(S.L) && S.Kind == SpinKind::Flag;
-  if (Tries)
-    return Reads ? SpinKind::TestAndTestAndSet : SpinKind::TryLock;
-  if (any_of(Waiting, [&](const ExitLeaf &E) { return isVersionCheck(E.Condition); }))
-    return SpinKind::SeqLock;
-
-  for (const ExitLeaf &Leaf : Waiting) {
-    Value *A, *B;
-    if (!match(Leaf.Condition, m_ICmp(m_Value(A), m_Value(B))))
-      continue;
-    if ((isTicketNumber(A) && isInvariant(A)) ||
-        (isTicketNumber(B) && isInvariant(B)))
-      return SpinKind::Ticket;
-  }
-
-  for (const Poll &P : Found.Polls)
-    if (!P.OnlyLocates && isQueueNode(P.Address))
-      return SpinKind::Queue;
-
-  // Counting oneself in, then waiting.
-  for (const DomTreeNode *N = DT.getNode(L.getHeader())->getIDom(); N;
-       N = N->getIDom())
-    if (any_of(*N->getBlock(), [](const Instruction &I) { return counts(&I); }))
-      return SpinKind::Barrier;
-  return SpinKind::Flag;
-}
-
-} // namespace
 
 SpinLoopInfo findSpinLoops(Function &F, LoopInfo &LI, const DominatorTree &DT) {
   SpinLoopInfo Info;

@@ -1,0 +1,71 @@
+//===- LoopJudge.h - Is this loop a wait, and of what kind? -----*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The inside of SpinLoopAnalysis: SpinLoopAnalysis.cpp judges, SpinKinds.cpp
+// names what was found.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_SPINLOOPS_LOOPJUDGE_H
+#define VFRIENDLY_PASSES_SPINLOOPS_LOOPJUDGE_H
+
+#include "passes/spin-loops/ExitCauses.h"
+#include "passes/spin-loops/SpinLoopAnalysis.h"
+
+#include "llvm/IR/Instructions.h"
+
+#include <optional>
+
+namespace vfriendly {
+
+/// An exit, seen as a condition and the value of it that stays in the loop.
+struct ExitLeaf {
+  llvm::Value *Condition;
+  bool StaysIf;
+};
+
+/// Judges one loop.
+class LoopJudge {
+public:
+  LoopJudge(llvm::Loop &L, llvm::LoopInfo &LI, const llvm::DominatorTree &DT,
+            const SpinLoopInfo &Inner)
+      : L(L), LI(LI), DT(DT), Inner(Inner), Collector(L, DT) {}
+
+  std::optional<SpinLoop> judge();
+
+private:
+  bool scanEffects();
+  bool isIdempotent(const llvm::AtomicRMWInst &RMW) const;
+  void collectLeaves(llvm::Value *Condition, bool StaysIf,
+                     llvm::SmallVectorImpl<ExitLeaf> &Leaves) const;
+  bool judgeExits();
+  bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
+  bool retriesOnly();
+  bool isVersionCheck(const llvm::Value *Condition, unsigned Depth = 0) const;
+  void addGuards(llvm::BasicBlock *Exiting);
+  void noteCauses(const Causes &C);
+  void addPoll(llvm::Instruction &Access, bool OnlyLocates);
+  bool isTicketNumber(const llvm::Value *V, unsigned Depth = 0) const;
+  bool isInvariant(llvm::Value *V);
+  SpinKind nameKind();
+
+  llvm::Loop &L;
+  llvm::LoopInfo &LI;
+  const llvm::DominatorTree &DT;
+  const SpinLoopInfo &Inner;
+  CauseCollector Collector;
+
+  SpinLoop Found;
+  llvm::SmallSetVector<llvm::Instruction *, 4> Accesses, Pointers;
+  llvm::SmallVector<ExitLeaf, 4> Waiting;
+  bool Walks = false;
+};
+
+} // namespace vfriendly
+
+#endif
