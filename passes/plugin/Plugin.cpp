@@ -60,11 +60,13 @@ static bool parseSpinLoops(StringRef Name, StringRef PassName, SpinMode &Mode) {
 }
 
 static void addSpinLoops(ModulePassManager &MPM, OptimizationLevel Level,
-                         SpinPhase Phase) {
+                         SpinPhase Phase, ThinOrFullLTOPhase LTO) {
   SpinMode Mode = defaultSpinMode();
   if (Level == OptimizationLevel::O0)
     Phase = SpinPhase::Unoptimized;
-  MPM.addPass(SpinLoopsPass(Mode, Phase));
+  bool InLinker = LTO == ThinOrFullLTOPhase::ThinLTOPostLink ||
+                  LTO == ThinOrFullLTOPhase::FullLTOPostLink;
+  MPM.addPass(SpinLoopsPass(Mode, Phase, InLinker));
 }
 
 static void registerPasses(PassBuilder &PB) {
@@ -99,13 +101,15 @@ static void registerPasses(PassBuilder &PB) {
   // Waits on plain memory must be seen before JumpThreading breaks them; what
   // inlining brings into sight is looked at again after it.
   PB.registerPipelineEarlySimplificationEPCallback(
-      [](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
-        addSpinLoops(MPM, Level, SpinPhase::Early);
+      [](ModulePassManager &MPM, OptimizationLevel Level,
+         ThinOrFullLTOPhase LTO) {
+        addSpinLoops(MPM, Level, SpinPhase::Early, LTO);
       });
   PB.registerOptimizerEarlyEPCallback(
-      [](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
+      [](ModulePassManager &MPM, OptimizationLevel Level,
+         ThinOrFullLTOPhase LTO) {
         if (Level != OptimizationLevel::O0)
-          addSpinLoops(MPM, Level, SpinPhase::Late);
+          addSpinLoops(MPM, Level, SpinPhase::Late, LTO);
       });
   PB.registerOptimizerLastEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level,
@@ -113,15 +117,17 @@ static void registerPasses(PassBuilder &PB) {
         if (Level != OptimizationLevel::O0 &&
             LTO != ThinOrFullLTOPhase::ThinLTOPreLink &&
             LTO != ThinOrFullLTOPhase::FullLTOPreLink)
-          addSpinLoops(MPM, Level, SpinPhase::Last);
+          addSpinLoops(MPM, Level, SpinPhase::Last, LTO);
       });
   PB.registerFullLinkTimeOptimizationLastEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
-        addSpinLoops(MPM, Level, SpinPhase::Last);
+        addSpinLoops(MPM, Level, SpinPhase::Last,
+                     ThinOrFullLTOPhase::FullLTOPostLink);
       });
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
-        addSpinLoops(MPM, Level, SpinPhase::Early);
+        addSpinLoops(MPM, Level, SpinPhase::Early,
+                     ThinOrFullLTOPhase::FullLTOPostLink);
       });
 }
 

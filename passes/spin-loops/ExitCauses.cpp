@@ -167,6 +167,27 @@ void CauseCollector::visitLoad(LoadInst &Load, unsigned Depth, Causes &C) {
   visitAddress(Load, Load.getPointerOperand(), Depth, C);
 }
 
+/// May L write this object, which only its own thread can?
+static bool mayWrite(const Loop &L, const Value &Object) {
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B) {
+      if (auto *Store = dyn_cast<StoreInst>(&I)) {
+        if (getUnderlyingObject(Store->getPointerOperand()) == &Object)
+          return true;
+      } else if (auto *Call = dyn_cast<CallBase>(&I)) {
+        if (any_of(Call->args(), [&](const Value *Arg) {
+              return Arg->getType()->isPointerTy() &&
+                     getUnderlyingObject(Arg) == &Object;
+            }))
+          return true;
+      } else if (isa<AtomicRMWInst, AtomicCmpXchgInst>(I) &&
+                 getUnderlyingObject(I.getOperand(0)) == &Object) {
+        return true;
+      }
+    }
+  return false;
+}
+
 void CauseCollector::visitAddress(Instruction &Access, Value *Address,
                                   unsigned Depth, Causes &C) {
   const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
@@ -178,8 +199,8 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     if (classifyCall(*Call).Effect == CallEffect::Local)
       return;
   if (!mayBeShared(Address)) {
-    C.Own = true;
-    return;
+    C.Own |= mayWrite(L, *Object);
+    return visit(Address, Depth, C);
   }
   auto [It, New] = Addresses->try_emplace(&Access, nullptr);
   if (New) {

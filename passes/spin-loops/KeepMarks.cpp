@@ -24,8 +24,22 @@ void mark(Loop &L, StringRef Mark) {
   addStringMetadataToLoop(&L, Mark.data(), 1);
 }
 
+/// Looks at each latch: after inlining, two loops may have become one, whose
+/// latches carry different IDs.
 bool isMarked(const Loop &L, StringRef Mark) {
-  return findStringMetadataForLoop(&L, Mark).has_value();
+  SmallVector<BasicBlock *, 4> Latches;
+  L.getLoopLatches(Latches);
+  return any_of(Latches, [&](const BasicBlock *Latch) {
+    const MDNode *ID =
+        Latch->getTerminator()->getMetadata(LLVMContext::MD_loop);
+    return ID && any_of(drop_begin(ID->operands()), [&](const MDOperand &Op) {
+             auto *Property = dyn_cast<MDNode>(Op);
+             auto *Name = Property && Property->getNumOperands()
+                              ? dyn_cast<MDString>(Property->getOperand(0))
+                              : nullptr;
+             return Name && Name->getString() == Mark;
+           });
+  });
 }
 
 FunctionSet findKeepFunctions(const Module &M) {

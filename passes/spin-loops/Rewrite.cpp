@@ -90,8 +90,11 @@ static BasicBlock *splitBackEdge(Loop &L, LoopInfo &LI, DominatorTree &DT) {
   SmallVector<BasicBlock *, 4> Latches;
   L.getLoopLatches(Latches);
   DebugLoc Where = L.getStartLoc();
+  MDNode *ID = L.getLoopID();
   BasicBlock *Edge = SplitBlockPredecessors(L.getHeader(), Latches,
                                             ".vf.failed.poll", &DT, &LI);
+  if (ID)
+    L.setLoopID(ID); // Lost where there were several latches.
   if (!Edge->getTerminator()->getDebugLoc())
     Edge->getTerminator()->setDebugLoc(Where);
   return Edge;
@@ -291,12 +294,10 @@ void emitNotify(Instruction &Write, Value &Address) {
   Call->addFnAttr(Attribute::Cold);
 }
 
-/// Asks the linker for libvfrt, by the note that lld follows and others ignore,
-/// if it stands beside this plugin. Its place is written down as it is now: lld
-/// says so if it is gone by the time of linking.
-static void dependOnRuntime(Module &M) {
+void dependOnRuntime(Module &M) {
   Dl_info Plugin;
-  if (!dladdr(reinterpret_cast<void *>(&dependOnRuntime), &Plugin))
+  if (!M.getFunction(WaitFunction) ||
+      !dladdr(reinterpret_cast<void *>(&dependOnRuntime), &Plugin))
     return;
   NamedMDNode *Libraries =
       M.getOrInsertNamedMetadata("llvm.dependent-libraries");
@@ -318,7 +319,6 @@ void linkFallback(Module &M) {
   if ((!Wait || !Wait->isDeclaration()) &&
       (!NeverArmed || !NeverArmed->isDeclaration()))
     return;
-  dependOnRuntime(M);
   const Triple &T = M.getTargetTriple();
   StringRef Text = T.getArch() == Triple::x86_64    ? fallback::X86_64
                    : T.getArch() == Triple::aarch64 ? fallback::AArch64

@@ -78,8 +78,8 @@ struct WaitSite {
 class SpinLoopsImpl {
 public:
   SpinLoopsImpl(Module &M, FunctionAnalysisManager &FAM, SpinMode Mode,
-                SpinPhase Phase)
-      : M(M), FAM(FAM), Mode(Mode), Phase(Phase) {}
+                SpinPhase Phase, bool InLinker)
+      : M(M), FAM(FAM), Mode(Mode), Phase(Phase), InLinker(InLinker) {}
 
   bool run();
 
@@ -97,6 +97,7 @@ private:
   FunctionAnalysisManager &FAM;
   SpinMode Mode;
   SpinPhase Phase;
+  bool InLinker;
   FunctionSet Keep, Handlers;
   ConditionExposer Exposer;
   std::optional<Writers> AllWriters;
@@ -162,8 +163,11 @@ bool SpinLoopsImpl::run() {
     }
   }
   notifyWriters();
-  if (Changed)
+  if (Changed) {
     linkFallback(M);
+    if (!InLinker)
+      dependOnRuntime(M);
+  }
   return Changed;
 }
 
@@ -291,10 +295,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
 }
 
 void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
-  mark(*S.L, DecidedMark);
   Changed = true;
   if (D.Action == Decision::Leave)
-    return;
+    return mark(*S.L, DecidedMark);
 
   auto &LI = FAM.getResult<LoopAnalysis>(F);
   auto &DT = FAM.getResult<DominatorTreeAnalysis>(F);
@@ -312,6 +315,7 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
     if (Where)
       NewWaits.push_back({Call, *Where});
   }
+  mark(*S.L, DecidedMark); // On the new back edge.
   for (const Poll &P : S.Polls)
     if (auto *Load = dyn_cast<LoadInst>(P.Access))
       makeAcquire(*Load);
@@ -413,8 +417,9 @@ void SpinLoopsImpl::notifyWriters() {
 PreservedAnalyses SpinLoopsPass::run(Module &M, ModuleAnalysisManager &MAM) {
   auto &FAM =
       MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
-  return SpinLoopsImpl(M, FAM, Mode, Phase).run() ? PreservedAnalyses::none()
-                                                  : PreservedAnalyses::all();
+  return SpinLoopsImpl(M, FAM, Mode, Phase, InLinker).run()
+             ? PreservedAnalyses::none()
+             : PreservedAnalyses::all();
 }
 
 void SpinLoopsPass::printPipeline(

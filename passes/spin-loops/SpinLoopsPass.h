@@ -42,7 +42,9 @@ enum class SpinPhase {
 /// is told that it will be notified.
 class SpinLoopsPass : public llvm::PassInfoMixin<SpinLoopsPass> {
 public:
-  SpinLoopsPass(SpinMode Mode, SpinPhase Phase) : Mode(Mode), Phase(Phase) {}
+  /// InLinker: the linker runs the pass, so it is too late to ask for libraries.
+  SpinLoopsPass(SpinMode Mode, SpinPhase Phase, bool InLinker = false)
+      : Mode(Mode), Phase(Phase), InLinker(InLinker) {}
 
   llvm::PreservedAnalyses run(llvm::Module &M,
                               llvm::ModuleAnalysisManager &MAM);
@@ -55,6 +57,7 @@ public:
 private:
   SpinMode Mode;
   SpinPhase Phase;
+  bool InLinker;
 };
 
 } // namespace vfriendly
