@@ -1,6 +1,7 @@
 # lit configuration: `lit build/test`, or `./dev test [PATH...]`.
 
 import os
+import sys
 import lit.formats
 
 config.name = "vfriendly"
@@ -22,6 +23,7 @@ lit_config.maxIndividualTestTime = 300
 plugin = os.path.join(lib, "libvfriendly.so")
 tidy = os.path.join(lib, "libvfriendly-tidy.so")
 config.substitutions += [
+    ("%python", sys.executable),
     ("%vf_src", src),
     ("%vf_build", config.vf_build_dir),
     ("%vf_lib", lib),
