@@ -18,6 +18,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -70,6 +71,7 @@ static void *thread(void *arg) {
 
 static void *thread(void *arg) {
   int self = (int)(intptr_t)arg;
+  pthread_barrier_wait(&round_end); /* All at once. */
   for (int round = 1; round <= Rounds; ++round) {
     lock(self);
     int before = payload[0];
@@ -77,9 +79,12 @@ static void *thread(void *arg) {
       if (payload[i] != before)
         fail("the lock excludes nobody", self, round, payload[i]);
       payload[i] = before + 1;
+      /* Half way: whoever gets in now sees it. */
+      if (i == 8 && round % 8 == 0)
+        sched_yield();
+      if (i == 8 && round % 100 == 0)
+        usleep(1000);
     }
-    if (round % 100 == 0)
-      usleep(1000);
     unlock(self);
   }
   return NULL;
