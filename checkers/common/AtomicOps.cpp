@@ -34,6 +34,12 @@ bool isAtomicType(QualType T) {
   return T->isAtomicType() || isStdAtomicRecord(T->getAsCXXRecordDecl());
 }
 
+bool isAtomicRef(QualType T) {
+  const CXXRecordDecl *Record =
+      T.getNonReferenceType().getCanonicalType()->getAsCXXRecordDecl();
+  return isStdAtomicRecord(Record) && Record->getName() == "atomic_ref";
+}
+
 static AtomicKind kindOf(StringRef Name) {
   Name.consume_back("_n");
   Name.consume_back("_explicit");

@@ -55,6 +55,9 @@ std::optional<AtomicOp> matchAtomicOp(const clang::Expr *E);
 /// std::atomic, std::atomic_flag, std::atomic_ref and _Atomic.
 bool isAtomicType(clang::QualType T);
 
+/// std::atomic_ref, whose memory is not its own.
+bool isAtomicRef(clang::QualType T);
+
 } // namespace vfriendly::tidy
 
 #endif

@@ -52,6 +52,13 @@ static bool isInNamespace(const Decl &D, StringRef Name) {
   return false;
 }
 
+bool isOfStd(const Decl &D) {
+  for (const DeclContext *C = D.getDeclContext(); C; C = C->getParent())
+    if (C->isStdNamespace())
+      return true;
+  return false;
+}
+
 CallEffect classifyFunction(const FunctionDecl &Callee) {
   if (isa<CXXMethodDecl>(Callee) &&
       cast<CXXMethodDecl>(Callee).isVirtual())
@@ -70,7 +77,7 @@ CallEffect classifyFunction(const FunctionDecl &Callee) {
                                                        : CallEffect::Pause;
     if (auto Known = Names.find(Name); Known != Names.end())
       return Known->second;
-  } else if (Callee.isInStdNamespace() || Name == "yield" ||
+  } else if (isOfStd(Callee) || Name == "yield" ||
              Name == "sleep_for") {
     std::string Qualified;
     llvm::raw_string_ostream OS(Qualified);

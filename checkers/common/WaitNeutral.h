@@ -19,6 +19,7 @@
 
 namespace clang {
 class CallExpr;
+class Decl;
 class FunctionDecl;
 class GCCAsmStmt;
 } // namespace clang
@@ -35,6 +36,9 @@ enum class CallEffect {
   TryLock, ///< Tries to take a lock the caller cannot see into.
   Other    ///< Not known by name: only its body can tell.
 };
+
+/// Declared in namespace std, at whatever depth.
+bool isOfStd(const clang::Decl &D);
 
 CallEffect classifyFunction(const clang::FunctionDecl &Callee);
 

@@ -151,7 +151,7 @@ Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
     C.Walks = true;
     return C;
   }
-  if (P.Where == Place::Local)
+  if (P.Where == Place::Local && !isAtomicRef(Object->getType()))
     return P.Variable ? ofVariable(Access, P) : ofChildren(Object, In);
   // errno and its like: found through a call that looks at this thread only.
   if (auto *Call = dyn_cast<CallExpr>(

@@ -1,11 +1,163 @@
+//===- FixIts.cpp - Makes a spin loop give up the CPU ---------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
 #include "checkers/spin-loops/FixIts.h"
+
+#include "checkers/spin-loops/LoopEdit.h"
+#include "checkers/spin-loops/StdAtomicWait.h"
+#include "checkers/spin-loops/WaitCall.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/Basic/TargetInfo.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace clang;
+
 namespace vfriendly::tidy {
-std::optional<FixStyle> parseStyle(llvm::StringRef Name) {
-  if (Name == "pause") return FixStyle::Pause;
-  if (Name == "spin-then-block") return FixStyle::SpinThenBlock;
-  if (Name == "std-atomic-wait") return FixStyle::StdAtomicWait;
-  return std::nullopt;
+
+std::optional<FixStyle> parseStyle(StringRef Name) {
+  return llvm::StringSwitch<std::optional<FixStyle>>(Name)
+      .Case("pause", FixStyle::Pause)
+      .Case("spin-then-block", FixStyle::SpinThenBlock)
+      .Case("std-atomic-wait", FixStyle::StdAtomicWait)
+      .Default(std::nullopt);
 }
+
+std::string StateNames::next(const ASTContext &Context) {
+  for (;;) {
+    std::string Name = "vf_state";
+    if (Used++ != 0)
+      Name += std::to_string(Used);
+    if (Context.Idents.find(Name) == Context.Idents.end())
+      return Name;
+  }
+}
+
+/// What is not text of its own cannot be edited for itself.
+static bool isInstance(const FunctionDecl &Function) {
+  return Function.getTemplateInstantiationPattern() != nullptr;
+}
+
+/// The loop that takes the time among the loops of a lock: the innermost one,
+/// which polls between the tries.
+static const Stmt *findInnerWait(const Stmt *S, const FunctionDecl &Function,
+                                 SmallVectorImpl<const Stmt *> &Parents,
+                                 std::optional<SpinLoop> &Inner) {
+  for (const Stmt *Child : S->children()) {
+    if (!Child)
+      continue;
+    Parents.push_back(S);
+    if (LoopShape Shape = shapeOf(Child); Shape.Statement)
+      if ((Inner = judgeLoop(Shape, Function)))
+        return Child;
+    if (const Stmt *Found = findInnerWait(Child, Function, Parents, Inner))
+      return Found;
+    Parents.pop_back();
+  }
+  return nullptr;
+}
+
+static Fix planPause(const SpinLoop &Spin, const LoopSite &Site) {
+  if (Spin.Pauses || Spin.Yields)
+    return {};
+  const llvm::Triple &Target = Spin.Facts->Context.getTargetInfo().getTriple();
+  if (!Target.isX86() && !Target.isAArch64())
+    return {};
+  LoopEdit Edit(Spin, Site);
+  StringRef Hint = Target.isX86() ? "_mm_pause()" : "__builtin_arm_isb(15)";
+  if (!Edit.waitInBody(Hint, /*HasValue=*/false))
+    return {};
+  return {Edit.take(), Target.isX86() ? "<immintrin.h>" : ""};
+}
+
+/// Makes the reads of a wait on ordinary memory atomic.
+static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
+  const ASTContext &Context = Spin.Facts->Context;
+  llvm::SmallPtrSet<const Expr *, 4> Done;
+  for (const Poll &P : Spin.Polls) {
+    if (!P.isPlain() || !Done.insert(P.Access).second)
+      continue;
+    auto *Read = dyn_cast_or_null<CastExpr>(P.Access);
+    if (!Read || Read->getCastKind() != CK_LValueToRValue ||
+        P.In != Spin.Facts->root())
+      return false;
+    const Expr *LValue = Read->getSubExpr();
+    QualType T = LValue->getType();
+    bool Scalar = T->isPointerType() ||
+                  (T->isIntegerType() && !T->isEnumeralType());
+    if (!Scalar || T.isConstQualified() || LValue->refersToBitField() ||
+        Context.getTypeSize(T) > 64)
+      return false;
+    if (auto *Ref = dyn_cast<DeclRefExpr>(LValue->IgnoreParens()))
+      if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
+          Variable && Variable->getStorageClass() == SC_Register)
+        return false;
+    std::string Text = textOf(LValue, Context);
+    if (Text.empty() || LValue->getBeginLoc().isMacroID() ||
+        LValue->getEndLoc().isMacroID())
+      return false;
+    Edit.add(FixItHint::CreateReplacement(
+        LValue->getSourceRange(),
+        "__atomic_load_n(&" + Text + ", __ATOMIC_ACQUIRE)"));
+  }
+  return true;
+}
+
+static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
+                             TuUses &Uses, StateNames &Names) {
+  // A bounded spin is somebody's own spin-then-block: its rounds are to be
+  // short.
+  if (Spin.Counts)
+    return {};
+  LoopEdit Edit(Spin, Site);
+  if (!makeAtomic(Spin, Edit))
+    return {};
+  const ASTContext &Context = Spin.Facts->Context;
+  WaitCall Wait = planWait(Spin, Uses);
+  std::string State = Names.next(Context);
+  std::string Call = State + " = " + Wait.textWith(State);
+  if (!Edit.declareBefore("uint64_t " + State + " = 0;") ||
+      !Edit.waitInBody(Call, /*HasValue=*/true))
+    return {};
+  Fix Plan{Edit.take(), "vfriendly/spin_wait.h"};
+  for (const WriteSite *W : Wait.Writes)
+    addAfterWrite(*W, "vf_spin_notify_if_waiting(&" + textOf(W->LValue, Context) + ");",
+                  Uses, Context, Plan.Hints);
+  return Plan;
+}
+
 Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
-            TuUses &Uses, StateNames &Names) { return {}; }
+            TuUses &Uses, StateNames &Names) {
+  if (Spin.Sleeps || isInstance(Site.Function))
+    return {};
+
+  // In a test-and-test-and-set lock the reads between the tries do the waiting.
+  std::optional<SpinLoop> Inner;
+  SmallVector<const Stmt *, 16> Parents(Site.Parents);
+  if (!Spin.Facts->InnerConditions.empty() && !Spin.Shape.backJump()) {
+    const Stmt *Found =
+        findInnerWait(Spin.Shape.Statement, Site.Function, Parents, Inner);
+    if (Found)
+      return planFix(Style, *Inner, {Site.Function, Parents}, Uses, Names);
+  }
+
+  switch (Style) {
+  case FixStyle::Pause:
+    return planPause(Spin, Site);
+  case FixStyle::SpinThenBlock:
+    return planSpinThenBlock(Spin, Site, Uses, Names);
+  case FixStyle::StdAtomicWait:
+    return planStdAtomicWait(Spin, Site, Uses);
+  }
+  llvm_unreachable("all styles handled above");
 }
+
+} // namespace vfriendly::tidy

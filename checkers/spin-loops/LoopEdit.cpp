@@ -1,1 +1,284 @@
-// stub
+//===- LoopEdit.cpp - Where a loop's text may change ----------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/LoopEdit.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Lex/Lexer.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+static CharSourceRange fileRange(const Stmt *S, const ASTContext &Context) {
+  return Lexer::makeFileCharRange(
+      CharSourceRange::getTokenRange(S->getSourceRange()),
+      Context.getSourceManager(), Context.getLangOpts());
+}
+
+std::string textOf(const Expr *E, const ASTContext &Context) {
+  CharSourceRange Range = fileRange(E, Context);
+  if (Range.isInvalid())
+    return "";
+  return Lexer::getSourceText(Range, Context.getSourceManager(),
+                              Context.getLangOpts())
+      .str();
+}
+
+/// The last simple statement of a statement: the one that ends its text.
+static const Stmt *lastOf(const Stmt *S) {
+  if (auto *If = dyn_cast<IfStmt>(S))
+    return lastOf(If->getElse() ? If->getElse() : If->getThen());
+  if (auto *While = dyn_cast<WhileStmt>(S))
+    return lastOf(While->getBody());
+  if (auto *For = dyn_cast<ForStmt>(S))
+    return lastOf(For->getBody());
+  if (auto *Label = dyn_cast<LabelStmt>(S))
+    return lastOf(Label->getSubStmt());
+  return S;
+}
+
+SourceLocation endOfStatement(const Stmt *S, const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  const LangOptions &Lang = Context.getLangOpts();
+  const Stmt *Last = lastOf(S);
+  CharSourceRange Range = fileRange(Last, Context);
+  if (Range.isInvalid())
+    return {};
+  if (isa<CompoundStmt, NullStmt, DeclStmt, SwitchStmt>(Last))
+    return Range.getEnd();
+  std::optional<Token> Next = Lexer::findNextToken(
+      Range.getEnd().getLocWithOffset(-1), SM, Lang);
+  if (!Next || Next->isNot(tok::semi))
+    return {};
+  return Next->getEndLoc();
+}
+
+StringRef indentAt(SourceLocation Place, const ASTContext &Context) {
+  return Lexer::getIndentationForLine(Place, Context.getSourceManager());
+}
+
+/// Does only white space stand before Place on its line?
+static bool startsLine(SourceLocation Place, const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  return indentAt(Place, Context).size() + 1 ==
+         SM.getSpellingColumnNumber(Place);
+}
+
+static bool hasContinue(const Stmt *S) {
+  if (!S || isa<WhileStmt, ForStmt, DoStmt, CXXForRangeStmt, Expr>(S))
+    return false;
+  return isa<ContinueStmt>(S) || llvm::any_of(S->children(), hasContinue);
+}
+
+static void collectJumps(const Stmt *S, SmallVectorImpl<const Stmt *> &Path,
+                         const LabelDecl *To, unsigned &Labels,
+                         SmallVectorImpl<std::pair<const GotoStmt *,
+                                                   const Stmt *>> &Jumps) {
+  if (!S)
+    return;
+  if (auto *Goto = dyn_cast<GotoStmt>(S); Goto && Goto->getLabel() == To)
+    Jumps.push_back({Goto, Path.empty() ? nullptr : Path.back()});
+  Labels += isa<LabelStmt>(S) || isa<IndirectGotoStmt>(S);
+  Path.push_back(S);
+  for (const Stmt *Child : S->children())
+    collectJumps(Child, Path, To, Labels, Jumps);
+  Path.pop_back();
+}
+
+static unsigned countLabels(const Stmt *S) {
+  SmallVector<const Stmt *, 16> Path;
+  SmallVector<std::pair<const GotoStmt *, const Stmt *>, 2> Jumps;
+  unsigned Labels = 0;
+  collectJumps(S, Path, nullptr, Labels, Jumps);
+  return Labels;
+}
+
+LoopEdit::LoopEdit(const SpinLoop &Spin, const LoopSite &Site)
+    : Spin(Spin), Site(Site), Shape(Spin.Shape), Context(Spin.Facts->Context),
+      SM(Context.getSourceManager()) {}
+
+void LoopEdit::insert(SourceLocation Place, const Twine &Text) {
+  Hints.push_back(FixItHint::CreateInsertion(Place, Text.str()));
+}
+
+/// Is S the loop's one hint, given directly or by a small function?
+bool LoopEdit::isOnlyHint(const Stmt *S) const {
+  if (Spin.Facts->Hints.size() != 1)
+    return false;
+  const Hint &H = Spin.Facts->Hints.front();
+  auto *E = dyn_cast<Expr>(S);
+  const Stmt *Bare = E ? E->IgnoreParenCasts() : S;
+  if (auto *Full = dyn_cast<ExprWithCleanups>(Bare))
+    Bare = Full->getSubExpr();
+  const Stmt *SiteOfHint = H.Site;
+  if (auto *HintExpr = dyn_cast<Expr>(SiteOfHint))
+    SiteOfHint = HintExpr->IgnoreParenCasts();
+  if (Bare == SiteOfHint)
+    return true;
+  auto *Call = dyn_cast<CallExpr>(Bare);
+  const Frame *Root = Spin.Facts->root();
+  const Frame *Callee = Call ? Spin.Facts->Calls.lookup({Call, Root}) : nullptr;
+  for (const Frame *F = H.In; Callee && F; F = F->Caller)
+    if (F == Callee)
+      return true;
+  return false;
+}
+
+bool LoopEdit::replaceHint(const Stmt *S, StringRef Call) {
+  if (!isOnlyHint(S))
+    return false;
+  CharSourceRange Range = fileRange(S, Context);
+  if (Range.isInvalid() || endOfStatement(S, Context).isInvalid())
+    return false;
+  Hints.push_back(FixItHint::CreateReplacement(Range, Call));
+  return true;
+}
+
+bool LoopEdit::waitInBlock(const CompoundStmt &Block, StringRef Call) {
+  if (Block.getLBracLoc().isMacroID() || Block.getRBracLoc().isMacroID())
+    return false;
+  for (const Stmt *Child : Block.body())
+    if (replaceHint(Child, Call))
+      return true;
+  StringRef Indent = indentAt(Shape.keyword(), Context);
+  if (hasContinue(&Block)) {
+    // Only at the start is it sure to be passed, and only a condition in front
+    // makes that a failed round.
+    if (Shape.TestsLast || !Shape.Condition || Shape.backJump())
+      return false;
+    insert(Lexer::getLocForEndOfToken(Block.getLBracLoc(), 0, SM,
+                                      Context.getLangOpts()),
+           "\n" + Indent + "  " + Call + ";");
+    return true;
+  }
+  SourceLocation End = Block.getRBracLoc();
+  if (startsLine(End, Context))
+    insert(End, "  " + Call + ";\n" + indentAt(End, Context));
+  else if (Block.body_empty())
+    insert(End, "\n" + Indent + "  " + Call + ";\n" + Indent);
+  else
+    insert(End, Call + "; ");
+  return true;
+}
+
+bool LoopEdit::waitInStatement(const Stmt *Body, StringRef Call) {
+  if (auto *Block = dyn_cast<CompoundStmt>(Body))
+    return waitInBlock(*Block, Call);
+  StringRef Indent = indentAt(Shape.keyword(), Context);
+  if (auto *Empty = dyn_cast<NullStmt>(Body)) {
+    SourceLocation Semi = Empty->getSemiLoc();
+    if (Semi.isMacroID())
+      return false;
+    std::string Text = (Call + ";").str();
+    if (!startsLine(Semi, Context))
+      Text = ("\n" + Indent + "  " + Text).str();
+    Hints.push_back(FixItHint::CreateReplacement(SourceRange(Semi), Text));
+    return true;
+  }
+  if (replaceHint(Body, Call))
+    return true;
+  SourceLocation End = endOfStatement(Body, Context);
+  CharSourceRange Range = fileRange(Body, Context);
+  if (Range.isInvalid() || End.isInvalid() || hasContinue(Body))
+    return false;
+  insert(Range.getBegin(), "{ ");
+  insert(End, " " + Call + "; }");
+  return true;
+}
+
+bool LoopEdit::waitInCondition(StringRef Call) {
+  CharSourceRange Range = fileRange(Shape.Condition, Context);
+  if (Range.isInvalid())
+    return false;
+  insert(Range.getBegin(), "(");
+  insert(Range.getEnd(), ") && (" + Call + ") != 0");
+  return true;
+}
+
+bool LoopEdit::waitBeforeGotos(StringRef Call) {
+  SmallVector<const Stmt *, 16> Path;
+  SmallVector<std::pair<const GotoStmt *, const Stmt *>, 2> All, Inside;
+  unsigned Labels = 0, Ignored = 0;
+  collectJumps(Site.Function.getBody(), Path, Shape.Head, Labels, All);
+  for (const Stmt *S : Shape.Body)
+    collectJumps(S, Path, Shape.Head, Ignored, Inside);
+  // A jump from elsewhere, or to elsewhere past the declaration.
+  if (All.size() != Inside.size() || Labels != 1)
+    return false;
+  for (auto [Goto, Parent] : Inside) {
+    SourceLocation Begin = Goto->getBeginLoc();
+    SourceLocation End = endOfStatement(Goto, Context);
+    if (Begin.isMacroID() || End.isInvalid())
+      return false;
+    if (Parent && isa<CompoundStmt>(Parent)) {
+      insert(Begin, Call + ";\n" + indentAt(Begin, Context));
+      continue;
+    }
+    insert(Begin, "{ " + Call + "; ");
+    insert(End, " }");
+  }
+  return true;
+}
+
+bool LoopEdit::waitInBody(StringRef Call, bool HasValue) {
+  if (Shape.keyword().isMacroID())
+    return false;
+  if (Shape.backJump())
+    return waitBeforeGotos(Call);
+  const Stmt *Body = Shape.Body.front();
+  if (!Shape.TestsLast)
+    return waitInStatement(Body, Call);
+  if (!HasValue)
+    return !hasContinue(Body) && waitInStatement(Body, Call);
+  // A do loop tests after its body: waiting there would delay the first test.
+  if (auto *Block = dyn_cast<CompoundStmt>(Body))
+    for (const Stmt *Child : Block->body())
+      if (replaceHint(Child, Call))
+        return true;
+  return replaceHint(Body, Call) || waitInCondition(Call);
+}
+
+bool LoopEdit::declareBefore(StringRef Declaration) {
+  const Stmt *Loop = Shape.backJump() ? Shape.Body.front() : Shape.Statement;
+  SourceLocation Begin = Loop->getBeginLoc();
+  if (Begin.isMacroID() || Site.Parents.empty())
+    return false;
+  StringRef Indent = indentAt(Begin, Context);
+  const Stmt *Parent = Site.Parents.back();
+  const Stmt *Around =
+      Site.Parents.size() > 1 ? Site.Parents[Site.Parents.size() - 2] : nullptr;
+  if (Shape.backJump()) {
+    if (!isa<CompoundStmt>(Parent) || (Around && isa<SwitchStmt>(Around)))
+      return false;
+    insert(Begin, Declaration + "\n" + Indent);
+    return true;
+  }
+  // A jump past a declaration is an error in C++: keep it in its own block
+  // where there is anything to jump to.
+  bool InBlock = isa<CompoundStmt>(Parent);
+  bool MayBePassed = (Around && isa<SwitchStmt>(Around)) ||
+                     countLabels(Site.Function.getBody()) != 0;
+  if (InBlock && !MayBePassed) {
+    insert(Begin, Declaration + "\n" + Indent);
+    return true;
+  }
+  if (!InBlock && !isa<IfStmt, ForStmt, WhileStmt, DoStmt, LabelStmt,
+                       SwitchCase, CXXForRangeStmt>(Parent))
+    return false;
+  SourceLocation End = endOfStatement(Loop, Context);
+  if (End.isInvalid())
+    return false;
+  insert(Begin, "{ " + Declaration + "\n" + Indent);
+  insert(End, " }");
+  return true;
+}
+
+} // namespace vfriendly::tidy

@@ -164,7 +164,7 @@ bool RoundWalker::visitConstruct(const CXXConstructExpr &E, Context &C) {
   bool Simple = Constructor->isTrivial() ||
                 (Constructor->isDefaulted() &&
                  Constructor->isCopyOrMoveConstructor()) ||
-                Constructor->isConstexpr();
+                Constructor->isConstexpr() || isAtomicRef(E.getType());
   return Simple && visitChildren(&E, C);
 }
 
@@ -213,7 +213,7 @@ bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
 
   // A trylock whose body shows what it tries is better than its name, as long
   // as the body shows nothing that only a success does.
-  if (Callee->isDefined() && !Callee->isInStdNamespace()) {
+  if (Callee->isDefined() && !isOfStd(*Callee)) {
     unsigned Rmws = Facts.Rmws.size(), Hints = Facts.Hints.size();
     auto Writes = Facts.Writes;
     bool Stores = Facts.StoresOutside;

@@ -1,1 +1,191 @@
-// stub
+//===- TuUses.cpp - Who writes a variable in this file --------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/TuUses.h"
+
+#include "checkers/common/AtomicOps.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/Basic/SourceManager.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+namespace {
+
+class UseVisitor : public RecursiveASTVisitor<UseVisitor> {
+  using Base = RecursiveASTVisitor<UseVisitor>;
+  using Map = llvm::DenseMap<const ValueDecl *, DeclUses>;
+
+public:
+  explicit UseVisitor(Map &Found) : Found(Found) {}
+
+  bool TraverseStmt(Stmt *S) {
+    if (!S)
+      return true;
+    Around.push_back(S);
+    bool Continue = Base::TraverseStmt(S);
+    Around.pop_back();
+    return Continue;
+  }
+
+  bool VisitDeclRefExpr(DeclRefExpr *Ref) {
+    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
+      note(*Variable, *Ref);
+    return true;
+  }
+
+  bool VisitMemberExpr(MemberExpr *Member) {
+    if (isa<FieldDecl, VarDecl>(Member->getMemberDecl()))
+      note(*Member->getMemberDecl(), *Member);
+    return true;
+  }
+
+private:
+  void note(const ValueDecl &D, const Expr &LValue) {
+    DeclUses &Uses = Found[cast<ValueDecl>(D.getCanonicalDecl())];
+    size_t I = Around.size() - 1; // The expression itself.
+    const Expr *Child = &LValue;
+    auto Outer = [&]() -> const Stmt * {
+      return I == 0 ? nullptr : Around[I - 1];
+    };
+    auto Climb = [&] { Child = cast<Expr>(Around[--I]); };
+
+    while (Outer() && isTransparent(Outer()))
+      Climb();
+    const Stmt *Parent = Outer();
+    if (!Parent || isa<UnaryExprOrTypeTraitExpr>(Parent) ||
+        isa<LambdaExpr>(Parent) || isRead(Parent))
+      return;
+    if (auto *Member = dyn_cast<MemberExpr>(Parent)) {
+      // `x.load()`, or `s.flag` where this is only the s.
+      if (isa<FieldDecl, VarDecl>(Member->getMemberDecl()))
+        return;
+      Climb();
+      return noteAtomic(Uses, LValue, I);
+    }
+    if (isAssignmentTo(Parent, Child))
+      return noteWrite(Uses, cast<Expr>(*Parent), LValue, I - 1);
+    if (auto *Address = dyn_cast<UnaryOperator>(Parent);
+        Address && Address->getOpcode() == UO_AddrOf) {
+      Climb();
+      while (Outer() && isTransparent(Outer()))
+        Climb();
+    }
+    noteAtomic(Uses, LValue, I);
+  }
+
+  /// pre: Around[I - 1] is the call or builtin that is given the object.
+  void noteAtomic(DeclUses &Uses, const Expr &LValue, size_t I) {
+    auto *Operation = I == 0 ? nullptr : dyn_cast<Expr>(Around[I - 1]);
+    std::optional<AtomicOp> Op =
+        Operation ? matchAtomicOp(Operation) : std::nullopt;
+    const Expr *Object = Op && Op->Object ? Op->Object->IgnoreParenCasts() : nullptr;
+    if (auto *Address = dyn_cast_or_null<UnaryOperator>(Object))
+      Object = Address->getSubExpr()->IgnoreParenCasts();
+    if (!Op || Object != &LValue) {
+      if (!isRuntimeCall(Operation))
+        Uses.Escapes = true;
+      return;
+    }
+    if (Op->Kind == AtomicKind::Load)
+      return;
+    if (Op->Kind == AtomicKind::Other) {
+      // wait and notify neither write nor pass it on.
+      return;
+    }
+    noteWrite(Uses, *Operation, LValue, I - 1);
+  }
+
+  /// pre: Around[I] is the write.
+  void noteWrite(DeclUses &Uses, const Expr &Access, const Expr &LValue,
+                 size_t I) {
+    WriteSite Site{&Access, &LValue, nullptr, false};
+    const Stmt *Whole = Around[I];
+    while (I > 0 && (isa<ExprWithCleanups>(Around[I - 1]) ||
+                     isTransparent(Around[I - 1])))
+      Whole = Around[--I];
+    const Stmt *Parent = I == 0 ? nullptr : Around[I - 1];
+    if (Parent && isa<CompoundStmt>(Parent)) {
+      Site.Statement = Whole;
+      Site.InBlock = true;
+    } else if (auto *If = dyn_cast_or_null<IfStmt>(Parent);
+               If && (If->getThen() == Whole || If->getElse() == Whole)) {
+      Site.Statement = Whole;
+    }
+    Uses.Writes.push_back(Site);
+  }
+
+  static bool isTransparent(const Stmt *S) {
+    if (isa<ParenExpr>(S))
+      return true;
+    auto *Cast = dyn_cast<CastExpr>(S);
+    return Cast && Cast->getCastKind() != CK_LValueToRValue &&
+           Cast->getCastKind() != CK_AtomicToNonAtomic &&
+           Cast->getCastKind() != CK_ArrayToPointerDecay;
+  }
+
+  static bool isRead(const Stmt *S) {
+    auto *Cast = dyn_cast<CastExpr>(S);
+    return Cast && (Cast->getCastKind() == CK_LValueToRValue ||
+                    Cast->getCastKind() == CK_AtomicToNonAtomic);
+  }
+
+  static bool isAssignmentTo(const Stmt *Parent, const Expr *Child) {
+    if (auto *Assign = dyn_cast<BinaryOperator>(Parent))
+      return Assign->isAssignmentOp() && Assign->getLHS() == Child;
+    auto *Step = dyn_cast<UnaryOperator>(Parent);
+    return Step && Step->isIncrementDecrementOp();
+  }
+
+  /// The runtime takes an address as a key.
+  static bool isRuntimeCall(const Expr *E) {
+    auto *Call = dyn_cast_or_null<CallExpr>(E);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    return Callee && Callee->getIdentifier() &&
+           Callee->getName().starts_with("vf_spin_");
+  }
+
+  Map &Found;
+  SmallVector<const Stmt *, 32> Around;
+};
+
+} // namespace
+
+void TuUses::scan(const ASTContext &Context) {
+  UseVisitor Visitor(Found);
+  const SourceManager &SM = Context.getSourceManager();
+  for (Decl *D : Context.getTranslationUnitDecl()->decls())
+    if (!SM.isInSystemHeader(SM.getExpansionLoc(D->getLocation())))
+      Visitor.TraverseDecl(D);
+}
+
+static bool staysInFile(const ValueDecl &D, const SourceManager &SM) {
+  if (auto *Variable = dyn_cast<VarDecl>(&D))
+    return Variable->isLocalVarDecl() ||
+           Variable->getFormalLinkage() == Linkage::Internal;
+  auto *Field = dyn_cast<FieldDecl>(&D);
+  return Field && SM.isInMainFile(SM.getExpansionLoc(Field->getLocation()));
+}
+
+const DeclUses *TuUses::find(const ValueDecl &D, const ASTContext &Context) {
+  if (!staysInFile(D, Context.getSourceManager()))
+    return nullptr;
+  if (!Scanned) {
+    Scanned = true;
+    scan(Context);
+  }
+  auto Known = Found.find(cast<ValueDecl>(D.getCanonicalDecl()));
+  if (Known == Found.end() || Known->second.Escapes)
+    return nullptr;
+  return &Known->second;
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,69 @@
+//===- LoopEdit.h - Where a loop's text may change --------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   LoopEdit Edit(Spin, Site);
+//   if (Edit.waitInBody("_mm_pause()")) Hints = Edit.take();
+//
+// Finds the places for a fix by the loop's form: in an empty body, in place of
+// the hint that is there, at the end of a block, in a do loop's condition,
+// before a goto. Every step says no rather than edit what it does not see whole.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_LOOPEDIT_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_LOOPEDIT_H
+
+#include "checkers/spin-loops/FixIts.h"
+
+namespace vfriendly::tidy {
+
+/// What stands in the file; empty if that cannot be told.
+std::string textOf(const clang::Expr *E, const clang::ASTContext &Context);
+
+/// The place behind a statement and its semicolon; invalid if that cannot be
+/// told.
+clang::SourceLocation endOfStatement(const clang::Stmt *S,
+                                     const clang::ASTContext &Context);
+
+/// The white space a line starts with.
+llvm::StringRef indentAt(clang::SourceLocation Place,
+                         const clang::ASTContext &Context);
+
+class LoopEdit {
+public:
+  LoopEdit(const SpinLoop &Spin, const LoopSite &Site);
+
+  /// Makes every failed round run Call, an expression, once. A do loop runs it
+  /// in its condition if Call's value, not zero, allows that.
+  bool waitInBody(llvm::StringRef Call, bool HasValue);
+  /// Declares a variable in front of the loop, in a new block if need be.
+  bool declareBefore(llvm::StringRef Declaration);
+  void add(clang::FixItHint Hint) { Hints.push_back(std::move(Hint)); }
+
+  llvm::SmallVector<clang::FixItHint, 4> take() { return std::move(Hints); }
+
+private:
+  bool waitInStatement(const clang::Stmt *Body, llvm::StringRef Call);
+  bool waitInBlock(const clang::CompoundStmt &Block, llvm::StringRef Call);
+  bool waitInCondition(llvm::StringRef Call);
+  bool waitBeforeGotos(llvm::StringRef Call);
+  bool replaceHint(const clang::Stmt *S, llvm::StringRef Call);
+  bool isOnlyHint(const clang::Stmt *S) const;
+  void insert(clang::SourceLocation Place, const llvm::Twine &Text);
+
+  const SpinLoop &Spin;
+  const LoopSite &Site;
+  const LoopShape &Shape;
+  const clang::ASTContext &Context;
+  const clang::SourceManager &SM;
+  llvm::SmallVector<clang::FixItHint, 4> Hints;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,23 @@
+//===- StdAtomicWait.h - Loops as std::atomic's own waits -------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_STDATOMICWAIT_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_STDATOMICWAIT_H
+
+#include "checkers/spin-loops/FixIts.h"
+
+namespace vfriendly::tidy {
+
+/// C++20's wait and notify_all. Unlike the runtime's waits these never end
+/// without a notify, so the fix is offered only where every write is seen.
+Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
+                      TuUses &Uses);
+
+} // namespace vfriendly::tidy
+
+#endif
