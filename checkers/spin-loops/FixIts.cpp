@@ -31,7 +31,11 @@ std::optional<FixStyle> parseStyle(StringRef Name) {
       .Default(std::nullopt);
 }
 
-std::string StateNames::next(const ASTContext &Context) {
+std::string StateNames::next(const FunctionDecl &Function) {
+  const ASTContext &Context = Function.getASTContext();
+  if (In != &Function)
+    Used = 0;
+  In = &Function;
   for (;;) {
     std::string Name = "vf_state";
     if (Used++ != 0)
@@ -46,23 +50,22 @@ static bool isInstance(const FunctionDecl &Function) {
   return Function.getTemplateInstantiationPattern() != nullptr;
 }
 
-/// The loop that takes the time among the loops of a lock: the innermost one,
-/// which polls between the tries.
-static const Stmt *findInnerWait(const Stmt *S, const FunctionDecl &Function,
-                                 SmallVectorImpl<const Stmt *> &Parents,
-                                 std::optional<SpinLoop> &Inner) {
-  for (const Stmt *Child : S->children()) {
-    if (!Child)
-      continue;
-    Parents.push_back(S);
-    if (LoopShape Shape = shapeOf(Child); Shape.Statement)
-      if ((Inner = judgeLoop(Shape, Function)))
-        return Child;
-    if (const Stmt *Found = findInnerWait(Child, Function, Parents, Inner))
-      return Found;
-    Parents.pop_back();
-  }
-  return nullptr;
+/// The loop that takes the time among the loops of a lock: the one that polls
+/// between the tries. Parents gets the statements down to it.
+static std::optional<SpinLoop>
+findInnerWait(const Stmt *S, const FunctionDecl &Function,
+              SmallVectorImpl<const Stmt *> &Parents) {
+  if (!S)
+    return std::nullopt;
+  if (LoopShape Shape = shapeOf(S); Shape.Statement)
+    if (std::optional<SpinLoop> Inner = judgeLoop(Shape, Function))
+      return Inner;
+  Parents.push_back(S);
+  for (const Stmt *Child : S->children())
+    if (std::optional<SpinLoop> Inner = findInnerWait(Child, Function, Parents))
+      return Inner;
+  Parents.pop_back();
+  return std::nullopt;
 }
 
 static Fix planPause(const SpinLoop &Spin, const LoopSite &Site) {
@@ -122,14 +125,18 @@ static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
     return {};
   const ASTContext &Context = Spin.Facts->Context;
   WaitCall Wait = planWait(Spin, Uses);
-  std::string State = Names.next(Context);
+  std::string State = Names.next(Site.Function);
   std::string Call = State + " = " + Wait.textWith(State);
   if (!Edit.declareBefore("uint64_t " + State + " = 0;") ||
-      !Edit.waitInBody(Call, /*HasValue=*/true))
+      !Edit.waitInBody(Call, /*HasValue=*/true)) {
+    Names.giveBack();
     return {};
+  }
   Fix Plan{Edit.take(), "vfriendly/spin_wait.h"};
   for (const WriteSite *W : Wait.Writes)
-    addAfterWrite(*W, "vf_spin_notify_if_waiting(&" + textOf(W->LValue, Context) + ");",
+    addAfterWrite(*W,
+                  "vf_spin_notify_if_waiting(&" + textOf(W->LValue, Context) +
+                      ");",
                   Uses, Context, Plan.Hints);
   return Plan;
 }
@@ -140,13 +147,15 @@ Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
     return {};
 
   // In a test-and-test-and-set lock the reads between the tries do the waiting.
-  std::optional<SpinLoop> Inner;
   SmallVector<const Stmt *, 16> Parents(Site.Parents);
-  if (!Spin.Facts->InnerConditions.empty() && !Spin.Shape.backJump()) {
-    const Stmt *Found =
-        findInnerWait(Spin.Shape.Statement, Site.Function, Parents, Inner);
-    if (Found)
-      return planFix(Style, *Inner, {Site.Function, Parents}, Uses, Names);
+  if (!Spin.Facts->InnerConditions.empty()) {
+    if (!Spin.Shape.backJump())
+      Parents.push_back(Spin.Shape.Statement);
+    for (const Stmt *S : Spin.Shape.Body)
+      if (std::optional<SpinLoop> Inner =
+              findInnerWait(S, Site.Function, Parents);
+          Inner && !Inner->Counts)
+        return planFix(Style, *Inner, {Site.Function, Parents}, Uses, Names);
   }
 
   switch (Style) {

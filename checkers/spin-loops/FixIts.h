@@ -38,12 +38,14 @@ struct LoopSite {
   llvm::ArrayRef<const clang::Stmt *> Parents;
 };
 
-/// Names for the state of waits, each used once.
+/// Names for the state of waits, each used once in a function.
 class StateNames {
+  const clang::FunctionDecl *In = nullptr;
   unsigned Used = 0;
 
 public:
-  std::string next(const clang::ASTContext &Context);
+  std::string next(const clang::FunctionDecl &Function);
+  void giveBack() { --Used; }
 };
 
 struct Fix {

@@ -65,8 +65,7 @@ StringRef indentAt(SourceLocation Place, const ASTContext &Context) {
   return Lexer::getIndentationForLine(Place, Context.getSourceManager());
 }
 
-/// Does only white space stand before Place on its line?
-static bool startsLine(SourceLocation Place, const ASTContext &Context) {
+bool startsLine(SourceLocation Place, const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
   return indentAt(Place, Context).size() + 1 ==
          SM.getSpellingColumnNumber(Place);
@@ -173,24 +172,37 @@ bool LoopEdit::waitInStatement(const Stmt *Body, StringRef Call) {
   if (auto *Block = dyn_cast<CompoundStmt>(Body))
     return waitInBlock(*Block, Call);
   StringRef Indent = indentAt(Shape.keyword(), Context);
+  SourceLocation HeadEnd = Lexer::getLocForEndOfToken(
+      Shape.HeadEnd, 0, SM, Context.getLangOpts());
   if (auto *Empty = dyn_cast<NullStmt>(Body)) {
     SourceLocation Semi = Empty->getSemiLoc();
     if (Semi.isMacroID())
       return false;
     std::string Text = (Call + ";").str();
-    if (!startsLine(Semi, Context))
-      Text = ("\n" + Indent + "  " + Text).str();
-    Hints.push_back(FixItHint::CreateReplacement(SourceRange(Semi), Text));
+    if (startsLine(Semi, Context)) {
+      Hints.push_back(FixItHint::CreateReplacement(SourceRange(Semi), Text));
+      return true;
+    }
+    Text = ("\n" + Indent + "  " + Text).str();
+    CharSourceRange Gap = CharSourceRange::getCharRange(HeadEnd, Semi);
+    bool Blank = HeadEnd.isValid() && HeadEnd.isFileID() &&
+                 Lexer::getSourceText(Gap, SM, Context.getLangOpts())
+                     .trim()
+                     .empty();
+    Hints.push_back(FixItHint::CreateReplacement(
+        CharSourceRange::getCharRange(Blank ? HeadEnd : Semi,
+                                      Semi.getLocWithOffset(1)),
+        Text));
     return true;
   }
   if (replaceHint(Body, Call))
     return true;
   SourceLocation End = endOfStatement(Body, Context);
-  CharSourceRange Range = fileRange(Body, Context);
-  if (Range.isInvalid() || End.isInvalid() || hasContinue(Body))
+  if (End.isInvalid() || HeadEnd.isInvalid() || HeadEnd.isMacroID() ||
+      hasContinue(Body))
     return false;
-  insert(Range.getBegin(), "{ ");
-  insert(End, " " + Call + "; }");
+  insert(HeadEnd, " {");
+  insert(End, "\n" + Indent + "  " + Call + ";\n" + Indent + "}");
   return true;
 }
 

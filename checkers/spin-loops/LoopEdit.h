@@ -34,6 +34,9 @@ clang::SourceLocation endOfStatement(const clang::Stmt *S,
 llvm::StringRef indentAt(clang::SourceLocation Place,
                          const clang::ASTContext &Context);
 
+/// Does only white space stand before Place on its line?
+bool startsLine(clang::SourceLocation Place, const clang::ASTContext &Context);
+
 class LoopEdit {
 public:
   LoopEdit(const SpinLoop &Spin, const LoopSite &Site);

@@ -26,17 +26,20 @@ LoopShape shapeOf(const Stmt *S) {
   if (auto *While = dyn_cast<WhileStmt>(S)) {
     Shape.Condition = While->getCond();
     Shape.Body.push_back(While->getBody());
+    Shape.HeadEnd = While->getRParenLoc();
     if (While->getConditionVariable())
       return {}; // Declares anew each round: never a mere wait.
   } else if (auto *For = dyn_cast<ForStmt>(S)) {
     Shape.Condition = For->getCond();
     Shape.Increment = For->getInc();
     Shape.Body.push_back(For->getBody());
+    Shape.HeadEnd = For->getRParenLoc();
     if (For->getConditionVariable())
       return {};
   } else if (auto *Do = dyn_cast<DoStmt>(S)) {
     Shape.Condition = Do->getCond();
     Shape.Body.push_back(Do->getBody());
+    Shape.HeadEnd = Do->getDoLoc();
     Shape.TestsLast = true;
   } else {
     return Shape;

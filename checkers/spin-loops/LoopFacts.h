@@ -36,6 +36,7 @@ struct LoopShape {
   llvm::SmallVector<const clang::Stmt *, 1> Body;
   const clang::LabelDecl *Head = nullptr;
   bool TestsLast = false;
+  clang::SourceLocation HeadEnd; ///< The last token before the body.
 
   clang::SourceLocation keyword() const { return Statement->getBeginLoc(); }
   const clang::GotoStmt *backJump() const {

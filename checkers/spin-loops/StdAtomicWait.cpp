@@ -108,6 +108,11 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
   std::string Object = objectText(Spin, *P, IsPointer);
   if (!Call || P->In != Spin.Facts->root() || Object.empty() || IsPointer)
     return {};
+  // The waiter may leave, and an automatic variable with it, between the write
+  // and the notify.
+  if (P->At.Where == Place::Local ||
+      (P->At.Variable && P->At.Variable->hasLocalStorage()))
+    return {};
   auto Writes = findWrites(Spin, *P, Uses);
   if (!Writes || Writes->empty())
     return {};

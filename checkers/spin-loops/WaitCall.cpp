@@ -191,8 +191,10 @@ void addAfterWrite(const WriteSite &W, const std::string &Statement,
   const SourceManager &SM = Context.getSourceManager();
   SourceLocation Begin = SM.getExpansionLoc(W.Statement->getBeginLoc());
   if (W.InBlock) {
-    Hints.push_back(FixItHint::CreateInsertion(
-        End, ("\n" + indentAt(Begin, Context) + Statement).str()));
+    std::string Gap = startsLine(Begin, Context)
+                          ? ("\n" + indentAt(Begin, Context)).str()
+                          : " ";
+    Hints.push_back(FixItHint::CreateInsertion(End, Gap + Statement));
     return;
   }
   Hints.push_back(FixItHint::CreateInsertion(Begin, "{ "));
