@@ -30,6 +30,7 @@ struct Causes {
   /// Memory at an address that moves from round to round.
   bool Walks = false;
 
+  bool isNothing() const { return Polls.empty() && !Own && !Clock && !Walks; }
   bool onlyOthers() const { return !Polls.empty() && !Own && !Clock && !Walks; }
 };
 

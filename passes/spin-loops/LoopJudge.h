@@ -47,7 +47,7 @@ private:
   bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
   bool retriesOnly();
   bool isVersionCheck(const llvm::Value *Condition, unsigned Depth = 0) const;
-  void addGuards(llvm::BasicBlock *Exiting);
+  Causes guardsOf(llvm::BasicBlock *Exiting);
   void noteCauses(const Causes &C);
   void addPoll(llvm::Instruction &Access, bool OnlyLocates);
   bool isTicketNumber(const llvm::Value *V, unsigned Depth = 0) const;

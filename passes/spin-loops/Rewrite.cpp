@@ -360,12 +360,16 @@ bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {
     L->getExitEdges(Exits);
     for (auto [From, To] : Exits) {
       Instruction *Branch = From->getTerminator();
-      if (To->isEHPad() || !isa<BranchInst, SwitchInst>(Branch))
+      // A switch may come up once for each of its cases.
+      if (To->isEHPad() || !isa<BranchInst, SwitchInst>(Branch) ||
+          !is_contained(successors(From), To))
         continue;
       BasicBlock *Own = To;
-      if (!To->getSinglePredecessor())
+      if (!To->getUniquePredecessor())
         Own = SplitCriticalEdge(Branch, GetSuccessorNumber(From, To),
-                                CriticalEdgeSplittingOptions(&DT, &LI));
+                                CriticalEdgeSplittingOptions(&DT, &LI)
+                                    .setMergeIdenticalEdges()
+                                    .unsetPreserveLoopSimplify());
       if (!Own || !isa<BranchInst>(Own->getFirstNonPHIIt()))
         continue;
       // No code, but enough to keep the block.

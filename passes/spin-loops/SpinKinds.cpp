@@ -133,8 +133,7 @@ bool LoopJudge::isTicketNumber(const Value *V, unsigned Depth) const {
 
 /// Computed from nothing that changes in the loop, though perhaps inside it.
 bool LoopJudge::isInvariant(Value *V) {
-  Causes C = Collector.collect(V);
-  return C.Polls.empty() && !C.Own && !C.Clock && !C.Walks;
+  return Collector.collect(V).isNothing();
 }
 
 /// A queue node: its own address was exchanged into the queue's tail (MCS), or

@@ -174,13 +174,16 @@ bool LoopJudge::judgeExits() {
     }
     for (const ExitLeaf &Leaf : Leaves) {
       Causes C = Collector.collect(Leaf.Condition);
+      Causes Guards = guardsOf(B);
+      if (C.isNothing()) // `if (polled) if (fixed) break;`
+        C = Guards;
       Walks |= C.Walks;
       if (C.onlyOthers()) {
         if (tryStaysOnSuccess(Leaf))
           return false;
         Waiting.push_back(Leaf);
         noteCauses(C);
-        addGuards(B);
+        noteCauses(Guards);
       } else if (C.Own || C.Clock) {
         Found.Bounded = true;
       }
@@ -196,19 +199,30 @@ bool LoopJudge::tryStaysOnSuccess(const ExitLeaf &Leaf) const {
          isa<AtomicCmpXchgInst>(Extract->getAggregateOperand());
 }
 
-/// The reads that decide whether an exit is tried at all belong to the wait:
+/// What decides whether an exit is tried at all: the lock's read in
 /// `if (!lock && !exchange(&lock, 1)) break;`.
-void LoopJudge::addGuards(BasicBlock *Exiting) {
+Causes LoopJudge::guardsOf(BasicBlock *Exiting) {
+  Causes All;
   for (BasicBlock *B : L.blocks()) {
-    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
-    if (B == Exiting || !Br || !Br->isConditional() ||
-        !L.contains(Br->getSuccessor(0)) || !L.contains(Br->getSuccessor(1)) ||
-        !DT.dominates(B, Exiting) || LI.getLoopFor(B) != &L)
+    Instruction *End = B->getTerminator();
+    if (B == Exiting || !DT.dominates(B, Exiting) || LI.getLoopFor(B) != &L ||
+        End->getNumSuccessors() < 2 ||
+        !all_of(successors(B), [&](BasicBlock *S) { return L.contains(S); }))
       continue;
-    Causes C = Collector.collect(Br->getCondition());
-    if (C.onlyOthers())
-      noteCauses(C);
+    Value *Condition = nullptr;
+    if (auto *Br = dyn_cast<BranchInst>(End))
+      Condition = Br->getCondition();
+    else if (auto *Switch = dyn_cast<SwitchInst>(End))
+      Condition = Switch->getCondition();
+    if (!Condition)
+      continue;
+    Causes C = Collector.collect(Condition);
+    if (!C.onlyOthers())
+      continue; // It counts, to poll now and then.
+    All.Polls.insert_range(C.Polls);
+    All.Pointers.insert_range(C.Pointers);
   }
+  return All;
 }
 
 /// Plain memory compared with what is polled by other means, such as a local
