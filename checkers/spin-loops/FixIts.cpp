@@ -154,8 +154,11 @@ Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
     for (const Stmt *S : Spin.Shape.Body)
       if (std::optional<SpinLoop> Inner =
               findInnerWait(S, Site.Function, Parents);
-          Inner && !Inner->Counts)
+          Inner && !Inner->Counts) {
+        for (const Rmw &R : Spin.Facts->Rmws)
+          Inner->OuterTries.push_back(R.Site);
         return planFix(Style, *Inner, {Site.Function, Parents}, Uses, Names);
+      }
   }
 
   switch (Style) {

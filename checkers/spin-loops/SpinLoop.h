@@ -44,6 +44,8 @@ struct SpinLoop {
   bool Counts = false, ReadsClock = false;
   /// What the author already put in.
   bool Pauses = false, Yields = false, Sleeps = false;
+  /// The tries of the lock whose waiting this loop does, if there is one.
+  llvm::SmallVector<const clang::Stmt *, 1> OuterTries;
   /// Keeps the expressions' frames.
   std::unique_ptr<LoopFacts> Facts;
 

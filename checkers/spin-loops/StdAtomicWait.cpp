@@ -116,6 +116,16 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
   auto Writes = findWrites(Spin, *P, Uses);
   if (!Writes || Writes->empty())
     return {};
+  auto Notify = [&](const WriteSite &W) {
+    return textOf(W.LValue, Context) + ".notify_all();";
+  };
+  // A fix must stand alone: where another one brings the notifies, this loop
+  // has to wait for the next run, which will find them in place.
+  if (llvm::any_of(*Writes, [&](const WriteSite *W) {
+        return Uses.Notified.contains(W->Access) &&
+               !isFollowedBy(*W, Notify(*W), Context);
+      }))
+    return {};
 
   Fix Plan;
   if (P->Tries) {
@@ -143,8 +153,7 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
     return {};
   }
   for (const WriteSite *W : *Writes)
-    addAfterWrite(*W, textOf(W->LValue, Context) + ".notify_all();", Uses,
-                  Context, Plan.Hints);
+    addAfterWrite(*W, Notify(*W), Uses, Context, Plan.Hints);
   return Plan;
 }
 

@@ -107,15 +107,18 @@ private:
   /// pre: Around[I] is the write.
   void noteWrite(DeclUses &Uses, const Expr &Access, const Expr &LValue,
                  size_t I) {
-    WriteSite Site{&Access, &LValue, nullptr, false};
+    WriteSite Site{&Access, &LValue, nullptr, false, nullptr};
     const Stmt *Whole = Around[I];
     while (I > 0 && (isa<ExprWithCleanups>(Around[I - 1]) ||
                      isTransparent(Around[I - 1])))
       Whole = Around[--I];
     const Stmt *Parent = I == 0 ? nullptr : Around[I - 1];
-    if (Parent && isa<CompoundStmt>(Parent)) {
+    if (auto *Block = dyn_cast_or_null<CompoundStmt>(Parent)) {
       Site.Statement = Whole;
       Site.InBlock = true;
+      auto *At = llvm::find(Block->body(), Whole);
+      if (At != Block->body_end() && At + 1 != Block->body_end())
+        Site.Next = At[1];
     } else if (auto *If = dyn_cast_or_null<IfStmt>(Parent);
                If && (If->getThen() == Whole || If->getElse() == Whole)) {
       Site.Statement = Whole;
@@ -172,7 +175,9 @@ static bool staysInFile(const ValueDecl &D, const SourceManager &SM) {
     return Variable->isLocalVarDecl() ||
            Variable->getFormalLinkage() == Linkage::Internal;
   auto *Field = dyn_cast<FieldDecl>(&D);
-  return Field && SM.isInMainFile(SM.getExpansionLoc(Field->getLocation()));
+  // Members of a template are named in ways that only its instances resolve.
+  return Field && !Field->getParent()->isDependentContext() &&
+         SM.isInMainFile(SM.getExpansionLoc(Field->getLocation()));
 }
 
 const DeclUses *TuUses::find(const ValueDecl &D, const ASTContext &Context) {

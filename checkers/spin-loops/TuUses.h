@@ -29,6 +29,7 @@ struct WriteSite {
   /// The whole statement, if the write is one; null where it is a part.
   const clang::Stmt *Statement;
   bool InBlock;                ///< Statement stands directly in a block.
+  const clang::Stmt *Next;     ///< What follows it there; null at the end.
 };
 
 struct DeclUses {

@@ -169,7 +169,7 @@ findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses) {
     bool OwnTry = llvm::any_of(Spin.Facts->Rmws, [&](const Rmw &R) {
       return R.Site == W.Access;
     });
-    if (OwnTry)
+    if (OwnTry || llvm::is_contained(Spin.OuterTries, W.Access))
       continue;
     if (!W.Statement ||
         !SM.isInMainFile(SM.getExpansionLoc(W.Statement->getBeginLoc())) ||
@@ -182,10 +182,17 @@ findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses) {
   return Writes;
 }
 
+bool isFollowedBy(const WriteSite &W, const std::string &Statement,
+                  const ASTContext &Context) {
+  auto *Next = dyn_cast_or_null<Expr>(W.Next);
+  return Next && textOf(Next, Context) + ";" == Statement;
+}
+
 void addAfterWrite(const WriteSite &W, const std::string &Statement,
                    TuUses &Uses, const ASTContext &Context,
                    SmallVectorImpl<FixItHint> &Hints) {
-  if (!Uses.Notified.insert(W.Access).second)
+  if (isFollowedBy(W, Statement, Context) ||
+      !Uses.Notified.insert(W.Access).second)
     return;
   SourceLocation End = endOfStatement(W.Statement, Context);
   const SourceManager &SM = Context.getSourceManager();

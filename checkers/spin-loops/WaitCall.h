@@ -52,6 +52,10 @@ findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses);
 /// IsPointer: the text is that of a pointer to it.
 std::string objectText(const SpinLoop &Spin, const Poll &P, bool &IsPointer);
 
+/// Does Statement follow the write already?
+bool isFollowedBy(const WriteSite &W, const std::string &Statement,
+                  const clang::ASTContext &Context);
+
 /// Adds a statement behind a write, once.
 void addAfterWrite(const WriteSite &W, const std::string &Statement,
                    TuUses &Uses, const clang::ASTContext &Context,

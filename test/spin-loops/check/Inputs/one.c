@@ -1,0 +1,8 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+volatile int flag;
+void wait_for_it(void) {
+  while (!flag)
+    ;
+}

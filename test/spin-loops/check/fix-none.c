@@ -1,0 +1,73 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loops that are reported and left as they are, each for its reason.
+// RUN: cp %s %t.c
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' --fix %t.c -- -std=gnu11 > %t.out 2>&1
+// RUN: grep -c 'warning: loop' %t.out | FileCheck %s
+// CHECK: {{^}}9{{$}}
+// RUN: diff %s %t.c
+
+#include <unistd.h>
+
+volatile int flag;
+int plain;
+enum phase { first, second } phase;
+struct bits { unsigned go : 1; } *bits;
+double ratio;
+
+// The text is the macro's, for all its uses.
+#define WAIT() while (!flag) __builtin_ia32_pause()
+void in_macro(void) { WAIT(); }
+
+// Sleeping is not cured by spinning: somebody has to decide how to block.
+void sleeps(void) {
+  while (!flag)
+    usleep(10);
+}
+
+// A bounded spin is half of a spin-then-block already; its rounds must stay
+// short.
+void bounded(void) {
+  for (int i = 0; i < 100; i++) {
+    if (flag)
+      break;
+    __builtin_ia32_pause();
+  }
+}
+
+// Ordinary memory whose read has no atomic form.
+void no_atomic_form(void) {
+  while (bits->go == 0)
+    ;
+  while (ratio < 1)
+    ;
+  while (phase == first)
+    ;
+}
+static inline int hidden(void) { return plain; }
+void in_a_function(void) {
+  while (!hidden())
+    ;
+}
+
+// The label is jumped to from elsewhere, past where the state would be declared.
+void jumps(int c) {
+  if (c)
+    goto again;
+  c = 1;
+again:
+  if (!flag)
+    goto again;
+}
+
+// The wait would be skipped by the continue.
+void continues(int n) {
+  for (;;) {
+    if (flag)
+      break;
+    if (n++ & 1)
+      continue;
+    n = 7;
+  }
+}
