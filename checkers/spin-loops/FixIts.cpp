@@ -50,22 +50,16 @@ static bool isInstance(const FunctionDecl &Function) {
   return Function.getTemplateInstantiationPattern() != nullptr;
 }
 
-/// The loop that takes the time among the loops of a lock: the one that polls
-/// between the tries. Parents gets the statements down to it.
-static std::optional<SpinLoop>
-findInnerWait(const Stmt *S, const FunctionDecl &Function,
-              SmallVectorImpl<const Stmt *> &Parents) {
-  if (!S)
-    return std::nullopt;
+/// A loop that polls between the tries of a lock does the waiting.
+static bool holdsWait(const Stmt *S, const FunctionDecl &Function) {
+  if (!S || isa<Expr>(S))
+    return false;
   if (LoopShape Shape = shapeOf(S); Shape.Statement)
     if (std::optional<SpinLoop> Inner = judgeLoop(Shape, Function))
-      return Inner;
-  Parents.push_back(S);
-  for (const Stmt *Child : S->children())
-    if (std::optional<SpinLoop> Inner = findInnerWait(Child, Function, Parents))
-      return Inner;
-  Parents.pop_back();
-  return std::nullopt;
+      return !Inner->Counts;
+  return llvm::any_of(S->children(), [&](const Stmt *Child) {
+    return holdsWait(Child, Function);
+  });
 }
 
 static Fix planPause(const SpinLoop &Spin, const LoopSite &Site) {
@@ -143,23 +137,16 @@ static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
 
 Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
             TuUses &Uses, StateNames &Names) {
-  if (Spin.Sleeps || isInstance(Site.Function))
+  if (Spin.Sleeps || Spin.Shape.keyword().isMacroID() ||
+      isInstance(Site.Function))
     return {};
 
-  // In a test-and-test-and-set lock the reads between the tries do the waiting.
-  SmallVector<const Stmt *, 16> Parents(Site.Parents);
-  if (!Spin.Facts->InnerConditions.empty()) {
-    if (!Spin.Shape.backJump())
-      Parents.push_back(Spin.Shape.Statement);
-    for (const Stmt *S : Spin.Shape.Body)
-      if (std::optional<SpinLoop> Inner =
-              findInnerWait(S, Site.Function, Parents);
-          Inner && !Inner->Counts) {
-        for (const Rmw &R : Spin.Facts->Rmws)
-          Inner->OuterTries.push_back(R.Site);
-        return planFix(Style, *Inner, {Site.Function, Parents}, Uses, Names);
-      }
-  }
+  // The fix belongs to the inner loop, which has a report of its own.
+  if (!Spin.Facts->InnerConditions.empty() &&
+      llvm::any_of(Spin.Shape.Body, [&](const Stmt *S) {
+        return holdsWait(S, Site.Function);
+      }))
+    return {};
 
   switch (Style) {
   case FixStyle::Pause:

@@ -45,7 +45,7 @@ struct SpinLoop {
   /// What the author already put in.
   bool Pauses = false, Yields = false, Sleeps = false;
   /// The tries of the lock whose waiting this loop does, if there is one.
-  llvm::SmallVector<const clang::Stmt *, 1> OuterTries;
+  llvm::SmallVector<const clang::Stmt *, 2> OuterTries;
   /// Keeps the expressions' frames.
   std::unique_ptr<LoopFacts> Facts;
 

@@ -72,8 +72,9 @@ public:
       Check.visitFunction(*Lambda->getCallOperator());
       return;
     }
-    if (LoopShape Shape = shapeOf(S); Shape.Statement && tryReport(Shape))
-      return;
+    size_t Tries = OuterTries.size();
+    if (LoopShape Shape = shapeOf(S); Shape.Statement)
+      tryReport(Shape);
     Parents.push_back(S);
     if (auto *Compound = dyn_cast<CompoundStmt>(S))
       visitSequence(*Compound);
@@ -81,6 +82,7 @@ public:
       for (const Stmt *Child : S->children())
         visit(Child);
     Parents.pop_back();
+    OuterTries.truncate(Tries);
   }
 
 private:
@@ -89,16 +91,12 @@ private:
     ArrayRef<Stmt *> Body(Block.body_begin(), Block.size());
     for (size_t I = 0; I != Body.size(); ++I) {
       if (auto *Label = dyn_cast<LabelStmt>(Body[I]))
-        if (size_t Count = tryGoto(*Label, Body.drop_front(I))) {
-          I += Count - 1;
-          continue;
-        }
+        tryGoto(*Label, Body.drop_front(I));
       visit(Body[I]);
     }
   }
 
-  /// Returns how many statements a reported goto loop takes up.
-  size_t tryGoto(const LabelStmt &Label, ArrayRef<Stmt *> Rest) {
+  void tryGoto(const LabelStmt &Label, ArrayRef<Stmt *> Rest) {
     LoopShape Shape;
     Shape.Head = Label.getDecl();
     size_t Count = 0;
@@ -109,9 +107,9 @@ private:
         Count = I + 1;
       }
     if (!Shape.Statement)
-      return 0;
+      return;
     Shape.Body.append(Rest.begin(), Rest.begin() + Count);
-    return tryReport(Shape) ? Count : 0;
+    tryReport(Shape);
   }
 
   static const GotoStmt *findGoto(const Stmt *S, const LabelDecl *Label) {
@@ -125,22 +123,26 @@ private:
     return nullptr;
   }
 
-  bool tryReport(const LoopShape &Shape) {
+  void tryReport(const LoopShape &Shape) {
     SourceLocation Keyword = Shape.keyword();
     if (SM.isInSystemHeader(Keyword) || SM.isInSystemMacro(Keyword))
-      return false;
+      return;
     std::optional<SpinLoop> Spin = judgeLoop(Shape, Function);
     if (!Spin)
-      return false;
+      return;
+    Spin->OuterTries = OuterTries;
+    for (const Rmw &R : Spin->Facts->Rmws)
+      OuterTries.push_back(R.Site);
     if (Check.Reported.insert(SM.getExpansionLoc(Keyword)).second)
       Check.report(*Spin, {Function, Parents});
-    return true;
   }
 
   SpinLoopsCheck &Check;
   const FunctionDecl &Function;
   const SourceManager &SM;
   SmallVector<const Stmt *, 16> Parents;
+  /// The read-modify-writes of the waiting loops around.
+  SmallVector<const Stmt *, 2> OuterTries;
 };
 
 /// Has the author of this function, or of one around it, said to keep its loops?

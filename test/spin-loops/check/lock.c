@@ -87,12 +87,14 @@ void by_assembly(void) {
 void test_and_test_and_set(void) {
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on a test-and-test-and-set lock, exchange of atomic 'lock'
   while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins on atomic 'lock'
     while (__atomic_load_n(&lock, __ATOMIC_RELAXED))
       cpu_relax();
   }
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on a test-and-test-and-set lock, compare-and-swap of atomic 'alock'
   for (;;) {
     int expected = 0;
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins on atomic 'alock'
     while (atomic_load(&alock) != 0)
       ;
     if (atomic_compare_exchange_weak(&alock, &expected, 1))

@@ -42,6 +42,7 @@ public:
   void testFirst() {
     // CHECK: :[[@LINE+1]]:5: warning: loop spins on a test-and-test-and-set lock, exchange of atomic 'held'
     while (held.exchange(true, std::memory_order_acquire))
+      // CHECK: :[[@LINE+1]]:7: warning: loop spins on atomic 'held'
       while (held.load(std::memory_order_relaxed))
         __builtin_ia32_pause();
     // CHECK: :[[@LINE+1]]:5: warning: loop spins on a test-and-test-and-set lock, exchange of atomic 'held'
