@@ -122,13 +122,13 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
     return any_of(P, [&](StringRef Prefix) { return W.starts_with(Prefix); });
   };
   // Trying twice leaves memory as trying once does: exchange, compare and
-  // exchange, bit test and set. Not xadd, inc, dec.
+  // exchange, bit test and set, or, and. Not xadd, inc, dec.
   bool Tries = any_of(Words, [&](StringRef W) {
-    return StartsWithAny(W, {"xchg", "cmpxchg", "bts"});
+    return StartsWithAny(W, {"xchg", "cmpxchg", "bts", "or", "and"});
   });
   bool OnlyTries = all_of(Words, [&](StringRef W) {
-    return StartsWithAny(W, {"lock", "xchg", "cmpxchg", "bts", "set", "sbb",
-                             "mov", "xor", "test"});
+    return StartsWithAny(W, {"lock", "xchg", "cmpxchg", "bts", "or", "and",
+                             "set", "sbb", "mov", "xor", "test"});
   });
   if (Tries && OnlyTries)
     return {CallEffect::AsmTry, Address};

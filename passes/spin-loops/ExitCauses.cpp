@@ -111,14 +111,19 @@ void CauseCollector::visit(Value *V, unsigned Depth, Causes &C) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !L.contains(I))
     return; // Stays the same for the whole wait.
-  auto It = Open.find(I);
-  if (It != Open.end()) {
-    C.Own |= Depth > It->second;
+  if (!Visited.insert(I).second) {
+    auto *Again = find_if(Open, [&](const auto &O) { return O.first == I; });
+    if (Again == Open.end() || Depth <= Again->second)
+      return;
+    // A circle through the loop's own header, or one that a loop inside runs
+    // through before the next time round?
+    bool Outer = any_of(make_range(Again, Open.end()), [&](const auto &O) {
+      return isa<PHINode>(O.first) && O.first->getParent() == L.getHeader();
+    });
+    (Outer ? C.Own : C.Inner) = true;
     return;
   }
-  if (!Visited.insert(I).second)
-    return;
-  Open[I] = Depth;
+  Open.emplace_back(I, Depth);
   if (auto *Phi = dyn_cast<PHINode>(I)) {
     visitPhi(*Phi, Depth, C);
   } else if (auto *Load = dyn_cast<LoadInst>(I)) {
@@ -136,7 +141,7 @@ void CauseCollector::visit(Value *V, unsigned Depth, Causes &C) {
     for (Value *Op : I->operands())
       visit(Op, Depth + Computes, C);
   }
-  Open.erase(I);
+  Open.pop_back();
 }
 
 void CauseCollector::visitPhi(PHINode &Phi, unsigned Depth, Causes &C) {
@@ -219,6 +224,9 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     return;
   }
   C.Polls.insert(&Access);
+  if (Where.Inner)
+    C.Varying.insert(&Access);
+  C.Varying.insert_range(Where.Varying);
   C.Pointers.insert_range(Where.Polls);
   C.Pointers.insert_range(Where.Pointers);
 }

@@ -10,6 +10,7 @@
 #define VFRIENDLY_PASSES_SPINLOOPS_EXITCAUSES_H
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
@@ -24,8 +25,12 @@ struct Causes {
   llvm::SmallSetVector<llvm::Instruction *, 4> Polls;
   /// Polls that only tell where another one is: p in `while (!p->flag)`.
   llvm::SmallSetVector<llvm::Instruction *, 4> Pointers;
+  /// Polls whose address moves with a loop inside this one: of several places.
+  llvm::SmallSetVector<llvm::Instruction *, 4> Varying;
   /// The loop's own progress: a counter, its own variables.
   bool Own = false;
+  /// The progress of a loop inside, which begins anew each time round.
+  bool Inner = false;
   bool Clock = false;
   /// Memory at an address that moves from round to round.
   bool Walks = false;
@@ -55,10 +60,10 @@ private:
   const llvm::Loop &L;
   const llvm::DominatorTree &DT;
   llvm::SmallPtrSet<llvm::Instruction *, 16> Visited;
-  /// Instructions being visited, with the number of computing instructions
-  /// passed on the way to them: coming back with more means that the value
-  /// evolves by itself.
-  llvm::SmallDenseMap<llvm::Instruction *, unsigned, 8> Open;
+  /// Instructions being visited, outermost first, with the number of computing
+  /// instructions passed on the way to them: coming back with more means that
+  /// the value evolves by itself.
+  llvm::SmallVector<std::pair<llvm::Instruction *, unsigned>, 16> Open;
   /// What the address of each access depends on, looked at once a loop. Nothing
   /// while that is being found out: coming back then means that the loop follows
   /// pointers.

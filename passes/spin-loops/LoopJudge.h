@@ -61,7 +61,7 @@ private:
   CauseCollector Collector;
 
   SpinLoop Found;
-  llvm::SmallSetVector<llvm::Instruction *, 4> Accesses, Pointers;
+  llvm::SmallSetVector<llvm::Instruction *, 4> Accesses, Pointers, Varying;
   llvm::SmallVector<ExitLeaf, 4> Waiting;
   bool Walks = false;
 };

@@ -31,7 +31,7 @@ const Poll *SpinLoop::uniquePoll() const {
   for (const Poll &P : Polls) {
     if (P.OnlyLocates)
       continue;
-    if (!P.Address)
+    if (!P.Address || P.Varies)
       return nullptr;
     if (!Unique || (P.Address == Unique->Address && Unique->ReadModifyWrite)) {
       Unique = &P; // Reads before tries: a read tells what to wait for.
@@ -58,6 +58,9 @@ std::optional<SpinLoop> LoopJudge::judge() {
     if (!Accesses.contains(Access))
       addPoll(*Access, /*OnlyLocates=*/true);
   for (const Poll &P : Found.Polls) {
+    // Going through plain memory again and again is a search.
+    if (P.isPlain() && P.Varies)
+      return std::nullopt;
     AnyPlain |= P.isPlain();
     AllDevice &= P.Address && isDeviceAddress(P.Address);
   }
@@ -221,6 +224,7 @@ Causes LoopJudge::guardsOf(BasicBlock *Exiting) {
       continue; // It counts, to poll now and then.
     All.Polls.insert_range(C.Polls);
     All.Pointers.insert_range(C.Pointers);
+    All.Varying.insert_range(C.Varying);
   }
   return All;
 }
@@ -237,6 +241,7 @@ void LoopJudge::noteCauses(const Causes &C) {
     if (AllPlain || !IsPlain(Access))
       Accesses.insert(Access);
   Pointers.insert_range(C.Pointers);
+  Varying.insert_range(C.Varying);
 }
 
 void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {
@@ -269,6 +274,7 @@ void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {
     P.Volatile = true; // Assembly is opaque, and so is a foreign lock.
     P.ReadModifyWrite = Class.Effect != CallEffect::AsmLoad;
   }
+  P.Varies = Varying.contains(&Access);
   Found.Polls.push_back(P);
 }
 
@@ -277,14 +283,23 @@ void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {
 /// through a comparison of two reads of one version number.
 bool LoopJudge::retriesOnly() {
   SmallPtrSet<BasicBlock *, 4> Retries;
+  auto IsPolledOrOwn = [&](Value *V) {
+    Causes C = Collector.collect(V);
+    return !C.Polls.empty() || C.Own;
+  };
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : *B) {
-      auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I);
-      if (!Exchange)
-        continue;
-      Causes Expected = Collector.collect(Exchange->getCompareOperand());
-      if (!Expected.Polls.empty() || Expected.Own)
-        Retries.insert(B);
+      if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
+        if (IsPolledOrOwn(Exchange->getCompareOperand()))
+          Retries.insert(B);
+      } else if (auto *Call = dyn_cast<CallBase>(&I)) {
+        // Which operand of assembly is compared with does not show.
+        if (classifyCall(*Call).Effect == CallEffect::AsmTry &&
+            any_of(Call->args(), [&](Value *Arg) {
+              return !Arg->getType()->isPointerTy() && IsPolledOrOwn(Arg);
+            }))
+          Retries.insert(B);
+      }
     }
   for (const ExitLeaf &Leaf : Waiting)
     // Not where the version is also seen to be odd: that is a wait.

@@ -56,6 +56,8 @@ struct Poll {
   bool ReadModifyWrite;
   /// Only tells where another poll is: p in `while (!p->flag)`.
   bool OnlyLocates;
+  /// At several addresses each time round.
+  bool Varies = false;
 
   bool isPlain() const {
     return Ordering == llvm::AtomicOrdering::NotAtomic && !Volatile &&

@@ -25,6 +25,7 @@
 #include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Module.h"
@@ -129,11 +130,23 @@ std::string describe(const Poll &P) {
   return Text;
 }
 
-/// The loop's keyword. A loop without an ID is made of gotos, or of C before
-/// C11: its first poll says more than the code before it does.
+/// The loop's keyword. A loop without an ID is made of gotos, or is endless but
+/// for what happens inside: its first poll says more than the code before it, as
+/// seen from the function the loop is written in.
 DebugLoc locate(const SpinLoop &S) {
-  DebugLoc Polled = S.Polls.front().Access->getDebugLoc();
-  return S.L->getLoopID() || !Polled ? S.L->getStartLoc() : Polled;
+  BasicBlock *Latch = S.L->getLoopLatch();
+  DebugLoc Loop = Latch ? Latch->getTerminator()->getDebugLoc() : DebugLoc();
+  DebugLoc First;
+  for (const Poll &P : S.Polls) {
+    DebugLoc Where = P.Access->getDebugLoc();
+    while (Where && Where->getInlinedAt() &&
+           (!Loop || Where->getInlinedAt() != Loop->getInlinedAt()))
+      Where = Where->getInlinedAt();
+    if (Where && Where.getLine() &&
+        (!First || Where.getLine() < First.getLine()))
+      First = Where;
+  }
+  return S.L->getLoopID() || !First ? S.L->getStartLoc() : First;
 }
 
 bool SpinLoopsImpl::run() {
