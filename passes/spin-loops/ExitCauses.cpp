@@ -115,10 +115,11 @@ void CauseCollector::visit(Value *V, unsigned Depth, Causes &C) {
     auto *Again = find_if(Open, [&](const auto &O) { return O.first == I; });
     if (Again == Open.end() || Depth <= Again->second)
       return;
-    // A circle through the loop's own header, or one that a loop inside runs
-    // through before the next time round?
+    // A circle through the loop's own header or a variable in memory, or one
+    // that a loop inside runs through before the next time round?
     bool Outer = any_of(make_range(Again, Open.end()), [&](const auto &O) {
-      return isa<PHINode>(O.first) && O.first->getParent() == L.getHeader();
+      return isa<LoadInst>(O.first) ||
+             (isa<PHINode>(O.first) && O.first->getParent() == L.getHeader());
     });
     (Outer ? C.Own : C.Inner) = true;
     return;
@@ -172,25 +173,27 @@ void CauseCollector::visitLoad(LoadInst &Load, unsigned Depth, Causes &C) {
   visitAddress(Load, Load.getPointerOperand(), Depth, C);
 }
 
-/// May L write this object, which only its own thread can?
-static bool mayWrite(const Loop &L, const Value &Object) {
+/// Collects what L stores into this object, which only its own thread can write.
+/// False if L may write it by other means.
+static bool collectStores(const Loop &L, const Value &Object,
+                          SmallVectorImpl<Value *> &Stored) {
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &I : *B) {
       if (auto *Store = dyn_cast<StoreInst>(&I)) {
         if (getUnderlyingObject(Store->getPointerOperand()) == &Object)
-          return true;
+          Stored.push_back(const_cast<Value *>(Store->getValueOperand()));
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
         if (any_of(Call->args(), [&](const Value *Arg) {
               return Arg->getType()->isPointerTy() &&
                      getUnderlyingObject(Arg) == &Object;
             }))
-          return true;
+          return false;
       } else if (isa<AtomicRMWInst, AtomicCmpXchgInst>(I) &&
                  getUnderlyingObject(I.getOperand(0)) == &Object) {
-        return true;
+        return false;
       }
     }
-  return false;
+  return true;
 }
 
 void CauseCollector::visitAddress(Instruction &Access, Value *Address,
@@ -204,7 +207,10 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     if (classifyCall(*Call).Effect == CallEffect::Local)
       return;
   if (!mayBeShared(Address)) {
-    C.Own |= mayWrite(L, *Object);
+    SmallVector<Value *, 4> Stored;
+    C.Own |= !collectStores(L, *Object, Stored);
+    for (Value *V : Stored)
+      visit(V, Depth, C);
     return visit(Address, Depth, C);
   }
   auto [It, New] = Addresses->try_emplace(&Access, nullptr);

@@ -58,8 +58,10 @@ std::optional<SpinLoop> LoopJudge::judge() {
     if (!Accesses.contains(Access))
       addPoll(*Access, /*OnlyLocates=*/true);
   for (const Poll &P : Found.Polls) {
-    // Going through plain memory again and again is a search.
-    if (P.isPlain() && P.Varies)
+    // Going through plain memory again and again is a search, unless its author
+    // says that it waits.
+    if (P.isPlain() && P.Varies && !Found.Pauses && !Found.Yields &&
+        !Found.Sleeps)
       return std::nullopt;
     AnyPlain |= P.isPlain();
     AllDevice &= P.Address && isDeviceAddress(P.Address);
@@ -282,6 +284,16 @@ void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {
 /// exchange that expects what was just read, so it can succeed at once; or
 /// through a comparison of two reads of one version number.
 bool LoopJudge::retriesOnly() {
+  // What waits inside waits as a whole, though what it waited for may be lost
+  // again: `do { while ((v = lock) & 1); } while (!exchange(&lock, v, v | 1))`.
+  for (const SpinLoop &S : Inner.Loops)
+    if (S.L != &L && L.contains(S.L) && !S.Bounded &&
+        S.Kind != SpinKind::Retry &&
+        none_of(Waiting, [&](const ExitLeaf &E) {
+          return isVersionCheck(E.Condition);
+        }))
+      return false;
+
   SmallPtrSet<BasicBlock *, 4> Retries;
   auto IsPolledOrOwn = [&](Value *V) {
     Causes C = Collector.collect(V);
