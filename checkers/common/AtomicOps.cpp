@@ -71,10 +71,11 @@ static std::optional<AtomicOp> matchBuiltin(const AtomicExpr &E) {
   Op.Object = E.getPtr();
   Op.ObjectIsPointer = true;
   // __atomic_load and its like return through a pointer.
-  bool Generic = Name == "load" || Name == "exchange" || Name == "store" ||
-                 Name == "compare_exchange";
-  if (Generic && !E.getOpAsString().starts_with("__c11"))
-    return AtomicOp{AtomicKind::Other};
+  bool Generic = !E.getOpAsString().starts_with("__c11");
+  if (Generic && Name == "load")
+    Op.Result = E.getVal1();
+  if (Generic && Name == "exchange")
+    Op.Result = E.getVal2();
   if (Op.Kind == AtomicKind::CompareExchange) {
     Op.Expected = E.getVal1();
     Op.ExpectedIsMemory = Op.ExpectedIsPointer = true;

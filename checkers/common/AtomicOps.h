@@ -45,6 +45,9 @@ struct AtomicOp {
   bool ExpectedIsPointer = false;
   /// What is stored; null where the operation itself says.
   const clang::Expr *Value = nullptr;
+  /// Where the result goes instead of being returned: __atomic_load and the
+  /// like take a pointer for it.
+  const clang::Expr *Result = nullptr;
   /// A member of std::atomic or a relative, which has wait and notify_all.
   bool IsStdMember = false;
 };

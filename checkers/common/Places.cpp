@@ -92,8 +92,13 @@ static bool isRegisterCast(const CastExpr &Cast) {
 Place pointeeOf(const Expr *Pointer, const Frame *In) {
   const Expr *E = Pointer->IgnoreParens();
   while (auto *Cast = dyn_cast<CastExpr>(E)) {
-    if (isRegisterCast(*Cast))
+    if (isRegisterCast(*Cast)) {
+      // Untyped only in passing: the caller names what it means.
+      Place P = pointeeOf(Cast->getSubExpr(), In);
+      if (P.LValue && P.LValue->isGLValue() && P.In != In)
+        return P;
       return {Place::Device, nullptr, In, Pointer};
+    }
     if (Cast->getCastKind() == CK_ArrayToPointerDecay)
       return placeOf(Cast->getSubExpr(), In);
     if (Cast->getCastKind() == CK_LValueToRValue) {

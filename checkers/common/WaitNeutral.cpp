@@ -153,13 +153,16 @@ AsmEffect classifyAsm(const GCCAsmStmt &Asm) {
     return AsmEffect::None; // The empty text too: a compiler barrier.
   if (AllStartWith({"pause", "rep", "nop", "yield", "isb", "wfe", "sevl"}))
     return AsmEffect::Pause;
-  if (AllStartWith({"rdtsc", "lfence", "mfence", "rdtime", "isb", "mrs", "shl",
+  auto Any = [&](StringRef Prefix) {
+    return any_of(Words, [&](StringRef W) { return W.starts_with(Prefix); });
+  };
+  if (Any("lock") && AllStartWith({"lock", "or", "and"}))
+    return AsmEffect::Set;
+  if ((Any("rd") || Any("mrs")) &&
+      AllStartWith({"rdtsc", "lfence", "mfence", "rdtime", "isb", "mrs", "shl",
                     "sal", "or"}))
     return AsmEffect::Clock;
-  bool Tries = any_of(Words, [](StringRef W) {
-    return W.starts_with("xchg") || W.starts_with("cmpxchg") ||
-           W.starts_with("bts");
-  });
+  bool Tries = Any("xchg") || Any("cmpxchg") || Any("bts");
   // Not xadd, inc, dec: trying those twice leaves memory changed twice.
   if (Tries && AllStartWith({"lock", "xchg", "cmpxchg", "bts", "set", "sbb",
                              "mov", "xor", "test"}))

@@ -52,6 +52,7 @@ enum class AsmEffect {
   Clock,
   Load,  ///< Moves memory into a register.
   Try,   ///< Exchange, compare and exchange, bit test and set.
+  Set,   ///< Sets or clears bits, whatever they were.
   Other
 };
 

@@ -87,6 +87,37 @@ Causes CauseFinder::ofAddress(const Expr *LValue, const Frame *In) {
   return ofChildren(E, In);
 }
 
+static void splitBoth(const Expr *E, const Frame *In, bool Holds,
+                      Guards &Parts) {
+  const Expr *Bare = E->IgnoreParenImpCasts();
+  if (auto *Not = dyn_cast<UnaryOperator>(Bare);
+      Not && Not->getOpcode() == UO_LNot)
+    return splitBoth(Not->getSubExpr(), In, !Holds, Parts);
+  auto *Op = dyn_cast<BinaryOperator>(Bare);
+  if (!Op || !Op->isLogicalOp() || (Op->getOpcode() == BO_LAnd) != Holds) {
+    Parts.push_back({E, In, Holds});
+    return;
+  }
+  splitBoth(Op->getLHS(), In, Holds, Parts);
+  splitBoth(Op->getRHS(), In, Holds, Parts);
+}
+
+/// What several conditions that must all hold depend on: on others alone, if
+/// one of them does.
+Causes CauseFinder::ofGuards(const Guards &Under) {
+  Guards Parts;
+  for (const Guard &G : Under)
+    splitBoth(G.Condition, G.In, G.Holds, Parts);
+  Causes All;
+  for (const Guard &G : Parts) {
+    Causes One = causesOf(G.Condition, G.In);
+    if (One.onlyOthers())
+      return One;
+    All.add(One);
+  }
+  return All;
+}
+
 Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
   const VarDecl &Variable = *P.Variable;
   auto Written = Facts.Writes.find({&Variable, P.In});
@@ -122,13 +153,13 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
       continue;
     case Write::ReadModifyWrite:
       C.add(causesOf(Facts.Rmws[W.RmwIndex]));
-      break;
+      continue;
     case Write::Value:
-      C.add(causesOf(W.Assigned, W.In));
       break;
     }
-    for (const Guard &G : W.Under)
-      C.add(causesOf(G.Condition, G.In));
+    Causes Value = causesOf(W.Assigned, W.In);
+    // A constant, `done = true`, tells what it was written under.
+    C.add(Value.none() ? ofGuards(W.Under) : Value);
   }
   Open.erase(&Written->second);
   return C;

@@ -75,6 +75,7 @@ private:
   Causes ofCall(const clang::CallExpr &Call, const Frame *In);
   Causes ofComparison(const clang::BinaryOperator &Op, const Frame *In);
   Causes ofExpected(const Rmw &R);
+  Causes ofGuards(const Guards &Under);
   bool mayBeShared(const clang::VarDecl &Variable);
 
   const LoopFacts &Facts;

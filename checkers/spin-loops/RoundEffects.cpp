@@ -123,7 +123,9 @@ bool RoundWalker::visitAtomic(const Expr *E, const AtomicOp &Op, Context &C) {
           return false;
   switch (Op.Kind) {
   case AtomicKind::Load:
-    return true;
+    if (!Op.Result)
+      return true;
+    break;
   case AtomicKind::Store:
   case AtomicKind::Other:
     return false;
@@ -144,6 +146,15 @@ bool RoundWalker::visitAtomic(const Expr *E, const AtomicOp &Op, Context &C) {
   Facts.Rmws.push_back({Op, E, C.In, {}});
   if (Op.Kind == AtomicKind::Modify)
     Facts.Rmws.back().Op.Kind = AtomicKind::Load;
+  if (Op.Result) {
+    Place Result = pointeeOf(Op.Result, C.In);
+    if (Result.Where != Place::Local)
+      return false;
+    if (Result.Variable)
+      Facts.Writes[{Result.Variable, Result.In}].push_back(
+          {Write::ReadModifyWrite, nullptr, C.In,
+           static_cast<unsigned>(Facts.Rmws.size() - 1), C.Under});
+  }
   if (!Op.ExpectedIsMemory)
     return true;
   // A failure writes what it saw where it was told what to expect.
@@ -306,12 +317,14 @@ bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
   }
 
   Write W{Write::Clock};
-  if (Effect == AsmEffect::Try || Effect == AsmEffect::Load) {
+  if (Effect == AsmEffect::Try || Effect == AsmEffect::Load ||
+      Effect == AsmEffect::Set) {
     if (!Memory)
       return false;
     AtomicOp Op;
-    Op.Kind =
-        Effect == AsmEffect::Try ? AtomicKind::Exchange : AtomicKind::Load;
+    Op.Kind = Effect == AsmEffect::Try   ? AtomicKind::Exchange
+              : Effect == AsmEffect::Set ? AtomicKind::SetBits
+                                         : AtomicKind::Load;
     Op.Object = Memory;
     Op.ObjectIsPointer = MemoryIsPointer;
     Facts.Rmws.push_back({Op, &Asm, C.In, Inputs});

@@ -128,6 +128,9 @@ void LoopJudge::judgeAlternative(const Alternative &A) {
     ThisCounts |= C.Own;
     ThisReadsClock |= C.Clock;
   }
+  // An ordinary setting beside a counter, `i++ < n || verbose`, is not polled.
+  if (ThisCounts && llvm::all_of(Polls, [](const Poll &P) { return P.isPlain(); }))
+    ThisWaits = false;
   if (ThisWaits) {
     Waits = true;
     Found.Polls.append(Polls.begin(), Polls.end());
@@ -147,10 +150,12 @@ void LoopJudge::judgeExit(const Guards &Exit) {
 }
 
 /// Walking over data while it waits, or a read-modify-write that no exit
-/// depends on: more than a wait.
+/// depends on: more than a wait. Setting the same bits again, to announce that
+/// one waits, is none.
 bool LoopJudge::doesWork() {
   for (const Rmw &R : Found.Facts->Rmws)
-    if (R.Op.Kind != AtomicKind::Load && !Waited.contains(&R))
+    if (R.Op.Kind != AtomicKind::Load && R.Op.Kind != AtomicKind::SetBits &&
+        !Waited.contains(&R))
       return true;
   for (const auto &[Variable, Writes] : Found.Facts->Writes)
     for (const Write &W : Writes)
