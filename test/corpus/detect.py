@@ -125,17 +125,21 @@ def each(pool, work, todo, broken, what):
     return out
 
 
-def choose(all_units, judged, how, pool, cache, broken, unread):
-    """The units to look at; what else cannot even be preprocessed goes to unread. `labelled`: those whose own file is judged, and the first that includes each other judged file."""
+def choose(all_units, judged, extra, how, pool, cache, broken, unread):
+    """The units to look at; what else cannot even be preprocessed goes to unread.
+
+    `labelled`: those whose own file is judged, the extra ones (written for this measurement, outside of the corpus and of its
+    build folder), and the first that includes each judged file that is still left over.
+    """
     if how == "all":
         return all_units
     first, own = [], set()
     for u in all_units:
-        if u.file in judged and (u.file not in own or how != "labelled"):
+        if extra(u) or u.file in judged and (u.file not in own or how != "labelled"):
             first.append(u)
             own.add(u.file)
     # Preprocess the chosen units first; the others only as long as a header is left over.
-    have = set(own)
+    have = judged & own
     for _, files in each(pool, lambda u: cache.get("includes", u, units.includes), first, broken, "includes"):
         have |= judged.intersection(files)
     rest, chosen = [u for u in all_units if u not in first], set(map(id, first))
@@ -249,7 +253,9 @@ def main():
             if gone:
                 usage_error(f"{gone[0]} is not below {root}")
             judged = set(path.values())
-            chosen = choose(read_units(corpus, compdbs[corpus]), judged, a.how, pool, cache, broken, unread)
+            inside = (root + os.sep, os.path.dirname(compdbs[corpus]) + os.sep)
+            chosen = choose(read_units(corpus, compdbs[corpus]), judged, lambda u: not u.file.startswith(inside), a.how, pool, cache,
+                            broken, unread)
             if not chosen:
                 usage_error(f"no unit of {compdbs[corpus]} has a judged file")
             files = {f: SourceFile(p, [r for r in rows if r.file == f]) for f, p in path.items()}
