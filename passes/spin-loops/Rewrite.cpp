@@ -12,6 +12,7 @@
 #include "vfriendly/SpinLoopsFallback.h"
 
 #include "llvm/Analysis/CFG.h"
+#include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
@@ -170,10 +171,23 @@ CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
   Module &M = *L.getHeader()->getModule();
   BasicBlock *Edge = splitBackEdge(L, LI, DT);
   IRBuilder<> B(Edge->getTerminator());
+
+  // The state of this wait: 0 at its start, the number of polls before the
+  // first call, then what the last call returned.
+  auto *State = PHINode::Create(B.getInt64Ty(), 2, "vf.state");
+  State->insertInto(L.getHeader(), L.getHeader()->begin());
+  Value *Calls = B.CreateICmpUGE(
+      State, B.getInt64(S.Pauses || S.Yields ? 0 : VF_SPIN_POLLS_UNCALLED));
+  DomTreeUpdater Updater(DT, DomTreeUpdater::UpdateStrategy::Eager);
+  Instruction *InCall = SplitBlockAndInsertIfThen(
+      Calls, B.GetInsertPoint(), /*Unreachable=*/false,
+      MDBuilder(M.getContext()).createUnlikelyBranchWeights(), &Updater, &LI);
+  BasicBlock *Latch = InCall->getSuccessor(0);
+  B.SetInsertPoint(InCall);
+
   Value *Address = ConstantPointerNull::get(B.getPtrTy());
   Value *Observed = B.getInt64(0);
   uint32_t Size = 0;
-
   if (const Poll *P = S.uniquePoll()) {
     Address = P->Address;
     if (auto *I = dyn_cast<Instruction>(Address))
@@ -189,9 +203,6 @@ CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
     }
   }
 
-  // The state of this wait: 0 at its start, then what the last call returned.
-  auto *State = PHINode::Create(B.getInt64Ty(), 2, "vf.state");
-  State->insertInto(L.getHeader(), L.getHeader()->begin());
   FunctionType *Ty = FunctionType::get(
       B.getInt64Ty(),
       {B.getPtrTy(), B.getInt64Ty(), B.getInt64Ty(), B.getInt32Ty()}, false);
@@ -211,9 +222,16 @@ CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
   if (!Call->getDebugLoc() && L.getHeader()->getParent()->getSubprogram())
     Call->setDebugLoc(DILocation::get(
         M.getContext(), 0, 0, L.getHeader()->getParent()->getSubprogram()));
+
+  B.SetInsertPoint(Edge->getTerminator());
+  Value *Counted = B.CreateAdd(State, B.getInt64(1));
+  B.SetInsertPoint(Latch, Latch->begin());
+  PHINode *Next = B.CreatePHI(B.getInt64Ty(), 2);
+  Next->addIncoming(Counted, Edge);
+  Next->addIncoming(Call, Call->getParent());
   for (BasicBlock *Pred : predecessors(L.getHeader()))
-    State->addIncoming(Pred == Edge ? static_cast<Value *>(Call)
-                                    : B.getInt64(0),
+    State->addIncoming(Pred == Latch ? static_cast<Value *>(Next)
+                                     : B.getInt64(0),
                        Pred);
   return Call;
 }

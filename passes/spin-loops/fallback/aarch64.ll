@@ -25,7 +25,7 @@ runtime:
 
 fallback:
   %round = add i64 %state, 1
-  %short = icmp ult i64 %round, 64
+  %short = icmp ult i64 %round, 128
   br i1 %short, label %pause, label %longer
 
 pause:
@@ -33,7 +33,7 @@ pause:
   ret i64 %round
 
 longer:
-  %patient = icmp ult i64 %round, 4160
+  %patient = icmp ult i64 %round, 4224
   %nosleep.bit = and i32 %how, 512
   %nosleep = icmp ne i32 %nosleep.bit, 0
   %yields = or i1 %patient, %nosleep
@@ -50,5 +50,5 @@ sleep:
   %nsec = getelementptr inbounds i8, ptr %time, i64 8
   store i64 50000, ptr %nsec, align 8
   %s = call i64 asm sideeffect "svc #0", "={x0},{x8},{x0},{x1},~{memory}"(i64 101, ptr %time, ptr null)
-  ret i64 4160
+  ret i64 4224
 }

@@ -24,7 +24,7 @@ runtime:
 
 fallback:
   %round = add i64 %state, 1
-  %short = icmp ult i64 %round, 64
+  %short = icmp ult i64 %round, 128
   br i1 %short, label %done, label %yield
 
 yield:

@@ -4,7 +4,8 @@
 ;
 ; What a rewritten object carries: the way to libvfrt, and a wait of its own
 ; where libvfrt is not linked. The contract is that of vf_spin_wait in
-; vfriendly/spin_wait.h; here the state is the number of failed polls.
+; vfriendly/spin_wait.h; here the state is the number of failed polls, which is
+; 64 at the first call (VF_SPIN_POLLS_UNCALLED).
 ;
 ; Without the runtime nobody notifies, so the wait pauses 64 times (a few
 ; microseconds: a hand-over between running threads), yields 4096 times (about a
@@ -35,7 +36,7 @@ runtime:
 
 fallback:
   %round = add i64 %state, 1
-  %short = icmp ult i64 %round, 64
+  %short = icmp ult i64 %round, 128
   br i1 %short, label %pause, label %longer
 
 pause:
@@ -43,7 +44,7 @@ pause:
   ret i64 %round
 
 longer:
-  %patient = icmp ult i64 %round, 4160
+  %patient = icmp ult i64 %round, 4224
   %nosleep.bit = and i32 %how, 512
   %nosleep = icmp ne i32 %nosleep.bit, 0
   %yields = or i1 %patient, %nosleep
@@ -60,5 +61,5 @@ sleep:
   %nsec = getelementptr inbounds i8, ptr %time, i64 8
   store i64 50000, ptr %nsec, align 8
   %s = call i64 asm sideeffect "syscall", "={ax},{ax},{di},{si},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"(i64 35, ptr %time, ptr null)
-  ret i64 4160
+  ret i64 4224
 }

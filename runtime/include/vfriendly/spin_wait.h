@@ -47,15 +47,21 @@ extern "C" {
  * with both set, the wait may block. */
 #define VF_SPIN_NO_SLEEP 0x200u
 
+/* How many failed polls need no call: 64 are a tenth of a microsecond, what a
+ * hand-over between running threads takes. A caller may count that far in state
+ * before it calls for the first time. */
+#define VF_SPIN_POLLS_UNCALLED 64u
+
 /* One failed poll: pauses, yields or blocks for a bounded time.
  *
  * addr is the polled address, observed the value just read there, zero-extended
- * to 64 bits (bit pattern for floating point), state 0 on the first call of a
- * wait and from then on what the last call returned.
+ * to 64 bits (bit pattern for floating point), state at most
+ * VF_SPIN_POLLS_UNCALLED on the first call of a wait and from then on what the
+ * last call returned.
  *
  * pre: (how & VF_SPIN_SIZE_MASK) is 0, or that many bytes at addr are readable
  *      and naturally aligned. addr may be null when that size is 0.
- * Returns the state for the next call, never 0. May return early at any time;
+ * Returns the state for the next call, above VF_SPIN_POLLS_UNCALLED. May return early at any time;
  * the caller tests its condition again. Orders no memory. */
 uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
                       uint64_t state, uint32_t how);

@@ -33,17 +33,25 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK-DAG: @vf_spin_armed = extern_weak global i32
 ; CHECK-DAG: @vf_spin_never_armed = linkonce_odr hidden global i32 0, comdat, align 4
 
-; The state: a phi on the header, 0 from outside, the call's result from inside.
+; The state: a phi on the header, 0 from outside; from inside the number of polls
+; up to 64, after that the call's result.
 ; No alloca, and no call on the way by.
 ; CHECK-LABEL: define i32 @wait_plain(
 ; CHECK-NEXT:  entry:
 ; CHECK-NEXT:    br label %loop
 ; CHECK:       [[EDGE:.*]]: {{.*}}; preds = %loop
+; CHECK-NEXT:    [[LATER:%.*]] = icmp uge i64 %vf.state, 64
+; CHECK-NEXT:    [[COUNTED:%.*]] = add i64 %vf.state, 1
+; CHECK-NEXT:    br i1 [[LATER]], label %[[CALLS:[0-9]+]], label %[[LATCH:[0-9]+]], !prof
+; CHECK:       [[CALLS]]:
 ; CHECK-NEXT:    [[SEEN:%.*]] = zext i32 %v to i64
-; CHECK-NEXT:    [[STATE:%.*]] = call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @plain, i64 [[SEEN]], i64 %vf.state, i32 260) [[CALL:#[0-9]+]]
+; CHECK-NEXT:    [[RESULT:%.*]] = call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @plain, i64 [[SEEN]], i64 %vf.state, i32 260) [[CALL:#[0-9]+]]
+; CHECK-NEXT:    br label %[[LATCH]]
+; CHECK:       [[LATCH]]:
+; CHECK-NEXT:    [[STATE:%.*]] = phi i64 [ [[COUNTED]], %[[EDGE]] ], [ [[RESULT]], %[[CALLS]] ]
 ; CHECK-NEXT:    br label %loop, !llvm.loop [[LOOP:![0-9]+]]
 ; CHECK:       loop:
-; CHECK-NEXT:    %vf.state = phi i64 [ [[STATE]], %[[EDGE]] ], [ 0, %entry ]
+; CHECK-NEXT:    %vf.state = phi i64 [ [[STATE]], %[[LATCH]] ], [ 0, %entry ]
 ; CHECK-NEXT:    %v = load atomic i32, ptr @plain acquire, align 4
 ; CHECK-NEXT:    %c = icmp eq i32 %v, 0
 ; CHECK-NEXT:    br i1 %c, label %[[EDGE]], label %exit
