@@ -79,26 +79,35 @@ static Place variablePlace(const DeclRefExpr &Ref, const VarDecl &Variable,
 
 /// A cast that makes a volatile access out of an untyped address, as accessors
 /// of device registers do. `*(volatile int *)&flag` is none.
-static bool isRegisterCast(const CastExpr &Cast) {
-  if (!isa<ExplicitCastExpr>(Cast) || !Cast.getType()->isPointerType())
+static bool isMadeVolatile(const CastExpr &Cast) {
+  return isa<ExplicitCastExpr>(Cast) && Cast.getType()->isPointerType() &&
+         Cast.getType()->getPointeeType().isVolatileQualified() &&
+         Cast.getSubExpr()->IgnoreParenImpCasts()->getType()->isVoidPointerType();
+}
+
+/// `(T *)0xfee00000`, but not `(T *)(uintptr_t)&flag`.
+static bool isMadeOfInteger(const CastExpr &Cast) {
+  if (Cast.getCastKind() != CK_IntegralToPointer)
     return false;
-  QualType From = Cast.getSubExpr()->IgnoreParenImpCasts()->getType();
-  if (Cast.getCastKind() == CK_IntegralToPointer)
-    return true;
-  return Cast.getType()->getPointeeType().isVolatileQualified() &&
-         From->isVoidPointerType();
+  const Expr *E = Cast.getSubExpr()->IgnoreParens();
+  while (auto *Inner = dyn_cast<CastExpr>(E)) {
+    if (Inner->getCastKind() == CK_PointerToIntegral)
+      return false;
+    E = Inner->getSubExpr()->IgnoreParens();
+  }
+  return true;
 }
 
 Place pointeeOf(const Expr *Pointer, const Frame *In) {
   const Expr *E = Pointer->IgnoreParens();
   while (auto *Cast = dyn_cast<CastExpr>(E)) {
-    if (isRegisterCast(*Cast)) {
-      // Untyped only in passing: the caller names what it means.
+    if (isMadeVolatile(*Cast)) {
       Place P = pointeeOf(Cast->getSubExpr(), In);
-      if (P.LValue && P.LValue->isGLValue() && P.In != In)
-        return P;
-      return {Place::Device, nullptr, In, Pointer};
+      P.Untyped = true;
+      return P;
     }
+    if (isMadeOfInteger(*Cast))
+      return {Place::Device, nullptr, In, Pointer};
     if (Cast->getCastKind() == CK_ArrayToPointerDecay)
       return placeOf(Cast->getSubExpr(), In);
     if (Cast->getCastKind() == CK_LValueToRValue) {
@@ -132,7 +141,7 @@ Place pointeeOf(const Expr *Pointer, const Frame *In) {
     // A pointer that starts out at a register stays among registers.
     const Expr *Init = Variable->getAnyInitializer();
     auto *Cast = Init ? dyn_cast<CastExpr>(Init->IgnoreParenImpCasts()) : nullptr;
-    if (Cast && isRegisterCast(*Cast))
+    if (Cast && isMadeOfInteger(*Cast))
       return {Place::Device, Variable, In, Pointer};
   }
   return {Place::Elsewhere, nullptr, In, Pointer};
@@ -154,8 +163,10 @@ Place placeOf(const Expr *LValue, const Frame *In) {
 
   Place P = {Place::Elsewhere, nullptr, In, E};
   auto PartOf = [&](Place Base) {
-    if (Base.Where == Place::Elsewhere)
+    if (Base.Where == Place::Elsewhere) {
+      P.Untyped = Base.Untyped;
       return P;
+    }
     Base.LValue = Base.In == In ? E : Base.LValue;
     return Base;
   };
@@ -175,6 +186,7 @@ Place placeOf(const Expr *LValue, const Frame *In) {
   if (auto *Op = dyn_cast<UnaryOperator>(E)) {
     if (Op->getOpcode() == UO_Deref) {
       Place Pointee = pointeeOf(Op->getSubExpr(), In);
+      P.Untyped = Pointee.Untyped;
       return Pointee.Where == Place::Elsewhere && !Pointee.Variable &&
                      Pointee.In == In
                  ? P

@@ -44,7 +44,7 @@ struct Place {
     Local,       ///< A local variable, or a part of it.
     ThreadLocal,
     Elsewhere,   ///< Globals, and whatever pointers and references lead to.
-    Device       ///< A constant address, or a cast that only registers need.
+    Device       ///< A constant address.
   };
   Kind Where = Elsewhere;
   /// The variable of a Local or a global; null for what pointers lead to.
@@ -52,6 +52,9 @@ struct Place {
   const Frame *In = nullptr;
   /// The expression of In that names the place.
   const clang::Expr *LValue = nullptr;
+  /// Reached through an untyped pointer that was made volatile, as accessors of
+  /// device registers do.
+  bool Untyped = false;
 };
 
 Place placeOf(const clang::Expr *LValue, const Frame *In);

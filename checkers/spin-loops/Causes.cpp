@@ -11,6 +11,7 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
+#include "clang/Basic/SourceManager.h"
 
 using namespace clang;
 
@@ -142,7 +143,14 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
 
   if (!Open.insert(&Written->second).second)
     return own();
+  const SourceManager &SM = Facts.Context.getSourceManager();
+  bool Lasts = P.In == Facts.root() &&
+               SM.isBeforeInTranslationUnit(Variable.getLocation(), Facts.Begin);
+  Lasting += Lasts;
   Causes C;
+  if (auto *Parm = dyn_cast<ParmVarDecl>(&Variable); Parm && P.In)
+    if (const Expr *Argument = P.In->Arguments.lookup(Parm))
+      C.add(causesOf(Argument, P.In->Caller));
   for (const Write &W : Written->second) {
     switch (W.From) {
     case Write::Itself:
@@ -154,6 +162,12 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
     case Write::ReadModifyWrite:
       C.add(causesOf(Facts.Rmws[W.RmwIndex]));
       continue;
+    case Write::Observed: {
+      Causes Seen = causesOf(Facts.Rmws[W.RmwIndex]);
+      Seen.AtOnce = false;
+      C.add(Seen);
+      continue;
+    }
     case Write::Value:
       break;
     }
@@ -161,18 +175,20 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
     // A constant, `done = true`, tells what it was written under.
     C.add(Value.none() ? ofGuards(W.Under) : Value);
   }
+  Lasting -= Lasts;
   Open.erase(&Written->second);
   return C;
 }
 
 /// An access to an object that others may write, or to a local one.
 Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
-                             bool IsPointer, const Frame *In) {
+                             bool IsPointer, const Frame *In, bool Tries) {
   Place P = IsPointer ? pointeeOf(Object, In) : placeOf(Object, In);
   Causes Address =
       IsPointer || !Object->isGLValue() ? causesOf(Object, In) : ofAddress(Object, In);
   Causes C;
-  if (P.Where == Place::Device || Address.Device) {
+  // Nobody swaps with a register; but locks are passed about as void *.
+  if (P.Where == Place::Device || Address.Device || (P.Untyped && !Tries)) {
     C.Device = true;
     return C;
   }
@@ -238,7 +254,7 @@ Causes CauseFinder::ofExpected(const Rmw &R) {
   bool Reset = false;
   if (Written != Facts.Writes.end())
     for (const Write &W : Written->second) {
-      if (W.From == Write::ReadModifyWrite)
+      if (W.From == Write::ReadModifyWrite || W.From == Write::Observed)
         continue;
       Reset = true;
       if (W.From == Write::Value)
@@ -251,11 +267,19 @@ Causes CauseFinder::ofExpected(const Rmw &R) {
 }
 
 Causes CauseFinder::causesOf(const Rmw &R) {
-  if (!Open.insert(&R).second)
-    return {};
+  for (const auto &[Other, LastingThen] : Tried)
+    if (Other == &R) {
+      // What it expects depends on what it returned. If a variable carried that
+      // over from the round before, it expects what it has just seen.
+      Causes Itself;
+      Itself.AtOnce = Lasting > LastingThen;
+      return Itself;
+    }
+  Tried.push_back({&R, Lasting});
   const AtomicOp &Op = R.Op;
   auto *Access = dyn_cast<Expr>(R.Site);
-  Causes C = ofAccess(Access, Op.Object, Op.ObjectIsPointer, R.In);
+  Causes C = ofAccess(Access, Op.Object, Op.ObjectIsPointer, R.In,
+                      Op.Kind != AtomicKind::Load);
   for (Poll &P : C.Polls) {
     P.Atomic = true;
     P.Access = Access;
@@ -269,12 +293,17 @@ Causes CauseFinder::causesOf(const Rmw &R) {
   } else if (Op.Kind == AtomicKind::CompareExchange && Op.Value) {
     // Swapping a value for itself is a read.
   } else if (Op.Value && Op.Kind != AtomicKind::CompareExchange) {
-    C.Own |= !causesOf(Op.Value, R.In).none();
+    C.Own |= !(Op.Result ? ofAccess(Op.Value, Op.Value, true, R.In)
+                         : causesOf(Op.Value, R.In))
+                  .none();
   }
   // Assembly says what it expects in an input: that must come from outside.
-  for (const Expr *Input : R.Inputs)
-    C.AtOnce |= !causesOf(Input, R.In).Polls.empty();
-  Open.erase(&R);
+  if (Op.Kind == AtomicKind::CompareExchange)
+    for (const Expr *Input : R.Inputs) {
+      Causes Read = causesOf(Input, R.In);
+      C.AtOnce |= Read.AtOnce || Read.Own || !Read.Polls.empty();
+    }
+  Tried.pop_back();
   return C;
 }
 
@@ -331,7 +360,8 @@ Causes CauseFinder::ofComparison(const BinaryOperator &Op, const Frame *In) {
   bool Unchanged = false;
   for (const Poll &L : Left.Polls)
     for (const Poll &R : Right.Polls)
-      Unchanged |= isSamePlace(L.At, R.At, Facts.Context);
+      Unchanged |= L.Access != R.Access &&
+                   isSamePlace(L.At, R.At, Facts.Context);
   Left.add(Right);
   Left.AtOnce |= Unchanged;
   return Left;

@@ -70,7 +70,7 @@ private:
                 const Frame *In);
   Causes ofVariable(const clang::Expr *Access, const Place &P);
   Causes ofAccess(const clang::Expr *Access, const clang::Expr *Object,
-                  bool IsPointer, const Frame *In);
+                  bool IsPointer, const Frame *In, bool Tries = false);
   Causes ofAtomic(const clang::Expr *E, const AtomicOp &Op, const Frame *In);
   Causes ofCall(const clang::CallExpr &Call, const Frame *In);
   Causes ofComparison(const clang::BinaryOperator &Op, const Frame *In);
@@ -82,6 +82,11 @@ private:
   std::optional<VarSet> Escapes;
   /// Being looked at: coming back to one means that it makes its own value.
   llvm::SmallPtrSet<const void *, 8> Open;
+  /// Read-modify-writes being looked at, and how many Lasting variables had been
+  /// passed on the way to each.
+  llvm::SmallVector<std::pair<const Rmw *, unsigned>, 2> Tried;
+  /// Variables on the way that keep their value from round to round.
+  unsigned Lasting = 0;
   unsigned Budget = 2000;
 };
 

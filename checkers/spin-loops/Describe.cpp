@@ -70,7 +70,7 @@ static std::string seen(const SpinLoop &Spin) {
   const ASTContext &Context = Spin.Facts->Context;
   const Poll *P = &Spin.Polls.front();
   for (const Poll &Other : Spin.Polls)
-    if (Other.Tries)
+    if (Other.Tries || Other.TryLock)
       P = &Other; // The try says more than the reads in between.
   if (P->TryLock)
     return "loop retries '" + P->TryLock->getNameAsString() + "'";

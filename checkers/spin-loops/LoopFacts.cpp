@@ -52,6 +52,8 @@ bool collectFacts(const LoopShape &Shape, const FunctionDecl &Function,
                   LoopFacts &Facts) {
   Facts.Frames.emplace_back();
   Facts.Frames.back().Function = &Function;
+  Facts.Begin = Shape.backJump() ? Shape.Body.front()->getBeginLoc()
+                                 : Shape.keyword();
   RoundWalker Walker(Shape, Facts);
   return Walker.walkRound();
 }

@@ -56,7 +56,13 @@ using Guards = llvm::SmallVector<Guard, 2>;
 
 /// One write of a local variable within the loop.
 struct Write {
-  enum Source { Value, Itself, Clock, ReadModifyWrite } From;
+  enum Source {
+    Value,
+    Itself,
+    Clock,
+    ReadModifyWrite, ///< What one returns, which tells success.
+    Observed         ///< What a failed one saw.
+  } From;
   const clang::Expr *Assigned = nullptr;
   const Frame *In = nullptr;
   unsigned RmwIndex = 0;
@@ -81,6 +87,7 @@ struct Hint {
 
 struct LoopFacts {
   const clang::ASTContext &Context;
+  clang::SourceLocation Begin; ///< Variables from before it last for all rounds.
   std::deque<Frame> Frames; ///< The first is the loop's own function.
   llvm::SmallVector<Guards, 2> Exits;
   llvm::DenseMap<std::pair<const clang::VarDecl *, const Frame *>,

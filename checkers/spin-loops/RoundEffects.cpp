@@ -163,7 +163,7 @@ bool RoundWalker::visitAtomic(const Expr *E, const AtomicOp &Op, Context &C) {
   if (Expected.Where != Place::Local)
     return false;
   if (Expected.Variable) {
-    Write W{Write::ReadModifyWrite, nullptr, C.In,
+    Write W{Write::Observed, nullptr, C.In,
             static_cast<unsigned>(Facts.Rmws.size() - 1), C.Under};
     Facts.Writes[{Expected.Variable, Expected.In}].push_back(std::move(W));
   }
@@ -205,6 +205,8 @@ bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
   const FunctionDecl *Callee = Call.getDirectCallee();
   if (!Callee)
     return false;
+  if (Callee->isNoReturn())
+    return true; // A failed assertion ends more than the loop.
   CallEffect Effect = classifyCall(Call, *Callee);
   if (Effect != CallEffect::Other && Effect != CallEffect::TryLock)
     return visitNeutralCall(Call, Effect, C);
@@ -301,6 +303,8 @@ bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
       Memory = Output;
     else
       Outputs.push_back(Output);
+    if (Asm.isOutputPlusConstraint(I) && Memory != Output)
+      Inputs.push_back(Output); // Read as well, such as what a swap expects.
   }
   for (unsigned I = 0; I != Asm.getNumInputs(); ++I) {
     const Expr *Input = Asm.getInputExpr(I);
@@ -322,7 +326,10 @@ bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
     if (!Memory)
       return false;
     AtomicOp Op;
-    Op.Kind = Effect == AsmEffect::Try   ? AtomicKind::Exchange
+    bool Compares = Effect == AsmEffect::Try &&
+                    StringRef(Asm.getAsmString()).contains("cmpxchg");
+    Op.Kind = Compares                     ? AtomicKind::CompareExchange
+              : Effect == AsmEffect::Try ? AtomicKind::Exchange
               : Effect == AsmEffect::Set ? AtomicKind::SetBits
                                          : AtomicKind::Load;
     Op.Object = Memory;

@@ -36,6 +36,14 @@ static bool isNoReturnCall(const Stmt *S) {
   return Callee && (Callee->isNoReturn() || Callee->hasAttr<NoReturnAttr>());
 }
 
+/// A path that reports and gives up: no round of a wait goes through it.
+static bool endsProgram(const Stmt *S) {
+  auto *Block = dyn_cast_or_null<CompoundStmt>(S);
+  if (Block)
+    return !Block->body_empty() && endsProgram(Block->body_back());
+  return S && isNoReturnCall(S);
+}
+
 RoundWalker::Ends RoundWalker::endsOf(const Stmt *S, const Context &C) const {
   if (!S)
     return {};
@@ -204,6 +212,12 @@ bool RoundWalker::walkIf(const IfStmt &If, Context &C) {
     return false;
   if (If.getInit() && !walk(If.getInit(), C))
     return false;
+  bool Value;
+  if (!If.getCond()->isValueDependent() &&
+      If.getCond()->EvaluateAsBooleanCondition(Value, Facts.Context)) {
+    const Stmt *Taken = Value ? If.getThen() : If.getElse();
+    return !Taken || walk(Taken, C);
+  }
   if (!decide(If.getCond(), C))
     return false;
 
@@ -211,9 +225,10 @@ bool RoundWalker::walkIf(const IfStmt &If, Context &C) {
   auto WalkBranch = [&](const Stmt *Branch, const Ends &E, bool Holds) {
     Context Inner = C;
     Inner.Under.push_back({If.getCond(), C.In, Holds});
+    if (endsProgram(Branch))
+      return true;
     if (E.staysOut() && !C.InCallee) {
-      if (!isNoReturnCall(Branch))
-        leave(Inner);
+      leave(Inner);
       return true;
     }
     return walk(Branch, Inner);

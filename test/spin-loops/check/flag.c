@@ -191,6 +191,15 @@ void device(char *base) {
     ;
 }
 
+// A setting beside a counter is not polled.
+int verbose;
+int tries(int n) {
+  int i = 0;
+  while (i++ < n || verbose)
+    ;
+  return i;
+}
+
 // Event loops: the body does work in each round.
 void event_loop(void) {
   while (!volatile_flag)

@@ -12,11 +12,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <threads.h>
 
 int lock, other;
 _Atomic int alock;
 atomic_flag aflag;
+pthread_mutex_t extra;
 void pause_hint(void);
 static inline void cpu_relax(void) { __asm__ volatile("pause" ::: "memory"); }
 
@@ -82,6 +84,65 @@ void by_assembly(void) {
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, inline assembly of atomic 'lock'
   while (!cas(&lock, 0, 1))
     __asm__ volatile("rep; nop");
+}
+
+// A lock passed about untyped is no device register.
+static inline int try_untyped(volatile void *p) {
+  int result;
+  __asm__ volatile("lock\ncmpxchgl %2, %1"
+                   : "=a"(result), "=m"(*(volatile int *)p)
+                   : "q"(1), "0"(0), "m"(*(volatile int *)p)
+                   : "memory");
+  return result == 0;
+}
+static bool generic_cas(int *p, int *expected, int desired) {
+  if (desired == 0)
+    abort();
+  return __atomic_compare_exchange(p, expected, &desired, true,
+                                   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+struct backoff { int rounds; };
+static inline void back_off(struct backoff *b) {
+  if (b->rounds < 16) {
+    for (int i = 0; i < b->rounds; i++)
+      cpu_relax();
+    b->rounds *= 2;
+  } else {
+    sched_yield();
+  }
+}
+void through_wrappers(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, inline assembly of atomic 'lock'
+  while (!try_untyped(&lock))
+    cpu_relax();
+  struct backoff b = {1};
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, compare-and-swap of atomic 'lock' and yields
+  for (;;) {
+    int expected = 0;
+    if (generic_cas(&lock, &expected, 1))
+      break;
+    back_off(&b);
+  }
+  int seen;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'lock'
+  do {
+    __atomic_load(&lock, &seen, __ATOMIC_ACQUIRE);
+  } while (seen == 1);
+  // Readers may enter while no writer is in: that is what it waits for.
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a test-and-test-and-set lock, compare-and-swap of atomic 'lock'
+  for (;;) {
+    seen = __atomic_load_n(&lock, __ATOMIC_RELAXED);
+    if (seen >= 0 && __atomic_compare_exchange_n(&lock, &seen, seen + 1, true,
+                                                 __ATOMIC_ACQUIRE,
+                                                 __ATOMIC_RELAXED))
+      break;
+    __atomic_fetch_or(&lock, 2, __ATOMIC_RELAXED); // Says that it waits.
+  }
+  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'pthread_mutex_trylock', a bounded number of times
+  for (int i = 0; i < 100; i++) {
+    if (!atomic_load(&alock) && !pthread_mutex_trylock(&extra))
+      break;
+  }
 }
 
 void test_and_test_and_set(void) {
@@ -200,6 +261,45 @@ void retry(_Atomic int *n, int *m) {
                                     __ATOMIC_RELAXED))
       break;
   }
+}
+// The same by what the swap returns, by assembly too: the next try expects what
+// this one has just seen.
+void retry_by_value(int *n, int top) {
+  int e = *n;
+  while (e < top) {
+    int f = __sync_val_compare_and_swap(n, e, top);
+    if (f == e)
+      break;
+    e = f;
+  }
+  int old;
+  do {
+    old = *n;
+  } while (!cas(n, old, old + 1));
+}
+static inline int cas_untyped(volatile void *p, int value, int comparand) {
+  int result;
+  __asm__ volatile("lock\ncmpxchgl %2, %1"
+                   : "=a"(result), "=m"(*(volatile int *)p)
+                   : "q"(value), "0"(comparand), "m"(*(volatile int *)p)
+                   : "memory");
+  return result;
+}
+void retry_untyped(int *n) {
+  int seen = *n, before;
+  do {
+    before = seen;
+    seen = cas_untyped(n, before + 1, before);
+  } while (seen != before);
+}
+// Announces what it has computed, again when overtaken.
+int compute(void);
+void announce(int *state) {
+  int old;
+  do {
+    int new = other;
+    __atomic_exchange(state, &new, &old, __ATOMIC_ACQUIRE);
+  } while (old == 7);
 }
 // The early return is a failure, not a wait.
 bool try_take(_Atomic int *count) {
