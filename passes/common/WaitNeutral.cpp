@@ -153,6 +153,8 @@ CallClass classifyCall(const CallBase &Call) {
   if (Effect == CallEffect::Sleep &&
       (Callee->getName() == "select" || Callee->getName() == "poll")) {
     unsigned CountArg = Callee->getName() == "select" ? 0 : 1;
+    if (Call.arg_size() <= CountArg) // A function of the program's own.
+      return {CallEffect::Other};
     auto *Count = dyn_cast<ConstantInt>(Call.getArgOperand(CountArg));
     return {Count && Count->isZero() ? CallEffect::Sleep : CallEffect::Other};
   }

@@ -9,9 +9,11 @@
 #include "passes/spin-loops/Expose.h"
 
 #include "passes/common/WaitNeutral.h"
+#include "passes/spin-loops/KeepMarks.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Attributes.h"
 #include "llvm/IR/Instructions.h"
@@ -33,8 +35,12 @@ static constexpr unsigned MaxInstructions = 300;
 /// twice that for wrappers around wrappers.
 static constexpr unsigned MaxDepth = 8;
 
+/// No wait hides behind more calls than this; what does is some other loop, and
+/// inlining it level by level would multiply its code.
+static constexpr unsigned MaxInlined = 64;
+
 static bool mayInline(const Function &F) {
-  return !F.isDeclaration() && !F.isInterposable() &&
+  return !F.hasFnAttribute(KeepMark) && !F.isDeclaration() && !F.isInterposable() &&
          !F.hasFnAttribute(Attribute::NoInline) &&
          !F.hasFnAttribute(Attribute::OptimizeNone) &&
          !F.hasFnAttribute(Attribute::Naked) &&
@@ -131,6 +137,7 @@ bool ConditionExposer::collectCalls(const Loop &L,
 
 bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
   bool Changed = false;
+  unsigned Total = 0;
   // One round a level of calls, and one to see that nothing is left.
   for (unsigned Round = 0; Round <= MaxDepth; ++Round) {
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
@@ -147,8 +154,12 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
       break;
     bool Inlined = false;
     for (CallBase *Call : Calls) {
-      if (!AttributeFuncs::areInlineCompatible(F, *Call->getCalledFunction()))
+      Function *Callee = Call->getCalledFunction();
+      if (!AttributeFuncs::areInlineCompatible(F, *Callee) ||
+          !FAM.getResult<TargetIRAnalysis>(F).areInlineCompatible(&F, Callee))
         continue;
+      if (++Total > MaxInlined)
+        break;
       auto GetAssumptions = [&](Function &Of) -> AssumptionCache & {
         return FAM.getResult<AssumptionAnalysis>(Of);
       };

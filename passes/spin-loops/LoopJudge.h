@@ -45,6 +45,7 @@ private:
                      llvm::SmallVectorImpl<ExitLeaf> &Leaves) const;
   bool judgeExits();
   bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
+  bool doesWork();
   bool retriesOnly();
   bool isVersionCheck(const llvm::Value *Condition, unsigned Depth = 0) const;
   Causes guardsOf(llvm::BasicBlock *Exiting);
@@ -63,6 +64,8 @@ private:
   SpinLoop Found;
   llvm::SmallSetVector<llvm::Instruction *, 4> Accesses, Pointers, Varying;
   llvm::SmallVector<ExitLeaf, 4> Waiting;
+  /// The conditions of the exits the loop causes itself.
+  llvm::SmallVector<llvm::Value *, 4> OwnConditions;
   bool Walks = false;
 };
 

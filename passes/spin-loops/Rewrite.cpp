@@ -75,7 +75,8 @@ bool hasPauseHint(const Module &M) {
 
 bool canBlock(const Module &M) {
   const Triple &T = M.getTargetTriple();
-  return T.isOSLinux() && T.isOSBinFormatELF() && T.isArch64Bit();
+  return T.isOSLinux() && T.isOSBinFormatELF() && T.isArch64Bit() &&
+         M.getDataLayout().getPointerSizeInBits() == 64; // Not x32.
 }
 
 bool hasSplittableLatches(const Loop &L) {
@@ -262,7 +263,8 @@ std::optional<Location> locateWait(const CallInst &Wait) {
   for (const User *U : Address->users())
     if (auto *I = dyn_cast<Instruction>(U))
       if (I->getFunction() == Wait.getFunction() && !isa<CallBase>(I) &&
-          getLoadStorePointerOperand(I) == Address)
+          getLoadStorePointerOperand(I) == Address &&
+          !getLoadStoreType(const_cast<Instruction *>(I))->isScalableTy())
         return locate(*I, Address,
                       I->getDataLayout().getTypeStoreSize(
                           getLoadStoreType(const_cast<Instruction *>(I))),
@@ -293,7 +295,11 @@ void emitNotify(Instruction &Write, Value &Address) {
   auto *NeverArmed = cast<GlobalVariable>(
       M.getOrInsertGlobal("vf_spin_never_armed", B.getInt32Ty()));
   // The runtime may be absent; a stand-in that stays zero saves the branch.
-  Armed->setLinkage(GlobalValue::ExternalWeakLinkage);
+  auto MakeWeak = [](GlobalValue *Symbol) {
+    if (Symbol->isDeclaration())
+      Symbol->setLinkage(GlobalValue::ExternalWeakLinkage);
+  };
+  MakeWeak(Armed);
   Value *Word = B.CreateSelect(B.CreateIsNotNull(Armed), Armed, NeverArmed);
   LoadInst *Load = B.CreateAlignedLoad(B.getInt32Ty(), Word, Align(4));
   Load->setAtomic(AtomicOrdering::Monotonic);
@@ -305,8 +311,7 @@ void emitNotify(Instruction &Write, Value &Address) {
   B.SetCurrentDebugLocation(Write.getDebugLoc());
   FunctionCallee Notify =
       M.getOrInsertFunction(NotifyFunction, B.getVoidTy(), B.getPtrTy());
-  cast<Function>(Notify.getCallee())
-      ->setLinkage(GlobalValue::ExternalWeakLinkage);
+  MakeWeak(cast<Function>(Notify.getCallee()));
   CallInst *Call = B.CreateCall(Notify, {&Address});
   Call->addFnAttr(Attribute::NoUnwind);
   Call->addFnAttr(Attribute::Cold);

@@ -15,6 +15,7 @@
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/LoopJudge.h"
 
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
@@ -48,7 +49,7 @@ std::optional<SpinLoop> LoopJudge::judge() {
   if (!scanEffects() || !judgeExits())
     return std::nullopt;
   // Data gone through while a flag is watched is work.
-  if (Walks)
+  if (Walks || doesWork())
     return std::nullopt;
 
   bool AnyPlain = false, AllDevice = true;
@@ -124,6 +125,55 @@ bool LoopJudge::scanEffects() {
   return true;
 }
 
+/// Computes something for later while it watches a flag: a value that evolves
+/// and is used outside without deciding how long the loop runs, or one that
+/// decides it by more than counting; or goes through memory.
+bool LoopJudge::doesWork() {
+  SmallPtrSet<const Value *, 16> Deciding;
+  SmallVector<Value *, 16> Worklist(OwnConditions.begin(), OwnConditions.end());
+  while (!Worklist.empty()) {
+    auto *I = dyn_cast<Instruction>(Worklist.pop_back_val());
+    if (I && L.contains(I) && Deciding.insert(I).second)
+      append_range(Worklist, I->operands());
+  }
+  auto IsUsedOutside = [&](const Value *V) {
+    return any_of(V->users(), [&](const User *U) {
+      return !L.contains(cast<Instruction>(U));
+    });
+  };
+  for (PHINode &Phi : L.getHeader()->phis()) {
+    if (!Collector.collect(&Phi).Own)
+      continue;
+    bool Counts = true, LivesOn = IsUsedOutside(&Phi);
+    for (unsigned I = 0; I != Phi.getNumIncomingValues(); ++I) {
+      Value *In = Phi.getIncomingValue(I);
+      if (!L.contains(Phi.getIncomingBlock(I)) || In == &Phi)
+        continue;
+      LivesOn |= isa<Instruction>(In) && IsUsedOutside(In);
+      auto *Step = dyn_cast<BinaryOperator>(In);
+      Counts &= Step && (Step->getOpcode() == Instruction::Add ||
+                         Step->getOpcode() == Instruction::Sub);
+    }
+    if (Deciding.contains(&Phi) ? !Counts : LivesOn)
+      return true;
+  }
+  bool Hinted = Found.Pauses || Found.Yields || Found.Sleeps;
+  for (BasicBlock *B : L.blocks())
+    for (Instruction &I : *B) {
+      if (auto *Load = dyn_cast<LoadInst>(&I)) {
+        Causes Where = Collector.collect(Load->getPointerOperand());
+        if (Found.Bounded && !Hinted &&
+            (Where.Own || Where.Walks || Where.Inner))
+          return true;
+      }
+      // Thread-local memory is read later, by whom does not show.
+      if (auto *Store = dyn_cast<StoreInst>(&I))
+        if (!isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand())))
+          return true;
+    }
+  return false;
+}
+
 /// Trying again leaves memory as trying once does.
 bool LoopJudge::isIdempotent(const AtomicRMWInst &RMW) const {
   if (!L.isLoopInvariant(RMW.getValOperand()))
@@ -191,6 +241,7 @@ bool LoopJudge::judgeExits() {
         noteCauses(Guards);
       } else if (C.Own || C.Clock) {
         Found.Bounded = true;
+        OwnConditions.push_back(Leaf.Condition);
       }
     }
   }

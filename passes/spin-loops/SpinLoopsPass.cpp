@@ -86,6 +86,7 @@ public:
 
 private:
   bool finish();
+  void keep(Function &F);
   void find(Function &F);
   void sayUnoptimized(Function &F);
   SmallPtrSet<const Instruction *, 8> tries() const;
@@ -153,6 +154,10 @@ bool SpinLoopsImpl::run() {
   if (Phase == SpinPhase::Last)
     return finish();
   Keep = findKeepFunctions(M);
+  // Before anything is inlined: the marks go with the loops.
+  for (Function &F : M)
+    if (!F.isDeclaration() && Keep.contains(&F) && Phase == SpinPhase::Early)
+      keep(F);
   // First everything is found, then anything is rewritten: what can be done
   // about one loop depends on stores elsewhere.
   for (Function &F : M)
@@ -209,6 +214,18 @@ void SpinLoopsImpl::sayUnoptimized(Function &F) {
   });
 }
 
+void SpinLoopsImpl::keep(Function &F) {
+  if (!F.hasFnAttribute(KeepMark)) {
+    F.addFnAttr(KeepMark);
+    Changed = true;
+  }
+  for (Loop *L : FAM.getResult<LoopAnalysis>(F).getLoopsInPreorder())
+    if (!isMarked(*L, KeepMark)) {
+      mark(*L, KeepMark);
+      Changed = true;
+    }
+}
+
 void SpinLoopsImpl::find(Function &F) {
   // A quick look that most functions do not get past.
   SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 8> BackEdges;
@@ -221,12 +238,6 @@ void SpinLoopsImpl::find(Function &F) {
       sayUnoptimized(F);
     return;
   }
-  if (Keep.contains(&F))
-    for (Loop *L : FAM.getResult<LoopAnalysis>(F).getLoopsInPreorder())
-      if (!isMarked(*L, KeepMark)) {
-        mark(*L, KeepMark);
-        Changed = true;
-      }
   if (Phase == SpinPhase::Early && Mode != SpinMode::Off && mayRewrite(F))
     Changed |= Exposer.run(F, FAM);
 

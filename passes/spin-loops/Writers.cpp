@@ -99,7 +99,11 @@ bool surelyMatch(const Location &A, const Location &B) {
 }
 
 void Writers::add(Instruction &I, Value *Address, uint64_t Size, bool Plain) {
-  if (mayBeShared(Address) && !isDeviceAddress(Address))
+  auto [It, New] =
+      Shared.try_emplace(getUnderlyingObject(Address, /*MaxLookup=*/16), false);
+  if (New)
+    It->second = mayBeShared(Address);
+  if (It->second && !isDeviceAddress(Address))
     All.push_back({&I, Address, locate(I, Address, Size, Plain)});
 }
 
@@ -168,7 +172,9 @@ std::optional<Writers::Setter> Writers::asSetter(Function &F, unsigned Depth) {
     for (Instruction &I : B) {
       bool Fits = true;
       if (auto *Store = dyn_cast<StoreInst>(&I)) {
-        Fits = (Store->isAtomic() || Store->isVolatile() ||
+        Fits = !DL.getTypeStoreSize(Store->getValueOperand()->getType())
+                    .isScalable() &&
+               (Store->isAtomic() || Store->isVolatile() ||
                 !mayBeShared(Store->getPointerOperand())) &&
                Add(Store->getPointerOperand(),
                    DL.getTypeStoreSize(Store->getValueOperand()->getType()));

@@ -97,6 +97,8 @@ private:
   llvm::Module &M;
   llvm::SmallVector<Writer, 0> All;
   llvm::DenseMap<llvm::Function *, std::optional<Setter>> Setters;
+  /// mayBeShared of each object stored to, which walks all of a local's uses.
+  llvm::DenseMap<const llvm::Value *, bool> Shared;
 };
 
 } // namespace vfriendly

@@ -13,7 +13,7 @@ declare extern_weak void @vf_spin_notify(ptr)
 declare i32 @sched_yield()
 
 $vf_spin_wait_or_fallback = comdat any
-define linkonce_odr hidden i64 @vf_spin_wait_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how) noinline cold nounwind comdat {
+define linkonce_odr hidden i64 @vf_spin_wait_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how) noinline cold nounwind uwtable comdat {
 entry:
   %have = icmp ne ptr @vf_spin_wait, null
   br i1 %have, label %runtime, label %fallback

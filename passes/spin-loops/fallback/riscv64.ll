@@ -12,7 +12,7 @@ declare extern_weak i64 @vf_spin_wait(ptr, i64, i64, i32) nonlazybind
 declare extern_weak void @vf_spin_notify(ptr)
 
 $vf_spin_wait_or_fallback = comdat any
-define linkonce_odr hidden i64 @vf_spin_wait_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how) noinline cold nounwind comdat {
+define linkonce_odr hidden i64 @vf_spin_wait_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how) noinline cold nounwind uwtable comdat {
 entry:
   %time = alloca [2 x i64], align 8
   %have = icmp ne ptr @vf_spin_wait, null

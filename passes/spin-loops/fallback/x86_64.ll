@@ -24,7 +24,7 @@ declare extern_weak void @vf_spin_notify(ptr)
 declare void @llvm.x86.sse2.pause()
 
 $vf_spin_wait_or_fallback = comdat any
-define linkonce_odr hidden preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how) noinline cold nounwind comdat {
+define linkonce_odr hidden preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how) noinline cold nounwind uwtable comdat {
 entry:
   %time = alloca [2 x i64], align 8
   %have = icmp ne ptr @vf_spin_wait, null
