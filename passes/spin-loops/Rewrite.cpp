@@ -177,8 +177,12 @@ CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
   // first call, then what the last call returned.
   auto *State = PHINode::Create(B.getInt64Ty(), 2, "vf.state");
   State->insertInto(L.getHeader(), L.getHeader()->begin());
+  // Not where a poll takes the cache line from the lock's holder, or waits long.
+  bool Cheap = !S.Pauses && !S.Yields && none_of(S.Polls, [](const Poll &P) {
+    return P.ReadModifyWrite;
+  });
   Value *Calls = B.CreateICmpUGE(
-      State, B.getInt64(S.Pauses || S.Yields ? 0 : VF_SPIN_POLLS_UNCALLED));
+      State, B.getInt64(Cheap ? VF_SPIN_POLLS_UNCALLED : 0));
   DomTreeUpdater Updater(DT, DomTreeUpdater::UpdateStrategy::Eager);
   Instruction *InCall = SplitBlockAndInsertIfThen(
       Calls, B.GetInsertPoint(), /*Unreachable=*/false,

@@ -1,0 +1,54 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Work that watches a flag is not a wait: blocking in it would stop the work.
+//
+// RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s
+
+#include <stdatomic.h>
+
+atomic_int stop;
+void end(void) { atomic_store(&stop, 1); }
+
+// What is counted is the result.
+// CHECK-LABEL: @count(
+// CHECK-NOT: call {{.*}}@vf_spin_wait
+// CHECK: ret i64
+long count(void) {
+  long n = 0;
+  while (!atomic_load(&stop))
+    ++n;
+  return n;
+}
+
+// So is what is computed.
+// CHECK-LABEL: @random_walk(
+// CHECK-NOT: call {{.*}}@vf_spin_wait
+// CHECK: ret i32
+unsigned random_walk(unsigned x) {
+  while (!atomic_load(&stop))
+    x ^= x << 13, x ^= x >> 17, x ^= x << 5;
+  return x;
+}
+
+// A search that can be cancelled goes through memory of its own.
+// CHECK-LABEL: @sum(
+// CHECK-NOT: call {{.*}}@vf_spin_wait
+// CHECK-NOT: call void @llvm.x86.sse2.pause
+// CHECK: ret i64
+long sum(const int *a, long n) {
+  long total = 0;
+  for (long i = 0; i < n && !atomic_load(&stop); ++i)
+    total += a[i];
+  return total;
+}
+
+// A count that nobody reads is part of a wait.
+// CHECK-LABEL: @wait_counting(
+// CHECK: call {{.*}}@vf_spin_wait
+void wait_counting(void) {
+  int rounds = 0;
+  while (!atomic_load(&stop))
+    ++rounds;
+}
