@@ -10,8 +10,8 @@
 //
 // One view of std::atomic and its relatives, C11 atomics, __atomic_* and
 // __sync_*: which object is accessed, and what a compare-and-exchange expects.
-// Plain reads and writes of _Atomic objects are ordinary expressions, not calls:
-// see isAtomicType.
+// Plain reads and writes of _Atomic objects are ordinary expressions, not
+// calls: see isAtomicType.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +26,11 @@ namespace vfriendly::tidy {
 enum class AtomicKind {
   Load,
   Store,
-  Exchange,        ///< Includes test-and-set, whose Value is null.
+  Exchange, ///< Includes test-and-set, whose Value is null.
   CompareExchange,
-  SetBits,         ///< fetch_or, fetch_and: twice has the effect of once.
-  Modify,          ///< fetch_add and the like: each time has its own effect.
-  Other            ///< wait, notify, init: none of a polling loop's business.
+  SetBits, ///< fetch_or, fetch_and: twice has the effect of once.
+  Modify,  ///< fetch_add and the like: each time has its own effect.
+  Other    ///< wait, notify, init: none of a polling loop's business.
 };
 
 struct AtomicOp {

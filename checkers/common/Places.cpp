@@ -63,7 +63,8 @@ static Place variablePlace(const DeclRefExpr &Ref, const VarDecl &Variable,
       if (const Expr *Argument = Owner->Arguments.lookup(Parm))
         return placeOf(Argument, Owner->Caller);
     // A reference bound where it is declared is another name for that.
-    const Expr *Init = isa<ParmVarDecl>(Variable) ? nullptr : Variable.getInit();
+    const Expr *Init =
+        isa<ParmVarDecl>(Variable) ? nullptr : Variable.getInit();
     if (Init && Owner && Init->isGLValue())
       return placeOf(Init, Owner);
     return {Place::Elsewhere, nullptr, In, &Ref};
@@ -82,7 +83,10 @@ static Place variablePlace(const DeclRefExpr &Ref, const VarDecl &Variable,
 static bool isMadeVolatile(const CastExpr &Cast) {
   return isa<ExplicitCastExpr>(Cast) && Cast.getType()->isPointerType() &&
          Cast.getType()->getPointeeType().isVolatileQualified() &&
-         Cast.getSubExpr()->IgnoreParenImpCasts()->getType()->isVoidPointerType();
+         Cast.getSubExpr()
+             ->IgnoreParenImpCasts()
+             ->getType()
+             ->isVoidPointerType();
 }
 
 /// `(T *)0xfee00000`, but not `(T *)(uintptr_t)&flag`.
@@ -137,10 +141,12 @@ Place pointeeOf(const Expr *Pointer, const Frame *In) {
     const Frame *Owner = frameOf(*Parm, In);
     if (const Expr *Argument = Owner ? Owner->Arguments.lookup(Parm) : nullptr)
       return pointeeOf(Argument, Owner->Caller);
-  } else if (auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr) {
+  } else if (auto *Variable =
+                 Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr) {
     // A pointer that starts out at a register stays among registers.
     const Expr *Init = Variable->getAnyInitializer();
-    auto *Cast = Init ? dyn_cast<CastExpr>(Init->IgnoreParenImpCasts()) : nullptr;
+    auto *Cast =
+        Init ? dyn_cast<CastExpr>(Init->IgnoreParenImpCasts()) : nullptr;
     if (Cast && isMadeOfInteger(*Cast))
       return {Place::Device, Variable, In, Pointer};
   }

@@ -41,10 +41,10 @@ struct Frame {
 
 struct Place {
   enum Kind {
-    Local,       ///< A local variable, or a part of it.
+    Local, ///< A local variable, or a part of it.
     ThreadLocal,
-    Elsewhere,   ///< Globals, and whatever pointers and references lead to.
-    Device       ///< A constant address.
+    Elsewhere, ///< Globals, and whatever pointers and references lead to.
+    Device     ///< A constant address.
   };
   Kind Where = Elsewhere;
   /// The variable of a Local or a global; null for what pointers lead to.

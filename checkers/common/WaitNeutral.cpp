@@ -60,8 +60,7 @@ bool isOfStd(const Decl &D) {
 }
 
 CallEffect classifyFunction(const FunctionDecl &Callee) {
-  if (isa<CXXMethodDecl>(Callee) &&
-      cast<CXXMethodDecl>(Callee).isVirtual())
+  if (isa<CXXMethodDecl>(Callee) && cast<CXXMethodDecl>(Callee).isVirtual())
     return CallEffect::Other;
   if (!Callee.getIdentifier())
     return isInNamespace(Callee, "chrono") ? CallEffect::None
@@ -77,8 +76,7 @@ CallEffect classifyFunction(const FunctionDecl &Callee) {
                                                        : CallEffect::Pause;
     if (auto Known = Names.find(Name); Known != Names.end())
       return Known->second;
-  } else if (isOfStd(Callee) || Name == "yield" ||
-             Name == "sleep_for") {
+  } else if (isOfStd(Callee) || Name == "yield" || Name == "sleep_for") {
     std::string Qualified;
     llvm::raw_string_ostream OS(Qualified);
     PrintingPolicy Policy(Callee.getASTContext().getLangOpts());
@@ -127,7 +125,8 @@ static SmallVector<std::string, 4> mnemonics(StringRef Text) {
     Line.split(Statements, ';');
     for (StringRef S : Statements) {
       for (S = S.trim(" \t"); !S.empty();) {
-        StringRef Word = S.take_until([](char C) { return C == ' ' || C == '\t'; });
+        StringRef Word =
+            S.take_until([](char C) { return C == ' ' || C == '\t'; });
         S = S.drop_front(Word.size()).ltrim(" \t");
         if (Word.ends_with(":"))
           continue;

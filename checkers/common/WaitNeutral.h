@@ -47,12 +47,12 @@ CallEffect classifyCall(const clang::CallExpr &Call,
                         const clang::FunctionDecl &Callee);
 
 enum class AsmEffect {
-  None,  ///< A barrier, or nothing.
+  None, ///< A barrier, or nothing.
   Pause,
   Clock,
-  Load,  ///< Moves memory into a register.
-  Try,   ///< Exchange, compare and exchange, bit test and set.
-  Set,   ///< Sets or clears bits, whatever they were.
+  Load, ///< Moves memory into a register.
+  Try,  ///< Exchange, compare and exchange, bit test and set.
+  Set,  ///< Sets or clears bits, whatever they were.
   Other
 };
 

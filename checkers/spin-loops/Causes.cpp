@@ -144,8 +144,8 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
   if (!Open.insert(&Written->second).second)
     return own();
   const SourceManager &SM = Facts.Context.getSourceManager();
-  bool Lasts = P.In == Facts.root() &&
-               SM.isBeforeInTranslationUnit(Variable.getLocation(), Facts.Begin);
+  bool Lasts = P.In == Facts.root() && SM.isBeforeInTranslationUnit(
+                                           Variable.getLocation(), Facts.Begin);
   Lasting += Lasts;
   Causes C;
   if (auto *Parm = dyn_cast<ParmVarDecl>(&Variable); Parm && P.In)
@@ -184,8 +184,8 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
 Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
                              bool IsPointer, const Frame *In, bool Tries) {
   Place P = IsPointer ? pointeeOf(Object, In) : placeOf(Object, In);
-  Causes Address =
-      IsPointer || !Object->isGLValue() ? causesOf(Object, In) : ofAddress(Object, In);
+  Causes Address = IsPointer || !Object->isGLValue() ? causesOf(Object, In)
+                                                     : ofAddress(Object, In);
   Causes C;
   // Nobody swaps with a register; but locks are passed about as void *.
   if (P.Where == Place::Device || Address.Device || (P.Untyped && !Tries)) {
@@ -211,8 +211,8 @@ Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
   Found.Access = Access;
   Found.In = In;
   Found.At = P;
-  Found.Type = IsPointer ? Object->getType()->getPointeeType()
-                         : Object->getType();
+  Found.Type =
+      IsPointer ? Object->getType()->getPointeeType() : Object->getType();
   Found.Volatile = Found.Type.isVolatileQualified();
   Found.Atomic = isAtomicType(Found.Type);
   C.Polls.push_back(Found);
@@ -230,8 +230,7 @@ Causes CauseFinder::ofRead(const Expr *Access, const Expr *LValue,
     if (Op->getOpcode() == BO_Comma)
       return ofRead(Access, Op->getRHS(), In);
   }
-  if (auto *Op = dyn_cast<UnaryOperator>(E);
-      Op && Op->isIncrementDecrementOp())
+  if (auto *Op = dyn_cast<UnaryOperator>(E); Op && Op->isIncrementDecrementOp())
     return own();
   if (isa<ConditionalOperator>(E))
     return ofChildren(E, In);
@@ -360,8 +359,8 @@ Causes CauseFinder::ofComparison(const BinaryOperator &Op, const Frame *In) {
   bool Unchanged = false;
   for (const Poll &L : Left.Polls)
     for (const Poll &R : Right.Polls)
-      Unchanged |= L.Access != R.Access &&
-                   isSamePlace(L.At, R.At, Facts.Context);
+      Unchanged |=
+          L.Access != R.Access && isSamePlace(L.At, R.At, Facts.Context);
   Left.add(Right);
   Left.AtOnce |= Unchanged;
   return Left;
@@ -406,8 +405,8 @@ Causes CauseFinder::causesOf(const Expr *E, const Frame *In) {
   }
   if (auto *Statements = dyn_cast<StmtExpr>(E)) {
     const CompoundStmt *Body = Statements->getSubStmt();
-    auto *Last = Body->body_empty() ? nullptr
-                                    : dyn_cast<Expr>(Body->body_back());
+    auto *Last =
+        Body->body_empty() ? nullptr : dyn_cast<Expr>(Body->body_back());
     return Last ? causesOf(Last, In) : Causes();
   }
   if (isa<CXXThisExpr>(E)) {
@@ -422,7 +421,8 @@ Causes CauseFinder::causesOf(const Expr *E, const Frame *In) {
     return causesOf(Default->getExpr(), In);
   // A glvalue that is passed on rather than read here.
   if (E->isGLValue() && isa<DeclRefExpr, MemberExpr, ArraySubscriptExpr>(E))
-    return E->getType()->isFunctionType() ? Causes() : ofAccess(E, E, false, In);
+    return E->getType()->isFunctionType() ? Causes()
+                                          : ofAccess(E, E, false, In);
   return ofChildren(E, In);
 }
 

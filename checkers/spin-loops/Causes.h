@@ -38,7 +38,7 @@ struct Poll {
 
 struct Causes {
   llvm::SmallVector<Poll, 2> Polls;
-  bool Own = false;   ///< The loop's own progress: a counter, its variables.
+  bool Own = false; ///< The loop's own progress: a counter, its variables.
   bool Clock = false;
   bool Walks = false; ///< Memory at an address that moves from round to round.
   /// Can come true at once, whatever others do: a compare-and-swap that expects
@@ -82,8 +82,8 @@ private:
   std::optional<VarSet> Escapes;
   /// Being looked at: coming back to one means that it makes its own value.
   llvm::SmallPtrSet<const void *, 8> Open;
-  /// Read-modify-writes being looked at, and how many Lasting variables had been
-  /// passed on the way to each.
+  /// Read-modify-writes being looked at, and how many Lasting variables had
+  /// been passed on the way to each.
   llvm::SmallVector<std::pair<const Rmw *, unsigned>, 2> Tried;
   /// Variables on the way that keep their value from round to round.
   unsigned Lasting = 0;

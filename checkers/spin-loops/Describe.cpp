@@ -100,9 +100,10 @@ static std::string seen(const SpinLoop &Spin) {
 std::string describe(const SpinLoop &Spin) {
   std::string Text = seen(Spin);
   if (Spin.Sleeps)
-    Text += " and sleeps between polls: each wake-up that finds nothing changed "
-            "costs the virtual machine exits, and the change is noticed late; "
-            "block until it happens instead of sleeping";
+    Text +=
+        " and sleeps between polls: each wake-up that finds nothing changed "
+        "costs the virtual machine exits, and the change is noticed late; "
+        "block until it happens instead of sleeping";
   else if (Spin.Counts)
     Text += ", a bounded number of times: while the thread it waits for is "
             "descheduled, the vCPU is wasted up to that bound; keep the bound "

@@ -15,8 +15,8 @@ namespace vfriendly::tidy {
 
 struct SpinLoop;
 
-/// What was seen, what it costs under virtualization, what to do, and where that
-/// is explained.
+/// What was seen, what it costs under virtualization, what to do, and where
+/// that is explained.
 std::string describe(const SpinLoop &Spin);
 
 } // namespace vfriendly::tidy

@@ -88,8 +88,8 @@ static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
       return false;
     const Expr *LValue = Read->getSubExpr();
     QualType T = LValue->getType();
-    bool Scalar = T->isPointerType() ||
-                  (T->isIntegerType() && !T->isEnumeralType());
+    bool Scalar =
+        T->isPointerType() || (T->isIntegerType() && !T->isEnumeralType());
     if (!Scalar || T.isConstQualified() || LValue->refersToBitField() ||
         Context.getTypeSize(T) > 64)
       return false;
@@ -101,9 +101,9 @@ static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
     if (Text.empty() || LValue->getBeginLoc().isMacroID() ||
         LValue->getEndLoc().isMacroID())
       return false;
-    Edit.add(FixItHint::CreateReplacement(
-        LValue->getSourceRange(),
-        "__atomic_load_n(&" + Text + ", __ATOMIC_ACQUIRE)"));
+    Edit.add(FixItHint::CreateReplacement(LValue->getSourceRange(),
+                                          "__atomic_load_n(&" + Text +
+                                              ", __ATOMIC_ACQUIRE)"));
   }
   return true;
 }
@@ -128,10 +128,9 @@ static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
   }
   Fix Plan{Edit.take(), "vfriendly/spin_wait.h"};
   for (const WriteSite *W : Wait.Writes)
-    addAfterWrite(*W,
-                  "vf_spin_notify_if_waiting(&" + textOf(W->LValue, Context) +
-                      ");",
-                  Uses, Context, Plan.Hints);
+    addAfterWrite(
+        *W, "vf_spin_notify_if_waiting(&" + textOf(W->LValue, Context) + ");",
+        Uses, Context, Plan.Hints);
   return Plan;
 }
 
@@ -143,9 +142,8 @@ Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
 
   // The fix belongs to the inner loop, which has a report of its own.
   if (!Spin.Facts->InnerConditions.empty() &&
-      llvm::any_of(Spin.Shape.Body, [&](const Stmt *S) {
-        return holdsWait(S, Site.Function);
-      }))
+      llvm::any_of(Spin.Shape.Body,
+                   [&](const Stmt *S) { return holdsWait(S, Site.Function); }))
     return {};
 
   switch (Style) {

@@ -54,8 +54,8 @@ SourceLocation endOfStatement(const Stmt *S, const ASTContext &Context) {
     return {};
   if (isa<CompoundStmt, NullStmt, DeclStmt, SwitchStmt>(Last))
     return Range.getEnd();
-  std::optional<Token> Next = Lexer::findNextToken(
-      Range.getEnd().getLocWithOffset(-1), SM, Lang);
+  std::optional<Token> Next =
+      Lexer::findNextToken(Range.getEnd().getLocWithOffset(-1), SM, Lang);
   if (!Next || Next->isNot(tok::semi))
     return {};
   return Next->getEndLoc();
@@ -77,10 +77,10 @@ static bool hasContinue(const Stmt *S) {
   return isa<ContinueStmt>(S) || llvm::any_of(S->children(), hasContinue);
 }
 
-static void collectJumps(const Stmt *S, SmallVectorImpl<const Stmt *> &Path,
-                         const LabelDecl *To, unsigned &Labels,
-                         SmallVectorImpl<std::pair<const GotoStmt *,
-                                                   const Stmt *>> &Jumps) {
+static void collectJumps(
+    const Stmt *S, SmallVectorImpl<const Stmt *> &Path, const LabelDecl *To,
+    unsigned &Labels,
+    SmallVectorImpl<std::pair<const GotoStmt *, const Stmt *>> &Jumps) {
   if (!S)
     return;
   if (auto *Goto = dyn_cast<GotoStmt>(S); Goto && Goto->getLabel() == To)
@@ -172,8 +172,8 @@ bool LoopEdit::waitInStatement(const Stmt *Body, StringRef Call) {
   if (auto *Block = dyn_cast<CompoundStmt>(Body))
     return waitInBlock(*Block, Call);
   StringRef Indent = indentAt(Shape.keyword(), Context);
-  SourceLocation HeadEnd = Lexer::getLocForEndOfToken(
-      Shape.HeadEnd, 0, SM, Context.getLangOpts());
+  SourceLocation HeadEnd =
+      Lexer::getLocForEndOfToken(Shape.HeadEnd, 0, SM, Context.getLangOpts());
   if (auto *Empty = dyn_cast<NullStmt>(Body)) {
     SourceLocation Semi = Empty->getSemiLoc();
     if (Semi.isMacroID())
@@ -185,10 +185,9 @@ bool LoopEdit::waitInStatement(const Stmt *Body, StringRef Call) {
     }
     Text = ("\n" + Indent + "  " + Text).str();
     CharSourceRange Gap = CharSourceRange::getCharRange(HeadEnd, Semi);
-    bool Blank = HeadEnd.isValid() && HeadEnd.isFileID() &&
-                 Lexer::getSourceText(Gap, SM, Context.getLangOpts())
-                     .trim()
-                     .empty();
+    bool Blank =
+        HeadEnd.isValid() && HeadEnd.isFileID() &&
+        Lexer::getSourceText(Gap, SM, Context.getLangOpts()).trim().empty();
     Hints.push_back(FixItHint::CreateReplacement(
         CharSourceRange::getCharRange(Blank ? HeadEnd : Semi,
                                       Semi.getLocWithOffset(1)),

@@ -11,7 +11,8 @@
 //
 // Finds the places for a fix by the loop's form: in an empty body, in place of
 // the hint that is there, at the end of a block, in a do loop's condition,
-// before a goto. Every step says no rather than edit what it does not see whole.
+// before a goto. Every step says no rather than edit what it does not see
+// whole.
 //
 //===----------------------------------------------------------------------===//
 

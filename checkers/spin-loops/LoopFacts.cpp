@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks one round, in the loop's function and in those it calls, and gives up at
-// the first thing that makes the loop more than a wait: that is what keeps the
-// check cheap.
+// Walks one round, in the loop's function and in those it calls, and gives up
+// at the first thing that makes the loop more than a wait: that is what keeps
+// the check cheap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,8 +52,8 @@ bool collectFacts(const LoopShape &Shape, const FunctionDecl &Function,
                   LoopFacts &Facts) {
   Facts.Frames.emplace_back();
   Facts.Frames.back().Function = &Function;
-  Facts.Begin = Shape.backJump() ? Shape.Body.front()->getBeginLoc()
-                                 : Shape.keyword();
+  Facts.Begin =
+      Shape.backJump() ? Shape.Body.front()->getBeginLoc() : Shape.keyword();
   RoundWalker Walker(Shape, Facts);
   return Walker.walkRound();
 }

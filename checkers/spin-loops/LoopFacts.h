@@ -87,7 +87,8 @@ struct Hint {
 
 struct LoopFacts {
   const clang::ASTContext &Context;
-  clang::SourceLocation Begin; ///< Variables from before it last for all rounds.
+  clang::SourceLocation
+      Begin;                ///< Variables from before it last for all rounds.
   std::deque<Frame> Frames; ///< The first is the loop's own function.
   llvm::SmallVector<Guards, 2> Exits;
   llvm::DenseMap<std::pair<const clang::VarDecl *, const Frame *>,

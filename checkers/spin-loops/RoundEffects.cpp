@@ -91,8 +91,7 @@ bool RoundWalker::visit(const Expr *E, Context &C) {
             Op->getRHS()};
     return store(Op->getLHS(), std::move(W), C);
   }
-  if (auto *Op = dyn_cast<UnaryOperator>(E);
-      Op && Op->isIncrementDecrementOp())
+  if (auto *Op = dyn_cast<UnaryOperator>(E); Op && Op->isIncrementDecrementOp())
     return visit(Op->getSubExpr(), C) &&
            store(Op->getSubExpr(), {Write::Itself}, C);
   if (auto *Statements = dyn_cast<StmtExpr>(E))
@@ -105,9 +104,9 @@ bool RoundWalker::visit(const Expr *E, Context &C) {
   // What may run code that is not seen, or cannot be resolved yet.
   if (isa<CXXNewExpr, CXXDeleteExpr, CXXThrowExpr, CoroutineSuspendExpr,
           LambdaExpr, CXXBindTemporaryExpr, CXXDependentScopeMemberExpr,
-          DependentScopeDeclRefExpr, UnresolvedLookupExpr,
-          UnresolvedMemberExpr, CXXUnresolvedConstructExpr, RecoveryExpr,
-          PackExpansionExpr, CXXFoldExpr, BlockExpr>(E)) {
+          DependentScopeDeclRefExpr, UnresolvedLookupExpr, UnresolvedMemberExpr,
+          CXXUnresolvedConstructExpr, RecoveryExpr, PackExpansionExpr,
+          CXXFoldExpr, BlockExpr>(E)) {
     return false;
   }
   // A lambda called where it stands, or kept in a variable, is only its body.
@@ -172,10 +171,10 @@ bool RoundWalker::visitAtomic(const Expr *E, const AtomicOp &Op, Context &C) {
 
 bool RoundWalker::visitConstruct(const CXXConstructExpr &E, Context &C) {
   const CXXConstructorDecl *Constructor = E.getConstructor();
-  bool Simple = Constructor->isTrivial() ||
-                (Constructor->isDefaulted() &&
-                 Constructor->isCopyOrMoveConstructor()) ||
-                Constructor->isConstexpr() || isAtomicRef(E.getType());
+  bool Simple =
+      Constructor->isTrivial() ||
+      (Constructor->isDefaulted() && Constructor->isCopyOrMoveConstructor()) ||
+      Constructor->isConstexpr() || isAtomicRef(E.getType());
   return Simple && visitChildren(&E, C);
 }
 
@@ -328,7 +327,7 @@ bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
     AtomicOp Op;
     bool Compares = Effect == AsmEffect::Try &&
                     StringRef(Asm.getAsmString()).contains("cmpxchg");
-    Op.Kind = Compares                     ? AtomicKind::CompareExchange
+    Op.Kind = Compares                   ? AtomicKind::CompareExchange
               : Effect == AsmEffect::Try ? AtomicKind::Exchange
               : Effect == AsmEffect::Set ? AtomicKind::SetBits
                                          : AtomicKind::Load;

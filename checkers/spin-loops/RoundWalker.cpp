@@ -101,10 +101,10 @@ bool RoundWalker::walkRound() {
   }
 
   bool Value;
-  bool Forever = !Shape.Condition ||
-                 (!Shape.Condition->isValueDependent() &&
-                  Shape.Condition->EvaluateAsBooleanCondition(
-                      Value, Facts.Context));
+  bool Forever =
+      !Shape.Condition ||
+      (!Shape.Condition->isValueDependent() &&
+       Shape.Condition->EvaluateAsBooleanCondition(Value, Facts.Context));
   if (Forever && Shape.Condition && !Value)
     return false; // Runs once or never.
   if (!Forever) {

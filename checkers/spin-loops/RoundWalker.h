@@ -63,8 +63,8 @@ private:
   bool visitCall(const clang::CallExpr &Call, Context &C);
   bool visitNeutralCall(const clang::CallExpr &Call, CallEffect Effect,
                         Context &C);
-  bool visitBody(const clang::CallExpr &Call,
-                 const clang::FunctionDecl &Callee, Context &C);
+  bool visitBody(const clang::CallExpr &Call, const clang::FunctionDecl &Callee,
+                 Context &C);
   bool visitConstruct(const clang::CXXConstructExpr &E, Context &C);
   bool visitAsm(const clang::GCCAsmStmt &Asm, Context &C);
   bool declare(const clang::DeclStmt &Decls, Context &C);

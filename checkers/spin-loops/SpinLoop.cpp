@@ -53,7 +53,7 @@ private:
     const Frame *In;
     bool Holds;
   };
-  using Alternative = SmallVector<Leaf, 2>; ///< All of these.
+  using Alternative = SmallVector<Leaf, 2>;         ///< All of these.
   using Alternatives = SmallVector<Alternative, 2>; ///< One of these.
 
   Alternatives split(const Expr *E, const Frame *In, bool Holds) const;
@@ -129,7 +129,8 @@ void LoopJudge::judgeAlternative(const Alternative &A) {
     ThisReadsClock |= C.Clock;
   }
   // An ordinary setting beside a counter, `i++ < n || verbose`, is not polled.
-  if (ThisCounts && llvm::all_of(Polls, [](const Poll &P) { return P.isPlain(); }))
+  if (ThisCounts &&
+      llvm::all_of(Polls, [](const Poll &P) { return P.isPlain(); }))
     ThisWaits = false;
   if (ThisWaits) {
     Waits = true;
@@ -236,8 +237,7 @@ bool namesAny(const Stmt *S, const VarSet &Variables) {
 bool isInQueueNode(const Place &P) {
   auto *Member =
       P.LValue ? dyn_cast<MemberExpr>(P.LValue->IgnoreParenCasts()) : nullptr;
-  auto *Field =
-      Member ? dyn_cast<FieldDecl>(Member->getMemberDecl()) : nullptr;
+  auto *Field = Member ? dyn_cast<FieldDecl>(Member->getMemberDecl()) : nullptr;
   if (!Field)
     return false;
   auto LinksTo = [](QualType T, const RecordDecl *Record) {
@@ -247,8 +247,7 @@ bool isInQueueNode(const Place &P) {
             T->getAsCXXRecordDecl());
         Special && isAtomicType(T) && Special->getTemplateArgs().size() == 1)
       T = Special->getTemplateArgs()[0].getAsType();
-    return T->isPointerType() &&
-           T->getPointeeType()->getAsRecordDecl() &&
+    return T->isPointerType() && T->getPointeeType()->getAsRecordDecl() &&
            T->getPointeeType()->getAsRecordDecl()->getCanonicalDecl() ==
                Record->getCanonicalDecl();
   };
@@ -276,9 +275,8 @@ bool testsOddness(const Stmt *S) {
 bool versionIsReread(const LoopFacts &Facts) {
   return Facts.Rmws.empty() &&
          llvm::any_of(Facts.Exits, [](const Guards &Exit) {
-           return llvm::any_of(Exit, [](const Guard &G) {
-             return testsOddness(G.Condition);
-           });
+           return llvm::any_of(
+               Exit, [](const Guard &G) { return testsOddness(G.Condition); });
          });
 }
 
@@ -336,8 +334,7 @@ std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
   SpinLoop Found;
   Found.Shape = Shape;
   Found.Facts = std::make_unique<LoopFacts>(Function.getASTContext());
-  if (!collectFacts(Shape, Function, *Found.Facts) ||
-      !LoopJudge(Found).judge())
+  if (!collectFacts(Shape, Function, *Found.Facts) || !LoopJudge(Found).judge())
     return std::nullopt;
   return Found;
 }

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A loop waits if it has an exit that only others can cause. It may also count,
-// read a clock, or call functions that do not matter to a wait; it has no effect
-// outside, except a failed read-modify-write.
+// read a clock, or call functions that do not matter to a wait; it has no
+// effect outside, except a failed read-modify-write.
 //
 //   if (std::optional<SpinLoop> Spin = judgeLoop(Shape, Function)) ...
 //

@@ -26,8 +26,7 @@ SpinLoopsCheck::SpinLoopsCheck(StringRef Name,
     : ClangTidyCheck(Name, Context),
       StyleName(Options.get("Style", "spin-then-block")),
       Inserter(Options.getLocalOrGlobal(
-                   "IncludeStyle",
-                   clang::tidy::utils::IncludeSorter::IS_LLVM),
+                   "IncludeStyle", clang::tidy::utils::IncludeSorter::IS_LLVM),
                areDiagsSelfContained()) {
   if (std::optional<FixStyle> Known = parseStyle(StyleName)) {
     Style = *Known;
@@ -145,7 +144,8 @@ private:
   SmallVector<const Stmt *, 2> OuterTries;
 };
 
-/// Has the author of this function, or of one around it, said to keep its loops?
+/// Has the author of this function, or of one around it, said to keep its
+/// loops?
 static bool isKept(const FunctionDecl &Function) {
   for (const DeclContext *C = &Function; C; C = C->getParent())
     if (auto *F = dyn_cast<FunctionDecl>(C))
@@ -174,8 +174,8 @@ void SpinLoopsCheck::report(const SpinLoop &Spin, const LoopSite &Site) {
   Report << Edit.Hints;
   if (Edit.Header.empty())
     return;
-  FileID File = Spin.Facts->Context.getSourceManager().getFileID(
-      Spin.Shape.keyword());
+  FileID File =
+      Spin.Facts->Context.getSourceManager().getFileID(Spin.Shape.keyword());
   Report << Inserter.createIncludeInsertion(File, Edit.Header);
 }
 

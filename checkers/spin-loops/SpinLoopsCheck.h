@@ -18,7 +18,8 @@
 
 namespace vfriendly::tidy {
 
-/// Finds loops that wait by polling memory and makes them give up the CPU when the wait gets long.
+/// Finds loops that wait by polling memory and makes them give up the CPU when
+/// the wait gets long.
 ///
 /// Says what is polled and how, what that costs in a virtual machine, and
 /// offers a fix in the style that the option Style names: `pause`,
@@ -26,14 +27,12 @@ namespace vfriendly::tidy {
 /// guidelines/spin-loops.md.
 class SpinLoopsCheck : public clang::tidy::ClangTidyCheck {
 public:
-  SpinLoopsCheck(llvm::StringRef Name,
-                 clang::tidy::ClangTidyContext *Context);
+  SpinLoopsCheck(llvm::StringRef Name, clang::tidy::ClangTidyContext *Context);
   void storeOptions(clang::tidy::ClangTidyOptions::OptionMap &Opts) override;
   void registerPPCallbacks(const clang::SourceManager &SM,
                            clang::Preprocessor *PP,
                            clang::Preprocessor *ModuleExpanderPP) override;
-  void
-  registerMatchers(clang::ast_matchers::MatchFinder *Finder) override;
+  void registerMatchers(clang::ast_matchers::MatchFinder *Finder) override;
   void
   check(const clang::ast_matchers::MatchFinder::MatchResult &Result) override;
 

@@ -57,7 +57,8 @@ static std::string orderText(const CXXMemberCallExpr &Call,
   return ", " + textOf(Call.getArg(0), Context);
 }
 
-static bool replaceLoop(const SpinLoop &Spin, const std::string &Text, Fix &Plan) {
+static bool replaceLoop(const SpinLoop &Spin, const std::string &Text,
+                        Fix &Plan) {
   const ASTContext &Context = Spin.Facts->Context;
   SourceLocation Begin = Spin.Shape.keyword();
   SourceLocation End = endOfStatement(Spin.Shape.Statement, Context);
@@ -89,8 +90,8 @@ static bool waitForOther(const SpinLoop &Spin, const CXXMemberCallExpr &Call,
   std::string Indent = indentAt(Spin.Shape.keyword(), Context).str();
   return replaceLoop(Spin,
                      "for (auto vf_seen = " + Read + "; " + Condition +
-                         "; vf_seen = " + Read + ")\n" + Indent + "  " + Object +
-                         ".wait(vf_seen);",
+                         "; vf_seen = " + Read + ")\n" + Indent + "  " +
+                         Object + ".wait(vf_seen);",
                      Plan);
 }
 
@@ -132,22 +133,23 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
     // A failed test-and-set leaves the flag set, so that is what is there.
     const Expr *Stored = P->Tries->Op.Value;
     bool Value = true;
-    bool Flag = P->Tries->Op.Kind == AtomicKind::Exchange &&
-                Spin.Shape.Condition->IgnoreParenImpCasts() == Call &&
-                (!Stored || (Stored->getType()->isBooleanType() &&
-                             !Stored->isValueDependent() &&
-                             Stored->EvaluateAsBooleanCondition(Value, Context) &&
-                             Value));
+    bool Flag =
+        P->Tries->Op.Kind == AtomicKind::Exchange &&
+        Spin.Shape.Condition->IgnoreParenImpCasts() == Call &&
+        (!Stored ||
+         (Stored->getType()->isBooleanType() && !Stored->isValueDependent() &&
+          Stored->EvaluateAsBooleanCondition(Value, Context) && Value));
     LoopEdit Edit(Spin, Site);
-    if (!Flag || !Edit.waitInBody(Object + ".wait(true, std::memory_order_relaxed)",
-                                  /*HasValue=*/false))
+    if (!Flag ||
+        !Edit.waitInBody(Object + ".wait(true, std::memory_order_relaxed)",
+                         /*HasValue=*/false))
       return {};
     Plan.Hints = Edit.take();
   } else if (std::string Held = heldValue(Spin, *P, /*Spelt=*/true);
              !Held.empty()) {
-    if (!replaceLoop(Spin,
-                     Object + ".wait(" + Held + orderText(*Call, Context) + ");",
-                     Plan))
+    if (!replaceLoop(
+            Spin, Object + ".wait(" + Held + orderText(*Call, Context) + ");",
+            Plan))
       return {};
   } else if (!waitForOther(Spin, *Call, Object, Plan)) {
     return {};

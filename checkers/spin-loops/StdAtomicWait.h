@@ -15,8 +15,7 @@ namespace vfriendly::tidy {
 
 /// C++20's wait and notify_all. Unlike the runtime's waits these never end
 /// without a notify, so the fix is offered only where every write is seen.
-Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
-                      TuUses &Uses);
+Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site, TuUses &Uses);
 
 } // namespace vfriendly::tidy
 

@@ -87,7 +87,8 @@ private:
     auto *Operation = I == 0 ? nullptr : dyn_cast<Expr>(Around[I - 1]);
     std::optional<AtomicOp> Op =
         Operation ? matchAtomicOp(Operation) : std::nullopt;
-    const Expr *Object = Op && Op->Object ? Op->Object->IgnoreParenCasts() : nullptr;
+    const Expr *Object =
+        Op && Op->Object ? Op->Object->IgnoreParenCasts() : nullptr;
     if (auto *Address = dyn_cast_or_null<UnaryOperator>(Object))
       Object = Address->getSubExpr()->IgnoreParenCasts();
     if (!Op || Object != &LValue) {

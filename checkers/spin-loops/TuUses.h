@@ -24,12 +24,12 @@
 namespace vfriendly::tidy {
 
 struct WriteSite {
-  const clang::Expr *Access;   ///< The assignment or the atomic operation.
-  const clang::Expr *LValue;   ///< How it names the variable.
+  const clang::Expr *Access; ///< The assignment or the atomic operation.
+  const clang::Expr *LValue; ///< How it names the variable.
   /// The whole statement, if the write is one; null where it is a part.
   const clang::Stmt *Statement;
-  bool InBlock;                ///< Statement stands directly in a block.
-  const clang::Stmt *Next;     ///< What follows it there; null at the end.
+  bool InBlock;            ///< Statement stands directly in a block.
+  const clang::Stmt *Next; ///< What follows it there; null at the end.
 };
 
 struct DeclUses {

@@ -94,8 +94,8 @@ static std::string constantText(const Expr *E, QualType Value, bool Spelt,
   if (E->isValueDependent())
     return "";
   if (Value->isPointerType()) {
-    bool Null = E->isNullPointerConstant(
-        const_cast<ASTContext &>(Context), Expr::NPC_NeverValueDependent);
+    bool Null = E->isNullPointerConstant(const_cast<ASTContext &>(Context),
+                                         Expr::NPC_NeverValueDependent);
     return !Null ? "" : Spelt ? "nullptr" : "0";
   }
   if (!E->EvaluateAsInt(Result, Context) || Result.Val.getInt().isNegative())
@@ -127,8 +127,8 @@ std::string heldValue(const SpinLoop &Spin, const Poll &P, bool Spelt) {
   if (E == Access) {
     bool IsBool = Value->isBooleanType();
     if (LeavesWhen)
-      return !Spelt ? "0"
-             : IsBool ? "false"
+      return !Spelt                   ? "0"
+             : IsBool                 ? "false"
              : Value->isPointerType() ? "nullptr"
                                       : "0";
     return !IsBool ? "" : Spelt ? "true" : "1";
@@ -166,9 +166,8 @@ findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses) {
 
   SmallVector<const WriteSite *, 2> Writes;
   for (const WriteSite &W : All->Writes) {
-    bool OwnTry = llvm::any_of(Spin.Facts->Rmws, [&](const Rmw &R) {
-      return R.Site == W.Access;
-    });
+    bool OwnTry = llvm::any_of(
+        Spin.Facts->Rmws, [&](const Rmw &R) { return R.Site == W.Access; });
     if (OwnTry || llvm::is_contained(Spin.OuterTries, W.Access))
       continue;
     if (!W.Statement ||
@@ -222,7 +221,8 @@ WaitCall planWait(const SpinLoop &Spin, TuUses &Uses) {
   if (!P->Volatile) {
     Wait.Observed = heldValue(Spin, *P, /*Spelt=*/false);
     if (!Wait.Observed.empty())
-      Wait.Size = IsPointer ? "sizeof(*" + Object + ")" : "sizeof(" + Object + ")";
+      Wait.Size =
+          IsPointer ? "sizeof(*" + Object + ")" : "sizeof(" + Object + ")";
   }
   if (auto Writes = findWrites(Spin, *P, Uses); Writes && !Writes->empty()) {
     Wait.Notified = true;

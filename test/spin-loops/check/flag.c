@@ -200,6 +200,18 @@ int tries(int n) {
   return i;
 }
 
+// A register again, with a way out beside it: the device decides how long.
+void device_until_stopped(void) {
+  while (!volatile_flag && !(*(volatile unsigned *)0x40001000 & 1))
+    ;
+}
+
+// Somebody may watch what the loop stores each round.
+void heartbeat(void) {
+  while (!volatile_flag)
+    plain_flag = 1;
+}
+
 // Event loops: the body does work in each round.
 void event_loop(void) {
   while (!volatile_flag)

@@ -320,7 +320,15 @@ struct item *pop(void) {
   } while (!atomic_compare_exchange_weak(&top, &old, old->next));
   return old;
 }
-// Retries what a signal interrupted, and counts in shared memory as it goes.
+// Only a signal makes this one go round again.
+int interrupted(void) {
+  int rc;
+  do {
+    rc = sem_trywait(&sem);
+  } while (rc == -1 && errno == EINTR);
+  return rc;
+}
+// Counts in shared memory as it goes.
 void counts_outside(void) {
   while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
     __atomic_fetch_add(&other, 1, __ATOMIC_RELAXED);
