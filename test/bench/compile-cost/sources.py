@@ -60,13 +60,14 @@ def _own_lists(folder):
     """apt options that read deb-src lines of our own and touch no system file."""
     lists = os.path.join(folder, "apt")
     os.makedirs(os.path.join(lists, "partial"), exist_ok=True)
-    sources = os.path.join(lists, "sources.list")
+    # Beside the lists, not among them: update deletes what it does not know there.
+    sources = os.path.join(folder, "sources.list")
     with open(sources, "w") as file:
         file.write(
             "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
             " http://deb.debian.org/debian bookworm main\n"
         )
-    options = ["-o", f"Dir::Etc::SourceList={sources}", "-o", "Dir::Etc::SourceParts=-",
+    options = ["-o", f"Dir::Etc::SourceList={sources}", "-o", "Dir::Etc::SourceParts=/dev/null",
                "-o", f"Dir::State::Lists={lists}", "-o", "APT::Sandbox::User=root"]
     subprocess.run(["apt-get", *options, "update", "-qq"], capture_output=True)
     return options

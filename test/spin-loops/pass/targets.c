@@ -8,7 +8,8 @@
 // RUN: %vf_clang --target=riscv64-linux-gnu -O2 -S -emit-llvm %s -o - -mllvm -vf-spin=pause | FileCheck %s --check-prefix=RV
 // RUN: %vf_clang --target=aarch64-linux-gnu -O2 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=BLOCK
 // RUN: %vf_clang --target=riscv64-linux-gnu -O2 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=BLOCK
-// RUN: %vf_clang --target=i686-linux-gnu -O2 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=SMALL
+// RUN: %vf_clang --target=i686-linux-gnu -O2 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=SMALL --implicit-check-not=vf_spin_wait
+// RUN: %vf_clang --target=x86_64-linux-gnux32 -O2 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=SMALL --implicit-check-not=vf_spin_wait
 // RUN: %vf_clang --target=aarch64-linux-gnu -O2 -c %s -o /dev/null
 // RUN: %vf_clang --target=riscv64-linux-gnu -march=rv64gc -O2 -c %s -o /dev/null
 
