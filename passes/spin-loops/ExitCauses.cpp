@@ -76,6 +76,8 @@ static bool escapes(const Value &Address, unsigned Depth = 0) {
 
 bool mayBeShared(const Value *Address) {
   const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
+  if (Object->isSwiftError()) // A register in truth, handed from call to call.
+    return false;
   if (auto *Local = dyn_cast<AllocaInst>(Object))
     return escapes(*Local);
   if (auto *Global = dyn_cast<GlobalVariable>(Object))
@@ -107,10 +109,18 @@ Causes CauseCollector::collect(Value *V) {
   return C;
 }
 
+/// Longer chains of operands are generated code that computes, and each link
+/// takes a few hundred bytes of stack.
+static constexpr unsigned MaxChain = 2000;
+
 void CauseCollector::visit(Value *V, unsigned Depth, Causes &C) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !L.contains(I))
     return; // Stays the same for the whole wait.
+  if (Open.size() == MaxChain) {
+    C.Own = true;
+    return;
+  }
   if (!Visited.insert(I).second) {
     auto *Again = find_if(Open, [&](const auto &O) { return O.first == I; });
     if (Again == Open.end() || Depth <= Again->second)

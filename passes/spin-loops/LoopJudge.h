@@ -41,8 +41,6 @@ public:
 private:
   bool scanEffects();
   bool isIdempotent(const llvm::AtomicRMWInst &RMW) const;
-  void collectLeaves(llvm::Value *Condition, bool StaysIf,
-                     llvm::SmallVectorImpl<ExitLeaf> &Leaves) const;
   bool judgeExits();
   bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
   bool doesWork();

@@ -198,18 +198,25 @@ bool LoopJudge::isIdempotent(const AtomicRMWInst &RMW) const {
 
 /// Splits `stay if A && B` into its parts, each of which can end the loop by
 /// itself; `stay if A || B` stays whole.
-void LoopJudge::collectLeaves(Value *Condition, bool StaysIf,
-                              SmallVectorImpl<ExitLeaf> &Leaves) const {
-  Value *A, *B;
-  if (match(Condition, m_Not(m_Value(A))))
-    return collectLeaves(A, !StaysIf, Leaves);
-  if (StaysIf ? match(Condition, m_LogicalAnd(m_Value(A), m_Value(B)))
-              : match(Condition, m_LogicalOr(m_Value(A), m_Value(B)))) {
-    collectLeaves(A, StaysIf, Leaves);
-    collectLeaves(B, StaysIf, Leaves);
-    return;
+static SmallVector<ExitLeaf, 4> leavesOf(Value *Condition, bool StaysIf) {
+  SmallVector<ExitLeaf, 4> Leaves;
+  SmallVector<ExitLeaf, 4> Worklist{{Condition, StaysIf}};
+  SmallPtrSet<const Value *, 8> Seen; // Parts may be shared.
+  while (!Worklist.empty()) {
+    auto [V, Stays] = Worklist.pop_back_val();
+    Value *A, *B;
+    if (match(V, m_Not(m_Value(A)))) {
+      Worklist.push_back({A, !Stays});
+    } else if (!Seen.insert(V).second) {
+      continue;
+    } else if (Stays ? match(V, m_LogicalAnd(m_Value(A), m_Value(B)))
+                     : match(V, m_LogicalOr(m_Value(A), m_Value(B)))) {
+      Worklist.append({{B, Stays}, {A, Stays}});
+    } else {
+      Leaves.push_back({V, Stays});
+    }
   }
-  Leaves.push_back({Condition, StaysIf});
+  return Leaves;
 }
 
 /// Sorts the exits into those only others can cause and the loop's own. True if
@@ -220,8 +227,7 @@ bool LoopJudge::judgeExits() {
   for (BasicBlock *B : Exiting) {
     SmallVector<ExitLeaf, 4> Leaves;
     if (auto *Br = dyn_cast<BranchInst>(B->getTerminator())) {
-      collectLeaves(Br->getCondition(), L.contains(Br->getSuccessor(0)),
-                    Leaves);
+      Leaves = leavesOf(Br->getCondition(), L.contains(Br->getSuccessor(0)));
     } else if (auto *Switch = dyn_cast<SwitchInst>(B->getTerminator())) {
       Leaves.push_back({Switch->getCondition(), false});
     } else {
