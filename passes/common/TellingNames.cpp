@@ -1,0 +1,61 @@
+//===- TellingNames.cpp - Functions whose names say they wait -------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/common/TellingNames.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#include <string>
+
+using namespace llvm;
+
+namespace vfriendly {
+
+/// The words of my_yield_cpu, myYieldCPU and MyYield2, in lower case.
+static SmallVector<std::string, 4> wordsOf(StringRef Name) {
+  SmallVector<std::string, 4> Words;
+  char Before = '_';
+  for (char C : Name) {
+    bool Starts = !isAlpha(Before) || (isUpper(C) && !isUpper(Before));
+    if (isAlpha(C)) {
+      if (Starts)
+        Words.emplace_back();
+      Words.back() += toLower(C);
+    }
+    Before = C;
+  }
+  return Words;
+}
+
+NameTells whatNameTells(StringRef Name) {
+  // `sleep_for_us`: the unit, the amount and the object say nothing of the verb.
+  static constexpr StringLiteral Objects[] = {
+      "us", "ms",  "ns",  "usec",   "msec",      "nsec",   "usecs", "msecs",
+      "s",  "sec", "for", "until",  "cycles",    "ticks",  "np",    "once",
+      "cpu", "hint", "thread", "processor", "loop", "block", "micro", "milli",
+      "nano", "microseconds", "milliseconds"};
+  SmallVector<std::string, 4> Words = wordsOf(Name);
+  while (!Words.empty() && is_contained(Objects, StringRef(Words.back())))
+    Words.pop_back();
+  if (Words.empty())
+    return NameTells::Nothing;
+  // The last word is the verb: a delay queue does not delay.
+  return StringSwitch<NameTells>(Words.back())
+      .Cases({"pause", "relax", "yield", "backoff", "stall"}, NameTells::Pauses)
+      .Cases({"delay", "sleep", "usleep", "msleep", "nsleep", "nanosleep"},
+             NameTells::Delays)
+      .Case("off", Words.size() > 1 && Words[Words.size() - 2] == "back"
+                       ? NameTells::Pauses
+                       : NameTells::Nothing)
+      .Default(NameTells::Nothing);
+}
+
+} // namespace vfriendly

@@ -1,0 +1,33 @@
+//===- TellingNames.h - Functions whose names say they wait -----*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a function is called proves nothing, so nothing is rewritten by it. But
+// a loop that calls rte_delay_us between polls is worth a report. The pass and
+// the check ask the same question.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_COMMON_TELLINGNAMES_H
+#define VFRIENDLY_PASSES_COMMON_TELLINGNAMES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace vfriendly {
+
+enum class NameTells {
+  Nothing,
+  Pauses, ///< Keeps the CPU, or offers it, for a moment: cpu_relax, my_yield.
+  Delays, ///< Lets time pass: delay_us, msleep.
+};
+
+/// Name without namespace or class, not mangled.
+NameTells whatNameTells(llvm::StringRef Name);
+
+} // namespace vfriendly
+
+#endif
