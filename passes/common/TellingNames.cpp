@@ -43,10 +43,15 @@ NameTells whatNameTells(StringRef Name) {
       "cpu", "hint", "thread", "processor", "loop", "block", "micro", "milli",
       "nano", "microseconds", "milliseconds"};
   SmallVector<std::string, 4> Words = wordsOf(Name);
+  bool NamesTime =
+      !Words.empty() &&
+      is_contained({"cycles", "ticks", "now", "clock", "rdtsc", "tsc", "time",
+                    "timestamp", "usec", "msec", "nsec"},
+                   StringRef(Words.back()));
   while (!Words.empty() && is_contained(Objects, StringRef(Words.back())))
     Words.pop_back();
   if (Words.empty())
-    return NameTells::Nothing;
+    return NamesTime ? NameTells::ReadsClock : NameTells::Nothing;
   // The last word is the verb: a delay queue does not delay.
   return StringSwitch<NameTells>(Words.back())
       .Cases({"pause", "relax", "yield", "backoff", "stall"}, NameTells::Pauses)
@@ -55,7 +60,7 @@ NameTells whatNameTells(StringRef Name) {
       .Case("off", Words.size() > 1 && Words[Words.size() - 2] == "back"
                        ? NameTells::Pauses
                        : NameTells::Nothing)
-      .Default(NameTells::Nothing);
+      .Default(NamesTime ? NameTells::ReadsClock : NameTells::Nothing);
 }
 
 } // namespace vfriendly

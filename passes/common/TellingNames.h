@@ -21,8 +21,9 @@ namespace vfriendly {
 
 enum class NameTells {
   Nothing,
-  Pauses, ///< Keeps the CPU, or offers it, for a moment: cpu_relax, my_yield.
-  Delays, ///< Lets time pass: delay_us, msleep.
+  Pauses,     ///< Keeps the CPU, or offers it, for a moment: cpu_relax, my_yield.
+  Delays,     ///< Lets time pass: delay_us, msleep.
+  ReadsClock, ///< get_cycles, my_rdtsc, now.
 };
 
 /// Name without namespace or class, not mangled.

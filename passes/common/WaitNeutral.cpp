@@ -8,16 +8,23 @@
 
 #include "passes/common/WaitNeutral.h"
 
-#include "llvm/ADT/SmallString.h"
+#include "passes/common/TellingNames.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAArch64.h"
 #include "llvm/IR/IntrinsicsRISCV.h"
 #include "llvm/IR/IntrinsicsX86.h"
+
+#include <cstdlib>
+#include <memory>
 
 using namespace llvm;
 
@@ -162,6 +169,35 @@ CallClass classifyCall(const CallBase &Call) {
       Call.doesNotThrow())
     return {CallEffect::None};
   return {Effect};
+}
+
+std::string calledName(const CallBase &Call) {
+  const Value *Called = Call.getCalledOperand()->stripPointerCasts();
+  if (auto *Load = dyn_cast<LoadInst>(Called))
+    Called = dyn_cast<GlobalVariable>(Load->getPointerOperand());
+  if (!Called || !Called->hasName())
+    return "";
+  std::string Name = Called->getName().str();
+  ItaniumPartialDemangler Demangler;
+  if (Demangler.partialDemangle(Name.c_str()) || !Demangler.isFunction())
+    return Name;
+  std::unique_ptr<char, decltype(&std::free)> Base(
+      Demangler.getFunctionBaseName(nullptr, nullptr), &std::free);
+  return Base ? Base.get() : Name;
+}
+
+CallEffect promisedEffect(const CallBase &Call) {
+  switch (whatNameTells(calledName(Call))) {
+  case NameTells::Pauses:
+    return CallEffect::Pause;
+  case NameTells::Delays:
+    return CallEffect::Sleep;
+  case NameTells::ReadsClock:
+    return Call.getType()->isVoidTy() ? CallEffect::Other : CallEffect::Clock;
+  case NameTells::Nothing:
+    break;
+  }
+  return CallEffect::Other;
 }
 
 } // namespace vfriendly

@@ -16,6 +16,8 @@
 #ifndef VFRIENDLY_PASSES_COMMON_WAITNEUTRAL_H
 #define VFRIENDLY_PASSES_COMMON_WAITNEUTRAL_H
 
+#include <string>
+
 namespace llvm {
 class CallBase;
 class Value;
@@ -44,6 +46,14 @@ struct CallClass {
 
 /// Never inspects the callee's body.
 CallClass classifyCall(const llvm::CallBase &Call);
+
+/// What is called, as the source names it, without namespace or class: of a
+/// function pointer, the variable's name. Empty if there is none.
+std::string calledName(const llvm::CallBase &Call);
+
+/// What calledName promises: Pause, Sleep, Clock, or Other. To be reported, not to be
+/// relied on.
+CallEffect promisedEffect(const llvm::CallBase &Call);
 
 } // namespace vfriendly
 

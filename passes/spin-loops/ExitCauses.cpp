@@ -223,11 +223,20 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
       visit(V, Depth, C);
     return visit(Address, Depth, C);
   }
+  visitOperands(Access, Address, C);
+}
+
+/// Access is a poll if what tells where it looks stays, or is polled too.
+void CauseCollector::visitOperands(Instruction &Access,
+                                   ArrayRef<Value *> Operands, Causes &C) {
   auto [It, New] = Addresses->try_emplace(&Access, nullptr);
   if (New) {
-    CauseCollector ForAddress(L, DT);
-    ForAddress.Addresses = Addresses;
-    auto Found = std::make_unique<Causes>(ForAddress.collect(Address));
+    CauseCollector ForOperands(L, DT);
+    ForOperands.CallsArePolls = CallsArePolls;
+    ForOperands.Addresses = Addresses;
+    auto Found = std::make_unique<Causes>();
+    for (Value *Operand : Operands)
+      ForOperands.visit(Operand, 0, *Found);
     It = Addresses->find(&Access); // Others may have been added meanwhile.
     It->second = std::move(Found);
   } else if (!It->second) {
@@ -263,11 +272,19 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth, Causes &C) {
     for (Value *Arg : Call.args())
       visit(Arg, Depth + 1, C);
     return;
+  case CallEffect::Other:
+    if (promisedEffect(Call) == CallEffect::Clock) {
+      C.Clock = true;
+      return;
+    }
+    if (CallsArePolls)
+      return visitOperands(Call, SmallVector<Value *>(Call.args()), C);
+    C.Own = true;
+    return;
   case CallEffect::Pause:
   case CallEffect::Yield:
   case CallEffect::Sleep:
   case CallEffect::Local:
-  case CallEffect::Other:
     C.Own = true;
     return;
   }

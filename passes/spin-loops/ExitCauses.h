@@ -46,8 +46,11 @@ public:
       : L(L), DT(DT) {}
 
   /// pre: V is of L's function. Causes of a value from outside L are empty.
-
   Causes collect(llvm::Value *V);
+
+  /// From now on the result of a call that does not show its effects is a poll,
+  /// as far as its operands stay; before, it is the loop's own progress.
+  void takeCallsAsPolls() { CallsArePolls = true; }
 
 private:
   void visit(llvm::Value *V, unsigned Depth, Causes &C);
@@ -56,15 +59,18 @@ private:
   void visitCall(llvm::CallBase &Call, unsigned Depth, Causes &C);
   void visitAddress(llvm::Instruction &Access, llvm::Value *Address,
                     unsigned Depth, Causes &C);
+  void visitOperands(llvm::Instruction &Access,
+                     llvm::ArrayRef<llvm::Value *> Operands, Causes &C);
 
   const llvm::Loop &L;
   const llvm::DominatorTree &DT;
+  bool CallsArePolls = false;
   llvm::SmallPtrSet<llvm::Instruction *, 16> Visited;
   /// Instructions being visited, outermost first, with the number of computing
   /// instructions passed on the way to them: coming back with more means that
   /// the value evolves by itself.
   llvm::SmallVector<std::pair<llvm::Instruction *, unsigned>, 16> Open;
-  /// What the address of each access depends on, looked at once a loop. Nothing
+  /// What the place of each access depends on, looked at once a loop. Nothing
   /// while that is being found out: coming back then means that the loop follows
   /// pointers.
   using AddressCauses =

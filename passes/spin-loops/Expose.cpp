@@ -122,8 +122,11 @@ bool ConditionExposer::collectCalls(const Loop &L,
       if (auto *Call = dyn_cast<CallBase>(&I)) {
         if (classifyCall(*Call).Effect != CallEffect::Other)
           continue;
-        if (!isHarmless(*Call, 0, nullptr))
+        if (!isHarmless(*Call, 0, nullptr)) {
+          if (promisedEffect(*Call) != CallEffect::Other)
+            continue; // A delay that does more: the rest may be a wait.
           return false;
+        }
         if (!isa<MemIntrinsic>(Call))
           Calls.push_back(Call);
       } else if (auto *Store = dyn_cast<StoreInst>(&I)) {

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The inside of SpinLoopAnalysis: SpinLoopAnalysis.cpp judges, SpinKinds.cpp
-// names what was found.
+// The inside of SpinLoopAnalysis: SpinLoopAnalysis.cpp judges, Doubts.cpp takes
+// the author's word where nothing can be proved, SpinKinds.cpp names what was
+// found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,8 @@ public:
   std::optional<SpinLoop> judge();
 
 private:
-  bool scanEffects();
+  void scanEffects();
+  bool hasEffect(llvm::Instruction &I);
   bool isIdempotent(const llvm::AtomicRMWInst &RMW) const;
   bool judgeExits();
   bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
@@ -52,6 +54,14 @@ private:
   bool isTicketNumber(const llvm::Value *V, unsigned Depth = 0) const;
   bool isInvariant(llvm::Value *V);
   SpinKind nameKind();
+  bool
+  everyRoundPasses(const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks) const;
+
+  // Doubts.cpp
+  bool authorSaysItWaits();
+  bool excuseEffects();
+  bool excuse(llvm::Instruction &Effect);
+  bool isRare(llvm::BasicBlock *B);
 
   llvm::Loop &L;
   llvm::LoopInfo &LI;
@@ -62,6 +72,8 @@ private:
   SpinLoop Found;
   llvm::SmallSetVector<llvm::Instruction *, 4> Accesses, Pointers, Varying;
   llvm::SmallVector<ExitLeaf, 4> Waiting;
+  /// What may be missed outside of the loop.
+  llvm::SmallVector<llvm::Instruction *, 4> Effects;
   /// The conditions of the exits the loop causes itself.
   llvm::SmallVector<llvm::Value *, 4> OwnConditions;
   bool Walks = false;

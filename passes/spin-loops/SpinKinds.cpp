@@ -35,6 +35,8 @@ StringRef toString(SpinKind Kind) {
     return "seqlock reader";
   case SpinKind::TryLockCall:
     return "trylock calls";
+  case SpinKind::Call:
+    return "repeated call";
   case SpinKind::Retry:
     return "lock-free retry";
   case SpinKind::Device:
@@ -158,6 +160,8 @@ static bool isQueueNode(const Value *Address) {
 SpinKind LoopJudge::nameKind() {
   bool Tries = false, Reads = false, Calls = false;
   for (const Poll &P : Found.Polls) {
+    if (is_contained(Effects, P.Access) && isa<CallBase>(P.Access))
+      return SpinKind::Call;
     Calls |= !P.Address;
     Tries |= P.ReadModifyWrite && P.Address;
     Reads |= !P.ReadModifyWrite;

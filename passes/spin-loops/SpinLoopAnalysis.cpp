@@ -46,7 +46,10 @@ const Poll *SpinLoop::uniquePoll() const {
 
 std::optional<SpinLoop> LoopJudge::judge() {
   Found.L = &L;
-  if (!scanEffects() || !judgeExits())
+  scanEffects();
+  if (!Effects.empty() && !authorSaysItWaits())
+    return std::nullopt;
+  if (!judgeExits() || !excuseEffects())
     return std::nullopt;
   // Data gone through while a flag is watched is work.
   if (Walks || doesWork())
@@ -79,50 +82,34 @@ std::optional<SpinLoop> LoopJudge::judge() {
   return Found;
 }
 
-/// True if nothing the loop does could be missed outside of it.
-bool LoopJudge::scanEffects() {
-  for (BasicBlock *B : L.blocks()) {
-    for (Instruction &I : *B) {
-      if (auto *Memory = dyn_cast<MemIntrinsic>(&I)) {
-        if (mayBeShared(Memory->getDest()))
-          return false;
-        continue;
-      }
-      if (auto *Call = dyn_cast<CallBase>(&I)) {
-        switch (classifyCall(*Call).Effect) {
-        case CallEffect::Other:
-          return false;
-        case CallEffect::Pause:
-          Found.Pauses = true;
-          break;
-        case CallEffect::Yield:
-          Found.Yields = true;
-          break;
-        case CallEffect::Sleep:
-          Found.Sleeps = true;
-          break;
-        default:
-          break;
-        }
-        continue;
-      }
-      if (auto *Store = dyn_cast<StoreInst>(&I)) {
-        if (mayBeShared(Store->getPointerOperand()))
-          return false;
-        continue;
-      }
-      if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
-        if (!isIdempotent(*RMW))
-          return false;
-        continue;
-      }
-      if (isa<LoadInst, AtomicCmpXchgInst, FenceInst>(I))
-        continue;
-      if (I.mayReadOrWriteMemory() || isa<AllocaInst>(I) || I.isEHPad())
-        return false;
-    }
+/// Notes what could be missed outside of the loop, and the hints in it.
+void LoopJudge::scanEffects() {
+  for (BasicBlock *B : L.blocks())
+    for (Instruction &I : *B)
+      if (hasEffect(I))
+        Effects.push_back(&I);
+}
+
+bool LoopJudge::hasEffect(Instruction &I) {
+  if (auto *Memory = dyn_cast<MemIntrinsic>(&I))
+    return mayBeShared(Memory->getDest());
+  if (auto *Call = dyn_cast<CallBase>(&I)) {
+    CallEffect Effect = classifyCall(*Call).Effect;
+    bool Shows = Effect != CallEffect::Other;
+    if (!Shows)
+      Effect = promisedEffect(*Call);
+    Found.Pauses |= Effect == CallEffect::Pause;
+    Found.Yields |= Effect == CallEffect::Yield;
+    Found.Sleeps |= Effect == CallEffect::Sleep;
+    return !Shows;
   }
-  return true;
+  if (auto *Store = dyn_cast<StoreInst>(&I))
+    return mayBeShared(Store->getPointerOperand());
+  if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
+    return !isIdempotent(*RMW);
+  if (isa<LoadInst, AtomicCmpXchgInst, FenceInst>(I))
+    return false;
+  return I.mayReadOrWriteMemory() || isa<AllocaInst>(I) || I.isEHPad();
 }
 
 /// Computes something for later while it watches a flag: a value that evolves
@@ -150,9 +137,13 @@ bool LoopJudge::doesWork() {
       if (!L.contains(Phi.getIncomingBlock(I)) || In == &Phi)
         continue;
       LivesOn |= isa<Instruction>(In) && IsUsedOutside(In);
+      // Up, down, or in ever longer steps, as back-offs do.
       auto *Step = dyn_cast<BinaryOperator>(In);
       Counts &= Step && (Step->getOpcode() == Instruction::Add ||
-                         Step->getOpcode() == Instruction::Sub);
+                         Step->getOpcode() == Instruction::Sub ||
+                         (Step->getOperand(0) == &Phi &&
+                          (Step->isShift() ||
+                           Step->getOpcode() == Instruction::Mul)));
     }
     if (Deciding.contains(&Phi) ? !Counts : LivesOn)
       return true;
@@ -168,7 +159,8 @@ bool LoopJudge::doesWork() {
       }
       // Thread-local memory is read later, by whom does not show.
       if (auto *Store = dyn_cast<StoreInst>(&I))
-        if (!isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand())))
+        if (!is_contained(Effects, Store) &&
+            !isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand())))
           return true;
     }
   return false;
@@ -377,15 +369,17 @@ bool LoopJudge::retriesOnly() {
         if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
           if (Br->isConditional() && Br->getCondition() == Leaf.Condition)
             Retries.insert(B);
-  if (Retries.empty())
-    return false;
+  return everyRoundPasses(Retries);
+}
 
-  // Is there a way from the header back to it that avoids them all?
+/// Is there no way from the header back to it that avoids them all?
+bool LoopJudge::everyRoundPasses(
+    const SmallPtrSetImpl<BasicBlock *> &Blocks) const {
   SmallVector<BasicBlock *, 8> Worklist{L.getHeader()};
   SmallPtrSet<BasicBlock *, 8> Seen;
   while (!Worklist.empty()) {
     BasicBlock *B = Worklist.pop_back_val();
-    if (Retries.contains(B) || !Seen.insert(B).second)
+    if (Blocks.contains(B) || !Seen.insert(B).second)
       continue;
     for (BasicBlock *Next : successors(B)) {
       if (Next == L.getHeader())
@@ -421,7 +415,8 @@ PreservedAnalyses SpinLoopPrinterPass::run(Function &F,
     for (auto [Set, Word] : {std::pair(S.Bounded, "bounded"),
                              std::pair(S.Pauses, "pauses"),
                              std::pair(S.Yields, "yields"),
-                             std::pair(S.Sleeps, "sleeps")})
+                             std::pair(S.Sleeps, "sleeps"),
+                             std::pair(!S.Doubt.empty(), "in doubt")})
       if (Set)
         OS << ", " << Word;
     for (const Poll &P : S.Polls) {
@@ -429,7 +424,7 @@ PreservedAnalyses SpinLoopPrinterPass::run(Function &F,
       if (P.Address)
         P.Address->printAsOperand(OS, /*PrintType=*/false);
       else
-        OS << "a lock";
+        OS << "a call";
       OS << " x" << P.Size << ' '
          << (P.Volatile ? "volatile"
                         : P.isPlain() ? "plain" : toIRString(P.Ordering));

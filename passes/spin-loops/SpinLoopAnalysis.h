@@ -9,7 +9,8 @@
 // A loop waits if it has an exit that only others can cause. It may also count,
 // read a clock, or call functions that do not matter to a wait (pause, yield,
 // sleeps, trylock: WaitNeutral.def); it has no effect outside, except a failed
-// read-modify-write.
+// read-modify-write. What cannot be shown to have none, but gives a hint in each
+// round, is found too, with a doubt: to be reported, never rewritten.
 //
 //   for (const SpinLoop &S : FAM.getResult<SpinLoopAnalysis>(F).Loops) ...
 //
@@ -25,6 +26,8 @@
 #include "llvm/IR/PassManager.h"
 #include "llvm/Support/AtomicOrdering.h"
 
+#include <string>
+
 namespace vfriendly {
 
 /// What a loop waits for, by the shape of the code around it.
@@ -37,6 +40,7 @@ enum class SpinKind {
   Barrier,        ///< Polled after counting oneself in.
   SeqLock,        ///< Polled until a version number is even and unchanged.
   TryLockCall,    ///< A library's trylock is called until it succeeds.
+  Call,           ///< A function whose effects do not show is called for that.
   Retry,          ///< Not a wait: a lock-free update that was overtaken.
   Device,         ///< Not a wait for a thread: memory at a constant address.
 };
@@ -47,7 +51,7 @@ llvm::StringRef toString(SpinKind Kind);
 struct Poll {
   /// A load, atomicrmw, cmpxchg, or a call (inline assembly or a trylock).
   llvm::Instruction *Access;
-  /// Null for a trylock, whose lock is not ours to look into.
+  /// Null for a call whose memory is not ours to look into, a trylock's.
   llvm::Value *Address;
   /// Width in bytes; 0 where there is no single access to tell it.
   unsigned Size;
@@ -73,6 +77,9 @@ struct SpinLoop {
   bool Bounded = false;
   /// What the author already put in.
   bool Pauses = false, Yields = false, Sleeps = false;
+  /// Why it may be more than a wait, though its author says by a hint in each
+  /// round that it waits; empty where that is proved.
+  std::string Doubt;
 
   /// The poll a waiter would block on, or null if there is none or more than
   /// one address to choose from.

@@ -12,6 +12,7 @@
 
 #include "passes/spin-loops/SpinLoopsPass.h"
 
+#include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/ExitCauses.h"
 #include "passes/spin-loops/Expose.h"
 #include "passes/spin-loops/KeepMarks.h"
@@ -90,6 +91,7 @@ private:
   void find(Function &F);
   void sayUnoptimized(Function &F);
   SmallPtrSet<const Instruction *, 8> tries() const;
+  bool mayBeDriver(const SpinLoop &S) const;
   Decision decide(const SpinLoop &S, const Function &F);
   void rewrite(const SpinLoop &S, const Decision &D, Function &F);
   void say(const SpinLoop &S, const Decision &D, Function &F);
@@ -117,8 +119,14 @@ Location locatePoll(const Poll &P) {
 std::string describe(const Poll &P) {
   std::string Text;
   raw_string_ostream OS(Text);
-  if (!P.Address)
-    return "a lock";
+  if (!P.Address) {
+    auto &Call = cast<CallBase>(*P.Access);
+    if (classifyCall(Call).Effect == CallEffect::TryLock)
+      return "a lock";
+    std::string Name = calledName(Call);
+    return Name.empty() ? "what a call returns"
+                        : "what '" + Name + "' returns";
+  }
   OS << (P.isPlain() ? "plain " : P.Volatile ? "volatile " : "atomic ");
   Location Where = locatePoll(P);
   if (Where.Global)
@@ -168,7 +176,9 @@ bool SpinLoopsImpl::run() {
   Handlers = findSignalHandlers(M);
   AllWriters.emplace(M, tries());
   for (FoundLoops &Found : All) {
-    for (const SpinLoop &S : Found.Info.Loops) {
+    for (SpinLoop &S : Found.Info.Loops) {
+      if (mayBeDriver(S))
+        S.Kind = SpinKind::Device;
       if (isMarked(*S.L, DecidedMark))
         continue;
       // By now JumpThreading and LICM have had their way with these.
@@ -258,11 +268,26 @@ SmallPtrSet<const Instruction *, 8> SpinLoopsImpl::tries() const {
   return Tries;
 }
 
+/// Drivers let a device have its time between two looks at a register, where
+/// threads pause for each other. Not told by this: memory that the program
+/// itself writes.
+bool SpinLoopsImpl::mayBeDriver(const SpinLoop &S) const {
+  return S.Sleeps && !S.Pauses && !S.Yields &&
+         all_of(S.Polls, [&](const Poll &P) {
+           Location Where = locatePoll(P);
+           return P.OnlyLocates ||
+                  (isa<LoadInst>(P.Access) && (P.Volatile || P.isPlain()) &&
+                   !Where.Global && !AllWriters->anySurelyFor(Where));
+         });
+}
+
 Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
   if (S.Kind == SpinKind::Retry)
     return {Decision::Leave, "it can succeed at once: not a wait"};
   if (S.Kind == SpinKind::Device)
-    return {Decision::Leave, "it polls a constant address: a device register"};
+    return {Decision::Leave, "it may poll a device: a constant address, or "
+                             "delays between looks at memory that nothing in "
+                             "sight writes"};
   if (Mode == SpinMode::Off)
     return {Decision::Leave, "rewriting is switched off"};
   if (isMarked(*S.L, KeepMark))
@@ -274,6 +299,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
     return {Decision::Leave, Forbidden};
   if (!hasSplittableLatches(*S.L))
     return {Decision::Leave, "its back edge is an indirect branch"};
+  if (!S.Doubt.empty())
+    return {Decision::Leave, S.Doubt};
   if (S.Sleeps)
     return {Decision::Leave, "it sleeps between polls: wait for an event "
                              "instead, on a futex or a condition variable"};

@@ -204,6 +204,11 @@ bool Writers::anyFor(const Location &Where) const {
   return any_of(All, [&](const Writer &W) { return mayMatch(Where, W.Where); });
 }
 
+bool Writers::anySurelyFor(const Location &Where) const {
+  return any_of(All,
+                [&](const Writer &W) { return surelyMatch(Where, W.Where); });
+}
+
 bool Writers::addWait(const Location &Where) {
   bool Any = false;
   for (Writer &W : All) {

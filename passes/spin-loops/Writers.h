@@ -76,6 +76,8 @@ public:
 
   /// May any of them end a wait at Where?
   bool anyFor(const Location &Where) const;
+  /// Does any of them surely write there?
+  bool anySurelyFor(const Location &Where) const;
 
   /// Notes a wait at Where. Returns true if a writer may end it.
   bool addWait(const Location &Where);

@@ -11,7 +11,7 @@ declare i32 @pthread_mutex_trylock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @sem_trywait(ptr)
 
-; LOOPS: mutex: loop: trylock calls; a lock
+; LOOPS: mutex: loop: trylock calls; a call
 ; CHECK-LABEL: define void @mutex(
 ; No address to look at: 0 bytes, and nobody who could notify.
 ; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr null, i64 0, i64 %vf.state, i32 0)
@@ -27,7 +27,7 @@ exit:
   ret void
 }
 
-; LOOPS: semaphore: loop: trylock calls; a lock
+; LOOPS: semaphore: loop: trylock calls; a call
 define void @semaphore(ptr %s) {
 entry:
   br label %loop

@@ -1,0 +1,154 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loops that give a hint in every round but may do more than wait: reported,
+// never rewritten.
+//
+// RUN: %verify_c %s -o /dev/null
+// RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s
+// CHECK-NOT: @vf_spin_wait
+
+#include <immintrin.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+struct task;
+atomic_int flag, lock, readers;
+int work;
+void set(void) { atomic_store(&flag, 1); }
+
+// A hint by its name alone: of a function elsewhere, and of a pointer to one.
+void my_cpu_relax(void);
+void wait_relaxing(void) {
+  // expected-remark@+1 {{left as it is: it calls 'my_cpu_relax', whose effects do not show}}
+  while (!atomic_load(&flag))
+    my_cpu_relax();
+}
+extern void (*delay_us)(unsigned);
+void wait_delaying(void) {
+  // expected-remark@+1 {{left as it is: it calls 'delay_us', whose effects do not show}}
+  while (!atomic_load(&flag))
+    delay_us(10);
+}
+
+// What is polled is behind a call.
+int task_done(struct task *t);
+void wait_for_task(struct task *t) {
+  // expected-remark@+1 {{(repeated call) on what 'task_done' returns left as it is: it calls 'task_done'}}
+  while (!task_done(t))
+    _mm_pause();
+}
+
+// A clock of the program's own.
+unsigned long get_cycles(void);
+int wait_for_cycles(unsigned long end) {
+  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it calls 'get_cycles'}}
+  while (!atomic_load(&flag)) {
+    if (get_cycles() > end)
+      return 0;
+    _mm_pause();
+  }
+  return 1;
+}
+
+// Now and then it says that it still waits.
+void log_waiting(void);
+void wait_logging(void) {
+  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it does more from time to time}}
+  for (int n = 0; !atomic_load(&flag); ++n) {
+    if (n % 1000000 == 999999)
+      log_waiting();
+    _mm_pause();
+  }
+}
+
+// A count that somebody may read.
+extern struct { long spins; } statistics;
+void wait_counting(void) {
+  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it keeps a count in shared memory}}
+  while (!atomic_load(&flag)) {
+    ++statistics.spins;
+    _mm_pause();
+  }
+}
+
+// A reader who counts himself in, finds a writer, and counts himself out.
+void read_lock(void) {
+  // expected-remark-re@+1 {{(try-lock) {{.*}}left as it is: it takes each try back}}
+  for (;;) {
+    if (!(atomic_fetch_add(&readers, 2) & 1))
+      return;
+    atomic_fetch_sub(&readers, 2);
+    _mm_pause();
+  }
+}
+
+// Why not: a delay between two steps of work.
+void step(void);
+void not_pacing(void) {
+  while (!atomic_load(&flag)) {
+    step();
+    _mm_pause();
+  }
+}
+
+// Why not: it only pauses when there is nothing to do.
+int next_job(int *job);
+void run(int job);
+void not_stealing(void) {
+  int job;
+  while (!atomic_load(&flag)) {
+    if (next_job(&job))
+      run(job);
+    else
+      sched_yield();
+  }
+}
+
+// Why not: it works in each round but one in so many.
+void not_mostly_working(void) {
+  for (int n = 0; !atomic_load(&flag); ++n) {
+    run(n);
+    if (n % 64 == 0)
+      continue;
+    _mm_pause();
+  }
+}
+
+// Why not: drivers ask devices through functions, and give them time.
+void not_asking_device(struct task *t) {
+  while (!task_done(t))
+    delay_us(10);
+}
+
+// Why not: what it asks for moves on by itself.
+int is_free(int slot);
+int not_searching(void) {
+  int slot = 0;
+  while (!is_free(slot)) {
+    ++slot;
+    _mm_pause();
+  }
+  return slot;
+}
+
+// Why not: each round leaves its mark.
+void not_adding(void) {
+  while (!atomic_load(&flag)) {
+    atomic_fetch_add(&readers, 2);
+    _mm_pause();
+  }
+}
+
+// Why not: no hint says that this waits.
+void not_said(struct task *t) {
+  while (!task_done(t)) {}
+}
+
+// Why not: the last word of a name is what it does.
+void yield_statistics(void);
+void not_named(void) {
+  while (!atomic_load(&flag))
+    yield_statistics();
+}
