@@ -43,6 +43,11 @@ NameTells whatNameTells(StringRef Name) {
       "cpu", "hint", "thread", "processor", "loop", "block", "micro", "milli",
       "nano", "microseconds", "milliseconds"};
   SmallVector<std::string, 4> Words = wordsOf(Name);
+  if (any_of(Words, [](StringRef W) {
+        return is_contained({"throw", "abort", "panic", "fatal", "terminate"},
+                            W);
+      }))
+    return NameTells::Fails;
   bool NamesTime =
       !Words.empty() &&
       is_contained({"cycles", "ticks", "now", "clock", "rdtsc", "tsc", "time",

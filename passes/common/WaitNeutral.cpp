@@ -194,6 +194,7 @@ CallEffect promisedEffect(const CallBase &Call) {
     return CallEffect::Sleep;
   case NameTells::ReadsClock:
     return Call.getType()->isVoidTy() ? CallEffect::Other : CallEffect::Clock;
+  case NameTells::Fails:
   case NameTells::Nothing:
     break;
   }

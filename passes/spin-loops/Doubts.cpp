@@ -13,9 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/common/TellingNames.h"
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/LoopJudge.h"
 
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/PatternMatch.h"
 
@@ -76,31 +78,78 @@ static bool isStatistics(const StoreInst &Store) {
          cast<LoadInst>(Old)->getPointerOperand() == Store.getPointerOperand();
 }
 
-/// Counted out again in the same round: a reader who came too early.
-static bool isTakenBack(const AtomicRMWInst &RMW, const Loop &L) {
-  auto Opposite = [](AtomicRMWInst::BinOp Op) {
-    return Op == AtomicRMWInst::Add   ? AtomicRMWInst::Sub
-           : Op == AtomicRMWInst::Sub ? AtomicRMWInst::Add
-                                      : AtomicRMWInst::BAD_BINOP;
-  };
-  auto TakesBack = [&](const Instruction &I) {
-    auto *Other = dyn_cast<AtomicRMWInst>(&I);
-    if (!Other || Other->getPointerOperand() != RMW.getPointerOperand())
+/// An addition to shared memory, by any means.
+struct Addition {
+  const Value *Address;
+  const Value *Amount;
+  bool Subtracts;
+
+  bool undoes(const Addition &Other) const {
+    if (Address != Other.Address)
       return false;
-    if (Other->getOperation() == Opposite(RMW.getOperation()))
-      return Other->getValOperand() == RMW.getValOperand();
-    auto *Amount = dyn_cast<ConstantInt>(RMW.getValOperand());
-    auto *Back = dyn_cast<ConstantInt>(Other->getValOperand());
-    return Other->getOperation() == RMW.getOperation() && Amount && Back &&
-           Opposite(RMW.getOperation()) != AtomicRMWInst::BAD_BINOP &&
-           Amount->getValue() == -Back->getValue();
-  };
+    if (Amount == Other.Amount)
+      return Subtracts != Other.Subtracts;
+    auto *A = dyn_cast<ConstantInt>(Amount);
+    auto *B = dyn_cast<ConstantInt>(Other.Amount);
+    return A && B && Subtracts == Other.Subtracts &&
+           A->getValue() == -B->getValue();
+  }
+};
+
+static std::optional<Addition> asAddition(const Instruction &I) {
+  if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
+    if (RMW->getOperation() != AtomicRMWInst::Add &&
+        RMW->getOperation() != AtomicRMWInst::Sub)
+      return std::nullopt;
+    return Addition{RMW->getPointerOperand(), RMW->getValOperand(),
+                    RMW->getOperation() == AtomicRMWInst::Sub};
+  }
+  auto *Call = dyn_cast<CallBase>(&I);
+  auto *Asm = Call ? dyn_cast<InlineAsm>(Call->getCalledOperand()) : nullptr;
+  if (!Asm || !StringRef(Asm->getAsmString()).contains("add"))
+    return std::nullopt;
+  Addition Found{nullptr, nullptr, false};
+  for (const Use &Arg : Call->args())
+    (Arg->getType()->isPointerTy() ? Found.Address : Found.Amount) = Arg;
+  return Found.Address && Found.Amount ? std::optional(Found) : std::nullopt;
+}
+
+/// Counted out again in the same round: a reader who came too early.
+static bool isTakenBack(const Addition &A, const Loop &L) {
   return any_of(L.blocks(), [&](const BasicBlock *B) {
-    return any_of(*B, TakesBack);
+    return any_of(*B, [&](const Instruction &I) {
+      std::optional<Addition> Other = asAddition(I);
+      return Other && Other->undoes(A);
+    });
   });
 }
 
-/// Done once in a number of rounds, or after a time.
+/// A variable of the loop's own that is only ever set: `if (!said) ...`.
+bool LoopJudge::isOnce(Value *Condition) const {
+  Value *Of;
+  if (match(Condition, m_Not(m_Value(Of))) ||
+      match(Condition, m_ICmp(m_Value(Of), m_ImmConstant())) ||
+      match(Condition, m_Trunc(m_Value(Of))))
+    return isOnce(Of);
+  auto *Phi = dyn_cast<PHINode>(Condition);
+  if (!Phi || Phi->getParent() != L.getHeader())
+    return false;
+  // Constants and itself, perhaps by way of phis at joins.
+  SmallVector<Value *, 4> Worklist{Phi};
+  SmallPtrSet<Value *, 4> Seen;
+  while (!Worklist.empty()) {
+    Value *V = Worklist.pop_back_val();
+    auto *P = dyn_cast<PHINode>(V);
+    if (isa<Constant>(V) || !Seen.insert(V).second)
+      continue;
+    if (!P || !L.contains(P))
+      return false;
+    append_range(Worklist, P->incoming_values());
+  }
+  return true;
+}
+
+/// Done once, once in a number of rounds, or after a time.
 bool LoopJudge::isRare(BasicBlock *B) {
   for (BasicBlock *D : L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
@@ -112,7 +161,7 @@ bool LoopJudge::isRare(BasicBlock *B) {
         }))
       continue;
     Causes C = Collector.collect(Br->getCondition());
-    if (C.Own || C.Clock)
+    if (C.Own || C.Clock || isOnce(Br->getCondition()))
       return true;
   }
   return false;
@@ -124,7 +173,11 @@ bool LoopJudge::excuse(Instruction &Effect) {
       Found.Doubt = std::move(Why);
     return true;
   };
+  if (std::optional<Addition> A = asAddition(Effect))
+    return isTakenBack(*A, L) && Doubt("it takes each try back");
   auto *Call = dyn_cast<CallBase>(&Effect);
+  if (Call && whatNameTells(calledName(*Call)) == NameTells::Fails)
+    return Doubt("it calls '" + calledName(*Call) + "', which may return");
   if (Call && (promisedEffect(*Call) != CallEffect::Other ||
                Accesses.contains(Call) || Pointers.contains(Call))) {
     std::string Name = calledName(*Call);
@@ -135,9 +188,6 @@ bool LoopJudge::excuse(Instruction &Effect) {
   if (auto *Store = dyn_cast<StoreInst>(&Effect))
     if (isStatistics(*Store))
       return Doubt("it keeps a count in shared memory");
-  if (auto *RMW = dyn_cast<AtomicRMWInst>(&Effect))
-    if (isTakenBack(*RMW, L))
-      return Doubt("it takes each try back");
   if (isRare(Effect.getParent()))
     return Doubt("it does more from time to time");
   return false;

@@ -131,7 +131,11 @@ void CauseCollector::visit(Value *V, unsigned Depth, Causes &C) {
       return isa<LoadInst>(O.first) ||
              (isa<PHINode>(O.first) && O.first->getParent() == L.getHeader());
     });
-    (Outer ? C.Own : C.Inner) = true;
+    bool Wraps = any_of(make_range(Again, Open.end()), [](const auto &O) {
+      return O.first->getOpcode() == Instruction::URem ||
+             O.first->getOpcode() == Instruction::SRem;
+    });
+    (!Outer ? C.Inner : Wraps ? C.Rotates : C.Own) = true;
     return;
   }
   Open.emplace_back(I, Depth);
@@ -246,6 +250,10 @@ void CauseCollector::visitOperands(Instruction &Access,
   const Causes &Where = *It->second;
   if (Where.Own || Where.Clock || Where.Walks) {
     C.Walks = true;
+    return;
+  }
+  if (Where.Rotates) {
+    C.Rotates = true;
     return;
   }
   C.Polls.insert(&Access);

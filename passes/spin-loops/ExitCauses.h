@@ -31,12 +31,15 @@ struct Causes {
   bool Own = false;
   /// The progress of a loop inside, which begins anew each time round.
   bool Inner = false;
+  /// Progress that comes back to where it was: i = (i + 1) % n.
+  bool Rotates = false;
   bool Clock = false;
   /// Memory at an address that moves from round to round.
   bool Walks = false;
 
-  bool isNothing() const { return Polls.empty() && !Own && !Clock && !Walks; }
-  bool onlyOthers() const { return !Polls.empty() && !Own && !Clock && !Walks; }
+  bool ofItself() const { return Own || Rotates || Clock || Walks; }
+  bool isNothing() const { return Polls.empty() && !ofItself(); }
+  bool onlyOthers() const { return !Polls.empty() && !ofItself(); }
 };
 
 /// Collects causes by walking operands backwards, within one loop.

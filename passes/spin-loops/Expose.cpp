@@ -8,6 +8,7 @@
 
 #include "passes/spin-loops/Expose.h"
 
+#include "passes/common/TellingNames.h"
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/KeepMarks.h"
 
@@ -123,8 +124,10 @@ bool ConditionExposer::collectCalls(const Loop &L,
         if (classifyCall(*Call).Effect != CallEffect::Other)
           continue;
         if (!isHarmless(*Call, 0, nullptr)) {
-          if (promisedEffect(*Call) != CallEffect::Other)
-            continue; // A delay that does more: the rest may be a wait.
+          // A delay that does more, or what ends the program: the rest may be a
+          // wait.
+          if (whatNameTells(calledName(*Call)) != NameTells::Nothing)
+            continue;
           return false;
         }
         if (!isa<MemIntrinsic>(Call))

@@ -46,6 +46,7 @@ private:
   bool judgeExits();
   bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
   bool doesWork();
+  bool takesWhatItWaitedFor() const;
   bool retriesOnly();
   bool isVersionCheck(const llvm::Value *Condition, unsigned Depth = 0) const;
   Causes guardsOf(llvm::BasicBlock *Exiting);
@@ -62,6 +63,7 @@ private:
   bool excuseEffects();
   bool excuse(llvm::Instruction &Effect);
   bool isRare(llvm::BasicBlock *B);
+  bool isOnce(llvm::Value *Condition) const;
 
   llvm::Loop &L;
   llvm::LoopInfo &LI;

@@ -237,7 +237,7 @@ bool LoopJudge::judgeExits() {
         Waiting.push_back(Leaf);
         noteCauses(C);
         noteCauses(Guards);
-      } else if (C.Own || C.Clock) {
+      } else if (C.Own || C.Clock || (C.Rotates && C.Polls.empty())) {
         Found.Bounded = true;
         OwnConditions.push_back(Leaf.Condition);
       }
@@ -329,22 +329,57 @@ void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {
   Found.Polls.push_back(P);
 }
 
+/// What waits inside for a word to be free, and then takes that word, waits as a
+/// whole, though it may be overtaken:
+/// `do { while ((v = lock) & 1); } while (!exchange(&lock, v, v | 1))`. With
+/// more to be seen than that word it is an update that finds room first.
+bool LoopJudge::takesWhatItWaitedFor() const {
+  if (any_of(Waiting, [&](const ExitLeaf &E) {
+        return isVersionCheck(E.Condition);
+      }))
+    return false;
+  const DataLayout &DL = L.getHeader()->getDataLayout();
+  auto PlaceOf = [&](const Value *Address) {
+    APInt Offset(DL.getIndexTypeSizeInBits(Address->getType()), 0);
+    const Value *Base = Address->stripAndAccumulateConstantOffsets(
+        DL, Offset, /*AllowNonInbounds=*/true);
+    return std::pair(Base, Offset.getSExtValue());
+  };
+  auto IsTaken = [&](const Value *Address) {
+    return any_of(L.blocks(), [&](const BasicBlock *B) {
+      return any_of(*B, [&](const Instruction &I) {
+        if (auto *Call = dyn_cast<CallBase>(&I)) {
+          CallClass Class = classifyCall(*Call);
+          return Class.Effect == CallEffect::AsmTry &&
+                 PlaceOf(Class.Address) == PlaceOf(Address);
+        }
+        return isa<AtomicCmpXchgInst, AtomicRMWInst>(I) &&
+               PlaceOf(I.getOperand(0)) == PlaceOf(Address);
+      });
+    });
+  };
+  return any_of(Inner.Loops, [&](const SpinLoop &S) {
+    return S.L != &L && L.contains(S.L) && !S.Bounded &&
+           S.Kind != SpinKind::Retry && all_of(S.Polls, [&](const Poll &P) {
+             return P.OnlyLocates || (P.Address && IsTaken(P.Address));
+           });
+  });
+}
+
 /// A lock-free update: every way round the loop goes through a compare-and-
 /// exchange that expects what was just read, so it can succeed at once; or
 /// through a comparison of two reads of one version number.
 bool LoopJudge::retriesOnly() {
-  // What waits inside waits as a whole, though what it waited for may be lost
-  // again: `do { while ((v = lock) & 1); } while (!exchange(&lock, v, v | 1))`.
-  for (const SpinLoop &S : Inner.Loops)
-    if (S.L != &L && L.contains(S.L) && !S.Bounded &&
-        S.Kind != SpinKind::Retry &&
-        none_of(Waiting, [&](const ExitLeaf &E) {
-          return isVersionCheck(E.Condition);
-        }))
-      return false;
+  if (takesWhatItWaitedFor())
+    return false;
 
   SmallPtrSet<BasicBlock *, 4> Retries;
+  // Expected as it was read; with bits cleared, others must clear them first.
   auto IsPolledOrOwn = [&](Value *V) {
+    while (isa<CastInst, FreezeInst>(V))
+      V = cast<Instruction>(V)->getOperand(0);
+    if (match(V, m_And(m_Value(), m_ImmConstant())))
+      return false;
     Causes C = Collector.collect(V);
     return !C.Polls.empty() || C.Own;
   };
