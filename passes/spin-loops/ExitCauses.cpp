@@ -252,8 +252,8 @@ void CauseCollector::visitOperands(Instruction &Access,
     C.Walks = true;
     return;
   }
-  if (Where.Rotates) {
-    C.Rotates = true;
+  if (Where.Rotates || Where.InTurn) {
+    C.InTurn = true;
     return;
   }
   C.Polls.insert(&Access);

@@ -33,13 +33,17 @@ struct Causes {
   bool Inner = false;
   /// Progress that comes back to where it was: i = (i + 1) % n.
   bool Rotates = false;
+  /// Memory at an address that rotates so: each of several places in turn.
+  bool InTurn = false;
   bool Clock = false;
   /// Memory at an address that moves from round to round.
   bool Walks = false;
 
-  bool ofItself() const { return Own || Rotates || Clock || Walks; }
   bool isNothing() const { return Polls.empty() && !ofItself(); }
   bool onlyOthers() const { return !Polls.empty() && !ofItself(); }
+
+private:
+  bool ofItself() const { return Own || Rotates || InTurn || Clock || Walks; }
 };
 
 /// Collects causes by walking operands backwards, within one loop.

@@ -237,7 +237,7 @@ bool LoopJudge::judgeExits() {
         Waiting.push_back(Leaf);
         noteCauses(C);
         noteCauses(Guards);
-      } else if (C.Own || C.Clock || (C.Rotates && C.Polls.empty())) {
+      } else if (C.Own || C.Clock || C.Rotates) {
         Found.Bounded = true;
         OwnConditions.push_back(Leaf.Condition);
       }

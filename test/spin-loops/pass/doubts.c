@@ -9,6 +9,8 @@
 // RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s
 // CHECK-NOT: @vf_spin_wait
 
+// REQUIRES: host-x86_64
+
 #include <immintrin.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -84,6 +86,46 @@ void read_lock(void) {
   }
 }
 
+// The same by inline assembly.
+static inline int add(volatile int *p, int n) {
+  __asm__ volatile("lock; xaddl %0, %1" : "+r"(n), "+m"(*p)::"memory");
+  return n;
+}
+volatile int gate;
+void enter(void) {
+  // expected-remark@+1 {{left as it is: it takes each try back}}
+  for (;;) {
+    if (!(add(&gate, 2) & 1))
+      return;
+    add(&gate, -2);
+    _mm_pause();
+  }
+}
+
+// Said once, in the first round.
+void wait_announced(void) {
+  int said = 0;
+  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it does more from time to time}}
+  while (!atomic_load(&flag)) {
+    if (!said) {
+      log_waiting();
+      said = 1;
+    }
+    _mm_pause();
+  }
+}
+
+// On the way out, though the compiler cannot know.
+void throw_exception(int what);
+void wait_or_throw(int ticket) {
+  // expected-remark@+1 {{left as it is: it calls 'throw_exception', which may return}}
+  while (atomic_load(&flag) != ticket) {
+    if (atomic_load(&flag) & 1)
+      throw_exception(1);
+    _mm_pause();
+  }
+}
+
 // Why not: a delay between two steps of work.
 void step(void);
 void not_pacing(void) {
@@ -139,6 +181,16 @@ void not_adding(void) {
     atomic_fetch_add(&readers, 2);
     _mm_pause();
   }
+}
+
+// Why not: each round leaves its mark, by assembly.
+void not_adding_by_assembly(void) {
+  int n;
+  do {
+    _mm_pause();
+    n = 2;
+    __asm__ volatile("lock; xaddl %0, %1" : "+r"(n), "+m"(gate)::"memory");
+  } while (n & 1);
 }
 
 // Why not: no hint says that this waits.

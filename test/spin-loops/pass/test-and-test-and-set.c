@@ -73,6 +73,40 @@ void calling(void) {
     pause_hint();
 }
 
+// What is expected has a bit cleared that only the holder clears.
+void wait_for_bit(void) {
+  int seen = atomic_load(&lock);
+  for (;;) {
+    int free = seen & ~1;
+    // expected-remark-re@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
+    if (atomic_compare_exchange_strong(&lock, &free, free | 1))
+      return;
+    seen = free;
+  }
+}
+
+// The word that the loop inside waits for is taken, as a whole.
+void wait_then_take(void) {
+  int seen;
+  // expected-remark@+1 {{(test-and-test-and-set) on atomic 'lock' left as it is: the loop inside}}
+  do {
+    // expected-remark-re@+1 {{(flag poll) on atomic 'lock' {{.*}}wait in the runtime [}}
+    while ((seen = atomic_load(&lock)) & 1) {}
+  } while (!atomic_compare_exchange_strong(&lock, &seen, seen | 1));
+}
+
+// Why not: it finds room first, then advances the head, which others may do too.
+atomic_int head, tail;
+void not_taking(void) {
+  int seen;
+  // expected-remark@+1 {{(lock-free retry) on atomic 'head' left as it is}}
+  do {
+    // expected-remark-re@+1 {{(flag poll) {{.*}}wait in the runtime [}}
+    while ((seen = atomic_load(&head)) - atomic_load(&tail) > 7) {}
+  } while (!atomic_compare_exchange_strong(&head, &seen, seen + 1));
+}
+void consume(void) { atomic_fetch_add(&tail, 1); }
+
 // Why not: the expected value comes from the read before, whatever it is: a
 // lock-free update.
 void not_update(void) {
