@@ -27,6 +27,8 @@ namespace vfriendly {
 
 /// The pass has made up its mind about a loop.
 inline constexpr llvm::StringLiteral DecidedMark = "vf.spin.decided";
+/// Reported with a doubt, which inlining may clear up until the next phase.
+inline constexpr llvm::StringLiteral DoubtMark = "vf.spin.doubted";
 /// The author has: __attribute__((annotate("vfriendly:keep"))).
 inline constexpr llvm::StringLiteral KeepMark = "vf.spin.keep";
 

@@ -185,9 +185,17 @@ bool SpinLoopsImpl::run() {
       if (Phase == SpinPhase::Late &&
           any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
         continue;
+      bool InDoubt = !S.Doubt.empty();
+      if (InDoubt && isMarked(*S.L, DoubtMark))
+        continue;
       Decision D = decide(S, *Found.F);
       say(S, D, *Found.F);
-      rewrite(S, D, *Found.F);
+      if (InDoubt) {
+        mark(*S.L, DoubtMark);
+        Changed = true;
+      } else {
+        rewrite(S, D, *Found.F);
+      }
     }
   }
   notifyWriters();

@@ -38,3 +38,19 @@ void not_resetting() {
   while (!flag)
     b.reset();
 }
+
+// What the body does shows after inlining only: said at first, then mended.
+extern int spins;
+static inline void my_relax(int n) {
+  if (n > 1 << 30)
+    spins = n;
+}
+void wait_relaxing() {
+  // expected-remark@+2 {{left as it is: it calls 'my_relax', whose effects do not show}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime [}}
+  while (!flag)
+    my_relax(3);
+}
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}
