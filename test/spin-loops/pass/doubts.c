@@ -102,19 +102,6 @@ void enter(void) {
   }
 }
 
-// Said once, in the first round.
-void wait_announced(void) {
-  int said = 0;
-  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it does more from time to time}}
-  while (!atomic_load(&flag)) {
-    if (!said) {
-      log_waiting();
-      said = 1;
-    }
-    _mm_pause();
-  }
-}
-
 // On the way out, though the compiler cannot know.
 void throw_exception(int what);
 void wait_or_throw(int ticket) {

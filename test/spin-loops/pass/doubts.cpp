@@ -6,6 +6,8 @@
 //
 // RUN: %verify_cxx %s -o /dev/null
 
+// REQUIRES: host-x86_64
+
 #include <atomic>
 
 std::atomic<int> flag;
@@ -50,6 +52,21 @@ void wait_relaxing() {
   // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime [}}
   while (!flag)
     my_relax(3);
+}
+
+// What is done in the first round only is peeled off, then the rest is a wait.
+void log_waiting();
+void wait_announced() {
+  bool said = false;
+  // expected-remark@+2 {{left as it is: it does more from time to time}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime [}}
+  while (!flag) {
+    if (!said) {
+      log_waiting();
+      said = true;
+    }
+    __builtin_ia32_pause();
+  }
 }
 
 // Said once a module.
