@@ -8,7 +8,6 @@
 
 #include "passes/spin-loops/Expose.h"
 
-#include "passes/common/TellingNames.h"
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/KeepMarks.h"
 
@@ -115,30 +114,33 @@ bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth,
   return true;
 }
 
-/// Collects the calls of L to be inlined. False if L cannot be a wait anyway.
+static bool isHint(CallEffect Effect) {
+  return Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
+         Effect == CallEffect::Sleep;
+}
+
+/// Collects the calls of L to be inlined. False if L cannot be a wait anyway: it
+/// has an effect, and no hint says that it waits all the same.
 bool ConditionExposer::collectCalls(const Loop &L,
                                     SmallVectorImpl<CallBase *> &Calls) {
+  bool Harmless = true, Hinted = false;
   for (BasicBlock *B : L.blocks()) {
     for (Instruction &I : *B) {
       if (auto *Call = dyn_cast<CallBase>(&I)) {
-        if (classifyCall(*Call).Effect != CallEffect::Other)
+        CallEffect Effect = classifyCall(*Call).Effect;
+        Hinted |= isHint(Effect) || isHint(promisedEffect(*Call));
+        if (Effect != CallEffect::Other)
           continue;
-        if (!isHarmless(*Call, 0, nullptr)) {
-          // A delay that does more, or what ends the program: the rest may be a
-          // wait.
-          if (whatNameTells(calledName(*Call)) != NameTells::Nothing)
-            continue;
-          return false;
-        }
-        if (!isa<MemIntrinsic>(Call))
+        if (!isHarmless(*Call, 0, nullptr))
+          Harmless = false;
+        else if (!isa<MemIntrinsic>(Call))
           Calls.push_back(Call);
       } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
-        if (!noteStore(Store->getPointerOperand(), nullptr))
-          return false;
+        Harmless &= noteStore(Store->getPointerOperand(), nullptr);
       }
     }
   }
-  return true;
+  return Harmless || Hinted;
 }
 
 bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
