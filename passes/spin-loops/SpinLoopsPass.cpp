@@ -282,6 +282,8 @@ SmallPtrSet<const Instruction *, 8> SpinLoopsImpl::tries() const {
 bool SpinLoopsImpl::mayBeDriver(const SpinLoop &S) const {
   return S.Sleeps && !S.Pauses && !S.Yields &&
          all_of(S.Polls, [&](const Poll &P) {
+           if (!P.Address)
+             return false;
            Location Where = locatePoll(P);
            return P.OnlyLocates ||
                   (isa<LoadInst>(P.Access) && (P.Volatile || P.isPlain()) &&

@@ -7,6 +7,7 @@
 //
 // RUN: %verify_c %s -o /dev/null
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -43,5 +44,12 @@ void receive(struct mailbox *m) {
 void wait_atomic(atomic_int *flag) {
   // expected-remark@+1 {{(flag poll) on atomic memory behind a pointer left as it is: it sleeps between polls}}
   while (!atomic_load(flag))
+    usleep(10);
+}
+
+// A lock is no device.
+void wait_lock(pthread_mutex_t *m) {
+  // expected-remark@+1 {{(trylock calls) on a lock left as it is: it sleeps between polls}}
+  while (pthread_mutex_trylock(m))
     usleep(10);
 }
