@@ -17,6 +17,7 @@
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/LoopJudge.h"
 
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/PatternMatch.h"
@@ -64,6 +65,13 @@ bool LoopJudge::authorSaysItWaits() {
 }
 
 bool LoopJudge::excuseEffects() {
+  // Who asks several functions in each round looks for something to do.
+  if (count_if(Effects, [&](Instruction *I) {
+        auto *Call = dyn_cast<CallBase>(I);
+        return Call && promisedEffect(*Call) == CallEffect::Other &&
+               (Accesses.contains(I) || Pointers.contains(I));
+      }) > 2)
+    return false;
   return all_of(Effects, [&](Instruction *I) { return excuse(*I); });
 }
 
@@ -78,40 +86,48 @@ static bool isStatistics(const StoreInst &Store) {
          cast<LoadInst>(Old)->getPointerOperand() == Store.getPointerOperand();
 }
 
-/// An addition to shared memory, by any means.
+/// An addition to shared memory, by any means: of a constant, or of Amount.
 struct Addition {
-  const Value *Address;
-  const Value *Amount;
-  bool Subtracts;
+  const Value *Address = nullptr;
+  const Value *Amount = nullptr;
+  int64_t Constant = 0;
+  bool Subtracts = false;
 
   bool undoes(const Addition &Other) const {
-    if (Address != Other.Address)
-      return false;
-    if (Amount == Other.Amount)
-      return Subtracts != Other.Subtracts;
-    auto *A = dyn_cast<ConstantInt>(Amount);
-    auto *B = dyn_cast<ConstantInt>(Other.Amount);
-    return A && B && Subtracts == Other.Subtracts &&
-           A->getValue() == -B->getValue();
+    return Address == Other.Address &&
+           (Amount ? Amount == Other.Amount && Subtracts != Other.Subtracts
+                   : !Other.Amount && Constant == -Other.Constant);
   }
 };
 
 static std::optional<Addition> asAddition(const Instruction &I) {
+  Addition Found;
   if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
-    if (RMW->getOperation() != AtomicRMWInst::Add &&
-        RMW->getOperation() != AtomicRMWInst::Sub)
+    Found.Subtracts = RMW->getOperation() == AtomicRMWInst::Sub;
+    if (RMW->getOperation() != AtomicRMWInst::Add && !Found.Subtracts)
       return std::nullopt;
-    return Addition{RMW->getPointerOperand(), RMW->getValOperand(),
-                    RMW->getOperation() == AtomicRMWInst::Sub};
+    Found.Address = RMW->getPointerOperand();
+    Found.Amount = RMW->getValOperand();
+  } else {
+    auto *Call = dyn_cast<CallBase>(&I);
+    auto *Asm = Call ? dyn_cast<InlineAsm>(Call->getCalledOperand()) : nullptr;
+    if (!Asm)
+      return std::nullopt;
+    StringRef Text = Asm->getAsmString();
+    for (const Use &Arg : Call->args())
+      (Arg->getType()->isPointerTy() ? Found.Address : Found.Amount) = Arg;
+    if (Text.contains("inc"))
+      Found.Constant = 1;
+    else if (Text.contains("dec"))
+      Found.Constant = -1;
+    else if (!Text.contains("add") || !Found.Amount)
+      return std::nullopt;
   }
-  auto *Call = dyn_cast<CallBase>(&I);
-  auto *Asm = Call ? dyn_cast<InlineAsm>(Call->getCalledOperand()) : nullptr;
-  if (!Asm || !StringRef(Asm->getAsmString()).contains("add"))
-    return std::nullopt;
-  Addition Found{nullptr, nullptr, false};
-  for (const Use &Arg : Call->args())
-    (Arg->getType()->isPointerTy() ? Found.Address : Found.Amount) = Arg;
-  return Found.Address && Found.Amount ? std::optional(Found) : std::nullopt;
+  if (auto *C = dyn_cast_or_null<ConstantInt>(Found.Amount)) {
+    Found.Constant = C->getSExtValue() * (Found.Subtracts ? -1 : 1);
+    Found.Amount = nullptr;
+  }
+  return Found.Address ? std::optional(Found) : std::nullopt;
 }
 
 /// Counted out again in the same round: a reader who came too early.
@@ -173,11 +189,13 @@ bool LoopJudge::excuse(Instruction &Effect) {
       Found.Doubt = std::move(Why);
     return true;
   };
+  for (Instruction &I : *Effect.getParent())
+    if (auto *Call = dyn_cast<CallBase>(&I))
+      if (whatNameTells(calledName(*Call)) == NameTells::Fails)
+        return Doubt("it calls '" + calledName(*Call) + "', which may return");
   if (std::optional<Addition> A = asAddition(Effect))
     return isTakenBack(*A, L) && Doubt("it takes each try back");
   auto *Call = dyn_cast<CallBase>(&Effect);
-  if (Call && whatNameTells(calledName(*Call)) == NameTells::Fails)
-    return Doubt("it calls '" + calledName(*Call) + "', which may return");
   if (Call && (promisedEffect(*Call) != CallEffect::Other ||
                Accesses.contains(Call) || Pointers.contains(Call))) {
     std::string Name = calledName(*Call);
@@ -185,9 +203,12 @@ bool LoopJudge::excuse(Instruction &Effect) {
                  (Name.empty() ? "a function" : "'" + Name + "'") +
                  ", whose effects do not show");
   }
-  if (auto *Store = dyn_cast<StoreInst>(&Effect))
+  if (auto *Store = dyn_cast<StoreInst>(&Effect)) {
     if (isStatistics(*Store))
       return Doubt("it keeps a count in shared memory");
+    if (isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand())))
+      return Doubt("it writes a variable that functions it calls may know");
+  }
   if (isRare(Effect.getParent()))
     return Doubt("it does more from time to time");
   return false;

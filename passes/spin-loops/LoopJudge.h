@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The inside of SpinLoopAnalysis: SpinLoopAnalysis.cpp judges, Doubts.cpp takes
-// the author's word where nothing can be proved, SpinKinds.cpp names what was
-// found.
+// The inside of SpinLoopAnalysis: SpinLoopAnalysis.cpp judges the exits,
+// LoopEffects.cpp the rest of the loop, Doubts.cpp takes the author's word where
+// nothing can be proved, SpinKinds.cpp names what was found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,12 +40,8 @@ public:
   std::optional<SpinLoop> judge();
 
 private:
-  void scanEffects();
-  bool hasEffect(llvm::Instruction &I);
-  bool isIdempotent(const llvm::AtomicRMWInst &RMW) const;
   bool judgeExits();
   bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
-  bool doesWork();
   bool takesWhatItWaitedFor() const;
   bool retriesOnly();
   bool isVersionCheck(const llvm::Value *Condition, unsigned Depth = 0) const;
@@ -57,6 +53,12 @@ private:
   SpinKind nameKind();
   bool
   everyRoundPasses(const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks) const;
+
+  // LoopEffects.cpp
+  void scanEffects();
+  bool hasEffect(llvm::Instruction &I);
+  bool isIdempotent(const llvm::AtomicRMWInst &RMW) const;
+  bool doesWork();
 
   // Doubts.cpp
   bool authorSaysItWaits();

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/LoopJudge.h"
 
 #include "llvm/Analysis/ValueTracking.h"
@@ -60,16 +61,21 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
              return isVersionCheck(Op, Depth + 1);
            });
   }
-  auto PolledBy = [&](const Value *V) {
+  using Read = std::pair<const Instruction *, const Value *>;
+  auto ReadOf = [&](const Value *V) -> Read {
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
-    auto *Load = dyn_cast<LoadInst>(V);
-    return Load && L.contains(Load) ? Load : nullptr;
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I || !L.contains(I))
+      return {};
+    if (auto *Load = dyn_cast<LoadInst>(I))
+      return {I, Load->getPointerOperand()};
+    auto *Call = dyn_cast<CallBase>(I);
+    return {I, Call ? classifyCall(*Call).Address : nullptr};
   };
-  const LoadInst *First = PolledBy(Cmp->getOperand(0));
-  const LoadInst *Second = PolledBy(Cmp->getOperand(1));
-  return First && Second && First != Second &&
-         First->getPointerOperand() == Second->getPointerOperand();
+  Read First = ReadOf(Cmp->getOperand(0)), Second = ReadOf(Cmp->getOperand(1));
+  return First.second && First.second == Second.second &&
+         First.first != Second.first;
 }
 
 using RMWTest = function_ref<bool(const AtomicRMWInst &)>;

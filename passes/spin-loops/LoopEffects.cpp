@@ -1,0 +1,163 @@
+//===- LoopEffects.cpp - What a loop does besides waiting -----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/common/WaitNeutral.h"
+#include "passes/spin-loops/LoopJudge.h"
+
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PatternMatch.h"
+
+using namespace llvm;
+using namespace llvm::PatternMatch;
+
+namespace vfriendly {
+
+/// Notes what could be missed outside of the loop, and the hints in it.
+void LoopJudge::scanEffects() {
+  for (BasicBlock *B : L.blocks())
+    for (Instruction &I : *B)
+      if (hasEffect(I))
+        Effects.push_back(&I);
+}
+
+bool LoopJudge::hasEffect(Instruction &I) {
+  if (auto *Memory = dyn_cast<MemIntrinsic>(&I))
+    return mayBeShared(Memory->getDest());
+  if (auto *Call = dyn_cast<CallBase>(&I)) {
+    CallEffect Effect = classifyCall(*Call).Effect;
+    bool Shows = Effect != CallEffect::Other;
+    if (!Shows)
+      Effect = promisedEffect(*Call);
+    Found.Pauses |= Effect == CallEffect::Pause;
+    Found.Yields |= Effect == CallEffect::Yield;
+    Found.Sleeps |= Effect == CallEffect::Sleep;
+    return !Shows;
+  }
+  if (auto *Store = dyn_cast<StoreInst>(&I))
+    return mayBeShared(Store->getPointerOperand());
+  if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
+    return !isIdempotent(*RMW);
+  if (isa<LoadInst, AtomicCmpXchgInst, FenceInst>(I))
+    return false;
+  return I.mayReadOrWriteMemory() || isa<AllocaInst>(I) || I.isEHPad();
+}
+
+/// Is V what Phi was a round ago, perhaps counted up or down, in ever longer
+/// steps as back-offs do, or begun anew?
+static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
+                       unsigned Depth = 0) {
+  // A choice of a limited step of a conditional step: 4 levels and 2 to spare.
+  if (Depth > 6)
+    return false;
+  if (&V == &Phi || isa<Constant>(V))
+    return true;
+  auto *I = dyn_cast<Instruction>(&V);
+  if (!I || !L.contains(I))
+    return false;
+  auto From = [&](const Value *Op) {
+    return countsFrom(*Op, Phi, L, Depth + 1);
+  };
+  switch (I->getOpcode()) {
+  case Instruction::Add:
+  case Instruction::Sub:
+    return true;
+  case Instruction::Shl:
+  case Instruction::LShr:
+  case Instruction::AShr:
+  case Instruction::Mul:
+    return From(I->getOperand(0));
+  case Instruction::Select:
+    return From(I->getOperand(1)) && From(I->getOperand(2));
+  case Instruction::PHI:
+    return all_of(cast<PHINode>(I)->incoming_values(), From);
+  default:
+    return isa<MinMaxIntrinsic>(I) && From(I->getOperand(0)) &&
+           From(I->getOperand(1));
+  }
+}
+
+/// Computes something for later while it watches a flag: a value that evolves
+/// and is used outside without deciding how long the loop runs, or one that
+/// decides it by more than counting; or goes through memory.
+bool LoopJudge::doesWork() {
+  // What decides how long the loop runs, and how long a delay inside it does.
+  SmallPtrSet<const Value *, 16> Deciding;
+  SmallVector<Value *, 16> Worklist(OwnConditions.begin(), OwnConditions.end());
+  for (BasicBlock *B : L.blocks()) {
+    Loop *Sub = LI.getLoopFor(B);
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    if (Sub != &L && Br && Br->isConditional() && Sub->isLoopExiting(B))
+      Worklist.push_back(Br->getCondition());
+  }
+  while (!Worklist.empty()) {
+    auto *I = dyn_cast<Instruction>(Worklist.pop_back_val());
+    if (I && L.contains(I) && Deciding.insert(I).second)
+      append_range(Worklist, I->operands());
+  }
+  auto IsUsedOutside = [&](const Value *V) {
+    return any_of(V->users(), [&](const User *U) {
+      return !L.contains(cast<Instruction>(U));
+    });
+  };
+  for (PHINode &Phi : L.getHeader()->phis()) {
+    if (!Collector.collect(&Phi).Own)
+      continue;
+    bool Counts = true, LivesOn = IsUsedOutside(&Phi);
+    for (unsigned I = 0; I != Phi.getNumIncomingValues(); ++I) {
+      Value *In = Phi.getIncomingValue(I);
+      if (!L.contains(Phi.getIncomingBlock(I)) || In == &Phi)
+        continue;
+      LivesOn |= isa<Instruction>(In) && IsUsedOutside(In);
+      Counts &= countsFrom(*In, Phi, L);
+    }
+    if (Deciding.contains(&Phi) ? !Counts : LivesOn)
+      return true;
+  }
+  bool Hinted = Found.Pauses || Found.Yields || Found.Sleeps;
+  for (BasicBlock *B : L.blocks())
+    for (Instruction &I : *B) {
+      if (auto *Load = dyn_cast<LoadInst>(&I)) {
+        Causes Where = Collector.collect(Load->getPointerOperand());
+        if (Found.Bounded && !Hinted &&
+            (Where.Own || Where.Walks || Where.Inner))
+          return true;
+      }
+      // Thread-local memory is read later, by whom does not show.
+      if (auto *Store = dyn_cast<StoreInst>(&I))
+        if (!is_contained(Effects, Store) &&
+            !isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand())))
+          return true;
+    }
+  return false;
+}
+
+/// Trying again leaves memory as trying once does.
+bool LoopJudge::isIdempotent(const AtomicRMWInst &RMW) const {
+  if (!L.isLoopInvariant(RMW.getValOperand()))
+    return false;
+  switch (RMW.getOperation()) {
+  case AtomicRMWInst::Xchg:
+  case AtomicRMWInst::Or:
+  case AtomicRMWInst::And:
+  case AtomicRMWInst::Max:
+  case AtomicRMWInst::Min:
+  case AtomicRMWInst::UMax:
+  case AtomicRMWInst::UMin:
+    return true;
+  case AtomicRMWInst::Add: // fetch_add(x, 0), an atomic read
+  case AtomicRMWInst::Sub:
+  case AtomicRMWInst::Xor:
+    return match(RMW.getValOperand(), m_Zero());
+  default:
+    return false;
+  }
+}
+
+} // namespace vfriendly
