@@ -113,6 +113,55 @@ void wait_or_throw(int ticket) {
   }
 }
 
+void enter_by_counting(void) {
+  // expected-remark@+1 {{left as it is: it takes each try back}}
+  for (;;) {
+    __asm__ volatile("lock; incl %0" : "+m"(gate)::"memory");
+    if (!(gate & 1))
+      return;
+    __asm__ volatile("lock; decl %0" : "+m"(gate)::"memory");
+    _mm_pause();
+  }
+}
+
+// What is done before the throw belongs to it.
+void wait_or_count_and_throw(int ticket) {
+  // expected-remark@+1 {{left as it is: it calls 'throw_exception', which may return}}
+  while (atomic_load(&flag) != ticket) {
+    if (atomic_load(&flag) & 1) {
+      atomic_fetch_add(&readers, 1);
+      throw_exception(1);
+    }
+    _mm_pause();
+  }
+}
+
+// The state of a delay function, which knows its address.
+struct delay { int spins; };
+void perform_delay(struct delay *);
+void wait_with_state(void) {
+  struct delay state;
+  // expected-remark@+1 {{left as it is: it }}
+  while (!atomic_load(&flag)) {
+    state.spins = 0;
+    perform_delay(&state);
+  }
+}
+
+// Why not: who asks for this and that and that looks for work.
+int get_task(struct task *), get_mail(struct task *), steal(struct task *);
+void not_asking_around(struct task *t) {
+  for (;;) {
+    if (get_task(t))
+      break;
+    if (get_mail(t))
+      break;
+    if (steal(t))
+      break;
+    _mm_pause();
+  }
+}
+
 // Why not: a delay between two steps of work.
 void step(void);
 void not_pacing(void) {

@@ -52,3 +52,37 @@ void wait_counting(void) {
   while (!atomic_load(&stop))
     ++rounds;
 }
+
+// A back-off that goes on where it was when the lock is lost again is none.
+// CHECK-LABEL: @lock_backing_off(
+// CHECK: call {{.*}}@vf_spin_wait
+// CHECK: ret void
+atomic_int word;
+void unlock(void) { atomic_store(&word, 0); }
+void lock_backing_off(void) {
+  unsigned backoff = 512;
+  while (atomic_exchange(&word, 1))
+    while (atomic_load(&word)) {
+      for (unsigned i = 0; i < backoff; ++i)
+        __asm__ volatile("" ::: "memory");
+      if (backoff < 1 << 20)
+        backoff <<= 1;
+    }
+}
+
+// Nor is a count of the slow rounds among others.
+// CHECK-LABEL: @wait_a_while(
+// CHECK: call void @llvm.{{x86.sse2.pause|aarch64.isb}}
+// CHECK: ret i32
+long clock(void);
+int wait_a_while(void) {
+  int slow = 0;
+  long before = clock();
+  while (!atomic_load(&word)) {
+    long now = clock();
+    if (now - before > 100 && ++slow > 3)
+      return 0;
+    before = now;
+  }
+  return 1;
+}
