@@ -139,6 +139,15 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
   });
   if (Tries && OnlyTries)
     return {CallEffect::AsmTry, Address};
+  bool Adds = any_of(Words, [&](StringRef W) {
+    return StartsWithAny(W, {"xadd", "add", "sub", "inc", "dec"});
+  });
+  bool OnlyAdds = all_of(Words, [&](StringRef W) {
+    return StartsWithAny(W, {"lock", "xadd", "add", "sub", "inc", "dec", "set",
+                             "sbb", "mov"});
+  });
+  if (Adds && OnlyAdds)
+    return {CallEffect::AsmAdd, Address};
   bool OnlyMoves =
       all_of(Words, [&](StringRef W) { return W.starts_with("mov"); });
   if (OnlyMoves && !Call.getType()->isVoidTy())

@@ -35,12 +35,13 @@ enum class CallEffect {
   TryLock, ///< Tries to take a lock the caller cannot see into.
   AsmLoad, ///< Inline assembly that reads Address.
   AsmTry,  ///< Inline assembly that tries an idempotent read-modify-write.
+  AsmAdd,  ///< Inline assembly that adds to Address: an effect each time.
   Other    ///< Anything else: the loop has an effect outside.
 };
 
 struct CallClass {
   CallEffect Effect;
-  /// What AsmLoad and AsmTry access; null otherwise.
+  /// What AsmLoad, AsmTry and AsmAdd access; null otherwise.
   llvm::Value *Address = nullptr;
 };
 

@@ -110,24 +110,25 @@ static std::optional<Addition> asAddition(const Instruction &I) {
     Found.Amount = RMW->getValOperand();
   } else {
     auto *Call = dyn_cast<CallBase>(&I);
-    auto *Asm = Call ? dyn_cast<InlineAsm>(Call->getCalledOperand()) : nullptr;
-    if (!Asm)
+    if (!Call || classifyCall(*Call).Effect != CallEffect::AsmAdd)
       return std::nullopt;
-    StringRef Text = Asm->getAsmString();
+    Found.Address = classifyCall(*Call).Address;
+    StringRef Text =
+        cast<InlineAsm>(Call->getCalledOperand())->getAsmString();
+    Found.Subtracts = Text.contains("sub");
     for (const Use &Arg : Call->args())
-      (Arg->getType()->isPointerTy() ? Found.Address : Found.Amount) = Arg;
-    if (Text.contains("inc"))
-      Found.Constant = 1;
-    else if (Text.contains("dec"))
-      Found.Constant = -1;
-    else if (!Text.contains("add") || !Found.Amount)
+      if (!Arg->getType()->isPointerTy())
+        Found.Amount = Arg;
+    if (Text.contains("inc") || Text.contains("dec"))
+      Found = {Found.Address, nullptr, Text.contains("inc") ? 1 : -1, false};
+    else if (!Found.Amount)
       return std::nullopt;
   }
   if (auto *C = dyn_cast_or_null<ConstantInt>(Found.Amount)) {
     Found.Constant = C->getSExtValue() * (Found.Subtracts ? -1 : 1);
     Found.Amount = nullptr;
   }
-  return Found.Address ? std::optional(Found) : std::nullopt;
+  return Found;
 }
 
 /// Counted out again in the same round: a reader who came too early.

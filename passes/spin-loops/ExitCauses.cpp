@@ -272,6 +272,7 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth, Causes &C) {
     return;
   case CallEffect::AsmLoad:
   case CallEffect::AsmTry:
+  case CallEffect::AsmAdd:
     return visitAddress(Call, Class.Address, Depth, C);
   case CallEffect::Clock:
     C.Clock = true;

@@ -49,20 +49,20 @@ static bool mayInline(const Function &F) {
 }
 
 /// Marks in Stored through which parameter of its function V is written; false
-/// if V is neither a parameter's memory nor a local variable's.
-static bool noteStore(const Value *V, uint32_t *Stored) {
+/// if V is neither a parameter's memory, of a callee, nor a local variable's.
+static bool noteStore(const Value *V, bool OfLoop, uint32_t &Stored) {
   const Value *Object = getUnderlyingObject(V);
   if (isa<AllocaInst>(Object))
     return true;
   auto *Arg = dyn_cast<Argument>(Object);
-  if (!Arg || !Stored || Arg->getArgNo() >= 32)
+  if (!Arg || OfLoop || Arg->getArgNo() >= 32)
     return false;
-  *Stored |= 1u << Arg->getArgNo();
+  Stored |= 1u << Arg->getArgNo();
   return true;
 }
 
-ConditionExposer::StoredParams ConditionExposer::summarize(Function &F,
-                                                           unsigned Depth) {
+ConditionExposer::Summary ConditionExposer::summarize(Function &F,
+                                                      unsigned Depth) {
   if (Depth > MaxDepth || !mayInline(F) ||
       F.getInstructionCount() > MaxInstructions)
     return std::nullopt;
@@ -70,46 +70,50 @@ ConditionExposer::StoredParams ConditionExposer::summarize(Function &F,
   if (!New)
     return It->second;
 
-  uint32_t Stored = 0;
+  Effects Does;
   for (BasicBlock &B : F) {
     // What happens on the way to abort or terminate is no part of a wait.
     if (isa<UnreachableInst>(B.getTerminator()))
       continue;
     for (Instruction &I : B) {
       if (auto *Call = dyn_cast<CallBase>(&I)) {
-        if (!isHarmless(*Call, Depth, &Stored))
+        if (!isHarmless(*Call, Depth, /*OfLoop=*/false, Does))
           return std::nullopt;
       } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
-        if (!noteStore(Store->getPointerOperand(), &Stored))
+        if (!noteStore(Store->getPointerOperand(), false, Does.Stored))
           return std::nullopt;
       } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
-        if (RMW->getOperation() == AtomicRMWInst::Add ||
-            RMW->getOperation() == AtomicRMWInst::Sub)
-          return std::nullopt;
+        Does.Adds |= RMW->getOperation() == AtomicRMWInst::Add ||
+                     RMW->getOperation() == AtomicRMWInst::Sub;
       } else if (isa<IndirectBrInst>(I)) {
         return std::nullopt;
       }
     }
   }
-  Summaries[&F] = Stored;
-  return Stored;
+  Summaries[&F] = Does;
+  return Does;
 }
 
-/// May a waiting loop make this call, directly or by what it calls?
-bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth,
-                                  uint32_t *Stored) {
-  if (classifyCall(Call).Effect != CallEffect::Other)
+/// May a waiting loop make this call, directly or by what it calls? Notes in Does
+/// what that adds to the effects of the function around the call.
+bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth, bool OfLoop,
+                                  Effects &Does) {
+  CallEffect Effect = classifyCall(Call).Effect;
+  Does.Adds |= Effect == CallEffect::AsmAdd;
+  if (Effect != CallEffect::Other)
     return true;
   if (auto *Memory = dyn_cast<MemIntrinsic>(&Call))
-    return noteStore(Memory->getDest(), Stored);
+    return noteStore(Memory->getDest(), OfLoop, Does.Stored);
   Function *Callee = Call.getCalledFunction();
   if (!Callee || Call.isNoInline())
     return false;
-  StoredParams Summary = summarize(*Callee, Depth + 1);
-  if (!Summary)
+  Summary Inside = summarize(*Callee, Depth + 1);
+  if (!Inside)
     return false;
+  Does.Adds |= Inside->Adds;
   for (unsigned I = 0; I != Call.arg_size() && I != 32; ++I)
-    if ((*Summary >> I & 1) && !noteStore(Call.getArgOperand(I), Stored))
+    if ((Inside->Stored >> I & 1) &&
+        !noteStore(Call.getArgOperand(I), OfLoop, Does.Stored))
       return false;
   return true;
 }
@@ -123,6 +127,7 @@ static bool isHint(CallEffect Effect) {
 /// has an effect, and no hint says that it waits all the same.
 bool ConditionExposer::collectCalls(const Loop &L,
                                     SmallVectorImpl<CallBase *> &Calls) {
+  Effects Does;
   bool Harmless = true, Hinted = false;
   for (BasicBlock *B : L.blocks()) {
     for (Instruction &I : *B) {
@@ -131,16 +136,16 @@ bool ConditionExposer::collectCalls(const Loop &L,
         Hinted |= isHint(Effect) || isHint(promisedEffect(*Call));
         if (Effect != CallEffect::Other)
           continue;
-        if (!isHarmless(*Call, 0, nullptr))
+        if (!isHarmless(*Call, 0, /*OfLoop=*/true, Does))
           Harmless = false;
         else if (!isa<MemIntrinsic>(Call))
           Calls.push_back(Call);
       } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
-        Harmless &= noteStore(Store->getPointerOperand(), nullptr);
+        Harmless &= noteStore(Store->getPointerOperand(), true, Does.Stored);
       }
     }
   }
-  return Harmless || Hinted;
+  return (Harmless && !Does.Adds) || Hinted;
 }
 
 bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {

@@ -34,16 +34,23 @@ public:
   bool run(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 private:
-  /// The parameters a function stores through, as bits; nothing if it has
-  /// another effect, or is not ours to inline.
-  using StoredParams = std::optional<uint32_t>;
+  /// What a function does that its callers may want to know.
+  struct Effects {
+    /// The parameters it stores through, as bits.
+    uint32_t Stored = 0;
+    /// Adds to memory that others see.
+    bool Adds = false;
+  };
+  /// Nothing if it has another effect, or is not ours to inline.
+  using Summary = std::optional<Effects>;
 
-  StoredParams summarize(llvm::Function &F, unsigned Depth);
-  bool isHarmless(llvm::CallBase &Call, unsigned Depth, uint32_t *Stored);
+  Summary summarize(llvm::Function &F, unsigned Depth);
+  bool isHarmless(llvm::CallBase &Call, unsigned Depth, bool OfLoop,
+                  Effects &Does);
   bool collectCalls(const llvm::Loop &L,
                     llvm::SmallVectorImpl<llvm::CallBase *> &Calls);
 
-  llvm::DenseMap<llvm::Function *, StoredParams> Summaries;
+  llvm::DenseMap<llvm::Function *, Summary> Summaries;
 };
 
 } // namespace vfriendly

@@ -32,6 +32,8 @@ bool LoopJudge::hasEffect(Instruction &I) {
     return mayBeShared(Memory->getDest());
   if (auto *Call = dyn_cast<CallBase>(&I)) {
     CallEffect Effect = classifyCall(*Call).Effect;
+    if (Effect == CallEffect::AsmAdd)
+      return true;
     bool Shows = Effect != CallEffect::Other;
     if (!Shows)
       Effect = promisedEffect(*Call);
