@@ -71,7 +71,9 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
     if (auto *Load = dyn_cast<LoadInst>(I))
       return {I, Load->getPointerOperand()};
     auto *Call = dyn_cast<CallBase>(I);
-    return {I, Call ? classifyCall(*Call).Address : nullptr};
+    CallClass Class =
+        Call ? classifyCall(*Call) : CallClass{CallEffect::Other};
+    return {I, Class.Effect == CallEffect::AsmLoad ? Class.Address : nullptr};
   };
   Read First = ReadOf(Cmp->getOperand(0)), Second = ReadOf(Cmp->getOperand(1));
   return First.second && First.second == Second.second &&

@@ -46,6 +46,16 @@ void lock_cmpxchg(void) {
   while (compare_exchange(&word, 0, 1) != 0) {}
 }
 
+// The word that the loop inside waits for is taken: TBB's thread list.
+void lock_waiting_first(void) {
+  int seen;
+  // expected-remark@+1 {{(test-and-test-and-set) on volatile 'word' left as it is: the loop inside}}
+  do {
+    // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}wait in the runtime [}}
+    while ((seen = word) & 1) {}
+  } while (compare_exchange(&word, seen, seen | 1) != seen);
+}
+
 static inline char cas_bool(volatile int *p, int old, int val) {
   char ok;
   // As nginx spells it.
