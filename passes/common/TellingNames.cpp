@@ -36,12 +36,13 @@ static SmallVector<std::string, 4> wordsOf(StringRef Name) {
 }
 
 NameTells whatNameTells(StringRef Name) {
-  // `sleep_for_us`: the unit, the amount and the object say nothing of the verb.
+  // `sleep_for_us`: the unit, the amount and the object say nothing of the
+  // verb.
   static constexpr StringLiteral Objects[] = {
-      "us", "ms",  "ns",  "usec",   "msec",      "nsec",   "usecs", "msecs",
-      "s",  "sec", "for", "until",  "cycles",    "ticks",  "np",    "once",
-      "cpu", "hint", "thread", "processor", "loop", "block", "micro", "milli",
-      "nano", "microseconds", "milliseconds"};
+      "us",    "ms",    "ns",    "usec", "msec",         "nsec",        "usecs",
+      "msecs", "s",     "sec",   "for",  "until",        "cycles",      "ticks",
+      "np",    "once",  "cpu",   "hint", "thread",       "processor",   "loop",
+      "block", "micro", "milli", "nano", "microseconds", "milliseconds"};
   SmallVector<std::string, 4> Words = wordsOf(Name);
   if (any_of(Words, [](StringRef W) {
         return is_contained({"throw", "abort", "panic", "fatal", "terminate"},

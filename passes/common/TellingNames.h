@@ -21,9 +21,9 @@ namespace vfriendly {
 
 enum class NameTells {
   Nothing,
-  Pauses,     ///< Keeps the CPU, or offers it, for a moment: cpu_relax, my_yield.
-  Delays,     ///< Lets time pass: delay_us, msleep.
-  Fails,      ///< Does not come back: throw_exception, fatal.
+  Pauses, ///< Keeps the CPU, or offers it, for a moment: cpu_relax, my_yield.
+  Delays, ///< Lets time pass: delay_us, msleep.
+  Fails,  ///< Does not come back: throw_exception, fatal.
   ReadsClock, ///< get_cycles, my_rdtsc, now.
 };
 

@@ -77,11 +77,11 @@ static SmallVector<StringRef, 4> mnemonics(StringRef Text) {
   for (StringRef Line : Lines) {
     Line = Line.trim();
     while (!Line.empty()) {
-      auto [Word, Rest] = Line.split(Line.contains(' ') &&
-                                             (!Line.contains('\t') ||
-                                              Line.find(' ') < Line.find('\t'))
-                                         ? ' '
-                                         : '\t');
+      auto [Word, Rest] =
+          Line.split(Line.contains(' ') && (!Line.contains('\t') ||
+                                            Line.find(' ') < Line.find('\t'))
+                         ? ' '
+                         : '\t');
       if (!Word.ends_with(":"))
         Words.push_back(Word);
       if (Word != "rep" && Word != "lock" && !Word.ends_with(":"))
@@ -143,8 +143,8 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
     return StartsWithAny(W, {"xadd", "add", "sub", "inc", "dec"});
   });
   bool OnlyAdds = all_of(Words, [&](StringRef W) {
-    return StartsWithAny(W, {"lock", "xadd", "add", "sub", "inc", "dec", "set",
-                             "sbb", "mov"});
+    return StartsWithAny(
+        W, {"lock", "xadd", "add", "sub", "inc", "dec", "set", "sbb", "mov"});
   });
   if (Adds && OnlyAdds)
     return {CallEffect::AsmAdd, Address};

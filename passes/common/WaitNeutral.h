@@ -52,8 +52,8 @@ CallClass classifyCall(const llvm::CallBase &Call);
 /// function pointer, the variable's name. Empty if there is none.
 std::string calledName(const llvm::CallBase &Call);
 
-/// What calledName promises: Pause, Sleep, Clock, or Other. To be reported, not to be
-/// relied on.
+/// What calledName promises: Pause, Sleep, Clock, or Other. To be reported, not
+/// to be relied on.
 CallEffect promisedEffect(const llvm::CallBase &Call);
 
 } // namespace vfriendly

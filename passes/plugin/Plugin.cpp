@@ -54,7 +54,8 @@ static bool parseSpinLoops(StringRef Name, StringRef PassName, SpinMode &Mode) {
   if (!Name.consume_front("<") || !Name.consume_back(">"))
     return false;
   if (!Name.consume_front("mode="))
-    usageError(PassName + "<" + Name + ">: the only parameter is mode=pause|block|off");
+    usageError(PassName + "<" + Name +
+               ">: the only parameter is mode=pause|block|off");
   Mode = requireSpinMode((PassName + "<mode").str(), Name);
   return true;
 }
@@ -100,25 +101,25 @@ static void registerPasses(PassBuilder &PB) {
 
   // Waits on plain memory must be seen before JumpThreading breaks them; what
   // inlining brings into sight is looked at again after it.
-  PB.registerPipelineEarlySimplificationEPCallback(
-      [](ModulePassManager &MPM, OptimizationLevel Level,
-         ThinOrFullLTOPhase LTO) {
-        addSpinLoops(MPM, Level, SpinPhase::Early, LTO);
-      });
-  PB.registerOptimizerEarlyEPCallback(
-      [](ModulePassManager &MPM, OptimizationLevel Level,
-         ThinOrFullLTOPhase LTO) {
-        if (Level != OptimizationLevel::O0)
-          addSpinLoops(MPM, Level, SpinPhase::Late, LTO);
-      });
-  PB.registerOptimizerLastEPCallback(
-      [](ModulePassManager &MPM, OptimizationLevel Level,
-         ThinOrFullLTOPhase LTO) {
-        if (Level != OptimizationLevel::O0 &&
-            LTO != ThinOrFullLTOPhase::ThinLTOPreLink &&
-            LTO != ThinOrFullLTOPhase::FullLTOPreLink)
-          addSpinLoops(MPM, Level, SpinPhase::Last, LTO);
-      });
+  PB.registerPipelineEarlySimplificationEPCallback([](ModulePassManager &MPM,
+                                                      OptimizationLevel Level,
+                                                      ThinOrFullLTOPhase LTO) {
+    addSpinLoops(MPM, Level, SpinPhase::Early, LTO);
+  });
+  PB.registerOptimizerEarlyEPCallback([](ModulePassManager &MPM,
+                                         OptimizationLevel Level,
+                                         ThinOrFullLTOPhase LTO) {
+    if (Level != OptimizationLevel::O0)
+      addSpinLoops(MPM, Level, SpinPhase::Late, LTO);
+  });
+  PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM,
+                                        OptimizationLevel Level,
+                                        ThinOrFullLTOPhase LTO) {
+    if (Level != OptimizationLevel::O0 &&
+        LTO != ThinOrFullLTOPhase::ThinLTOPreLink &&
+        LTO != ThinOrFullLTOPhase::FullLTOPreLink)
+      addSpinLoops(MPM, Level, SpinPhase::Last, LTO);
+  });
   PB.registerFullLinkTimeOptimizationLastEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         addSpinLoops(MPM, Level, SpinPhase::Last,

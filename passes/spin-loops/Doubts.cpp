@@ -27,15 +27,20 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
+/// Who waits does little else; more is not worth the time to look at.
+static constexpr unsigned MaxEffects = 16;
+
 static CallEffect shownOrPromised(const CallBase &Call) {
   CallEffect Effect = classifyCall(Call).Effect;
   return Effect == CallEffect::Other ? promisedEffect(Call) : Effect;
 }
 
-/// Does every round that goes on give a hint, or wait in a loop inside? Where it
-/// is a hint to other threads, not a delay for a device, what a call returns may
-/// be what is waited for.
+/// Does every round that goes on give a hint, or wait in a loop inside? Where
+/// it is a hint to other threads, not a delay for a device, what a call returns
+/// may be what is waited for.
 bool LoopJudge::authorSaysItWaits() {
+  if (Effects.size() > MaxEffects)
+    return false;
   SmallPtrSet<BasicBlock *, 8> Hinting, Pausing;
   for (BasicBlock *B : L.blocks()) {
     // A hint inside an inner loop is given as often as that loop is come to.
@@ -46,6 +51,7 @@ bool LoopJudge::authorSaysItWaits() {
     for (Instruction &I : *B) {
       auto *Call = dyn_cast<CallBase>(&I);
       CallEffect Effect = Call ? shownOrPromised(*Call) : CallEffect::Other;
+      noteHint(Effect);
       bool Pauses = Effect == CallEffect::Pause || Effect == CallEffect::Yield;
       if (Pauses || Effect == CallEffect::Sleep)
         Hinting.insert(At);
@@ -113,8 +119,7 @@ static std::optional<Addition> asAddition(const Instruction &I) {
     if (!Call || classifyCall(*Call).Effect != CallEffect::AsmAdd)
       return std::nullopt;
     Found.Address = classifyCall(*Call).Address;
-    StringRef Text =
-        cast<InlineAsm>(Call->getCalledOperand())->getAsmString();
+    StringRef Text = cast<InlineAsm>(Call->getCalledOperand())->getAsmString();
     Found.Subtracts = Text.contains("sub");
     for (const Use &Arg : Call->args())
       if (!Arg->getType()->isPointerTy())
@@ -171,7 +176,8 @@ bool LoopJudge::isRare(BasicBlock *B) {
   for (BasicBlock *D : L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
     if (!Br || !Br->isConditional() || D == B || !DT.dominates(D, B) ||
-        LI.getLoopFor(D) != &L || !L.contains(Br->getSuccessor(0)) || !L.contains(Br->getSuccessor(1)))
+        LI.getLoopFor(D) != &L || !L.contains(Br->getSuccessor(0)) ||
+        !L.contains(Br->getSuccessor(1)))
       continue;
     if (none_of(successors(D), [&](BasicBlock *S) {
           return DT.dominates(BasicBlockEdge(D, S), B);

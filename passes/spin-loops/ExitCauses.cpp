@@ -63,8 +63,7 @@ static bool escapes(const Value &Address, unsigned Depth = 0) {
           continue;
         const Function *Callee = Call->getCalledFunction();
         if (Callee && !Callee->isDeclaration() &&
-            Callee->arg_size() == Call->arg_size() &&
-            Call->isArgOperand(&U) &&
+            Callee->arg_size() == Call->arg_size() && Call->isArgOperand(&U) &&
             !escapes(*Callee->getArg(Call->getArgOperandNo(&U)), Depth + 1))
           continue;
       }
@@ -187,8 +186,8 @@ void CauseCollector::visitLoad(LoadInst &Load, unsigned Depth, Causes &C) {
   visitAddress(Load, Load.getPointerOperand(), Depth, C);
 }
 
-/// Collects what L stores into this object, which only its own thread can write.
-/// False if L may write it by other means.
+/// Collects what L stores into this object, which only its own thread can
+/// write. False if L may write it by other means.
 static bool collectStores(const Loop &L, const Value &Object,
                           SmallVectorImpl<Value *> &Stored) {
   for (const BasicBlock *B : L.blocks())

@@ -9,8 +9,8 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_EXITCAUSES_H
 #define VFRIENDLY_PASSES_SPINLOOPS_EXITCAUSES_H
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
@@ -78,8 +78,8 @@ private:
   /// the value evolves by itself.
   llvm::SmallVector<std::pair<llvm::Instruction *, unsigned>, 16> Open;
   /// What the place of each access depends on, looked at once a loop. Nothing
-  /// while that is being found out: coming back then means that the loop follows
-  /// pointers.
+  /// while that is being found out: coming back then means that the loop
+  /// follows pointers.
   using AddressCauses =
       llvm::DenseMap<llvm::Instruction *, std::unique_ptr<Causes>>;
   std::shared_ptr<AddressCauses> Addresses = std::make_shared<AddressCauses>();

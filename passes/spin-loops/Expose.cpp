@@ -40,8 +40,8 @@ static constexpr unsigned MaxDepth = 8;
 static constexpr unsigned MaxInlined = 64;
 
 static bool mayInline(const Function &F) {
-  return !F.hasFnAttribute(KeepMark) && !F.isDeclaration() && !F.isInterposable() &&
-         !F.hasFnAttribute(Attribute::NoInline) &&
+  return !F.hasFnAttribute(KeepMark) && !F.isDeclaration() &&
+         !F.isInterposable() && !F.hasFnAttribute(Attribute::NoInline) &&
          !F.hasFnAttribute(Attribute::OptimizeNone) &&
          !F.hasFnAttribute(Attribute::Naked) &&
          !F.hasFnAttribute(Attribute::ReturnsTwice) && !F.isVarArg() &&
@@ -94,8 +94,8 @@ ConditionExposer::Summary ConditionExposer::summarize(Function &F,
   return Does;
 }
 
-/// May a waiting loop make this call, directly or by what it calls? Notes in Does
-/// what that adds to the effects of the function around the call.
+/// May a waiting loop make this call, directly or by what it calls? Notes in
+/// Does what that adds to the effects of the function around the call.
 bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth, bool OfLoop,
                                   Effects &Does) {
   CallEffect Effect = classifyCall(Call).Effect;
@@ -123,8 +123,8 @@ static bool isHint(CallEffect Effect) {
          Effect == CallEffect::Sleep;
 }
 
-/// Collects the calls of L to be inlined. False if L cannot be a wait anyway: it
-/// has an effect, and no hint says that it waits all the same.
+/// Collects the calls of L to be inlined. False if L cannot be a wait anyway:
+/// it has an effect, and no hint says that it waits all the same.
 bool ConditionExposer::collectCalls(const Loop &L,
                                     SmallVectorImpl<CallBase *> &Calls) {
   Effects Does;

@@ -45,10 +45,9 @@ bool isMarked(const Loop &L, StringRef Mark) {
 FunctionSet findKeepFunctions(const Module &M) {
   FunctionSet Keep;
   const GlobalVariable *All = M.getGlobalVariable("llvm.global.annotations");
-  auto *Entries =
-      All && All->hasInitializer()
-          ? dyn_cast<ConstantArray>(All->getInitializer())
-          : nullptr;
+  auto *Entries = All && All->hasInitializer()
+                      ? dyn_cast<ConstantArray>(All->getInitializer())
+                      : nullptr;
   if (!Entries)
     return Keep;
   for (const Use &U : Entries->operands()) {
@@ -71,7 +70,8 @@ static bool installsHandler(const Use &U) {
   if (auto *Call = dyn_cast<CallBase>(Usr)) {
     const Function *Callee = Call->getCalledFunction();
     return Callee && Call->isArgOperand(&U) &&
-           (Callee->getName() == "signal" || Callee->getName() == "sysv_signal" ||
+           (Callee->getName() == "signal" ||
+            Callee->getName() == "sysv_signal" ||
             Callee->getName() == "__sysv_signal" ||
             Callee->getName() == "bsd_signal");
   }

@@ -19,6 +19,12 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
+void LoopJudge::noteHint(CallEffect Effect) {
+  Found.Pauses |= Effect == CallEffect::Pause;
+  Found.Yields |= Effect == CallEffect::Yield;
+  Found.Sleeps |= Effect == CallEffect::Sleep;
+}
+
 /// Notes what could be missed outside of the loop, and the hints in it.
 void LoopJudge::scanEffects() {
   for (BasicBlock *B : L.blocks())
@@ -32,15 +38,8 @@ bool LoopJudge::hasEffect(Instruction &I) {
     return mayBeShared(Memory->getDest());
   if (auto *Call = dyn_cast<CallBase>(&I)) {
     CallEffect Effect = classifyCall(*Call).Effect;
-    if (Effect == CallEffect::AsmAdd)
-      return true;
-    bool Shows = Effect != CallEffect::Other;
-    if (!Shows)
-      Effect = promisedEffect(*Call);
-    Found.Pauses |= Effect == CallEffect::Pause;
-    Found.Yields |= Effect == CallEffect::Yield;
-    Found.Sleeps |= Effect == CallEffect::Sleep;
-    return !Shows;
+    noteHint(Effect);
+    return Effect == CallEffect::AsmAdd || Effect == CallEffect::Other;
   }
   if (auto *Store = dyn_cast<StoreInst>(&I))
     return mayBeShared(Store->getPointerOperand());

@@ -7,14 +7,15 @@
 //===----------------------------------------------------------------------===//
 //
 // The inside of SpinLoopAnalysis: SpinLoopAnalysis.cpp judges the exits,
-// LoopEffects.cpp the rest of the loop, Doubts.cpp takes the author's word where
-// nothing can be proved, SpinKinds.cpp names what was found.
+// LoopEffects.cpp the rest of the loop, Doubts.cpp takes the author's word
+// where nothing can be proved, SpinKinds.cpp names what was found.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_LOOPJUDGE_H
 #define VFRIENDLY_PASSES_SPINLOOPS_LOOPJUDGE_H
 
+#include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/ExitCauses.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 
@@ -51,12 +52,13 @@ private:
   bool isTicketNumber(const llvm::Value *V, unsigned Depth = 0) const;
   bool isInvariant(llvm::Value *V);
   SpinKind nameKind();
-  bool
-  everyRoundPasses(const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks) const;
+  bool everyRoundPasses(
+      const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks) const;
 
   // LoopEffects.cpp
   void scanEffects();
   bool hasEffect(llvm::Instruction &I);
+  void noteHint(CallEffect Effect);
   bool isIdempotent(const llvm::AtomicRMWInst &RMW) const;
   bool doesWork();
 

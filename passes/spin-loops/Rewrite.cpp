@@ -177,12 +177,13 @@ CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
   // first call, then what the last call returned.
   auto *State = PHINode::Create(B.getInt64Ty(), 2, "vf.state");
   State->insertInto(L.getHeader(), L.getHeader()->begin());
-  // Not where a poll takes the cache line from the lock's holder, or waits long.
+  // Not where a poll takes the cache line from the lock's holder, or waits
+  // long.
   bool Cheap = !S.Pauses && !S.Yields && none_of(S.Polls, [](const Poll &P) {
     return P.ReadModifyWrite;
   });
-  Value *Calls = B.CreateICmpUGE(
-      State, B.getInt64(Cheap ? VF_SPIN_POLLS_UNCALLED : 0));
+  Value *Calls =
+      B.CreateICmpUGE(State, B.getInt64(Cheap ? VF_SPIN_POLLS_UNCALLED : 0));
   DomTreeUpdater Updater(DT, DomTreeUpdater::UpdateStrategy::Eager);
   Instruction *InCall = SplitBlockAndInsertIfThen(
       Calls, B.GetInsertPoint(), /*Unreachable=*/false,
@@ -198,8 +199,7 @@ CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
     if (auto *I = dyn_cast<Instruction>(Address))
       Address = valueAt(I, Edge, L, ConstantPointerNull::get(B.getPtrTy()), DT);
     // Memory whose address is polled too may be gone once that changes.
-    bool Stays =
-        none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });
+    bool Stays = none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });
     bool MayRead = Stays && !P->Volatile && isPolledFirst(*P, L, DT) &&
                    DT.dominates(P->Access, Edge->getTerminator());
     if (Value *V = MayRead ? observedValue(*P, B) : nullptr) {
@@ -235,9 +235,8 @@ CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
   Next->addIncoming(Counted, Edge);
   Next->addIncoming(Call, Call->getParent());
   for (BasicBlock *Pred : predecessors(L.getHeader()))
-    State->addIncoming(Pred == Latch ? static_cast<Value *>(Next)
-                                     : B.getInt64(0),
-                       Pred);
+    State->addIncoming(
+        Pred == Latch ? static_cast<Value *>(Next) : B.getInt64(0), Pred);
   return Call;
 }
 
@@ -249,14 +248,11 @@ static uint64_t howOf(const CallInst &Wait) {
 
 void setNotified(CallInst &Wait) {
   Wait.setArgOperand(
-      HowArgument,
-      ConstantInt::get(Wait.getArgOperand(HowArgument)->getType(),
-                       howOf(Wait) | VF_SPIN_NOTIFIED));
+      HowArgument, ConstantInt::get(Wait.getArgOperand(HowArgument)->getType(),
+                                    howOf(Wait) | VF_SPIN_NOTIFIED));
 }
 
-bool isNotified(const CallInst &Wait) {
-  return howOf(Wait) & VF_SPIN_NOTIFIED;
-}
+bool isNotified(const CallInst &Wait) { return howOf(Wait) & VF_SPIN_NOTIFIED; }
 
 std::optional<Location> locateWait(const CallInst &Wait) {
   // The width is in the call only where the runtime may read; the loads behind
@@ -277,8 +273,8 @@ std::optional<Location> locateWait(const CallInst &Wait) {
 }
 
 void makeAcquire(LoadInst &Load) {
-  if (Load.isSimple() && canBeAtomic(Load.getType(), Load.getAlign(),
-                                     Load.getDataLayout()))
+  if (Load.isSimple() &&
+      canBeAtomic(Load.getType(), Load.getAlign(), Load.getDataLayout()))
     Load.setAtomic(AtomicOrdering::Acquire);
 }
 
@@ -411,8 +407,8 @@ bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {
 
 void forgetPromises(Function &F) {
   static constexpr Attribute::AttrKind Promises[] = {
-      Attribute::Memory,     Attribute::NoSync,    Attribute::NoFree,
-      Attribute::WillReturn, Attribute::NoRecurse, Attribute::MustProgress,
+      Attribute::Memory,      Attribute::NoSync,    Attribute::NoFree,
+      Attribute::WillReturn,  Attribute::NoRecurse, Attribute::MustProgress,
       Attribute::Speculatable};
   SmallVector<Function *, 8> Worklist{&F};
   SmallPtrSet<Function *, 8> Seen;

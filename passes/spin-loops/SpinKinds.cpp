@@ -71,8 +71,7 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
     if (auto *Load = dyn_cast<LoadInst>(I))
       return {I, Load->getPointerOperand()};
     auto *Call = dyn_cast<CallBase>(I);
-    CallClass Class =
-        Call ? classifyCall(*Call) : CallClass{CallEffect::Other};
+    CallClass Class = Call ? classifyCall(*Call) : CallClass{CallEffect::Other};
     return {I, Class.Effect == CallEffect::AsmLoad ? Class.Address : nullptr};
   };
   Read First = ReadOf(Cmp->getOperand(0)), Second = ReadOf(Cmp->getOperand(1));
@@ -136,9 +135,8 @@ bool LoopJudge::isTicketNumber(const Value *V, unsigned Depth) const {
   if (counts(I))
     return true;
   return isa<CastInst, BinaryOperator, ExtractValueInst, FreezeInst>(I) &&
-         any_of(I->operands(), [&](const Value *Op) {
-           return isTicketNumber(Op, Depth + 1);
-         });
+         any_of(I->operands(),
+                [&](const Value *Op) { return isTicketNumber(Op, Depth + 1); });
 }
 
 /// Computed from nothing that changes in the loop, though perhaps inside it.
@@ -180,7 +178,8 @@ SpinKind LoopJudge::nameKind() {
     Reads |= L.contains(S.L) && S.Kind == SpinKind::Flag;
   if (Tries)
     return Reads ? SpinKind::TestAndTestAndSet : SpinKind::TryLock;
-  if (any_of(Waiting, [&](const ExitLeaf &E) { return isVersionCheck(E.Condition); }))
+  if (any_of(Waiting,
+             [&](const ExitLeaf &E) { return isVersionCheck(E.Condition); }))
     return SpinKind::SeqLock;
 
   for (const ExitLeaf &Leaf : Waiting) {

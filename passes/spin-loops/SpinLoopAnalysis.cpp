@@ -223,14 +223,13 @@ void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {
   Found.Polls.push_back(P);
 }
 
-/// What waits inside for a word to be free, and then takes that word, waits as a
-/// whole, though it may be overtaken:
-/// `do { while ((v = lock) & 1); } while (!exchange(&lock, v, v | 1))`. With
-/// more to be seen than that word it is an update that finds room first.
+/// What waits inside for a word to be free, and then takes that word, waits as
+/// a whole, though it may be overtaken: `do { while ((v = lock) & 1); } while
+/// (!exchange(&lock, v, v | 1))`. With more to be seen than that word it is an
+/// update that finds room first.
 bool LoopJudge::takesWhatItWaitedFor() const {
-  if (any_of(Waiting, [&](const ExitLeaf &E) {
-        return isVersionCheck(E.Condition);
-      }))
+  if (any_of(Waiting,
+             [&](const ExitLeaf &E) { return isVersionCheck(E.Condition); }))
     return false;
   const DataLayout &DL = L.getHeader()->getDataLayout();
   auto PlaceOf = [&](const Value *Address) {
@@ -341,11 +340,10 @@ PreservedAnalyses SpinLoopPrinterPass::run(Function &F,
   for (const SpinLoop &S : FAM.getResult<SpinLoopAnalysis>(F).Loops) {
     OS << F.getName() << ": " << S.L->getHeader()->getName() << ": "
        << toString(S.Kind);
-    for (auto [Set, Word] : {std::pair(S.Bounded, "bounded"),
-                             std::pair(S.Pauses, "pauses"),
-                             std::pair(S.Yields, "yields"),
-                             std::pair(S.Sleeps, "sleeps"),
-                             std::pair(!S.Doubt.empty(), "in doubt")})
+    for (auto [Set, Word] :
+         {std::pair(S.Bounded, "bounded"), std::pair(S.Pauses, "pauses"),
+          std::pair(S.Yields, "yields"), std::pair(S.Sleeps, "sleeps"),
+          std::pair(!S.Doubt.empty(), "in doubt")})
       if (Set)
         OS << ", " << Word;
     for (const Poll &P : S.Polls) {
@@ -355,8 +353,9 @@ PreservedAnalyses SpinLoopPrinterPass::run(Function &F,
       else
         OS << "a call";
       OS << " x" << P.Size << ' '
-         << (P.Volatile ? "volatile"
-                        : P.isPlain() ? "plain" : toIRString(P.Ordering));
+         << (P.Volatile    ? "volatile"
+             : P.isPlain() ? "plain"
+                           : toIRString(P.Ordering));
       if (P.ReadModifyWrite)
         OS << " try";
     }

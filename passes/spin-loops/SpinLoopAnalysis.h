@@ -9,8 +9,8 @@
 // A loop waits if it has an exit that only others can cause. It may also count,
 // read a clock, or call functions that do not matter to a wait (pause, yield,
 // sleeps, trylock: WaitNeutral.def); it has no effect outside, except a failed
-// read-modify-write. What cannot be shown to have none, but gives a hint in each
-// round, is found too, with a doubt: to be reported, never rewritten.
+// read-modify-write. What cannot be shown to have none, but gives a hint in
+// each round, is found too, with a doubt: to be reported, never rewritten.
 //
 //   for (const SpinLoop &S : FAM.getResult<SpinLoopAnalysis>(F).Loops) ...
 //
@@ -32,17 +32,17 @@ namespace vfriendly {
 
 /// What a loop waits for, by the shape of the code around it.
 enum class SpinKind {
-  Flag,           ///< A flag or counter is polled.
-  TryLock,        ///< A read-modify-write is tried until it succeeds.
+  Flag,              ///< A flag or counter is polled.
+  TryLock,           ///< A read-modify-write is tried until it succeeds.
   TestAndTestAndSet, ///< Polled by reads between the tries.
-  Ticket,         ///< Polled until it equals a number drawn before.
-  Queue,          ///< Polled in the waiter's own queue node.
-  Barrier,        ///< Polled after counting oneself in.
-  SeqLock,        ///< Polled until a version number is even and unchanged.
-  TryLockCall,    ///< A library's trylock is called until it succeeds.
-  Call,           ///< A function whose effects do not show is called for that.
-  Retry,          ///< Not a wait: a lock-free update that was overtaken.
-  Device,         ///< Not a wait for a thread: memory at a constant address.
+  Ticket,            ///< Polled until it equals a number drawn before.
+  Queue,             ///< Polled in the waiter's own queue node.
+  Barrier,           ///< Polled after counting oneself in.
+  SeqLock,           ///< Polled until a version number is even and unchanged.
+  TryLockCall,       ///< A library's trylock is called until it succeeds.
+  Call,   ///< A function whose effects do not show is called for that.
+  Retry,  ///< Not a wait: a lock-free update that was overtaken.
+  Device, ///< Not a wait for a thread: memory at a constant address.
 };
 
 llvm::StringRef toString(SpinKind Kind);

@@ -124,8 +124,7 @@ std::string describe(const Poll &P) {
     if (classifyCall(Call).Effect == CallEffect::TryLock)
       return "a lock";
     std::string Name = calledName(Call);
-    return Name.empty() ? "what a call returns"
-                        : "what '" + Name + "' returns";
+    return Name.empty() ? "what a call returns" : "what '" + Name + "' returns";
   }
   OS << (P.isPlain() ? "plain " : P.Volatile ? "volatile " : "atomic ");
   Location Where = locatePoll(P);
@@ -140,8 +139,8 @@ std::string describe(const Poll &P) {
 }
 
 /// The loop's keyword. A loop without an ID is made of gotos, or is endless but
-/// for what happens inside: its first poll says more than the code before it, as
-/// seen from the function the loop is written in.
+/// for what happens inside: its first poll says more than the code before it,
+/// as seen from the function the loop is written in.
 DebugLoc locate(const SpinLoop &S) {
   BasicBlock *Latch = S.L->getLoopLatch();
   DebugLoc Loop = Latch ? Latch->getTerminator()->getDebugLoc() : DebugLoc();
@@ -403,8 +402,7 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
       Separator = ", ";
       Said.push_back(std::move(Text));
     }
-    bool Plain =
-        any_of(S.Polls, [](const Poll &P) { return P.isPlain(); });
+    bool Plain = any_of(S.Polls, [](const Poll &P) { return P.isPlain(); });
     if (D.Action == Decision::Leave) {
       R << " left as it is: " << ore::NV("Reason", D.Why);
     } else {
@@ -426,11 +424,13 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
   bool NoWait = S.Kind == SpinKind::Retry || S.Kind == SpinKind::Device;
   if (NoWait)
     ORE.emit([&] {
-      return Fill(OptimizationRemarkAnalysis(PassName, "NotAWait", Where, Block));
+      return Fill(
+          OptimizationRemarkAnalysis(PassName, "NotAWait", Where, Block));
     });
   else if (D.Action == Decision::Leave)
     ORE.emit([&] {
-      return Fill(OptimizationRemarkMissed(PassName, "SpinLoopKept", Where, Block));
+      return Fill(
+          OptimizationRemarkMissed(PassName, "SpinLoopKept", Where, Block));
     });
   else
     ORE.emit([&] {
@@ -444,7 +444,8 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
       return OptimizationRemarkAnalysis(PassName, "NeedsRuntime", Where, Block)
              << "link with libvfrt: lld does so by itself, other linkers need "
                 "-lvfrt and the vfrt-link.o beside it (vfriendly_enable in "
-                "CMake); without it, waits only pause, yield and sleep 50 us at "
+                "CMake); without it, waits only pause, yield and sleep 50 us "
+                "at "
                 "a time";
     });
 }
@@ -476,8 +477,7 @@ void SpinLoopsImpl::notifyWriters() {
 } // namespace
 
 PreservedAnalyses SpinLoopsPass::run(Module &M, ModuleAnalysisManager &MAM) {
-  auto &FAM =
-      MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  auto &FAM = MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
   return SpinLoopsImpl(M, FAM, Mode, Phase, InLinker).run()
              ? PreservedAnalyses::none()
              : PreservedAnalyses::all();

@@ -42,7 +42,8 @@ enum class SpinPhase {
 /// is told that it will be notified.
 class SpinLoopsPass : public llvm::PassInfoMixin<SpinLoopsPass> {
 public:
-  /// InLinker: the linker runs the pass, so it is too late to ask for libraries.
+  /// InLinker: the linker runs the pass, so it is too late to ask for
+  /// libraries.
   SpinLoopsPass(SpinMode Mode, SpinPhase Phase, bool InLinker = false)
       : Mode(Mode), Phase(Phase), InLinker(InLinker) {}
 

@@ -161,8 +161,8 @@ std::optional<Writers::Setter> Writers::asSetter(Function &F, unsigned Depth) {
     if (!mayBeShared(Address))
       return true;
     auto *Arg = dyn_cast<Argument>(Address);
-    if (!Arg || (Found && (Found->Param != Arg->getArgNo() ||
-                           Found->Size != Size)))
+    if (!Arg ||
+        (Found && (Found->Param != Arg->getArgNo() || Found->Size != Size)))
       return false;
     Found = Setter{Arg->getArgNo(), Size};
     return true;
@@ -179,8 +179,8 @@ std::optional<Writers::Setter> Writers::asSetter(Function &F, unsigned Depth) {
                Add(Store->getPointerOperand(),
                    DL.getTypeStoreSize(Store->getValueOperand()->getType()));
       } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
-        Fits = Add(RMW->getPointerOperand(),
-                   DL.getTypeStoreSize(RMW->getType()));
+        Fits =
+            Add(RMW->getPointerOperand(), DL.getTypeStoreSize(RMW->getType()));
       } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
         Fits =
             Add(Exchange->getPointerOperand(),
@@ -229,8 +229,7 @@ SmallVector<Function *, 4> Writers::instrument() {
         canBeAtomic(Store->getValueOperand()->getType(), Store->getAlign(),
                     M.getDataLayout()))
       Store->setAtomic(AtomicOrdering::Release);
-    if (!W.Notifies || isInstrumented(*W.I) ||
-        !mayRewrite(*W.I->getFunction()))
+    if (!W.Notifies || isInstrumented(*W.I) || !mayRewrite(*W.I->getFunction()))
       continue;
     emitNotify(*W.I, *W.Address);
     if (!is_contained(Changed, W.I->getFunction()))
