@@ -166,7 +166,8 @@ static bool isQueueNode(const Value *Address) {
 SpinKind LoopJudge::nameKind() {
   bool Tries = false, Reads = false, Calls = false;
   for (const Poll &P : Found.Polls) {
-    if (is_contained(Effects, P.Access) && isa<CallBase>(P.Access))
+    auto *Call = dyn_cast<CallBase>(P.Access);
+    if (Call && classifyCall(*Call).Effect == CallEffect::Other)
       return SpinKind::Call;
     Calls |= !P.Address;
     Tries |= P.ReadModifyWrite && P.Address;

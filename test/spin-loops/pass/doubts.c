@@ -86,14 +86,14 @@ void read_lock(void) {
   }
 }
 
-// The same by inline assembly.
+// The same by inline assembly, whose result is what is waited for.
 static inline int add(volatile int *p, int n) {
   __asm__ volatile("lock; xaddl %0, %1" : "+r"(n), "+m"(*p)::"memory");
   return n;
 }
 volatile int gate;
 void enter(void) {
-  // expected-remark@+1 {{left as it is: it takes each try back}}
+  // expected-remark@+1 {{(try-lock) on volatile 'gate' left as it is: it takes each try back}}
   for (;;) {
     if (!(add(&gate, 2) & 1))
       return;
