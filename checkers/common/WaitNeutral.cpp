@@ -98,6 +98,12 @@ CallEffect classifyFunction(const FunctionDecl &Callee) {
   return CallEffect::Other;
 }
 
+bool namesClock(StringRef Name) {
+  static constexpr llvm::StringLiteral Ends[] = {
+      "cycles", "ticks", "tsc", "clock", "jiffies", "_now", "_time", "_timer"};
+  return llvm::any_of(Ends, [&](StringRef End) { return Name.ends_with(End); });
+}
+
 CallEffect classifyCall(const CallExpr &Call, const FunctionDecl &Callee) {
   CallEffect Effect = classifyFunction(Callee);
   if (Effect != CallEffect::Sleep || !Callee.getIdentifier())
@@ -161,6 +167,8 @@ AsmEffect classifyAsm(const GCCAsmStmt &Asm) {
       AllStartWith({"rdtsc", "lfence", "mfence", "rdtime", "isb", "mrs", "shl",
                     "sal", "or"}))
     return AsmEffect::Clock;
+  if (Any("xadd") && AllStartWith({"lock", "xadd"}))
+    return AsmEffect::Add;
   bool Tries = Any("xchg") || Any("cmpxchg") || Any("bts");
   // Not xadd, inc, dec: trying those twice leaves memory changed twice.
   if (Tries && AllStartWith({"lock", "xchg", "cmpxchg", "bts", "set", "sbb",

@@ -17,6 +17,8 @@
 #ifndef VFRIENDLY_CHECKERS_COMMON_WAITNEUTRAL_H
 #define VFRIENDLY_CHECKERS_COMMON_WAITNEUTRAL_H
 
+#include "llvm/ADT/StringRef.h"
+
 namespace clang {
 class CallExpr;
 class Decl;
@@ -46,6 +48,9 @@ CallEffect classifyFunction(const clang::FunctionDecl &Callee);
 CallEffect classifyCall(const clang::CallExpr &Call,
                         const clang::FunctionDecl &Callee);
 
+/// `read_cycles`, `get_ticks`: the name of a function that reads a clock.
+bool namesClock(llvm::StringRef Name);
+
 enum class AsmEffect {
   None, ///< A barrier, or nothing.
   Pause,
@@ -53,6 +58,7 @@ enum class AsmEffect {
   Load, ///< Moves memory into a register.
   Try,  ///< Exchange, compare and exchange, bit test and set.
   Set,  ///< Sets or clears bits, whatever they were.
+  Add,  ///< Adds, and returns what was there.
   Other
 };
 

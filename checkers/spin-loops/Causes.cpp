@@ -64,6 +64,14 @@ Causes CauseFinder::ofAddress(const Expr *LValue, const Frame *In) {
       const Expr *Argument = Owner->Arguments.lookup(Parm);
       return Argument ? ofAddress(Argument, Owner->Caller) : Causes();
     }
+    // One bound within the loop moves with what it is bound to.
+    const Expr *Init = Variable->getInit();
+    const SourceManager &SM = Facts.Context.getSourceManager();
+    bool BoundOnce = Owner == Facts.root() && SM.isBeforeInTranslationUnit(
+                                                  Variable->getLocation(),
+                                                  Facts.Begin);
+    if (Init && Owner && Init->isGLValue() && !BoundOnce)
+      return ofAddress(Init, Owner);
     return {};
   }
   if (auto *Member = dyn_cast<MemberExpr>(E)) {
@@ -240,72 +248,6 @@ Causes CauseFinder::ofRead(const Expr *Access, const Expr *LValue,
   return ofAccess(Access, LValue, false, In);
 }
 
-Causes CauseFinder::ofExpected(const Rmw &R) {
-  const AtomicOp &Op = R.Op;
-  if (!Op.Expected)
-    return {};
-  if (!Op.ExpectedIsMemory)
-    return causesOf(Op.Expected, R.In);
-  Place P = Op.ExpectedIsPointer ? pointeeOf(Op.Expected, R.In)
-                                 : placeOf(Op.Expected, R.In);
-  auto Written = Facts.Writes.find({P.Variable, P.In});
-  Causes C;
-  bool Reset = false;
-  if (Written != Facts.Writes.end())
-    for (const Write &W : Written->second) {
-      if (W.From == Write::ReadModifyWrite || W.From == Write::Observed)
-        continue;
-      Reset = true;
-      if (W.From == Write::Value)
-        C.add(causesOf(W.Assigned, W.In));
-      else
-        C.Own = true;
-    }
-  C.AtOnce |= !Reset; // The next try expects what this one found.
-  return C;
-}
-
-Causes CauseFinder::causesOf(const Rmw &R) {
-  for (const auto &[Other, LastingThen] : Tried)
-    if (Other == &R) {
-      // What it expects depends on what it returned. If a variable carried that
-      // over from the round before, it expects what it has just seen.
-      Causes Itself;
-      Itself.AtOnce = Lasting > LastingThen;
-      return Itself;
-    }
-  Tried.push_back({&R, Lasting});
-  const AtomicOp &Op = R.Op;
-  auto *Access = dyn_cast<Expr>(R.Site);
-  Causes C = ofAccess(Access, Op.Object, Op.ObjectIsPointer, R.In,
-                      Op.Kind != AtomicKind::Load);
-  for (Poll &P : C.Polls) {
-    P.Atomic = true;
-    P.Access = Access;
-    P.In = R.In;
-    P.Tries = Op.Kind == AtomicKind::Load ? nullptr : &R;
-  }
-  Causes Expects = ofExpected(R);
-  if (!Expects.none()) {
-    C.AtOnce |= Expects.AtOnce || !Expects.Polls.empty() || Expects.Walks;
-    C.Own |= Expects.Own || Expects.Clock;
-  } else if (Op.Kind == AtomicKind::CompareExchange && Op.Value) {
-    // Swapping a value for itself is a read.
-  } else if (Op.Value && Op.Kind != AtomicKind::CompareExchange) {
-    C.Own |= !(Op.Result ? ofAccess(Op.Value, Op.Value, true, R.In)
-                         : causesOf(Op.Value, R.In))
-                  .none();
-  }
-  // Assembly says what it expects in an input: that must come from outside.
-  if (Op.Kind == AtomicKind::CompareExchange)
-    for (const Expr *Input : R.Inputs) {
-      Causes Read = causesOf(Input, R.In);
-      C.AtOnce |= Read.AtOnce || Read.Own || !Read.Polls.empty();
-    }
-  Tried.pop_back();
-  return C;
-}
-
 Causes CauseFinder::ofAtomic(const Expr *E, const AtomicOp &Op,
                              const Frame *In) {
   if (Op.Kind == AtomicKind::Load) {
@@ -321,6 +263,8 @@ Causes CauseFinder::ofAtomic(const Expr *E, const AtomicOp &Op,
 }
 
 Causes CauseFinder::ofCall(const CallExpr &Call, const Frame *In) {
+  if (Facts.Unseen.contains({&Call, In}))
+    return ofUnseen(Call, In);
   const FunctionDecl *Callee = Call.getDirectCallee();
   if (!Callee)
     return own();

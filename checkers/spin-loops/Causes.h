@@ -32,8 +32,12 @@ struct Poll {
   bool Volatile = false, Atomic = false;
   const Rmw *Tries = nullptr;
   const clang::FunctionDecl *TryLock = nullptr;
+  /// A call of a function that cannot be seen whole.
+  const clang::CallExpr *Unseen = nullptr;
 
-  bool isPlain() const { return !Volatile && !Atomic && !Tries && !TryLock; }
+  bool isPlain() const {
+    return !Volatile && !Atomic && !Tries && !TryLock && !Unseen;
+  }
 };
 
 struct Causes {
@@ -73,8 +77,10 @@ private:
                   bool IsPointer, const Frame *In, bool Tries = false);
   Causes ofAtomic(const clang::Expr *E, const AtomicOp &Op, const Frame *In);
   Causes ofCall(const clang::CallExpr &Call, const Frame *In);
+  Causes ofUnseen(const clang::CallExpr &Call, const Frame *In);
   Causes ofComparison(const clang::BinaryOperator &Op, const Frame *In);
   Causes ofExpected(const Rmw &R);
+  Causes ofExpectedValue(const clang::Expr *Expected, const Frame *In);
   Causes ofGuards(const Guards &Under);
   bool mayBeShared(const clang::VarDecl &Variable);
 

@@ -70,10 +70,15 @@ static std::string seen(const SpinLoop &Spin) {
   const ASTContext &Context = Spin.Facts->Context;
   const Poll *P = &Spin.Polls.front();
   for (const Poll &Other : Spin.Polls)
-    if (Other.Tries || Other.TryLock)
+    if (Other.Tries || Other.TryLock || Other.Unseen)
       P = &Other; // The try says more than the reads in between.
   if (P->TryLock)
     return "loop retries '" + P->TryLock->getNameAsString() + "'";
+  if (P->Unseen) {
+    auto *D = dyn_cast_or_null<NamedDecl>(P->Unseen->getCalleeDecl());
+    return D ? "loop polls by calling '" + D->getNameAsString() + "'"
+             : "loop polls by a call";
+  }
   std::string What = (memoryOf(*P) + "'" + nameOf(*P, Context) + "'").str();
   switch (Spin.Kind) {
   case SpinKind::Flag:
@@ -117,6 +122,8 @@ std::string describe(const SpinLoop &Spin) {
   if (Spin.isPlain())
     Text += "; reading it without synchronization is a data race, and the "
             "compiler may delete the wait";
+  if (!Spin.Doubt.empty())
+    Text += "; " + Spin.Doubt;
   return Text + " (" + SpinLoops.Guideline + ")";
 }
 

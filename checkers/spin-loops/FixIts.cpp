@@ -136,7 +136,7 @@ static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
 
 Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
             TuUses &Uses, StateNames &Names) {
-  if (Spin.Sleeps || Spin.Shape.keyword().isMacroID() ||
+  if (Spin.Sleeps || !Spin.Doubt.empty() || Spin.Shape.keyword().isMacroID() ||
       isInstance(Site.Function))
     return {};
 

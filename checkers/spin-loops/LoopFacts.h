@@ -23,6 +23,7 @@
 #include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/Stmt.h"
+#include "llvm/ADT/DenseSet.h"
 #include <deque>
 
 namespace vfriendly::tidy {
@@ -85,6 +86,25 @@ struct Hint {
   const Frame *In;
 };
 
+/// Something that a wait does not do, unless the loop says by other means that
+/// it waits: Doubts.h decides. Recording one costs nothing but that decision.
+struct Doubt {
+  enum Kind {
+    Telling, ///< A call that only its name makes a pause or a delay.
+    Call,    ///< Of a function that has effects or cannot be seen.
+    Store,   ///< A plain store that repeating does not change.
+    Count,   ///< Counts in a plain object.
+    Modify,  ///< A read-modify-write that always has an effect.
+    Other
+  } What;
+  const clang::Stmt *Site;
+  const Frame *In;
+  Guards Under;
+  /// What Modify changes, or what a Store or Count names.
+  const clang::Expr *LValue = nullptr;
+  unsigned RmwIndex = 0;
+};
+
 struct LoopFacts {
   const clang::ASTContext &Context;
   clang::SourceLocation
@@ -98,8 +118,9 @@ struct LoopFacts {
   llvm::SmallVector<Hint, 2> Hints;
   llvm::DenseMap<std::pair<const clang::Expr *, const Frame *>, const Frame *>
       Calls;
-  /// Stores that repeating does not change: fit for a seqlock reader only.
-  bool StoresOutside = false;
+  llvm::SmallVector<Doubt, 1> Doubts;
+  /// Calls among them, whose results may be what the loop waits for.
+  llvm::DenseSet<std::pair<const clang::Expr *, const Frame *>> Unseen;
   /// What inner loops decide by: polls there are reads between tries.
   llvm::SmallVector<std::pair<const clang::Expr *, const Frame *>, 1>
       InnerConditions;

@@ -8,6 +8,8 @@
 
 #include "checkers/spin-loops/RoundWalker.h"
 
+#include "passes/common/TellingNames.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -30,15 +32,37 @@ bool RoundWalker::visitChildren(const Stmt *S, Context &C) {
   return true;
 }
 
+/// Notes what a wait may do for other reasons only. Of doubts that need such a
+/// reason, a guard around them, those without any end the walk at once; a
+/// function that a round calls is then doubted as a whole.
+bool RoundWalker::doubt(Doubt::Kind What, const Stmt *Site, const Context &C,
+                        const Expr *LValue) {
+  bool NeedsGuard = What == Doubt::Other;
+  if (NeedsGuard && (C.InCallee || C.Under.empty()))
+    return false;
+  if ((What == Doubt::Call || What == Doubt::Store) && C.InCallee)
+    return false;
+  // Counting in an inner loop is what that loop is for.
+  if (What == Doubt::Count && C.InLoop)
+    return false;
+  // More than a few, and the loop does something else.
+  if (Facts.Doubts.size() == 12)
+    return false;
+  Facts.Doubts.push_back({What, Site, C.In, C.Under, LValue});
+  return true;
+}
+
 bool RoundWalker::store(const Expr *LValue, Write W, Context &C) {
   Place P = placeOf(LValue, C.In);
   if (P.Where == Place::Device)
     return false;
   if (P.Where == Place::Elsewhere) {
     // Repeating a plain copy to one place changes nothing; counting does.
-    Facts.StoresOutside = true;
-    return W.From == Write::Value && !isAtomicType(LValue->getType()) &&
-           !LValue->getType().isVolatileQualified();
+    if (isAtomicType(LValue->getType()) ||
+        LValue->getType().isVolatileQualified())
+      return doubt(Doubt::Other, LValue, C);
+    return doubt(W.From == Write::Value ? Doubt::Store : Doubt::Count, LValue,
+                 C, LValue);
   }
   if (!P.Variable)
     return true; // A temporary.
@@ -55,8 +79,12 @@ bool RoundWalker::declare(const DeclStmt &Decls, Context &C) {
       continue;
     if (!Variable->hasLocalStorage())
       continue; // A static is like a global; initialised once.
-    if (Variable->needsDestruction(Facts.Context) != QualType::DK_none)
-      return false; // A guard object: constructing and destroying it is work.
+    // A guard object: constructing and destroying it is work.
+    if (Variable->needsDestruction(Facts.Context) != QualType::DK_none) {
+      if (!doubt(Doubt::Other, &Decls, C))
+        return false;
+      continue;
+    }
     const Expr *Init = Variable->getInit();
     if (!Init)
       continue;
@@ -72,9 +100,10 @@ bool RoundWalker::declare(const DeclStmt &Decls, Context &C) {
 bool RoundWalker::visit(const Expr *E, Context &C) {
   if (!E)
     return true;
-  if (Budget == 0)
+  if (Budget == 0 || Effort == 0)
     return false;
   --Budget;
+  --Effort;
   E = E->IgnoreParens();
 
   if (std::optional<AtomicOp> Op = matchAtomicOp(E))
@@ -102,13 +131,14 @@ bool RoundWalker::visit(const Expr *E, Context &C) {
     return visit(Default->getExpr(), C);
 
   // What may run code that is not seen, or cannot be resolved yet.
-  if (isa<CXXNewExpr, CXXDeleteExpr, CXXThrowExpr, CoroutineSuspendExpr,
-          LambdaExpr, CXXBindTemporaryExpr, CXXDependentScopeMemberExpr,
+  if (isa<CXXNewExpr, CXXDeleteExpr, LambdaExpr, CXXBindTemporaryExpr,
+          BlockExpr>(E))
+    return doubt(Doubt::Other, E, C);
+  if (isa<CXXThrowExpr, CoroutineSuspendExpr, CXXDependentScopeMemberExpr,
           DependentScopeDeclRefExpr, UnresolvedLookupExpr, UnresolvedMemberExpr,
           CXXUnresolvedConstructExpr, RecoveryExpr, PackExpansionExpr,
-          CXXFoldExpr, BlockExpr>(E)) {
+          CXXFoldExpr>(E))
     return false;
-  }
   // A lambda called where it stands, or kept in a variable, is only its body.
   return visitChildren(E, C);
 }
@@ -127,15 +157,19 @@ bool RoundWalker::visitAtomic(const Expr *E, const AtomicOp &Op, Context &C) {
     break;
   case AtomicKind::Store:
   case AtomicKind::Other:
-    return false;
+    return doubt(Doubt::Other, E, C);
   case AtomicKind::Modify: {
     // fetch_add(0) is a way to read.
     Expr::EvalResult Value;
-    if (!Op.Value || Op.Value->isValueDependent() ||
-        !Op.Value->EvaluateAsInt(Value, Facts.Context) ||
-        Value.Val.getInt() != 0)
+    if (Op.Value && !Op.Value->isValueDependent() &&
+        Op.Value->EvaluateAsInt(Value, Facts.Context) &&
+        Value.Val.getInt() == 0)
+      break;
+    Facts.Rmws.push_back({Op, E, C.In, {}});
+    if (!doubt(Doubt::Modify, E, C, Op.Object))
       return false;
-    break;
+    Facts.Doubts.back().RmwIndex = Facts.Rmws.size() - 1;
+    return true;
   }
   case AtomicKind::Exchange:
   case AtomicKind::SetBits:
@@ -200,10 +234,56 @@ bool RoundWalker::visitNeutralCall(const CallExpr &Call, CallEffect Effect,
   return !Member || visit(Member->getImplicitObjectArgument(), C);
 }
 
+RoundWalker::Mark RoundWalker::mark() const {
+  return {static_cast<unsigned>(Facts.Rmws.size()),
+          static_cast<unsigned>(Facts.Hints.size()),
+          static_cast<unsigned>(Facts.Doubts.size()),
+          static_cast<unsigned>(Facts.InnerConditions.size()),
+          Budget,
+          Facts.Writes};
+}
+
+void RoundWalker::takeBack(Mark M) {
+  Facts.Rmws.truncate(M.Rmws);
+  Facts.Hints.truncate(M.Hints);
+  Facts.Doubts.truncate(M.Doubts);
+  Facts.InnerConditions.truncate(M.Inner);
+  Facts.Writes = std::move(M.Writes);
+  Budget = M.Budget;
+}
+
+/// What the source calls a callee: a function, or a pointer to one.
+static StringRef calleeName(const CallExpr &Call) {
+  auto *D = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
+  return D && D->getIdentifier() ? D->getName() : StringRef();
+}
+
+/// A call of a function that has effects, or that cannot be seen.
+bool RoundWalker::visitUnknownCall(const CallExpr &Call, Context &C) {
+  // What a template calls shows in its instances.
+  if (Call.isInstantiationDependent())
+    return false;
+  NameTells Tells = whatNameTells(calleeName(Call));
+  if (Tells != NameTells::Nothing) {
+    CallEffect Effect =
+        Tells == NameTells::Pauses ? CallEffect::Pause : CallEffect::Sleep;
+    return doubt(Doubt::Telling, &Call, C) && visitNeutralCall(Call, Effect, C);
+  }
+  bool ReadsClock = Call.getNumArgs() == 0 && namesClock(calleeName(Call));
+  if (!doubt(ReadsClock ? Doubt::Telling : Doubt::Call, &Call, C))
+    return false;
+  Facts.Unseen.insert({&Call, C.In});
+  for (const Expr *Argument : Call.arguments())
+    if (!visit(Argument, C))
+      return false;
+  auto *Member = dyn_cast<CXXMemberCallExpr>(&Call);
+  return !Member || visit(Member->getImplicitObjectArgument(), C);
+}
+
 bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
   const FunctionDecl *Callee = Call.getDirectCallee();
   if (!Callee)
-    return false;
+    return visitUnknownCall(Call, C);
   if (Callee->isNoReturn())
     return true; // A failed assertion ends more than the loop.
   CallEffect Effect = classifyCall(Call, *Callee);
@@ -218,26 +298,29 @@ bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
         Member ? dyn_cast<MemberExpr>(Member->getCallee()->IgnoreParens())
                : nullptr;
     if (!Named || !Named->hasQualifier())
-      return false;
+      return visitUnknownCall(Call, C);
   }
-  if (Effect == CallEffect::Other)
-    return visitBody(Call, *Callee, C);
 
   // A trylock whose body shows what it tries is better than its name, as long
   // as the body shows nothing that only a success does.
-  if (Callee->isDefined() && !isOfStd(*Callee)) {
-    unsigned Rmws = Facts.Rmws.size(), Hints = Facts.Hints.size();
-    auto Writes = Facts.Writes;
-    bool Stores = Facts.StoresOutside;
-    if (visitBody(Call, *Callee, C) && Facts.StoresOutside == Stores)
+  bool Tries = Effect == CallEffect::TryLock;
+  if (!Tries || (Callee->isDefined() && !isOfStd(*Callee))) {
+    Mark Before = mark();
+    if (visitBody(Call, *Callee, C) &&
+        (!Tries || Facts.Doubts.size() == Before.Doubts)) {
+      // It is clean, but what it does to pass the time does not show.
+      NameTells Tells = whatNameTells(calleeName(Call));
+      if (Tells != NameTells::Nothing && Facts.Hints.size() == Before.Hints)
+        Facts.Hints.push_back({Tells == NameTells::Pauses ? CallEffect::Pause
+                                                          : CallEffect::Sleep,
+                               &Call, C.In});
       return true;
-    Facts.Rmws.truncate(Rmws);
-    Facts.Hints.truncate(Hints);
-    Facts.Writes = std::move(Writes);
-    Facts.StoresOutside = Stores;
+    }
+    takeBack(std::move(Before));
     Facts.Calls.erase({&Call, C.In});
   }
-  return visitNeutralCall(Call, CallEffect::TryLock, C);
+  return Tries ? visitNeutralCall(Call, CallEffect::TryLock, C)
+               : visitUnknownCall(Call, C);
 }
 
 bool RoundWalker::visitBody(const CallExpr &Call, const FunctionDecl &Callee,
@@ -279,6 +362,7 @@ bool RoundWalker::visitBody(const CallExpr &Call, const FunctionDecl &Callee,
   InCallee.Under = C.Under;
   InCallee.BreakLeaves = InCallee.ContinueRepeats = false;
   InCallee.InCallee = true;
+  InCallee.InLoop = C.InLoop;
   return walk(Body, InCallee);
 }
 
@@ -321,7 +405,7 @@ bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
 
   Write W{Write::Clock};
   if (Effect == AsmEffect::Try || Effect == AsmEffect::Load ||
-      Effect == AsmEffect::Set) {
+      Effect == AsmEffect::Set || Effect == AsmEffect::Add) {
     if (!Memory)
       return false;
     AtomicOp Op;
@@ -330,10 +414,18 @@ bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
     Op.Kind = Compares                   ? AtomicKind::CompareExchange
               : Effect == AsmEffect::Try ? AtomicKind::Exchange
               : Effect == AsmEffect::Set ? AtomicKind::SetBits
+              : Effect == AsmEffect::Add ? AtomicKind::Modify
                                          : AtomicKind::Load;
     Op.Object = Memory;
     Op.ObjectIsPointer = MemoryIsPointer;
+    if (Effect == AsmEffect::Add && Inputs.size() == 1)
+      Op.Value = Inputs.front();
     Facts.Rmws.push_back({Op, &Asm, C.In, Inputs});
+    if (Effect == AsmEffect::Add) {
+      if (!doubt(Doubt::Modify, &Asm, C, Memory))
+        return false;
+      Facts.Doubts.back().RmwIndex = Facts.Rmws.size() - 1;
+    }
     W.From = Write::ReadModifyWrite;
     W.RmwIndex = Facts.Rmws.size() - 1;
   }

@@ -27,21 +27,44 @@ static bool isOnceOnly(const Stmt *S, const ASTContext &Context) {
          Do->getCond()->EvaluateAsBooleanCondition(Value, Context) && !Value;
 }
 
+static const CallExpr *callIn(const Stmt *S) {
+  auto *E = dyn_cast_or_null<Expr>(S);
+  return E ? dyn_cast<CallExpr>(E->IgnoreParenCasts()) : nullptr;
+}
+
 static bool isNoReturnCall(const Stmt *S) {
-  auto *E = dyn_cast<Expr>(S);
-  if (!E)
-    return false;
-  auto *Call = dyn_cast<CallExpr>(E->IgnoreParenCasts());
+  const CallExpr *Call = callIn(S);
   const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
   return Callee && (Callee->isNoReturn() || Callee->hasAttr<NoReturnAttr>());
 }
 
+/// `throw_exception`, `lib_panic`: not said to be without return, but named so.
+static bool namesEnd(const FunctionDecl &Callee) {
+  if (!Callee.getIdentifier())
+    return false;
+  StringRef Name = Callee.getName();
+  return Name.starts_with("throw_") || Name.ends_with("abort") ||
+         Name.ends_with("panic") || Name.ends_with("fatal") ||
+         Name.ends_with("assert_fail");
+}
+
+static const Stmt *lastOf(const Stmt *S) {
+  while (auto *Block = dyn_cast_or_null<CompoundStmt>(S))
+    S = Block->body_empty() ? nullptr : Block->body_back();
+  return S;
+}
+
 /// A path that reports and gives up: no round of a wait goes through it.
 static bool endsProgram(const Stmt *S) {
-  auto *Block = dyn_cast_or_null<CompoundStmt>(S);
-  if (Block)
-    return !Block->body_empty() && endsProgram(Block->body_back());
-  return S && isNoReturnCall(S);
+  const Stmt *Last = lastOf(S);
+  return Last && isNoReturnCall(Last);
+}
+
+/// The call by whose name alone a path ends the program; null if none does.
+static const CallExpr *endsByName(const Stmt *S) {
+  const CallExpr *Call = callIn(lastOf(S));
+  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+  return Callee && namesEnd(*Callee) ? Call : nullptr;
 }
 
 RoundWalker::Ends RoundWalker::endsOf(const Stmt *S, const Context &C) const {
@@ -123,9 +146,10 @@ bool RoundWalker::walkRound() {
 bool RoundWalker::walk(const Stmt *S, Context &C) {
   if (!S)
     return true;
-  if (Budget == 0)
+  if (Budget == 0 || Effort == 0)
     return false;
   --Budget;
+  --Effort;
 
   if (auto *Compound = dyn_cast<CompoundStmt>(S)) {
     SmallVector<const Stmt *, 8> Body(Compound->body());
@@ -227,6 +251,8 @@ bool RoundWalker::walkIf(const IfStmt &If, Context &C) {
     Inner.Under.push_back({If.getCond(), C.In, Holds});
     if (endsProgram(Branch))
       return true;
+    if (const CallExpr *End = endsByName(Branch))
+      return doubt(Doubt::Telling, End, C);
     if (E.staysOut() && !C.InCallee) {
       leave(Inner);
       return true;
@@ -249,6 +275,7 @@ bool RoundWalker::walkIf(const IfStmt &If, Context &C) {
 bool RoundWalker::walkInnerLoop(const Stmt *S, Context &C) {
   Context Inner = C;
   Inner.BreakLeaves = Inner.ContinueRepeats = false;
+  Inner.InLoop = true;
   LoopShape Loop = shapeOf(S);
   if (!Loop.Statement)
     return false; // A range: there is data to walk over.

@@ -35,6 +35,7 @@ private:
     bool BreakLeaves = true;
     bool ContinueRepeats = true;
     bool InCallee = false;
+    bool InLoop = false; ///< Done any number of times a round.
   };
   /// How a statement can end.
   struct Ends {
@@ -61,6 +62,7 @@ private:
   bool visitChildren(const clang::Stmt *S, Context &C);
   bool visitAtomic(const clang::Expr *E, const AtomicOp &Op, Context &C);
   bool visitCall(const clang::CallExpr &Call, Context &C);
+  bool visitUnknownCall(const clang::CallExpr &Call, Context &C);
   bool visitNeutralCall(const clang::CallExpr &Call, CallEffect Effect,
                         Context &C);
   bool visitBody(const clang::CallExpr &Call, const clang::FunctionDecl &Callee,
@@ -69,11 +71,23 @@ private:
   bool visitAsm(const clang::GCCAsmStmt &Asm, Context &C);
   bool declare(const clang::DeclStmt &Decls, Context &C);
   bool store(const clang::Expr *LValue, Write W, Context &C);
+  bool doubt(Doubt::Kind What, const clang::Stmt *Site, const Context &C,
+             const clang::Expr *LValue = nullptr);
+
+  /// What a call may be taken back to, if its body turns out to do too much.
+  struct Mark {
+    unsigned Rmws, Hints, Doubts, Inner, Budget;
+    decltype(LoopFacts::Writes) Writes;
+  };
+  Mark mark() const;
+  void takeBack(Mark M);
 
   const LoopShape &Shape;
   LoopFacts &Facts;
   /// Nodes looked at: a wait is small, so whatever is large is none.
   unsigned Budget = 600;
+  /// The same, with what was taken back: bodies that turned out to do too much.
+  unsigned Effort = 4000;
 };
 
 } // namespace vfriendly::tidy

@@ -8,6 +8,8 @@
 
 #include "checkers/spin-loops/SpinLoop.h"
 
+#include "checkers/spin-loops/Doubts.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
@@ -24,7 +26,7 @@ bool SpinLoop::isPlain() const {
 const Poll *SpinLoop::uniquePoll() const {
   const Poll *Unique = nullptr;
   for (const Poll &P : Polls) {
-    if (P.TryLock || !P.At.LValue)
+    if (P.TryLock || P.Unseen || !P.At.LValue)
       return nullptr;
     if (!Unique || (Unique->Tries && !P.Tries &&
                     isSamePlace(P.At, Unique->At, Facts->Context))) {
@@ -42,7 +44,8 @@ namespace {
 /// Judges one loop by its exits.
 class LoopJudge {
 public:
-  explicit LoopJudge(SpinLoop &Found) : Found(Found), Finder(*Found.Facts) {}
+  explicit LoopJudge(SpinLoop &Found) : Found(Found), Finder(*Found.Facts),
+        Doubts(*Found.Facts, Finder) {}
 
   bool judge();
 
@@ -61,10 +64,15 @@ private:
   void judgeExit(const Guards &Exit);
   void judgeAlternative(const Alternative &A);
   bool doesWork();
+  const RoundHints &given();
   void note(const Causes &C);
 
   SpinLoop &Found;
   CauseFinder Finder;
+  DoubtJudge Doubts;
+  std::optional<RoundHints> Given;
+  /// Compare-and-swaps that can succeed at once.
+  SmallVector<Poll, 2> Retries;
   llvm::SmallPtrSet<const Rmw *, 4> Waited;
   bool AtOnce = false, Device = false, Walks = false, Waits = false;
 };
@@ -114,7 +122,7 @@ void LoopJudge::note(const Causes &C) {
 void LoopJudge::judgeAlternative(const Alternative &A) {
   bool ThisWaits = false, ThisAtOnce = false, ThisCounts = false,
        ThisReadsClock = false;
-  SmallVector<Poll, 2> Polls;
+  SmallVector<Poll, 2> Polls, Retried;
   for (const Leaf &L : A) {
     Causes C = Finder.causesOf(L.Condition, L.In);
     note(C);
@@ -125,6 +133,9 @@ void LoopJudge::judgeAlternative(const Alternative &A) {
       Polls.append(C.Polls.begin(), C.Polls.end());
     }
     ThisAtOnce |= C.AtOnce;
+    for (const Poll &P : C.Polls)
+      if (C.AtOnce && P.Tries)
+        Retried.push_back(P);
     ThisCounts |= C.Own;
     ThisReadsClock |= C.Clock;
   }
@@ -137,7 +148,9 @@ void LoopJudge::judgeAlternative(const Alternative &A) {
     Found.Polls.append(Polls.begin(), Polls.end());
     return;
   }
-  AtOnce |= ThisAtOnce;
+  if (ThisAtOnce && Retried.empty())
+    AtOnce = true;
+  Retries.append(Retried);
   Found.Counts |= ThisCounts && !ThisReadsClock;
   Found.ReadsClock |= ThisReadsClock;
 }
@@ -156,7 +169,7 @@ void LoopJudge::judgeExit(const Guards &Exit) {
 bool LoopJudge::doesWork() {
   for (const Rmw &R : Found.Facts->Rmws)
     if (R.Op.Kind != AtomicKind::Load && R.Op.Kind != AtomicKind::SetBits &&
-        !Waited.contains(&R))
+        !Waited.contains(&R) && !Doubts.isUndone(R))
       return true;
   for (const auto &[Variable, Writes] : Found.Facts->Writes)
     for (const Write &W : Writes)
@@ -284,7 +297,7 @@ SpinKind nameKind(const SpinLoop &Spin, bool InnerPolls) {
   bool Tries = false, Reads = InnerPolls, Calls = false;
   for (const Poll &P : Spin.Polls) {
     Tries |= P.Tries != nullptr;
-    Reads |= !P.Tries && !P.TryLock;
+    Reads |= !P.Tries && !P.TryLock && !P.Unseen;
     Calls |= P.TryLock != nullptr;
   }
   if (Tries)
@@ -306,12 +319,26 @@ SpinKind nameKind(const SpinLoop &Spin, bool InnerPolls) {
   return versionIsReread(*Spin.Facts) ? SpinKind::SeqLock : SpinKind::Flag;
 }
 
+const RoundHints &LoopJudge::given() {
+  if (!Given)
+    Given = hintsOfRounds(Found.Shape, *Found.Facts);
+  return *Given;
+}
+
 bool LoopJudge::judge() {
   const LoopFacts &Facts = *Found.Facts;
   for (const Guards &Exit : Facts.Exits)
     judgeExit(Exit);
-  if (!Waits || AtOnce || Device || Walks || doesWork())
+  if (AtOnce || Device || Walks || doesWork())
     return false;
+  // A retry that waits in every round before it tries takes a lock.
+  if (!Retries.empty()) {
+    if (!given().Waits)
+      return false;
+    Found.Polls.append(Retries);
+  } else if (!Waits) {
+    return false;
+  }
   for (const Hint &H : Facts.Hints) {
     Found.Pauses |= H.Effect == CallEffect::Pause;
     Found.Yields |= H.Effect == CallEffect::Yield;
@@ -324,7 +351,13 @@ bool LoopJudge::judge() {
     return Finder.causesOf(Inner.first, Inner.second).onlyOthers();
   });
   Found.Kind = nameKind(Found, InnerPolls);
-  return !Facts.StoresOutside || Found.Kind == SpinKind::SeqLock;
+  if (Facts.Doubts.empty())
+    return true;
+  bool Tolerated = Doubts.tolerates(Found.Polls, given(),
+                                    Found.Kind == SpinKind::SeqLock,
+                                    Found.Counts);
+  Found.Doubt = Doubts.text();
+  return Tolerated;
 }
 
 } // namespace

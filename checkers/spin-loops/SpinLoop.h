@@ -20,6 +20,7 @@
 #include "checkers/spin-loops/Causes.h"
 
 #include <memory>
+#include <string>
 
 namespace vfriendly::tidy {
 
@@ -44,6 +45,9 @@ struct SpinLoop {
   bool Counts = false, ReadsClock = false;
   /// What the author already put in.
   bool Pauses = false, Yields = false, Sleeps = false;
+  /// What the report relies on besides what was seen. Where there is a doubt,
+  /// nothing is changed.
+  std::string Doubt;
   /// The tries of the lock whose waiting this loop does, if there is one.
   llvm::SmallVector<const clang::Stmt *, 2> OuterTries;
   /// Keeps the expressions' frames.

@@ -353,3 +353,59 @@ void works_under_lock(void) {
     }
   }
 }
+
+//===--- Masked, and after an inner wait -----------------------------------===//
+
+// What is expected has the bits that only others can clear: it fails till then.
+void masked(void) {
+  int v;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a {{.*}}lock, compare-and-swap of atomic 'other'
+  do {
+    v = __atomic_load_n(&other, __ATOMIC_RELAXED);
+  } while (!__sync_bool_compare_and_swap(&other, v & ~1, v | 1));
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a {{.*}}lock, compare-and-swap of atomic 'alock'
+  for (;;) {
+    int want = atomic_load(&alock) & ~1;
+    if (atomic_compare_exchange_strong(&alock, &want, want | 1))
+      break;
+  }
+}
+
+// As read, or with a mask that is no constant: it can succeed at once.
+void not_masked(int mask) {
+  int v;
+  do {
+    v = __atomic_load_n(&other, __ATOMIC_RELAXED);
+  } while (!__sync_bool_compare_and_swap(&other, v, v | 1));
+  do {
+    v = __atomic_load_n(&other, __ATOMIC_RELAXED);
+  } while (!__sync_bool_compare_and_swap(&other, v & mask, v | 1));
+}
+
+// A retry that waits each time before it tries takes a lock.
+void after_wait(void) {
+  int v;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a test-and-test-and-set lock, compare-and-swap of atomic 'other'
+  do {
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins {{.*}}atomic 'other'
+    while ((v = __atomic_load_n(&other, __ATOMIC_RELAXED)) & 1)
+      cpu_relax();
+  } while (!__sync_bool_compare_and_swap(&other, v, v | 1));
+}
+
+// One that waits sometimes, or whose inner loop only counts, is a retry.
+void not_after_wait(void) {
+  int v;
+  do {
+    v = __atomic_load_n(&other, __ATOMIC_RELAXED);
+    if (v > 5)
+      // CHECK: :[[@LINE+1]]:7: warning: loop spins
+      while (__atomic_load_n(&lock, __ATOMIC_RELAXED))
+        cpu_relax();
+  } while (!__sync_bool_compare_and_swap(&other, v, v | 1));
+  do {
+    for (int i = 0; i < 5; i++)
+      cpu_relax();
+    v = __atomic_load_n(&other, __ATOMIC_RELAXED);
+  } while (!__sync_bool_compare_and_swap(&other, v, v | 1));
+}

@@ -1,0 +1,189 @@
+//===- CausesOfTries.cpp - What tries and unseen calls depend on -----------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/Causes.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+static Causes ownProgress() {
+  Causes C;
+  C.Own = true;
+  return C;
+}
+
+/// An object of the loop's function that a call is given to put something in:
+/// taking things is more than waiting for them. A structure given by pointer
+/// may as well be what others know by that pointer.
+static bool isPlaceForResult(const Expr *Argument, const Frame *In) {
+  if (Argument->isGLValue())
+    return !Argument->getType().isConstQualified() &&
+           placeOf(Argument, In).Where == Place::Local;
+  auto *Address = dyn_cast<UnaryOperator>(Argument->IgnoreParenImpCasts());
+  return Address && Address->getOpcode() == UO_AddrOf &&
+         Address->getSubExpr()->getType()->isScalarType() &&
+         placeOf(Address->getSubExpr(), In).Where == Place::Local;
+}
+
+/// A call of a function that is not seen whole polls, unless what it is given
+/// makes it go on by itself: an argument that advances, an object of the loop's
+/// own that the call may change.
+Causes CauseFinder::ofUnseen(const CallExpr &Call, const Frame *In) {
+  auto *Callee = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
+  Causes Given;
+  if (Callee && Callee->getIdentifier() && Call.getNumArgs() == 0 &&
+      namesClock(Callee->getName())) {
+    Given.Clock = true;
+    return Given;
+  }
+  for (const Expr *Argument : Call.arguments()) {
+    if (isPlaceForResult(Argument, In))
+      return ownProgress();
+    Given.add(causesOf(Argument, In));
+  }
+  if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call)) {
+    const Expr *Object = Member->getImplicitObjectArgument();
+    bool IsPointer = Object->getType()->isPointerType();
+    Given.add(IsPointer ? causesOf(Object, In) : ofAddress(Object, In));
+    Place P = IsPointer ? pointeeOf(Object, In) : placeOf(Object, In);
+    const CXXMethodDecl *Method = Member->getMethodDecl();
+    if (P.Where == Place::Local && Method && !Method->isConst())
+      return ownProgress();
+  }
+  if (Given.Own || Given.Clock || Given.Walks || Given.AtOnce || Given.Device)
+    return ownProgress();
+  Causes C;
+  Poll Found;
+  Found.Access = &Call;
+  Found.In = In;
+  Found.Unseen = &Call;
+  C.Polls.push_back(Found);
+  return C;
+}
+
+/// `v & ~BUSY`, `v | FREE`: what was read, but with some bits as they must be.
+static bool isMasked(const Expr *E, const ASTContext &Context) {
+  auto *Op = dyn_cast<BinaryOperator>(E->IgnoreParenCasts());
+  if (!Op || (Op->getOpcode() != BO_And && Op->getOpcode() != BO_Or))
+    return false;
+  auto IsConstant = [&](const Expr *Part) {
+    return !Part->isValueDependent() &&
+           Part->isIntegerConstantExpr(Context);
+  };
+  return IsConstant(Op->getLHS()) || IsConstant(Op->getRHS());
+}
+
+/// What the expected value makes of the outcome. A masked one makes nothing: it
+/// cannot be found before others have set those bits.
+Causes CauseFinder::ofExpectedValue(const Expr *Expected, const Frame *In) {
+  Causes C = causesOf(Expected, In);
+  // Variables may have each other's values; a few steps lead to any mask.
+  for (unsigned Step = 0; Step != 4; ++Step) {
+    // The value a wrapper was given, or that was kept in a variable before.
+    auto *Ref = dyn_cast<DeclRefExpr>(Expected->IgnoreParenImpCasts());
+    auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+    const Frame *Owner = Variable ? frameOf(*Variable, In) : nullptr;
+    if (!Owner)
+      break;
+    auto Written = Facts.Writes.find({Variable, Owner});
+    const Expr *Value = nullptr;
+    if (auto *Parm = dyn_cast<ParmVarDecl>(Variable);
+        Parm && Written == Facts.Writes.end()) {
+      Value = Owner->Arguments.lookup(Parm);
+      In = Owner->Caller;
+    } else if (Written != Facts.Writes.end() &&
+               Written->second.size() == 1 &&
+               Written->second.front().From == Write::Value) {
+      Value = Written->second.front().Assigned;
+      In = Written->second.front().In;
+    }
+    if (!Value)
+      break;
+    Expected = Value;
+  }
+  if (isMasked(Expected, Facts.Context)) {
+    C.Polls.clear();
+    C.AtOnce = false;
+  }
+  return C;
+}
+
+Causes CauseFinder::ofExpected(const Rmw &R) {
+  const AtomicOp &Op = R.Op;
+  if (!Op.Expected)
+    return {};
+  if (!Op.ExpectedIsMemory)
+    return ofExpectedValue(Op.Expected, R.In);
+  Place P = Op.ExpectedIsPointer ? pointeeOf(Op.Expected, R.In)
+                                 : placeOf(Op.Expected, R.In);
+  auto Written = Facts.Writes.find({P.Variable, P.In});
+  Causes C;
+  bool Reset = false;
+  if (Written != Facts.Writes.end())
+    for (const Write &W : Written->second) {
+      if (W.From == Write::ReadModifyWrite || W.From == Write::Observed)
+        continue;
+      Reset = true;
+      if (W.From == Write::Value)
+        C.add(ofExpectedValue(W.Assigned, W.In));
+      else
+        C.Own = true;
+    }
+  C.AtOnce |= !Reset; // The next try expects what this one found.
+  return C;
+}
+
+Causes CauseFinder::causesOf(const Rmw &R) {
+  for (const auto &[Other, LastingThen] : Tried)
+    if (Other == &R) {
+      // What it expects depends on what it returned. If a variable carried that
+      // over from the round before, it expects what it has just seen.
+      Causes Itself;
+      Itself.AtOnce = Lasting > LastingThen;
+      return Itself;
+    }
+  Tried.push_back({&R, Lasting});
+  const AtomicOp &Op = R.Op;
+  auto *Access = dyn_cast<Expr>(R.Site);
+  Causes C = ofAccess(Access, Op.Object, Op.ObjectIsPointer, R.In,
+                      Op.Kind != AtomicKind::Load);
+  for (Poll &P : C.Polls) {
+    P.Atomic = true;
+    P.Access = Access;
+    P.In = R.In;
+    P.Tries = Op.Kind == AtomicKind::Load ? nullptr : &R;
+  }
+  Causes Expects = ofExpected(R);
+  if (!Expects.none()) {
+    C.AtOnce |= Expects.AtOnce || !Expects.Polls.empty() || Expects.Walks;
+    C.Own |= Expects.Own || Expects.Clock;
+  } else if (Op.Kind == AtomicKind::CompareExchange && Op.Value) {
+    // Swapping a value for itself is a read.
+  } else if (Op.Kind == AtomicKind::Modify) {
+    // Its amount is a constant, or it is not taken back (Doubts.h).
+  } else if (Op.Value && Op.Kind != AtomicKind::CompareExchange) {
+    C.Own |= !(Op.Result ? ofAccess(Op.Value, Op.Value, true, R.In)
+                         : causesOf(Op.Value, R.In))
+                  .none();
+  }
+  // Assembly says what it expects in an input: that must come from outside.
+  if (Op.Kind == AtomicKind::CompareExchange)
+    for (const Expr *Input : R.Inputs) {
+      Causes Read = causesOf(Input, R.In);
+      C.AtOnce |= Read.AtOnce || Read.Own || !Read.Polls.empty();
+    }
+  Tried.pop_back();
+  return C;
+}
+
+} // namespace vfriendly::tidy

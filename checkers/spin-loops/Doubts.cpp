@@ -1,0 +1,231 @@
+//===- Doubts.cpp - What a loop may do that says it waits -----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/Doubts.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// What is added, subtractions negated; nullopt if that is no constant.
+static std::optional<int64_t> amountOf(const Rmw &R,
+                                       const ASTContext &Context) {
+  bool Subtracts = false;
+  if (auto *Builtin = dyn_cast<AtomicExpr>(R.Site)) {
+    Subtracts = Builtin->getOpAsString().contains("sub");
+  } else if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(R.Site)) {
+    Subtracts = Operator->getOperator() == OO_MinusMinus ||
+                Operator->getOperator() == OO_MinusEqual;
+    if (Operator->getOperator() == OO_PlusPlus ||
+        Operator->getOperator() == OO_MinusMinus)
+      return Subtracts ? -1 : 1;
+  } else if (auto *Call = dyn_cast<CallExpr>(R.Site)) {
+    if (const FunctionDecl *Callee = Call->getDirectCallee();
+        Callee && Callee->getIdentifier())
+      Subtracts = Callee->getName().contains("sub");
+  }
+  const Expr *Value = R.Op.Value;
+  const Frame *In = R.In;
+  while (Value) {
+    // What a wrapper adds is what its caller says.
+    auto *Ref = dyn_cast<DeclRefExpr>(Value->IgnoreParenImpCasts());
+    auto *Parm = Ref ? dyn_cast<ParmVarDecl>(Ref->getDecl()) : nullptr;
+    const Frame *Owner = Parm ? frameOf(*Parm, In) : nullptr;
+    const Expr *Argument = Owner ? Owner->Arguments.lookup(Parm) : nullptr;
+    if (!Argument)
+      break;
+    Value = Argument;
+    In = Owner->Caller;
+  }
+  Expr::EvalResult Result;
+  if (!Value || Value->isValueDependent() ||
+      !Value->EvaluateAsInt(Result, Context))
+    return std::nullopt;
+  int64_t Amount = Result.Val.getInt().getExtValue();
+  return Subtracts ? -Amount : Amount;
+}
+
+static Place placeOf(const Rmw &R) {
+  return R.Op.ObjectIsPointer ? pointeeOf(R.Op.Object, R.In)
+                              : placeOf(R.Op.Object, R.In);
+}
+
+DoubtJudge::DoubtJudge(const LoopFacts &Facts, CauseFinder &Finder)
+    : Facts(Facts), Finder(Finder) {
+  for (const Doubt &Enters : Facts.Doubts)
+    for (const Doubt &Backs : Facts.Doubts) {
+      if (Enters.What != Doubt::Modify || Backs.What != Doubt::Modify ||
+          Enters.RmwIndex >= Backs.RmwIndex)
+        continue;
+      const Rmw &In = Facts.Rmws[Enters.RmwIndex];
+      const Rmw &Out = Facts.Rmws[Backs.RmwIndex];
+      std::optional<int64_t> Added = amountOf(In, Facts.Context),
+                             Taken = amountOf(Out, Facts.Context);
+      if (Undone.contains(&In) || !Added || !Taken || *Added != -*Taken ||
+          !isSamePlace(placeOf(In), placeOf(Out), Facts.Context))
+        continue;
+      Undone.insert(&In);
+      Undone.insert(&Out);
+    }
+}
+
+void DoubtJudge::rely(const Twine &On) {
+  if (Text.empty())
+    Text = On.str();
+}
+
+/// Done every so many rounds, or every so often, or once.
+bool DoubtJudge::isGuarded(const Doubt &D, const RoundHints &Given) {
+  return llvm::any_of(D.Under, [&](const Guard &G) {
+    Causes C = Finder.causesOf(G.Condition, G.In);
+    if (!C.Polls.empty() || C.Walks || C.AtOnce || C.Device)
+      return false;
+    // What sleeps and then looks at the clock is a periodic job.
+    return (C.Clock && Given.Pauses) || (C.Own && !C.Clock);
+  });
+}
+
+/// Names of functions that get something done by being called again.
+static bool namesWork(StringRef Name) {
+  static constexpr llvm::StringLiteral Work[] = {
+      "run",   "process", "execute", "dispatch", "handle", "drain",
+      "flush", "step",    "work",    "steal",    "progress", "dequeue",
+      "pop",   "take",    "recv",    "receive",  "accept"};
+  return llvm::any_of(
+      Work, [&](StringRef Word) { return Name.contains_insensitive(Word); });
+}
+
+static StringRef nameOf(const CallExpr &Call) {
+  auto *D = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
+  return D && D->getIdentifier() ? D->getName() : StringRef("a call");
+}
+
+namespace {
+
+/// Does any loop, branch or switch of the file decide by a variable or member?
+class DecisionFinder : public RecursiveASTVisitor<DecisionFinder> {
+public:
+  explicit DecisionFinder(const ValueDecl &D) : D(D) {}
+  bool shouldVisitTemplateInstantiations() const { return true; }
+
+  bool VisitStmt(Stmt *S) {
+    if (auto *If = dyn_cast<IfStmt>(S))
+      look(If->getCond());
+    else if (auto *Switch = dyn_cast<SwitchStmt>(S))
+      look(Switch->getCond());
+    else if (auto *Either = dyn_cast<AbstractConditionalOperator>(S))
+      look(Either->getCond());
+    else if (LoopShape Shape = shapeOf(S); Shape.Statement)
+      look(Shape.Condition);
+    return !Found;
+  }
+
+  bool Found = false;
+
+private:
+  void look(const Stmt *S) {
+    if (!S || Found)
+      return;
+    if (auto *Ref = dyn_cast<DeclRefExpr>(S))
+      Found |= Ref->getDecl()->getCanonicalDecl() == D.getCanonicalDecl();
+    if (auto *Member = dyn_cast<MemberExpr>(S))
+      Found |= Member->getMemberDecl()->getCanonicalDecl() ==
+               D.getCanonicalDecl();
+    for (const Stmt *Child : S->children())
+      look(Child);
+  }
+
+  const ValueDecl &D;
+};
+
+} // namespace
+
+/// A number kept for people to read: the file never decides by it.
+static bool isStatistic(const Expr *LValue, const ASTContext &Context) {
+  const Expr *E = LValue->IgnoreParenCasts();
+  while (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))
+    E = Subscript->getBase()->IgnoreParenCasts();
+  const ValueDecl *D = nullptr;
+  if (auto *Ref = dyn_cast<DeclRefExpr>(E))
+    D = Ref->getDecl();
+  else if (auto *Member = dyn_cast<MemberExpr>(E))
+    D = Member->getMemberDecl();
+  if (!D || D->getType()->isReferenceType())
+    return false;
+  DecisionFinder Finder(*D);
+  Finder.TraverseDecl(Context.getTranslationUnitDecl());
+  return !Finder.Found;
+}
+
+bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
+                              const RoundHints &Given) {
+  auto *Call = dyn_cast<CallExpr>(D.Site);
+  if (D.What == Doubt::Telling) {
+    rely("judged by the name of '" + nameOf(*Call) + "'");
+    return true;
+  }
+  if (!Given.Any)
+    return false;
+  if (D.What == Doubt::Call && Given.Pauses && !namesWork(nameOf(*Call)) &&
+      llvm::any_of(Polls, [&](const Poll &P) { return P.Unseen == Call; })) {
+    rely("what '" + nameOf(*Call) + "' does is not seen");
+    return true;
+  }
+  if (D.What == Doubt::Modify && Undone.contains(&Facts.Rmws[D.RmwIndex])) {
+    rely("it takes back what it adds");
+    return true;
+  }
+  if (D.What == Doubt::Count) {
+    Place Counter = placeOf(D.LValue, D.In);
+    if (llvm::none_of(Polls, [&](const Poll &P) {
+          return isSamePlace(P.At, Counter, Facts.Context);
+        }) &&
+        isStatistic(D.LValue, Facts.Context)) {
+      rely("it also counts");
+      return true;
+    }
+  }
+  if (!isGuarded(D, Given))
+    return false;
+  rely("it does something else now and then");
+  return true;
+}
+
+/// Drivers wait a number of delays for what their device writes to memory. Such
+/// memory looks like any other, but is reached by address, or made volatile
+/// where it is read, and not by the name that the program's threads use.
+static bool mayBeDevice(ArrayRef<Poll> Polls) {
+  return llvm::any_of(Polls, [](const Poll &P) {
+    if (!P.At.LValue || P.Tries)
+      return false;
+    const Expr *E = P.At.LValue->IgnoreParenImpCasts();
+    auto *Op = dyn_cast<UnaryOperator>(E);
+    auto *Sum = dyn_cast<BinaryOperator>(E);
+    return (Op && Op->getOpcode() == UO_Deref) || (Sum && Sum->isAdditiveOp());
+  });
+}
+
+bool DoubtJudge::tolerates(ArrayRef<Poll> Polls, const RoundHints &Given,
+                           bool MayStore, bool IsBounded) {
+  bool OnlyDelays = llvm::none_of(Facts.Hints, [](const Hint &H) {
+    return H.Effect != CallEffect::Sleep;
+  });
+  if (IsBounded && OnlyDelays && mayBeDevice(Polls))
+    return false;
+  return llvm::all_of(Facts.Doubts, [&](const Doubt &D) {
+    return (MayStore && D.What == Doubt::Store) ||
+           toleratesOne(D, Polls, Given);
+  });
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,59 @@
+//===- Doubts.h - What a loop may do that says it waits ---------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   DoubtJudge Doubts(Facts, Finder);
+//   ... judge the exits, with Doubts.isUndone(Rmw) ...
+//   if (!Doubts.tolerates(Polls, hintsOfRounds(Shape, Facts))) ... not a wait
+//
+// People log, count and call through interfaces while they wait. In a loop that
+// pauses in every round such things are taken for what they are; in any other
+// they make it more than a wait. The report then says what it relies on, and no
+// fix is offered.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_DOUBTS_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_DOUBTS_H
+
+#include "checkers/spin-loops/Causes.h"
+#include "checkers/spin-loops/RoundHints.h"
+
+#include <string>
+
+namespace vfriendly::tidy {
+
+class DoubtJudge {
+public:
+  DoubtJudge(const LoopFacts &Facts, CauseFinder &Finder);
+
+  /// One of two in a round of which the later takes the earlier back.
+  bool isUndone(const Rmw &R) const { return Undone.contains(&R); }
+
+  /// pre: Polls are what the loop's waiting exits depend on; MayStore for kinds
+  /// whose plain stores are no doubt; IsBounded if the loop counts its rounds.
+  bool tolerates(llvm::ArrayRef<Poll> Polls, const RoundHints &Given,
+                 bool MayStore, bool IsBounded);
+
+  /// What the report relies on, in a few words; empty if there is no doubt.
+  const std::string &text() const { return Text; }
+
+private:
+  bool toleratesOne(const Doubt &D, llvm::ArrayRef<Poll> Polls,
+                    const RoundHints &Given);
+  bool isGuarded(const Doubt &D, const RoundHints &Given);
+  void rely(const llvm::Twine &On);
+
+  const LoopFacts &Facts;
+  CauseFinder &Finder;
+  llvm::SmallPtrSet<const Rmw *, 4> Undone;
+  std::string Text;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,192 @@
+//===- RoundHints.cpp - Does every round say that it waits? ---------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/RoundHints.h"
+
+#include "checkers/spin-loops/SpinLoop.h"
+
+#include "clang/AST/ExprCXX.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+namespace {
+
+/// Follows the paths of a round and intersects what they give. Where a path is
+/// not understood, it gives nothing.
+class PathFollower {
+public:
+  enum : unsigned { Any = 1, Pauses = 2, Waits = 4, All = 7 };
+
+  PathFollower(const LoopShape &Shape, const LoopFacts &Facts)
+      : Shape(Shape), Facts(Facts) {}
+
+  unsigned followRound() {
+    unsigned Falls = 0;
+    bool Goes = true;
+    for (const Stmt *S : Shape.Body)
+      if (Goes)
+        Goes = follow(S, Falls, Facts.root());
+    // A goto loop repeats by its gotos only.
+    if (Goes && !Shape.backJump())
+      Repeating &= Falls;
+    return Repeating | inExpr(Shape.Condition, Facts.root()) |
+           inExpr(Shape.Increment, Facts.root());
+  }
+
+private:
+  /// Adds to Given what S surely gives; false if no path falls out of S.
+  bool follow(const Stmt *S, unsigned &Given, const Frame *In);
+  bool followIf(const IfStmt &If, unsigned &Given, const Frame *In);
+  unsigned inExpr(const Stmt *E, const Frame *In);
+  unsigned inCallee(const Frame &Callee);
+  unsigned inLoop(const LoopShape &Inner, const Frame *In);
+
+  const LoopShape &Shape;
+  const LoopFacts &Facts;
+  /// What all paths to another round give.
+  unsigned Repeating = All;
+  /// What all returns of the callee looked at give.
+  unsigned Returning = All;
+  /// Loops inside the loop: continue there does not repeat it.
+  unsigned Nested = 0;
+};
+
+unsigned PathFollower::inCallee(const Frame &Callee) {
+  unsigned Saved = Returning, Given = 0;
+  Returning = All;
+  ++Nested;
+  bool Falls = follow(Callee.Function->getBody(), Given, &Callee);
+  --Nested;
+  Given = Falls ? Returning & Given : Returning;
+  Returning = Saved;
+  // A callee's wait does not make a retry another thing.
+  return Given & (Any | Pauses);
+}
+
+unsigned PathFollower::inExpr(const Stmt *S, const Frame *In) {
+  if (!S)
+    return 0;
+  unsigned Given = 0;
+  for (const Hint &H : Facts.Hints)
+    if (H.Site == S && H.In == In)
+      Given |= H.Effect == CallEffect::Sleep ? Any : Any | Pauses;
+  if (auto *Op = dyn_cast<BinaryOperator>(S); Op && Op->isLogicalOp())
+    return Given | inExpr(Op->getLHS(), In);
+  if (auto *Either = dyn_cast<AbstractConditionalOperator>(S))
+    return Given | inExpr(Either->getCond(), In) |
+           (inExpr(Either->getTrueExpr(), In) &
+            inExpr(Either->getFalseExpr(), In));
+  if (isa<LambdaExpr, UnaryExprOrTypeTraitExpr>(S))
+    return Given;
+  if (auto *Statements = dyn_cast<StmtExpr>(S)) {
+    follow(Statements->getSubStmt(), Given, In);
+    return Given;
+  }
+  for (const Stmt *Child : S->children())
+    Given |= inExpr(Child, In);
+  if (auto *Call = dyn_cast<CallExpr>(S))
+    if (const Frame *Callee = Facts.Calls.lookup({Call, In}))
+      Given |= inCallee(*Callee);
+  return Given;
+}
+
+unsigned PathFollower::inLoop(const LoopShape &Inner, const Frame *In) {
+  // What an inner wait does says nothing of the loop around it but that it
+  // waits: for each of many things, perhaps.
+  if (judgeLoop(Inner, *In->Function))
+    return In == Facts.root() ? Any | Waits : unsigned(Any);
+  unsigned Given = inExpr(Inner.Condition, In), Body = 0;
+  // A loop of pauses is a pause. That it may run no round, as back-off does at
+  // first, does not make it another thing.
+  ++Nested;
+  follow(Inner.Body.front(), Body, In);
+  --Nested;
+  return Given | Body;
+}
+
+bool PathFollower::followIf(const IfStmt &If, unsigned &Given,
+                            const Frame *In) {
+  Given |= inExpr(If.getCond(), In);
+  bool Value;
+  if (!If.getCond()->isValueDependent() &&
+      If.getCond()->EvaluateAsBooleanCondition(Value, Facts.Context)) {
+    const Stmt *Taken = Value ? If.getThen() : If.getElse();
+    return !Taken || follow(Taken, Given, In);
+  }
+  unsigned Then = Given, Else = Given;
+  bool ThenFalls = follow(If.getThen(), Then, In);
+  bool ElseFalls = !If.getElse() || follow(If.getElse(), Else, In);
+  Given = (ThenFalls ? Then : All) & (ElseFalls ? Else : All);
+  return ThenFalls || ElseFalls;
+}
+
+bool PathFollower::follow(const Stmt *S, unsigned &Given, const Frame *In) {
+  if (!S)
+    return true;
+  if (auto *Block = dyn_cast<CompoundStmt>(S)) {
+    for (const Stmt *Child : Block->body())
+      if (!follow(Child, Given, In))
+        return false;
+    return true;
+  }
+  if (auto *If = dyn_cast<IfStmt>(S))
+    return followIf(*If, Given, In);
+  if (auto *Label = dyn_cast<LabelStmt>(S))
+    return follow(Label->getSubStmt(), Given, In);
+  if (auto *Attributed = dyn_cast<AttributedStmt>(S))
+    return follow(Attributed->getSubStmt(), Given, In);
+  if (isa<ContinueStmt>(S)) {
+    if (Nested == 0)
+      Repeating &= Given;
+    return false;
+  }
+  if (auto *Goto = dyn_cast<GotoStmt>(S)) {
+    if (Goto->getLabel() == Shape.Head)
+      Repeating &= Given;
+    return false;
+  }
+  if (auto *Return = dyn_cast<ReturnStmt>(S)) {
+    Returning &= Given | inExpr(Return->getRetValue(), In);
+    return false;
+  }
+  // Out of an inner loop or a switch this is only a way on.
+  if (isa<BreakStmt>(S))
+    return false;
+  if (LoopShape Inner = shapeOf(S); Inner.Statement) {
+    if (auto *For = dyn_cast<ForStmt>(S))
+      follow(For->getInit(), Given, In);
+    Given |= inLoop(Inner, In);
+    return true;
+  }
+  if (auto *Switch = dyn_cast<SwitchStmt>(S)) {
+    Given |= inExpr(Switch->getCond(), In);
+    unsigned Cases = 0; // No case is surely taken.
+    follow(Switch->getBody(), Cases, In);
+    return true;
+  }
+  if (auto *Case = dyn_cast<SwitchCase>(S))
+    return follow(Case->getSubStmt(), Given, In);
+  if (auto *Call = dyn_cast<CallExpr>(S))
+    if (const FunctionDecl *Callee = Call->getDirectCallee())
+      if (Callee->isNoReturn())
+        return false;
+  Given |= inExpr(S, In); // An expression, a declaration, assembly.
+  return true;
+}
+
+} // namespace
+
+RoundHints hintsOfRounds(const LoopShape &Shape, const LoopFacts &Facts) {
+  unsigned Given = PathFollower(Shape, Facts).followRound();
+  return {(Given & PathFollower::Any) != 0, (Given & PathFollower::Pauses) != 0,
+          (Given & PathFollower::Waits) != 0};
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,37 @@
+//===- RoundHints.h - Does every round say that it waits? -------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   RoundHints Given = hintsOfRounds(Shape, Facts);
+//   if (Given.Any) ... whoever wrote this loop meant it to wait
+//
+// A loop that pauses here and there may do anything. One that does so before
+// each repetition was written as a wait, so that logging or statistics in it do
+// not make it another thing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_ROUNDHINTS_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_ROUNDHINTS_H
+
+#include "checkers/spin-loops/LoopFacts.h"
+
+namespace vfriendly::tidy {
+
+/// What every path gives that leads to another round.
+struct RoundHints {
+  bool Any = false;    ///< A pause, a yield, a sleep, or a wait.
+  bool Pauses = false; ///< Without sleeps, which those give who poll devices.
+  bool Waits = false;  ///< An inner loop, in the loop itself, that waits.
+};
+
+/// pre: collectFacts returned true for both.
+RoundHints hintsOfRounds(const LoopShape &Shape, const LoopFacts &Facts);
+
+} // namespace vfriendly::tidy
+
+#endif

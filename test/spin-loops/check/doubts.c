@@ -1,0 +1,301 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loops that say by their pauses that they wait: what else they do is then
+// reported as a doubt. fix-none.c: nothing is fixed.
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=gnu11 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct thing;
+extern volatile int flag;
+extern _Atomic int aflag, gate;
+extern int polled;
+void bus_delay_us(int us);
+void spin_backoff(int *state);
+void work(void);
+void report(int n);
+int thing_stop(struct thing *t);
+int thing_busy(const struct thing *t, int n);
+int thing_take(struct thing *t, int *item);
+int thing_process(struct thing *t);
+uint64_t board_cycles(void);
+struct ops {
+  void (*cpu_relax)(void);
+  void (*refill)(void);
+  int (*busy)(void);
+};
+
+//===--- Names that tell --------------------------------------------------===//
+
+void telling(const struct ops *ops, int *p) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag' and sleeps {{.*}}; judged by the name of 'bus_delay_us' (
+  while (!flag)
+    bus_delay_us(5);
+  int state = 0;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'aflag': {{.*}}; judged by the name of 'spin_backoff' (
+  while (!aflag)
+    spin_backoff(&state);
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; judged by the name of 'cpu_relax' (
+  while (!flag)
+    ops->cpu_relax();
+  // A plain member that is waited for by name.
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'polled' and sleeps
+  for (int i = 0; i < 100 && !polled; i++)
+    bus_delay_us(5);
+  uint64_t end = board_cycles() + 100;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; judged by the name of 'board_cycles' (
+  while (!flag && board_cycles() < end)
+    ;
+}
+
+void not_telling(const struct ops *ops, int *p) {
+  // Neither name says anything.
+  while (!flag)
+    work();
+  while (!flag)
+    ops->refill();
+  // A driver's way to poll what its device writes to memory.
+  for (int i = 0; i < 100 && !*p; i++)
+    bus_delay_us(5);
+  for (int i = 0; i < 100 && !__atomic_load_n(p + 1, __ATOMIC_ACQUIRE); i++)
+    bus_delay_us(5);
+  // The clock alone: nobody is waited for.
+  uint64_t end = board_cycles() + 100;
+  while (board_cycles() < end)
+    ;
+}
+
+//===--- Polls that are not seen ------------------------------------------===//
+
+void unseen(struct thing *t, const struct ops *ops) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_stop': {{.*}}; what 'thing_stop' does is not seen (
+  while (thing_stop(t) != 0)
+    __builtin_ia32_pause();
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_busy' and yields
+  while (thing_busy(t, 1))
+    sched_yield();
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'busy'
+  while (ops->busy())
+    __builtin_ia32_pause();
+  int result;
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_stop'
+  do {
+    for (int i = 0; i < 10; i++)
+      __builtin_ia32_pause();
+    result = thing_stop(t);
+  } while (result < 0);
+}
+
+void unseen_work(struct thing *t) {
+  // No hint: it may be anything.
+  while (thing_stop(t) != 0)
+    ;
+  // A hint on some paths only.
+  while (thing_stop(t) != 0)
+    if (polled)
+      __builtin_ia32_pause();
+  while (thing_stop(t) != 0) {
+    if (polled)
+      continue;
+    __builtin_ia32_pause();
+  }
+  // Delays: devices are polled so.
+  while (thing_stop(t) != 0)
+    usleep(10);
+  while (thing_stop(t) != 0)
+    bus_delay_us(10);
+  // The argument advances: a walk.
+  for (int i = 0; thing_busy(t, i); i++)
+    __builtin_ia32_pause();
+  // It takes something each time.
+  int item;
+  while (!thing_take(t, &item))
+    sched_yield();
+  // The name says that calling it gets something done.
+  while (thing_process(t))
+    sched_yield();
+  // The call decides nothing.
+  while (!flag) {
+    thing_stop(t);
+    __builtin_ia32_pause();
+  }
+  // A wait for each of many things: the call is what the loop is for.
+  for (int i = 0; i < 4; i++) {
+    if (thing_stop(t))
+      return;
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins on volatile 'flag' and yields
+    while (!flag)
+      sched_yield();
+  }
+}
+
+//===--- Now and then -----------------------------------------------------===//
+
+void now_and_then(void) {
+  int n = 0, told = 0;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it does something else now and then (
+  while (!flag) {
+    if (++n % 1000 == 0)
+      report(n);
+    __builtin_ia32_pause();
+  }
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it does something else now and then (
+  while (!flag) {
+    if (!told) {
+      told = 1;
+      report(0);
+    }
+    __builtin_ia32_pause();
+  }
+  uint64_t next = 0;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it does something else now and then (
+  while (!flag) {
+    __builtin_ia32_pause();
+    if (__builtin_ia32_rdtsc() > next)
+      report(0);
+  }
+}
+
+void lib_panic(const char *why);
+void gives_up(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; judged by the name of 'lib_panic' (
+  while (!flag)
+    if (polled) {
+      report(1);
+      lib_panic("stuck");
+    }
+}
+
+void always(void) {
+  int n = 0;
+  // No hint.
+  while (!flag)
+    if (++n % 1000 == 0)
+      report(n);
+  // When others say so: an event loop.
+  while (!flag) {
+    if (polled)
+      report(n);
+    __builtin_ia32_pause();
+  }
+  // Each round.
+  while (!flag) {
+    report(n);
+    __builtin_ia32_pause();
+  }
+  // A periodic job.
+  uint64_t next = 0;
+  while (!flag) {
+    if (__builtin_ia32_rdtsc() > next)
+      report(0);
+    usleep(1000);
+  }
+}
+
+//===--- Statistics -------------------------------------------------------===//
+
+struct stats {
+  unsigned long spins;
+  unsigned long tickets;
+};
+static unsigned long total, results[4];
+static volatile unsigned long shown;
+void counts(struct stats *s) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it also counts (
+  while (!flag) {
+    s->spins++;
+    __builtin_ia32_pause();
+  }
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins {{.*}} volatile 'flag': {{.*}}; it also counts (
+  while (!flag) {
+    total += 2;
+    __builtin_ia32_pause();
+  }
+}
+
+void counts_work(struct stats *s) {
+  // No hint.
+  while (!flag)
+    s->spins++;
+  // The file decides by it, below.
+  while (!flag) {
+    s->tickets++;
+    __builtin_ia32_pause();
+  }
+  if (s->tickets > 5)
+    work();
+  // Counting is what the inner loop is for.
+  while (!flag) {
+    for (int i = 0; i < 1000; i++)
+      results[0]++;
+    sched_yield();
+  }
+  // Volatile: for others to see.
+  while (!flag) {
+    shown++;
+    __builtin_ia32_pause();
+  }
+}
+
+//===--- Taken back -------------------------------------------------------===//
+
+static int add(int *p, int n) { return __sync_fetch_and_add(p, n); }
+static int xadd(int *p, int n) {
+  __asm__ volatile("lock; xaddl %0, %1" : "+r"(n), "+m"(*p) : : "memory");
+  return n;
+}
+extern int rw;
+void taken_back(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}} of atomic 'rw': {{.*}}; it takes back what it adds (
+  for (;;) {
+    if (__atomic_fetch_add(&rw, 4, __ATOMIC_ACQUIRE) >= 0)
+      break;
+    __atomic_fetch_sub(&rw, 4, __ATOMIC_RELAXED);
+    __builtin_ia32_pause();
+  }
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it takes back what it adds (
+  while (add(&rw, 4) < 0) {
+    add(&rw, -4);
+    __builtin_ia32_pause();
+  }
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it takes back what it adds (
+  while (xadd(&rw, 4) < 0) {
+    xadd(&rw, -4);
+    __builtin_ia32_pause();
+  }
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it takes back what it adds (
+  for (;;) {
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins {{.*}}atomic 'rw'
+    while (__atomic_load_n(&rw, __ATOMIC_RELAXED) < 0)
+      __builtin_ia32_pause();
+    if (__atomic_add_fetch(&rw, 4, __ATOMIC_ACQUIRE) >= 0)
+      break;
+    __atomic_sub_fetch(&rw, 4, __ATOMIC_RELAXED);
+  }
+}
+
+void not_taken_back(void) {
+  // Another amount, another object, the same direction, no hint.
+  while (add(&rw, 4) < 0) {
+    add(&rw, -3);
+    __builtin_ia32_pause();
+  }
+  while (add(&rw, 4) < 0) {
+    add(&polled, -4);
+    __builtin_ia32_pause();
+  }
+  while (add(&rw, 4) < 0) {
+    add(&rw, 4);
+    __builtin_ia32_pause();
+  }
+  while (add(&rw, 4) < 0)
+    add(&rw, -4);
+  // Each round counts.
+  while (add(&rw, 4) < 0)
+    __builtin_ia32_pause();
+}
