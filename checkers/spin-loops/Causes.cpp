@@ -154,6 +154,10 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
   const SourceManager &SM = Facts.Context.getSourceManager();
   bool Lasts = P.In == Facts.root() && SM.isBeforeInTranslationUnit(
                                            Variable.getLocation(), Facts.Begin);
+  bool StartsAnew =
+      Rescans && (!Lasts || llvm::any_of(Written->second, [](const Write &W) {
+        return W.EachRound;
+      }));
   Lasting += Lasts;
   Causes C;
   if (auto *Parm = dyn_cast<ParmVarDecl>(&Variable); Parm && P.In)
@@ -162,7 +166,9 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
   for (const Write &W : Written->second) {
     switch (W.From) {
     case Write::Itself:
-      C.Own = true;
+      if (StartsAnew && W.Assigned)
+        C.add(causesOf(W.Assigned, W.In));
+      C.Own |= !StartsAnew;
       continue;
     case Write::Clock:
       C.Clock = true;

@@ -61,7 +61,10 @@ struct Causes {
 
 class CauseFinder {
 public:
-  explicit CauseFinder(const LoopFacts &Facts) : Facts(Facts) {}
+  /// With Rescans, what starts anew in each round makes no progress from round
+  /// to round: an inner loop's index, a sum over all threads.
+  explicit CauseFinder(const LoopFacts &Facts, bool Rescans = false)
+      : Facts(Facts), Rescans(Rescans) {}
 
   Causes causesOf(const clang::Expr *E, const Frame *In);
   /// What decides whether a read-modify-write succeeds.
@@ -85,6 +88,7 @@ private:
   bool mayBeShared(const clang::VarDecl &Variable);
 
   const LoopFacts &Facts;
+  const bool Rescans;
   std::optional<VarSet> Escapes;
   /// Being looked at: coming back to one means that it makes its own value.
   llvm::SmallPtrSet<const void *, 8> Open;

@@ -18,8 +18,8 @@ using namespace clang;
 namespace vfriendly::tidy {
 
 /// What is added, subtractions negated; nullopt if that is no constant.
-static std::optional<int64_t> amountOf(const Rmw &R,
-                                       const ASTContext &Context) {
+static std::optional<uint64_t> amountOf(const Rmw &R,
+                                        const ASTContext &Context) {
   bool Subtracts = false;
   if (auto *Builtin = dyn_cast<AtomicExpr>(R.Site)) {
     Subtracts = Builtin->getOpAsString().contains("sub");
@@ -28,7 +28,7 @@ static std::optional<int64_t> amountOf(const Rmw &R,
                 Operator->getOperator() == OO_MinusEqual;
     if (Operator->getOperator() == OO_PlusPlus ||
         Operator->getOperator() == OO_MinusMinus)
-      return Subtracts ? -1 : 1;
+      return Subtracts ? ~uint64_t(0) : uint64_t(1);
   } else if (auto *Call = dyn_cast<CallExpr>(R.Site)) {
     if (const FunctionDecl *Callee = Call->getDirectCallee();
         Callee && Callee->getIdentifier())
@@ -51,8 +51,12 @@ static std::optional<int64_t> amountOf(const Rmw &R,
   if (!Value || Value->isValueDependent() ||
       !Value->EvaluateAsInt(Result, Context))
     return std::nullopt;
-  int64_t Amount = Result.Val.getInt().getExtValue();
-  return Subtracts ? -Amount : Amount;
+  const llvm::APSInt &Amount = Result.Val.getInt();
+  if (Amount.getBitWidth() > 64)
+    return std::nullopt;
+  // Atomics wrap around: -4u is as good as -4, and 1 << 63 its own negative.
+  uint64_t Wrapped = static_cast<uint64_t>(Amount.getSExtValue());
+  return Subtracts ? -Wrapped : Wrapped;
 }
 
 static Place placeOf(const Rmw &R) {
@@ -69,9 +73,9 @@ DoubtJudge::DoubtJudge(const LoopFacts &Facts, CauseFinder &Finder)
         continue;
       const Rmw &In = Facts.Rmws[Enters.RmwIndex];
       const Rmw &Out = Facts.Rmws[Backs.RmwIndex];
-      std::optional<int64_t> Added = amountOf(In, Facts.Context),
-                             Taken = amountOf(Out, Facts.Context);
-      if (Undone.contains(&In) || !Added || !Taken || *Added != -*Taken ||
+      std::optional<uint64_t> Added = amountOf(In, Facts.Context),
+                              Taken = amountOf(Out, Facts.Context);
+      if (Undone.contains(&In) || !Added || !Taken || *Added + *Taken != 0 ||
           !isSamePlace(placeOf(In), placeOf(Out), Facts.Context))
         continue;
       Undone.insert(&In);

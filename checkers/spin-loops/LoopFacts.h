@@ -68,6 +68,8 @@ struct Write {
   const Frame *In = nullptr;
   unsigned RmwIndex = 0;
   Guards Under = {};
+  /// Done once in every round, whatever else it does.
+  bool EachRound = false;
 };
 
 /// A read-modify-write that has no effect when it fails, or a read that inline

@@ -38,7 +38,7 @@ bool RoundWalker::visitChildren(const Stmt *S, Context &C) {
 bool RoundWalker::doubt(Doubt::Kind What, const Stmt *Site, const Context &C,
                         const Expr *LValue) {
   bool NeedsGuard = What == Doubt::Other;
-  if (NeedsGuard && (C.InCallee || C.Under.empty()))
+  if (NeedsGuard && (C.InCallee || C.InLoop || C.Under.empty()))
     return false;
   if ((What == Doubt::Call || What == Doubt::Store) && C.InCallee)
     return false;
@@ -48,7 +48,9 @@ bool RoundWalker::doubt(Doubt::Kind What, const Stmt *Site, const Context &C,
   // More than a few, and the loop does something else.
   if (Facts.Doubts.size() == 12)
     return false;
-  Facts.Doubts.push_back({What, Site, C.In, C.Under, LValue});
+  // An inner loop's bound is no reason to do it now and then.
+  Facts.Doubts.push_back(
+      {What, Site, C.In, C.InLoop ? Guards() : C.Under, LValue});
   return true;
 }
 
@@ -68,6 +70,7 @@ bool RoundWalker::store(const Expr *LValue, Write W, Context &C) {
     return true; // A temporary.
   W.In = C.In;
   W.Under = C.Under;
+  W.EachRound = W.From == Write::Value && C.Under.empty() && !C.InLoop;
   Facts.Writes[{P.Variable, P.In}].push_back(std::move(W));
   return true;
 }

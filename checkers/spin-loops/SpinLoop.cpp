@@ -44,7 +44,8 @@ namespace {
 /// Judges one loop by its exits.
 class LoopJudge {
 public:
-  explicit LoopJudge(SpinLoop &Found) : Found(Found), Finder(*Found.Facts),
+  LoopJudge(SpinLoop &Found, bool Rescans)
+      : Found(Found), Finder(*Found.Facts, Rescans),
         Doubts(*Found.Facts, Finder) {}
 
   bool judge();
@@ -367,8 +368,22 @@ std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
   SpinLoop Found;
   Found.Shape = Shape;
   Found.Facts = std::make_unique<LoopFacts>(Function.getASTContext());
-  if (!collectFacts(Shape, Function, *Found.Facts) || !LoopJudge(Found).judge())
+  if (!collectFacts(Shape, Function, *Found.Facts))
     return std::nullopt;
+  if (LoopJudge(Found, /*Rescans=*/false).judge())
+    return Found;
+
+  // One that pauses before it looks at all of its memory again waits, too.
+  const LoopFacts &Facts = *Found.Facts;
+  if (Facts.InnerConditions.empty() || Facts.Hints.empty() ||
+      !hintsOfRounds(Shape, Facts).Pauses)
+    return std::nullopt;
+  Found.Polls.clear();
+  Found.Counts = Found.ReadsClock = false;
+  if (!LoopJudge(Found, /*Rescans=*/true).judge())
+    return std::nullopt;
+  if (Found.Doubt.empty())
+    Found.Doubt = "it looks at many things each round";
   return Found;
 }
 

@@ -235,6 +235,16 @@ void counts_work(struct stats *s) {
       results[0]++;
     sched_yield();
   }
+  while (!flag) {
+    for (int i = 0; i < 1000; i++)
+      shown++;
+    sched_yield();
+  }
+  while (!flag) {
+    for (int i = 0; i < 1000; i++)
+      report(i);
+    sched_yield();
+  }
   // Volatile: for others to see.
   while (!flag) {
     shown++;
@@ -279,6 +289,19 @@ void taken_back(void) {
   }
 }
 
+// Amounts beyond int64_t, and those that are the same by wrapping around only.
+extern uint64_t rw64;
+extern unsigned rw32;
+void large(void) {
+  while (__sync_fetch_and_add(&rw64, 1ull << 63) & 1)
+    __builtin_ia32_pause();
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it takes back what it adds (
+  while (__sync_fetch_and_add(&rw32, 4u) & 1) {
+    __sync_fetch_and_add(&rw32, -4u);
+    __builtin_ia32_pause();
+  }
+}
+
 void not_taken_back(void) {
   // Another amount, another object, the same direction, no hint.
   while (add(&rw, 4) < 0) {
@@ -298,4 +321,49 @@ void not_taken_back(void) {
   // Each round counts.
   while (add(&rw, 4) < 0)
     __builtin_ia32_pause();
+}
+
+//===--- Looking at many things each round --------------------------------===//
+
+extern volatile int ready[8];
+void scans(int n) {
+  int sum, all;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]' and yields {{.*}}; it looks at many things each round (
+  do {
+    sched_yield();
+    sum = 0;
+    for (int i = 0; i < n; i++)
+      sum += ready[i];
+  } while (sum != n);
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]': {{.*}}; it looks at many things each round (
+  do {
+    __builtin_ia32_pause();
+    all = 1;
+    for (int i = 0; i < n; i++)
+      if (!ready[i])
+        all = 0;
+  } while (!all);
+}
+
+void scans_on(int n) {
+  int sum = 0, i = 0;
+  // No hint.
+  do {
+    sum = 0;
+    for (int i = 0; i < n; i++)
+      sum += ready[i];
+  } while (sum != n);
+  // The sum grows from round to round.
+  do {
+    sched_yield();
+    for (int i = 0; i < n; i++)
+      sum += ready[i];
+  } while (sum < n);
+  // A walk that goes on where the last round stopped.
+  while (i < n) {
+    sched_yield();
+    for (; i < n && !ready[i]; i++)
+      ;
+    i++;
+  }
 }
