@@ -98,12 +98,6 @@ CallEffect classifyFunction(const FunctionDecl &Callee) {
   return CallEffect::Other;
 }
 
-bool namesClock(StringRef Name) {
-  static constexpr llvm::StringLiteral Ends[] = {
-      "cycles", "ticks", "tsc", "clock", "jiffies", "_now", "_time", "_timer"};
-  return llvm::any_of(Ends, [&](StringRef End) { return Name.ends_with(End); });
-}
-
 CallEffect classifyCall(const CallExpr &Call, const FunctionDecl &Callee) {
   CallEffect Effect = classifyFunction(Callee);
   if (Effect != CallEffect::Sleep || !Callee.getIdentifier())

@@ -17,8 +17,6 @@
 #ifndef VFRIENDLY_CHECKERS_COMMON_WAITNEUTRAL_H
 #define VFRIENDLY_CHECKERS_COMMON_WAITNEUTRAL_H
 
-#include "llvm/ADT/StringRef.h"
-
 namespace clang {
 class CallExpr;
 class Decl;
@@ -47,9 +45,6 @@ CallEffect classifyFunction(const clang::FunctionDecl &Callee);
 /// classifyFunction, and select and poll where they watch no descriptor.
 CallEffect classifyCall(const clang::CallExpr &Call,
                         const clang::FunctionDecl &Callee);
-
-/// `read_cycles`, `get_ticks`: the name of a function that reads a clock.
-bool namesClock(llvm::StringRef Name);
 
 enum class AsmEffect {
   None, ///< A barrier, or nothing.

@@ -8,6 +8,8 @@
 
 #include "checkers/spin-loops/Causes.h"
 
+#include "passes/common/TellingNames.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
@@ -41,8 +43,8 @@ static bool isPlaceForResult(const Expr *Argument, const Frame *In) {
 Causes CauseFinder::ofUnseen(const CallExpr &Call, const Frame *In) {
   auto *Callee = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
   Causes Given;
-  if (Callee && Callee->getIdentifier() && Call.getNumArgs() == 0 &&
-      namesClock(Callee->getName())) {
+  if (Callee && Callee->getIdentifier() &&
+      whatNameTells(Callee->getName()) == NameTells::ReadsClock) {
     Given.Clock = true;
     return Given;
   }

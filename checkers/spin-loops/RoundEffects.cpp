@@ -261,18 +261,27 @@ static StringRef calleeName(const CallExpr &Call) {
   return D && D->getIdentifier() ? D->getName() : StringRef();
 }
 
+/// The hint a name promises; Other if it promises none.
+static CallEffect hintOf(NameTells Tells) {
+  switch (Tells) {
+  case NameTells::Pauses:
+    return CallEffect::Pause;
+  case NameTells::Delays:
+    return CallEffect::Sleep;
+  default:
+    return CallEffect::Other;
+  }
+}
+
 /// A call of a function that has effects, or that cannot be seen.
 bool RoundWalker::visitUnknownCall(const CallExpr &Call, Context &C) {
   // What a template calls shows in its instances.
   if (Call.isInstantiationDependent())
     return false;
   NameTells Tells = whatNameTells(calleeName(Call));
-  if (Tells != NameTells::Nothing) {
-    CallEffect Effect =
-        Tells == NameTells::Pauses ? CallEffect::Pause : CallEffect::Sleep;
+  if (CallEffect Effect = hintOf(Tells); Effect != CallEffect::Other)
     return doubt(Doubt::Telling, &Call, C) && visitNeutralCall(Call, Effect, C);
-  }
-  bool ReadsClock = Call.getNumArgs() == 0 && namesClock(calleeName(Call));
+  bool ReadsClock = Tells == NameTells::ReadsClock;
   if (!doubt(ReadsClock ? Doubt::Telling : Doubt::Call, &Call, C))
     return false;
   Facts.Unseen.insert({&Call, C.In});
@@ -312,11 +321,9 @@ bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
     if (visitBody(Call, *Callee, C) &&
         (!Tries || Facts.Doubts.size() == Before.Doubts)) {
       // It is clean, but what it does to pass the time does not show.
-      NameTells Tells = whatNameTells(calleeName(Call));
-      if (Tells != NameTells::Nothing && Facts.Hints.size() == Before.Hints)
-        Facts.Hints.push_back({Tells == NameTells::Pauses ? CallEffect::Pause
-                                                          : CallEffect::Sleep,
-                               &Call, C.In});
+      CallEffect Told = hintOf(whatNameTells(calleeName(Call)));
+      if (Told != CallEffect::Other && Facts.Hints.size() == Before.Hints)
+        Facts.Hints.push_back({Told, &Call, C.In});
       return true;
     }
     takeBack(std::move(Before));

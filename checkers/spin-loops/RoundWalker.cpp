@@ -8,6 +8,8 @@
 
 #include "checkers/spin-loops/RoundWalker.h"
 
+#include "passes/common/TellingNames.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 
@@ -38,16 +40,6 @@ static bool isNoReturnCall(const Stmt *S) {
   return Callee && (Callee->isNoReturn() || Callee->hasAttr<NoReturnAttr>());
 }
 
-/// `throw_exception`, `lib_panic`: not said to be without return, but named so.
-static bool namesEnd(const FunctionDecl &Callee) {
-  if (!Callee.getIdentifier())
-    return false;
-  StringRef Name = Callee.getName();
-  return Name.starts_with("throw_") || Name.ends_with("abort") ||
-         Name.ends_with("panic") || Name.ends_with("fatal") ||
-         Name.ends_with("assert_fail");
-}
-
 static const Stmt *lastOf(const Stmt *S) {
   while (auto *Block = dyn_cast_or_null<CompoundStmt>(S))
     S = Block->body_empty() ? nullptr : Block->body_back();
@@ -64,7 +56,10 @@ static bool endsProgram(const Stmt *S) {
 static const CallExpr *endsByName(const Stmt *S) {
   const CallExpr *Call = callIn(lastOf(S));
   const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-  return Callee && namesEnd(*Callee) ? Call : nullptr;
+  return Callee && Callee->getIdentifier() &&
+                 whatNameTells(Callee->getName()) == NameTells::Fails
+             ? Call
+             : nullptr;
 }
 
 RoundWalker::Ends RoundWalker::endsOf(const Stmt *S, const Context &C) const {
