@@ -88,9 +88,31 @@ void DoubtJudge::rely(const Twine &On) {
     Text = On.str();
 }
 
+/// `if (!told) { told = true; ...`: a variable that what it guards sets, and
+/// that nothing else in the loop does.
+static bool happensOnce(const Guard &G, const LoopFacts &Facts) {
+  const Expr *E = G.Condition->IgnoreParenImpCasts();
+  if (auto *Not = dyn_cast<UnaryOperator>(E);
+      Not && Not->getOpcode() == UO_LNot)
+    E = Not->getSubExpr()->IgnoreParenImpCasts();
+  auto *Ref = dyn_cast<DeclRefExpr>(E);
+  auto *Flag = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+  auto Written = Flag ? Facts.Writes.find({Flag, G.In}) : Facts.Writes.end();
+  return Written != Facts.Writes.end() &&
+         llvm::all_of(Written->second, [&](const Write &W) {
+           return W.From == Write::Value && !W.Assigned->isValueDependent() &&
+                  W.Assigned->isEvaluatable(Facts.Context) &&
+                  llvm::any_of(W.Under, [&](const Guard &Under) {
+                    return Under.Condition == G.Condition;
+                  });
+         });
+}
+
 /// Done every so many rounds, or every so often, or once.
 bool DoubtJudge::isGuarded(const Doubt &D, const RoundHints &Given) {
   return llvm::any_of(D.Under, [&](const Guard &G) {
+    if (happensOnce(G, Facts))
+      return true;
     Causes C = Finder.causesOf(G.Condition, G.In);
     if (!C.Polls.empty() || C.Walks || C.AtOnce || C.Device)
       return false;

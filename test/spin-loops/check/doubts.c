@@ -152,6 +152,17 @@ void now_and_then(void) {
     }
     __builtin_ia32_pause();
   }
+  int first = 1;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins {{.*}} 'flag': {{.*}}; it does something else now and then (
+  for (;;) {
+    if (flag)
+      break;
+    else if (first) {
+      first = 0;
+      report(0);
+    }
+    __builtin_ia32_pause();
+  }
   uint64_t next = 0;
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it does something else now and then (
   while (!flag) {
@@ -195,6 +206,17 @@ void always(void) {
   // Each round.
   while (!flag) {
     report(n);
+    __builtin_ia32_pause();
+  }
+  // Not once: something else sets it again, by what others do.
+  int fresh = 0;
+  while (!flag) {
+    if (fresh) {
+      fresh = 0;
+      report(n);
+    }
+    if (polled)
+      fresh = 1;
     __builtin_ia32_pause();
   }
   // A periodic job.
