@@ -27,9 +27,6 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-/// Who waits does little else; more is not worth the time to look at.
-static constexpr unsigned MaxEffects = 16;
-
 static CallEffect shownOrPromised(const CallBase &Call) {
   CallEffect Effect = classifyCall(Call).Effect;
   return Effect == CallEffect::Other ? promisedEffect(Call) : Effect;

@@ -39,6 +39,10 @@ static constexpr unsigned MaxDepth = 8;
 /// inlining it level by level would multiply its code.
 static constexpr unsigned MaxInlined = 64;
 
+/// As many effects as a loop may have that says it waits (LoopJudge.h), and
+/// some that show as none once they are inlined.
+static constexpr unsigned MaxHarms = 24;
+
 static bool mayInline(const Function &F) {
   return !F.hasFnAttribute(KeepMark) && !F.isDeclaration() &&
          !F.isInterposable() && !F.hasFnAttribute(Attribute::NoInline) &&
@@ -128,24 +132,28 @@ static bool isHint(CallEffect Effect) {
 bool ConditionExposer::collectCalls(const Loop &L,
                                     SmallVectorImpl<CallBase *> &Calls) {
   Effects Does;
-  bool Harmless = true, Hinted = false;
+  unsigned Harms = 0;
+  bool Hinted = false;
   for (BasicBlock *B : L.blocks()) {
     for (Instruction &I : *B) {
       if (auto *Call = dyn_cast<CallBase>(&I)) {
         CallEffect Effect = classifyCall(*Call).Effect;
-        Hinted |= isHint(Effect) || isHint(promisedEffect(*Call));
+        Hinted |= isHint(Effect);
         if (Effect != CallEffect::Other)
           continue;
+        Hinted = Hinted || isHint(promisedEffect(*Call));
         if (!isHarmless(*Call, 0, /*OfLoop=*/true, Does))
-          Harmless = false;
+          ++Harms;
         else if (!isa<MemIntrinsic>(Call))
           Calls.push_back(Call);
       } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
-        Harmless &= noteStore(Store->getPointerOperand(), true, Does.Stored);
+        Harms += !noteStore(Store->getPointerOperand(), true, Does.Stored);
       }
+      if (Harms > MaxHarms)
+        return false;
     }
   }
-  return (Harmless && !Does.Adds) || Hinted;
+  return (!Harms && !Does.Adds) || Hinted;
 }
 
 bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {

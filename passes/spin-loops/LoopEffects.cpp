@@ -29,8 +29,11 @@ void LoopJudge::noteHint(CallEffect Effect) {
 void LoopJudge::scanEffects() {
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : *B)
-      if (hasEffect(I))
+      if (hasEffect(I)) {
         Effects.push_back(&I);
+        if (Effects.size() > MaxEffects)
+          return;
+      }
 }
 
 bool LoopJudge::hasEffect(Instruction &I) {

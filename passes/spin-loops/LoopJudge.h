@@ -31,6 +31,10 @@ struct ExitLeaf {
   bool StaysIf;
 };
 
+/// Who waits does little else: a loop with more effects than this is none, and
+/// not worth the time to look at.
+inline constexpr unsigned MaxEffects = 16;
+
 /// Judges one loop.
 class LoopJudge {
 public:
