@@ -1,4 +1,4 @@
-//===- CausesOfTries.cpp - What tries and unseen calls depend on -----------===//
+//===- CausesOfTries.cpp - What tries and unseen calls depend on ----------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
