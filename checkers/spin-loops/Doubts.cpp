@@ -12,6 +12,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/RecursiveASTVisitor.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace clang;
 
@@ -127,8 +128,19 @@ static bool namesWork(StringRef Name) {
       "run",   "process", "execute", "dispatch", "handle", "drain",
       "flush", "step",    "work",    "steal",    "progress", "dequeue",
       "pop",   "take",    "recv",    "receive",  "accept"};
-  return llvm::any_of(
-      Work, [&](StringRef Word) { return Name.contains_insensitive(Word); });
+  // Whole words of run_tasks and runTasks: what is_running tells is not work.
+  std::string Word;
+  auto IsWork = [&] { return llvm::is_contained(Work, StringRef(Word)); };
+  for (char C : Name) {
+    if (!llvm::isLower(C)) {
+      if (IsWork())
+        return true;
+      Word.clear();
+    }
+    if (llvm::isAlpha(C))
+      Word += llvm::toLower(C);
+  }
+  return IsWork();
 }
 
 static StringRef nameOf(const CallExpr &Call) {

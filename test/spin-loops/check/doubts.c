@@ -22,6 +22,8 @@ void report(int n);
 int thing_stop(struct thing *t);
 int thing_busy(const struct thing *t, int n);
 int thing_take(struct thing *t, int *item);
+int thing_is_running(struct thing *t);
+int thingTakeNext(struct thing *t);
 int thing_process(struct thing *t);
 uint64_t board_cycles(void);
 struct ops {
@@ -82,6 +84,10 @@ void unseen(struct thing *t, const struct ops *ops) {
   // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'busy'
   while (ops->busy())
     __builtin_ia32_pause();
+  // Words, not letters: what runs is not run by asking.
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_is_running'
+  while (thing_is_running(t))
+    __builtin_ia32_pause();
   int result;
   // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_stop'
   do {
@@ -118,6 +124,8 @@ void unseen_work(struct thing *t) {
     sched_yield();
   // The name says that calling it gets something done.
   while (thing_process(t))
+    sched_yield();
+  while (thingTakeNext(t))
     sched_yield();
   // The call decides nothing.
   while (!flag) {
