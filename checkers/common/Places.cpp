@@ -316,10 +316,14 @@ private:
 
 } // namespace
 
-VarSet findEscapes(const Stmt *Body) {
-  EscapeFinder Finder;
-  Finder.visit(Body);
-  return std::move(Finder.Escapes);
+const VarSet &Escapes::of(const Stmt *Body) {
+  if (Body != Last) {
+    EscapeFinder Finder;
+    Finder.visit(Body);
+    Found = std::move(Finder.Escapes);
+    Last = Body;
+  }
+  return Found;
 }
 
 } // namespace vfriendly::tidy

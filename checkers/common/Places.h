@@ -70,8 +70,16 @@ bool isSamePlace(const Place &A, const Place &B,
 
 using VarSet = llvm::SmallPtrSet<const clang::VarDecl *, 8>;
 
-/// The local variables of a body whose address somebody else may know.
-VarSet findEscapes(const clang::Stmt *Body);
+/// The local variables of a body whose address somebody else may know. Looks at
+/// the whole body, so keeps what it found for the loops that follow.
+class Escapes {
+public:
+  const VarSet &of(const clang::Stmt *Body);
+
+private:
+  const clang::Stmt *Last = nullptr;
+  VarSet Found;
+};
 
 } // namespace vfriendly::tidy
 

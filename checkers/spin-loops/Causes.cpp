@@ -33,9 +33,8 @@ static Causes own() {
 }
 
 bool CauseFinder::mayBeShared(const VarDecl &Variable) {
-  if (!Escapes)
-    Escapes = findEscapes(Facts.root()->Function->getBody());
-  return Escapes->contains(&Variable);
+  return Facts.Escaping.of(Facts.root()->Function->getBody())
+      .contains(&Variable);
 }
 
 Causes CauseFinder::ofChildren(const Stmt *S, const Frame *In) {
@@ -67,9 +66,9 @@ Causes CauseFinder::ofAddress(const Expr *LValue, const Frame *In) {
     // One bound within the loop moves with what it is bound to.
     const Expr *Init = Variable->getInit();
     const SourceManager &SM = Facts.Context.getSourceManager();
-    bool BoundOnce = Owner == Facts.root() && SM.isBeforeInTranslationUnit(
-                                                  Variable->getLocation(),
-                                                  Facts.Begin);
+    bool BoundOnce =
+        Owner == Facts.root() &&
+        SM.isBeforeInTranslationUnit(Variable->getLocation(), Facts.Begin);
     if (Init && Owner && Init->isGLValue() && !BoundOnce)
       return ofAddress(Init, Owner);
     return {};

@@ -89,7 +89,6 @@ private:
 
   const LoopFacts &Facts;
   const bool Rescans;
-  std::optional<VarSet> Escapes;
   /// Being looked at: coming back to one means that it makes its own value.
   llvm::SmallPtrSet<const void *, 8> Open;
   /// Read-modify-writes being looked at, and how many Lasting variables had

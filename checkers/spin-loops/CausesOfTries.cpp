@@ -79,8 +79,7 @@ static bool isMasked(const Expr *E, const ASTContext &Context) {
   if (!Op || (Op->getOpcode() != BO_And && Op->getOpcode() != BO_Or))
     return false;
   auto IsConstant = [&](const Expr *Part) {
-    return !Part->isValueDependent() &&
-           Part->isIntegerConstantExpr(Context);
+    return !Part->isValueDependent() && Part->isIntegerConstantExpr(Context);
   };
   return IsConstant(Op->getLHS()) || IsConstant(Op->getRHS());
 }
@@ -103,8 +102,7 @@ Causes CauseFinder::ofExpectedValue(const Expr *Expected, const Frame *In) {
         Parm && Written == Facts.Writes.end()) {
       Value = Owner->Arguments.lookup(Parm);
       In = Owner->Caller;
-    } else if (Written != Facts.Writes.end() &&
-               Written->second.size() == 1 &&
+    } else if (Written != Facts.Writes.end() && Written->second.size() == 1 &&
                Written->second.front().From == Write::Value) {
       Value = Written->second.front().Assigned;
       In = Written->second.front().In;

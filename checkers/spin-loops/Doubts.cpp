@@ -125,7 +125,7 @@ bool DoubtJudge::isGuarded(const Doubt &D, const RoundHints &Given) {
 /// Names of functions that get something done by being called again.
 static bool namesWork(StringRef Name) {
   static constexpr llvm::StringLiteral Work[] = {
-      "run",   "process", "execute", "dispatch", "handle", "drain",
+      "run",   "process", "execute", "dispatch", "handle",   "drain",
       "flush", "step",    "work",    "steal",    "progress", "dequeue",
       "pop",   "take",    "recv",    "receive",  "accept"};
   // Whole words of run_tasks and runTasks: what is_running tells is not work.
@@ -177,8 +177,8 @@ private:
     if (auto *Ref = dyn_cast<DeclRefExpr>(S))
       Found |= Ref->getDecl()->getCanonicalDecl() == D.getCanonicalDecl();
     if (auto *Member = dyn_cast<MemberExpr>(S))
-      Found |= Member->getMemberDecl()->getCanonicalDecl() ==
-               D.getCanonicalDecl();
+      Found |=
+          Member->getMemberDecl()->getCanonicalDecl() == D.getCanonicalDecl();
     for (const Stmt *Child : S->children())
       look(Child);
   }
@@ -225,9 +225,10 @@ bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
   }
   if (D.What == Doubt::Count) {
     Place Counter = placeOf(D.LValue, D.In);
-    if (llvm::none_of(Polls, [&](const Poll &P) {
-          return isSamePlace(P.At, Counter, Facts.Context);
-        }) &&
+    if (llvm::none_of(Polls,
+                      [&](const Poll &P) {
+                        return isSamePlace(P.At, Counter, Facts.Context);
+                      }) &&
         isStatistic(D.LValue, Facts.Context)) {
       rely("it also counts");
       return true;
@@ -255,9 +256,8 @@ static bool mayBeDevice(ArrayRef<Poll> Polls) {
 
 bool DoubtJudge::tolerates(ArrayRef<Poll> Polls, const RoundHints &Given,
                            bool MayStore, bool IsBounded) {
-  bool OnlyDelays = llvm::none_of(Facts.Hints, [](const Hint &H) {
-    return H.Effect != CallEffect::Sleep;
-  });
+  bool OnlyDelays = llvm::none_of(
+      Facts.Hints, [](const Hint &H) { return H.Effect != CallEffect::Sleep; });
   if (IsBounded && OnlyDelays && mayBeDevice(Polls))
     return false;
   return llvm::all_of(Facts.Doubts, [&](const Doubt &D) {

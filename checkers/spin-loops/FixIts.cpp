@@ -51,14 +51,15 @@ static bool isInstance(const FunctionDecl &Function) {
 }
 
 /// A loop that polls between the tries of a lock does the waiting.
-static bool holdsWait(const Stmt *S, const FunctionDecl &Function) {
+static bool holdsWait(const Stmt *S, const FunctionDecl &Function,
+                      Escapes &Escaping) {
   if (!S || isa<Expr>(S))
     return false;
   if (LoopShape Shape = shapeOf(S); Shape.Statement)
-    if (std::optional<SpinLoop> Inner = judgeLoop(Shape, Function))
+    if (std::optional<SpinLoop> Inner = judgeLoop(Shape, Function, Escaping))
       return !Inner->Counts;
   return llvm::any_of(S->children(), [&](const Stmt *Child) {
-    return holdsWait(Child, Function);
+    return holdsWait(Child, Function, Escaping);
   });
 }
 
@@ -142,8 +143,9 @@ Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
 
   // The fix belongs to the inner loop, which has a report of its own.
   if (!Spin.Facts->InnerConditions.empty() &&
-      llvm::any_of(Spin.Shape.Body,
-                   [&](const Stmt *S) { return holdsWait(S, Site.Function); }))
+      llvm::any_of(Spin.Shape.Body, [&](const Stmt *S) {
+        return holdsWait(S, Site.Function, Spin.Facts->Escaping);
+      }))
     return {};
 
   switch (Style) {

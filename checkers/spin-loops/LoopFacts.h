@@ -109,6 +109,7 @@ struct Doubt {
 
 struct LoopFacts {
   const clang::ASTContext &Context;
+  Escapes &Escaping;
   clang::SourceLocation
       Begin;                ///< Variables from before it last for all rounds.
   std::deque<Frame> Frames; ///< The first is the loop's own function.
@@ -127,7 +128,8 @@ struct LoopFacts {
   llvm::SmallVector<std::pair<const clang::Expr *, const Frame *>, 1>
       InnerConditions;
 
-  explicit LoopFacts(const clang::ASTContext &Context) : Context(Context) {}
+  LoopFacts(const clang::ASTContext &Context, Escapes &Escaping)
+      : Context(Context), Escaping(Escaping) {}
   const Frame *root() const { return &Frames.front(); }
 };
 

@@ -354,9 +354,8 @@ bool LoopJudge::judge() {
   Found.Kind = nameKind(Found, InnerPolls);
   if (Facts.Doubts.empty())
     return true;
-  bool Tolerated = Doubts.tolerates(Found.Polls, given(),
-                                    Found.Kind == SpinKind::SeqLock,
-                                    Found.Counts);
+  bool Tolerated = Doubts.tolerates(
+      Found.Polls, given(), Found.Kind == SpinKind::SeqLock, Found.Counts);
   Found.Doubt = Doubts.text();
   return Tolerated;
 }
@@ -364,10 +363,11 @@ bool LoopJudge::judge() {
 } // namespace
 
 std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
-                                  const FunctionDecl &Function) {
+                                  const FunctionDecl &Function,
+                                  Escapes &Escaping) {
   SpinLoop Found;
   Found.Shape = Shape;
-  Found.Facts = std::make_unique<LoopFacts>(Function.getASTContext());
+  Found.Facts = std::make_unique<LoopFacts>(Function.getASTContext(), Escaping);
   if (!collectFacts(Shape, Function, *Found.Facts))
     return std::nullopt;
   if (LoopJudge(Found, /*Rescans=*/false).judge())

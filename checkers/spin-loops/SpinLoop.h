@@ -10,7 +10,8 @@
 // read a clock, or call functions that do not matter to a wait; it has no
 // effect outside, except a failed read-modify-write.
 //
-//   if (std::optional<SpinLoop> Spin = judgeLoop(Shape, Function)) ...
+//   if (std::optional<SpinLoop> Spin = judgeLoop(Shape, Function, Escaping))
+//   ...
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +66,8 @@ struct SpinLoop {
 /// pre: Function is a definition that is not dependent in what matters; what is
 /// dependent counts as unknown.
 std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
-                                  const clang::FunctionDecl &Function);
+                                  const clang::FunctionDecl &Function,
+                                  Escapes &Escaping);
 
 } // namespace vfriendly::tidy
 

@@ -126,7 +126,7 @@ private:
     SourceLocation Keyword = Shape.keyword();
     if (SM.isInSystemHeader(Keyword) || SM.isInSystemMacro(Keyword))
       return;
-    std::optional<SpinLoop> Spin = judgeLoop(Shape, Function);
+    std::optional<SpinLoop> Spin = judgeLoop(Shape, Function, Check.Escaping);
     if (!Spin)
       return;
     Spin->OuterTries = OuterTries;

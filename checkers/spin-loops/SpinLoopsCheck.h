@@ -47,6 +47,7 @@ private:
   clang::tidy::utils::IncludeInserter Inserter;
   TuUses Uses;
   StateNames Names;
+  Escapes Escaping;
   /// Loops reported: a template and its instances share one.
   llvm::DenseSet<clang::SourceLocation> Reported;
   /// Lambdas are reached from the function around them and by themselves.
