@@ -193,12 +193,10 @@ static std::optional<AtomicOp> matchStdFunction(const CallExpr &Call,
   return Op;
 }
 
-std::optional<AtomicOp> matchAtomicOp(const Expr *E) {
+std::optional<AtomicOp> matchAtomicCall(const Expr *E) {
   if (auto *Builtin = dyn_cast<AtomicExpr>(E))
     return matchBuiltin(*Builtin);
-  auto *Call = dyn_cast<CallExpr>(E);
-  if (!Call)
-    return std::nullopt;
+  auto *Call = cast<CallExpr>(E);
   if (auto *Member = dyn_cast<CXXMemberCallExpr>(Call))
     return matchMember(*Member);
   if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(Call))

@@ -52,8 +52,16 @@ struct AtomicOp {
   bool IsStdMember = false;
 };
 
+/// pre: E is a CallExpr or an AtomicExpr.
+std::optional<AtomicOp> matchAtomicCall(const clang::Expr *E);
+
 /// Looks at E itself, not at its operands.
-std::optional<AtomicOp> matchAtomicOp(const clang::Expr *E);
+inline std::optional<AtomicOp> matchAtomicOp(const clang::Expr *E) {
+  // Asked of every expression, most of which are neither.
+  if (!llvm::isa<clang::CallExpr, clang::AtomicExpr>(E))
+    return std::nullopt;
+  return matchAtomicCall(E);
+}
 
 /// std::atomic, std::atomic_flag, std::atomic_ref and _Atomic.
 bool isAtomicType(clang::QualType T);

@@ -228,7 +228,7 @@ public:
   VarSet Escapes;
 
   void visit(const Stmt *S) {
-    if (!S)
+    if (!S || isLeaf(S))
       return;
     if (auto *E = dyn_cast<Expr>(S))
       visitExpr(*E);

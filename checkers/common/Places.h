@@ -68,6 +68,12 @@ const Frame *frameOf(const clang::VarDecl &Variable, const Frame *In);
 bool isSamePlace(const Place &A, const Place &B,
                  const clang::ASTContext &Context);
 
+/// Names and numbers: most of what there is, with nothing below it.
+inline bool isLeaf(const clang::Stmt *S) {
+  return llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral,
+                   clang::StringLiteral>(S);
+}
+
 using VarSet = llvm::SmallPtrSet<const clang::VarDecl *, 8>;
 
 /// The local variables of a body whose address somebody else may know. Looks at

@@ -33,7 +33,7 @@ static Causes own() {
 }
 
 bool CauseFinder::mayBeShared(const VarDecl &Variable) {
-  return Facts.Escaping.of(Facts.root()->Function->getBody())
+  return Facts.Functions.Escaping.of(Facts.root()->Function->getBody())
       .contains(&Variable);
 }
 

@@ -84,6 +84,15 @@ DoubtJudge::DoubtJudge(const LoopFacts &Facts, CauseFinder &Finder)
     }
 }
 
+bool areHopeless(const LoopFacts &Facts) {
+  // Names need no hint, nor do the stores of a seqlock's reader; of the others
+  // toleratesOne and tolerates ask for one, which an inner wait is, too.
+  return Facts.Hints.empty() && !Facts.HasInnerLoop &&
+         llvm::any_of(Facts.Doubts, [](const Doubt &D) {
+           return D.What != Doubt::Telling && D.What != Doubt::Store;
+         });
+}
+
 void DoubtJudge::rely(const Twine &On) {
   if (Text.empty())
     Text = On.str();

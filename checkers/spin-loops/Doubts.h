@@ -27,6 +27,9 @@
 
 namespace vfriendly::tidy {
 
+/// Are there doubts that nothing can make tolerable? Costs less than judging.
+bool areHopeless(const LoopFacts &Facts);
+
 class DoubtJudge {
 public:
   DoubtJudge(const LoopFacts &Facts, CauseFinder &Finder);

@@ -52,14 +52,14 @@ static bool isInstance(const FunctionDecl &Function) {
 
 /// A loop that polls between the tries of a lock does the waiting.
 static bool holdsWait(const Stmt *S, const FunctionDecl &Function,
-                      Escapes &Escaping) {
+                      FunctionFacts &Functions) {
   if (!S || isa<Expr>(S))
     return false;
   if (LoopShape Shape = shapeOf(S); Shape.Statement)
-    if (std::optional<SpinLoop> Inner = judgeLoop(Shape, Function, Escaping))
+    if (std::optional<SpinLoop> Inner = judgeLoop(Shape, Function, Functions))
       return !Inner->Counts;
   return llvm::any_of(S->children(), [&](const Stmt *Child) {
-    return holdsWait(Child, Function, Escaping);
+    return holdsWait(Child, Function, Functions);
   });
 }
 
@@ -144,7 +144,7 @@ Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
   // The fix belongs to the inner loop, which has a report of its own.
   if (!Spin.Facts->InnerConditions.empty() &&
       llvm::any_of(Spin.Shape.Body, [&](const Stmt *S) {
-        return holdsWait(S, Site.Function, Spin.Facts->Escaping);
+        return holdsWait(S, Site.Function, Spin.Facts->Functions);
       }))
     return {};
 

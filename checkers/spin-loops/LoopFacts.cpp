@@ -16,6 +16,7 @@
 #include "checkers/spin-loops/RoundWalker.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
 
 using namespace clang;
 
@@ -48,8 +49,77 @@ LoopShape shapeOf(const Stmt *S) {
   return Shape;
 }
 
+/// Can S be left other than by its end? BreakStays: a break only ends something
+/// in it.
+static bool hasWayOut(const Stmt *S, bool BreakStays) {
+  if (!S || isLeaf(S))
+    return false;
+  if (isa<ReturnStmt, GotoStmt, IndirectGotoStmt, AsmStmt, CXXThrowExpr,
+          CoreturnStmt, CoroutineSuspendExpr>(S))
+    return true;
+  if (isa<BreakStmt>(S))
+    return !BreakStays;
+  BreakStays |= isa<WhileStmt, ForStmt, DoStmt, CXXForRangeStmt, SwitchStmt>(S);
+  return llvm::any_of(S->children(), [&](const Stmt *Child) {
+    return hasWayOut(Child, BreakStays);
+  });
+}
+
+static bool names(const Stmt *S, const VarDecl *Variable) {
+  if (auto *Ref = dyn_cast_or_null<DeclRefExpr>(S))
+    return Ref->getDecl() == Variable;
+  return S && llvm::any_of(S->children(), [&](const Stmt *Child) {
+           return names(Child, Variable);
+         });
+}
+
+/// The local variable that an increment moves on from where it was: `++i`,
+/// `p = p->next`.
+static const VarDecl *movedBy(const Expr *Increment) {
+  const Expr *E = Increment ? Increment->IgnoreParens() : nullptr;
+  const Expr *Moved = nullptr, *From = nullptr;
+  if (auto *Op = dyn_cast_or_null<UnaryOperator>(E);
+      Op && Op->isIncrementDecrementOp())
+    Moved = From = Op->getSubExpr();
+  else if (auto *Op = dyn_cast_or_null<BinaryOperator>(E);
+           Op && Op->isAssignmentOp()) {
+    Moved = Op->getLHS();
+    From = Op->isCompoundAssignmentOp() ? Moved : Op->getRHS();
+  }
+  auto *Ref = Moved ? dyn_cast<DeclRefExpr>(Moved->IgnoreParens()) : nullptr;
+  auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+  return Variable && Variable->hasLocalStorage() &&
+                 Variable->getType()->isScalarType() && names(From, Variable)
+             ? Variable
+             : nullptr;
+}
+
+/// One test that calls nothing.
+static bool isSimple(const Stmt *S) {
+  if (isa<CallExpr, AtomicExpr, StmtExpr, CXXConstructExpr, LambdaExpr>(S))
+    return false;
+  if (auto *Op = dyn_cast<BinaryOperator>(S);
+      Op && (Op->isLogicalOp() || Op->isAssignmentOp() || Op->isCommaOp()))
+    return false;
+  return llvm::all_of(S->children(), [](const Stmt *Child) {
+    return Child && isSimple(Child);
+  });
+}
+
+/// Most loops are `for (i = 0; i < n; ++i)` or `for (p = list; p; p = p->next)`
+/// with no other way out, which nobody else can end. What follows would find
+/// the same, at a price.
+static bool onlyWalks(const LoopShape &Shape) {
+  const VarDecl *Moved = movedBy(Shape.Increment);
+  return Moved && Shape.Condition && isSimple(Shape.Condition) &&
+         names(Shape.Condition, Moved) &&
+         !hasWayOut(Shape.Body.front(), /*BreakStays=*/false);
+}
+
 bool collectFacts(const LoopShape &Shape, const FunctionDecl &Function,
                   LoopFacts &Facts) {
+  if (onlyWalks(Shape))
+    return false;
   Facts.Frames.emplace_back();
   Facts.Frames.back().Function = &Function;
   Facts.Begin =

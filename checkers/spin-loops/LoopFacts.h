@@ -107,9 +107,16 @@ struct Doubt {
   unsigned RmwIndex = 0;
 };
 
+/// What was found out about whole functions, kept for all loops of a file.
+struct FunctionFacts {
+  Escapes Escaping;
+  /// Functions that call something unseen, wherever they are called from.
+  llvm::DenseSet<const clang::FunctionDecl *> CallsUnseen;
+};
+
 struct LoopFacts {
   const clang::ASTContext &Context;
-  Escapes &Escaping;
+  FunctionFacts &Functions;
   clang::SourceLocation
       Begin;                ///< Variables from before it last for all rounds.
   std::deque<Frame> Frames; ///< The first is the loop's own function.
@@ -127,9 +134,10 @@ struct LoopFacts {
   /// What inner loops decide by: polls there are reads between tries.
   llvm::SmallVector<std::pair<const clang::Expr *, const Frame *>, 1>
       InnerConditions;
+  bool HasInnerLoop = false;
 
-  LoopFacts(const clang::ASTContext &Context, Escapes &Escaping)
-      : Context(Context), Escaping(Escaping) {}
+  LoopFacts(const clang::ASTContext &Context, FunctionFacts &Functions)
+      : Context(Context), Functions(Functions) {}
   const Frame *root() const { return &Frames.front(); }
 };
 

@@ -54,6 +54,11 @@ bool RoundWalker::doubt(Doubt::Kind What, const Stmt *Site, const Context &C,
   return true;
 }
 
+void RoundWalker::note(const VarDecl *Variable, const Frame *In, Write W) {
+  Facts.Writes[{Variable, In}].push_back(std::move(W));
+  Written.push_back({Variable, In});
+}
+
 bool RoundWalker::store(const Expr *LValue, Write W, Context &C) {
   Place P = placeOf(LValue, C.In);
   if (P.Where == Place::Device)
@@ -71,7 +76,7 @@ bool RoundWalker::store(const Expr *LValue, Write W, Context &C) {
   W.In = C.In;
   W.Under = C.Under;
   W.EachRound = W.From == Write::Value && C.Under.empty() && !C.InLoop;
-  Facts.Writes[{P.Variable, P.In}].push_back(std::move(W));
+  note(P.Variable, P.In, std::move(W));
   return true;
 }
 
@@ -94,8 +99,7 @@ bool RoundWalker::declare(const DeclStmt &Decls, Context &C) {
     if (!visit(Init, C))
       return false;
     if (!Variable->getType()->isReferenceType())
-      Facts.Writes[{Variable, C.In}].push_back(
-          {Write::Value, Init, C.In, 0, C.Under});
+      note(Variable, C.In, {Write::Value, Init, C.In, 0, C.Under});
   }
   return true;
 }
@@ -108,6 +112,8 @@ bool RoundWalker::visit(const Expr *E, Context &C) {
   --Budget;
   --Effort;
   E = E->IgnoreParens();
+  if (isLeaf(E))
+    return true;
 
   if (std::optional<AtomicOp> Op = matchAtomicOp(E))
     return visitAtomic(E, *Op, C);
@@ -187,9 +193,9 @@ bool RoundWalker::visitAtomic(const Expr *E, const AtomicOp &Op, Context &C) {
     if (Result.Where != Place::Local)
       return false;
     if (Result.Variable)
-      Facts.Writes[{Result.Variable, Result.In}].push_back(
-          {Write::ReadModifyWrite, nullptr, C.In,
-           static_cast<unsigned>(Facts.Rmws.size() - 1), C.Under});
+      note(Result.Variable, Result.In,
+           {Write::ReadModifyWrite, nullptr, C.In,
+            static_cast<unsigned>(Facts.Rmws.size() - 1), C.Under});
   }
   if (!Op.ExpectedIsMemory)
     return true;
@@ -201,7 +207,7 @@ bool RoundWalker::visitAtomic(const Expr *E, const AtomicOp &Op, Context &C) {
   if (Expected.Variable) {
     Write W{Write::Observed, nullptr, C.In,
             static_cast<unsigned>(Facts.Rmws.size() - 1), C.Under};
-    Facts.Writes[{Expected.Variable, Expected.In}].push_back(std::move(W));
+    note(Expected.Variable, Expected.In, std::move(W));
   }
   return true;
 }
@@ -229,9 +235,9 @@ bool RoundWalker::visitNeutralCall(const CallExpr &Call, CallEffect Effect,
     // clock_gettime(…, &now) fills what it is given.
     Place P = pointeeOf(Argument, C.In);
     if (P.Where == Place::Local && P.Variable)
-      Facts.Writes[{P.Variable, P.In}].push_back(
-          {Effect == CallEffect::Clock ? Write::Clock : Write::Itself, nullptr,
-           C.In, 0, C.Under});
+      note(P.Variable, P.In,
+           {Effect == CallEffect::Clock ? Write::Clock : Write::Itself, nullptr,
+            C.In, 0, C.Under});
   }
   auto *Member = dyn_cast<CXXMemberCallExpr>(&Call);
   return !Member || visit(Member->getImplicitObjectArgument(), C);
@@ -242,16 +248,21 @@ RoundWalker::Mark RoundWalker::mark() const {
           static_cast<unsigned>(Facts.Hints.size()),
           static_cast<unsigned>(Facts.Doubts.size()),
           static_cast<unsigned>(Facts.InnerConditions.size()),
-          Budget,
-          Facts.Writes};
+          static_cast<unsigned>(Written.size()),
+          Budget};
 }
 
-void RoundWalker::takeBack(Mark M) {
+void RoundWalker::takeBack(const Mark &M) {
   Facts.Rmws.truncate(M.Rmws);
   Facts.Hints.truncate(M.Hints);
   Facts.Doubts.truncate(M.Doubts);
   Facts.InnerConditions.truncate(M.Inner);
-  Facts.Writes = std::move(M.Writes);
+  while (Written.size() != M.Written) {
+    auto Last = Facts.Writes.find(Written.pop_back_val());
+    Last->second.pop_back();
+    if (Last->second.empty())
+      Facts.Writes.erase(Last);
+  }
   Budget = M.Budget;
 }
 
@@ -274,7 +285,9 @@ static CallEffect hintOf(NameTells Tells) {
 }
 
 /// A call of a function that has effects, or that cannot be seen.
-bool RoundWalker::visitUnknownCall(const CallExpr &Call, Context &C) {
+bool RoundWalker::visitUnknownCall(const CallExpr &Call, Context &C,
+                                   bool IsAlwaysUnseen) {
+  EndedUnseen = false;
   // What a template calls shows in its instances.
   if (Call.isInstantiationDependent())
     return false;
@@ -282,8 +295,10 @@ bool RoundWalker::visitUnknownCall(const CallExpr &Call, Context &C) {
   if (CallEffect Effect = hintOf(Tells); Effect != CallEffect::Other)
     return doubt(Doubt::Telling, &Call, C) && visitNeutralCall(Call, Effect, C);
   bool ReadsClock = Tells == NameTells::ReadsClock;
-  if (!doubt(ReadsClock ? Doubt::Telling : Doubt::Call, &Call, C))
+  if (!doubt(ReadsClock ? Doubt::Telling : Doubt::Call, &Call, C)) {
+    EndedUnseen = IsAlwaysUnseen && !ReadsClock;
     return false;
+  }
   Facts.Unseen.insert({&Call, C.In});
   for (const Expr *Argument : Call.arguments())
     if (!visit(Argument, C))
@@ -295,7 +310,7 @@ bool RoundWalker::visitUnknownCall(const CallExpr &Call, Context &C) {
 bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
   const FunctionDecl *Callee = Call.getDirectCallee();
   if (!Callee)
-    return visitUnknownCall(Call, C);
+    return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
   if (Callee->isNoReturn())
     return true; // A failed assertion ends more than the loop.
   CallEffect Effect = classifyCall(Call, *Callee);
@@ -310,7 +325,7 @@ bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
         Member ? dyn_cast<MemberExpr>(Member->getCallee()->IgnoreParens())
                : nullptr;
     if (!Named || !Named->hasQualifier())
-      return visitUnknownCall(Call, C);
+      return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
   }
 
   // A trylock whose body shows what it tries is better than its name, as long
@@ -326,18 +341,24 @@ bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
         Facts.Hints.push_back({Told, &Call, C.In});
       return true;
     }
-    takeBack(std::move(Before));
+    takeBack(Before);
     Facts.Calls.erase({&Call, C.In});
   }
-  return Tries ? visitNeutralCall(Call, CallEffect::TryLock, C)
-               : visitUnknownCall(Call, C);
+  if (Tries)
+    return visitNeutralCall(Call, CallEffect::TryLock, C);
+  const FunctionDecl *Definition = nullptr;
+  return visitUnknownCall(Call, C,
+                          !Callee->getBody(Definition) ||
+                              Callee->isVariadic() ||
+                              Facts.Functions.CallsUnseen.contains(Definition));
 }
 
 bool RoundWalker::visitBody(const CallExpr &Call, const FunctionDecl &Callee,
                             Context &C) {
   const FunctionDecl *Definition = nullptr;
   const Stmt *Body = Callee.getBody(Definition);
-  if (!Body || Callee.isVariadic() || C.In->Depth >= MaxDepth)
+  if (!Body || Callee.isVariadic() || C.In->Depth >= MaxDepth ||
+      Facts.Functions.CallsUnseen.contains(Definition))
     return false;
   for (const Frame *F = C.In; F; F = F->Caller)
     if (F->Function == Definition)
@@ -373,7 +394,12 @@ bool RoundWalker::visitBody(const CallExpr &Call, const FunctionDecl &Callee,
   InCallee.BreakLeaves = InCallee.ContinueRepeats = false;
   InCallee.InCallee = true;
   InCallee.InLoop = C.InLoop;
-  return walk(Body, InCallee);
+  EndedUnseen = false;
+  if (walk(Body, InCallee))
+    return true;
+  if (EndedUnseen)
+    Facts.Functions.CallsUnseen.insert(Definition);
+  return false;
 }
 
 bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
@@ -445,7 +471,7 @@ bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
       return false;
     W.In = C.In;
     W.Under = C.Under;
-    Facts.Writes[{P.Variable, P.In}].push_back(W);
+    note(P.Variable, P.In, W);
   }
   return true;
 }

@@ -100,7 +100,7 @@ unsigned PathFollower::inExpr(const Stmt *S, const Frame *In) {
 unsigned PathFollower::inLoop(const LoopShape &Inner, const Frame *In) {
   // What an inner wait does says nothing of the loop around it but that it
   // waits: for each of many things, perhaps.
-  if (judgeLoop(Inner, *In->Function, Facts.Escaping))
+  if (judgeLoop(Inner, *In->Function, Facts.Functions))
     return In == Facts.root() ? Any | Waits : unsigned(Any);
   unsigned Given = inExpr(Inner.Condition, In), Body = 0;
   // A loop of pauses is a pause. That it may run no round, as back-off does at

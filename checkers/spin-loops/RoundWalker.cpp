@@ -271,6 +271,7 @@ bool RoundWalker::walkInnerLoop(const Stmt *S, Context &C) {
   Context Inner = C;
   Inner.BreakLeaves = Inner.ContinueRepeats = false;
   Inner.InLoop = true;
+  Facts.HasInnerLoop = true;
   LoopShape Loop = shapeOf(S);
   if (!Loop.Statement)
     return false; // A range: there is data to walk over.

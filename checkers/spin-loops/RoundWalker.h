@@ -62,7 +62,8 @@ private:
   bool visitChildren(const clang::Stmt *S, Context &C);
   bool visitAtomic(const clang::Expr *E, const AtomicOp &Op, Context &C);
   bool visitCall(const clang::CallExpr &Call, Context &C);
-  bool visitUnknownCall(const clang::CallExpr &Call, Context &C);
+  bool visitUnknownCall(const clang::CallExpr &Call, Context &C,
+                        bool IsAlwaysUnseen);
   bool visitNeutralCall(const clang::CallExpr &Call, CallEffect Effect,
                         Context &C);
   bool visitBody(const clang::CallExpr &Call, const clang::FunctionDecl &Callee,
@@ -71,16 +72,16 @@ private:
   bool visitAsm(const clang::GCCAsmStmt &Asm, Context &C);
   bool declare(const clang::DeclStmt &Decls, Context &C);
   bool store(const clang::Expr *LValue, Write W, Context &C);
+  void note(const clang::VarDecl *Variable, const Frame *In, Write W);
   bool doubt(Doubt::Kind What, const clang::Stmt *Site, const Context &C,
              const clang::Expr *LValue = nullptr);
 
   /// What a call may be taken back to, if its body turns out to do too much.
   struct Mark {
-    unsigned Rmws, Hints, Doubts, Inner, Budget;
-    decltype(LoopFacts::Writes) Writes;
+    unsigned Rmws, Hints, Doubts, Inner, Written, Budget;
   };
   Mark mark() const;
-  void takeBack(Mark M);
+  void takeBack(const Mark &M);
 
   const LoopShape &Shape;
   LoopFacts &Facts;
@@ -88,6 +89,11 @@ private:
   unsigned Budget = 600;
   /// The same, with what was taken back: bodies that turned out to do too much.
   unsigned Effort = 4000;
+  /// What was written, in order.
+  llvm::SmallVector<decltype(LoopFacts::Writes)::key_type, 8> Written;
+  /// The walk of a called body ended at a call that is unseen whoever calls the
+  /// body. Valid as long as walks return false.
+  bool EndedUnseen = false;
 };
 
 } // namespace vfriendly::tidy

@@ -183,31 +183,40 @@ bool LoopJudge::doesWork() {
 /// before it waits?
 class CountFinder {
 public:
+  CountFinder(SourceLocation Loop, const SourceManager &SM)
+      : Loop(Loop), SM(SM) {}
+
   /// Variables that hold what a fetch-and-add returned.
   VarSet Drawn;
   bool CountsIn = false;
 
-  void visit(const Stmt *S, SourceLocation Before, const SourceManager &SM) {
-    if (!S || S->getBeginLoc().isInvalid() ||
-        !SM.isBeforeInTranslationUnit(S->getBeginLoc(), Before))
+  void visit(const Stmt *S) {
+    if (!S || isLeaf(S))
       return;
     if (auto *Decls = dyn_cast<DeclStmt>(S))
       for (const Decl *D : Decls->decls())
         if (auto *Variable = dyn_cast<VarDecl>(D);
-            Variable && Variable->getInit() && counts(Variable->getInit()))
+            Variable && Variable->getInit() && counts(Variable->getInit()) &&
+            isBeforeLoop(*S))
           Drawn.insert(Variable);
     if (auto *Assign = dyn_cast<BinaryOperator>(S);
         Assign && Assign->getOpcode() == BO_Assign && counts(Assign->getRHS()))
       if (auto *Ref = dyn_cast<DeclRefExpr>(Assign->getLHS()->IgnoreParens()))
-        if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
+        if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
+            Variable && isBeforeLoop(*S))
           Drawn.insert(Variable);
     if (auto *E = dyn_cast<Expr>(S))
-      CountsIn |= isCount(E);
+      CountsIn |= isCount(E) && isBeforeLoop(*S);
     for (const Stmt *Child : S->children())
-      visit(Child, Before, SM);
+      visit(Child);
   }
 
 private:
+  /// Dear, so asked last.
+  bool isBeforeLoop(const Stmt &S) const {
+    return S.getBeginLoc().isValid() &&
+           SM.isBeforeInTranslationUnit(S.getBeginLoc(), Loop);
+  }
   static bool isZero(const Expr *E) {
     auto *Literal =
         E ? dyn_cast<IntegerLiteral>(E->IgnoreParenImpCasts()) : nullptr;
@@ -234,6 +243,9 @@ private:
     auto *Op = dyn_cast<BinaryOperator>(Bare);
     return Op && (counts(Op->getLHS()) || counts(Op->getRHS()));
   }
+
+  SourceLocation Loop;
+  const SourceManager &SM;
 };
 
 bool namesAny(const Stmt *S, const VarSet &Variables) {
@@ -306,9 +318,9 @@ SpinKind nameKind(const SpinLoop &Spin, bool InnerPolls) {
   if (Calls)
     return SpinKind::TryLockCall;
 
-  CountFinder Counts;
-  Counts.visit(Spin.Facts->root()->Function->getBody(), Spin.Shape.keyword(),
-               Spin.Facts->Context.getSourceManager());
+  CountFinder Counts(Spin.Shape.keyword(),
+                     Spin.Facts->Context.getSourceManager());
+  Counts.visit(Spin.Facts->root()->Function->getBody());
   for (const Guards &Exit : Spin.Facts->Exits)
     for (const Guard &G : Exit)
       if (namesAny(G.Condition, Counts.Drawn))
@@ -328,9 +340,12 @@ const RoundHints &LoopJudge::given() {
 
 bool LoopJudge::judge() {
   const LoopFacts &Facts = *Found.Facts;
-  for (const Guards &Exit : Facts.Exits)
+  for (const Guards &Exit : Facts.Exits) {
     judgeExit(Exit);
-  if (AtOnce || Device || Walks || doesWork())
+    if (AtOnce || Device || Walks)
+      return false;
+  }
+  if (doesWork())
     return false;
   // A retry that waits in every round before it tries takes a lock.
   if (!Retries.empty()) {
@@ -348,27 +363,34 @@ bool LoopJudge::judge() {
   // A search through ordinary data that can also end at its own bound.
   if (Found.isPlain() && Found.Counts && Facts.Hints.empty())
     return false;
+  auto Tolerates = [&](bool MayStore) {
+    return Facts.Doubts.empty() ||
+           Doubts.tolerates(Found.Polls, given(), MayStore, Found.Counts);
+  };
+  // Naming the kind looks at the whole function: only where it may matter.
+  bool MayStore = versionIsReread(Facts);
+  if (!Tolerates(MayStore))
+    return false;
   bool InnerPolls = llvm::any_of(Facts.InnerConditions, [&](auto &Inner) {
     return Finder.causesOf(Inner.first, Inner.second).onlyOthers();
   });
   Found.Kind = nameKind(Found, InnerPolls);
-  if (Facts.Doubts.empty())
-    return true;
-  bool Tolerated = Doubts.tolerates(
-      Found.Polls, given(), Found.Kind == SpinKind::SeqLock, Found.Counts);
+  if (MayStore && Found.Kind != SpinKind::SeqLock && !Tolerates(false))
+    return false;
   Found.Doubt = Doubts.text();
-  return Tolerated;
+  return true;
 }
 
 } // namespace
 
 std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
                                   const FunctionDecl &Function,
-                                  Escapes &Escaping) {
+                                  FunctionFacts &Functions) {
   SpinLoop Found;
   Found.Shape = Shape;
-  Found.Facts = std::make_unique<LoopFacts>(Function.getASTContext(), Escaping);
-  if (!collectFacts(Shape, Function, *Found.Facts))
+  Found.Facts =
+      std::make_unique<LoopFacts>(Function.getASTContext(), Functions);
+  if (!collectFacts(Shape, Function, *Found.Facts) || areHopeless(*Found.Facts))
     return std::nullopt;
   if (LoopJudge(Found, /*Rescans=*/false).judge())
     return Found;

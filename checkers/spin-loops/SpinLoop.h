@@ -10,7 +10,7 @@
 // read a clock, or call functions that do not matter to a wait; it has no
 // effect outside, except a failed read-modify-write.
 //
-//   if (std::optional<SpinLoop> Spin = judgeLoop(Shape, Function, Escaping))
+//   if (std::optional<SpinLoop> Spin = judgeLoop(Shape, Function, Functions))
 //   ...
 //
 //===----------------------------------------------------------------------===//
@@ -67,7 +67,7 @@ struct SpinLoop {
 /// dependent counts as unknown.
 std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
                                   const clang::FunctionDecl &Function,
-                                  Escapes &Escaping);
+                                  FunctionFacts &Functions);
 
 } // namespace vfriendly::tidy
 

@@ -65,15 +65,18 @@ public:
         SM(Function.getASTContext().getSourceManager()) {}
 
   void visit(const Stmt *S) {
-    if (!S)
+    while (auto *Cast = dyn_cast_or_null<ImplicitCastExpr>(S))
+      S = Cast->getSubExpr();
+    if (!S || isLeaf(S))
       return;
     if (auto *Lambda = dyn_cast<LambdaExpr>(S)) {
       Check.visitFunction(*Lambda->getCallOperator());
       return;
     }
     size_t Tries = OuterTries.size();
-    if (LoopShape Shape = shapeOf(S); Shape.Statement)
-      tryReport(Shape);
+    if (isa<WhileStmt, ForStmt, DoStmt>(S))
+      if (LoopShape Shape = shapeOf(S); Shape.Statement)
+        tryReport(Shape);
     Parents.push_back(S);
     if (auto *Compound = dyn_cast<CompoundStmt>(S))
       visitSequence(*Compound);
@@ -126,7 +129,7 @@ private:
     SourceLocation Keyword = Shape.keyword();
     if (SM.isInSystemHeader(Keyword) || SM.isInSystemMacro(Keyword))
       return;
-    std::optional<SpinLoop> Spin = judgeLoop(Shape, Function, Check.Escaping);
+    std::optional<SpinLoop> Spin = judgeLoop(Shape, Function, Check.Functions);
     if (!Spin)
       return;
     Spin->OuterTries = OuterTries;

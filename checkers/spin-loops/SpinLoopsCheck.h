@@ -47,7 +47,7 @@ private:
   clang::tidy::utils::IncludeInserter Inserter;
   TuUses Uses;
   StateNames Names;
-  Escapes Escaping;
+  FunctionFacts Functions;
   /// Loops reported: a template and its instances share one.
   llvm::DenseSet<clang::SourceLocation> Reported;
   /// Lambdas are reached from the function around them and by themselves.
