@@ -29,6 +29,7 @@ config.substitutions += [
     ("%vf_lib", lib),
     ("%vf_plugin", plugin),
     ("%vf_tidy_module", tidy),
+    ("%vf_platform", config.vf_platform_dir),
     ("%vf_include", os.path.join(src, "runtime", "include")),
     # First: %vf_clang is a prefix of it.
     ("%vf_clang_tidy", f"clang-tidy --load={tidy}"),

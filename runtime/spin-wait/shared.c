@@ -9,12 +9,7 @@
  * must wake a wait through another, and the pass reads vf_spin_armed through the
  * GOT of whatever module the store is in.
  *
- * Symbols of binding STB_GNU_UNIQUE do exactly that: the dynamic linker gives
- * every module of the process the first definition it met, also across
- * RTLD_LOCAL, and keeps that module loaded. The C++ runtime relies on it for
- * the same purpose. (With musl they are ordinary global symbols.) No C attribute
- * makes one, so the two objects are defined in assembler directives; the syntax
- * is the same for every ELF target.
+ * common/process_wide.h says how.
  *
  * What remains: a copy whose symbols are not in a dynamic symbol table shares
  * nothing. That is a copy linked with --exclude-libs or a version script that
@@ -25,21 +20,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "spin-wait/shared.h"
-
-#define VF_STRING_(x) #x
-#define VF_STRING(x) VF_STRING_(x)
-
-/* Zeroed, the same object in the whole process, on cache lines of its own: what
- * the linker puts behind it starts on another. */
-#define VF_PROCESS_WIDE(name, size)                                            \
-  __asm__(".pushsection .bss." #name ",\"aw\",%nobits\n"                       \
-          "  .balign " VF_STRING(VF_CACHE_LINE) "\n"                           \
-          "  .type " #name ", %gnu_unique_object\n"                            \
-          "  .size " #name ", " VF_STRING(size) "\n"                           \
-          #name ":\n"                                                          \
-          "  .zero " VF_STRING(size) "\n"                                      \
-          "  .balign " VF_STRING(VF_CACHE_LINE) "\n"                           \
-          "  .popsection\n")
+#include "common/process_wide.h"
 
 #define VF_SHARED_SIZE 16640
 

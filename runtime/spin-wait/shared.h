@@ -15,14 +15,8 @@
 #ifndef VFRIENDLY_SPIN_WAIT_SHARED_H
 #define VFRIENDLY_SPIN_WAIT_SHARED_H
 
+#include "common/process_wide.h"
 #include "vfriendly/spin_wait.h"
-
-#define VF_API __attribute__((visibility("default")))
-
-/* So that two words written by different threads do not share a line. 64 bytes
- * on every x86-64 and nearly every other server CPU; where it is more, buckets
- * share lines, which costs time only. */
-#define VF_CACHE_LINE 64
 
 /* Only waiters blocked at the same time can meet in a bucket, and a meeting
  * costs one needless wake-up (some 5 us) a notify. 256 keeps that below 1 in 16

@@ -83,4 +83,9 @@ static inline uint64_t vf_burn(uint64_t state, uint64_t ns) {
                  burnt < vf_max(VF_BURNT) ? burnt : vf_max(VF_BURNT));
 }
 
+/* Whether the wait has burnt its budget and would block next. */
+static inline int vf_would_block(uint64_t state) {
+  return vf_field(state, VF_PHASE) == VF_BLOCKING;
+}
+
 #endif /* VFRIENDLY_SPIN_WAIT_STATE_H */

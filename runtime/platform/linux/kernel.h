@@ -61,6 +61,38 @@ static inline int vf_futex_wait(uint32_t *word, uint32_t value, uint64_t ns) {
   return result;
 }
 
+/* A moment on a clock; a null pointer stands for never. */
+struct vf_deadline {
+  clockid_t clock; /* CLOCK_MONOTONIC or CLOCK_REALTIME */
+  struct timespec at;
+};
+
+/* Whether processes that map the word at different addresses use it. */
+enum vf_scope { VF_PRIVATE = FUTEX_PRIVATE_FLAG, VF_ACROSS = 0 };
+
+/* vf_futex_wait until a moment. */
+static inline int vf_futex_wait_until(uint32_t *word, uint32_t value,
+                                      const struct vf_deadline *deadline,
+                                      enum vf_scope scope) {
+  int saved = errno;
+  int op = FUTEX_WAIT_BITSET | (int)scope;
+  if (deadline && deadline->clock == CLOCK_REALTIME)
+    op |= FUTEX_CLOCK_REALTIME;
+  int result = 0;
+  if (syscall(SYS_futex, word, op, value, deadline ? &deadline->at : NULL, NULL,
+              FUTEX_BITSET_MATCH_ANY) != 0)
+    result = errno;
+  errno = saved;
+  return result;
+}
+
+/* Wakes at most n of those asleep on word, which is a key and is not read. */
+static inline void vf_futex_wake(uint32_t *word, int n, enum vf_scope scope) {
+  int saved = errno;
+  syscall(SYS_futex, word, FUTEX_WAKE | (int)scope, n, NULL, NULL, 0);
+  errno = saved;
+}
+
 /* Returns how many threads were asleep on word, all of which now run. */
 static inline uint32_t vf_futex_wake_all(uint32_t *word) {
   int saved = errno;

@@ -5,11 +5,11 @@
 // Waits and notifies in a constructor that runs before the runtime's own, with
 // the runtime shared and static.
 //
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/Inputs -I %vf_include %s -o %t %vf_link
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t
-// RUN: clang -std=gnu11 -O2 -I %S/Inputs -I %vf_include %s %vf_lib/libvfrt.a -o %t.static
+// RUN: clang -std=gnu11 -O2 -I %S/../../Inputs -I %vf_include %s %vf_lib/libvfrt.a -o %t.static
 // RUN: %t.static
-// RUN: clang -std=gnu11 -O2 -static -I %S/Inputs -I %vf_include %s %vf_lib/libvfrt.a -o %t.alone
+// RUN: clang -std=gnu11 -O2 -static -I %S/../../Inputs -I %vf_include %s %vf_lib/libvfrt.a -o %t.alone
 // RUN: %t.alone
 //
 // An archive brings its constructor along.

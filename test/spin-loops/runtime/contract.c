@@ -4,7 +4,7 @@
 //
 // The promises of spin_wait.h, kept by the built library.
 //
-// RUN: clang -std=gnu11 -O1 -Wall -Wextra -I %S/Inputs -I %vf_include %s -o %t %vf_link
+// RUN: clang -std=gnu11 -O1 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t
 
 #include "check.h"

@@ -6,10 +6,10 @@
 // RTLD_LOCAL. They must share table and vf_spin_armed, so that a notify through
 // one wakes a wait through another.
 //
-// RUN: clang -std=gnu11 -O2 -fPIC -shared -DPLUGIN -I %S/Inputs -I %vf_include \
+// RUN: clang -std=gnu11 -O2 -fPIC -shared -DPLUGIN -I %S/../../Inputs -I %vf_include \
 // RUN:   %s %vf_lib/libvfrt.a -o %t-a.so
 // RUN: cp %t-a.so %t-b.so
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/Inputs -I %vf_include %s -o %t
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t
 // RUN: env VF_STATS=1 %t shared %t-a.so %t-b.so 2>&1 | FileCheck %s
 // CHECK: {"vfrt":
 // CHECK-SAME: "wakes": {{[1-9]}}
@@ -18,7 +18,7 @@
 // The executable's own copy too, if it is exported (libvfrt.a's CMake target
 // asks for that).
 //
-// RUN: clang -std=gnu11 -O2 -DOWN -I %S/Inputs -I %vf_include %s \
+// RUN: clang -std=gnu11 -O2 -DOWN -I %S/../../Inputs -I %vf_include %s \
 // RUN:   -Wl,--export-dynamic-symbol=vf_spin_* %vf_lib/libvfrt.a -o %t.own
 // RUN: %t.own shared %t.own %t-b.so
 //
@@ -29,7 +29,7 @@
 // Copies that cannot share, because their symbols are hidden, miss each other's
 // notifies and still make progress.
 //
-// RUN: clang -std=gnu11 -O2 -fPIC -shared -DPLUGIN -I %S/Inputs -I %vf_include \
+// RUN: clang -std=gnu11 -O2 -fPIC -shared -DPLUGIN -I %S/../../Inputs -I %vf_include \
 // RUN:   -Wl,--exclude-libs,ALL %s %vf_lib/libvfrt.a -o %t-c.so
 // RUN: cp %t-c.so %t-d.so
 // RUN: %t apart %t-c.so %t-d.so

@@ -6,7 +6,7 @@
 // it does not have, and must wait, notify and exit as ever; the parent's waiter
 // is woken by the parent.
 //
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/Inputs -I %vf_include %s -o %t %vf_link
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t
 
 #include "check.h"

@@ -6,18 +6,18 @@
 // old one, and nobody may be left waiting. More threads than CPUs, every kind of
 // wait, and once more under the sanitizers with the runtime's sources.
 //
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/Inputs -I %vf_include %s -o %t %vf_link
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t 20000
 // RUN: env VF_SPIN_BUDGET_NS=0 %t 1000
 //
-// RUN: clang -std=gnu11 -O1 -g -fsanitize=thread -I %S/Inputs -I %vf_include \
+// RUN: clang -std=gnu11 -O1 -g -fsanitize=thread -I %S/../../Inputs -I %vf_include \
 // RUN:   -I %vf_src/runtime -I %vf_src/runtime/platform/generic \
 // RUN:   %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c -o %t.tsan
 // RUN: %t.tsan 1000
 // RUN: env VF_SPIN_BUDGET_NS=0 %t.tsan 300
 //
 // RUN: clang -std=gnu11 -O1 -g -fsanitize=address,undefined \
-// RUN:   -fno-sanitize-recover=all -I %S/Inputs -I %vf_include \
+// RUN:   -fno-sanitize-recover=all -I %S/../../Inputs -I %vf_include \
 // RUN:   -I %vf_src/runtime -I %vf_src/runtime/platform/generic \
 // RUN:   %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c -o %t.asan
 // RUN: %t.asan 1000

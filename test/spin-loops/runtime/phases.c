@@ -6,7 +6,7 @@
 // how long it may sleep, and what it makes of missed notifies.
 //
 // RUN: clang -std=gnu11 -O1 -g -Wall -Wextra -fsanitize=address,undefined \
-// RUN:   -fno-sanitize-recover=all -I %S/Inputs -I %S/Inputs/fake \
+// RUN:   -fno-sanitize-recover=all -I %S/../../Inputs -I %S/Inputs/fake \
 // RUN:   -I %vf_include -I %vf_src/runtime -I %vf_src/runtime/platform/generic \
 // RUN:   %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c -o %t
 // RUN: %t

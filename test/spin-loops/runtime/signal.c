@@ -4,7 +4,7 @@
 //
 // A signal handler that waits and notifies, on top of a wait in any phase.
 //
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/Inputs -I %vf_include %s -o %t %vf_link
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t
 
 #include "check.h"

@@ -5,7 +5,7 @@
 // Waiters that never return from their wait, by asynchronous cancellation and by
 // longjmp out of a handler, leave nothing behind that one notify doesn't clear.
 //
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/Inputs -I %vf_include %s -o %t %vf_link
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t
 
 #include "check.h"

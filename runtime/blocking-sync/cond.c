@@ -1,0 +1,104 @@
+/*===- blocking-sync/cond.c - Conditions whose waiters move to the lock ---===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * A waiter queues for the condition before it releases the mutex, so a signal
+ * that follows finds it. A signal moves it to the queue of the mutex as long as
+ * that is held; it then sleeps on, until an unlock wakes it as it wakes those
+ * who wait to lock.
+ *
+ * Conditions in shared memory count signals instead, and the kernel queues.
+ *===----------------------------------------------------------------------===*/
+
+#include "vfriendly/cond.h"
+#include "blocking-sync/mutex.h"
+#include "blocking-sync/waiting.h"
+
+/* The word of a private condition: may someone be queued? */
+static void set_queued(void *what, bool queued) {
+  vf_cond *cond = what;
+  __atomic_store_n(&cond->word_, queued, __ATOMIC_RELAXED);
+}
+
+struct waiting {
+  vf_cond *cond;
+  vf_mutex *mutex;
+};
+
+static bool queue(void *what, struct vf_waiter *self) {
+  struct waiting *waiting = what;
+  self->lock = vf_mutex_is_parkable(waiting->mutex) ? waiting->mutex : NULL;
+  set_queued(waiting->cond, true);
+  return true;
+}
+
+static void release_mutex(void *what) {
+  struct waiting *waiting = what;
+  vf_mutex_unlock(waiting->mutex);
+}
+
+static int wait_private(vf_cond *cond, vf_mutex *mutex,
+                        const struct vf_deadline *deadline) {
+  struct vf_waiter self = {0};
+  struct waiting waiting = {cond, mutex};
+  enum vf_wake how =
+      vf_park(&self, cond, queue, release_mutex, &waiting, deadline);
+  if (self.was_moved) { /* Signalled, even if the time was up by then. */
+    vf_mutex_lock_moved(mutex, &self, how);
+    return 0;
+  }
+  vf_mutex_lock(mutex);
+  return how == VF_WAKE_TIMEOUT ? ETIMEDOUT : 0;
+}
+
+static int wait_shared(vf_cond *cond, vf_mutex *mutex,
+                       const struct vf_deadline *deadline) {
+  uint32_t seen = __atomic_load_n(&cond->word_, __ATOMIC_RELAXED);
+  vf_mutex_unlock(mutex);
+  int result = vf_futex_wait_until(&cond->word_, seen, deadline, VF_ACROSS);
+  vf_mutex_lock(mutex);
+  return result == ETIMEDOUT ? ETIMEDOUT : 0;
+}
+
+static int wake(vf_cond *cond, uint32_t n) {
+  if (cond->flags_ & VF_SHARED) {
+    __atomic_fetch_add(&cond->word_, 1, __ATOMIC_RELAXED);
+    vf_futex_wake(&cond->word_, n > INT_MAX ? INT_MAX : (int)n, VF_ACROSS);
+  } else if (__atomic_load_n(&cond->word_, __ATOMIC_RELAXED)) {
+    vf_unpark_or_move(cond, n, vf_mutex_may_move, set_queued, cond);
+  }
+  return 0;
+}
+
+VF_API int vf_cond_init(vf_cond *cond, unsigned flags) {
+  if (!vf_flags_are_good(flags))
+    return EINVAL;
+  *cond = (vf_cond){0, flags};
+  return 0;
+}
+
+VF_API int vf_cond_destroy(vf_cond *cond) {
+  (void)cond;
+  return 0;
+}
+
+VF_API int vf_cond_wait(vf_cond *cond, vf_mutex *mutex) {
+  return cond->flags_ & VF_SHARED ? wait_shared(cond, mutex, NULL)
+                                  : wait_private(cond, mutex, NULL);
+}
+
+VF_API int vf_cond_clockwait(vf_cond *cond, vf_mutex *mutex, clockid_t clock,
+                             const struct timespec *at) {
+  struct vf_deadline deadline;
+  int error = vf_deadline_from(&deadline, clock, at);
+  if (error)
+    return error;
+  return cond->flags_ & VF_SHARED ? wait_shared(cond, mutex, &deadline)
+                                  : wait_private(cond, mutex, &deadline);
+}
+
+VF_API int vf_cond_signal(vf_cond *cond) { return wake(cond, 1); }
+
+VF_API int vf_cond_broadcast(vf_cond *cond) { return wake(cond, UINT32_MAX); }

@@ -1,0 +1,295 @@
+/*===- blocking-sync/mutex.c - One spinner, the others parked -------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * The word says:
+ *
+ *   HELD      Set by who takes it, cleared by who releases it; stays set when
+ * it is handed over. PARKED    Threads are queued in the parking lot. Set and
+ * cleared under the bucket's lock. Legal to be set with nobody queued: an
+ * unlock looks in vain. Failing to set it leaves the queued asleep for ever.
+ *   SPINNING  One waiter is awake and looks: unlocks need not wake another. Set
+ * by that waiter, or by the unlock that wakes it; cleared by it alone, when it
+ * takes the lock or parks. Setting it with nobody awake leaves the parked
+ * asleep for ever, which is why it is void in a forked child: GENERATION says
+ * in which process it was set. SKIPS     How many unlocks relied on SPINNING
+ * while others were parked.
+ *
+ * A free lock is anybody's, so a section between two others of a running thread
+ * costs no switch. What bounds how often the parked are passed over: after
+ * MAX_SKIPS unlocks one looks at the first of them, and if that has waited for
+ * VF_BYPASS_NS it is handed the lock. One hand-over in that time, since each
+ * leaves the lock idle for as long as a wake-up takes: handing over at every
+ * unlock is the convoy that barging is there to avoid.
+ *===----------------------------------------------------------------------===*/
+
+#include "blocking-sync/mutex.h"
+#include "blocking-sync/plain_lock.h"
+#include "blocking-sync/waiting.h"
+#include "spin-wait/tuning.h"
+
+#define HELD 1u
+#define PARKED 2u
+#define SPINNING 4u
+#define SKIP 0x100u
+#define SKIPS 0xff00u
+#define GENERATION_SHIFT 16
+
+/* With sections of 0.1 us, 6 us: a look at the queue takes 0.1. */
+#define MAX_SKIPS 64u
+/* Several wake-ups (25 to 100 us in a virtual machine), a third of a time
+ * slice. */
+#define VF_BYPASS_NS 1000000u
+#define VF_HANDED_UNIT_LOG2 10
+/* Each spin that ended in sleep halves the next ones, to 1/64 of the budget,
+ * under a microsecond; each that got the lock doubles them. */
+#define MAX_PATIENCE 6u
+
+static uint32_t generation_bits(void) {
+  return vf_generation() << GENERATION_SHIFT;
+}
+
+static uint32_t with_spinner(uint32_t word) {
+  return (word & ((1u << GENERATION_SHIFT) - 1)) | SPINNING | generation_bits();
+}
+
+static uint32_t without_spinner(uint32_t word) {
+  return word & ((1u << GENERATION_SHIFT) - 1) & ~SPINNING;
+}
+
+static bool has_spinner(uint32_t word) {
+  return (word & SPINNING) &&
+         (word & ~((1u << GENERATION_SHIFT) - 1)) == generation_bits();
+}
+
+static uint32_t load(const vf_mutex *mutex) {
+  return __atomic_load_n(&mutex->word_, __ATOMIC_RELAXED);
+}
+
+static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
+  return __atomic_compare_exchange_n(&mutex->word_, from, to, false, order,
+                                     __ATOMIC_RELAXED);
+}
+
+/* How the last spins ended. Lost updates cost half a budget. */
+static void learn(vf_mutex *mutex, bool succeeded) {
+  uint32_t lost = __atomic_load_n(&mutex->patience_, __ATOMIC_RELAXED);
+  uint32_t now = succeeded ? (lost > 0 ? lost - 1 : 0)
+                           : (lost < MAX_PATIENCE ? lost + 1 : lost);
+  if (now != lost)
+    __atomic_store_n(&mutex->patience_, now, __ATOMIC_RELAXED);
+}
+
+struct locking {
+  vf_mutex *mutex;
+  bool spinning; /* SPINNING is ours */
+};
+
+/* Parks only if it is still held: then its unlock finds us. */
+static bool still_held(void *what, struct vf_waiter *self) {
+  struct locking *locking = what;
+  uint32_t word = load(locking->mutex);
+  (void)self;
+  do {
+    if (!(word & HELD))
+      return false;
+  } while (!change(locking->mutex, &word,
+                   (locking->spinning ? without_spinner(word) : word) | PARKED,
+                   __ATOMIC_RELAXED));
+  locking->spinning = false;
+  return true;
+}
+
+static bool take(struct locking *locking, uint32_t *word) {
+  uint32_t taken = (locking->spinning ? without_spinner(*word) : *word) | HELD;
+  return change(locking->mutex, word, taken, __ATOMIC_ACQUIRE);
+}
+
+/* Spins until it has the lock or had its share; needs SPINNING. */
+static bool spin(struct locking *locking) {
+  vf_mutex *mutex = locking->mutex;
+  uint32_t lost = __atomic_load_n(&mutex->patience_, __ATOMIC_RELAXED);
+  uint64_t budget = vf_spin_budget_ns() >> lost; /* tuning.h */
+  uint64_t state = 0;
+  do {
+    uint32_t word = load(mutex);
+    if (!(word & HELD) && take(locking, &word)) {
+      learn(mutex, true);
+      return true;
+    }
+  } while (vf_keep_spinning(&state) && vf_burnt(state) <= budget);
+  learn(mutex, false);
+  return false;
+}
+
+/* deadline may be null. */
+static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
+                       const struct vf_deadline *deadline) {
+  struct locking locking = {mutex, spinning};
+  bool may_spin = !spinning;
+  for (;;) {
+    uint32_t word = load(mutex);
+    if (!(word & HELD)) {
+      if (take(&locking, &word))
+        return 0;
+      continue;
+    }
+    if (may_spin && !has_spinner(word)) {
+      if (!change(mutex, &word, with_spinner(word), __ATOMIC_RELAXED))
+        continue;
+      locking.spinning = true;
+    }
+    may_spin = false;
+    if (locking.spinning && spin(&locking))
+      return 0;
+
+    switch (vf_park(self, mutex, still_held, NULL, &locking, deadline)) {
+    case VF_WAKE_HANDED:
+      return 0;
+    case VF_WAKE_RETRY:
+      locking.spinning = true;
+      break;
+    case VF_WAKE_TIMEOUT:
+      return ETIMEDOUT;
+    default:
+      break; /* It became free. */
+    }
+  }
+}
+
+/* In memory that several processes map, the kernel queues. */
+static int lock_shared(vf_mutex *mutex, const struct vf_deadline *deadline) {
+  uint64_t state = 0;
+  do
+    if (load(mutex) == VF_FREE && vf_plain_try(&mutex->word_))
+      return 0;
+  while (vf_keep_spinning(&state));
+  return vf_plain_sleep(&mutex->word_, deadline, VF_ACROSS);
+}
+
+VF_API int vf_mutex_init(vf_mutex *mutex, unsigned flags) {
+  if (!vf_flags_are_good(flags))
+    return EINVAL;
+  *mutex = (vf_mutex){0, flags, 0, 0};
+  return 0;
+}
+
+VF_API int vf_mutex_destroy(vf_mutex *mutex) {
+  return load(mutex) & HELD ? EBUSY : 0;
+}
+
+VF_API int vf_mutex_trylock(vf_mutex *mutex) {
+  uint32_t word = load(mutex);
+  if (mutex->flags_ & VF_SHARED)
+    return vf_plain_try(&mutex->word_) ? 0 : EBUSY;
+  while (!(word & HELD))
+    if (change(mutex, &word, word | HELD, __ATOMIC_ACQUIRE))
+      return 0;
+  return EBUSY;
+}
+
+VF_API int vf_mutex_lock(vf_mutex *mutex) {
+  if (__builtin_expect(vf_plain_try(&mutex->word_), 1))
+    return 0;
+  if (mutex->flags_ & VF_SHARED)
+    return lock_shared(mutex, NULL);
+  struct vf_waiter self = {0};
+  return lock_slowly(mutex, &self, false, NULL);
+}
+
+VF_API int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
+                              const struct timespec *at) {
+  if (vf_mutex_trylock(mutex) == 0)
+    return 0;
+  struct vf_deadline deadline;
+  int error = vf_deadline_from(&deadline, clock, at);
+  if (error)
+    return error;
+  if (mutex->flags_ & VF_SHARED)
+    return lock_shared(mutex, &deadline);
+  struct vf_waiter self = {0};
+  return lock_slowly(mutex, &self, false, &deadline);
+}
+
+static bool is_due(uint64_t now, const struct vf_waiter *first,
+                   uint32_t handed) {
+  uint32_t since_handed = (uint32_t)(now >> VF_HANDED_UNIT_LOG2) - handed;
+  return now - first->since > VF_BYPASS_NS &&
+         since_handed > VF_BYPASS_NS >> VF_HANDED_UNIT_LOG2;
+}
+
+/* A vf_decide: what becomes of the word, which the caller still holds. Nothing
+ * of *mutex is touched once HELD is gone. */
+static enum vf_wake release(void *what, const struct vf_waiter *first,
+                            bool more) {
+  vf_mutex *mutex = what;
+  uint32_t word = load(mutex);
+  if (!first) {
+    while (!change(mutex, &word, word & ~(HELD | PARKED | SKIPS),
+                   __ATOMIC_RELEASE))
+      ;
+    return VF_WAKE_NONE;
+  }
+  uint64_t now = vf_now_ns();
+  bool hand_over = is_due(now, first, mutex->handed_);
+  if (hand_over)
+    mutex->handed_ = (uint32_t)(now >> VF_HANDED_UNIT_LOG2);
+  for (;;) {
+    uint32_t without = word & ~(SKIPS | PARKED);
+    uint32_t left = without | (more ? PARKED : 0);
+    if (hand_over) {
+      if (change(mutex, &word, left, __ATOMIC_RELEASE))
+        return VF_WAKE_HANDED;
+    } else if (has_spinner(word)) {
+      if (change(mutex, &word, (without | PARKED) & ~HELD, __ATOMIC_RELEASE))
+        return VF_WAKE_NONE;
+    } else if (change(mutex, &word, with_spinner(left & ~HELD),
+                      __ATOMIC_RELEASE)) {
+      return VF_WAKE_RETRY;
+    }
+  }
+}
+
+static void unlock_slowly(vf_mutex *mutex) {
+  uint32_t word = load(mutex);
+  for (;;) {
+    uint32_t left = word & ~HELD;
+    if (word & PARKED) {
+      if (!has_spinner(word) || (word & SKIPS) >= MAX_SKIPS * SKIP)
+        break;
+      left += SKIP;
+    }
+    if (change(mutex, &word, left, __ATOMIC_RELEASE))
+      return;
+  }
+  vf_unpark_one(mutex, release, mutex);
+}
+
+VF_API int vf_mutex_unlock(vf_mutex *mutex) {
+  uint32_t held = HELD;
+  if (__builtin_expect(change(mutex, &held, 0, __ATOMIC_RELEASE), 1))
+    return 0;
+  if (mutex->flags_ & VF_SHARED)
+    vf_plain_unlock(&mutex->word_, VF_ACROSS);
+  else
+    unlock_slowly(mutex);
+  return 0;
+}
+
+bool vf_mutex_may_move(void *what, bool must) {
+  vf_mutex *mutex = what;
+  uint32_t word = load(mutex);
+  do {
+    if (!(word & HELD) && !must)
+      return false;
+  } while (!change(mutex, &word, word | PARKED, __ATOMIC_RELAXED));
+  return true;
+}
+
+void vf_mutex_lock_moved(vf_mutex *mutex, struct vf_waiter *self,
+                         enum vf_wake how) {
+  if (how != VF_WAKE_HANDED)
+    lock_slowly(mutex, self, how == VF_WAKE_RETRY, NULL);
+}

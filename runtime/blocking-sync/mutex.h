@@ -1,0 +1,26 @@
+/*===- blocking-sync/mutex.h - What conditions need of a mutex ------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_BLOCKING_SYNC_MUTEX_H
+#define VFRIENDLY_BLOCKING_SYNC_MUTEX_H
+
+#include "blocking-sync/parking.h"
+#include "vfriendly/mutex.h"
+
+/* Whether waiters can be queued for it. */
+static inline bool vf_mutex_is_parkable(const vf_mutex *mutex) {
+  return mutex->flags_ == 0;
+}
+
+/* A vf_may_move: waiters for a condition become waiters for the mutex. */
+bool vf_mutex_may_move(void *mutex, bool must);
+
+/* Locks for a waiter that was moved to the mutex's queue and woken there. */
+void vf_mutex_lock_moved(vf_mutex *mutex, struct vf_waiter *self,
+                         enum vf_wake how);
+
+#endif /* VFRIENDLY_BLOCKING_SYNC_MUTEX_H */

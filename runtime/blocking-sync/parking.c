@@ -1,0 +1,221 @@
+/*===- blocking-sync/parking.c - Threads asleep, by address ---------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#include "blocking-sync/parking.h"
+#include "blocking-sync/plain_lock.h"
+#include "common/process_wide.h"
+#include <pthread.h>
+#include <stddef.h>
+
+/* Waiters for different locks that share a bucket cost each other the walk past
+ * them. 256 as for spin waits: more than there are CPUs in most machines, and
+ * only the lines in use are touched. */
+#define VF_PARKING_LOG2 8
+#define VF_PARKING_BUCKETS (1u << VF_PARKING_LOG2)
+
+struct vf_bucket {
+  uint32_t lock;
+  struct vf_waiter *first;
+} __attribute__((aligned(VF_CACHE_LINE)));
+
+/* Shared by all copies of libvfrt in a process: a lock may be taken through one
+ * and released through another. */
+struct vf_parking {
+  uint32_t registered; /* the first copy's fork handler */
+  uint32_t generation;
+  struct vf_bucket buckets[VF_PARKING_BUCKETS];
+};
+
+#define VF_PARKING_SIZE 16448
+VF_PROCESS_WIDE(vf_parking_1, VF_PARKING_SIZE);
+_Static_assert(sizeof(struct vf_parking) == VF_PARKING_SIZE,
+               "VF_PARKING_SIZE is what the assembler reserves");
+extern VF_API struct vf_parking vf_parking_1;
+
+uint32_t vf_generation(void) {
+  return __atomic_load_n(&vf_parking_1.generation, __ATOMIC_RELAXED);
+}
+
+/* The child is its only thread: nobody holds a bucket, and nobody is queued. */
+static void start_anew(void) {
+  __atomic_fetch_add(&vf_parking_1.generation, 1, __ATOMIC_RELAXED);
+  for (unsigned i = 0; i < VF_PARKING_BUCKETS; ++i) {
+    vf_parking_1.buckets[i].lock = VF_FREE;
+    vf_parking_1.buckets[i].first = NULL;
+  }
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+  if (__atomic_exchange_n(&vf_parking_1.registered, 1, __ATOMIC_RELAXED) == 0)
+    pthread_atfork(NULL, NULL, start_anew);
+}
+
+static struct vf_bucket *bucket_of(const void *key) {
+  uint64_t hash =
+      ((uint64_t)(uintptr_t)key >> 3) * UINT64_C(0x9E3779B97F4A7C15);
+  return &vf_parking_1.buckets[hash >> (64 - VF_PARKING_LOG2)];
+}
+
+static struct vf_bucket *lock_bucket(const void *key) {
+  struct vf_bucket *bucket = bucket_of(key);
+  vf_plain_lock(&bucket->lock);
+  return bucket;
+}
+
+static void unlock_bucket(struct vf_bucket *bucket) {
+  vf_plain_unlock(&bucket->lock, VF_PRIVATE);
+}
+
+/* In the order of addresses, as everybody does; they may be one. */
+static void lock_both(struct vf_bucket *a, struct vf_bucket *b) {
+  vf_plain_lock(a < b ? &a->lock : &b->lock);
+  if (a != b)
+    vf_plain_lock(a < b ? &b->lock : &a->lock);
+}
+
+static void unlock_both(struct vf_bucket *a, struct vf_bucket *b) {
+  unlock_bucket(a);
+  if (a != b)
+    unlock_bucket(b);
+}
+
+/* The link to the first waiter for key from here on; to null if none is left.
+ */
+static struct vf_waiter **find(struct vf_waiter **link, const void *key) {
+  while (*link && (*link)->key != key)
+    link = &(*link)->next;
+  return link;
+}
+
+static void append(struct vf_bucket *bucket, struct vf_waiter *waiter) {
+  struct vf_waiter **link = &bucket->first;
+  while (*link)
+    link = &(*link)->next;
+  waiter->next = NULL;
+  *link = waiter;
+}
+
+/* The last access to the waiter, whose owner may return at once. */
+static void set_woken(struct vf_waiter *waiter, enum vf_wake how) {
+  __atomic_store_n(&waiter->woken, (uint32_t)how, __ATOMIC_RELEASE);
+}
+
+static enum vf_wake woken(const struct vf_waiter *waiter) {
+  return (enum vf_wake)__atomic_load_n(&waiter->woken, __ATOMIC_ACQUIRE);
+}
+
+/* Takes self out of the queue it is in; false if someone else has. */
+static bool leave(struct vf_waiter *self) {
+  for (;;) {
+    const void *key = __atomic_load_n(&self->key, __ATOMIC_RELAXED);
+    struct vf_bucket *bucket = lock_bucket(key);
+    bool queued = woken(self) == VF_WAKE_NONE;
+    bool here = __atomic_load_n(&self->key, __ATOMIC_RELAXED) == key;
+    if (queued && here) {
+      struct vf_waiter **link = &bucket->first;
+      while (*link != self)
+        link = &(*link)->next;
+      *link = self->next;
+    }
+    unlock_bucket(bucket);
+    if (!queued || here)
+      return queued;
+  }
+}
+
+enum vf_wake vf_park(struct vf_waiter *self, const void *key,
+                     vf_validate *validate, void (*before_sleep)(void *),
+                     void *what, const struct vf_deadline *deadline) {
+  struct vf_bucket *bucket = lock_bucket(key);
+  if (!validate(what, self)) {
+    unlock_bucket(bucket);
+    return VF_WAKE_INVALID;
+  }
+  __atomic_store_n(&self->key, key, __ATOMIC_RELAXED);
+  __atomic_store_n(&self->woken, (uint32_t)VF_WAKE_NONE, __ATOMIC_RELAXED);
+  self->was_moved = false;
+  if (self->since == 0) {
+    self->since = vf_now_ns();
+    append(bucket, self);
+  } else {
+    self->next = bucket->first;
+    bucket->first = self;
+  }
+  unlock_bucket(bucket);
+
+  if (before_sleep)
+    before_sleep(what);
+  enum vf_wake how;
+  while ((how = woken(self)) == VF_WAKE_NONE)
+    if (vf_futex_wait_until(&self->woken, VF_WAKE_NONE, deadline, VF_PRIVATE) ==
+            ETIMEDOUT &&
+        leave(self))
+      return VF_WAKE_TIMEOUT;
+  return how;
+}
+
+void vf_unpark_one(const void *key, vf_decide *decide, void *what) {
+  struct vf_bucket *bucket = lock_bucket(key);
+  struct vf_waiter **link = find(&bucket->first, key);
+  struct vf_waiter *first = *link;
+  bool more = first && *find(&first->next, key);
+  enum vf_wake how = decide(what, first, more);
+  if (first && how != VF_WAKE_NONE) {
+    *link = first->next;
+    set_woken(first, how);
+  }
+  unlock_bucket(bucket);
+  if (first && how != VF_WAKE_NONE)
+    vf_futex_wake(&first->woken, 1, VF_PRIVATE);
+}
+
+/* Moves or wakes those of the first n waiters for key that want lock next.
+ * Returns how many; *wake is the one to wake once the buckets are free. */
+static uint32_t move(struct vf_bucket *from, const void *key, uint32_t n,
+                     void *lock, vf_may_move *may_move, uint32_t **wake) {
+  struct vf_bucket *to = lock ? bucket_of(lock) : from;
+  struct vf_waiter **link = find(&from->first, key);
+  uint32_t done = 0;
+  for (; done < n && *link && (*link)->lock == lock; ++done) {
+    struct vf_waiter *waiter = *link;
+    *link = waiter->next;
+    if (lock && may_move(lock, /*must=*/*wake != NULL)) {
+      waiter->was_moved = true;
+      __atomic_store_n(&waiter->key, lock, __ATOMIC_RELAXED);
+      append(to, waiter);
+    } else {
+      if (*wake)
+        vf_futex_wake(*wake, 1, VF_PRIVATE);
+      *wake = &waiter->woken;
+      set_woken(waiter, VF_WAKE_RETRY);
+    }
+    link = find(link, key);
+  }
+  return done;
+}
+
+void vf_unpark_or_move(const void *key, uint32_t n, vf_may_move *may_move,
+                       void (*done)(void *what, bool left), void *what) {
+  struct vf_bucket *from = bucket_of(key);
+  bool left = true;
+  while (n > 0 && left) {
+    vf_plain_lock(&from->lock);
+    struct vf_waiter *first = *find(&from->first, key);
+    void *lock = first ? first->lock : NULL;
+    unlock_bucket(from);
+
+    struct vf_bucket *to = lock ? bucket_of(lock) : from;
+    uint32_t *wake = NULL;
+    lock_both(from, to);
+    n -= move(from, key, n, lock, may_move, &wake);
+    left = *find(&from->first, key) != NULL;
+    done(what, left);
+    unlock_both(from, to);
+    if (wake)
+      vf_futex_wake(wake, 1, VF_PRIVATE);
+  }
+}

@@ -1,0 +1,94 @@
+/*===- blocking-sync/parking.h - Threads asleep, by address ---------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Where threads sleep that wait for a lock or a condition: a table beside the
+ * locks, so that a lock is one word, and who unlocks need not touch it again
+ * once it is free. (WebKit's WTF::ParkingLot showed how.)
+ *
+ *   waiter                                  unlocker
+ *     P1 lock the bucket of the address       U1 lock the bucket
+ *     P2 still to wait? if not, leave         U2 take out the first waiter,
+ * decide P3 queue, unlock the bucket                what the word becomes,
+ * store it P4 sleep on the waiter's own word       U3 unlock the bucket U4 wake
+ * that waiter
+ *
+ * What the word says and who is queued change together, under the bucket's
+ * lock: no wake-up is lost, and none goes to a thread that is not there. U4
+ * names the waiter's word as a key only; its owner may have returned by then.
+ *
+ * A forked child has the table but not the threads in it, so it starts with an
+ * empty one. Words keep saying that threads are parked; U2 finds none and puts
+ * that right.
+ *
+ * test/blocking-sync/models/mutex.pml models this with mutex.c.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_BLOCKING_SYNC_PARKING_H
+#define VFRIENDLY_BLOCKING_SYNC_PARKING_H
+
+#include "platform/linux/kernel.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum vf_wake {
+  VF_WAKE_NONE,    /* still parked */
+  VF_WAKE_RETRY,   /* try again: what one waits for may be there */
+  VF_WAKE_HANDED,  /* it is there, and nobody else's */
+  VF_WAKE_INVALID, /* P2 said not to wait */
+  VF_WAKE_TIMEOUT
+};
+
+/* A thread that waits, on its own stack. Written under the bucket's lock, but
+ * for `woken`. */
+struct vf_waiter {
+  struct vf_waiter *next;
+  /* What it is queued for: changes when it is moved to another queue. */
+  const void *key;
+  /* enum vf_wake; the owner sleeps while it is VF_WAKE_NONE. */
+  uint32_t woken;
+  /* When its owner began to wait, over however many naps; 0 before the first.
+   */
+  uint64_t since;
+  /* Of a waiter for a condition: what to lock when that is signalled. */
+  void *lock;
+  bool was_moved;
+};
+
+/* Says, under the bucket's lock, whether to wait at all. */
+typedef bool vf_validate(void *what, struct vf_waiter *self);
+
+/* Sleeps until someone takes self out of key's queue, or until the deadline.
+ * before_sleep, which may be null, runs when self is queued and the bucket
+ * free.
+ *
+ * Who was queued before for the same thing (since != 0) goes to the front. */
+enum vf_wake vf_park(struct vf_waiter *self, const void *key,
+                     vf_validate *validate, void (*before_sleep)(void *what),
+                     void *what, const struct vf_deadline *deadline);
+
+/* Decides, under the bucket's lock, how the first waiter wakes: VF_WAKE_NONE
+ * leaves it queued. `first` is null if there is none; `more` are behind it. */
+typedef enum vf_wake vf_decide(void *what, const struct vf_waiter *first,
+                               bool more);
+
+void vf_unpark_one(const void *key, vf_decide *decide, void *what);
+
+/* Called under both buckets' locks: may those queued for a condition be queued
+ * for the lock instead? Then it has made the lock's next unlock look for them.
+ * If they must, it says yes. */
+typedef bool vf_may_move(void *lock, bool must);
+
+/* Moves the first n waiters of key to the locks they want next, as long as
+ * may_move allows; otherwise wakes the first and moves the others. Calls
+ * done(what, left) with whether some remain, under key's bucket lock. */
+void vf_unpark_or_move(const void *key, uint32_t n, vf_may_move *may_move,
+                       void (*done)(void *what, bool left), void *what);
+
+/* How many forks this process is away from the first: what was written into a
+ * lock in another generation about threads is void. */
+uint32_t vf_generation(void);
+
+#endif /* VFRIENDLY_BLOCKING_SYNC_PARKING_H */

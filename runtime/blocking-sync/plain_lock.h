@@ -1,0 +1,57 @@
+/*===- blocking-sync/plain_lock.h - A lock for a few instructions ---------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * What the other locks use within themselves, and the lock that processes
+ * share: free, locked, or locked with sleepers, in one word. ("Mutex, take 3"
+ * of Drepper, Futexes Are Tricky.) Nothing but the word, so a fork or an
+ * unmapping at another address does not matter.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_BLOCKING_SYNC_PLAIN_LOCK_H
+#define VFRIENDLY_BLOCKING_SYNC_PLAIN_LOCK_H
+
+#include "platform/linux/kernel.h"
+#include "relax.h"
+#include <stdbool.h>
+
+enum { VF_FREE, VF_HELD, VF_HELD_SLEEPERS };
+
+/* A queue operation takes some 50 ns; 2 us of pauses outlast several. */
+#define VF_PLAIN_SPINS 80
+
+static inline bool vf_plain_try(uint32_t *word) {
+  uint32_t free = VF_FREE;
+  return __atomic_compare_exchange_n(word, &free, VF_HELD, false,
+                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* Sleeps until it has the lock; 0, or ETIMEDOUT. */
+static inline int vf_plain_sleep(uint32_t *word,
+                                 const struct vf_deadline *deadline,
+                                 enum vf_scope scope) {
+  while (__atomic_exchange_n(word, VF_HELD_SLEEPERS, __ATOMIC_ACQUIRE) !=
+         VF_FREE)
+    if (vf_futex_wait_until(word, VF_HELD_SLEEPERS, deadline, scope) ==
+        ETIMEDOUT)
+      return ETIMEDOUT;
+  return 0;
+}
+
+static inline void vf_plain_lock(uint32_t *word) {
+  for (int i = 0; i < VF_PLAIN_SPINS; ++i) {
+    if (vf_plain_try(word))
+      return;
+    vf_relax();
+  }
+  vf_plain_sleep(word, NULL, VF_PRIVATE);
+}
+
+static inline void vf_plain_unlock(uint32_t *word, enum vf_scope scope) {
+  if (__atomic_exchange_n(word, VF_FREE, __ATOMIC_RELEASE) == VF_HELD_SLEEPERS)
+    vf_futex_wake(word, 1, scope);
+}
+
+#endif /* VFRIENDLY_BLOCKING_SYNC_PLAIN_LOCK_H */

@@ -1,0 +1,159 @@
+/*===- blocking-sync/rwlock.c - Readers together, a writer alone ----------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * A writer holds the gate, a mutex, from asking to unlocking, and marks the
+ * word, so that readers queue at the gate too. It then waits for those inside
+ * to leave. Its unlock is the gate's: the mark stays, for the next at the gate
+ * to clear, so that nothing is touched once the lock is free.
+ *===----------------------------------------------------------------------===*/
+
+#include "vfriendly/rwlock.h"
+#include "blocking-sync/waiting.h"
+
+/* Set by a writer that holds the gate; cleared by a reader that holds it. Legal
+ * to be set without a writer: a reader takes the way through the gate. */
+#define GATED (1u << 31)
+/* The writer sleeps until the last reader has left. Set and cleared by it. */
+#define SLEEPER (1u << 30)
+#define READERS (SLEEPER - 1)
+
+static uint32_t load(const vf_rwlock *lock) {
+  return __atomic_load_n(&lock->word_, __ATOMIC_RELAXED);
+}
+
+/* Acquires when it fails, too: a writer may learn so that the readers have
+ * left. */
+static bool change(vf_rwlock *lock, uint32_t *from, uint32_t to) {
+  return __atomic_compare_exchange_n(&lock->word_, from, to, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* EBUSY if it has to go through the gate. */
+static int read_past_gate(vf_rwlock *lock) {
+  uint32_t word = load(lock);
+  while (!(word & GATED)) {
+    if ((word & READERS) == READERS)
+      return EAGAIN;
+    if (change(lock, &word, word + 1))
+      return 0;
+  }
+  return EBUSY;
+}
+
+/* pre: the caller holds the gate, so there is no writer. Lets go of it.
+ * Release: readers that find the mark gone see through this what the writer
+ * wrote. */
+static int read_at_gate(vf_rwlock *lock) {
+  uint32_t word = load(lock);
+  int result = 0;
+  do {
+    if ((word & READERS) == READERS) {
+      result = EAGAIN;
+      break;
+    }
+  } while (!change(lock, &word, (word & ~GATED) + 1));
+  vf_mutex_unlock(&lock->gate_);
+  return result;
+}
+
+/* pre: the caller holds the gate. Waits until the readers have left. */
+static int drain(vf_rwlock *lock, const struct vf_deadline *deadline) {
+  uint32_t word = __atomic_or_fetch(&lock->word_, GATED, __ATOMIC_ACQUIRE);
+  uint64_t state = 0;
+  while ((word & READERS) != 0 && vf_keep_spinning(&state))
+    word = __atomic_load_n(&lock->word_, __ATOMIC_ACQUIRE);
+
+  int result = 0;
+  while ((word & READERS) != 0 && result != ETIMEDOUT) {
+    if (!(word & SLEEPER)) {
+      if (!change(lock, &word, word | SLEEPER))
+        continue;
+      word |= SLEEPER;
+    }
+    result = vf_futex_wait_until(&lock->word_, word, deadline,
+                                 vf_scope(lock->flags_));
+    word = __atomic_load_n(&lock->word_, __ATOMIC_ACQUIRE);
+  }
+  if (word & SLEEPER)
+    word = __atomic_and_fetch(&lock->word_, ~SLEEPER, __ATOMIC_ACQUIRE);
+  if ((word & READERS) == 0)
+    return 0;
+  vf_mutex_unlock(&lock->gate_);
+  return ETIMEDOUT;
+}
+
+VF_API int vf_rwlock_init(vf_rwlock *lock, unsigned flags) {
+  int error = vf_mutex_init(&lock->gate_, flags);
+  lock->word_ = 0;
+  lock->flags_ = flags;
+  return error;
+}
+
+VF_API int vf_rwlock_destroy(vf_rwlock *lock) {
+  return load(lock) & READERS ? EBUSY : vf_mutex_destroy(&lock->gate_);
+}
+
+VF_API int vf_rwlock_rdlock(vf_rwlock *lock) {
+  int result = read_past_gate(lock);
+  if (result != EBUSY)
+    return result;
+  vf_mutex_lock(&lock->gate_);
+  return read_at_gate(lock);
+}
+
+VF_API int vf_rwlock_tryrdlock(vf_rwlock *lock) {
+  int result = read_past_gate(lock);
+  if (result != EBUSY || vf_mutex_trylock(&lock->gate_) != 0)
+    return result;
+  return read_at_gate(lock);
+}
+
+VF_API int vf_rwlock_clockrdlock(vf_rwlock *lock, clockid_t clock,
+                                 const struct timespec *at) {
+  int result = read_past_gate(lock);
+  if (result != EBUSY)
+    return result;
+  result = vf_mutex_clocklock(&lock->gate_, clock, at);
+  return result ? result : read_at_gate(lock);
+}
+
+VF_API int vf_rwlock_wrlock(vf_rwlock *lock) {
+  vf_mutex_lock(&lock->gate_);
+  return drain(lock, NULL);
+}
+
+VF_API int vf_rwlock_trywrlock(vf_rwlock *lock) {
+  if (vf_mutex_trylock(&lock->gate_) != 0)
+    return EBUSY;
+  uint32_t word = load(lock);
+  while ((word & READERS) == 0)
+    if (change(lock, &word, word | GATED))
+      return 0;
+  vf_mutex_unlock(&lock->gate_);
+  return EBUSY;
+}
+
+VF_API int vf_rwlock_clockwrlock(vf_rwlock *lock, clockid_t clock,
+                                 const struct timespec *at) {
+  if (vf_rwlock_trywrlock(lock) == 0)
+    return 0;
+  struct vf_deadline deadline;
+  int error = vf_deadline_from(&deadline, clock, at);
+  if (!error)
+    error = vf_mutex_clocklock(&lock->gate_, clock, at);
+  return error ? error : drain(lock, &deadline);
+}
+
+VF_API int vf_rwlock_unlock(vf_rwlock *lock) {
+  /* Whoever holds it to read is counted. */
+  if ((load(lock) & READERS) == 0)
+    return vf_mutex_unlock(&lock->gate_);
+  enum vf_scope scope = vf_scope(lock->flags_);
+  uint32_t before = __atomic_fetch_sub(&lock->word_, 1, __ATOMIC_RELEASE);
+  if ((before & SLEEPER) && (before & READERS) == 1)
+    vf_futex_wake(&lock->word_, 1, scope);
+  return 0;
+}

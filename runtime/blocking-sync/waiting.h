@@ -1,0 +1,53 @@
+/*===- blocking-sync/waiting.h - What all waits have in common ------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * A wait first spins, pausing and yielding as a spin wait does
+ * (spin-wait/wait.c: as long as blocking costs, less where there are more
+ * threads than CPUs), and then sleeps.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_BLOCKING_SYNC_WAITING_H
+#define VFRIENDLY_BLOCKING_SYNC_WAITING_H
+
+#include "common/process_wide.h"
+#include "platform/linux/kernel.h"
+#include "spin-wait/state.h"
+#include "vfriendly/mutex.h"
+#include "vfriendly/spin_wait.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+static inline enum vf_scope vf_scope(uint32_t flags) {
+  return flags & VF_SHARED ? VF_ACROSS : VF_PRIVATE;
+}
+
+static inline bool vf_flags_are_good(unsigned flags) {
+  return (flags & ~VF_SHARED) == 0;
+}
+
+/* One more failed look; false once it is time to sleep. */
+static inline bool vf_keep_spinning(uint64_t *state) {
+  if (vf_would_block(*state))
+    return false;
+  *state = vf_spin_wait(NULL, 0, *state, VF_SPIN_NO_SLEEP);
+  return !vf_would_block(*state);
+}
+
+/* Returns 0 or EINVAL. */
+static inline int vf_deadline_from(struct vf_deadline *deadline,
+                                   clockid_t clock, const struct timespec *at) {
+  if ((clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) ||
+      at->tv_nsec < 0 || at->tv_nsec > 999999999)
+    return EINVAL;
+  deadline->clock = clock;
+  deadline->at = *at;
+  /* The kernel refuses times before its clock's beginning, which are over. */
+  if (at->tv_sec < 0)
+    deadline->at = (struct timespec){0, 0};
+  return 0;
+}
+
+#endif /* VFRIENDLY_BLOCKING_SYNC_WAITING_H */

@@ -1,0 +1,46 @@
+/*===- common/process_wide.h - One object, however many copies ------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * A process may hold several copies of libvfrt; what they must share is one
+ * object. Symbols of binding STB_GNU_UNIQUE make it so: the dynamic linker gives
+ * every module of the process the first definition it met, also across
+ * RTLD_LOCAL, and keeps that module loaded. The C++ runtime relies on it for
+ * the same purpose. (With musl they are ordinary global symbols.) No C
+ * attribute makes one, so they are defined in assembler directives; the syntax is
+ * the same for every ELF target.
+ *
+ *   VF_PROCESS_WIDE(vf_thing_1, 128);
+ *   extern VF_API struct vf_thing vf_thing_1;  // zeroed
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_COMMON_PROCESS_WIDE_H
+#define VFRIENDLY_COMMON_PROCESS_WIDE_H
+
+#define VF_API __attribute__((visibility("default")))
+
+/* So that two words written by different threads do not share a line. 64 bytes
+ * on every x86-64 and nearly every other server CPU; where it is more, buckets
+ * share lines, which costs time only. */
+#define VF_CACHE_LINE 64
+
+#define VF_STRING_(x) #x
+#define VF_STRING(x) VF_STRING_(x)
+
+/* Zeroed, the same object in the whole process, on cache lines of its own: what
+ * the linker puts behind it starts on another. */
+/* clang-format off */
+#define VF_PROCESS_WIDE(name, size)                                            \
+  __asm__(".pushsection .bss." #name ",\"aw\",%nobits\n"                       \
+          "  .balign " VF_STRING(VF_CACHE_LINE) "\n"                           \
+          "  .type " #name ", %gnu_unique_object\n"                            \
+          "  .size " #name ", " VF_STRING(size) "\n"                           \
+          #name ":\n"                                                          \
+          "  .zero " VF_STRING(size) "\n"                                      \
+          "  .balign " VF_STRING(VF_CACHE_LINE) "\n"                           \
+          "  .popsection\n")
+/* clang-format on */
+
+#endif /* VFRIENDLY_COMMON_PROCESS_WIDE_H */

@@ -1,0 +1,52 @@
+/*===- vfriendly/barrier.h - Threads that wait for each other -------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   vf_barrier_init(&all, 0, threads);
+ *   ... each thread, each round:
+ *   int last = vf_barrier_wait(&all) == VF_BARRIER_LAST;
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_BARRIER_H
+#define VFRIENDLY_BARRIER_H
+
+#include "vfriendly/mutex.h"
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_barrier {
+  uint32_t round_;
+  uint32_t arrived_;
+  uint32_t inside_;
+  uint32_t threads_;
+  uint32_t flags_;
+} vf_barrier;
+
+#define VF_BARRIER_INIT(threads) {0, 0, 0, (threads), 0}
+
+/* What one thread a round gets, the last to arrive. */
+#define VF_BARRIER_LAST (-1)
+
+/* pre: nobody uses *barrier. EINVAL if threads is 0 or flags neither 0 nor
+ * VF_SHARED. */
+int vf_barrier_init(vf_barrier *barrier, unsigned flags, unsigned threads);
+
+/* pre: nobody waits for others to arrive. Waits until all who were released
+ * have left. */
+int vf_barrier_destroy(vf_barrier *barrier);
+
+/* Waits until `threads` threads have called it. Returns VF_BARRIER_LAST in the
+ * last of them, and 0 in the others. */
+int vf_barrier_wait(vf_barrier *barrier);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VFRIENDLY_BARRIER_H */

@@ -1,0 +1,65 @@
+/*===- vfriendly/cond.h - Condition variables that do not stampede --------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   vf_mutex_lock(&lock);
+ *   while (!ready)
+ *     vf_cond_wait(&changed, &lock);
+ *   ...
+ *   vf_mutex_unlock(&lock);
+ *
+ * and whoever makes it true, with or without holding the lock by then:
+ *
+ *   vf_cond_broadcast(&changed);
+ *
+ * Those who are signalled while the lock is held are queued for the lock
+ * instead of being woken to wait for it.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_COND_H
+#define VFRIENDLY_COND_H
+
+#include "vfriendly/mutex.h"
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_cond {
+  uint32_t word_;
+  uint32_t flags_;
+} vf_cond;
+
+#define VF_COND_INIT {0, 0}
+
+/* pre: nobody uses *cond. flags is 0 or VF_SHARED; EINVAL if it is not. */
+int vf_cond_init(vf_cond *cond, unsigned flags);
+
+/* pre: nobody waits, or all who waited have been signalled. */
+int vf_cond_destroy(vf_cond *cond);
+
+/* pre: the caller holds mutex, and so did all who wait at the same time.
+ * Releases mutex while it waits and holds it again when it returns. May return
+ * without a signal. */
+int vf_cond_wait(vf_cond *cond, vf_mutex *mutex);
+
+/* The same until a deadline: ETIMEDOUT, EINVAL as of vf_mutex_clocklock; holds
+ * mutex again in each case. */
+int vf_cond_clockwait(vf_cond *cond, vf_mutex *mutex, clockid_t clock,
+                      const struct timespec *deadline);
+
+/* Wakes one of those who wait, if any. */
+int vf_cond_signal(vf_cond *cond);
+
+/* Wakes all who wait now. */
+int vf_cond_broadcast(vf_cond *cond);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VFRIENDLY_COND_H */

@@ -1,0 +1,58 @@
+/*===- vfriendly/event.h - One thread tells others that something happened ===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   static vf_event ready = VF_EVENT_INIT;
+ *   vf_event_wait(&ready);          // returns at once if it was set before
+ *   ... and elsewhere: vf_event_set(&ready);
+ *
+ * What was written before the set can be read after the wait.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_EVENT_H
+#define VFRIENDLY_EVENT_H
+
+#include "vfriendly/mutex.h"
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_event {
+  uint32_t word_;
+  uint32_t flags_;
+} vf_event;
+
+#define VF_EVENT_INIT {0, 0}
+
+/* pre: nobody uses *event. flags is 0 or VF_SHARED; EINVAL if it is not. */
+int vf_event_init(vf_event *event, unsigned flags);
+
+/* pre: nobody waits. */
+int vf_event_destroy(vf_event *event);
+
+int vf_event_wait(vf_event *event);
+
+/* EAGAIN if it is not set. */
+int vf_event_trywait(vf_event *event);
+
+/* ETIMEDOUT, EINVAL as of vf_mutex_clocklock. */
+int vf_event_clockwait(vf_event *event, clockid_t clock,
+                       const struct timespec *deadline);
+
+/* Wakes all who wait, and lets later waits pass. May be called in a signal
+ * handler. Touches nothing of *event once it is set. */
+int vf_event_set(vf_event *event);
+
+/* Makes later waits wait again. */
+int vf_event_reset(vf_event *event);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VFRIENDLY_EVENT_H */

@@ -1,0 +1,72 @@
+/*===- vfriendly/mutex.h - A mutex that knows it is virtualized -----------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   static vf_mutex lock = VF_MUTEX_INIT;
+ *   vf_mutex_lock(&lock);
+ *   ...
+ *   vf_mutex_unlock(&lock);
+ *
+ * One waiter at a time spins, for as long as blocking would cost and only while
+ * there are CPUs to spare; all others sleep. Whoever comes by may take a free
+ * lock before those who wait, but a waiter that was passed over for a
+ * millisecond gets it handed. Not recursive; no priority inheritance.
+ *
+ * In this header and its siblings: functions return 0 or an errno value, leave
+ * errno alone, never abort, and may be called from any thread and before main,
+ * not from signal handlers but where it says so. A forked child may go on using
+ * a lock that its own thread held.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_MUTEX_H
+#define VFRIENDLY_MUTEX_H
+
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_mutex {
+  uint32_t word_;
+  uint32_t flags_;
+  uint32_t patience_;
+  uint32_t handed_;
+} vf_mutex;
+
+#define VF_MUTEX_INIT {0, 0, 0, 0}
+
+/* For objects in memory that several processes map. Their waiters are queued by
+ * the kernel, and the bound on being passed over does not hold. */
+#define VF_SHARED 1u
+
+/* pre: nobody uses *mutex. flags is 0 or VF_SHARED; EINVAL if it is not. */
+int vf_mutex_init(vf_mutex *mutex, unsigned flags);
+
+/* EBUSY if it is locked. To lock it again afterwards takes a new init. */
+int vf_mutex_destroy(vf_mutex *mutex);
+
+/* pre: the caller does not hold it: that would wait for ever. */
+int vf_mutex_lock(vf_mutex *mutex);
+
+/* EBUSY if it is locked. */
+int vf_mutex_trylock(vf_mutex *mutex);
+
+/* ETIMEDOUT if it cannot be had by the deadline, a time of clock, which is
+ * CLOCK_MONOTONIC or CLOCK_REALTIME. EINVAL for another clock or nanoseconds
+ * outside 0..999999999, which are looked at only if it has to wait. */
+int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
+                       const struct timespec *deadline);
+
+/* pre: the caller holds it. Touches nothing of *mutex once it is free, so that
+ * the next holder may destroy it and free its memory. */
+int vf_mutex_unlock(vf_mutex *mutex);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VFRIENDLY_MUTEX_H */

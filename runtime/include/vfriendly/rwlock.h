@@ -1,0 +1,60 @@
+/*===- vfriendly/rwlock.h - Readers together, a writer alone --------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   static vf_rwlock lock = VF_RWLOCK_INIT;
+ *   vf_rwlock_rdlock(&lock);
+ *   ... reads ...
+ *   vf_rwlock_unlock(&lock);
+ *
+ * A waiting writer keeps new readers out, so that neither side starves; a
+ * thread that reads must therefore not ask to read again before it unlocks.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_RWLOCK_H
+#define VFRIENDLY_RWLOCK_H
+
+#include "vfriendly/mutex.h"
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_rwlock {
+  vf_mutex gate_;
+  uint32_t word_;
+  uint32_t flags_;
+} vf_rwlock;
+
+#define VF_RWLOCK_INIT {VF_MUTEX_INIT, 0, 0}
+
+/* pre: nobody uses *lock. flags is 0 or VF_SHARED; EINVAL if it is not. */
+int vf_rwlock_init(vf_rwlock *lock, unsigned flags);
+
+/* EBUSY if it is locked. */
+int vf_rwlock_destroy(vf_rwlock *lock);
+
+/* pre of all that lock: the caller does not hold it, either way. EAGAIN: there
+ * are 2^30 - 1 readers. EBUSY, ETIMEDOUT and EINVAL as of vf_mutex. */
+int vf_rwlock_rdlock(vf_rwlock *lock);
+int vf_rwlock_tryrdlock(vf_rwlock *lock);
+int vf_rwlock_clockrdlock(vf_rwlock *lock, clockid_t clock,
+                          const struct timespec *deadline);
+int vf_rwlock_wrlock(vf_rwlock *lock);
+int vf_rwlock_trywrlock(vf_rwlock *lock);
+int vf_rwlock_clockwrlock(vf_rwlock *lock, clockid_t clock,
+                          const struct timespec *deadline);
+
+/* pre: the caller holds it, either way. Touches nothing of *lock once it is
+ * free. */
+int vf_rwlock_unlock(vf_rwlock *lock);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VFRIENDLY_RWLOCK_H */

@@ -1,0 +1,60 @@
+/*===- vfriendly/sem.h - Counting semaphores ------------------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   static vf_sem free_slots = VF_SEM_INIT(8);
+ *   vf_sem_wait(&free_slots);
+ *   ...
+ *   vf_sem_post(&free_slots);
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_SEM_H
+#define VFRIENDLY_SEM_H
+
+#include "vfriendly/mutex.h"
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vf_sem {
+  uint64_t word_;
+  uint32_t flags_;
+} vf_sem;
+
+#define VF_SEM_MAX 0x7fffffffu
+#define VF_SEM_INIT(value) {(value), 0}
+
+/* pre: nobody uses *sem. EINVAL if value is above VF_SEM_MAX or flags neither 0
+ * nor VF_SHARED. */
+int vf_sem_init(vf_sem *sem, unsigned flags, unsigned value);
+
+/* pre: nobody waits. */
+int vf_sem_destroy(vf_sem *sem);
+
+/* Takes one, waiting for it if there is none. */
+int vf_sem_wait(vf_sem *sem);
+
+/* EAGAIN if there is none. */
+int vf_sem_trywait(vf_sem *sem);
+
+/* ETIMEDOUT, EINVAL as of vf_mutex_clocklock. */
+int vf_sem_clockwait(vf_sem *sem, clockid_t clock,
+                     const struct timespec *deadline);
+
+/* Gives one. May be called in a signal handler. EOVERFLOW above VF_SEM_MAX.
+ * Touches nothing of *sem once it is given. */
+int vf_sem_post(vf_sem *sem);
+
+/* How many there were a moment ago. */
+unsigned vf_sem_value(const vf_sem *sem);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VFRIENDLY_SEM_H */

@@ -1,0 +1,114 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A fork while others wait for a lock its thread holds: the child has the lock, the
+// table of waiters and the marks in the word, but no waiters. It must unlock, lock
+// and wait with threads of its own; the parent's waiters must not notice.
+//
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
+// RUN: %t
+
+#include "validate.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WAITERS 6
+static vf_mutex m = VF_MUTEX_INIT;
+static vf_cond c = VF_COND_INIT;
+static vf_rwlock l = VF_RWLOCK_INIT;
+static int turns;
+static bool go;
+
+static void *take_turn(void *arg) {
+  (void)arg;
+  vf_mutex_lock(&m);
+  ++turns;
+  work(1000);
+  vf_mutex_unlock(&m);
+  vf_rwlock_rdlock(&l);
+  vf_rwlock_unlock(&l);
+  return NULL;
+}
+
+static void *wait_for_go(void *arg) {
+  (void)arg;
+  vf_mutex_lock(&m);
+  while (!go)
+    vf_cond_wait(&c, &m);
+  vf_mutex_unlock(&m);
+  return NULL;
+}
+
+static void start(pthread_t *ids, void *(*body)(void *)) {
+  for (int i = 0; i < WAITERS; ++i)
+    CHECK(pthread_create(&ids[i], NULL, body, NULL) == 0);
+}
+
+static void join(pthread_t *ids) {
+  for (int i = 0; i < WAITERS; ++i)
+    pthread_join(ids[i], NULL);
+}
+
+/* As many threads again, on the locks as they were found. */
+static void live_on(void) {
+  pthread_t ids[WAITERS], more[WAITERS];
+  turns = 0;
+  start(ids, take_turn);
+  start(more, wait_for_go);
+  sleep_ms(20);
+  vf_mutex_unlock(&m);
+  vf_rwlock_unlock(&l);
+  join(ids);
+  CHECK(turns == WAITERS);
+  vf_mutex_lock(&m);
+  go = true;
+  vf_mutex_unlock(&m);
+  vf_cond_broadcast(&c);
+  join(more);
+}
+
+static void check_child(pid_t child) {
+  int status;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(void) {
+  /* Whatever phase the waiters are in: just come, spinning, parked. */
+  for (int delay_us = 0; delay_us < 2000; delay_us += 100) {
+    pthread_t ids[WAITERS], more[WAITERS];
+    go = false;
+    turns = 0;
+    start(more, wait_for_go);
+    sleep_ms(1);
+    vf_mutex_lock(&m);
+    vf_rwlock_wrlock(&l);
+    start(ids, take_turn);
+    nanosleep(&(struct timespec){0, delay_us * 1000}, NULL);
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      /* A child's child is two generations away. */
+      pid_t grandchild = fork();
+      if (grandchild == 0) {
+        alarm(20);
+        live_on();
+        _exit(0);
+      }
+      live_on();
+      check_child(grandchild);
+      _exit(0);
+    }
+    vf_mutex_unlock(&m);
+    vf_rwlock_unlock(&l);
+    join(ids);
+    vf_mutex_lock(&m);
+    go = true;
+    vf_mutex_unlock(&m);
+    vf_cond_broadcast(&c);
+    join(more);
+    check_child(child);
+  }
+  return 0;
+}
