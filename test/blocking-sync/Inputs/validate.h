@@ -169,6 +169,31 @@ static inline void validate_cond(int threads, long rounds) {
   CHECK(queued == 0 && produced == threads / 2 * rounds);
 }
 
+/* Two threads and nothing but a signal each: a lost one ends the game. */
+static vf_cond your_turn = VF_COND_INIT;
+static int turn;
+
+static void *use_turns(void *arg) {
+  struct worker *w = arg;
+  for (long i = 0; i < w->rounds; ++i) {
+    if (draw(w, 4) == 0)
+      work(draw(w, 2000));
+    CHECK(vf_mutex_lock(&queue_mutex) == 0);
+    while (turn != w->number)
+      CHECK(vf_cond_wait(&your_turn, &queue_mutex) == 0);
+    turn = !turn;
+    CHECK(vf_cond_signal(&your_turn) == 0);
+    CHECK(vf_mutex_unlock(&queue_mutex) == 0);
+  }
+  return NULL;
+}
+
+/* pre: threads is 2. */
+static inline void validate_turns(int threads, long rounds) {
+  CHECK(threads == 2);
+  run(use_turns, threads, rounds);
+}
+
 /*===- rwlock -------------------------------------------------------------===*/
 
 static vf_rwlock the_rwlock = VF_RWLOCK_INIT;

@@ -2,9 +2,9 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A fork while others wait for a lock its thread holds: the child has the lock, the
-// table of waiters and the marks in the word, but no waiters. It must unlock, lock
-// and wait with threads of its own; the parent's waiters must not notice.
+// A fork while others wait for locks that its thread holds: the child has the locks,
+// the table of waiters and the marks in the words, but no waiters. It must unlock,
+// lock and wait with threads of its own; the parent's waiters must not notice.
 //
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t
@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAITERS 6
-static vf_mutex m = VF_MUTEX_INIT;
-static vf_cond c = VF_COND_INIT;
-static vf_rwlock l = VF_RWLOCK_INIT;
+#define WAITERS 3
+static vf_mutex m;
+static vf_cond c;
+static vf_rwlock l;
 static int turns;
 static bool go;
 
@@ -24,7 +24,6 @@ static void *take_turn(void *arg) {
   (void)arg;
   vf_mutex_lock(&m);
   ++turns;
-  work(1000);
   vf_mutex_unlock(&m);
   vf_rwlock_rdlock(&l);
   vf_rwlock_unlock(&l);
@@ -50,21 +49,25 @@ static void join(pthread_t *ids) {
     pthread_join(ids[i], NULL);
 }
 
+static void let_go(void) {
+  vf_mutex_lock(&m);
+  go = true;
+  vf_mutex_unlock(&m);
+  vf_cond_broadcast(&c);
+}
+
 /* As many threads again, on the locks as they were found. */
 static void live_on(void) {
   pthread_t ids[WAITERS], more[WAITERS];
   turns = 0;
   start(ids, take_turn);
   start(more, wait_for_go);
-  sleep_ms(20);
+  sleep_ms(2); /* Until they sleep. */
   vf_mutex_unlock(&m);
   vf_rwlock_unlock(&l);
   join(ids);
   CHECK(turns == WAITERS);
-  vf_mutex_lock(&m);
-  go = true;
-  vf_mutex_unlock(&m);
-  vf_cond_broadcast(&c);
+  let_go();
   join(more);
 }
 
@@ -74,41 +77,44 @@ static void check_child(pid_t child) {
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-int main(void) {
-  /* Whatever phase the waiters are in: just come, spinning, parked. */
-  for (int delay_us = 0; delay_us < 2000; delay_us += 100) {
-    pthread_t ids[WAITERS], more[WAITERS];
-    go = false;
-    turns = 0;
-    start(more, wait_for_go);
-    sleep_ms(1);
-    vf_mutex_lock(&m);
-    vf_rwlock_wrlock(&l);
-    start(ids, take_turn);
-    nanosleep(&(struct timespec){0, delay_us * 1000}, NULL);
-    pid_t child = fork();
-    if (child == 0) {
-      alarm(20);
-      /* A child's child is two generations away. */
-      pid_t grandchild = fork();
-      if (grandchild == 0) {
-        alarm(20);
-        live_on();
-        _exit(0);
-      }
-      live_on();
+/* In whatever phase the waiters are by then: just come, spinning, parked. */
+static void fork_after(int delay_us) {
+  pthread_t ids[WAITERS], more[WAITERS];
+  vf_mutex_init(&m, 0); /* One that has not learnt yet that spinning is vain. */
+  vf_cond_init(&c, 0);
+  vf_rwlock_init(&l, 0);
+  go = false;
+  turns = 0;
+  start(more, wait_for_go);
+  sleep_ms(1);
+  vf_mutex_lock(&m);
+  vf_rwlock_wrlock(&l);
+  start(ids, take_turn);
+  double until = seconds() + delay_us / 1e6;
+  while (seconds() < until)
+    ;
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    /* A child's child is two generations away. */
+    pid_t grandchild = fork();
+    live_on();
+    if (grandchild != 0)
       check_child(grandchild);
-      _exit(0);
-    }
-    vf_mutex_unlock(&m);
-    vf_rwlock_unlock(&l);
-    join(ids);
-    vf_mutex_lock(&m);
-    go = true;
-    vf_mutex_unlock(&m);
-    vf_cond_broadcast(&c);
-    join(more);
-    check_child(child);
+    _exit(0);
   }
+  vf_mutex_unlock(&m);
+  vf_rwlock_unlock(&l);
+  join(ids);
+  let_go();
+  join(more);
+  check_child(child);
+}
+
+int main(void) {
+  for (int round = 0; round < 4; ++round)
+    for (int delay_us = 0; delay_us < 200; delay_us += 10)
+      fork_after(delay_us);
+  fork_after(2000);
   return 0;
 }

@@ -8,6 +8,7 @@
 // RUN: %t mutex 8 3000
 // RUN: %t mutex 2 20000
 // RUN: %t cond 8 2000
+// RUN: %t turns 2 3000
 // RUN: %t rwlock 8 2000
 // RUN: %t sem 8 3000
 // RUN: %t barrier 7 500
@@ -26,7 +27,7 @@ int main(int argc, char **argv) {
   } primitives[] = {
       {"mutex", validate_mutex},     {"cond", validate_cond},
       {"rwlock", validate_rwlock},   {"sem", validate_sem},
-      {"barrier", validate_barrier}, {"event", validate_event},
+      {"turns", validate_turns},     {"barrier", validate_barrier}, {"event", validate_event},
   };
   for (unsigned i = 0; i < sizeof primitives / sizeof *primitives; ++i)
     if (strcmp(argv[1], primitives[i].name) == 0) {

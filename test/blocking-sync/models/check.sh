@@ -1,0 +1,25 @@
+#!/bin/sh
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# check.sh [-DNAME=VALUE...]: checks mutex.pml, ROUNDS=1 unless told otherwise, and
+# prints Spin's summary. A search that was cut short is an error here.
+set -eu
+model=$(dirname "$(realpath "$0")")/mutex.pml
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+rounds=-DROUNDS=1
+for option; do
+  case $option in -DROUNDS=*) rounds= ;; esac
+done
+spin -a $rounds "$@" "$model" >&2
+clang -w -O2 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM=4000 -o pan pan.c
+# Deeper than the longest run, which is some 300 steps with two rounds.
+./pan -m1000000 >summary
+if grep -q 'max search depth too small\|out of memory' summary; then
+  cat summary >&2
+  exit 1
+fi
+cat summary
