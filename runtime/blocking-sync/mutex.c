@@ -28,6 +28,8 @@
 #include "blocking-sync/mutex.h"
 #include "blocking-sync/plain_lock.h"
 #include "blocking-sync/waiting.h"
+#include "relax.h"
+#include "spin-wait/crowd.h"
 #include "spin-wait/tuning.h"
 
 #define HELD 1u
@@ -82,6 +84,10 @@ static void learn(vf_mutex *mutex, bool succeeded) {
     __atomic_store_n(&mutex->patience_, now, __ATOMIC_RELAXED);
 }
 
+/* 8 pauses are 0.2 us here, 128 3 us. */
+#define VF_FIRST_PAUSES 8u
+#define VF_LOOK_PAUSES 128u
+
 struct locking {
   vf_mutex *mutex;
   bool spinning; /* SPINNING is ours */
@@ -107,21 +113,31 @@ static bool take(struct locking *locking, uint32_t *word) {
   return change(locking->mutex, word, taken, __ATOMIC_ACQUIRE);
 }
 
-/* Spins until it has the lock or had its share; needs SPINNING. */
-static bool spin(struct locking *locking) {
+/* Spins until it has the lock or had its share; needs SPINNING. Looks after 8
+ * pauses, 16, and so on up to VF_LOOK_PAUSES: each look takes the line from the
+ * holder, who with sections of some nanoseconds is quick enough to pass a hundred
+ * times meanwhile. */
+static bool spin(struct locking *locking, uint64_t budget) {
   vf_mutex *mutex = locking->mutex;
-  uint32_t lost = __atomic_load_n(&mutex->patience_, __ATOMIC_RELAXED);
-  uint64_t budget = vf_spin_budget_ns() >> lost; /* tuning.h */
-  uint64_t state = 0;
-  do {
+  uint64_t begin = vf_now_ns(), now = begin;
+  unsigned pauses = VF_FIRST_PAUSES;
+  for (;;) {
     uint32_t word = load(mutex);
-    if (!(word & HELD) && take(locking, &word)) {
-      learn(mutex, true);
+    if (!(word & HELD) && take(locking, &word))
       return true;
+    if (now - begin >= budget)
+      return false;
+    for (unsigned i = 0; i < pauses; ++i)
+      vf_relax();
+    if (pauses < VF_LOOK_PAUSES)
+      pauses *= 2;
+    uint64_t then = now;
+    now = vf_now_ns();
+    if (now - then > VF_GAP_NS) {
+      vf_crowd_seen();
+      return false;
     }
-  } while (vf_keep_spinning(&state) && vf_burnt(state) <= budget);
-  learn(mutex, false);
-  return false;
+  }
 }
 
 /* deadline may be null. */
@@ -141,9 +157,15 @@ static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
         continue;
       locking.spinning = true;
     }
+    if (locking.spinning) {
+      uint32_t lost = __atomic_load_n(&mutex->patience_, __ATOMIC_RELAXED);
+      bool got_it = spin(&locking, vf_spin_budget_ns() >> (may_spin ? lost : 0));
+      if (may_spin)
+        learn(mutex, got_it);
+      if (got_it)
+        return 0;
+    }
     may_spin = false;
-    if (locking.spinning && spin(&locking))
-      return 0;
 
     switch (vf_park(self, mutex, still_held, NULL, &locking, deadline)) {
     case VF_WAKE_HANDED:

@@ -1,0 +1,143 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// harness THREADS SECTION THINK HOGS MS: threads take one lock, do so many steps of
+// work in it, so many out of it, and so on. Prints one JSON line; exits 1 if two were
+// in it at once. Without arguments: prints how many steps a nanosecond has.
+//
+// -DLOCK="locks/NAME.h" says which lock: a struct Lock with lock() and unlock().
+
+#include LOCK
+
+#include <algorithm>
+#include <atomic>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <sys/resource.h>
+#include <thread>
+#include <time.h>
+#include <vector>
+
+namespace {
+
+uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
+  timespec t;
+  clock_gettime(clock, &t);
+  return uint64_t(t.tv_sec) * 1000000000u + uint64_t(t.tv_nsec);
+}
+
+// Work is counted, not timed: who is off its CPU does none.
+uint64_t step(uint64_t n) {
+  uint64_t x = n;
+  for (uint64_t i = 0; i < n; ++i)
+    asm volatile("" : "+r"(x) : : );
+  return x;
+}
+
+// The best of many: others run on this machine, too.
+double stepsPerNs() {
+  uint64_t best = UINT64_MAX;
+  for (int i = 0; i < 200; ++i) {
+    uint64_t begin = now();
+    step(100000);
+    best = std::min(best, now() - begin);
+  }
+  return 100000.0 / double(best);
+}
+
+// Every so many acquisitions one is timed: reading the clock twice costs more than
+// an uncontended lock.
+constexpr uint64_t TimedEvery = 32;
+
+struct alignas(128) Worker {
+  uint64_t Ops = 0, CpuNs = 0;
+  std::vector<uint32_t> Waits;
+};
+
+alignas(128) Lock TheLock;
+// Under the lock: a second thread in there would be seen between the two.
+alignas(128) volatile uint64_t Entered, Left;
+alignas(128) std::atomic<bool> Go, Stop;
+
+void work(Worker &W, uint64_t Section, uint64_t Think) {
+  W.Waits.reserve(1 << 16);
+  while (!Go.load(std::memory_order_acquire))
+    std::this_thread::yield();
+  uint64_t Cpu = now(CLOCK_THREAD_CPUTIME_ID);
+  while (!Stop.load(std::memory_order_relaxed)) {
+    bool Timed = W.Ops % TimedEvery == 0 && W.Waits.size() < W.Waits.capacity();
+    uint64_t Begin = Timed ? now() : 0;
+    TheLock.lock();
+    if (Timed)
+      W.Waits.push_back(uint32_t(std::min<uint64_t>(now() - Begin, UINT32_MAX)));
+    if (Entered != Left) {
+      std::puts("two threads hold the lock");
+      std::exit(1);
+    }
+    Entered = Entered + 1;
+    step(Section);
+    Left = Left + 1;
+    TheLock.unlock();
+    step(Think);
+    ++W.Ops;
+  }
+  W.CpuNs = now(CLOCK_THREAD_CPUTIME_ID) - Cpu;
+}
+
+void hog() {
+  while (!Stop.load(std::memory_order_relaxed))
+    step(1000);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc == 1) {
+    std::printf("{\"steps_per_ns\": %.6f}\n", stepsPerNs());
+    return 0;
+  }
+  if (argc != 6) {
+    std::fprintf(stderr, "usage: %s THREADS SECTION THINK HOGS MS\n", argv[0]);
+    return 2;
+  }
+  int Threads = std::atoi(argv[1]), Hogs = std::atoi(argv[4]);
+  uint64_t Section = std::strtoull(argv[2], nullptr, 10);
+  uint64_t Think = std::strtoull(argv[3], nullptr, 10);
+  std::vector<Worker> Workers(Threads);
+  std::vector<std::thread> All;
+  for (Worker &W : Workers)
+    All.emplace_back([&W, Section, Think] { work(W, Section, Think); });
+  for (int I = 0; I < Hogs; ++I)
+    All.emplace_back(hog);
+  timespec Length = {0, std::atol(argv[5]) * 1000000};
+  uint64_t Begin = now();
+  Go.store(true, std::memory_order_release);
+  nanosleep(&Length, nullptr);
+  Stop = true;
+  uint64_t Took = now() - Begin;
+  for (std::thread &T : All)
+    T.join();
+
+  double Ops = 0, Squares = 0, Cpu = 0;
+  std::vector<uint32_t> Waits;
+  for (Worker &W : Workers) {
+    Ops += double(W.Ops);
+    Squares += double(W.Ops) * double(W.Ops);
+    Cpu += double(W.CpuNs);
+    Waits.insert(Waits.end(), W.Waits.begin(), W.Waits.end());
+  }
+  uint32_t P99 = 0;
+  if (!Waits.empty()) {
+    auto At = Waits.begin() + long(double(Waits.size() - 1) * 0.99);
+    std::nth_element(Waits.begin(), At, Waits.end());
+    P99 = *At;
+  }
+  std::printf("{\"ops_per_s\": %.0f, \"cpu_ns_per_op\": %.1f, \"p99_wait_ns\": %u, "
+              "\"jain\": %.4f}\n",
+              Ops / double(Took) * 1e9, Ops > 0 ? Cpu / Ops : 0, P99,
+              Squares > 0 ? Ops * Ops / (double(Threads) * Squares) : 0);
+  return 0;
+}
