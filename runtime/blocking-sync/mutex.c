@@ -25,6 +25,7 @@
  * unlock is the convoy that barging is there to avoid.
  *===----------------------------------------------------------------------===*/
 
+#define VF_NO_INLINE /* The functions that the header inlines are these. */
 #include "blocking-sync/mutex.h"
 #include "blocking-sync/plain_lock.h"
 #include "blocking-sync/waiting.h"
@@ -87,6 +88,11 @@ static void learn(vf_mutex *mutex, bool succeeded) {
 /* 8 pauses are 0.2 us here, 128 3 us. */
 #define VF_FIRST_PAUSES 8u
 #define VF_LOOK_PAUSES 128u
+/* Passed over between so many pairs of looks: once happens by chance. */
+#define VF_PASSED_LOOKS 2u
+/* With 50 us of timer slack, Linux' default, some 110: ten naps to the
+ * millisecond after which the lock is handed over. */
+#define VF_NAP_NS 50000u
 
 struct locking {
   vf_mutex *mutex;
@@ -113,18 +119,47 @@ static bool take(struct locking *locking, uint32_t *word) {
   return change(locking->mutex, word, taken, __ATOMIC_ACQUIRE);
 }
 
+/* With nobody parked, no unlock asks for SPINNING, which is in the way of those
+ * that pass: the lock is quicker without. False if the word is another by now.
+ */
+static bool unmark(struct locking *locking, uint32_t word) {
+  if (locking->spinning &&
+      !change(locking->mutex, &word, without_spinner(word) & ~SKIPS,
+              __ATOMIC_RELAXED))
+    return false;
+  locking->spinning = false;
+  return true;
+}
+
 /* Spins until it has the lock or had its share; needs SPINNING. Looks after 8
  * pauses, 16, and so on up to VF_LOOK_PAUSES: each look takes the line from the
- * holder, who with sections of some nanoseconds is quick enough to pass a hundred
- * times meanwhile. */
+ * holder, who with sections of some nanoseconds is quick enough to pass a
+ * hundred times meanwhile.
+ *
+ * Where the lock went from hand to hand between the looks, it is in use all the
+ * time: to spin on gains nobody anything, and to be woken costs those who use
+ * it a system call each time. So it naps, SPINNING still set, for as long as it
+ * takes to be owed the lock. */
 static bool spin(struct locking *locking, uint64_t budget) {
   vf_mutex *mutex = locking->mutex;
   uint64_t begin = vf_now_ns(), now = begin;
-  unsigned pauses = VF_FIRST_PAUSES;
+  unsigned pauses = VF_FIRST_PAUSES, passed = 0;
+  uint32_t before = load(mutex);
   for (;;) {
     uint32_t word = load(mutex);
     if (!(word & HELD) && take(locking, &word))
       return true;
+    passed += (word & SKIPS) != (before & SKIPS);
+    before = word;
+    if (passed >= VF_PASSED_LOOKS) {
+      if (now - begin >= VF_BYPASS_NS)
+        return false;
+      if (!(word & PARKED) && !unmark(locking, word))
+        continue;
+      vf_sleep_ns(VF_NAP_NS);
+      now = vf_now_ns();
+      continue;
+    }
     if (now - begin >= budget)
       return false;
     for (unsigned i = 0; i < pauses; ++i)
@@ -159,7 +194,8 @@ static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
     }
     if (locking.spinning) {
       uint32_t lost = __atomic_load_n(&mutex->patience_, __ATOMIC_RELAXED);
-      bool got_it = spin(&locking, vf_spin_budget_ns() >> (may_spin ? lost : 0));
+      bool got_it =
+          spin(&locking, vf_spin_budget_ns() >> (may_spin ? lost : 0));
       if (may_spin)
         learn(mutex, got_it);
       if (got_it)
@@ -202,23 +238,35 @@ VF_API int vf_mutex_destroy(vf_mutex *mutex) {
   return load(mutex) & HELD ? EBUSY : 0;
 }
 
-VF_API int vf_mutex_trylock(vf_mutex *mutex) {
+/* The header has tried the word that nobody waits for. Looks first, as another
+ * compare-and-swap in vain costs more. */
+static bool try_now(vf_mutex *mutex) {
   uint32_t word = load(mutex);
-  if (mutex->flags_ & VF_SHARED)
-    return vf_plain_try(&mutex->word_) ? 0 : EBUSY;
   while (!(word & HELD))
     if (change(mutex, &word, word | HELD, __ATOMIC_ACQUIRE))
-      return 0;
-  return EBUSY;
+      return true;
+  return false;
+}
+
+VF_API int vf_mutex_trylock(vf_mutex *mutex) {
+  bool got_it =
+      mutex->flags_ & VF_SHARED ? vf_plain_try(&mutex->word_) : try_now(mutex);
+  return got_it ? 0 : EBUSY;
+}
+
+VF_API int vf_mutex_lock_contended(vf_mutex *mutex) {
+  if (mutex->flags_ & VF_SHARED)
+    return lock_shared(mutex, NULL);
+  if (__builtin_expect(try_now(mutex), 1))
+    return 0;
+  struct vf_waiter self = {0};
+  return lock_slowly(mutex, &self, false, NULL);
 }
 
 VF_API int vf_mutex_lock(vf_mutex *mutex) {
-  if (__builtin_expect(vf_plain_try(&mutex->word_), 1))
-    return 0;
-  if (mutex->flags_ & VF_SHARED)
-    return lock_shared(mutex, NULL);
-  struct vf_waiter self = {0};
-  return lock_slowly(mutex, &self, false, NULL);
+  return __builtin_expect(vf_plain_try(&mutex->word_), 1)
+             ? 0
+             : vf_mutex_lock_contended(mutex);
 }
 
 VF_API int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
@@ -274,30 +322,33 @@ static enum vf_wake release(void *what, const struct vf_waiter *first,
   }
 }
 
-static void unlock_slowly(vf_mutex *mutex) {
+VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
+  if (mutex->flags_ & VF_SHARED) {
+    vf_plain_unlock(&mutex->word_, VF_ACROSS);
+    return 0;
+  }
   uint32_t word = load(mutex);
   for (;;) {
     uint32_t left = word & ~HELD;
-    if (word & PARKED) {
-      if (!has_spinner(word) || (word & SKIPS) >= MAX_SKIPS * SKIP)
+    if (__builtin_expect(left != 0, 0)) {
+      bool spins = has_spinner(word);
+      if ((word & PARKED) && (!spins || (word & SKIPS) >= MAX_SKIPS * SKIP))
         break;
-      left += SKIP;
+      if (spins)
+        left = (left & ~SKIPS) | ((left + SKIP) & SKIPS);
     }
     if (change(mutex, &word, left, __ATOMIC_RELEASE))
-      return;
+      return 0;
   }
   vf_unpark_one(mutex, release, mutex);
+  return 0;
 }
 
 VF_API int vf_mutex_unlock(vf_mutex *mutex) {
   uint32_t held = HELD;
-  if (__builtin_expect(change(mutex, &held, 0, __ATOMIC_RELEASE), 1))
-    return 0;
-  if (mutex->flags_ & VF_SHARED)
-    vf_plain_unlock(&mutex->word_, VF_ACROSS);
-  else
-    unlock_slowly(mutex);
-  return 0;
+  return __builtin_expect(change(mutex, &held, 0, __ATOMIC_RELEASE), 1)
+             ? 0
+             : vf_mutex_unlock_contended(mutex);
 }
 
 bool vf_mutex_may_move(void *what, bool must) {

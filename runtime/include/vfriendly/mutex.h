@@ -65,6 +65,35 @@ int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
  * the next holder may destroy it and free its memory. */
 int vf_mutex_unlock(vf_mutex *mutex);
 
+/* The same, for use by what follows. */
+int vf_mutex_lock_contended(vf_mutex *mutex);
+int vf_mutex_unlock_contended(vf_mutex *mutex);
+
+/* A lock that nobody wants is one compare-and-swap to take and one to release:
+ * with optimization these stand where it is used. So 0, free, and 1, held with
+ * nobody waiting, are part of the ABI. */
+#if defined(__OPTIMIZE__) && !defined(VF_NO_INLINE)
+extern inline __attribute__((gnu_inline)) int vf_mutex_lock(vf_mutex *mutex) {
+  uint32_t free = 0;
+  return __builtin_expect(__atomic_compare_exchange_n(&mutex->word_, &free, 1,
+                                                      0, __ATOMIC_ACQUIRE,
+                                                      __ATOMIC_RELAXED),
+                          1)
+             ? 0
+             : vf_mutex_lock_contended(mutex);
+}
+
+extern inline __attribute__((gnu_inline)) int vf_mutex_unlock(vf_mutex *mutex) {
+  uint32_t held = 1;
+  return __builtin_expect(__atomic_compare_exchange_n(&mutex->word_, &held, 0,
+                                                      0, __ATOMIC_RELEASE,
+                                                      __ATOMIC_RELAXED),
+                          1)
+             ? 0
+             : vf_mutex_unlock_contended(mutex);
+}
+#endif
+
 #ifdef __cplusplus
 }
 #endif
