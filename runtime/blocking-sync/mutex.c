@@ -40,8 +40,10 @@
 #define SKIPS 0xff00u
 #define GENERATION_SHIFT 16
 
-/* With sections of 0.1 us, 6 us: a look at the queue takes 0.1. */
-#define MAX_SKIPS 64u
+/* The look at the queue takes as long as 20 acquisitions of a lock that nobody else
+ * wants. As many as fit the field: spinners park within VF_BYPASS_NS anyway, and then
+ * the next unlock looks. */
+#define MAX_SKIPS 250u
 /* Several wake-ups (25 to 100 us in a virtual machine), a third of a time
  * slice. */
 #define VF_BYPASS_NS 1000000u
@@ -90,6 +92,9 @@ static void learn(vf_mutex *mutex, bool succeeded) {
 #define VF_LOOK_PAUSES 128u
 /* Passed over between so many pairs of looks: once happens by chance. */
 #define VF_PASSED_LOOKS 2u
+/* Three looks: enough for a section of a microsecond, and a quarter of what it
+ * costs to be parked and woken. */
+#define VF_BRIEF_NS 1500u
 /* With 50 us of timer slack, Linux' default, some 110: ten naps to the
  * millisecond after which the lock is handed over. */
 #define VF_NAP_NS 50000u
@@ -97,6 +102,7 @@ static void learn(vf_mutex *mutex, bool succeeded) {
 struct locking {
   vf_mutex *mutex;
   bool spinning; /* SPINNING is ours */
+  bool may_nap;  /* there is no deadline to oversleep */
 };
 
 /* Parks only if it is still held: then its unlock finds us. */
@@ -131,7 +137,7 @@ static bool unmark(struct locking *locking, uint32_t word) {
   return true;
 }
 
-/* Spins until it has the lock or had its share; needs SPINNING. Looks after 8
+/* Spins until it has the lock or had its share. Looks after 8
  * pauses, 16, and so on up to VF_LOOK_PAUSES: each look takes the line from the
  * holder, who with sections of some nanoseconds is quick enough to pass a
  * hundred times meanwhile.
@@ -151,7 +157,7 @@ static bool spin(struct locking *locking, uint64_t budget) {
       return true;
     passed += (word & SKIPS) != (before & SKIPS);
     before = word;
-    if (passed >= VF_PASSED_LOOKS) {
+    if (passed >= VF_PASSED_LOOKS && locking->may_nap) {
       if (now - begin >= VF_BYPASS_NS)
         return false;
       if (!(word & PARKED) && !unmark(locking, word))
@@ -175,45 +181,42 @@ static bool spin(struct locking *locking, uint64_t budget) {
   }
 }
 
-/* deadline may be null. */
+/* The first wait of a thread that found the lock held: as the spinner, or, if
+ * there is one, for a moment beside it. */
+static bool spin_first(struct locking *locking) {
+  vf_mutex *mutex = locking->mutex;
+  uint32_t word = load(mutex);
+  if (has_spinner(word) ||
+      !change(mutex, &word, with_spinner(word), __ATOMIC_RELAXED))
+    return spin(locking, VF_BRIEF_NS);
+  locking->spinning = true;
+  uint32_t lost = __atomic_load_n(&mutex->patience_, __ATOMIC_RELAXED);
+  bool got_it = spin(locking, vf_spin_budget_ns() >> lost);
+  learn(mutex, got_it);
+  return got_it;
+}
+
+/* Takes the lock for a waiter that comes, with spinning, from being woken as
+ * the spinner. deadline may be null. */
 static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
                        const struct vf_deadline *deadline) {
-  struct locking locking = {mutex, spinning};
-  bool may_spin = !spinning;
+  struct locking locking = {mutex, spinning, deadline == NULL};
+  if (spinning ? spin(&locking, vf_spin_budget_ns()) : spin_first(&locking))
+    return 0;
   for (;;) {
-    uint32_t word = load(mutex);
-    if (!(word & HELD)) {
-      if (take(&locking, &word))
-        return 0;
-      continue;
-    }
-    if (may_spin && !has_spinner(word)) {
-      if (!change(mutex, &word, with_spinner(word), __ATOMIC_RELAXED))
-        continue;
-      locking.spinning = true;
-    }
-    if (locking.spinning) {
-      uint32_t lost = __atomic_load_n(&mutex->patience_, __ATOMIC_RELAXED);
-      bool got_it =
-          spin(&locking, vf_spin_budget_ns() >> (may_spin ? lost : 0));
-      if (may_spin)
-        learn(mutex, got_it);
-      if (got_it)
-        return 0;
-    }
-    may_spin = false;
-
     switch (vf_park(self, mutex, still_held, NULL, &locking, deadline)) {
     case VF_WAKE_HANDED:
       return 0;
+    case VF_WAKE_TIMEOUT:
+      return ETIMEDOUT;
     case VF_WAKE_RETRY:
       locking.spinning = true;
       break;
-    case VF_WAKE_TIMEOUT:
-      return ETIMEDOUT;
-    default:
-      break; /* It became free. */
+    default: /* It became free. */
+      break;
     }
+    if (spin(&locking, locking.spinning ? vf_spin_budget_ns() : VF_BRIEF_NS))
+      return 0;
   }
 }
 

@@ -59,45 +59,40 @@ byte woken[THREADS];
 
 active [THREADS] proctype thread() {
   byte w, first, left, rounds;
-  bool spinning, may_spin, timed_out, hand_over;
+  bool spinning, timed_out, hand_over;
 
 next_round:
   if
   :: rounds == ROUNDS -> goto done
   :: else -> rounds++
   fi;
-  spinning = false; may_spin = true;
+  spinning = false;
 
   /* vf_mutex_lock */
   atomic { if :: word == 0 -> word = HELD; goto have :: else fi };
 
-again:
+  /* spin_first */
   w = word;
   if
-  :: !(w & HELD) -> CAS(MINE(w) | HELD, have); goto again
-  :: else
+  :: w & SPINNING -> goto spin
+  :: else -> CAS(w | SPINNING, marked); goto spin
   fi;
-  if
-  :: may_spin && !(w & SPINNING) -> CAS(w | SPINNING, spins); goto again
-  :: else
-  fi;
-  may_spin = false;
-  if
-  :: spinning -> goto spin
-  :: else -> goto park
-  fi;
-
-spins:
-  spinning = true; may_spin = false;
+marked:
+  spinning = true;
 spin:
   do
   :: w = word;
      if
      :: !(w & HELD) -> CAS(MINE(w) | HELD, have)
-     :: else
+     :: (w & HELD) && spinning && !(w & PARKED) -> CAS(w & ~SPINNING, naps)
+     :: w & HELD
      fi
   :: break
   od;
+  goto park;
+naps:
+  spinning = false;
+  goto spin;
 
 park:
   LOCK_BUCKET;
@@ -105,7 +100,7 @@ park:
 validate:
 #if BREAK != PARK_UNSEEN
   if
-  :: !(w & HELD) -> UNLOCK_BUCKET; goto again
+  :: !(w & HELD) -> UNLOCK_BUCKET; goto spin
   :: else
   fi;
 #endif
@@ -138,7 +133,7 @@ queued:
   fi;
   if
   :: woken[_pid] == HANDED -> goto have
-  :: woken[_pid] == RETRY -> spinning = true; goto again
+  :: woken[_pid] == RETRY -> spinning = true; goto spin
   fi;
 
 have:
