@@ -40,9 +40,9 @@
 #define SKIPS 0xff00u
 #define GENERATION_SHIFT 16
 
-/* The look at the queue takes as long as 20 acquisitions of a lock that nobody else
- * wants. As many as fit the field: spinners park within VF_BYPASS_NS anyway, and then
- * the next unlock looks. */
+/* The look at the queue takes as long as 20 acquisitions of a lock that nobody
+ * else wants. As many as fit the field: spinners park within VF_BYPASS_NS
+ * anyway, and then the next unlock looks. */
 #define MAX_SKIPS 250u
 /* Several wake-ups (25 to 100 us in a virtual machine), a third of a time
  * slice. */

@@ -173,18 +173,19 @@ void vf_unpark_one(const void *key, vf_decide *decide, void *what) {
     vf_futex_wake(&first->woken, 1, VF_PRIVATE);
 }
 
-/* Moves or wakes those of the first n waiters for key that want lock next.
- * Returns how many; *wake is the one to wake once the buckets are free. */
-static uint32_t move(struct vf_bucket *from, const void *key, uint32_t n,
-                     void *lock, vf_may_move *may_move, uint32_t **wake) {
+/* Moves the waiters for key that want lock next, as long as may_move allows,
+ * and wakes the others. *wake is the one to wake once the buckets are free. */
+static void move(struct vf_bucket *from, const void *key, void *lock,
+                 vf_may_move *may_move, uint32_t **wake) {
   struct vf_bucket *to = lock ? bucket_of(lock) : from;
   struct vf_waiter **link = find(&from->first, key);
-  uint32_t done = 0;
-  for (; done < n && *link && (*link)->lock == lock; ++done) {
+  uint64_t now = vf_now_ns();
+  while (*link && (*link)->lock == lock) {
     struct vf_waiter *waiter = *link;
     *link = waiter->next;
     if (lock && may_move(lock, /*must=*/*wake != NULL)) {
       waiter->was_moved = true;
+      waiter->since = now; /* Only now does it wait for the lock. */
       __atomic_store_n(&waiter->key, lock, __ATOMIC_RELAXED);
       append(to, waiter);
     } else {
@@ -195,14 +196,13 @@ static uint32_t move(struct vf_bucket *from, const void *key, uint32_t n,
     }
     link = find(link, key);
   }
-  return done;
 }
 
-void vf_unpark_or_move(const void *key, uint32_t n, vf_may_move *may_move,
-                       void (*done)(void *what, bool left), void *what) {
+void vf_unpark_all(const void *key, vf_may_move *may_move,
+                   void (*done)(void *what, bool left), void *what) {
   struct vf_bucket *from = bucket_of(key);
   bool left = true;
-  while (n > 0 && left) {
+  while (left) {
     vf_plain_lock(&from->lock);
     struct vf_waiter *first = *find(&from->first, key);
     void *lock = first ? first->lock : NULL;
@@ -211,7 +211,7 @@ void vf_unpark_or_move(const void *key, uint32_t n, vf_may_move *may_move,
     struct vf_bucket *to = lock ? bucket_of(lock) : from;
     uint32_t *wake = NULL;
     lock_both(from, to);
-    n -= move(from, key, n, lock, may_move, &wake);
+    move(from, key, lock, may_move, &wake);
     left = *find(&from->first, key) != NULL;
     done(what, left);
     unlock_both(from, to);

@@ -81,11 +81,11 @@ void vf_unpark_one(const void *key, vf_decide *decide, void *what);
  * If they must, it says yes. */
 typedef bool vf_may_move(void *lock, bool must);
 
-/* Moves the first n waiters of key to the locks they want next, as long as
- * may_move allows; otherwise wakes the first and moves the others. Calls
- * done(what, left) with whether some remain, under key's bucket lock. */
-void vf_unpark_or_move(const void *key, uint32_t n, vf_may_move *may_move,
-                       void (*done)(void *what, bool left), void *what);
+/* Moves the waiters of key to the locks they want next, as long as may_move
+ * allows; otherwise wakes the first and moves the others. Calls done(what,
+ * left) with whether some remain, under key's bucket lock. */
+void vf_unpark_all(const void *key, vf_may_move *may_move,
+                   void (*done)(void *what, bool left), void *what);
 
 /* How many forks this process is away from the first: what was written into a
  * lock in another generation about threads is void. */

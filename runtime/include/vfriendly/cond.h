@@ -14,8 +14,8 @@
  *
  *   vf_cond_broadcast(&changed);
  *
- * Those who are signalled while the lock is held are queued for the lock
- * instead of being woken to wait for it.
+ * Of those whom a broadcast finds waiting while the lock is held, each is woken
+ * when it is its turn to have the lock, instead of all at once to wait for it.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_COND_H
