@@ -25,14 +25,22 @@ def options(parser):
     parser.add_argument("--reps", type=int, default=3, metavar="N", help="pairs [%(default)s]")
 
 
+def flags_after(tree, story):
+    """What changes: flags of the story's own, or the plugin's."""
+    include = os.path.join(tree.source, "runtime", "include")
+    own = [flag.replace("INCLUDE", include) for flag in story.get("after", [])]
+    return (own or tree.plugin_flags()) + tree.link_flags()
+
+
 def build_story(tree, story, folder, out):
     sources = [os.path.join(folder, s) for s in story["sources"]]
+    compiler = "clang" if sources[0].endswith(".c") else "clang++"
     programs = {}
     for name in ("before", "after"):
         programs[name] = os.path.join(out, f"{story['program']}-{name}")
         bench.build(
-            [tree.tool("clang"), "-O2", *story["flags"], *sources, "-o", programs[name]]
-            + (tree.plugin_flags() + tree.link_flags() if name == "after" else [])
+            [tree.tool(compiler), "-O2", *story["flags"], *sources, "-o", programs[name]]
+            + (flags_after(tree, story) if name == "after" else [])
         )
     return programs
 

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """catalogue.py CATALOGUE SOURCE PLUGIN MODULE: one table, everywhere the same.
 
-The sentence of each feature is the title of its page and stands in the class
-comments of its pass and its checks; the module lists exactly the checks of the
+The sentence of each feature is the title of its page and stands in the comments of
+its pass, its checks and its runtime, as far as it has them; the module lists exactly the checks of the
 catalogue, and the plugin knows every pass.
 """
 
@@ -17,7 +17,7 @@ import sys
 
 def words(text):
     """Text without comment signs and line ends."""
-    return " ".join(re.sub(r"(?m)^\s*(///|//|\*)", " ", text).split())
+    return " ".join(re.sub(r"(?m)^\s*(///|//|/\*|\*)", " ", text).split())
 
 
 def headers(source, layer, slug):
@@ -38,7 +38,9 @@ def main():
         with open(os.path.join(source, f["guideline"])) as page:
             if page.readline().strip() != f"# {f['sentence']}":
                 wrong.append(f"{f['guideline']}: the title is not the sentence")
-        for layer in ("passes", "checkers"):
+        layers = [("passes", f["passes"]), ("checkers", f["checks"]),
+                  ("runtime", f.get("runtime"))]
+        for layer in (name for name, has in layers if has):
             if f["sentence"] not in headers(source, layer, f["slug"]):
                 wrong.append(f"{layer}/{f['slug']}: no class comment has the sentence")
         for name in f["passes"]:
