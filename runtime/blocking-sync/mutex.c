@@ -6,16 +6,21 @@
  *
  * The word says:
  *
- *   HELD      Set by who takes it, cleared by who releases it; stays set when
- * it is handed over. PARKED    Threads are queued in the parking lot. Set and
- * cleared under the bucket's lock. Legal to be set with nobody queued: an
- * unlock looks in vain. Failing to set it leaves the queued asleep for ever.
- *   SPINNING  One waiter is awake and looks: unlocks need not wake another. Set
- * by that waiter, or by the unlock that wakes it; cleared by it alone, when it
- * takes the lock or parks. Setting it with nobody awake leaves the parked
- * asleep for ever, which is why it is void in a forked child: GENERATION says
- * in which process it was set. SKIPS     How many unlocks relied on SPINNING
- * while others were parked.
+ * HELD: set by who takes it, cleared by who releases it; stays set when it is
+ * handed over.
+ *
+ * PARKED: threads are queued in the parking lot. Set and cleared under the
+ * bucket's lock. Legal to be set with nobody queued: an unlock looks in vain.
+ * Failing to set it leaves the queued asleep for ever.
+ *
+ * SPINNING: one waiter is awake and looks, so unlocks need not wake another.
+ * Set by that waiter, or by the unlock that wakes it; cleared by it alone, when
+ * it takes the lock, parks, or naps with nobody parked. Setting it with nobody
+ * awake leaves the parked asleep for ever, which is why it is void in a forked
+ * child: GENERATION says in which process it was set.
+ *
+ * SKIPS: how many unlocks relied on SPINNING, modulo 256. The spinner sees by
+ * it that it was passed over. Wrong, it costs a look at the queue, or a nap.
  *
  * A free lock is anybody's, so a section between two others of a running thread
  * costs no switch. What bounds how often the parked are passed over: after
@@ -137,15 +142,14 @@ static bool unmark(struct locking *locking, uint32_t word) {
   return true;
 }
 
-/* Spins until it has the lock or had its share. Looks after 8
- * pauses, 16, and so on up to VF_LOOK_PAUSES: each look takes the line from the
- * holder, who with sections of some nanoseconds is quick enough to pass a
- * hundred times meanwhile.
+/* Spins until it has the lock or had its share. Looks after 8 pauses, 16, and
+ * so on up to VF_LOOK_PAUSES: each look takes the line from the holder, who
+ * with sections of some nanoseconds is quick enough to pass a hundred times
+ * meanwhile.
  *
  * Where the lock went from hand to hand between the looks, it is in use all the
  * time: to spin on gains nobody anything, and to be woken costs those who use
- * it a system call each time. So it naps, SPINNING still set, for as long as it
- * takes to be owed the lock. */
+ * it a system call each time. So it naps until it is owed the lock. */
 static bool spin(struct locking *locking, uint64_t budget) {
   vf_mutex *mutex = locking->mutex;
   uint64_t begin = vf_now_ns(), now = begin;
@@ -300,9 +304,10 @@ static enum vf_wake release(void *what, const struct vf_waiter *first,
   vf_mutex *mutex = what;
   uint32_t word = load(mutex);
   if (!first) {
-    while (!change(mutex, &word, word & ~(HELD | PARKED | SKIPS),
-                   __ATOMIC_RELEASE))
-      ;
+    uint32_t left;
+    do
+      left = has_spinner(word) ? word & ~(HELD | PARKED | SKIPS) : 0;
+    while (!change(mutex, &word, left, __ATOMIC_RELEASE));
     return VF_WAKE_NONE;
   }
   uint64_t now = vf_now_ns();
@@ -330,20 +335,16 @@ VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
     vf_plain_unlock(&mutex->word_, VF_ACROSS);
     return 0;
   }
-  uint32_t word = load(mutex);
-  for (;;) {
-    uint32_t left = word & ~HELD;
-    if (__builtin_expect(left != 0, 0)) {
-      bool spins = has_spinner(word);
-      if ((word & PARKED) && (!spins || (word & SKIPS) >= MAX_SKIPS * SKIP))
-        break;
-      if (spins)
-        left = (left & ~SKIPS) | ((left + SKIP) & SKIPS);
-    }
-    if (change(mutex, &word, left, __ATOMIC_RELEASE))
+  uint32_t word = load(mutex), left;
+  do {
+    bool spins = has_spinner(word);
+    if ((word & PARKED) && (!spins || (word & SKIPS) >= MAX_SKIPS * SKIP)) {
+      vf_unpark_one(mutex, release, mutex);
       return 0;
-  }
-  vf_unpark_one(mutex, release, mutex);
+    }
+    /* Without a spinner nothing is left to say, whatever a fork left there. */
+    left = spins ? (word & ~(HELD | SKIPS)) | ((word + SKIP) & SKIPS) : 0;
+  } while (!change(mutex, &word, left, __ATOMIC_RELEASE));
   return 0;
 }
 
