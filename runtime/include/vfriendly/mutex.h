@@ -16,8 +16,10 @@
  *
  * In this header and its siblings: functions return 0 or an errno value, leave
  * errno alone, never abort, and may be called from any thread and before main,
- * not from signal handlers but where it says so. A forked child may go on using
- * a lock that its own thread held.
+ * not from signal handlers but where it says so. None is a cancellation point,
+ * and none that waits may be left by longjmp out of a signal handler or by
+ * asynchronous cancellation. A forked child may go on using a lock that its own
+ * thread held.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MUTEX_H
