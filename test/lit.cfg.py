@@ -30,6 +30,8 @@ config.substitutions += [
     ("%vf_plugin", plugin),
     ("%vf_tidy_module", tidy),
     ("%vf_platform", config.vf_platform_dir),
+    # Run with libvfpthread: `%vf_preload %t`, `env VF_X=1 %vf_preload %t`.
+    ("%vf_preload", f"env LD_PRELOAD={os.path.join(lib, 'libvfpthread.so')}"),
     ("%vf_include", os.path.join(src, "runtime", "include")),
     # First: %vf_clang is a prefix of it.
     ("%vf_clang_tidy", f"clang-tidy --load={tidy}"),

@@ -1,0 +1,54 @@
+/*===- preload/spin_lock.c - libc's spin locks, which yield and sleep -----===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * The word is libc's: 1 is free, anything less held. libc on x86-64 counts it
+ * down to try, so another process, without this library, may leave it negative;
+ * every unlock stores 1. Whether another process uses it the word does not say,
+ * so a notify may never come: vf_spin_wait sleeps by time limits, and learns
+ * where nobody notifies.
+ *===----------------------------------------------------------------------===*/
+
+#include "common/process_wide.h"
+#include "preload/libc.h"
+#include "preload/statistics.h"
+#include "relax.h"
+#include "vfriendly/spin_wait.h"
+#include <errno.h>
+
+enum { HELD, FREE };
+
+static bool take(pthread_spinlock_t *lock) {
+  int word = FREE;
+  return __atomic_compare_exchange_n(lock, &word, HELD, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED);
+}
+
+VF_API int pthread_spin_lock(pthread_spinlock_t *lock) {
+  uint64_t state = 0;
+  while (!take(lock)) {
+    int word;
+    while ((word = __atomic_load_n(lock, __ATOMIC_RELAXED)) < FREE) {
+      if (vf_is_on())
+        state = vf_spin_wait(lock, (uint32_t)word, state,
+                             sizeof *lock | VF_SPIN_NOTIFIED);
+      else
+        vf_relax(); /* As libc does. */
+    }
+  }
+  if (state != 0)
+    vf_count_preload(VF_PRELOAD_SPIN_LOCK_WAITS);
+  return 0;
+}
+
+VF_API int pthread_spin_trylock(pthread_spinlock_t *lock) {
+  return take(lock) ? 0 : EBUSY;
+}
+
+VF_API int pthread_spin_unlock(pthread_spinlock_t *lock) {
+  __atomic_store_n(lock, FREE, __ATOMIC_RELEASE);
+  vf_spin_notify_if_waiting(lock);
+  return 0;
+}

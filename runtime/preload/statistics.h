@@ -1,0 +1,30 @@
+/*===- preload/statistics.h - What VF_STATS=1 prints ----------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_PRELOAD_STATISTICS_H
+#define VFRIENDLY_PRELOAD_STATISTICS_H
+
+#include "spin-wait/shared.h"
+
+/* In the order they are printed. */
+enum vf_preload_counter {
+  VF_PRELOAD_SPINS,           /* times a waiter for a mutex spun */
+  VF_PRELOAD_SPUN,            /* those that got the lock */
+  VF_PRELOAD_SLEEPS,          /* times one slept */
+  VF_PRELOAD_WAKES,           /* unlocks that woke one */
+  VF_PRELOAD_SPIN_LOCK_WAITS, /* waits for a spin lock */
+  VF_PRELOAD_COUNTERS
+};
+
+extern uint64_t vf_preload_counters[VF_PRELOAD_COUNTERS];
+
+static inline void vf_count_preload(enum vf_preload_counter counter) {
+  if (vf_get(&vf_spin_shared_1.stats))
+    __atomic_fetch_add(&vf_preload_counters[counter], 1, __ATOMIC_RELAXED);
+}
+
+#endif /* VFRIENDLY_PRELOAD_STATISTICS_H */
