@@ -1,0 +1,163 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A fork while others wait for locks that its thread holds: the child has the locks, as
+// held and with the marks of sleepers and spinners, but not those threads. It must
+// unlock, lock and wait with threads of its own; under its own thread id, whichever way
+// it was forked. The parent's waiters must not notice.
+//
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -pthread
+// RUN: %vf_preload %t
+
+#define _GNU_SOURCE
+#include "check.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WAITERS 3
+static pthread_mutex_t m, checked, again;
+static pthread_cond_t c;
+static pthread_spinlock_t s;
+static int turns;
+static bool go;
+
+static void make(pthread_mutex_t *mutex, int type) {
+  pthread_mutexattr_t attr;
+  pthread_mutexattr_init(&attr);
+  pthread_mutexattr_settype(&attr, type);
+  pthread_mutex_init(mutex, &attr);
+}
+
+static void *take_turn(void *arg) {
+  (void)arg;
+  CHECK(pthread_mutex_lock(&m) == 0);
+  ++turns;
+  CHECK(pthread_mutex_unlock(&m) == 0);
+  CHECK(pthread_mutex_lock(&again) == 0 && pthread_mutex_lock(&again) == 0);
+  CHECK(pthread_mutex_unlock(&again) == 0);
+  CHECK(pthread_mutex_unlock(&again) == 0);
+  CHECK(pthread_mutex_lock(&checked) == 0);
+  CHECK(pthread_mutex_unlock(&checked) == 0);
+  pthread_spin_lock(&s);
+  pthread_spin_unlock(&s);
+  return NULL;
+}
+
+static void *wait_for_go(void *arg) {
+  (void)arg;
+  pthread_mutex_lock(&m);
+  while (!go)
+    pthread_cond_wait(&c, &m);
+  pthread_mutex_unlock(&m);
+  return NULL;
+}
+
+static void start(pthread_t *ids, void *(*body)(void *)) {
+  for (int i = 0; i < WAITERS; ++i)
+    CHECK(pthread_create(&ids[i], NULL, body, NULL) == 0);
+}
+
+static void join(pthread_t *ids) {
+  for (int i = 0; i < WAITERS; ++i)
+    CHECK(pthread_join(ids[i], NULL) == 0);
+}
+
+static void let_go(void) {
+  pthread_mutex_lock(&m);
+  go = true;
+  pthread_mutex_unlock(&m);
+  pthread_cond_broadcast(&c);
+}
+
+/* As libc has it, an owner is a thread: what the parent locked with a check of
+ * the owner is not the child's to unlock. */
+static void live_on(void) {
+  pthread_t ids[WAITERS];
+  CHECK(pthread_mutex_unlock(&checked) == EPERM);
+  CHECK(pthread_mutex_unlock(&again) == EPERM);
+  make(&checked, PTHREAD_MUTEX_ERRORCHECK);
+  make(&again, PTHREAD_MUTEX_RECURSIVE);
+  CHECK(pthread_mutex_lock(&checked) == 0 && pthread_mutex_lock(&again) == 0);
+  CHECK(checked.__data.__owner == gettid() && again.__data.__owner == gettid());
+  CHECK(pthread_mutex_lock(&checked) == EDEADLK);
+  turns = 0;
+  start(ids, take_turn);
+  sleep_ms(2); /* Until they sleep. */
+  CHECK(pthread_mutex_unlock(&m) == 0);
+  CHECK(pthread_mutex_unlock(&checked) == 0);
+  CHECK(pthread_mutex_unlock(&again) == 0);
+  pthread_spin_unlock(&s);
+  join(ids);
+  CHECK(turns == WAITERS);
+  /* Conditions with libc's waiters of the parent are not for the child. */
+  pthread_cond_init(&c, NULL);
+  pthread_t more[WAITERS];
+  start(more, wait_for_go);
+  sleep_ms(1);
+  let_go();
+  join(more);
+}
+
+static void check_child(pid_t child) {
+  int status;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* In whatever phase the waiters are by then: just come, spinning, asleep. */
+static void fork_after(int delay_us, pid_t (*how)(void)) {
+  pthread_t ids[WAITERS], more[WAITERS];
+  make(&m, PTHREAD_MUTEX_NORMAL);
+  make(&checked, PTHREAD_MUTEX_ERRORCHECK);
+  make(&again, PTHREAD_MUTEX_RECURSIVE);
+  pthread_cond_init(&c, NULL);
+  pthread_spin_init(&s, PTHREAD_PROCESS_PRIVATE);
+  go = false;
+  turns = 0;
+  start(more, wait_for_go);
+  sleep_ms(1);
+  CHECK(pthread_mutex_lock(&m) == 0 && pthread_mutex_lock(&checked) == 0);
+  CHECK(pthread_mutex_lock(&again) == 0 && pthread_spin_lock(&s) == 0);
+  start(ids, take_turn);
+  double until = seconds() + delay_us / 1e6;
+  while (seconds() < until)
+    ;
+  pid_t child = how();
+  if (child == 0) {
+    alarm(20);
+    live_on();
+    _exit(0);
+  }
+  CHECK(pthread_mutex_unlock(&m) == 0 && pthread_mutex_unlock(&checked) == 0);
+  CHECK(pthread_mutex_unlock(&again) == 0 && pthread_spin_unlock(&s) == 0);
+  join(ids);
+  let_go();
+  join(more);
+  check_child(child);
+  CHECK(turns == WAITERS);
+}
+
+int main(void) {
+  alarm(60);
+  for (int delay_us = 0; delay_us < 200; delay_us += 5)
+    fork_after(delay_us, fork);
+  fork_after(2000, fork);
+  /* Runs no handlers. glibc's own locks are unusable in the child of a process
+   * with threads only by luck, so without any. */
+  make(&checked, PTHREAD_MUTEX_ERRORCHECK);
+  CHECK(pthread_mutex_lock(&checked) == 0);
+  pid_t child = _Fork();
+  if (child == 0) {
+    int result = pthread_mutex_unlock(&checked);
+    make(&checked, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_lock(&checked);
+    _exit(result == EPERM && checked.__data.__owner == gettid() ? 0 : 1);
+  }
+  CHECK(pthread_mutex_unlock(&checked) == 0);
+  check_child(child);
+  return 0;
+}

@@ -1,0 +1,209 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Locks that libvfpthread and libc use in turns: libc's conditions release and take
+// the mutexes by themselves. Each kind, locked, tried and timed, by more threads than
+// CPUs; and spin locks. A lost wake-up shows as a run that does not end.
+//
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -pthread
+// RUN: %vf_preload %t normal 8 2000
+// RUN: %vf_preload %t adaptive 8 2000
+// RUN: %vf_preload %t recursive 8 2000
+// RUN: %vf_preload %t errorcheck 8 2000
+// RUN: %vf_preload %t normal 2 20000
+// RUN: %vf_preload %t spin 8 20000
+// RUN: env VF_SPIN_NOTIFY=off %vf_preload %t spin 8 500
+// The spins, sleeps and waits are ours:
+// RUN: env VF_STATS=1 %vf_preload %t normal 8 500 2>&1 | FileCheck --check-prefix=MUTEX %s
+// RUN: env VF_STATS=1 %vf_preload %t spin 8 5000 2>&1 | FileCheck --check-prefix=SPIN %s
+// MUTEX: "vfpthread": {"spins": {{[1-9][0-9]*}}, "spun": {{[1-9][0-9]*}}, "sleeps": {{[1-9][0-9]*}}, "wakes": {{[1-9]}}
+// SPIN: "spin_lock_waits": {{[1-9]}}
+// Without spinning at all, and where it lasts longest:
+// RUN: env VF_SPIN_BUDGET_NS=0 %vf_preload %t normal 8 1000
+// RUN: env VF_SPIN_BUDGET_NS=1000000 %vf_preload %t normal 8 1000
+
+#define _GNU_SOURCE
+#include "check.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_THREADS 64
+#define CAPACITY 4
+
+struct worker {
+  int number;
+  long rounds;
+  uint64_t random;
+};
+
+static uint32_t draw(struct worker *w, uint32_t below) {
+  w->random = w->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+  return (uint32_t)(w->random >> 33) % below;
+}
+
+static struct timespec in_us(clockid_t clock, long us) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  t.tv_nsec += us * 1000;
+  t.tv_sec += t.tv_nsec / 1000000000;
+  t.tv_nsec %= 1000000000;
+  return t;
+}
+
+static void hold(struct worker *w) {
+  for (volatile uint32_t n = draw(w, 100); n > 0; --n)
+    ;
+  if (draw(w, 500) == 0)
+    nanosleep(&(struct timespec){0, 50000}, NULL);
+}
+
+/* Under the mutex: two plain counters that change together, and a queue. */
+static pthread_mutex_t mutex;
+static pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER,
+                      not_full = PTHREAD_COND_INITIALIZER;
+static long entered, left, queued, moved;
+static bool is_recursive;
+
+static int lock_somehow(struct worker *w) {
+  struct timespec at;
+  int result;
+  switch (draw(w, 5)) {
+  case 0:
+    result = pthread_mutex_trylock(&mutex);
+    CHECK(result == 0 || result == EBUSY);
+    return result;
+  case 1:
+    at = in_us(CLOCK_REALTIME, draw(w, 200));
+    result = pthread_mutex_timedlock(&mutex, &at);
+    CHECK(result == 0 || result == ETIMEDOUT);
+    return result;
+  case 2:
+    at = in_us(CLOCK_MONOTONIC, draw(w, 200));
+    result = pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &at);
+    CHECK(result == 0 || result == ETIMEDOUT);
+    return result;
+  default:
+    return pthread_mutex_lock(&mutex);
+  }
+}
+
+/* Even ones put, odd ones take, and wait in libc. */
+static void move_one(struct worker *w) {
+  bool puts = w->number % 2 == 0;
+  pthread_cond_t *wanted = puts ? &not_full : &not_empty;
+  while (puts ? queued == CAPACITY : queued == 0) {
+    if (draw(w, 3) == 0) {
+      struct timespec at = in_us(CLOCK_REALTIME, draw(w, 300));
+      int result = pthread_cond_timedwait(wanted, &mutex, &at);
+      CHECK(result == 0 || result == ETIMEDOUT);
+    } else {
+      CHECK(pthread_cond_wait(wanted, &mutex) == 0);
+    }
+    CHECK(entered == left);
+  }
+  queued += puts ? 1 : -1;
+  ++moved;
+  pthread_cond_t *other = puts ? &not_empty : &not_full;
+  CHECK((draw(w, 8) == 0 ? pthread_cond_broadcast(other)
+                         : pthread_cond_signal(other)) == 0);
+}
+
+static void *use_mutex(void *arg) {
+  struct worker *w = arg;
+  for (long i = 0; i < w->rounds;) {
+    errno = 77;
+    if (lock_somehow(w) != 0)
+      continue;
+    CHECK(errno == 77 && entered == left);
+    ++entered;
+    hold(w);
+    CHECK(entered == left + 1);
+    ++left;
+    if (i++ % 2 == 0)
+      move_one(w);
+    if (is_recursive) {
+      CHECK(pthread_mutex_lock(&mutex) == 0);
+      CHECK(pthread_mutex_unlock(&mutex) == 0);
+    }
+    CHECK(pthread_mutex_unlock(&mutex) == 0);
+  }
+  return NULL;
+}
+
+static pthread_spinlock_t spin;
+
+static void *use_spin(void *arg) {
+  struct worker *w = arg;
+  for (long i = 0; i < w->rounds;) {
+    if (draw(w, 4) == 0) {
+      int result = pthread_spin_trylock(&spin);
+      CHECK(result == 0 || result == EBUSY);
+      if (result != 0)
+        continue;
+    } else {
+      CHECK(pthread_spin_lock(&spin) == 0);
+    }
+    ++i;
+    CHECK(spin <= 0 && entered == left);
+    ++entered;
+    hold(w);
+    CHECK(entered == left + 1);
+    ++left;
+    CHECK(pthread_spin_unlock(&spin) == 0);
+  }
+  return NULL;
+}
+
+static void run(void *(*body)(void *), int threads, long rounds) {
+  static struct worker workers[MAX_THREADS];
+  pthread_t ids[MAX_THREADS];
+  for (int i = 0; i < threads; ++i) {
+    workers[i] = (struct worker){i, rounds, (uint64_t)i * 77 + 1};
+    CHECK(pthread_create(&ids[i], NULL, body, &workers[i]) == 0);
+  }
+  for (int i = 0; i < threads; ++i)
+    CHECK(pthread_join(ids[i], NULL) == 0);
+  CHECK(entered == threads * rounds && left == entered);
+}
+
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    int type;
+  } types[] = {{"normal", PTHREAD_MUTEX_NORMAL},
+               {"adaptive", PTHREAD_MUTEX_ADAPTIVE_NP},
+               {"recursive", PTHREAD_MUTEX_RECURSIVE},
+               {"errorcheck", PTHREAD_MUTEX_ERRORCHECK}};
+  CHECK(argc == 4);
+  int threads = atoi(argv[2]);
+  long rounds = atol(argv[3]);
+  CHECK(threads > 0 && threads <= MAX_THREADS && threads % 2 == 0);
+  alarm(120); /* Some hundred times what it takes. */
+  if (strcmp(argv[1], "spin") == 0) {
+    pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+    run(use_spin, threads, rounds);
+    CHECK(spin == 1);
+    return 0;
+  }
+  for (unsigned i = 0; i < sizeof types / sizeof *types; ++i) {
+    if (strcmp(argv[1], types[i].name) != 0)
+      continue;
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, types[i].type);
+    pthread_mutex_init(&mutex, &attr);
+    is_recursive = types[i].type == PTHREAD_MUTEX_RECURSIVE;
+    run(use_mutex, threads, rounds);
+    CHECK(queued == 0 && moved == threads * (rounds / 2));
+    CHECK(mutex.__data.__lock == 0 && mutex.__data.__owner == 0 &&
+          mutex.__data.__nusers == 0);
+    CHECK(pthread_mutex_destroy(&mutex) == 0);
+    return 0;
+  }
+  fprintf(stderr, "no kind '%s'\n", argv[1]);
+  return 2;
+}
