@@ -64,19 +64,26 @@ static void complain(void) {
     return; /* Nobody left to tell. */
 }
 
+static bool libc_is_known(void) {
+  return strcmp(gnu_get_libc_version(), VF_LIBC_VERSION) == 0 &&
+         mutex_is_known() && spin_lock_is_known();
+}
+
 enum vf_libc_mode vf_libc_decide(void) {
-  static uint32_t begun; /* By whom the line, if any, is printed. */
+  static uint32_t said; /* So that the line is printed once. */
   int saved = errno;
-  bool first = __atomic_exchange_n(&begun, 1, __ATOMIC_RELAXED) == 0;
-  enum vf_libc_mode mode = VF_LEFT_TO_LIBC;
-  if (vf_env_choice("VF_PTHREAD", "off", "on", true)) {
-    if (strcmp(gnu_get_libc_version(), VF_LIBC_VERSION) == 0 &&
-        mutex_is_known() && spin_lock_is_known())
-      mode = VF_TAKEN_OVER;
-    else if (first)
+  bool known = libc_is_known();
+  enum vf_libc_mode mode = known ? VF_TAKEN_OVER : VF_LEFT_TO_LIBC;
+  /* Before libc's own constructor there is no environment to read: for now as
+   * if there were nothing in it. Changing our mind later is harmless, as what
+   * either locked the other unlocks. */
+  if (environ) {
+    if (!vf_env_choice("VF_PTHREAD", "off", "on", true))
+      mode = VF_LEFT_TO_LIBC;
+    else if (!known && __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
       complain();
+    __atomic_store_n(&vf_libc_mode, mode, __ATOMIC_RELAXED);
   }
-  __atomic_store_n(&vf_libc_mode, mode, __ATOMIC_RELAXED);
   errno = saved;
   return mode;
 }

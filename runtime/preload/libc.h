@@ -33,7 +33,8 @@
 #define VF_LIBC_TYPE 3
 #define VF_LIBC_NO_ELISION 512
 
-/* Held by vf_libc_mode below; written once, always with the same value. */
+/* Held by vf_libc_mode below; written once libc is initialized, always with the
+ * same value. */
 enum vf_libc_mode { VF_UNDECIDED, VF_TAKEN_OVER, VF_LEFT_TO_LIBC };
 
 extern uint32_t vf_libc_mode;

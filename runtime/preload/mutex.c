@@ -158,20 +158,23 @@ static bool spin(uint32_t *lock, uint32_t as,
   return got_it;
 }
 
-/* What libc finds of a deadline, and only once it would sleep, in this order.
- */
-static int refuse(const struct vf_deadline *deadline) {
-  if (!deadline)
-    return 0;
-  if (deadline->at.tv_sec < 0)
+/* What libc finds of a time, and only once it would sleep, in this order. */
+static int refuse(const struct timespec *at) {
+  if (at->tv_sec < 0)
     return ETIMEDOUT;
-  return deadline->at.tv_nsec < 0 || deadline->at.tv_nsec > 999999999 ? EINVAL
-                                                                      : 0;
+  return at->tv_nsec < 0 || at->tv_nsec > 999999999 ? EINVAL : 0;
 }
 
-/* Returns 0, ETIMEDOUT or EINVAL. */
-static int lock_slowly(uint32_t *lock, const struct vf_deadline *deadline) {
-  int result = refuse(deadline);
+/* Returns 0, ETIMEDOUT or EINVAL. at is null for never. */
+static int lock_slowly(uint32_t *lock, clockid_t clock,
+                       const struct timespec *at) {
+  struct vf_deadline until = {.clock = clock}, *deadline = NULL;
+  int result = 0;
+  if (at) {
+    result = refuse(at);
+    until.at = *at;
+    deadline = &until;
+  }
   uint32_t as = HELD;
   while (result != ETIMEDOUT && result != EINVAL) {
     if (spin(lock, as, deadline))
@@ -218,16 +221,16 @@ static int taken(pthread_mutex_t *mutex) {
   return 0;
 }
 
-/* pre: vf_takes_over(mutex). */
-static inline int lock_until(pthread_mutex_t *mutex,
-                             const struct vf_deadline *deadline) {
+/* pre: vf_takes_over(mutex). *at is read by who must wait only. */
+static inline int lock_until(pthread_mutex_t *mutex, clockid_t clock,
+                             const struct timespec *at) {
   int type = type_of(mutex);
   if (type == PTHREAD_MUTEX_RECURSIVE_NP && is_owner(mutex))
     return lock_again(mutex);
   if (type == PTHREAD_MUTEX_ERRORCHECK_NP && is_owner(mutex))
     return EDEADLK;
   if (__builtin_expect(!take(lock_of(mutex), HELD), 0)) {
-    int result = lock_slowly(lock_of(mutex), deadline);
+    int result = lock_slowly(lock_of(mutex), clock, at);
     if (result != 0)
       return result;
   }
@@ -235,7 +238,8 @@ static inline int lock_until(pthread_mutex_t *mutex,
 }
 
 VF_API int pthread_mutex_lock(pthread_mutex_t *mutex) {
-  return vf_takes_over(mutex) ? lock_until(mutex, NULL) : vf_libc_lock(mutex);
+  return vf_takes_over(mutex) ? lock_until(mutex, CLOCK_REALTIME, NULL)
+                              : vf_libc_lock(mutex);
 }
 
 VF_API int pthread_mutex_trylock(pthread_mutex_t *mutex) {
@@ -252,16 +256,13 @@ VF_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
     return vf_libc_clocklock(mutex, clock, at);
   if (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME)
     return EINVAL;
-  struct vf_deadline deadline = {clock, *at};
-  return lock_until(mutex, &deadline);
+  return lock_until(mutex, clock, at);
 }
 
 VF_API int pthread_mutex_timedlock(pthread_mutex_t *mutex,
                                    const struct timespec *at) {
-  if (!vf_takes_over(mutex))
-    return vf_libc_timedlock(mutex, at);
-  struct vf_deadline deadline = {CLOCK_REALTIME, *at};
-  return lock_until(mutex, &deadline);
+  return vf_takes_over(mutex) ? lock_until(mutex, CLOCK_REALTIME, at)
+                              : vf_libc_timedlock(mutex, at);
 }
 
 VF_API int pthread_mutex_unlock(pthread_mutex_t *mutex) {

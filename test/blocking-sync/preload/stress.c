@@ -13,6 +13,7 @@
 // RUN: %vf_preload %t errorcheck 8 2000
 // RUN: %vf_preload %t normal 2 20000
 // RUN: %vf_preload %t spin 8 20000
+// RUN: %vf_preload %t shared 4 2000
 // RUN: env VF_SPIN_NOTIFY=off %vf_preload %t spin 8 500
 // The spins, sleeps and waits are ours:
 // RUN: env VF_STATS=1 %vf_preload %t normal 8 500 2>&1 | FileCheck --check-prefix=MUTEX %s
@@ -29,6 +30,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_THREADS 64
@@ -170,6 +173,36 @@ static void run(void *(*body)(void *), int threads, long rounds) {
   CHECK(entered == threads * rounds && left == entered);
 }
 
+/* A spin lock that processes share, which nobody notifies across. */
+static void share_spin(int processes, long rounds) {
+  struct shared {
+    pthread_spinlock_t lock;
+    long sum;
+  } *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(shared != MAP_FAILED);
+  pthread_spin_init(&shared->lock, PTHREAD_PROCESS_SHARED);
+  for (int i = 0; i < processes; ++i) {
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child != 0)
+      continue;
+    struct worker w = {i, rounds, (uint64_t)i * 77 + 1};
+    for (long n = 0; n < rounds; ++n) {
+      pthread_spin_lock(&shared->lock);
+      long sum = shared->sum;
+      hold(&w);
+      shared->sum = sum + 1;
+      pthread_spin_unlock(&shared->lock);
+    }
+    _exit(0);
+  }
+  int status;
+  for (int i = 0; i < processes; ++i)
+    CHECK(wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  CHECK(shared->sum == processes * rounds && shared->lock == 1);
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
@@ -183,6 +216,10 @@ int main(int argc, char **argv) {
   long rounds = atol(argv[3]);
   CHECK(threads > 0 && threads <= MAX_THREADS && threads % 2 == 0);
   alarm(120); /* Some hundred times what it takes. */
+  if (strcmp(argv[1], "shared") == 0) {
+    share_spin(threads, rounds);
+    return 0;
+  }
   if (strcmp(argv[1], "spin") == 0) {
     pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
     run(use_spin, threads, rounds);
