@@ -4,6 +4,15 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
+ *   LD_PRELOAD=libvfpthread.so program
+ *   VF_PTHREAD=off          leaves all to libc
+ *   VF_SPIN_BUDGET_NS, VF_STATS=1: spin-wait/tuning.h
+ *
+ * Private mutexes of the four plain types and spin locks (spin_lock.c) are
+ * taken over. Robust, priority and shared mutexes, conditions, semaphores,
+ * read-write locks and barriers stay libc's: their words are private to libc's
+ * algorithms, which those who destroy and those who wait inside libc rely on.
+ *
  * The mutex stays what libc makes of it, since libc's conditions lock and
  * unlock it too. __lock is
  *
@@ -11,8 +20,8 @@
  *   HELD      and whoever releases it need wake nobody
  *   SLEEPERS  held, and the release wakes one that sleeps on this word. Legal
  *             to be set with nobody asleep, for one system call; failing to set
- *             it before sleeping, or on being woken while others sleep on,
- * leaves those asleep for ever.
+ *             it before sleeping, or on being woken while others sleep on, may
+ *             leave them asleep for ever.
  *
  * The release makes it FREE and is done with the mutex; it is anybody's then,
  * who makes it HELD if he just came. Whoever was woken makes it SLEEPERS, for
@@ -20,10 +29,9 @@
  * write.
  *
  * libc sleeps as soon as the lock is found held. Here a waiter spins first, and
- * again when it was woken: as long as nobody sleeps that is not on his way,
- * releases stay without system calls. At most one spins for a lock at a time:
- * more would take the line from the holder, and the CPU from others, and only
- * one can win.
+ * again when it was woken: meanwhile the others pass the lock on as HELD, and
+ * make no system calls. At most one spins for a lock at a time: more would take
+ * the line from the holder, and the CPU from others, and only one can win.
  *
  * Whether one spins, and whether that was worth it so far, is noted in a table
  * by the lock's address. What stands there costs time only. A spinner's mark is

@@ -6,6 +6,7 @@
 // and what stands in the mutex; so do C11's and spin locks. The program prints what it
 // sees.
 //
+// REQUIRES: host-x86_64
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra %s -o %t -pthread
 // RUN: %t > %t.libc
 // RUN: %vf_preload %t > %t.ours

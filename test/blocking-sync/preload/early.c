@@ -5,6 +5,7 @@
 // libvfpthread locks before any constructor ran, its own among them: those of a library
 // that is to be initialized first. And whatever symbol version a program was linked to.
 //
+// REQUIRES: host-x86_64
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -shared -fPIC -DLIBRARY %s -o %t.so -Wl,-z,initfirst
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra %s -o %t %t.so -pthread
 // RUN: %t

@@ -7,6 +7,7 @@
 // unlock, lock and wait with threads of its own; under its own thread id, whichever way
 // it was forked. The parent's waiters must not notice.
 //
+// REQUIRES: host-x86_64
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: %vf_preload %t
 

@@ -4,6 +4,7 @@
 //
 // What is built on these mutexes works, C++'s; and uses libvfpthread's.
 //
+// REQUIRES: host-x86_64
 // RUN: clang++ -std=c++17 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: env VF_STATS=1 %vf_preload %t 2>&1 | FileCheck %s
 // CHECK: "vfpthread": {"spins": {{[1-9]}}

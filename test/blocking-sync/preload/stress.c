@@ -6,6 +6,7 @@
 // the mutexes by themselves. Each kind, locked, tried and timed, by more threads than
 // CPUs; and spin locks. A lost wake-up shows as a run that does not end.
 //
+// REQUIRES: host-x86_64
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: %vf_preload %t normal 8 2000
 // RUN: %vf_preload %t adaptive 8 2000
