@@ -12,7 +12,8 @@
 // RUN: %vf_preload %t adaptive 8 2000
 // RUN: %vf_preload %t recursive 8 2000
 // RUN: %vf_preload %t errorcheck 8 2000
-// RUN: %vf_preload %t normal 2 20000
+// RUN: %vf_preload %t normal 2 60000
+// RUN: %vf_preload %t recursive 4 60000
 // RUN: %vf_preload %t spin 8 20000
 // RUN: %vf_preload %t shared 4 2000
 // RUN: env VF_SPIN_NOTIFY=off %vf_preload %t spin 8 500
