@@ -4,9 +4,14 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Waiters watch the round number, whose lowest bit says that some sleep. The
- * last to arrive counts the round up; that and the farewell of each thread are
- * the last accesses to the barrier, so destroy can wait for them.
+ * One word has the round and how many have arrived in it, so that each arrival
+ * knows both. With more threads than the barrier is for, some arrive for the
+ * next round before this one is over: the count then goes beyond, and the end
+ * of a round takes off it only its own.
+ *
+ * Waiters watch the round, whose lowest bit says that some sleep. The end of
+ * the round, and the farewell of each thread, are the last accesses to the
+ * barrier, so destroy can wait for them.
  *===----------------------------------------------------------------------===*/
 
 #include "vfriendly/barrier.h"
@@ -15,42 +20,61 @@
 #define SLEEPERS 1u
 #define ROUND 2u
 
-static bool is_over(const vf_barrier *barrier, uint32_t round) {
-  uint32_t now = __atomic_load_n(&barrier->round_, __ATOMIC_ACQUIRE);
-  return (now & ~SLEEPERS) != round;
+static uint32_t round_of(uint64_t word) { return (uint32_t)(word >> 32); }
+
+static uint64_t with_round(uint32_t round, uint32_t arrived) {
+  return (uint64_t)round << 32 | arrived;
+}
+
+/* The half of the word that sleepers sleep on. */
+static uint32_t *round_word(vf_barrier *barrier) {
+  return (uint32_t *)&barrier->word_ +
+         (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+}
+
+static uint64_t load(const vf_barrier *barrier) {
+  return __atomic_load_n(&barrier->word_, __ATOMIC_ACQUIRE);
+}
+
+static bool is_over(uint64_t word, uint32_t round) {
+  return (int32_t)((round_of(word) & ~SLEEPERS) - round) > 0;
 }
 
 static void wait_for_end(vf_barrier *barrier, uint32_t round) {
-  uint64_t state = 0;
-  do
-    if (is_over(barrier, round))
-      return;
-  while (vf_keep_spinning(&state));
+  uint64_t word = load(barrier), state = 0;
+  while (!is_over(word, round) && vf_keep_spinning(&state, NULL))
+    word = load(barrier);
 
-  do {
-    uint32_t word = round;
-    if (!__atomic_compare_exchange_n(&barrier->round_, &word, round | SLEEPERS,
-                                     false, __ATOMIC_RELAXED,
-                                     __ATOMIC_RELAXED) &&
-        word != (round | SLEEPERS))
-      continue;
-    vf_futex_wait_until(&barrier->round_, round | SLEEPERS, NULL,
+  while (!is_over(word, round)) {
+    uint32_t now = round_of(word);
+    if (!(now & SLEEPERS)) {
+      uint64_t marked = with_round(now | SLEEPERS, (uint32_t)word);
+      if (!__atomic_compare_exchange_n(&barrier->word_, &word, marked, false,
+                                       __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+        continue;
+    }
+    vf_futex_wait_until(round_word(barrier), now | SLEEPERS, NULL,
                         vf_scope(barrier->flags_));
-  } while (!is_over(barrier, round));
+    word = load(barrier);
+  }
 }
 
 static void end(vf_barrier *barrier, uint32_t round) {
-  __atomic_store_n(&barrier->arrived_, 0, __ATOMIC_RELAXED);
-  if (__atomic_exchange_n(&barrier->round_, round + ROUND, __ATOMIC_ACQ_REL) &
-      SLEEPERS)
-    vf_futex_wake(&barrier->round_, INT_MAX, vf_scope(barrier->flags_));
+  enum vf_scope scope = vf_scope(barrier->flags_);
+  uint64_t word = load(barrier), next;
+  do
+    next = with_round(round + ROUND, (uint32_t)word - barrier->threads_);
+  while (!__atomic_compare_exchange_n(&barrier->word_, &word, next, false,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+  if (round_of(word) & SLEEPERS)
+    vf_futex_wake(round_word(barrier), INT_MAX, scope);
 }
 
 VF_API int vf_barrier_init(vf_barrier *barrier, unsigned flags,
                            unsigned threads) {
   if (!vf_flags_are_good(flags) || threads == 0)
     return EINVAL;
-  *barrier = (vf_barrier){0, 0, 0, threads, flags};
+  *barrier = (vf_barrier){0, 0, threads, flags};
   return 0;
 }
 
@@ -62,15 +86,16 @@ VF_API int vf_barrier_destroy(vf_barrier *barrier) {
 
 VF_API int vf_barrier_wait(vf_barrier *barrier) {
   __atomic_fetch_add(&barrier->inside_, 1, __ATOMIC_RELAXED);
-  uint32_t round =
-      __atomic_load_n(&barrier->round_, __ATOMIC_RELAXED) & ~SLEEPERS;
-  uint32_t arrived =
-      __atomic_add_fetch(&barrier->arrived_, 1, __ATOMIC_ACQ_REL);
-  bool last = arrived == barrier->threads_;
-  if (last)
+  uint64_t word = __atomic_fetch_add(&barrier->word_, 1, __ATOMIC_ACQ_REL);
+  uint32_t before = (uint32_t)word, threads = barrier->threads_;
+  uint32_t round = (round_of(word) & ~SLEEPERS) + ROUND * (before / threads);
+  bool last = before % threads == threads - 1;
+  if (last) {
+    wait_for_end(barrier, round - ROUND); /* Long over, but for crowds. */
     end(barrier, round);
-  else
+  } else {
     wait_for_end(barrier, round);
+  }
   __atomic_fetch_sub(&barrier->inside_, 1, __ATOMIC_RELEASE);
   return last ? VF_BARRIER_LAST : 0;
 }

@@ -8,36 +8,47 @@
 #include "vfriendly/event.h"
 #include "blocking-sync/waiting.h"
 
-enum { UNSET, SET, UNSET_SLEEPERS };
+#define SET 1u
+#define SLEEPERS 2u
+/* Counted up by each set, so that who waited then returns even if the event was
+ * reset before it ran. Wraps after 2^30 sets during one wait. */
+#define ONE_SET 4u
 
-static bool is_set(const vf_event *event) {
-  return __atomic_load_n(&event->word_, __ATOMIC_ACQUIRE) == SET;
+static uint32_t load(const vf_event *event) {
+  return __atomic_load_n(&event->word_, __ATOMIC_ACQUIRE);
+}
+
+static bool is_over(uint32_t word, uint32_t begin) {
+  return (word & SET) || (word & ~(SET | SLEEPERS)) != begin;
 }
 
 static int wait(vf_event *event, const struct vf_deadline *deadline) {
+  uint32_t word = load(event), begin = word & ~(SET | SLEEPERS);
   uint64_t state = 0;
-  do
-    if (is_set(event))
-      return 0;
-  while (vf_keep_spinning(&state));
+  while (!is_over(word, begin) && vf_keep_spinning(&state, deadline))
+    word = load(event);
 
-  for (;;) {
-    uint32_t word = UNSET;
-    if (!__atomic_compare_exchange_n(&event->word_, &word, UNSET_SLEEPERS,
-                                     false, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_ACQUIRE) &&
-        word == SET)
-      return 0;
-    if (vf_futex_wait_until(&event->word_, UNSET_SLEEPERS, deadline,
-                            vf_scope(event->flags_)) == ETIMEDOUT)
-      return is_set(event) ? 0 : ETIMEDOUT;
+  while (!is_over(word, begin)) {
+    if (!(word & SLEEPERS)) {
+      if (!__atomic_compare_exchange_n(&event->word_, &word, word | SLEEPERS,
+                                       false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_ACQUIRE))
+        continue;
+      word |= SLEEPERS;
+    }
+    int result = vf_futex_wait_until(&event->word_, word, deadline,
+                                     vf_scope(event->flags_));
+    word = load(event);
+    if (result == ETIMEDOUT)
+      return is_over(word, begin) ? 0 : ETIMEDOUT;
   }
+  return 0;
 }
 
 VF_API int vf_event_init(vf_event *event, unsigned flags) {
   if (!vf_flags_are_good(flags))
     return EINVAL;
-  *event = (vf_event){UNSET, flags};
+  *event = (vf_event){0, flags};
   return 0;
 }
 
@@ -49,12 +60,12 @@ VF_API int vf_event_destroy(vf_event *event) {
 VF_API int vf_event_wait(vf_event *event) { return wait(event, NULL); }
 
 VF_API int vf_event_trywait(vf_event *event) {
-  return is_set(event) ? 0 : EAGAIN;
+  return load(event) & SET ? 0 : EAGAIN;
 }
 
 VF_API int vf_event_clockwait(vf_event *event, clockid_t clock,
                               const struct timespec *at) {
-  if (is_set(event))
+  if (load(event) & SET)
     return 0;
   struct vf_deadline deadline;
   int error = vf_deadline_from(&deadline, clock, at);
@@ -63,15 +74,17 @@ VF_API int vf_event_clockwait(vf_event *event, clockid_t clock,
 
 VF_API int vf_event_set(vf_event *event) {
   enum vf_scope scope = vf_scope(event->flags_);
-  if (__atomic_exchange_n(&event->word_, SET, __ATOMIC_RELEASE) ==
-      UNSET_SLEEPERS)
+  uint32_t word = __atomic_load_n(&event->word_, __ATOMIC_RELAXED), set;
+  do
+    set = (word & SET) ? word : ((word + ONE_SET) & ~SLEEPERS) | SET;
+  while (!__atomic_compare_exchange_n(&event->word_, &word, set, false,
+                                      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+  if (word & SLEEPERS)
     vf_futex_wake(&event->word_, INT_MAX, scope);
   return 0;
 }
 
 VF_API int vf_event_reset(vf_event *event) {
-  uint32_t word = SET;
-  __atomic_compare_exchange_n(&event->word_, &word, UNSET, false,
-                              __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  __atomic_fetch_and(&event->word_, ~SET, __ATOMIC_RELAXED);
   return 0;
 }

@@ -46,8 +46,8 @@
 #define GENERATION_SHIFT 16
 
 /* The look at the queue takes as long as 20 acquisitions of a lock that nobody
- * else wants. As many as fit the field: spinners park within VF_BYPASS_NS
- * anyway, and then the next unlock looks. */
+ * else wants. As many as fit the field: a spinner gives up within VF_BYPASS_NS,
+ * and until another comes each unlock looks. */
 #define MAX_SKIPS 250u
 /* Several wake-ups (25 to 100 us in a virtual machine), a third of a time
  * slice. */
@@ -230,7 +230,7 @@ static int lock_shared(vf_mutex *mutex, const struct vf_deadline *deadline) {
   do
     if (load(mutex) == VF_FREE && vf_plain_try(&mutex->word_))
       return 0;
-  while (vf_keep_spinning(&state));
+  while (vf_keep_spinning(&state, deadline));
   return vf_plain_sleep(&mutex->word_, deadline, VF_ACROSS);
 }
 
@@ -242,7 +242,8 @@ VF_API int vf_mutex_init(vf_mutex *mutex, unsigned flags) {
 }
 
 VF_API int vf_mutex_destroy(vf_mutex *mutex) {
-  return load(mutex) & HELD ? EBUSY : 0;
+  uint32_t held = mutex->flags_ & VF_SHARED ? ~VF_FREE : HELD;
+  return load(mutex) & held ? EBUSY : 0;
 }
 
 /* The header has tried the word that nobody waits for. Looks first, as another

@@ -23,7 +23,9 @@ struct vf_bucket {
 } __attribute__((aligned(VF_CACHE_LINE)));
 
 /* Shared by all copies of libvfrt in a process: a lock may be taken through one
- * and released through another. */
+ * and released through another. A copy whose symbols are hidden has a table of
+ * its own, and must not share locks with the others: who parks in one table is
+ * not found in the other. */
 struct vf_parking {
   uint32_t registered; /* the first copy's fork handler */
   uint32_t generation;
@@ -49,7 +51,9 @@ static void start_anew(void) {
   }
 }
 
-__attribute__((constructor)) static void watch_forks(void) {
+/* Early, so that in a child the table is in order before any other fork handler
+ * takes a lock. 100 and below are the compiler's. */
+__attribute__((constructor(101))) static void watch_forks(void) {
   if (__atomic_exchange_n(&vf_parking_1.registered, 1, __ATOMIC_RELAXED) == 0)
     pthread_atfork(NULL, NULL, start_anew);
 }
@@ -91,12 +95,11 @@ static struct vf_waiter **find(struct vf_waiter **link, const void *key) {
   return link;
 }
 
-static void append(struct vf_bucket *bucket, struct vf_waiter *waiter) {
+static struct vf_waiter **end_of(struct vf_bucket *bucket) {
   struct vf_waiter **link = &bucket->first;
   while (*link)
     link = &(*link)->next;
-  waiter->next = NULL;
-  *link = waiter;
+  return link;
 }
 
 /* The last access to the waiter, whose owner may return at once. */
@@ -140,7 +143,8 @@ enum vf_wake vf_park(struct vf_waiter *self, const void *key,
   self->was_moved = false;
   if (self->since == 0) {
     self->since = vf_now_ns();
-    append(bucket, self);
+    self->next = NULL;
+    *end_of(bucket) = self;
   } else {
     self->next = bucket->first;
     bucket->first = self;
@@ -173,29 +177,33 @@ void vf_unpark_one(const void *key, vf_decide *decide, void *what) {
     vf_futex_wake(&first->woken, 1, VF_PRIVATE);
 }
 
-/* Moves the waiters for key that want lock next, as long as may_move allows,
- * and wakes the others. *wake is the one to wake once the buckets are free. */
-static void move(struct vf_bucket *from, const void *key, void *lock,
-                 vf_may_move *may_move, uint32_t **wake) {
-  struct vf_bucket *to = lock ? bucket_of(lock) : from;
+/* Moves the waiters for key that want lock next, as long as may_move allows.
+ * Returns the others, linked, who are still to be woken. */
+static struct vf_waiter *move(struct vf_bucket *from, const void *key,
+                              void *lock, vf_may_move *may_move) {
+  struct vf_waiter *woken = NULL;
+  struct vf_waiter **end = end_of(lock ? bucket_of(lock) : from);
   struct vf_waiter **link = find(&from->first, key);
   uint64_t now = vf_now_ns();
   while (*link && (*link)->lock == lock) {
     struct vf_waiter *waiter = *link;
     *link = waiter->next;
-    if (lock && may_move(lock, /*must=*/*wake != NULL)) {
+    if (end == &waiter->next)
+      end = link; /* It was the last of the only bucket. */
+    if (lock && may_move(lock, /*must=*/woken != NULL)) {
       waiter->was_moved = true;
       waiter->since = now; /* Only now does it wait for the lock. */
       __atomic_store_n(&waiter->key, lock, __ATOMIC_RELAXED);
-      append(to, waiter);
+      waiter->next = NULL;
+      *end = waiter;
+      end = &waiter->next;
     } else {
-      if (*wake)
-        vf_futex_wake(*wake, 1, VF_PRIVATE);
-      *wake = &waiter->woken;
-      set_woken(waiter, VF_WAKE_RETRY);
+      waiter->next = woken;
+      woken = waiter;
     }
     link = find(link, key);
   }
+  return woken;
 }
 
 void vf_unpark_all(const void *key, vf_may_move *may_move,
@@ -209,11 +217,20 @@ void vf_unpark_all(const void *key, vf_may_move *may_move,
     unlock_bucket(from);
 
     struct vf_bucket *to = lock ? bucket_of(lock) : from;
-    uint32_t *wake = NULL;
     lock_both(from, to);
-    move(from, key, lock, may_move, &wake);
+    struct vf_waiter *woken = move(from, key, lock, may_move);
     left = *find(&from->first, key) != NULL;
+    /* Before anyone is woken, who may see to it that *what is gone. */
     done(what, left);
+    uint32_t *wake = NULL;
+    while (woken) {
+      struct vf_waiter *waiter = woken;
+      woken = waiter->next;
+      if (wake)
+        vf_futex_wake(wake, 1, VF_PRIVATE);
+      wake = &waiter->woken;
+      set_woken(waiter, VF_WAKE_RETRY);
+    }
     unlock_both(from, to);
     if (wake)
       vf_futex_wake(wake, 1, VF_PRIVATE);

@@ -49,8 +49,7 @@ struct vf_waiter {
   const void *key;
   /* enum vf_wake; the owner sleeps while it is VF_WAKE_NONE. */
   uint32_t woken;
-  /* When its owner began to wait, over however many naps; 0 before the first.
-   */
+  /* When its owner was first queued for the lock; 0 before. */
   uint64_t since;
   /* Of a waiter for a condition: what to lock when that is signalled. */
   void *lock;

@@ -63,7 +63,7 @@ static int read_at_gate(vf_rwlock *lock) {
 static int drain(vf_rwlock *lock, const struct vf_deadline *deadline) {
   uint32_t word = __atomic_or_fetch(&lock->word_, GATED, __ATOMIC_ACQUIRE);
   uint64_t state = 0;
-  while ((word & READERS) != 0 && vf_keep_spinning(&state))
+  while ((word & READERS) != 0 && vf_keep_spinning(&state, deadline))
     word = __atomic_load_n(&lock->word_, __ATOMIC_ACQUIRE);
 
   int result = 0;
@@ -86,10 +86,12 @@ static int drain(vf_rwlock *lock, const struct vf_deadline *deadline) {
 }
 
 VF_API int vf_rwlock_init(vf_rwlock *lock, unsigned flags) {
-  int error = vf_mutex_init(&lock->gate_, flags);
+  if (!vf_flags_are_good(flags))
+    return EINVAL;
+  vf_mutex_init(&lock->gate_, flags);
   lock->word_ = 0;
   lock->flags_ = flags;
-  return error;
+  return 0;
 }
 
 VF_API int vf_rwlock_destroy(vf_rwlock *lock) {

@@ -38,7 +38,7 @@ static int wait(vf_sem *sem, const struct vf_deadline *deadline) {
   do
     if (take(sem, 0))
       return 0;
-  while (vf_keep_spinning(&state));
+  while (vf_keep_spinning(&state, deadline));
 
   __atomic_fetch_add(&sem->word_, SLEEPER, __ATOMIC_RELAXED);
   while (!take(sem, SLEEPER))

@@ -31,9 +31,11 @@ static inline bool vf_flags_are_good(unsigned flags) {
   return (flags & ~VF_SHARED) == 0;
 }
 
-/* One more failed look; false once it is time to sleep. */
-static inline bool vf_keep_spinning(uint64_t *state) {
-  if (vf_would_block(*state))
+/* One more failed look; false once it is time to sleep. With a deadline it does
+ * not yield: a thread that computes would keep the CPU far beyond it. */
+static inline bool vf_keep_spinning(uint64_t *state,
+                                    const struct vf_deadline *deadline) {
+  if (vf_would_block(*state) || (deadline && vf_would_yield(*state)))
     return false;
   *state = vf_spin_wait(NULL, 0, *state, VF_SPIN_NO_SLEEP);
   return !vf_would_block(*state);

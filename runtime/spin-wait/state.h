@@ -83,6 +83,11 @@ static inline uint64_t vf_burn(uint64_t state, uint64_t ns) {
                  burnt < vf_max(VF_BURNT) ? burnt : vf_max(VF_BURNT));
 }
 
+/* Whether the wait would give the CPU to others next. */
+static inline int vf_would_yield(uint64_t state) {
+  return vf_field(state, VF_PHASE) == VF_YIELDING;
+}
+
 /* Whether the wait has burnt its budget and would block next. */
 static inline int vf_would_block(uint64_t state) {
   return vf_field(state, VF_PHASE) == VF_BLOCKING;

@@ -21,14 +21,13 @@ extern "C" {
 #endif
 
 typedef struct vf_barrier {
-  uint32_t round_;
-  uint32_t arrived_;
+  uint64_t word_;
   uint32_t inside_;
   uint32_t threads_;
   uint32_t flags_;
 } vf_barrier;
 
-#define VF_BARRIER_INIT(threads) {0, 0, 0, (threads), 0}
+#define VF_BARRIER_INIT(threads) {0, 0, (threads), 0}
 
 /* What one thread a round gets, the last to arrive. */
 #define VF_BARRIER_LAST (-1)
@@ -41,8 +40,9 @@ int vf_barrier_init(vf_barrier *barrier, unsigned flags, unsigned threads);
  * have left. */
 int vf_barrier_destroy(vf_barrier *barrier);
 
-/* Waits until `threads` threads have called it. Returns VF_BARRIER_LAST in the
- * last of them, and 0 in the others. */
+/* Waits until `threads` threads have called it; more may use the barrier, and
+ * those that come while it is full wait for the next round. Returns
+ * VF_BARRIER_LAST in the last of them, and 0 in the others. */
 int vf_barrier_wait(vf_barrier *barrier);
 
 #ifdef __cplusplus

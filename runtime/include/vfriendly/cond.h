@@ -39,7 +39,8 @@ typedef struct vf_cond {
 /* pre: nobody uses *cond. flags is 0 or VF_SHARED; EINVAL if it is not. */
 int vf_cond_init(vf_cond *cond, unsigned flags);
 
-/* pre: nobody waits, or all who waited have been signalled. */
+/* pre: nobody waits, or all who waited have been signalled; with VF_SHARED,
+ * have returned. */
 int vf_cond_destroy(vf_cond *cond);
 
 /* pre: the caller holds mutex, and so did all who wait at the same time.

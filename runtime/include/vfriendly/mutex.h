@@ -11,15 +11,15 @@
  *
  * One waiter at a time spins, for as long as blocking would cost and only while
  * there are CPUs to spare; all others sleep. Whoever comes by may take a free
- * lock before those who wait, but a waiter that was passed over for a
- * millisecond gets it handed. Not recursive; no priority inheritance.
+ * lock before those who wait, but of those passed over for a millisecond
+ * one gets it handed, each millisecond. Not recursive; no priority inheritance.
  *
- * In this header and its siblings: functions return 0 or an errno value, leave
- * errno alone, never abort, and may be called from any thread and before main,
- * not from signal handlers but where it says so. None is a cancellation point,
- * and none that waits may be left by longjmp out of a signal handler or by
- * asynchronous cancellation. A forked child may go on using a lock that its own
- * thread held.
+ * In this header and its siblings, unless they say otherwise: functions return
+ * 0 or an errno value, leave errno alone, never abort, and may be called from
+ * any thread and before main, not from signal handlers but where it says so.
+ * None is a cancellation point, and none that waits may be left by longjmp out
+ * of a signal handler or by asynchronous cancellation. A forked child may go on
+ * using a mutex or a write lock that its own thread held.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MUTEX_H
@@ -75,7 +75,8 @@ int vf_mutex_unlock_contended(vf_mutex *mutex);
  * with optimization these stand where it is used. So 0, free, and 1, held with
  * nobody waiting, are part of the ABI. */
 #if defined(__OPTIMIZE__) && !defined(VF_NO_INLINE)
-extern inline __attribute__((gnu_inline)) int vf_mutex_lock(vf_mutex *mutex) {
+extern __inline__
+    __attribute__((gnu_inline)) int vf_mutex_lock(vf_mutex *mutex) {
   uint32_t free = 0;
   return __builtin_expect(__atomic_compare_exchange_n(&mutex->word_, &free, 1,
                                                       0, __ATOMIC_ACQUIRE,
@@ -85,7 +86,8 @@ extern inline __attribute__((gnu_inline)) int vf_mutex_lock(vf_mutex *mutex) {
              : vf_mutex_lock_contended(mutex);
 }
 
-extern inline __attribute__((gnu_inline)) int vf_mutex_unlock(vf_mutex *mutex) {
+extern __inline__ __attribute__((gnu_inline)) int
+vf_mutex_unlock(vf_mutex *mutex) {
   uint32_t held = 1;
   return __builtin_expect(__atomic_compare_exchange_n(&mutex->word_, &held, 0,
                                                       0, __ATOMIC_RELEASE,
