@@ -14,7 +14,7 @@
  * What remains: a copy whose symbols are not in a dynamic symbol table shares
  * nothing. That is a copy linked with --exclude-libs or a version script that
  * hides vf_spin_*, and a static copy in an executable linked without
- * --export-dynamic-symbol='vf_spin_*' (libvfrt.a's CMake target adds it). Waits
+ * --export-dynamic-symbol='vf_*' (libvfrt.a's CMake target adds it). Waits
  * through one and notifies through the other then miss each other, which the
  * timeouts and `suspect` in block.c turn into time.
  *===----------------------------------------------------------------------===*/

@@ -19,7 +19,7 @@
 // asks for that).
 //
 // RUN: clang -std=gnu11 -O2 -DOWN -I %S/../../Inputs -I %vf_include %s \
-// RUN:   -Wl,--export-dynamic-symbol=vf_spin_* %vf_lib/libvfrt.a -o %t.own
+// RUN:   -Wl,--export-dynamic-symbol=vf_* %vf_lib/libvfrt.a -o %t.own
 // RUN: %t.own shared %t.own %t-b.so
 //
 // And beside a libvfrt.so.
