@@ -16,6 +16,7 @@
 
 #include "vfriendly/barrier.h"
 #include "blocking-sync/waiting.h"
+#include "common/sites.h"
 
 #define SLEEPERS 1u
 #define ROUND 2u
@@ -40,7 +41,8 @@ static bool is_over(uint64_t word, uint32_t round) {
   return (int32_t)((round_of(word) & ~SLEEPERS) - round) > 0;
 }
 
-static void wait_for_end(vf_barrier *barrier, uint32_t round) {
+static void wait_for_end(vf_barrier *barrier, uint32_t round,
+                         struct vf_visit *visit) {
   uint64_t word = load(barrier), state = 0;
   while (!is_over(word, round) && vf_keep_spinning(&state, NULL))
     word = load(barrier);
@@ -53,6 +55,7 @@ static void wait_for_end(vf_barrier *barrier, uint32_t round) {
                                        __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
         continue;
     }
+    vf_visit_slept(visit);
     vf_futex_wait_until(round_word(barrier), now | SLEEPERS, NULL,
                         vf_scope(barrier->flags_));
     word = load(barrier);
@@ -90,12 +93,14 @@ VF_API int vf_barrier_wait(vf_barrier *barrier) {
   uint32_t before = (uint32_t)word, threads = barrier->threads_;
   uint32_t round = (round_of(word) & ~SLEEPERS) + ROUND * (before / threads);
   bool last = before % threads == threads - 1;
+  struct vf_visit visit = vf_visit_begin(last ? 0 : VF_CALLER);
   if (last) {
-    wait_for_end(barrier, round - ROUND); /* Long over, but for crowds. */
+    wait_for_end(barrier, round - ROUND, &visit); /* Over, but for crowds. */
     end(barrier, round);
   } else {
-    wait_for_end(barrier, round);
+    wait_for_end(barrier, round, &visit);
   }
+  vf_visit_end(&visit);
   __atomic_fetch_sub(&barrier->inside_, 1, __ATOMIC_RELEASE);
   return last ? VF_BARRIER_LAST : 0;
 }

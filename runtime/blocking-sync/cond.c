@@ -21,6 +21,7 @@
 #include "vfriendly/cond.h"
 #include "blocking-sync/mutex.h"
 #include "blocking-sync/waiting.h"
+#include "common/sites.h"
 
 /* The word of a private condition: may someone be queued? */
 static void set_queued(void *what, bool queued) {
@@ -46,16 +47,19 @@ static void release_mutex(void *what) {
 }
 
 static int wait_private(vf_cond *cond, vf_mutex *mutex,
-                        const struct vf_deadline *deadline) {
+                        const struct vf_deadline *deadline, uintptr_t site) {
   struct vf_waiter self = {0};
   struct waiting waiting = {cond, mutex};
+  struct vf_visit visit = vf_visit_begin(site);
   enum vf_wake how =
       vf_park(&self, cond, queue, release_mutex, &waiting, deadline);
+  vf_visit_slept(&visit);
+  vf_visit_end(&visit);
   if (self.was_moved) { /* Signalled, even if the time was up by then. */
-    vf_mutex_lock_moved(mutex, &self, how);
+    vf_mutex_lock_moved(mutex, &self, how, site);
     return 0;
   }
-  vf_mutex_lock(mutex);
+  vf_mutex_lock_at(mutex, site);
   return how == VF_WAKE_TIMEOUT ? ETIMEDOUT : 0;
 }
 
@@ -98,7 +102,7 @@ VF_API int vf_cond_destroy(vf_cond *cond) {
 
 VF_API int vf_cond_wait(vf_cond *cond, vf_mutex *mutex) {
   return cond->flags_ & VF_SHARED ? wait_shared(cond, mutex, NULL)
-                                  : wait_private(cond, mutex, NULL);
+                                  : wait_private(cond, mutex, NULL, VF_CALLER);
 }
 
 VF_API int vf_cond_clockwait(vf_cond *cond, vf_mutex *mutex, clockid_t clock,
@@ -107,8 +111,9 @@ VF_API int vf_cond_clockwait(vf_cond *cond, vf_mutex *mutex, clockid_t clock,
   int error = vf_deadline_from(&deadline, clock, at);
   if (error)
     return error;
-  return cond->flags_ & VF_SHARED ? wait_shared(cond, mutex, &deadline)
-                                  : wait_private(cond, mutex, &deadline);
+  return cond->flags_ & VF_SHARED
+             ? wait_shared(cond, mutex, &deadline)
+             : wait_private(cond, mutex, &deadline, VF_CALLER);
 }
 
 VF_API int vf_cond_signal(vf_cond *cond) {

@@ -7,6 +7,7 @@
 
 #include "vfriendly/event.h"
 #include "blocking-sync/waiting.h"
+#include "common/sites.h"
 
 #define SET 1u
 #define SLEEPERS 2u
@@ -22,7 +23,8 @@ static bool is_over(uint32_t word, uint32_t begin) {
   return (word & SET) || (word & ~(SET | SLEEPERS)) != begin;
 }
 
-static int wait(vf_event *event, const struct vf_deadline *deadline) {
+static int wait(vf_event *event, const struct vf_deadline *deadline,
+                struct vf_visit *visit) {
   uint32_t word = load(event), begin = word & ~(SET | SLEEPERS);
   uint64_t state = 0;
   while (!is_over(word, begin) && vf_keep_spinning(&state, deadline))
@@ -36,6 +38,7 @@ static int wait(vf_event *event, const struct vf_deadline *deadline) {
         continue;
       word |= SLEEPERS;
     }
+    vf_visit_slept(visit);
     int result = vf_futex_wait_until(&event->word_, word, deadline,
                                      vf_scope(event->flags_));
     word = load(event);
@@ -43,6 +46,14 @@ static int wait(vf_event *event, const struct vf_deadline *deadline) {
       return is_over(word, begin) ? 0 : ETIMEDOUT;
   }
   return 0;
+}
+
+static int visit(vf_event *event, const struct vf_deadline *deadline,
+                 uintptr_t site) {
+  struct vf_visit visit = vf_visit_begin(site);
+  int result = wait(event, deadline, &visit);
+  vf_visit_end(&visit);
+  return result;
 }
 
 VF_API int vf_event_init(vf_event *event, unsigned flags) {
@@ -57,7 +68,9 @@ VF_API int vf_event_destroy(vf_event *event) {
   return 0;
 }
 
-VF_API int vf_event_wait(vf_event *event) { return wait(event, NULL); }
+VF_API int vf_event_wait(vf_event *event) {
+  return load(event) & SET ? 0 : visit(event, NULL, VF_CALLER);
+}
 
 VF_API int vf_event_trywait(vf_event *event) {
   return load(event) & SET ? 0 : EAGAIN;
@@ -69,7 +82,7 @@ VF_API int vf_event_clockwait(vf_event *event, clockid_t clock,
     return 0;
   struct vf_deadline deadline;
   int error = vf_deadline_from(&deadline, clock, at);
-  return error ? error : wait(event, &deadline);
+  return error ? error : visit(event, &deadline, VF_CALLER);
 }
 
 VF_API int vf_event_set(vf_event *event) {

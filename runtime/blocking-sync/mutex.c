@@ -19,6 +19,10 @@
  * awake leaves the parked asleep for ever, which is why it is void in a forked
  * child: GENERATION says in which process it was set.
  *
+ * COUNTED: statistics are kept of it (sites.h). Set by init or by the first
+ * holder that had to wait, and then for good: it keeps the word from being what
+ * the functions inlined by mutex.h expect, so that each lock comes here.
+ *
  * SKIPS: how many unlocks relied on SPINNING, modulo 256. The spinner sees by
  * it that it was passed over. Wrong, it costs a look at the queue, or a nap.
  *
@@ -34,6 +38,7 @@
 #include "blocking-sync/mutex.h"
 #include "blocking-sync/plain_lock.h"
 #include "blocking-sync/waiting.h"
+#include "common/sites.h"
 #include "relax.h"
 #include "spin-wait/crowd.h"
 #include "spin-wait/tuning.h"
@@ -41,6 +46,7 @@
 #define HELD 1u
 #define PARKED 2u
 #define SPINNING 4u
+#define COUNTED 8u
 #define SKIP 0x100u
 #define SKIPS 0xff00u
 #define GENERATION_SHIFT 16
@@ -108,6 +114,7 @@ struct locking {
   vf_mutex *mutex;
   bool spinning; /* SPINNING is ours */
   bool may_nap;  /* there is no deadline to oversleep */
+  struct vf_visit visit;
 };
 
 /* Parks only if it is still held: then its unlock finds us. */
@@ -166,6 +173,7 @@ static bool spin(struct locking *locking, uint64_t budget) {
         return false;
       if (!(word & PARKED) && !unmark(locking, word))
         continue;
+      vf_visit_slept(&locking->visit);
       vf_sleep_ns(VF_NAP_NS);
       now = vf_now_ns();
       continue;
@@ -200,28 +208,51 @@ static bool spin_first(struct locking *locking) {
   return got_it;
 }
 
-/* Takes the lock for a waiter that comes, with spinning, from being woken as
- * the spinner. deadline may be null. */
-static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
-                       const struct vf_deadline *deadline) {
-  struct locking locking = {mutex, spinning, deadline == NULL};
-  if (spinning ? spin(&locking, vf_spin_budget_ns()) : spin_first(&locking))
+/* deadline may be null. */
+static int lock_as(struct locking *locking, struct vf_waiter *self,
+                   const struct vf_deadline *deadline) {
+  if (locking->spinning ? spin(locking, vf_spin_budget_ns())
+                        : spin_first(locking))
     return 0;
   for (;;) {
-    switch (vf_park(self, mutex, still_held, NULL, &locking, deadline)) {
+    enum vf_wake how =
+        vf_park(self, locking->mutex, still_held, NULL, locking, deadline);
+    if (how != VF_WAKE_INVALID)
+      vf_visit_slept(&locking->visit);
+    switch (how) {
     case VF_WAKE_HANDED:
       return 0;
     case VF_WAKE_TIMEOUT:
       return ETIMEDOUT;
     case VF_WAKE_RETRY:
-      locking.spinning = true;
+      locking->spinning = true;
       break;
     default: /* It became free. */
       break;
     }
-    if (spin(&locking, locking.spinning ? vf_spin_budget_ns() : VF_BRIEF_NS))
+    if (spin(locking, locking->spinning ? vf_spin_budget_ns() : VF_BRIEF_NS))
       return 0;
   }
+}
+
+/* pre: the caller holds it, and statistics are on. */
+static void count_taken(vf_mutex *mutex, uintptr_t site) {
+  if (!(load(mutex) & COUNTED))
+    __atomic_fetch_or(&mutex->word_, COUNTED, __ATOMIC_RELAXED);
+  vf_site_took(site, mutex);
+}
+
+/* Takes the lock for a waiter that comes, with spinning, from being woken as
+ * the spinner. */
+static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
+                       const struct vf_deadline *deadline, uintptr_t site) {
+  struct locking locking = {mutex, spinning, deadline == NULL,
+                            vf_visit_begin(site)};
+  int result = lock_as(&locking, self, deadline);
+  vf_visit_end(&locking.visit);
+  if (result == 0 && vf_sites_are_on())
+    count_taken(mutex, site);
+  return result;
 }
 
 /* In memory that several processes map, the kernel queues. */
@@ -237,49 +268,64 @@ static int lock_shared(vf_mutex *mutex, const struct vf_deadline *deadline) {
 VF_API int vf_mutex_init(vf_mutex *mutex, unsigned flags) {
   if (!vf_flags_are_good(flags))
     return EINVAL;
-  *mutex = (vf_mutex){0, flags, 0, 0};
+  bool counted = vf_sites_are_on() && flags == 0;
+  *mutex = (vf_mutex){counted ? COUNTED : 0, flags, 0, 0};
   return 0;
 }
 
 VF_API int vf_mutex_destroy(vf_mutex *mutex) {
-  uint32_t held = mutex->flags_ & VF_SHARED ? ~VF_FREE : HELD;
+  uint32_t held = mutex->flags_ & VF_SHARED ? ~(uint32_t)VF_FREE : HELD;
   return load(mutex) & held ? EBUSY : 0;
 }
 
 /* The header has tried the word that nobody waits for. Looks first, as another
  * compare-and-swap in vain costs more. */
-static bool try_now(vf_mutex *mutex) {
+static bool try_now(vf_mutex *mutex, uintptr_t site) {
   uint32_t word = load(mutex);
   while (!(word & HELD))
-    if (change(mutex, &word, word | HELD, __ATOMIC_ACQUIRE))
+    if (change(mutex, &word, word | HELD, __ATOMIC_ACQUIRE)) {
+      if (__builtin_expect(word & COUNTED, 0))
+        vf_site_took(site, mutex);
       return true;
+    }
   return false;
 }
 
+static bool try_for(vf_mutex *mutex, uintptr_t site) {
+  return mutex->flags_ & VF_SHARED ? vf_plain_try(&mutex->word_)
+                                   : try_now(mutex, site);
+}
+
 VF_API int vf_mutex_trylock(vf_mutex *mutex) {
-  bool got_it =
-      mutex->flags_ & VF_SHARED ? vf_plain_try(&mutex->word_) : try_now(mutex);
-  return got_it ? 0 : EBUSY;
+  return try_for(mutex, VF_CALLER) ? 0 : EBUSY;
+}
+
+static int lock_contended(vf_mutex *mutex, uintptr_t site) {
+  if (mutex->flags_ & VF_SHARED)
+    return lock_shared(mutex, NULL);
+  if (__builtin_expect(try_now(mutex, site), 1))
+    return 0;
+  struct vf_waiter self = {0};
+  return lock_slowly(mutex, &self, false, NULL, site);
 }
 
 VF_API int vf_mutex_lock_contended(vf_mutex *mutex) {
-  if (mutex->flags_ & VF_SHARED)
-    return lock_shared(mutex, NULL);
-  if (__builtin_expect(try_now(mutex), 1))
-    return 0;
-  struct vf_waiter self = {0};
-  return lock_slowly(mutex, &self, false, NULL);
+  return lock_contended(mutex, VF_CALLER);
+}
+
+void vf_mutex_lock_at(vf_mutex *mutex, uintptr_t site) {
+  if (__builtin_expect(!vf_plain_try(&mutex->word_), 0))
+    lock_contended(mutex, site);
 }
 
 VF_API int vf_mutex_lock(vf_mutex *mutex) {
-  return __builtin_expect(vf_plain_try(&mutex->word_), 1)
-             ? 0
-             : vf_mutex_lock_contended(mutex);
+  vf_mutex_lock_at(mutex, VF_CALLER);
+  return 0;
 }
 
-VF_API int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
-                              const struct timespec *at) {
-  if (vf_mutex_trylock(mutex) == 0)
+int vf_mutex_clocklock_at(vf_mutex *mutex, clockid_t clock,
+                          const struct timespec *at, uintptr_t site) {
+  if (try_for(mutex, site))
     return 0;
   struct vf_deadline deadline;
   int error = vf_deadline_from(&deadline, clock, at);
@@ -288,7 +334,12 @@ VF_API int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
   if (mutex->flags_ & VF_SHARED)
     return lock_shared(mutex, &deadline);
   struct vf_waiter self = {0};
-  return lock_slowly(mutex, &self, false, &deadline);
+  return lock_slowly(mutex, &self, false, &deadline, site);
+}
+
+VF_API int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
+                              const struct timespec *at) {
+  return vf_mutex_clocklock_at(mutex, clock, at, VF_CALLER);
 }
 
 static bool is_due(uint64_t now, const struct vf_waiter *first,
@@ -307,7 +358,8 @@ static enum vf_wake release(void *what, const struct vf_waiter *first,
   if (!first) {
     uint32_t left;
     do
-      left = has_spinner(word) ? word & ~(HELD | PARKED | SKIPS) : 0;
+      left =
+          has_spinner(word) ? word & ~(HELD | PARKED | SKIPS) : word & COUNTED;
     while (!change(mutex, &word, left, __ATOMIC_RELEASE));
     return VF_WAKE_NONE;
   }
@@ -337,14 +389,19 @@ VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
     return 0;
   }
   uint32_t word = load(mutex), left;
+  uintptr_t site = 0;
+  if (__builtin_expect(word & COUNTED, 0))
+    site = vf_site_freeing(mutex);
   do {
     bool spins = has_spinner(word);
     if ((word & PARKED) && (!spins || (word & SKIPS) >= MAX_SKIPS * SKIP)) {
-      vf_unpark_one(mutex, release, mutex);
+      if (vf_unpark_one(mutex, release, mutex) && site != 0)
+        vf_site_woke(site);
       return 0;
     }
     /* Without a spinner nothing is left to say, whatever a fork left there. */
-    left = spins ? (word & ~(HELD | SKIPS)) | ((word + SKIP) & SKIPS) : 0;
+    left = spins ? (word & ~(HELD | SKIPS)) | ((word + SKIP) & SKIPS)
+                 : word & COUNTED;
   } while (!change(mutex, &word, left, __ATOMIC_RELEASE));
   return 0;
 }
@@ -367,7 +424,9 @@ bool vf_mutex_may_move(void *what, bool must) {
 }
 
 void vf_mutex_lock_moved(vf_mutex *mutex, struct vf_waiter *self,
-                         enum vf_wake how) {
+                         enum vf_wake how, uintptr_t site) {
   if (how != VF_WAKE_HANDED)
-    lock_slowly(mutex, self, how == VF_WAKE_RETRY, NULL);
+    lock_slowly(mutex, self, how == VF_WAKE_RETRY, NULL, site);
+  else if (vf_sites_are_on())
+    count_taken(mutex, site);
 }

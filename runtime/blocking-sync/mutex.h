@@ -1,4 +1,4 @@
-/*===- blocking-sync/mutex.h - What conditions need of a mutex ------------===*
+/*===- blocking-sync/mutex.h - What the others need of a mutex -----------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,8 +19,13 @@ static inline bool vf_mutex_is_parkable(const vf_mutex *mutex) {
 /* A vf_may_move: waiters for a condition become waiters for the mutex. */
 bool vf_mutex_may_move(void *mutex, bool must);
 
+/* vf_mutex_lock and vf_mutex_clocklock for a place in the program (sites.h). */
+void vf_mutex_lock_at(vf_mutex *mutex, uintptr_t site);
+int vf_mutex_clocklock_at(vf_mutex *mutex, clockid_t clock,
+                          const struct timespec *at, uintptr_t site);
+
 /* Locks for a waiter that was moved to the mutex's queue and woken there. */
 void vf_mutex_lock_moved(vf_mutex *mutex, struct vf_waiter *self,
-                         enum vf_wake how);
+                         enum vf_wake how, uintptr_t site);
 
 #endif /* VFRIENDLY_BLOCKING_SYNC_MUTEX_H */

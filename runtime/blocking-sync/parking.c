@@ -162,19 +162,21 @@ enum vf_wake vf_park(struct vf_waiter *self, const void *key,
   return how;
 }
 
-void vf_unpark_one(const void *key, vf_decide *decide, void *what) {
+bool vf_unpark_one(const void *key, vf_decide *decide, void *what) {
   struct vf_bucket *bucket = lock_bucket(key);
   struct vf_waiter **link = find(&bucket->first, key);
   struct vf_waiter *first = *link;
   bool more = first && *find(&first->next, key);
   enum vf_wake how = decide(what, first, more);
-  if (first && how != VF_WAKE_NONE) {
+  bool wakes = first && how != VF_WAKE_NONE;
+  if (wakes) {
     *link = first->next;
     set_woken(first, how);
   }
   unlock_bucket(bucket);
-  if (first && how != VF_WAKE_NONE)
+  if (wakes)
     vf_futex_wake(&first->woken, 1, VF_PRIVATE);
+  return wakes;
 }
 
 /* Moves the waiters for key that want lock next, as long as may_move allows.

@@ -73,7 +73,8 @@ enum vf_wake vf_park(struct vf_waiter *self, const void *key,
 typedef enum vf_wake vf_decide(void *what, const struct vf_waiter *first,
                                bool more);
 
-void vf_unpark_one(const void *key, vf_decide *decide, void *what);
+/* Whether one was woken. */
+bool vf_unpark_one(const void *key, vf_decide *decide, void *what);
 
 /* Called under both buckets' locks: may those queued for a condition be queued
  * for the lock instead? Then it has made the lock's next unlock look for them.

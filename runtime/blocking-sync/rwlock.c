@@ -11,7 +11,9 @@
  *===----------------------------------------------------------------------===*/
 
 #include "vfriendly/rwlock.h"
+#include "blocking-sync/mutex.h"
 #include "blocking-sync/waiting.h"
+#include "common/sites.h"
 
 /* Set by a writer that holds the gate; cleared by a reader that holds it. Legal
  * to be set without a writer: a reader takes the way through the gate. */
@@ -60,8 +62,12 @@ static int read_at_gate(vf_rwlock *lock) {
 }
 
 /* pre: the caller holds the gate. Waits until the readers have left. */
-static int drain(vf_rwlock *lock, const struct vf_deadline *deadline) {
+static int drain(vf_rwlock *lock, const struct vf_deadline *deadline,
+                 uintptr_t site) {
   uint32_t word = __atomic_or_fetch(&lock->word_, GATED, __ATOMIC_ACQUIRE);
+  if ((word & READERS) == 0)
+    return 0;
+  struct vf_visit visit = vf_visit_begin(site);
   uint64_t state = 0;
   while ((word & READERS) != 0 && vf_keep_spinning(&state, deadline))
     word = __atomic_load_n(&lock->word_, __ATOMIC_ACQUIRE);
@@ -73,12 +79,14 @@ static int drain(vf_rwlock *lock, const struct vf_deadline *deadline) {
         continue;
       word |= SLEEPER;
     }
+    vf_visit_slept(&visit);
     result = vf_futex_wait_until(&lock->word_, word, deadline,
                                  vf_scope(lock->flags_));
     word = __atomic_load_n(&lock->word_, __ATOMIC_ACQUIRE);
   }
   if (word & SLEEPER)
     word = __atomic_and_fetch(&lock->word_, ~SLEEPER, __ATOMIC_ACQUIRE);
+  vf_visit_end(&visit);
   if ((word & READERS) == 0)
     return 0;
   vf_mutex_unlock(&lock->gate_);
@@ -102,7 +110,7 @@ VF_API int vf_rwlock_rdlock(vf_rwlock *lock) {
   int result = read_past_gate(lock);
   if (result != EBUSY)
     return result;
-  vf_mutex_lock(&lock->gate_);
+  vf_mutex_lock_at(&lock->gate_, VF_CALLER);
   return read_at_gate(lock);
 }
 
@@ -118,13 +126,13 @@ VF_API int vf_rwlock_clockrdlock(vf_rwlock *lock, clockid_t clock,
   int result = read_past_gate(lock);
   if (result != EBUSY)
     return result;
-  result = vf_mutex_clocklock(&lock->gate_, clock, at);
+  result = vf_mutex_clocklock_at(&lock->gate_, clock, at, VF_CALLER);
   return result ? result : read_at_gate(lock);
 }
 
 VF_API int vf_rwlock_wrlock(vf_rwlock *lock) {
-  vf_mutex_lock(&lock->gate_);
-  return drain(lock, NULL);
+  vf_mutex_lock_at(&lock->gate_, VF_CALLER);
+  return drain(lock, NULL, VF_CALLER);
 }
 
 VF_API int vf_rwlock_trywrlock(vf_rwlock *lock) {
@@ -145,8 +153,8 @@ VF_API int vf_rwlock_clockwrlock(vf_rwlock *lock, clockid_t clock,
   struct vf_deadline deadline;
   int error = vf_deadline_from(&deadline, clock, at);
   if (!error)
-    error = vf_mutex_clocklock(&lock->gate_, clock, at);
-  return error ? error : drain(lock, &deadline);
+    error = vf_mutex_clocklock_at(&lock->gate_, clock, at, VF_CALLER);
+  return error ? error : drain(lock, &deadline, VF_CALLER);
 }
 
 VF_API int vf_rwlock_unlock(vf_rwlock *lock) {

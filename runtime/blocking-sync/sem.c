@@ -13,6 +13,7 @@
 
 #include "vfriendly/sem.h"
 #include "blocking-sync/waiting.h"
+#include "common/sites.h"
 
 #define SLEEPER (UINT64_C(1) << 32)
 
@@ -33,7 +34,8 @@ static bool take(vf_sem *sem, uint64_t sleeper) {
   return false;
 }
 
-static int wait(vf_sem *sem, const struct vf_deadline *deadline) {
+static int wait(vf_sem *sem, const struct vf_deadline *deadline,
+                struct vf_visit *visit) {
   uint64_t state = 0;
   do
     if (take(sem, 0))
@@ -41,6 +43,7 @@ static int wait(vf_sem *sem, const struct vf_deadline *deadline) {
   while (vf_keep_spinning(&state, deadline));
 
   __atomic_fetch_add(&sem->word_, SLEEPER, __ATOMIC_RELAXED);
+  vf_visit_slept(visit);
   while (!take(sem, SLEEPER))
     if (vf_futex_wait_until(value_word(sem), 0, deadline,
                             vf_scope(sem->flags_)) == ETIMEDOUT) {
@@ -50,6 +53,24 @@ static int wait(vf_sem *sem, const struct vf_deadline *deadline) {
       return ETIMEDOUT;
     }
   return 0;
+}
+
+static int visit(vf_sem *sem, const struct vf_deadline *deadline,
+                 uintptr_t site) {
+  struct vf_visit visit = vf_visit_begin(site);
+  int result = wait(sem, deadline, &visit);
+  vf_visit_end(&visit);
+  if (result == 0 && vf_sites_are_on())
+    vf_site_passed(site);
+  return result;
+}
+
+static bool take_now(vf_sem *sem, uintptr_t site) {
+  if (!take(sem, 0))
+    return false;
+  if (vf_sites_are_on())
+    vf_site_passed(site);
+  return true;
 }
 
 VF_API int vf_sem_init(vf_sem *sem, unsigned flags, unsigned value) {
@@ -64,17 +85,19 @@ VF_API int vf_sem_destroy(vf_sem *sem) {
   return 0;
 }
 
-VF_API int vf_sem_wait(vf_sem *sem) { return wait(sem, NULL); }
+VF_API int vf_sem_wait(vf_sem *sem) {
+  return take_now(sem, VF_CALLER) ? 0 : visit(sem, NULL, VF_CALLER);
+}
 
 VF_API int vf_sem_trywait(vf_sem *sem) { return take(sem, 0) ? 0 : EAGAIN; }
 
 VF_API int vf_sem_clockwait(vf_sem *sem, clockid_t clock,
                             const struct timespec *at) {
-  if (take(sem, 0))
+  if (take_now(sem, VF_CALLER))
     return 0;
   struct vf_deadline deadline;
   int error = vf_deadline_from(&deadline, clock, at);
-  return error ? error : wait(sem, &deadline);
+  return error ? error : visit(sem, &deadline, VF_CALLER);
 }
 
 VF_API int vf_sem_post(vf_sem *sem) {

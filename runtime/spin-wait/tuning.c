@@ -7,6 +7,7 @@
 
 #include "spin-wait/tuning.h"
 #include "common/environment.h"
+#include "common/sites.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -21,9 +22,9 @@ uint32_t vf_spin_budget_ns(void) {
 /* The copy that read the environment also prints the counters. */
 static bool configuring;
 
-/* The first copy of a process speaks for all: an error is reported once, and the
- * counters, which all copies share, are printed once. Failing to be first costs
- * nothing. */
+/* The first copy of a process speaks for all: an error is reported once, and
+ * the counters, which all copies share, are printed once. Failing to be first
+ * costs nothing. */
 __attribute__((constructor)) static void configure(void) {
   struct vf_spin_shared *shared = &vf_spin_shared_1;
   if (__atomic_exchange_n(&shared->configured, 1, __ATOMIC_RELAXED) != 0)
@@ -48,11 +49,13 @@ __attribute__((destructor)) static void report(void) {
   char line[512]; /* Nine names and 20 digits each take 300. */
   int n = snprintf(line, sizeof line, "{\"vfrt\": {");
   for (int i = 0; i < VF_SPIN_COUNTERS; ++i)
-    n += snprintf(line + n, sizeof line - (size_t)n, "%s\"%s\": %" PRIu64,
-                  i ? ", " : "", names[i],
-                  __atomic_load_n(&vf_spin_shared_1.counters[i],
-                                  __ATOMIC_RELAXED));
-  n += snprintf(line + n, sizeof line - (size_t)n, "}}\n");
+    n += snprintf(
+        line + n, sizeof line - (size_t)n, "%s\"%s\": %" PRIu64, i ? ", " : "",
+        names[i],
+        __atomic_load_n(&vf_spin_shared_1.counters[i], __ATOMIC_RELAXED));
   if (write(STDERR_FILENO, line, (size_t)n) < 0)
     return; /* Nobody left to tell. */
+  vf_sites_print(STDERR_FILENO);
+  if (write(STDERR_FILENO, "}}\n", 3) < 0)
+    return;
 }

@@ -8,7 +8,8 @@
  *                                 blocks, in nanoseconds; default 50000
  *   VF_SPIN_NOTIFY=on|off         off: notifies do nothing, to measure and to
  *                                 verify that a missing one never hangs
- *   VF_STATS=0|1                  1: print counters at exit, on stderr
+ *   VF_STATS=0|1                  1: print counters at exit, on stderr, and what
+ *                                 each place that takes a lock did (common/sites.h)
  *
  * Anything else is reported once on stderr, and the default used. Read by the
  * first copy's constructor; earlier waits use the defaults.

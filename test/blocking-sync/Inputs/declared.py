@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-SHARED = {"vf_spin_shared_1", "vf_parking_1"}
+SHARED = {"vf_spin_shared_1", "vf_parking_1", "vf_sites_1"}
 
 folder = sys.argv[1]
 names = set(SHARED)

@@ -164,6 +164,7 @@ static void *use_cond(void *arg) {
 
 /* pre: threads is even. */
 static inline void validate_cond(int threads, long rounds) {
+  CHECK(threads % 2 == 0); /* As many who take as who give. */
   queued = produced = consumed = 0;
   run(use_cond, threads, rounds);
   CHECK(queued == 0 && produced == threads / 2 * rounds);

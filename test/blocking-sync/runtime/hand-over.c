@@ -10,6 +10,8 @@
 
 #include "validate.h"
 
+#define PARKED 2u /* runtime/blocking-sync/mutex.c */
+
 static vf_mutex m = VF_MUTEX_INIT;
 static bool had_it;
 
@@ -27,6 +29,8 @@ int main(void) {
     vf_mutex_lock(&m);
     had_it = false;
     CHECK(pthread_create(&id, NULL, wait_for_it, NULL) == 0);
+    while (!(__atomic_load_n(&m.word_, __ATOMIC_RELAXED) & PARKED))
+      sleep_ms(1); /* On a busy machine it takes its time. */
     sleep_ms(5);
     vf_mutex_unlock(&m);
     while (vf_mutex_trylock(&m) != 0)

@@ -1,0 +1,260 @@
+/*===- common/sites.c - Which places wait for locks -----------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dl_iterate_phdr */
+#endif
+#include "common/sites.h"
+#include "common/process_wide.h"
+#include <inttypes.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Powers of two of a nanosecond; the last holds all from 2.1 s on. */
+#define VF_TIMES 32u
+/* More places than anybody reads about. The last stands for those that found no
+ * room. */
+#define VF_SITES 256u
+#define VF_OTHER_SITES (VF_SITES - 1)
+/* As many locks can be held at a time without two of them falling on the same
+ * entry by more than chance; then one of the two has no hold time. */
+#define VF_HELD_LOG2 10
+
+struct vf_site {
+  uintptr_t place; /* Set once, by the first that comes; 0 before. */
+  uint64_t acquisitions, contended, spun, blocked, wakes;
+  uint64_t waited_ns;
+  uint64_t hold[VF_TIMES], wait[VF_TIMES];
+};
+
+/* Who took a lock, and when. Written by the lock's holder only; but holders of
+ * other locks may fall on the same entry, so `lock` is 0 while it changes. Two
+ * that write at the same time may leave one's place with the other's time: a
+ * wrong count. */
+struct vf_held {
+  uintptr_t lock;
+  uintptr_t site;
+  uint64_t since;
+};
+
+/* Shared by all copies of libvfrt: a lock may be taken through one and given up
+ * through another. Untouched pages, unless statistics are on. */
+struct vf_sites {
+  struct vf_site sites[VF_SITES];
+  struct vf_held held[1u << VF_HELD_LOG2];
+};
+
+#define VF_SITES_SIZE 169984
+VF_PROCESS_WIDE(vf_sites_1, VF_SITES_SIZE);
+_Static_assert(sizeof(struct vf_sites) == VF_SITES_SIZE,
+               "VF_SITES_SIZE is what the assembler reserves");
+extern VF_API struct vf_sites vf_sites_1;
+
+static uint64_t hash(uintptr_t key) {
+  return (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15); /* Fibonacci hashing. */
+}
+
+static void add(uint64_t *counter, uint64_t n) {
+  __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+static uint64_t get(const uint64_t *counter) {
+  return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+static struct vf_site *site_of(uintptr_t place) {
+  uint64_t first = hash(place) >> 32;
+  for (unsigned i = 0; i < VF_OTHER_SITES; ++i) {
+    struct vf_site *site = &vf_sites_1.sites[(first + i) % VF_OTHER_SITES];
+    uintptr_t there = __atomic_load_n(&site->place, __ATOMIC_RELAXED);
+    if (there == 0 &&
+        __atomic_compare_exchange_n(&site->place, &there, place, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      return site;
+    if (there == place)
+      return site;
+  }
+  return &vf_sites_1.sites[VF_OTHER_SITES];
+}
+
+static unsigned log2_of(uint64_t ns) {
+  unsigned log2 = ns ? 63u - (unsigned)__builtin_clzll(ns) : 0;
+  return log2 < VF_TIMES ? log2 : VF_TIMES - 1;
+}
+
+void vf_site_waited(uintptr_t place, uint64_t ns, bool slept) {
+  struct vf_site *site = site_of(place);
+  add(&site->contended, 1);
+  add(slept ? &site->blocked : &site->spun, 1);
+  add(&site->waited_ns, ns);
+  add(&site->wait[log2_of(ns)], 1);
+}
+
+void vf_site_passed(uintptr_t place) { add(&site_of(place)->acquisitions, 1); }
+
+static struct vf_held *held_of(const void *lock) {
+  return &vf_sites_1.held[hash((uintptr_t)lock >> 3) >> (64 - VF_HELD_LOG2)];
+}
+
+void vf_site_took(uintptr_t place, const void *lock) {
+  vf_site_passed(place);
+  struct vf_held *held = held_of(lock);
+  uint64_t now = vf_now_ns();
+  __atomic_store_n(&held->lock, 0, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  __atomic_store_n(&held->site, place, __ATOMIC_RELAXED);
+  __atomic_store_n(&held->since, now, __ATOMIC_RELAXED);
+  __atomic_store_n(&held->lock, (uintptr_t)lock, __ATOMIC_RELEASE);
+}
+
+uintptr_t vf_site_freeing(const void *lock) {
+  struct vf_held *held = held_of(lock);
+  if (__atomic_load_n(&held->lock, __ATOMIC_ACQUIRE) != (uintptr_t)lock)
+    return 0;
+  uintptr_t place = __atomic_load_n(&held->site, __ATOMIC_RELAXED);
+  uint64_t since = __atomic_load_n(&held->since, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  if (__atomic_load_n(&held->lock, __ATOMIC_RELAXED) != (uintptr_t)lock)
+    return 0;
+  __atomic_store_n(&held->lock, 0, __ATOMIC_RELAXED);
+  add(&site_of(place)->hold[log2_of(vf_now_ns() - since)], 1);
+  return place;
+}
+
+void vf_site_woke(uintptr_t place) {
+  if (place != 0)
+    add(&site_of(place)->wakes, 1);
+}
+
+/* What is printed, cut off at the end of the buffer. */
+struct text {
+  char *end;
+  size_t left;
+};
+
+static void print(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void print(struct text *text, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(text->end, text->left, format, args);
+  va_end(args);
+  size_t written = n < 0 ? 0 : (size_t)n;
+  if (written >= text->left)
+    written = text->left - 1;
+  text->end += written;
+  text->left -= written;
+}
+
+struct search {
+  uintptr_t place;
+  struct text *text;
+};
+
+/* A dl_iterate_phdr callback: prints the place if it lies in this module. */
+static int print_if_inside(struct dl_phdr_info *module, size_t size,
+                           void *what) {
+  struct search *search = what;
+  (void)size;
+  for (int i = 0; i < module->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *segment = &module->dlpi_phdr[i];
+    uintptr_t begin = module->dlpi_addr + segment->p_vaddr;
+    if (segment->p_type != PT_LOAD || search->place < begin ||
+        search->place - begin >= segment->p_memsz)
+      continue;
+    char path[256]; /* Longer ones are cut off. */
+    const char *name = module->dlpi_name;
+    if (!name || !*name) { /* The program itself. */
+      ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+      path[n > 0 ? n : 0] = '\0';
+      name = path;
+    }
+    for (; *name; ++name)
+      if ((unsigned char)*name >= ' ' && *name != '"' && *name != '\\')
+        print(search->text, "%c", *name);
+    print(search->text, "+0x%" PRIxPTR, search->place - module->dlpi_addr);
+    return 1;
+  }
+  return 0;
+}
+
+/* The call, not what comes after it: that is what addr2line names. */
+static void print_place(struct text *text, uintptr_t place) {
+  struct search search = {place - 1, text};
+  if (place == 0)
+    print(text, "others");
+  else if (dl_iterate_phdr(print_if_inside, &search) == 0)
+    print(text, "0x%" PRIxPTR, place - 1); /* Unloaded by now. */
+}
+
+static void print_times(struct text *text, const char *name,
+                        const uint64_t *times) {
+  const char *comma = "";
+  print(text, ", \"%s\": {", name);
+  for (unsigned i = 0; i < VF_TIMES; ++i)
+    if (get(&times[i]) != 0) {
+      print(text, "%s\"%" PRIu64 "\": %" PRIu64, comma, UINT64_C(1) << i,
+            get(&times[i]));
+      comma = ", ";
+    }
+  print(text, "}");
+}
+
+static void print_site(struct text *text, const struct vf_site *site) {
+  print(text, "{\"site\": \"");
+  print_place(text, site->place);
+  print(text,
+        "\", \"acquisitions\": %" PRIu64 ", \"contended\": %" PRIu64
+        ", \"spun\": %" PRIu64 ", \"blocked\": %" PRIu64 ", \"wakes\": %" PRIu64
+        ", \"waited_ns\": %" PRIu64,
+        get(&site->acquisitions), get(&site->contended), get(&site->spun),
+        get(&site->blocked), get(&site->wakes), get(&site->waited_ns));
+  print_times(text, "wait_ns", site->wait);
+  print_times(text, "hold_ns", site->hold);
+  print(text, "}");
+}
+
+/* The site that waited longest of those not yet printed; null if none is left.
+ * Works on a copy of the times, which may go on growing. */
+static const struct vf_site *pick(uint64_t waited[VF_SITES],
+                                  bool is_left[VF_SITES]) {
+  unsigned best = VF_SITES;
+  for (unsigned i = 0; i < VF_SITES; ++i)
+    if (is_left[i] && (best == VF_SITES || waited[i] > waited[best]))
+      best = i;
+  if (best == VF_SITES)
+    return NULL;
+  is_left[best] = false;
+  return &vf_sites_1.sites[best];
+}
+
+void vf_sites_print(int fd) {
+  uint64_t waited[VF_SITES];
+  bool is_left[VF_SITES];
+  for (unsigned i = 0; i < VF_SITES; ++i) {
+    const struct vf_site *site = &vf_sites_1.sites[i];
+    waited[i] = get(&site->waited_ns);
+    is_left[i] = get(&site->acquisitions) != 0 || get(&site->contended) != 0;
+  }
+  /* A path, seven numbers, and two times as many as there are powers. */
+  char line[4096];
+  const char *before = ", \"sites\": [";
+  for (const struct vf_site *site = pick(waited, is_left); site;) {
+    const struct vf_site *next = pick(waited, is_left);
+    struct text text = {line, sizeof line};
+    print(&text, "%s", before);
+    print_site(&text, site);
+    print(&text, "%s", next ? "" : "]");
+    if (write(fd, line, (size_t)(text.end - line)) < 0)
+      return; /* Nobody left to tell. */
+    before = ", ";
+    site = next;
+  }
+}

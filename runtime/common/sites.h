@@ -1,0 +1,81 @@
+/*===- common/sites.h - Which places wait for locks -----------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * With VF_STATS=1, what each place in the program that takes a lock, or waits
+ * for something else, did so far. Without it, nothing here does anything.
+ *
+ *   VF_API int vf_thing_wait(vf_thing *thing) {
+ *     struct vf_visit visit = vf_visit_begin(VF_CALLER);
+ *     ... vf_visit_slept(&visit) before each sleep ...
+ *     vf_visit_end(&visit);
+ *
+ * and for what has a holder, vf_site_took once it is had, and
+ * vf_site_freeing just before it is given up.
+ *
+ * Any thread may come here at any time, in a signal handler too; nothing waits
+ * or allocates. The counts of one site may be off by those that happen while
+ * they are printed.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_COMMON_SITES_H
+#define VFRIENDLY_COMMON_SITES_H
+
+#include "platform/linux/kernel.h"
+#include "spin-wait/shared.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The place from which the function it stands in was called. */
+#define VF_CALLER ((uintptr_t)__builtin_return_address(0))
+
+static inline bool vf_sites_are_on(void) {
+  return __builtin_expect(vf_get(&vf_spin_shared_1.stats) != 0, 0);
+}
+
+/* A wait that goes on; site 0 if nobody wants to know. */
+struct vf_visit {
+  uintptr_t site;
+  uint64_t began;
+  bool slept;
+};
+
+static inline struct vf_visit vf_visit_begin(uintptr_t site) {
+  struct vf_visit visit = {0, 0, false};
+  if (vf_sites_are_on())
+    visit = (struct vf_visit){site, vf_now_ns(), false};
+  return visit;
+}
+
+static inline void vf_visit_slept(struct vf_visit *visit) {
+  visit->slept = true;
+}
+
+/* pre: statistics are on. */
+void vf_site_waited(uintptr_t site, uint64_t ns, bool slept);
+
+static inline void vf_visit_end(const struct vf_visit *visit) {
+  if (__builtin_expect(visit->site != 0, 0))
+    vf_site_waited(visit->site, vf_now_ns() - visit->began, visit->slept);
+}
+
+/* pre: statistics are on. What was waited for is had. */
+void vf_site_passed(uintptr_t site);
+
+/* pre: statistics are on. The same, and the caller alone holds lock now. */
+void vf_site_took(uintptr_t site, const void *lock);
+
+/* pre: statistics are on, and the caller still holds lock. Returns the site
+ * that took it, 0 if that is not known. */
+uintptr_t vf_site_freeing(const void *lock);
+
+/* pre: statistics are on. Giving up what that site took woke somebody. */
+void vf_site_woke(uintptr_t site);
+
+/* Prints `, "sites": [...]`, in the order of how long was waited, for whoever
+ * prints the other counters; nothing if there are none. */
+void vf_sites_print(int fd);
+
+#endif /* VFRIENDLY_COMMON_SITES_H */
