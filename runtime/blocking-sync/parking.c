@@ -8,6 +8,7 @@
 #include "blocking-sync/parking.h"
 #include "blocking-sync/plain_lock.h"
 #include "common/process_wide.h"
+#include "spin-wait/tuning.h"
 #include <pthread.h>
 #include <stddef.h>
 
@@ -104,6 +105,7 @@ static struct vf_waiter **end_of(struct vf_bucket *bucket) {
 
 /* The last access to the waiter, whose owner may return at once. */
 static void set_woken(struct vf_waiter *waiter, enum vf_wake how) {
+  waiter->woken_at = vf_now_ns();
   __atomic_store_n(&waiter->woken, (uint32_t)how, __ATOMIC_RELEASE);
 }
 
@@ -154,11 +156,16 @@ enum vf_wake vf_park(struct vf_waiter *self, const void *key,
   if (before_sleep)
     before_sleep(what);
   enum vf_wake how;
-  while ((how = woken(self)) == VF_WAKE_NONE)
+  bool slept = false;
+  while ((how = woken(self)) == VF_WAKE_NONE) {
+    slept = true;
     if (vf_futex_wait_until(&self->woken, VF_WAKE_NONE, deadline, VF_PRIVATE) ==
             ETIMEDOUT &&
         leave(self))
       return VF_WAKE_TIMEOUT;
+  }
+  if (slept)
+    vf_wake_took(vf_now_ns() - self->woken_at);
   return how;
 }
 

@@ -51,6 +51,8 @@ struct vf_waiter {
   uint32_t woken;
   /* When its owner was first queued for the lock; 0 before. */
   uint64_t since;
+  /* When it was woken, for vf_wake_took. */
+  uint64_t woken_at;
   /* Of a waiter for a condition: what to lock when that is signalled. */
   void *lock;
   bool was_moved;

@@ -26,25 +26,27 @@ static void complain(const char *name, const char *value, const char *allowed,
     errno = saved; /* Nobody left to tell. */
 }
 
-uint64_t vf_env_number(const char *name, uint64_t low, uint64_t high,
-                       uint64_t preset) {
+bool vf_env_number(const char *name, uint64_t low, uint64_t high,
+                   uint64_t preset, uint64_t *result) {
   const char *value = getenv(name);
   if (!value)
-    return preset;
+    return false;
   uint64_t number = 0;
   bool good = *value != '\0';
   for (const char *c = value; *c && good; ++c) {
     good = *c >= '0' && *c <= '9' && number <= high / 10;
     number = number * 10 + (uint64_t)(*c - '0');
   }
-  if (good && number >= low && number <= high)
-    return number;
+  if (good && number >= low && number <= high) {
+    *result = number;
+    return true;
+  }
   char allowed[64], standard[24];
   snprintf(allowed, sizeof allowed, "a number in %" PRIu64 "..%" PRIu64, low,
            high);
   snprintf(standard, sizeof standard, "%" PRIu64, preset);
   complain(name, value, allowed, standard);
-  return preset;
+  return false;
 }
 
 bool vf_env_choice(const char *name, const char *no, const char *yes,

@@ -4,11 +4,12 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- *   uint64_t n = vf_env_number("VF_THING_NS", 0, 1000, 50);
+ *   uint64_t n = 50;
+ *   bool is_set = vf_env_number("VF_THING_NS", 0, 1000, 50, &n);
  *   bool on = vf_env_choice("VF_THING", "off", "on", true);
  *
  * A value out of range is reported on stderr in one line that names variable,
- * value and what is allowed, and the default returned. For constructors: call
+ * value and what is allowed, and counts as unset. For constructors: call
  * once per variable, before other threads may change the environment.
  *===----------------------------------------------------------------------===*/
 
@@ -18,9 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The decimal number in the variable, in low..high; preset if it is unset. */
-uint64_t vf_env_number(const char *name, uint64_t low, uint64_t high,
-                       uint64_t preset);
+/* The decimal number in the variable, in low..high; false, with *result left
+ * alone, if it is unset. preset is the default that a complaint names. */
+bool vf_env_number(const char *name, uint64_t low, uint64_t high,
+                   uint64_t preset, uint64_t *result);
 
 /* Whether the variable is `yes` rather than `no`; preset if it is unset. */
 bool vf_env_choice(const char *name, const char *no, const char *yes,

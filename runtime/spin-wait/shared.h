@@ -69,6 +69,9 @@ struct vf_spin_shared {
   /* When the last long yield ended. Stale or lost: a spell begins a slice later
    * or one slice too early. */
   uint32_t hog_ended;
+  /* What being woken takes here, see tuning.c; 0 before the first. A lost update
+   * costs one measurement. */
+  uint32_t wake_ns;
 
   /* The environment's say, see tuning.c. Written once, by the first copy's
    * constructor; zero means the default. */
