@@ -5,12 +5,12 @@
  *===----------------------------------------------------------------------===*
  *
  * A process may hold several copies of libvfrt; what they must share is one
- * object. Symbols of binding STB_GNU_UNIQUE make it so: the dynamic linker gives
- * every module of the process the first definition it met, also across
+ * object. Symbols of binding STB_GNU_UNIQUE make it so: the dynamic linker
+ * gives every module of the process the first definition it met, also across
  * RTLD_LOCAL, and keeps that module loaded. The C++ runtime relies on it for
  * the same purpose. (With musl they are ordinary global symbols.) No C
- * attribute makes one, so they are defined in assembler directives; the syntax is
- * the same for every ELF target.
+ * attribute makes one, so they are defined in assembler directives; the syntax
+ * is the same for every ELF target.
  *
  *   VF_PROCESS_WIDE(vf_thing_1, 128);
  *   extern VF_API struct vf_thing vf_thing_1;  // zeroed

@@ -12,8 +12,6 @@
 #include "common/process_wide.h"
 #include <inttypes.h>
 #include <link.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <unistd.h>
 
 /* Powers of two of a nanosecond; the last holds all from 2.1 s on. */
@@ -132,30 +130,9 @@ void vf_site_woke(uintptr_t place) {
     add(&site_of(place)->wakes, 1);
 }
 
-/* What is printed, cut off at the end of the buffer. */
-struct text {
-  char *end;
-  size_t left;
-};
-
-static void print(struct text *text, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void print(struct text *text, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  int n = vsnprintf(text->end, text->left, format, args);
-  va_end(args);
-  size_t written = n < 0 ? 0 : (size_t)n;
-  if (written >= text->left)
-    written = text->left - 1;
-  text->end += written;
-  text->left -= written;
-}
-
 struct search {
   uintptr_t place;
-  struct text *text;
+  struct vf_report *report;
 };
 
 /* A dl_iterate_phdr callback: prints the place if it lies in this module. */
@@ -178,47 +155,49 @@ static int print_if_inside(struct dl_phdr_info *module, size_t size,
     }
     for (; *name; ++name)
       if ((unsigned char)*name >= ' ' && *name != '"' && *name != '\\')
-        print(search->text, "%c", *name);
-    print(search->text, "+0x%" PRIxPTR, search->place - module->dlpi_addr);
+        vf_report_add(search->report, "%c", *name);
+    vf_report_add(search->report, "+0x%" PRIxPTR,
+                  search->place - module->dlpi_addr);
     return 1;
   }
   return 0;
 }
 
 /* The call, not what comes after it: that is what addr2line names. */
-static void print_place(struct text *text, uintptr_t place) {
-  struct search search = {place - 1, text};
+static void print_place(struct vf_report *report, uintptr_t place) {
+  struct search search = {place - 1, report};
   if (place == 0)
-    print(text, "others");
+    vf_report_add(report, "others");
   else if (dl_iterate_phdr(print_if_inside, &search) == 0)
-    print(text, "0x%" PRIxPTR, place - 1); /* Unloaded by now. */
+    vf_report_add(report, "0x%" PRIxPTR, place - 1); /* Unloaded by now. */
 }
 
-static void print_times(struct text *text, const char *name,
+static void print_times(struct vf_report *report, const char *name,
                         const uint64_t *times) {
   const char *comma = "";
-  print(text, ", \"%s\": {", name);
+  vf_report_add(report, ", \"%s\": {", name);
   for (unsigned i = 0; i < VF_TIMES; ++i)
     if (get(&times[i]) != 0) {
-      print(text, "%s\"%" PRIu64 "\": %" PRIu64, comma, UINT64_C(1) << i,
-            get(&times[i]));
+      vf_report_add(report, "%s\"%" PRIu64 "\": %" PRIu64, comma,
+                    UINT64_C(1) << i, get(&times[i]));
       comma = ", ";
     }
-  print(text, "}");
+  vf_report_add(report, "}");
 }
 
-static void print_site(struct text *text, const struct vf_site *site) {
-  print(text, "{\"site\": \"");
-  print_place(text, site->place);
-  print(text,
-        "\", \"acquisitions\": %" PRIu64 ", \"contended\": %" PRIu64
-        ", \"spun\": %" PRIu64 ", \"blocked\": %" PRIu64 ", \"wakes\": %" PRIu64
-        ", \"waited_ns\": %" PRIu64,
-        get(&site->acquisitions), get(&site->contended), get(&site->spun),
-        get(&site->blocked), get(&site->wakes), get(&site->waited_ns));
-  print_times(text, "wait_ns", site->wait);
-  print_times(text, "hold_ns", site->hold);
-  print(text, "}");
+static void print_site(struct vf_report *report, const struct vf_site *site) {
+  vf_report_add(report, "{\"site\": \"");
+  print_place(report, site->place);
+  vf_report_add(report,
+                "\", \"acquisitions\": %" PRIu64 ", \"contended\": %" PRIu64
+                ", \"spun\": %" PRIu64 ", \"blocked\": %" PRIu64
+                ", \"wakes\": %" PRIu64 ", \"waited_ns\": %" PRIu64,
+                get(&site->acquisitions), get(&site->contended),
+                get(&site->spun), get(&site->blocked), get(&site->wakes),
+                get(&site->waited_ns));
+  print_times(report, "wait_ns", site->wait);
+  print_times(report, "hold_ns", site->hold);
+  vf_report_add(report, "}");
 }
 
 /* The site that waited longest of those not yet printed; null if none is left.
@@ -235,7 +214,7 @@ static const struct vf_site *pick(uint64_t waited[VF_SITES],
   return &vf_sites_1.sites[best];
 }
 
-void vf_sites_print(int fd) {
+void vf_report_sites(struct vf_report *report) {
   uint64_t waited[VF_SITES];
   bool is_left[VF_SITES];
   for (unsigned i = 0; i < VF_SITES; ++i) {
@@ -243,18 +222,12 @@ void vf_sites_print(int fd) {
     waited[i] = get(&site->waited_ns);
     is_left[i] = get(&site->acquisitions) != 0 || get(&site->contended) != 0;
   }
-  /* A path, seven numbers, and two times as many as there are powers. */
-  char line[4096];
-  const char *before = ", \"sites\": [";
-  for (const struct vf_site *site = pick(waited, is_left); site;) {
-    const struct vf_site *next = pick(waited, is_left);
-    struct text text = {line, sizeof line};
-    print(&text, "%s", before);
-    print_site(&text, site);
-    print(&text, "%s", next ? "" : "]");
-    if (write(fd, line, (size_t)(text.end - line)) < 0)
-      return; /* Nobody left to tell. */
-    before = ", ";
-    site = next;
+  const char *comma = "";
+  vf_report_add(report, ", \"sites\": [");
+  for (const struct vf_site *site; (site = pick(waited, is_left)) != NULL;) {
+    vf_report_add(report, "%s", comma);
+    print_site(report, site);
+    comma = ", ";
   }
+  vf_report_add(report, "]");
 }

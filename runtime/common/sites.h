@@ -23,6 +23,7 @@
 #ifndef VFRIENDLY_COMMON_SITES_H
 #define VFRIENDLY_COMMON_SITES_H
 
+#include "common/report.h"
 #include "platform/linux/kernel.h"
 #include "spin-wait/shared.h"
 #include <stdbool.h>
@@ -74,8 +75,7 @@ uintptr_t vf_site_freeing(const void *lock);
 /* pre: statistics are on. Giving up what that site took woke somebody. */
 void vf_site_woke(uintptr_t site);
 
-/* Prints `, "sites": [...]`, in the order of how long was waited, for whoever
- * prints the other counters; nothing if there are none. */
-void vf_sites_print(int fd);
+/* Adds "sites": [...] to the report, longest wait first. */
+void vf_report_sites(struct vf_report *report);
 
 #endif /* VFRIENDLY_COMMON_SITES_H */

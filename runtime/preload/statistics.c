@@ -6,9 +6,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "preload/statistics.h"
-#include <inttypes.h>
-#include <stdio.h>
-#include <unistd.h>
+#include "common/report.h"
 
 uint64_t vf_preload_counters[VF_PRELOAD_COUNTERS]
     __attribute__((aligned(VF_CACHE_LINE)));
@@ -18,13 +16,8 @@ __attribute__((destructor)) static void report(void) {
       "spins", "spun", "sleeps", "wakes", "spin_lock_waits"};
   if (!vf_get(&vf_spin_shared_1.stats))
     return;
-  char line[256]; /* Five names and 20 digits each take 180. */
-  int n = snprintf(line, sizeof line, "{\"vfpthread\": {");
-  for (int i = 0; i < VF_PRELOAD_COUNTERS; ++i)
-    n += snprintf(line + n, sizeof line - (size_t)n, "%s\"%s\": %" PRIu64,
-                  i ? ", " : "", names[i],
-                  __atomic_load_n(&vf_preload_counters[i], __ATOMIC_RELAXED));
-  n += snprintf(line + n, sizeof line - (size_t)n, "}}\n");
-  if (write(STDERR_FILENO, line, (size_t)n) < 0)
-    return; /* Nobody left to tell. */
+  struct vf_report report = {.length = 0};
+  vf_report_counters(&report, "vfpthread", names, vf_preload_counters,
+                     VF_PRELOAD_COUNTERS);
+  vf_report_end(&report);
 }

@@ -7,12 +7,10 @@
 
 #include "spin-wait/tuning.h"
 #include "common/environment.h"
+#include "common/report.h"
 #include "common/sites.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <unistd.h>
 
 uint32_t vf_spin_budget_ns(void) {
   uint32_t set = vf_get(&vf_spin_shared_1.budget_ns_plus_1);
@@ -67,16 +65,9 @@ __attribute__((destructor)) static void report(void) {
       "wakes", "notifies", "blind_sleeps", "overcommit"};
   if (!configuring || !vf_get(&vf_spin_shared_1.stats))
     return;
-  char line[512]; /* Nine names and 20 digits each take 300. */
-  int n = snprintf(line, sizeof line, "{\"vfrt\": {");
-  for (int i = 0; i < VF_SPIN_COUNTERS; ++i)
-    n += snprintf(
-        line + n, sizeof line - (size_t)n, "%s\"%s\": %" PRIu64, i ? ", " : "",
-        names[i],
-        __atomic_load_n(&vf_spin_shared_1.counters[i], __ATOMIC_RELAXED));
-  if (write(STDERR_FILENO, line, (size_t)n) < 0)
-    return; /* Nobody left to tell. */
-  vf_sites_print(STDERR_FILENO);
-  if (write(STDERR_FILENO, "}}\n", 3) < 0)
-    return;
+  struct vf_report report = {.length = 0};
+  vf_report_counters(&report, "vfrt", names, vf_spin_shared_1.counters,
+                     VF_SPIN_COUNTERS);
+  vf_report_sites(&report);
+  vf_report_end(&report);
 }

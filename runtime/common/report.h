@@ -1,0 +1,40 @@
+/*===- common/report.h - What VF_STATS=1 prints ---------------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   static const char *const names[2] = {"waits", "sleeps"};
+ *   struct vf_report report = {0};
+ *   vf_report_counters(&report, "vfthing", names, counters, 2);
+ *   vf_report_end(&report);
+ *
+ * prints {"vfthing": {"waits": 1, "sleeps": 0}} in a line of its own on stderr:
+ * with one write if it fits the buffer, so that lines of several processes
+ * don't mix.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_COMMON_REPORT_H
+#define VFRIENDLY_COMMON_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zero-initialized by who uses it. The size is what a pipe takes at once. */
+struct vf_report {
+  char text[4096];
+  size_t length;
+};
+
+/* Begins the report of a library. Others may count meanwhile. */
+void vf_report_counters(struct vf_report *report, const char *library,
+                        const char *const *names, const uint64_t *counters,
+                        int n);
+
+/* pre: the text is shorter than the buffer; what goes beyond is cut. */
+void vf_report_add(struct vf_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void vf_report_end(struct vf_report *report);
+
+#endif /* VFRIENDLY_COMMON_REPORT_H */
