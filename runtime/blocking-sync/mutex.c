@@ -36,11 +36,10 @@
 
 #define VF_NO_INLINE /* The functions that the header inlines are these. */
 #include "blocking-sync/mutex.h"
+#include "blocking-sync/patience.h"
 #include "blocking-sync/plain_lock.h"
 #include "blocking-sync/waiting.h"
 #include "common/sites.h"
-#include "relax.h"
-#include "spin-wait/crowd.h"
 #include "spin-wait/tuning.h"
 
 #define HELD 1u
@@ -59,9 +58,6 @@
  * slice. */
 #define VF_BYPASS_NS 1000000u
 #define VF_HANDED_UNIT_LOG2 10
-/* Each spin that ended in sleep halves the next ones, to 1/64 of the budget,
- * under a microsecond; each that got the lock doubles them. */
-#define MAX_PATIENCE 6u
 
 static uint32_t generation_bits(void) {
   return vf_generation() << GENERATION_SHIFT;
@@ -89,18 +85,6 @@ static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
                                      __ATOMIC_RELAXED);
 }
 
-/* How the last spins ended. Lost updates cost half a budget. */
-static void learn(vf_mutex *mutex, bool succeeded) {
-  uint32_t lost = __atomic_load_n(&mutex->patience_, __ATOMIC_RELAXED);
-  uint32_t now = succeeded ? (lost > 0 ? lost - 1 : 0)
-                           : (lost < MAX_PATIENCE ? lost + 1 : lost);
-  if (now != lost)
-    __atomic_store_n(&mutex->patience_, now, __ATOMIC_RELAXED);
-}
-
-/* 8 pauses are 0.2 us here, 128 3 us. */
-#define VF_FIRST_PAUSES 8u
-#define VF_LOOK_PAUSES 128u
 /* Passed over between so many pairs of looks: once happens by chance. */
 #define VF_PASSED_LOOKS 2u
 /* Three looks: enough for a section of a microsecond, and a quarter of what it
@@ -149,10 +133,7 @@ static bool unmark(struct locking *locking, uint32_t word) {
   return true;
 }
 
-/* Spins until it has the lock or had its share. Looks after 8 pauses, 16, and
- * so on up to VF_LOOK_PAUSES: each look takes the line from the holder, who
- * with sections of some nanoseconds is quick enough to pass a hundred times
- * meanwhile.
+/* Spins until it has the lock or had its share.
  *
  * Where the lock went from hand to hand between the looks, it is in use all the
  * time: to spin on gains nobody anything, and to be woken costs those who use
@@ -180,16 +161,8 @@ static bool spin(struct locking *locking, uint64_t budget) {
     }
     if (now - begin >= budget)
       return false;
-    for (unsigned i = 0; i < pauses; ++i)
-      vf_relax();
-    if (pauses < VF_LOOK_PAUSES)
-      pauses *= 2;
-    uint64_t then = now;
-    now = vf_now_ns();
-    if (now - then > VF_GAP_NS) {
-      vf_crowd_seen();
+    if (!vf_pause(&pauses, &now))
       return false;
-    }
   }
 }
 
@@ -204,7 +177,7 @@ static bool spin_first(struct locking *locking) {
   locking->spinning = true;
   uint32_t lost = __atomic_load_n(&mutex->patience_, __ATOMIC_RELAXED);
   bool got_it = spin(locking, vf_spin_budget_ns() >> lost);
-  learn(mutex, got_it);
+  vf_learn(&mutex->patience_, got_it);
   return got_it;
 }
 

@@ -41,25 +41,16 @@
  * overwrote it.
  *===----------------------------------------------------------------------===*/
 
+#include "blocking-sync/patience.h"
 #include "common/process_wide.h"
-#include "platform/linux/kernel.h"
 #include "preload/libc.h"
 #include "preload/statistics.h"
-#include "relax.h"
-#include "spin-wait/crowd.h"
 #include "spin-wait/tuning.h"
 #include <stddef.h>
 #include <threads.h>
 
 enum { FREE, HELD, SLEEPERS };
 
-/* 8 pauses are 0.2 us here, 128 3 us: each look takes the line from the holder,
- * who with sections of some nanoseconds passes a hundred times meanwhile. */
-#define FIRST_PAUSES 8u
-#define LOOK_PAUSES 128u
-/* Each spin that ended in sleep halves the next ones, to 1/64 of the budget,
- * under a microsecond; each that got the lock doubles them. */
-#define MAX_PATIENCE 6u
 /* Unit of a mark: 1 us, wraps after 73 minutes, when a mark left behind may
  * keep others from spinning for as long as VF_MARK_AGE. */
 #define MARK_UNIT_LOG2 10
@@ -100,33 +91,15 @@ static bool become_spinner(struct place *place, uint32_t mark) {
                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* Lost updates cost half a budget. */
-static void learn(struct place *place, bool succeeded) {
-  uint32_t lost = vf_get(&place->patience);
-  uint32_t now = succeeded ? (lost > 0 ? lost - 1 : 0)
-                           : (lost < MAX_PATIENCE ? lost + 1 : lost);
-  if (now != lost)
-    vf_set(&place->patience, now);
-}
-
 static bool look_until(uint32_t *lock, uint32_t as, uint64_t now,
                        uint64_t end) {
-  unsigned pauses = FIRST_PAUSES;
-  for (;;) {
+  unsigned pauses = VF_FIRST_PAUSES;
+  for (bool here = true;;) {
     if (vf_get(lock) == FREE && take(lock, as))
       return true;
-    if (now >= end)
+    if (!here || now >= end)
       return false;
-    for (unsigned i = 0; i < pauses; ++i)
-      vf_relax();
-    if (pauses < LOOK_PAUSES)
-      pauses *= 2;
-    uint64_t then = now;
-    now = vf_now_ns();
-    if (now - then > VF_GAP_NS) {
-      vf_crowd_seen();
-      return vf_get(lock) == FREE && take(lock, as);
-    }
+    here = vf_pause(&pauses, &now);
   }
 }
 
@@ -157,7 +130,7 @@ static bool spin(uint32_t *lock, uint32_t as,
   uint64_t left = time_left(deadline);
   bool got_it =
       look_until(lock, as, now, now + (budget < left ? budget : left));
-  learn(place, got_it);
+  vf_learn(&place->patience, got_it);
   if (vf_get(&place->mark) == mark)
     vf_set(&place->mark, 0);
   vf_count_preload(VF_PRELOAD_SPINS);

@@ -1,0 +1,57 @@
+/*===- blocking-sync/patience.h - Looking at a lock that is held ----------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * What waiters that look at a word until their budget is used up, or their CPU
+ * was taken away, have in common.
+ *
+ *   uint64_t now = vf_now_ns(), end = now + (vf_spin_budget_ns() >> patience);
+ *   unsigned pauses = VF_FIRST_PAUSES;
+ *   while (!(got_it = look()) && now < end && vf_pause(&pauses, &now))
+ *     ;
+ *   vf_learn(&patience, got_it);
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_BLOCKING_SYNC_PATIENCE_H
+#define VFRIENDLY_BLOCKING_SYNC_PATIENCE_H
+
+#include "platform/linux/kernel.h"
+#include "relax.h"
+#include "spin-wait/crowd.h"
+#include <stdbool.h>
+
+/* 8 pauses are 0.2 us here, 128 3 us: each look takes the line from the holder,
+ * who with sections of some nanoseconds passes a hundred times meanwhile. */
+#define VF_FIRST_PAUSES 8u
+#define VF_LOOK_PAUSES 128u
+/* Each spin that ended in sleep halves the next ones, to 1/64 of the budget,
+ * under a microsecond; each that got what it waited for doubles them. */
+#define VF_MAX_PATIENCE 6u
+
+/* How the last spins ended. Lost updates cost half a budget. */
+static inline void vf_learn(uint32_t *patience, bool succeeded) {
+  uint32_t lost = vf_get(patience);
+  uint32_t now = succeeded ? (lost > 0 ? lost - 1 : 0)
+                           : (lost < VF_MAX_PATIENCE ? lost + 1 : lost);
+  if (now != lost)
+    vf_set(patience, now);
+}
+
+/* Between two looks: 8 pauses, 16, and so on up to VF_LOOK_PAUSES. Brings *now
+ * up to date. False if this took so long that the CPU was away. */
+static inline bool vf_pause(unsigned *pauses, uint64_t *now) {
+  for (unsigned i = 0; i < *pauses; ++i)
+    vf_relax();
+  if (*pauses < VF_LOOK_PAUSES)
+    *pauses *= 2;
+  uint64_t then = *now;
+  *now = vf_now_ns();
+  if (*now - then <= VF_GAP_NS)
+    return true;
+  vf_crowd_seen();
+  return false;
+}
+
+#endif /* VFRIENDLY_BLOCKING_SYNC_PATIENCE_H */
