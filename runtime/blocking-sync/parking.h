@@ -8,12 +8,12 @@
  * locks, so that a lock is one word, and who unlocks need not touch it again
  * once it is free. (WebKit's WTF::ParkingLot showed how.)
  *
- *   waiter                                  unlocker
- *     P1 lock the bucket of the address       U1 lock the bucket
- *     P2 still to wait? if not, leave         U2 take out the first waiter,
- * decide P3 queue, unlock the bucket                what the word becomes,
- * store it P4 sleep on the waiter's own word       U3 unlock the bucket U4 wake
- * that waiter
+ *   waiter                        unlocker
+ *   P1 lock the address's bucket  U1 lock the bucket
+ *   P2 still to wait? else leave  U2 take out the first waiter, decide
+ *   P3 queue, unlock the bucket      what the word becomes, store it
+ *   P4 sleep on one's own word    U3 unlock the bucket
+ *                                 U4 wake that waiter
  *
  * What the word says and who is queued change together, under the bucket's
  * lock: no wake-up is lost, and none goes to a thread that is not there. U4
