@@ -6,13 +6,13 @@
 // work with its conditions.
 //
 // REQUIRES: host-x86_64
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -pthread
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: env VF_STATS=1 %vf_preload %t 2>&1 | FileCheck %s
 // RUN: env VF_STATS=1 VF_PTHREAD=off %vf_preload %t 2>&1 | FileCheck --check-prefix=OFF %s
 // CHECK: "vfpthread": {"spins": {{[1-9]}}
 // OFF: "vfpthread": {"spins": 0, "spun": 0, "sleeps": 0, "wakes": 0
 
-#include "check.h"
+#include "workers.h"
 #include <stdbool.h>
 #include <threads.h>
 
@@ -23,15 +23,6 @@ static mtx_t plain, timed, recursive;
 static cnd_t changed;
 static long entered, left;
 static int turn;
-
-static struct timespec in_ms(long ms) {
-  struct timespec t;
-  timespec_get(&t, TIME_UTC);
-  t.tv_nsec += ms * 1000000;
-  t.tv_sec += t.tv_nsec / 1000000000;
-  t.tv_nsec %= 1000000000;
-  return t;
-}
 
 static void visit(mtx_t *mutex, bool locked) {
   CHECK(locked && entered == left);
@@ -52,7 +43,7 @@ static int use(void *arg) {
     CHECK(mtx_trylock(&recursive) == thrd_success);
     CHECK(mtx_unlock(&recursive) == thrd_success);
     CHECK(mtx_unlock(&recursive) == thrd_success);
-    struct timespec later = in_ms(30000);
+    struct timespec later = in_us(CLOCK_REALTIME, 30000000);
     CHECK(mtx_timedlock(&timed, &later) == thrd_success);
     CHECK(mtx_unlock(&timed) == thrd_success);
   }

@@ -7,7 +7,7 @@
 // sees.
 //
 // REQUIRES: host-x86_64
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra %s -o %t -pthread
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: %t > %t.libc
 // RUN: %vf_preload %t > %t.ours
 // RUN: diff %t.libc %t.ours
@@ -40,10 +40,9 @@
 const char *gnu_get_libc_version(void) { return "2.99"; }
 #else
 #define _GNU_SOURCE
+#include "workers.h"
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <threads.h>
 #include <unistd.h>
@@ -67,20 +66,11 @@ static void say(const char *what, int result) {
   errno = UNTOUCHED;
 }
 
-static struct timespec in_ms(clockid_t clock, long ms) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  t.tv_nsec += ms * 1000000;
-  t.tv_sec += t.tv_nsec / 1000000000;
-  t.tv_nsec %= 1000000000;
-  return t;
-}
-
 /* All that may be asked of a held lock without waiting for ever. */
 static void try_all(const char *who) {
-  struct timespec soon = in_ms(CLOCK_REALTIME, 2), over = {-5, 0},
+  struct timespec soon = in_us(CLOCK_REALTIME, 2000), over = {-5, 0},
                   bad = {0, 1000000000}, both = {-5, -1}, low = {1, -1},
-                  past = {1, 0}, later = in_ms(CLOCK_MONOTONIC, 2);
+                  past = {1, 0}, later = in_us(CLOCK_MONOTONIC, 2000);
   printf("%s:\n", who);
   say("trylock", pthread_mutex_trylock(&mutex));
   say("timedlock", pthread_mutex_timedlock(&mutex, &soon));
@@ -111,7 +101,7 @@ static void *hold_for_a_while(void *arg) {
   return NULL;
 }
 
-static void run(void *(*body)(void *), void *arg) {
+static void run_one(void *(*body)(void *), void *arg) {
   pthread_t id;
   pthread_create(&id, NULL, body, arg);
   pthread_join(id, NULL);
@@ -125,8 +115,8 @@ static void wait_for_another(void) {
     pthread_create(&id, NULL, hold_for_a_while, &held);
     while (!__atomic_load_n(&held, __ATOMIC_ACQUIRE))
       ;
-    struct timespec real = in_ms(CLOCK_REALTIME, 5000),
-                    mono = in_ms(CLOCK_MONOTONIC, 5000);
+    struct timespec real = in_us(CLOCK_REALTIME, 5000000),
+                    mono = in_us(CLOCK_MONOTONIC, 5000000);
     say("wait", how == 0 ? pthread_mutex_lock(&mutex)
                 : how == 1
                     ? pthread_mutex_timedlock(&mutex, &real)
@@ -146,12 +136,12 @@ static void check(void) {
   if (looks)
     say("unlock free", pthread_mutex_unlock(&mutex));
   say("lock", pthread_mutex_lock(&mutex));
-  run(as_another, looks ? &mutex : NULL);
+  run_one(as_another, looks ? &mutex : NULL);
   if (type == PTHREAD_MUTEX_ERRORCHECK_NP || type == PTHREAD_MUTEX_RECURSIVE_NP)
     say("lock again", pthread_mutex_lock(&mutex));
   try_all("me");
   if (type == PTHREAD_MUTEX_RECURSIVE_NP) {
-    struct timespec soon = in_ms(CLOCK_REALTIME, 2);
+    struct timespec soon = in_us(CLOCK_REALTIME, 2000);
     unsigned count = mutex.__data.__count;
     mutex.__data.__count = UINT_MAX;
     say("overflow", pthread_mutex_lock(&mutex));
@@ -205,7 +195,7 @@ static void check_spin(void) {
   for (int round = 0; round < 2; ++round) {
     printf("spin %d lock %d", spin, pthread_spin_lock(&spin));
     printf(" now %d\n", spin);
-    run(use_spin, NULL);
+    run_one(use_spin, NULL);
     printf("trylock %d", pthread_spin_trylock(&spin));
     printf(" now %d unlock %d", spin, pthread_spin_unlock(&spin));
     printf(" now %d errno %d\n", spin, errno);
@@ -218,7 +208,7 @@ static void check_spin(void) {
 }
 
 static int use_mtx(void *arg) {
-  struct timespec soon = in_ms(CLOCK_REALTIME, 2), bad = {0, -1};
+  struct timespec soon = in_us(CLOCK_REALTIME, 2000), bad = {0, -1};
   (void)arg;
   printf("another's mtx_trylock %d", mtx_trylock(&mtx));
   printf(" timedlock %d", mtx_timedlock(&mtx, &soon));

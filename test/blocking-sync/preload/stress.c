@@ -7,7 +7,7 @@
 // CPUs; and spin locks. A lost wake-up shows as a run that does not end.
 //
 // REQUIRES: host-x86_64
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -pthread
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: %vf_preload %t normal 8 2000
 // RUN: %vf_preload %t adaptive 8 2000
 // RUN: %vf_preload %t recursive 8 2000
@@ -27,44 +27,15 @@
 // RUN: env VF_SPIN_BUDGET_NS=1000000 %vf_preload %t normal 8 1000
 
 #define _GNU_SOURCE
-#include "check.h"
+#include "workers.h"
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_THREADS 64
 #define CAPACITY 4
-
-struct worker {
-  int number;
-  long rounds;
-  uint64_t random;
-};
-
-static uint32_t draw(struct worker *w, uint32_t below) {
-  w->random = w->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-  return (uint32_t)(w->random >> 33) % below;
-}
-
-static struct timespec in_us(clockid_t clock, long us) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  t.tv_nsec += us * 1000;
-  t.tv_sec += t.tv_nsec / 1000000000;
-  t.tv_nsec %= 1000000000;
-  return t;
-}
-
-static void hold(struct worker *w) {
-  for (volatile uint32_t n = draw(w, 100); n > 0; --n)
-    ;
-  if (draw(w, 500) == 0)
-    nanosleep(&(struct timespec){0, 50000}, NULL);
-}
 
 /* Under the mutex: two plain counters that change together, and a queue. */
 static pthread_mutex_t mutex;
@@ -163,18 +134,6 @@ static void *use_spin(void *arg) {
   return NULL;
 }
 
-static void run(void *(*body)(void *), int threads, long rounds) {
-  static struct worker workers[MAX_THREADS];
-  pthread_t ids[MAX_THREADS];
-  for (int i = 0; i < threads; ++i) {
-    workers[i] = (struct worker){i, rounds, (uint64_t)i * 77 + 1};
-    CHECK(pthread_create(&ids[i], NULL, body, &workers[i]) == 0);
-  }
-  for (int i = 0; i < threads; ++i)
-    CHECK(pthread_join(ids[i], NULL) == 0);
-  CHECK(entered == threads * rounds && left == entered);
-}
-
 /* A spin lock that processes share, which nobody notifies across. */
 static void share_spin(int processes, long rounds) {
   struct shared {
@@ -189,7 +148,7 @@ static void share_spin(int processes, long rounds) {
     CHECK(child >= 0);
     if (child != 0)
       continue;
-    struct worker w = {i, rounds, (uint64_t)i * 77 + 1};
+    struct worker w = {i, processes, rounds, (uint64_t)i * 77 + 1};
     for (long n = 0; n < rounds; ++n) {
       pthread_spin_lock(&shared->lock);
       long sum = shared->sum;
@@ -225,6 +184,7 @@ int main(int argc, char **argv) {
   if (strcmp(argv[1], "spin") == 0) {
     pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
     run(use_spin, threads, rounds);
+    CHECK(entered == threads * rounds && left == entered);
     CHECK(spin == 1);
     return 0;
   }
@@ -237,6 +197,7 @@ int main(int argc, char **argv) {
     pthread_mutex_init(&mutex, &attr);
     is_recursive = types[i].type == PTHREAD_MUTEX_RECURSIVE;
     run(use_mutex, threads, rounds);
+    CHECK(entered == threads * rounds && left == entered);
     CHECK(queued == 0 && moved == threads * (rounds / 2));
     CHECK(mutex.__data.__lock == 0 && mutex.__data.__owner == 0 &&
           mutex.__data.__nusers == 0);
