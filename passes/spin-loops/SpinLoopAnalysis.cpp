@@ -105,6 +105,18 @@ static SmallVector<ExitLeaf, 4> leavesOf(Value *Condition, bool StaysIf) {
   return Leaves;
 }
 
+/// The constant that a counter is compared with: 1000 of `i < 1000`.
+static uint64_t boundIn(const Value *Condition) {
+  auto *Compare = dyn_cast<ICmpInst>(Condition);
+  if (!Compare)
+    return 0;
+  uint64_t Bound = 0;
+  for (const Value *Side : Compare->operands())
+    if (auto *Number = dyn_cast<ConstantInt>(Side))
+      Bound = Number->getValue().abs().getLimitedValue();
+  return Bound;
+}
+
 /// Sorts the exits into those only others can cause and the loop's own. True if
 /// there is one of the former.
 bool LoopJudge::judgeExits() {
@@ -133,6 +145,8 @@ bool LoopJudge::judgeExits() {
         noteCauses(Guards);
       } else if (C.Own || C.Clock || C.Rotates) {
         Found.Bounded = true;
+        if (C.Own)
+          Found.Bound = std::max(Found.Bound, boundIn(Leaf.Condition));
         OwnConditions.push_back(Leaf.Condition);
       }
     }

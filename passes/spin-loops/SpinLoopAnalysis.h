@@ -75,6 +75,8 @@ struct SpinLoop {
   llvm::SmallVector<Poll, 2> Polls;
   /// Has an exit of its own as well: a counter or a clock.
   bool Bounded = false;
+  /// What its counter is compared with, if that is a constant; else 0.
+  uint64_t Bound = 0;
   /// What the author already put in.
   bool Pauses = false, Yields = false, Sleeps = false;
   /// Why it may be more than a wait, though its author says by a hint in each

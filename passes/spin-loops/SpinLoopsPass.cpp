@@ -58,6 +58,10 @@ static StringRef toString(SpinMode Mode) {
 namespace {
 
 constexpr const char *PassName = "vf-spin-loops";
+/// As many PAUSEs take as long as a sleeper takes to be woken: 25 us at the 25
+/// ns of one here. A larger bound counts rounds of a nanosecond or two: with
+/// PAUSE streamcluster's 35,000 would last a millisecond, not 70 us.
+constexpr uint64_t MaxPausedRounds = 1000;
 
 /// What is done about one loop, and the reason where it is less than asked.
 struct Decision {
@@ -322,6 +326,10 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
   auto PauseOnly = [&](StringRef Why) -> Decision {
     if (S.Pauses)
       return {Decision::Leave, Why};
+    if (S.Bound > MaxPausedRounds)
+      return {Decision::Leave,
+              "its bound was chosen for rounds without a spin hint, which "
+              "would take many times as long"};
     if (!hasPauseHint(M))
       return {Decision::Leave, "the target has no spin hint"};
     return {Decision::Pause, Why};

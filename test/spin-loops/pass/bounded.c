@@ -35,6 +35,24 @@ int counted(void) {
   return 0;
 }
 
+// With PAUSE so many rounds would last far longer than their author meant them to.
+int counted_far(void) {
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}left as it is: its bound was chosen for rounds without a spin hint}}
+  for (int i = 0; i < 1001; ++i)
+    if (atomic_load(&flag))
+      return 1;
+  return 0;
+}
+
+// PARSEC's barrier, with a counter in memory.
+int counted_far_in_memory(void) {
+  volatile int i = 0;
+  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}left as it is: its bound was chosen for rounds without a spin hint}}
+  while (!word && i < 35000)
+    i++;
+  return i;
+}
+
 int counted_volatile(int n) {
   // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}give the CPU's spin hint, no more: it is bounded}}
   while (!word && --n) {}
