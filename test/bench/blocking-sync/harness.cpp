@@ -7,8 +7,15 @@
 // in it at once. Without arguments: prints how many steps a nanosecond has.
 //
 // -DLOCK="locks/NAME.h" says which lock: a struct Lock with lock() and unlock().
+// -DMARK="FILE" has a mark(unsigned) that tells who counts something meanwhile that
+// the run begins, 1, or is over, 2.
 
 #include LOCK
+#ifdef MARK
+#include MARK
+#else
+inline void mark(unsigned) {}
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -53,7 +60,7 @@ double stepsPerNs() {
 constexpr uint64_t TimedEvery = 32;
 
 struct alignas(128) Worker {
-  uint64_t Ops = 0, CpuNs = 0;
+  uint64_t Ops = 0, CpuNs = 0, Sleeps = 0;
   std::vector<uint32_t> Waits;
 };
 
@@ -62,11 +69,18 @@ alignas(128) Lock TheLock;
 alignas(128) volatile uint64_t Entered, Left;
 alignas(128) std::atomic<bool> Go, Stop;
 
+// How often this thread has left its CPU because it had nothing to do.
+uint64_t sleeps() {
+  rusage Used;
+  getrusage(RUSAGE_THREAD, &Used);
+  return uint64_t(Used.ru_nvcsw);
+}
+
 void work(Worker &W, uint64_t Section, uint64_t Think) {
   W.Waits.reserve(1 << 16);
   while (!Go.load(std::memory_order_acquire))
     std::this_thread::yield();
-  uint64_t Cpu = now(CLOCK_THREAD_CPUTIME_ID);
+  uint64_t Cpu = now(CLOCK_THREAD_CPUTIME_ID), Slept = sleeps();
   while (!Stop.load(std::memory_order_relaxed)) {
     bool Timed = W.Ops % TimedEvery == 0 && W.Waits.size() < W.Waits.capacity();
     uint64_t Begin = Timed ? now() : 0;
@@ -85,6 +99,7 @@ void work(Worker &W, uint64_t Section, uint64_t Think) {
     ++W.Ops;
   }
   W.CpuNs = now(CLOCK_THREAD_CPUTIME_ID) - Cpu;
+  W.Sleeps = sleeps() - Slept;
 }
 
 void hog() {
@@ -113,20 +128,23 @@ int main(int argc, char **argv) {
   for (int I = 0; I < Hogs; ++I)
     All.emplace_back(hog);
   timespec Length = {0, std::atol(argv[5]) * 1000000};
+  mark(1);
   uint64_t Begin = now();
   Go.store(true, std::memory_order_release);
   nanosleep(&Length, nullptr);
   Stop = true;
   uint64_t Took = now() - Begin;
+  mark(2);
   for (std::thread &T : All)
     T.join();
 
-  double Ops = 0, Squares = 0, Cpu = 0;
+  double Ops = 0, Squares = 0, Cpu = 0, Sleeps = 0;
   std::vector<uint32_t> Waits;
   for (Worker &W : Workers) {
     Ops += double(W.Ops);
     Squares += double(W.Ops) * double(W.Ops);
     Cpu += double(W.CpuNs);
+    Sleeps += double(W.Sleeps);
     Waits.insert(Waits.end(), W.Waits.begin(), W.Waits.end());
   }
   uint32_t P99 = 0;
@@ -136,8 +154,8 @@ int main(int argc, char **argv) {
     P99 = *At;
   }
   std::printf("{\"ops_per_s\": %.0f, \"cpu_ns_per_op\": %.1f, \"p99_wait_ns\": %u, "
-              "\"jain\": %.4f}\n",
+              "\"jain\": %.4f, \"ops\": %.0f, \"sleeps\": %.0f}\n",
               Ops / double(Took) * 1e9, Ops > 0 ? Cpu / Ops : 0, P99,
-              Squares > 0 ? Ops * Ops / (double(Threads) * Squares) : 0);
+              Squares > 0 ? Ops * Ops / (double(Threads) * Squares) : 0, Ops, Sleeps);
   return 0;
 }
