@@ -46,3 +46,9 @@ if config.vf_sanitize:
     config.available_features.add("sanitizer")
 import platform
 config.available_features.add("host-" + platform.machine())
+# Only `./dev bench blocking-sync-guest` installs an emulator and fetches a kernel;
+# until then tests that boot one are skipped.
+sys.path.append(config.test_source_root)
+from guest import packages
+if packages.complete(os.path.join(config.vf_build_dir, "guest")):
+    config.available_features.add("guest")

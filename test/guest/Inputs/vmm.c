@@ -1,0 +1,409 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// vmm CPUS MEGABYTES KERNEL INITRD COMMAND-LINE [FILE...]: boots a bzImage with
+// KVM, its ttyS0 on our stdout. What the guest writes to port 0xf4 is a mark:
+// at each we print `{"mark": N}` and the records of the FILEs, tracefs
+// histograms, that is, their lines that begin with '{'.
+//
+// It has so little of a PC because whatever it emulated would cause exits of
+// its own: KVM's interrupt controllers and timer, half a serial port, and a
+// keyboard controller that can only reset, which ends us. Exits 0 then, 1 if
+// the guest or KVM gives up.
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kvm.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// ACPI has a byte for a CPU's number; more than a few would only take turns
+// here.
+static const int max_cpus = 64;
+
+enum {
+  // Where the kernel looks for, or may be told to find, things below 640 KiB.
+  ZERO_PAGE = 0x7000,
+  COMMAND_LINE = 0x20000,
+  LOW_END = 0xa0000,
+  ACPI = 0xe0000,
+  // The boot protocol's place of the 32-bit entry.
+  KERNEL = 0x100000,
+  // KVM needs four pages that no guest memory covers; below its own APICs.
+  TSS = 0xfffbd000,
+  SERIAL = 0x3f8,
+  SERIAL_IRQ = 4,
+  MARK = 0xf4,
+  KEYBOARD = 0x64,
+  KEYBOARD_RESET = 0xfe,
+};
+
+static int kvm, vm, cpus;
+static uint8_t *ram;
+static uint64_t ram_size;
+static char **files;
+// One line at a time on stdout, and one vCPU at a time in the serial port.
+static pthread_mutex_t devices = PTHREAD_MUTEX_INITIALIZER;
+
+static long must(long result, const char *what) {
+  if (result < 0)
+    err(1, "%s", what);
+  return result;
+}
+
+static void put32(uint64_t at, uint32_t value) { memcpy(ram + at, &value, 4); }
+
+static uint64_t load(const char *path, uint64_t at, uint64_t skip) {
+  int file = (int)must(open(path, O_RDONLY), path);
+  struct stat about;
+  must(fstat(file, &about), path);
+  uint64_t size = (uint64_t)about.st_size - skip;
+  if (skip > (uint64_t)about.st_size || at + size > ram_size)
+    errx(1, "%s does not fit into the guest's memory", path);
+  for (uint64_t done = 0; done < size;) {
+    ssize_t got = must(
+        pread(file, ram + at + done, size - done, (off_t)(skip + done)), path);
+    if (got == 0)
+      errx(1, "%s became shorter", path);
+    done += (uint64_t)got;
+  }
+  close(file);
+  return size;
+}
+
+// Documentation/x86/boot.rst, "32-bit boot protocol".
+static void load_linux(const char *kernel, const char *initrd,
+                       const char *line) {
+  uint8_t head[0x202 + 0xff]; // the longest that head[0x201] can say
+  int file = (int)must(open(kernel, O_RDONLY), kernel);
+  if (pread(file, head, sizeof head, 0) != sizeof head ||
+      memcmp(head + 0x202, "HdrS", 4))
+    errx(1, "%s is no bzImage", kernel);
+  close(file);
+  uint64_t sectors = head[0x1f1] ? head[0x1f1] : 4;
+  load(kernel, KERNEL, (sectors + 1) * 512);
+
+  struct stat about;
+  must(stat(initrd, &about), initrd);
+  if ((uint64_t)about.st_size + KERNEL > ram_size)
+    errx(1, "%s does not fit into the guest's memory", initrd);
+  uint64_t initrd_at = (ram_size - (uint64_t)about.st_size) & ~UINT64_C(4095);
+  uint64_t initrd_size = load(initrd, initrd_at, 0);
+  strcpy((char *)ram + COMMAND_LINE, line);
+
+  memcpy(ram + ZERO_PAGE + 0x1f1, head + 0x1f1, 0x202 + head[0x201] - 0x1f1);
+  // type_of_loader: none of those that have a number.
+  ram[ZERO_PAGE + 0x210] = 0xff;
+  put32(ZERO_PAGE + 0x218, (uint32_t)initrd_at);
+  put32(ZERO_PAGE + 0x21c, (uint32_t)initrd_size);
+  put32(ZERO_PAGE + 0x228, COMMAND_LINE);
+  struct {
+    uint64_t start, size;
+    uint32_t type;
+  } __attribute__((packed)) map[] = {
+      {0, LOW_END, 1},
+      {KERNEL, ram_size - KERNEL, 1},
+  };
+  memcpy(ram + ZERO_PAGE + 0x2d0, map, sizeof map);
+  ram[ZERO_PAGE + 0x1e8] = sizeof map / sizeof *map;
+}
+
+static void put(uint64_t at, const void *from, unsigned size) {
+  memcpy(ram + at, from, size);
+}
+
+static void checksum(uint64_t table, unsigned size, unsigned at) {
+  uint8_t sum = 0;
+  for (unsigned i = 0; i < size; ++i)
+    sum += ram[table + i];
+  ram[table + at] = (uint8_t)-sum;
+}
+
+static void acpi_header(uint64_t table, const char *name, unsigned size,
+                        uint8_t revision) {
+  put(table, name, 4);
+  put32(table + 4, size);
+  ram[table + 8] = revision;
+  put(table + 10, "VFRNDLVFRGUEST", 14);
+  checksum(table, size, 9);
+}
+
+// The ACPI that makes Linux use all CPUs and not look for a clock, a keyboard
+// and a screen, which takes it ten seconds when emulated. Debian's cloud kernel
+// cannot read the older MP tables.
+static void write_acpi(void) {
+  enum {
+    RSDP = ACPI,
+    XSDT = ACPI + 0x40,
+    FADT = ACPI + 0x100,
+    DSDT = ACPI + 0x200,
+    MADT = ACPI + 0x300,
+    PM1_EVENT = 0x600, // nothing is there; all bits set means that ACPI is on
+    PM1_CONTROL = 0x604,
+  };
+  put(RSDP, "RSD PTR \0VFRNDL\2", 16);
+  put32(RSDP + 20, 36);
+  put32(RSDP + 24, XSDT);
+  checksum(RSDP, 20, 8);
+  checksum(RSDP, 36, 32);
+  put32(XSDT + 36, FADT);
+  put32(XSDT + 44, MADT);
+  acpi_header(XSDT, "XSDT", 52, 1);
+
+  put32(FADT + 40, DSDT);
+  ram[FADT + 46] = 9; // the interrupt that never comes
+  put32(FADT + 56, PM1_EVENT);
+  put32(FADT + 64, PM1_CONTROL);
+  ram[FADT + 88] = 4;
+  ram[FADT + 89] = 2;
+  ram[FADT + 109] = 1 << 2 | 1 << 5; // no VGA, no clock; bit 1 off: no keyboard
+  put32(FADT + 112,
+        1 | 1 << 4 | 1 << 5 | 1 << 6); // WBINVD works; no buttons, no alarm
+  acpi_header(FADT, "FACP", 244, 3);
+  acpi_header(DSDT, "DSDT", 36, 2);
+
+  uint64_t at = MADT + 44;
+  put32(MADT + 36, 0xfee00000);
+  put32(MADT + 40, 1); // there is a PIC, too
+  for (int i = 0; i < cpus; ++i, at += 8)
+    put(at, (uint8_t[]){0, 8, (uint8_t)i, (uint8_t)i, 1, 0, 0, 0}, 8);
+  put(at, (uint8_t[]){1, 12, 0, 0, 0, 0, 0xc0, 0xfe, 0, 0, 0, 0}, 12);
+  acpi_header(MADT, "APIC", (unsigned)(at + 12 - MADT), 3);
+  put32(ZERO_PAGE + 0x70, RSDP);
+}
+
+static void set_cpuid(int cpu, int number) {
+  enum { ROOM = 128 }; // KVM has about 30
+  struct kvm_cpuid2 *id = calloc(1, sizeof *id + ROOM * sizeof *id->entries);
+  if (!id)
+    err(1, "CPUID");
+  id->nent = ROOM;
+  must(ioctl(kvm, KVM_GET_SUPPORTED_CPUID, id), "KVM_GET_SUPPORTED_CPUID");
+  for (unsigned i = 0; i < id->nent; ++i) {
+    struct kvm_cpuid_entry2 *e = &id->entries[i];
+    if (e->function == 1) {
+      // One core a package: no topology to agree on. Bit 24: KVM has the
+      // deadline timer, but leaves it to us to say so; bit 31: this is a
+      // virtual machine.
+      e->ebx = (e->ebx & 0xff00) | (uint32_t)number << 24 | 1 << 16;
+      e->ecx |= 1u << 24 | 1u << 31;
+      e->edx &= ~(1u << 28);
+    } else if (e->function == 0xb) {
+      e->edx = (uint32_t)number;
+    } else if (e->function == 0x80000008) {
+      e->ecx = 0;
+    }
+  }
+  must(ioctl(cpu, KVM_SET_CPUID2, id), "KVM_SET_CPUID2");
+  free(id);
+}
+
+static void set_entry(int cpu) {
+  struct kvm_sregs s;
+  must(ioctl(cpu, KVM_GET_SREGS, &s), "KVM_GET_SREGS");
+  struct kvm_segment flat = {.limit = 0xffffffff,
+                             .selector = 0x18,
+                             .type = 3,
+                             .present = 1,
+                             .db = 1,
+                             .s = 1,
+                             .g = 1};
+  s.ds = s.es = s.fs = s.gs = s.ss = flat;
+  flat.selector = 0x10, flat.type = 11;
+  s.cs = flat;
+  s.cr0 |= 1; // protected, not paged
+  must(ioctl(cpu, KVM_SET_SREGS, &s), "KVM_SET_SREGS");
+  struct kvm_regs r = {.rip = KERNEL, .rsi = ZERO_PAGE, .rflags = 2};
+  must(ioctl(cpu, KVM_SET_REGS, &r), "KVM_SET_REGS");
+}
+
+static void write_all(const char *text, size_t size) {
+  while (size) {
+    ssize_t done = must(write(1, text, size), "stdout");
+    text += done, size -= (size_t)done;
+  }
+}
+
+static void mark(unsigned number) {
+  static char text[1 << 16];
+  int used = snprintf(text, sizeof text, "{\"mark\": %u}\n", number);
+  write_all(text, (size_t)used);
+  for (char **name = files; *name; ++name) {
+    FILE *file = fopen(*name, "r");
+    if (!file)
+      err(1, "%s", *name);
+    while (fgets(text, sizeof text, file))
+      if (*text == '{')
+        write_all(text, strlen(text));
+    fclose(file);
+  }
+}
+
+// The half of a 16450 that Linux writes to: always ready, with the interrupt
+// that says so, which Linux waits for.
+static void serial(struct kvm_run *run, uint8_t *data) {
+  static uint8_t enabled, line_control, scratch, modem_control;
+  static int pending;
+  unsigned port = run->io.port - SERIAL;
+  if (run->io.direction == KVM_EXIT_IO_IN) {
+    *data = 0;
+    switch (port) {
+    case 1:
+      *data = enabled;
+      break;
+    case 2:
+      *data = pending ? 2 : 1;
+      pending = 0;
+      break;
+    case 3:
+      *data = line_control;
+      break;
+    case 4:
+      *data = modem_control;
+      break;
+    case 5: // nothing left to send
+      *data = 0x60;
+      break;
+    case 6: // somebody listens
+      *data = 0xb0;
+      break;
+    case 7:
+      *data = scratch;
+      break;
+    }
+    return;
+  }
+  switch (port) {
+  case 0:
+    if (line_control & 0x80) // the divisor
+      return;
+    write_all((char *)data, 1);
+    break;
+  case 1:
+    if (line_control & 0x80)
+      return;
+    enabled = *data & 0xf;
+    break;
+  case 3:
+    line_control = *data;
+    return;
+  case 4:
+    modem_control = *data;
+    return;
+  case 7:
+    scratch = *data;
+    return;
+  default:
+    return;
+  }
+  if (!(enabled & 2))
+    return;
+  pending = 1;
+  for (uint32_t level = 2; level--;) {
+    struct kvm_irq_level irq = {.irq = SERIAL_IRQ, .level = level};
+    must(ioctl(vm, KVM_IRQ_LINE, &irq), "KVM_IRQ_LINE");
+  }
+}
+
+static void io(struct kvm_run *run) {
+  uint8_t *data = (uint8_t *)run + run->io.data_offset;
+  int out = run->io.direction == KVM_EXIT_IO_OUT;
+  for (unsigned i = 0; i < run->io.count; ++i, data += run->io.size) {
+    if (run->io.port >= SERIAL && run->io.port < SERIAL + 8)
+      serial(run, data);
+    else if (out && run->io.port == MARK)
+      mark(*data);
+    else if (out && run->io.port == KEYBOARD && *data == KEYBOARD_RESET)
+      exit(0);
+    else if (!out) // a keyboard controller that takes commands, or nothing
+      memset(data, run->io.port == KEYBOARD ? 0 : 0xff, run->io.size);
+  }
+}
+
+static void *run_cpu(void *file) {
+  int cpu = (int)(intptr_t)file;
+  size_t size = (size_t)must(ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0),
+                             "KVM_GET_VCPU_MMAP_SIZE");
+  struct kvm_run *run =
+      mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED, cpu, 0);
+  if (run == MAP_FAILED)
+    err(1, "mmap of a vCPU");
+  for (;;) {
+    if (ioctl(cpu, KVM_RUN, 0)) {
+      // EAGAIN: a CPU that the guest has not started yet was woken to be.
+      if (errno != EINTR && errno != EAGAIN)
+        err(1, "KVM_RUN");
+      continue;
+    }
+    switch (run->exit_reason) {
+    case KVM_EXIT_IO:
+      pthread_mutex_lock(&devices);
+      io(run);
+      pthread_mutex_unlock(&devices);
+      break;
+    case KVM_EXIT_MMIO:
+      if (!run->mmio.is_write)
+        memset(run->mmio.data, 0xff, sizeof run->mmio.data);
+      break;
+    case KVM_EXIT_INTR:
+      break;
+    case KVM_EXIT_SHUTDOWN:
+      errx(1, "the guest crashed (triple fault)");
+    default:
+      errx(1, "the guest stopped: KVM exit reason %u", run->exit_reason);
+    }
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc < 6)
+    errx(2, "usage: vmm CPUS MEGABYTES KERNEL INITRD COMMAND-LINE [FILE...]");
+  cpus = atoi(argv[1]);
+  ram_size = strtoull(argv[2], 0, 10) << 20;
+  files = argv + 6;
+  if (cpus < 1 || cpus > max_cpus)
+    errx(2, "1 to %d CPUs, not %s", max_cpus, argv[1]);
+  if (ram_size < 64 << 20 || ram_size > UINT64_C(3) << 30)
+    errx(2, "64 to 3072 megabytes, not %s", argv[2]);
+  if (strlen(argv[5]) > 2047)
+    errx(2, "the command line is longer than Linux reads");
+
+  kvm = (int)must(open("/dev/kvm", O_RDWR | O_CLOEXEC), "/dev/kvm");
+  vm = (int)must(ioctl(kvm, KVM_CREATE_VM, 0), "KVM_CREATE_VM");
+  must(ioctl(vm, KVM_SET_TSS_ADDR, TSS), "KVM_SET_TSS_ADDR");
+  must(ioctl(vm, KVM_CREATE_IRQCHIP, 0), "KVM_CREATE_IRQCHIP");
+  struct kvm_pit_config pit = {0};
+  must(ioctl(vm, KVM_CREATE_PIT2, &pit), "KVM_CREATE_PIT2");
+  ram = mmap(0, ram_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+             -1, 0);
+  if (ram == MAP_FAILED)
+    err(1, "the guest's memory");
+  struct kvm_userspace_memory_region region = {
+      .memory_size = ram_size, .userspace_addr = (uintptr_t)ram};
+  must(ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region),
+       "KVM_SET_USER_MEMORY_REGION");
+  load_linux(argv[3], argv[4], argv[5]);
+  write_acpi();
+
+  int cpu[max_cpus];
+  for (int i = 0; i < cpus; ++i) {
+    cpu[i] = (int)must(ioctl(vm, KVM_CREATE_VCPU, i), "KVM_CREATE_VCPU");
+    set_cpuid(cpu[i], i);
+  }
+  set_entry(cpu[0]);
+  for (int i = 1; i < cpus; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, 0, run_cpu, (void *)(intptr_t)cpu[i]))
+      errx(1, "no thread for a vCPU");
+  }
+  run_cpu((void *)(intptr_t)cpu[0]);
+}

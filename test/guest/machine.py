@@ -1,0 +1,127 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Boots an initramfs in an emulated machine and reads what its script prints."""
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+
+from guest import Broken
+
+# Each was found necessary, see the words after it; nothing else is.
+COMMAND_LINE = " ".join((
+    "console=ttyS0", "quiet",
+    "panic=-1",           # a panic resets, which ends QEMU
+    "rdinit=/init",
+    "mitigations=off",    # that of a CPU that is emulated are for nothing
+    "tsc=reliable",       # Linux measures the emulated one and finds it unstable
+    "no_timer_check",     # nor does the oldest timer hold its promises
+))
+# A guest that says nothing for so long is stuck. To its first line it takes 4 s on an
+# idle machine, 20 s on a busy one; one in it takes as long again.
+SILENCE_S = 180
+POLL_S = 0.2
+
+
+def _command(qemu, kernel, initrd, cpus, megabytes, console, results):
+    return [
+        qemu,
+        # One thread a CPU: with one for all, guests hang at times, and there is no
+        # preemption to see.
+        "-accel", "tcg,thread=multi",
+        # It has SVM, for a guest in the guest.
+        "-cpu", "EPYC", "-smp", str(cpus), "-m", str(megabytes),
+        "-kernel", kernel, "-initrd", initrd, "-append", COMMAND_LINE,
+        "-display", "none", "-nodefaults", "-no-reboot",
+        "-serial", f"file:{console}", "-serial", f"file:{results}",
+    ]
+
+
+class Tail:
+    """The whole lines that a file has got since it was last looked at."""
+
+    def __init__(self, path):
+        self.file = open(path, "rb")
+        self.rest = b""
+
+    def lines(self):
+        *whole, self.rest = (self.rest + self.file.read()).split(b"\n")
+        return [line.decode(errors="replace").rstrip("\r") for line in whole]
+
+
+def _text(path):
+    with open(path, errors="replace") as file:
+        return file.read()
+
+
+def _panic(text):
+    found = re.search(r"Kernel panic - .*", text)
+    return found.group().strip() if found else ""
+
+
+def _last(lines):
+    words = [line for line in lines if line.strip()]
+    return f", after: {words[-1][:200]}" if words else ", without a word"
+
+
+def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence=SILENCE_S):
+    """What the script printed, line by line. seen(line), if given, hears each line as
+    it comes. A script that has begun to print and then prints nothing for silence
+    seconds is given up; for the kernel before it, SILENCE_S is the least that is fair."""
+    lines, ended = [], None
+    with tempfile.TemporaryDirectory() as work:
+        console, results = os.path.join(work, "console"), os.path.join(work, "results")
+        errors = os.path.join(work, "errors")
+        for path in (console, results):
+            open(path, "w").close()
+        tail = Tail(results)
+
+        def read():
+            new = tail.lines()
+            for line in new:
+                lines.append(line)
+                if seen:
+                    seen(line)
+            return new
+
+        with open(errors, "w") as log:
+            child = subprocess.Popen(
+                _command(qemu, kernel, initrd, cpus, megabytes, console, results),
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )
+            heard = time.monotonic()
+            try:
+                while child.poll() is None:
+                    patience = silence if lines else SILENCE_S
+                    if time.monotonic() > heard + patience:
+                        break
+                    time.sleep(POLL_S)
+                    if read():
+                        heard = time.monotonic()
+                ended = child.poll()
+            finally:
+                child.kill()
+                child.wait()
+        read()
+        tail.file.close()
+        panic, inner = _panic(_text(console)), _panic("\n".join(lines))
+        complaint = _text(errors).strip().splitlines()
+        spoken = lines or _text(console).splitlines()
+    if panic:
+        raise Broken(f"the {name} died: {panic}")
+    if inner:
+        raise Broken(f"a guest of the {name} died: {inner}")
+    if ended is None:
+        raise Broken(f"the {name} said nothing for {patience} s{_last(spoken)}")
+    if ended:
+        raise Broken(f"{os.path.basename(qemu)} failed with status {ended}"
+                     f"{': ' + complaint[-1] if complaint else ''}")
+    status = re.fullmatch(rf"{name}: end (\d+)", lines[-1]) if lines else None
+    if not status:
+        raise Broken(f"the {name} reset before its script was done{_last(spoken)}")
+    if status.group(1) != "0":
+        raise Broken(f"the {name}'s script ended with status {status.group(1)}{_last(lines[:-1])}")
+    return lines[:-1]

@@ -1,0 +1,135 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A guest in the guest: counts what the inner one's exits are, by reason.
+
+L1, emulated with AMD's SVM, has KVM and runs L2 by Inputs/vmm.c. KVM's trace events in
+L1, as histograms, are read at each mark that L2 sets: see Inputs/mark.h.
+"""
+
+import json
+import os
+import re
+import subprocess
+
+from guest import Broken, initramfs
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# L1's script finds these by name.
+VMM, KERNEL, INITRD = "vmm", "vmlinuz", "l2.cpio"
+L1_MEGABYTES, L2_MEGABYTES = 1024, 384
+L1, L2 = "outer guest", "inner guest"
+EVENTS = "/sys/kernel/tracing/events/kvm"
+HISTOGRAMS = {
+    "kvm_exit": "hist:keys=exit_reason",
+    "kvm_msr": "hist:keys=ecx.hex if write==1",
+}
+COMMAND_LINE = " ".join((
+    "console=ttyS0", "quiet", "panic=-1", "rdinit=/init", "mitigations=off", "no_timer_check",
+    "reboot=k",   # by the keyboard controller, the one thing that the VMM has
+    "pci=off",    # it has no PCI either
+    "nokaslr",
+    "noxsave",    # CPUID's leaf of register sizes would have to be worked out
+))
+# AMD64 Architecture Programmer's Manual, volume 2, appendix C. PAUSE (119) is not
+# among them: QEMU's SVM has no pause filter.
+EXITS = {96: "INTR", 100: "VINTR", 114: "CPUID", 120: "HLT", 123: "IOIO", 124: "MSR",
+         129: "VMMCALL", 1024: "NPF"}
+# What Linux writes most; TSC_DEADLINE sets its timer, ICR interrupts another CPU.
+MSRS = {0x6E0: "TSC_DEADLINE", 0x830: "ICR", 0x80B: "EOI"}
+
+SCRIPT = """
+for m in {modules}; do insmod /$m || exit 1; done
+mount -t tracefs tracefs /sys/kernel/tracing
+{triggers}
+/{vmm} {cpus} {megabytes} /{kernel} /{initrd} '{line}' {histograms}
+"""
+
+
+def build_vmm(clang, out):
+    os.makedirs(out, exist_ok=True)
+    path = os.path.join(out, VMM)
+    done = subprocess.run(
+        [clang, "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o", path,
+         os.path.join(HERE, "Inputs", "vmm.c")], capture_output=True, text=True)
+    if done.returncode:
+        raise Broken(f"vmm.c does not compile: {done.stderr.strip()}")
+    return path
+
+
+def write(out, kernel, busybox, vmm, cpus, files, script):
+    """L1's initramfs, with one for L2 in it, which has the files and runs the script."""
+    inner = initramfs.write(os.path.join(out, INITRD), busybox, files, script, L2, "ttyS0")
+    text = SCRIPT.format(
+        modules=" ".join(map(os.path.basename, kernel.modules)),
+        triggers="\n".join(f"echo '{h}' > {EVENTS}/{e}/trigger || exit 1"
+                           for e, h in HISTOGRAMS.items()),
+        vmm=VMM, cpus=cpus, megabytes=L2_MEGABYTES, kernel=KERNEL, initrd=INITRD,
+        line=COMMAND_LINE, histograms=" ".join(f"{EVENTS}/{e}/hist" for e in HISTOGRAMS),
+    )
+    files = {VMM: vmm, KERNEL: kernel.image, INITRD: inner,
+             **{os.path.basename(m): m for m in kernel.modules}}
+    return initramfs.write(os.path.join(out, "l1.cpio"), busybox, files, text, L1)
+
+
+def _name(key, number):
+    """Which of the two histograms it is, and what is counted."""
+    if key == "exit_reason":
+        return "exit", EXITS.get(int(number), number)
+    return "msr", MSRS.get(int(number, 16), f"0x{number}")
+
+
+RECORD = re.compile(r"\{ (exit_reason|ecx): +([0-9a-f]+) \} hitcount: +(\d+)")
+
+
+class Counter:
+    """Pairs L2's results with the exits between the two marks before each.
+
+    Feed it lines; result() is then a list of dictionaries: what the program printed,
+    and "exits", {"exit": {"HLT": 3}, "msr": {"ICR": 1}}: MSRs are those written, which
+    are exits of the kind MSR as well."""
+
+    def __init__(self):
+        self.marks, self.results = [], []
+
+    def line(self, text):
+        """Whether that line was a result."""
+        record = RECORD.fullmatch(text.strip())
+        if record:
+            key, number, count = record.groups()
+            if not self.marks:
+                raise Broken(f"a count without a mark: {text}")
+            self.marks[-1][1][_name(key, number)] = int(count)
+            return False
+        if not text.startswith('{"'):
+            return False  # a message of the kernel
+        try:
+            values = json.loads(text)
+        except ValueError:
+            raise Broken(f"the {L2} printed half a line: {text[:200]}")
+        if "mark" in values:
+            self.marks.append((values["mark"], {}))
+            return False
+        if not self.marks:
+            self.results.append(values)  # nothing was to be counted
+            return True
+        if [number for number, _ in self.marks] != [1, 2]:
+            raise Broken(f"marks {[n for n, _ in self.marks]} before a result, not 1 and 2")
+        before, after = self.marks[0][1], self.marks[1][1]
+        values["exits"] = {"exit": {}, "msr": {}}
+        for (of, name), n in after.items():
+            if n > before.get((of, name), 0):
+                values["exits"][of][name] = n - before.get((of, name), 0)
+        self.marks = []
+        self.results.append(values)
+        return True
+
+
+def check(lines):
+    """Whether L2's script came to its end, too; L1's says only that the VMM did."""
+    if f"{L2}: end 0" in lines:
+        return
+    ends = [line for line in lines if line.startswith(f"{L2}: end")]
+    words = [line for line in lines if line.strip() and not line.startswith(("{", L2))]
+    raise Broken(f"{ends[0] if ends else f'the {L2} reset before its script was done'}"
+                 f"{', after: ' + words[-1][:200] if words else ''}")

@@ -1,0 +1,152 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A guest's kernel and busybox: Debian's packages, unpacked, not installed.
+
+A kernel that were installed would be this machine's next one. QEMU is installed: it
+needs fifty libraries.
+"""
+
+import glob
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+from guest import Broken
+
+# Boots fast since it has drivers for virtual machines only, and has KVM and tracefs.
+KERNEL = "linux-image-cloud-amd64"
+QEMU = "qemu-system-x86_64"
+QEMU_PACKAGE = "qemu-system-x86"
+# Somebody else's apt may be at work.
+APT = ("apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300")
+# apt's own time-outs and retries, and 30 MB over a slow line, come first.
+TIMEOUT_S = 600
+
+
+def _run(command, folder=None):
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
+    except FileNotFoundError:
+        raise Broken(f"there is no {command[0]} here: this knows Debian's packages only")
+    except subprocess.TimeoutExpired:
+        raise Broken(f"{' '.join(command)}: not done after {TIMEOUT_S} s")
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
+        raise Broken(f"{' '.join(command)}: {last[-1]}")
+    return done.stdout
+
+
+def _with_lists(action):
+    """A fresh machine has no package lists, an old one those of packages long gone."""
+    try:
+        return action()
+    except Broken:
+        _run([*APT, "update"])
+        return action()
+
+
+def qemu():
+    """The emulator's path; installs it if it is missing and we may."""
+    path = shutil.which(QEMU)
+    if path:
+        return path
+    if os.geteuid() != 0:
+        raise Broken(f"missing {QEMU_PACKAGE}: run as root, or: apt-get install {QEMU_PACKAGE}")
+    if not shutil.which(APT[0]):
+        raise Broken(f"missing {QEMU_PACKAGE}: install it (this knows apt only)")
+    print(f"installing {QEMU_PACKAGE}", flush=True)
+    os.environ["DEBIAN_FRONTEND"] = "noninteractive"
+    _with_lists(lambda: _run([*APT, "install", "-y", "--no-install-recommends", QEMU_PACKAGE]))
+    path = shutil.which(QEMU)
+    if not path:
+        raise Broken(f"{QEMU_PACKAGE} is installed, but has no {QEMU}")
+    return path
+
+
+def _unpack(package, folder, keep):
+    """Puts those files of a package that match one of keep into folder, once."""
+    if os.path.isdir(folder):
+        return
+    print(f"fetching {package}", flush=True)
+    parent = os.path.dirname(folder)
+    os.makedirs(parent, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=parent) as work:
+        # apt fetches as a user of its own, who may not write here otherwise.
+        os.chmod(work, 0o777)
+        _with_lists(lambda: _run([*APT, "download", package], work))
+        archive = glob.glob(os.path.join(work, "*.deb"))
+        _run(["dpkg-deb", "-x", archive[0], os.path.join(work, "root")])
+        kept = os.path.join(work, "kept")
+        os.mkdir(kept)
+        for pattern in keep:
+            found = glob.glob(os.path.join(work, "root", pattern), recursive=True)
+            if not found:
+                raise Broken(f"{package} has no {pattern}")
+            for path in found:
+                shutil.move(path, kept)
+        os.rename(kept, folder)  # all of it or nothing
+
+
+def busybox(cache):
+    folder = os.path.join(cache, "busybox-static")
+    _unpack("busybox-static", folder, ["bin/busybox"])
+    return os.path.join(folder, "busybox")
+
+
+@dataclass
+class Kernel:
+    """A bzImage, and the modules that KVM has in it, in the order they load. A kernel
+    of one's own may have KVM built in, and none."""
+
+    name: str
+    image: str
+    modules: list
+
+
+# What KVM on an AMD CPU consists of; each needs those before it.
+MODULES = ("irqbypass", "kvm", "kvm-amd")
+
+
+def unpacked(folder):
+    images = glob.glob(os.path.join(folder, "vmlinuz-*"))
+    if not images:
+        raise Broken(f"there is no kernel in {folder}: remove that folder")
+    return Kernel(os.path.basename(folder), images[0],
+                  [os.path.join(folder, f"{m}.ko") for m in MODULES])
+
+
+def fetched(cache):
+    """Folders of the kernels that are there already, the newest last."""
+    return sorted(glob.glob(os.path.join(cache, "linux-image-[0-9]*")), key=os.path.getmtime)
+
+
+def complete(cache):
+    """Whether a guest could be booted without asking apt for anything."""
+    return bool(shutil.which(QEMU) and fetched(cache)
+                and os.path.exists(os.path.join(cache, "busybox-static")))
+
+
+def kernel(cache):
+    """The stock kernel; of those fetched before, the newest: two runs then compare."""
+    if platform.machine() != "x86_64":
+        raise Broken(f"the guest is x86-64, its programs would be {platform.machine()}")
+    there = fetched(cache)
+    if there:
+        return unpacked(there[-1])
+
+    def newest():
+        text = _run(["apt-cache", "show", "--no-all-versions", KERNEL])
+        found = re.search(r"^Depends:.*?\b(linux-image-[^ ,]+)", text, re.M)
+        if not found:
+            raise Broken(f"{KERNEL} depends on no kernel")
+        return found.group(1)
+
+    package = _with_lists(newest)
+    folder = os.path.join(cache, package)
+    _unpack(package, folder, ["boot/vmlinuz-*", *(f"lib/modules/**/{m}.ko" for m in MODULES)])
+    return unpacked(folder)
