@@ -1,0 +1,221 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The locks of blocking-sync in guests, where a vCPU may be away for a while.
+
+First in an emulated machine with more vCPUs than this one has CPUs: completed
+operations of each lock, against the best of the others as in blocking-sync. Then in a
+guest of such a machine, which has KVM: its exits by reason, for each operation. An
+emulator's time is not that of any real machine: ratios within a guest mean something,
+microseconds do not, and counts mean most.
+"""
+
+import os
+import sys
+from dataclasses import replace
+
+import bench
+import measure
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "blocking-sync"))
+# Last: that folder has more than what is wanted of it.
+sys.path.append(os.path.join(HERE, "..", ".."))
+
+import exits  # noqa: E402
+import peers  # noqa: E402
+import workload  # noqa: E402
+from guest import Broken, initramfs, machine, nested, packages  # noqa: E402
+
+SENTENCE = "The locks of blocking-sync in an emulated guest, and in a guest's guest its exits."
+ALONE = False
+NAME = "blocking-sync-guest"
+
+PARTS = ("emulated", "nested")
+# The initramfs has 12, the kernel 60; a guest with 8 vCPUs has some hundred left.
+MEGABYTES = 512
+# With fewer CPUs than the inner guest has, its vCPUs preempt each other.
+L1_CPUS = 2
+
+
+def options(parser):
+    parser.add_argument("--only", choices=PARTS, help="one part [both]")
+    parser.add_argument("--cpus", type=peers.numbers, default=[4, 8], metavar="N,...",
+                        help="vCPUs of the emulated guests")
+    parser.add_argument("--threads", type=peers.numbers, default=[1, 2, 4, 8, 16], metavar="N,...")
+    parser.add_argument("--sections", type=peers.numbers, default=[0, 1000, 10000], metavar="NS,...")
+    parser.add_argument("--think", type=peers.numbers, default=[1000], metavar="NS,...")
+    parser.add_argument("--hogs", type=peers.numbers, default=[0, 1], metavar="N,...")
+    parser.add_argument("--ms", type=int, default=60, help="length of a run [%(default)s]")
+    parser.add_argument("--reps", type=int, default=6, metavar="N", help="runs a cell and lock [%(default)s]")
+    parser.add_argument("--nested-cpus", type=peers.numbers, default=[2, 4], metavar="N,...",
+                        help="vCPUs of the guests in the guest")
+    parser.add_argument("--nested-threads", type=peers.numbers, default=[2, 4, 8], metavar="N,...")
+    parser.add_argument("--nested-sections", type=peers.numbers, default=[1000, 10000], metavar="NS,...")
+    parser.add_argument("--nested-ms", type=int, default=300, metavar="MS",
+                        help="length of a run there [%(default)s]")
+    parser.add_argument("--nested-reps", type=int, default=4, metavar="N")
+    parser.add_argument("--peers", default=",".join(peers.PEERS), metavar="NAME,...")
+
+
+def check(options):
+    lists = {"cpus": 1, "threads": 1, "nested_cpus": 1, "nested_threads": 1,
+             "sections": 0, "nested_sections": 0, "think": 0, "hogs": 0}
+    for name, least in lists.items():
+        if min(getattr(options, name)) < least:
+            raise bench.Usage(f"--{name.replace('_', '-')} has a number below {least}")
+    for name in ("ms", "nested_ms"):
+        if not 1 <= getattr(options, name) <= 999:  # a run's length is in nanoseconds
+            raise bench.Usage(f"--{name.replace('_', '-')} is 1 to 999")
+    for name in ("reps", "nested_reps"):
+        if getattr(options, name) < 2:
+            raise bench.Usage(f"--{name.replace('_', '-')}: odd runs choose, even ones judge: "
+                              "2 at least")
+
+
+def smoke(options):
+    options.reps, options.ms = 2, 50  # an emulated thread needs 5 to begin
+    options.cpus, options.threads, options.sections = [4], [1, 4], [0]
+    options.think, options.hogs = [0], [0]
+    options.only = options.only or "emulated"
+    options.nested_cpus, options.nested_threads, options.nested_sections = [2], [4], [1000]
+    options.nested_ms, options.nested_reps = 100, 2
+
+
+class Rig:
+    """What the guests of both parts are made of."""
+
+    def __init__(self, tree, options, out, names):
+        cache = os.path.join(tree.build, "guest")
+        self.qemu = packages.qemu()
+        self.kernel = packages.kernel(cache)
+        self.busybox = packages.busybox(cache)
+        peers.install(sorted({peers.PEERS[p][0] for p in names} - {None}))
+        self.out = os.path.join(out, NAME)
+        inputs = os.path.join(os.path.dirname(os.path.abspath(nested.__file__)), "Inputs")
+        programs = peers.compile_locks(
+            tree, [peers.OURS, *names], self.out, static=True,
+            defines=["-I", inputs, '-DMARK="mark.h"'],
+        )
+        self.files = dict(programs.items())
+        self.vmm = nested.build_vmm(tree.tool("clang"), self.out)
+        self.progress = measure.Progress(NAME)
+
+    def emulated(self, work, cpus):
+        """cell -> lock -> results, and how many steps the guest takes in a nanosecond."""
+        initrd = initramfs.write(os.path.join(self.out, "guest.cpio"), self.busybox,
+                                 self.files, work.script())
+        found, steps = [], []
+
+        def seen(line):
+            values = workload.parsed(line)
+            if workload.is_result(values):
+                found.append(values)
+            elif "steps_per_ns" in values:
+                steps.append(values["steps_per_ns"])
+            self.progress.at(f"{cpus} vCPUs, run {len(found)} of {work.runs()}")
+
+        machine.boot(self.qemu, self.kernel.image, initrd, cpus, MEGABYTES, seen=seen)
+        return self.sorted(work, found), steps[0]
+
+    def nested(self, work, cpus):
+        """cell -> lock -> results, which have exits."""
+        initrd = nested.write(self.out, self.kernel, self.busybox, self.vmm, cpus, self.files,
+                              work.script())
+        counter = nested.Counter()
+
+        def seen(line):
+            counter.line(line)
+            done = sum(map(workload.is_result, counter.results))
+            self.progress.at(f"{cpus} nested vCPUs, run {done} of {work.runs()}")
+
+        lines = machine.boot(self.qemu, self.kernel.image, initrd, L1_CPUS, nested.L1_MEGABYTES,
+                             name=nested.L1, seen=seen)
+        nested.check(lines)
+        found = [v for v in counter.results if workload.is_result(v)]
+        return self.sorted(work, found)
+
+    @staticmethod
+    def sorted(work, found):
+        if len(found) != work.runs():
+            raise Broken(f"the guest did {len(found)} runs of {work.runs()}")
+        return work.sort(found)
+
+
+def emulated_part(rig, report, options, work):
+    rows, verdicts = [], []
+    for cpus in options.cpus:
+        cells, steps = rig.emulated(work, cpus)
+        report.content["steps_per_ns"][str(cpus)] = steps
+        for cell, runs in cells.items():
+            where = {"part": "emulated", "cpus": cpus, **workload.named(cell)}
+            report.samples(runs, **where)
+            verdict = peers.judge(runs, work.locks[1:])
+            report.summary(**where, **verdict)
+            verdicts.append(verdict)
+            rows.append([
+                workload.title(cpus, cell),
+                f"{peers.median(runs[peers.OURS], 'ops'):.0f}",
+                f"{verdict['throughput']:.2f}", verdict["fastest"],
+                f"{verdict['cpu']:.2f}", verdict["thriftiest"],
+                f"{verdict['jain']:.2f}", f"{verdict['best_jain']:.2f}", "",
+            ])
+    rig.progress.end()
+    print(f"{work.reps} runs of {work.ms} ms a lock and cell, emulated on {bench.cpus()} CPUs; "
+          "operations and CPU per operation over those of the best peer of the cell")
+    bench.table(["", "operations", "ratio", "to", "CPU/op", "to", "Jain", "its", ""], rows)
+    if not options.smoke:
+        fast = [v["throughput"] for v in verdicts]
+        cpu = [v["cpu"] for v in verdicts]
+        print(f"operations: geometric mean {peers.geometric(fast):.3f}, worst cell {min(fast):.2f}; "
+              f"CPU per operation: geometric mean {peers.geometric(cpu):.3f}, worst {max(cpu):.2f}")
+
+
+def nested_part(rig, report, options, work):
+    rows, of = [], {lock: [] for lock in work.locks}
+    for cpus in options.nested_cpus:
+        for cell, runs in rig.nested(work, cpus).items():
+            where = {"part": "nested", "cpus": cpus, **workload.named(cell)}
+            report.samples(runs, **where)
+            verdict = exits.judge(runs, work.locks[1:])
+            report.summary(**where, **verdict)
+            rows.append(exits.row(workload.title(cpus, cell), verdict))
+            for lock, each in runs.items():
+                of[lock].append(exits.summary(each))
+    rig.progress.end()
+    print(f"\n{work.reps} runs of {work.ms} ms a lock and cell, in a guest of a guest with "
+          f"{L1_CPUS} vCPUs; exits to the\nhypervisor for 1000 operations: vf-mutex, its fastest "
+          "peer, and the peer with fewest")
+    bench.table(exits.HEADER, rows)
+    print(f"\nfor 1000 operations, means of {len(rows)} cells")
+    shown = ("sleeps", *exits.SHOWN, exits.ALL)
+    bench.table(["", *shown, ""], [
+        [lock, *(f"{exits.means(each)[kind]:.2f}" for kind in shown), ""]
+        for lock, each in of.items()
+    ])
+
+
+def main(tree, options, out):
+    names = peers.named(options.peers)
+    check(options)
+    if options.smoke:
+        smoke(options)
+        names = ["pthread"]
+    work = workload.Workload([peers.OURS, *names], options.threads, options.sections,
+                             options.think, options.hogs, options.reps, options.ms)
+    inner = replace(work, threads=options.nested_threads, sections=options.nested_sections,
+                    hogs=[0], reps=options.nested_reps, ms=options.nested_ms)
+    try:
+        rig = Rig(tree, options, out, names)
+        report = bench.Report(NAME, tree, out, {
+            k: v for k, v in vars(options).items() if k != "out"
+        })
+        report.content.update(kernel=rig.kernel.name, steps_per_ns={})
+        if options.only != "nested":
+            emulated_part(rig, report, options, work)
+        if options.only != "emulated":
+            nested_part(rig, report, options, inner)
+    except Broken as error:
+        raise bench.Broken(error)
+    report.write()
+    return 0
