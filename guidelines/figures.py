@@ -7,7 +7,8 @@
   ./dev bench spin-loops && guidelines/figures.py build/bench/spin-loops.json
 
 replaces what stands between the page's two `figures` comments, so that no
-figure there is ever typed.
+figure there is ever typed. A page's second benchmark has comments of its own,
+`figures of NAME`.
 """
 import json
 import math
@@ -24,7 +25,6 @@ KINDS = {
     "lock-tas": "test-and-set lock",
 }
 BY_HAND = ("pause", "yield", "futex", "pthread")
-MARKS = re.compile(r"(<!-- figures: begin -->\n).*?(<!-- figures: end -->\n)", re.S)
 
 
 def fail(why):
@@ -76,39 +76,113 @@ def against_best(cell, lock):
     }
 
 
-def blocking_sync(report):
+def geometric(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def cells_of(samples):
+    """(threads, in, out, hogs) -> lock -> runs, and each of the four's values."""
     cells = {}
-    for s in report["samples"]:
+    for s in samples:
         where = (s["threads"], s["section_ns"], s["think_ns"], s["hogs"])
         cells.setdefault(where, {})[s["variant"]] = s["runs"]
     each = {k: sorted({c[i] for c in cells}) for i, k in enumerate(("threads", "in", "out", "hogs"))}
+    return cells, each
+
+
+def described(count, each):
+    return (f"{count} cells of "
+            f"{', '.join(map(str, each['threads']))} threads, {', '.join(map(str, each['in']))} ns in the lock, "
+            f"{', '.join(map(str, each['out']))} ns out of it, {' or '.join(map(str, each['hogs']))} threads that compute beside")
+
+
+RATIOS = "throughput: geometric mean | worst cell | CPU per operation: geometric mean | worst cell |"
+
+
+def ratios_row(cells, lock):
+    ratios = [against_best(cell, lock) for cell in cells]
+    fast = [r["ops_per_s"] for r in ratios]
+    cpu = [r["cpu_ns_per_op"] for r in ratios]
+    return f"{geometric(fast):.3f} | {min(fast):.2f} | {geometric(cpu):.3f} | {max(cpu):.2f} |"
+
+
+def by_lock(cells):
+    yield f"| lock | {RATIOS} Jain's index, mean | lowest |"
+    yield "|---|---|---|---|---|---|---|"
+    for lock in next(iter(cells.values())):
+        jain = [median(cell[lock], "jain") for cell in cells.values()]
+        yield f"| {lock} | {ratios_row(cells.values(), lock)} {statistics.fmean(jain):.2f} | {min(jain):.2f} |"
+
+
+def by_threads(cells, each):
+    yield f"\n| vf-mutex by threads | {RATIOS}\n|---|---|---|---|---|"
+    for threads in each["threads"]:
+        of = [cell for where, cell in cells.items() if where[0] == threads]
+        yield f"| {threads} | {ratios_row(of, 'vf-mutex')}"
+
+
+def blocking_sync(report):
+    cells, each = cells_of(report["samples"])
     p = report["parameters"]
     yield (f"One run of `./dev bench blocking-sync` on {report['machine']['cpus']} CPUs of a virtual machine "
-           f"({report['machine']['model']}),\ncommit `{report['commit'][:10]}`: {len(cells)} cells of "
-           f"{', '.join(map(str, each['threads']))} threads, {', '.join(map(str, each['in']))} ns in the lock, "
-           f"{', '.join(map(str, each['out']))} ns out of it, {' or '.join(map(str, each['hogs']))} threads that compute beside; "
+           f"({report['machine']['model']}),\ncommit `{report['commit'][:10]}`: {described(len(cells), each)}; "
            f"\n{p['reps']} runs of {p['ms']} ms each. Every lock against the best of the others in each cell; the best is chosen "
            "by other runs than\nit is judged by. Jain's index: 1 is fair, 1/threads is one thread alone.\n")
-    yield "| lock | throughput: geometric mean | worst cell | CPU per operation: geometric mean | worst cell | Jain's index, mean | lowest |"
-    yield "|---|---|---|---|---|---|---|"
-    geometric = lambda values: math.exp(statistics.fmean(map(math.log, values)))
-    for lock in next(iter(cells.values())):
-        ratios = [against_best(cell, lock) for cell in cells.values()]
-        fast = [r["ops_per_s"] for r in ratios]
-        cpu = [r["cpu_ns_per_op"] for r in ratios]
-        jain = [median(cell[lock], "jain") for cell in cells.values()]
-        yield (f"| {lock} | {geometric(fast):.3f} | {min(fast):.2f} | {geometric(cpu):.3f} | {max(cpu):.2f} "
-               f"| {statistics.fmean(jain):.2f} | {min(jain):.2f} |")
-    yield ("\n| vf-mutex by threads | throughput: geometric mean | worst cell | CPU per operation: geometric mean | worst cell |\n"
-           "|---|---|---|---|---|")
-    for threads in each["threads"]:
-        ratios = [against_best(cell, "vf-mutex") for where, cell in cells.items() if where[0] == threads]
-        fast = [r["ops_per_s"] for r in ratios]
-        cpu = [r["cpu_ns_per_op"] for r in ratios]
-        yield f"| {threads} | {geometric(fast):.3f} | {min(fast):.2f} | {geometric(cpu):.3f} | {max(cpu):.2f} |"
+    yield from by_lock(cells)
+    yield from by_threads(cells, each)
 
 
-TABLES = {"spin-loops": spin_loops, "blocking-sync": blocking_sync}
+def per_1000(runs, count):
+    """Of that count for 1000 operations, the median over one lock's runs in one cell."""
+    return statistics.median(1000 * count(r) / max(r["ops"], 1) for r in runs)
+
+
+EXITS = {
+    "sleeps": lambda r: r["sleeps"],
+    "HLT": lambda r: r["exits"]["exit"].get("HLT", 0),
+    "timer set": lambda r: r["exits"]["msr"].get("TSC_DEADLINE", 0),
+    "IPI sent": lambda r: r["exits"]["msr"].get("ICR", 0),
+    "interrupt": lambda r: r["exits"]["exit"].get("INTR", 0),
+    "all exits": lambda r: sum(r["exits"]["exit"].values()),
+}
+
+
+def blocking_sync_guest(report):
+    p = report["parameters"]
+    if p["only"]:
+        fail(f"only the {p['only']} part was measured: run ./dev bench blocking-sync-guest")
+    samples = {(part, cpus): [s for s in report["samples"] if (s["part"], s["cpus"]) == (part, cpus)]
+               for part, cpus in dict.fromkeys((s["part"], s["cpus"]) for s in report["samples"])}
+    yield (f"One run of `./dev bench blocking-sync-guest` on {report['machine']['cpus']} CPUs ({report['machine']['model']}), commit "
+           f"`{report['commit'][:10]}`, guest kernel `{report['kernel']}`.\n")
+    for (part, cpus), of in samples.items():
+        if part != "emulated":
+            continue
+        cells, each = cells_of(of)
+        yield (f"Emulated guest with {cpus} vCPUs on those CPUs: {described(len(cells), each)};\n{p['reps']} runs of {p['ms']} ms each. "
+               "CPU is what the guest believes to have had.\n")
+        yield from by_lock(cells)
+        yield from by_threads(cells, each)
+        yield ""
+    nested = [s for (part, _), of in samples.items() if part == "nested" for s in of]
+    cells, each = cells_of(nested)
+    locks = list(dict.fromkeys(s["variant"] for s in nested))
+    cpus = " or ".join(str(c) for part, c in samples if part == "nested")
+    yield (f"Guest with {cpus} vCPUs in such a guest with 2: {described(len(nested) // len(locks), each)};\n{p['nested_reps']} runs of "
+           f"{p['nested_ms']} ms each. Exits to the hypervisor for 1000 operations, means over the cells of their medians.\n")
+    yield "| lock | " + " | ".join(EXITS) + " |"
+    yield "|---|" + "---|" * len(EXITS)
+    for lock in locks:
+        of = [s["runs"] for s in nested if s["variant"] == lock]
+        yield f"| {lock} | " + " | ".join(f"{statistics.fmean(per_1000(r, e) for r in of):.2f}" for e in EXITS.values()) + " |"
+
+
+# report -> the page it is shown on, the comments that it is shown between, what renders it
+TABLES = {
+    "spin-loops": ("spin-loops", "figures", spin_loops),
+    "blocking-sync": ("blocking-sync", "figures", blocking_sync),
+    "blocking-sync-guest": ("blocking-sync", "figures of blocking-sync-guest", blocking_sync_guest),
+}
 
 
 def main():
@@ -124,13 +198,16 @@ def main():
         fail(f"{sys.argv[1]}: measured on changed sources or as a smoke test: commit, then run ./dev bench {name}")
     if name not in TABLES:
         fail(f"{sys.argv[1]}: no page shows {name}, only {' and '.join(TABLES)}")
-    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.md")
+    page, marks, render = TABLES[name]
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{page}.md")
+    marks = re.compile(rf"(<!-- {marks}: begin -->\n).*?(<!-- {marks}: end -->\n)", re.S)
     with open(page) as file:
         text = file.read()
-    if not MARKS.search(text):
-        fail(f"{page} has no place for figures")
+    if not marks.search(text):
+        fail(f"{page} has no place for figures of {name}")
+    new = "\n".join(render(report)) + "\n"
     with open(page, "w") as file:
-        file.write(MARKS.sub(lambda m: m.group(1) + "\n".join(TABLES[name](report)) + "\n" + m.group(2), text))
+        file.write(marks.sub(lambda m: m.group(1) + new + m.group(2), text))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,10 @@ import sys
 root, out = sys.argv[1:]
 sys.path[:0] = [os.path.join(root, "test/bench"), os.path.join(root, "test/bench/blocking-sync"),
                 os.path.join(root, "test/bench/blocking-sync-guest")]
-sys.path.append(os.path.join(root, "test"))
+sys.path += [os.path.join(root, "test"), os.path.join(root, "guidelines")]
 
 import exits  # noqa: E402
+import figures  # noqa: E402
 import workload  # noqa: E402
 from guest import Broken, initramfs, machine, nested  # noqa: E402
 
@@ -100,4 +101,24 @@ work = workload.Workload(["a", "b"], [1, 2], [0], [0], [0], reps=2, ms=1)
 order = work.sort([{"n": n} for n in range(work.runs())])
 assert [r.values["n"] for r in order[1, 0, 0, 0]["b"]] == [1, 3]
 assert [r.values["n"] for r in order[2, 0, 0, 0]["a"]] == [4, 6]
+
+# The page's tables: 2 sleeps in 1000 operations are 2, whatever the others do.
+def fake(part, cpus, lock, ops):
+    run = {"ops_per_s": ops, "ops": ops, "cpu_ns_per_op": 1, "jain": 1, "sleeps": ops / 500,
+           "exits": {"exit": {"HLT": 3, "MSR": 2}, "msr": {"ICR": 2}}}
+    return {"part": part, "cpus": cpus, "threads": 2, "section_ns": 0, "think_ns": 0, "hogs": 0,
+            "variant": lock, "runs": [run] * 2}
+
+
+report = {
+    "parameters": {"only": None, "reps": 2, "ms": 1, "nested_reps": 2, "nested_ms": 1},
+    "machine": {"cpus": 2, "model": "M"}, "commit": "c", "kernel": "k",
+    "samples": [fake(part, cpus, lock, ops) for part, cpus in (("emulated", 4), ("nested", 2), ("nested", 4))
+                for lock, ops in (("vf-mutex", 2000), ("pthread", 1000))],
+}
+page = "\n".join(figures.blocking_sync_guest(report))
+assert "Emulated guest with 4 vCPUs" in page and "with 2 or 4 vCPUs in such a guest" in page, page
+assert "| vf-mutex | 2.000 | 2.00 | 1.000 | 1.00 | 1.00 | 1.00 |" in page, page
+assert "| pthread | 2.00 | 3.00 | 0.00 | 2.00 | 0.00 | 5.00 |" in page, page
+assert "2 cells of 2 threads" in page, page
 print("reading: ok")
