@@ -89,7 +89,11 @@ def _unpack(package, folder, keep):
                 raise Broken(f"{package} has no {pattern}")
             for path in found:
                 shutil.move(path, kept)
-        os.rename(kept, folder)  # all of it or nothing
+        try:
+            os.rename(kept, folder)  # all of it or nothing
+        except OSError:
+            if not os.path.isdir(folder):  # nor has somebody else got it meanwhile
+                raise
 
 
 def busybox(cache):

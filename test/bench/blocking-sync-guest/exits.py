@@ -4,7 +4,9 @@
 """Exits to the hypervisor for 1000 operations of a lock.
 
 Operations, not seconds: an emulator is slow at some things more than at others, but
-how often a lock's threads sleep, wake and interrupt each other it does not change.
+how often a lock's threads sleep, wake and interrupt each other it changes little.
+Ticks come with time, though: INTR and TSC_DEADLINE have a share of them, which for an
+operation is larger the slower the machine.
 """
 
 import statistics

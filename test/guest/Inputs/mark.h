@@ -8,9 +8,12 @@
 #pragma once
 
 #include <sys/io.h>
+#include <termios.h>
 
 static inline void mark(unsigned number) {
   enum { PORT = 0xf4 };
+  // Else what was printed before would come after it, and cost exits meanwhile.
+  tcdrain(1);
   // Root may; for this thread only, the others pay nothing for it.
   if (ioperm(PORT, 1, 1) == 0)
     outb((unsigned char)number, PORT);

@@ -248,10 +248,10 @@ static void mark(unsigned number) {
   }
 }
 
-// The half of a 16450 that Linux writes to: always ready, with the interrupt
-// that says so, which Linux waits for.
+// The half of a 16550A that Linux writes to: always ready, with the interrupt
+// that says so, which Linux waits for, once for all that fits the FIFO.
 static void serial(struct kvm_run *run, uint8_t *data) {
-  static uint8_t enabled, line_control, scratch, modem_control;
+  static uint8_t enabled, fifo, line_control, scratch, modem_control;
   static int pending;
   unsigned port = run->io.port - SERIAL;
   if (run->io.direction == KVM_EXIT_IO_IN) {
@@ -261,7 +261,7 @@ static void serial(struct kvm_run *run, uint8_t *data) {
       *data = enabled;
       break;
     case 2:
-      *data = pending ? 2 : 1;
+      *data = (fifo ? 0xc0 : 0) | (pending ? 2 : 1);
       pending = 0;
       break;
     case 3:
@@ -293,6 +293,9 @@ static void serial(struct kvm_run *run, uint8_t *data) {
       return;
     enabled = *data & 0xf;
     break;
+  case 2:
+    fifo = *data & 1;
+    return;
   case 3:
     line_control = *data;
     return;
