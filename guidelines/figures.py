@@ -149,8 +149,8 @@ EXITS = {
 
 def blocking_sync_guest(report):
     p = report["parameters"]
-    if p["only"]:
-        fail(f"only the {p['only']} part was measured: run ./dev bench blocking-sync-guest")
+    if p["only"] or report.get("incomplete"):
+        fail("only a part was measured: run ./dev bench blocking-sync-guest")
     samples = {(part, cpus): [s for s in report["samples"] if (s["part"], s["cpus"]) == (part, cpus)]
                for part, cpus in dict.fromkeys((s["part"], s["cpus"]) for s in report["samples"])}
     yield (f"One run of `./dev bench blocking-sync-guest` on {report['machine']['cpus']} CPUs ({report['machine']['model']}), commit "

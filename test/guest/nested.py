@@ -17,6 +17,8 @@ from guest import Broken, initramfs
 HERE = os.path.dirname(os.path.abspath(__file__))
 # L1's script finds these by name.
 VMM, KERNEL, INITRD = "vmm", "vmlinuz", "l2.cpio"
+# L2 as machine.py's guests, with 18 of programs twice and the kernel's 60; L1 has all
+# of L2's, and its initramfs of 38 twice.
 L1_MEGABYTES, L2_MEGABYTES = 1024, 384
 L1, L2 = "outer guest", "inner guest"
 EVENTS = "/sys/kernel/tracing/events/kvm"
