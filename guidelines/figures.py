@@ -59,6 +59,11 @@ def median(runs, key):
     return statistics.median(r[key] for r in runs)
 
 
+# A lock that did nothing while it was measured would have no geometric mean: it is
+# taken for one that did less than a run can show.
+LEAST = {"ops_per_s": 1, "cpu_ns_per_op": 1e-3}
+
+
 def against_best(cell, lock):
     """Throughput and CPU per operation of a lock over those of the best of the others,
     which the odd runs choose and the even ones are judged by."""
@@ -69,7 +74,7 @@ def against_best(cell, lock):
     }
     return {
         key: statistics.median(
-            mine[key] / max(other[key], 1e-9)
+            max(mine[key], LEAST[key]) / max(other[key], LEAST[key])
             for mine, other in zip(cell[lock][1::2], cell[name][1::2])
         )
         for key, name in best.items()
