@@ -21,6 +21,7 @@ PEERS = {
     "pthread-adaptive": (None, []),
     "pthread-spin": (None, []),
     "atomic-wait": (None, []),
+    "atomic-wait-libcxx": ("libc++-22-dev", ["-stdlib=libc++"]),
     "nsync": ("libnsync-dev", ["-lnsync_cpp", "-lnsync"]),
     "abseil": ("libabsl-dev", ["-labsl_synchronization"]),
     "ck-ticket": ("libck-dev", ["ck.c"]),
