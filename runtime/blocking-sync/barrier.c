@@ -52,8 +52,10 @@ static void wait_for_end(vf_barrier *barrier, uint32_t round,
     if (!(now & SLEEPERS)) {
       uint64_t marked = with_round(now | SLEEPERS, (uint32_t)word);
       if (!__atomic_compare_exchange_n(&barrier->word_, &word, marked, false,
-                                       __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        word = load(barrier);
         continue;
+      }
     }
     vf_visit_slept(visit);
     vf_futex_wait_until(round_word(barrier), now | SLEEPERS, NULL,
@@ -62,13 +64,16 @@ static void wait_for_end(vf_barrier *barrier, uint32_t round,
   }
 }
 
+/* Orders nothing itself: the caller's load saw all arrivals of the round, and as
+ * the word only ever changes by read-modify-writes, who sees the new round sees
+ * it after each arrival's release. */
 static void end(vf_barrier *barrier, uint32_t round) {
   enum vf_scope scope = vf_scope(barrier->flags_);
   uint64_t word = load(barrier), next;
   do
     next = with_round(round + ROUND, (uint32_t)word - barrier->threads_);
   while (!__atomic_compare_exchange_n(&barrier->word_, &word, next, false,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   if (round_of(word) & SLEEPERS)
     vf_futex_wake(round_word(barrier), INT_MAX, scope);
 }
@@ -89,7 +94,7 @@ VF_API int vf_barrier_destroy(vf_barrier *barrier) {
 
 VF_API int vf_barrier_wait(vf_barrier *barrier) {
   __atomic_fetch_add(&barrier->inside_, 1, __ATOMIC_RELAXED);
-  uint64_t word = __atomic_fetch_add(&barrier->word_, 1, __ATOMIC_ACQ_REL);
+  uint64_t word = __atomic_fetch_add(&barrier->word_, 1, __ATOMIC_RELEASE);
   uint32_t before = (uint32_t)word, threads = barrier->threads_;
   uint32_t round = (round_of(word) & ~SLEEPERS) + ROUND * (before / threads);
   bool last = before % threads == threads - 1;

@@ -33,9 +33,11 @@ static int wait(vf_event *event, const struct vf_deadline *deadline,
   while (!is_over(word, begin)) {
     if (!(word & SLEEPERS)) {
       if (!__atomic_compare_exchange_n(&event->word_, &word, word | SLEEPERS,
-                                       false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_ACQUIRE))
+                                       false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED)) {
+        word = load(event);
         continue;
+      }
       word |= SLEEPERS;
     }
     vf_visit_slept(visit);

@@ -343,8 +343,8 @@ static enum vf_wake release(void *what, const struct vf_waiter *first,
   for (;;) {
     uint32_t without = word & ~(SKIPS | PARKED);
     uint32_t left = without | (more ? PARKED : 0);
-    if (hand_over) {
-      if (change(mutex, &word, left, __ATOMIC_RELEASE))
+    if (hand_over) { /* Who gets it acquires by being woken. */
+      if (change(mutex, &word, left, __ATOMIC_RELAXED))
         return VF_WAKE_HANDED;
     } else if (has_spinner(word)) {
       if (change(mutex, &word, (without | PARKED) & ~HELD, __ATOMIC_RELEASE))

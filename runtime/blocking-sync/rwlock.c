@@ -82,9 +82,9 @@ static int drain(vf_rwlock *lock, const struct vf_deadline *deadline,
     vf_visit_slept(&visit);
     result = vf_futex_wait_until(&lock->word_, word, deadline,
                                  vf_scope(lock->flags_));
-    word = __atomic_load_n(&lock->word_, __ATOMIC_ACQUIRE);
+    word = load(lock);
   }
-  if (word & SLEEPER)
+  if (word & SLEEPER) /* Who slept acquires here. */
     word = __atomic_and_fetch(&lock->word_, ~SLEEPER, __ATOMIC_ACQUIRE);
   vf_visit_end(&visit);
   if ((word & READERS) == 0)
