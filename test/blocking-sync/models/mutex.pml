@@ -9,7 +9,7 @@
  * Time does not exist here. What depends on it (is the spin over? is a waiter old
  * enough to be handed the lock? has the deadline come? were there MAX_SKIPS?) may go
  * either way at any moment, which is more than the code does. Memory is in order;
- * that the orders asked for are enough is ThreadSanitizer's to say (sanitized.test).
+ * that the orders asked for are enough is for orders.py to say.
  * A waiter that parks again goes to the end of the queue, not the front.
  *
  * -DBREAK=n leaves out one thing that matters; mutex.test sees each found.
