@@ -23,7 +23,8 @@
  * empty one. Words keep saying that threads are parked; U2 finds none and puts
  * that right.
  *
- * test/blocking-sync/models/mutex.pml models this with mutex.c.
+ * test/blocking-sync/models: mutex.pml, cond.pml and, in a child, fork.pml model
+ * this.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_BLOCKING_SYNC_PARKING_H
