@@ -21,7 +21,8 @@ PEERS = {
     "pthread-adaptive": (None, []),
     "pthread-spin": (None, []),
     "atomic-wait": (None, []),
-    "atomic-wait-libcxx": ("libc++-22-dev", ["-stdlib=libc++"]),
+    # Static: an older libc++.so.1 may be found first.
+    "atomic-wait-libcxx": ("libc++-22-dev", ["-stdlib=libc++", "-static-libstdc++"]),
     "nsync": ("libnsync-dev", ["-lnsync_cpp", "-lnsync"]),
     "abseil": ("libabsl-dev", ["-labsl_synchronization"]),
     "ck-ticket": ("libck-dev", ["ck.c"]),
