@@ -7,6 +7,7 @@
 
 #include "blocking-sync/parking.h"
 #include "blocking-sync/plain_lock.h"
+#include "common/hash.h"
 #include "common/process_wide.h"
 #include "spin-wait/tuning.h"
 #include <pthread.h>
@@ -60,9 +61,7 @@ __attribute__((constructor(101))) static void watch_forks(void) {
 }
 
 static struct vf_bucket *bucket_of(const void *key) {
-  uint64_t hash =
-      ((uint64_t)(uintptr_t)key >> 3) * UINT64_C(0x9E3779B97F4A7C15);
-  return &vf_parking_1.buckets[hash >> (64 - VF_PARKING_LOG2)];
+  return &vf_parking_1.buckets[vf_hash(key, VF_PARKING_LOG2)];
 }
 
 static struct vf_bucket *lock_bucket(const void *key) {

@@ -3,31 +3,20 @@
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
+ *
+ * libc uses an object of each kind, by functions that nothing here replaces,
+ * and we look what it left there.
  *===----------------------------------------------------------------------===*/
 
 #include "preload/libc.h"
 #include "common/environment.h"
-#include "common/process_wide.h"
-#include <dlfcn.h>
+#include "preload/next.h"
+#include "preload/queue.h"
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Exported by every glibc since 2.2.5, for libraries older than 2.34. */
-int own_lock(pthread_mutex_t *mutex);
-int own_trylock(pthread_mutex_t *mutex);
-int own_unlock(pthread_mutex_t *mutex);
-__asm__(".symver own_lock, __pthread_mutex_lock@GLIBC_2.2.5\n"
-        ".symver own_trylock, __pthread_mutex_trylock@GLIBC_2.2.5\n"
-        ".symver own_unlock, __pthread_mutex_unlock@GLIBC_2.2.5");
-
-int vf_libc_lock(pthread_mutex_t *mutex) { return own_lock(mutex); }
-
-int vf_libc_trylock(pthread_mutex_t *mutex) { return own_trylock(mutex); }
-
-int vf_libc_unlock(pthread_mutex_t *mutex) { return own_unlock(mutex); }
 
 uint32_t vf_libc_mode;
 
@@ -37,8 +26,7 @@ static bool has(const pthread_mutex_t *mutex, int lock, unsigned count,
          mutex->__data.__owner == owner && mutex->__data.__nusers == users;
 }
 
-/* libc locks a mutex, and we look. Also that the id it leaves there is the one
- * found at VF_LIBC_TID_OFFSET. */
+/* Also that the id libc leaves there is the one found at VF_LIBC_TID_OFFSET. */
 static bool mutex_is_known(void) {
   pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
   int self = vf_libc_tid();
@@ -54,67 +42,119 @@ static bool spin_lock_is_known(void) {
   return pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE) == 0 && lock == 1;
 }
 
-static void complain(void) {
-  char line[160]; /* The sentence takes 100. */
+/* Of conditions only the attributes are looked at: the rest is libc's waiters',
+ * and ours are in a table. */
+static bool cond_is_known(void) {
+  pthread_cond_t cond;
+  pthread_condattr_t attr;
+  bool known =
+      pthread_cond_init(&cond, NULL) == 0 && cond.__data.__wrefs == 0 &&
+      pthread_condattr_init(&attr) == 0 &&
+      pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
+      pthread_cond_init(&cond, &attr) == 0 &&
+      cond.__data.__wrefs == VF_LIBC_COND_MONOTONIC &&
+      pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED) == 0 &&
+      pthread_cond_init(&cond, &attr) == 0 &&
+      cond.__data.__wrefs == (VF_LIBC_COND_MONOTONIC | VF_LIBC_COND_SHARED);
+  return known && mutex_is_known() && vf_queues_prepare();
+}
+
+static bool rwlock_is_known(void) {
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  struct __pthread_rwlock_arch_t *data = &lock.__data;
+  bool known =
+      vf_libc_rdlock(&lock) == 0 && data->__readers == VF_LIBC_READER &&
+      pthread_rwlock_tryrdlock(&lock) == 0 &&
+      data->__readers == 2 * VF_LIBC_READER && data->__cur_writer == 0 &&
+      pthread_rwlock_unlock(&lock) == 0 && pthread_rwlock_unlock(&lock) == 0 &&
+      data->__readers == 0 && vf_libc_wrlock(&lock) == 0 &&
+      data->__readers == (VF_LIBC_WRITER | VF_LIBC_WRITERS_TURN) &&
+      data->__cur_writer == vf_libc_tid() && data->__flags == 0 &&
+      pthread_rwlock_unlock(&lock) == 0;
+  return known && data->__readers == VF_LIBC_WRITERS_TURN;
+}
+
+/* destroy adds to the departures what is missing of the last round's end. */
+static bool barrier_is_known(void) {
+  union {
+    pthread_barrier_t object;
+    struct vf_libc_barrier is;
+  } barrier;
+  const struct vf_libc_barrier made = {.threads = 3};
+  if (pthread_barrier_init(&barrier.object, NULL, 3) != 0 ||
+      memcmp(&barrier.is, &made, sizeof made) != 0)
+    return false;
+  barrier.is.in = barrier.is.round = barrier.is.out = 6;
+  return pthread_barrier_destroy(&barrier.object) == 0 && barrier.is.in == 6 &&
+         barrier.is.out == VF_LIBC_BARRIER_LIMIT - VF_LIBC_BARRIER_LIMIT % 3;
+}
+
+static bool sem_is_known(void) {
+  sem_t sem;
+  return sem_init(&sem, 0, 3) == 0 && sem_trywait(&sem) == 0 &&
+         *vf_libc_sem_value(&sem) == 2 && sem_post(&sem) == 0 &&
+         *vf_libc_sem_value(&sem) == 3;
+}
+
+static const struct {
+  uint32_t what;
+  const char *name;
+  bool (*is_known)(void);
+} primitives[] = {{VF_MUTEXES, " mutexes", mutex_is_known},
+                  {VF_SPIN_LOCKS, " spin locks", spin_lock_is_known},
+                  {VF_CONDS, " conditions", cond_is_known},
+                  {VF_RWLOCKS, " read-write locks", rwlock_is_known},
+                  {VF_BARRIERS, " barriers", barrier_is_known},
+                  {VF_SEMS, " semaphores", sem_is_known}};
+#define PRIMITIVES (sizeof primitives / sizeof *primitives)
+
+static uint32_t what_is_known(void) {
+  uint32_t known = VF_DECIDED;
+  if (strcmp(gnu_get_libc_version(), VF_LIBC_VERSION) != 0)
+    return known;
+  for (size_t i = 0; i < PRIMITIVES; ++i)
+    if (primitives[i].is_known())
+      known |= primitives[i].what;
+  return known;
+}
+
+static void complain(uint32_t known) {
+  char line[256]; /* The sentence takes 100, all names 65. */
   int n = snprintf(line, sizeof line,
                    "vfriendly: libvfpthread knows glibc %s only, this is %.20s "
-                   "or differs: locks stay as they are\n",
+                   "or differs; left as they are:",
                    VF_LIBC_VERSION, gnu_get_libc_version());
-  if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
+  for (size_t i = 0; i < PRIMITIVES; ++i)
+    if (!(known & primitives[i].what))
+      n +=
+          snprintf(line + n, sizeof line - (size_t)n, "%s", primitives[i].name);
+  n += snprintf(line + n, sizeof line - (size_t)n, "\n");
+  if (write(STDERR_FILENO, line, (size_t)n) < 0)
     return; /* Nobody left to tell. */
 }
 
-static bool libc_is_known(void) {
-  return strcmp(gnu_get_libc_version(), VF_LIBC_VERSION) == 0 &&
-         mutex_is_known() && spin_lock_is_known();
-}
-
-enum vf_libc_mode vf_libc_decide(void) {
+uint32_t vf_libc_decide(void) {
   static uint32_t said; /* So that the line is printed once. */
   int saved = errno;
-  bool known = libc_is_known();
-  enum vf_libc_mode mode = known ? VF_TAKEN_OVER : VF_LEFT_TO_LIBC;
+  uint32_t all = VF_DECIDED, mode = what_is_known();
+  for (size_t i = 0; i < PRIMITIVES; ++i)
+    all |= primitives[i].what;
   /* Before libc's own constructor there is no environment to read: for now as
    * if there were nothing in it. Changing our mind later is harmless, as what
-   * either locked the other unlocks. */
-  if (environ) {
+   * either locked the other unlocks; but for conditions, as who waits with the
+   * one is not found by the other. */
+  if (!environ) {
+    mode &= ~VF_CONDS;
+  } else {
     if (!vf_env_choice("VF_PTHREAD", "off", "on", true))
-      mode = VF_LEFT_TO_LIBC;
-    else if (!known && __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
-      complain();
+      mode = VF_DECIDED;
+    else if (mode != all &&
+             __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
+      complain(mode);
     __atomic_store_n(&vf_libc_mode, mode, __ATOMIC_RELAXED);
   }
   errno = saved;
   return mode;
 }
 
-static int (*timedlock)(pthread_mutex_t *, const struct timespec *);
-static int (*clocklock)(pthread_mutex_t *, clockid_t, const struct timespec *);
-
-/* Twice at the same time writes the same twice. */
-static void look_up(void) {
-  int saved = errno;
-  __atomic_store_n(&timedlock, dlsym(RTLD_NEXT, "pthread_mutex_timedlock"),
-                   __ATOMIC_RELAXED);
-  __atomic_store_n(&clocklock, dlsym(RTLD_NEXT, "pthread_mutex_clocklock"),
-                   __ATOMIC_RELAXED);
-  errno = saved;
-}
-
-__attribute__((constructor)) static void prepare(void) {
-  look_up();
-  vf_is_on();
-}
-
-int vf_libc_timedlock(pthread_mutex_t *mutex, const struct timespec *at) {
-  if (!__atomic_load_n(&timedlock, __ATOMIC_RELAXED))
-    look_up();
-  return timedlock(mutex, at);
-}
-
-int vf_libc_clocklock(pthread_mutex_t *mutex, clockid_t clock,
-                      const struct timespec *at) {
-  if (!__atomic_load_n(&clocklock, __ATOMIC_RELAXED))
-    look_up();
-  return clocklock(mutex, clock, at);
-}
+__attribute__((constructor)) static void prepare(void) { vf_is_on(VF_DECIDED); }

@@ -8,13 +8,11 @@
  *   VF_PTHREAD=off          leaves all to libc
  *   VF_SPIN_BUDGET_NS, VF_STATS=1: spin-wait/tuning.h
  *
- * Private mutexes of the four plain types and spin locks (spin_lock.c) are
- * taken over. Robust, priority and shared mutexes, conditions, semaphores,
- * read-write locks and barriers stay libc's: their words are private to libc's
- * algorithms, which those who destroy and those who wait inside libc rely on.
+ * Private mutexes of the four plain types are taken over. Robust, priority and
+ * shared mutexes stay libc's: their words are private to libc's algorithms.
  *
- * The mutex stays what libc makes of it, since libc's conditions lock and
- * unlock it too. __lock is
+ * The mutex stays what libc makes of it, since libc's conditions, those that
+ * processes share, lock and unlock it too. __lock is
  *
  *   FREE
  *   HELD      and whoever releases it need wake nobody
@@ -30,47 +28,22 @@
  *
  * libc sleeps as soon as the lock is found held. Here a waiter spins first, and
  * again when it was woken: meanwhile the others pass the lock on as HELD, and
- * make no system calls. At most one spins for a lock at a time: more would take
- * the line from the holder, and the CPU from others, and only one can win.
- *
- * Whether one spins, and whether that was worth it so far, is noted in a table
- * by the lock's address. What stands there costs time only. A spinner's mark is
- * the time it began, and void once any spinner must have given up: so it does
- * not matter if it never clears it, in a forked child (by whatever kind of
- * fork), or as a signal handler jumped out, or as another lock's spinner
- * overwrote it.
+ * make no system calls. At most one spins (spin.h).
  *===----------------------------------------------------------------------===*/
 
-#include "blocking-sync/patience.h"
+#include "preload/mutex.h"
 #include "common/process_wide.h"
 #include "preload/libc.h"
-#include "preload/statistics.h"
-#include "spin-wait/tuning.h"
-#include <stddef.h>
-#include <threads.h>
+#include "preload/next.h"
+#include "preload/spin.h"
+
+static const struct vf_spin_kind spins = {VF_PRELOAD_SPINS, VF_SPIN_LOCK};
+/* After a condition: who signalled mostly still holds the mutex, and where the
+ * woken took its CPU, does not go on while it spins. */
+static const struct vf_spin_kind spins_again = {VF_PRELOAD_SPINS,
+                                                VF_SPIN_EVENT};
 
 enum { FREE, HELD, SLEEPERS };
-
-/* Unit of a mark: 1 us, wraps after 73 minutes, when a mark left behind may
- * keep others from spinning for as long as VF_MARK_AGE. */
-#define MARK_UNIT_LOG2 10
-/* The largest budget twice: by then a spinner has given up or was off its CPU,
- * and then another may spin. */
-#define MARK_AGE (2 * VF_BUDGET_MAX_NS >> MARK_UNIT_LOG2)
-/* As many as buckets of spin waits, for the same reason: only locks waited for
- * at the same time can meet. */
-#define PLACES_LOG2 8
-
-static struct place {
-  uint32_t mark;     /* when the spin began, 0 for nobody spins */
-  uint32_t patience; /* of how many spins in vain, less those that were not */
-} __attribute__((aligned(VF_CACHE_LINE))) places[1u << PLACES_LOG2];
-
-static struct place *place_of(const void *lock) {
-  uint64_t key = (uint64_t)(uintptr_t)lock >> 3; /* Aligned to eight bytes. */
-  uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15); /* Fibonacci hashing. */
-  return &places[hash >> (64 - PLACES_LOG2)];
-}
 
 static bool take(uint32_t *lock, uint32_t as) {
   uint32_t word = FREE;
@@ -78,65 +51,13 @@ static bool take(uint32_t *lock, uint32_t as) {
                                      __ATOMIC_RELAXED);
 }
 
-static uint32_t mark_for(uint64_t now) {
-  uint32_t mark = (uint32_t)(now >> MARK_UNIT_LOG2);
-  return mark ? mark : 1;
-}
+struct attempt {
+  uint32_t *lock, as;
+};
 
-static bool become_spinner(struct place *place, uint32_t mark) {
-  uint32_t other = vf_get(&place->mark);
-  if (other != 0 && mark - other <= MARK_AGE)
-    return false;
-  return __atomic_compare_exchange_n(&place->mark, &other, mark, false,
-                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
-static bool look_until(uint32_t *lock, uint32_t as, uint64_t now,
-                       uint64_t end) {
-  unsigned pauses = VF_FIRST_PAUSES;
-  for (bool here = true;;) {
-    if (vf_get(lock) == FREE && take(lock, as))
-      return true;
-    if (!here || now >= end)
-      return false;
-    here = vf_pause(&pauses, &now);
-  }
-}
-
-static uint64_t time_left(const struct vf_deadline *deadline) {
-  if (!deadline)
-    return UINT64_MAX;
-  struct timespec now;
-  clock_gettime(deadline->clock, &now);
-  if (deadline->at.tv_sec < now.tv_sec)
-    return 0;
-  /* Far more than a budget, and no overflow. */
-  if (deadline->at.tv_sec - now.tv_sec > 1)
-    return UINT64_MAX;
-  int64_t left = (deadline->at.tv_sec - now.tv_sec) * INT64_C(1000000000) +
-                 deadline->at.tv_nsec - now.tv_nsec;
-  return left > 0 ? (uint64_t)left : 0;
-}
-
-/* The wait before a sleep. Whether it ended with the lock taken. */
-static bool spin(uint32_t *lock, uint32_t as,
-                 const struct vf_deadline *deadline) {
-  struct place *place = place_of(lock);
-  uint64_t now = vf_now_ns();
-  uint32_t mark = mark_for(now);
-  if (!become_spinner(place, mark))
-    return false;
-  uint64_t budget = vf_spin_budget_ns() >> vf_get(&place->patience);
-  uint64_t left = time_left(deadline);
-  bool got_it =
-      look_until(lock, as, now, now + (budget < left ? budget : left));
-  vf_learn(&place->patience, got_it);
-  if (vf_get(&place->mark) == mark)
-    vf_set(&place->mark, 0);
-  vf_count_preload(VF_PRELOAD_SPINS);
-  if (got_it)
-    vf_count_preload(VF_PRELOAD_SPUN);
-  return got_it;
+static bool take_if_free(void *what) {
+  struct attempt *attempt = what;
+  return vf_get(attempt->lock) == FREE && take(attempt->lock, attempt->as);
 }
 
 /* What libc finds of a time, and only once it would sleep, in this order. */
@@ -148,7 +69,10 @@ static int refuse(const struct timespec *at) {
 
 /* Returns 0, ETIMEDOUT or EINVAL. at is null for never. */
 static int lock_slowly(uint32_t *lock, clockid_t clock,
-                       const struct timespec *at) {
+                       const struct timespec *at,
+                       const struct vf_spin_kind *kind) {
+  /* Another address, as other spins tell nothing of these. */
+  const void *object = kind == &spins ? lock : lock + 2;
   struct vf_deadline until = {.clock = clock}, *deadline = NULL;
   int result = 0;
   if (at) {
@@ -156,11 +80,11 @@ static int lock_slowly(uint32_t *lock, clockid_t clock,
     until.at = *at;
     deadline = &until;
   }
-  uint32_t as = HELD;
+  struct attempt attempt = {lock, HELD};
   while (result != ETIMEDOUT && result != EINVAL) {
-    if (spin(lock, as, deadline))
+    if (vf_spin(object, kind, take_if_free, &attempt, deadline))
       return 0;
-    as = SLEEPERS;
+    attempt.as = SLEEPERS;
     if (__atomic_exchange_n(lock, SLEEPERS, __ATOMIC_ACQUIRE) == FREE)
       return 0;
     vf_count_preload(VF_PRELOAD_SLEEPS);
@@ -194,9 +118,10 @@ static int lock_again(pthread_mutex_t *mutex) {
   return 0;
 }
 
-static int taken(pthread_mutex_t *mutex) {
+/* users: how many more. */
+static int taken(pthread_mutex_t *mutex, unsigned users) {
   set_owner(mutex, vf_libc_tid());
-  ++mutex->__data.__nusers;
+  mutex->__data.__nusers += users;
   if (type_of(mutex) == PTHREAD_MUTEX_RECURSIVE_NP)
     mutex->__data.__count = 1;
   return 0;
@@ -204,22 +129,35 @@ static int taken(pthread_mutex_t *mutex) {
 
 /* pre: vf_takes_over(mutex). *at is read by who must wait only. */
 static inline int lock_until(pthread_mutex_t *mutex, clockid_t clock,
-                             const struct timespec *at) {
+                             const struct timespec *at, unsigned users,
+                             const struct vf_spin_kind *kind,
+                             bool *had_to_wait) {
   int type = type_of(mutex);
   if (type == PTHREAD_MUTEX_RECURSIVE_NP && is_owner(mutex))
     return lock_again(mutex);
   if (type == PTHREAD_MUTEX_ERRORCHECK_NP && is_owner(mutex))
     return EDEADLK;
   if (__builtin_expect(!take(lock_of(mutex), HELD), 0)) {
-    int result = lock_slowly(lock_of(mutex), clock, at);
+    *had_to_wait = true;
+    int result = lock_slowly(lock_of(mutex), clock, at, kind);
     if (result != 0)
       return result;
   }
-  return taken(mutex);
+  return taken(mutex, users);
+}
+
+static inline int lock_for_user(pthread_mutex_t *mutex, clockid_t clock,
+                                const struct timespec *at) {
+  bool had_to_wait;
+  return lock_until(mutex, clock, at, 1, &spins, &had_to_wait);
+}
+
+int vf_mutex_lock_again(pthread_mutex_t *mutex, bool *had_to_wait) {
+  return lock_until(mutex, CLOCK_REALTIME, NULL, 0, &spins_again, had_to_wait);
 }
 
 VF_API int pthread_mutex_lock(pthread_mutex_t *mutex) {
-  return vf_takes_over(mutex) ? lock_until(mutex, CLOCK_REALTIME, NULL)
+  return vf_takes_over(mutex) ? lock_for_user(mutex, CLOCK_REALTIME, NULL)
                               : vf_libc_lock(mutex);
 }
 
@@ -228,78 +166,59 @@ VF_API int pthread_mutex_trylock(pthread_mutex_t *mutex) {
     return vf_libc_trylock(mutex);
   if (type_of(mutex) == PTHREAD_MUTEX_RECURSIVE_NP && is_owner(mutex))
     return lock_again(mutex);
-  return take(lock_of(mutex), HELD) ? taken(mutex) : EBUSY;
+  return take(lock_of(mutex), HELD) ? taken(mutex, 1) : EBUSY;
 }
 
 VF_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
                                    const struct timespec *at) {
   if (!vf_takes_over(mutex))
-    return vf_libc_clocklock(mutex, clock, at);
+    return vf_next()->pthread_mutex_clocklock(mutex, clock, at);
   if (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME)
     return EINVAL;
-  return lock_until(mutex, clock, at);
+  return lock_for_user(mutex, clock, at);
 }
 
 VF_API int pthread_mutex_timedlock(pthread_mutex_t *mutex,
                                    const struct timespec *at) {
-  return vf_takes_over(mutex) ? lock_until(mutex, CLOCK_REALTIME, at)
-                              : vf_libc_timedlock(mutex, at);
+  return vf_takes_over(mutex) ? lock_for_user(mutex, CLOCK_REALTIME, at)
+                              : vf_next()->pthread_mutex_timedlock(mutex, at);
 }
 
-VF_API int pthread_mutex_unlock(pthread_mutex_t *mutex) {
-  if (!vf_takes_over(mutex))
-    return vf_libc_unlock(mutex);
-  int type = type_of(mutex);
-  if (type == PTHREAD_MUTEX_RECURSIVE_NP) {
-    if (!is_owner(mutex))
-      return EPERM;
-    if (--mutex->__data.__count != 0)
-      return 0;
+bool vf_mutex_may_unlock(const pthread_mutex_t *mutex) {
+  switch (type_of(mutex)) {
+  case PTHREAD_MUTEX_RECURSIVE_NP:
+    return is_owner(mutex);
+  case PTHREAD_MUTEX_ERRORCHECK_NP:
+    return is_owner(mutex) &&
+           __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) != FREE;
+  default:
+    return true;
   }
+}
+
+/* pre: vf_takes_over(mutex), vf_mutex_may_unlock(mutex). users: how many less.
+ */
+static inline void unlock(pthread_mutex_t *mutex, unsigned users) {
+  if (type_of(mutex) == PTHREAD_MUTEX_RECURSIVE_NP &&
+      --mutex->__data.__count != 0)
+    return;
   uint32_t *lock = lock_of(mutex);
-  if (type == PTHREAD_MUTEX_ERRORCHECK_NP &&
-      !(is_owner(mutex) && vf_get(lock) != FREE))
-    return EPERM;
   set_owner(mutex, 0);
-  --mutex->__data.__nusers;
+  mutex->__data.__nusers -= users;
   /* From here on the mutex may be gone: its address is all that is used. */
   if (__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) == SLEEPERS) {
     vf_count_preload(VF_PRELOAD_WAKES);
     vf_futex_wake(lock, 1, VF_PRIVATE);
   }
+}
+
+VF_API int pthread_mutex_unlock(pthread_mutex_t *mutex) {
+  if (!vf_takes_over(mutex))
+    return vf_libc_unlock(mutex);
+  if (!vf_mutex_may_unlock(mutex))
+    return EPERM;
+  unlock(mutex, 1);
   return 0;
 }
 
-/* C11's are the same mutexes with other results; libc's call its own functions
- * by names that cannot be interposed. */
-static int as_thrd(int result) {
-  switch (result) {
-  case 0:
-    return thrd_success;
-  case EBUSY:
-    return thrd_busy;
-  case ETIMEDOUT:
-    return thrd_timedout;
-  case ENOMEM:
-    return thrd_nomem;
-  default:
-    return thrd_error;
-  }
-}
-
-VF_API int mtx_lock(mtx_t *mutex) {
-  return as_thrd(pthread_mutex_lock((pthread_mutex_t *)mutex));
-}
-
-VF_API int mtx_trylock(mtx_t *mutex) {
-  return as_thrd(pthread_mutex_trylock((pthread_mutex_t *)mutex));
-}
-
-VF_API int mtx_timedlock(mtx_t *restrict mutex,
-                         const struct timespec *restrict at) {
-  return as_thrd(pthread_mutex_timedlock((pthread_mutex_t *)mutex, at));
-}
-
-VF_API int mtx_unlock(mtx_t *mutex) {
-  return as_thrd(pthread_mutex_unlock((pthread_mutex_t *)mutex));
-}
+void vf_mutex_unlock_to_wait(pthread_mutex_t *mutex) { unlock(mutex, 0); }

@@ -31,7 +31,7 @@ VF_API int pthread_spin_lock(pthread_spinlock_t *lock) {
   while (!take(lock)) {
     int word;
     while ((word = __atomic_load_n(lock, __ATOMIC_RELAXED)) < FREE) {
-      if (vf_is_on())
+      if (vf_is_on(VF_SPIN_LOCKS))
         state = vf_spin_wait(lock, (uint32_t)word, state,
                              sizeof *lock | VF_SPIN_NOTIFIED);
       else

@@ -13,7 +13,10 @@ uint64_t vf_preload_counters[VF_PRELOAD_COUNTERS]
 
 __attribute__((destructor)) static void report(void) {
   static const char *const names[VF_PRELOAD_COUNTERS] = {
-      "spins", "spun", "sleeps", "wakes", "spin_lock_waits"};
+      "spins",           "spun",          "sleeps",        "wakes",
+      "spin_lock_waits", "cond_spins",    "cond_spun",     "cond_sleeps",
+      "cond_wakes",      "rwlock_spins",  "rwlock_spun",   "sem_spins",
+      "sem_spun",        "barrier_waits", "barrier_sleeps"};
   if (!vf_get(&vf_spin_shared_1.stats))
     return;
   struct vf_report report = {.length = 0};

@@ -33,6 +33,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "spin-wait/block.h"
+#include "common/hash.h"
 #include "platform/linux/kernel.h"
 #include "spin-wait/crowd.h"
 #include "spin-wait/shared.h"
@@ -64,12 +65,9 @@
 #define VF_SUSPECT_MAX 8u
 
 static struct vf_spin_bucket *bucket_of(const volatile void *addr) {
-  /* Eight bytes share a key: a store may be wider or narrower than the load
-   * that polls, or touch only the byte that matters. Fibonacci hashing, since
-   * addresses in arrays differ in a few middle bits only. */
-  uint64_t key = (uint64_t)(uintptr_t)addr >> 3;
-  uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
-  return &vf_spin_shared_1.buckets[hash >> (64 - VF_SPIN_BUCKETS_LOG2)];
+  /* Eight bytes share a bucket: a store may be wider or narrower than the load
+   * that polls, or touch only the byte that matters. */
+  return &vf_spin_shared_1.buckets[vf_hash(addr, VF_SPIN_BUCKETS_LOG2)];
 }
 
 static void suspect_more(struct vf_spin_bucket *bucket) {

@@ -1,0 +1,95 @@
+/*===- preload/barrier.c - libc's barriers, with a spin before the sleep --===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Each arrival has a number, its place. A round lets all go whose place is not
+ * above `round`, which only grows. Everybody who left says so in `out`, his
+ * last access: libc's pthread_barrier_destroy waits for that.
+ *
+ * At the limit the numbers start anew. Who arrives beyond it waits until all
+ * before have left, the last of whom sets all to zero, `in` last, and arrives
+ * again. destroy makes the same happen early.
+ *
+ * libc sleeps in each round. Here a waiter spins first, yielding where there
+ * are more threads than CPUs. The end of a round always calls the kernel, as
+ * nothing says whether someone sleeps; where nobody does that is a system call
+ * without a switch. Between processes all is libc's.
+ *===----------------------------------------------------------------------===*/
+
+#include "blocking-sync/waiting.h"
+#include "preload/libc.h"
+#include "preload/next.h"
+#include "preload/statistics.h"
+
+static uint32_t last_place(const struct vf_libc_barrier *barrier) {
+  return VF_LIBC_BARRIER_LIMIT - VF_LIBC_BARRIER_LIMIT % barrier->threads;
+}
+
+static uint32_t arrive(struct vf_libc_barrier *barrier) {
+  for (;;) {
+    uint32_t place = __atomic_add_fetch(&barrier->in, 1, __ATOMIC_ACQ_REL);
+    uint32_t last = last_place(barrier);
+    if (place <= last)
+      return place;
+    for (; place > last; place = vf_get(&barrier->in))
+      vf_futex_wait_until(&barrier->in, place, NULL, VF_PRIVATE);
+  }
+}
+
+/* Acquire: with the round, what those wrote who arrived before its end. */
+static uint32_t round_of(const struct vf_libc_barrier *barrier) {
+  return __atomic_load_n(&barrier->round, __ATOMIC_ACQUIRE);
+}
+
+/* Ends the rounds that place makes complete, if others have not yet. Returns
+ * the round. */
+static uint32_t end_rounds(struct vf_libc_barrier *barrier, uint32_t place) {
+  uint32_t threads = barrier->threads, ended = place - place % threads;
+  uint32_t round = round_of(barrier);
+  while (round < ended)
+    if (__atomic_compare_exchange_n(&barrier->round, &round, ended, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      vf_futex_wake(&barrier->round, INT_MAX, VF_PRIVATE);
+      return ended;
+    }
+  return round;
+}
+
+static void wait_for_round(struct vf_libc_barrier *barrier, uint32_t place,
+                           uint32_t round) {
+  uint64_t state = 0;
+  while (round < place && vf_keep_spinning(&state, NULL))
+    round = round_of(barrier);
+  while (round < place) {
+    vf_count_preload(VF_PRELOAD_BARRIER_SLEEPS);
+    vf_futex_wait_until(&barrier->round, round, NULL, VF_PRIVATE);
+    round = round_of(barrier);
+  }
+}
+
+static void leave(struct vf_libc_barrier *barrier) {
+  uint32_t last = last_place(barrier);
+  if (__atomic_add_fetch(&barrier->out, 1, __ATOMIC_ACQ_REL) != last)
+    return;
+  vf_set(&barrier->round, 0);
+  vf_set(&barrier->out, 0);
+  /* Now it may be gone: its address is all that is used. */
+  __atomic_store_n(&barrier->in, 0, __ATOMIC_RELEASE);
+  vf_futex_wake(&barrier->in, INT_MAX, VF_PRIVATE);
+}
+
+VF_API int pthread_barrier_wait(pthread_barrier_t *object) {
+  struct vf_libc_barrier *barrier = (struct vf_libc_barrier *)object;
+  if (!vf_is_on(VF_BARRIERS) || barrier->shared)
+    return vf_next()->pthread_barrier_wait(object);
+  uint32_t place = arrive(barrier);
+  bool ends_round = place % barrier->threads == 0;
+  uint32_t round = end_rounds(barrier, place);
+  if (round < place)
+    vf_count_preload(VF_PRELOAD_BARRIER_WAITS);
+  wait_for_round(barrier, place, round);
+  leave(barrier);
+  return ends_round ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+}

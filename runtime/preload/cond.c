@@ -1,0 +1,171 @@
+/*===- preload/cond.c - libc's conditions, with a spin before the sleep ---===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Each wait decides by its mutex: with one that is taken over it queues in a
+ * table of ours (queue.h), with any other inside libc; those of a condition
+ * that processes share all do. The condition stays as libc made it, and is
+ * libc's to destroy, which need not know our waiters: they do not touch it once
+ * they were woken.
+ *
+ * A signal looks at the table, and if nobody waits there, asks libc. That look
+ * is one relaxed load, and no wake-up is lost by it: a wait enters the queue
+ * before it releases the mutex. Whoever must find it has locked that mutex
+ * later, or learnt from one who did, so the store of the queue happened before
+ * its load. A signal that nothing orders behind the release may come before the
+ * wait, here as in libc.
+ *
+ * Broadcasts ask libc first: the woken may free the condition at once. They
+ * wake their waiters one after another, each by the one before, as all want the
+ * same mutex: libc wakes all, who then sleep for the mutex. While nobody has to
+ * wait for the mutex each wakes two. It takes what libc's own signal takes,
+ * that the woken go on: there, that they leave the futex.
+ *
+ * Who was first in the queue when it came spins, as the next signal is for it.
+ *
+ * The wait is a cancellation point: when it is called, and in its sleep. Who is
+ * cancelled leaves the queue, and if a signal had been for it already, wakes
+ * another. A signal handler must not jump out of it: it would leave its waiter
+ * queued, as it leaves it counted in libc.
+ *===----------------------------------------------------------------------===*/
+
+#include "blocking-sync/waiting.h"
+#include "common/process_wide.h"
+#include "preload/libc.h"
+#include "preload/mutex.h"
+#include "preload/next.h"
+#include "preload/queue.h"
+#include "preload/spin.h"
+
+static const struct vf_spin_kind spins = {VF_PRELOAD_COND_SPINS, VF_SPIN_EVENT};
+
+struct wait {
+  struct vf_queued self;
+  const void *cond;
+  pthread_mutex_t *mutex;
+};
+
+/* Cannot change while anyone waits. */
+static uint32_t flags_of(const pthread_cond_t *cond) {
+  return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED);
+}
+
+static bool takes_over(const pthread_cond_t *cond) {
+  return vf_is_on(VF_CONDS) && !(flags_of(cond) & VF_LIBC_COND_SHARED);
+}
+
+static int lock_again(struct wait *wait) {
+  bool had_to_wait = false;
+  int result = vf_mutex_lock_again(wait->mutex, &had_to_wait);
+  if (wait->self.passes_on)
+    vf_queue_pass_on(wait->cond, wait->mutex, had_to_wait ? 1 : 2);
+  return result;
+}
+
+static void on_cancel(void *arg) {
+  struct wait *wait = arg;
+  if (vf_queue_leave(&wait->self, wait->cond) == VF_LEFT_WOKEN &&
+      !wait->self.passes_on)
+    vf_queue_wake_one(wait->cond);
+  lock_again(wait);
+}
+
+static bool is_woken(void *state) {
+  return __atomic_load_n((uint32_t *)state, __ATOMIC_ACQUIRE) ==
+         VF_QUEUED_WOKEN;
+}
+
+static bool fall_asleep(uint32_t *state) {
+  uint32_t awake = VF_QUEUED_AWAKE;
+  return __atomic_compare_exchange_n(state, &awake, VF_QUEUED_ASLEEP, false,
+                                     __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
+}
+
+/* Whether it was woken before the deadline. Asynchronously cancelled, as libc's
+ * own sleep is: in between no lock is held. */
+static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
+  uint32_t *state = &wait->self.state;
+  int result;
+  vf_count_preload(VF_PRELOAD_COND_SLEEPS);
+  pthread_cleanup_push(on_cancel, wait);
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+  do
+    result = vf_futex_wait_until(state, VF_QUEUED_ASLEEP, deadline, VF_PRIVATE);
+  while (result != ETIMEDOUT && !is_woken(state));
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+  pthread_cleanup_pop(0);
+  return result != ETIMEDOUT;
+}
+
+/* pre: both are taken over. deadline may be null. */
+static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                    const struct vf_deadline *deadline) {
+  if (!vf_mutex_may_unlock(mutex))
+    return EPERM;
+  /* Here the mutex is held, as it is where a wait is cancelled. Without this
+   * one that always spins until it is signalled would never be. */
+  pthread_testcancel();
+  /* Whatever the caller wants, only in its sleep can a waiter be cancelled and
+   * leave the queue. */
+  int type;
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+  struct wait wait = {.cond = cond, .mutex = mutex};
+  bool behind = vf_queue_enter(&wait.self, cond, mutex);
+  vf_mutex_unlock_to_wait(mutex);
+  /* From here on the condition may be gone whenever self is WOKEN. */
+  uint32_t *state = &wait.self.state;
+  int result = 0;
+  bool spun = !behind && vf_spin(cond, &spins, is_woken, state, deadline);
+  if (!spun && fall_asleep(state) && !sleep_until(&wait, deadline) &&
+      vf_queue_leave(&wait.self, cond) == VF_LEFT_WAITING)
+    result = ETIMEDOUT;
+  int error = lock_again(&wait);
+  if (type != PTHREAD_CANCEL_DEFERRED)
+    pthread_setcanceltype(type, NULL);
+  return error ? error : result;
+}
+
+static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                      clockid_t clock, const struct timespec *at) {
+  struct vf_deadline deadline;
+  int error = vf_deadline_from(&deadline, clock, at);
+  return error ? error : wait_for(cond, mutex, &deadline);
+}
+
+VF_API int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+  return takes_over(cond) && vf_takes_over(mutex)
+             ? wait_for(cond, mutex, NULL)
+             : vf_next()->pthread_cond_wait(cond, mutex);
+}
+
+VF_API int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                  const struct timespec *at) {
+  if (!takes_over(cond) || !vf_takes_over(mutex))
+    return vf_next()->pthread_cond_timedwait(cond, mutex, at);
+  bool monotonic = flags_of(cond) & VF_LIBC_COND_MONOTONIC;
+  return wait_until(cond, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME,
+                    at);
+}
+
+VF_API int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                  clockid_t clock, const struct timespec *at) {
+  return takes_over(cond) && vf_takes_over(mutex)
+             ? wait_until(cond, mutex, clock, at)
+             : vf_next()->pthread_cond_clockwait(cond, mutex, clock, at);
+}
+
+VF_API int pthread_cond_signal(pthread_cond_t *cond) {
+  return takes_over(cond) && vf_queue_wake_one(cond)
+             ? 0
+             : vf_next()->pthread_cond_signal(cond);
+}
+
+VF_API int pthread_cond_broadcast(pthread_cond_t *cond) {
+  bool ours = takes_over(cond);
+  int result = vf_next()->pthread_cond_broadcast(cond);
+  if (ours)
+    vf_queue_wake_all(cond);
+  return result;
+}

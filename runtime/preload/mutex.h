@@ -1,0 +1,28 @@
+/*===- preload/mutex.h - What conditions need of a mutex ------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * While a thread waits it stays one of the mutex's users, as with libc: so
+ * pthread_mutex_destroy refuses.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_PRELOAD_MUTEX_H
+#define VFRIENDLY_PRELOAD_MUTEX_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* pre of all: vf_takes_over(mutex). */
+
+/* False if the mutex checks its owner and that is another. */
+bool vf_mutex_may_unlock(const pthread_mutex_t *mutex);
+
+/* pre: vf_mutex_may_unlock(mutex). Of a recursive one, one level. */
+void vf_mutex_unlock_to_wait(pthread_mutex_t *mutex);
+
+/* As pthread_mutex_lock; sets *had_to_wait if another held it. */
+int vf_mutex_lock_again(pthread_mutex_t *mutex, bool *had_to_wait);
+
+#endif /* VFRIENDLY_PRELOAD_MUTEX_H */

@@ -1,0 +1,48 @@
+/*===- preload/next.c - libc's own of what is interposed ------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#include "preload/next.h"
+#include <dlfcn.h>
+#include <errno.h>
+
+struct vf_next vf_next_table;
+
+/* Twice at the same time writes the same twice. */
+void vf_next_look_up(void) {
+  int saved = errno;
+#define VF_NEXT_LOOK_UP(name)                                                  \
+  __atomic_store_n(&vf_next_table.name,                                        \
+                   (__typeof__(name) *)dlsym(RTLD_NEXT, #name),                \
+                   __ATOMIC_RELAXED);
+  VF_NEXT_FUNCTIONS(VF_NEXT_LOOK_UP)
+  __atomic_store_n(&vf_next_table.ready, 1, __ATOMIC_RELEASE);
+  errno = saved;
+}
+
+__attribute__((constructor)) static void look_up(void) { vf_next_look_up(); }
+
+/* Exported by every glibc since 2.2.5, for libraries older than 2.34. */
+int own_lock(pthread_mutex_t *mutex);
+int own_trylock(pthread_mutex_t *mutex);
+int own_unlock(pthread_mutex_t *mutex);
+int own_rdlock(pthread_rwlock_t *lock);
+int own_wrlock(pthread_rwlock_t *lock);
+__asm__(".symver own_lock, __pthread_mutex_lock@GLIBC_2.2.5\n"
+        ".symver own_trylock, __pthread_mutex_trylock@GLIBC_2.2.5\n"
+        ".symver own_unlock, __pthread_mutex_unlock@GLIBC_2.2.5\n"
+        ".symver own_rdlock, __pthread_rwlock_rdlock@GLIBC_2.2.5\n"
+        ".symver own_wrlock, __pthread_rwlock_wrlock@GLIBC_2.2.5");
+
+int vf_libc_lock(pthread_mutex_t *mutex) { return own_lock(mutex); }
+
+int vf_libc_trylock(pthread_mutex_t *mutex) { return own_trylock(mutex); }
+
+int vf_libc_unlock(pthread_mutex_t *mutex) { return own_unlock(mutex); }
+
+int vf_libc_rdlock(pthread_rwlock_t *lock) { return own_rdlock(lock); }
+
+int vf_libc_wrlock(pthread_rwlock_t *lock) { return own_wrlock(lock); }

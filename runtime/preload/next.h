@@ -1,0 +1,63 @@
+/*===- preload/next.h - libc's own of what is interposed ------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   return vf_next()->sem_wait(sem);
+ *
+ * Looked up by a constructor, so that no lock does; calls before it look them
+ * up themselves. What libc exports by a second name needs none of that:
+ * vf_libc_lock and its siblings.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_PRELOAD_NEXT_H
+#define VFRIENDLY_PRELOAD_NEXT_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+
+/* dlsym gives the newest version of each: of conditions the one of
+ * exports.map. */
+#define VF_NEXT_FUNCTIONS(X)                                                   \
+  X(pthread_mutex_timedlock)                                                   \
+  X(pthread_mutex_clocklock)                                                   \
+  X(pthread_cond_wait)                                                         \
+  X(pthread_cond_timedwait)                                                    \
+  X(pthread_cond_clockwait)                                                    \
+  X(pthread_cond_signal)                                                       \
+  X(pthread_cond_broadcast)                                                    \
+  X(pthread_rwlock_timedrdlock)                                                \
+  X(pthread_rwlock_timedwrlock)                                                \
+  X(pthread_rwlock_clockrdlock)                                                \
+  X(pthread_rwlock_clockwrlock)                                                \
+  X(pthread_barrier_wait)                                                      \
+  X(sem_wait)                                                                  \
+  X(sem_timedwait)                                                             \
+  X(sem_clockwait)
+
+struct vf_next {
+#define VF_NEXT_MEMBER(name) __typeof__(name) *name;
+  VF_NEXT_FUNCTIONS(VF_NEXT_MEMBER)
+  uint32_t ready;
+};
+
+extern struct vf_next vf_next_table;
+void vf_next_look_up(void);
+
+static inline const struct vf_next *vf_next(void) {
+  if (__builtin_expect(!__atomic_load_n(&vf_next_table.ready, __ATOMIC_ACQUIRE),
+                       0))
+    vf_next_look_up();
+  return &vf_next_table;
+}
+
+/* By names that nobody interposes: no look-up. */
+int vf_libc_lock(pthread_mutex_t *mutex);
+int vf_libc_trylock(pthread_mutex_t *mutex);
+int vf_libc_unlock(pthread_mutex_t *mutex);
+int vf_libc_rdlock(pthread_rwlock_t *lock);
+int vf_libc_wrlock(pthread_rwlock_t *lock);
+
+#endif /* VFRIENDLY_PRELOAD_NEXT_H */

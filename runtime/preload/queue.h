@@ -1,0 +1,79 @@
+/*===- preload/queue.h - Who waits for a condition ------------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * A table of queues by the condition's address, of waiters on their own stacks.
+ * The condition itself is never touched here: it may be gone as soon as all its
+ * waiters were woken.
+ *
+ * A broadcast wakes the first of those with the same mutex; the others stay in
+ * the table, but for that mutex, where no signal finds them. Whoever was woken
+ * by a broadcast, or by one who was, has the duty to wake the next (passes_on)
+ * once it has the mutex, whichever way its wait ends. So while some are left
+ * for a mutex, one is awake who will wake them: the duty and the next waiter
+ * change hands together, under the bucket's lock, and it ends only where there
+ * is no next.
+ *
+ * The kernel gives a forked child an empty table (MADV_WIPEONFORK), whichever
+ * way it was forked: its parent's waiters are not there.
+ *
+ * test/blocking-sync/models/preload-cond.pml models this with cond.c.
+ *
+ * Not blocking-sync/parking.h, whose waiters move on to the queue of a lock,
+ * which libc's mutexes do not have, sleep without being cancelled, and rely on
+ * a fork handler.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_PRELOAD_QUEUE_H
+#define VFRIENDLY_PRELOAD_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum vf_queued_state {
+  VF_QUEUED_AWAKE,  /* it spins */
+  VF_QUEUED_ASLEEP, /* on its state: who wakes it must call the kernel */
+  VF_QUEUED_WOKEN   /* and out of the queue */
+};
+
+struct vf_queued {
+  struct vf_queued *before, *next;
+  /* The condition, or the mutex once a broadcast came. */
+  const void *key;
+  const void *mutex;
+  /* enum vf_queued_state: made WOKEN under the bucket's lock, the last access
+   * to the waiter by another. */
+  uint32_t state;
+  /* Written before it is WOKEN. */
+  bool passes_on;
+};
+
+/* Whether queues work here. May be called any number of times. */
+bool vf_queues_prepare(void);
+
+/* Whether one of self's condition is queued before it. */
+bool vf_queue_enter(struct vf_queued *self, const void *cond,
+                    const void *mutex);
+
+enum vf_left {
+  VF_LEFT_WAITING,  /* nobody had woken it */
+  VF_LEFT_SIGNALED, /* by a broadcast, but not woken yet */
+  VF_LEFT_WOKEN
+};
+
+/* pre: self entered the queue. Afterwards it is in none. */
+enum vf_left vf_queue_leave(struct vf_queued *self, const void *cond);
+
+/* False if nobody waits. A waiter is found that entered before something that
+ * happened before this. */
+bool vf_queue_wake_one(const void *cond);
+
+void vf_queue_wake_all(const void *cond);
+
+/* pre: the caller was WOKEN with passes_on. Wakes the next n of the broadcast.
+ */
+void vf_queue_pass_on(const void *cond, const void *mutex, int n);
+
+#endif /* VFRIENDLY_PRELOAD_QUEUE_H */

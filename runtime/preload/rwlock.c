@@ -1,0 +1,96 @@
+/*===- preload/rwlock.c - A spin before libc's read-write locks sleep -----===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Only reads the word until libc's function would get the lock without waiting,
+ * or the time is up, and then calls that function. So all of libc's rules hold:
+ * who goes first, who is told of a deadlock, what else is in the lock. Of locks
+ * that prefer writers a writer does not spin: libc keeps new readers out as
+ * soon as it knows of one.
+ *===----------------------------------------------------------------------===*/
+
+#include "common/process_wide.h"
+#include "preload/libc.h"
+#include "preload/next.h"
+#include "preload/spin.h"
+#include <stddef.h>
+
+static const struct vf_spin_kind spins = {VF_PRELOAD_RWLOCK_SPINS,
+                                          VF_SPIN_LOCK};
+
+static uint32_t word_of(const pthread_rwlock_t *lock) {
+  return __atomic_load_n(&lock->__data.__readers, __ATOMIC_RELAXED);
+}
+
+static bool may_read(void *what) {
+  const pthread_rwlock_t *lock = what;
+  uint32_t word = word_of(lock);
+  if (!(word & VF_LIBC_WRITER))
+    return true;
+  if (word & VF_LIBC_WRITERS_TURN)
+    return false;
+  /* One waits for the readers to leave. */
+  return lock->__data.__flags != PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP ||
+         word < VF_LIBC_READER;
+}
+
+static bool may_write(void *what) {
+  uint32_t word = word_of(what);
+  return !(word & VF_LIBC_WRITER) && word < VF_LIBC_READER;
+}
+
+/* The holder is told of a deadlock at once. */
+static bool would_wait(pthread_rwlock_t *lock, bool (*may)(void *what)) {
+  return !may(lock) && vf_is_on(VF_RWLOCKS) &&
+         __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) !=
+             vf_libc_tid();
+}
+
+static bool writer_would_wait(pthread_rwlock_t *lock) {
+  return lock->__data.__flags == PTHREAD_RWLOCK_PREFER_READER_NP &&
+         would_wait(lock, may_write);
+}
+
+VF_API int pthread_rwlock_rdlock(pthread_rwlock_t *lock) {
+  if (would_wait(lock, may_read))
+    vf_spin(lock, &spins, may_read, lock, NULL);
+  return vf_libc_rdlock(lock);
+}
+
+VF_API int pthread_rwlock_wrlock(pthread_rwlock_t *lock) {
+  if (writer_would_wait(lock))
+    vf_spin(lock, &spins, may_write, lock, NULL);
+  return vf_libc_wrlock(lock);
+}
+
+VF_API int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict lock,
+                                      const struct timespec *restrict at) {
+  if (would_wait(lock, may_read))
+    vf_spin_until(lock, &spins, may_read, lock, CLOCK_REALTIME, at);
+  return vf_next()->pthread_rwlock_timedrdlock(lock, at);
+}
+
+VF_API int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict lock,
+                                      const struct timespec *restrict at) {
+  if (writer_would_wait(lock))
+    vf_spin_until(lock, &spins, may_write, lock, CLOCK_REALTIME, at);
+  return vf_next()->pthread_rwlock_timedwrlock(lock, at);
+}
+
+VF_API int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict lock,
+                                      clockid_t clock,
+                                      const struct timespec *restrict at) {
+  if (would_wait(lock, may_read))
+    vf_spin_until(lock, &spins, may_read, lock, clock, at);
+  return vf_next()->pthread_rwlock_clockrdlock(lock, clock, at);
+}
+
+VF_API int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict lock,
+                                      clockid_t clock,
+                                      const struct timespec *restrict at) {
+  if (writer_would_wait(lock))
+    vf_spin_until(lock, &spins, may_write, lock, clock, at);
+  return vf_next()->pthread_rwlock_clockwrlock(lock, clock, at);
+}

@@ -1,0 +1,129 @@
+/*===- preload/spin.c - A bounded spin before libc's sleep ----------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#include "preload/spin.h"
+#include "blocking-sync/patience.h"
+#include "common/hash.h"
+#include "spin-wait/tuning.h"
+
+/* Unit of a mark: 1 us, wraps after 73 minutes, when a mark left behind may
+ * keep others from spinning for as long as MARK_AGE. */
+#define MARK_UNIT_LOG2 10
+/* The largest budget twice: by then a spinner has given up or was off its CPU,
+ * and then another may spin. */
+#define MARK_AGE (2 * VF_BUDGET_MAX_NS >> MARK_UNIT_LOG2)
+/* After so many waits without, one has the whole budget, and if that ends well,
+ * so have those that follow. Two threads that wait for each other would
+ * otherwise never come back to spinning once both sleep: each then takes as
+ * long as a wake-up, which is more than the others would spin. A 64th of the
+ * budget for each wait is what a spin costs at the end of its patience. */
+#define TRIAL_LOG2 VF_MAX_PATIENCE
+/* Each trial in vain doubles that, up to 1024 waits: then trials cost less than
+ * the look before them. */
+#define TRIAL_MAX_LOG2 10u
+/* As many as buckets of spin waits, for the same reason: only objects waited
+ * for at the same time can meet. */
+#define PLACES_LOG2 8
+
+static struct place {
+  uint32_t mark;     /* when the spin began, 0 for nobody spins */
+  uint32_t patience; /* of how many spins in vain, less those that were not */
+  uint32_t waits;    /* since the last trial */
+  uint32_t trials;   /* in vain */
+} __attribute__((aligned(VF_CACHE_LINE))) places[1u << PLACES_LOG2];
+
+static struct place *place_of(const void *object) {
+  return &places[vf_hash(object, PLACES_LOG2)];
+}
+
+static uint32_t mark_for(uint64_t now) {
+  uint32_t mark = (uint32_t)(now >> MARK_UNIT_LOG2);
+  return mark ? mark : 1;
+}
+
+static bool become_spinner(struct place *place, uint32_t mark) {
+  uint32_t other = vf_get(&place->mark);
+  if (other != 0 && mark - other <= MARK_AGE)
+    return false;
+  return __atomic_compare_exchange_n(&place->mark, &other, mark, false,
+                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static bool look_until(bool (*look)(void *what), void *what, uint64_t now,
+                       uint64_t end) {
+  unsigned pauses = VF_FIRST_PAUSES;
+  for (bool here = true; here && now < end;) {
+    here = vf_pause(&pauses, &now);
+    if (look(what))
+      return true;
+  }
+  return false;
+}
+
+static uint64_t time_left(const struct vf_deadline *deadline) {
+  if (!deadline)
+    return UINT64_MAX;
+  struct timespec now;
+  if (deadline->at.tv_nsec < 0 || deadline->at.tv_nsec > 999999999 ||
+      (deadline->clock != CLOCK_MONOTONIC && deadline->clock != CLOCK_REALTIME))
+    return 0;
+  clock_gettime(deadline->clock, &now);
+  if (deadline->at.tv_sec < now.tv_sec)
+    return 0;
+  /* Far more than a budget, and no overflow. */
+  if (deadline->at.tv_sec - now.tv_sec > 1)
+    return UINT64_MAX;
+  int64_t left = (deadline->at.tv_sec - now.tv_sec) * INT64_C(1000000000) +
+                 deadline->at.tv_nsec - now.tv_nsec;
+  return left > 0 ? (uint64_t)left : 0;
+}
+
+/* Lost updates make a trial earlier or later. */
+static bool is_trial_due(struct place *place) {
+  uint32_t waits = vf_get(&place->waits) + 1;
+  bool is_due = waits >> (TRIAL_LOG2 + vf_get(&place->trials)) != 0;
+  vf_set(&place->waits, is_due ? 0 : waits);
+  return is_due;
+}
+
+static void learn(struct place *place, bool was_trial, bool got_it) {
+  if (!was_trial) {
+    vf_learn(&place->patience, got_it);
+  } else if (got_it) {
+    vf_set(&place->patience, 0);
+    vf_set(&place->trials, 0);
+  } else if (vf_get(&place->trials) < TRIAL_MAX_LOG2 - TRIAL_LOG2) {
+    vf_set(&place->trials, vf_get(&place->trials) + 1);
+  }
+}
+
+bool vf_spin(const void *object, const struct vf_spin_kind *kind,
+             bool (*look)(void *what), void *what,
+             const struct vf_deadline *deadline) {
+  /* Says nothing of spinning: who was woken mostly finds it free. */
+  if (look(what))
+    return true;
+  struct place *place = place_of(object);
+  uint32_t patience = vf_get(&place->patience);
+  bool is_trial = patience != 0 && is_trial_due(place);
+  if (!is_trial && patience >= kind->gives_up)
+    return false;
+  uint64_t left = time_left(deadline), now = vf_now_ns();
+  uint32_t mark = mark_for(now);
+  if (left == 0 || !become_spinner(place, mark))
+    return false;
+  uint64_t budget = vf_spin_budget_ns() >> (is_trial ? 0 : patience);
+  bool got_it =
+      look_until(look, what, now, now + (budget < left ? budget : left));
+  learn(place, is_trial, got_it);
+  if (vf_get(&place->mark) == mark)
+    vf_set(&place->mark, 0);
+  vf_count_preload(kind->counter);
+  if (got_it)
+    vf_count_preload(kind->counter + 1);
+  return got_it;
+}
