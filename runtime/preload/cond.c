@@ -33,6 +33,7 @@
 
 #include "blocking-sync/waiting.h"
 #include "common/process_wide.h"
+#include "common/sites.h"
 #include "preload/libc.h"
 #include "preload/mutex.h"
 #include "preload/next.h"
@@ -45,6 +46,7 @@ struct wait {
   struct vf_queued self;
   const void *cond;
   pthread_mutex_t *mutex;
+  uintptr_t site;
 };
 
 /* Cannot change while anyone waits. */
@@ -58,7 +60,7 @@ static bool takes_over(const pthread_cond_t *cond) {
 
 static int lock_again(struct wait *wait) {
   bool had_to_wait = false;
-  int result = vf_mutex_lock_again(wait->mutex, &had_to_wait);
+  int result = vf_mutex_lock_again(wait->mutex, &had_to_wait, wait->site);
   if (wait->self.passes_on)
     vf_queue_pass_on(wait->cond, wait->mutex, had_to_wait ? 1 : 2);
   return result;
@@ -101,7 +103,7 @@ static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
 
 /* pre: both are taken over. deadline may be null. */
 static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                    const struct vf_deadline *deadline) {
+                    const struct vf_deadline *deadline, uintptr_t site) {
   if (!vf_mutex_may_unlock(mutex))
     return EPERM;
   /* Here the mutex is held, as it is where a wait is cancelled. Without this
@@ -111,16 +113,21 @@ static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
    * leave the queue. */
   int type;
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
-  struct wait wait = {.cond = cond, .mutex = mutex};
+  struct wait wait = {.cond = cond, .mutex = mutex, .site = site};
+  struct vf_visit visit = vf_visit_begin(site);
   bool behind = vf_queue_enter(&wait.self, cond, mutex);
   vf_mutex_unlock_to_wait(mutex);
   /* From here on the condition may be gone whenever self is WOKEN. */
   uint32_t *state = &wait.self.state;
   int result = 0;
   bool spun = !behind && vf_spin(cond, &spins, is_woken, state, deadline);
-  if (!spun && fall_asleep(state) && !sleep_until(&wait, deadline) &&
-      vf_queue_leave(&wait.self, cond) == VF_LEFT_WAITING)
-    result = ETIMEDOUT;
+  if (!spun && fall_asleep(state)) {
+    vf_visit_slept(&visit);
+    if (!sleep_until(&wait, deadline) &&
+        vf_queue_leave(&wait.self, cond) == VF_LEFT_WAITING)
+      result = ETIMEDOUT;
+  }
+  vf_visit_end(&visit);
   int error = lock_again(&wait);
   if (type != PTHREAD_CANCEL_DEFERRED)
     pthread_setcanceltype(type, NULL);
@@ -128,15 +135,16 @@ static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
 }
 
 static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                      clockid_t clock, const struct timespec *at) {
+                      clockid_t clock, const struct timespec *at,
+                      uintptr_t site) {
   struct vf_deadline deadline;
   int error = vf_deadline_from(&deadline, clock, at);
-  return error ? error : wait_for(cond, mutex, &deadline);
+  return error ? error : wait_for(cond, mutex, &deadline, site);
 }
 
 VF_API int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
   return takes_over(cond) && vf_takes_over(mutex)
-             ? wait_for(cond, mutex, NULL)
+             ? wait_for(cond, mutex, NULL, VF_CALLER)
              : vf_next()->pthread_cond_wait(cond, mutex);
 }
 
@@ -146,13 +154,13 @@ VF_API int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
     return vf_next()->pthread_cond_timedwait(cond, mutex, at);
   bool monotonic = flags_of(cond) & VF_LIBC_COND_MONOTONIC;
   return wait_until(cond, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME,
-                    at);
+                    at, VF_CALLER);
 }
 
 VF_API int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
                                   clockid_t clock, const struct timespec *at) {
   return takes_over(cond) && vf_takes_over(mutex)
-             ? wait_until(cond, mutex, clock, at)
+             ? wait_until(cond, mutex, clock, at, VF_CALLER)
              : vf_next()->pthread_cond_clockwait(cond, mutex, clock, at);
 }
 

@@ -33,6 +33,7 @@
 
 #include "preload/mutex.h"
 #include "common/process_wide.h"
+#include "common/sites.h"
 #include "preload/libc.h"
 #include "preload/next.h"
 #include "preload/spin.h"
@@ -70,7 +71,8 @@ static int refuse(const struct timespec *at) {
 /* Returns 0, ETIMEDOUT or EINVAL. at is null for never. */
 static int lock_slowly(uint32_t *lock, clockid_t clock,
                        const struct timespec *at,
-                       const struct vf_spin_kind *kind) {
+                       const struct vf_spin_kind *kind,
+                       struct vf_visit *visit) {
   /* Another address, as other spins tell nothing of these. */
   const void *object = kind == &spins ? lock : lock + 2;
   struct vf_deadline until = {.clock = clock}, *deadline = NULL;
@@ -88,6 +90,7 @@ static int lock_slowly(uint32_t *lock, clockid_t clock,
     if (__atomic_exchange_n(lock, SLEEPERS, __ATOMIC_ACQUIRE) == FREE)
       return 0;
     vf_count_preload(VF_PRELOAD_SLEEPS);
+    vf_visit_slept(visit);
     result = vf_futex_wait_until(lock, SLEEPERS, deadline, VF_PRIVATE);
   }
   return result;
@@ -130,8 +133,8 @@ static int taken(pthread_mutex_t *mutex, unsigned users) {
 /* pre: vf_takes_over(mutex). *at is read by who must wait only. */
 static inline int lock_until(pthread_mutex_t *mutex, clockid_t clock,
                              const struct timespec *at, unsigned users,
-                             const struct vf_spin_kind *kind,
-                             bool *had_to_wait) {
+                             const struct vf_spin_kind *kind, bool *had_to_wait,
+                             uintptr_t site) {
   int type = type_of(mutex);
   if (type == PTHREAD_MUTEX_RECURSIVE_NP && is_owner(mutex))
     return lock_again(mutex);
@@ -139,26 +142,33 @@ static inline int lock_until(pthread_mutex_t *mutex, clockid_t clock,
     return EDEADLK;
   if (__builtin_expect(!take(lock_of(mutex), HELD), 0)) {
     *had_to_wait = true;
-    int result = lock_slowly(lock_of(mutex), clock, at, kind);
+    struct vf_visit visit = vf_visit_begin(site);
+    int result = lock_slowly(lock_of(mutex), clock, at, kind, &visit);
+    vf_visit_end(&visit);
     if (result != 0)
       return result;
   }
+  if (vf_sites_are_on())
+    vf_site_took(site, mutex);
   return taken(mutex, users);
 }
 
 static inline int lock_for_user(pthread_mutex_t *mutex, clockid_t clock,
-                                const struct timespec *at) {
+                                const struct timespec *at, uintptr_t site) {
   bool had_to_wait;
-  return lock_until(mutex, clock, at, 1, &spins, &had_to_wait);
+  return lock_until(mutex, clock, at, 1, &spins, &had_to_wait, site);
 }
 
-int vf_mutex_lock_again(pthread_mutex_t *mutex, bool *had_to_wait) {
-  return lock_until(mutex, CLOCK_REALTIME, NULL, 0, &spins_again, had_to_wait);
+int vf_mutex_lock_again(pthread_mutex_t *mutex, bool *had_to_wait,
+                        uintptr_t site) {
+  return lock_until(mutex, CLOCK_REALTIME, NULL, 0, &spins_again, had_to_wait,
+                    site);
 }
 
 VF_API int pthread_mutex_lock(pthread_mutex_t *mutex) {
-  return vf_takes_over(mutex) ? lock_for_user(mutex, CLOCK_REALTIME, NULL)
-                              : vf_libc_lock(mutex);
+  return vf_takes_over(mutex)
+             ? lock_for_user(mutex, CLOCK_REALTIME, NULL, VF_CALLER)
+             : vf_libc_lock(mutex);
 }
 
 VF_API int pthread_mutex_trylock(pthread_mutex_t *mutex) {
@@ -166,7 +176,11 @@ VF_API int pthread_mutex_trylock(pthread_mutex_t *mutex) {
     return vf_libc_trylock(mutex);
   if (type_of(mutex) == PTHREAD_MUTEX_RECURSIVE_NP && is_owner(mutex))
     return lock_again(mutex);
-  return take(lock_of(mutex), HELD) ? taken(mutex, 1) : EBUSY;
+  if (!take(lock_of(mutex), HELD))
+    return EBUSY;
+  if (vf_sites_are_on())
+    vf_site_took(VF_CALLER, mutex);
+  return taken(mutex, 1);
 }
 
 VF_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
@@ -175,13 +189,14 @@ VF_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
     return vf_next()->pthread_mutex_clocklock(mutex, clock, at);
   if (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME)
     return EINVAL;
-  return lock_for_user(mutex, clock, at);
+  return lock_for_user(mutex, clock, at, VF_CALLER);
 }
 
 VF_API int pthread_mutex_timedlock(pthread_mutex_t *mutex,
                                    const struct timespec *at) {
-  return vf_takes_over(mutex) ? lock_for_user(mutex, CLOCK_REALTIME, at)
-                              : vf_next()->pthread_mutex_timedlock(mutex, at);
+  return vf_takes_over(mutex)
+             ? lock_for_user(mutex, CLOCK_REALTIME, at, VF_CALLER)
+             : vf_next()->pthread_mutex_timedlock(mutex, at);
 }
 
 bool vf_mutex_may_unlock(const pthread_mutex_t *mutex) {
@@ -203,11 +218,14 @@ static inline void unlock(pthread_mutex_t *mutex, unsigned users) {
       --mutex->__data.__count != 0)
     return;
   uint32_t *lock = lock_of(mutex);
+  uintptr_t site = vf_sites_are_on() ? vf_site_freeing(mutex) : 0;
   set_owner(mutex, 0);
   mutex->__data.__nusers -= users;
   /* From here on the mutex may be gone: its address is all that is used. */
   if (__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) == SLEEPERS) {
     vf_count_preload(VF_PRELOAD_WAKES);
+    if (site != 0)
+      vf_site_woke(site);
     vf_futex_wake(lock, 1, VF_PRIVATE);
   }
 }

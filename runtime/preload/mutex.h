@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* pre of all: vf_takes_over(mutex). */
 
@@ -22,7 +23,9 @@ bool vf_mutex_may_unlock(const pthread_mutex_t *mutex);
 /* pre: vf_mutex_may_unlock(mutex). Of a recursive one, one level. */
 void vf_mutex_unlock_to_wait(pthread_mutex_t *mutex);
 
-/* As pthread_mutex_lock; sets *had_to_wait if another held it. */
-int vf_mutex_lock_again(pthread_mutex_t *mutex, bool *had_to_wait);
+/* As pthread_mutex_lock for that site (common/sites.h); sets *had_to_wait if
+ * another held it. */
+int vf_mutex_lock_again(pthread_mutex_t *mutex, bool *had_to_wait,
+                        uintptr_t site);
 
 #endif /* VFRIENDLY_PRELOAD_MUTEX_H */

@@ -35,7 +35,7 @@ BREAKS = {
     "cond-breaks-the-chain": ("cond.c", "if (wait->self.passes_on)", "if (0)",
                               "cond gates 8 200"),
     "cond-breaks-it-when-cancelled": ("cond.c", "  lock_again(wait);\n",
-                                      "  vf_mutex_lock_again(wait->mutex, &(bool){false});\n",
+                                      "  vf_mutex_lock_again(wait->mutex, &(bool){false}, 0);\n",
                                       "cond gates 8 200"),
     "cond-stays-queued": ("cond.c", "vf_queue_leave(&wait.self, cond) == VF_LEFT_WAITING",
                           "true", "cond gates 8 200"),
