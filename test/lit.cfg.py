@@ -7,7 +7,7 @@ import lit.formats
 config.name = "vfriendly"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".c", ".cpp", ".ll", ".test"]
-config.excludes = ["Inputs", "lit.cfg.py", "bench", "corpus"]
+config.excludes = ["Inputs", "lit.cfg.py", "bench", "corpus", "suites"]
 config.test_source_root = os.path.join(config.vf_source_dir, "test")
 config.test_exec_root = os.path.join(config.vf_build_dir, "test")
 

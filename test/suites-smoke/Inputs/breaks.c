@@ -1,0 +1,7 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A preload with a fault: pages of one byte.
+
+int getpagesize(void) { return 1; }

@@ -1,0 +1,27 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Waits for a mutex that another thread holds, which libvfpthread, if it takes over
+// mutexes here, counts: run with VF_STATS=1.
+
+#include <pthread.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wait_for_it(void *arg) {
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  return arg;
+}
+
+int main(void) {
+  pthread_t id;
+  pthread_mutex_lock(&mutex);
+  if (pthread_create(&id, NULL, wait_for_it, NULL) != 0)
+    return 1;
+  usleep(50000);
+  pthread_mutex_unlock(&mutex);
+  return pthread_join(id, NULL);
+}

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the tests of others with libvfpthread: run.py BUILD [NAME...] [--list] [--smoke].
+
+A suite is a folder beside this file with a suite.py, which has
+  SENTENCE                        what it is
+  prepare(place, smoke) -> Suite  brings and builds what it needs; raises NotRun
+
+Each test runs without the library and with it, see compare.py. Exit status: 0 if every
+test that passes without it passes with it, 1 if one does not, 2 on a usage error, 3 if a
+suite could not be run. --smoke takes a few tests of each: it proves that a suite can be
+run, not that the library holds.
+"""
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(1, os.path.join(os.path.dirname(HERE), "bench"))
+
+import bench
+import bring
+import compare
+import measure
+
+OURS = "libvfpthread"
+# Started by suites to start what they test.
+WRAPPERS = ("unshare", "setpriv")
+COLUMNS = ("both", "neither", "only without", "only with", "flaky", "skipped")
+
+
+class Place:
+    """Where a suite keeps what it brings and builds."""
+
+    def __init__(self, shared, name, debian):
+        self.folder = os.path.join(shared, name)
+        self.source = HERE
+        self.debian = debian
+        os.makedirs(self.folder, exist_ok=True)
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+
+def names(folder):
+    return sorted(
+        e for e in os.listdir(folder) if os.path.exists(os.path.join(folder, e, "suite.py"))
+    )
+
+
+def load(folder, name):
+    spec = importlib.util.spec_from_file_location(
+        "suite_" + name.replace("-", "_"), os.path.join(folder, name, "suite.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def compile_c(source, target, *flags):
+    bench.build(["cc", "-std=gnu11", "-O2", source, "-o", target, *flags])
+
+
+def preload_of(tree, shared, library):
+    """The library, once it was seen to take over mutexes of a program here."""
+    libraries = [os.path.abspath(l) for l in library.split(":")] if library else [
+        os.path.join(tree.lib, "libvfpthread.so")]
+    for each in libraries:
+        if not os.path.exists(each):
+            raise bench.Broken(f"there is no {each}: run ./dev build")
+    witness, probe = os.path.join(shared, "witness.so"), os.path.join(shared, "probe")
+    compile_c(os.path.join(HERE, "witness.c"), witness, "-shared", "-fPIC")
+    compile_c(os.path.join(HERE, "probe.c"), probe, "-pthread")
+    preload = compare.Preload(":".join(libraries), witness)
+    done = subprocess.run([probe], capture_output=True, text=True, timeout=60, env={
+        **os.environ, **preload.environment("with", os.devnull), "VF_STATS": "1"})
+    lines = [l for l in done.stderr.splitlines() if l.startswith('{"vfpthread"')]
+    counted = json.loads(lines[0])["vfpthread"] if lines else {}
+    if done.returncode or not any(counted.values()):
+        raise bench.Broken(f"{preload.library} takes over no mutex here: {done.stderr.strip()}")
+    return preload
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def loaded(starts):
+    """How many programs were started each way, and how many with whose mutexes."""
+    report = {way: {} for way in compare.WAYS}
+    for way, seen in starts.items():
+        for (program, library), times in sorted(seen.items()):
+            report[way].setdefault(program, {})[library] = times
+    return report
+
+
+def not_loaded(suite, starts, entry):
+    """Notes how many starts of the tested programs were with the library. Returns one
+    that was not, or None."""
+    tested = {p: n for (p, l), n in starts.items() if p not in WRAPPERS
+              and (not suite.programs or p in suite.programs) and l.startswith(OURS)}
+    entry["programs"] = sum(tested.values())
+    other = {p for p, l in starts if not l.startswith(OURS)}
+    if suite.programs:
+        return next((p for p in suite.programs if p not in tested or p in other), None)
+    return None if tested else "any program"
+
+
+def run_suite(folder, name, place, preload, smoke):
+    began = time.monotonic()
+    entry = {"sentence": load(folder, name).SENTENCE}
+    try:
+        suite = load(folder, name).prepare(place, smoke)
+        if not suite.jobs:
+            raise bring.NotRun("nothing of it could be built")
+    except bring.NotRun as why:
+        return {**entry, "state": "not run", "reason": str(why)}
+    prepared = time.monotonic()
+    progress = measure.Progress(name)
+    result = compare.Comparison(suite, preload, place.path("log"), progress)
+    verdicts = result.run()
+    progress.end()
+    of = {v: sorted(t for t, got in verdicts.items() if got == v) for v in COLUMNS}
+    entry.update(
+        state="run", smoke=smoke,
+        prepare_s=round(prepared - began, 1), run_s=round(time.monotonic() - prepared, 1),
+        seconds={w: round(s, 1) for w, s in result.seconds.items()},
+        counts={v: len(tests) for v, tests in of.items()},
+        tests=len(verdicts), names={v: of[v] for v in COLUMNS if v != "both"},
+        tries={t: result.tries[t] for t in sorted(result.again)},
+        left_out=suite.left_out, started=loaded(result.starts),
+    )
+    astray = not_loaded(suite, result.starts["with"], entry)
+    # A test that ran without the library has shown nothing about it.
+    if astray:
+        entry.update(state="not run", reason=f"the library was not loaded in {astray}")
+    elif not of["both"]:
+        entry.update(state="not run", reason=f"no test passes: see {place.path('log')}")
+    return entry
+
+
+def show(report):
+    rows = []
+    for name, entry in report["suites"].items():
+        if "counts" not in entry:
+            rows.append([name, *[""] * (len(COLUMNS) + 3), f"not run: {entry['reason']}"])
+            continue
+        rows.append([
+            name, entry["tests"], *[entry["counts"][v] for v in COLUMNS],
+            f"{entry['run_s']:.0f} s", entry["programs"],
+            f"not run: {entry['reason']}" if entry["state"] != "run" else ""])
+    bench.table(["suite", "tests", "pass both", "fail both", "only without", "only with", "flaky",
+                 "skipped", "time", "programs", ""], rows)
+    print("programs: starts of what is tested that were with libvfpthread's mutexes")
+    for name, entry in report["suites"].items():
+        for verdict in ("only without", "only with", "flaky"):
+            for test in entry.get("names", {}).get(verdict, []):
+                tries = entry["tries"][test]
+                said = ", ".join(f"{w} {' '.join(tries[w])}" for w in compare.WAYS)
+                print(f"{verdict}: {name} {test}: {said}")
+
+
+def status(report):
+    entries = report["suites"].values()
+    if any(e.get("counts", {}).get("only without") for e in entries):
+        return 1
+    return 3 if any(e["state"] != "run" for e in entries) else 0
+
+
+def heed_signals():
+    """A signal ignored here, as by nohup or in the background, would be in tests as well;
+    one that is handled is as it should be in what we start."""
+    for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(ignored) == signal.SIG_IGN:
+            signal.signal(ignored, lambda *_: None)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="./dev suites", description="The tests of others, without and with libvfpthread.")
+    parser.add_argument("build", help=argparse.SUPPRESS)
+    parser.add_argument("name", nargs="*", help="suites to run [all]")
+    parser.add_argument("--list", action="store_true", help="say which there are")
+    parser.add_argument("--smoke", action="store_true", help="a few tests of each")
+    parser.add_argument("--preload", metavar="FILE[:FILE]",
+                        help="another library [BUILD/lib/libvfpthread.so]")
+    parser.add_argument("--suites", metavar="DIR", default=HERE, help="suites of another folder")
+    parser.add_argument("--out", metavar="DIR", help="where all is kept [BUILD/suites]")
+    return parser.parse_intermixed_args()
+
+
+def main():
+    options = arguments()
+    there = names(options.suites)
+    if options.list:
+        for name in there:
+            print(f"{name:12} {load(options.suites, name).SENTENCE}")
+        return 0
+    unknown = [n for n in options.name if n not in there]
+    if unknown:
+        print(f"suites: no suite '{unknown[0]}', there are: {', '.join(there)}", file=sys.stderr)
+        return 2
+    heed_signals()
+    compare.adopt_orphans()
+    try:
+        tree = bench.Tree(options.build)
+        shared = os.path.abspath(options.out or os.path.join(tree.build, "suites"))
+        os.makedirs(shared, exist_ok=True)
+        preload = preload_of(tree, shared, options.preload)
+    except bench.Broken as error:
+        print(f"suites: {error}", file=sys.stderr)
+        return 2
+    report = {
+        "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "machine": bench.machine(),
+        **bench.commit(tree.source), "preload": {
+            l: digest(l) for l in preload.library.split(":")}, "suites": {}}
+    debian = bring.Debian(shared)
+    for name in options.name or there:
+        print(f"== {name}", file=sys.stderr, flush=True)
+        place = Place(shared, name, debian)
+        report["suites"][name] = run_suite(options.suites, name, place, preload, options.smoke)
+        path = os.path.join(shared, "report.json")
+        with open(path, "w") as file:  # After each: the next may take long.
+            json.dump(report, file, indent=1)
+            file.write("\n")
+    show(report)
+    print(f"all of it: {os.path.relpath(path)}")
+    return status(report)
+
+
+if __name__ == "__main__":
+    # Ends like Ctrl-C does, so that what is being run is killed, not left.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
