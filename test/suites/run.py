@@ -19,6 +19,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -77,6 +78,11 @@ def preload_of(tree, shared, library):
     for each in libraries:
         if not os.path.exists(each):
             raise bench.Broken(f"there is no {each}: run ./dev build")
+    # A copy of ours: it is to be the same in all runs, whatever is built meanwhile.
+    kept = os.path.join(shared, "preload")
+    shutil.rmtree(kept, ignore_errors=True)
+    os.makedirs(kept)
+    libraries = [shutil.copy(each, kept) for each in libraries]
     witness, probe = os.path.join(shared, "witness.so"), os.path.join(shared, "probe")
     compile_c(os.path.join(HERE, "witness.c"), witness, "-shared", "-fPIC")
     compile_c(os.path.join(HERE, "probe.c"), probe, "-pthread")

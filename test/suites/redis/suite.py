@@ -15,6 +15,7 @@ from compare import FAIL, PASS, SKIP, Job, Suite
 SENTENCE = "Redis's own test suite, Debian's server"
 SMOKE = ["unit/type/incr", "unit/lazyfree"]
 PROGRAMS = ("redis-server", "redis-cli", "redis-benchmark", "redis-check-aof", "redis-check-rdb")
+PORT_RANGES, PORTS = 8, 2000
 COLOUR = re.compile(r"\033\[[\d;]*m")
 LINE = re.compile(r"^\[(ok|err|exception|timeout|ignore|skip)\]:? (.*)$", re.M)
 HOW = {"ok": PASS, "ignore": SKIP, "skip": SKIP}
@@ -27,24 +28,32 @@ def prepare(place, smoke):
         link = os.path.join(source, "src", name)
         if not os.path.lexists(link):
             os.symlink(os.path.join(root, "usr/bin", name), link)
-    os.makedirs(os.path.join(source, "tests/tmp"), exist_ok=True)
     # Modules would have to be built with the server's own source.
     listed = open(os.path.join(source, "tests/test_helper.tcl")).read()
     every = re.search(r"set ::all_tests \{(.*?)\}", listed, re.S).group(1).split()
-    return Suite([_job(place, root, source, name) for name in (SMOKE if smoke else every)],
-                 programs=("redis-server",))
+    return Suite([_job(place, root, source, name, number)
+                  for number, name in enumerate(SMOKE if smoke else every)],
+                 parallel=len(os.sched_getaffinity(0)), programs=("redis-server",))
 
 
-def _job(place, root, source, name):
+def _job(place, root, source, name, number):
     environment = place.debian.library_path(root)
     tcl = shutil.which("tclsh8.6")
     if not tcl:
         tcl = os.path.join(root, "usr/bin/tclsh8.6")
         environment["TCL_LIBRARY"] = os.path.join(root, "usr/share/tcltk/tcl8.6")
+    # Jobs that run at the same time share neither files nor ports.
+    folder = place.path("at", name.replace("/", "-"))
+    port = 11000 + number % PORT_RANGES * PORTS
 
     def before():
-        shutil.rmtree(os.path.join(source, "tests/tmp"), ignore_errors=True)
-        os.makedirs(os.path.join(source, "tests/tmp"))
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        os.symlink(os.path.join(source, "src"), os.path.join(folder, "src"))
+        for file in ("redis.conf", "sentinel.conf"):
+            shutil.copy(os.path.join(source, file), folder)
+        shutil.copytree(os.path.join(source, "tests"), os.path.join(folder, "tests"))
+        os.makedirs(os.path.join(folder, "tests/tmp"), exist_ok=True)
 
     def results(outcome):
         found = {}
@@ -59,7 +68,8 @@ def _job(place, root, source, name):
         found[f"{name}: (all of it)"] = outcome.status
         return found
 
-    return Job(name, [tcl, "tests/test_helper.tcl", "--single", name, "--clients", "1"], cwd=source,
+    return Job(name, [tcl, "tests/test_helper.tcl", "--single", name, "--clients", "1",
+                      "--baseport", str(port), "--portcount", str(PORTS)], cwd=folder,
                timeout=1200, environment=environment, results=results, before=before)
 
 
