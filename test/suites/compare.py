@@ -86,8 +86,9 @@ class Preload:
         return {"LD_PRELOAD": ":".join(libraries), "VF_WITNESS": notes}
 
 
-def run(job, way, preload, folder):
-    """Runs a job once: its Outcome, and what was started. Its output stays in folder."""
+def run(job, way, preload, folder, tick):
+    """Runs a job once: its Outcome, and what was started. Its output stays in folder.
+    tick(last line of the output) is called meanwhile."""
     if stopping.is_set():
         raise KeyboardInterrupt
     os.makedirs(folder, exist_ok=True)
@@ -106,7 +107,7 @@ def run(job, way, preload, folder):
         )
         live.add(child.pid)
         try:
-            child.wait(job.timeout)
+            _wait(child, began + job.timeout, log, tick)
             status = PASS if child.returncode == 0 else FAIL if child.returncode > 0 else CRASH
         except subprocess.TimeoutExpired:
             status = TIMEOUT
@@ -119,6 +120,19 @@ def run(job, way, preload, folder):
             live.discard(child.pid)
     output = open(log, errors="replace").read()
     return Outcome(status, child.returncode, output, time.monotonic() - began), _read(notes)
+
+
+def _wait(child, until, log, tick):
+    while True:
+        try:
+            return child.wait(min(10, max(0, until - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            if time.monotonic() >= until:
+                raise
+        with open(log, "rb") as file:
+            file.seek(max(0, os.path.getsize(log) - 200))
+            lines = file.read().decode(errors="replace").strip().splitlines()
+        tick(lines[-1][:80] if lines else "")
 
 
 live = set()
@@ -196,7 +210,8 @@ class Comparison:
         """{test: {way: status}} of a job run both ways."""
         found = {}
         for way in WAYS if turn % 2 == 0 else WAYS[::-1]:
-            outcome, starts = run(job, way, self.preload, folder)
+            outcome, starts = run(job, way, self.preload, folder, lambda line: self.progress.at(
+                f"{job.name} {way}: {line}"))
             if alone:
                 end_orphans()
             found[way] = job.judge(outcome)
