@@ -21,7 +21,9 @@ int main(void) {
   pthread_mutex_lock(&mutex);
   if (pthread_create(&id, NULL, wait_for_it, NULL) != 0)
     return 1;
-  usleep(50000);
+  // As libc leaves it, and libvfpthread, once somebody sleeps.
+  while (__atomic_load_n(&mutex.__data.__lock, __ATOMIC_RELAXED) != 2)
+    usleep(1000);
   pthread_mutex_unlock(&mutex);
   return pthread_join(id, NULL);
 }
