@@ -77,7 +77,7 @@ def preload_of(tree, shared, library):
         os.path.join(tree.lib, "libvfpthread.so")]
     for each in libraries:
         if not os.path.exists(each):
-            raise bench.Broken(f"there is no {each}: run ./dev build")
+            raise bring.NotRun(f"there is no {each}: run ./dev build")
     # A copy of ours: it is to be the same in all runs, whatever is built meanwhile.
     kept = os.path.join(shared, "preload")
     shutil.rmtree(kept, ignore_errors=True)
@@ -87,12 +87,15 @@ def preload_of(tree, shared, library):
     compile_c(os.path.join(HERE, "witness.c"), witness, "-shared", "-fPIC")
     compile_c(os.path.join(HERE, "probe.c"), probe, "-pthread")
     preload = compare.Preload(":".join(libraries), witness)
-    done = subprocess.run([probe], capture_output=True, text=True, timeout=60, env={
-        **os.environ, **preload.environment("with", os.devnull), "VF_STATS": "1"})
+    try:
+        done = subprocess.run([probe], capture_output=True, text=True, timeout=60, env={
+            **os.environ, **preload.environment("with", os.devnull), "VF_STATS": "1"})
+    except subprocess.TimeoutExpired:
+        raise bench.Broken(f"{preload.library} hangs at the first lock that is waited for")
     lines = [l for l in done.stderr.splitlines() if l.startswith('{"vfpthread"')]
     counted = json.loads(lines[0])["vfpthread"] if lines else {}
     if done.returncode or not any(counted.values()):
-        raise bench.Broken(f"{preload.library} takes over no mutex here: {done.stderr.strip()}")
+        raise bring.NotRun(f"{preload.library} takes over no mutex here: {done.stderr.strip()}")
     return preload
 
 
@@ -223,9 +226,9 @@ def main():
         shared = os.path.abspath(options.out or os.path.join(tree.build, "suites"))
         os.makedirs(shared, exist_ok=True)
         preload = preload_of(tree, shared, options.preload)
-    except bench.Broken as error:
+    except (bench.Broken, bring.NotRun) as error:
         print(f"suites: {error}", file=sys.stderr)
-        return 2
+        return 3 if isinstance(error, bring.NotRun) else 1
     report = {
         "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "machine": bench.machine(),
         **bench.commit(tree.source), "preload": {
