@@ -24,6 +24,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -34,9 +35,6 @@ import bring
 import compare
 import measure
 
-OURS = "libvfpthread"
-# Started by suites to start what they test.
-WRAPPERS = ("unshare", "setpriv")
 COLUMNS = ("both", "neither", "only without", "only with", "flaky", "skipped")
 
 
@@ -73,6 +71,7 @@ def compile_c(source, target, *flags):
 
 def preload_of(tree, shared, library):
     """The library, once it was seen to take over mutexes of a program here."""
+    bring.need("cc")
     libraries = [os.path.abspath(l) for l in library.split(":")] if library else [
         os.path.join(tree.lib, "libvfpthread.so")]
     for each in libraries:
@@ -116,10 +115,13 @@ def loaded(starts):
 def not_loaded(suite, starts, entry):
     """Notes how many starts of the tested programs were with the library. Returns one
     that was not, or None."""
-    tested = {p: n for (p, l), n in starts.items() if p not in WRAPPERS
-              and (not suite.programs or p in suite.programs) and l.startswith(OURS)}
+    ours = compare.OURS
+    tested = Counter()
+    for (program, library), times in starts.items():
+        if library.startswith(ours) and program in ({*suite.programs} or {program}) - {*compare.WRAPPERS}:
+            tested[program] += times
     entry["programs"] = sum(tested.values())
-    other = {p for p, l in starts if not l.startswith(OURS)}
+    other = {p for p, library in starts if not library.startswith(ours)}
     if suite.programs:
         return next((p for p in suite.programs if p not in tested or p in other), None)
     return None if tested else "any program"
@@ -147,7 +149,8 @@ def run_suite(folder, name, place, preload, smoke):
         counts={v: len(tests) for v, tests in of.items()},
         tests=len(verdicts), names={v: of[v] for v in COLUMNS if v != "both"},
         tries={t: result.tries[t] for t in sorted(result.again)},
-        left_out=suite.left_out, started=loaded(result.starts),
+        left_out={**suite.left_out, **dict.fromkeys(
+            sorted(result.unseen), "ran without the library")}, started=loaded(result.starts),
     )
     astray = not_loaded(suite, result.starts["with"], entry)
     # A test that ran without the library has shown nothing about it.
@@ -172,6 +175,8 @@ def show(report):
                  "skipped", "time", "programs", ""], rows)
     print("programs: starts of what is tested that were with libvfpthread's mutexes")
     for name, entry in report["suites"].items():
+        if entry.get("left_out"):
+            print(f"left out of {name}: {len(entry['left_out'])} tests, see the report for why")
         for verdict in ("only without", "only with", "flaky"):
             for test in entry.get("names", {}).get(verdict, []):
                 tries = entry["tries"][test]
