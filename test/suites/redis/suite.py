@@ -24,10 +24,6 @@ HOW = {"ok": PASS, "ignore": SKIP, "skip": SKIP}
 def prepare(place, smoke):
     root = place.debian.packages(place.path("root"), ["redis-server", "tcl"], ["redis-tools"])
     source = place.debian.source(place.path("source"), "redis")
-    for name in PROGRAMS:
-        link = os.path.join(source, "src", name)
-        if not os.path.lexists(link):
-            os.symlink(os.path.join(root, "usr/bin", name), link)
     # Modules would have to be built with the server's own source.
     listed = open(os.path.join(source, "tests/test_helper.tcl")).read()
     every = re.search(r"set ::all_tests \{(.*?)\}", listed, re.S).group(1).split()
@@ -48,8 +44,9 @@ def _job(place, root, source, name, number):
 
     def before():
         shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
-        os.symlink(os.path.join(source, "src"), os.path.join(folder, "src"))
+        os.makedirs(os.path.join(folder, "src"))
+        for program in PROGRAMS:
+            os.symlink(os.path.join(root, "usr/bin", program), os.path.join(folder, "src", program))
         for file in ("redis.conf", "sentinel.conf"):
             shutil.copy(os.path.join(source, file), folder)
         shutil.copytree(os.path.join(source, "tests"), os.path.join(folder, "tests"))
