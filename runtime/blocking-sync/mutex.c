@@ -19,9 +19,9 @@
  * awake leaves the parked asleep for ever, which is why it is void in a forked
  * child: GENERATION says in which process it was set.
  *
- * COUNTED: statistics are kept of it (sites.h). Set by init or by the first
- * holder that had to wait, and then for good: it keeps the word from being what
- * the functions inlined by mutex.h expect, so that each lock comes here.
+ * COUNTED: statistics are kept of it (sites.h), so that what mutex.h inlines
+ * comes here each time. Set by init or by the first holder that had to wait,
+ * and then for good.
  *
  * SKIPS: how many unlocks relied on SPINNING, modulo 256. The spinner sees by
  * it that it was passed over. Wrong, it costs a look at the queue, or a nap.
@@ -90,8 +90,10 @@ static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
 /* Three looks: enough for a section of a microsecond, and a quarter of what it
  * costs to be parked and woken. */
 #define VF_BRIEF_NS 1500u
-/* With 50 us of timer slack, Linux' default, some 110: ten naps to the
- * millisecond after which the lock is handed over. */
+/* The first nap, with 50 us of timer slack, Linux' default, some 110. Each next
+ * one is as long as was waited so far: four to the millisecond after which the
+ * lock is handed over, and a lock that got free meanwhile stays so for as long
+ * again at most. */
 #define VF_NAP_NS 50000u
 
 struct locking {
@@ -155,7 +157,8 @@ static bool spin(struct locking *locking, uint64_t budget) {
       if (!(word & PARKED) && !unmark(locking, word))
         continue;
       vf_visit_slept(&locking->visit);
-      vf_sleep_ns(VF_NAP_NS);
+      uint64_t waited = now - begin;
+      vf_sleep_ns(waited > VF_NAP_NS ? waited : VF_NAP_NS);
       now = vf_now_ns();
       continue;
     }
@@ -251,8 +254,7 @@ VF_API int vf_mutex_destroy(vf_mutex *mutex) {
   return load(mutex) & held ? EBUSY : 0;
 }
 
-/* The header has tried the word that nobody waits for. Looks first, as another
- * compare-and-swap in vain costs more. */
+/* Looks first, as a compare-and-swap in vain costs more. */
 static bool try_now(vf_mutex *mutex, uintptr_t site) {
   uint32_t word = load(mutex);
   while (!(word & HELD))
@@ -273,22 +275,27 @@ VF_API int vf_mutex_trylock(vf_mutex *mutex) {
   return try_for(mutex, VF_CALLER) ? 0 : EBUSY;
 }
 
-static int lock_contended(vf_mutex *mutex, uintptr_t site) {
+static int lock_found(vf_mutex *mutex, uint32_t found, uintptr_t site) {
+  if (!(found & HELD)) {
+    vf_site_took(site, mutex); /* COUNTED, or nobody would come here. */
+    return 0;
+  }
   if (mutex->flags_ & VF_SHARED)
     return lock_shared(mutex, NULL);
-  if (__builtin_expect(try_now(mutex, site), 1))
+  if (try_now(mutex, site))
     return 0;
   struct vf_waiter self = {0};
   return lock_slowly(mutex, &self, false, NULL, site);
 }
 
-VF_API int vf_mutex_lock_contended(vf_mutex *mutex) {
-  return lock_contended(mutex, VF_CALLER);
+VF_API int vf_mutex_lock_found(vf_mutex *mutex, uint32_t found) {
+  return lock_found(mutex, found, VF_CALLER);
 }
 
 void vf_mutex_lock_at(vf_mutex *mutex, uintptr_t site) {
-  if (__builtin_expect(!vf_plain_try(&mutex->word_), 0))
-    lock_contended(mutex, site);
+  uint32_t found = __atomic_fetch_or(&mutex->word_, HELD, __ATOMIC_ACQUIRE);
+  if (__builtin_expect((found & (HELD | COUNTED)) != 0, 0))
+    lock_found(mutex, found, site);
 }
 
 VF_API int vf_mutex_lock(vf_mutex *mutex) {
@@ -380,8 +387,8 @@ VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
 }
 
 VF_API int vf_mutex_unlock(vf_mutex *mutex) {
-  uint32_t held = HELD;
-  return __builtin_expect(change(mutex, &held, 0, __ATOMIC_RELEASE), 1)
+  uint32_t held = load(mutex);
+  return held == HELD && change(mutex, &held, 0, __ATOMIC_RELEASE)
              ? 0
              : vf_mutex_unlock_contended(mutex);
 }

@@ -17,7 +17,9 @@
 #include "relax.h"
 #include <stdbool.h>
 
-enum { VF_FREE, VF_HELD, VF_HELD_SLEEPERS };
+/* Whoever sets bit 0 of one that is not free leaves it as it was: vf_mutex_lock
+ * does so with those of VF_SHARED. */
+enum { VF_FREE, VF_HELD, VF_HELD_SLEEPERS = 3 };
 
 /* A queue operation takes some 50 ns; 2 us of pauses outlast several. */
 #define VF_PLAIN_SPINS 80

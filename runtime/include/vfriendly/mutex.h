@@ -67,32 +67,35 @@ int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
  * the next holder may destroy it and free its memory. */
 int vf_mutex_unlock(vf_mutex *mutex);
 
-/* The same, for use by what follows. */
-int vf_mutex_lock_contended(vf_mutex *mutex);
+/* What follows, for use by each other. found is the word before HELD was set in
+ * it. */
+int vf_mutex_lock_found(vf_mutex *mutex, uint32_t found);
 int vf_mutex_unlock_contended(vf_mutex *mutex);
 
-/* A lock that nobody wants is one compare-and-swap to take and one to release:
- * with optimization these stand where it is used. So 0, free, and 1, held with
- * nobody waiting, are part of the ABI. */
+/* To take a lock that is free, and to release one that nobody waits for, is an
+ * atomic operation each: with optimization these stand where it is used. So two
+ * bits of the word are part of the ABI: 1, held, and 8, statistics are kept,
+ * and 1 alone is what nobody has to be told of the release of.
+ *
+ * The lock sets its bit whatever the others are: a compare-and-swap would fail
+ * for each thread that passes while others are parked, and need another. The
+ * release looks before it swaps, for the same reason: the line is its own. */
 #if defined(__OPTIMIZE__) && !defined(VF_NO_INLINE)
 extern __inline__
     __attribute__((gnu_inline)) int vf_mutex_lock(vf_mutex *mutex) {
-  uint32_t free = 0;
-  return __builtin_expect(__atomic_compare_exchange_n(&mutex->word_, &free, 1,
-                                                      0, __ATOMIC_ACQUIRE,
-                                                      __ATOMIC_RELAXED),
-                          1)
+  uint32_t found = __atomic_fetch_or(&mutex->word_, 1, __ATOMIC_ACQUIRE);
+  return __builtin_expect((found & (1 | 8)) == 0, 1)
              ? 0
-             : vf_mutex_lock_contended(mutex);
+             : vf_mutex_lock_found(mutex, found);
 }
 
 extern __inline__ __attribute__((gnu_inline)) int
 vf_mutex_unlock(vf_mutex *mutex) {
-  uint32_t held = 1;
-  return __builtin_expect(__atomic_compare_exchange_n(&mutex->word_, &held, 0,
-                                                      0, __ATOMIC_RELEASE,
-                                                      __ATOMIC_RELAXED),
-                          1)
+  uint32_t held = __atomic_load_n(&mutex->word_, __ATOMIC_RELAXED);
+  return held == 1 && __builtin_expect(__atomic_compare_exchange_n(
+                                           &mutex->word_, &held, 0, 0,
+                                           __ATOMIC_RELEASE, __ATOMIC_RELAXED),
+                                       1)
              ? 0
              : vf_mutex_unlock_contended(mutex);
 }

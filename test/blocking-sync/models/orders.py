@@ -50,8 +50,8 @@ EVERYTHING_THAT_LOCKS = ["mutex", "cond", "rwlock"]
 # What the scenarios are there to find, besides: (scenario, file, old, new).
 BREAKS = [
     # Touched after it was given up.
-    ("mutex-last", "mutex.c", "  return __builtin_expect(change(mutex, &held, 0, __ATOMIC_RELEASE), 1)\n",
-     "  int freed = change(mutex, &held, 0, __ATOMIC_RELEASE); mutex->handed_ = 0; return freed\n"),
+    ("mutex-last", "mutex.c", "  return held == HELD && change(mutex, &held, 0, __ATOMIC_RELEASE)\n",
+     "  int freed = held == HELD && change(mutex, &held, 0, __ATOMIC_RELEASE); mutex->handed_ = 0;\n  return freed\n"),
     ("mutex-last", "mutex.c",
      "    while (!change(mutex, &word, left, __ATOMIC_RELEASE));\n    return VF_WAKE_NONE;",
      "    while (!change(mutex, &word, left, __ATOMIC_RELEASE));\n    mutex->handed_ = 0;\n"
