@@ -7,7 +7,8 @@
   detect.py --compdb nginx=DIR/compile_commands.json --root nginx=DIR --detector pass
 
 A row counts as reached if the unoptimized line table of some unit has code within its loop; only reached rows enter the
-recall. A report belongs to the loop that starts on its line, else to the innermost loop around it.
+recall. A report belongs to the loop that starts on its line, else to the innermost loop around it. Reports on loops without a
+label are looked up, by their own line, among those judged after a detector had made them: they enter the false rate only.
 """
 import argparse
 import collections
@@ -69,7 +70,7 @@ class SourceFile:
         return range(line, self.extents[line] + 1)
 
 
-def read_labels(path, corpora):
+def read_rows(path):
     with open(path) as f:
         lines = [x for x in csv.reader(f, delimiter="\t", quoting=csv.QUOTE_NONE) if x]
     if not lines or lines[0][:4] != ["corpus", "file", "line", "verdict"]:
@@ -77,8 +78,11 @@ def read_labels(path, corpora):
     for x in lines[1:]:
         if len(x) != len(Row._fields) or not x[2].isdigit():
             usage_error(f"{path}: not a label: {x}")
-    rows = [Row(*x[:2], int(x[2]), *x[3:]) for x in lines[1:]]
-    rows = [r for r in rows if r.corpus in corpora]
+    return [Row(*x[:2], int(x[2]), *x[3:]) for x in lines[1:]]
+
+
+def read_labels(path, corpora):
+    rows = [r for r in read_rows(path) if r.corpus in corpora]
     missing = set(corpora) - {r.corpus for r in rows}
     if missing:
         usage_error(f"{path} has no label for {', '.join(sorted(missing))}")
@@ -154,12 +158,13 @@ def choose(all_units, judged, extra, how, pool, cache, broken, unread):
     return [u for u in all_units if id(u) in chosen]
 
 
-def measure(rows, files, reached, reports):
-    """The numbers of one corpus. `reports` is {(file, line): kind}, paths below the root."""
+def measure(rows, later, files, reached, reports):
+    """The numbers of one corpus. `reports` is {(file, line): kind}, paths below the root; `later` has the rows judged after such
+    a report, which say nothing of what is missed."""
     by_row, unjudged = {}, []
     for (name, line), kind in sorted(reports.items()):
         source = files[name]
-        row = source.rows.get(source.owner(line))
+        row = source.rows.get(source.owner(line)) or later.get((name, line))
         if row:
             by_row.setdefault(row, []).append((line, kind))
         else:
@@ -173,6 +178,8 @@ def measure(rows, files, reached, reports):
             result["polls_found" if hit else "polls_missed"].append(row)
         elif row.verdict not in TRUE and hit:
             result["false"].append(row)
+    result["false"] += [r for r in later.values() if r.verdict not in TRUE and r in by_row]
+    result["judged_later"] = sum(r in later.values() for r in by_row)
     result["true_reports"] = sum(r.verdict in TRUE for r in by_row)
     result["reported"] = [[r.file, r.line, r.verdict, r.doubt, hits] for r, hits in by_row.items()]
     result["hinted"] = [sum(r.hint != "-" for r in result[k]) for k in ("found", "missed")]
@@ -218,6 +225,7 @@ def main():
     ap.add_argument("--root", action="append", required=True, metavar="NAME=DIR", help="the corpus root of README.md")
     ap.add_argument("--detector", choices=("pass", "check", "both"), default="both")
     ap.add_argument("--labels", default=os.path.join(here, "labels.tsv"))
+    ap.add_argument("--reports", default=os.path.join(here, "labels-reports.tsv"), help="rows judged after a report, for the false rate")
     ap.add_argument("--plugin", default=os.path.join(build, "lib", "libvfriendly.so"))
     ap.add_argument("--module", default=os.path.join(build, "lib", "libvfriendly-tidy.so"))
     how = ap.add_mutually_exclusive_group()
@@ -242,6 +250,7 @@ def main():
         if not os.path.exists(lib):
             usage_error(f"{lib} is not there: run ./dev build")
     labels = read_labels(a.labels, set(compdbs))
+    later = [r for r in read_rows(a.reports) if r.corpus in compdbs]
     cache, results = Cache(os.path.join(a.out, "cache")), {d: {} for d in detectors}
 
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
@@ -273,7 +282,7 @@ def main():
                             reports.setdefault((rel, line), kind)
                 for rel in {f for f, _ in reports} - set(files):
                     files[rel] = SourceFile(os.path.join(root, rel), [])
-                r = measure(rows, files, reached, reports)
+                r = measure(rows, {(x.file, x.line): x for x in later if x.corpus == corpus}, files, reached, reports)
                 r["macro_bodies"] = sum(x.line in files[x.file].in_macro for x in r["not_reached"])
                 r.update(units=len(chosen), broken=failed, unread=sorted(unread), reached=len(reached), labels=len(rows))
                 results[name][corpus] = r
