@@ -18,6 +18,31 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
+/// What Value is, seen through the wrappers it was passed to; nullopt if that
+/// is no constant of at most 64 bits.
+static std::optional<uint64_t> constantOf(const Expr *Value, const Frame *In,
+                                          const ASTContext &Context) {
+  while (Value) {
+    auto *Ref = dyn_cast<DeclRefExpr>(Value->IgnoreParenImpCasts());
+    auto *Parm = Ref ? dyn_cast<ParmVarDecl>(Ref->getDecl()) : nullptr;
+    const Frame *Owner = Parm ? frameOf(*Parm, In) : nullptr;
+    const Expr *Argument = Owner ? Owner->Arguments.lookup(Parm) : nullptr;
+    if (!Argument)
+      break;
+    Value = Argument;
+    In = Owner->Caller;
+  }
+  // `gate = 1` makes its 1 an _Atomic one first, which has no value.
+  if (Value && Value->getType()->isAtomicType())
+    Value = Value->IgnoreImpCasts();
+  Expr::EvalResult Result;
+  if (!Value || Value->isValueDependent() ||
+      !Value->EvaluateAsInt(Result, Context) ||
+      Result.Val.getInt().getBitWidth() > 64)
+    return std::nullopt;
+  return static_cast<uint64_t>(Result.Val.getInt().getSExtValue());
+}
+
 /// What is added, subtractions negated; nullopt if that is no constant.
 static std::optional<uint64_t> amountOf(const Rmw &R,
                                         const ASTContext &Context) {
@@ -35,29 +60,9 @@ static std::optional<uint64_t> amountOf(const Rmw &R,
         Callee && Callee->getIdentifier())
       Subtracts = Callee->getName().contains("sub");
   }
-  const Expr *Value = R.Op.Value;
-  const Frame *In = R.In;
-  while (Value) {
-    // What a wrapper adds is what its caller says.
-    auto *Ref = dyn_cast<DeclRefExpr>(Value->IgnoreParenImpCasts());
-    auto *Parm = Ref ? dyn_cast<ParmVarDecl>(Ref->getDecl()) : nullptr;
-    const Frame *Owner = Parm ? frameOf(*Parm, In) : nullptr;
-    const Expr *Argument = Owner ? Owner->Arguments.lookup(Parm) : nullptr;
-    if (!Argument)
-      break;
-    Value = Argument;
-    In = Owner->Caller;
-  }
-  Expr::EvalResult Result;
-  if (!Value || Value->isValueDependent() ||
-      !Value->EvaluateAsInt(Result, Context))
-    return std::nullopt;
-  const llvm::APSInt &Amount = Result.Val.getInt();
-  if (Amount.getBitWidth() > 64)
-    return std::nullopt;
   // Atomics wrap around: -4u is as good as -4, and 1 << 63 its own negative.
-  uint64_t Wrapped = static_cast<uint64_t>(Amount.getSExtValue());
-  return Subtracts ? -Wrapped : Wrapped;
+  std::optional<uint64_t> Amount = constantOf(R.Op.Value, R.In, Context);
+  return Subtracts && Amount ? -*Amount : Amount;
 }
 
 static Place placeOf(const Rmw &R) {
@@ -82,6 +87,42 @@ DoubtJudge::DoubtJudge(const LoopFacts &Facts, CauseFinder &Finder)
       Undone.insert(&In);
       Undone.insert(&Out);
     }
+  findUnsaid();
+}
+
+/// Finds what is said and then unsaid in the same round: constants written to
+/// one place, at least two different ones, by stores and exchanges.
+void DoubtJudge::findUnsaid() {
+  struct Saying {
+    Place Where;
+    uint64_t What;
+    const Doubt *Stored;
+    const Rmw *Exchange;
+  };
+  SmallVector<Saying, 4> All;
+  for (const Doubt &D : Facts.Doubts)
+    if (D.What == Doubt::Say)
+      if (auto What = constantOf(D.Said, D.In, Facts.Context))
+        All.push_back({D.ByPointer ? pointeeOf(D.LValue, D.In)
+                                   : vfriendly::tidy::placeOf(D.LValue, D.In),
+                       *What, &D, nullptr});
+  if (All.empty())
+    return;
+  for (const Rmw &R : Facts.Rmws)
+    if (R.Op.Kind == AtomicKind::Exchange)
+      if (auto What = constantOf(R.Op.Value             ? R.Op.Value
+                                 : R.Inputs.size() == 1 ? R.Inputs.front()
+                                                        : nullptr,
+                                 R.In, Facts.Context))
+        All.push_back({placeOf(R), *What, nullptr, &R});
+  for (const Saying &A : All)
+    for (const Saying &B : All)
+      if (A.What != B.What && isSamePlace(A.Where, B.Where, Facts.Context)) {
+        if (A.Stored)
+          Unsaid.insert(A.Stored);
+        if (A.Exchange)
+          Undone.insert(A.Exchange);
+      }
 }
 
 bool areHopeless(const LoopFacts &Facts) {
@@ -230,6 +271,10 @@ bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
   }
   if (D.What == Doubt::Modify && Undone.contains(&Facts.Rmws[D.RmwIndex])) {
     rely("it takes back what it adds");
+    return true;
+  }
+  if (D.What == Doubt::Say && Unsaid.contains(&D)) {
+    rely("it says that it is there and takes that back");
     return true;
   }
   if (D.What == Doubt::Count) {

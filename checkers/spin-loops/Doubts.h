@@ -49,11 +49,13 @@ private:
   bool toleratesOne(const Doubt &D, llvm::ArrayRef<Poll> Polls,
                     const RoundHints &Given);
   bool isGuarded(const Doubt &D, const RoundHints &Given);
+  void findUnsaid();
   void rely(const llvm::Twine &On);
 
   const LoopFacts &Facts;
   CauseFinder &Finder;
   llvm::SmallPtrSet<const Rmw *, 4> Undone;
+  llvm::SmallPtrSet<const Doubt *, 4> Unsaid;
   std::string Text;
 };
 

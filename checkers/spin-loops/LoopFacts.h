@@ -97,14 +97,18 @@ struct Doubt {
     Store,   ///< A plain store that repeating does not change.
     Count,   ///< Counts in a plain object.
     Modify,  ///< A read-modify-write that always has an effect.
+    Say,     ///< Writes an atomic or volatile object.
     Other
   } What;
   const clang::Stmt *Site;
   const Frame *In;
   Guards Under;
-  /// What Modify changes, or what a Store or Count names.
+  /// What Modify changes, or what a Store, Count or Say names.
   const clang::Expr *LValue = nullptr;
   unsigned RmwIndex = 0;
+  /// What Say writes; and is LValue a pointer to where?
+  const clang::Expr *Said = nullptr;
+  bool ByPointer = false;
 };
 
 /// What was found out about whole functions, kept for all loops of a file.

@@ -54,6 +54,20 @@ bool RoundWalker::doubt(Doubt::Kind What, const Stmt *Site, const Context &C,
   return true;
 }
 
+/// A reader may say that he is here, and take that back in the same round: by
+/// functions that return nothing, as what others return may be polled.
+bool RoundWalker::say(const Stmt *Site, const Expr *Object, bool ByPointer,
+                      const Expr *Value, const Context &C) {
+  if (C.InLoop ||
+      (C.InCallee && !C.In->Function->getReturnType()->isVoidType()))
+    return false;
+  if (!doubt(Doubt::Say, Site, C, Object))
+    return false;
+  Facts.Doubts.back().Said = Value;
+  Facts.Doubts.back().ByPointer = ByPointer;
+  return true;
+}
+
 void RoundWalker::note(const VarDecl *Variable, const Frame *In, Write W) {
   Facts.Writes[{Variable, In}].push_back(std::move(W));
   Written.push_back({Variable, In});
@@ -67,7 +81,8 @@ bool RoundWalker::store(const Expr *LValue, Write W, Context &C) {
     // Repeating a plain copy to one place changes nothing; counting does.
     if (isAtomicType(LValue->getType()) ||
         LValue->getType().isVolatileQualified())
-      return doubt(Doubt::Other, LValue, C);
+      return say(LValue, LValue, /*ByPointer=*/false,
+                 W.From == Write::Value ? W.Assigned : nullptr, C);
     return doubt(W.From == Write::Value ? Doubt::Store : Doubt::Count, LValue,
                  C, LValue);
   }
@@ -165,6 +180,7 @@ bool RoundWalker::visitAtomic(const Expr *E, const AtomicOp &Op, Context &C) {
       return true;
     break;
   case AtomicKind::Store:
+    return say(E, Op.Object, Op.ObjectIsPointer, Op.Value, C);
   case AtomicKind::Other:
     return doubt(Doubt::Other, E, C);
   case AtomicKind::Modify: {
@@ -412,14 +428,14 @@ bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
     Facts.Hints.push_back({CallEffect::Pause, &Asm, C.In});
 
   const Expr *Memory = nullptr;
-  bool MemoryIsPointer = false;
+  bool MemoryIsPointer = false, IsWritten = false;
   SmallVector<const Expr *, 2> Inputs, Outputs;
   for (unsigned I = 0; I != Asm.getNumOutputs(); ++I) {
     const Expr *Output = Asm.getOutputExpr(I);
     if (!visit(Output, C))
       return false;
     if (StringRef(Asm.getOutputConstraint(I)).contains('m'))
-      Memory = Output;
+      Memory = Output, IsWritten = true;
     else
       Outputs.push_back(Output);
     if (Asm.isOutputPlusConstraint(I) && Memory != Output)
@@ -439,6 +455,9 @@ bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
     }
   }
 
+  if (Effect == AsmEffect::Load && IsWritten) // A move the other way.
+    return Outputs.empty() && Inputs.size() == 1 &&
+           say(&Asm, Memory, /*ByPointer=*/false, Inputs.front(), C);
   Write W{Write::Clock};
   if (Effect == AsmEffect::Try || Effect == AsmEffect::Load ||
       Effect == AsmEffect::Set || Effect == AsmEffect::Add) {

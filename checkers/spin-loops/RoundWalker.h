@@ -73,6 +73,8 @@ private:
   bool declare(const clang::DeclStmt &Decls, Context &C);
   bool store(const clang::Expr *LValue, Write W, Context &C);
   void note(const clang::VarDecl *Variable, const Frame *In, Write W);
+  bool say(const clang::Stmt *Site, const clang::Expr *Object, bool ByPointer,
+           const clang::Expr *Value, const Context &C);
   bool doubt(Doubt::Kind What, const clang::Stmt *Site, const Context &C,
              const clang::Expr *LValue = nullptr);
 
