@@ -152,6 +152,11 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
       all_of(Words, [&](StringRef W) { return W.starts_with("mov"); });
   if (OnlyMoves && !Call.getType()->isVoidTy())
     return {CallEffect::AsmLoad, Address};
+  // `movl %1, %0` with "=m"(*p): the one memory operand is what it writes.
+  if (OnlyMoves && any_of(Asm.ParseConstraints(), [](const auto &C) {
+        return C.isIndirect && C.Type == InlineAsm::isOutput;
+      }))
+    return {CallEffect::AsmStore, Address};
   return {CallEffect::Other};
 }
 

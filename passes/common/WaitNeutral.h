@@ -26,22 +26,23 @@ class Value;
 namespace vfriendly {
 
 enum class CallEffect {
-  None,    ///< Computes its result from its operands, or nothing at all.
-  Pause,   ///< The CPU's spin hint.
-  Yield,   ///< Gives the CPU to another runnable thread.
-  Sleep,   ///< Gives the CPU up for a time.
-  Clock,   ///< Reads a clock.
-  Local,   ///< Touches the calling thread's own state only.
-  TryLock, ///< Tries to take a lock the caller cannot see into.
-  AsmLoad, ///< Inline assembly that reads Address.
-  AsmTry,  ///< Inline assembly that tries an idempotent read-modify-write.
-  AsmAdd,  ///< Inline assembly that adds to Address: an effect each time.
-  Other    ///< Anything else: the loop has an effect outside.
+  None,     ///< Computes its result from its operands, or nothing at all.
+  Pause,    ///< The CPU's spin hint.
+  Yield,    ///< Gives the CPU to another runnable thread.
+  Sleep,    ///< Gives the CPU up for a time.
+  Clock,    ///< Reads a clock.
+  Local,    ///< Touches the calling thread's own state only.
+  TryLock,  ///< Tries to take a lock the caller cannot see into.
+  AsmLoad,  ///< Inline assembly that reads Address.
+  AsmTry,   ///< Inline assembly that tries an idempotent read-modify-write.
+  AsmAdd,   ///< Inline assembly that adds to Address: an effect each time.
+  AsmStore, ///< Inline assembly that writes Address, and nothing else.
+  Other     ///< Anything else: the loop has an effect outside.
 };
 
 struct CallClass {
   CallEffect Effect;
-  /// What AsmLoad, AsmTry and AsmAdd access; null otherwise.
+  /// What AsmLoad, AsmTry, AsmAdd and AsmStore access; null otherwise.
   llvm::Value *Address = nullptr;
 };
 

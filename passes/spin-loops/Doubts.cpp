@@ -32,6 +32,21 @@ static CallEffect shownOrPromised(const CallBase &Call) {
   return Effect == CallEffect::Other ? promisedEffect(Call) : Effect;
 }
 
+/// Where a loop is come to: the test before it, if it is a while loop that was
+/// turned into `if (c) do ... while (c)`.
+static BasicBlock *entryOf(const Loop &Sub) {
+  BasicBlock *Header = Sub.getHeader();
+  BasicBlock *Before = Sub.getLoopPredecessor();
+  SmallVector<BasicBlock *, 4> Exits;
+  Sub.getExitBlocks(Exits);
+  if (Before && Before->getSingleSuccessor() && Before->getSinglePredecessor())
+    Before = Before->getSinglePredecessor(); // A preheader.
+  bool Skips = Before && any_of(successors(Before), [&](BasicBlock *S) {
+                 return is_contained(Exits, S);
+               });
+  return Skips ? Before : Header;
+}
+
 /// Does every round that goes on give a hint, or wait in a loop inside? Where
 /// it is a hint to other threads, not a delay for a device, what a call returns
 /// may be what is waited for.
@@ -44,7 +59,7 @@ bool LoopJudge::authorSaysItWaits() {
     BasicBlock *At = B;
     for (Loop *Sub = LI.getLoopFor(B); Sub && Sub != &L;
          Sub = Sub->getParentLoop())
-      At = Sub->getHeader();
+      At = entryOf(*Sub);
     for (Instruction &I : *B) {
       auto *Call = dyn_cast<CallBase>(&I);
       CallEffect Effect = Call ? shownOrPromised(*Call) : CallEffect::Other;
@@ -59,7 +74,7 @@ bool LoopJudge::authorSaysItWaits() {
   for (const SpinLoop &S : Inner.Loops)
     if (S.L != &L && L.contains(S.L) && S.Kind != SpinKind::Retry &&
         S.Kind != SpinKind::Device)
-      Hinting.insert(S.L->getHeader());
+      Hinting.insert(entryOf(*S.L));
   if (!everyRoundPasses(Hinting))
     return false;
   if (everyRoundPasses(Pausing))
@@ -143,6 +158,42 @@ static bool isTakenBack(const Addition &A, const Loop &L) {
   });
 }
 
+/// A constant written to shared memory, by any means.
+struct Announcement {
+  const Value *Address, *Said;
+};
+
+static std::optional<Announcement> asAnnouncement(const Instruction &I) {
+  Announcement Found = {nullptr, nullptr};
+  if (auto *Store = dyn_cast<StoreInst>(&I)) {
+    Found = {Store->getPointerOperand(), Store->getValueOperand()};
+  } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
+    if (RMW->getOperation() == AtomicRMWInst::Xchg)
+      Found = {RMW->getPointerOperand(), RMW->getValOperand()};
+  } else if (auto *Call = dyn_cast<CallBase>(&I)) {
+    CallClass Class = classifyCall(*Call);
+    if (Class.Effect == CallEffect::AsmStore ||
+        Class.Effect == CallEffect::AsmTry)
+      for (const Use &Arg : Call->args())
+        if (!Arg->getType()->isPointerTy())
+          Found = {Class.Address, Arg};
+  }
+  if (!Found.Address || !isa<ConstantInt>(Found.Said))
+    return std::nullopt;
+  return Found;
+}
+
+/// A reader who says that he is here, finds a writer, and says that he is not:
+/// each failed round leaves that place as the round before did.
+static bool isUnsaid(const Announcement &A, const Loop &L) {
+  return any_of(L.blocks(), [&](const BasicBlock *B) {
+    return any_of(*B, [&](const Instruction &I) {
+      std::optional<Announcement> Other = asAnnouncement(I);
+      return Other && Other->Address == A.Address && Other->Said != A.Said;
+    });
+  });
+}
+
 /// A variable of the loop's own that is only ever set: `if (!said) ...`.
 bool LoopJudge::isOnce(Value *Condition) const {
   Value *Of;
@@ -199,6 +250,9 @@ bool LoopJudge::excuse(Instruction &Effect) {
         return Doubt("it calls '" + calledName(*Call) + "', which may return");
   if (std::optional<Addition> A = asAddition(Effect))
     return isTakenBack(*A, L) && Doubt("it takes each try back");
+  if (std::optional<Announcement> A = asAnnouncement(Effect))
+    if (isUnsaid(*A, L))
+      return Doubt("it says that it is there and takes that back");
   auto *Call = dyn_cast<CallBase>(&Effect);
   if (Call && (promisedEffect(*Call) != CallEffect::Other ||
                Accesses.contains(Call) || Pointers.contains(Call))) {

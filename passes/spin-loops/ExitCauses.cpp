@@ -289,6 +289,7 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth, Causes &C) {
       return visitOperands(Call, SmallVector<Value *>(Call.args()), C);
     C.Own = true;
     return;
+  case CallEffect::AsmStore:
   case CallEffect::Pause:
   case CallEffect::Yield:
   case CallEffect::Sleep:

@@ -102,9 +102,11 @@ ConditionExposer::Summary ConditionExposer::summarize(Function &F,
 /// Does what that adds to the effects of the function around the call.
 bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth, bool OfLoop,
                                   Effects &Does) {
-  CallEffect Effect = classifyCall(Call).Effect;
-  Does.Adds |= Effect == CallEffect::AsmAdd;
-  if (Effect != CallEffect::Other)
+  CallClass Class = classifyCall(Call);
+  Does.Adds |= Class.Effect == CallEffect::AsmAdd;
+  if (Class.Effect == CallEffect::AsmStore)
+    return noteStore(Class.Address, OfLoop, Does.Stored);
+  if (Class.Effect != CallEffect::Other)
     return true;
   if (auto *Memory = dyn_cast<MemIntrinsic>(&Call))
     return noteStore(Memory->getDest(), OfLoop, Does.Stored);
@@ -137,9 +139,11 @@ bool ConditionExposer::collectCalls(const Loop &L,
   for (BasicBlock *B : L.blocks()) {
     for (Instruction &I : *B) {
       if (auto *Call = dyn_cast<CallBase>(&I)) {
-        CallEffect Effect = classifyCall(*Call).Effect;
-        Hinted |= isHint(Effect);
-        if (Effect != CallEffect::Other)
+        CallClass Class = classifyCall(*Call);
+        Hinted |= isHint(Class.Effect);
+        if (Class.Effect == CallEffect::AsmStore)
+          Harms += !noteStore(Class.Address, true, Does.Stored);
+        if (Class.Effect != CallEffect::Other)
           continue;
         Hinted = Hinted || isHint(promisedEffect(*Call));
         if (!isHarmless(*Call, 0, /*OfLoop=*/true, Does))

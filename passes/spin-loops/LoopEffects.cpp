@@ -8,6 +8,7 @@
 
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/LoopJudge.h"
+#include "passes/spin-loops/Rewrite.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Instructions.h"
@@ -40,9 +41,16 @@ bool LoopJudge::hasEffect(Instruction &I) {
   if (auto *Memory = dyn_cast<MemIntrinsic>(&I))
     return mayBeShared(Memory->getDest());
   if (auto *Call = dyn_cast<CallBase>(&I)) {
-    CallEffect Effect = classifyCall(*Call).Effect;
-    noteHint(Effect);
-    return Effect == CallEffect::AsmAdd || Effect == CallEffect::Other;
+    CallClass Class = classifyCall(*Call);
+    noteHint(Class.Effect);
+    // What an earlier run made of a wait inside: still nothing but that wait.
+    if (Call->getCalledFunction() &&
+        Call->getCalledFunction()->getName() == WaitFunction)
+      return LI.getLoopFor(I.getParent()) == &L;
+    if (Class.Effect == CallEffect::AsmStore)
+      return mayBeShared(Class.Address);
+    return Class.Effect == CallEffect::AsmAdd ||
+           Class.Effect == CallEffect::Other;
   }
   if (auto *Store = dyn_cast<StoreInst>(&I))
     return mayBeShared(Store->getPointerOperand());

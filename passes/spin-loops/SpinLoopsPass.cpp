@@ -144,12 +144,20 @@ std::string describe(const Poll &P) {
 
 /// The loop's keyword. A loop without an ID is made of gotos, or is endless but
 /// for what happens inside: its first poll says more than the code before it,
-/// as seen from the function the loop is written in.
+/// as seen from the function the loop is written in. Polls of loops inside say
+/// where those are.
 DebugLoc locate(const SpinLoop &S) {
+  auto IsInside = [&](const Poll &P) {
+    return any_of(S.L->getSubLoops(),
+                  [&](const Loop *Sub) { return Sub->contains(P.Access); });
+  };
+  bool AllInside = all_of(S.Polls, IsInside);
   BasicBlock *Latch = S.L->getLoopLatch();
   DebugLoc Loop = Latch ? Latch->getTerminator()->getDebugLoc() : DebugLoc();
   DebugLoc First;
   for (const Poll &P : S.Polls) {
+    if (!AllInside && IsInside(P))
+      continue;
     DebugLoc Where = P.Access->getDebugLoc();
     while (Where && Where->getInlinedAt() &&
            (!Loop || Where->getInlinedAt() != Loop->getInlinedAt()))

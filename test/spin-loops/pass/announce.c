@@ -1,0 +1,127 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Readers that say by a store that they are there, look for a writer, take that
+// back and wait: reported as in doubt. Nothing is put into that loop, as it
+// writes; the wait inside it is one of its own.
+//
+// RUN: %verify_c %s -o /dev/null
+// RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s
+// CHECK-LABEL: define {{.*}} @enter_pausing
+// CHECK-NOT: @vf_spin_wait
+// CHECK-LABEL: define
+
+// REQUIRES: host-x86_64
+
+#include <immintrin.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+atomic_int writer, here;
+void write_lock(void) { atomic_store(&writer, 1); }
+
+void enter_pausing(void) {
+  // expected-remark@+1 {{left as it is: it says that it is there and takes that back}}
+  for (;;) {
+    atomic_store(&here, 1);
+    if (!atomic_load(&writer))
+      return;
+    atomic_store(&here, 0);
+    _mm_pause();
+  }
+}
+
+// Waiting inside is as good as a hint.
+void enter_waiting(void) {
+  // expected-remark@+1 {{left as it is: it says that it is there and takes that back}}
+  for (;;) {
+    while (atomic_load(&writer)) // expected-remark {{wait in the runtime}}
+      ;
+    atomic_store(&here, 1);
+    if (!atomic_load(&writer))
+      return;
+    atomic_store(&here, 0);
+  }
+}
+
+// Exchanged in, stored out, a bounded number of times.
+bool try_enter(int *place, int tries) {
+  // expected-remark@+1 {{left as it is: it says that it is there and takes that back}}
+  for (int i = 0; i < tries; i++) {
+    atomic_exchange(&here, 1);
+    if (!atomic_load(&writer))
+      return true;
+    atomic_store(&here, 0);
+    _mm_pause();
+  }
+  return false;
+}
+
+// By assembly, in functions that show what they write only once inlined.
+struct reader { unsigned here; };
+struct lock { volatile unsigned writer; };
+void take(struct lock *l) { l->writer = 1; }
+static inline void say(unsigned *p, unsigned v) {
+  __asm__ volatile("movl %1, %0" : "=m"(*p) : "r"(v) : "memory");
+}
+void enter_by_assembly(struct lock *l, struct reader *r) {
+  // expected-remark@+1 {{left as it is: it says that it is there and takes that back}}
+  for (;;) {
+    while (l->writer) // expected-remark {{wait in the runtime}}
+      _mm_pause();
+    say(&r->here, 1);
+    _mm_mfence();
+    if (!l->writer)
+      return;
+    say(&r->here, 0);
+  }
+}
+
+// Why not: what it says is not taken back.
+void not_taken_back(void) {
+  while (atomic_load(&writer)) {
+    atomic_store(&here, 1);
+    _mm_pause();
+  }
+}
+
+// Why not: the same, by assembly, which is no look at memory either.
+void not_taken_back_by_assembly(struct reader *r) {
+  while (atomic_load(&writer)) {
+    say(&r->here, 1);
+    _mm_pause();
+  }
+}
+
+// Why not: two places, each of which keeps what was said last.
+atomic_int there;
+void not_the_same(void) {
+  while (atomic_load(&writer)) {
+    atomic_store(&here, 1);
+    atomic_store(&there, 0);
+    _mm_pause();
+  }
+}
+
+// Why not: something else each round.
+void not_constant(void) {
+  for (int i = 0; atomic_load(&writer); i++) {
+    atomic_store(&here, i);
+    atomic_store(&here, i + 1);
+    _mm_pause();
+  }
+}
+
+// Why not: no hint says that this waits.
+void not_said(void) {
+  for (;;) {
+    atomic_store(&here, 1);
+    if (!atomic_load(&writer))
+      return;
+    atomic_store(&here, 0);
+  }
+}
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}
