@@ -50,6 +50,7 @@ private:
   bool takesWhatItWaitedFor() const;
   bool retriesOnly();
   bool isVersionCheck(const llvm::Value *Condition, unsigned Depth = 0) const;
+  bool endsUnchanged(const ExitLeaf &Leaf) const;
   Causes guardsOf(llvm::BasicBlock *Exiting);
   void noteCauses(const Causes &C);
   void addPoll(llvm::Instruction &Access, bool OnlyLocates);
@@ -87,6 +88,8 @@ private:
   /// The conditions of the exits the loop causes itself.
   llvm::SmallVector<llvm::Value *, 4> OwnConditions;
   bool Walks = false;
+  /// Some exit depends on how far a loop inside has got.
+  bool Scans = false;
 };
 
 } // namespace vfriendly

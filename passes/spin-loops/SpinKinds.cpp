@@ -62,7 +62,7 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
            });
   }
   using Read = std::pair<const Instruction *, const Value *>;
-  auto ReadOf = [&](const Value *V) -> Read {
+  auto ReadOf = [&](const Value *V, unsigned Round, auto &&Self) -> Read {
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
     auto *I = dyn_cast<Instruction>(V);
@@ -70,13 +70,38 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
       return {};
     if (auto *Load = dyn_cast<LoadInst>(I))
       return {I, Load->getPointerOperand()};
+    // What was read in the round before, or in the one before that.
+    if (auto *Phi = dyn_cast<PHINode>(I);
+        Phi && Phi->getParent() == L.getHeader() && Round < 2) {
+      const Value *Address = nullptr;
+      for (unsigned N = 0; N != Phi->getNumIncomingValues(); ++N) {
+        if (!L.contains(Phi->getIncomingBlock(N)))
+          continue;
+        Read Before = Self(Phi->getIncomingValue(N), Round + 1, Self);
+        if (!Before.second || (Address && Address != Before.second))
+          return {};
+        Address = Before.second;
+      }
+      return {Phi, Address};
+    }
     auto *Call = dyn_cast<CallBase>(I);
     CallClass Class = Call ? classifyCall(*Call) : CallClass{CallEffect::Other};
     return {I, Class.Effect == CallEffect::AsmLoad ? Class.Address : nullptr};
   };
-  Read First = ReadOf(Cmp->getOperand(0)), Second = ReadOf(Cmp->getOperand(1));
+  Read First = ReadOf(Cmp->getOperand(0), 0, ReadOf),
+       Second = ReadOf(Cmp->getOperand(1), 0, ReadOf);
   return First.second && First.second == Second.second &&
          First.first != Second.first;
+}
+
+/// Does the loop end when a version is found unchanged? One that ends when it
+/// has changed waits for whoever changes it.
+bool LoopJudge::endsUnchanged(const ExitLeaf &Leaf) const {
+  auto *Cmp = dyn_cast<ICmpInst>(Leaf.Condition);
+  if (Cmp && (!Cmp->isEquality() ||
+              (Cmp->getPredicate() == ICmpInst::ICMP_NE) != Leaf.StaysIf))
+    return false;
+  return isVersionCheck(Leaf.Condition);
 }
 
 using RMWTest = function_ref<bool(const AtomicRMWInst &)>;
@@ -179,8 +204,7 @@ SpinKind LoopJudge::nameKind() {
     Reads |= L.contains(S.L) && S.Kind == SpinKind::Flag;
   if (Tries)
     return Reads ? SpinKind::TestAndTestAndSet : SpinKind::TryLock;
-  if (any_of(Waiting,
-             [&](const ExitLeaf &E) { return isVersionCheck(E.Condition); }))
+  if (any_of(Waiting, [&](const ExitLeaf &E) { return endsUnchanged(E); }))
     return SpinKind::SeqLock;
 
   for (const ExitLeaf &Leaf : Waiting) {

@@ -18,6 +18,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PatternMatch.h"
@@ -70,9 +71,9 @@ std::optional<SpinLoop> LoopJudge::judge() {
     AnyPlain |= P.isPlain();
     AllDevice &= P.Address && isDeviceAddress(P.Address);
   }
-  // A counted loop over plain memory is everyday code, unless its author says
-  // that it waits.
-  if (AnyPlain && Found.Bounded && !Found.Pauses && !Found.Yields &&
+  // A counted loop over plain memory is everyday code, and so is one that goes
+  // on where a loop inside it has got to, unless its author says that it waits.
+  if (AnyPlain && (Found.Bounded || Scans) && !Found.Pauses && !Found.Yields &&
       !Found.Sleeps)
     return std::nullopt;
 
@@ -137,6 +138,7 @@ bool LoopJudge::judgeExits() {
       if (C.isNothing()) // `if (polled) if (fixed) break;`
         C = Guards;
       Walks |= C.Walks;
+      Scans |= C.Inner;
       if (C.onlyOthers()) {
         if (tryStaysOnSuccess(Leaf))
           return false;
@@ -273,6 +275,12 @@ bool LoopJudge::takesWhatItWaitedFor() const {
   });
 }
 
+/// Assembly that compares and exchanges, and does not exchange alone.
+static bool comparesAssembly(const CallBase &Call) {
+  auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand());
+  return Asm && StringRef(Asm->getAsmString()).contains("cmpxchg");
+}
+
 /// A lock-free update: every way round the loop goes through a compare-and-
 /// exchange that expects what was just read, so it can succeed at once; or
 /// through a comparison of two reads of one version number.
@@ -296,17 +304,23 @@ bool LoopJudge::retriesOnly() {
         if (IsPolledOrOwn(Exchange->getCompareOperand()))
           Retries.insert(B);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
-        // Which operand of assembly is compared with does not show.
+        // Which operand of assembly is compared with does not always show: any
+        // but the memory itself.
+        auto MayBeExpected = [&](const Use &Arg) {
+          unsigned Number = Call->getArgOperandNo(&Arg);
+          return !Call->getParamElementType(Number) &&
+                 (!Arg->getType()->isPointerTy() || comparesAssembly(*Call));
+        };
         if (classifyCall(*Call).Effect == CallEffect::AsmTry &&
-            any_of(Call->args(), [&](Value *Arg) {
-              return !Arg->getType()->isPointerTy() && IsPolledOrOwn(Arg);
+            any_of(Call->args(), [&](const Use &Arg) {
+              return MayBeExpected(Arg) && IsPolledOrOwn(Arg);
             }))
           Retries.insert(B);
       }
     }
   for (const ExitLeaf &Leaf : Waiting)
     // Not where the version is also seen to be odd: that is a wait.
-    if (isa<ICmpInst>(Leaf.Condition) && isVersionCheck(Leaf.Condition))
+    if (isa<ICmpInst>(Leaf.Condition) && endsUnchanged(Leaf))
       for (BasicBlock *B : L.blocks())
         if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
           if (Br->isConditional() && Br->getCondition() == Leaf.Condition)

@@ -1,0 +1,107 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loops that end when a second read finds what the first one found need nobody
+// else; those that end when it finds something new do.
+//
+// RUN: %verify_c %s -o /dev/null
+
+// REQUIRES: host-x86_64
+
+#include <immintrin.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+struct node { struct node *next; };
+struct node *_Atomic head, *_Atomic hazard;
+struct node *volatile vhead;
+atomic_int version;
+void change(struct node *n) {
+  atomic_store(&head, n);
+  atomic_fetch_add(&version, 1);
+}
+
+// Others must act: it waits for a change, and looks at what it read last.
+int wait_for_change(void) {
+  int last, now = atomic_load(&version);
+  do { // expected-remark-re {{(flag poll) on atomic 'version' {{.*}}wait in the runtime}}
+    last = now;
+    now = atomic_load(&version);
+  } while (now == last);
+  return now;
+}
+
+// The same with two reads a round.
+void wait_for_change_at_once(void) {
+  int a, b;
+  do { // expected-remark-re {{(flag poll) on atomic 'version' {{.*}}wait in the runtime}}
+    a = atomic_load(&version);
+    b = atomic_load(&version);
+  } while (a == b);
+}
+
+// A lock word tried by assembly: what it expects is a constant.
+struct node *volatile owner;
+static inline unsigned char swap(struct node *volatile *p, struct node *expects,
+                                 struct node *n) {
+  unsigned char done;
+  __asm__ volatile("lock cmpxchgq %3, %0; sete %1"
+                   : "+m"(*p), "=q"(done), "+a"(expects)
+                   : "r"(n)
+                   : "memory", "cc");
+  return done;
+}
+void lock_by_assembly(struct node *me) {
+  while (!swap(&owner, NULL, me)) // expected-remark {{(try-lock) on volatile 'owner' wastes}}
+    ;
+}
+
+// Why not: a pointer is published until it is still the one published.
+struct node *not_hazard(void) {
+  struct node *seen, *now = atomic_load(&head);
+  do { // expected-remark {{(lock-free retry) on atomic 'head'}}
+    seen = now;
+    atomic_exchange(&hazard, NULL);
+    now = atomic_load(&head);
+  } while (seen != now);
+  return seen;
+}
+
+// Why not: the same as wait_for_change, the other way round.
+int not_stable(void) {
+  int last, now = atomic_load(&version);
+  do { // expected-remark {{(lock-free retry) on atomic 'version'}}
+    last = now;
+    now = atomic_load(&version);
+  } while (now != last);
+  return now;
+}
+
+// Why not: it swaps for what it has just read, by assembly on a pointer.
+void not_pushing(struct node *n) {
+  struct node *seen;
+  do // expected-remark {{(lock-free retry) on volatile 'vhead'}}
+    seen = vhead;
+  while (!swap(&vhead, seen, n));
+}
+
+// Why not: goes on where the loop inside it has got to, over plain memory.
+const char *not_scanning(const char *p, const char *end, const char *chunks[4]) {
+  while (1) {
+    while (p < end && *p != ',')
+      p++;
+    if (p < end)
+      break;
+    if (p >= chunks[0] && p < chunks[1] && chunks[2]) {
+      p = chunks[2];
+      end = chunks[3];
+      continue;
+    }
+    break;
+  }
+  return p;
+}
+
+// Said once a module.
+// expected-remark@* 0-1 {{link with libvfrt}}
