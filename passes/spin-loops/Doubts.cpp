@@ -158,6 +158,25 @@ static bool isTakenBack(const Addition &A, const Loop &L) {
   });
 }
 
+/// Is this on the way out, by the name of what is called after it?
+static bool isFailing(const Instruction &Effect) {
+  return any_of(*Effect.getParent(), [](const Instruction &I) {
+    auto *Call = dyn_cast<CallBase>(&I);
+    return Call && whatNameTells(calledName(*Call)) == NameTells::Fails;
+  });
+}
+
+/// Does a failed round change nothing, apart from doubts that need no hint: it
+/// takes back what it adds, as a failed try does, or it is on the way out?
+bool LoopJudge::leavesNoTrace() const {
+  if (Effects.size() > MaxEffects)
+    return false;
+  return all_of(Effects, [&](const Instruction *I) {
+    std::optional<Addition> A = asAddition(*I);
+    return (A && isTakenBack(*A, L)) || isFailing(*I);
+  });
+}
+
 /// A constant written to shared memory, by any means.
 struct Announcement {
   const Value *Address, *Said;

@@ -68,6 +68,7 @@ private:
   bool doesWork();
 
   // Doubts.cpp
+  bool leavesNoTrace() const;
   bool authorSaysItWaits();
   bool excuseEffects();
   bool excuse(llvm::Instruction &Effect);

@@ -48,7 +48,7 @@ const Poll *SpinLoop::uniquePoll() const {
 std::optional<SpinLoop> LoopJudge::judge() {
   Found.L = &L;
   scanEffects();
-  if (!Effects.empty() && !authorSaysItWaits())
+  if (!leavesNoTrace() && !authorSaysItWaits())
     return std::nullopt;
   if (!judgeExits() || !excuseEffects())
     return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<SpinLoop> LoopJudge::judge() {
     if (P.isPlain() && P.Varies && !Found.Pauses && !Found.Yields &&
         !Found.Sleeps)
       return std::nullopt;
-    AnyPlain |= P.isPlain();
+    AnyPlain |= P.isPlain() && !P.OnlyLocates;
     AllDevice &= P.Address && isDeviceAddress(P.Address);
   }
   // A counted loop over plain memory is everyday code, and so is one that goes
@@ -118,6 +118,44 @@ static uint64_t boundIn(const Value *Condition) {
   return Bound;
 }
 
+/// What an exit needs, of several things at once: `if (++i % 64 == 0 && flag)`,
+/// perhaps as a phi of `false` and `flag`. What others must do is enough for
+/// the exit to be theirs, however often the loop looks. It is not blocked on,
+/// though: a look may take many rounds.
+static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
+  SmallVector<ExitLeaf, 4> Needs;
+  SmallVector<ExitLeaf, 4> Worklist{Leaf};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Worklist.empty()) {
+    auto [V, Stays] = Worklist.pop_back_val();
+    Value *A, *B;
+    if (match(V, m_Not(m_Value(A)))) {
+      Worklist.push_back({A, !Stays});
+      continue;
+    }
+    if (!Seen.insert(V).second)
+      continue;
+    if (Stays ? match(V, m_LogicalOr(m_Value(A), m_Value(B)))
+              : match(V, m_LogicalAnd(m_Value(A), m_Value(B)))) {
+      Worklist.append({{B, Stays}, {A, Stays}});
+      continue;
+    }
+    Value *Other = nullptr;
+    if (auto *Phi = dyn_cast<PHINode>(V); Phi && V->getType()->isIntegerTy(1))
+      for (Value *In : Phi->incoming_values()) {
+        auto *C = dyn_cast<ConstantInt>(In);
+        if (C && C->isOne() == Stays)
+          continue; // That way it stays.
+        Other = Other ? V : In;
+      }
+    if (Other && Other != V && !isa<Constant>(Other))
+      Worklist.push_back({Other, Stays});
+    else
+      Needs.push_back({V, Stays});
+  }
+  return Needs;
+}
+
 /// Sorts the exits into those only others can cause and the loop's own. True if
 /// there is one of the former.
 bool LoopJudge::judgeExits() {
@@ -146,6 +184,13 @@ bool LoopJudge::judgeExits() {
         noteCauses(C);
         noteCauses(Guards);
       } else if (C.Own || C.Clock || C.Rotates) {
+        for (const ExitLeaf &Need : needsOf(Leaf)) {
+          Causes N = Collector.collect(Need.Condition);
+          if (Need.Condition != Leaf.Condition && N.onlyOthers()) {
+            Waiting.push_back(Need);
+            noteCauses(N);
+          }
+        }
         Found.Bounded = true;
         if (C.Own)
           Found.Bound = std::max(Found.Bound, boundIn(Leaf.Condition));

@@ -1,0 +1,61 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Waits without a hint whose failed rounds change nothing: a remark, and never
+// a rewrite.
+//
+// RUN: %verify_c %s -o /dev/null
+// RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s --implicit-check-not=@vf_spin_wait --implicit-check-not=sse2.pause
+// CHECK: define
+
+#include <stdatomic.h>
+
+atomic_int gate, ticket;
+void open_gate(void) { atomic_store(&gate, 0); atomic_store(&ticket, 4); }
+void throw_exception(int what);
+void warn(int what);
+
+// A reader counts himself in, finds a writer, and counts himself out.
+void enter(void) {
+  // expected-remark@+1 {{left as it is: it takes each try back}}
+  for (;;) {
+    if (!(atomic_load(&gate) & 1)) {
+      if (!(atomic_fetch_add(&gate, 2) & 1))
+        return;
+      atomic_fetch_sub(&gate, 2);
+    }
+  }
+}
+
+// A queue that is broken: nobody's turn comes any more.
+void wait_for_turn(int mine) {
+  // expected-remark@+1 {{left as it is: it calls 'throw_exception', which may return}}
+  while (atomic_load(&ticket) != mine) {
+    if (atomic_load(&ticket) & 1)
+      throw_exception(1);
+  }
+}
+
+// Why not: each round leaves its mark.
+void not_taken_back(void) {
+  while (atomic_fetch_add(&gate, 2) & 1)
+    ;
+}
+
+// Why not: not all of it is taken back.
+void not_all(void) {
+  for (;;) {
+    if (!(atomic_fetch_add(&gate, 4) & 1))
+      return;
+    atomic_fetch_sub(&gate, 2);
+  }
+}
+
+// Why not: it goes on after that.
+void not_failing(int mine) {
+  while (atomic_load(&ticket) != mine) {
+    if (atomic_load(&ticket) & 1)
+      warn(1);
+  }
+}
