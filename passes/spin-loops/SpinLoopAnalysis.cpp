@@ -189,6 +189,7 @@ bool LoopJudge::judgeExits() {
           if (Need.Condition != Leaf.Condition && N.onlyOthers()) {
             Waiting.push_back(Need);
             noteCauses(N);
+            Found.Gated = true;
           }
         }
         Found.Bounded = true;

@@ -75,6 +75,8 @@ struct SpinLoop {
   llvm::SmallVector<Poll, 2> Polls;
   /// Has an exit of its own as well: a counter or a clock.
   bool Bounded = false;
+  /// Looks only when its counter says so, now and then.
+  bool Gated = false;
   /// What its counter is compared with, if that is a constant; else 0.
   uint64_t Bound = 0;
   /// What the author already put in.

@@ -12,7 +12,7 @@
 
 #include "passes/spin-loops/SpinLoopsPass.h"
 
-#include "passes/common/WaitNeutral.h"
+#include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/ExitCauses.h"
 #include "passes/spin-loops/Expose.h"
 #include "passes/spin-loops/KeepMarks.h"
@@ -114,60 +114,6 @@ private:
   bool SaidRuntime = false;
   bool Changed = false;
 };
-
-Location locatePoll(const Poll &P) {
-  return locate(*P.Access, P.Address, P.Size, P.isPlain());
-}
-
-/// "volatile 'flag'", "plain memory at offset 8 of 'struct.node'".
-std::string describe(const Poll &P) {
-  std::string Text;
-  raw_string_ostream OS(Text);
-  if (!P.Address) {
-    auto &Call = cast<CallBase>(*P.Access);
-    if (classifyCall(Call).Effect == CallEffect::TryLock)
-      return "a lock";
-    std::string Name = calledName(Call);
-    return Name.empty() ? "what a call returns" : "what '" + Name + "' returns";
-  }
-  OS << (P.isPlain() ? "plain " : P.Volatile ? "volatile " : "atomic ");
-  Location Where = locatePoll(P);
-  if (Where.Global)
-    OS << '\'' << Where.Global->getName() << '\'';
-  else if (Where.Struct && Where.Struct->hasName() && Where.StructOffset)
-    OS << "memory at offset " << *Where.StructOffset << " of '"
-       << Where.Struct->getName() << '\'';
-  else
-    OS << "memory behind a pointer";
-  return Text;
-}
-
-/// The loop's keyword. A loop without an ID is made of gotos, or is endless but
-/// for what happens inside: its first poll says more than the code before it,
-/// as seen from the function the loop is written in. Polls of loops inside say
-/// where those are.
-DebugLoc locate(const SpinLoop &S) {
-  auto IsInside = [&](const Poll &P) {
-    return any_of(S.L->getSubLoops(),
-                  [&](const Loop *Sub) { return Sub->contains(P.Access); });
-  };
-  bool AllInside = all_of(S.Polls, IsInside);
-  BasicBlock *Latch = S.L->getLoopLatch();
-  DebugLoc Loop = Latch ? Latch->getTerminator()->getDebugLoc() : DebugLoc();
-  DebugLoc First;
-  for (const Poll &P : S.Polls) {
-    if (!AllInside && IsInside(P))
-      continue;
-    DebugLoc Where = P.Access->getDebugLoc();
-    while (Where && Where->getInlinedAt() &&
-           (!Loop || Where->getInlinedAt() != Loop->getInlinedAt()))
-      Where = Where->getInlinedAt();
-    if (Where && Where.getLine() &&
-        (!First || Where.getLine() < First.getLine()))
-      First = Where;
-  }
-  return S.L->getLoopID() || !First ? S.L->getStartLoc() : First;
-}
 
 bool SpinLoopsImpl::run() {
   if (Phase == SpinPhase::Last)
@@ -346,6 +292,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
     return PauseOnly(S.Pauses ? "it pauses already" : "");
   if (!canBlock(M))
     return PauseOnly("blocking needs a 64-bit Linux ELF target");
+  if (S.Gated)
+    return PauseOnly("it looks only now and then: a wait would take the place "
+                     "of the rounds between");
   if (S.Bounded)
     return PauseOnly("it is bounded: its author has provided for the time "
                      "after");
@@ -435,7 +384,7 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
     R << " [" << ore::NV("Guideline", SpinLoops.Guideline) << "]";
     return R;
   };
-  DebugLoc Where = locate(S);
+  DebugLoc Where = locateLoop(S);
   BasicBlock *Block = S.L->getHeader();
   bool NoWait = S.Kind == SpinKind::Retry || S.Kind == SpinKind::Device;
   if (NoWait)

@@ -18,7 +18,7 @@ void arrive(void) { arrived++; atomic_store(&stop, 1); }
 // A result variable that only a look can set.
 bool wait_for_a_while(long n) {
   bool done = false;
-  // expected-remark-re@+1 {{(flag poll) on volatile 'arrived' {{.*}}spin hint, no more: it is bounded}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'arrived' {{.*}}spin hint, no more: it looks only now and then}}
   for (int i = 0; i < 1000 && !done; i++)
     if ((i & 0xff) == 0 && arrived >= n)
       done = true;
@@ -31,7 +31,7 @@ extern long others;
 void arrive_there(void) { *(volatile long *)&state->arrived = 1; }
 bool wait_behind_pointer(void) {
   bool done = false;
-  // expected-remark-re@+1 {{(flag poll) on volatile {{.*}}spin hint, no more: it is bounded}}
+  // expected-remark-re@+1 {{(flag poll) on volatile {{.*}}spin hint, no more: it looks only now and then}}
   for (int i = 0; i < 1000 && !done; i++)
     if ((i & 0xff) == 0 && *(volatile long *)&state->arrived >= others)
       done = true;
