@@ -17,6 +17,8 @@
  * its load. A signal that nothing orders behind the release may come before the
  * wait, here as in libc.
  *
+ * Where broadcasts wake several, waits go to libc as well (queue.h).
+ *
  * Broadcasts ask libc first: the woken may free the condition at once. They
  * wake their waiters one after another, each by the one before, as all want the
  * same mutex: libc wakes all, who then sleep for the mutex. While nobody has to
@@ -56,6 +58,13 @@ static uint32_t flags_of(const pthread_cond_t *cond) {
 
 static bool takes_over(const pthread_cond_t *cond) {
   return vf_is_on(VF_CONDS) && !(flags_of(cond) & VF_LIBC_COND_SHARED);
+}
+
+/* Asked by each wait; wakers always look in both places. */
+static bool waits_here(const pthread_cond_t *cond,
+                       const pthread_mutex_t *mutex) {
+  return takes_over(cond) && vf_takes_over(mutex) &&
+         (vf_is_on(VF_CROWDS) || !vf_queue_draws_crowds(cond));
 }
 
 static int lock_again(struct wait *wait) {
@@ -143,14 +152,13 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
 }
 
 VF_API int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
-  return takes_over(cond) && vf_takes_over(mutex)
-             ? wait_for(cond, mutex, NULL, VF_CALLER)
-             : vf_next()->pthread_cond_wait(cond, mutex);
+  return waits_here(cond, mutex) ? wait_for(cond, mutex, NULL, VF_CALLER)
+                                 : vf_next()->pthread_cond_wait(cond, mutex);
 }
 
 VF_API int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
                                   const struct timespec *at) {
-  if (!takes_over(cond) || !vf_takes_over(mutex))
+  if (!waits_here(cond, mutex))
     return vf_next()->pthread_cond_timedwait(cond, mutex, at);
   bool monotonic = flags_of(cond) & VF_LIBC_COND_MONOTONIC;
   return wait_until(cond, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME,
@@ -159,7 +167,7 @@ VF_API int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 
 VF_API int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
                                   clockid_t clock, const struct timespec *at) {
-  return takes_over(cond) && vf_takes_over(mutex)
+  return waits_here(cond, mutex)
              ? wait_until(cond, mutex, clock, at, VF_CALLER)
              : vf_next()->pthread_cond_clockwait(cond, mutex, clock, at);
 }

@@ -146,10 +146,12 @@ uint32_t vf_libc_decide(void) {
   if (!environ) {
     mode &= ~VF_CONDS;
   } else {
+    bool complete = mode == all;
+    if (vf_env_choice("VF_PTHREAD_CROWDS", "libc", "own", false))
+      mode |= VF_CROWDS;
     if (!vf_env_choice("VF_PTHREAD", "off", "on", true))
       mode = VF_DECIDED;
-    else if (mode != all &&
-             __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
+    else if (!complete && __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
       complain(mode);
     __atomic_store_n(&vf_libc_mode, mode, __ATOMIC_RELAXED);
   }

@@ -72,6 +72,8 @@ static inline uint32_t *vf_libc_sem_value(sem_t *sem) {
 #define VF_RWLOCKS 16u
 #define VF_BARRIERS 32u
 #define VF_SEMS 64u
+/* Of conditions, also those whose broadcasts wake several. */
+#define VF_CROWDS 128u
 
 extern uint32_t vf_libc_mode;
 

@@ -21,6 +21,8 @@
 struct bucket {
   uint32_t lock;
   struct vf_queued *first, *last;
+  /* Of all conditions that share the bucket. */
+  uint32_t draws_crowds;
 } __attribute__((aligned(VF_CACHE_LINE)));
 
 static struct bucket buckets[1u << BUCKETS_LOG2] __attribute__((aligned(PAGE)));
@@ -120,6 +122,8 @@ static bool wake_first(struct bucket *bucket, const void *key, bool passes_on) {
 
 bool vf_queue_wake_one(const void *cond) {
   struct bucket *bucket = bucket_of(cond);
+  if (vf_get(&bucket->draws_crowds) != 0)
+    vf_set(&bucket->draws_crowds, 0);
   return !is_empty(bucket) && wake_first(bucket, cond, /*passes_on=*/false);
 }
 
@@ -137,6 +141,7 @@ void vf_queue_wake_all(const void *cond) {
       return;
     }
     const void *mutex = first->mutex;
+    vf_set(&bucket->draws_crowds, find(first->next, cond) != NULL);
     for (struct vf_queued *other = find(first->next, cond); other;
          other = find(other->next, cond)) {
       if (other->mutex == mutex)
@@ -146,6 +151,10 @@ void vf_queue_wake_all(const void *cond) {
     }
     unlock_and_wake(bucket, take_to_wake(bucket, first, /*passes_on=*/true));
   }
+}
+
+bool vf_queue_draws_crowds(const void *cond) {
+  return vf_get(&bucket_of(cond)->draws_crowds) != 0;
 }
 
 void vf_queue_pass_on(const void *cond, const void *mutex, int n) {

@@ -16,6 +16,12 @@
  * change hands together, under the bucket's lock, and it ends only where there
  * is no next.
  *
+ * That takes a wake-up for each after the other. Where all have little to do
+ * with the mutex, as at a barrier made of a condition, libc's way of waking all
+ * at once is quicker (streamcluster: twice): so a condition whose broadcasts
+ * found several waiters leaves those that follow to libc, until it is signaled
+ * (cond.c). VF_PTHREAD_CROWDS=own keeps them here, for tests.
+ *
  * The kernel gives a forked child an empty table (MADV_WIPEONFORK), whichever
  * way it was forked: its parent's waiters are not there.
  *
@@ -71,6 +77,10 @@ enum vf_left vf_queue_leave(struct vf_queued *self, const void *cond);
 bool vf_queue_wake_one(const void *cond);
 
 void vf_queue_wake_all(const void *cond);
+
+/* Whether the last broadcast that found waiters here found several, and no
+ * signal came since. It costs time to be wrong. */
+bool vf_queue_draws_crowds(const void *cond);
 
 /* pre: the caller was WOKEN with passes_on. Wakes the next n of the broadcast.
  */

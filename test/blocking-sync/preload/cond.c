@@ -12,19 +12,20 @@
 // RUN: %vf_preload %t turns 2 20000
 // RUN: %vf_preload %t turns 8 2000
 // RUN: %vf_preload %t gates 8 500
-// RUN: %vf_preload %t gates 3 2000
-// RUN: %vf_preload %t cancel 2 2000
-// RUN: %vf_preload %t destroy 4 1000
-// RUN: %vf_preload %t destroy-by-waiter 4 1000
-// RUN: %vf_preload %t destroy-by-waiter 2 1000
+// RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t gates 8 500
+// RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t gates 3 2000
+// RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t cancel 2 2000
+// RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t destroy 4 1000
+// RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t destroy-by-waiter 4 1000
+// RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t destroy-by-waiter 2 1000
 // RUN: %vf_preload %t foreign 4 300
 // RUN: %vf_preload %t processes 4 300
-// RUN: env VF_SPIN_BUDGET_NS=0 %vf_preload %t gates 8 300
-// RUN: env VF_SPIN_BUDGET_NS=0 %vf_preload %t cancel 2 1000
-// RUN: env VF_SPIN_BUDGET_NS=1000000 %vf_preload %t gates 4 300
+// RUN: env VF_PTHREAD_CROWDS=own VF_SPIN_BUDGET_NS=0 %vf_preload %t gates 8 300
+// RUN: env VF_PTHREAD_CROWDS=own VF_SPIN_BUDGET_NS=0 %vf_preload %t cancel 2 1000
+// RUN: env VF_PTHREAD_CROWDS=own VF_SPIN_BUDGET_NS=1000000 %vf_preload %t gates 4 300
 // The spins, sleeps and waits are ours:
 // RUN: env VF_STATS=1 %vf_preload %t turns 2 5000 2>&1 | FileCheck --check-prefix=TURNS %s
-// RUN: env VF_STATS=1 %vf_preload %t gates 8 100 2>&1 | FileCheck --check-prefix=GATES %s
+// RUN: env VF_STATS=1 VF_PTHREAD_CROWDS=own %vf_preload %t gates 8 100 2>&1 | FileCheck --check-prefix=GATES %s
 // RUN: env VF_STATS=1 %vf_preload %t processes 2 100 2>&1 | FileCheck --check-prefix=LIBC %s
 // TURNS: "cond_spins": {{[1-9]}}
 // GATES: "cond_sleeps": {{[1-9][0-9]*}}, "cond_wakes": {{[1-9]}}

@@ -6,7 +6,7 @@
 //
 // REQUIRES: host-x86_64
 // RUN: clang++ -std=c++20 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -pthread
-// RUN: env VF_STATS=1 %vf_preload %t 2>&1 | FileCheck %s
+// RUN: env VF_STATS=1 VF_PTHREAD_CROWDS=own %vf_preload %t 2>&1 | FileCheck %s
 // CHECK: "vfpthread": {"spins": {{[1-9].*}} "cond_spins": {{[1-9].*}} "rwlock_spins": {{[1-9]}}
 
 #include "check.h"

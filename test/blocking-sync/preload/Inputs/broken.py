@@ -100,7 +100,8 @@ def link(variant):
 def passes(out, library, command, seconds):
     program, *arguments = command.split()
     # Brief spins: what they would outlast is to be slept through.
-    environment = {**os.environ, "LD_PRELOAD": library, "VF_SPIN_BUDGET_NS": "2000"}
+    environment = {**os.environ, "LD_PRELOAD": library, "VF_SPIN_BUDGET_NS": "2000",
+                   "VF_PTHREAD_CROWDS": "own"}
     try:
         return subprocess.run([os.path.join(out, program), *arguments], env=environment,
                               timeout=seconds, stderr=subprocess.DEVNULL).returncode == 0
