@@ -182,10 +182,43 @@ def blocking_sync_guest(report):
         yield f"| {lock} | " + " | ".join(f"{statistics.fmean(per_1000(r, e) for r in of):.2f}" for e in EXITS.values()) + " |"
 
 
+def measured(report):
+    return (f"One run of `./dev bench {report['name']}` on {report['machine']['cpus']} CPUs of a virtual machine "
+            f"({report['machine']['model']}),\ncommit `{report['commit'][:10]}`, {report['parameters']['reps']} runs of each, medians")
+
+
+def preload(report):
+    """Ratios of libc over the preload, a row a primitive."""
+    times = sorted({row["times"] for row in report["summary"]})
+    cells = {(row["primitive"], row["times"]): row for row in report["summary"]}
+    yield (f"{measured(report)} of pairs.\nTime and CPU of libc over those with `libvfpthread.so`: above 1 the library is quicker. N x is N "
+           "threads a CPU.\n")
+    yield "| waits by | " + " | ".join(f"{t}x: time | CPU" for t in times) + " |"
+    yield "|---|" + "---|---|" * len(times)
+    for primitive in dict.fromkeys(row["primitive"] for row in report["summary"]):
+        of = [cells[primitive, t] for t in times]
+        yield f"| {primitive} | " + " | ".join(f"{c['wall_ratio']} | {c['cpu_ratio']}" for c in of) + " |"
+
+
+def programs(report):
+    yield (f"{measured(report)};\nin brackets the median of the ratios of pairs, original over that: above 1 that is quicker.\n")
+    yield "| program | threads | | original | preload | plugin | both |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, threads in dict.fromkeys((r["program"], r["threads"]) for r in report["summary"]):
+        of = {r["variant"]: r for r in report["summary"] if (r["program"], r["threads"]) == (name, threads)}
+        for what, unit in (("wall", "s"), ("cpu", "CPU s")):
+            figures = [f"{of['original'][f'{what}_s']['median']:.2f}"] + [
+                f"{of[v][f'{what}_s']['median']:.2f} ({float(of[v][f'{what}_ratio']['median']):.2f})"
+                for v in ("preload", "rewritten", "both")]
+            yield f"| {name if what == 'wall' else ''} | {threads if what == 'wall' else ''} | {unit} | " + " | ".join(figures) + " |"
+
+
 # report -> the page it is shown on, the comments that it is shown between, what renders it
 TABLES = {
     "spin-loops": ("spin-loops", "figures", spin_loops),
     "blocking-sync": ("blocking-sync", "figures", blocking_sync),
+    "preload": ("blocking-sync", "figures of preload", preload),
+    "programs": ("blocking-sync", "figures of programs", programs),
     "blocking-sync-guest": ("blocking-sync", "figures of blocking-sync-guest", blocking_sync_guest),
 }
 
