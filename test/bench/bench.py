@@ -21,6 +21,15 @@ class Usage(Broken):
     """The command line asks for what there is not."""
 
 
+def choice(text, known, what):
+    """What an option with commas between picks of what is known; all without it."""
+    picked = text.split(",") if text else list(known)
+    for one in picked:
+        if one not in known:
+            raise Usage(f"no {what} '{one}', there are: {', '.join(known)}")
+    return picked
+
+
 class Tree:
     """A build tree with the plugin and the runtime in it."""
 

@@ -37,11 +37,7 @@ def numbers(text):
 
 def named(text):
     """The peers of a --peers option."""
-    peers = text.split(",")
-    unknown = set(peers) - set(PEERS)
-    if unknown:
-        raise bench.Usage(f"no peer '{unknown.pop()}', there are: {', '.join(PEERS)}")
-    return peers
+    return bench.choice(text, PEERS, "peer")
 
 
 def install(packages):

@@ -30,14 +30,6 @@ def options(parser):
     parser.add_argument("--times", metavar="T,...", help="only these threads per CPU [1,2,4]")
 
 
-def choice(text, known, what):
-    picked = text.split(",") if text else list(known)
-    for one in picked:
-        if one not in known:
-            raise bench.Usage(f"no {what} '{one}', there are: {', '.join(known)}")
-    return picked
-
-
 def once(program, what, threads, rounds, environment):
     one = measure.run([program, what, str(threads), str(rounds)], TIMEOUT_S, environment)
     if one.status == "failed":
@@ -80,8 +72,8 @@ HEADER = ["", "threads", "libc us", "preload us", "ratio", "quartiles",
 
 
 def main(tree, options, out):
-    what = choice(options.primitives, PRIMITIVES, "primitive")
-    times = [int(t) for t in choice(options.times, [str(t) for t in TIMES], "threads per CPU")]
+    what = bench.choice(options.primitives, PRIMITIVES, "primitive")
+    times = [int(t) for t in bench.choice(options.times, [str(t) for t in TIMES], "threads per CPU")]
     repetitions = 1 if options.smoke else options.reps
     if repetitions < 1:
         raise bench.Usage("--reps must be at least 1")

@@ -79,10 +79,7 @@ def hold_against_original(programs, timeout):
 
 
 def main(tree, options, out):
-    names = options.programs.split(",")
-    for name in names:
-        if name not in RECIPES:
-            raise bench.Usage(f"no program '{name}', there are: {', '.join(RECIPES)}")
+    names = bench.choice(options.programs, RECIPES, "program")
     try:
         counts = [int(n) for n in options.threads.split(",")] if options.threads else [bench.cpus(), 4 * bench.cpus()]
     except ValueError:

@@ -43,14 +43,6 @@ def options(parser):
     parser.add_argument("--times", metavar="T,...", help="only these threads per CPU, of 1,2,4,8")
 
 
-def choice(text, known, what):
-    picked = text.split(",") if text else list(known)
-    for one in picked:
-        if one not in known:
-            raise bench.Usage(f"no {what} '{one}', there are: {', '.join(known)}")
-    return picked
-
-
 def calibrate(program, threads, environment):
     """How many rounds run for about TARGET_S. Also the warm-up. A timeout
     leaves the fewest."""
@@ -135,9 +127,9 @@ def cell_row(kind, times, runs, found, verdict):
 
 
 def main(tree, options, out):
-    kinds = choice(options.kinds, programs.kinds(), "kind")
-    variants = choice(options.variants, list(programs.VARIANTS), "variant")
-    all_times = [int(t) for t in choice(options.times, [str(t) for t in TIMES], "threads per CPU")]
+    kinds = bench.choice(options.kinds, programs.kinds(), "kind")
+    variants = bench.choice(options.variants, list(programs.VARIANTS), "variant")
+    all_times = [int(t) for t in bench.choice(options.times, [str(t) for t in TIMES], "threads per CPU")]
     if options.smoke:
         all_times = all_times[:1]
     report = bench.Report("spin-loops", tree, out, {
