@@ -9,6 +9,7 @@
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #endif
 #include "common/sites.h"
+#include "common/hash.h"
 #include "common/process_wide.h"
 #include <inttypes.h>
 #include <link.h>
@@ -18,7 +19,8 @@
 #define VF_TIMES 32u
 /* More places than anybody reads about. The last stands for those that found no
  * room. */
-#define VF_SITES 256u
+#define VF_SITES_LOG2 8
+#define VF_SITES (1u << VF_SITES_LOG2)
 #define VF_OTHER_SITES (VF_SITES - 1)
 /* As many locks can be held at a time without two of them falling on the same
  * entry by more than chance; then one of the two has no hold time. */
@@ -54,10 +56,6 @@ _Static_assert(sizeof(struct vf_sites) == VF_SITES_SIZE,
                "VF_SITES_SIZE is what the assembler reserves");
 extern VF_API struct vf_sites vf_sites_1;
 
-static uint64_t hash(uintptr_t key) {
-  return (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15); /* Fibonacci hashing. */
-}
-
 static void add(uint64_t *counter, uint64_t n) {
   __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
@@ -67,7 +65,7 @@ static uint64_t get(const uint64_t *counter) {
 }
 
 static struct vf_site *site_of(uintptr_t place) {
-  uint64_t first = hash(place) >> 32;
+  uint64_t first = vf_hash((const void *)place, VF_SITES_LOG2);
   for (unsigned i = 0; i < VF_OTHER_SITES; ++i) {
     struct vf_site *site = &vf_sites_1.sites[(first + i) % VF_OTHER_SITES];
     uintptr_t there = __atomic_load_n(&site->place, __ATOMIC_RELAXED);
@@ -97,7 +95,7 @@ void vf_site_waited(uintptr_t place, uint64_t ns, bool slept) {
 void vf_site_passed(uintptr_t place) { add(&site_of(place)->acquisitions, 1); }
 
 static struct vf_held *held_of(const void *lock) {
-  return &vf_sites_1.held[hash((uintptr_t)lock >> 3) >> (64 - VF_HELD_LOG2)];
+  return &vf_sites_1.held[vf_hash(lock, VF_HELD_LOG2)];
 }
 
 void vf_site_took(uintptr_t place, const void *lock) {
