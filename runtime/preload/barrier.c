@@ -19,6 +19,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "blocking-sync/waiting.h"
+#include "common/sites.h"
 #include "preload/libc.h"
 #include "preload/next.h"
 #include "preload/statistics.h"
@@ -58,12 +59,13 @@ static uint32_t end_rounds(struct vf_libc_barrier *barrier, uint32_t place) {
 }
 
 static void wait_for_round(struct vf_libc_barrier *barrier, uint32_t place,
-                           uint32_t round) {
+                           uint32_t round, struct vf_visit *visit) {
   uint64_t state = 0;
   while (round < place && vf_keep_spinning(&state, NULL))
     round = round_of(barrier);
   while (round < place) {
     vf_count_preload(VF_PRELOAD_BARRIER_SLEEPS);
+    vf_visit_slept(visit);
     vf_futex_wait_until(&barrier->round, round, NULL, VF_PRIVATE);
     round = round_of(barrier);
   }
@@ -87,9 +89,13 @@ VF_API int pthread_barrier_wait(pthread_barrier_t *object) {
   uint32_t place = arrive(barrier);
   bool ends_round = place % barrier->threads == 0;
   uint32_t round = end_rounds(barrier, place);
-  if (round < place)
+  struct vf_visit visit = {0};
+  if (round < place) {
     vf_count_preload(VF_PRELOAD_BARRIER_WAITS);
-  wait_for_round(barrier, place, round);
+    visit = vf_visit_begin(VF_CALLER);
+  }
+  wait_for_round(barrier, place, round, &visit);
+  vf_visit_end(&visit);
   leave(barrier);
   return ends_round ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }

@@ -48,49 +48,90 @@ static bool would_wait(pthread_rwlock_t *lock, bool (*may)(void *what)) {
              vf_libc_tid();
 }
 
-static bool writer_would_wait(pthread_rwlock_t *lock) {
-  return lock->__data.__flags == PTHREAD_RWLOCK_PREFER_READER_NP &&
-         would_wait(lock, may_write);
+/* Nothing to be done here: libc's function is jumped to. */
+static bool is_quick(pthread_rwlock_t *lock, bool (*may)(void *what)) {
+  return may(lock) && !vf_sites_are_on();
+}
+
+enum how { UNTIMED, TIMED, CLOCKED };
+
+static int lock_in_libc(pthread_rwlock_t *lock, bool writes, enum how how,
+                        clockid_t clock, const struct timespec *at) {
+  switch (how) {
+  case UNTIMED:
+    return writes ? vf_libc_wrlock(lock) : vf_libc_rdlock(lock);
+  case TIMED:
+    return writes ? vf_next()->pthread_rwlock_timedwrlock(lock, at)
+                  : vf_next()->pthread_rwlock_timedrdlock(lock, at);
+  default:
+    return writes ? vf_next()->pthread_rwlock_clockwrlock(lock, clock, at)
+                  : vf_next()->pthread_rwlock_clockrdlock(lock, clock, at);
+  }
+}
+
+/* Whoever has spun in vain sleeps in libc, but for an unlock in between. */
+__attribute__((noinline)) static int
+lock_slowly(pthread_rwlock_t *lock, bool (*may)(void *what), enum how how,
+            clockid_t clock, const struct timespec *at, uintptr_t site) {
+  bool writes = may == may_write;
+  struct vf_visit visit = {0};
+  if (would_wait(lock, may)) {
+    bool spins_here =
+        !writes || lock->__data.__flags == PTHREAD_RWLOCK_PREFER_READER_NP;
+    struct vf_deadline until = {.clock = clock};
+    if (how != UNTIMED)
+      until.at = *at;
+    visit = vf_visit_begin(site);
+    if (!spins_here ||
+        !vf_spin(lock, &spins, may, lock, how == UNTIMED ? NULL : &until))
+      vf_visit_slept(&visit);
+  }
+  return vf_counted(lock_in_libc(lock, writes, how, clock, at), VF_RWLOCKS,
+                    &visit, site);
 }
 
 VF_API int pthread_rwlock_rdlock(pthread_rwlock_t *lock) {
-  if (would_wait(lock, may_read))
-    vf_spin(lock, &spins, may_read, lock, NULL);
-  return vf_libc_rdlock(lock);
+  return is_quick(lock, may_read)
+             ? vf_libc_rdlock(lock)
+             : lock_slowly(lock, may_read, UNTIMED, CLOCK_REALTIME, NULL,
+                           VF_CALLER);
 }
 
 VF_API int pthread_rwlock_wrlock(pthread_rwlock_t *lock) {
-  if (writer_would_wait(lock))
-    vf_spin(lock, &spins, may_write, lock, NULL);
-  return vf_libc_wrlock(lock);
+  return is_quick(lock, may_write)
+             ? vf_libc_wrlock(lock)
+             : lock_slowly(lock, may_write, UNTIMED, CLOCK_REALTIME, NULL,
+                           VF_CALLER);
 }
 
 VF_API int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict lock,
                                       const struct timespec *restrict at) {
-  if (would_wait(lock, may_read))
-    vf_spin_until(lock, &spins, may_read, lock, CLOCK_REALTIME, at);
-  return vf_next()->pthread_rwlock_timedrdlock(lock, at);
+  return is_quick(lock, may_read)
+             ? vf_next()->pthread_rwlock_timedrdlock(lock, at)
+             : lock_slowly(lock, may_read, TIMED, CLOCK_REALTIME, at,
+                           VF_CALLER);
 }
 
 VF_API int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict lock,
                                       const struct timespec *restrict at) {
-  if (writer_would_wait(lock))
-    vf_spin_until(lock, &spins, may_write, lock, CLOCK_REALTIME, at);
-  return vf_next()->pthread_rwlock_timedwrlock(lock, at);
+  return is_quick(lock, may_write)
+             ? vf_next()->pthread_rwlock_timedwrlock(lock, at)
+             : lock_slowly(lock, may_write, TIMED, CLOCK_REALTIME, at,
+                           VF_CALLER);
 }
 
 VF_API int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict lock,
                                       clockid_t clock,
                                       const struct timespec *restrict at) {
-  if (would_wait(lock, may_read))
-    vf_spin_until(lock, &spins, may_read, lock, clock, at);
-  return vf_next()->pthread_rwlock_clockrdlock(lock, clock, at);
+  return is_quick(lock, may_read)
+             ? vf_next()->pthread_rwlock_clockrdlock(lock, clock, at)
+             : lock_slowly(lock, may_read, CLOCKED, clock, at, VF_CALLER);
 }
 
 VF_API int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict lock,
                                       clockid_t clock,
                                       const struct timespec *restrict at) {
-  if (writer_would_wait(lock))
-    vf_spin_until(lock, &spins, may_write, lock, clock, at);
-  return vf_next()->pthread_rwlock_clockwrlock(lock, clock, at);
+  return is_quick(lock, may_write)
+             ? vf_next()->pthread_rwlock_clockwrlock(lock, clock, at)
+             : lock_slowly(lock, may_write, CLOCKED, clock, at, VF_CALLER);
 }

@@ -27,23 +27,57 @@ static bool would_wait(sem_t *sem) {
   return !has_some(vf_libc_sem_value(sem)) && vf_is_on(VF_SEMS);
 }
 
+/* Nothing to be done here: libc's function is jumped to. */
+static bool is_quick(sem_t *sem) {
+  return has_some(vf_libc_sem_value(sem)) && !vf_sites_are_on();
+}
+
+enum how { UNTIMED, TIMED, CLOCKED };
+
+static int wait_in_libc(sem_t *sem, enum how how, clockid_t clock,
+                        const struct timespec *at) {
+  switch (how) {
+  case UNTIMED:
+    return vf_next()->sem_wait(sem);
+  case TIMED:
+    return vf_next()->sem_timedwait(sem, at);
+  default:
+    return vf_next()->sem_clockwait(sem, clock, at);
+  }
+}
+
+/* Whoever has spun in vain sleeps in libc, but for a post in between. */
+__attribute__((noinline)) static int wait_slowly(sem_t *sem, enum how how,
+                                                 clockid_t clock,
+                                                 const struct timespec *at,
+                                                 uintptr_t site) {
+  struct vf_visit visit = {0};
+  if (would_wait(sem)) {
+    struct vf_deadline until = {.clock = clock};
+    if (how != UNTIMED)
+      until.at = *at;
+    visit = vf_visit_begin(site);
+    if (!vf_spin(sem, &spins, has_some, vf_libc_sem_value(sem),
+                 how == UNTIMED ? NULL : &until))
+      vf_visit_slept(&visit);
+  }
+  return vf_counted(wait_in_libc(sem, how, clock, at), VF_SEMS, &visit, site);
+}
+
 VF_API int sem_wait(sem_t *sem) {
-  if (would_wait(sem))
-    vf_spin(sem, &spins, has_some, vf_libc_sem_value(sem), NULL);
-  return vf_next()->sem_wait(sem);
+  return is_quick(sem)
+             ? vf_next()->sem_wait(sem)
+             : wait_slowly(sem, UNTIMED, CLOCK_REALTIME, NULL, VF_CALLER);
 }
 
 VF_API int sem_timedwait(sem_t *restrict sem,
                          const struct timespec *restrict at) {
-  if (would_wait(sem))
-    vf_spin_until(sem, &spins, has_some, vf_libc_sem_value(sem), CLOCK_REALTIME,
-                  at);
-  return vf_next()->sem_timedwait(sem, at);
+  return is_quick(sem) ? vf_next()->sem_timedwait(sem, at)
+                       : wait_slowly(sem, TIMED, CLOCK_REALTIME, at, VF_CALLER);
 }
 
 VF_API int sem_clockwait(sem_t *restrict sem, clockid_t clock,
                          const struct timespec *restrict at) {
-  if (would_wait(sem))
-    vf_spin_until(sem, &spins, has_some, vf_libc_sem_value(sem), clock, at);
-  return vf_next()->sem_clockwait(sem, clock, at);
+  return is_quick(sem) ? vf_next()->sem_clockwait(sem, clock, at)
+                       : wait_slowly(sem, CLOCKED, clock, at, VF_CALLER);
 }

@@ -4,9 +4,13 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- *   if (!there(sem))
- *     vf_spin(sem, &spins, there, sem, deadline);
- *   return libc's sem_wait(sem);
+ *   struct vf_visit visit = {0};
+ *   if (!there(sem)) {
+ *     visit = vf_visit_begin(VF_CALLER);
+ *     if (!vf_spin(sem, &spins, there, sem, deadline))
+ *       vf_visit_slept(&visit);
+ *   }
+ *   return vf_counted(libc's sem_wait(sem), VF_SEMS, &visit, VF_CALLER);
  *
  * At most one spins for an object at a time: more would take the line from who
  * is waited for, and the CPU from others, and mostly only one can win.
@@ -22,7 +26,9 @@
 #ifndef VFRIENDLY_PRELOAD_SPIN_H
 #define VFRIENDLY_PRELOAD_SPIN_H
 
+#include "common/sites.h"
 #include "platform/linux/kernel.h"
+#include "preload/libc.h"
 #include "preload/statistics.h"
 #include <stdbool.h>
 
@@ -47,13 +53,16 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
              bool (*look)(void *what), void *what,
              const struct vf_deadline *deadline);
 
-/* The same for a function that gets its deadline in pieces. */
-static inline bool vf_spin_until(const void *object,
-                                 const struct vf_spin_kind *kind,
-                                 bool (*look)(void *what), void *what,
-                                 clockid_t clock, const struct timespec *at) {
-  struct vf_deadline deadline = {clock, *at};
-  return vf_spin(object, kind, look, what, &deadline);
+/* The end of a call of libc's, one of what (libc.h), that was for the visit,
+ * which is zero if it did not have to wait. Returns the call's result. */
+static inline int vf_counted(int result, uint32_t what,
+                             const struct vf_visit *visit, uintptr_t site) {
+  if (vf_sites_are_on()) {
+    vf_visit_end(visit);
+    if (result == 0 && vf_is_on(what))
+      vf_site_passed(site);
+  }
+  return result;
 }
 
 #endif /* VFRIENDLY_PRELOAD_SPIN_H */
