@@ -4,11 +4,15 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * They are POSIX' with other results. libc's call its own functions by names
- * that cannot be interposed.
+ * They are POSIX' with other results, and in the statistics at the place of
+ * their own caller. libc's call its own functions by names that cannot be
+ * interposed.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"
+#include "common/sites.h"
+#include "preload/cond.h"
+#include "preload/mutex.h"
 #include <errno.h>
 #include <pthread.h>
 #include <threads.h>
@@ -35,16 +39,16 @@ static pthread_mutex_t *mutex_of(mtx_t *mutex) {
 static pthread_cond_t *cond_of(cnd_t *cond) { return (pthread_cond_t *)cond; }
 
 VF_API int mtx_lock(mtx_t *mutex) {
-  return as_thrd(pthread_mutex_lock(mutex_of(mutex)));
+  return as_thrd(vf_mutex_lock_at(mutex_of(mutex), VF_CALLER));
 }
 
 VF_API int mtx_trylock(mtx_t *mutex) {
-  return as_thrd(pthread_mutex_trylock(mutex_of(mutex)));
+  return as_thrd(vf_mutex_trylock_at(mutex_of(mutex), VF_CALLER));
 }
 
 VF_API int mtx_timedlock(mtx_t *restrict mutex,
                          const struct timespec *restrict at) {
-  return as_thrd(pthread_mutex_timedlock(mutex_of(mutex), at));
+  return as_thrd(vf_mutex_timedlock_at(mutex_of(mutex), at, VF_CALLER));
 }
 
 VF_API int mtx_unlock(mtx_t *mutex) {
@@ -52,12 +56,13 @@ VF_API int mtx_unlock(mtx_t *mutex) {
 }
 
 VF_API int cnd_wait(cnd_t *cond, mtx_t *mutex) {
-  return as_thrd(pthread_cond_wait(cond_of(cond), mutex_of(mutex)));
+  return as_thrd(vf_cond_wait_at(cond_of(cond), mutex_of(mutex), VF_CALLER));
 }
 
 VF_API int cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
                          const struct timespec *restrict at) {
-  return as_thrd(pthread_cond_timedwait(cond_of(cond), mutex_of(mutex), at));
+  return as_thrd(
+      vf_cond_timedwait_at(cond_of(cond), mutex_of(mutex), at, VF_CALLER));
 }
 
 VF_API int cnd_signal(cnd_t *cond) {

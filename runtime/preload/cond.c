@@ -33,6 +33,7 @@
  * queued, as it leaves it counted in libc.
  *===----------------------------------------------------------------------===*/
 
+#include "preload/cond.h"
 #include "blocking-sync/waiting.h"
 #include "common/process_wide.h"
 #include "common/sites.h"
@@ -151,18 +152,28 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
   return error ? error : wait_for(cond, mutex, &deadline, site);
 }
 
-VF_API int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
-  return waits_here(cond, mutex) ? wait_for(cond, mutex, NULL, VF_CALLER)
+int vf_cond_wait_at(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                    uintptr_t site) {
+  return waits_here(cond, mutex) ? wait_for(cond, mutex, NULL, site)
                                  : vf_next()->pthread_cond_wait(cond, mutex);
 }
 
-VF_API int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                                  const struct timespec *at) {
+int vf_cond_timedwait_at(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                         const struct timespec *at, uintptr_t site) {
   if (!waits_here(cond, mutex))
     return vf_next()->pthread_cond_timedwait(cond, mutex, at);
   bool monotonic = flags_of(cond) & VF_LIBC_COND_MONOTONIC;
   return wait_until(cond, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME,
-                    at, VF_CALLER);
+                    at, site);
+}
+
+VF_API int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+  return vf_cond_wait_at(cond, mutex, VF_CALLER);
+}
+
+VF_API int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                  const struct timespec *at) {
+  return vf_cond_timedwait_at(cond, mutex, at, VF_CALLER);
 }
 
 VF_API int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,

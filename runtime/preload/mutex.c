@@ -165,13 +165,12 @@ int vf_mutex_lock_again(pthread_mutex_t *mutex, bool *had_to_wait,
                     site);
 }
 
-VF_API int pthread_mutex_lock(pthread_mutex_t *mutex) {
-  return vf_takes_over(mutex)
-             ? lock_for_user(mutex, CLOCK_REALTIME, NULL, VF_CALLER)
-             : vf_libc_lock(mutex);
+static inline int lock_at(pthread_mutex_t *mutex, uintptr_t site) {
+  return vf_takes_over(mutex) ? lock_for_user(mutex, CLOCK_REALTIME, NULL, site)
+                              : vf_libc_lock(mutex);
 }
 
-VF_API int pthread_mutex_trylock(pthread_mutex_t *mutex) {
+static inline int trylock_at(pthread_mutex_t *mutex, uintptr_t site) {
   if (!vf_takes_over(mutex))
     return vf_libc_trylock(mutex);
   if (type_of(mutex) == PTHREAD_MUTEX_RECURSIVE_NP && is_owner(mutex))
@@ -179,8 +178,22 @@ VF_API int pthread_mutex_trylock(pthread_mutex_t *mutex) {
   if (!take(lock_of(mutex), HELD))
     return EBUSY;
   if (vf_sites_are_on())
-    vf_site_took(VF_CALLER, mutex);
+    vf_site_took(site, mutex);
   return taken(mutex, 1);
+}
+
+static inline int timedlock_at(pthread_mutex_t *mutex,
+                               const struct timespec *at, uintptr_t site) {
+  return vf_takes_over(mutex) ? lock_for_user(mutex, CLOCK_REALTIME, at, site)
+                              : vf_next()->pthread_mutex_timedlock(mutex, at);
+}
+
+VF_API int pthread_mutex_lock(pthread_mutex_t *mutex) {
+  return lock_at(mutex, VF_CALLER);
+}
+
+VF_API int pthread_mutex_trylock(pthread_mutex_t *mutex) {
+  return trylock_at(mutex, VF_CALLER);
 }
 
 VF_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
@@ -194,9 +207,20 @@ VF_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 
 VF_API int pthread_mutex_timedlock(pthread_mutex_t *mutex,
                                    const struct timespec *at) {
-  return vf_takes_over(mutex)
-             ? lock_for_user(mutex, CLOCK_REALTIME, at, VF_CALLER)
-             : vf_next()->pthread_mutex_timedlock(mutex, at);
+  return timedlock_at(mutex, at, VF_CALLER);
+}
+
+int vf_mutex_lock_at(pthread_mutex_t *mutex, uintptr_t site) {
+  return lock_at(mutex, site);
+}
+
+int vf_mutex_trylock_at(pthread_mutex_t *mutex, uintptr_t site) {
+  return trylock_at(mutex, site);
+}
+
+int vf_mutex_timedlock_at(pthread_mutex_t *mutex, const struct timespec *at,
+                          uintptr_t site) {
+  return timedlock_at(mutex, at, site);
 }
 
 bool vf_mutex_may_unlock(const pthread_mutex_t *mutex) {

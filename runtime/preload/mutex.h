@@ -1,4 +1,4 @@
-/*===- preload/mutex.h - What conditions need of a mutex ------------------===*
+/*===- preload/mutex.h - What conditions and C11 need of a mutex ----------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* pre of all: vf_takes_over(mutex). */
+/* pthread_mutex_lock and its siblings, for a place in the program
+ * (common/sites.h). */
+int vf_mutex_lock_at(pthread_mutex_t *mutex, uintptr_t site);
+int vf_mutex_trylock_at(pthread_mutex_t *mutex, uintptr_t site);
+int vf_mutex_timedlock_at(pthread_mutex_t *mutex, const struct timespec *at,
+                          uintptr_t site);
+
+/* pre of what follows: vf_takes_over(mutex). */
 
 /* False if the mutex checks its owner and that is another. */
 bool vf_mutex_may_unlock(const pthread_mutex_t *mutex);
@@ -23,8 +30,7 @@ bool vf_mutex_may_unlock(const pthread_mutex_t *mutex);
 /* pre: vf_mutex_may_unlock(mutex). Of a recursive one, one level. */
 void vf_mutex_unlock_to_wait(pthread_mutex_t *mutex);
 
-/* As pthread_mutex_lock for that site (common/sites.h); sets *had_to_wait if
- * another held it. */
+/* As vf_mutex_lock_at; sets *had_to_wait if another held it. */
 int vf_mutex_lock_again(pthread_mutex_t *mutex, bool *had_to_wait,
                         uintptr_t site);
 

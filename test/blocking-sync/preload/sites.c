@@ -2,7 +2,8 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// VF_STATS=1 tells what each place of a program that nobody rebuilt waited for.
+// VF_STATS=1 tells what each place of a program that nobody rebuilt waited for. The
+// places are the program's, of C11's functions too, which call others of the library.
 // Without it nothing is counted, and nothing of what is left to libc.
 //
 // REQUIRES: host-x86_64
@@ -26,6 +27,7 @@
 #include <semaphore.h>
 #include <stdbool.h>
 #include <string.h>
+#include <threads.h>
 
 /* So that the symbolizer names the line that calls the library. */
 #define APART __attribute__((noinline))
@@ -60,7 +62,42 @@ APART static void hold_mutex(void) {
   pthread_join(id, NULL);
 }
 
+/*===- C11's ------------------------------------------------------------------===*/
+
+static mtx_t mtx;
+static cnd_t cnd;
 static struct timespec never;
+
+static void *wait_for_mtx(void *arg) {
+  (void)arg;
+  CHECK(mtx_lock(&mtx) == thrd_success);
+  // CHECK-DAG: sites.c:[[@LINE-1]] acquisitions=1 contended=1 spun=0 blocked=1 wakes={{[01]}} waited=long held={{short|long}}
+  CHECK(cnd_wait(&cnd, &mtx) == thrd_success);
+  // CHECK-DAG: sites.c:[[@LINE-1]] acquisitions=1 contended=1 spun=0 blocked=1 wakes={{[01]}} waited=long held={{short|long}}
+  CHECK(cnd_timedwait(&cnd, &mtx, &never) == thrd_success);
+  // CHECK-DAG: sites.c:[[@LINE-1]] acquisitions=1 contended=1 spun=0 blocked=1 wakes={{[01]}} waited=long held={{short|long}}
+  mtx_unlock(&mtx);
+  return NULL;
+}
+
+APART static void hold_mtx(void) {
+  pthread_t id;
+  mtx_init(&mtx, mtx_timed);
+  cnd_init(&cnd);
+  CHECK(mtx_trylock(&mtx) == thrd_success);
+  // CHECK-DAG: sites.c:[[@LINE-1]] acquisitions=1 contended=0 spun=0 blocked=0 wakes=1 waited=never held=long
+  CHECK(pthread_create(&id, NULL, wait_for_mtx, NULL) == 0);
+  sleep_ms(60);
+  mtx_unlock(&mtx);
+  sleep_ms(60);
+  cnd_signal(&cnd);
+  sleep_ms(60);
+  CHECK(mtx_timedlock(&mtx, &never) == thrd_success);
+  // CHECK-DAG: sites.c:[[@LINE-1]] acquisitions=1 contended=0 spun=0 blocked=0 wakes={{[01]}} waited=never held={{short|long}}
+  mtx_unlock(&mtx);
+  cnd_signal(&cnd);
+  pthread_join(id, NULL);
+}
 
 /*===- semaphores -------------------------------------------------------------===*/
 
@@ -181,6 +218,7 @@ int main(void) {
   clock_gettime(CLOCK_REALTIME, &never);
   never.tv_sec += 3600;
   hold_mutex();
+  hold_mtx();
   post_late();
   hold_rwlocks();
   arrive_late();
