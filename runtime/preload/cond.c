@@ -42,6 +42,7 @@
 #include "preload/next.h"
 #include "preload/queue.h"
 #include "preload/spin.h"
+#include "spin-wait/tuning.h"
 
 static const struct vf_spin_kind spins = {VF_PRELOAD_COND_SPINS, VF_SPIN_EVENT};
 
@@ -108,6 +109,8 @@ static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
   while (result != ETIMEDOUT && !is_woken(state));
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
   pthread_cleanup_pop(0);
+  if (result == 0 && wait->self.woken_at != 0)
+    vf_wake_took(vf_now_ns() - wait->self.woken_at);
   return result != ETIMEDOUT;
 }
 

@@ -92,6 +92,8 @@ static int lock_slowly(uint32_t *lock, clockid_t clock,
     vf_count_preload(VF_PRELOAD_SLEEPS);
     vf_visit_slept(visit);
     result = vf_futex_wait_until(lock, SLEEPERS, deadline, VF_PRIVATE);
+    if (result == 0)
+      vf_spin_woken(lock);
   }
   return result;
 }
@@ -250,6 +252,7 @@ static inline void unlock(pthread_mutex_t *mutex, unsigned users) {
     vf_count_preload(VF_PRELOAD_WAKES);
     if (site != 0)
       vf_site_woke(site);
+    vf_spin_wakes(lock);
     vf_futex_wake(lock, 1, VF_PRIVATE);
   }
 }

@@ -70,6 +70,9 @@ static uint32_t *take_to_wake(struct bucket *bucket, struct vf_queued *waiter,
   take_out(bucket, waiter);
   waiter->passes_on = passes_on;
   uint32_t *state = &waiter->state;
+  /* Who falls asleep right now is not worth another look. */
+  if (vf_get(state) == VF_QUEUED_ASLEEP)
+    waiter->woken_at = vf_now_ns();
   bool asleep = __atomic_exchange_n(state, VF_QUEUED_WOKEN, __ATOMIC_RELEASE) ==
                 VF_QUEUED_ASLEEP;
   return asleep ? state : NULL;

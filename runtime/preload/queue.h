@@ -54,6 +54,8 @@ struct vf_queued {
   uint32_t state;
   /* Written before it is WOKEN. */
   bool passes_on;
+  /* When it was woken out of its sleep, for vf_wake_took; 0 if it was awake. */
+  uint64_t woken_at;
 };
 
 /* Whether queues work here. May be called any number of times. */

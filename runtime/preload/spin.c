@@ -34,6 +34,7 @@ static struct place {
   uint32_t patience; /* of how many spins in vain, less those that were not */
   uint32_t waits;    /* since the last trial */
   uint32_t trials;   /* in vain */
+  uint64_t woken_at; /* who was, and has not run since; 0 for nobody */
 } __attribute__((aligned(VF_CACHE_LINE))) places[1u << PLACES_LOG2];
 
 static struct place *place_of(const void *object) {
@@ -126,4 +127,23 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
   if (got_it)
     vf_count_preload(kind->counter + 1);
   return got_it;
+}
+
+/* Of several that are on their way the first stands here: if one runs first
+ * that was woken later, it seems slow, which counts for little (tuning.c); with
+ * the last it would seem quick. Where nobody slept, the mark is void once no
+ * wake-up is believed to take that long. */
+void vf_spin_wakes(const void *object) {
+  uint64_t *woken_at = &place_of(object)->woken_at, now = vf_now_ns();
+  if (now - __atomic_load_n(woken_at, __ATOMIC_RELAXED) > VF_WAKE_MAX_NS)
+    __atomic_store_n(woken_at, now, __ATOMIC_RELAXED);
+}
+
+void vf_spin_woken(const void *object) {
+  uint64_t *woken_at = &place_of(object)->woken_at;
+  uint64_t then = __atomic_load_n(woken_at, __ATOMIC_RELAXED);
+  if (then == 0)
+    return; /* Woken by libc, or another took it. */
+  __atomic_store_n(woken_at, 0, __ATOMIC_RELAXED);
+  vf_wake_took(vf_now_ns() - then);
 }

@@ -53,6 +53,12 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
              bool (*look)(void *what), void *what,
              const struct vf_deadline *deadline);
 
+/* Called right before the kernel is told to wake one that sleeps for object, of
+ * which only the address is used; and by a sleeper that the kernel says was
+ * woken. How long it took is what spins are as long as (vf_wake_took). */
+void vf_spin_wakes(const void *object);
+void vf_spin_woken(const void *object);
+
 /* The end of a call of libc's, one of what (libc.h), that was for the visit,
  * which is zero if it did not have to wait. Returns the call's result. */
 static inline int vf_counted(int result, uint32_t what,
