@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +20,16 @@ class Broken(Exception):
 
 class Usage(Broken):
     """The command line asks for what there is not."""
+
+
+def exit_with(main):
+    """Runs main and exits with what it returns. A SIGTERM ends it as Ctrl-C does, so that
+    what is being run is killed, not left."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def choice(text, known, what):

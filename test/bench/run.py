@@ -18,7 +18,6 @@ that the benchmark builds and finishes, and its times mean nothing.
 import argparse
 import importlib.util
 import os
-import signal
 import sys
 
 import bench
@@ -76,9 +75,4 @@ def main():
 
 
 if __name__ == "__main__":
-    # Ends like Ctrl-C does, so that what is being measured is killed, not left.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    bench.exit_with(main)

@@ -253,9 +253,4 @@ def main():
 
 
 if __name__ == "__main__":
-    # Ends like Ctrl-C does, so that what is being run is killed, not left.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    bench.exit_with(main)
