@@ -27,6 +27,8 @@ std::string WaitCall::textWith(StringRef State) const {
   };
   if (NoSleep)
     AddFlag("VF_SPIN_NO_SLEEP");
+  if (TryLock)
+    AddFlag("VF_SPIN_TRYLOCK");
   if (Notified)
     AddFlag("VF_SPIN_NOTIFIED");
   if (How.empty())
@@ -210,6 +212,7 @@ void addAfterWrite(const WriteSite &W, const std::string &Statement,
 WaitCall planWait(const SpinLoop &Spin, TuUses &Uses) {
   WaitCall Wait;
   Wait.NoSleep = Spin.handsOverInOrder();
+  Wait.TryLock = Spin.Kind == SpinKind::TryLockCall;
   const Poll *P = Spin.uniquePoll();
   if (!P)
     return Wait;

@@ -29,6 +29,7 @@ struct WaitCall {
   /// the runtime must not look.
   std::string Observed, Size;
   bool NoSleep = false;
+  bool TryLock = false;
   bool Notified = false;
   /// Writes that still need a notify for Notified to be the truth.
   llvm::SmallVector<const WriteSite *, 2> Writes;

@@ -336,6 +336,8 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
     uint32_t Flags = 0;
     if (S.Kind == SpinKind::Ticket || S.Kind == SpinKind::Queue)
       Flags |= VF_SPIN_NO_SLEEP;
+    if (S.Kind == SpinKind::TryLockCall)
+      Flags |= VF_SPIN_TRYLOCK;
     CallInst *Call = emitWait(S, Flags, LI, DT);
     if (Where)
       NewWaits.push_back({Call, *Where});

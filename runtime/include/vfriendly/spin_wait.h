@@ -46,6 +46,10 @@ extern "C" {
  * where one sleeping waiter holds up all behind it. Yields to VF_SPIN_NOTIFIED:
  * with both set, the wait may block. */
 #define VF_SPIN_NO_SLEEP 0x200u
+/* Waits for a lock by trying to take it. Such locks are mostly held for less than
+ * a switch to another thread takes, so the wait pauses for some microseconds
+ * before it yields, even where threads share CPUs. */
+#define VF_SPIN_TRYLOCK 0x400u
 
 /* How many failed polls need no call: 64 are a tenth of a microsecond, what a
  * hand-over between running threads takes. A caller may count that far in state
@@ -67,7 +71,8 @@ uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
                       uint64_t state, uint32_t how);
 
 /* One failed attempt at something that has no address to wait on, such as a
- * foreign trylock: vf_spin_wait(NULL, 0, state, how without its size). */
+ * foreign trylock (with VF_SPIN_TRYLOCK), or that looks at several:
+ * vf_spin_wait(NULL, 0, state, how without its size). */
 uint64_t vf_spin_backoff(uint64_t state, uint32_t how);
 
 /* Wakes every vf_spin_wait on addr. Call it after the store that ends the wait;

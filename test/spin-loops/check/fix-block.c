@@ -168,7 +168,7 @@ void locks(void) {
     while (__atomic_load_n(&held, __ATOMIC_RELAXED))
       relax();
   // CHECK: while (pthread_mutex_trylock(&mutex))
-  // CHECK-NEXT: vf_state2 = vf_spin_backoff(vf_state2, 0);
+  // CHECK-NEXT: vf_state2 = vf_spin_backoff(vf_state2, VF_SPIN_TRYLOCK);
   while (pthread_mutex_trylock(&mutex))
     ;
   // CHECK: } while ((!atomic_compare_exchange_weak(&word, &expected, 1)) && (vf_state3 = vf_spin_wait(&word, 0, vf_state3, 0)) != 0);

@@ -56,7 +56,7 @@ struct Lock {
 };
 
 // CHECK-LABEL: void trylock(
-// CHECK: vf_state = vf_spin_backoff(vf_state, 0);
+// CHECK: vf_state = vf_spin_backoff(vf_state, VF_SPIN_TRYLOCK);
 void trylock(std::mutex &m) {
   while (!m.try_lock())
     ;

@@ -16,7 +16,7 @@
 #include <threads.h>
 
 // CHECK-LABEL: @mutex(
-// CHECK: @vf_spin_wait_or_fallback(ptr null, i64 0, i64 %{{.*}}, i32 0)
+// CHECK: @vf_spin_wait_or_fallback(ptr null, i64 0, i64 %{{.*}}, i32 1024)
 // CHECK: call i32 @pthread_mutex_trylock(
 void mutex(pthread_mutex_t *m) {
   // expected-remark-re@+1 {{(trylock calls) on a lock {{.*}}wait in the runtime [}}

@@ -14,7 +14,7 @@ declare i32 @sem_trywait(ptr)
 ; LOOPS: mutex: loop: trylock calls; a call
 ; CHECK-LABEL: define void @mutex(
 ; No address to look at: 0 bytes, and nobody who could notify.
-; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr null, i64 0, i64 %vf.state, i32 0)
+; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr null, i64 0, i64 %vf.state, i32 1024)
 ; CHECK: call i32 @pthread_mutex_trylock(
 define void @mutex(ptr %m) {
 entry:

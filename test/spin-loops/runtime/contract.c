@@ -12,7 +12,9 @@
 #include <string.h>
 
 static const uint32_t hows[] = {0, VF_SPIN_NOTIFIED, VF_SPIN_NO_SLEEP,
-                                VF_SPIN_NOTIFIED | VF_SPIN_NO_SLEEP};
+                                VF_SPIN_NOTIFIED | VF_SPIN_NO_SLEEP,
+                                VF_SPIN_TRYLOCK};
+static const unsigned ways = sizeof hows / sizeof hows[0];
 
 static _Alignas(8) unsigned char memory[16];
 
@@ -30,7 +32,7 @@ static uint64_t wait_for(const void *addr, uint64_t seen, uint32_t how,
 }
 
 static void every_size_and_kind(void) {
-  for (unsigned h = 0; h < 4; ++h)
+  for (unsigned h = 0; h < ways; ++h)
     for (uint32_t size = 1; size <= 8; size *= 2) {
       memset(memory, 0xa5, sizeof memory);
       uint64_t seen = 0;
@@ -41,7 +43,7 @@ static void every_size_and_kind(void) {
 
 /* An address that is only a key may be odd, or lead nowhere. */
 static void keys(void) {
-  for (unsigned h = 0; h < 4; ++h) {
+  for (unsigned h = 0; h < ways; ++h) {
     wait_for(memory + 3, 0, hows[h], 0.01);
     wait_for((void *)1, 0, hows[h], 0.01);
     wait_for(NULL, 0, hows[h], 0.01);
@@ -51,7 +53,7 @@ static void keys(void) {
 }
 
 static void backoff(void) {
-  for (unsigned h = 0; h < 4; ++h) {
+  for (unsigned h = 0; h < ways; ++h) {
     uint64_t state = 0;
     for (double end = seconds() + 0.01; seconds() < end;)
       CHECK((state = vf_spin_backoff(state, 8 | hows[h])) != 0);
