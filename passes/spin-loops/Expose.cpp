@@ -124,15 +124,42 @@ bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth, bool OfLoop,
   return true;
 }
 
+/// False for a loop that ends by counting alone: it waits for nobody, whatever
+/// it calls.
+static bool mayEndByOthers(const Loop &L) {
+  SmallVector<BasicBlock *, 4> Exiting;
+  L.getExitingBlocks(Exiting);
+  SmallVector<const Instruction *, 16> Left;
+  for (BasicBlock *B : Exiting)
+    Left.push_back(B->getTerminator());
+  SmallPtrSet<const Instruction *, 16> Seen;
+  while (!Left.empty()) {
+    const Instruction *I = Left.pop_back_val();
+    if (!L.contains(I) || !Seen.insert(I).second)
+      continue;
+    // Any other phi depends on the branches that lead to it as well.
+    bool Carried = I->getParent() == L.getHeader() && L.getLoopLatch();
+    if (I->mayReadFromMemory() || (isa<PHINode>(I) && !Carried))
+      return true;
+    for (const Use &U : I->operands())
+      if (auto *Operand = dyn_cast<Instruction>(U))
+        Left.push_back(Operand);
+  }
+  return false;
+}
+
 static bool isHint(CallEffect Effect) {
   return Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
          Effect == CallEffect::Sleep;
 }
 
 /// Collects the calls of L to be inlined. False if L cannot be a wait anyway:
-/// it has an effect, and no hint says that it waits all the same.
+/// it only counts, or has an effect, and no hint says that it waits all the
+/// same.
 bool ConditionExposer::collectCalls(const Loop &L,
                                     SmallVectorImpl<CallBase *> &Calls) {
+  if (!mayEndByOthers(L))
+    return false;
   Effects Does;
   unsigned Harms = 0;
   bool Hinted = false;
