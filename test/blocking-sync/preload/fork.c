@@ -9,18 +9,15 @@
 // the child, too, which then cannot destroy the condition: so all are the library's.)
 //
 // REQUIRES: host-x86_64
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -pthread
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t
 
 #define _GNU_SOURCE
-#include "check.h"
+#include "forked.h"
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define WAITERS 3
 static pthread_mutex_t m, checked, again;
 static pthread_cond_t c;
 static pthread_spinlock_t s;
@@ -56,16 +53,6 @@ static void *wait_for_go(void *arg) {
     pthread_cond_wait(&c, &m);
   pthread_mutex_unlock(&m);
   return NULL;
-}
-
-static void start(pthread_t *ids, void *(*body)(void *)) {
-  for (int i = 0; i < WAITERS; ++i)
-    CHECK(pthread_create(&ids[i], NULL, body, NULL) == 0);
-}
-
-static void join(pthread_t *ids) {
-  for (int i = 0; i < WAITERS; ++i)
-    CHECK(pthread_join(ids[i], NULL) == 0);
 }
 
 static void let_go(void) {
@@ -105,12 +92,6 @@ static void live_on(void) {
   CHECK(pthread_cond_destroy(&c) == 0);
 }
 
-static void check_child(pid_t child) {
-  int status;
-  CHECK(child > 0 && waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
 /* In whatever phase the waiters are by then: just come, spinning, asleep. */
 static void fork_after(int delay_us, pid_t (*how)(void)) {
   pthread_t ids[WAITERS], more[WAITERS];
@@ -126,9 +107,7 @@ static void fork_after(int delay_us, pid_t (*how)(void)) {
   CHECK(pthread_mutex_lock(&m) == 0 && pthread_mutex_lock(&checked) == 0);
   CHECK(pthread_mutex_lock(&again) == 0 && pthread_spin_lock(&s) == 0);
   start(ids, take_turn);
-  double until = seconds() + delay_us / 1e6;
-  while (seconds() < until)
-    ;
+  pass_us(delay_us);
   pid_t child = how();
   if (child == 0) {
     alarm(20);

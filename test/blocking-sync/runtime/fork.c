@@ -9,11 +9,10 @@
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t
 
+#include "forked.h"
 #include "validate.h"
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define WAITERS 3
 static vf_mutex m;
 static vf_cond c;
 static vf_rwlock l;
@@ -39,16 +38,6 @@ static void *wait_for_go(void *arg) {
   return NULL;
 }
 
-static void start(pthread_t *ids, void *(*body)(void *)) {
-  for (int i = 0; i < WAITERS; ++i)
-    CHECK(pthread_create(&ids[i], NULL, body, NULL) == 0);
-}
-
-static void join(pthread_t *ids) {
-  for (int i = 0; i < WAITERS; ++i)
-    pthread_join(ids[i], NULL);
-}
-
 static void let_go(void) {
   vf_mutex_lock(&m);
   go = true;
@@ -71,12 +60,6 @@ static void live_on(void) {
   join(more);
 }
 
-static void check_child(pid_t child) {
-  int status;
-  CHECK(child > 0 && waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
 /* In whatever phase the waiters are by then: just come, spinning, parked. */
 static void fork_after(int delay_us) {
   pthread_t ids[WAITERS], more[WAITERS];
@@ -90,9 +73,7 @@ static void fork_after(int delay_us) {
   vf_mutex_lock(&m);
   vf_rwlock_wrlock(&l);
   start(ids, take_turn);
-  double until = seconds() + delay_us / 1e6;
-  while (seconds() < until)
-    ;
+  pass_us(delay_us);
   pid_t child = fork();
   if (child == 0) {
     alarm(20);
