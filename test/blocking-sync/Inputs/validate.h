@@ -15,6 +15,7 @@
 #ifndef VALIDATE_H
 #define VALIDATE_H
 
+#include "arrivals.h"
 #include "vfriendly/barrier.h"
 #include "vfriendly/cond.h"
 #include "vfriendly/event.h"
@@ -234,28 +235,16 @@ static inline void validate_sem(int threads, long rounds) {
 /*===- barrier ------------------------------------------------------------===*/
 
 static vf_barrier the_barrier;
-static long arrivals[MAX_THREADS], last_ones;
+
+static int await_all(void) { return vf_barrier_wait(&the_barrier); }
 
 static void *use_barrier(void *arg) {
-  struct worker *w = arg;
-  for (long i = 1; i <= w->rounds; ++i) {
-    if (draw(w, 50) == 0)
-      hold(w);
-    arrivals[w->number] = i; /* Plain: the barrier orders it. */
-    int result = vf_barrier_wait(&the_barrier);
-    CHECK(result == 0 || result == VF_BARRIER_LAST);
-    if (result == VF_BARRIER_LAST)
-      __atomic_fetch_add(&last_ones, 1, __ATOMIC_RELAXED);
-    for (int t = 0; t < w->threads; ++t)
-      CHECK(arrivals[t] == i);
-    vf_barrier_wait(&the_barrier);
-  }
+  arrive_in_rounds(arg, await_all, VF_BARRIER_LAST);
   return NULL;
 }
 
 static inline void validate_barrier(int threads, long rounds) {
-  last_ones = 0;
-  memset(arrivals, 0, sizeof arrivals);
+  nobody_arrived();
   CHECK(vf_barrier_init(&the_barrier, 0, (unsigned)threads) == 0);
   run(use_barrier, threads, rounds);
   CHECK(last_ones == rounds);

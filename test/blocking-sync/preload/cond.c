@@ -36,14 +36,11 @@
 // RUN: %t gates 4 100
 
 #define _GNU_SOURCE
-#include "workers.h"
+#include "processes.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -384,41 +381,34 @@ static void use_foreign(int threads, long rounds) {
 
 /*===- processes: a condition that they share is libc's -----------------------===*/
 
+static struct {
+  pthread_mutex_t mutex;
+  pthread_cond_t cond;
+  int turn;
+} *shared;
+
+static void share_turns(struct worker *w) {
+  for (long n = 0; n < w->rounds; ++n) {
+    lock(&shared->mutex);
+    while (shared->turn != w->number)
+      CHECK(pthread_cond_wait(&shared->cond, &shared->mutex) == 0);
+    shared->turn = (w->number + 1) % w->threads;
+    CHECK(pthread_cond_broadcast(&shared->cond) == 0);
+    unlock(&shared->mutex);
+  }
+}
+
 static void use_processes(int processes, long rounds) {
-  struct {
-    pthread_mutex_t mutex;
-    pthread_cond_t cond;
-    int turn;
-  } *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  CHECK(shared != MAP_FAILED);
   pthread_mutexattr_t mutex_attr;
   pthread_condattr_t cond_attr;
+  shared = share(sizeof *shared);
   pthread_mutexattr_init(&mutex_attr);
   pthread_mutexattr_setpshared(&mutex_attr, PTHREAD_PROCESS_SHARED);
   pthread_mutex_init(&shared->mutex, &mutex_attr);
   pthread_condattr_init(&cond_attr);
   pthread_condattr_setpshared(&cond_attr, PTHREAD_PROCESS_SHARED);
   pthread_cond_init(&shared->cond, &cond_attr);
-  for (int i = 0; i < processes; ++i) {
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child != 0)
-      continue;
-    alarm(120);
-    for (long n = 0; n < rounds; ++n) {
-      lock(&shared->mutex);
-      while (shared->turn != i)
-        CHECK(pthread_cond_wait(&shared->cond, &shared->mutex) == 0);
-      shared->turn = (i + 1) % processes;
-      CHECK(pthread_cond_broadcast(&shared->cond) == 0);
-      unlock(&shared->mutex);
-    }
-    _exit(0);
-  }
-  int status;
-  for (int i = 0; i < processes; ++i)
-    CHECK(wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  run_processes(share_turns, processes, rounds);
 }
 
 int main(int argc, char **argv) {

@@ -35,16 +35,14 @@
 // BARRIER: "barrier_waits": {{[1-9]}}
 
 #define _GNU_SOURCE
-#include "workers.h"
+#include "arrivals.h"
+#include "processes.h"
 #include <errno.h>
 #include <limits.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /*===- rwlock -----------------------------------------------------------------===*/
 
@@ -218,32 +216,25 @@ static void *play(void *arg) {
   return NULL;
 }
 
-static void share_sem(int processes, long rounds) {
-  struct {
-    sem_t one;
-    long sum;
-  } *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  CHECK(shared != MAP_FAILED && sem_init(&shared->one, 1, 1) == 0);
-  for (int i = 0; i < processes; ++i) {
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child != 0)
-      continue;
-    struct worker w = {i, processes, rounds, (uint64_t)i * 77 + 1};
-    alarm(120);
-    for (long n = 0; n < rounds; ++n) {
-      CHECK(sem_wait(&shared->one) == 0);
-      long sum = shared->sum;
-      hold(&w);
-      shared->sum = sum + 1;
-      CHECK(sem_post(&shared->one) == 0);
-    }
-    _exit(0);
+static struct {
+  sem_t one;
+  long sum;
+} *shared;
+
+static void add_up(struct worker *w) {
+  for (long n = 0; n < w->rounds; ++n) {
+    CHECK(sem_wait(&shared->one) == 0);
+    long sum = shared->sum;
+    hold(w);
+    shared->sum = sum + 1;
+    CHECK(sem_post(&shared->one) == 0);
   }
-  int status;
-  for (int i = 0; i < processes; ++i)
-    CHECK(wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void share_sem(int processes, long rounds) {
+  shared = share(sizeof *shared);
+  CHECK(sem_init(&shared->one, 1, 1) == 0);
+  run_processes(add_up, processes, rounds);
   CHECK(shared->sum == processes * rounds);
 }
 
@@ -254,22 +245,11 @@ struct words {
 };
 
 static pthread_barrier_t *barrier;
-static long arrivals[MAX_THREADS], last_ones;
+
+static int await_all(void) { return pthread_barrier_wait(barrier); }
 
 static void *use_barrier(void *arg) {
-  struct worker *w = arg;
-  for (long i = 1; i <= w->rounds; ++i) {
-    if (draw(w, 50) == 0)
-      hold(w);
-    arrivals[w->number] = i; /* Plain: the barrier orders it. */
-    int result = pthread_barrier_wait(barrier);
-    CHECK(result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD);
-    if (result == PTHREAD_BARRIER_SERIAL_THREAD)
-      __atomic_fetch_add(&last_ones, 1, __ATOMIC_RELAXED);
-    for (int t = 0; t < w->threads; ++t)
-      CHECK(arrivals[t] == i);
-    pthread_barrier_wait(barrier);
-  }
+  arrive_in_rounds(arg, await_all, PTHREAD_BARRIER_SERIAL_THREAD);
   return NULL;
 }
 
@@ -291,8 +271,7 @@ static void use_barriers_anew(int threads, long rounds) {
   for (long i = 0; i < rounds; ++i) {
     CHECK(pthread_barrier_init(barrier, NULL, n) == 0);
     words->in = words->round = words->out = limit - n * (uint32_t)(i % 7 + 1);
-    last_ones = 0;
-    memset(arrivals, 0, sizeof arrivals);
+    nobody_arrived();
     run(use_barrier, threads, 5);
     CHECK(last_ones == 5);
     CHECK(words->in < 20 * n && words->in == words->out);

@@ -27,13 +27,10 @@
 // RUN: env VF_SPIN_BUDGET_NS=1000000 %vf_preload %t normal 8 1000
 
 #define _GNU_SOURCE
-#include "workers.h"
+#include "processes.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define CAPACITY 4
 
@@ -135,32 +132,25 @@ static void *use_spin(void *arg) {
 }
 
 /* A spin lock that processes share, which nobody notifies across. */
-static void share_spin(int processes, long rounds) {
-  struct shared {
-    pthread_spinlock_t lock;
-    long sum;
-  } *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  CHECK(shared != MAP_FAILED);
-  pthread_spin_init(&shared->lock, PTHREAD_PROCESS_SHARED);
-  for (int i = 0; i < processes; ++i) {
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child != 0)
-      continue;
-    struct worker w = {i, processes, rounds, (uint64_t)i * 77 + 1};
-    for (long n = 0; n < rounds; ++n) {
-      pthread_spin_lock(&shared->lock);
-      long sum = shared->sum;
-      hold(&w);
-      shared->sum = sum + 1;
-      pthread_spin_unlock(&shared->lock);
-    }
-    _exit(0);
+static struct {
+  pthread_spinlock_t lock;
+  long sum;
+} *shared;
+
+static void add_up(struct worker *w) {
+  for (long n = 0; n < w->rounds; ++n) {
+    pthread_spin_lock(&shared->lock);
+    long sum = shared->sum;
+    hold(w);
+    shared->sum = sum + 1;
+    pthread_spin_unlock(&shared->lock);
   }
-  int status;
-  for (int i = 0; i < processes; ++i)
-    CHECK(wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void share_spin(int processes, long rounds) {
+  shared = share(sizeof *shared);
+  pthread_spin_init(&shared->lock, PTHREAD_PROCESS_SHARED);
+  run_processes(add_up, processes, rounds);
   CHECK(shared->sum == processes * rounds && shared->lock == 1);
 }
 
