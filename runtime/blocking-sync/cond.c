@@ -52,7 +52,7 @@ static int wait_private(vf_cond *cond, vf_mutex *mutex,
   struct waiting waiting = {cond, mutex};
   struct vf_visit visit = vf_visit_begin(site);
   enum vf_wake how =
-      vf_park(&self, cond, queue, release_mutex, &waiting, deadline);
+      vf_park(&self, cond, queue, release_mutex, NULL, &waiting, deadline);
   vf_visit_slept(&visit);
   vf_visit_end(&visit);
   if (self.was_moved) { /* Signalled, even if the time was up by then. */

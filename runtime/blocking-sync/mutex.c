@@ -32,6 +32,12 @@
  * VF_BYPASS_NS it is handed the lock. One hand-over in that time, since each
  * leaves the lock idle for as long as a wake-up takes: handing over at every
  * unlock is the convoy that barging is there to avoid.
+ *
+ * A spinner that does not run, as its vCPU is away or a signal handler blocks,
+ * keeps the parked from a free lock until MAX_SKIPS more unlocks, but none for
+ * longer than 10 ms or as long as that one had waited, whichever is more: then
+ * it looks itself (vf_look). Who was moved here from a condition does not look:
+ * it sleeps as one that may have to wait for ever.
  *===----------------------------------------------------------------------===*/
 
 #define VF_NO_INLINE /* The functions that the header inlines are these. */
@@ -118,6 +124,14 @@ static bool still_held(void *what, struct vf_waiter *self) {
   return true;
 }
 
+/* A vf_look. Only beside a spinner, as otherwise the unlock has woken somebody:
+ * what it forgot is not to be hidden. */
+static bool is_left_free(void *what) {
+  const struct locking *locking = what;
+  uint32_t word = load(locking->mutex);
+  return !(word & HELD) && has_spinner(word);
+}
+
 static bool take(struct locking *locking, uint32_t *word) {
   uint32_t taken = (locking->spinning ? without_spinner(*word) : *word) | HELD;
   return change(locking->mutex, word, taken, __ATOMIC_ACQUIRE);
@@ -191,8 +205,8 @@ static int lock_as(struct locking *locking, struct vf_waiter *self,
                         : spin_first(locking))
     return 0;
   for (;;) {
-    enum vf_wake how =
-        vf_park(self, locking->mutex, still_held, NULL, locking, deadline);
+    enum vf_wake how = vf_park(self, locking->mutex, still_held, NULL,
+                               is_left_free, locking, deadline);
     if (how != VF_WAKE_INVALID)
       vf_visit_slept(&locking->visit);
     switch (how) {

@@ -23,8 +23,8 @@
  * empty one. Words keep saying that threads are parked; U2 finds none and puts
  * that right.
  *
- * test/blocking-sync/models: mutex.pml, cond.pml and, in a child, fork.pml model
- * this.
+ * test/blocking-sync/models: mutex.pml, cond.pml and, in a child, fork.pml
+ * model this.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_BLOCKING_SYNC_PARKING_H
@@ -39,6 +39,7 @@ enum vf_wake {
   VF_WAKE_RETRY,   /* try again: what one waits for may be there */
   VF_WAKE_HANDED,  /* it is there, and nobody else's */
   VF_WAKE_INVALID, /* P2 said not to wait */
+  VF_WAKE_LOOKED,  /* and so did a look later */
   VF_WAKE_TIMEOUT
 };
 
@@ -62,14 +63,19 @@ struct vf_waiter {
 /* Says, under the bucket's lock, whether to wait at all. */
 typedef bool vf_validate(void *what, struct vf_waiter *self);
 
+/* Asked without the bucket's lock, by who has slept for VF_LOOK_NS and each
+ * time for as long as it had waited before: whether to wait no longer. */
+typedef bool vf_look(void *what);
+
 /* Sleeps until someone takes self out of key's queue, or until the deadline.
  * before_sleep, which may be null, runs when self is queued and the bucket
- * free.
+ * free; look may be null.
  *
  * Who was queued before for the same thing (since != 0) goes to the front. */
 enum vf_wake vf_park(struct vf_waiter *self, const void *key,
                      vf_validate *validate, void (*before_sleep)(void *what),
-                     void *what, const struct vf_deadline *deadline);
+                     vf_look *look, void *what,
+                     const struct vf_deadline *deadline);
 
 /* Decides, under the bucket's lock, how the first waiter wakes: VF_WAKE_NONE
  * leaves it queued. `first` is null if there is none; `more` are behind it. */

@@ -12,7 +12,10 @@
  * One waiter at a time spins, for as long as blocking would cost and only while
  * there are CPUs to spare; all others sleep. Whoever comes by may take a free
  * lock before those who wait, but of those passed over for a millisecond
- * one gets it handed, each millisecond. Not recursive; no priority inheritance.
+ * one gets it handed, each millisecond. While the one that spins is kept from
+ * running, a lock that got free may be left so by those asleep: for 10 ms, or
+ * as long as they had waited if that is more. Not recursive; no priority
+ * inheritance.
  *
  * In this header and its siblings, unless they say otherwise: functions return
  * 0 or an errno value, leave errno alone, never abort, and may be called from

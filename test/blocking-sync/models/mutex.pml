@@ -10,7 +10,8 @@
  * enough to be handed the lock? has the deadline come? were there MAX_SKIPS?) may go
  * either way at any moment, which is more than the code does. Memory is in order;
  * that the orders asked for are enough is for orders.py to say.
- * A waiter that parks again goes to the end of the queue, not the front.
+ * A waiter that parks again goes to the end of the queue, not the front. Looks of the
+ * parked (-DLOOKS) would make up for what this is there to find: checked apart.
  *
  * -DBREAK=n leaves out one thing that matters; mutex.test sees each found.
  */
@@ -30,6 +31,7 @@
 #define DROP_PARKED 4   /* clears PARKED with others still queued */
 #define SKIP_ALWAYS 5   /* relies on SPINNING when it is not set */
 #define LATE_BUCKET 6   /* looks at the queue before it has the bucket's lock */
+#define LOOK_WOKEN 7    /* leaves after a look, though it was woken meanwhile */
 
 #define HELD 1
 #define PARKED 2
@@ -117,6 +119,24 @@ queued:
   UNLOCK_BUCKET;
   if
   :: woken[_pid] != NONE
+#ifdef LOOKS
+  :: !(word & HELD) && (word & SPINNING) -> /* is_left_free */
+     LOCK_BUCKET;
+     timed_out = woken[_pid] == NONE;
+     if
+     :: timed_out -> queue??eval(_pid)
+     :: else
+     fi;
+     UNLOCK_BUCKET;
+     if
+#if BREAK == LOOK_WOKEN
+     :: goto spin
+#else
+     :: timed_out -> goto spin
+     :: else
+#endif
+     fi
+#endif
 #ifdef TIMEOUTS
   :: LOCK_BUCKET; /* the deadline */
      timed_out = woken[_pid] == NONE;
