@@ -326,4 +326,13 @@ const VarSet &Escapes::of(const Stmt *Body) {
   return Found;
 }
 
+const ValueDecl *namedBy(const Expr *E) {
+  const ValueDecl *D = nullptr;
+  if (auto *Ref = dyn_cast<DeclRefExpr>(E))
+    D = Ref->getDecl();
+  else if (auto *Member = dyn_cast<MemberExpr>(E))
+    D = Member->getMemberDecl();
+  return D && !D->getType()->isReferenceType() ? D : nullptr;
+}
+
 } // namespace vfriendly::tidy

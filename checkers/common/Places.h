@@ -68,6 +68,10 @@ const Frame *frameOf(const clang::VarDecl &Variable, const Frame *In);
 bool isSamePlace(const Place &A, const Place &B,
                  const clang::ASTContext &Context);
 
+/// The variable or member whose name E is; null if it is none, or a reference,
+/// whose name stands for something else.
+const clang::ValueDecl *namedBy(const clang::Expr *E);
+
 /// Names and numbers: most of what there is, with nothing below it.
 inline bool isLeaf(const clang::Stmt *S) {
   return llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral,

@@ -243,12 +243,8 @@ static bool isStatistic(const Expr *LValue, const ASTContext &Context) {
   const Expr *E = LValue->IgnoreParenCasts();
   while (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))
     E = Subscript->getBase()->IgnoreParenCasts();
-  const ValueDecl *D = nullptr;
-  if (auto *Ref = dyn_cast<DeclRefExpr>(E))
-    D = Ref->getDecl();
-  else if (auto *Member = dyn_cast<MemberExpr>(E))
-    D = Member->getMemberDecl();
-  if (!D || D->getType()->isReferenceType())
+  const ValueDecl *D = namedBy(E);
+  if (!D)
     return false;
   DecisionFinder Finder(*D);
   Finder.TraverseDecl(Context.getTranslationUnitDecl());

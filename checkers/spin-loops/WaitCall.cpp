@@ -155,12 +155,8 @@ findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses) {
   if (auto *Address = dyn_cast<UnaryOperator>(E);
       Address && Address->getOpcode() == UO_AddrOf)
     E = Address->getSubExpr()->IgnoreParenImpCasts();
-  const ValueDecl *D = nullptr;
-  if (auto *Ref = dyn_cast<DeclRefExpr>(E))
-    D = Ref->getDecl();
-  else if (auto *Member = dyn_cast<MemberExpr>(E))
-    D = Member->getMemberDecl();
-  if (!D || D->getType()->isReferenceType())
+  const ValueDecl *D = namedBy(E);
+  if (!D)
     return std::nullopt;
   const DeclUses *All = Uses.find(*D, Context);
   if (!All)
