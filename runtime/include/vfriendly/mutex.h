@@ -14,7 +14,8 @@
  * lock before those who wait, but of those passed over for a millisecond
  * one gets it handed, each millisecond. While the one that spins is kept from
  * running, a lock that got free may be left so by those asleep: for 10 ms, or
- * as long as they had waited if that is more. Not recursive; no priority
+ * as long as they had waited if that is more; by those whom a broadcast moved
+ * here, until it runs on or 250 more unlocks. Not recursive; no priority
  * inheritance.
  *
  * In this header and its siblings, unless they say otherwise: functions return
