@@ -12,6 +12,7 @@
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -60,6 +61,10 @@ static bool escapes(const Value &Address, unsigned Depth = 0) {
           continue;
         CallEffect Effect = classifyCall(*Call).Effect;
         if (Effect == CallEffect::Clock || Effect == CallEffect::Sleep)
+          continue;
+        // Empty assembly may pass it on by another name.
+        auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand());
+        if (Asm && Effect == CallEffect::None && !Asm->getAsmString().empty())
           continue;
         const Function *Callee = Call->getCalledFunction();
         if (Callee && !Callee->isDeclaration() &&
@@ -209,11 +214,27 @@ static bool collectStores(const Loop &L, const Value &Object,
   return true;
 }
 
+/// A variable of this file that nothing in it writes keeps its first value.
+static bool isNeverWritten(const GlobalVariable &Global) {
+  if (!Global.hasLocalLinkage())
+    return false;
+  SmallVector<const User *, 8> Worklist(Global.users());
+  while (!Worklist.empty()) {
+    const User *U = Worklist.pop_back_val();
+    if (isa<GEPOperator>(U))
+      append_range(Worklist, U->users());
+    else if (auto *Load = dyn_cast<LoadInst>(U); !Load || !Load->isSimple())
+      return false;
+  }
+  return true;
+}
+
 void CauseCollector::visitAddress(Instruction &Access, Value *Address,
                                   unsigned Depth, Causes &C) {
   const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
   if (auto *Global = dyn_cast<GlobalVariable>(Object))
-    if (Global->isConstant()) // A table: its index is what matters.
+    // A table: its index is what matters.
+    if (Global->isConstant() || isNeverWritten(*Global))
       return visit(Address, Depth, C);
   // errno tells how the call before it went, which is what counts itself.
   if (auto *Call = dyn_cast<CallBase>(Object))
