@@ -69,4 +69,14 @@ NameTells whatNameTells(StringRef Name) {
       .Default(NamesTime ? NameTells::ReadsClock : NameTells::Nothing);
 }
 
+bool namesWork(StringRef Name) {
+  static constexpr StringLiteral Work[] = {
+      "run",   "process", "execute", "dispatch", "handle",   "drain",
+      "flush", "step",    "work",    "steal",    "progress", "dequeue",
+      "pop",   "take",    "recv",    "receive",  "accept"};
+  // Whole words of run_tasks and runTasks: what is_running tells is not work.
+  return any_of(wordsOf(Name),
+                [](StringRef W) { return is_contained(Work, W); });
+}
+
 } // namespace vfriendly

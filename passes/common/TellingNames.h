@@ -30,6 +30,10 @@ enum class NameTells {
 /// Name without namespace or class, not mangled.
 NameTells whatNameTells(llvm::StringRef Name);
 
+/// Does a function of this name get something done by being called again:
+/// run_tasks, progress? Who calls it in a loop works while waiting.
+bool namesWork(llvm::StringRef Name);
+
 } // namespace vfriendly
 
 #endif

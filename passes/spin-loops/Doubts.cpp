@@ -47,13 +47,10 @@ static BasicBlock *entryOf(const Loop &Sub) {
   return Skips ? Before : Header;
 }
 
-/// Does every round that goes on give a hint, or wait in a loop inside? Where
-/// it is a hint to other threads, not a delay for a device, what a call returns
-/// may be what is waited for.
-bool LoopJudge::authorSaysItWaits() {
-  if (Effects.size() > MaxEffects)
-    return false;
-  SmallPtrSet<BasicBlock *, 8> Hinting, Pausing;
+/// Does every round that goes on give a hint, or wait in a loop inside? With
+/// OnlyPauses, a hint to other threads, not a delay for a device.
+bool LoopJudge::everyRoundHints(bool OnlyPauses) {
+  SmallPtrSet<BasicBlock *, 8> Hinting;
   for (BasicBlock *B : L.blocks()) {
     // A hint inside an inner loop is given as often as that loop is come to.
     BasicBlock *At = B;
@@ -64,20 +61,25 @@ bool LoopJudge::authorSaysItWaits() {
       auto *Call = dyn_cast<CallBase>(&I);
       CallEffect Effect = Call ? shownOrPromised(*Call) : CallEffect::Other;
       noteHint(Effect);
-      bool Pauses = Effect == CallEffect::Pause || Effect == CallEffect::Yield;
-      if (Pauses || Effect == CallEffect::Sleep)
+      if (Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
+          (Effect == CallEffect::Sleep && !OnlyPauses))
         Hinting.insert(At);
-      if (Pauses)
-        Pausing.insert(At);
     }
   }
-  for (const SpinLoop &S : Inner.Loops)
-    if (S.L != &L && L.contains(S.L) && S.Kind != SpinKind::Retry &&
-        S.Kind != SpinKind::Device)
-      Hinting.insert(entryOf(*S.L));
-  if (!everyRoundPasses(Hinting))
+  if (!OnlyPauses)
+    for (const SpinLoop &S : Inner.Loops)
+      if (S.L != &L && L.contains(S.L) && S.Kind != SpinKind::Retry &&
+          S.Kind != SpinKind::Device)
+        Hinting.insert(entryOf(*S.L));
+  return everyRoundPasses(Hinting);
+}
+
+/// Where each round gives a hint to other threads, what a call returns may be
+/// what is waited for.
+bool LoopJudge::authorSaysItWaits() {
+  if (Effects.size() > MaxEffects || !everyRoundHints(/*OnlyPauses=*/false))
     return false;
-  if (everyRoundPasses(Pausing))
+  if (everyRoundHints(/*OnlyPauses=*/true))
     Collector.takeCallsAsPolls();
   return true;
 }
@@ -274,7 +276,8 @@ bool LoopJudge::excuse(Instruction &Effect) {
       return Doubt("it says that it is there and takes that back");
   auto *Call = dyn_cast<CallBase>(&Effect);
   if (Call && (promisedEffect(*Call) != CallEffect::Other ||
-               Accesses.contains(Call) || Pointers.contains(Call))) {
+               ((Accesses.contains(Call) || Pointers.contains(Call)) &&
+                !namesWork(calledName(*Call))))) {
     std::string Name = calledName(*Call);
     return Doubt("it calls " +
                  (Name.empty() ? "a function" : "'" + Name + "'") +

@@ -95,6 +95,28 @@ static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
   }
 }
 
+/// Is Phi only ever counted up or down by constants, or not at all?
+static bool countsByConstants(const PHINode &Phi, const Loop &L) {
+  SmallVector<const Value *, 8> Worklist{&Phi};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Worklist.empty()) {
+    const Value *V = Worklist.pop_back_val();
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I || !L.contains(I) || !Seen.insert(I).second)
+      continue;
+    const Value *Before;
+    if (auto *P = dyn_cast<PHINode>(I))
+      append_range(Worklist, P->incoming_values());
+    else if (auto *Select = dyn_cast<SelectInst>(I))
+      Worklist.append({Select->getTrueValue(), Select->getFalseValue()});
+    else if (match(I, m_AddLike(m_Value(Before), m_ImmConstant())))
+      Worklist.push_back(Before);
+    else
+      return false;
+  }
+  return true;
+}
+
 /// Computes something for later while it watches a flag: a value that evolves
 /// and is used outside without deciding how long the loop runs, or one that
 /// decides it by more than counting; or goes through memory.
@@ -129,8 +151,15 @@ bool LoopJudge::doesWork() {
       LivesOn |= isa<Instruction>(In) && IsUsedOutside(In);
       Counts &= countsFrom(*In, Phi, L);
     }
-    if (Deciding.contains(&Phi) ? !Counts : LivesOn)
+    if (Deciding.contains(&Phi) ? Counts : !LivesOn)
+      continue;
+    // The rounds of a wait, kept to tell of them; without a hint in each round
+    // it is what is counted that matters.
+    if (Deciding.contains(&Phi) || !countsByConstants(Phi, L) ||
+        !everyRoundHints(/*OnlyPauses=*/true))
       return true;
+    if (Found.Doubt.empty())
+      Found.Doubt = "it keeps a count";
   }
   bool Hinted = Found.Pauses || Found.Yields || Found.Sleeps;
   for (BasicBlock *B : L.blocks())

@@ -47,7 +47,9 @@ public:
 private:
   bool judgeExits();
   bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
+  bool staysIfInterrupted(const ExitLeaf &Leaf) const;
   bool takesWhatItWaitedFor() const;
+  bool expectsWhatWasRead(const llvm::AtomicCmpXchgInst &Exchange) const;
   bool retriesOnly();
   bool isVersionCheck(const llvm::Value *Condition, unsigned Depth = 0) const;
   bool endsUnchanged(const ExitLeaf &Leaf) const;
@@ -70,6 +72,7 @@ private:
   // Doubts.cpp
   bool leavesNoTrace() const;
   bool authorSaysItWaits();
+  bool everyRoundHints(bool OnlyPauses);
   bool excuseEffects();
   bool excuse(llvm::Instruction &Effect);
   bool isRare(llvm::BasicBlock *B);

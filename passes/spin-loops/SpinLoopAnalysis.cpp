@@ -23,6 +23,8 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PatternMatch.h"
 
+#include <cerrno>
+
 using namespace llvm;
 using namespace llvm::PatternMatch;
 
@@ -56,7 +58,7 @@ std::optional<SpinLoop> LoopJudge::judge() {
   if (Walks || doesWork())
     return std::nullopt;
 
-  bool AnyPlain = false, AllDevice = true;
+  bool AnyPlain = false, AllPlain = true, AllDevice = true;
   for (Instruction *Access : Accesses)
     addPoll(*Access, /*OnlyLocates=*/false);
   for (Instruction *Access : Pointers)
@@ -69,12 +71,13 @@ std::optional<SpinLoop> LoopJudge::judge() {
         !Found.Sleeps)
       return std::nullopt;
     AnyPlain |= P.isPlain() && !P.OnlyLocates;
+    AllPlain &= P.isPlain() || P.OnlyLocates;
     AllDevice &= P.Address && isDeviceAddress(P.Address);
   }
   // A counted loop over plain memory is everyday code, and so is one that goes
   // on where a loop inside it has got to, unless its author says that it waits.
-  if (AnyPlain && (Found.Bounded || Scans) && !Found.Pauses && !Found.Yields &&
-      !Found.Sleeps)
+  if (((AllPlain && Found.Bounded) || (AnyPlain && Scans)) && !Found.Pauses &&
+      !Found.Yields && !Found.Sleeps)
     return std::nullopt;
 
   Found.Kind = AllDevice       ? SpinKind::Device
@@ -171,6 +174,9 @@ bool LoopJudge::judgeExits() {
       continue; // An unwind edge ends no wait.
     }
     for (const ExitLeaf &Leaf : Leaves) {
+      if (staysIfInterrupted(Leaf) &&
+          everyRoundPasses(SmallPtrSet<BasicBlock *, 1>({B})))
+        return false;
       Causes C = Collector.collect(Leaf.Condition);
       Causes Guards = guardsOf(B);
       if (C.isNothing()) // `if (polled) if (fixed) break;`
@@ -200,6 +206,19 @@ bool LoopJudge::judgeExits() {
     }
   }
   return !Waiting.empty();
+}
+
+/// `while (sem_trywait(&s) && errno == EINTR);` repeats what a signal came
+/// between, and waits for nobody.
+bool LoopJudge::staysIfInterrupted(const ExitLeaf &Leaf) const {
+  auto *Compare = dyn_cast<ICmpInst>(Leaf.Condition);
+  if (!Compare || !Compare->isEquality() ||
+      !match(Compare->getOperand(1), m_SpecificInt(EINTR)))
+    return false;
+  auto *Load = dyn_cast<LoadInst>(Compare->getOperand(0));
+  auto *Call = Load ? dyn_cast<CallBase>(Load->getPointerOperand()) : nullptr;
+  return Call && classifyCall(*Call).Effect == CallEffect::Local &&
+         Leaf.StaysIf == (Compare->getPredicate() == ICmpInst::ICMP_EQ);
 }
 
 /// `while (compare_exchange(...)) {}` changes memory each time round: work.
@@ -327,6 +346,35 @@ static bool comparesAssembly(const CallBase &Call) {
   return Asm && StringRef(Asm->getAsmString()).contains("cmpxchg");
 }
 
+/// Is the constant that it expects what the same round has just read there, as
+/// in `if (head == NONE && compare_exchange(&head, NONE, 0)) break;`? A try on
+/// a lock looks the same, but has another way round, while the lock is held.
+bool LoopJudge::expectsWhatWasRead(const AtomicCmpXchgInst &Exchange) const {
+  const Value *Expected = Exchange.getCompareOperand();
+  auto ReadsSamePlace = [&](const Value *V) {
+    while (isa<CastInst, FreezeInst>(V))
+      V = cast<Instruction>(V)->getOperand(0);
+    auto *Load = dyn_cast<LoadInst>(V);
+    return Load && Load->getPointerOperand() == Exchange.getPointerOperand();
+  };
+  for (BasicBlock *D : L.blocks()) {
+    auto *Br = dyn_cast<BranchInst>(D->getTerminator());
+    if (!isa<ConstantInt>(Expected) || !Br || !Br->isConditional() ||
+        LI.getLoopFor(D) != &L)
+      continue;
+    auto *Compare = dyn_cast<ICmpInst>(Br->getCondition());
+    if (!Compare || !Compare->isEquality() ||
+        Compare->getOperand(1) != Expected ||
+        !ReadsSamePlace(Compare->getOperand(0)))
+      continue;
+    bool IfTrue = Compare->getPredicate() == ICmpInst::ICMP_EQ;
+    if (DT.dominates(BasicBlockEdge(D, Br->getSuccessor(IfTrue ? 0 : 1)),
+                     Exchange.getParent()))
+      return true;
+  }
+  return false;
+}
+
 /// A lock-free update: every way round the loop goes through a compare-and-
 /// exchange that expects what was just read, so it can succeed at once; or
 /// through a comparison of two reads of one version number.
@@ -347,7 +395,8 @@ bool LoopJudge::retriesOnly() {
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : *B) {
       if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
-        if (IsPolledOrOwn(Exchange->getCompareOperand()))
+        if (IsPolledOrOwn(Exchange->getCompareOperand()) ||
+            expectsWhatWasRead(*Exchange))
           Retries.insert(B);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
         // Which operand of assembly is compared with does not always show: any

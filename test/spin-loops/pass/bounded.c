@@ -138,3 +138,25 @@ int not_volatile_bounds(const int *a, int what) {
       return i;
   return -1;
 }
+
+// Plain memory looked at beside a lock that is tried in each round.
+int try_for_a_while(atomic_int *lock, int rounds) {
+  // expected-remark-re@+1 {{(test-and-test-and-set) on {{.*}}give the CPU's spin hint, no more: it is bounded}}
+  for (int i = 0; i < rounds; ++i) {
+    if (plain)
+      return 0;
+    if (!atomic_exchange(lock, 1))
+      return 1;
+  }
+  return 0;
+}
+
+// Why not: with plain memory alone it is everyday code.
+int look_for_a_while(int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    if (plain)
+      return 0;
+    __asm__ volatile("" ::: "memory");
+  }
+  return 1;
+}

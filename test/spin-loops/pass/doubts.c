@@ -240,3 +240,40 @@ void not_named(void) {
   while (!atomic_load(&flag))
     yield_statistics();
 }
+
+// The rounds of a wait are counted, and told of later.
+unsigned wait_telling(void) {
+  unsigned rounds = 0;
+  // expected-remark@+1 {{left as it is: it keeps a count}}
+  while (!atomic_load(&flag)) {
+    ++rounds;
+    _mm_pause();
+  }
+  return rounds;
+}
+// Why not: what is computed is the result.
+unsigned not_counting(unsigned x) {
+  while (!atomic_load(&flag)) {
+    x ^= x << 13, x ^= x >> 17, x ^= x << 5;
+    _mm_pause();
+  }
+  return x;
+}
+// Why not: without a hint the count may be what the loop is for (work.c).
+
+// Somebody else says what to wait for.
+unsigned wait_as_told(volatile unsigned *word, unsigned wanted,
+                      int (*done)(unsigned, unsigned)) {
+  unsigned seen;
+  // expected-remark@+1 {{left as it is: it calls a function, whose effects do not show}}
+  while (!done(seen = *word, wanted))
+    _mm_pause();
+  return seen;
+}
+
+// Why not: by its name, what is called gets something done.
+int run_next_task(void);
+void not_working(void) {
+  while (!run_next_task())
+    _mm_pause();
+}

@@ -9,6 +9,7 @@
 // RUN: %vf_clang -std=gnu11 -O2 -S -emit-llvm %s -o - | FileCheck %s --implicit-check-not=vf_spin_wait --implicit-check-not=sse2.pause
 // CHECK: define
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -199,4 +200,30 @@ unsigned collatz(unsigned n) {
     ++steps;
   }
   return steps;
+}
+
+// A lock's release either frees it, if nobody queues, or takes the first one
+// out of the queue: every round tries what it has just seen.
+enum { NOBODY = -1 };
+atomic_int queued;
+extern const int following[];
+void release(void) {
+  // expected-remark@+2 1+ {{(lock-free retry) on atomic 'queued'}}
+  while (1) {
+    int first = atomic_load(&queued);
+    if (first == NOBODY) {
+      int nobody = NOBODY;
+      if (atomic_compare_exchange_strong(&queued, &nobody, 0))
+        return;
+    } else if (atomic_compare_exchange_strong(&queued, &first, following[first & 7])) {
+      return;
+    }
+  }
+}
+
+// Nobody ever writes it: nobody can end this.
+static int done;
+void forever(void) {
+  while (!done)
+    sched_yield();
 }

@@ -77,3 +77,19 @@ void not_lock(pthread_mutex_t *m, int n) {
 
 // Said once a module.
 // expected-remark@* 0-1 {{link with libvfrt}}
+
+// A signal came between: nobody is waited for.
+int not_interrupted(sem_t *s) {
+  int result;
+  while ((result = sem_trywait(s)) == -1 && errno == EINTR) {}
+  return result;
+}
+
+// But this goes on while the semaphore is taken, too.
+void taken_or_interrupted(sem_t *s) {
+  // expected-remark-re@+1 {{(trylock calls) on a lock {{.*}}wait in the runtime [}}
+  while (sem_trywait(s) == -1) {
+    if (errno != EINTR)
+      sched_yield();
+  }
+}
