@@ -163,6 +163,14 @@ AsmEffect classifyAsm(const GCCAsmStmt &Asm) {
     return AsmEffect::Clock;
   if (Any("xadd") && AllStartWith({"lock", "xadd"}))
     return AsmEffect::Add;
+  // A question to Valgrind: registers turned round and back.
+  bool InMemory = StringRef(Text).contains('(');
+  for (unsigned I = 0; I != Asm.getNumOutputs(); ++I)
+    InMemory |= StringRef(Asm.getOutputConstraint(I)).contains('m');
+  for (unsigned I = 0; I != Asm.getNumInputs(); ++I)
+    InMemory |= StringRef(Asm.getInputConstraint(I)).contains('m');
+  if (!InMemory && Any("rol") && AllStartWith({"rol", "xchg"}))
+    return AsmEffect::None;
   bool Tries = Any("xchg") || Any("cmpxchg") || Any("bts");
   // Not xadd, inc, dec: trying those twice leaves memory changed twice.
   if (Tries && AllStartWith({"lock", "xchg", "cmpxchg", "bts", "set", "sbb",

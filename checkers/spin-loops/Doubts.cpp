@@ -8,11 +8,12 @@
 
 #include "checkers/spin-loops/Doubts.h"
 
+#include "passes/common/TellingNames.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/RecursiveASTVisitor.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace clang;
 
@@ -159,38 +160,32 @@ static bool happensOnce(const Guard &G, const LoopFacts &Facts) {
          });
 }
 
+/// `rounds > most`: what the loop counts or the clock tells, against a limit in
+/// an ordinary variable.
+bool DoubtJudge::reachesLimit(const Guard &G) {
+  auto *Op = dyn_cast<BinaryOperator>(G.Condition->IgnoreParenImpCasts());
+  if (!Op || !Op->isRelationalOp())
+    return false;
+  Causes Left = Finder.causesOf(Op->getLHS(), G.In);
+  Causes Right = Finder.causesOf(Op->getRHS(), G.In);
+  const Causes &Limit = Left.Polls.empty() ? Right : Left;
+  const Causes &Reaches = Left.Polls.empty() ? Left : Right;
+  return Limit.onlyOthers() && Reaches.Polls.empty() &&
+         llvm::all_of(Limit.Polls, [](const Poll &P) { return P.isPlain(); });
+}
+
 /// Done every so many rounds, or every so often, or once.
 bool DoubtJudge::isGuarded(const Doubt &D, const RoundHints &Given) {
   return llvm::any_of(D.Under, [&](const Guard &G) {
     if (happensOnce(G, Facts))
       return true;
     Causes C = Finder.causesOf(G.Condition, G.In);
-    if (!C.Polls.empty() || C.Walks || C.AtOnce || C.Device)
+    if ((!C.Polls.empty() && !reachesLimit(G)) || C.Walks || C.AtOnce ||
+        C.Device)
       return false;
     // What sleeps and then looks at the clock is a periodic job.
     return (C.Clock && Given.Pauses) || (C.Own && !C.Clock);
   });
-}
-
-/// Names of functions that get something done by being called again.
-static bool namesWork(StringRef Name) {
-  static constexpr llvm::StringLiteral Work[] = {
-      "run",   "process", "execute", "dispatch", "handle",   "drain",
-      "flush", "step",    "work",    "steal",    "progress", "dequeue",
-      "pop",   "take",    "recv",    "receive",  "accept"};
-  // Whole words of run_tasks and runTasks: what is_running tells is not work.
-  std::string Word;
-  auto IsWork = [&] { return llvm::is_contained(Work, StringRef(Word)); };
-  for (char C : Name) {
-    if (!llvm::isLower(C)) {
-      if (IsWork())
-        return true;
-      Word.clear();
-    }
-    if (llvm::isAlpha(C))
-      Word += llvm::toLower(C);
-  }
-  return IsWork();
 }
 
 static StringRef nameOf(const CallExpr &Call) {

@@ -49,6 +49,7 @@ private:
   bool toleratesOne(const Doubt &D, llvm::ArrayRef<Poll> Polls,
                     const RoundHints &Given);
   bool isGuarded(const Doubt &D, const RoundHints &Given);
+  bool reachesLimit(const Guard &G);
   void findUnsaid();
   void rely(const llvm::Twine &On);
 

@@ -49,8 +49,10 @@ bool RoundWalker::doubt(Doubt::Kind What, const Stmt *Site, const Context &C,
   if (Facts.Doubts.size() == 12)
     return false;
   // An inner loop's bound is no reason to do it now and then.
-  Facts.Doubts.push_back(
-      {What, Site, C.In, C.InLoop ? Guards() : C.Under, LValue});
+  Guards Under = C.Under;
+  if (C.InLoop)
+    Under.truncate(C.AroundLoop);
+  Facts.Doubts.push_back({What, Site, C.In, std::move(Under), LValue});
   return true;
 }
 
@@ -410,6 +412,7 @@ bool RoundWalker::visitBody(const CallExpr &Call, const FunctionDecl &Callee,
   InCallee.BreakLeaves = InCallee.ContinueRepeats = false;
   InCallee.InCallee = true;
   InCallee.InLoop = C.InLoop;
+  InCallee.AroundLoop = C.AroundLoop;
   EndedUnseen = false;
   if (walk(Body, InCallee))
     return true;

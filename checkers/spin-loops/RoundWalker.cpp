@@ -29,9 +29,18 @@ static bool isOnceOnly(const Stmt *S, const ASTContext &Context) {
          Do->getCond()->EvaluateAsBooleanCondition(Value, Context) && !Value;
 }
 
+/// The call that a statement is, or ends with: `(report(), abort())`.
 static const CallExpr *callIn(const Stmt *S) {
   auto *E = dyn_cast_or_null<Expr>(S);
-  return E ? dyn_cast<CallExpr>(E->IgnoreParenCasts()) : nullptr;
+  if (!E)
+    return nullptr;
+  E = E->IgnoreParenCasts();
+  while (auto *Op = dyn_cast<BinaryOperator>(E)) {
+    if (Op->getOpcode() != BO_Comma)
+      break;
+    E = Op->getRHS()->IgnoreParenCasts();
+  }
+  return dyn_cast<CallExpr>(E);
 }
 
 static bool isNoReturnCall(const Stmt *S) {
@@ -152,6 +161,8 @@ bool RoundWalker::walk(const Stmt *S, Context &C) {
   }
   if (auto *If = dyn_cast<IfStmt>(S))
     return walkIf(*If, C);
+  if (isNoReturnCall(S))
+    return true;
   if (auto *E = dyn_cast<Expr>(S))
     return visit(E, C);
   if (auto *Decls = dyn_cast<DeclStmt>(S))
@@ -271,6 +282,7 @@ bool RoundWalker::walkInnerLoop(const Stmt *S, Context &C) {
   Context Inner = C;
   Inner.BreakLeaves = Inner.ContinueRepeats = false;
   Inner.InLoop = true;
+  Inner.AroundLoop = C.InLoop ? C.AroundLoop : C.Under.size();
   Facts.HasInnerLoop = true;
   LoopShape Loop = shapeOf(S);
   if (!Loop.Statement)

@@ -36,6 +36,8 @@ private:
     bool ContinueRepeats = true;
     bool InCallee = false;
     bool InLoop = false; ///< Done any number of times a round.
+    /// How many of the guards hold around the outermost such loop.
+    unsigned AroundLoop = 0;
   };
   /// How a statement can end.
   struct Ends {

@@ -406,3 +406,74 @@ void scans_on(int n) {
     i++;
   }
 }
+
+//===--- Limits and failures ----------------------------------------------===//
+
+extern int most_rounds;
+extern void (*tell)(int);
+void limits(void) {
+  int rounds = 0;
+  // A limit that is kept in a variable.
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it does something else now and then (
+  while (!flag) {
+    __builtin_ia32_pause();
+    if (++rounds > most_rounds)
+      tell(rounds);
+  }
+  // What it does after so many rounds may be a loop.
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it does something else now and then (
+  while (!flag) {
+    __builtin_ia32_pause();
+    if (++rounds > most_rounds)
+      while (polled)
+        tell(rounds);
+  }
+  // Reporting before the end of the program is none of the wait's doing.
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'aflag'
+  while (!aflag) {
+    switch (gate) {
+    case 3:
+      (report(1), abort());
+    }
+  }
+}
+
+void no_limits(void) {
+  int rounds = 0;
+  // What others write decides how often.
+  while (!flag) {
+    __builtin_ia32_pause();
+    if (++rounds > aflag)
+      tell(rounds);
+  }
+  // The loop inside is come to in each round.
+  while (!flag) {
+    __builtin_ia32_pause();
+    for (int i = 0; i < most_rounds; i++)
+      tell(rounds);
+  }
+  // Only what comes last ends the program.
+  while (!aflag) {
+    switch (gate) {
+    case 3:
+      (report(1), report(2));
+    }
+  }
+}
+
+// Valgrind is asked whether it is there: registers turned round and back.
+void asks(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag'
+  while (!flag) {
+    unsigned long answer = 0, question = 0x1001;
+    __asm__ volatile("rolq $3,  %%rdi ; rolq $61, %%rdi\n\txchgq %%rbx,%%rbx"
+                     : "=d"(answer)
+                     : "a"(&question), "0"(answer)
+                     : "cc", "memory");
+    if (answer)
+      sched_yield();
+  }
+  // What is turned round is in memory.
+  while (!flag)
+    __asm__ volatile("rolq $3, (%0)" ::"r"(&most_rounds) : "cc", "memory");
+}
