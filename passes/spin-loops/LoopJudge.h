@@ -48,9 +48,6 @@ private:
   bool judgeExits();
   bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
   bool staysIfInterrupted(const ExitLeaf &Leaf) const;
-  bool takesWhatItWaitedFor() const;
-  bool expectsWhatWasRead(const llvm::AtomicCmpXchgInst &Exchange) const;
-  bool retriesOnly();
   bool isVersionCheck(const llvm::Value *Condition, unsigned Depth = 0) const;
   bool endsUnchanged(const ExitLeaf &Leaf) const;
   Causes guardsOf(llvm::BasicBlock *Exiting);
@@ -61,6 +58,11 @@ private:
   SpinKind nameKind();
   bool everyRoundPasses(
       const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks) const;
+
+  // Retries.cpp
+  bool takesWhatItWaitedFor() const;
+  bool expectsWhatWasRead(const llvm::AtomicCmpXchgInst &Exchange) const;
+  bool retriesOnly();
 
   // LoopEffects.cpp
   void scanEffects();
