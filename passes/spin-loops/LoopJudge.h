@@ -62,6 +62,8 @@ private:
   // Retries.cpp
   bool takesWhatItWaitedFor() const;
   bool expectsWhatWasRead(const llvm::AtomicCmpXchgInst &Exchange) const;
+  bool succeedsAndGoesOn() const;
+  bool isGivenUpInside(const llvm::AtomicCmpXchgInst &Exchange) const;
   bool retriesOnly();
 
   // LoopEffects.cpp

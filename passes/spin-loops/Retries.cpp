@@ -6,15 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop around a compare-and-exchange is a lock-free update, which was overtaken
-// and may succeed at once, or a wait for who holds a lock. What it expects tells
-// them apart: what was just read there, or what only others can bring about.
+// A loop around a compare-and-exchange is a lock-free update, which was
+// overtaken and may succeed at once, or a wait for who holds a lock. What it
+// expects tells them apart: what was just read there, or what only others can
+// bring about.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/LoopJudge.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/PatternMatch.h"
@@ -95,6 +98,107 @@ bool LoopJudge::expectsWhatWasRead(const AtomicCmpXchgInst &Exchange) const {
   return false;
 }
 
+using KnownValues = SmallDenseMap<const Value *, Constant *, 8>;
+
+/// The constant that V is on a way on which these are known.
+static Constant *valueOn(const KnownValues &Known, Value *V,
+                         const DataLayout &DL, unsigned Depth = 0) {
+  if (auto *C = dyn_cast<Constant>(V))
+    return C;
+  if (Constant *C = Known.lookup(V))
+    return C;
+  // What a small function returned is compared and negated.
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || !isa<ICmpInst, BinaryOperator>(I) || Depth == 2)
+    return nullptr;
+  Constant *Left = valueOn(Known, I->getOperand(0), DL, Depth + 1),
+           *Right = valueOn(Known, I->getOperand(1), DL, Depth + 1);
+  return Left && Right ? ConstantFoldInstOperands(I, {Left, Right}, DL)
+                       : nullptr;
+}
+
+namespace {
+enum class Way { Unclear, Out, Round };
+} // namespace
+
+/// Where the way that begins with this edge leads, in a few blocks: surely out
+/// of L, or to L's next round.
+static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
+                  KnownValues Known) {
+  const DataLayout &DL = From->getDataLayout();
+  // The ends of two small functions, one inlined into the other.
+  for (unsigned Blocks = 0; Blocks != 4; ++Blocks) {
+    if (!L.contains(To))
+      return Way::Out;
+    if (To == L.getHeader())
+      return Way::Round;
+    for (PHINode &Phi : To->phis())
+      Known[&Phi] = dyn_cast<Constant>(Phi.getIncomingValueForBlock(From));
+    Instruction *End = To->getTerminator();
+    auto *Br = dyn_cast<BranchInst>(End);
+    auto *Switch = dyn_cast<SwitchInst>(End);
+    BasicBlock *Next = To->getSingleSuccessor();
+    if (!Next && (Br || Switch)) {
+      auto *Decides = dyn_cast_or_null<ConstantInt>(
+          valueOn(Known, Br ? Br->getCondition() : Switch->getCondition(), DL));
+      if (Decides)
+        Next = Br ? Br->getSuccessor(Decides->isOne() ? 0 : 1)
+                  : Switch->findCaseValue(Decides)->getCaseSuccessor();
+    }
+    if (!Next)
+      return Way::Unclear;
+    From = std::exchange(To, Next);
+  }
+  return Way::Unclear;
+}
+
+/// Where L goes when the exchange succeeds.
+static Way wayOfSuccess(const Loop &L, const AtomicCmpXchgInst &Exchange) {
+  std::optional<Way> Where;
+  auto Follow = [&](const Value *Flag, bool IfSuccess) {
+    Constant *Known = ConstantInt::getBool(Flag->getContext(), IfSuccess);
+    for (const User *U : Flag->users())
+      if (auto *Br = const_cast<BranchInst *>(dyn_cast<BranchInst>(U))) {
+        Way There =
+            follow(L, Br->getParent(), Br->getSuccessor(IfSuccess ? 0 : 1),
+                   {{Flag, Known}});
+        Where = !Where || *Where == There ? There : Way::Unclear;
+      }
+  };
+  for (const User *U : Exchange.users()) {
+    auto *Success = dyn_cast<ExtractValueInst>(U);
+    if (!Success || Success->getIndices()[0] != 1)
+      continue;
+    Follow(Success, true);
+    for (const User *V : Success->users())
+      if (match(V, m_Not(m_Value())))
+        Follow(V, false);
+  }
+  return Where.value_or(Way::Unclear);
+}
+
+/// An exchange that succeeds each time round changes memory, and goes on: work.
+bool LoopJudge::succeedsAndGoesOn() const {
+  return any_of(Accesses, [&](const Instruction *Access) {
+    auto *Exchange = dyn_cast<AtomicCmpXchgInst>(Access);
+    return Exchange && wayOfSuccess(L, *Exchange) == Way::Round;
+  });
+}
+
+/// Is it repeated by a loop of its own inside L until it succeeds, which ends L
+/// as well, or is given up for what was read there? `while (!exchange(&readers,
+/// n, n + 1)) if (n & WRITER) return false;` has a reader overtake others; the
+/// loop around it waits for the writer, if it says that it waits at all.
+bool LoopJudge::isGivenUpInside(const AtomicCmpXchgInst &Exchange) const {
+  const Loop *Of = LI.getLoopFor(Exchange.getParent());
+  return Of != &L && (Found.Pauses || Found.Yields || Found.Sleeps) &&
+         any_of(Inner.Loops,
+                [&](const SpinLoop &S) {
+                  return S.L == Of && S.Kind == SpinKind::Retry;
+                }) &&
+         wayOfSuccess(L, Exchange) == Way::Out;
+}
+
 /// A lock-free update: every way round the loop goes through a compare-and-
 /// exchange that expects what was just read, so it can succeed at once; or
 /// through a comparison of two reads of one version number.
@@ -115,8 +219,9 @@ bool LoopJudge::retriesOnly() {
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : *B) {
       if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
-        if (IsPolledOrOwn(Exchange->getCompareOperand()) ||
-            expectsWhatWasRead(*Exchange))
+        if (!isGivenUpInside(*Exchange) &&
+            (IsPolledOrOwn(Exchange->getCompareOperand()) ||
+             expectsWhatWasRead(*Exchange)))
           Retries.insert(B);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
         // Which operand of assembly is compared with does not always show: any

@@ -55,7 +55,7 @@ std::optional<SpinLoop> LoopJudge::judge() {
   if (!judgeExits() || !excuseEffects())
     return std::nullopt;
   // Data gone through while a flag is watched is work.
-  if (Walks || doesWork())
+  if (Walks || doesWork() || succeedsAndGoesOn())
     return std::nullopt;
 
   bool AnyPlain = false, AllPlain = true, AllDevice = true;
