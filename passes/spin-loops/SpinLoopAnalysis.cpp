@@ -122,9 +122,9 @@ static uint64_t boundIn(const Value *Condition) {
 }
 
 /// What an exit needs, of several things at once: `if (++i % 64 == 0 && flag)`,
-/// perhaps as a phi of `false` and `flag`. What others must do is enough for
-/// the exit to be theirs, however often the loop looks. It is not blocked on,
-/// though: a look may take many rounds.
+/// perhaps as a phi of `false` and `flag`, from round to round. What others
+/// must do is enough for the exit to be theirs, however often the loop looks.
+/// It is not blocked on, though: a look may take many rounds.
 static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
   SmallVector<ExitLeaf, 4> Needs;
   SmallVector<ExitLeaf, 4> Worklist{Leaf};
@@ -143,14 +143,30 @@ static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
       Worklist.append({{B, Stays}, {A, Stays}});
       continue;
     }
+    // `int done` may be tested instead of `bool done`.
+    CmpPredicate Is;
+    if (match(V, m_ICmp(Is, m_Value(A), m_Zero())) &&
+        ICmpInst::isEquality(Is) && isa<PHINode>(A)) {
+      Worklist.push_back({A, (Is == ICmpInst::ICMP_NE) == Stays});
+      continue;
+    }
+    // By a value that it stays with, or that it had when it stayed.
+    auto Remains = [&](const Value *In) {
+      auto *C = dyn_cast<ConstantInt>(In);
+      return C ? C->isZero() != Stays : Seen.contains(In);
+    };
     Value *Other = nullptr;
-    if (auto *Phi = dyn_cast<PHINode>(V); Phi && V->getType()->isIntegerTy(1))
-      for (Value *In : Phi->incoming_values()) {
-        auto *C = dyn_cast<ConstantInt>(In);
-        if (C && C->isOne() == Stays)
-          continue; // That way it stays.
-        Other = Other ? V : In;
-      }
+    if (auto *Phi = dyn_cast<PHINode>(V))
+      for (Value *In : Phi->incoming_values())
+        if (!Remains(In))
+          Other = Other ? V : In;
+    if (auto *Select = dyn_cast<SelectInst>(V);
+        Select && Remains(Select->getFalseValue()) &&
+        isa<ConstantInt>(Select->getTrueValue()) &&
+        !Remains(Select->getTrueValue())) {
+      Worklist.push_back({Select->getCondition(), false});
+      continue;
+    }
     if (Other && Other != V && !isa<Constant>(Other))
       Worklist.push_back({Other, Stays});
     else

@@ -25,6 +25,16 @@ bool wait_for_a_while(long n) {
   return done;
 }
 
+// In an int, which keeps what it was in between.
+int wait_by_int(long n) {
+  int done = 0;
+  // expected-remark-re@+1 {{(flag poll) on volatile 'arrived' {{.*}}spin hint, no more: it looks only now and then}}
+  for (int i = 0; i < 1000 && !done; i++)
+    if ((i & 0xff) == 0 && arrived >= n)
+      done = 1;
+  return done;
+}
+
 // The same behind a pointer, which is not what is waited for.
 struct state { long arrived; } *state;
 extern long others;
@@ -36,6 +46,15 @@ bool wait_behind_pointer(void) {
     if ((i & 0xff) == 0 && *(volatile long *)&state->arrived >= others)
       done = true;
   return done;
+}
+
+// Why not: what others do is not enough, it has to be seen a second time.
+int not_twice(long n) {
+  int seen = 0;
+  for (int i = 0; i < 1000 && seen < 2; i++)
+    if ((i & 0xff) == 0 && arrived >= n)
+      seen++;
+  return seen;
 }
 
 // Why not: all of it is plain.
