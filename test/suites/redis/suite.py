@@ -38,8 +38,9 @@ def _job(place, root, source, name, number):
     if not tcl:
         tcl = os.path.join(root, "usr/bin/tclsh8.6")
         environment["TCL_LIBRARY"] = os.path.join(root, "usr/share/tcltk/tcl8.6")
-    # Jobs that run at the same time share neither files nor ports.
-    folder = place.path("at", name.replace("/", "-"))
+    # Jobs that run at the same time share neither files nor ports. Unix sockets are made
+    # below: their paths end after 107 bytes.
+    folder = place.path("at", str(number))
     port = 11000 + number % PORT_RANGES * PORTS
 
     def before():
