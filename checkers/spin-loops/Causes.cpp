@@ -195,16 +195,22 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
 
 /// An access to an object that others may write, or to a local one.
 Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
-                             bool IsPointer, const Frame *In, bool Tries) {
+                             bool IsPointer, const Frame *In, bool IsMemory) {
   Place P = IsPointer ? pointeeOf(Object, In) : placeOf(Object, In);
   Causes Address = IsPointer || !Object->isGLValue() ? causesOf(Object, In)
                                                      : ofAddress(Object, In);
   Causes C;
-  // Nobody swaps with a register; but locks are passed about as void *.
-  if (P.Where == Place::Device || Address.Device || (P.Untyped && !Tries)) {
+  if (IsPointer && !Object->getType()->isPointerType())
+    return own(); // Only a template's arguments say what it points to.
+  // Nobody swaps with a register, or reads one as an atomic object; but locks
+  // are passed about as void *, and runtimes keep addresses as numbers.
+  if (Address.Device ||
+      (!IsMemory && (P.Where == Place::Device || P.Untyped))) {
     C.Device = true;
     return C;
   }
+  if (P.Where == Place::Device)
+    P = {Place::Elsewhere, nullptr, In, Object};
   if (P.Where == Place::ThreadLocal)
     return own();
   if (Address.Own || Address.Walks || Address.Clock || Address.AtOnce) {
@@ -256,7 +262,11 @@ Causes CauseFinder::ofRead(const Expr *Access, const Expr *LValue,
 Causes CauseFinder::ofAtomic(const Expr *E, const AtomicOp &Op,
                              const Frame *In) {
   if (Op.Kind == AtomicKind::Load) {
-    Causes C = ofAccess(E, Op.Object, Op.ObjectIsPointer, In);
+    QualType Type = Op.Object->IgnoreImpCasts()->getType();
+    if (Op.ObjectIsPointer)
+      Type = Type->getPointeeType();
+    bool IsMemory = Type.isNull() || !Type.isVolatileQualified();
+    Causes C = ofAccess(E, Op.Object, Op.ObjectIsPointer, In, IsMemory);
     for (Poll &P : C.Polls)
       P.Atomic = true;
     return C;

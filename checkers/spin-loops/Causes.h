@@ -77,7 +77,7 @@ private:
                 const Frame *In);
   Causes ofVariable(const clang::Expr *Access, const Place &P);
   Causes ofAccess(const clang::Expr *Access, const clang::Expr *Object,
-                  bool IsPointer, const Frame *In, bool Tries = false);
+                  bool IsPointer, const Frame *In, bool IsMemory = false);
   Causes ofAtomic(const clang::Expr *E, const AtomicOp &Op, const Frame *In);
   Causes ofCall(const clang::CallExpr &Call, const Frame *In);
   Causes ofUnseen(const clang::CallExpr &Call, const Frame *In);

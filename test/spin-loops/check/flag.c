@@ -179,6 +179,19 @@ void locals(int n) {
     delay++;
 }
 
+// A runtime keeps addresses as numbers: what is read there as an atomic object is
+// memory. Registers are read as volatile ones, further down.
+void in_a_heap(long value) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic
+  while (atomic_load((_Atomic unsigned long *)value - 1) != 0)
+    ;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on
+  while (atomic_exchange((_Atomic unsigned long *)value, 1) != 0)
+    ;
+  while (__atomic_load_n((volatile unsigned *)value, __ATOMIC_ACQUIRE) & 1)
+    ;
+}
+
 // A device register: a constant address, or an untyped one made volatile. No
 // thread will write it, so blocking would never end.
 void device(char *base) {

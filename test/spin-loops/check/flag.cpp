@@ -151,6 +151,26 @@ void useTemplates() {
   spinUntil([] { return ready.load(); });
 }
 
+// A template that nothing instantiates: of what its own types point to, only
+// arguments tell.
+template <typename T> struct List {
+  struct Node {
+    Node *next;
+  };
+  Node *head;
+  void clear() {
+    Node *seen;
+    do
+      seen = head;
+    while (!__sync_bool_compare_and_swap(&head, seen, nullptr));
+  }
+  void awaitEmpty() {
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins on atomic 'count'
+    while (count.load() && head)
+      ;
+  }
+};
+
 //===--- Not waits --------------------------------------------------------===//
 
 // What a virtual function does is not known here.

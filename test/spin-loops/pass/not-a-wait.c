@@ -227,3 +227,60 @@ void forever(void) {
   while (!done)
     sched_yield();
 }
+
+// A mark in a link's lowest bit, as in a list without locks. Who finds another's
+// mark leaves: nobody waits until it is cleared.
+struct cell {
+  struct cell *_Atomic link;
+};
+void found(struct cell *c);
+int mark(struct cell *c) {
+  uintptr_t seen = (uintptr_t)atomic_load(&c->link);
+  struct cell *next = (struct cell *)(seen & ~(uintptr_t)1);
+  for (;;) {
+    struct cell *marked = (struct cell *)((uintptr_t)next | 1);
+    // expected-remark@+1 {{(lock-free retry) on atomic memory}}
+    int won = atomic_compare_exchange_strong(&c->link, &next, marked);
+    seen = (uintptr_t)atomic_load(&c->link);
+    next = (struct cell *)(seen & ~(uintptr_t)1);
+    if (won) {
+      found(c);
+      return 1;
+    } else if (seen & 1)
+      return 0;
+  }
+}
+
+#ifdef __x86_64__
+// Pop by two words at once, in assembly. That the list is empty leads through
+// the same end of a block as a failed try, to another place.
+struct tagged {
+  struct node *top;
+  unsigned long tag;
+};
+static inline int cas_tagged(struct tagged *t, struct tagged from, struct tagged to) {
+  union { struct tagged t; unsigned __int128 v; } a = {from}, b = {to};
+  uint64_t high = a.v >> 64, low = (uint64_t)a.v;
+  char done;
+  __asm__ volatile("lock cmpxchg16b %1\n\tsetz %0"
+                   : "=q"(done), "+m"(*(unsigned __int128 *)t), "+d"(high), "+a"(low)
+                   : "c"((uint64_t)(b.v >> 64)), "b"((uint64_t)b.v) : "memory", "cc");
+  return done;
+}
+static inline void load_tagged(const struct tagged *t, struct node **p, unsigned long *tag) {
+  *p = __atomic_load_n(&t->top, __ATOMIC_ACQUIRE);
+  *tag = __atomic_load_n(&t->tag, __ATOMIC_ACQUIRE);
+}
+struct node *pop_tagged(struct tagged *t) {
+  for (;;) {
+    struct node *p;
+    unsigned long tag;
+    load_tagged(t, &p, &tag); // expected-remark {{(lock-free retry) on atomic memory}}
+    if (!p)
+      return NULL;
+    struct node *next = p->next;
+    if (cas_tagged(t, (struct tagged){p, tag}, (struct tagged){next, tag + 1}))
+      return p;
+  }
+}
+#endif
