@@ -61,6 +61,7 @@ private:
 
   // Retries.cpp
   bool takesWhatItWaitedFor() const;
+  bool isLeftIfCleared(llvm::Value *V) const;
   bool expectsWhatWasRead(const llvm::AtomicCmpXchgInst &Exchange) const;
   bool succeedsAndGoesOn() const;
   bool isGivenUpInside(const llvm::AtomicCmpXchgInst &Exchange) const;

@@ -17,6 +17,7 @@
 #include "passes/spin-loops/LoopJudge.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
@@ -98,6 +99,40 @@ bool LoopJudge::expectsWhatWasRead(const AtomicCmpXchgInst &Exchange) const {
   return false;
 }
 
+/// Is L left where V, what was read with some bits cleared, had one of them
+/// set? `while (!((next = link) & DELETED) && !exchange(&link, next & ~DELETED,
+/// n))` does not wait for others to clear them.
+bool LoopJudge::isLeftIfCleared(Value *V) const {
+  Value *Read;
+  const APInt *Kept;
+  if (!match(V, m_And(m_Value(Read), m_APInt(Kept))))
+    return false;
+  // The next round may expect what this one has looked at.
+  SmallVector<Value *, 2> Looked = {Read};
+  if (auto *Phi = dyn_cast<PHINode>(Read);
+      Phi && Phi->getParent() == L.getHeader())
+    for (unsigned I = 0; I != Phi->getNumIncomingValues(); ++I)
+      if (L.contains(Phi->getIncomingBlock(I)))
+        Looked.push_back(Phi->getIncomingValue(I));
+  SmallVector<BasicBlock *, 4> Leaves;
+  L.getExitingBlocks(Leaves);
+  return any_of(Leaves, [&](BasicBlock *B) {
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    CmpPredicate Predicate;
+    Value *Tested;
+    const APInt *Bits;
+    if (!Br || !Br->isConditional() ||
+        !match(Br->getCondition(),
+               m_ICmp(Predicate, m_And(m_Value(Tested), m_APInt(Bits)),
+                      m_Zero())) ||
+        !CmpInst::isEquality(Predicate) || !is_contained(Looked, Tested) ||
+        !(*Bits | *Kept).isAllOnes())
+      return false;
+    bool SetIsSecond = Predicate == ICmpInst::ICMP_EQ;
+    return !L.contains(Br->getSuccessor(SetIsSecond ? 1 : 0));
+  });
+}
+
 using KnownValues = SmallDenseMap<const Value *, Constant *, 8>;
 
 /// The constant that V is on a way on which these are known.
@@ -115,6 +150,48 @@ static Constant *valueOn(const KnownValues &Known, Value *V,
            *Right = valueOn(Known, I->getOperand(1), DL, Depth + 1);
   return Left && Right ? ConstantFoldInstOperands(I, {Left, Right}, DL)
                        : nullptr;
+}
+
+/// Where the way that comes from From into B may go on: the values that come
+/// with it may decide.
+static SmallVector<BasicBlock *, 2> waysOn(BasicBlock *From, BasicBlock *B) {
+  KnownValues Known;
+  for (PHINode &Phi : B->phis())
+    if (From)
+      Known[&Phi] = dyn_cast<Constant>(Phi.getIncomingValueForBlock(From));
+  auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+  auto *Switch = dyn_cast<SwitchInst>(B->getTerminator());
+  Value *Condition = Switch                      ? Switch->getCondition()
+                     : Br && Br->isConditional() ? Br->getCondition()
+                                                 : nullptr;
+  auto *Decides = Condition ? dyn_cast_or_null<ConstantInt>(
+                                  valueOn(Known, Condition, B->getDataLayout()))
+                            : nullptr;
+  if (!Decides)
+    return SmallVector<BasicBlock *, 2>(successors(B));
+  return {Br ? Br->getSuccessor(Decides->isOne() ? 0 : 1)
+             : Switch->findCaseValue(Decides)->getCaseSuccessor()};
+}
+
+/// Not by a way that no round can go: the end of a block with several ways out
+/// of it often is one place, which a number leads on from.
+bool LoopJudge::everyRoundPasses(
+    const SmallPtrSetImpl<BasicBlock *> &Blocks) const {
+  using Edge = std::pair<BasicBlock *, BasicBlock *>;
+  SmallVector<Edge, 8> Worklist{{nullptr, L.getHeader()}};
+  SmallDenseSet<Edge, 8> Seen;
+  while (!Worklist.empty()) {
+    auto [From, B] = Worklist.pop_back_val();
+    if (Blocks.contains(B) || !Seen.insert({From, B}).second)
+      continue;
+    for (BasicBlock *Next : waysOn(From, B)) {
+      if (Next == L.getHeader())
+        return false;
+      if (L.contains(Next))
+        Worklist.push_back({B, Next});
+    }
+  }
+  return true;
 }
 
 namespace {
@@ -211,7 +288,7 @@ bool LoopJudge::retriesOnly() {
   auto IsPolledOrOwn = [&](Value *V) {
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
-    if (match(V, m_And(m_Value(), m_ImmConstant())))
+    if (match(V, m_And(m_Value(), m_ImmConstant())) && !isLeftIfCleared(V))
       return false;
     Causes C = Collector.collect(V);
     return !C.Polls.empty() || C.Own;

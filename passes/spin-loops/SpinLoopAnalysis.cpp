@@ -320,25 +320,6 @@ void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {
   Found.Polls.push_back(P);
 }
 
-/// Is there no way from the header back to it that avoids them all?
-bool LoopJudge::everyRoundPasses(
-    const SmallPtrSetImpl<BasicBlock *> &Blocks) const {
-  SmallVector<BasicBlock *, 8> Worklist{L.getHeader()};
-  SmallPtrSet<BasicBlock *, 8> Seen;
-  while (!Worklist.empty()) {
-    BasicBlock *B = Worklist.pop_back_val();
-    if (Blocks.contains(B) || !Seen.insert(B).second)
-      continue;
-    for (BasicBlock *Next : successors(B)) {
-      if (Next == L.getHeader())
-        return false;
-      if (L.contains(Next))
-        Worklist.push_back(Next);
-    }
-  }
-  return true;
-}
-
 SpinLoopInfo findSpinLoops(Function &F, LoopInfo &LI, const DominatorTree &DT) {
   SpinLoopInfo Info;
   SmallVector<Loop *, 8> Loops = LI.getLoopsInPreorder();

@@ -275,7 +275,7 @@ struct node *pop_tagged(struct tagged *t) {
   for (;;) {
     struct node *p;
     unsigned long tag;
-    load_tagged(t, &p, &tag); // expected-remark {{(lock-free retry) on atomic memory}}
+    load_tagged(t, &p, &tag); // expected-remark 1+ {{(lock-free retry)}}
     if (!p)
       return NULL;
     struct node *next = p->next;

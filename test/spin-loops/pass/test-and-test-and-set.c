@@ -120,3 +120,27 @@ void not_update(void) {
 
 // Said once a module.
 // expected-remark@* 0-1 {{link with libvfrt}}
+
+// A bit that only others clear, given up for good when another one is set: the
+// first is still waited for.
+struct cell {
+  struct cell *_Atomic link;
+};
+void found(struct cell *c);
+int wait_for_bit_unless_closed(struct cell *c) {
+  unsigned long seen = (unsigned long)atomic_load(&c->link);
+  struct cell *next = (struct cell *)(seen & ~1ul);
+  for (;;) {
+    struct cell *taken = (struct cell *)((unsigned long)next | 1);
+    // expected-remark-re@+1 {{(test-and-test-and-set) on atomic memory{{.*}}wait in the runtime [}}
+    int won = atomic_compare_exchange_strong(&c->link, &next, taken);
+    seen = (unsigned long)atomic_load(&c->link);
+    next = (struct cell *)(seen & ~1ul);
+    if (won) {
+      found(c);
+      return 1;
+    } else if (seen & 2)
+      return 0;
+  }
+}
+// expected-remark@* 0-1 {{link with libvfrt}}
