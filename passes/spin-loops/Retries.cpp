@@ -152,25 +152,27 @@ static Constant *valueOn(const KnownValues &Known, Value *V,
                        : nullptr;
 }
 
-/// Where the way that comes from From into B may go on: the values that come
-/// with it may decide.
-static SmallVector<BasicBlock *, 2> waysOn(BasicBlock *From, BasicBlock *B) {
-  KnownValues Known;
+/// Adds what the phis of B are where From leads to it.
+static void enter(KnownValues &Known, BasicBlock *From, BasicBlock *B) {
   for (PHINode &Phi : B->phis())
-    if (From)
-      Known[&Phi] = dyn_cast<Constant>(Phi.getIncomingValueForBlock(From));
+    Known[&Phi] = dyn_cast<Constant>(Phi.getIncomingValueForBlock(From));
+}
+
+/// Where B leads on a way on which these are known; null if they don't decide.
+static BasicBlock *nextOn(const KnownValues &Known, BasicBlock *B) {
+  if (BasicBlock *Only = B->getSingleSuccessor())
+    return Only;
   auto *Br = dyn_cast<BranchInst>(B->getTerminator());
   auto *Switch = dyn_cast<SwitchInst>(B->getTerminator());
-  Value *Condition = Switch                      ? Switch->getCondition()
-                     : Br && Br->isConditional() ? Br->getCondition()
-                                                 : nullptr;
-  auto *Decides = Condition ? dyn_cast_or_null<ConstantInt>(
-                                  valueOn(Known, Condition, B->getDataLayout()))
-                            : nullptr;
+  if (!Br && !Switch)
+    return nullptr;
+  auto *Decides = dyn_cast_or_null<ConstantInt>(
+      valueOn(Known, Br ? Br->getCondition() : Switch->getCondition(),
+              B->getDataLayout()));
   if (!Decides)
-    return SmallVector<BasicBlock *, 2>(successors(B));
-  return {Br ? Br->getSuccessor(Decides->isOne() ? 0 : 1)
-             : Switch->findCaseValue(Decides)->getCaseSuccessor()};
+    return nullptr;
+  return Br ? Br->getSuccessor(Decides->isOne() ? 0 : 1)
+            : Switch->findCaseValue(Decides)->getCaseSuccessor();
 }
 
 /// Not by a way that no round can go: the end of a block with several ways out
@@ -184,7 +186,13 @@ bool LoopJudge::everyRoundPasses(
     auto [From, B] = Worklist.pop_back_val();
     if (Blocks.contains(B) || !Seen.insert({From, B}).second)
       continue;
-    for (BasicBlock *Next : waysOn(From, B)) {
+    KnownValues Known;
+    if (From)
+      enter(Known, From, B);
+    BasicBlock *Decided = nextOn(Known, B);
+    for (BasicBlock *Next : successors(B)) {
+      if (Decided && Next != Decided)
+        continue;
       if (Next == L.getHeader())
         return false;
       if (L.contains(Next))
@@ -202,26 +210,14 @@ enum class Way { Unclear, Out, Round };
 /// of L, or to L's next round.
 static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
                   KnownValues Known) {
-  const DataLayout &DL = From->getDataLayout();
   // The ends of two small functions, one inlined into the other.
   for (unsigned Blocks = 0; Blocks != 4; ++Blocks) {
     if (!L.contains(To))
       return Way::Out;
     if (To == L.getHeader())
       return Way::Round;
-    for (PHINode &Phi : To->phis())
-      Known[&Phi] = dyn_cast<Constant>(Phi.getIncomingValueForBlock(From));
-    Instruction *End = To->getTerminator();
-    auto *Br = dyn_cast<BranchInst>(End);
-    auto *Switch = dyn_cast<SwitchInst>(End);
-    BasicBlock *Next = To->getSingleSuccessor();
-    if (!Next && (Br || Switch)) {
-      auto *Decides = dyn_cast_or_null<ConstantInt>(
-          valueOn(Known, Br ? Br->getCondition() : Switch->getCondition(), DL));
-      if (Decides)
-        Next = Br ? Br->getSuccessor(Decides->isOne() ? 0 : 1)
-                  : Switch->findCaseValue(Decides)->getCaseSuccessor();
-    }
+    enter(Known, From, To);
+    BasicBlock *Next = nextOn(Known, To);
     if (!Next)
       return Way::Unclear;
     From = std::exchange(To, Next);
