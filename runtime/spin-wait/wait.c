@@ -15,8 +15,9 @@
  *
  * Evidence of over-commitment (crowd.h) ends the first two at once, and lets
  * later waits begin by yielding; evidence of threads that don't yield back, by
- * blocking after the opening. Waits that try a lock always pause a little
- * first.
+ * blocking after the opening. Waits that try a lock spin all the same: a yield
+ * among threads that compute comes back a time slice later, when the lock was
+ * free many times over. PARSEC's streamcluster tries one after each barrier.
  *===----------------------------------------------------------------------===*/
 
 #include "platform/linux/kernel.h"
@@ -48,14 +49,6 @@
  * in a queue of waiters one that blocks holds up all behind it. */
 #define VF_YIELDS_MIN 4u
 
-/* How long VF_SPIN_TRYLOCK pauses under over-commitment: two switches to
- * another thread and back. A yield among threads that compute comes back a time
- * slice later, when the lock was free many times over; if its holder is away,
- * the pauses cost what two yields would have. PARSEC's streamcluster, which
- * tries a lock after each barrier, took as long with 5 us as unchanged, a fifth
- * longer with none. */
-#define VF_TRYING_NS 5000u
-
 static uint64_t enter(uint64_t state, uint64_t phase) {
   return vf_with(vf_with(state, VF_PHASE, phase), VF_ROUND, 0);
 }
@@ -65,7 +58,7 @@ static uint64_t enter_yielding(uint64_t state, uint64_t now) {
   return enter(state, vf_hogged(now) ? VF_BLOCKING : VF_YIELDING);
 }
 
-static uint64_t spin(uint64_t state, bool trying, uint64_t begin) {
+static uint64_t spin(uint64_t state, uint64_t begin) {
   uint64_t round = vf_field(state, VF_ROUND);
   for (uint64_t n = UINT64_C(1) << round; n != 0; --n)
     vf_relax();
@@ -78,10 +71,8 @@ static uint64_t spin(uint64_t state, bool trying, uint64_t begin) {
   if (took < VF_BATCH_NS && round < VF_BATCH_MAX_LOG2)
     state = vf_with(state, VF_ROUND, round + 1);
   state = vf_burn(state, took);
-  uint64_t budget = vf_spin_budget_ns();
-  if (trying && vf_crowded() && budget > VF_TRYING_NS)
-    budget = VF_TRYING_NS;
-  return vf_burnt(state) < budget ? state : enter_yielding(state, end);
+  return vf_burnt(state) < vf_spin_budget_ns() ? state
+                                               : enter_yielding(state, end);
 }
 
 static uint64_t yield(uint64_t state, uint64_t begin) {
@@ -127,7 +118,7 @@ VF_API uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
     state = begin(state, trying, now);
   switch (vf_field(state, VF_PHASE)) {
   case VF_SPINNING:
-    return spin(state, trying, now);
+    return spin(state, now);
   case VF_YIELDING:
     return yield(state, now);
   default:

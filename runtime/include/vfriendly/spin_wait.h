@@ -47,7 +47,7 @@ extern "C" {
  * with both set, the wait may block. */
 #define VF_SPIN_NO_SLEEP 0x200u
 /* Waits for a lock by trying to take it. Such locks are mostly held for less than
- * a switch to another thread takes, so the wait pauses for some microseconds
+ * a switch to another thread takes, so the wait spins for as long as it may
  * before it yields, even where threads share CPUs. */
 #define VF_SPIN_TRYLOCK 0x400u
 
