@@ -130,7 +130,9 @@ static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
   SmallVector<ExitLeaf, 4> Worklist{Leaf};
   SmallPtrSet<const Value *, 8> Seen;
   while (!Worklist.empty()) {
-    auto [V, Stays] = Worklist.pop_back_val();
+    ExitLeaf Next = Worklist.pop_back_val();
+    Value *V = Next.Condition;
+    bool Stays = Next.StaysIf;
     Value *A, *B;
     if (match(V, m_Not(m_Value(A)))) {
       Worklist.push_back({A, !Stays});
