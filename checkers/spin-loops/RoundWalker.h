@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Internal to LoopFacts: fills it, statements in RoundWalker.cpp, expressions
-// and calls in RoundEffects.cpp.
+// in RoundEffects.cpp, calls in RoundCalls.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,13 +63,6 @@ private:
   bool visit(const clang::Expr *E, Context &C);
   bool visitChildren(const clang::Stmt *S, Context &C);
   bool visitAtomic(const clang::Expr *E, const AtomicOp &Op, Context &C);
-  bool visitCall(const clang::CallExpr &Call, Context &C);
-  bool visitUnknownCall(const clang::CallExpr &Call, Context &C,
-                        bool IsAlwaysUnseen);
-  bool visitNeutralCall(const clang::CallExpr &Call, CallEffect Effect,
-                        Context &C);
-  bool visitBody(const clang::CallExpr &Call, const clang::FunctionDecl &Callee,
-                 Context &C);
   bool visitConstruct(const clang::CXXConstructExpr &E, Context &C);
   bool visitAsm(const clang::GCCAsmStmt &Asm, Context &C);
   bool declare(const clang::DeclStmt &Decls, Context &C);
@@ -80,6 +73,14 @@ private:
   bool doubt(Doubt::Kind What, const clang::Stmt *Site, const Context &C,
              const clang::Expr *LValue = nullptr);
 
+  // RoundCalls.cpp
+  bool visitCall(const clang::CallExpr &Call, Context &C);
+  bool visitUnknownCall(const clang::CallExpr &Call, Context &C,
+                        bool IsAlwaysUnseen);
+  bool visitNeutralCall(const clang::CallExpr &Call, CallEffect Effect,
+                        Context &C);
+  bool visitBody(const clang::CallExpr &Call, const clang::FunctionDecl &Callee,
+                 Context &C);
   /// What a call may be taken back to, if its body turns out to do too much.
   struct Mark {
     unsigned Rmws, Hints, Doubts, Inner, Written, Budget;

@@ -57,6 +57,12 @@ std::string calledName(const llvm::CallBase &Call);
 /// to be relied on.
 CallEffect promisedEffect(const llvm::CallBase &Call);
 
+/// Does it say that the caller waits?
+inline bool isHint(CallEffect Effect) {
+  return Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
+         Effect == CallEffect::Sleep;
+}
+
 } // namespace vfriendly
 
 #endif

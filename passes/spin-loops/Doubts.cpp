@@ -60,9 +60,7 @@ bool LoopJudge::everyRoundHints(bool OnlyPauses) {
     for (Instruction &I : *B) {
       auto *Call = dyn_cast<CallBase>(&I);
       CallEffect Effect = Call ? shownOrPromised(*Call) : CallEffect::Other;
-      noteHint(Effect);
-      if (Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
-          (Effect == CallEffect::Sleep && !OnlyPauses))
+      if (isHint(Effect) && !(OnlyPauses && Effect == CallEffect::Sleep))
         Hinting.insert(At);
     }
   }

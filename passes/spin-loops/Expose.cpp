@@ -148,11 +148,6 @@ static bool mayEndByOthers(const Loop &L) {
   return false;
 }
 
-static bool isHint(CallEffect Effect) {
-  return Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
-         Effect == CallEffect::Sleep;
-}
-
 /// Collects the calls of L to be inlined. False if L cannot be a wait anyway:
 /// it only counts, or has an effect, and no hint says that it waits all the
 /// same.

@@ -35,6 +35,9 @@ void LoopJudge::scanEffects() {
         if (Effects.size() > MaxEffects)
           return;
       }
+  for (Instruction *I : Effects)
+    if (auto *Call = dyn_cast<CallBase>(I))
+      noteHint(promisedEffect(*Call));
 }
 
 bool LoopJudge::hasEffect(Instruction &I) {
@@ -161,12 +164,11 @@ bool LoopJudge::doesWork() {
     if (Found.Doubt.empty())
       Found.Doubt = "it keeps a count";
   }
-  bool Hinted = Found.Pauses || Found.Yields || Found.Sleeps;
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : *B) {
       if (auto *Load = dyn_cast<LoadInst>(&I)) {
         Causes Where = Collector.collect(Load->getPointerOperand());
-        if (Found.Bounded && !Hinted &&
+        if (Found.Bounded && !Found.hints() &&
             (Where.Own || Where.Walks || Where.Inner))
           return true;
       }

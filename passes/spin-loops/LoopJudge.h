@@ -46,7 +46,6 @@ public:
 
 private:
   bool judgeExits();
-  bool tryStaysOnSuccess(const ExitLeaf &Leaf) const;
   bool staysIfInterrupted(const ExitLeaf &Leaf) const;
   bool isVersionCheck(const llvm::Value *Condition, unsigned Depth = 0) const;
   bool endsUnchanged(const ExitLeaf &Leaf) const;

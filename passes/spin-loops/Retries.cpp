@@ -252,10 +252,17 @@ static Way wayOfSuccess(const Loop &L, const AtomicCmpXchgInst &Exchange) {
 
 /// An exchange that succeeds each time round changes memory, and goes on: work.
 bool LoopJudge::succeedsAndGoesOn() const {
-  return any_of(Accesses, [&](const Instruction *Access) {
-    auto *Exchange = dyn_cast<AtomicCmpXchgInst>(Access);
-    return Exchange && wayOfSuccess(L, *Exchange) == Way::Round;
-  });
+  // One of several things that another round needs, as it may be.
+  auto StaysOnSuccess = [](const ExitLeaf &Leaf) {
+    auto *Extract = dyn_cast<ExtractValueInst>(Leaf.Condition);
+    return Extract && Leaf.StaysIf && Extract->getIndices()[0] == 1 &&
+           isa<AtomicCmpXchgInst>(Extract->getAggregateOperand());
+  };
+  return any_of(Waiting, StaysOnSuccess) ||
+         any_of(Accesses, [&](const Instruction *Access) {
+           auto *Exchange = dyn_cast<AtomicCmpXchgInst>(Access);
+           return Exchange && wayOfSuccess(L, *Exchange) == Way::Round;
+         });
 }
 
 /// Is it repeated by a loop of its own inside L until it succeeds, which ends L
@@ -264,7 +271,7 @@ bool LoopJudge::succeedsAndGoesOn() const {
 /// loop around it waits for the writer, if it says that it waits at all.
 bool LoopJudge::isGivenUpInside(const AtomicCmpXchgInst &Exchange) const {
   const Loop *Of = LI.getLoopFor(Exchange.getParent());
-  return Of != &L && (Found.Pauses || Found.Yields || Found.Sleeps) &&
+  return Of != &L && Found.hints() &&
          any_of(Inner.Loops,
                 [&](const SpinLoop &S) {
                   return S.L == Of && S.Kind == SpinKind::Retry;

@@ -67,8 +67,7 @@ std::optional<SpinLoop> LoopJudge::judge() {
   for (const Poll &P : Found.Polls) {
     // Going through plain memory again and again is a search, unless its author
     // says that it waits.
-    if (P.isPlain() && P.Varies && !Found.Pauses && !Found.Yields &&
-        !Found.Sleeps)
+    if (P.isPlain() && P.Varies && !Found.hints())
       return std::nullopt;
     AnyPlain |= P.isPlain() && !P.OnlyLocates;
     AllPlain &= P.isPlain() || P.OnlyLocates;
@@ -76,8 +75,7 @@ std::optional<SpinLoop> LoopJudge::judge() {
   }
   // A counted loop over plain memory is everyday code, and so is one that goes
   // on where a loop inside it has got to, unless its author says that it waits.
-  if (((AllPlain && Found.Bounded) || (AnyPlain && Scans)) && !Found.Pauses &&
-      !Found.Yields && !Found.Sleeps)
+  if (((AllPlain && Found.Bounded) || (AnyPlain && Scans)) && !Found.hints())
     return std::nullopt;
 
   Found.Kind = AllDevice       ? SpinKind::Device
@@ -202,8 +200,6 @@ bool LoopJudge::judgeExits() {
       Walks |= C.Walks;
       Scans |= C.Inner;
       if (C.onlyOthers()) {
-        if (tryStaysOnSuccess(Leaf))
-          return false;
         Waiting.push_back(Leaf);
         noteCauses(C);
         noteCauses(Guards);
@@ -237,13 +233,6 @@ bool LoopJudge::staysIfInterrupted(const ExitLeaf &Leaf) const {
   auto *Call = Load ? dyn_cast<CallBase>(Load->getPointerOperand()) : nullptr;
   return Call && classifyCall(*Call).Effect == CallEffect::Local &&
          Leaf.StaysIf == (Compare->getPredicate() == ICmpInst::ICMP_EQ);
-}
-
-/// `while (compare_exchange(...)) {}` changes memory each time round: work.
-bool LoopJudge::tryStaysOnSuccess(const ExitLeaf &Leaf) const {
-  auto *Extract = dyn_cast<ExtractValueInst>(Leaf.Condition);
-  return Extract && Leaf.StaysIf && Extract->getIndices()[0] == 1 &&
-         isa<AtomicCmpXchgInst>(Extract->getAggregateOperand());
 }
 
 /// What decides whether an exit is tried at all: the lock's read in

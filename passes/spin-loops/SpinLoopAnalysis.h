@@ -81,6 +81,7 @@ struct SpinLoop {
   uint64_t Bound = 0;
   /// What the author already put in.
   bool Pauses = false, Yields = false, Sleeps = false;
+  bool hints() const { return Pauses || Yields || Sleeps; }
   /// Why it may be more than a wait, though its author says by a hint in each
   /// round that it waits; empty where that is proved.
   std::string Doubt;

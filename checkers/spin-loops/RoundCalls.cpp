@@ -1,0 +1,205 @@
+//===- RoundCalls.cpp - What the calls of one round do --------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/RoundWalker.h"
+
+#include "passes/common/TellingNames.h"
+
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// How many functions deep a poll may hide: accessor, wrapper, atomic's own.
+static constexpr unsigned MaxDepth = 5;
+
+bool RoundWalker::visitNeutralCall(const CallExpr &Call, CallEffect Effect,
+                                   Context &C) {
+  if (Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
+      Effect == CallEffect::Sleep)
+    Facts.Hints.push_back({Effect, &Call, C.In});
+  for (const Expr *Argument : Call.arguments()) {
+    if (!visit(Argument, C))
+      return false;
+    if (Effect == CallEffect::None || !Argument->getType()->isPointerType() ||
+        Argument->getType()->getPointeeType().isConstQualified())
+      continue;
+    // clock_gettime(…, &now) fills what it is given.
+    Place P = pointeeOf(Argument, C.In);
+    if (P.Where == Place::Local && P.Variable)
+      note(P.Variable, P.In,
+           {Effect == CallEffect::Clock ? Write::Clock : Write::Itself, nullptr,
+            C.In, 0, C.Under});
+  }
+  auto *Member = dyn_cast<CXXMemberCallExpr>(&Call);
+  return !Member || visit(Member->getImplicitObjectArgument(), C);
+}
+
+RoundWalker::Mark RoundWalker::mark() const {
+  return {static_cast<unsigned>(Facts.Rmws.size()),
+          static_cast<unsigned>(Facts.Hints.size()),
+          static_cast<unsigned>(Facts.Doubts.size()),
+          static_cast<unsigned>(Facts.InnerConditions.size()),
+          static_cast<unsigned>(Written.size()),
+          Budget};
+}
+
+void RoundWalker::takeBack(const Mark &M) {
+  Facts.Rmws.truncate(M.Rmws);
+  Facts.Hints.truncate(M.Hints);
+  Facts.Doubts.truncate(M.Doubts);
+  Facts.InnerConditions.truncate(M.Inner);
+  while (Written.size() != M.Written) {
+    auto Last = Facts.Writes.find(Written.pop_back_val());
+    Last->second.pop_back();
+    if (Last->second.empty())
+      Facts.Writes.erase(Last);
+  }
+  Budget = M.Budget;
+}
+
+/// What the source calls a callee: a function, or a pointer to one.
+static StringRef calleeName(const CallExpr &Call) {
+  auto *D = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
+  return D && D->getIdentifier() ? D->getName() : StringRef();
+}
+
+/// The hint a name promises; Other if it promises none.
+static CallEffect hintOf(NameTells Tells) {
+  switch (Tells) {
+  case NameTells::Pauses:
+    return CallEffect::Pause;
+  case NameTells::Delays:
+    return CallEffect::Sleep;
+  default:
+    return CallEffect::Other;
+  }
+}
+
+/// A call of a function that has effects, or that cannot be seen.
+bool RoundWalker::visitUnknownCall(const CallExpr &Call, Context &C,
+                                   bool IsAlwaysUnseen) {
+  EndedUnseen = false;
+  // What a template calls shows in its instances.
+  if (Call.isInstantiationDependent())
+    return false;
+  NameTells Tells = whatNameTells(calleeName(Call));
+  if (CallEffect Effect = hintOf(Tells); Effect != CallEffect::Other)
+    return doubt(Doubt::Telling, &Call, C) && visitNeutralCall(Call, Effect, C);
+  bool ReadsClock = Tells == NameTells::ReadsClock;
+  if (!doubt(ReadsClock ? Doubt::Telling : Doubt::Call, &Call, C)) {
+    EndedUnseen = IsAlwaysUnseen && !ReadsClock;
+    return false;
+  }
+  Facts.Unseen.insert({&Call, C.In});
+  for (const Expr *Argument : Call.arguments())
+    if (!visit(Argument, C))
+      return false;
+  auto *Member = dyn_cast<CXXMemberCallExpr>(&Call);
+  return !Member || visit(Member->getImplicitObjectArgument(), C);
+}
+
+bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  if (!Callee)
+    return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
+  if (Callee->isNoReturn())
+    return true; // A failed assertion ends more than the loop.
+  CallEffect Effect = classifyCall(Call, *Callee);
+  if (Effect != CallEffect::Other && Effect != CallEffect::TryLock)
+    return visitNeutralCall(Call, Effect, C);
+
+  auto *Method = dyn_cast<CXXMethodDecl>(Callee);
+  auto *Member = dyn_cast<CXXMemberCallExpr>(&Call);
+  if (Method && Method->isVirtual() && !Method->hasAttr<FinalAttr>() &&
+      !Method->getParent()->hasAttr<FinalAttr>()) {
+    auto *Named =
+        Member ? dyn_cast<MemberExpr>(Member->getCallee()->IgnoreParens())
+               : nullptr;
+    if (!Named || !Named->hasQualifier())
+      return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
+  }
+
+  // A trylock whose body shows what it tries is better than its name, as long
+  // as the body shows nothing that only a success does.
+  bool Tries = Effect == CallEffect::TryLock;
+  if (!Tries || (Callee->isDefined() && !isOfStd(*Callee))) {
+    Mark Before = mark();
+    if (visitBody(Call, *Callee, C) &&
+        (!Tries || Facts.Doubts.size() == Before.Doubts)) {
+      // It is clean, but what it does to pass the time does not show.
+      CallEffect Told = hintOf(whatNameTells(calleeName(Call)));
+      if (Told != CallEffect::Other && Facts.Hints.size() == Before.Hints)
+        Facts.Hints.push_back({Told, &Call, C.In});
+      return true;
+    }
+    takeBack(Before);
+    Facts.Calls.erase({&Call, C.In});
+  }
+  if (Tries)
+    return visitNeutralCall(Call, CallEffect::TryLock, C);
+  const FunctionDecl *Definition = nullptr;
+  return visitUnknownCall(Call, C,
+                          !Callee->getBody(Definition) ||
+                              Callee->isVariadic() ||
+                              Facts.Functions.CallsUnseen.contains(Definition));
+}
+
+bool RoundWalker::visitBody(const CallExpr &Call, const FunctionDecl &Callee,
+                            Context &C) {
+  const FunctionDecl *Definition = nullptr;
+  const Stmt *Body = Callee.getBody(Definition);
+  if (!Body || Callee.isVariadic() || C.In->Depth >= MaxDepth ||
+      Facts.Functions.CallsUnseen.contains(Definition))
+    return false;
+  for (const Frame *F = C.In; F; F = F->Caller)
+    if (F->Function == Definition)
+      return false;
+
+  Facts.Frames.emplace_back();
+  Frame &Inner = Facts.Frames.back();
+  Inner.Function = Definition;
+  Inner.Caller = C.In;
+  Inner.Depth = C.In->Depth + 1;
+  ArrayRef<const Expr *> Arguments(Call.getArgs(), Call.getNumArgs());
+  if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call)) {
+    Inner.Object = Member->getImplicitObjectArgument();
+    if (!visit(Inner.Object, C))
+      return false;
+  } else if (auto *Method = dyn_cast<CXXMethodDecl>(Definition);
+             Method && !Method->isStatic() && isa<CXXOperatorCallExpr>(Call)) {
+    Inner.Object = Arguments.front();
+    Arguments = Arguments.drop_front();
+    if (!Method->getParent()->isLambda() && !visit(Inner.Object, C))
+      return false;
+  }
+  for (auto [Parm, Argument] : llvm::zip(Definition->parameters(), Arguments)) {
+    if (!visit(Argument, C))
+      return false;
+    Inner.Arguments[Parm] = Argument;
+  }
+  Facts.Calls[{&Call, C.In}] = &Inner;
+
+  Context InCallee;
+  InCallee.In = &Inner;
+  InCallee.Under = C.Under;
+  InCallee.BreakLeaves = InCallee.ContinueRepeats = false;
+  InCallee.InCallee = true;
+  InCallee.InLoop = C.InLoop;
+  InCallee.AroundLoop = C.AroundLoop;
+  EndedUnseen = false;
+  if (walk(Body, InCallee))
+    return true;
+  if (EndedUnseen)
+    Facts.Functions.CallsUnseen.insert(Definition);
+  return false;
+}
+
+} // namespace vfriendly::tidy
