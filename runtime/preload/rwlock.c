@@ -53,14 +53,12 @@ static bool is_quick(pthread_rwlock_t *lock, bool (*may)(void *what)) {
   return may(lock) && !vf_sites_are_on();
 }
 
-enum how { UNTIMED, TIMED, CLOCKED };
-
-static int lock_in_libc(pthread_rwlock_t *lock, bool writes, enum how how,
+static int lock_in_libc(pthread_rwlock_t *lock, bool writes, enum vf_ends ends,
                         clockid_t clock, const struct timespec *at) {
-  switch (how) {
-  case UNTIMED:
+  switch (ends) {
+  case VF_NEVER:
     return writes ? vf_libc_wrlock(lock) : vf_libc_rdlock(lock);
-  case TIMED:
+  case VF_AT:
     return writes ? vf_next()->pthread_rwlock_timedwrlock(lock, at)
                   : vf_next()->pthread_rwlock_timedrdlock(lock, at);
   default:
@@ -71,36 +69,31 @@ static int lock_in_libc(pthread_rwlock_t *lock, bool writes, enum how how,
 
 /* Whoever has spun in vain sleeps in libc, but for an unlock in between. */
 __attribute__((noinline)) static int
-lock_slowly(pthread_rwlock_t *lock, bool (*may)(void *what), enum how how,
+lock_slowly(pthread_rwlock_t *lock, bool (*may)(void *what), enum vf_ends ends,
             clockid_t clock, const struct timespec *at, uintptr_t site) {
   bool writes = may == may_write;
   struct vf_visit visit = {0};
   if (would_wait(lock, may)) {
     bool spins_here =
         !writes || lock->__data.__flags == PTHREAD_RWLOCK_PREFER_READER_NP;
-    struct vf_deadline until = {.clock = clock};
-    if (how != UNTIMED)
-      until.at = *at;
-    visit = vf_visit_begin(site);
-    if (!spins_here ||
-        !vf_spin(lock, &spins, may, lock, how == UNTIMED ? NULL : &until))
-      vf_visit_slept(&visit);
+    visit = vf_spin_visit(lock, spins_here ? &spins : NULL, may, lock, ends,
+                          clock, at, site);
   }
-  return vf_counted(lock_in_libc(lock, writes, how, clock, at), VF_RWLOCKS,
+  return vf_counted(lock_in_libc(lock, writes, ends, clock, at), VF_RWLOCKS,
                     &visit, site);
 }
 
 VF_API int pthread_rwlock_rdlock(pthread_rwlock_t *lock) {
   return is_quick(lock, may_read)
              ? vf_libc_rdlock(lock)
-             : lock_slowly(lock, may_read, UNTIMED, CLOCK_REALTIME, NULL,
+             : lock_slowly(lock, may_read, VF_NEVER, CLOCK_REALTIME, NULL,
                            VF_CALLER);
 }
 
 VF_API int pthread_rwlock_wrlock(pthread_rwlock_t *lock) {
   return is_quick(lock, may_write)
              ? vf_libc_wrlock(lock)
-             : lock_slowly(lock, may_write, UNTIMED, CLOCK_REALTIME, NULL,
+             : lock_slowly(lock, may_write, VF_NEVER, CLOCK_REALTIME, NULL,
                            VF_CALLER);
 }
 
@@ -108,7 +101,7 @@ VF_API int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict lock,
                                       const struct timespec *restrict at) {
   return is_quick(lock, may_read)
              ? vf_next()->pthread_rwlock_timedrdlock(lock, at)
-             : lock_slowly(lock, may_read, TIMED, CLOCK_REALTIME, at,
+             : lock_slowly(lock, may_read, VF_AT, CLOCK_REALTIME, at,
                            VF_CALLER);
 }
 
@@ -116,7 +109,7 @@ VF_API int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict lock,
                                       const struct timespec *restrict at) {
   return is_quick(lock, may_write)
              ? vf_next()->pthread_rwlock_timedwrlock(lock, at)
-             : lock_slowly(lock, may_write, TIMED, CLOCK_REALTIME, at,
+             : lock_slowly(lock, may_write, VF_AT, CLOCK_REALTIME, at,
                            VF_CALLER);
 }
 
@@ -125,7 +118,7 @@ VF_API int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict lock,
                                       const struct timespec *restrict at) {
   return is_quick(lock, may_read)
              ? vf_next()->pthread_rwlock_clockrdlock(lock, clock, at)
-             : lock_slowly(lock, may_read, CLOCKED, clock, at, VF_CALLER);
+             : lock_slowly(lock, may_read, VF_AT_CLOCK, clock, at, VF_CALLER);
 }
 
 VF_API int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict lock,
@@ -133,5 +126,5 @@ VF_API int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict lock,
                                       const struct timespec *restrict at) {
   return is_quick(lock, may_write)
              ? vf_next()->pthread_rwlock_clockwrlock(lock, clock, at)
-             : lock_slowly(lock, may_write, CLOCKED, clock, at, VF_CALLER);
+             : lock_slowly(lock, may_write, VF_AT_CLOCK, clock, at, VF_CALLER);
 }

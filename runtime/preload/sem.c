@@ -32,14 +32,12 @@ static bool is_quick(sem_t *sem) {
   return has_some(vf_libc_sem_value(sem)) && !vf_sites_are_on();
 }
 
-enum how { UNTIMED, TIMED, CLOCKED };
-
-static int wait_in_libc(sem_t *sem, enum how how, clockid_t clock,
+static int wait_in_libc(sem_t *sem, enum vf_ends ends, clockid_t clock,
                         const struct timespec *at) {
-  switch (how) {
-  case UNTIMED:
+  switch (ends) {
+  case VF_NEVER:
     return vf_next()->sem_wait(sem);
-  case TIMED:
+  case VF_AT:
     return vf_next()->sem_timedwait(sem, at);
   default:
     return vf_next()->sem_clockwait(sem, clock, at);
@@ -47,37 +45,31 @@ static int wait_in_libc(sem_t *sem, enum how how, clockid_t clock,
 }
 
 /* Whoever has spun in vain sleeps in libc, but for a post in between. */
-__attribute__((noinline)) static int wait_slowly(sem_t *sem, enum how how,
+__attribute__((noinline)) static int wait_slowly(sem_t *sem, enum vf_ends ends,
                                                  clockid_t clock,
                                                  const struct timespec *at,
                                                  uintptr_t site) {
   struct vf_visit visit = {0};
-  if (would_wait(sem)) {
-    struct vf_deadline until = {.clock = clock};
-    if (how != UNTIMED)
-      until.at = *at;
-    visit = vf_visit_begin(site);
-    if (!vf_spin(sem, &spins, has_some, vf_libc_sem_value(sem),
-                 how == UNTIMED ? NULL : &until))
-      vf_visit_slept(&visit);
-  }
-  return vf_counted(wait_in_libc(sem, how, clock, at), VF_SEMS, &visit, site);
+  if (would_wait(sem))
+    visit = vf_spin_visit(sem, &spins, has_some, vf_libc_sem_value(sem), ends,
+                          clock, at, site);
+  return vf_counted(wait_in_libc(sem, ends, clock, at), VF_SEMS, &visit, site);
 }
 
 VF_API int sem_wait(sem_t *sem) {
   return is_quick(sem)
              ? vf_next()->sem_wait(sem)
-             : wait_slowly(sem, UNTIMED, CLOCK_REALTIME, NULL, VF_CALLER);
+             : wait_slowly(sem, VF_NEVER, CLOCK_REALTIME, NULL, VF_CALLER);
 }
 
 VF_API int sem_timedwait(sem_t *restrict sem,
                          const struct timespec *restrict at) {
   return is_quick(sem) ? vf_next()->sem_timedwait(sem, at)
-                       : wait_slowly(sem, TIMED, CLOCK_REALTIME, at, VF_CALLER);
+                       : wait_slowly(sem, VF_AT, CLOCK_REALTIME, at, VF_CALLER);
 }
 
 VF_API int sem_clockwait(sem_t *restrict sem, clockid_t clock,
                          const struct timespec *restrict at) {
   return is_quick(sem) ? vf_next()->sem_clockwait(sem, clock, at)
-                       : wait_slowly(sem, CLOCKED, clock, at, VF_CALLER);
+                       : wait_slowly(sem, VF_AT_CLOCK, clock, at, VF_CALLER);
 }

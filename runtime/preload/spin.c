@@ -129,6 +129,21 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
   return got_it;
 }
 
+struct vf_visit vf_spin_visit(const void *object,
+                              const struct vf_spin_kind *kind,
+                              bool (*look)(void *what), void *what,
+                              enum vf_ends ends, clockid_t clock,
+                              const struct timespec *at, uintptr_t site) {
+  struct vf_deadline until = {.clock = clock};
+  if (ends != VF_NEVER)
+    until.at = *at;
+  struct vf_visit visit = vf_visit_begin(site);
+  if (!kind ||
+      !vf_spin(object, kind, look, what, ends == VF_NEVER ? NULL : &until))
+    vf_visit_slept(&visit);
+  return visit;
+}
+
 /* Of several that are on their way the first stands here: if one runs first
  * that was woken later, it seems slow, which counts for little (tuning.c); with
  * the last it would seem quick. Where nobody slept, the mark is void once no

@@ -5,11 +5,9 @@
  *===----------------------------------------------------------------------===*
  *
  *   struct vf_visit visit = {0};
- *   if (!there(sem)) {
- *     visit = vf_visit_begin(VF_CALLER);
- *     if (!vf_spin(sem, &spins, there, sem, deadline))
- *       vf_visit_slept(&visit);
- *   }
+ *   if (!there(sem))
+ *     visit = vf_spin_visit(sem, &spins, there, sem, VF_NEVER, CLOCK_REALTIME,
+ *                           NULL, VF_CALLER);
  *   return vf_counted(libc's sem_wait(sem), VF_SEMS, &visit, VF_CALLER);
  *
  * At most one spins for an object at a time: more would take the line from who
@@ -52,6 +50,17 @@ struct vf_spin_kind {
 bool vf_spin(const void *object, const struct vf_spin_kind *kind,
              bool (*look)(void *what), void *what,
              const struct vf_deadline *deadline);
+
+/* When a call's wait ends: never, at a time of CLOCK_REALTIME, or at a time of
+ * the clock that it names. */
+enum vf_ends { VF_NEVER, VF_AT, VF_AT_CLOCK };
+
+/* A visit of the site that spins first; kind is null if it must not. */
+struct vf_visit vf_spin_visit(const void *object,
+                              const struct vf_spin_kind *kind,
+                              bool (*look)(void *what), void *what,
+                              enum vf_ends ends, clockid_t clock,
+                              const struct timespec *at, uintptr_t site);
 
 /* Called right before the kernel is told to wake one that sleeps for object, of
  * which only the address is used; and by a sleeper that the kernel says was

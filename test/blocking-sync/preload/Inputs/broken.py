@@ -67,11 +67,17 @@ BREAKS = {
                                  "others barrier-destroy 3 500"),
     "barrier-ends-rounds-early": ("barrier.c", "ended = place - place % threads",
                                   "ended = place + 1", "others barrier 8 300"),
-    "sem-takes-nothing": ("sem.c", "      vf_visit_slept(&visit);\n",
-                          "      vf_visit_slept(&visit);\n    else\n      return 0;\n",
+    "sem-takes-nothing": ("sem.c", "  if (would_wait(sem))\n",
+                          "  if (would_wait(sem) &&\n"
+                          "      vf_spin(sem, &spins, has_some, vf_libc_sem_value(sem), NULL))\n"
+                          "    return 0;\n"
+                          "  if (would_wait(sem))\n",
                           "others sem 8 3000"),
-    "rwlock-takes-nothing": ("rwlock.c", "      vf_visit_slept(&visit);\n",
-                             "      vf_visit_slept(&visit);\n    else if (writes)\n      return 0;\n",
+    "rwlock-takes-nothing": ("rwlock.c", "  if (would_wait(lock, may)) {\n",
+                             "  if (writes && would_wait(lock, may) &&\n"
+                             "      vf_spin(lock, &spins, may, lock, NULL))\n"
+                             "    return 0;\n"
+                             "  if (would_wait(lock, may)) {\n",
                              "others rwlock-readers 8 3000"),
 }
 
