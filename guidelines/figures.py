@@ -174,7 +174,8 @@ def blocking_sync_guest(report):
     locks = list(dict.fromkeys(s["variant"] for s in nested))
     cpus = " or ".join(str(c) for part, c in samples if part == "nested")
     yield (f"Guest with {cpus} vCPUs in such a guest with 2: {described(len(nested) // len(locks), each)};\n{p['nested_reps']} runs of "
-           f"{p['nested_ms']} ms each. Exits to the hypervisor for 1000 operations, means over the cells of their medians.\n")
+           f"{p['nested_ms']} ms each. Exits to the hypervisor for 1000 operations, means over the cells of their medians.\n"
+           f"Guests that broke off, as they do in this emulator, and were begun anew: {len(report['broke'])}.\n")
     yield "| lock | " + " | ".join(EXITS) + " |"
     yield "|---|" + "---|" * len(EXITS)
     for lock in locks:

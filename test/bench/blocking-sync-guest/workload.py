@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a guest is to run, as a shell script, and what its output says.
 
-The locks of a cell run in turn, A B C A B C: a guest's speed drifts with what else its
-host does, and only runs that are close can be compared.
+Each lock once in each cell: a guest does one repetition. The locks of a cell run one
+after the other, as a guest's speed drifts with what else its host does, and only runs
+that are close can be compared.
 """
 
 import itertools
@@ -15,22 +16,19 @@ from dataclasses import dataclass
 # queue take seconds to let all threads go where vCPUs outnumber CPUs.
 RUN_TIMEOUT_S = 60
 
+MEASURE = "$(/{} | sed 's/[^0-9.]*\\([0-9.]*\\).*/\\1/')"
 SCRIPT = """
-steps=$(/{first} | sed 's/[^0-9.]*\\([0-9.]*\\).*/\\1/')
+steps={steps}
 echo "{{\\"steps_per_ns\\": $steps}}"
 ns() {{ awk "BEGIN {{ printf \\"%d\\", $1 * $steps + 0.5 }}"; }}
 {lengths}
 while read threads section think hogs; do
   eval "section=\\$ns$section think=\\$ns$think"
-  rep=0
-  while [ $rep -lt {reps} ]; do
-    for lock in {locks}; do
-      timeout -s KILL {timeout} /$lock $threads $section $think $hogs {ms} || {{
-        echo "$lock $threads $section $think $hogs {ms}: status $?"
-        exit 1
-      }}
-    done
-    rep=$((rep + 1))
+  for lock in {locks}; do
+    timeout -s KILL {timeout} /$lock $threads $section $think $hogs {ms} || {{
+      echo "$lock $threads $section $think $hogs {ms}: status $?"
+      exit 1
+    }}
   done
 done <<CELLS
 {cells}
@@ -55,33 +53,27 @@ class Workload:
     sections: list
     think: list
     hogs: list
-    reps: int
     ms: int
 
     def cells(self):
         return list(itertools.product(self.threads, self.sections, self.think, self.hogs))
 
     def runs(self):
-        return len(self.cells()) * self.reps * len(self.locks)
+        return len(self.cells()) * len(self.locks)
 
-    def script(self):
+    def script(self, steps):
+        """steps of work a nanosecond, as an earlier guest measured, or None."""
         # Steps for each time, once: awk takes longer to start than some runs take.
         lengths = sorted({*self.sections, *self.think})
         return SCRIPT.format(
-            first=self.locks[0], locks=" ".join(self.locks), reps=self.reps, ms=self.ms,
+            steps=steps or MEASURE.format(self.locks[0]), locks=" ".join(self.locks), ms=self.ms,
             timeout=RUN_TIMEOUT_S, lengths="\n".join(f"ns{n}=$(ns {n})" for n in lengths),
             cells="\n".join(" ".join(map(str, c)) for c in self.cells()),
         )
 
     def sort(self, values):
-        """Results in the order of the script: cell -> lock -> [Result]."""
-        values = iter(values)
-        return {
-            cell: {lock: [each[i] for each in repetitions] for i, lock in enumerate(self.locks)}
-            for cell in self.cells()
-            for repetitions in [[[Result(next(values)) for _ in self.locks]
-                                 for _ in range(self.reps)]]
-        }
+        """Results in the order of the script, as ((cell, lock), Result)."""
+        return zip(itertools.product(self.cells(), self.locks), map(Result, values))
 
 
 def is_result(values):
