@@ -96,11 +96,11 @@ assert nested.check(["inner guest: end 0"]) is None
 assert "inner guest: end 1, after: bad" in broken(lambda: nested.check(["bad", "inner guest: end 1"]))
 assert "reset before" in broken(lambda: nested.check(["bye"]))
 
-# Results come in the script's order: all locks, then again, then the next cell.
-work = workload.Workload(["a", "b"], [1, 2], [0], [0], [0], reps=2, ms=1)
-order = work.sort([{"n": n} for n in range(work.runs())])
-assert [r.values["n"] for r in order[1, 0, 0, 0]["b"]] == [1, 3]
-assert [r.values["n"] for r in order[2, 0, 0, 0]["a"]] == [4, 6]
+# Results come in the script's order: all locks, then the next cell.
+work = workload.Workload(["a", "b"], [1, 2], [0], [0], [0], ms=1)
+order = dict(work.sort({"n": n} for n in range(work.runs())))
+assert order[(1, 0, 0, 0), "b"].values["n"] == 1
+assert order[(2, 0, 0, 0), "a"].values["n"] == 2
 
 # The page's tables: 2 sleeps in 1000 operations are 2, whatever the others do.
 def fake(part, cpus, lock, ops):
@@ -112,7 +112,7 @@ def fake(part, cpus, lock, ops):
 
 report = {
     "parameters": {"only": None, "reps": 2, "ms": 1, "nested_reps": 2, "nested_ms": 1},
-    "machine": {"cpus": 2, "model": "M"}, "commit": "c", "kernel": "k",
+    "machine": {"cpus": 2, "model": "M"}, "commit": "c", "kernel": "k", "broke": ["once"],
     "samples": [fake(part, cpus, lock, ops) for part, cpus in (("emulated", 4), ("nested", 2), ("nested", 4))
                 for lock, ops in (("vf-mutex", 2000), ("pthread", 1000))],
 }
@@ -121,4 +121,5 @@ assert "Emulated guest with 4 vCPUs" in page and "with 2 or 4 vCPUs in such a gu
 assert "| vf-mutex | 2.000 | 2.00 | 1.000 | 1.00 | 1.00 | 1.00 |" in page, page
 assert "| pthread | 2.00 | 3.00 | 0.00 | 2.00 | 0.00 | 5.00 |" in page, page
 assert "2 cells of 2 threads" in page, page
+assert "begun anew: 1." in page, page
 print("reading: ok")
