@@ -30,6 +30,7 @@
 #define VFRIENDLY_MUTEX_H
 
 #include <stdint.h>
+#include <sys/types.h> /* clockid_t, which strict C does not have from time.h */
 #include <time.h>
 
 #ifdef __cplusplus
