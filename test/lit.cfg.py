@@ -32,6 +32,8 @@ config.substitutions += [
     ("%vf_platform", config.vf_platform_dir),
     # Run with libvfpthread: `%vf_preload %t`, `env VF_X=1 %vf_preload %t`.
     ("%vf_preload", f"env LD_PRELOAD={os.path.join(lib, 'libvfpthread.so')}"),
+    # Run with libvfmalloc, likewise.
+    ("%vf_malloc", f"env LD_PRELOAD={os.path.join(lib, 'libvfmalloc.so')}"),
     ("%vf_include", os.path.join(src, "runtime", "include")),
     # First: %vf_clang is a prefix of it.
     ("%vf_clang_tidy", f"clang-tidy --load={tidy}"),
@@ -44,6 +46,8 @@ config.substitutions += [
 ]
 if config.vf_sanitize:
     config.available_features.add("sanitizer")
+if os.path.exists(os.path.join(lib, "libvfmalloc.so")):
+    config.available_features.add("heap-churn-malloc")
 import platform
 config.available_features.add("host-" + platform.machine())
 # Only `./dev bench blocking-sync-guest` installs an emulator and fetches a kernel;

@@ -1,0 +1,56 @@
+/*===- vfriendly/malloc.h - What the allocator did ------------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Of libvfmalloc.so, preloaded or linked. Programs that may run without it
+ * declare the function weak, and test its address.
+ *
+ *   struct vf_malloc_stats stats;
+ *   vf_malloc_stats(&stats, sizeof stats);
+ *   printf("%zu bytes used, %zu free\n", stats.used, stats.resident_free);
+ *
+ * Variables, read when the library is loaded:
+ *
+ *   VF_MALLOC_TUNE_PERCENT  of the threshold up to which free memory stays, 0
+ *                           to 10000 [100]
+ *   VF_MALLOC_HOLD_PRICE    what a free page that stays is worth, nanoseconds
+ *                           of CPU time a second, 1 to 1000000000 [20000]
+ *   VF_STATS=1              prints these numbers at exit
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_MALLOC_H
+#define VFRIENDLY_MALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Later versions add members at the end. */
+struct vf_malloc_stats {
+  size_t used;          /* bytes of the pages that blocks are in */
+  size_t resident_free; /* bytes of pages that were not given back */
+  size_t mapped;        /* bytes of address space */
+  uint64_t frees;       /* ranges of pages that became free */
+  uint64_t returns;     /* decisions to give back */
+  uint64_t calls;       /* system calls that they took: each interrupts the
+                           CPUs that run the process */
+  uint64_t avoided;     /* had each range been given back when it became free,
+                           so many calls more */
+  uint64_t returned;    /* bytes in all */
+  uint64_t regrets;     /* returns of what was needed again soon */
+  uint64_t pressure;    /* times memory was short for others */
+};
+
+/* Fills the first size bytes of *stats. From any thread. */
+void vf_malloc_stats(struct vf_malloc_stats *stats, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VFRIENDLY_MALLOC_H */

@@ -1,0 +1,23 @@
+/*===- malloc/attention.h - What is to be done between calls --------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_MALLOC_ATTENTION_H
+#define VFRIENDLY_MALLOC_ATTENTION_H
+
+#include <stdint.h>
+
+/* Set when the process starts; cleared by the first call of the allocator. */
+#define VF_ATTEND_SETUP 1u
+/* Set when more became free than is worth a thread; cleared by whoever starts
+ * one. Late, memory is held for longer. */
+#define VF_ATTEND_HELPER 2u
+
+extern uint32_t vf_attention;
+
+/* Does it. Not from where the allocator is at work. */
+void vf_attend(void);
+
+#endif /* VFRIENDLY_MALLOC_ATTENTION_H */

@@ -1,0 +1,115 @@
+/*===- malloc/give.c - Memory goes back to the kernel ---------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Each call interrupts every CPU that runs the process. process_madvise gives
+ * 1024 ranges with one interrupt, where the kernel lets a process do so to
+ * itself with MADV_DONTNEED (Linux 6.13); elsewhere each range is a call.
+ *===----------------------------------------------------------------------===*/
+
+#include "malloc/give.h"
+#include "platform/linux/kernel.h"
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#ifndef PIDFD_SELF_THREAD_GROUP
+#define PIDFD_SELF_THREAD_GROUP (-10001) /* Linux 6.14, <linux/pidfd.h> */
+#endif
+
+static bool is_refused; /* process_madvise was */
+
+/* Bytes of the batch that were given by one call for all ranges. */
+static size_t give_at_once(const struct vf_pages_batch *batch) {
+  int saved = errno;
+  ssize_t given = syscall(SYS_process_madvise, PIDFD_SELF_THREAD_GROUP,
+                          batch->ranges, batch->n, MADV_DONTNEED, 0);
+  if (given < 0) {
+    int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (self >= 0) {
+      given = syscall(SYS_process_madvise, self, batch->ranges, batch->n,
+                      MADV_DONTNEED, 0);
+      close(self);
+    }
+  }
+  errno = saved;
+  return given > 0 ? (size_t)given : 0;
+}
+
+static bool give_one(const struct iovec *range) {
+  int saved = errno;
+  bool good = madvise(range->iov_base, range->iov_len, MADV_DONTNEED) == 0;
+  errno = saved;
+  return good;
+}
+
+/* All or nothing, so that nobody has to keep account of parts. */
+static bool give(const struct vf_pages_batch *batch, struct vf_given *sum) {
+  if (batch->n > 1 && !is_refused) {
+    ++sum->calls;
+    if (give_at_once(batch) == batch->bytes)
+      return true;
+    is_refused = true;
+  }
+  bool good = true;
+  for (int i = 0; i != batch->n && good; ++i, ++sum->calls)
+    good = give_one(&batch->ranges[i]);
+  return good;
+}
+
+struct vf_given vf_give_back(size_t bytes) {
+  /* One thread at a time, and 16 KiB: not on a stack. */
+  static struct vf_pages_batch batch;
+  struct vf_given sum = {0};
+  while (sum.bytes < bytes &&
+         vf_pages_begin_giving(&batch, bytes - sum.bytes)) {
+    bool given = give(&batch, &sum);
+    vf_pages_end_giving(&batch, given);
+    if (!given) /* Locked in memory, say. */
+      break;
+    sum.bytes += batch.bytes;
+    sum.ranges += (uint64_t)batch.n;
+  }
+  return sum;
+}
+
+/* Enough for a clock of a microsecond; they take 0.2 ms. */
+#define PROBE_PAGES 64
+/* The least of them was disturbed least. */
+#define PROBES 3
+
+/* Others may run meanwhile: not for their time. */
+static uint64_t own_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void touch(char *from, size_t page) {
+  for (size_t i = 0; i != PROBE_PAGES; ++i)
+    *(volatile char *)(from + i * page) = 1;
+}
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+struct vf_costs vf_give_costs(void) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PROBE_PAGES * page;
+  char *probe = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED)
+    return (struct vf_costs){2000, 10000}; /* As measured elsewhere. */
+  struct vf_costs costs = {UINT64_MAX, UINT64_MAX};
+  for (unsigned i = 0; i != PROBES; ++i) {
+    touch(probe, page);
+    uint64_t begin = own_ns();
+    madvise(probe, size, MADV_DONTNEED);
+    touch(probe, page);
+    uint64_t between = own_ns();
+    madvise(probe, page, MADV_DONTNEED);
+    costs.fault_ns = least(costs.fault_ns, (between - begin) / PROBE_PAGES);
+    costs.call_ns = least(costs.call_ns, own_ns() - between);
+  }
+  munmap(probe, size);
+  return costs;
+}

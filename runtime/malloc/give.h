@@ -1,0 +1,28 @@
+/*===- malloc/give.h - Memory goes back to the kernel ---------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_MALLOC_GIVE_H
+#define VFRIENDLY_MALLOC_GIVE_H
+
+#include "malloc/pages.h"
+
+struct vf_given {
+  size_t bytes;
+  uint64_t ranges, calls;
+};
+
+/* The largest free, resident ranges of vf_pages, up to so many bytes. */
+struct vf_given vf_give_back(size_t bytes);
+
+/* What that costs here. */
+struct vf_costs {
+  uint64_t fault_ns; /* a page: given, and touched again */
+  uint64_t call_ns;  /* a call for one page, without it */
+};
+
+struct vf_costs vf_give_costs(void);
+
+#endif /* VFRIENDLY_MALLOC_GIVE_H */

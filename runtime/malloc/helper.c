@@ -1,0 +1,241 @@
+/*===- malloc/helper.c - The thread that gives memory back ----------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Each look is at the least that was free since the look before. What was free
+ * through all the looks of a hold nobody needed for that long, and it is
+ * returned, but for some padding.
+ *===----------------------------------------------------------------------===*/
+
+#include "malloc/helper.h"
+#include "blocking-sync/plain_lock.h"
+#include "common/environment.h"
+#include "malloc/attention.h"
+#include "malloc/give.h"
+#include "malloc/pages.h"
+#include "malloc/policy.h"
+#include "malloc/pressure.h"
+#include "platform/linux/kernel.h"
+#include <pthread.h>
+#include <signal.h>
+
+/* A hold is that many looks: the hold of what becomes free between two of them
+ * is a quarter longer at most. */
+#define LOOKS 4
+/* CPUs in use and pressure are looked at no more often: the thesis' prototype
+ * takes the former each second, and pressure has to be met within two. */
+#define SLOW_NS 1000000000u
+/* Less than that is not worth a thread; the least threshold is 100 kB. */
+#define WORTH ((size_t)1 << 20)
+#define ALL (SIZE_MAX & ~(page_size - 1))
+/* It calls nothing that needs much. */
+#define STACK ((size_t)64 << 10)
+
+static struct vf_policy policy = {
+    .tune_percent = 100,
+    .hold_price = 20000,
+    .fault_ns = 2000,
+    .call_ns = 10000,
+    .shootdown_ns = 2000,
+};
+static struct vf_helper_counts counts;
+static uint32_t wake;   /* 0 while it sleeps for ever */
+static uint32_t exists; /* so that one starts it */
+static uint32_t giving; /* a plain lock: one thread gives at a time */
+static size_t page_size = 4096;
+
+/* Of vf_pages_put, which holds its lock: nothing but a flag, and the call that
+ * ends a sleep. */
+void vf_pages_above(void) {
+  vf_pages_notify_above(0);
+  if (__atomic_load_n(&exists, __ATOMIC_ACQUIRE)) {
+    __atomic_store_n(&wake, 1, __ATOMIC_RELEASE);
+    vf_futex_wake(&wake, 1, VF_PRIVATE);
+  } else {
+    __atomic_fetch_or(&vf_attention, VF_ATTEND_HELPER, __ATOMIC_RELEASE);
+  }
+}
+
+static size_t threshold_of(size_t used, uint32_t cpus) {
+  size_t threshold = vf_policy_threshold(&policy, used, cpus);
+  return threshold > WORTH ? threshold : WORTH;
+}
+
+static size_t give(size_t bytes) {
+  vf_plain_lock(&giving);
+  struct vf_given given = vf_give_back(bytes);
+  if (given.bytes != 0) {
+    ++counts.returns;
+    counts.ranges += given.ranges;
+    counts.calls += given.calls;
+    counts.bytes += given.bytes;
+  }
+  vf_plain_unlock(&giving, VF_PRIVATE);
+  return given.bytes;
+}
+
+size_t vf_helper_give_all(void) { return give(ALL); }
+
+struct watch {
+  size_t low[LOOKS];
+  unsigned looks;
+  uint64_t slow_at, cpu_then;
+  uint32_t cpus;                     /* in hundredths */
+  uint64_t taken_then, regret_until; /* of the last return */
+  size_t given;
+};
+
+static uint64_t cpu_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void look_slowly(struct watch *watch, uint64_t now) {
+  uint64_t cpu = cpu_ns();
+  if (now > watch->slow_at)
+    watch->cpus =
+        (uint32_t)((cpu - watch->cpu_then) * 100 / (now - watch->slow_at));
+  watch->slow_at = now;
+  watch->cpu_then = cpu;
+}
+
+/* The least that was free in the last LOOKS looks. */
+static size_t least(const struct watch *watch) {
+  size_t result = watch->looks < LOOKS ? 0 : SIZE_MAX;
+  for (unsigned i = 0; i != LOOKS && result != 0; ++i)
+    if (watch->low[i] < result)
+      result = watch->low[i];
+  return result;
+}
+
+static void settle(struct watch *watch, const struct vf_pages_totals *totals,
+                   uint64_t now) {
+  if (watch->given == 0)
+    return;
+  size_t taken = (size_t)(totals->taken_clean - watch->taken_then);
+  bool regretted = taken > watch->given / 2;
+  if (!regretted && now < watch->regret_until)
+    return;
+  counts.regrets += regretted;
+  vf_policy_learn(&policy, watch->given, taken);
+  watch->given = 0;
+}
+
+/* One look; how long until the next. */
+static uint64_t look(struct watch *watch) {
+  uint64_t now = vf_now_ns();
+  if (now - watch->slow_at >= SLOW_NS) {
+    look_slowly(watch, now);
+    if (vf_pressure_rose()) {
+      ++counts.under_pressure;
+      give(ALL);
+    }
+  }
+  struct vf_pages_totals totals = vf_pages_totals();
+  settle(watch, &totals, now);
+  watch->low[watch->looks++ % LOOKS] = vf_pages_lowest();
+  size_t threshold = threshold_of(totals.used, watch->cpus);
+  size_t unused = least(watch);
+  if (unused > threshold) {
+    uint64_t hold =
+        vf_policy_hold_ns(&policy, unused / page_size, 1, watch->cpus);
+    size_t given =
+        give((unused - vf_policy_padding(threshold)) & ~(page_size - 1));
+    watch->given = given;
+    watch->taken_then = totals.taken_clean;
+    watch->regret_until = now + VF_REGRET_HOLDS * hold;
+    watch->looks = 0;
+    totals = vf_pages_totals();
+  }
+  if (totals.resident <= threshold) {
+    watch->looks = 0;
+    if (watch->given != 0) /* To see whether it is regretted. */
+      return watch->regret_until - now;
+    return 0;
+  }
+  return vf_policy_hold_ns(&policy, totals.resident / page_size, 1,
+                           watch->cpus) /
+         LOOKS;
+}
+
+/* Until more is free than the threshold. */
+static void sleep_long(struct watch *watch) {
+  for (;;) {
+    struct vf_pages_totals totals = vf_pages_totals();
+    size_t threshold = threshold_of(totals.used, watch->cpus);
+    __atomic_store_n(&wake, 0, __ATOMIC_RELAXED);
+    vf_pages_notify_above(threshold);
+    /* What became free between is told by the next put, or seen here. */
+    totals = vf_pages_totals();
+    if (totals.resident > threshold)
+      return;
+    bool has_some = totals.resident > WORTH;
+    int why = vf_futex_wait(&wake, 0, has_some ? SLOW_NS : UINT64_MAX);
+    if (__atomic_load_n(&wake, __ATOMIC_ACQUIRE) != 0)
+      return;
+    if (why == ETIMEDOUT && vf_pressure_rose()) {
+      ++counts.under_pressure;
+      give(ALL);
+    }
+  }
+}
+
+static void *run(void *unused) {
+  (void)unused;
+  struct vf_costs costs = vf_give_costs();
+  policy.fault_ns = costs.fault_ns;
+  policy.call_ns = costs.call_ns;
+  struct watch watch = {.slow_at = vf_now_ns(), .cpu_then = cpu_ns()};
+  vf_pages_lowest();
+  for (;;) {
+    uint64_t pause = look(&watch);
+    if (pause != 0)
+      vf_sleep_ns(pause);
+    else
+      sleep_long(&watch);
+  }
+  return NULL;
+}
+
+void vf_helper_start(void) {
+  if (__atomic_exchange_n(&exists, 1, __ATOMIC_ACQ_REL))
+    return;
+  int saved = errno;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, STACK);
+  if (pthread_create(&thread, &attributes, run, NULL) != 0)
+    /* No more threads; the process goes on as it is. */
+    __atomic_store_n(&exists, 1, __ATOMIC_RELAXED);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = saved;
+}
+
+struct vf_helper_counts vf_helper_counts(void) { return counts; }
+
+void vf_helper_configure(void) {
+  uint64_t number;
+  page_size = (size_t)sysconf(_SC_PAGESIZE);
+  if (vf_env_number("VF_MALLOC_TUNE_PERCENT", 0, 10000, policy.tune_percent,
+                    &number))
+    policy.tune_percent = (uint32_t)number;
+  if (vf_env_number("VF_MALLOC_HOLD_PRICE", 1, 1000000000, policy.hold_price,
+                    &number))
+    policy.hold_price = (uint32_t)number;
+  vf_pages_notify_above(threshold_of(0, 0));
+}
+
+void vf_helper_forked(void) {
+  exists = 0;
+  giving = VF_FREE;
+  vf_pages_notify_above(threshold_of(0, 0));
+}

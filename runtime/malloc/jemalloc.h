@@ -1,0 +1,28 @@
+/*===- malloc/jemalloc.h - jemalloc, with its memory from vf_pages --------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Its functions, renamed when its archive was copied (CMakeLists.txt).
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_MALLOC_JEMALLOC_H
+#define VFRIENDLY_MALLOC_JEMALLOC_H
+
+#include <stddef.h>
+
+void *vf_je_malloc(size_t size);
+void *vf_je_calloc(size_t n, size_t size);
+void *vf_je_realloc(void *p, size_t size);
+void vf_je_free(void *p);
+int vf_je_posix_memalign(void **p, size_t alignment, size_t size);
+void *vf_je_aligned_alloc(size_t alignment, size_t size);
+void *vf_je_memalign(size_t alignment, size_t size);
+void *vf_je_valloc(size_t size);
+size_t vf_je_malloc_usable_size(const void *p);
+int vf_je_mallctl(const char *name, void *old, size_t *old_size, void *value,
+                  size_t size);
+extern const char *vf_je_malloc_conf;
+
+#endif /* VFRIENDLY_MALLOC_JEMALLOC_H */

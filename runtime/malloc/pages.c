@@ -1,0 +1,483 @@
+/*===- malloc/pages.c - Free memory of the whole process ------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Free ranges in two red-black trees for each state: by address, to join
+ * neighbours, and by size, to find the smallest that is large enough. Resident
+ * ranges are used first, so that as few pages as possible are touched anew;
+ * the smallest that fits, so that large ones, which go back in one call, stay.
+ *
+ * A small range that was put stays as it is at first, in a list of its size:
+ * what is asked for next mostly is of the same. It is joined with its
+ * neighbours when that list does not help, or before anything goes back.
+ *
+ * The trees are those of BSD, from libbsd: tested for twenty years, intrusive,
+ * and without an allocation of their own. (glibc's tsearch allocates; C++'s map
+ * would bring libstdc++ into every C program.)
+ *===----------------------------------------------------------------------===*/
+
+#include "malloc/pages.h"
+#include "blocking-sync/plain_lock.h"
+#include <bsd/sys/tree.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* A mapping for many extents: jemalloc asks for 16 KiB at a time, and a call
+ * costs a microsecond. An eighth of what there is, so that their number grows
+ * with the logarithm of the size; in units of a huge page, as the kernel leaves
+ * gaps between mappings otherwise. */
+#define GROW_MIN ((size_t)2 << 20)
+#define GROW_MAX ((size_t)64 << 20)
+#define GROW_SHIFT 3
+/* Ranges too short, when aligned, that are passed over before one is looked for
+ * that fits wherever it begins. */
+#define ALIGN_TRIES 8
+/* One for each part of a range that is taken out of the middle, and one to
+ * spare; twice that, as memory for more may have to be taken in the same way.
+ */
+#define NODES_NEEDED 3
+#define NODES_KEPT (2 * NODES_NEEDED)
+#define NODES_BYTES ((size_t)64 << 10)
+
+/* In units of the smallest page there is: a block of 256 KiB at most, or the
+ * pages of many small ones. */
+#define QUICK_SHIFT 12
+#define QUICK_SIZES 65
+
+enum state { RESIDENT, CLEAN, STATES };
+
+struct range {
+  union {
+    RB_ENTRY(range) by_address;
+    struct range *next;
+  };
+  RB_ENTRY(range) by_size;
+  uintptr_t start;
+  size_t size;
+};
+
+static int compare_address(const struct range *a, const struct range *b) {
+  return (a->start > b->start) - (a->start < b->start);
+}
+
+static int compare_size(const struct range *a, const struct range *b) {
+  int by_size = (a->size > b->size) - (a->size < b->size);
+  return by_size != 0 ? by_size : compare_address(a, b);
+}
+
+RB_HEAD(by_address, range);
+RB_HEAD(by_size, range);
+#define UNUSED                                                                 \
+  static __attribute__((unused)) /* not each function is needed                \
+                                  */
+RB_GENERATE_INTERNAL(by_address, range, by_address, compare_address, UNUSED)
+RB_GENERATE_INTERNAL(by_size, range, by_size, compare_size, UNUSED)
+
+static struct free_ranges {
+  struct by_address by_address;
+  struct by_size by_size;
+} of[STATES];
+
+static uint32_t lock; /* of all below, and of the trees */
+static struct vf_pages_totals totals;
+static size_t lowest, above;
+static struct range *nodes;              /* unused */
+static struct range *quick[QUICK_SIZES]; /* resident, not joined */
+static bool any_quick;
+static unsigned unused_nodes;
+
+static void begin(void) { vf_plain_lock(&lock); }
+static void end(void) { vf_plain_unlock(&lock, VF_PRIVATE); }
+
+static void *map(size_t size) {
+  int saved = errno;
+  void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  errno = saved;
+  return p == MAP_FAILED ? NULL : p;
+}
+
+static void release_node(struct range *node) {
+  node->next = nodes;
+  nodes = node;
+  ++unused_nodes;
+}
+
+static struct range *new_node(uintptr_t start, size_t size) {
+  struct range *node = nodes;
+  nodes = node->next;
+  --unused_nodes;
+  node->start = start;
+  node->size = size;
+  return node;
+}
+
+static void insert(enum state state, uintptr_t start, size_t size) {
+  struct range *node = new_node(start, size);
+  RB_INSERT(by_address, &of[state].by_address, node);
+  RB_INSERT(by_size, &of[state].by_size, node);
+}
+
+static void erase(enum state state, struct range *node) {
+  RB_REMOVE(by_address, &of[state].by_address, node);
+  RB_REMOVE(by_size, &of[state].by_size, node);
+  release_node(node);
+}
+
+/* The range that begins there, or the first one behind it. */
+static struct range *at_or_behind(enum state state, uintptr_t start) {
+  struct range key = {.start = start};
+  return RB_NFIND(by_address, &of[state].by_address, &key);
+}
+
+/* Inserts a range, joined with its neighbours. */
+static void join(enum state state, uintptr_t start, size_t size) {
+  struct range *behind = at_or_behind(state, start);
+  struct range *before =
+      behind ? RB_PREV(by_address, &of[state].by_address, behind)
+             : RB_MAX(by_address, &of[state].by_address);
+  if (behind && behind->start == start + size) {
+    size += behind->size;
+    erase(state, behind);
+  }
+  if (before && before->start + before->size == start) {
+    start = before->start;
+    size += before->size;
+    erase(state, before);
+  }
+  insert(state, start, size);
+}
+
+static struct range **quick_list(size_t size) {
+  size_t units = size >> QUICK_SHIFT;
+  return units < QUICK_SIZES ? &quick[units] : NULL;
+}
+
+/* False if it is not for that. */
+static bool put_quickly(uintptr_t start, size_t size) {
+  struct range **list = quick_list(size);
+  if (!list)
+    return false;
+  struct range *node = new_node(start, size);
+  node->next = *list;
+  *list = node;
+  any_quick = true;
+  return true;
+}
+
+/* The address, or 0 if there is none of that size. */
+static uintptr_t take_quickly(size_t size, size_t alignment) {
+  struct range **list = quick_list(size);
+  struct range *node = list ? *list : NULL;
+  if (!node || (node->start & (alignment - 1)) != 0)
+    return 0;
+  *list = node->next;
+  uintptr_t start = node->start;
+  release_node(node);
+  return start;
+}
+
+static void join_all(void) {
+  if (!any_quick)
+    return;
+  any_quick = false;
+  for (size_t i = 0; i != QUICK_SIZES; ++i)
+    while (quick[i]) {
+      struct range *node = quick[i];
+      quick[i] = node->next;
+      uintptr_t start = node->start;
+      size_t size = node->size;
+      release_node(node);
+      join(RESIDENT, start, size);
+    }
+}
+
+static uintptr_t align_up(uintptr_t start, size_t alignment) {
+  return (start + alignment - 1) & ~(alignment - 1);
+}
+
+static bool fits(const struct range *range, size_t size, size_t alignment) {
+  size_t lost = align_up(range->start, alignment) - range->start;
+  return range->size >= lost && range->size - lost >= size;
+}
+
+static struct range *at_least(enum state state, size_t size) {
+  struct range key = {.start = 0, .size = size};
+  return RB_NFIND(by_size, &of[state].by_size, &key);
+}
+
+static struct range *find(enum state state, size_t size, size_t alignment) {
+  struct range *range = at_least(state, size);
+  for (unsigned tries = 0; range && tries != ALIGN_TRIES; ++tries) {
+    if (fits(range, size, alignment))
+      return range;
+    range = RB_NEXT(by_size, &of[state].by_size, range);
+  }
+  return range && size <= SIZE_MAX - alignment
+             ? at_least(state, size + alignment)
+             : NULL;
+}
+
+/* Takes that part out of the range. */
+static void carve(enum state state, struct range *range, uintptr_t start,
+                  size_t size) {
+  uintptr_t from = range->start, to = from + range->size;
+  erase(state, range);
+  if (start != from)
+    insert(state, from, start - from);
+  if (start + size != to)
+    insert(state, start + size, to - (start + size));
+}
+
+/* Fresh address space, joined with what there is. */
+static bool grow(size_t size, size_t alignment) {
+  if (size > SIZE_MAX - alignment)
+    return false;
+  size_t need = size + alignment;
+  size_t want = totals.mapped >> GROW_SHIFT;
+  want = want < GROW_MIN ? GROW_MIN : want > GROW_MAX ? GROW_MAX : want;
+  want = align_up(want, GROW_MIN);
+  if (want < need)
+    want = need;
+  void *p = map(want);
+  if (!p && want != need)
+    p = map(want = need);
+  if (!p)
+    return false;
+  totals.mapped += want;
+  join(CLEAN, (uintptr_t)p, want);
+  return true;
+}
+
+static void *taken(enum state state, uintptr_t start, size_t size) {
+  totals.used += size;
+  if (state == CLEAN) {
+    totals.taken_clean += size;
+  } else {
+    totals.resident -= size;
+    if (lowest > totals.resident)
+      lowest = totals.resident;
+  }
+  return (void *)start;
+}
+
+/* Of what is free, where the kernel has no more. */
+static void *node_memory(void) {
+  void *p = map(NODES_BYTES);
+  for (enum state state = RESIDENT; !p && state != STATES; ++state) {
+    struct range *range = at_least(state, NODES_BYTES);
+    if (range && unused_nodes >= NODES_NEEDED) {
+      uintptr_t start = range->start;
+      carve(state, range, start, NODES_BYTES);
+      p = taken(state, start, NODES_BYTES);
+    }
+  }
+  return p;
+}
+
+static bool have_nodes(void) {
+  if (unused_nodes >= NODES_KEPT)
+    return true;
+  struct range *more = node_memory();
+  if (more)
+    for (size_t i = 0; i != NODES_BYTES / sizeof *more; ++i)
+      release_node(&more[i]);
+  return unused_nodes >= NODES_NEEDED;
+}
+
+/* In place of the state, where it was found. */
+static void *take_at(uintptr_t at, size_t size, enum state *state) {
+  join_all();
+  for (*state = RESIDENT; *state != STATES; ++*state) {
+    struct range *range = at_or_behind(*state, at);
+    if (range && range->start == at && range->size >= size) {
+      carve(*state, range, at, size);
+      return taken(*state, at, size);
+    }
+  }
+  return NULL;
+}
+
+/* Where neighbours of either kind have room together; 0 if nowhere. It looks at
+ * all there are, which is done no more often than address space is mapped. */
+static uintptr_t gather(size_t size, size_t alignment) {
+  struct range *next[STATES] = {
+      RB_MIN(by_address, &of[RESIDENT].by_address),
+      RB_MIN(by_address, &of[CLEAN].by_address),
+  };
+  uintptr_t from = 0, to = 0;
+  while (next[RESIDENT] || next[CLEAN]) {
+    enum state state =
+        !next[CLEAN] ||
+                (next[RESIDENT] && next[RESIDENT]->start < next[CLEAN]->start)
+            ? RESIDENT
+            : CLEAN;
+    struct range *range = next[state];
+    if (range->start != to)
+      from = range->start;
+    to = range->start + range->size;
+    uintptr_t start = align_up(from, alignment);
+    if (start < to && to - start >= size)
+      return start;
+    next[state] = RB_NEXT(by_address, &of[state].by_address, range);
+  }
+  return 0;
+}
+
+/* The part of a state's ranges between two addresses, all of which is free. */
+static void take_part(enum state state, uintptr_t from, uintptr_t to) {
+  for (;;) {
+    struct range *range = at_or_behind(state, from);
+    struct range *before =
+        range ? RB_PREV(by_address, &of[state].by_address, range)
+              : RB_MAX(by_address, &of[state].by_address);
+    if (before && before->start + before->size > from)
+      range = before;
+    if (!range || range->start >= to)
+      return;
+    uintptr_t start = range->start > from ? range->start : from;
+    uintptr_t end = range->start + range->size;
+    size_t size = (end < to ? end : to) - start;
+    carve(state, range, start, size);
+    taken(state, start, size);
+    from = start + size;
+  }
+}
+
+static void *take_gathered(uintptr_t start, size_t size) {
+  for (enum state state = RESIDENT; state != STATES; ++state)
+    take_part(state, start, start + size);
+  return (void *)start;
+}
+
+static void *take(size_t size, size_t alignment, enum state *state) {
+  *state = RESIDENT;
+  uintptr_t start = take_quickly(size, alignment);
+  if (start != 0)
+    return taken(RESIDENT, start, size);
+  struct range *range = find(RESIDENT, size, alignment);
+  if (!range && any_quick) {
+    join_all();
+    range = find(RESIDENT, size, alignment);
+  }
+  if (!range) {
+    *state = CLEAN;
+    range = find(CLEAN, size, alignment);
+  }
+  if (!range && (start = gather(size, alignment)) != 0) {
+    *state = RESIDENT; /* Not all of it is zero. */
+    return take_gathered(start, size);
+  }
+  if (!range && grow(size, alignment))
+    range = find(CLEAN, size, alignment);
+  if (!range)
+    return NULL;
+  start = align_up(range->start, alignment);
+  carve(*state, range, start, size);
+  return taken(*state, start, size);
+}
+
+void *vf_pages_take(void *at, size_t size, size_t alignment, bool *zero) {
+  enum state state;
+  begin();
+  void *p = !have_nodes() ? NULL
+            : at          ? take_at((uintptr_t)at, size, &state)
+                          : take(size, alignment, &state);
+  end();
+  if (!p)
+    return NULL;
+  if (state == CLEAN)
+    *zero = true;
+  else if (*zero)
+    memset(p, 0, size);
+  return p;
+}
+
+bool vf_pages_put(void *start, size_t size) {
+  begin();
+  bool good = have_nodes();
+  if (good) {
+    if (!put_quickly((uintptr_t)start, size))
+      join(RESIDENT, (uintptr_t)start, size);
+    /* Some were mapped by jemalloc, before we came. */
+    totals.used -= size < totals.used ? size : totals.used;
+    totals.resident += size;
+    ++totals.puts;
+    size_t limit = __atomic_load_n(&above, __ATOMIC_RELAXED);
+    if (limit != 0 && totals.resident > limit)
+      vf_pages_above();
+  }
+  end();
+  return good;
+}
+
+struct vf_pages_totals vf_pages_totals(void) {
+  begin();
+  struct vf_pages_totals copy = totals;
+  end();
+  return copy;
+}
+
+size_t vf_pages_lowest(void) {
+  begin();
+  size_t result = lowest;
+  lowest = totals.resident;
+  end();
+  return result;
+}
+
+void vf_pages_notify_above(size_t bytes) {
+  __atomic_store_n(&above, bytes, __ATOMIC_RELAXED);
+}
+
+size_t vf_pages_begin_giving(struct vf_pages_batch *batch, size_t bytes) {
+  batch->n = 0;
+  batch->bytes = 0;
+  begin();
+  join_all();
+  while (batch->bytes < bytes && batch->n != VF_BATCH_MAX && have_nodes()) {
+    struct range *range = RB_MAX(by_size, &of[RESIDENT].by_size);
+    if (!range)
+      break;
+    size_t size = range->size, left = bytes - batch->bytes;
+    if (size > left)
+      size = left;
+    /* From the end: what is left begins where it did. */
+    uintptr_t start = range->start + range->size - size;
+    carve(RESIDENT, range, start, size);
+    batch->ranges[batch->n++] = (struct iovec){(void *)start, size};
+    batch->bytes += size;
+  }
+  totals.resident -= batch->bytes;
+  if (lowest > totals.resident)
+    lowest = totals.resident;
+  end();
+  return batch->bytes;
+}
+
+void vf_pages_end_giving(const struct vf_pages_batch *batch, bool given) {
+  begin();
+  for (int i = 0; i != batch->n; ++i) {
+    /* Without a node it is lost, as address space and, if it was not given, as
+     * memory: no worse than if it were used. */
+    if (!have_nodes())
+      break;
+    join(given ? CLEAN : RESIDENT, (uintptr_t)batch->ranges[i].iov_base,
+         batch->ranges[i].iov_len);
+    if (!given)
+      totals.resident += batch->ranges[i].iov_len;
+  }
+  end();
+}
+
+void vf_pages_before_fork(void) { begin(); }
+
+void vf_pages_after_fork(bool is_child) {
+  if (is_child)
+    lock = VF_FREE; /* Sleepers stayed behind. */
+  else
+    end();
+}

@@ -1,0 +1,60 @@
+/*===- malloc/policy.c - When memory goes back to the kernel --------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#include "malloc/policy.h"
+
+/* Holds of 0.1 s become 6.4 s at most: what is regretted for longer than that
+ * happens so seldom that it costs less than 1 %. */
+#define MAX_PATIENCE 6
+/* Bounds of a hold, should what was measured be off: no shorter than a time
+ * slice or two, no longer than the thesis' prototype looks ahead. */
+#define HOLD_MIN_NS 10000000u
+#define HOLD_MAX_NS 1000000000u
+
+/* Table 7.1. */
+size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
+                           uint32_t cpus) {
+  size_t base;
+  if (used < 500000)
+    base = 100000;
+  else if (used < 1000000)
+    base = used / 2;
+  else if (used < 1000000000)
+    base = used / 10 + 400000;
+  else
+    base = 100000000;
+  /* Section 7.5: 1 + CPUs / 100, of the shootdowns that a return is. */
+  uint64_t factor = (10000u + cpus) * (uint64_t)policy->tune_percent;
+  return (size_t)((double)base * (double)factor / 1e6);
+}
+
+size_t vf_policy_padding(size_t threshold) { return threshold / 4; }
+
+uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
+                           size_t calls, uint32_t cpus) {
+  uint64_t others = cpus > 100 ? cpus - 100 : 0;
+  double cost =
+      (double)pages * (double)policy->fault_ns +
+      (double)calls * ((double)policy->call_ns +
+                       (double)policy->shootdown_ns * (double)others / 100);
+  double hold = cost / ((double)pages * policy->hold_price) * 1e9;
+  hold = hold < HOLD_MIN_NS   ? HOLD_MIN_NS
+         : hold > HOLD_MAX_NS ? HOLD_MAX_NS
+                              : hold;
+  return (uint64_t)hold << policy->patience;
+}
+
+/* Who takes it again later than that has paid for it less than a tenth of the
+ * time. */
+void vf_policy_learn(struct vf_policy *policy, size_t given, size_t taken) {
+  if (taken > given / 2) {
+    if (policy->patience != MAX_PATIENCE)
+      ++policy->patience;
+  } else if (policy->patience != 0) {
+    --policy->patience;
+  }
+}

@@ -1,0 +1,51 @@
+/*===- malloc/policy.h - When memory goes back to the kernel --------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Global hysteresis (Schildermans, PhD thesis, chapter 7): what is given back
+ * is decided for the whole process. Free memory is kept
+ *
+ * - up to a threshold, a share of what is used (table 7.1 there), since an
+ *   arena that shrinks while others are large saves next to nothing;
+ * - above that, until keeping it has cost as much as giving it back and taking
+ *   it again will: ski rental, never worse than twice the best;
+ * - for longer after a return that was regretted, as a sawtooth's are.
+ *
+ * Numbers only, no system call, so that it can be tried without a process.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_MALLOC_POLICY_H
+#define VFRIENDLY_MALLOC_POLICY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct vf_policy {
+  uint32_t tune_percent; /* of the threshold */
+  uint32_t hold_price;   /* CPU time that a page is worth, ns a second */
+  uint64_t fault_ns;     /* a page: given back, and touched again */
+  uint64_t call_ns;      /* a call that gives back a range */
+  uint64_t shootdown_ns; /* more of it for each other CPU that is in use */
+  uint32_t patience;     /* holds are 2^patience times as long */
+};
+
+/* Free memory that is never worth a look: see policy.c.
+ * cpus: in use by the process, in hundredths. */
+size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
+                           uint32_t cpus);
+
+/* How much of what goes unused is kept nevertheless. */
+size_t vf_policy_padding(size_t threshold);
+
+/* How long `pages` in `calls` ranges have to be unused before they go back. */
+uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
+                           size_t calls, uint32_t cpus);
+
+/* After a return: what was taken again within so many holds, of what went
+ * back. */
+#define VF_REGRET_HOLDS 8
+void vf_policy_learn(struct vf_policy *policy, size_t given, size_t taken);
+
+#endif /* VFRIENDLY_MALLOC_POLICY_H */

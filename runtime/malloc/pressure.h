@@ -1,0 +1,16 @@
+/*===- malloc/pressure.h - Whether others need the memory -----------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_MALLOC_PRESSURE_H
+#define VFRIENDLY_MALLOC_PRESSURE_H
+
+#include <stdbool.h>
+
+/* Whether memory was short since the last call, in our control group or in the
+ * whole machine. For one thread. */
+bool vf_pressure_rose(void);
+
+#endif /* VFRIENDLY_MALLOC_PRESSURE_H */

@@ -1,0 +1,197 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pool of free pages: nothing is handed out twice, what is said to be zero is, and
+// sums are right, by one thread against a map of every page and by eight at once.
+//
+// REQUIRES: heap-churn-malloc
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=thread -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c -o %t
+// RUN: %t
+
+#include "check.h"
+#include "malloc/pages.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096, SLOTS = 200 };
+
+static unsigned notices;
+void vf_pages_above(void) {
+  ++notices;
+  vf_pages_notify_above(0);
+}
+
+struct block {
+  unsigned char *start;
+  size_t pages;
+};
+
+struct thread {
+  unsigned seed;
+  struct block blocks[SLOTS];
+};
+
+static unsigned draw(struct thread *t, unsigned below) {
+  t->seed = t->seed * 1103515245u + 12345u;
+  return (t->seed >> 8) % below;
+}
+
+static unsigned char tag_of(const struct thread *t, const unsigned char *page) {
+  return (unsigned char)(1 + ((uintptr_t)page / PAGE + t->seed * 0) % 250);
+}
+
+static void fill(const struct thread *t, struct block b) {
+  for (size_t i = 0; i != b.pages; ++i)
+    b.start[i * PAGE] = b.start[i * PAGE + PAGE - 1] =
+        tag_of(t, b.start + i * PAGE);
+}
+
+static void still_ours(const struct thread *t, struct block b) {
+  for (size_t i = 0; i != b.pages; ++i)
+    CHECK(b.start[i * PAGE] == tag_of(t, b.start + i * PAGE) &&
+          b.start[i * PAGE + PAGE - 1] == tag_of(t, b.start + i * PAGE));
+}
+
+static void take(struct thread *t, struct block *b) {
+  size_t pages = draw(t, 8) ? 1 + draw(t, 16) : 1 + draw(t, 600);
+  size_t alignment = draw(t, 4) ? PAGE : (size_t)PAGE << draw(t, 6);
+  bool must_be_zero = draw(t, 3) == 0, zero = must_be_zero;
+  unsigned char *start = vf_pages_take(NULL, pages * PAGE, alignment, &zero);
+  CHECK(start && (uintptr_t)start % alignment == 0);
+  CHECK(zero || !must_be_zero);
+  for (size_t i = 0; zero && i != pages * PAGE; i += 512)
+    CHECK(start[i] == 0 && start[i + 511] == 0);
+  *b = (struct block){start, pages};
+  fill(t, *b);
+}
+
+/* Part of it, the rest, or all: as an arena does that splits an extent. */
+static void put(struct thread *t, struct block *b) {
+  still_ours(t, *b);
+  size_t pages = draw(t, 3) ? b->pages : 1 + draw(t, (unsigned)b->pages);
+  CHECK(vf_pages_put(b->start + (b->pages - pages) * PAGE, pages * PAGE));
+  b->pages -= pages;
+}
+
+static void extend(struct thread *t, struct block *b) {
+  bool zero = false;
+  void *at = b->start + b->pages * PAGE;
+  void *more = vf_pages_take(at, 3 * PAGE, PAGE, &zero);
+  CHECK(!more || more == at);
+  b->pages += more ? 3 : 0;
+  fill(t, *b);
+}
+
+static void give(struct thread *t) {
+  static __thread struct vf_pages_batch batch;
+  size_t want = (1 + draw(t, 300)) * PAGE;
+  size_t got = vf_pages_begin_giving(&batch, want);
+  CHECK(got <= want);
+  size_t sum = 0;
+  bool good = draw(t, 5) != 0;
+  for (int i = 0; i != batch.n; ++i) {
+    sum += batch.ranges[i].iov_len;
+    if (good)
+      CHECK(madvise(batch.ranges[i].iov_base, batch.ranges[i].iov_len,
+                    MADV_DONTNEED) == 0);
+  }
+  CHECK(sum == got && sum == batch.bytes);
+  vf_pages_end_giving(&batch, good);
+}
+
+static size_t used_by(const struct thread *t) {
+  size_t sum = 0;
+  for (int i = 0; i != SLOTS; ++i)
+    sum += t->blocks[i].pages * PAGE;
+  return sum;
+}
+
+static void *churn(void *what) {
+  struct thread *t = what;
+  for (int i = 0; i != 20000; ++i) {
+    struct block *b = &t->blocks[draw(t, SLOTS)];
+    if (!b->pages)
+      take(t, b);
+    else if (draw(t, 8) == 0)
+      extend(t, b);
+    else
+      put(t, b);
+    if (draw(t, 100) == 0)
+      give(t);
+  }
+  return NULL;
+}
+
+static void alone(void) {
+  static struct thread t = {.seed = 1};
+  churn(&t);
+  struct vf_pages_totals totals = vf_pages_totals();
+  CHECK(totals.used == used_by(&t));
+  CHECK(totals.used + totals.resident <= totals.mapped);
+  for (int i = 0; i != SLOTS; ++i)
+    while (t.blocks[i].pages)
+      put(&t, &t.blocks[i]);
+  CHECK(vf_pages_totals().used == 0);
+}
+
+static void together(void) {
+  enum { THREADS = 8 };
+  static struct thread t[THREADS];
+  pthread_t id[THREADS];
+  for (unsigned i = 0; i != THREADS; ++i) {
+    t[i].seed = i + 7;
+    CHECK(pthread_create(&id[i], NULL, churn, &t[i]) == 0);
+  }
+  size_t used = 0;
+  for (int i = 0; i != THREADS; ++i) {
+    CHECK(pthread_join(id[i], NULL) == 0);
+    used += used_by(&t[i]);
+  }
+  CHECK(vf_pages_totals().used == used);
+}
+
+/* Nobody has missed what was the least in between. */
+static void remembers_the_least(void) {
+  bool zero = false;
+  void *a = vf_pages_take(NULL, 100 * PAGE, PAGE, &zero);
+  void *b = vf_pages_take(NULL, 50 * PAGE, PAGE, &zero);
+  CHECK(vf_pages_put(a, 100 * PAGE) && vf_pages_put(b, 50 * PAGE));
+  vf_pages_lowest();
+  size_t all = vf_pages_totals().resident;
+  zero = false;
+  a = vf_pages_take(NULL, 100 * PAGE, PAGE, &zero);
+  CHECK(vf_pages_put(a, 100 * PAGE));
+  CHECK(vf_pages_lowest() == all - 100 * PAGE);
+  CHECK(vf_pages_lowest() == all);
+}
+
+static void says_when_it_is_much(void) {
+  bool zero = false;
+  void *a = vf_pages_take(NULL, 100 * PAGE, PAGE, &zero);
+  size_t before = vf_pages_totals().resident;
+  notices = 0;
+  vf_pages_notify_above(before + 50 * PAGE);
+  CHECK(vf_pages_put(a, 10 * PAGE) && notices == 0);
+  CHECK(vf_pages_put((char *)a + 10 * PAGE, 90 * PAGE) && notices == 1);
+}
+
+/* No space, or none that large: no harm done. */
+static void can_fail(void) {
+  bool zero = false;
+  CHECK(!vf_pages_take(NULL, (size_t)1 << 62, PAGE, &zero));
+  CHECK(!vf_pages_take(NULL, ~(size_t)PAGE + 1, (size_t)1 << 62, &zero));
+  void *a = vf_pages_take(NULL, PAGE, PAGE, &zero);
+  CHECK(a && vf_pages_put(a, PAGE));
+}
+
+int main(void) {
+  alone();
+  together();
+  remembers_the_least();
+  says_when_it_is_much();
+  can_fail();
+  return 0;
+}

@@ -1,0 +1,89 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory that runs out: NULL and ENOMEM, bad_alloc, and nothing lost; what is freed can be
+// had again.
+//
+// REQUIRES: heap-churn-malloc
+// RUN: clang++ -std=c++17 -O1 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t
+// RUN: %vf_malloc %t
+
+#include "check.h"
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <sys/resource.h>
+#include <thread>
+#include <vector>
+
+static constexpr size_t Limit = 512u << 20;
+
+static void fill(size_t Size) {
+  std::vector<char *> Blocks;
+  Blocks.reserve(1 << 20);
+  errno = 0;
+  while (char *B = static_cast<char *>(malloc(Size))) {
+    memset(B, static_cast<int>(Blocks.size()), Size < 64 ? Size : 64);
+    Blocks.push_back(B);
+    if (Blocks.size() == Blocks.capacity())
+      break;
+  }
+  CHECK(Blocks.size() == Blocks.capacity() || errno == ENOMEM);
+  CHECK(Blocks.size() * Size > Limit / 8);
+  for (size_t I = 0; I != Blocks.size(); ++I)
+    CHECK(Blocks[I][0] == static_cast<char>(I));
+  for (char *B : Blocks)
+    free(B);
+}
+
+/// In several threads at once, whose stacks were there before.
+static void fillTogether() {
+  std::atomic<bool> Begins = false;
+  std::vector<std::thread> All;
+  for (int I = 0; I != 4; ++I)
+    All.emplace_back([&] {
+      while (!Begins)
+        std::this_thread::yield();
+      for (int Round = 0; Round != 50; ++Round) {
+        std::vector<void *> Blocks;
+        for (int B = 0; B != 300; ++B)
+          if (void *P = malloc(1000000))
+            Blocks.push_back(P);
+        for (void *P : Blocks)
+          free(P);
+      }
+    });
+  struct rlimit Is = {Limit, Limit};
+  CHECK(setrlimit(RLIMIT_AS, &Is) == 0);
+  Begins = true;
+  for (auto &T : All)
+    T.join();
+}
+
+int main() {
+  fillTogether();
+  for (int Round = 0; Round != 3; ++Round)
+    for (size_t Size : {100000u, 1000000u, 4096u, 30000000u})
+      fill(Size);
+  bool Thrown = false;
+  try {
+    operator delete(operator new(Limit * 2));
+  } catch (const std::bad_alloc &) {
+    Thrown = true;
+  }
+  CHECK(Thrown);
+  CHECK(!operator new(Limit * 2, std::nothrow));
+  struct alignas(256) Wide {
+    char C[256];
+  };
+  auto *W = new Wide[100];
+  CHECK(reinterpret_cast<uintptr_t>(W) % 256 == 0);
+  delete[] W;
+  void *P = malloc(100000000);
+  CHECK(P);
+  free(P);
+  return 0;
+}
