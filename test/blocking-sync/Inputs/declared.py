@@ -1,8 +1,9 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints the names that the C headers of a folder declare and do not define, and the
-state shared by copies of the library; or checks that a list of symbols has them."""
+"""Prints the names that the C headers of a folder declare and do not define, but for
+those of other libraries, and the state shared by copies of this one; or checks that a
+list of symbols has them."""
 
 import glob
 import os
@@ -11,9 +12,13 @@ import sys
 
 SHARED = {"vf_spin_shared_1", "vf_parking_1", "vf_sites_1"}
 
+OTHERS = {"malloc.h"}  # libvfmalloc's
+
 folder = sys.argv[1]
 names = set(SHARED)
 for path in glob.glob(os.path.join(folder, "*.h")):
+    if os.path.basename(path) in OTHERS:
+        continue
     text = re.sub(r"/\*.*?\*/", "", open(path).read(), flags=re.S)
     text = re.sub(r"#if.*?#endif", "", text.split("extern \"C\"")[1].split("#endif", 1)[1],
                   flags=re.S)
