@@ -34,9 +34,10 @@
 #define STACK ((size_t)64 << 10)
 
 /* The price makes a page be kept for 0.1 s where a fault takes 2 us, a quarter
- * of a peak of 0.4 s that comes every 2 s (figure 7.3 of the thesis). Faults and
- * calls are measured when the helper starts. What others lose by an interrupt
- * cannot be: 3200 cycles (section 7.2), and about as long for the exit. */
+ * of a peak of 0.4 s that comes every 2 s (figure 7.3 of the thesis). Faults
+ * and calls are measured when the helper starts. What others lose by an
+ * interrupt cannot be: 3200 cycles (section 7.2), and about as long for the
+ * exit. */
 static struct vf_policy policy = {
     .tune_percent = 100,
     .hold_price = 20000,
