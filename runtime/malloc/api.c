@@ -79,7 +79,7 @@ VF_API size_t malloc_usable_size(void *p) {
   return vf_je_malloc_usable_size(p);
 }
 
-/* Of glibc: what is free goes back, but for padding; 1 if anything did. */
+/* Of glibc: what is free goes back, with the padding too; 1 if anything did. */
 VF_API int malloc_trim(size_t pad) {
   (void)pad;
   attend();

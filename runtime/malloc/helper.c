@@ -83,6 +83,13 @@ static size_t give(size_t bytes) {
 
 size_t vf_helper_give_all(void) { return give(ALL); }
 
+static void give_under_pressure(void) {
+  if (!vf_pressure_rose())
+    return;
+  ++counts.under_pressure;
+  give(ALL);
+}
+
 struct watch {
   size_t low[LOOKS];
   unsigned looks;
@@ -135,10 +142,7 @@ static uint64_t look(struct watch *watch) {
   uint64_t now = vf_now_ns();
   if (now - watch->slow_at >= SLOW_NS) {
     look_slowly(watch, now);
-    if (vf_pressure_rose()) {
-      ++counts.under_pressure;
-      give(ALL);
-    }
+    give_under_pressure();
   }
   struct vf_pages_totals totals = vf_pages_totals();
   settle(watch, &totals, now);
@@ -189,10 +193,8 @@ static void sleep_long(const struct watch *watch) {
     int why = vf_futex_wait(&wake, 0, time_to_wake(watch, totals.resident));
     if (__atomic_load_n(&wake, __ATOMIC_ACQUIRE) != 0 || watch->given != 0)
       return;
-    if (why == ETIMEDOUT && vf_pressure_rose()) {
-      ++counts.under_pressure;
-      give(ALL);
-    }
+    if (why == ETIMEDOUT)
+      give_under_pressure();
   }
 }
 

@@ -74,6 +74,20 @@ def build(command):
         raise Broken(f"{' '.join(command)}\n{done.stdout}{done.stderr}".rstrip())
 
 
+def install(packages):
+    """Of what is compared: those that are missing, if we may."""
+    missing = [p for p in packages
+               if subprocess.run(["dpkg-query", "-W", p], capture_output=True).returncode]
+    if not missing:
+        return
+    print(f"installing {' '.join(missing)}", flush=True)
+    done = subprocess.run(["apt-get", "-o", "DPkg::Lock::Timeout=300", "install", "-y", "-qq",
+                           "--no-install-recommends", *missing], capture_output=True, text=True)
+    if done.returncode:
+        raise Broken(f"missing {' '.join(missing)}: install them, or leave out what needs them "
+                     f"with --peers: {done.stderr.strip()[-200:]}")
+
+
 def cpus():
     return len(os.sched_getaffinity(0))
 

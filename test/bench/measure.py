@@ -105,10 +105,11 @@ def run(command, timeout, environment=None, shell=False):
         if state == "failed":
             errors += f"(exit status {child.returncode})"
     cpu = usage.ru_utime + usage.ru_stime
-    return Run(state, wall, cpu, output, errors, _last_json(output))
+    return Run(state, wall, cpu, output, errors, last_json(output))
 
 
-def _last_json(output):
+def last_json(output):
+    """What a program printed of itself; {} if its last line is none."""
     lines = output.strip().splitlines()
     if not lines or not lines[-1].startswith("{"):
         return {}

@@ -95,7 +95,7 @@ class Rig:
         self.qemu = packages.qemu()
         self.kernel = packages.kernel(cache)
         self.busybox = packages.busybox(cache)
-        peers.install(sorted({peers.PEERS[p][0] for p in names} - {None}))
+        bench.install(sorted({peers.PEERS[p][0] for p in names} - {None}))
         self.out = os.path.join(out, NAME)
         inputs = os.path.join(os.path.dirname(os.path.abspath(nested.__file__)), "Inputs")
         programs = peers.compile_locks(

@@ -40,23 +40,6 @@ def named(text):
     return bench.choice(text, PEERS, "peer")
 
 
-def install(packages):
-    missing = [
-        p for p in packages
-        if subprocess.run(["dpkg-query", "-W", p], capture_output=True).returncode
-    ]
-    if not missing:
-        return
-    print(f"installing {' '.join(missing)}", flush=True)
-    done = subprocess.run(
-        ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing],
-        capture_output=True, text=True,
-    )
-    if done.returncode:
-        raise bench.Broken(f"missing {' '.join(missing)}: install them, or leave out their "
-                           f"locks with --peers: {done.stderr.strip()[-200:]}")
-
-
 def static_flags(tree, name, flags):
     """Those of a program that runs where no libraries are. Debian has no static
     libnsync: that one needs its libraries brought along."""

@@ -55,7 +55,7 @@ def main(tree, options, out):
         names, options.reps, options.ms = ["pthread", "atomic-wait"], 2, 5
         options.threads, options.sections = [1, 4], [0]
         options.think, options.hogs = [0], [0]
-    peers.install(sorted({peers.PEERS[p][0] for p in names} - {None}))
+    bench.install(sorted({peers.PEERS[p][0] for p in names} - {None}))
     programs = peers.compile_locks(tree, [peers.OURS, *names], os.path.join(out, "blocking-sync"))
     steps = calibrate(programs[peers.OURS])
     report = bench.Report("blocking-sync", tree, out, {

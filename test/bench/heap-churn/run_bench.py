@@ -11,7 +11,6 @@ import glob
 import os
 import shutil
 import statistics
-import subprocess
 
 import bench
 import measure
@@ -50,19 +49,6 @@ def options(parser):
     parser.add_argument("--timeout", type=float, default=120, metavar="S", help="[%(default)s]")
 
 
-def install(packages):
-    missing = [p for p in packages
-               if subprocess.run(["dpkg-query", "-W", p], capture_output=True).returncode]
-    if not missing:
-        return
-    print(f"installing {' '.join(missing)}", flush=True)
-    done = subprocess.run(["apt-get", "-o", "DPkg::Lock::Timeout=300", "install", "-y", "-qq",
-                           "--no-install-recommends", *missing], capture_output=True, text=True)
-    if done.returncode:
-        raise bench.Broken(f"missing {' '.join(missing)}: install them, or leave them out with "
-                           f"--peers: {done.stderr.strip()[-200:]}")
-
-
 def library(name):
     found = glob.glob(f"/usr/lib/*-linux-gnu/{name}")
     if not found:
@@ -97,7 +83,7 @@ def main(tree, options, out):
     if not os.path.exists(ours):
         raise bench.Broken("there is no libvfmalloc.so: install libjemalloc-dev and libbsd-dev, and build")
     if not options.smoke:
-        install([p for p, _ in (PEERS[n] for n in peers) if p] + ["strace"])
+        bench.install([p for p, _ in (PEERS[n] for n in peers) if p] + ["strace"])
     else:
         peers = ["glibc"]
     environments = {n: {"LD_PRELOAD": library(PEERS[n][1])} if PEERS[n][1] else {} for n in peers}

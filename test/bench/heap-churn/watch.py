@@ -76,7 +76,7 @@ def run(command, timeout, environment=None):
         out.seek(0), err.seek(0)
         output, errors = out.read(), err.read()
     state = state or ("ok" if child.returncode == 0 else "failed")
-    values = {**measure._last_json(output), "shootdowns": max(0, counted - idle * wall),
+    values = {**measure.last_json(output), "shootdowns": max(0, counted - idle * wall),
               "mean_resident": sum(seen) / max(len(seen), 1), "peak_resident": max(seen, default=0)}
     return measure.Run(state, wall, usage.ru_utime + usage.ru_stime, output, errors, values)
 

@@ -20,7 +20,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SHARED = 4096, MAX_THREADS = 64 };
 
@@ -33,12 +32,6 @@ struct block {
 /* Taken out by exchange of the pointer: each is one thread's at a time. */
 static struct block *shared[SHARED];
 static double until;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static uint64_t next(uint64_t *state) {
   *state ^= *state << 13;
@@ -122,7 +115,7 @@ static void change(struct block *b, uint64_t *state) {
 
 static void *work(void *seed) {
   uint64_t state = (uintptr_t)seed * 0x9e3779b97f4a7c15u + 1;
-  while (now() < until)
+  while (seconds() < until)
     for (int i = 0; i != 200; ++i) {
       struct block **place = &shared[next(&state) % SHARED];
       struct block *b = __atomic_exchange_n(place, NULL, __ATOMIC_ACQ_REL);
@@ -156,7 +149,7 @@ int main(int argc, char **argv) {
   CHECK(argc == 4);
   int threads = atoi(argv[1]);
   CHECK(threads > 0 && threads <= MAX_THREADS);
-  until = now() + atof(argv[2]);
+  until = seconds() + atof(argv[2]);
   pthread_t id[MAX_THREADS];
   for (int i = 0; i != threads; ++i)
     CHECK(pthread_create(&id[i], NULL, work,

@@ -39,20 +39,20 @@ static unsigned draw(struct thread *t, unsigned below) {
   return (t->seed >> 8) % below;
 }
 
-static unsigned char tag_of(const struct thread *t, const unsigned char *page) {
-  return (unsigned char)(1 + ((uintptr_t)page / PAGE + t->seed * 0) % 250);
+static unsigned char tag_of(const unsigned char *page) {
+  return (unsigned char)(1 + (uintptr_t)page / PAGE % 250);
 }
 
-static void fill(const struct thread *t, struct block b) {
+static void fill(struct block b) {
   for (size_t i = 0; i != b.pages; ++i)
     b.start[i * PAGE] = b.start[i * PAGE + PAGE - 1] =
-        tag_of(t, b.start + i * PAGE);
+        tag_of(b.start + i * PAGE);
 }
 
-static void still_ours(const struct thread *t, struct block b) {
+static void still_ours(struct block b) {
   for (size_t i = 0; i != b.pages; ++i)
-    CHECK(b.start[i * PAGE] == tag_of(t, b.start + i * PAGE) &&
-          b.start[i * PAGE + PAGE - 1] == tag_of(t, b.start + i * PAGE));
+    CHECK(b.start[i * PAGE] == tag_of(b.start + i * PAGE) &&
+          b.start[i * PAGE + PAGE - 1] == tag_of(b.start + i * PAGE));
 }
 
 static void take(struct thread *t, struct block *b) {
@@ -65,12 +65,12 @@ static void take(struct thread *t, struct block *b) {
   for (size_t i = 0; zero && i != pages * PAGE; i += 512)
     CHECK(start[i] == 0 && start[i + 511] == 0);
   *b = (struct block){start, pages};
-  fill(t, *b);
+  fill(*b);
 }
 
 /* Part of it, the rest, or all: as an arena does that splits an extent. */
 static void put(struct thread *t, struct block *b) {
-  still_ours(t, *b);
+  still_ours(*b);
   size_t pages = draw(t, 3) ? b->pages : 1 + draw(t, (unsigned)b->pages);
   CHECK(vf_pages_put(b->start + (b->pages - pages) * PAGE, pages * PAGE));
   b->pages -= pages;
@@ -82,7 +82,7 @@ static void extend(struct thread *t, struct block *b) {
   void *more = vf_pages_take(at, 3 * PAGE, PAGE, &zero);
   CHECK(!more || more == at);
   b->pages += more ? 3 : 0;
-  fill(t, *b);
+  fill(*b);
 }
 
 static void give(struct thread *t) {

@@ -45,7 +45,7 @@ static void follows_the_table(void) {
 
 static void rents_as_long_as_buying_costs(void) {
   struct vf_policy p = fresh();
-  /* 25000 pages: 50 ms to touch again; 0.5 s of rent an hour. */
+  /* 25000 pages: 50 ms to touch again; 0.1 s of rent costs as much. */
   uint64_t hold = vf_policy_hold_ns(&p, 25000, 1, 100);
   CHECK(hold > 99000000 && hold < 102000000);
   /* One page is not worth an interrupt. */
