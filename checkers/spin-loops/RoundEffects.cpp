@@ -8,10 +8,7 @@
 
 #include "checkers/spin-loops/RoundWalker.h"
 
-#include "passes/common/TellingNames.h"
-
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 
 using namespace clang;
