@@ -76,7 +76,7 @@ static void put(struct thread *t, struct block *b) {
   b->pages -= pages;
 }
 
-static void extend(struct thread *t, struct block *b) {
+static void extend(struct block *b) {
   bool zero = false;
   void *at = b->start + b->pages * PAGE;
   void *more = vf_pages_take(at, 3 * PAGE, PAGE, &zero);
@@ -116,7 +116,7 @@ static void *churn(void *what) {
     if (!b->pages)
       take(t, b);
     else if (draw(t, 8) == 0)
-      extend(t, b);
+      extend(b);
     else
       put(t, b);
     if (draw(t, 100) == 0)
