@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * jemalloc's, and before each of them one test: whether there is something to
- * be done that must not be done while jemalloc is at work.
+ * jemalloc's, and one test with each of them: whether there is something to be
+ * done that must not be done while jemalloc is at work.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"
@@ -13,56 +13,107 @@
 #include "malloc/helper.h"
 #include "malloc/jemalloc.h"
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 static inline void attend(void) {
-  if (__builtin_expect(__atomic_load_n(&vf_attention, __ATOMIC_RELAXED), 0))
-    vf_attend();
+  if (__builtin_expect(__atomic_load_n(&vf_is_new, __ATOMIC_RELAXED), 0))
+    vf_set_up();
+}
+
+/* The helper hears of it whenever a thread has freed that much: so much of each
+ * thread's can stay unseen. 40 ns, then, are nothing. */
+#define TOLD_BYTES ((uint64_t)256 << 10)
+
+/* Of what is loaded when the program starts. */
+#define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
+
+/* What this thread has freed in its life, which jemalloc counts, and of that,
+ * what the helper was told of. */
+static const uint64_t never = TOLD_BYTES;
+static VF_THREAD const uint64_t *freed = &never;
+static VF_THREAD uint64_t told;
+
+static __attribute__((noinline)) void tell(void) {
+  int saved = errno;
+  if (freed == &never) {
+    uint64_t *own;
+    size_t size = sizeof own;
+    if (vf_je_mallctl("thread.deallocatedp", &own, &size, NULL, 0) == 0)
+      freed = own;
+  }
+  told = *freed;
+  vf_helper_tell();
+  errno = saved;
+}
+
+static inline void count_freed(void) {
+  if (__builtin_expect(*freed - told >= TOLD_BYTES, 0))
+    tell();
+}
+
+/* Before a call fails: what other arenas keep may be enough. */
+static bool is_worth_another(const void *result) {
+  if (__builtin_expect(result != NULL, 1))
+    return false;
+  vf_jemalloc_release();
+  return true;
 }
 
 VF_API void *malloc(size_t size) {
   attend();
-  return vf_je_malloc(size);
+  void *p = vf_je_malloc(size);
+  return is_worth_another(p) ? vf_je_malloc(size) : p;
 }
 
 VF_API void *calloc(size_t n, size_t size) {
   attend();
-  return vf_je_calloc(n, size);
+  void *p = vf_je_calloc(n, size);
+  return is_worth_another(p) ? vf_je_calloc(n, size) : p;
 }
 
 VF_API void *realloc(void *p, size_t size) {
   attend();
   void *result = vf_je_realloc(p, size);
+  if (size != 0 && is_worth_another(result)) /* Size 0 may have freed it. */
+    result = vf_je_realloc(p, size);
   if (!result) /* jemalloc 5.3 does not say so. */
     errno = ENOMEM;
+  count_freed();
   return result;
 }
 
 VF_API void free(void *p) {
   vf_je_free(p);
-  attend();
+  count_freed();
 }
 
 VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
   attend();
-  return vf_je_posix_memalign(p, alignment, size);
+  int error = vf_je_posix_memalign(p, alignment, size);
+  if (error == ENOMEM && is_worth_another(NULL))
+    error = vf_je_posix_memalign(p, alignment, size);
+  return error;
 }
 
 VF_API void *aligned_alloc(size_t alignment, size_t size) {
   attend();
-  return vf_je_aligned_alloc(alignment, size);
+  void *p = vf_je_aligned_alloc(alignment, size);
+  return is_worth_another(p) ? vf_je_aligned_alloc(alignment, size) : p;
 }
 
 VF_API void *memalign(size_t alignment, size_t size) {
   attend();
-  return vf_je_memalign(alignment, size);
+  void *p = vf_je_memalign(alignment, size);
+  return is_worth_another(p) ? vf_je_memalign(alignment, size) : p;
 }
 
 VF_API void *valloc(size_t size) {
   attend();
-  return vf_je_valloc(size);
+  void *p = vf_je_valloc(size);
+  return is_worth_another(p) ? vf_je_valloc(size) : p;
 }
 
 /* Of glibc: whole pages. */

@@ -7,17 +7,12 @@
 #ifndef VFRIENDLY_MALLOC_ATTENTION_H
 #define VFRIENDLY_MALLOC_ATTENTION_H
 
-#include <stdint.h>
+#include <stdbool.h>
 
-/* Set when the process starts; cleared by the first call of the allocator. */
-#define VF_ATTEND_SETUP 1u
-/* Set when more became free than is worth a thread; cleared by whoever starts
- * one. Late, memory is held for longer. */
-#define VF_ATTEND_HELPER 2u
+/* Until the first call of the allocator. */
+extern bool vf_is_new;
 
-extern uint32_t vf_attention;
-
-/* Does it. Not from where the allocator is at work. */
-void vf_attend(void);
+/* Puts our hooks in place. Not from where the allocator is at work. */
+void vf_set_up(void);
 
 #endif /* VFRIENDLY_MALLOC_ATTENTION_H */

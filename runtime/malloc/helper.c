@@ -4,7 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Each look is at the least that was free since the look before. What was free
+ * Each look takes from the arenas what they did not use again since the look
+ * before, and sees the least that was free for all meanwhile. What was free
  * through all the looks of a hold nobody needed for that long, and it is
  * returned, but for some padding.
  *===----------------------------------------------------------------------===*/
@@ -12,8 +13,8 @@
 #include "malloc/helper.h"
 #include "blocking-sync/plain_lock.h"
 #include "common/environment.h"
-#include "malloc/attention.h"
 #include "malloc/give.h"
+#include "malloc/jemalloc.h"
 #include "malloc/pages.h"
 #include "malloc/policy.h"
 #include "malloc/pressure.h"
@@ -27,7 +28,8 @@
 /* CPUs in use and pressure are looked at no more often: the thesis' prototype
  * takes the former each second, and pressure has to be met within two. */
 #define SLOW_NS 1000000000u
-/* Less than that is not worth a thread; the least threshold is 100 kB. */
+/* Less than that is worth neither a thread nor a return; the least threshold is
+ * 100 kB. */
 #define WORTH ((size_t)1 << 20)
 #define ALL (SIZE_MAX & ~(page_size - 1))
 /* It calls nothing that needs much. */
@@ -46,22 +48,13 @@ static struct vf_policy policy = {
     .shootdown_ns = 2000,
 };
 static struct vf_helper_counts counts;
-static uint32_t wake;   /* 0 while it sleeps for ever */
-static uint32_t exists; /* so that one starts it */
+/* It is there. Set by who starts it. */
+static uint32_t exists;
+/* 0 while it sleeps until it is told. Set by who frees: without it, what was
+ * freed stays. */
+static uint32_t told;
 static uint32_t giving; /* a plain lock: one thread gives at a time */
 static size_t page_size = 4096;
-
-/* Of vf_pages_put, which holds its lock: nothing but a flag, and the call that
- * ends a sleep. */
-void vf_pages_above(void) {
-  vf_pages_notify_above(0);
-  if (__atomic_load_n(&exists, __ATOMIC_ACQUIRE)) {
-    __atomic_store_n(&wake, 1, __ATOMIC_RELEASE);
-    vf_futex_wake(&wake, 1, VF_PRIVATE);
-  } else {
-    __atomic_fetch_or(&vf_attention, VF_ATTEND_HELPER, __ATOMIC_RELEASE);
-  }
-}
 
 static size_t threshold_of(size_t used, uint32_t cpus) {
   size_t threshold = vf_policy_threshold(&policy, used, cpus);
@@ -81,13 +74,16 @@ static size_t give(size_t bytes) {
   return given.bytes;
 }
 
-size_t vf_helper_give_all(void) { return give(ALL); }
+size_t vf_helper_give_all(void) {
+  vf_jemalloc_release();
+  return give(ALL);
+}
 
 static void give_under_pressure(void) {
   if (!vf_pressure_rose())
     return;
   ++counts.under_pressure;
-  give(ALL);
+  vf_helper_give_all();
 }
 
 struct watch {
@@ -136,14 +132,20 @@ static void settle(struct watch *watch, const struct vf_pages_totals *totals,
   watch->given = 0;
 }
 
+static uint64_t pause_ns(const struct watch *watch, size_t resident) {
+  return vf_policy_hold_ns(&policy, resident / page_size, 1, watch->cpus) /
+         LOOKS;
+}
+
 /* One look; how long until the next, or 0 if nothing is to be seen until more
- * is free. */
+ * is freed. */
 static uint64_t look(struct watch *watch) {
   uint64_t now = vf_now_ns();
   if (now - watch->slow_at >= SLOW_NS) {
     look_slowly(watch, now);
     give_under_pressure();
   }
+  vf_jemalloc_release();
   struct vf_pages_totals totals = vf_pages_totals();
   settle(watch, &totals, now);
   watch->low[watch->looks++ % LOOKS] = vf_pages_lowest();
@@ -164,9 +166,7 @@ static uint64_t look(struct watch *watch) {
     watch->looks = 0;
     return 0;
   }
-  return vf_policy_hold_ns(&policy, totals.resident / page_size, 1,
-                           watch->cpus) /
-         LOOKS;
+  return pause_ns(watch, totals.resident);
 }
 
 /* How long to sleep while little is free: until it shows whether the last
@@ -179,23 +179,22 @@ static uint64_t time_to_wake(const struct watch *watch, size_t resident) {
   return resident > WORTH ? SLOW_NS : UINT64_MAX;
 }
 
-/* Until more is free than the threshold, or the last return can be judged. */
+/* Until something is freed, or the last return can be judged. */
 static void sleep_long(const struct watch *watch) {
   for (;;) {
-    struct vf_pages_totals totals = vf_pages_totals();
-    size_t threshold = threshold_of(totals.used, watch->cpus);
-    __atomic_store_n(&wake, 0, __ATOMIC_RELAXED);
-    vf_pages_notify_above(threshold);
-    /* What became free between is told by the next put, or seen here. */
-    totals = vf_pages_totals();
-    if (totals.resident > threshold)
-      return;
-    int why = vf_futex_wait(&wake, 0, time_to_wake(watch, totals.resident));
-    if (__atomic_load_n(&wake, __ATOMIC_ACQUIRE) != 0 || watch->given != 0)
-      return;
+    __atomic_store_n(&told, 0, __ATOMIC_SEQ_CST);
+    /* What was freed before that is seen here, the rest is told. */
+    vf_jemalloc_release();
+    size_t resident = vf_pages_totals().resident;
+    int why = vf_futex_wait(&told, 0, time_to_wake(watch, resident));
+    if (__atomic_load_n(&told, __ATOMIC_ACQUIRE) != 0 || watch->given != 0)
+      break;
     if (why == ETIMEDOUT)
       give_under_pressure();
   }
+  /* Who frees will go on, or take it again: a look at once would only tell that
+   * something was freed. */
+  vf_sleep_ns(pause_ns(watch, WORTH));
 }
 
 static void *run(void *unused) {
@@ -215,10 +214,9 @@ static void *run(void *unused) {
   return NULL;
 }
 
-void vf_helper_start(void) {
+static void start(void) {
   if (__atomic_exchange_n(&exists, 1, __ATOMIC_ACQ_REL))
     return;
-  int saved = errno;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -228,11 +226,22 @@ void vf_helper_start(void) {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, STACK);
   if (pthread_create(&thread, &attributes, run, NULL) != 0)
-    /* No more threads; the process goes on as it is. */
-    __atomic_store_n(&exists, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&exists, 0, __ATOMIC_RELAXED); /* Next time, maybe. */
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  errno = saved;
+}
+
+void vf_helper_tell(void) {
+  if (__atomic_load_n(&told, __ATOMIC_RELAXED) != 0)
+    return;
+  if (__atomic_load_n(&exists, __ATOMIC_ACQUIRE)) {
+    __atomic_store_n(&told, 1, __ATOMIC_RELEASE);
+    vf_futex_wake(&told, 1, VF_PRIVATE);
+    return;
+  }
+  struct vf_pages_totals totals = vf_pages_totals();
+  if (totals.used + totals.resident > vf_jemalloc_metadata() + WORTH)
+    start();
 }
 
 struct vf_helper_counts vf_helper_counts(void) { return counts; }
@@ -246,11 +255,9 @@ void vf_helper_configure(void) {
   if (vf_env_number("VF_MALLOC_HOLD_PRICE", 1, 1000000000, policy.hold_price,
                     &number))
     policy.hold_price = (uint32_t)number;
-  vf_pages_notify_above(threshold_of(0, 0));
 }
 
 void vf_helper_forked(void) {
-  exists = 0;
+  exists = told = 0;
   giving = VF_FREE;
-  vf_pages_notify_above(threshold_of(0, 0));
 }

@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * There is none before so much is free for the first time that it is worth a
- * thought, none in a forked child before that happens there, and it sleeps
- * without a timer while there is little. All its signals are blocked.
+ * There is none in a process that has little, none in a forked child before
+ * that frees something, and it sleeps without a timer while nothing is freed.
+ * All its signals are blocked.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_HELPER_H
@@ -22,9 +22,9 @@ struct vf_helper_counts {
 /* Reads the VF_MALLOC_* variables. Once, before any other of these. */
 void vf_helper_configure(void);
 
-/* Starts it if it is wanted and not there. Not from where the allocator is at
- * work: it allocates. */
-void vf_helper_start(void);
+/* Something was freed: it has to look, and to be there if that is worth it. Not
+ * from where the allocator is at work: it may allocate. Errno may change. */
+void vf_helper_tell(void);
 
 /* Gives all back that is free, now, in the caller. Returns the bytes. */
 size_t vf_helper_give_all(void);

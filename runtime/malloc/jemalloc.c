@@ -5,8 +5,8 @@
  *===----------------------------------------------------------------------===*
  *
  * Its extent hooks are where it gets whole pages from, for any arena, and where
- * it returns them. It is told to return all that it does not use at once, which
- * costs no system call here, so that what one arena frees another one gets.
+ * it returns them. An arena keeps what is freed for itself until the helper
+ * looks next: then what it has not taken again is for all.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/jemalloc.h"
@@ -17,16 +17,18 @@
 #include <pthread.h>
 #include <stdio.h>
 
-uint32_t vf_attention = VF_ATTEND_SETUP;
+bool vf_is_new = true;
 
 /* What jemalloc reads when it starts; MALLOC_CONF can still change it.
  *
- * retain, decay: nothing free is kept in an arena. oversize_threshold: else
- * blocks of 8 MiB and more were of an arena that it makes by itself, and that
- * has other hooks. */
+ * dirty_decay: an arena gives nothing away by itself. muzzy_decay, retain: and
+ * then all. oversize_threshold: else blocks of 8 MiB and more were of an arena
+ * that it makes by itself, and that has other hooks. slab_sizes, in pages: 64
+ * KiB for each size of small blocks, where it would be 4 to 28, so that it has
+ * fewer of them to look after; 14 KiB blocks need a multiple of 7. */
 const char *vf_je_malloc_conf =
-    "retain:false,dirty_decay_ms:0,muzzy_decay_ms:0,"
-    "oversize_threshold:0";
+    "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:0,"
+    "oversize_threshold:0,slab_sizes:1-12288:16|12289-14336:14";
 
 /* opt.cache_oblivious: a page more for each block of 16 KiB or more, which is a
  * quarter of the smallest of them, for caches that newer processors do not
@@ -34,10 +36,12 @@ const char *vf_je_malloc_conf =
  * name, before jemalloc starts. */
 extern bool je_opt_cache_oblivious __attribute__((weak));
 
-/* Before jemalloc's own constructor, and any other library's. */
-__attribute__((constructor(101))) static void set_options(void) {
-  if (&je_opt_cache_oblivious)
-    je_opt_cache_oblivious = false;
+/* Of jemalloc's memory for itself, which it never frees. */
+#define METADATA_ALIGNMENT ((size_t)2 << 20)
+static size_t metadata;
+
+size_t vf_jemalloc_metadata(void) {
+  return __atomic_load_n(&metadata, __ATOMIC_RELAXED);
 }
 
 static void *hook_alloc(extent_hooks_t *hooks, void *at, size_t size,
@@ -45,6 +49,8 @@ static void *hook_alloc(extent_hooks_t *hooks, void *at, size_t size,
                         unsigned arena) {
   (void)hooks, (void)arena;
   *commit = true;
+  if (alignment >= METADATA_ALIGNMENT)
+    __atomic_fetch_add(&metadata, size, __ATOMIC_RELAXED);
   return vf_pages_take(at, size, alignment, zero);
 }
 
@@ -91,9 +97,28 @@ static void after_fork_in_child(void) {
   vf_helper_forked();
 }
 
+/* Before jemalloc does: who forks takes its locks in the opposite order, first
+ * jemalloc's, under some of which it calls us, then ours. */
+static void watch_forks(void) {
+  static bool done;
+  if (!__atomic_exchange_n(&done, true, __ATOMIC_ACQ_REL))
+    pthread_atfork(vf_pages_before_fork, after_fork_in_parent,
+                   after_fork_in_child);
+}
+
+/* Before jemalloc's own constructor, and any other library's. */
+__attribute__((constructor(101))) static void begin(void) {
+  watch_forks();
+  if (&je_opt_cache_oblivious)
+    je_opt_cache_oblivious = false;
+}
+
 /* Arenas that other threads use by now have some memory of jemalloc's own,
  * which it returns to us. */
-static void set_up(void) {
+void vf_set_up(void) {
+  if (!__atomic_exchange_n(&vf_is_new, false, __ATOMIC_ACQ_REL))
+    return;
+  watch_forks();
   unsigned arenas = 0;
   size_t size = sizeof arenas;
   vf_je_mallctl("opt.narenas", &arenas, &size, NULL, 0);
@@ -103,14 +128,10 @@ static void set_up(void) {
     extent_hooks_t *ours = &hooks;
     vf_je_mallctl(name, NULL, NULL, &ours, sizeof ours);
   }
-  pthread_atfork(vf_pages_before_fork, after_fork_in_parent,
-                 after_fork_in_child);
 }
 
-void vf_attend(void) {
-  uint32_t what = __atomic_exchange_n(&vf_attention, 0, __ATOMIC_ACQ_REL);
-  if (what & VF_ATTEND_SETUP)
-    set_up();
-  if (what & VF_ATTEND_HELPER)
-    vf_helper_start();
+void vf_jemalloc_release(void) {
+  char name[40];
+  snprintf(name, sizeof name, "arena.%u.purge", MALLCTL_ARENAS_ALL);
+  vf_je_mallctl(name, NULL, NULL, NULL, 0);
 }

@@ -25,4 +25,11 @@ int vf_je_mallctl(const char *name, void *old, size_t *old_size, void *value,
                   size_t size);
 extern const char *vf_je_malloc_conf;
 
+/* What the arenas keep for themselves of what is free becomes vf_pages'. Not
+ * from where the allocator is at work. */
+void vf_jemalloc_release(void);
+
+/* Bytes it has from vf_pages for its own purposes. */
+size_t vf_jemalloc_metadata(void);
+
 #endif /* VFRIENDLY_MALLOC_JEMALLOC_H */

@@ -83,7 +83,7 @@ static struct free_ranges {
 
 static uint32_t lock; /* of all below, and of the trees */
 static struct vf_pages_totals totals;
-static size_t lowest, above;
+static size_t lowest;
 static struct range *nodes;              /* unused */
 static struct range *quick[QUICK_SIZES]; /* resident, not joined */
 static bool any_quick;
@@ -406,9 +406,6 @@ bool vf_pages_put(void *start, size_t size) {
     totals.used -= size < totals.used ? size : totals.used;
     totals.resident += size;
     ++totals.puts;
-    size_t limit = __atomic_load_n(&above, __ATOMIC_RELAXED);
-    if (limit != 0 && totals.resident > limit)
-      vf_pages_above();
   }
   end();
   return good;
@@ -427,10 +424,6 @@ size_t vf_pages_lowest(void) {
   lowest = totals.resident;
   end();
   return result;
-}
-
-void vf_pages_notify_above(size_t bytes) {
-  __atomic_store_n(&above, bytes, __ATOMIC_RELAXED);
 }
 
 size_t vf_pages_begin_giving(struct vf_pages_batch *batch, size_t bytes) {

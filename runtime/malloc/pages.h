@@ -78,11 +78,6 @@ size_t vf_pages_begin_giving(struct vf_pages_batch *batch, size_t bytes);
 /* They are clean now, if they were given. */
 void vf_pages_end_giving(const struct vf_pages_batch *batch, bool given);
 
-/* Called by put, under the lock, when more than that is free and resident. Must
- * not call anything of this file but this function: 0 stops it. */
-void vf_pages_notify_above(size_t bytes);
-extern void vf_pages_above(void);
-
 /* Around a fork, in this order. */
 void vf_pages_before_fork(void);
 void vf_pages_after_fork(bool is_child);

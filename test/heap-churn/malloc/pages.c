@@ -18,12 +18,6 @@
 
 enum { PAGE = 4096, SLOTS = 200 };
 
-static unsigned notices;
-void vf_pages_above(void) {
-  ++notices;
-  vf_pages_notify_above(0);
-}
-
 struct block {
   unsigned char *start;
   size_t pages;
@@ -183,16 +177,6 @@ static void remembers_the_least(void) {
   CHECK(vf_pages_lowest() == all);
 }
 
-static void says_when_it_is_much(void) {
-  bool zero = false;
-  void *a = vf_pages_take(NULL, 100 * PAGE, PAGE, &zero);
-  size_t before = vf_pages_totals().resident;
-  notices = 0;
-  vf_pages_notify_above(before + 50 * PAGE);
-  CHECK(vf_pages_put(a, 10 * PAGE) && notices == 0);
-  CHECK(vf_pages_put((char *)a + 10 * PAGE, 90 * PAGE) && notices == 1);
-}
-
 /* No space, or none that large: no harm done. */
 static void can_fail(void) {
   bool zero = false;
@@ -206,7 +190,6 @@ int main(void) {
   alone();
   together();
   remembers_the_least();
-  says_when_it_is_much();
   can_fail();
   return 0;
 }
