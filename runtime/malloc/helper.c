@@ -56,8 +56,16 @@ static uint32_t told;
 static uint32_t giving; /* a plain lock: one thread gives at a time */
 static size_t page_size = 4096;
 
-static size_t threshold_of(size_t used, uint32_t cpus) {
-  size_t threshold = vf_policy_threshold(&policy, used, cpus);
+/* Without jemalloc's own, of which it touches as much as it needs. */
+static size_t used_for_blocks(const struct vf_pages_totals *totals) {
+  size_t own = vf_jemalloc_metadata();
+  return totals->used > own ? totals->used - own : 0;
+}
+
+static size_t threshold_of(const struct vf_pages_totals *totals,
+                           uint32_t cpus) {
+  size_t threshold =
+      vf_policy_threshold(&policy, used_for_blocks(totals), cpus);
   return threshold > WORTH ? threshold : WORTH;
 }
 
@@ -149,7 +157,7 @@ static uint64_t look(struct watch *watch) {
   struct vf_pages_totals totals = vf_pages_totals();
   settle(watch, &totals, now);
   watch->low[watch->looks++ % LOOKS] = vf_pages_lowest();
-  size_t threshold = threshold_of(totals.used, watch->cpus);
+  size_t threshold = threshold_of(&totals, watch->cpus);
   size_t unused = least(watch);
   if (unused > threshold) {
     uint64_t hold =
@@ -240,7 +248,7 @@ void vf_helper_tell(void) {
     return;
   }
   struct vf_pages_totals totals = vf_pages_totals();
-  if (totals.used + totals.resident > vf_jemalloc_metadata() + WORTH)
+  if (used_for_blocks(&totals) + totals.resident > WORTH)
     start();
 }
 

@@ -22,13 +22,16 @@ bool vf_is_new = true;
 /* What jemalloc reads when it starts; MALLOC_CONF can still change it.
  *
  * dirty_decay: an arena gives nothing away by itself. muzzy_decay, retain: and
- * then all. oversize_threshold: else blocks of 8 MiB and more were of an arena
- * that it makes by itself, and that has other hooks. slab_sizes, in pages: 64
- * KiB for each size of small blocks, where it would be 4 to 28, so that it has
- * fewer of them to look after; 14 KiB blocks need a multiple of 7. */
+ * then all. lg_extent_max_active_fit: it takes of what it has before it asks
+ * for more, also where that is 64 times as large. oversize_threshold: else
+ * blocks of 8 MiB and more were of an arena that it makes by itself, and that
+ * has other hooks. slab_sizes, in pages: 64 KiB for each size of small blocks,
+ * where it would be 4 to 28, so that it has fewer of them to look after; 14 KiB
+ * blocks need a multiple of 7. */
 const char *vf_je_malloc_conf =
     "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:0,"
-    "oversize_threshold:0,slab_sizes:1-12288:16|12289-14336:14";
+    "lg_extent_max_active_fit:63,oversize_threshold:0,"
+    "slab_sizes:1-12288:16|12289-14336:14";
 
 /* opt.cache_oblivious: a page more for each block of 16 KiB or more, which is a
  * quarter of the smallest of them, for caches that newer processors do not
