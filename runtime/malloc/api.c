@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static inline void attend(void) {
+static inline __attribute__((always_inline)) void attend(void) {
   if (__builtin_expect(__atomic_load_n(&vf_attention, __ATOMIC_RELAXED), 0))
-    vf_attend();
+    vf_attend(__builtin_return_address(0));
 }
 
 VF_API void *malloc(size_t size) {

@@ -17,7 +17,8 @@
 
 extern uint32_t vf_attention;
 
-/* Does it. Not from where the allocator is at work. */
-void vf_attend(void);
+/* Does it, or leaves it to a later call if the one from `caller` is none to do
+ * so. Not from where the allocator is at work. */
+void vf_attend(const void *caller);
 
 #endif /* VFRIENDLY_MALLOC_ATTENTION_H */

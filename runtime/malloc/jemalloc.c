@@ -12,6 +12,7 @@
 #include "malloc/jemalloc.h"
 #include "malloc/attention.h"
 #include "malloc/helper.h"
+#include "malloc/libc_code.h"
 #include "malloc/pages.h"
 #include <jemalloc/jemalloc.h>
 #include <pthread.h>
@@ -107,10 +108,17 @@ static void set_up(void) {
                  after_fork_in_child);
 }
 
-void vf_attend(void) {
+/* libc frees what a thread had when the thread has ended for jemalloc, and with
+ * the lock of all stacks held. pthread_create allocates, and takes that lock.
+ */
+void vf_attend(const void *caller) {
   uint32_t what = __atomic_exchange_n(&vf_attention, 0, __ATOMIC_ACQ_REL);
   if (what & VF_ATTEND_SETUP)
     set_up();
-  if (what & VF_ATTEND_HELPER)
+  if ((what & VF_ATTEND_HELPER) == 0)
+    return;
+  if (vf_is_libc_code(caller))
+    __atomic_fetch_or(&vf_attention, VF_ATTEND_HELPER, __ATOMIC_RELEASE);
+  else
     vf_helper_start();
 }
