@@ -35,7 +35,8 @@ VF_API void *calloc(size_t n, size_t size) {
 VF_API void *realloc(void *p, size_t size) {
   attend();
   void *result = vf_je_realloc(p, size);
-  if (!result) /* jemalloc 5.3 does not say so. */
+  /* jemalloc 5.3 does not say so. Without a size it has freed p. */
+  if (!result && (size != 0 || !p))
     errno = ENOMEM;
   return result;
 }
@@ -55,9 +56,17 @@ VF_API void *aligned_alloc(size_t alignment, size_t size) {
   return vf_je_aligned_alloc(alignment, size);
 }
 
+/* Of glibc: the next power of two serves any alignment. */
 VF_API void *memalign(size_t alignment, size_t size) {
   attend();
-  return vf_je_memalign(alignment, size);
+  if (alignment > SIZE_MAX / 2 + 1) {
+    errno = EINVAL;
+    return NULL;
+  }
+  size_t power = sizeof(void *);
+  while (power < alignment)
+    power *= 2;
+  return vf_je_aligned_alloc(power, size);
 }
 
 VF_API void *valloc(size_t size) {
