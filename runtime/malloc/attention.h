@@ -15,6 +15,10 @@
  * one. Late, memory is held for longer. */
 #define VF_ATTEND_HELPER 2u
 
+/* Set when more address space is free than may be; cleared by whoever unmaps
+ * it. Late, a thread may not find room for its stack. */
+#define VF_ATTEND_SPACE 4u
+
 extern uint32_t vf_attention;
 
 /* Does it, or leaves it to a later call if the one from `caller` is none to do

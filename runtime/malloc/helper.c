@@ -51,6 +51,10 @@ static uint32_t exists; /* so that one starts it */
 static uint32_t giving; /* a plain lock: one thread gives at a time */
 static size_t page_size = 4096;
 
+void vf_pages_crowded(void) {
+  __atomic_fetch_or(&vf_attention, VF_ATTEND_SPACE, __ATOMIC_RELEASE);
+}
+
 /* Of vf_pages_put, which holds its lock: nothing but a flag, and the call that
  * ends a sleep. */
 void vf_pages_above(void) {
@@ -227,9 +231,13 @@ void vf_helper_start(void) {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, STACK);
-  if (pthread_create(&thread, &attributes, run, NULL) != 0)
-    /* No more threads; the process goes on as it is. */
-    __atomic_store_n(&exists, 1, __ATOMIC_RELAXED);
+  int error = pthread_create(&thread, &attributes, run, NULL);
+  if (error) {
+    /* No more threads, or no room for one, as we hold it all. */
+    __atomic_store_n(&exists, 0, __ATOMIC_RELEASE);
+    give(ALL);
+    vf_pages_notify_above(threshold_of(vf_pages_totals().used, 0));
+  }
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   errno = saved;

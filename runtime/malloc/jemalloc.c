@@ -115,6 +115,8 @@ void vf_attend(const void *caller) {
   uint32_t what = __atomic_exchange_n(&vf_attention, 0, __ATOMIC_ACQ_REL);
   if (what & VF_ATTEND_SETUP)
     set_up();
+  if (what & VF_ATTEND_SPACE)
+    vf_pages_unmap();
   if ((what & VF_ATTEND_HELPER) == 0)
     return;
   if (vf_is_libc_code(caller))

@@ -16,7 +16,8 @@
  *   }
  *
  * A free range is resident, used before and not given back, or clean: then it
- * costs nothing, and reads as zeros. Address space is never returned.
+ * costs nothing, and reads as zeros. Address space is returned where it is
+ * short, see space.h.
  *
  * Any thread may call these; they take a lock for some 100 ns, do not call the
  * allocator, and leave errno alone.
@@ -82,6 +83,12 @@ void vf_pages_end_giving(const struct vf_pages_batch *batch, bool given);
  * not call anything of this file but this function: 0 stops it. */
 void vf_pages_notify_above(size_t bytes);
 extern void vf_pages_above(void);
+
+/* Called likewise when more is mapped and free than vf_space_spare. */
+extern void vf_pages_crowded(void);
+
+/* All free ranges are mapped no more. */
+void vf_pages_unmap(void);
 
 /* Around a fork, in this order. */
 void vf_pages_before_fork(void);
