@@ -257,8 +257,15 @@ void vf_helper_configure(void) {
   vf_pages_notify_above(threshold_of(0, 0));
 }
 
-void vf_helper_forked(void) {
+/* What is on its way back would be lost to the child. */
+void vf_helper_before_fork(void) { vf_plain_lock(&giving); }
+
+void vf_helper_after_fork(bool is_child) {
+  if (!is_child) {
+    vf_plain_unlock(&giving, VF_PRIVATE);
+    return;
+  }
   exists = 0;
-  giving = VF_FREE;
+  giving = VF_FREE; /* Sleepers stayed behind. */
   vf_pages_notify_above(threshold_of(0, 0));
 }

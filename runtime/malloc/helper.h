@@ -12,6 +12,7 @@
 #ifndef VFRIENDLY_MALLOC_HELPER_H
 #define VFRIENDLY_MALLOC_HELPER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +32,8 @@ size_t vf_helper_give_all(void);
 
 struct vf_helper_counts vf_helper_counts(void);
 
-/* In the child of a fork. */
-void vf_helper_forked(void);
+/* Around a fork, outside of vf_pages'. */
+void vf_helper_before_fork(void);
+void vf_helper_after_fork(bool is_child);
 
 #endif /* VFRIENDLY_MALLOC_HELPER_H */

@@ -85,11 +85,19 @@ static extent_hooks_t hooks = {
     .merge = hook_merge,
 };
 
-static void after_fork_in_parent(void) { vf_pages_after_fork(false); }
+static void before_fork(void) {
+  vf_helper_before_fork();
+  vf_pages_before_fork();
+}
+
+static void after_fork_in_parent(void) {
+  vf_pages_after_fork(false);
+  vf_helper_after_fork(false);
+}
 
 static void after_fork_in_child(void) {
   vf_pages_after_fork(true);
-  vf_helper_forked();
+  vf_helper_after_fork(true);
 }
 
 /* Arenas that other threads use by now have some memory of jemalloc's own,
@@ -104,8 +112,7 @@ static void set_up(void) {
     extent_hooks_t *ours = &hooks;
     vf_je_mallctl(name, NULL, NULL, &ours, sizeof ours);
   }
-  pthread_atfork(vf_pages_before_fork, after_fork_in_parent,
-                 after_fork_in_child);
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 /* libc frees what a thread had when the thread has ended for jemalloc, and with
