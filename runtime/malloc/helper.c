@@ -176,11 +176,12 @@ static uint64_t look(struct watch *watch) {
 /* How long to sleep while little is free: until it shows whether the last
  * return is regretted, or somebody else may need what there is. */
 static uint64_t time_to_wake(const struct watch *watch, size_t resident) {
-  if (watch->given != 0) {
-    uint64_t now = vf_now_ns();
-    return watch->regret_until > now ? watch->regret_until - now : 1;
-  }
-  return resident > WORTH ? SLOW_NS : UINT64_MAX;
+  uint64_t wait = resident > WORTH ? SLOW_NS : UINT64_MAX;
+  if (watch->given == 0)
+    return wait;
+  uint64_t now = vf_now_ns();
+  uint64_t left = watch->regret_until > now ? watch->regret_until - now : 1;
+  return left < wait ? left : wait;
 }
 
 /* Until more is free than the threshold, or the last return can be judged. */
@@ -195,11 +196,20 @@ static void sleep_long(const struct watch *watch) {
     if (totals.resident > threshold)
       return;
     int why = vf_futex_wait(&wake, 0, time_to_wake(watch, totals.resident));
-    if (__atomic_load_n(&wake, __ATOMIC_ACQUIRE) != 0 || watch->given != 0)
-      return;
     if (why == ETIMEDOUT)
       give_under_pressure();
+    if (__atomic_load_n(&wake, __ATOMIC_ACQUIRE) != 0 || watch->given != 0)
+      return;
   }
+}
+
+/* Pressure does not wait for the next look. */
+static void sleep_between_looks(uint64_t ns) {
+  for (; ns > SLOW_NS; ns -= SLOW_NS) {
+    vf_sleep_ns(SLOW_NS);
+    give_under_pressure();
+  }
+  vf_sleep_ns(ns);
 }
 
 static void *run(void *unused) {
@@ -212,7 +222,7 @@ static void *run(void *unused) {
   for (;;) {
     uint64_t pause = look(&watch);
     if (pause != 0)
-      vf_sleep_ns(pause);
+      sleep_between_looks(pause);
     else
       sleep_long(&watch);
   }
