@@ -48,6 +48,10 @@ if config.vf_sanitize:
     config.available_features.add("sanitizer")
 if os.path.exists(os.path.join(lib, "libvfmalloc.so")):
     config.available_features.add("heap-churn-malloc")
+sys.path.append(os.path.join(config.test_source_root, "heap-churn", "malloc", "Inputs"))
+import in_group
+if in_group.where():
+    config.available_features.add("memory-groups")
 import platform
 config.available_features.add("host-" + platform.machine())
 # Only `./dev bench blocking-sync-guest` installs an emulator and fetches a kernel;

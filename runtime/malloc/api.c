@@ -12,6 +12,7 @@
 #include "malloc/attention.h"
 #include "malloc/helper.h"
 #include "malloc/jemalloc.h"
+#include "malloc/libc_code.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +37,7 @@ static const uint64_t never = TOLD_BYTES;
 static VF_THREAD const uint64_t *freed = &never;
 static VF_THREAD uint64_t told;
 
-static __attribute__((noinline)) void tell(void) {
+static __attribute__((noinline)) void tell(const void *caller) {
   int saved = errno;
   if (freed == &never) {
     uint64_t *own;
@@ -44,14 +45,14 @@ static __attribute__((noinline)) void tell(void) {
     if (vf_je_mallctl("thread.deallocatedp", &own, &size, NULL, 0) == 0)
       freed = own;
   }
-  told = *freed;
-  vf_helper_tell();
+  if (vf_helper_tell(!vf_is_libc_code(caller)))
+    told = *freed;
   errno = saved;
 }
 
-static inline void count_freed(void) {
+static inline __attribute__((always_inline)) void count_freed(void) {
   if (__builtin_expect(*freed - told >= TOLD_BYTES, 0))
-    tell();
+    tell(__builtin_return_address(0));
 }
 
 /* Before a call fails: what other arenas keep may be enough. */
@@ -77,9 +78,10 @@ VF_API void *calloc(size_t n, size_t size) {
 VF_API void *realloc(void *p, size_t size) {
   attend();
   void *result = vf_je_realloc(p, size);
-  if (size != 0 && is_worth_another(result)) /* Size 0 may have freed it. */
+  if (size != 0 && is_worth_another(result))
     result = vf_je_realloc(p, size);
-  if (!result) /* jemalloc 5.3 does not say so. */
+  /* jemalloc 5.3 does not say so. Without a size it has freed p. */
+  if (!result && (size != 0 || !p))
     errno = ENOMEM;
   count_freed();
   return result;
@@ -104,10 +106,16 @@ VF_API void *aligned_alloc(size_t alignment, size_t size) {
   return is_worth_another(p) ? vf_je_aligned_alloc(alignment, size) : p;
 }
 
+/* Of glibc: the next power of two serves any alignment. */
 VF_API void *memalign(size_t alignment, size_t size) {
-  attend();
-  void *p = vf_je_memalign(alignment, size);
-  return is_worth_another(p) ? vf_je_memalign(alignment, size) : p;
+  if (alignment > SIZE_MAX / 2 + 1) {
+    errno = EINVAL;
+    return NULL;
+  }
+  size_t power = sizeof(void *);
+  while (power < alignment)
+    power *= 2;
+  return aligned_alloc(power, size);
 }
 
 VF_API void *valloc(size_t size) {

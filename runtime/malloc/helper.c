@@ -18,6 +18,7 @@
 #include "malloc/pages.h"
 #include "malloc/policy.h"
 #include "malloc/pressure.h"
+#include "malloc/space.h"
 #include "platform/linux/kernel.h"
 #include <pthread.h>
 #include <signal.h>
@@ -180,11 +181,12 @@ static uint64_t look(struct watch *watch) {
 /* How long to sleep while little is free: until it shows whether the last
  * return is regretted, or somebody else may need what there is. */
 static uint64_t time_to_wake(const struct watch *watch, size_t resident) {
-  if (watch->given != 0) {
-    uint64_t now = vf_now_ns();
-    return watch->regret_until > now ? watch->regret_until - now : 1;
-  }
-  return resident > WORTH ? SLOW_NS : UINT64_MAX;
+  uint64_t wait = resident > WORTH ? SLOW_NS : UINT64_MAX;
+  if (watch->given == 0)
+    return wait;
+  uint64_t now = vf_now_ns();
+  uint64_t left = watch->regret_until > now ? watch->regret_until - now : 1;
+  return left < wait ? left : wait;
 }
 
 /* Until something is freed, or the last return can be judged. */
@@ -195,14 +197,23 @@ static void sleep_long(const struct watch *watch) {
     vf_jemalloc_release();
     size_t resident = vf_pages_totals().resident;
     int why = vf_futex_wait(&told, 0, time_to_wake(watch, resident));
-    if (__atomic_load_n(&told, __ATOMIC_ACQUIRE) != 0 || watch->given != 0)
-      break;
     if (why == ETIMEDOUT)
       give_under_pressure();
+    if (__atomic_load_n(&told, __ATOMIC_ACQUIRE) != 0 || watch->given != 0)
+      break;
   }
   /* Who frees will go on, or take it again: a look at once would only tell that
    * something was freed. */
   vf_sleep_ns(pause_ns(watch, WORTH));
+}
+
+/* Pressure does not wait for the next look. */
+static void sleep_between_looks(uint64_t ns) {
+  for (; ns > SLOW_NS; ns -= SLOW_NS) {
+    vf_sleep_ns(SLOW_NS);
+    give_under_pressure();
+  }
+  vf_sleep_ns(ns);
 }
 
 static void *run(void *unused) {
@@ -215,7 +226,7 @@ static void *run(void *unused) {
   for (;;) {
     uint64_t pause = look(&watch);
     if (pause != 0)
-      vf_sleep_ns(pause);
+      sleep_between_looks(pause);
     else
       sleep_long(&watch);
   }
@@ -233,23 +244,41 @@ static void start(void) {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, STACK);
-  if (pthread_create(&thread, &attributes, run, NULL) != 0)
-    __atomic_store_n(&exists, 0, __ATOMIC_RELAXED); /* Next time, maybe. */
+  if (pthread_create(&thread, &attributes, run, NULL) != 0) {
+    /* No more threads, or no room for one, as we hold it all. */
+    __atomic_store_n(&exists, 0, __ATOMIC_RELEASE);
+    vf_helper_give_all();
+  }
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void vf_helper_tell(void) {
-  if (__atomic_load_n(&told, __ATOMIC_RELAXED) != 0)
+/* Where the process has a limit, threads' stacks need what we keep. */
+static void make_room(void) {
+  size_t spare = vf_space_spare();
+  if (spare == SIZE_MAX)
     return;
+  vf_jemalloc_release();
+  struct vf_pages_totals totals = vf_pages_totals();
+  if (totals.mapped > spare && totals.used < totals.mapped - spare)
+    vf_pages_unmap();
+}
+
+bool vf_helper_tell(bool may_start) {
+  make_room();
+  if (__atomic_load_n(&told, __ATOMIC_RELAXED) != 0)
+    return true;
   if (__atomic_load_n(&exists, __ATOMIC_ACQUIRE)) {
     __atomic_store_n(&told, 1, __ATOMIC_RELEASE);
     vf_futex_wake(&told, 1, VF_PRIVATE);
-    return;
+    return true;
   }
   struct vf_pages_totals totals = vf_pages_totals();
-  if (used_for_blocks(&totals) + totals.resident > WORTH)
+  if (used_for_blocks(&totals) + totals.resident <= WORTH)
+    return true;
+  if (may_start)
     start();
+  return may_start;
 }
 
 struct vf_helper_counts vf_helper_counts(void) { return counts; }
@@ -265,7 +294,14 @@ void vf_helper_configure(void) {
     policy.hold_price = (uint32_t)number;
 }
 
-void vf_helper_forked(void) {
+/* What is on its way back would be lost to the child. */
+void vf_helper_before_fork(void) { vf_plain_lock(&giving); }
+
+void vf_helper_after_fork(bool is_child) {
+  if (!is_child) {
+    vf_plain_unlock(&giving, VF_PRIVATE);
+    return;
+  }
   exists = told = 0;
-  giving = VF_FREE;
+  giving = VF_FREE; /* Sleepers stayed behind. */
 }

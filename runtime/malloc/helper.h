@@ -12,6 +12,7 @@
 #ifndef VFRIENDLY_MALLOC_HELPER_H
 #define VFRIENDLY_MALLOC_HELPER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,16 +23,21 @@ struct vf_helper_counts {
 /* Reads the VF_MALLOC_* variables. Once, before any other of these. */
 void vf_helper_configure(void);
 
-/* Something was freed: it has to look, and to be there if that is worth it. Not
- * from where the allocator is at work: it may allocate. Errno may change. */
-void vf_helper_tell(void);
+/* Something was freed: it has to look, and to be there if that is worth it.
+ * False if it would have to be started and may not: tell it again. Not from
+ * where the allocator is at work: it may allocate. Errno may change.
+ *
+ * may_start: not where libc frees what an ended thread had, with the lock of
+ * all stacks held, which pthread_create takes. */
+bool vf_helper_tell(bool may_start);
 
 /* Gives all back that is free, now, in the caller. Returns the bytes. */
 size_t vf_helper_give_all(void);
 
 struct vf_helper_counts vf_helper_counts(void);
 
-/* In the child of a fork. */
-void vf_helper_forked(void);
+/* Around a fork, outside of vf_pages'. */
+void vf_helper_before_fork(void);
+void vf_helper_after_fork(bool is_child);
 
 #endif /* VFRIENDLY_MALLOC_HELPER_H */

@@ -12,6 +12,7 @@
 #include "malloc/jemalloc.h"
 #include "malloc/attention.h"
 #include "malloc/helper.h"
+#include "malloc/libc_code.h"
 #include "malloc/pages.h"
 #include <jemalloc/jemalloc.h>
 #include <pthread.h>
@@ -93,11 +94,19 @@ static extent_hooks_t hooks = {
     .merge = hook_merge,
 };
 
-static void after_fork_in_parent(void) { vf_pages_after_fork(false); }
+static void before_fork(void) {
+  vf_helper_before_fork();
+  vf_pages_before_fork();
+}
+
+static void after_fork_in_parent(void) {
+  vf_pages_after_fork(false);
+  vf_helper_after_fork(false);
+}
 
 static void after_fork_in_child(void) {
   vf_pages_after_fork(true);
-  vf_helper_forked();
+  vf_helper_after_fork(true);
 }
 
 /* Before jemalloc does: who forks takes its locks in the opposite order, first
@@ -105,8 +114,7 @@ static void after_fork_in_child(void) {
 static void watch_forks(void) {
   static bool done;
   if (!__atomic_exchange_n(&done, true, __ATOMIC_ACQ_REL))
-    pthread_atfork(vf_pages_before_fork, after_fork_in_parent,
-                   after_fork_in_child);
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 /* Before jemalloc's own constructor, and any other library's. */

@@ -20,10 +20,9 @@
 
 #include "malloc/pages.h"
 #include "blocking-sync/plain_lock.h"
+#include "malloc/space.h"
 #include <bsd/sys/tree.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* A mapping for many extents: jemalloc asks for 16 KiB at a time, and a call
  * costs a microsecond. An eighth of what there is, so that their number grows
@@ -70,9 +69,7 @@ static int compare_size(const struct range *a, const struct range *b) {
 
 RB_HEAD(by_address, range);
 RB_HEAD(by_size, range);
-#define UNUSED                                                                 \
-  static __attribute__((unused)) /* not each function is needed                \
-                                  */
+#define UNUSED static __attribute__((unused)) /* not each is needed */
 RB_GENERATE_INTERNAL(by_address, range, by_address, compare_address, UNUSED)
 RB_GENERATE_INTERNAL(by_size, range, by_size, compare_size, UNUSED)
 
@@ -89,16 +86,9 @@ static struct range *quick[QUICK_SIZES]; /* resident, not joined */
 static bool any_quick;
 static unsigned unused_nodes;
 
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static void begin(void) { vf_plain_lock(&lock); }
 static void end(void) { vf_plain_unlock(&lock, VF_PRIVATE); }
-
-static void *map(size_t size) {
-  int saved = errno;
-  void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  errno = saved;
-  return p == MAP_FAILED ? NULL : p;
-}
 
 static void release_node(struct range *node) {
   node->next = nodes;
@@ -242,14 +232,35 @@ static bool grow(size_t size, size_t alignment) {
   want = align_up(want, GROW_MIN);
   if (want < need)
     want = need;
-  void *p = map(want);
+  void *p = vf_space_map(want);
   if (!p && want != need)
-    p = map(want = need);
+    p = vf_space_map(want = need);
   if (!p)
     return false;
   totals.mapped += want;
   join(CLEAN, (uintptr_t)p, want);
   return true;
+}
+
+/* All that is free goes, which makes room for something larger. False if there
+ * is nothing. */
+static bool unmap_free(void) {
+  join_all();
+  size_t before = totals.mapped;
+  for (enum state state = RESIDENT; state != STATES; ++state) {
+    struct range *range, *next;
+    RB_FOREACH_SAFE(range, by_size, &of[state].by_size, next) {
+      if (!vf_space_unmap((void *)range->start, range->size))
+        continue;
+      totals.mapped -= least(range->size, totals.mapped);
+      if (state == RESIDENT)
+        totals.resident -= range->size;
+      erase(state, range);
+    }
+  }
+  if (lowest > totals.resident)
+    lowest = totals.resident;
+  return totals.mapped != before;
 }
 
 static void *taken(enum state state, uintptr_t start, size_t size) {
@@ -266,7 +277,7 @@ static void *taken(enum state state, uintptr_t start, size_t size) {
 
 /* Of what is free, where the kernel has no more. */
 static void *node_memory(void) {
-  void *p = map(NODES_BYTES);
+  void *p = vf_space_map(NODES_BYTES);
   for (enum state state = RESIDENT; !p && state != STATES; ++state) {
     struct range *range = at_least(state, NODES_BYTES);
     if (range && unused_nodes >= NODES_NEEDED) {
@@ -371,7 +382,8 @@ static void *take(size_t size, size_t alignment, enum state *state) {
     *state = RESIDENT; /* Not all of it is zero. */
     return take_gathered(start, size);
   }
-  if (!range && grow(size, alignment))
+  if (!range &&
+      (grow(size, alignment) || (unmap_free() && grow(size, alignment))))
     range = find(CLEAN, size, alignment);
   if (!range)
     return NULL;
@@ -403,12 +415,18 @@ bool vf_pages_put(void *start, size_t size) {
     if (!put_quickly((uintptr_t)start, size))
       join(RESIDENT, (uintptr_t)start, size);
     /* Some were mapped by jemalloc, before we came. */
-    totals.used -= size < totals.used ? size : totals.used;
+    totals.used -= least(size, totals.used);
     totals.resident += size;
     ++totals.puts;
   }
   end();
   return good;
+}
+
+void vf_pages_unmap(void) {
+  begin();
+  unmap_free();
+  end();
 }
 
 struct vf_pages_totals vf_pages_totals(void) {

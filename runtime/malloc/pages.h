@@ -16,7 +16,8 @@
  *   }
  *
  * A free range is resident, used before and not given back, or clean: then it
- * costs nothing, and reads as zeros. Address space is never returned.
+ * costs nothing, and reads as zeros. Address space is returned where it is
+ * short, see space.h.
  *
  * Any thread may call these; they take a lock for some 100 ns, do not call the
  * allocator, and leave errno alone.
@@ -77,6 +78,9 @@ size_t vf_pages_begin_giving(struct vf_pages_batch *batch, size_t bytes);
 
 /* They are clean now, if they were given. */
 void vf_pages_end_giving(const struct vf_pages_batch *batch, bool given);
+
+/* All free ranges are mapped no more. */
+void vf_pages_unmap(void);
 
 /* Around a fork, in this order. */
 void vf_pages_before_fork(void);

@@ -4,10 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Reads memory.events of the control group, version 2, whose `high` and `max`
- * count how often its limits were met, and the time that tasks have waited for
- * memory, in the group or, outside of any, in the machine. They are read: only
- * newer kernels than 6.1 let anybody be woken by them.
+ * Reads, of the control group, how much of its limit is used but for what the
+ * kernel can drop by itself, the same of the groups around it, how often limits
+ * were met, and the time that tasks have waited for memory, in the group or,
+ * outside of any, in the machine. They are read: only newer kernels than 6.1
+ * let anybody be woken by them.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/pressure.h"
@@ -19,51 +20,119 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GROUPS "/sys/fs/cgroup"
 /* Of a second: some task waits for memory 1 % of the time. */
 #define WAITED_US 10000
+/* Of a limit: closer than that is near. A program that takes a tenth of its
+ * limit within a second, between two looks, is killed with or without us. */
+#define NEAR_SHIFT 4
+/* memory.stat of version 1, whose sums are at its end, has 2 KiB. */
+#define TEXT 4096
 
+/* How the versions of control groups call it. */
+struct names {
+  const char *line, *mount, *usage, *limits[2], *cache;
+  const char *events, *counted[2];
+};
+
+static const struct names versions[] = {
+    {":memory:",
+     "/sys/fs/cgroup/memory",
+     "memory.usage_in_bytes",
+     {"memory.limit_in_bytes", "memory.limit_in_bytes"},
+     "total_cache ",
+     "memory.failcnt",
+     {"", ""}},
+    {"0::",
+     "/sys/fs/cgroup",
+     "memory.current",
+     {"memory.high", "memory.max"},
+     "file ",
+     "memory.events",
+     {"high ", "max "}},
+};
+
+static const struct names *names; /* NULL: no group */
 static char group[512];
 static uint64_t events_then, waited_then;
 static bool has_begun;
 
-/* A file of a few lines. False if there is none. */
-static bool read_text(const char *path, char *text, size_t size) {
+/* A short file. False if there is none. */
+static bool read_text(const char *folder, const char *name, char *text) {
+  char path[sizeof group + 64];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return false;
-  ssize_t n = read(file, text, size - 1);
+  ssize_t n = read(file, text, TEXT - 1);
   close(file);
   text[n > 0 ? n : 0] = '\0';
   return n > 0;
 }
 
-/* The number behind a word at the beginning of a line. */
-static uint64_t number_after(const char *text, const char *word) {
-  for (const char *line = text; line; line = strchr(line, '\n')) {
-    line += *line == '\n';
-    if (strncmp(line, word, strlen(word)) == 0)
-      return strtoull(line + strlen(word), NULL, 10);
-    if (*line == '\0')
-      break;
+/* The number behind a word at the beginning of a line; without one `other`. */
+static uint64_t number_after(const char *text, const char *word,
+                             uint64_t other) {
+  const char *line = text;
+  while (line && strncmp(line, word, strlen(word)) != 0) {
+    line = strchr(line, '\n');
+    line += line != NULL;
   }
-  return 0;
+  if (!line)
+    return other;
+  char *end;
+  uint64_t number = strtoull(line + strlen(word), &end, 10);
+  return end != line + strlen(word) ? number : other;
 }
 
+static uint64_t number_in(const char *folder, const char *name,
+                          uint64_t other) {
+  char text[TEXT];
+  return read_text(folder, name, text) ? number_after(text, "", other) : other;
+}
+
+/* The memory controller is of one version only. */
 static void find_group(void) {
-  char text[sizeof group];
-  if (!read_text("/proc/self/cgroup", text, sizeof text))
+  char text[TEXT];
+  if (!read_text("/proc/self", "cgroup", text))
     return;
-  char *own = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
-  if (!own)
+  for (size_t i = 0; i != sizeof versions / sizeof *versions; ++i) {
+    const char *own = strstr(text, versions[i].line);
+    if (!own)
+      continue;
+    own += strlen(versions[i].line);
+    int n = snprintf(group, sizeof group, "%s%.*s", versions[i].mount,
+                     (int)strcspn(own, "\n"), own);
+    if (n > 0 && (size_t)n < sizeof group)
+      names = &versions[i];
     return;
-  own = strchr(own, '/');
-  if (!own)
-    return;
-  own[strcspn(own, "\n")] = '\0';
-  int n = snprintf(group, sizeof group, GROUPS "%s", own);
-  if (n < 0 || (size_t)n >= sizeof group)
-    group[0] = '\0';
+  }
+}
+
+static bool is_near_limit(const char *folder) {
+  uint64_t limit = UINT64_MAX;
+  for (unsigned i = 0; i != 2; ++i) {
+    uint64_t one = number_in(folder, names->limits[i], UINT64_MAX);
+    limit = one < limit ? one : limit;
+  }
+  uint64_t bound = limit - (limit >> NEAR_SHIFT);
+  uint64_t usage = number_in(folder, names->usage, 0);
+  if (usage <= bound)
+    return false;
+  char text[TEXT];
+  return read_text(folder, "memory.stat", text) &&
+         usage - number_after(text, names->cache, usage) > bound;
+}
+
+/* Of any group that we are in. */
+static bool is_any_near_limit(void) {
+  char folder[sizeof group];
+  strcpy(folder, group);
+  while (strlen(folder) > strlen(names->mount)) {
+    if (is_near_limit(folder))
+      return true;
+    *strrchr(folder, '/') = '\0';
+  }
+  return false;
 }
 
 static uint64_t total_of(const char *text) {
@@ -72,21 +141,20 @@ static uint64_t total_of(const char *text) {
 }
 
 bool vf_pressure_rose(void) {
-  char path[sizeof group + 32], text[1024];
+  char text[TEXT];
   if (!has_begun)
     find_group();
   uint64_t events = 0, waited = 0;
-  snprintf(path, sizeof path, "%s/memory.events", group);
-  if (group[0] && read_text(path, text, sizeof text))
-    events = number_after(text, "high ") + number_after(text, "max ");
-  snprintf(path, sizeof path, "%s/memory.pressure", group);
-  if ((group[0] && read_text(path, text, sizeof text)) ||
-      read_text("/proc/pressure/memory", text, sizeof text))
+  if (names && read_text(group, names->events, text))
+    events = number_after(text, names->counted[0], 0) +
+             number_after(text, names->counted[1], 0);
+  if ((names && read_text(group, "memory.pressure", text)) ||
+      read_text("/proc/pressure", "memory", text))
     waited = total_of(text); /* The line of "some" is the first. */
   bool rose =
       has_begun && (events > events_then || waited > waited_then + WAITED_US);
   has_begun = true;
   events_then = events;
   waited_then = waited;
-  return rose;
+  return rose || (names && is_any_near_limit());
 }

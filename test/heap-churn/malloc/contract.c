@@ -32,7 +32,8 @@ static void of_no_size(void) {
   CHECK(malloc_usable_size(NULL) == 0);
   a = realloc(NULL, 10);
   CHECK(a);
-  free(a);
+  errno = 42;
+  CHECK(!realloc(a, 0) && errno == 42); /* It was freed: no failure. */
 }
 
 static void of_too_much(void) {
@@ -75,6 +76,19 @@ static void aligned(void) {
       CHECK(p && (uintptr_t)p % alignment == 0);
       free(p);
     }
+  /* memalign's need not be a power of two. */
+  for (size_t alignment = 0; alignment < 300; ++alignment) {
+    size_t power = 1;
+    while (power < alignment)
+      power *= 2;
+    p = memalign(alignment, 10);
+    CHECK(p && (uintptr_t)p % power == 0);
+    free(p);
+  }
+  errno = 0;
+  CHECK(!memalign(TOO_MUCH + 1, 10) && errno == EINVAL);
+  errno = 0;
+  CHECK(!memalign(TOO_MUCH, 10) && errno == ENOMEM);
   p = valloc(1);
   CHECK((uintptr_t)p % (size_t)sysconf(_SC_PAGESIZE) == 0);
   free(p);

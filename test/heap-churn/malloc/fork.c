@@ -6,10 +6,12 @@
 // allocated, have threads, and give memory back.
 //
 // REQUIRES: heap-churn-malloc
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t -L%vf_lib -lvfmalloc
 // RUN: env VF_MALLOC_HOLD_PRICE=1000000000 VF_MALLOC_TUNE_PERCENT=0 %vf_malloc %t 200
 
 #include "check.h"
+#include "vfriendly/malloc.h"
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +61,48 @@ static void child(char *of_parent) {
   exit(0);
 }
 
+enum { LARGE = 64 << 20 };
+
+static void *frees_and_gives(void *unused) {
+  while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+    static void *volatile seen; /* Else the compiler drops it. */
+    seen = malloc(LARGE);
+    memset(seen, 1, LARGE);
+    free(seen);
+    malloc_trim(0);
+  }
+  return unused;
+}
+
+/* A child of a process that is giving memory back has that as well: it maps no more. */
+static void nothing_is_lost_on_the_way(void) {
+  pthread_t id;
+  CHECK(pthread_create(&id, NULL, frees_and_gives, NULL) == 0);
+  for (int i = 0; i != 100; ++i) {
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+      struct vf_malloc_stats before, after;
+      vf_malloc_stats(&before, sizeof before);
+      if (before.used >= LARGE || before.mapped < LARGE) /* The thread had it, or not yet. */
+        _exit(0);
+      void *volatile half = malloc(LARGE / 2); /* The rest is for the heap itself. */
+      CHECK(half);
+      vf_malloc_stats(&after, sizeof after);
+      CHECK(after.mapped < before.mapped + LARGE / 2);
+      _exit(0);
+    }
+    int status;
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+  }
+  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+  CHECK(pthread_join(id, NULL) == 0);
+}
+
 int main(int argc, char **argv) {
   CHECK(argc == 2);
+  nothing_is_lost_on_the_way();
+  stop = 0;
   pthread_t id[THREADS];
   for (long i = 0; i != THREADS; ++i)
     CHECK(pthread_create(&id[i], NULL, churn, (void *)(i + 1)) == 0);

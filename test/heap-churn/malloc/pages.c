@@ -6,8 +6,10 @@
 // sums are right, by one thread against a map of every page and by eight at once.
 //
 // REQUIRES: heap-churn-malloc
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=thread -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c -o %t
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=thread -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c %vf_src/runtime/malloc/space.c -o %t
 // RUN: %t
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=address,undefined -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c %vf_src/runtime/malloc/space.c -o %t.asan
+// RUN: %t.asan
 
 #include "check.h"
 #include "malloc/pages.h"
@@ -15,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 enum { PAGE = 4096, SLOTS = 200 };
 
@@ -186,10 +189,70 @@ static void can_fail(void) {
   CHECK(a && vf_pages_put(a, PAGE));
 }
 
+static bool is_mapped(const void *page) {
+  unsigned char in;
+  return mincore((void *)page, PAGE, &in) == 0;
+}
+
+/* What is free is mapped no more, what is not is. */
+static void unmaps(void) {
+  bool zero = false;
+  char *a = vf_pages_take(NULL, 300 * PAGE, PAGE, &zero);
+  a[100 * PAGE] = 1;
+  CHECK(vf_pages_put(a, 100 * PAGE) && vf_pages_put(a + 200 * PAGE, 100 * PAGE));
+  size_t used = vf_pages_totals().used;
+  CHECK(is_mapped(a));
+  vf_pages_unmap();
+  CHECK(!is_mapped(a) && is_mapped(a + 100 * PAGE) && !is_mapped(a + 200 * PAGE));
+  CHECK(a[100 * PAGE] == 1);
+  struct vf_pages_totals totals = vf_pages_totals();
+  CHECK(totals.resident == 0 && totals.used == used && totals.mapped == used);
+  CHECK(vf_pages_lowest() == 0);
+  CHECK(vf_pages_put(a + 100 * PAGE, 100 * PAGE));
+}
+
+static size_t private_bytes(void) {
+  size_t pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  CHECK(file && fscanf(file, "%*s %*s %*s %*s %*s %zu", &pages) == 1);
+  fclose(file);
+  return pages * PAGE;
+}
+
+/* Ranges that are each too small make room for a large one. Not RLIMIT_AS: the
+ * sanitizers' shadow is beyond any. */
+static void is_short_of_space(void) {
+  enum { BLOCKS = 256, MB = 256 * PAGE };
+  static char *b[BLOCKS];
+  bool zero = false;
+  for (int i = 0; i != BLOCKS; ++i) {
+    b[i] = vf_pages_take(NULL, MB, PAGE, &zero);
+    CHECK(b[i]);
+    zero = false;
+  }
+  vf_pages_unmap(); /* What came along. */
+  struct rlimit before, few;
+  CHECK(getrlimit(RLIMIT_DATA, &before) == 0);
+  few = before;
+  few.rlim_cur = private_bytes() + 32 * MB; /* Sanitizers need some, too. */
+  CHECK(setrlimit(RLIMIT_DATA, &few) == 0);
+  CHECK(!vf_pages_take(NULL, 100 * MB, PAGE, &zero));
+  for (int i = 0; i != BLOCKS; i += 2)
+    CHECK(vf_pages_put(b[i], MB));
+  void *large = vf_pages_take(NULL, 100 * MB, PAGE, &zero);
+  CHECK(large && is_mapped(b[1]));
+  CHECK(setrlimit(RLIMIT_DATA, &before) == 0);
+  CHECK(vf_pages_put(large, 100 * MB));
+  for (int i = 1; i < BLOCKS; i += 2)
+    CHECK(vf_pages_put(b[i], MB));
+}
+
 int main(void) {
   alone();
   together();
   remembers_the_least();
   can_fail();
+  unmaps();
+  is_short_of_space();
   return 0;
 }

@@ -2,8 +2,8 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that runs out: NULL and ENOMEM, bad_alloc, and nothing lost; what is freed can be
-// had again.
+// Address space that runs out: NULL and ENOMEM, bad_alloc, and nothing lost; what is freed
+// can be had again, in other sizes and by others than the allocator.
 //
 // REQUIRES: heap-churn-malloc
 // RUN: clang++ -std=c++17 -O1 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t
@@ -37,6 +37,8 @@ static void fill(size_t Size) {
     CHECK(Blocks[I][0] == static_cast<char>(I));
   for (char *B : Blocks)
     free(B);
+  /* What was freed is there for others as well: a stack has to be mapped. */
+  std::thread([] {}).join();
 }
 
 /// In several threads at once, whose stacks were there before.
