@@ -37,7 +37,12 @@ static const uint64_t never = TOLD_BYTES;
 static VF_THREAD const uint64_t *freed = &never;
 static VF_THREAD uint64_t told;
 
+/* Not where libc frees what an ended thread had: it has ended for jemalloc, to
+ * which all but free and its like would make it a thread again; and libc holds
+ * the lock of all stacks, which pthread_create takes. */
 static __attribute__((noinline)) void tell(const void *caller) {
+  if (vf_is_libc_code(caller))
+    return;
   int saved = errno;
   if (freed == &never) {
     uint64_t *own;
@@ -45,8 +50,8 @@ static __attribute__((noinline)) void tell(const void *caller) {
     if (vf_je_mallctl("thread.deallocatedp", &own, &size, NULL, 0) == 0)
       freed = own;
   }
-  if (vf_helper_tell(!vf_is_libc_code(caller)))
-    told = *freed;
+  told = *freed;
+  vf_helper_tell();
   errno = saved;
 }
 

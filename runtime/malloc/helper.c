@@ -264,21 +264,18 @@ static void make_room(void) {
     vf_pages_unmap();
 }
 
-bool vf_helper_tell(bool may_start) {
+void vf_helper_tell(void) {
   make_room();
   if (__atomic_load_n(&told, __ATOMIC_RELAXED) != 0)
-    return true;
+    return;
   if (__atomic_load_n(&exists, __ATOMIC_ACQUIRE)) {
     __atomic_store_n(&told, 1, __ATOMIC_RELEASE);
     vf_futex_wake(&told, 1, VF_PRIVATE);
-    return true;
+    return;
   }
   struct vf_pages_totals totals = vf_pages_totals();
-  if (used_for_blocks(&totals) + totals.resident <= WORTH)
-    return true;
-  if (may_start)
+  if (used_for_blocks(&totals) + totals.resident > WORTH)
     start();
-  return may_start;
 }
 
 struct vf_helper_counts vf_helper_counts(void) { return counts; }

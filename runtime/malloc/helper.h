@@ -23,13 +23,9 @@ struct vf_helper_counts {
 /* Reads the VF_MALLOC_* variables. Once, before any other of these. */
 void vf_helper_configure(void);
 
-/* Something was freed: it has to look, and to be there if that is worth it.
- * False if it would have to be started and may not: tell it again. Not from
- * where the allocator is at work: it may allocate. Errno may change.
- *
- * may_start: not where libc frees what an ended thread had, with the lock of
- * all stacks held, which pthread_create takes. */
-bool vf_helper_tell(bool may_start);
+/* Something was freed: it has to look, and to be there if that is worth it. Not
+ * from where the allocator is at work: it may allocate. Errno may change. */
+void vf_helper_tell(void);
 
 /* Gives all back that is free, now, in the caller. Returns the bytes. */
 size_t vf_helper_give_all(void);
