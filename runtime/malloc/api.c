@@ -69,9 +69,9 @@ VF_API void *memalign(size_t alignment, size_t size) {
   return vf_je_aligned_alloc(power, size);
 }
 
+/* jemalloc's leaves errno alone when there is no memory. */
 VF_API void *valloc(size_t size) {
-  attend();
-  return vf_je_valloc(size);
+  return memalign((size_t)sysconf(_SC_PAGESIZE), size);
 }
 
 /* Of glibc: whole pages. */
