@@ -123,10 +123,9 @@ VF_API void *memalign(size_t alignment, size_t size) {
   return aligned_alloc(power, size);
 }
 
+/* jemalloc's leaves errno alone when there is no memory. */
 VF_API void *valloc(size_t size) {
-  attend();
-  void *p = vf_je_valloc(size);
-  return is_worth_another(p) ? vf_je_valloc(size) : p;
+  return memalign((size_t)sysconf(_SC_PAGESIZE), size);
 }
 
 /* Of glibc: whole pages. */

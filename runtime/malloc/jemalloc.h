@@ -18,7 +18,6 @@ void *vf_je_realloc(void *p, size_t size);
 void vf_je_free(void *p);
 int vf_je_posix_memalign(void **p, size_t alignment, size_t size);
 void *vf_je_aligned_alloc(size_t alignment, size_t size);
-void *vf_je_valloc(size_t size);
 size_t vf_je_malloc_usable_size(const void *p);
 int vf_je_mallctl(const char *name, void *old, size_t *old_size, void *value,
                   size_t size);

@@ -55,6 +55,8 @@ static void of_too_much(void) {
   CHECK(!aligned_alloc(4096, SIZE_MAX - 8192) && errno == ENOMEM);
   errno = 0;
   CHECK(!pvalloc(SIZE_MAX - 10) && errno == ENOMEM);
+  errno = 0;
+  CHECK(!valloc(TOO_MUCH) && errno == ENOMEM);
   void *p = &p;
   CHECK(posix_memalign(&p, 64, TOO_MUCH) == ENOMEM && p == &p);
 }
