@@ -2,28 +2,27 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measure the spin-loop detectors against the labels: recall, false reports, and what nobody has judged yet.
+"""Measure the detectors against the labels: recall, false reports, and what nobody has judged yet.
 
   detect.py --compdb nginx=DIR/compile_commands.json --root nginx=DIR --detector pass
+  detect.py --feature heap-churn --compdb redis=DIR/compile_commands.json --root redis=DIR --detector check
 
-A row counts as reached if the unoptimized line table of some unit has code within its loop; only reached rows enter the
-recall. A report belongs to the loop that starts on its line, else to the innermost loop around it. Reports on loops without a
-label are looked up, by their own line, among those judged after a detector had made them: they enter the false rate only.
+A row counts as reached if the unoptimized line table of some unit has code within its loop, or, of heap churn, on its line; only
+reached rows enter the recall. Which row a report means, features.py says. Reports that mean none are looked up, by their own
+line, among those judged after a detector had made them: they enter the false rate only.
 """
 import argparse
 import collections
 import concurrent.futures
 import csv
+import hashlib
 import json
 import math
 import os
 import sys
 
-from cloops import loops, streams
+from features import FEATURES, SPIN_LOOPS
 import units
-
-TRUE = ("spin", "sleep-poll")
-Row = collections.namedtuple("Row", "corpus file line verdict kind hint a b doubt")
 
 
 def usage_error(why):
@@ -40,49 +39,20 @@ def wilson(k, n, z=1.96):
     return 100 * max(0.0, (mid - half) / d), 100 * min(1.0, (mid + half) / d)
 
 
-class SourceFile:
-    """The loops of one file as (first line, last line), and the rows that are judged in it."""
-
-    def __init__(self, path, rows):
-        self.rows = {r.line: r for r in rows}
-        self.extents, self.in_macro = {}, set()
-        text = ""
-        if rows or os.path.isfile(path):  # a #line may name a file that is not there
-            with open(path, errors="replace") as f:
-                text = f.read()
-        for macro, tok in streams(text):
-            for _, first, _, (_, end), last in loops(tok):
-                begin, last = tok[first][1], tok[min(end if last is None else last, len(tok) - 1)][1]
-                self.extents[begin] = max(last, self.extents.get(begin, last))
-                if macro:
-                    self.in_macro.add(begin)
-        for line in self.rows:
-            self.extents.setdefault(line, line)  # a macro that hides the loop
-
-    def owner(self, line):
-        """The first line of the loop that a report at this line means, or the line itself."""
-        if line in self.extents:
-            return line
-        around = [(last - first, first) for first, last in self.extents.items() if first < line <= last]
-        return min(around)[1] if around else line
-
-    def within(self, line):
-        return range(line, self.extents[line] + 1)
-
-
-def read_rows(path):
+def read_rows(path, feature):
     with open(path) as f:
         lines = [x for x in csv.reader(f, delimiter="\t", quoting=csv.QUOTE_NONE) if x]
     if not lines or lines[0][:4] != ["corpus", "file", "line", "verdict"]:
         usage_error(f"{path}: not a table of labels")
+    row = feature.row()
     for x in lines[1:]:
-        if len(x) != len(Row._fields) or not x[2].isdigit():
+        if len(x) != len(row._fields) or not x[2].isdigit():
             usage_error(f"{path}: not a label: {x}")
-    return [Row(*x[:2], int(x[2]), *x[3:]) for x in lines[1:]]
+    return [row(*x[:2], int(x[2]), *x[3:]) for x in lines[1:]]
 
 
-def read_labels(path, corpora):
-    rows = [r for r in read_rows(path) if r.corpus in corpora]
+def read_labels(path, feature, corpora):
+    rows = [r for r in read_rows(path, feature) if r.corpus in corpora]
     missing = set(corpora) - {r.corpus for r in rows}
     if missing:
         usage_error(f"{path} has no label for {', '.join(sorted(missing))}")
@@ -158,49 +128,52 @@ def choose(all_units, judged, extra, how, pool, cache, broken, unread):
     return [u for u in all_units if id(u) in chosen]
 
 
-def measure(rows, later, files, reached, reports):
+def measure(feature, rows, later, files, reached, reports):
     """The numbers of one corpus. `reports` is {(file, line): kind}, paths below the root; `later` has the rows judged after such
     a report, which say nothing of what is missed."""
-    by_row, unjudged = {}, []
+    true, by_row, unjudged = (feature.wanted, feature.also), {}, []
     for (name, line), kind in sorted(reports.items()):
-        source = files[name]
-        row = source.rows.get(source.owner(line)) or later.get((name, line))
-        if row:
+        means = files[name].judged(line)
+        if not means and (name, line) in later:
+            means = [later[name, line]]
+        for row in means:
             by_row.setdefault(row, []).append((line, kind))
-        else:
+        if not means:
             unjudged.append((name, line, kind))
-    result = {"unjudged": unjudged, "found": [], "missed": [], "not_reached": [], "polls_found": [], "polls_missed": [], "false": []}
+    result = {"unjudged": unjudged, "found": [], "missed": [], "not_reached": [], "also_found": [], "also_missed": [], "false": []}
     for row in rows:
         hit = by_row.get(row)
-        if row.verdict == "spin":
+        if row.verdict == feature.wanted:
             result["not_reached" if row not in reached else "found" if hit else "missed"].append(row)
-        elif row.verdict == "sleep-poll" and row in reached:
-            result["polls_found" if hit else "polls_missed"].append(row)
-        elif row.verdict not in TRUE and hit:
+        elif row.verdict == feature.also and row in reached:
+            result["also_found" if hit else "also_missed"].append(row)
+        elif row.verdict not in true and hit:
             result["false"].append(row)
-    result["false"] += [r for r in later.values() if r.verdict not in TRUE and r in by_row]
+    result["false"] += [r for r in later.values() if r.verdict not in true and r in by_row]
     result["judged_later"] = sum(r in later.values() for r in by_row)
-    result["true_reports"] = sum(r.verdict in TRUE for r in by_row)
+    result["true_reports"] = sum(r.verdict in true for r in by_row)
     result["reported"] = [[r.file, r.line, r.verdict, r.doubt, hits] for r, hits in by_row.items()]
-    result["hinted"] = [sum(r.hint != "-" for r in result[k]) for k in ("found", "missed")]
+    result["marked"] = {name: [sum(map(has, result[k])) for k in ("found", "missed")] for name, has in feature.marks.items()}
     return result
 
 
-def table(results):
-    head = ["corpus", "units", "broken", "spin", "not reached", "reached", "found", "missed", "recall %", "95 %", "with hint",
-            "sleep-poll", "true", "false", "false %", "95 %", "unjudged"]
+def table(feature, results):
+    head = ["corpus", "units", "broken", feature.wanted, "not reached", "reached", "found", "missed", "recall %", "95 %", *feature.marks,
+            feature.also, "true", "false", "false %", "95 %", "unjudged"]
     out = [head]
     sums = collections.Counter()
     for name, r in list(results.items()) + [("all", None)]:
         n = collections.Counter(sums) if r is None else collections.Counter(
             units=r["units"], broken=len(r["broken"]), lost=len(r["not_reached"]), found=len(r["found"]), missed=len(r["missed"]),
-            hint_found=r["hinted"][0], hint_missed=r["hinted"][1], polls=len(r["polls_found"]), no_polls=len(r["polls_missed"]),
-            true=r["true_reports"], false=len(r["false"]), unjudged=len(r["unjudged"]))
+            also=len(r["also_found"]), also_missed=len(r["also_missed"]),
+            true=r["true_reports"], false=len(r["false"]), unjudged=len(r["unjudged"]),
+            **{mark + end: n for mark, both in r["marked"].items() for end, n in zip((" found", " missed"), both)})
         sums.update(n)
         reached, judged = n["found"] + n["missed"], n["true"] + n["false"]
         out.append([name, n["units"], n["broken"], reached + n["lost"], n["lost"], reached, n["found"], n["missed"],
                     f"{100 * n['found'] / reached:.1f}" if reached else "-", "{:.1f}-{:.1f}".format(*wilson(n["found"], reached)),
-                    f"{n['hint_found']}/{n['hint_found'] + n['hint_missed']}", f"{n['polls']}/{n['polls'] + n['no_polls']}",
+                    *(f"{n[m + ' found']}/{n[m + ' found'] + n[m + ' missed']}" for m in feature.marks),
+                    f"{n['also']}/{n['also'] + n['also_missed']}",
                     n["true"], n["false"], f"{100 * n['false'] / judged:.1f}" if judged else "-",
                     "{:.1f}-{:.1f}".format(*wilson(n["false"], judged)), n["unjudged"]])
     wide = [max(len(str(r[i])) for r in out) for i in range(len(head))]
@@ -221,11 +194,12 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     build = os.path.join(os.path.dirname(os.path.dirname(here)), "build")
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap.add_argument("--feature", choices=FEATURES, default=SPIN_LOOPS.name)
     ap.add_argument("--compdb", action="append", required=True, metavar="NAME=PATH")
     ap.add_argument("--root", action="append", required=True, metavar="NAME=DIR", help="the corpus root of README.md")
     ap.add_argument("--detector", choices=("pass", "check", "both"), default="both")
-    ap.add_argument("--labels", default=os.path.join(here, "labels.tsv"))
-    ap.add_argument("--reports", default=os.path.join(here, "labels-reports.tsv"), help="rows judged after a report, for the false rate")
+    ap.add_argument("--labels", help="instead of the feature's own")
+    ap.add_argument("--reports", help="rows judged after a report, for the false rate")
     ap.add_argument("--plugin", default=os.path.join(build, "lib", "libvfriendly.so"))
     ap.add_argument("--module", default=os.path.join(build, "lib", "libvfriendly-tidy.so"))
     how = ap.add_mutually_exclusive_group()
@@ -233,24 +207,26 @@ def main():
     how.add_argument("--only-labelled", dest="how", action="store_const", const="labelled",
                      help="units whose own file is judged, and one for each other judged file")
     ap.add_argument("--hide-hints", action="store_true", help="cut pause and sched_yield out before the pass sees the code")
-    ap.add_argument("--least-recall", type=float, default=0, metavar="PERCENT", help="exit with 1 below this share of found spin loops")
+    ap.add_argument("--least-recall", type=float, default=0, metavar="PERCENT", help="exit with 1 below this share of found rows")
     ap.add_argument("--most-false", type=float, default=100, metavar="PERCENT", help="exit with 1 above this share of false reports")
     ap.add_argument("--jobs", type=int, default=os.cpu_count())
     ap.add_argument("--out", default=os.path.join(build, "corpus"))
     a = ap.parse_args()
+    feature = FEATURES[a.feature]
     compdbs, roots = pairs(a.compdb, "compdb"), pairs(a.root, "root")
     if set(compdbs) != set(roots):
         usage_error("--compdb and --root must name the same corpora")
-    if a.hide_hints and a.detector != "pass":
-        usage_error("--hide-hints needs --detector pass")
+    if a.hide_hints and (a.detector != "pass" or feature is not SPIN_LOOPS):
+        usage_error("--hide-hints needs --detector pass and spin loops")
     detectors = {"pass": (units.by_pass_without_hints if a.hide_hints else units.by_pass, os.path.abspath(a.plugin)),
                  "check": (units.by_check, os.path.abspath(a.module))}
     detectors = {k: v for k, v in detectors.items() if a.detector in (k, "both")}
     for find, lib in detectors.values():
         if not os.path.exists(lib):
             usage_error(f"{lib} is not there: run ./dev build")
-    labels = read_labels(a.labels, set(compdbs))
-    later = [r for r in read_rows(a.reports) if r.corpus in compdbs]
+    labels = read_labels(a.labels or os.path.join(here, feature.labels), feature, set(compdbs))
+    reports_file = a.reports or feature.reports and os.path.join(here, feature.reports)
+    later = [r for r in read_rows(reports_file, feature) if r.corpus in compdbs] if reports_file else []
     cache, results = Cache(os.path.join(a.out, "cache")), {d: {} for d in detectors}
 
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
@@ -267,29 +243,29 @@ def main():
                             broken, unread)
             if not chosen:
                 usage_error(f"no unit of {compdbs[corpus]} has a judged file")
-            files = {f: SourceFile(p, [r for r in rows if r.file == f]) for f, p in path.items()}
-            lines = {}
-            for _, found in each(pool, lambda u: cache.get("lines", u, lambda u: units.code_lines(u, judged)), chosen, broken, "lines"):
+            files = {f: feature.source(p, [r for r in rows if r.file == f]) for f, p in path.items()}
+            lines, wanted = {}, "lines-" + hashlib.sha256("\n".join(sorted(judged)).encode()).hexdigest()[:8]
+            for _, found in each(pool, lambda u: cache.get(wanted, u, lambda u: units.code_lines(u, judged)), chosen, broken, "lines"):
                 for p, at in found.items():
                     lines.setdefault(p, set()).update(at)
-            reached = {r for r in rows if lines.get(path[r.file], set()).intersection(files[r.file].within(r.line))}
+            reached = {r for r in rows if files[r.file].reached(r, lines.get(path[r.file], set()))}
             for name, (find, lib) in detectors.items():
                 failed, reports = dict(broken), {}
-                for _, found in each(pool, lambda u: find(u, lib), chosen, failed, name):
+                for _, found in each(pool, lambda u: find(u, lib, feature), chosen, failed, name):
                     for p, line, kind in found:
                         rel = os.path.relpath(p, root)
                         if not rel.startswith(".."):
                             reports.setdefault((rel, line), kind)
                 for rel in {f for f, _ in reports} - set(files):
-                    files[rel] = SourceFile(os.path.join(root, rel), [])
-                r = measure(rows, {(x.file, x.line): x for x in later if x.corpus == corpus}, files, reached, reports)
-                r["macro_bodies"] = sum(x.line in files[x.file].in_macro for x in r["not_reached"])
+                    files[rel] = feature.source(os.path.join(root, rel), [])
+                r = measure(feature, rows, {(x.file, x.line): x for x in later if x.corpus == corpus}, files, reached, reports)
+                r["macro_bodies"] = sum(files[x.file].in_macro(x) for x in r["not_reached"])
                 r.update(units=len(chosen), broken=failed, unread=sorted(unread), reached=len(reached), labels=len(rows))
                 results[name][corpus] = r
 
     wrong = []
     for name, found in results.items():
-        stem = os.path.join(a.out, name + ("-without-hints" if a.hide_hints else ""))
+        stem = os.path.join(a.out, feature.stem + name + ("-without-hints" if a.hide_hints else ""))
         with open(stem + ".json", "w") as f:
             json.dump(found, f, indent=1)
         with open(os.path.join(os.path.dirname(stem), "unlabelled-" + os.path.basename(stem) + ".tsv"), "w") as f:
@@ -298,7 +274,7 @@ def main():
                 for row in r["unjudged"]:
                     print(corpus, *row, sep="\t", file=f)
         print(f"== {os.path.basename(stem)}")
-        print(table(found))
+        print(table(feature, found))
         for corpus, r in found.items():
             for file, why in sorted(r["broken"].items()):
                 print(f"broken: {corpus}: {why}", file=sys.stderr)

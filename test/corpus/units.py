@@ -16,11 +16,9 @@ import tempfile
 LLVM = os.environ.get("VF_LLVM_DIR", "/usr/lib/llvm-22")
 TIMEOUT = 600  # seconds; the slowest unit of the corpora takes 60 s alone, and the machine may be shared
 
-# The remarks that say: this loop waits. NotAWait (retry, device) and Unoptimized are none.
-WAIT_REMARKS = {"SpinLoopBlocks", "SpinLoopPauses", "SpinLoopKept"}
 REMARK = re.compile(r"(?ms)^--- !(\w+)\n(.*?)^\.\.\.")
 DEBUG_LOC = re.compile(r"(?s)DebugLoc:\s*\{\s*File:\s+(?:'((?:[^']|'')*)'|\"((?:[^\"\\]|\\.)*)\"|([^,]*)),\s+Line:\s+(\d+)")
-WARNING = re.compile(r"^(.*?):(\d+):\d+: (?:warning|error): (.*) \[([\w.,-]*vfriendly-spin-loops[\w.,-]*)\]$")
+WARNING = re.compile(r"^(.*?):(\d+):\d+: (?:warning|error): (.*) \[([\w.,-]*vfriendly-[\w.,-]*)\]$")
 ROW = re.compile(r"^0x[0-9a-f]{16}\s+(\d+)\s+\d+\s+(\d+)\s")
 # Clang cuts what a file's path shares with the compilation directory off, and remarks do not say where: share nothing.
 WHOLE_PATHS = "-fdebug-compilation-dir=/vf-corpus"
@@ -72,7 +70,7 @@ def clean(words, unit):
 
 
 def run(unit, command, **more):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("VF_SPIN")}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("VF_SPIN", "VF_HEAP"))}
     try:
         r = subprocess.run(command, cwd=unit.directory, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT, **more)
     except subprocess.TimeoutExpired:
@@ -120,34 +118,34 @@ def code_lines(unit, wanted):
     return {f: sorted(l) for f, l in lines.items()}
 
 
-def remarks(text, unit):
-    """[(file, line, kind)] of an optimization record."""
+def remarks(text, unit, feature):
+    """[(file, line, kind)] of the feature's part of an optimization record."""
     out = []
     for m in REMARK.finditer(text):
         body = m.group(2)
         name, kind = re.search(r"(?m)^Name:\s*(\w+)", body), re.search(r"(?m)^\s*- Kind:\s*(.*)$", body)
         where = DEBUG_LOC.search(body)
-        if name and name.group(1) in WAIT_REMARKS:
+        if name and feature.remarks(m.group(1), name.group(1)):
             if not where:
                 raise BrokenUnit(f"{unit.file}: a remark without a place: {body[:200]!r}")
             path = next(g for g in where.groups()[:3] if g is not None).replace("''", "'")
-            out.append((resolve(unit.directory, path), int(where.group(4)), kind.group(1).strip("'\" ") if kind else "-"))
+            out.append((resolve(unit.directory, path), int(where.group(4)), kind.group(1).strip("'\" ") if kind else name.group(1)))
     return out
 
 
-def by_pass(unit, plugin):
+def by_pass(unit, plugin, feature):
     """What the pass finds when it is loaded into the compiler at -O2."""
     with tempfile.TemporaryDirectory(prefix="vf-corpus-") as tmp:
         record = os.path.join(tmp, "r.yaml")
         run(unit, [unit.compiler, *unit.args, "-O2", "-gline-tables-only", WHOLE_PATHS, f"-fpass-plugin={plugin}", "-fsave-optimization-record",
-                   f"-foptimization-record-file={record}", "-foptimization-record-passes=vf-spin-loops",
+                   f"-foptimization-record-file={record}", f"-foptimization-record-passes={feature.passes}",
                    # No code is needed: the pass has run before it would be made.
                    "-emit-llvm", "-c", unit.file, "-o", "/dev/null"])
         with open(record, errors="replace") as f:
-            return remarks(f.read(), unit)
+            return remarks(f.read(), unit, feature)
 
 
-def by_pass_without_hints(unit, plugin):
+def by_pass_without_hints(unit, plugin, feature):
     """The same after every spin hint and sched_yield has been cut out of the unoptimized code."""
     with tempfile.TemporaryDirectory(prefix="vf-corpus-") as tmp:
         code, record = os.path.join(tmp, "x.ll"), os.path.join(tmp, "r.yaml")
@@ -160,9 +158,9 @@ def by_pass_without_hints(unit, plugin):
         with open(code, "w", errors="surrogateescape") as f:
             f.write(text)
         run(unit, [os.path.join(LLVM, "bin", "opt"), f"-load-pass-plugin={plugin}", "-passes=default<O2>", f"-pass-remarks-output={record}",
-                   "-pass-remarks-filter=vf-spin-loops", "-disable-output", code])
+                   f"-pass-remarks-filter={feature.passes}", "-disable-output", code])
         with open(record, errors="replace") as f:
-            return remarks(f.read(), unit)
+            return remarks(f.read(), unit, feature)
 
 
 def reads(text, call):
@@ -170,9 +168,9 @@ def reads(text, call):
     return re.search(re.escape(call.group(1)) + r"\b", text[call.end():end]) is not None
 
 
-def by_check(unit, module):
-    """What the clang-tidy check finds, with its own words as kind."""
-    out = run(unit, [os.path.join(LLVM, "bin", "clang-tidy"), f"--load={module}", "--checks=-*,vfriendly-spin-loops", "--header-filter=.*",
+def by_check(unit, module, feature):
+    """What the feature's clang-tidy checks find, with their own words as kind."""
+    out = run(unit, [os.path.join(LLVM, "bin", "clang-tidy"), f"--load={module}", f"--checks=-*,{feature.check}", "--header-filter=.*",
                      "--quiet", unit.file, "--", *(["--driver-mode=g++"] if unit.compiler.endswith("++") else []), *unit.args])
     found = [WARNING.match(l) for l in out.splitlines()]
     return [(resolve(unit.directory, m.group(1)), int(m.group(2)), m.group(3)) for m in found if m]
