@@ -1,0 +1,120 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""System calls that can interrupt other CPUs, as strace saw them.
+
+That are those that take a page, or a right to it, from memory that is neither a file's
+(the loader's) nor a thread's stack (libc's): what an allocator decides.
+"""
+
+import json
+import re
+import tempfile
+from collections import Counter
+
+import bench
+import measure
+
+# mmap tells whose memory it is, and takes what it is put over.
+CALLS = ("madvise", "process_madvise", "munmap", "mprotect", "mremap", "brk", "mmap")
+# Advice that takes pages; others let it grow, or move it.
+TAKING = {"MADV_DONTNEED", "MADV_FREE", "MADV_REMOVE", "MADV_DONTNEED_LOCKED", "MADV_COLD", "MADV_PAGEOUT"}
+
+LINE = re.compile(r"(\d+) +(.*)")
+CALL = re.compile(r"(\w+)\((.*)\) += +(0x[0-9a-f]+|-?\d+)")
+UNFINISHED, RESUMED = " <unfinished ...>", re.compile(r"<\.\.\. \w+ resumed>(.*)")
+
+
+class Others:
+    """Memory that is no allocator's: of files, and of stacks."""
+
+    def __init__(self):
+        self.ranges = set()
+
+    def add(self, begin, size):
+        self.ranges.add((begin, begin + size))
+
+    def __contains__(self, address):
+        return any(begin <= address < end for begin, end in self.ranges)
+
+    def drop(self, begin, size):
+        self.ranges = {(b, e) for b, e in self.ranges if b < begin or e > begin + size}
+
+
+def finished(lines):
+    """(thread, call) of each line, those that strace broke in two put together."""
+    begun = {}
+    for line in lines:
+        found = LINE.match(line)
+        if not found:
+            continue
+        thread, call = found.group(1), found.group(2).rstrip()
+        resumed = RESUMED.match(call)
+        if call.endswith(UNFINISHED):
+            begun[thread] = call.removesuffix(UNFINISHED)
+        elif resumed and thread in begun:
+            yield begun.pop(thread) + resumed.group(1)
+        elif not resumed:
+            yield call
+
+
+def count(lines):
+    """How many calls of each kind took something."""
+    taken, others, end = Counter(), Others(), 0
+    for text in finished(lines):
+        found = CALL.match(text)
+        if not found or found.group(3).startswith("-"):
+            continue
+        name, result = found.group(1), int(found.group(3), 0)
+        words = [w.strip() for w in found.group(2).split(",")]
+        if name == "brk":
+            taken[name] += result < end
+            end = result
+            continue
+        if name == "process_madvise":
+            taken[name] += bool(TAKING.intersection(words))
+            continue
+        begin = 0 if words[0] == "NULL" else int(words[0], 0)
+        if name == "mmap":
+            size, flags = int(words[1], 0), words[3].split("|")
+            if "MAP_FIXED" in flags and begin not in others:
+                taken[name] += 1
+            elif words[4] != "-1" or "MAP_STACK" in flags:
+                others.add(result, size)
+        elif begin in others:
+            if name == "munmap":
+                others.drop(begin, int(words[1], 0))
+        elif name == "madvise":
+            taken[name] += words[2] in TAKING
+        elif name == "mprotect":
+            taken[name] += "PROT_WRITE" not in words[2].split("|")
+        elif name == "mremap":
+            taken[name] += result != begin or int(words[2], 0) < int(words[1], 0)
+        else:
+            taken[name] += 1
+    return taken
+
+
+def ours(errors):
+    """What libvfmalloc said of itself at exit; {} of other allocators."""
+    for line in errors.splitlines():
+        if line.startswith('{"vfmalloc"'):
+            return json.loads(line)["vfmalloc"]
+    return {}
+
+
+def run(ready, environment, timeout):
+    """The calls by kind and what libvfmalloc says, in a run of its own, which strace slows
+    down. Of one that was killed by its timeout the calls are a lower bound: `more`."""
+    variables = {**ready.environment, **environment, "VF_STATS": "1"}
+    with tempfile.NamedTemporaryFile("r", suffix=".strace") as trace:
+        tracing = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", trace.name, "-e", "trace=" + ",".join(CALLS)]
+        for name, value in variables.items():
+            tracing += ["-E", f"{name}={value}"]
+        one = measure.run([*tracing, *ready.command], timeout, folder=ready.folder, feed=ready.feed,
+                          beside=(lambda pid: ready.client()) if ready.client else None)
+        if one.status == "failed":
+            raise bench.Broken(f"{' '.join(ready.command)} under strace: {one.errors.strip()[-300:]}")
+        taken = count(trace)
+    return {"calls": sum(taken.values()), "by_call": dict(taken), "more": one.status == "timeout",
+            "returns": ours(one.errors).get("returns")}
