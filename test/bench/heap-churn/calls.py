@@ -4,7 +4,8 @@
 """System calls that can interrupt other CPUs, as strace saw them.
 
 That are those that take a page, or a right to it, from memory that is neither a file's
-(the loader's) nor a thread's stack (libc's): what an allocator decides.
+(the loader's) nor a thread's stack (libc's): what an allocator decides. Before there is a
+second thread, no other CPU runs the process, so that none is interrupted.
 """
 
 import json
@@ -15,8 +16,8 @@ from collections import Counter
 import bench
 import measure
 
-# mmap tells whose memory it is, and takes what it is put over.
-CALLS = ("madvise", "process_madvise", "munmap", "mprotect", "mremap", "brk", "mmap")
+# mmap tells whose memory it is, and takes what it is put over; clone begins threads.
+CALLS = ("madvise", "process_madvise", "munmap", "mprotect", "mremap", "brk", "mmap", "clone", "clone3")
 # Advice that takes pages; others let it grow, or move it.
 TAKING = {"MADV_DONTNEED", "MADV_FREE", "MADV_REMOVE", "MADV_DONTNEED_LOCKED", "MADV_COLD", "MADV_PAGEOUT"}
 
@@ -42,7 +43,7 @@ class Others:
 
 
 def finished(lines):
-    """(thread, call) of each line, those that strace broke in two put together."""
+    """The call of each line, those that strace broke in two put together."""
     begun = {}
     for line in lines:
         found = LINE.match(line)
@@ -58,40 +59,46 @@ def finished(lines):
             yield call
 
 
+def takes(name, words, result, others):
+    """Whether a call takes memory that is not others'."""
+    if name == "process_madvise":
+        return bool(TAKING.intersection(words))
+    begin = 0 if words[0] == "NULL" else int(words[0], 0)
+    if begin in others:
+        return False
+    if name == "mmap":
+        return "MAP_FIXED" in words[3].split("|")
+    if name == "madvise":
+        return words[2] in TAKING
+    if name == "mprotect":
+        return "PROT_WRITE" not in words[2].split("|")
+    if name == "mremap":
+        return result != begin or int(words[2], 0) < int(words[1], 0)
+    return True
+
+
 def count(lines):
     """How many calls of each kind took something."""
-    taken, others, end = Counter(), Others(), 0
+    taken, others, end, threads = Counter(), Others(), 0, False
     for text in finished(lines):
         found = CALL.match(text)
         if not found or found.group(3).startswith("-"):
             continue
         name, result = found.group(1), int(found.group(3), 0)
         words = [w.strip() for w in found.group(2).split(",")]
+        if name.startswith("clone"):
+            threads |= "CLONE_THREAD" in text
+            continue
         if name == "brk":
-            taken[name] += result < end
-            end = result
-            continue
-        if name == "process_madvise":
-            taken[name] += bool(TAKING.intersection(words))
-            continue
-        begin = 0 if words[0] == "NULL" else int(words[0], 0)
-        if name == "mmap":
-            size, flags = int(words[1], 0), words[3].split("|")
-            if "MAP_FIXED" in flags and begin not in others:
-                taken[name] += 1
-            elif words[4] != "-1" or "MAP_STACK" in flags:
-                others.add(result, size)
-        elif begin in others:
-            if name == "munmap":
-                others.drop(begin, int(words[1], 0))
-        elif name == "madvise":
-            taken[name] += words[2] in TAKING
-        elif name == "mprotect":
-            taken[name] += "PROT_WRITE" not in words[2].split("|")
-        elif name == "mremap":
-            taken[name] += result != begin or int(words[2], 0) < int(words[1], 0)
+            took, end = result < end, result
         else:
+            took = takes(name, words, result, others)
+        if took and threads:
             taken[name] += 1
+        if name == "mmap" and not took and (words[4] != "-1" or "MAP_STACK" in words[3].split("|")):
+            others.add(result, int(words[1], 0))
+        elif name == "munmap":
+            others.drop(int(words[0], 0), int(words[1], 0))
     return taken
 
 
