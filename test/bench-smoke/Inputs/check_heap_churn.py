@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The heap-churn table's rules: each verdict can be missed, and unknown is never met."""
 
+import argparse
 import os
 import sys
 
@@ -52,6 +53,8 @@ row = {"x": {aims.OURS: ours, "glibc": of(900, 90e6)}}
 assert met(aims.nowhere_beaten(row)) is False and "x: glibc" in aims.nowhere_beaten(row)[1]
 assert met(aims.nowhere_beaten({"x": {aims.OURS: ours, "glibc": of(900, 100e6)}})) is True
 assert met(aims.nowhere_beaten({"x": {aims.OURS: ours}})) is None
+# Where ours failed it was not compared.
+assert met(aims.nowhere_beaten({"x": {aims.OURS: ours, "glibc": ours}, "y": {"glibc": ours}})) is None
 
 listing = {aims.OURS: of(60, 50e6), "mimalloc": of(60, 30e6), "glibc": of(4e5, 50e6)}
 assert met(aims.listing_72(listing)) is True
@@ -85,6 +88,15 @@ assert run.values["shootdowns"] == 60
 watch.subtract(run, [(0.0, 0), (2.0, 500)])
 assert run.values["shootdowns"] == 0
 assert run_bench.rotated(["a", "b", "c"], 4) == ["b", "c", "a"]
+
+# One that fails with an allocator is out, and the others stay.
+options = argparse.Namespace(timeout=10, budget=10)
+stumbles = rows.Ready(["sh", "-c", 'test "$LD_PRELOAD" != bad.so'], "/")
+runs, failed = run_bench.repeat(stumbles, {"bad": "bad.so", "good": ""}, options, 2, lambda what: None)
+assert list(runs) == ["good"] and len(runs["good"]) == 2 and "exit status 1" in failed["bad"]
+# Long ones are repeated twice whatever they take.
+options.budget = 0
+assert len(run_bench.repeat(stumbles, {"good": ""}, options, 9, lambda what: None)[0]["good"]) == 2
 
 # Speed is of the work, where a program runs for a fixed time; a paced or killed one has none.
 larson = rows.ROWS["larson"]

@@ -52,8 +52,8 @@ def verdict(met):
 def nowhere_beaten(table):
     beaten = [f"{program}: {name}" for program, row in table.items() for name, peer in row.items()
               if name != OURS and OURS in row and beats(peer, row[OURS])]
-    met = not beaten if any(OURS in row and len(row) > 1 for row in table.values()) else None
-    return met, f"no peer beats ours in shootdowns and mean memory both: {', '.join(beaten) or 'none does'}"
+    whole = table and all(OURS in row and len(row) > 1 for row in table.values())
+    return False if beaten else True if whole else None, f"no peer beats ours in shootdowns and mean memory both: {', '.join(beaten) or 'none does'}"
 
 
 def listing_72(row):

@@ -1,7 +1,11 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The programs of the table: where each comes from, how it runs, and how its speed is told."""
+"""The programs of the table: where each comes from, how it runs, and how its speed is told.
+
+Of mimalloc-bench there are not: lean, mathlib, lua, linux and gs, which are compilers or need
+downloads of their own and start many processes; security, which measures nothing; SPEC.
+"""
 
 import os
 import re
@@ -134,12 +138,18 @@ def rocksdb(place):
     return Ready(["db_bench", "--benchmarks=fillrandom", f"--num={amount}", f"--db={database}", f"--threads={THREADS}"], place.folder)
 
 
+def rbstress(place):
+    return Ready(["ruby", place.below_src("mimalloc-bench/bench/rbstress/stress_mem.rb"), str(THREADS)], place.folder)
+
+
 def z3(place):
     return Ready(["z3", "-smt2", place.below_src("mimalloc-bench/bench/z3/test1.smt2")], place.folder)
 
 
+# 10^17+3 times 3*10^17+11: half a second. The one of mimalloc-bench takes seven.
+CFRAC = "30000000000000002000000000000000033"
 # Bodies and, a line each, barnes' other parameters, as mimalloc-bench has them.
-BARNES = "\n16384\n123\n\n0.025\n0.05\n1.0\n2.0\n5.0\n0.075\n0.25\n1\n"
+BARNES = "\n32768\n123\n\n0.025\n0.05\n1.0\n2.0\n5.0\n0.075\n0.25\n1\n"
 
 ROWS = {row.name: row for row in [
     workload("listing-7.1", 16, 20000, 10),
@@ -154,7 +164,8 @@ ROWS = {row.name: row for row in [
     Row("redis", redis, packages=("redis-server", "redis-tools")),
     Row("rocksdb", rocksdb, packages=("rocksdb-tools",)),
     Row("z3", z3, packages=("z3",)),
-    theirs("cfrac", "cfrac", "175451865205073170563711388363"),
+    Row("rbstress", rbstress, packages=("ruby",)),
+    theirs("cfrac", "cfrac", CFRAC),
     theirs("espresso", "espresso", "../../bench/espresso/largest.espresso"),
     theirs("barnes", "barnes", feed=BARNES),
     theirs("larson", "larson", "1", "8", "1000", "5000", "100", "4141", str(THREADS), rate=r"Throughput = +(\d+)"),
@@ -164,6 +175,8 @@ ROWS = {row.name: row for row in [
     theirs("mleak", "mleak", "5"),
     theirs("rptest", "rptest", str(THREADS), "0", "1", "2", "500", "1000", "100", "8", "16000", rate=r"\.(\d+) memory ops"),
     theirs("alloc-test", "alloc-test", "2"),
+    theirs("sh6bench", "sh6bench", str(THREADS)),
+    theirs("sh8bench", "sh8bench", str(THREADS)),
     theirs("cache-scratch", "cache-scratch", str(THREADS), "1000", "1", "1000000", str(THREADS)),
     theirs("cache-thrash", "cache-thrash", str(THREADS), "1000", "1", "1000000", str(THREADS)),
     theirs("malloc-large", "malloc-large"),

@@ -6,6 +6,9 @@
 Each is preloaded. They run in turn, each repetition beginning with another one and ending
 with an idle interval, whose shootdowns are subtracted. System calls are counted in a run
 of their own.
+
+Below --src are snmalloc/ and mimalloc-bench/, where their own builds leave what they build
+(snmalloc/build, mimalloc-bench/out/bench), and parsec/ as test/corpus/README.md says.
 """
 
 import os
@@ -30,7 +33,7 @@ IDLE_S = 20
 def options(parser):
     parser.add_argument("--programs", metavar="P,...", help="only these")
     parser.add_argument("--peers", metavar="A,...", help="against these only")
-    parser.add_argument("--src", metavar="DIR", help="has snmalloc/, mimalloc-bench/, both built, and parsec/")
+    parser.add_argument("--src", metavar="DIR", help="where snmalloc/ and mimalloc-bench/, both built, and parsec/ are")
     parser.add_argument("--reps", type=int, default=5, metavar="N", help="runs of each, at most [%(default)s]")
     parser.add_argument("--budget", type=float, default=50, metavar="S",
                         help="no repetition of a program but the first two begins after so long [%(default)s]")
@@ -91,7 +94,7 @@ def summary(row, runs):
 def shown(program, name, each):
     """A row of the table."""
     if "failed" in each:
-        return [program, name, *["-"] * 8, f"failed: {each['failed']}"]
+        return [program, name, *["-"] * 8, "failed"]
     count = each.get("calls")
     return [program, name, f"{each['shootdowns']:.0f}",
             "-" if count is None else ("> " if each["more"] else "") + str(count),
@@ -129,30 +132,31 @@ def main(tree, options, out):
     progress = measure.Progress("heap-churn")
     print(f"{repetitions} runs of each at most, medians; shootdowns without those of an idle interval as long; "
           "calls are those that\ntake memory and so interrupt other CPUs, returns libvfmalloc's decisions, both from a run under strace")
-    table, lines = {}, []
+    table, lines, broken = {}, [], []
     for name, program in ready.items():
         row = rows.ROWS[name]
         runs, failed = repeat(program, libraries, options, repetitions, lambda what: progress.at(f"{name}, {what}"))
-        if OURS in failed:
-            raise bench.Broken(f"{name} with {OURS}: {failed[OURS]}")
         report.samples(runs, program=name)
         found = {n: summary(row, each) for n, each in runs.items()}
         for n, each in found.items():
             if not options.smoke:
                 progress.at(f"{name}, {n}, calls")
                 each.update(calls.run(program, {"LD_PRELOAD": libraries[n]}, options.timeout))
-        found[OURS]["speed"] = aims.speed({n: each["seconds"] for n, each in found.items()})
+        if OURS in found:
+            found[OURS]["speed"] = aims.speed({n: each["seconds"] for n, each in found.items()})
         table[name] = found
+        broken += [f"{name} with {n} failed: {why}" for n, why in failed.items()]
+        broken += [f"{name} with {n} failed under strace: {each['uncounted']}" for n, each in found.items() if "uncounted" in each]
         for n, each in {**found, **{n: {"failed": why} for n, why in failed.items()}}.items():
             report.summary(program=name, allocator=n, **each)
             lines.append(shown(name if n == next(iter(found)) else "", n, each))
     progress.end()
     bench.table(HEADER, lines)
-    for name, why in absent.items():
-        print(f"{name}: {why}")
+    for line in [*(f"{name}: {why}" for name, why in absent.items()), *broken]:
+        print(line)
     if not options.smoke:
         report.content["aims"] = [{"met": met, "what": what} for met, what in aims.judge(table)]
         for aim in report.content["aims"]:
             print(f"{aims.verdict(aim['met'])}: {aim['what']}")
     report.write()
-    return 0
+    return 0 if all(OURS in row for row in table.values()) else 1
