@@ -225,8 +225,8 @@ def churn_cell(row):
 
 def heap_churn(report):
     p = report["parameters"]
-    if p["only"]:
-        fail("only a part was measured: run ./dev bench heap-churn without --programs and --peers")
+    if p["left_out"]:
+        fail(f"{' and '.join(p['left_out'])} left out: run ./dev bench heap-churn without --programs and --peers")
     cells = {(row["program"], row["allocator"]): row for row in report["summary"]}
     names = list(dict.fromkeys(name for _, name in cells))
     yield (f"{measured(report)} (fewer of long ones).\nIn each cell: shootdowns of the run without those of an idle interval as long / "

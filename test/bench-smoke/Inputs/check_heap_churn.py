@@ -139,7 +139,7 @@ assert calls.ours("noise\n") == {}
 
 # The page.
 report = {"name": "heap-churn", "machine": {"cpus": 2, "model": "M"}, "commit": "0123456789abcdef",
-          "parameters": {"reps": 5, "only": [], "absent": {"z3": "not there"}},
+          "parameters": {"reps": 5, "left_out": [], "absent": {"z3": "not there"}},
           "summary": [{"program": "p", "allocator": "glibc", **of(1234.4, 5e6, calls=7, more=True)},
                       {"program": "p", "allocator": "jemalloc", "failed": "it fell"},
                       {"program": "p", "allocator": "vfmalloc", **of(2, 5e6, over_need=1.25)}],
@@ -147,4 +147,12 @@ report = {"name": "heap-churn", "machine": {"cpus": 2, "model": "M"}, "commit": 
 page = "\n".join(figures.heap_churn(report))
 assert "| p | 1234 / > 7 / 5.0 / 6.00 | failed | 2 / 3 / 5.0 (1.25x) / 6.00 |" in page, page
 assert "unknown: that" in page and "z3: not there" in page
+# A part is no table; what runs only if named is no part of it.
+assert run_bench.left_out([n for n, row in rows.ROWS.items() if not row.asked], run_bench.allocators.PEERS) == []
+assert run_bench.left_out(["z3"], ["glibc"])[-1] == "snmalloc"
+try:
+    list(figures.heap_churn({**report, "parameters": {**report["parameters"], "left_out": ["z3"]}}))
+    raise AssertionError("a part of the table is no table")
+except SystemExit:
+    pass
 print("heap-churn: ok")

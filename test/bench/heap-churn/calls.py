@@ -20,6 +20,9 @@ CALLS = ("madvise", "process_madvise", "munmap", "mprotect", "mremap", "brk", "m
 # Advice that takes pages; others let it grow, or move it.
 TAKING = {"MADV_DONTNEED", "MADV_FREE", "MADV_REMOVE", "MADV_DONTNEED_LOCKED", "MADV_COLD", "MADV_PAGEOUT"}
 
+# A run that strace slows down to more than that is counted up to there.
+COUNT_S = 30
+
 LINE = re.compile(r"(\d+) +(.*)")
 CALL = re.compile(r"(\w+)\((.*)\) += +(0x[0-9a-f]+|-?\d+)")
 UNFINISHED, RESUMED = " <unfinished ...>", re.compile(r"<\.\.\. \w+ resumed>(.*)")
@@ -109,16 +112,16 @@ def ours(errors):
     return {}
 
 
-def run(ready, environment, timeout):
+def run(ready, environment):
     """The calls by kind and what libvfmalloc says, in a run of its own, which strace slows
-    down. Of one that was killed by its timeout the calls are a lower bound: `more`; one that
+    down. Of one that was killed after COUNT_S the calls are a lower bound: `more`; one that
     failed counts nothing."""
     variables = {**ready.environment, **environment, "VF_STATS": "1"}
     with tempfile.NamedTemporaryFile("r", suffix=".strace") as trace:
         tracing = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", trace.name, "-e", "trace=" + ",".join(CALLS)]
         for name, value in variables.items():
             tracing += ["-E", f"{name}={value}"]
-        one = measure.run([*tracing, *ready.command], timeout, folder=ready.folder, feed=ready.feed,
+        one = measure.run([*tracing, *ready.command], COUNT_S, folder=ready.folder, feed=ready.feed,
                           beside=(lambda pid: ready.client()) if ready.client else None)
         taken = count(trace)
     if one.status == "failed":

@@ -34,10 +34,15 @@ def options(parser):
     parser.add_argument("--programs", metavar="P,...", help="only these")
     parser.add_argument("--peers", metavar="A,...", help="against these only")
     parser.add_argument("--src", metavar="DIR", help="where snmalloc/ and mimalloc-bench/, both built, and parsec/ are")
-    parser.add_argument("--reps", type=int, default=5, metavar="N", help="runs of each, at most [%(default)s]")
-    parser.add_argument("--budget", type=float, default=50, metavar="S",
+    parser.add_argument("--reps", type=int, default=4, metavar="N", help="runs of each, at most [%(default)s]")
+    parser.add_argument("--budget", type=float, default=30, metavar="S",
                         help="no repetition of a program but the first two begins after so long [%(default)s]")
     parser.add_argument("--timeout", type=float, default=120, metavar="S", help="[%(default)s]")
+
+
+def left_out(names, peers):
+    """What a whole table has and this one was told not to have."""
+    return [n for n, row in rows.ROWS.items() if n not in names and not row.asked] + [p for p in allocators.PEERS if p not in peers]
 
 
 def rotated(names, by):
@@ -128,7 +133,7 @@ def main(tree, options, out):
     ready, missing = rows.at_hand(names, place, wanted=options.programs)
     absent.update(missing)
     report = bench.Report("heap-churn", tree, out, {"smoke": options.smoke, "reps": repetitions, "absent": absent,
-                                                    "only": [o for o in (options.programs, options.peers) if o]})
+                                                    "left_out": left_out(names, peers)})
     progress = measure.Progress("heap-churn")
     print(f"{repetitions} runs of each at most, medians; shootdowns without those of an idle interval as long; "
           "calls are those that\ntake memory and so interrupt other CPUs, returns libvfmalloc's decisions, both from a run under strace")
@@ -141,7 +146,7 @@ def main(tree, options, out):
         for n, each in found.items():
             if not options.smoke:
                 progress.at(f"{name}, {n}, calls")
-                each.update(calls.run(program, {"LD_PRELOAD": libraries[n]}, options.timeout))
+                each.update(calls.run(program, {"LD_PRELOAD": libraries[n]}))
         if OURS in found:
             found[OURS]["speed"] = aims.speed({n: each["seconds"] for n, each in found.items()})
         table[name] = found

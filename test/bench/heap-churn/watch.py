@@ -92,4 +92,6 @@ def run(ready, timeout, environment):
     one = measure.run(ready.command, timeout, {**ready.environment, **environment},
                       folder=ready.folder, feed=ready.feed, beside=beside)
     one.values["counted"] = shootdowns() - before
+    if one.status == "ok" and "load_failed" in one.values:
+        one.status, one.errors = "failed", one.values["load_failed"]
     return one
