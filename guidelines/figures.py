@@ -214,6 +214,35 @@ def programs(report):
             yield f"| {name if what == 'wall' else ''} | {threads if what == 'wall' else ''} | {unit} | " + " | ".join(figures) + " |"
 
 
+def churn_cell(row):
+    if row is None or "failed" in row:
+        return "failed" if row else "-"
+    count = "-" if row.get("calls") is None else ("> " if row["more"] else "") + str(row["calls"])
+    need = f" ({row['over_need']:.2f}x)" if row["over_need"] else ""
+    wall = ("> " if row["timeouts"] else "") + f"{row['wall_s']:.2f}"
+    return f"{row['shootdowns']:.0f} / {count} / {row['mean_resident'] / 1e6:.1f}{need} / {wall}"
+
+
+def heap_churn(report):
+    p = report["parameters"]
+    if p["left_out"]:
+        fail(f"{' and '.join(p['left_out'])} left out: run ./dev bench heap-churn without --programs and --peers")
+    cells = {(row["program"], row["allocator"]): row for row in report["summary"]}
+    names = list(dict.fromkeys(name for _, name in cells))
+    yield (f"{measured(report)} (fewer of long ones).\nIn each cell: shootdowns of the run without those of an idle interval as long / "
+           "system calls that take memory while there are threads /\nmean resident MB (over what the program needs, where it can tell) / "
+           "seconds. Peaks, CPU time and all runs are in the bench's own output.\n")
+    yield "| program | " + " | ".join(names) + " |"
+    yield "|---|" + "---|" * len(names)
+    for program in dict.fromkeys(program for program, _ in cells):
+        yield f"| {program} | " + " | ".join(churn_cell(cells.get((program, name))) for name in names) + " |"
+    yield ""
+    for aim in report["aims"]:
+        yield f"- {'unknown' if aim['met'] is None else 'met' if aim['met'] else 'missed'}: {aim['what']}"
+    for name, why in p["absent"].items():
+        yield f"- not measured, {name}: {why}"
+
+
 # report -> the page it is shown on, the comments that it is shown between, what renders it
 TABLES = {
     "spin-loops": ("spin-loops", "figures", spin_loops),
@@ -221,6 +250,7 @@ TABLES = {
     "preload": ("blocking-sync", "figures of preload", preload),
     "programs": ("blocking-sync", "figures of programs", programs),
     "blocking-sync-guest": ("blocking-sync", "figures of blocking-sync-guest", blocking_sync_guest),
+    "heap-churn": ("heap-churn", "figures", heap_churn),
 }
 
 

@@ -62,14 +62,17 @@ class Figure:
         return met if self.sign == "" or met == (self.sign == "<") else None
 
 
-def run(command, timeout, environment=None, shell=False):
-    """Runs command once; kills its process group after timeout seconds."""
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+def run(command, timeout, environment=None, shell=False, folder=None, feed=os.devnull, beside=None):
+    """Runs command once, in folder, with the file feed as its input; kills its process group
+    after timeout seconds. beside(process id), if given, is called once it runs; what that
+    returns is called when it has ended, while its id is still its own, for more values."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err, open(feed) as given:
         began = time.monotonic()
         child = subprocess.Popen(
             command,
             shell=shell,
-            stdin=subprocess.DEVNULL,
+            cwd=folder,
+            stdin=given,
             stdout=out,
             stderr=err,
             env={**os.environ, **(environment or {})},
@@ -84,9 +87,12 @@ def run(command, timeout, environment=None, shell=False):
         timer = threading.Timer(timeout, expire)
         timer.start()
         try:
+            ended = beside(child.pid) if beside else dict
             # Leave the child waitable until the timer is off: a process id
             # that was waited for may already be someone else's.
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+            wall = time.monotonic() - began
+            more = ended()
         except BaseException:
             os.killpg(child.pid, signal.SIGKILL)
             raise
@@ -95,7 +101,6 @@ def run(command, timeout, environment=None, shell=False):
             timer.join()
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
-        wall = time.monotonic() - began
         out.seek(0), err.seek(0)
         output, errors = out.read(), err.read()
     if expired.is_set():
@@ -105,7 +110,7 @@ def run(command, timeout, environment=None, shell=False):
         if state == "failed":
             errors += f"(exit status {child.returncode})"
     cpu = usage.ru_utime + usage.ru_stime
-    return Run(state, wall, cpu, output, errors, last_json(output))
+    return Run(state, wall, cpu, output, errors, {**last_json(output), **more})
 
 
 def last_json(output):

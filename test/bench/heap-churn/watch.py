@@ -3,23 +3,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a program costs the machine while it runs: interrupts and memory.
 
-Shootdowns are the machine's, so those of an idle time as long are subtracted; memory is
-the process' own, anonymous, looked at every few milliseconds.
+Shootdowns are the machine's, so those of an idle interval as long are subtracted; memory
+is the process' own, anonymous, looked at every few milliseconds.
 """
 
 import os
-import re
-import subprocess
-import tempfile
+import threading
 import time
 
 import bench
 import measure
 
+# Of a run of 0.1 s that is 50 looks, which take 2 % of a CPU.
 EVERY_S = 0.002
 PAGE = os.sysconf("SC_PAGESIZE")
-# Each of them can take a page, or a right to it, from all CPUs. brk counts where it shrinks.
-CALLS = ("madvise", "process_madvise", "munmap", "mprotect", "mremap", "brk")
 
 
 def shootdowns():
@@ -31,78 +28,70 @@ def shootdowns():
     raise bench.Broken("/proc/interrupts has no line TLB: it is x86's")
 
 
-def idle_rate(seconds=1.0):
-    """Of the machine without us, per second."""
-    before = shootdowns()
-    time.sleep(seconds)
-    return (shootdowns() - before) / seconds
+def idle(seconds):
+    """The machine without us: [(since when, shootdowns since then)], for so long."""
+    began, before, seen = time.monotonic(), shootdowns(), [(0.0, 0)]
+    while seen[-1][0] < seconds:
+        time.sleep(min(0.01, seconds))
+        seen.append((time.monotonic() - began, shootdowns() - before))
+    return seen
+
+
+def idle_count(seen, seconds):
+    """Of an idle time, the shootdowns in an interval of so many seconds."""
+    last, count = seen[-1]
+    if seconds >= last:
+        return count * seconds / last if last else 0
+    return next(n for when, n in seen if when >= seconds)
+
+
+def subtract(one, seen):
+    """Makes a run's `counted` into its own `shootdowns`."""
+    one.values["shootdowns"] = max(0, one.values["counted"] - idle_count(seen, one.wall))
 
 
 def own_bytes(pid):
-    """Resident and not shared with a file; None once it is gone."""
+    """Resident and not shared with a file; 0 once it is gone."""
     try:
-        _, resident, shared, *_ = open(f"/proc/{pid}/statm").read().split()
+        with open(f"/proc/{pid}/statm") as file:
+            _, resident, shared, *_ = file.read().split()
     except (OSError, ValueError):
-        return None
+        return 0
     return (int(resident) - int(shared)) * PAGE
 
 
-def run(command, timeout, environment=None):
-    """A Run that has shootdowns, mean_resident and peak_resident among its values."""
-    idle = idle_rate()
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        before, began = shootdowns(), time.monotonic()
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                 env={**os.environ, **(environment or {})})
-        seen, state = [], None
-        try:
-            while True:
-                pid, status, usage = os.wait4(child.pid, os.WNOHANG)
-                if pid:
-                    break
-                size = own_bytes(child.pid)
-                if size:
-                    seen.append(size)
-                if time.monotonic() > began + timeout:
-                    state = "timeout"
-                    child.kill()
-                time.sleep(EVERY_S)
-        except BaseException:
-            child.kill()
-            raise
-        wall = time.monotonic() - began
-        counted = shootdowns() - before
-        child.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0), err.seek(0)
-        output, errors = out.read(), err.read()
-    state = state or ("ok" if child.returncode == 0 else "failed")
-    values = {**measure.last_json(output), "shootdowns": max(0, counted - idle * wall),
-              "mean_resident": sum(seen) / max(len(seen), 1), "peak_resident": max(seen, default=0)}
-    return measure.Run(state, wall, usage.ru_utime + usage.ru_stime, output, errors, values)
+def memory(pid):
+    """Looks at a process until the function that this returns is called."""
+    seen, over = [], threading.Event()
+
+    def look():
+        while not over.wait(EVERY_S):
+            seen.append(own_bytes(pid))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+
+    def ended():
+        over.set()
+        thread.join()
+        sizes = [size for size in seen if size]
+        return {"mean_resident": sum(sizes) / max(len(sizes), 1), "peak_resident": max(sizes, default=0)}
+
+    return ended
 
 
-BRK = re.compile(r"brk\((0x[0-9a-f]+|NULL)\) += (0x[0-9a-f]+)")
+def run(ready, timeout, environment):
+    """A Run of what rows.py made ready, with mean_resident, peak_resident and `counted`
+    among its values, the shootdowns of the whole machine meanwhile."""
 
+    def beside(pid):
+        enders = [memory(pid)] + ([ready.client()] if ready.client else [])
+        return lambda: {name: value for ended in enders for name, value in ended().items()}
 
-def resizes(command, environment, timeout):
-    """System calls that shrink or remap, counted in a run of its own, which they slow down."""
-    with tempfile.NamedTemporaryFile("r", suffix=".strace") as trace:
-        tracing = ["strace", "-f", "-qq", "-o", trace.name, "-e", "trace=" + ",".join(CALLS)]
-        for name, value in environment.items():
-            tracing += ["-E", f"{name}={value}"]
-        try:
-            done = subprocess.run([*tracing, *command], capture_output=True, text=True, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            return None
-        if done.returncode:
-            raise bench.Broken(f"{' '.join(command)} under strace: {done.stderr.strip()[-300:]}")
-        count, end = 0, 0
-        for line in trace:
-            found = BRK.search(line)
-            if found:
-                new = int(found.group(2), 16)
-                count += new < end
-                end = new
-            elif "resumed" not in line and any(f" {name}(" in line for name in CALLS):
-                count += 1
-        return count
+    before = shootdowns()
+    one = measure.run(ready.command, timeout, {**ready.environment, **environment},
+                      folder=ready.folder, feed=ready.feed, beside=beside)
+    one.values["counted"] = shootdowns() - before
+    if one.status == "ok" and "load_failed" in one.values:
+        one.status, one.errors = "failed", one.values["load_failed"]
+    return one
