@@ -31,6 +31,8 @@
 #define GROW_MIN ((size_t)2 << 20)
 #define GROW_MAX ((size_t)64 << 20)
 #define GROW_SHIFT 3
+/* No kernel gives a process more that does not ask for it. */
+#define SPACE ((size_t)1 << 48)
 /* Ranges too short, when aligned, that are passed over before one is looked for
  * that fits wherever it begins. */
 #define ALIGN_TRIES 8
@@ -243,8 +245,10 @@ static bool grow(size_t size, size_t alignment) {
 }
 
 /* All that is free goes, which makes room for something larger. False if there
- * is nothing. */
-static bool unmap_free(void) {
+ * is nothing, or nothing helps. */
+static bool unmap_free_for(size_t size) {
+  if (size > SPACE)
+    return false;
   join_all();
   size_t before = totals.mapped;
   for (enum state state = RESIDENT; state != STATES; ++state) {
@@ -382,8 +386,8 @@ static void *take(size_t size, size_t alignment, enum state *state) {
     *state = RESIDENT; /* Not all of it is zero. */
     return take_gathered(start, size);
   }
-  if (!range &&
-      (grow(size, alignment) || (unmap_free() && grow(size, alignment))))
+  if (!range && (grow(size, alignment) ||
+                 (unmap_free_for(size) && grow(size, alignment))))
     range = find(CLEAN, size, alignment);
   if (!range)
     return NULL;
@@ -425,7 +429,7 @@ bool vf_pages_put(void *start, size_t size) {
 
 void vf_pages_unmap(void) {
   begin();
-  unmap_free();
+  unmap_free_for(0);
   end();
 }
 

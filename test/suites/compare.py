@@ -24,7 +24,6 @@ from typing import Callable, Optional
 PASS, FAIL, SKIP = "pass", "fail", "skip"
 CRASH, TIMEOUT, ABSENT = "crash", "timeout", "absent"
 WAYS = ("without", "with")
-OURS = "libvfpthread"
 # Started by suites to start what they test.
 WRAPPERS = ("unshare", "setpriv")
 # A fault that shows in every second run is then taken for luck one time in 32.
@@ -81,8 +80,8 @@ class Suite:
 class Preload:
     """The library, and a witness beside it that notes who loaded it."""
 
-    def __init__(self, library, witness):
-        self.library, self.witness = library, witness
+    def __init__(self, name, library, witness):
+        self.name, self.library, self.witness = name, library, witness
 
     def environment(self, way, notes):
         libraries = [self.witness] if way == "without" else [self.library, self.witness]
@@ -164,7 +163,7 @@ def end_orphans():
 
 
 def _read(notes):
-    """{(program, library of its pthread_mutex_lock): times}"""
+    """{(program, library of the function that the witness looks for): times}"""
     seen = Counter()
     for line in open(notes, errors="replace").read().splitlines():
         program, tab, library = line.partition("\t")
@@ -223,7 +222,7 @@ class Comparison:
                 self.starts[way] += starts
                 self.seconds[way] += outcome.seconds
             if way == "with" and not any(
-                    library.startswith(OURS) and program not in WRAPPERS for program, library in starts):
+                    library.startswith(self.preload.name) and program not in WRAPPERS for program, library in starts):
                 with self.lock:
                     self.unseen.update(found[way])
         tests = {*found["without"], *found["with"]}

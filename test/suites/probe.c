@@ -2,8 +2,8 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waits for a mutex that another thread holds, which libvfpthread, if it takes over
-// mutexes here, counts: run with VF_STATS=1.
+// Waits for a mutex that another thread holds, and allocates that thread's stack: what
+// libvfpthread and libvfmalloc count if they are in use here. Run with VF_STATS=1.
 
 #include <pthread.h>
 #include <unistd.h>

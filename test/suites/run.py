@@ -2,10 +2,11 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the tests of others with libvfpthread: run.py BUILD [NAME...] [--list] [--smoke].
+"""Runs the tests of others with a library of ours: run.py BUILD [NAME...] [--list] [--smoke].
 
 A suite is a folder beside this file with a suite.py, which has
   SENTENCE                        what it is
+  LIBRARIES                       which libraries it is for; without it all
   prepare(place, smoke) -> Suite  brings and builds what it needs; raises NotRun
 
 Each test runs without the library and with it, see compare.py. Exit status: 0 if every
@@ -38,6 +39,19 @@ import measure
 COLUMNS = ("both", "neither", "only without", "only with", "flaky", "skipped")
 
 
+class Library:
+    """One of ours: the function whose calls show who was preloaded, and what it does."""
+
+    def __init__(self, name, witness, what):
+        self.name, self.witness, self.what = name, witness, what
+
+
+LIBRARIES = {each.name: each for each in (
+    Library("libvfpthread", "pthread_mutex_lock", "mutex"),
+    Library("libvfmalloc", "malloc", "malloc"),
+)}
+
+
 class Place:
     """Where a suite keeps what it brings and builds."""
 
@@ -51,10 +65,10 @@ class Place:
         return os.path.join(self.folder, *parts)
 
 
-def names(folder):
+def names(folder, library):
     return sorted(
         e for e in os.listdir(folder) if os.path.exists(os.path.join(folder, e, "suite.py"))
-    )
+        and library.name in getattr(load(folder, e), "LIBRARIES", LIBRARIES))
 
 
 def load(folder, name):
@@ -69,11 +83,11 @@ def compile_c(source, target, *flags):
     bench.build(["cc", "-std=gnu11", "-O2", source, "-o", target, *flags])
 
 
-def preload_of(tree, shared, library):
-    """The library, once it was seen to take over mutexes of a program here."""
+def preload_of(tree, shared, library, files):
+    """The library, once it was seen to take over mutexes, or malloc, of a program here."""
     bring.need("cc")
-    libraries = [os.path.abspath(l) for l in library.split(":")] if library else [
-        os.path.join(tree.lib, "libvfpthread.so")]
+    libraries = [os.path.abspath(l) for l in files.split(":")] if files else [
+        os.path.join(tree.lib, library.name + ".so")]
     for each in libraries:
         if not os.path.exists(each):
             raise bring.NotRun(f"there is no {each}: run ./dev build")
@@ -83,18 +97,21 @@ def preload_of(tree, shared, library):
     os.makedirs(kept)
     libraries = [shutil.copy(each, kept) for each in libraries]
     witness, probe = os.path.join(shared, "witness.so"), os.path.join(shared, "probe")
-    compile_c(os.path.join(HERE, "witness.c"), witness, "-shared", "-fPIC")
+    compile_c(os.path.join(HERE, "witness.c"), witness, "-shared", "-fPIC",
+              f'-DFUNCTION="{library.witness}"')
     compile_c(os.path.join(HERE, "probe.c"), probe, "-pthread")
-    preload = compare.Preload(":".join(libraries), witness)
+    preload = compare.Preload(library.name, ":".join(libraries), witness)
     try:
         done = subprocess.run([probe], capture_output=True, text=True, timeout=60, env={
             **os.environ, **preload.environment("with", os.devnull), "VF_STATS": "1"})
     except subprocess.TimeoutExpired:
         raise bench.Broken(f"{preload.library} hangs at the first lock that is waited for")
-    lines = [l for l in done.stderr.splitlines() if l.startswith('{"vfpthread"')]
-    counted = json.loads(lines[0])["vfpthread"] if lines else {}
+    key = library.name[len("lib"):]
+    lines = [l for l in done.stderr.splitlines() if l.startswith(f'{{"{key}"')]
+    counted = json.loads(lines[0])[key] if lines else {}
     if done.returncode or not any(counted.values()):
-        raise bring.NotRun(f"{preload.library} takes over no mutex here: {done.stderr.strip()}")
+        raise bring.NotRun(
+            f"{preload.library} takes over no {library.what} here: {done.stderr.strip()}")
     return preload
 
 
@@ -112,10 +129,9 @@ def loaded(starts):
     return report
 
 
-def not_loaded(suite, starts, entry):
+def not_loaded(suite, starts, entry, ours):
     """Notes how many starts of the tested programs were with the library. Returns one
     that was not, or None."""
-    ours = compare.OURS
     tested = Counter()
     for (program, library), times in starts.items():
         if library.startswith(ours) and program in ({*suite.programs} or {program}) - {*compare.WRAPPERS}:
@@ -152,7 +168,7 @@ def run_suite(folder, name, place, preload, smoke):
         left_out={**suite.left_out, **dict.fromkeys(
             sorted(result.unseen), "ran without the library")}, started=loaded(result.starts),
     )
-    astray = not_loaded(suite, result.starts["with"], entry)
+    astray = not_loaded(suite, result.starts["with"], entry, preload.name)
     # A test that ran without the library has shown nothing about it.
     if astray:
         entry.update(state="not run", reason=f"the library was not loaded in {astray}")
@@ -161,7 +177,7 @@ def run_suite(folder, name, place, preload, smoke):
     return entry
 
 
-def show(report):
+def show(report, library):
     rows = []
     for name, entry in report["suites"].items():
         if "counts" not in entry:
@@ -173,7 +189,7 @@ def show(report):
             f"not run: {entry['reason']}" if entry["state"] != "run" else ""])
     bench.table(["suite", "tests", "pass both", "fail both", "only without", "only with", "flaky",
                  "skipped", "time", "programs", ""], rows)
-    print("programs: starts of what is tested that were with libvfpthread's mutexes")
+    print(f"programs: starts of what is tested that were with {library.name}'s {library.what}")
     for name, entry in report["suites"].items():
         if entry.get("left_out"):
             print(f"left out of {name}: {len(entry['left_out'])} tests, see the report for why")
@@ -201,13 +217,15 @@ def heed_signals():
 
 def arguments():
     parser = argparse.ArgumentParser(
-        prog="./dev suites", description="The tests of others, without and with libvfpthread.")
+        prog="./dev suites", description="The tests of others, without and with a library.")
     parser.add_argument("build", help=argparse.SUPPRESS)
     parser.add_argument("name", nargs="*", help="suites to run [all]")
     parser.add_argument("--list", action="store_true", help="say which there are")
     parser.add_argument("--smoke", action="store_true", help="a few tests of each")
+    parser.add_argument("--library", choices=LIBRARIES, default="libvfpthread",
+                        help="which is looked at [%(default)s]")
     parser.add_argument("--preload", metavar="FILE[:FILE]",
-                        help="another library [BUILD/lib/libvfpthread.so]")
+                        help="from elsewhere [BUILD/lib/LIBRARY.so]")
     parser.add_argument("--suites", metavar="DIR", default=HERE, help="suites of another folder")
     parser.add_argument("--out", metavar="DIR", help="where all is kept [BUILD/suites]")
     return parser.parse_intermixed_args()
@@ -215,7 +233,8 @@ def arguments():
 
 def main():
     options = arguments()
-    there = names(options.suites)
+    library = LIBRARIES[options.library]
+    there = names(options.suites, library)
     if options.list:
         for name in there:
             print(f"{name:12} {load(options.suites, name).SENTENCE}")
@@ -230,7 +249,7 @@ def main():
         tree = bench.Tree(options.build)
         shared = os.path.abspath(options.out or os.path.join(tree.build, "suites"))
         os.makedirs(shared, exist_ok=True)
-        preload = preload_of(tree, shared, options.preload)
+        preload = preload_of(tree, shared, library, options.preload)
     except (bench.Broken, bring.NotRun) as error:
         print(f"suites: {error}", file=sys.stderr)
         return 3 if isinstance(error, bring.NotRun) else 1
@@ -247,7 +266,7 @@ def main():
         with open(path, "w") as file:  # After each: the next may take long.
             json.dump(report, file, indent=1)
             file.write("\n")
-    show(report)
+    show(report, library)
     print(f"all of it: {os.path.relpath(path)}")
     return status(report)
 

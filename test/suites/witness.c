@@ -2,8 +2,8 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Preloaded beside libvfpthread, and without it as well: notes in the file VF_WITNESS
-// each program that was started, and whose pthread_mutex_lock it calls.
+// Preloaded beside a library of ours, and without it as well: notes in the file VF_WITNESS
+// each program that was started, and whose FUNCTION it calls.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,8 +19,8 @@ __attribute__((constructor)) static void testify(void) {
   const char *path = getenv("VF_WITNESS");
   Dl_info info;
   char line[1024];
-  void *lock = dlsym(RTLD_DEFAULT, "pthread_mutex_lock");
-  if (!path || !lock || !dladdr(lock, &info) || !info.dli_fname)
+  void *function = dlsym(RTLD_DEFAULT, FUNCTION);
+  if (!path || !function || !dladdr(function, &info) || !info.dli_fname)
     return;
   const char *slash = strrchr(info.dli_fname, '/');
   int n = snprintf(line, sizeof line, "%s\t%s\n", program_invocation_short_name,

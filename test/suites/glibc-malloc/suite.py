@@ -1,0 +1,30 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""glibc's own tests of malloc and its kin."""
+
+import glibc_tests
+
+SENTENCE = "glibc's tests of malloc"
+LIBRARIES = ("libvfmalloc",)
+SMOKE = {"tst-calloc", "tst-malloc", "tst-memalign", "tst-realloc", "tst-malloc-thread-exit"}
+INSIDES = "is about the insides of glibc's malloc"
+ELSEWHERE = {
+    "tst-compathooks-off": "needs glibc's build tree",
+    "tst-compathooks-on": "needs glibc's build tree",
+    "tst-malloc-check": "is run with glibc's own debugging library",
+    # Before the list of open files is locked, fork runs the handlers of any malloc but its own:
+    # jemalloc by itself hangs as well.
+    "tst-malloc-fork-deadlock": "no malloc but glibc's own can be right in it",
+    "tst-malloc-tcache-leak": INSIDES,
+    "tst-safe-linking": INSIDES,
+    "tst-malloc-usable": "is run with glibc's own debugging library",
+    "tst-malloc-usable-tunables": "is run with glibc's own debugging library",
+    "tst-mallocstate": INSIDES,
+    "tst-mtrace": "is run by a script of glibc's build tree",
+}
+
+
+def prepare(place, smoke):
+    return glibc_tests.prepare(
+        place, ("malloc",), ELSEWHERE, SMOKE if smoke else None, lambda program: {})
