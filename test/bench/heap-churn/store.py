@@ -64,7 +64,8 @@ class Load:
         self.port, self.amount = port, amount
         self.needs, self.error = [], None
         self.over = threading.Event()
-        self.drive, self.watch = threading.Thread(target=self.driven), threading.Thread(target=self.watched)
+        self.drive = threading.Thread(target=self.driven, daemon=True)
+        self.watch = threading.Thread(target=self.watched, daemon=True)
         self.drive.start()
 
     def watched(self):

@@ -68,7 +68,8 @@ def memory(pid):
         while not over.wait(EVERY_S):
             seen.append(own_bytes(pid))
 
-    thread = threading.Thread(target=look)
+    # A bench that is ended in between does not wait for it.
+    thread = threading.Thread(target=look, daemon=True)
     thread.start()
 
     def ended():
