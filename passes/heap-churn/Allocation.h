@@ -1,5 +1,4 @@
-//===- Allocation.h - Heap memory that a function keeps to itself -*- C++
-//-*-===//
+//===- Allocation.h - Heap memory that a function keeps to itself ---------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   auto Found = followAllocation(Call, TLI);
+//   auto Found = followAllocation(Call, TLI, DT);
 //   if (!Found.Known)
 //     ... Found.Why ...
 //
@@ -21,9 +20,11 @@
 
 namespace llvm {
 class CallBase;
+class DominatorTree;
 class ICmpInst;
 class Instruction;
 class TargetLibraryInfo;
+class Value;
 } // namespace llvm
 
 namespace vfriendly {
@@ -32,11 +33,10 @@ namespace vfriendly {
 struct Allocation {
   llvm::CallBase *Call;
   llvm::SmallVector<llvm::CallBase *, 2> Frees;
-  /// Comparisons with null.
+  /// What compares the result of Call with null, for equality.
   llvm::SmallVector<llvm::ICmpInst *, 2> Tests;
-  /// Calls that are given its address, and forget it.
-  llvm::SmallVector<llvm::CallBase *, 4> Borrowers;
-  /// All of these, and what reads and writes it.
+  /// Whatever reads, writes, frees, compares or borrows it: all there is, if
+  /// Known. Each of them means the memory of the last execution of Call.
   llvm::SmallVector<llvm::Instruction *, 8> Users;
   /// Whether nothing else is done with it. If not, Why says what is.
   bool Known = true;
@@ -49,7 +49,12 @@ bool isPlainAllocation(const llvm::CallBase &Call,
 
 /// pre: isPlainAllocation(Call).
 Allocation followAllocation(llvm::CallBase &Call,
-                            const llvm::TargetLibraryInfo &TLI);
+                            const llvm::TargetLibraryInfo &TLI,
+                            const llvm::DominatorTree &DT);
+
+/// Where memory lies that is not the same in each round any more, the types of
+/// one round's accesses say nothing about the next one's.
+void forgetTypes(const Allocation &A);
 
 } // namespace vfriendly
 

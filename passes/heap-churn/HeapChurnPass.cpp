@@ -12,21 +12,23 @@
 
 #include "passes/heap-churn/HeapChurnPass.h"
 
+#include "passes/heap-churn/Advice.h"
 #include "passes/heap-churn/Allocation.h"
+#include "passes/heap-churn/Recursion.h"
+#include "passes/heap-churn/Remarks.h"
 #include "passes/heap-churn/Rewrite.h"
 #include "passes/spin-loops/KeepMarks.h"
-#include "vfriendly/Catalogue.h"
 
-#include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/StringSwitch.h"
-#include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
+
+#include <optional>
 
 using namespace llvm;
 
@@ -34,28 +36,49 @@ namespace vfriendly {
 
 namespace {
 
-constexpr const char *PassName = "vf-heap-churn";
 /// Of a frame: a quarter of a page, where guard pages are hit by larger ones.
 constexpr uint64_t MaxFrame = 1024;
+
+/// A call that is left, and why.
+struct Left {
+  CallBase *Call;
+  StringRef Why;
+};
 
 class HeapChurnImpl {
 public:
   HeapChurnImpl(Module &M, FunctionAnalysisManager &FAM, bool Rewrites)
-      : FAM(FAM), Keep(findKeepFunctions(M)), Rewrites(Rewrites) {}
+      : M(M), FAM(FAM), Keep(findKeepFunctions(M)), Rewrites(Rewrites) {}
 
   bool run(Function &F);
 
 private:
-  bool treat(CallBase &Call, Function &F, uint64_t &Frame);
-  bool hoistOut(const Allocation &A, Function &F, StringRef &Why);
-  void sayResizes(Function &F);
+  bool moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
+                   SmallVectorImpl<Left> &Others);
+  bool moveOrHoist(CallBase &Call, FunctionView &Here, StringRef &Why);
+  bool hoistOut(const Allocation &A, FunctionView &Here, StringRef &Why);
+  bool freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others);
+  bool mayBeRecursive(const Function &F);
+  OptimizationRemarkEmitter &remarks(Function &F) {
+    return FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
+  }
 
+  Module &M;
   FunctionAnalysisManager &FAM;
   FunctionSet Keep;
+  /// Of all functions, when the first one asks.
+  std::optional<Recursion> Recursive;
   bool Rewrites;
 };
 
-bool mayTreat(const Function &F) {
+} // namespace
+
+FunctionView::FunctionView(Function &F, FunctionAnalysisManager &FAM)
+    : F(F), TLI(FAM.getResult<TargetLibraryAnalysis>(F)),
+      DT(FAM.getResult<DominatorTreeAnalysis>(F)),
+      LI(FAM.getResult<LoopAnalysis>(F)) {}
+
+static bool mayTreat(const Function &F) {
   return !F.hasOptNone() && !F.hasFnAttribute(Attribute::Naked) &&
          !F.isPresplitCoroutine() && !F.callsFunctionThatReturnsTwice() &&
          !F.hasFnAttribute(Attribute::SanitizeAddress) &&
@@ -63,39 +86,20 @@ bool mayTreat(const Function &F) {
          !F.hasFnAttribute(Attribute::SanitizeMemory) &&
          !F.hasFnAttribute(Attribute::SanitizeMemTag) &&
          !F.hasFnAttribute(Attribute::SanitizeThread) &&
-         !F.hasFnAttribute(Attribute::SanitizeType);
+         !F.hasFnAttribute(Attribute::SanitizeType) &&
+         !F.hasFnAttribute(Attribute::SanitizeRealtime);
 }
 
-/// Does F call itself, by functions in sight?
-bool isRecursive(const Function &F) {
-  SmallVector<const Function *, 16> Worklist{&F};
-  SmallPtrSet<const Function *, 16> Seen;
-  while (!Worklist.empty()) {
-    const Function *Next = Worklist.pop_back_val();
-    for (const Instruction &I : instructions(*Next)) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-      if (Callee == &F)
-        return true;
-      // Who is called by an address may be F, if that has been taken.
-      if (Call && !Callee && !Call->isInlineAsm() && F.hasAddressTaken())
-        return true;
-      if (Callee && !Callee->isDeclaration() && Seen.insert(Callee).second)
-        Worklist.push_back(Callee);
-    }
-  }
-  return false;
-}
-
-template <typename Remark>
-Remark about(const Allocation &A, StringRef Name, const Twine &Text) {
-  Remark R(PassName, Name, A.Call->getDebugLoc(), A.Call->getParent());
-  R << Text.str() << " [" << HeapChurn.Guideline << "]";
-  return R;
+bool HeapChurnImpl::mayBeRecursive(const Function &F) {
+  if (!Recursive)
+    Recursive.emplace(M, [&](Function &Each) -> const TargetLibraryInfo & {
+      return FAM.getResult<TargetLibraryAnalysis>(Each);
+    });
+  return Recursive->mayBeRecursive(F);
 }
 
 bool HeapChurnImpl::run(Function &F) {
-  sayResizes(F);
+  advise(F, FAM);
   if (!Rewrites || !mayTreat(F) || Keep.contains(&F))
     return false;
   const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
@@ -104,67 +108,70 @@ bool HeapChurnImpl::run(Function &F) {
     if (auto *Call = dyn_cast<CallBase>(&I))
       if (isPlainAllocation(*Call, TLI))
         Calls.push_back(Call);
+  if (Calls.empty())
+    return false;
+  SmallVector<Left, 8> Others;
+  bool Changed = moveOrHoist(F, Calls, Others);
+  if (Changed)
+    FAM.invalidate(F, PreservedAnalyses::none());
+  return freeEarlierOrSayWhy(F, Others) || Changed;
+}
+
+/// What changes the control flow; all of it without looking at F anew for each.
+bool HeapChurnImpl::moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
+                                SmallVectorImpl<Left> &Others) {
   bool Changed = false;
-  uint64_t Frame = 0;
-  for (CallBase *Call : Calls)
-    if (treat(*Call, F, Frame)) {
-      FAM.invalidate(F, PreservedAnalyses::none());
-      Changed = true;
+  while (!Calls.empty()) {
+    FunctionView Here(F, FAM);
+    findVanishing(Here);
+    while (!Calls.empty() && !Here.IsStale) {
+      CallBase *Call = Calls.consume_front();
+      StringRef Why;
+      if (!moveOrHoist(*Call, Here, Why))
+        Others.push_back({Call, Why});
     }
+    Changed |= Here.IsChanged;
+    if (!Here.Promoted.empty())
+      PromoteMemToReg(Here.Promoted, Here.DT);
+    if (Here.IsStale)
+      FAM.invalidate(F, PreservedAnalyses::none());
+  }
   return Changed;
 }
 
-bool HeapChurnImpl::treat(CallBase &Call, Function &F, uint64_t &Frame) {
-  const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
-  auto &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
-  Allocation A = followAllocation(Call, TLI);
-  StringRef Why = A.Why;
-  if (A.Known) {
-    uint64_t Size = stackSize(A, TLI);
-    if (Size != 0 && Frame + Size > MaxFrame) {
-      Why = "the frame would become too large";
-    } else if (Size != 0 && isRecursive(F)) {
-      Why = "its function is recursive";
-    } else if (Size != 0) {
-      Frame += Size;
-      ORE.emit([&] {
-        return about<OptimizationRemark>(A, "MovedToStack",
-                                         "a variable takes the place of " +
-                                             Twine(Size) +
-                                             " bytes from the heap");
-      });
-      moveToStack(A, Size, TLI);
-      return true;
-    }
-    StringRef Obstacle;
-    if (hoistOut(A, F, Obstacle))
-      return true;
-    if (!Obstacle.empty())
-      Why = Obstacle;
+bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionView &Here,
+                                StringRef &Why) {
+  Allocation A = followAllocation(Call, Here.TLI, Here.DT);
+  Why = A.Why;
+  if (!A.Known)
+    return false;
+  uint64_t Size = stackSize(A, Here);
+  if (Size != 0 && movedToFrame(Here.F) + Size > MaxFrame) {
+    Why = "the frame would become too large";
+  } else if (Size != 0 && mayBeRecursive(Here.F)) {
+    Why = "its function may be called by what it calls";
+  } else if (Size != 0) {
+    say<OptimizationRemark>(remarks(Here.F), Call, "MovedToStack",
+                            "a variable takes the place of " + Twine(Size) +
+                                " bytes from the heap");
+    moveToStack(A, Size, Here);
+    return true;
   }
-  LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
-  Loop *L = LI.getLoopFor(Call.getParent());
-  bool IsChurn = L && any_of(A.Frees, [&](const CallBase *Free) {
-                   return L->contains(Free);
-                 });
-  if (IsChurn && !Why.empty())
-    ORE.emit([&] {
-      return about<OptimizationRemarkMissed>(
-          A, "TakenInEachRound",
-          "each round takes memory and frees it; kept so, as " + Why);
-    });
+  StringRef Obstacle;
+  if (hoistOut(A, Here, Obstacle))
+    return true;
+  if (Why.empty())
+    Why = Obstacle;
   return false;
 }
 
 /// Out of as many loops as possible.
-bool HeapChurnImpl::hoistOut(const Allocation &A, Function &F, StringRef &Why) {
-  DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
-  LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
-  const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
+bool HeapChurnImpl::hoistOut(const Allocation &A, FunctionView &Here,
+                             StringRef &Why) {
   Loop *Best = nullptr;
-  for (Loop *L = LI.getLoopFor(A.Call->getParent()); L;
+  for (Loop *L = Here.LI.getLoopFor(A.Call->getParent()); L;
        L = L->getParentLoop()) {
-    StringRef Not = whyNotHoist(A, *L, DT, LI, TLI);
+    StringRef Not = whyNotHoist(A, *L, Here);
     if (Not.empty())
       Best = L;
     else if (!Best)
@@ -172,52 +179,45 @@ bool HeapChurnImpl::hoistOut(const Allocation &A, Function &F, StringRef &Why) {
   }
   if (!Best)
     return false;
-  simplifyLoop(Best, &DT, &LI, /*SE=*/nullptr,
-               &FAM.getResult<AssumptionAnalysis>(F), /*MSSAU=*/nullptr,
-               /*PreserveLCSSA=*/false);
-  if (!Best->isLoopSimplifyForm()) {
+  if (!prepareHoist(*Best, Here)) {
     Why = "the loop has entries or exits that cannot be told apart";
     return false;
   }
-  FAM.getResult<OptimizationRemarkEmitterAnalysis>(F).emit([&] {
-    return about<OptimizationRemark>(
-        A, "TakenOnce",
-        "what each round of the loop takes from the heap and frees is taken "
-        "once");
-  });
-  hoist(A, *Best, DT, LI, TLI);
+  say<OptimizationRemark>(
+      remarks(Here.F), *A.Call, "TakenOnce",
+      "what each round of the loop takes from the heap and frees is taken "
+      "once");
+  hoist(A, *Best, Here);
   return true;
 }
 
-/// Calls that interrupt all CPUs, and that come again and again.
-void HeapChurnImpl::sayResizes(Function &F) {
-  LoopInfo *LI = nullptr;
-  for (Instruction &I : instructions(F)) {
-    auto *Call = dyn_cast<CallBase>(&I);
-    const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-    if (!Callee || !Callee->isDeclaration() ||
-        !StringSwitch<bool>(Callee->getName())
-             .Cases({"madvise", "munmap", "mprotect", "mremap", "brk", "sbrk",
-                     "posix_madvise", "malloc_trim"},
-                    true)
-             .Default(false))
+bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
+  FunctionView Here(F, FAM);
+  for (auto [Call, Why] : Others) {
+    Allocation A = followAllocation(*Call, Here.TLI, Here.DT);
+    Instruction *At =
+        A.Known
+            ? earlierFree(A, FAM.getResult<PostDominatorTreeAnalysis>(F), Here)
+            : nullptr;
+    if (At) {
+      say<OptimizationRemark>(remarks(F), *Call, "FreedEarlier",
+                              "it is freed after its last use, and not held "
+                              "while what follows runs");
+      freeEarlier(A, *At, Here);
       continue;
-    LI = LI ? LI : &FAM.getResult<LoopAnalysis>(F);
-    if (!LI->getLoopFor(Call->getParent()))
+    }
+    const Loop *L = Here.LI.getLoopFor(Call->getParent());
+    if (!L)
       continue;
-    FAM.getResult<OptimizationRemarkEmitterAnalysis>(F).emit([&] {
-      OptimizationRemarkAnalysis R(PassName, "ResizesInLoop",
-                                   Call->getDebugLoc(), Call->getParent());
-      R << ore::NV("Callee", Callee->getName())
-        << " in a loop: each call interrupts every CPU that runs the process, "
-           "an exit each in a virtual machine; make one call for all ["
-        << HeapChurn.Guideline << "]";
-      return R;
-    });
+    bool IsFreed = any_of(
+        A.Frees, [&](const CallBase *Free) { return L->contains(Free); });
+    say<OptimizationRemarkMissed>(remarks(F), *Call, "TakenInEachRound",
+                                  Twine("each round takes memory") +
+                                      (IsFreed ? " and frees it" : "") +
+                                      "; kept so, as " + Why);
   }
+  return Here.IsChanged;
 }
-
-} // namespace
 
 PreservedAnalyses HeapChurnPass::run(Module &M, ModuleAnalysisManager &MAM) {
   auto &FAM = MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();

@@ -78,7 +78,7 @@ int prints(size_t n, int rounds) {
 int sizes(const int *n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} each round takes memory and frees it; kept so, as its size is not the same in every round
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
     char *p = malloc(n[i]);
     memset(p, i, n[i]);
     sum += look(p);
@@ -104,7 +104,7 @@ int jumps(size_t n, int rounds) {
 int cleared(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as it must be zero in every round
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
     char *p = calloc(n, 1);
     p[i] = 1;
     sum += look(p);
@@ -117,6 +117,7 @@ int cleared(size_t n, int rounds) {
 int resized(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as its size is changed
     char *p = malloc(n);
     memset(p, i, n);
     p = realloc(p, 2 * n);
@@ -131,7 +132,7 @@ int after(size_t n, int rounds) {
   char *p = 0;
   int i = 0;
   do {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as it is used after the loop
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
     p = malloc(n);
     memset(p, i, n);
     if (look(p))
