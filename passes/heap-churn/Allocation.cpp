@@ -32,6 +32,10 @@ using namespace llvm;
 namespace vfriendly {
 
 bool isPlainAllocation(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  LibFunc Which;
+  // A stack of OpenMP's, from which is freed in the reverse order.
+  if (TLI.getLibFunc(Call, Which) && Which == LibFunc___kmpc_alloc_shared)
+    return false;
   return isAllocationFn(&Call, &TLI) && isRemovableAlloc(&Call, &TLI) &&
          getAllocationFamily(&Call, &TLI) && !isa<CallBrInst>(Call) &&
          !Call.isMustTailCall() && !Call.isConvergent() &&
@@ -212,11 +216,17 @@ private:
     }
   }
 
+  bool isRealloc(const CallBase &Call) const {
+    LibFunc Which;
+    return TLI.getLibFunc(Call, Which) &&
+           (Which == LibFunc_realloc || Which == LibFunc_reallocf ||
+            Which == LibFunc_reallocarray || Which == LibFunc_vec_realloc);
+  }
+
   void followCall(CallBase &Call, Use &U) {
-    if (Value *Freed = getFreedOperand(&Call, &TLI);
-        Freed && Freed == U.get()) {
-      if (getReallocatedOperand(&Call))
-        return giveUp("its size is changed");
+    if (getReallocatedOperand(&Call) == U.get() || isRealloc(Call))
+      return giveUp("its size is changed");
+    if (getFreedOperand(&Call, &TLI) == U.get()) {
       if (getAllocationFamily(&Call, &TLI) != Family)
         return giveUp("it is freed in another way than it was taken");
       Found.Frees.push_back(&Call);
