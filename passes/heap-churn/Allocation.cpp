@@ -185,7 +185,9 @@ private:
 
   void followChoice(Instruction &I) {
     if (!DT.dominates(Found.Call, &I))
-      return giveUp("its address may be an earlier round's");
+      return giveUp(DT.dominates(I.getParent(), Found.Call->getParent())
+                        ? "its address is given on to the next round"
+                        : "its address is one of several");
     for (Value *Each : I.operands())
       if (Each->getType() == I.getType())
         expect(Each, "its address is one of several");
@@ -287,13 +289,15 @@ Allocation followAllocation(CallBase &Call, const TargetLibraryInfo &TLI,
   return Follower(Call, TLI, DT).run();
 }
 
-void forgetTypes(const Allocation &A) {
+void forgetPromises(const Allocation &A) {
   const MDNode *Type = nullptr;
   bool AreSame = true;
   for (Instruction *I : A.Users) {
-    // What does not change as long as the memory is there did so before.
-    I->setMetadata(LLVMContext::MD_invariant_load, nullptr);
-    I->setMetadata(LLVMContext::MD_invariant_group, nullptr);
+    for (unsigned Kind :
+         {LLVMContext::MD_invariant_load, LLVMContext::MD_invariant_group,
+          LLVMContext::MD_access_group,
+          LLVMContext::MD_mem_parallel_loop_access})
+      I->setMetadata(Kind, nullptr);
     // The types of a structure's fields are with its copy.
     AreSame &= !I->hasMetadata(LLVMContext::MD_tbaa_struct);
     const MDNode *Tag = I->getMetadata(LLVMContext::MD_tbaa);
@@ -310,5 +314,13 @@ void forgetTypes(const Allocation &A) {
     I->setMetadata(LLVMContext::MD_tbaa_struct, nullptr);
   }
 }
+
+static constexpr const char *Mark = "vf.heap";
+
+void markRewritten(Instruction &I) {
+  I.setMetadata(Mark, MDNode::get(I.getContext(), {}));
+}
+
+bool isMarkedRewritten(const Instruction &I) { return I.hasMetadata(Mark); }
 
 } // namespace vfriendly

@@ -52,9 +52,16 @@ Allocation followAllocation(llvm::CallBase &Call,
                             const llvm::TargetLibraryInfo &TLI,
                             const llvm::DominatorTree &DT);
 
-/// Where memory lies that is not the same in each round any more, the types of
-/// one round's accesses say nothing about the next one's.
-void forgetTypes(const Allocation &A);
+/// Drops what the accesses to A promise of themselves that holds no longer if
+/// rounds of a loop, each of which had memory of its own, share it: types that
+/// differ, contents that never change, that rounds may run at the same time.
+void forgetPromises(const Allocation &A);
+
+/// On what a rewrite made, so that the pass knows it when it runs again, in a
+/// linker. Inlining takes it along; if a pass drops it, a frame may become
+/// larger than it should, and a remark is given twice.
+void markRewritten(llvm::Instruction &I);
+bool isMarkedRewritten(const llvm::Instruction &I);
 
 } // namespace vfriendly
 

@@ -106,7 +106,7 @@ bool HeapChurnImpl::run(Function &F) {
   SmallVector<CallBase *, 8> Calls;
   for (Instruction &I : instructions(F))
     if (auto *Call = dyn_cast<CallBase>(&I))
-      if (isPlainAllocation(*Call, TLI))
+      if (isPlainAllocation(*Call, TLI) && !isMarkedRewritten(*Call))
         Calls.push_back(Call);
   if (Calls.empty())
     return false;

@@ -204,11 +204,15 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
     return "the function has funclets";
   if (StringRef Why = whyNotReuse(A, L, Here.TLI); !Why.empty())
     return Why;
-  for (const CallBase *Free : A.Frees)
-    if (L.contains(Free))
-      if (StringRef Why = whyNotFreeHere(*Free, *A.Call, L, Here.TLI);
-          !Why.empty())
-        return Why;
+  for (CallBase *Free : A.Frees) {
+    if (!L.contains(Free)) {
+      if (toldSize(*Free, Here.TLI) && !isSameInAllRounds(*A.Call, L))
+        return "it is freed behind the loop, with a size that it may not have";
+    } else if (StringRef Why = whyNotFreeHere(*Free, *A.Call, L, Here.TLI);
+               !Why.empty()) {
+      return Why;
+    }
+  }
   Here.Work += L.getNumBlocks() + Here.Vanishing.size();
   if (Here.Work > MaxWork)
     return "its function is too large to be looked through again";
@@ -259,7 +263,8 @@ public:
     for (CallBase *Each : A.Frees)
       if (L.contains(Each))
         Each->eraseFromParent();
-    forgetTypes(A);
+    forgetPromises(A);
+    markRewritten(Call);
   }
 
 private:

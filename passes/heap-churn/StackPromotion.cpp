@@ -29,10 +29,6 @@ static constexpr uint64_t MaxSize = 128;
 static constexpr uint64_t MallocAlign = 16;
 /// Larger ones make the whole frame be aligned anew in each call.
 static constexpr uint64_t MaxAlign = 16;
-/// On the variables made here. Inlining takes it along; if a pass drops it, a
-/// frame may become larger than it should.
-static constexpr const char *FromHeap = "vf.heap";
-
 uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
   std::optional<APInt> Size = getAllocSize(A.Call, &Here.TLI);
   if (!Size || Size->isZero() || Size->ugt(MaxSize))
@@ -58,9 +54,9 @@ uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
 uint64_t movedToFrame(const Function &F) {
   uint64_t Sum = 0;
   for (const Instruction &I : F.getEntryBlock())
-    if (I.hasMetadata(FromHeap))
-      Sum += cast<AllocaInst>(I)
-                 .getAllocationSize(F.getDataLayout())
+    if (auto *Memory = dyn_cast<AllocaInst>(&I);
+        Memory && isMarkedRewritten(I))
+      Sum += Memory->getAllocationSize(F.getDataLayout())
                  .value_or(TypeSize::getZero())
                  .getKnownMinValue();
   return Sum;
@@ -87,12 +83,12 @@ void moveToStack(const Allocation &A, uint64_t Size, FunctionView &Here) {
       AtEntry.CreateAlloca(ArrayType::get(Type::getInt8Ty(Context), Size),
                            nullptr, A.Call->getName() + ".stack");
   Memory->setAlignment(Align(MallocAlign));
-  Memory->setMetadata(FromHeap, MDNode::get(Context, {}));
+  markRewritten(*Memory);
   // `tail` says that what is called does not see the caller's frame.
   for (Instruction *User : A.Users)
     if (auto *Call = dyn_cast<CallInst>(User))
       Call->setTailCall(false);
-  forgetTypes(A);
+  forgetPromises(A);
   IRBuilder<> AtCall(A.Call);
   Constant *Initial =
       getInitialValueOfAllocation(A.Call, &Here.TLI, Type::getInt8Ty(Context));
