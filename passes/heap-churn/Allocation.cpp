@@ -7,11 +7,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Pointers that come together in a phi are followed if all of them lead back to
-// the same call. That a use then means the memory of the call's last execution,
-// and not one that an earlier round still holds, follows from dominance: a path
-// from a definition to its use that passes the call again, but not the
-// definition, could have come to the call the first time without the
-// definition, which then would not dominate the use.
+// the same call, or are null, and the phi does not dominate the call. That a use
+// then means the memory of the call's last execution, and not one that an
+// earlier round still holds, follows from dominance: control comes to the call
+// the first time without the phi. If it came from the phi by the call to the
+// use, and not by the phi again, it could also come to the use without the phi,
+// which then would not dominate it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -184,13 +185,15 @@ private:
   }
 
   void followChoice(Instruction &I) {
-    if (!DT.dominates(Found.Call, &I))
-      return giveUp(DT.dominates(I.getParent(), Found.Call->getParent())
-                        ? "its address is given on to the next round"
-                        : "its address is one of several");
-    for (Value *Each : I.operands())
-      if (Each->getType() == I.getType())
+    if (DT.dominates(I.getParent(), Found.Call->getParent()) &&
+        isa<PHINode>(I))
+      return giveUp("its address is given on to the next round");
+    for (Value *Each : I.operands()) {
+      if (isa<ConstantPointerNull>(Each))
+        Found.MayBeNone = true;
+      else if (Each->getType() == I.getType())
         expect(Each, "its address is one of several");
+    }
     derive(I);
   }
 

@@ -38,6 +38,8 @@ struct Allocation {
   /// Whatever reads, writes, frees, compares or borrows it: all there is, if
   /// Known. Each of them means the memory of the last execution of Call.
   llvm::SmallVector<llvm::Instruction *, 8> Users;
+  /// Where it is used it may also be null without Call having been executed.
+  bool MayBeNone = false;
   /// Whether nothing else is done with it. If not, Why says what is.
   bool Known = true;
   llvm::StringRef Why;

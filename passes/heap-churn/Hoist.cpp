@@ -159,6 +159,10 @@ static StringRef whyNotReuse(const Allocation &A, const Loop &L,
   return "";
 }
 
+static bool isUsedBehind(const Allocation &A, const Loop &L) {
+  return any_of(A.Users, [&](const Instruction *I) { return !L.contains(I); });
+}
+
 /// Must A be freed where L is left by Exit, so that nothing is lost?
 static bool needsFree(const Allocation &A, const Loop &L, const Rounds &Held,
                       const BasicBlock &Exit) {
@@ -166,7 +170,7 @@ static bool needsFree(const Allocation &A, const Loop &L, const Rounds &Held,
     return false;
   // What the last round holds is used and freed behind the loop, or was lost.
   return Held.atExit(Exit) == Hold::No ||
-         none_of(A.Users, [&](Instruction *I) { return !L.contains(I); });
+         !isUsedBehind(A, L);
 }
 
 static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
@@ -199,6 +203,9 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
                       const FunctionView &Here) {
   if (none_of(A.Frees, [&](const CallBase *Free) { return L.contains(Free); }))
     return "it is not freed in the loop";
+  // Which free frees nothing then is not followed.
+  if (A.MayBeNone && isUsedBehind(A, L))
+    return "it is used behind the loop, where it may be null";
   if (Here.F.hasPersonalityFn() &&
       isScopedEHPersonality(classifyEHPersonality(Here.F.getPersonalityFn())))
     return "the function has funclets";
@@ -217,7 +224,7 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
   if (Here.Work > MaxWork)
     return "its function is too large to be looked through again";
 
-  Rounds Held(A, L);
+  Rounds Held(A, L, Here.DT);
   for (const Instruction *I : Here.Vanishing) {
     if (I == A.Call || !L.contains(I))
       continue;
@@ -245,7 +252,7 @@ public:
         Pointer(Call.getType()) {}
 
   void run() {
-    Rounds Held(A, L);
+    Rounds Held(A, L, Here.DT);
     bool SameSize = isSameInAllRounds(Call, L);
     CallBase &Free = **find_if(
         A.Frees, [&](const CallBase *Each) { return L.contains(Each); });

@@ -21,12 +21,21 @@
 
 namespace vfriendly {
 
+/// Where the function that has I stands for it: what was inlined from a library
+/// is at a place that its user does not know.
+inline llvm::DebugLoc placeOf(const llvm::Instruction &I) {
+  llvm::DebugLoc Place = I.getDebugLoc();
+  while (Place && Place.getInlinedAt())
+    Place = Place.getInlinedAt();
+  return Place;
+}
+
 /// A remark of Kind about I, with the page of the guideline.
 template <typename Kind>
 void say(llvm::OptimizationRemarkEmitter &ORE, const llvm::Instruction &I,
          llvm::StringRef Name, const llvm::Twine &Text) {
   ORE.emit([&] {
-    Kind Remark("vf-heap-churn", Name, I.getDebugLoc(), I.getParent());
+    Kind Remark("vf-heap-churn", Name, placeOf(I), I.getParent());
     Remark << Text.str() << " [" << HeapChurn.Guideline << "]";
     return Remark;
   });

@@ -10,6 +10,7 @@
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/CFG.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
 
@@ -23,7 +24,8 @@ static Hold merge(Hold Left, Hold Right) {
   return Right == Hold::Moot ? Left : Hold::Maybe;
 }
 
-Rounds::Rounds(const Allocation &A, const Loop &L) : A(A), L(L) {
+Rounds::Rounds(const Allocation &A, const Loop &L, const DominatorTree &DT)
+    : A(A), L(L), DT(DT) {
   Events[A.Call->getParent()].push_back(A.Call);
   for (const CallBase *Free : A.Frees)
     Events[Free->getParent()].push_back(Free);
@@ -52,10 +54,17 @@ Hold Rounds::before(const Instruction &I) const {
   return State;
 }
 
-/// Is there no memory, if control goes from From to To?
-bool Rounds::isWithoutOn(const BasicBlock &From, const BasicBlock &To) const {
+static bool isSameInAllRounds(const Value &Condition, const Loop &L) {
+  if (L.isLoopInvariant(&Condition))
+    return true;
+  auto *Compare = dyn_cast<CmpInst>(&Condition);
+  return Compare && L.hasLoopInvariantOperands(Compare);
+}
+
+/// Has no round anything to keep, if control goes from From to To in one?
+bool Rounds::isMootOn(const BasicBlock &From, const BasicBlock &To) const {
   const Instruction *End = From.getTerminator();
-  // An invoke that unwinds has taken nothing; it is an event.
+  // An invoke that unwinds has taken nothing, and what was kept is freed then.
   if (auto *Invoke = dyn_cast<InvokeInst>(A.Call);
       Invoke == End && Invoke->getUnwindDest() == &To)
     return true;
@@ -63,11 +72,14 @@ bool Rounds::isWithoutOn(const BasicBlock &From, const BasicBlock &To) const {
   if (!Branch || !Branch->isConditional() ||
       Branch->getSuccessor(0) == Branch->getSuccessor(1))
     return false;
+  // All rounds go this way then, and none comes to A.
+  bool IsFirst = Branch->getSuccessor(0) == &To;
+  if (isSameInAllRounds(*Branch->getCondition(), L))
+    return DT.dominates(BasicBlockEdge(&From, Branch->getSuccessor(IsFirst)),
+                        A.Call->getParent());
   auto *Test = dyn_cast<ICmpInst>(Branch->getCondition());
-  if (!Test || !is_contained(A.Tests, Test))
-    return false;
-  bool IfNull = Test->getPredicate() == ICmpInst::ICMP_EQ;
-  return Branch->getSuccessor(IfNull ? 0 : 1) == &To;
+  return Test && is_contained(A.Tests, Test) &&
+         IsFirst == (Test->getPredicate() == ICmpInst::ICMP_EQ);
 }
 
 void Rounds::flow(const BasicBlock &B) {
@@ -77,7 +89,7 @@ void Rounds::flow(const BasicBlock &B) {
       Out = passed(Event, Out);
   for (const BasicBlock *To : successors(&B)) {
     // That would be the next round.
-    if (To == L.getHeader() || isWithoutOn(B, *To))
+    if (To == L.getHeader() || isMootOn(B, *To))
       continue;
     Hold &There = In[To];
     Hold Merged = merge(There, Out);

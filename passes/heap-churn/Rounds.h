@@ -22,7 +22,7 @@ namespace vfriendly {
 
 /// Of what a round of the loop has taken.
 enum class Hold {
-  Moot,  ///< Control does not get here, or only if there was no memory.
+  Moot,  ///< Control does not get here, or only if nothing is kept.
   No,    ///< It is not taken yet, or freed.
   Yes,   ///< It is held.
   Maybe, ///< It depends on how control came here.
@@ -33,7 +33,8 @@ enum class Hold {
 class Rounds {
 public:
   /// pre: A.Known, and L contains A.Call.
-  Rounds(const Allocation &A, const llvm::Loop &L);
+  Rounds(const Allocation &A, const llvm::Loop &L,
+         const llvm::DominatorTree &DT);
 
   /// Before I, which is in L.
   Hold before(const llvm::Instruction &I) const;
@@ -44,11 +45,12 @@ public:
 private:
   Hold passed(const llvm::Instruction *Event, Hold State) const;
   void flow(const llvm::BasicBlock &B);
-  bool isWithoutOn(const llvm::BasicBlock &From,
-                   const llvm::BasicBlock &To) const;
+  bool isMootOn(const llvm::BasicBlock &From,
+                const llvm::BasicBlock &To) const;
 
   const Allocation &A;
   const llvm::Loop &L;
+  const llvm::DominatorTree &DT;
   /// A and its frees, in the order of execution in each block.
   llvm::DenseMap<const llvm::BasicBlock *,
                  llvm::SmallVector<const llvm::Instruction *, 2>>

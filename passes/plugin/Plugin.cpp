@@ -171,6 +171,9 @@ static void registerPasses(PassBuilder &PB) {
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         addSpinLoops(MPM, Level, SpinPhase::Last,
                      ThinOrFullLTOPhase::FullLTOPostLink);
+        // What was inlined from other files; there is no earlier point.
+        if (Level != OptimizationLevel::O0)
+          MPM.addPass(HeapChurnPass(heapRewritesByDefault()));
       });
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
