@@ -27,8 +27,10 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Metadata.h"
+#include "llvm/IR/PatternMatch.h"
 
 using namespace llvm;
+using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
@@ -124,7 +126,7 @@ public:
           break;
       }
     for (const auto &[V, Why] : Partners)
-      if (Found.Known && !Derived.contains(V))
+      if (Found.Known && !Derived.contains(V) && !Numbers.contains(V))
         giveUp(Why);
     // What such a function returns may be null, and freeing that frees nothing.
     for (CallBase *Free : Found.Frees)
@@ -188,9 +190,10 @@ private:
     if (DT.dominates(I.getParent(), Found.Call->getParent()) &&
         isa<PHINode>(I))
       return giveUp("its address is given on to the next round");
-    for (Value *Each : I.operands()) {
-      if (isa<ConstantPointerNull>(Each))
-        Found.MayBeNone = true;
+    for (Use &Each : I.operands()) {
+      auto *Phi = dyn_cast<PHINode>(&I);
+      if (Phi && isa<ConstantPointerNull>(Each))
+        Found.Nones.push_back({Phi, Phi->getIncomingBlock(Each)});
       else if (Each->getType() == I.getType())
         expect(Each, "its address is one of several");
     }
@@ -208,17 +211,51 @@ private:
 
   /// A distance between two places in it is no address.
   void followNumber(Instruction &Number) {
+    if (!Numbers.insert(&Number).second)
+      return;
     for (User *Each : Number.users()) {
-      auto *Sum = dyn_cast<BinaryOperator>(Each);
-      if (!Sum || Sum->getOpcode() != Instruction::Sub)
-        return giveUp("its address is computed with");
-      for (Value *Operand : Sum->operands()) {
-        if (!isa<PtrToIntInst, PtrToAddrInst>(Operand))
-          return giveUp("its address is computed with");
-        expect(cast<Instruction>(Operand)->getOperand(0),
-               "its address is computed with");
+      if (isa<PHINode>(Each)) {
+        followNumberChoice(cast<PHINode>(*Each));
+        continue;
       }
+      auto *Difference = dyn_cast<BinaryOperator>(Each);
+      if (!Difference || Difference->getOpcode() != Instruction::Sub)
+        return giveUp("its address is computed with");
+      for (Value *Operand : Difference->operands())
+        expectNumber(*Operand);
+      // Or it would be the address, when only one of them is null.
+      if (noneFrom(*Difference->getOperand(0)) !=
+          noneFrom(*Difference->getOperand(1)))
+        return giveUp("its address is computed with");
     }
+  }
+
+  void followNumberChoice(PHINode &Choice) {
+    for (Value *Each : Choice.incoming_values())
+      if (!match(Each, m_Zero()))
+        expectNumber(*Each);
+    followNumber(Choice);
+  }
+
+  void expectNumber(Value &V) {
+    if (isa<PtrToIntInst, PtrToAddrInst>(V))
+      return expect(cast<Instruction>(V).getOperand(0),
+                    "its address is computed with");
+    expect(&V, "its address is computed with");
+  }
+
+  /// Where control comes from if V, which is an address, is zero.
+  static SmallVector<const BasicBlock *, 2> noneFrom(const Value &V) {
+    SmallVector<const BasicBlock *, 2> From;
+    auto *I = dyn_cast<Instruction>(&V);
+    auto *Choice = dyn_cast<PHINode>(
+        I && isa<PtrToIntInst, PtrToAddrInst>(I) ? I->getOperand(0) : &V);
+    if (Choice)
+      for (const BasicBlock *Each : Choice->blocks())
+        if (match(Choice->getIncomingValueForBlock(Each),
+                  m_Zero()))
+          From.push_back(Each);
+    return From;
   }
 
   bool isRealloc(const CallBase &Call) const {
@@ -271,6 +308,8 @@ private:
   StringRef Family;
   bool HasFinders = false;
   SmallPtrSet<Value *, 8> Derived;
+  /// Of type integer.
+  SmallPtrSet<Value *, 4> Numbers;
   SmallVector<Value *, 8> Worklist;
   SmallVector<std::pair<Value *, StringRef>, 4> Partners;
 };

@@ -19,10 +19,12 @@
 #include "llvm/ADT/StringRef.h"
 
 namespace llvm {
+class BasicBlock;
 class CallBase;
 class DominatorTree;
 class ICmpInst;
 class Instruction;
+class PHINode;
 class TargetLibraryInfo;
 class Value;
 } // namespace llvm
@@ -38,8 +40,9 @@ struct Allocation {
   /// Whatever reads, writes, frees, compares or borrows it: all there is, if
   /// Known. Each of them means the memory of the last execution of Call.
   llvm::SmallVector<llvm::Instruction *, 8> Users;
-  /// Where it is used it may also be null without Call having been executed.
-  bool MayBeNone = false;
+  /// Phis that are null, and not the result of Call, if control comes from that
+  /// block.
+  llvm::SmallVector<std::pair<llvm::PHINode *, llvm::BasicBlock *>, 2> Nones;
   /// Whether nothing else is done with it. If not, Why says what is.
   bool Known = true;
   llvm::StringRef Why;

@@ -190,8 +190,7 @@ static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
     if (Argument != getFreedOperand(&Free, &TLI) && &Argument != Size &&
         !L.isLoopInvariant(Argument))
       return "how it is freed is not the same in every round";
-  // Told another size than was taken, it would be so again.
-  if (Size && isSameInAllRounds(Call, L) && !L.isLoopInvariant(*Size))
+  if (Size && !sizeArguments(Call) && !L.isLoopInvariant(*Size))
     return "how it is freed is not the same in every round";
   return "";
 }
@@ -203,9 +202,6 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
                       const FunctionView &Here) {
   if (none_of(A.Frees, [&](const CallBase *Free) { return L.contains(Free); }))
     return "it is not freed in the loop";
-  // Which free frees nothing then is not followed.
-  if (A.MayBeNone && isUsedBehind(A, L))
-    return "it is used behind the loop, where it may be null";
   if (Here.F.hasPersonalityFn() &&
       isScopedEHPersonality(classifyEHPersonality(Here.F.getPersonalityFn())))
     return "the function has funclets";
@@ -234,6 +230,13 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
       return "a call in the loop may not come back, by an exception or "
              "longjmp, and the buffer would be lost";
   }
+  // Freeing null would be taken for freeing it.
+  if (isUsedBehind(A, L))
+    for (auto [Phi, From] : A.Nones)
+      if (Hold There = L.contains(Phi) ? Held.between(*From, *Phi->getParent())
+                                       : Hold::Moot;
+          There == Hold::Yes || There == Hold::Maybe)
+        return "it is used behind the loop, where it may be null";
   SmallVector<BasicBlock *, 4> Exits;
   L.getUniqueExitBlocks(Exits);
   for (const BasicBlock *Exit : Exits)
@@ -257,7 +260,9 @@ public:
     CallBase &Free = **find_if(
         A.Frees, [&](const CallBase *Each) { return L.contains(Each); });
     Kept = variable(Constant::getNullValue(Pointer), "kept");
-    Value *Size = sizeArguments(Call) ? computeSize() : nullptr;
+    std::optional<SizeArguments> Sizes = sizeArguments(Call);
+    Taken = Sizes ? Call.getArgOperand(Sizes->First) : nullptr;
+    Value *Size = Sizes ? computeSize() : nullptr;
     if (!SameSize)
       Room = variable(Constant::getNullValue(Size->getType()), "room");
 
@@ -322,8 +327,10 @@ private:
     // There might be none, where there was one before.
     Copy->removeParamAttr(0, Attribute::NonNull);
     Copy->removeParamAttr(0, Attribute::Dereferenceable);
-    if (Use *Size = toldSize(*Copy, Here.TLI); Size && Room)
-      Size->set(Builder.CreateLoad(Room->getAllocatedType(), Room, "room"));
+    // It may be computed in the loop, but can only be what was taken.
+    if (Use *Size = toldSize(*Copy, Here.TLI); Size && sizeArguments(Call))
+      Size->set(Room ? Builder.CreateLoad(Room->getAllocatedType(), Room, "room")
+                     : Taken);
     Builder.Insert(Copy);
     Copy->setDebugLoc(Free.getDebugLoc());
   }
@@ -403,6 +410,8 @@ private:
   AllocaInst *Kept = nullptr;
   /// What Kept has; null if it is always the same.
   AllocaInst *Room = nullptr;
+  /// The first argument of the size: with operator new it is the only one.
+  Value *Taken = nullptr;
   Value *Overflows = nullptr;
 };
 

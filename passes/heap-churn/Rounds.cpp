@@ -82,20 +82,29 @@ bool Rounds::isMootOn(const BasicBlock &From, const BasicBlock &To) const {
          IsFirst == (Test->getPredicate() == ICmpInst::ICMP_EQ);
 }
 
-void Rounds::flow(const BasicBlock &B) {
-  Hold Out = In.lookup(&B);
+Hold Rounds::behind(const BasicBlock &B) const {
+  Hold State = In.lookup(&B);
   if (auto Found = Events.find(&B); Found != Events.end())
     for (const Instruction *Event : Found->second)
-      Out = passed(Event, Out);
+      State = passed(Event, State);
+  return State;
+}
+
+Hold Rounds::between(const BasicBlock &From, const BasicBlock &To) const {
+  return isMootOn(From, To) ? Hold::Moot : behind(From);
+}
+
+void Rounds::flow(const BasicBlock &B) {
   for (const BasicBlock *To : successors(&B)) {
     // That would be the next round.
-    if (To == L.getHeader() || isMootOn(B, *To))
+    if (To == L.getHeader())
       continue;
-    Hold &There = In[To];
-    Hold Merged = merge(There, Out);
-    if (Merged == There)
+    Hold Added = between(B, *To);
+    auto [There, IsNew] = In.try_emplace(To, Hold::Moot);
+    Hold Merged = merge(There->second, Added);
+    if (!IsNew && Merged == There->second)
       continue;
-    There = Merged;
+    There->second = Merged;
     if (L.contains(To))
       Worklist.push_back(To);
   }

@@ -39,10 +39,14 @@ public:
   /// Before I, which is in L.
   Hold before(const llvm::Instruction &I) const;
 
+  /// If control goes from From, which is in L, to To.
+  Hold between(const llvm::BasicBlock &From, const llvm::BasicBlock &To) const;
+
   /// Where control comes to Exit from L.
   Hold atExit(const llvm::BasicBlock &Exit) const { return In.lookup(&Exit); }
 
 private:
+  Hold behind(const llvm::BasicBlock &B) const;
   Hold passed(const llvm::Instruction *Event, Hold State) const;
   void flow(const llvm::BasicBlock &B);
   bool isMootOn(const llvm::BasicBlock &From,

@@ -43,9 +43,16 @@ def names():
     return sorted(f[:-3] for f in os.listdir(FOLDER) if f.endswith(".py"))
 
 
-def compilers(plugin):
+def compilers(plugin, place):
+    """As programs: build systems do not all take a compiler with arguments."""
     remarks = " ".join(f"-Rpass{kind}={p}" for p in PASSES for kind in ("", "-missed"))
-    return {"without": CLANG, "with": f"{CLANG} -fpass-plugin={plugin} {remarks}"}
+    made = {}
+    for way, arguments in (("without", ""), ("with", f"-fpass-plugin={plugin} {remarks}")):
+        made[way] = place.path(f"cc-{way}")
+        with open(made[way], "w") as script:
+            script.write(f'#!/bin/sh\nexec {CLANG} {arguments} "$@"\n')
+        os.chmod(made[way], 0o755)
+    return made
 
 
 def counted(said):
@@ -66,7 +73,7 @@ def run_program(name, place, plugin):
         bring.need(CLANG, "make")
         source = program.prepare(place)
         results = {}
-        for way, cc in compilers(plugin).items():
+        for way, cc in compilers(plugin, place).items():
             print(f"== {name}, {way} the plugin", file=sys.stderr, flush=True)
             folder = place.path(way)
             shutil.rmtree(folder, ignore_errors=True)
