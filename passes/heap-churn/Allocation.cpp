@@ -95,11 +95,12 @@ bool onlyFormats(const CallBase &Call, const TargetLibraryInfo &TLI) {
   }
 }
 
-/// Intrinsics that access the memory they are given, and nothing more.
+/// Intrinsics that access the memory they are given at most.
 bool onlyAccesses(const IntrinsicInst &Call) {
   if (isa<AnyMemIntrinsic>(Call))
     return true;
   switch (Call.getIntrinsicID()) {
+  case Intrinsic::fake_use:
   case Intrinsic::prefetch:
   case Intrinsic::masked_load:
   case Intrinsic::masked_store:

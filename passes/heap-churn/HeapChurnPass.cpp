@@ -20,6 +20,7 @@
 #include "passes/spin-loops/KeepMarks.h"
 
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -209,8 +210,10 @@ bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
     const Loop *L = Here.LI.getLoopFor(Call->getParent());
     if (!L)
       continue;
-    bool IsFreed = any_of(
-        A.Frees, [&](const CallBase *Free) { return L->contains(Free); });
+    bool IsFreed = any_of(Call->users(), [&](const User *Each) {
+      auto *Free = dyn_cast<CallBase>(Each);
+      return Free && getFreedOperand(Free, &Here.TLI) && L->contains(Free);
+    });
     say<OptimizationRemarkMissed>(remarks(F), *Call, "TakenInEachRound",
                                   Twine("each round takes memory") +
                                       (IsFreed ? " and frees it" : "") +

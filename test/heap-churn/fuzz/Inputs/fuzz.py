@@ -39,8 +39,11 @@ PRELUDE = """#include <setjmp.h>
 static int fuel, nums[4] = {3, 17, 40, 150};
 static unsigned sum;
 static int burn(void) { return fuel-- > 0; }
-#ifndef FACTOR // The test of the test sets it.
+#ifndef FACTOR // The test of the test sets these.
 #define FACTOR 31
+#endif
+#ifndef EPILOGUE
+#define EPILOGUE
 #endif
 #define APART __attribute__((noinline)) static
 APART void see(unsigned v) { sum = sum * FACTOR + v; }
@@ -272,7 +275,7 @@ class Program:
                 "APART void abort_it(void) { see(99); fflush(stdout); _Exit(0); }\n" + functions +
                 "int main(void) { static char room[64]; setvbuf(stdout, room, _IOFBF, sizeof room);\n"
                 f"for (volatile int j = 0; j < 6; ++j) {{ int i = j; fuel = 300; {calls} }}\n"
-                'printf("%u\\n", sum); return 0; }\n')
+                'EPILOGUE; printf("%u\\n", sum); return 0; }\n')
 
 
 class Run:
