@@ -6,18 +6,29 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 extern void *__libc_malloc(size_t);
 extern void __libc_free(void *);
-long allocations, frees, fails_from = 1L << 60;
+long allocations, frees, fails_from = 1L << 60, fails_above = 1L << 60;
 
 void *malloc(size_t n) {
-  if (allocations >= fails_from) {
+  if (allocations >= fails_from || n > (size_t)fails_above) {
     errno = ENOMEM;
     return NULL;
   }
   ++allocations;
   return __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t each) {
+  size_t size;
+  if (__builtin_mul_overflow(n, each, &size)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  void *p = malloc(size);
+  return p ? memset(p, 0, size) : NULL;
 }
 
 void free(void *p) {
