@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/heap-churn/HeapChurnPass.h"
 #include "passes/plugin/VersionGuard.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "passes/spin-loops/SpinLoopsPass.h"
@@ -21,6 +22,10 @@ using namespace vfriendly;
 static cl::opt<std::string>
     SpinOption("vf-spin", cl::value_desc("pause|block|off"),
                cl::desc("What vf-spin-loops does about spin loops"));
+
+static cl::opt<std::string>
+    HeapOption("vf-heap", cl::value_desc("on|off"),
+               cl::desc("Whether vf-heap-churn rewrites"));
 
 [[noreturn]] static void usageError(const Twine &Message) {
   errs() << "vfriendly: " << Message << '\n';
@@ -42,6 +47,37 @@ static SpinMode defaultSpinMode() {
   if (auto Text = sys::Process::GetEnv("VF_SPIN"))
     return requireSpinMode("VF_SPIN", *Text);
   return SpinMode::Block;
+}
+
+static bool requireSwitch(StringRef Where, StringRef Text) {
+  if (Text != "on" && Text != "off")
+    usageError(Twine(Where) + "=" + Text + ": use on or off");
+  return Text == "on";
+}
+
+/// As defaultSpinMode: -mllvm -vf-heap, then VF_HEAP, then on.
+static bool heapRewritesByDefault() {
+  if (HeapOption.getNumOccurrences())
+    return requireSwitch("-vf-heap", HeapOption);
+  if (auto Text = sys::Process::GetEnv("VF_HEAP"))
+    return requireSwitch("VF_HEAP", *Text);
+  return true;
+}
+
+/// vf-heap-churn or vf-heap-churn<mode=on|off>; false if Name is another pass.
+static bool parseHeapChurn(StringRef Name, bool &Rewrites) {
+  if (!Name.consume_front("vf-heap-churn"))
+    return false;
+  Rewrites = heapRewritesByDefault();
+  if (Name.empty())
+    return true;
+  if (!Name.consume_front("<") || !Name.consume_back(">"))
+    return false;
+  if (!Name.consume_front("mode="))
+    usageError("vf-heap-churn<" + Name +
+               ">: the only parameter is mode=on|off");
+  Rewrites = requireSwitch("vf-heap-churn<mode", Name);
+  return true;
 }
 
 /// NAME or NAME<mode=...>; false if Name is another pass.
@@ -76,6 +112,7 @@ static void registerPasses(PassBuilder &PB) {
     PIC->addClassToPassName(SpinLoopsPass::name(), "vf-spin-loops");
     PIC->addClassToPassName(SpinLoopPrinterPass::name(),
                             "print<vf-spin-loops>");
+    PIC->addClassToPassName(HeapChurnPass::name(), "vf-heap-churn");
   }
   PB.registerAnalysisRegistrationCallback([](FunctionAnalysisManager &FAM) {
     FAM.registerPass([] { return SpinLoopAnalysis(); });
@@ -91,11 +128,18 @@ static void registerPasses(PassBuilder &PB) {
   PB.registerPipelineParsingCallback(
       [](StringRef Name, ModulePassManager &MPM,
          ArrayRef<PassBuilder::PipelineElement>) {
+        bool Rewrites;
+        if (parseHeapChurn(Name, Rewrites)) {
+          MPM.addPass(HeapChurnPass(Rewrites));
+          return true;
+        }
         SpinMode Mode;
-        if (!parseSpinLoops(Name, "vf-spin-loops", Mode) &&
-            !parseSpinLoops(Name, "vf-default", Mode))
+        bool All = parseSpinLoops(Name, "vf-default", Mode);
+        if (!All && !parseSpinLoops(Name, "vf-spin-loops", Mode))
           return false;
         MPM.addPass(SpinLoopsPass(Mode, SpinPhase::Early));
+        if (All)
+          MPM.addPass(HeapChurnPass(heapRewritesByDefault()));
         return true;
       });
 
@@ -109,8 +153,11 @@ static void registerPasses(PassBuilder &PB) {
   PB.registerOptimizerEarlyEPCallback([](ModulePassManager &MPM,
                                          OptimizationLevel Level,
                                          ThinOrFullLTOPhase LTO) {
-    if (Level != OptimizationLevel::O0)
-      addSpinLoops(MPM, Level, SpinPhase::Late, LTO);
+    if (Level == OptimizationLevel::O0)
+      return;
+    addSpinLoops(MPM, Level, SpinPhase::Late, LTO);
+    // After inlining: what becomes of a pointer shows.
+    MPM.addPass(HeapChurnPass(heapRewritesByDefault()));
   });
   PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM,
                                         OptimizationLevel Level,
@@ -124,6 +171,9 @@ static void registerPasses(PassBuilder &PB) {
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         addSpinLoops(MPM, Level, SpinPhase::Last,
                      ThinOrFullLTOPhase::FullLTOPostLink);
+        // What was inlined from other files; there is no earlier point.
+        if (Level != OptimizationLevel::O0)
+          MPM.addPass(HeapChurnPass(heapRewritesByDefault()));
       });
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {

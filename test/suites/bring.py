@@ -38,6 +38,15 @@ def call(command, what, **options):
     return done.stdout
 
 
+def output(command, timeout, **options):
+    """What command says, however it ends."""
+    try:
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, timeout=timeout, **options).stdout
+    except subprocess.TimeoutExpired as hangs:
+        return (hangs.stdout or b"").decode(errors="replace")
+
+
 def not_as_root():
     """What to put before a command of programs that refuse to run as root: a user
     namespace in which root is nobody, and still owns its files."""

@@ -71,12 +71,15 @@ def names(folder, library):
         and library.name in getattr(load(folder, e), "LIBRARIES", LIBRARIES))
 
 
-def load(folder, name):
-    spec = importlib.util.spec_from_file_location(
-        "suite_" + name.replace("-", "_"), os.path.join(folder, name, "suite.py"))
+def load_file(name, path):
+    spec = importlib.util.spec_from_file_location("suite_" + name.replace("-", "_"), path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def load(folder, name):
+    return load_file(name, os.path.join(folder, name, "suite.py"))
 
 
 def compile_c(source, target, *flags):

@@ -1,0 +1,369 @@
+//===- Allocation.cpp - Heap memory that a function keeps to itself -------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Pointers that come together in a phi are followed if all of them lead back to
+// the same call, or are null, and the phi does not dominate the call. That a use
+// then means the memory of the call's last execution, and not one that an
+// earlier round still holds, follows from dominance: control comes to the call
+// the first time without the phi. If it came from the phi by the call to the
+// use, and not by the phi again, it could also come to the use without the phi,
+// which then would not dominate it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/heap-churn/Allocation.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Metadata.h"
+#include "llvm/IR/PatternMatch.h"
+
+using namespace llvm;
+using namespace llvm::PatternMatch;
+
+namespace vfriendly {
+
+bool isPlainAllocation(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  LibFunc Which;
+  // A stack of OpenMP's, from which is freed in the reverse order.
+  if (TLI.getLibFunc(Call, Which) && Which == LibFunc___kmpc_alloc_shared)
+    return false;
+  return isAllocationFn(&Call, &TLI) && isRemovableAlloc(&Call, &TLI) &&
+         getAllocationFamily(&Call, &TLI) && !isa<CallBrInst>(Call) &&
+         !Call.isMustTailCall() && !Call.isConvergent() &&
+         !Call.cannotDuplicate() && !Call.hasOperandBundles();
+}
+
+namespace {
+
+/// Functions of the C library that return a place in their first argument, or
+/// null, and keep nothing. LLVM knows that of some of them only.
+bool returnsPlaceInFirst(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  LibFunc Which;
+  if (!TLI.getLibFunc(Call, Which))
+    return false;
+  switch (Which) {
+  case LibFunc_strcpy:
+  case LibFunc_strncpy:
+  case LibFunc_stpcpy:
+  case LibFunc_stpncpy:
+  case LibFunc_strcat:
+  case LibFunc_strncat:
+  case LibFunc_strchr:
+  case LibFunc_strrchr:
+  case LibFunc_strstr:
+  case LibFunc_strpbrk:
+  case LibFunc_memchr:
+  case LibFunc_memrchr:
+  case LibFunc_fgets:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// The C library's with format strings do not keep what they are given, but
+/// only of the arguments with names LLVM can say so.
+bool onlyFormats(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  LibFunc Which;
+  if (!TLI.getLibFunc(Call, Which))
+    return false;
+  switch (Which) {
+  case LibFunc_printf:
+  case LibFunc_fprintf:
+  case LibFunc_sprintf:
+  case LibFunc_sprintf_chk:
+  case LibFunc_snprintf:
+  case LibFunc_snprintf_chk:
+  case LibFunc_scanf:
+  case LibFunc_fscanf:
+  case LibFunc_sscanf:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Intrinsics that access the memory they are given at most.
+bool onlyAccesses(const IntrinsicInst &Call) {
+  if (isa<AnyMemIntrinsic>(Call))
+    return true;
+  switch (Call.getIntrinsicID()) {
+  case Intrinsic::fake_use:
+  case Intrinsic::prefetch:
+  case Intrinsic::masked_load:
+  case Intrinsic::masked_store:
+    return true;
+  default:
+    return false;
+  }
+}
+
+class Follower {
+public:
+  Follower(CallBase &Call, const TargetLibraryInfo &TLI,
+           const DominatorTree &DT)
+      : TLI(TLI), DT(DT), Family(*getAllocationFamily(&Call, &TLI)) {
+    Found.Call = &Call;
+  }
+
+  Allocation run() {
+    derive(*Found.Call);
+    while (Found.Known && !Worklist.empty())
+      for (Use &U : Worklist.pop_back_val()->uses()) {
+        followUse(U);
+        if (!Found.Known)
+          break;
+      }
+    for (const auto &[V, Why] : Partners)
+      if (Found.Known && !Derived.contains(V) && !Numbers.contains(V))
+        giveUp(Why);
+    // What such a function returns may be null, and freeing that frees nothing.
+    for (CallBase *Free : Found.Frees)
+      if (Found.Known && HasFinders &&
+          getFreedOperand(Free, &TLI)->stripPointerCasts() != Found.Call)
+        giveUp("what is freed may be null");
+    return std::move(Found);
+  }
+
+private:
+  /// Call returns a place in its argument, or null.
+  void deriveFound(CallBase &Call) {
+    HasFinders = true;
+    derive(Call);
+  }
+
+  void giveUp(StringRef Why) {
+    Found.Why = Why;
+    Found.Known = false;
+  }
+
+  void derive(Value &V) {
+    if (Derived.insert(&V).second)
+      Worklist.push_back(&V);
+  }
+
+  /// V must turn out to lead to the same memory.
+  void expect(Value *V, StringRef Why) { Partners.push_back({V, Why}); }
+
+  void followUse(Use &U) {
+    auto *I = cast<Instruction>(U.getUser());
+    if (isa<GetElementPtrInst, BitCastInst, FreezeInst>(I))
+      return I->getType()->isPointerTy()
+                 ? derive(*I)
+                 : giveUp("its address is computed with");
+    if (isa<PHINode, SelectInst>(I))
+      return followChoice(*I);
+    Found.Users.push_back(I);
+    if (I->isVolatile())
+      return giveUp("it is accessed as volatile");
+    if (isa<LoadInst>(I))
+      return;
+    if (auto *Store = dyn_cast<StoreInst>(I))
+      return Store->getValueOperand() == U.get()
+                 ? giveUp("its address is stored")
+                 : void();
+    if (auto *Compare = dyn_cast<ICmpInst>(I))
+      return followCompare(*Compare, U);
+    if (isa<PtrToIntInst, PtrToAddrInst>(I))
+      return followNumber(*I);
+    if (auto *Call = dyn_cast<CallBase>(I))
+      return followCall(*Call, U);
+    if (isa<ReturnInst>(I))
+      return giveUp("it is returned");
+    giveUp(isa<AtomicRMWInst, AtomicCmpXchgInst>(I)
+               ? "it is accessed atomically"
+               : "its address is computed with");
+  }
+
+  void followChoice(Instruction &I) {
+    if (DT.dominates(I.getParent(), Found.Call->getParent()) &&
+        isa<PHINode>(I))
+      return giveUp("its address is given on to the next round");
+    for (Use &Each : I.operands()) {
+      auto *Phi = dyn_cast<PHINode>(&I);
+      if (Phi && isa<ConstantPointerNull>(Each))
+        Found.Nones.push_back({Phi, Phi->getIncomingBlock(Each)});
+      else if (Each->getType() == I.getType())
+        expect(Each, "its address is one of several");
+    }
+    derive(I);
+  }
+
+  void followCompare(ICmpInst &Compare, Use &U) {
+    Value *Other = Compare.getOperand(1 - U.getOperandNo());
+    // Where it lies must not matter, but whether there is any may.
+    if (!isa<ConstantPointerNull>(Other))
+      return expect(Other, "its address is compared");
+    if (Compare.isEquality() && U.get() == Found.Call)
+      Found.Tests.push_back(&Compare);
+  }
+
+  /// A distance between two places in it is no address.
+  void followNumber(Instruction &Number) {
+    if (!Numbers.insert(&Number).second)
+      return;
+    for (User *Each : Number.users()) {
+      if (isa<PHINode>(Each)) {
+        followNumberChoice(cast<PHINode>(*Each));
+        continue;
+      }
+      auto *Difference = dyn_cast<BinaryOperator>(Each);
+      if (!Difference || Difference->getOpcode() != Instruction::Sub)
+        return giveUp("its address is computed with");
+      for (Value *Operand : Difference->operands())
+        expectNumber(*Operand);
+      // Or it would be the address, when only one of them is null.
+      if (noneFrom(*Difference->getOperand(0)) !=
+          noneFrom(*Difference->getOperand(1)))
+        return giveUp("its address is computed with");
+    }
+  }
+
+  void followNumberChoice(PHINode &Choice) {
+    for (Value *Each : Choice.incoming_values())
+      if (!match(Each, m_Zero()))
+        expectNumber(*Each);
+    followNumber(Choice);
+  }
+
+  void expectNumber(Value &V) {
+    if (isa<PtrToIntInst, PtrToAddrInst>(V))
+      return expect(cast<Instruction>(V).getOperand(0),
+                    "its address is computed with");
+    expect(&V, "its address is computed with");
+  }
+
+  /// Where control comes from if V, which is an address, is zero.
+  static SmallVector<const BasicBlock *, 2> noneFrom(const Value &V) {
+    SmallVector<const BasicBlock *, 2> From;
+    auto *I = dyn_cast<Instruction>(&V);
+    auto *Choice = dyn_cast<PHINode>(
+        I && isa<PtrToIntInst, PtrToAddrInst>(I) ? I->getOperand(0) : &V);
+    if (Choice)
+      for (const BasicBlock *Each : Choice->blocks())
+        if (match(Choice->getIncomingValueForBlock(Each),
+                  m_Zero()))
+          From.push_back(Each);
+    return From;
+  }
+
+  bool isRealloc(const CallBase &Call) const {
+    LibFunc Which;
+    return TLI.getLibFunc(Call, Which) &&
+           (Which == LibFunc_realloc || Which == LibFunc_reallocf ||
+            Which == LibFunc_reallocarray || Which == LibFunc_vec_realloc);
+  }
+
+  void followCall(CallBase &Call, Use &U) {
+    if (getReallocatedOperand(&Call) == U.get() || isRealloc(Call))
+      return giveUp("its size is changed");
+    if (getFreedOperand(&Call, &TLI) == U.get()) {
+      if (getAllocationFamily(&Call, &TLI) != Family)
+        return giveUp("it is freed in another way than it was taken");
+      Found.Frees.push_back(&Call);
+      return;
+    }
+    if (!Call.isArgOperand(&U))
+      return giveUp("its address is used in an unusual way");
+    if (auto *Intrinsic = dyn_cast<IntrinsicInst>(&Call))
+      return onlyAccesses(*Intrinsic)
+                 ? void()
+                 : giveUp("its address is used in an unusual way");
+    if (Call.isMustTailCall())
+      return giveUp("its address is given to a tail call");
+    unsigned Number = Call.getArgOperandNo(&U);
+    if (Number == 0 && returnsPlaceInFirst(Call, TLI))
+      return deriveFound(Call);
+    if (onlyFormats(Call, TLI))
+      return;
+    CaptureInfo Captures = Call.getCaptureInfo(Number);
+    if (!Captures.isRetOnly())
+      return giveUp("a function it is given to may keep its address");
+    LibFunc Known;
+    if (!TLI.getLibFunc(Call, Known) && !Call.hasFnAttr(Attribute::NoFree) &&
+        !Call.paramHasAttr(Number, Attribute::NoFree) &&
+        !Call.onlyReadsMemory(Number))
+      return giveUp("a function it is given to may free it");
+    if (capturesAnything(Captures.getRetComponents())) {
+      if (!Call.getType()->isPointerTy())
+        return giveUp("its address is computed with");
+      deriveFound(Call);
+    }
+  }
+
+  Allocation Found;
+  const TargetLibraryInfo &TLI;
+  const DominatorTree &DT;
+  StringRef Family;
+  bool HasFinders = false;
+  SmallPtrSet<Value *, 8> Derived;
+  /// Of type integer.
+  SmallPtrSet<Value *, 4> Numbers;
+  SmallVector<Value *, 8> Worklist;
+  SmallVector<std::pair<Value *, StringRef>, 4> Partners;
+};
+
+/// The type that an access is a part of; null for those that may alias all.
+const MDNode *accessedType(const MDNode &Tag) {
+  auto *Base = dyn_cast_or_null<MDNode>(Tag.getOperand(0));
+  // Characters are the children of the root, which has no parent.
+  if (!Base || Base->getNumOperands() < 2)
+    return nullptr;
+  auto *Name = dyn_cast<MDString>(Base->getOperand(0));
+  return Name && Name->getString() == "omnipotent char" ? nullptr : Base;
+}
+
+} // namespace
+
+Allocation followAllocation(CallBase &Call, const TargetLibraryInfo &TLI,
+                            const DominatorTree &DT) {
+  return Follower(Call, TLI, DT).run();
+}
+
+void forgetPromises(const Allocation &A) {
+  const MDNode *Type = nullptr;
+  bool AreSame = true;
+  for (Instruction *I : A.Users) {
+    for (unsigned Kind :
+         {LLVMContext::MD_invariant_load, LLVMContext::MD_invariant_group,
+          LLVMContext::MD_access_group,
+          LLVMContext::MD_mem_parallel_loop_access})
+      I->setMetadata(Kind, nullptr);
+    // The types of a structure's fields are with its copy.
+    AreSame &= !I->hasMetadata(LLVMContext::MD_tbaa_struct);
+    const MDNode *Tag = I->getMetadata(LLVMContext::MD_tbaa);
+    const MDNode *Accessed = Tag ? accessedType(*Tag) : nullptr;
+    if (!Accessed)
+      continue;
+    AreSame &= !Type || Type == Accessed;
+    Type = Accessed;
+  }
+  if (AreSame)
+    return;
+  for (Instruction *I : A.Users) {
+    I->setMetadata(LLVMContext::MD_tbaa, nullptr);
+    I->setMetadata(LLVMContext::MD_tbaa_struct, nullptr);
+  }
+}
+
+static constexpr const char *Mark = "vf.heap";
+
+void markRewritten(Instruction &I) {
+  I.setMetadata(Mark, MDNode::get(I.getContext(), {}));
+}
+
+bool isMarkedRewritten(const Instruction &I) { return I.hasMetadata(Mark); }
+
+} // namespace vfriendly

@@ -1,0 +1,166 @@
+//===- FreeEarlier.cpp - Free before what may take long -------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Behind its last use nothing leads to the memory, so where it is freed shows
+// only in how much the process holds.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/heap-churn/Rewrite.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
+#include "llvm/Analysis/PostDominators.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+/// How far it is looked for what takes long: most often nothing does.
+static constexpr unsigned MaxSearch = 64;
+/// How far it is looked for uses, once something does.
+static constexpr unsigned MaxProof = 1024;
+
+/// Is it not known how long I takes?
+static bool mayTakeLong(const Instruction &I, const TargetLibraryInfo &TLI) {
+  auto *Call = dyn_cast<CallBase>(&I);
+  LibFunc Known;
+  return Call && !isa<IntrinsicInst>(Call) && !Call->isInlineAsm() &&
+         !Call->onlyReadsMemory() && !TLI.getLibFunc(*Call, Known);
+}
+
+enum class Walk { Beyond, NotBeyond, Stop };
+
+/// Calls Visit for blocks that control may come to from From until it comes to
+/// Call again. False if it was stopped, or there are more than Most.
+static bool walkBehind(BasicBlock &From, const CallBase &Call, unsigned Most,
+                       function_ref<Walk(BasicBlock &)> Visit) {
+  SmallPtrSet<BasicBlock *, 16> Seen;
+  SmallVector<BasicBlock *, 16> Worklist{&From};
+  while (!Worklist.empty())
+    for (BasicBlock *To : successors(Worklist.pop_back_val())) {
+      if (!Seen.insert(To).second)
+        continue;
+      Walk Next = Seen.size() > Most ? Walk::Stop : Visit(*To);
+      if (Next == Walk::Stop)
+        return false;
+      if (Next == Walk::Beyond && To != Call.getParent())
+        Worklist.push_back(To);
+    }
+  return true;
+}
+
+/// Does something that may take long follow At before A is freed?
+static bool isFollowedByLong(const Allocation &A, Instruction &At,
+                             const FunctionView &Here) {
+  auto IsFree = [&](const Instruction &I) { return is_contained(A.Frees, &I); };
+  for (Instruction *I = &At; I; I = I->getNextNode())
+    if (IsFree(*I))
+      return false;
+    else if (mayTakeLong(*I, Here.TLI))
+      return true;
+  const Loop *L = Here.LI.getLoopFor(At.getParent());
+  bool IsLong = false;
+  walkBehind(*At.getParent(), *A.Call, MaxSearch, [&](BasicBlock &B) {
+    const Loop *Inner = Here.LI.getLoopFor(&B);
+    IsLong = Inner != L && (!L || L->contains(Inner));
+    for (const Instruction &I : B) {
+      if (IsLong)
+        break;
+      if (IsFree(I))
+        return Walk::NotBeyond;
+      IsLong = mayTakeLong(I, Here.TLI);
+    }
+    return IsLong ? Walk::Stop : Walk::Beyond;
+  });
+  return IsLong;
+}
+
+/// Is all that is done with A before At, and is control there once each time?
+static bool isBehindAllUses(const Allocation &A, Instruction &At,
+                            const FunctionView &Here) {
+  BasicBlock *Block = At.getParent();
+  if (!all_of(A.Frees, [&](const CallBase *Free) {
+        return Free == &At || Here.DT.dominates(&At, Free);
+      }))
+    return false;
+  SmallPtrSet<const BasicBlock *, 8> WithUses;
+  for (const Instruction *User : A.Users)
+    if (!is_contained(A.Frees, User))
+      WithUses.insert(User->getParent());
+  return walkBehind(*Block, *A.Call, MaxProof, [&](BasicBlock &B) {
+    // The uses in the block of the call are of the next memory.
+    if (&B == A.Call->getParent())
+      return Walk::NotBeyond;
+    return &B == Block || WithUses.contains(&B) ? Walk::Stop : Walk::Beyond;
+  });
+}
+
+/// The first place behind all uses on the way that control always takes.
+static Instruction *behindUses(const Allocation &A,
+                               const PostDominatorTree &PDT) {
+  BasicBlock *Block = A.Call->getParent();
+  if (auto *Invoke = dyn_cast<InvokeInst>(A.Call))
+    Block = Invoke->getNormalDest();
+  for (Instruction *User : A.Users)
+    if (Block && !is_contained(A.Frees, User))
+      Block = PDT.findNearestCommonDominator(Block, User->getParent());
+  if (!Block || Block->isEHPad())
+    return nullptr;
+  Instruction *Last = A.Call->getParent() == Block ? A.Call : nullptr;
+  for (Instruction *User : A.Users)
+    if (User->getParent() == Block && !is_contained(A.Frees, User) &&
+        (!Last || Last->comesBefore(User)))
+      Last = User;
+  return Last ? Last->getNextNode() : &*Block->getFirstInsertionPt();
+}
+
+Instruction *earlierFree(const Allocation &A, const PostDominatorTree &PDT,
+                         const FunctionView &Here) {
+  Instruction *At = A.Frees.empty() ? nullptr : behindUses(A, PDT);
+  if (!At || !Here.DT.dominates(A.Call, At) ||
+      !isFollowedByLong(A, *At, Here) || !isBehindAllUses(A, *At, Here))
+    return nullptr;
+  for (const CallBase *Free : A.Frees) {
+    LibFunc Known;
+    // Others than the C and C++ libraries' may not take null.
+    if (!isa<CallInst>(Free) || !Here.TLI.getLibFunc(*Free, Known) ||
+        Free->hasOperandBundles() || Free->isMustTailCall())
+      return nullptr;
+  }
+  const CallBase *Free = A.Frees.front();
+  for (const Use &Argument : Free->args())
+    if (Argument != getFreedOperand(Free, &Here.TLI) &&
+        !Here.DT.dominates(Argument.get(), At))
+      return nullptr;
+  return At;
+}
+
+void freeEarlier(const Allocation &A, Instruction &At, FunctionView &Here) {
+  Here.IsChanged = true;
+  auto *Copy = cast<CallBase>(A.Frees.front()->clone());
+  for (Use &Argument : Copy->args())
+    if (Argument == getFreedOperand(A.Frees.front(), &Here.TLI))
+      Argument.set(A.Call);
+  // Where it is null, it may have been freed after a test only.
+  Copy->removeParamAttr(0, Attribute::NonNull);
+  Copy->removeParamAttr(0, Attribute::Dereferenceable);
+  Copy->insertBefore(At.getIterator());
+  Copy->setDebugLoc(A.Frees.front()->getDebugLoc());
+  for (CallBase *Free : A.Frees)
+    Free->eraseFromParent();
+}
+
+} // namespace vfriendly

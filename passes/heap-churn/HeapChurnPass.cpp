@@ -1,0 +1,240 @@
+//===- HeapChurnPass.cpp - Take less from the heap ------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The policy: which allocation goes where, and what is said about it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/heap-churn/HeapChurnPass.h"
+
+#include "passes/heap-churn/Advice.h"
+#include "passes/heap-churn/Allocation.h"
+#include "passes/heap-churn/Recursion.h"
+#include "passes/heap-churn/Remarks.h"
+#include "passes/heap-churn/Rewrite.h"
+#include "passes/spin-loops/KeepMarks.h"
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/Analysis/PostDominators.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
+
+#include <optional>
+
+using namespace llvm;
+
+namespace vfriendly {
+
+namespace {
+
+/// Of a frame: a quarter of a page, where guard pages are hit by larger ones.
+constexpr uint64_t MaxFrame = 1024;
+
+/// A call that is left, and why.
+struct Left {
+  CallBase *Call;
+  StringRef Why;
+};
+
+class HeapChurnImpl {
+public:
+  HeapChurnImpl(Module &M, FunctionAnalysisManager &FAM, bool Rewrites)
+      : M(M), FAM(FAM), Keep(findKeepFunctions(M)), Rewrites(Rewrites) {}
+
+  bool run(Function &F);
+
+private:
+  bool moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
+                   SmallVectorImpl<Left> &Others);
+  bool moveOrHoist(CallBase &Call, FunctionView &Here, StringRef &Why);
+  bool hoistOut(const Allocation &A, FunctionView &Here, StringRef &Why);
+  bool freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others);
+  bool mayBeRecursive(const Function &F);
+  OptimizationRemarkEmitter &remarks(Function &F) {
+    return FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
+  }
+
+  Module &M;
+  FunctionAnalysisManager &FAM;
+  FunctionSet Keep;
+  /// Of all functions, when the first one asks.
+  std::optional<Recursion> Recursive;
+  bool Rewrites;
+};
+
+} // namespace
+
+FunctionView::FunctionView(Function &F, FunctionAnalysisManager &FAM)
+    : F(F), TLI(FAM.getResult<TargetLibraryAnalysis>(F)),
+      DT(FAM.getResult<DominatorTreeAnalysis>(F)),
+      LI(FAM.getResult<LoopAnalysis>(F)) {}
+
+static bool mayTreat(const Function &F) {
+  return !F.hasOptNone() && !F.hasFnAttribute(Attribute::Naked) &&
+         !F.isPresplitCoroutine() && !F.callsFunctionThatReturnsTwice() &&
+         !F.hasFnAttribute(Attribute::SanitizeAddress) &&
+         !F.hasFnAttribute(Attribute::SanitizeHWAddress) &&
+         !F.hasFnAttribute(Attribute::SanitizeMemory) &&
+         !F.hasFnAttribute(Attribute::SanitizeMemTag) &&
+         !F.hasFnAttribute(Attribute::SanitizeThread) &&
+         !F.hasFnAttribute(Attribute::SanitizeType) &&
+         !F.hasFnAttribute(Attribute::SanitizeRealtime);
+}
+
+bool HeapChurnImpl::mayBeRecursive(const Function &F) {
+  if (!Recursive)
+    Recursive.emplace(M, [&](Function &Each) -> const TargetLibraryInfo & {
+      return FAM.getResult<TargetLibraryAnalysis>(Each);
+    });
+  return Recursive->mayBeRecursive(F);
+}
+
+bool HeapChurnImpl::run(Function &F) {
+  advise(F, FAM);
+  if (!Rewrites || !mayTreat(F) || Keep.contains(&F))
+    return false;
+  const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
+  SmallVector<CallBase *, 8> Calls;
+  for (Instruction &I : instructions(F))
+    if (auto *Call = dyn_cast<CallBase>(&I))
+      if (isPlainAllocation(*Call, TLI) && !isMarkedRewritten(*Call))
+        Calls.push_back(Call);
+  if (Calls.empty())
+    return false;
+  SmallVector<Left, 8> Others;
+  bool Changed = moveOrHoist(F, Calls, Others);
+  if (Changed)
+    FAM.invalidate(F, PreservedAnalyses::none());
+  return freeEarlierOrSayWhy(F, Others) || Changed;
+}
+
+/// What changes the control flow; all of it without looking at F anew for each.
+bool HeapChurnImpl::moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
+                                SmallVectorImpl<Left> &Others) {
+  bool Changed = false;
+  while (!Calls.empty()) {
+    FunctionView Here(F, FAM);
+    findVanishing(Here);
+    while (!Calls.empty() && !Here.IsStale) {
+      CallBase *Call = Calls.consume_front();
+      StringRef Why;
+      if (!moveOrHoist(*Call, Here, Why))
+        Others.push_back({Call, Why});
+    }
+    Changed |= Here.IsChanged;
+    if (!Here.Promoted.empty())
+      PromoteMemToReg(Here.Promoted, Here.DT);
+    if (Here.IsStale)
+      FAM.invalidate(F, PreservedAnalyses::none());
+  }
+  return Changed;
+}
+
+bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionView &Here,
+                                StringRef &Why) {
+  Allocation A = followAllocation(Call, Here.TLI, Here.DT);
+  Why = A.Why;
+  if (!A.Known)
+    return false;
+  uint64_t Size = stackSize(A, Here);
+  if (Size != 0 && movedToFrame(Here.F) + Size > MaxFrame) {
+    Why = "the frame would become too large";
+  } else if (Size != 0 && mayBeRecursive(Here.F)) {
+    Why = "its function may be called by what it calls";
+  } else if (Size != 0) {
+    say<OptimizationRemark>(remarks(Here.F), Call, "MovedToStack",
+                            "a variable takes the place of " + Twine(Size) +
+                                " bytes from the heap");
+    moveToStack(A, Size, Here);
+    return true;
+  }
+  StringRef Obstacle;
+  if (hoistOut(A, Here, Obstacle))
+    return true;
+  if (Why.empty())
+    Why = Obstacle;
+  return false;
+}
+
+/// Out of as many loops as possible.
+bool HeapChurnImpl::hoistOut(const Allocation &A, FunctionView &Here,
+                             StringRef &Why) {
+  Loop *Best = nullptr;
+  for (Loop *L = Here.LI.getLoopFor(A.Call->getParent()); L;
+       L = L->getParentLoop()) {
+    StringRef Not = whyNotHoist(A, *L, Here);
+    if (Not.empty())
+      Best = L;
+    else if (!Best)
+      Why = Not;
+  }
+  if (!Best)
+    return false;
+  if (!prepareHoist(*Best, Here)) {
+    Why = "the loop has entries or exits that cannot be told apart";
+    return false;
+  }
+  say<OptimizationRemark>(
+      remarks(Here.F), *A.Call, "TakenOnce",
+      "what each round of the loop takes from the heap and frees is taken "
+      "once");
+  hoist(A, *Best, Here);
+  return true;
+}
+
+bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
+  FunctionView Here(F, FAM);
+  for (auto [Call, Why] : Others) {
+    Allocation A = followAllocation(*Call, Here.TLI, Here.DT);
+    Instruction *At =
+        A.Known
+            ? earlierFree(A, FAM.getResult<PostDominatorTreeAnalysis>(F), Here)
+            : nullptr;
+    if (At) {
+      say<OptimizationRemark>(remarks(F), *Call, "FreedEarlier",
+                              "it is freed after its last use, and not held "
+                              "while what follows runs");
+      freeEarlier(A, *At, Here);
+      continue;
+    }
+    const Loop *L = Here.LI.getLoopFor(Call->getParent());
+    if (!L)
+      continue;
+    bool IsFreed = any_of(Call->users(), [&](const User *Each) {
+      auto *Free = dyn_cast<CallBase>(Each);
+      return Free && getFreedOperand(Free, &Here.TLI) && L->contains(Free);
+    });
+    say<OptimizationRemarkMissed>(remarks(F), *Call, "TakenInEachRound",
+                                  Twine("each round takes memory") +
+                                      (IsFreed ? " and frees it" : "") +
+                                      "; kept so, as " + Why);
+  }
+  return Here.IsChanged;
+}
+
+PreservedAnalyses HeapChurnPass::run(Module &M, ModuleAnalysisManager &MAM) {
+  auto &FAM = MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  HeapChurnImpl Impl(M, FAM, Rewrites);
+  bool Changed = false;
+  for (Function &F : M)
+    if (!F.isDeclaration())
+      Changed |= Impl.run(F);
+  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+void HeapChurnPass::printPipeline(
+    raw_ostream &OS, function_ref<StringRef(StringRef)> MapClassName) {
+  OS << MapClassName(name()) << "<mode=" << (Rewrites ? "on" : "off") << '>';
+}
+
+} // namespace vfriendly

@@ -1,0 +1,435 @@
+//===- Hoist.cpp - One buffer for all rounds of a loop --------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   for (...) {                char *kept = NULL; size_t room = 0;
+//     char *b = malloc(n);     for (...) {
+//     ...                 =>     if (!kept || n > room) {
+//     free(b);                     free(kept);
+//   }                              kept = malloc(room = n);
+//                                }
+//                                char *b = kept;
+//                                ...
+//                              }
+//                              free(kept);
+//
+// and without room if n is the same in each round. So a round that does not
+// need it takes none, one whose malloc fails sees that, and the next one tries
+// again, all as before. calloc's zeros are written again in each round.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/heap-churn/Rewrite.h"
+#include "passes/heap-churn/Rounds.h"
+
+#include "llvm/Analysis/DomTreeUpdater.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/EHPersonalities.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PatternMatch.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+
+using namespace llvm;
+using namespace llvm::PatternMatch;
+
+namespace vfriendly {
+
+/// Might control leave the loop here, and not by its exits: an exception that
+/// passes this function, a longjmp, the end of the thread?
+static bool mayVanish(const Instruction &I, const TargetLibraryInfo &TLI) {
+  auto *Call = dyn_cast<CallBase>(&I);
+  if (!Call || isa<IntrinsicInst>(Call))
+    return false;
+  bool MayThrow = !Call->doesNotThrow() && !isa<InvokeInst>(Call);
+  // The C library's functions come back, or end the process.
+  LibFunc Known;
+  return MayThrow || !(Call->hasFnAttr(Attribute::WillReturn) ||
+                       TLI.getLibFunc(*Call, Known));
+}
+
+void findVanishing(FunctionView &Here) {
+  for (Instruction &I : instructions(Here.F))
+    if (mayVanish(I, Here.TLI) && Here.LI.getLoopFor(I.getParent()))
+      Here.Vanishing.insert(&I);
+}
+
+namespace {
+
+/// The arguments of a call that make its size: one, or two to be multiplied.
+struct SizeArguments {
+  unsigned First;
+  std::optional<unsigned> Second;
+
+  bool contains(unsigned Number) const {
+    return Number == First || Number == Second;
+  }
+};
+
+} // namespace
+
+static std::optional<SizeArguments> sizeArguments(const CallBase &Call) {
+  Attribute Sizes = Call.getFnAttr(Attribute::AllocSize);
+  if (!Sizes.isValid())
+    return std::nullopt;
+  auto [First, Second] = Sizes.getAllocSizeArgs();
+  return SizeArguments{First, Second};
+}
+
+static bool isSameInAllRounds(const CallBase &Call, const Loop &L) {
+  return all_of(Call.args(),
+                [&](const Use &Each) { return L.isLoopInvariant(Each); });
+}
+
+/// Of operator delete, the size it is told; null if there is none.
+static Use *toldSize(CallBase &Free, const TargetLibraryInfo &TLI) {
+  LibFunc Which;
+  if (!TLI.getLibFunc(Free, Which))
+    return nullptr;
+  switch (Which) {
+  case LibFunc_ZdlPvj:
+  case LibFunc_ZdlPvm:
+  case LibFunc_ZdaPvj:
+  case LibFunc_ZdaPvm:
+  case LibFunc_ZdlPvjSt11align_val_t:
+  case LibFunc_ZdlPvmSt11align_val_t:
+  case LibFunc_ZdaPvjSt11align_val_t:
+  case LibFunc_ZdaPvmSt11align_val_t:
+    return &Free.getArgOperandUse(1);
+  default:
+    return nullptr;
+  }
+}
+
+/// Is Size the number of the round, or so much more or so many times that? The
+/// largest one is the last one then, and each round needs a new buffer.
+static bool growsEachRound(Value *Size, const Loop &L) {
+  Value *Inner;
+  while (L.contains(dyn_cast<Instruction>(Size)) && !isa<PHINode>(Size)) {
+    if (!match(Size, m_CombineOr(m_ZExtOrSExt(m_Value(Inner)),
+                                 m_Trunc(m_Value(Inner)))) &&
+        !match(Size, m_c_Add(m_Value(Inner), m_ConstantInt())) &&
+        !match(Size, m_c_Or(m_Value(Inner), m_ConstantInt())) &&
+        !match(Size, m_c_Mul(m_Value(Inner), m_ConstantInt())) &&
+        !match(Size, m_Shl(m_Value(Inner), m_ConstantInt())))
+      return false;
+    Size = Inner;
+  }
+  auto *Round = dyn_cast<PHINode>(Size);
+  BasicBlock *Latch = L.getLoopLatch();
+  ConstantInt *Step;
+  return Round && Latch && Round->getParent() == L.getHeader() &&
+         match(Round->getIncomingValueForBlock(Latch),
+               m_c_Add(m_Specific(Round), m_ConstantInt(Step))) &&
+         !Step->isNegative();
+}
+
+static StringRef whyNotReuse(const Allocation &A, const Loop &L,
+                             const TargetLibraryInfo &TLI) {
+  std::optional<SizeArguments> Sizes = sizeArguments(*A.Call);
+  if (!Sizes) {
+    Type *Byte = Type::getInt8Ty(A.Call->getContext());
+    Constant *Initial = getInitialValueOfAllocation(A.Call, &TLI, Byte);
+    if (!Initial || !isa<UndefValue>(Initial))
+      return "what it is at first is not known";
+  }
+  if (isSameInAllRounds(*A.Call, L))
+    return "";
+  if (!Sizes)
+    return "its size is not known";
+  for (const Use &Argument : A.Call->args()) {
+    if (L.isLoopInvariant(Argument))
+      continue;
+    if (!Sizes->contains(A.Call->getArgOperandNo(&Argument)))
+      return "its alignment is not the same in every round";
+    if (growsEachRound(Argument, L))
+      return "its size grows in each round: take once what the last one needs";
+  }
+  return "";
+}
+
+static bool isUsedBehind(const Allocation &A, const Loop &L) {
+  return any_of(A.Users, [&](const Instruction *I) { return !L.contains(I); });
+}
+
+/// Must A be freed where L is left by Exit, so that nothing is lost?
+static bool needsFree(const Allocation &A, const Loop &L, const Rounds &Held,
+                      const BasicBlock &Exit) {
+  if (Held.atExit(Exit) == Hold::Moot)
+    return false;
+  // What the last round holds is used and freed behind the loop, or was lost.
+  return Held.atExit(Exit) == Hold::No ||
+         !isUsedBehind(A, L);
+}
+
+static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
+                                const Loop &L, const TargetLibraryInfo &TLI) {
+  // Of others than the C and C++ libraries' it is not known whether they may
+  // be given null.
+  LibFunc Known;
+  if (!TLI.getLibFunc(Free, Known))
+    return "how it is freed is not known";
+  if (isa<InvokeInst>(Free) || !Free.doesNotThrow())
+    return "freeing it may throw";
+  if (Free.hasOperandBundles() || Free.cannotDuplicate() ||
+      Free.isConvergent() || Free.isMustTailCall())
+    return "it is freed in an unusual way";
+  const Use *Size = toldSize(const_cast<CallBase &>(Free), TLI);
+  for (const Use &Argument : Free.args())
+    if (Argument != getFreedOperand(&Free, &TLI) && &Argument != Size &&
+        !L.isLoopInvariant(Argument))
+      return "how it is freed is not the same in every round";
+  if (Size && !sizeArguments(Call) && !L.isLoopInvariant(*Size))
+    return "how it is freed is not the same in every round";
+  return "";
+}
+
+/// Large functions with many allocations are not worth seconds.
+static constexpr size_t MaxWork = 1 << 22;
+
+StringRef whyNotHoist(const Allocation &A, const Loop &L,
+                      const FunctionView &Here) {
+  if (none_of(A.Frees, [&](const CallBase *Free) { return L.contains(Free); }))
+    return "it is not freed in the loop";
+  if (Here.F.hasPersonalityFn() &&
+      isScopedEHPersonality(classifyEHPersonality(Here.F.getPersonalityFn())))
+    return "the function has funclets";
+  if (StringRef Why = whyNotReuse(A, L, Here.TLI); !Why.empty())
+    return Why;
+  for (CallBase *Free : A.Frees) {
+    if (!L.contains(Free)) {
+      if (toldSize(*Free, Here.TLI) && !isSameInAllRounds(*A.Call, L))
+        return "it is freed behind the loop, with a size that it may not have";
+    } else if (StringRef Why = whyNotFreeHere(*Free, *A.Call, L, Here.TLI);
+               !Why.empty()) {
+      return Why;
+    }
+  }
+  Here.Work += L.getNumBlocks() + Here.Vanishing.size();
+  if (Here.Work > MaxWork)
+    return "its function is too large to be looked through again";
+
+  Rounds Held(A, L, Here.DT);
+  for (const Instruction *I : Here.Vanishing) {
+    if (I == A.Call || !L.contains(I))
+      continue;
+    // If it is held there it was lost before as well.
+    Hold There = Held.before(*I);
+    if (There != Hold::Yes && There != Hold::Moot)
+      return "a call in the loop may not come back, by an exception or "
+             "longjmp, and the buffer would be lost";
+  }
+  // Freeing null would be taken for freeing it.
+  if (isUsedBehind(A, L))
+    for (auto [Phi, From] : A.Nones)
+      if (Hold There = L.contains(Phi) ? Held.between(*From, *Phi->getParent())
+                                       : Hold::Moot;
+          There == Hold::Yes || There == Hold::Maybe)
+        return "it is used behind the loop, where it may be null";
+  SmallVector<BasicBlock *, 4> Exits;
+  L.getUniqueExitBlocks(Exits);
+  for (const BasicBlock *Exit : Exits)
+    if (Held.atExit(*Exit) == Hold::Maybe && !needsFree(A, L, Held, *Exit))
+      return "the loop is left with it and without it";
+  return "";
+}
+
+namespace {
+
+/// The rewrite of one allocation.
+class Hoister {
+public:
+  Hoister(const Allocation &A, Loop &L, FunctionView &Here)
+      : A(A), L(L), Here(Here), Call(*A.Call), At(&Call),
+        Pointer(Call.getType()) {}
+
+  void run() {
+    Rounds Held(A, L, Here.DT);
+    bool SameSize = isSameInAllRounds(Call, L);
+    CallBase &Free = **find_if(
+        A.Frees, [&](const CallBase *Each) { return L.contains(Each); });
+    Kept = variable(Constant::getNullValue(Pointer), "kept");
+    std::optional<SizeArguments> Sizes = sizeArguments(Call);
+    Taken = Sizes ? Call.getArgOperand(Sizes->First) : nullptr;
+    Value *Size = Sizes ? computeSize() : nullptr;
+    if (!SameSize)
+      Room = variable(Constant::getNullValue(Size->getType()), "room");
+
+    SmallVector<BasicBlock *, 4> Exits;
+    L.getUniqueExitBlocks(Exits);
+    for (BasicBlock *Exit : Exits)
+      if (needsFree(A, L, Held, *Exit))
+        freeKept(Free, Exit->getFirstInsertionPt());
+    takeIfNeeded(Free, Size);
+    for (CallBase *Each : A.Frees)
+      if (L.contains(Each))
+        Each->eraseFromParent();
+    forgetPromises(A);
+    markRewritten(Call);
+  }
+
+private:
+  AllocaInst *variable(Constant *Initial, StringRef Name) {
+    IRBuilder<> AtEntry(&*Here.F.getEntryBlock().getFirstInsertionPt());
+    auto *Variable = AtEntry.CreateAlloca(Initial->getType(), nullptr,
+                                          Call.getName() + "." + Name);
+    IRBuilder<>(L.getLoopPreheader()->getTerminator())
+        .CreateStore(Initial, Variable);
+    Here.Promoted.push_back(Variable);
+    return Variable;
+  }
+
+  /// A branch may not depend on what is not defined, as a size may.
+  Value *defined(unsigned Number) {
+    Value *Argument = Call.getArgOperand(Number);
+    if (!isa<Constant>(Argument) &&
+        !Call.paramHasAttr(Number, Attribute::NoUndef)) {
+      Argument = At.CreateFreeze(Argument);
+      Call.setArgOperand(Number, Argument);
+    }
+    return Argument;
+  }
+
+  /// In bytes; Overflows is set if that is too large for its type.
+  Value *computeSize() {
+    SizeArguments Sizes = *sizeArguments(Call);
+    Value *Size = defined(Sizes.First);
+    if (!Sizes.Second)
+      return Size;
+    Value *Each = defined(*Sizes.Second);
+    if (match(Size, m_One()))
+      return Each;
+    if (match(Each, m_One()))
+      return Size;
+    Value *Product =
+        At.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, Size, Each);
+    Overflows = At.CreateExtractValue(Product, 1);
+    return At.CreateExtractValue(Product, 0);
+  }
+
+  void freeKept(CallBase &Free, BasicBlock::iterator Where) {
+    IRBuilder<> Builder(Where->getParent(), Where);
+    auto *Copy = cast<CallBase>(Free.clone());
+    for (Use &Argument : Copy->args())
+      if (Argument == getFreedOperand(&Free, &Here.TLI))
+        Argument.set(Builder.CreateLoad(Pointer, Kept, "kept"));
+    // There might be none, where there was one before.
+    Copy->removeParamAttr(0, Attribute::NonNull);
+    Copy->removeParamAttr(0, Attribute::Dereferenceable);
+    // It may be computed in the loop, but can only be what was taken.
+    if (Use *Size = toldSize(*Copy, Here.TLI); Size && sizeArguments(Call))
+      Size->set(Room ? Builder.CreateLoad(Room->getAllocatedType(), Room, "room")
+                     : Taken);
+    Builder.Insert(Copy);
+    Copy->setDebugLoc(Free.getDebugLoc());
+  }
+
+  void takeIfNeeded(CallBase &Free, Value *Size) {
+    Value *Before = At.CreateLoad(Pointer, Kept, "kept");
+    Value *Suffices = At.CreateIsNotNull(Before);
+    Value *RoomBefore = nullptr;
+    if (Room) {
+      RoomBefore = At.CreateLoad(Room->getAllocatedType(), Room, "room");
+      Suffices = At.CreateAnd(Suffices, At.CreateICmpULE(Size, RoomBefore));
+      if (Overflows)
+        Suffices = At.CreateAnd(Suffices, At.CreateNot(Overflows));
+    }
+
+    BasicBlock *Head = Call.getParent();
+    BasicBlock *Take =
+        SplitBlock(Head, &Call, &Here.DT, &Here.LI, nullptr, "take");
+    BasicBlock *Join;
+    if (auto *Invoke = dyn_cast<InvokeInst>(&Call))
+      Join = SplitEdge(Take, Invoke->getNormalDest(), &Here.DT, &Here.LI,
+                       nullptr, "have");
+    else
+      Join = SplitBlock(Take, Call.getNextNode(), &Here.DT, &Here.LI, nullptr,
+                        "have");
+    auto *Reuse =
+        BasicBlock::Create(Here.F.getContext(), "reuse", &Here.F, Join);
+    IRBuilder<> AtReuse(BranchInst::Create(Join, Reuse));
+    AtReuse.SetCurrentDebugLocation(Call.getDebugLoc());
+    Reuse->getTerminator()->setDebugLoc(Call.getDebugLoc());
+    IRBuilder<> AtHead(Head->getTerminator());
+    AtHead.SetCurrentDebugLocation(Call.getDebugLoc());
+    AtHead.CreateCondBr(Suffices, Reuse, Take);
+    Head->getTerminator()->eraseFromParent();
+    Here.LI.getLoopFor(Join)->addBasicBlockToLoop(Reuse, Here.LI);
+    DomTreeUpdater(Here.DT, DomTreeUpdater::UpdateStrategy::Eager)
+        .applyUpdates({{DominatorTree::Insert, Head, Reuse},
+                       {DominatorTree::Insert, Reuse, Join}});
+
+    Type *Byte = Type::getInt8Ty(Here.F.getContext());
+    Constant *Initial = getInitialValueOfAllocation(&Call, &Here.TLI, Byte);
+    if (!isa<UndefValue>(Initial))
+      AtReuse.CreateMemSet(Before, Initial, Size, MaybeAlign());
+
+    if (Room) {
+      freeKept(Free, Call.getIterator());
+      IRBuilder<> AtTake(&Call);
+      AtTake.CreateStore(Constant::getNullValue(Pointer), Kept);
+    }
+    IRBuilder<> AtJoin(Join, Join->getFirstInsertionPt());
+    PHINode *Buffer = choose(Join, Pointer, "buffer");
+    Call.replaceAllUsesWith(Buffer);
+    Buffer->addIncoming(Before, Reuse);
+    Buffer->addIncoming(&Call, Take);
+    AtJoin.CreateStore(Buffer, Kept);
+    if (!Room)
+      return;
+    PHINode *RoomNow = choose(Join, Room->getAllocatedType(), "room");
+    RoomNow->addIncoming(RoomBefore, Reuse);
+    RoomNow->addIncoming(Size, Take);
+    AtJoin.CreateStore(RoomNow, Room);
+  }
+
+  PHINode *choose(BasicBlock *Where, Type *T, StringRef Name) {
+    auto *Choice = PHINode::Create(T, 2, Name);
+    Choice->insertBefore(Where->begin());
+    Choice->setDebugLoc(Call.getDebugLoc());
+    return Choice;
+  }
+
+  const Allocation &A;
+  Loop &L;
+  FunctionView &Here;
+  CallBase &Call;
+  IRBuilder<> At;
+  Type *Pointer;
+  AllocaInst *Kept = nullptr;
+  /// What Kept has; null if it is always the same.
+  AllocaInst *Room = nullptr;
+  /// The first argument of the size: with operator new it is the only one.
+  Value *Taken = nullptr;
+  Value *Overflows = nullptr;
+};
+
+} // namespace
+
+bool prepareHoist(Loop &L, FunctionView &Here) {
+  Here.IsChanged = true;
+  if (!L.getLoopPreheader() &&
+      !InsertPreheaderForLoop(&L, &Here.DT, &Here.LI, /*MSSAU=*/nullptr,
+                              /*PreserveLCSSA=*/false))
+    return false;
+  formDedicatedExitBlocks(&L, &Here.DT, &Here.LI, /*MSSAU=*/nullptr,
+                          /*PreserveLCSSA=*/false);
+  return L.hasDedicatedExits();
+}
+
+void hoist(const Allocation &A, Loop &L, FunctionView &Here) {
+  Hoister(A, L, Here).run();
+}
+
+} // namespace vfriendly

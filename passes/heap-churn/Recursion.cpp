@@ -1,0 +1,91 @@
+//===- Recursion.cpp - Which functions may call themselves ----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/heap-churn/Recursion.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/GraphTraits.h"
+#include "llvm/ADT/SCCIterator.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace {
+
+/// A function, or all that is not in sight.
+struct Node {
+  const Function *F = nullptr;
+  SmallVector<Node *, 4> Calls;
+};
+
+/// May code that is not in sight call F?
+bool isReachable(const Function &F) {
+  // No program calls main, though C lets it.
+  return F.getName() != "main" && (!F.hasLocalLinkage() || F.hasAddressTaken());
+}
+
+} // namespace
+
+template <> struct llvm::GraphTraits<Node *> {
+  using NodeRef = Node *;
+  using ChildIteratorType = SmallVectorImpl<Node *>::iterator;
+  static NodeRef getEntryNode(Node *N) { return N; }
+  static ChildIteratorType child_begin(NodeRef N) { return N->Calls.begin(); }
+  static ChildIteratorType child_end(NodeRef N) { return N->Calls.end(); }
+};
+
+namespace vfriendly {
+
+/// Might Callee, of which there is no body, call something of this module?
+static bool mayCallBack(const CallBase &Call, const Function &Callee,
+                        const TargetLibraryInfo &TLI) {
+  LibFunc Known;
+  return !Callee.isIntrinsic() && !Call.hasFnAttr(Attribute::NoCallback) &&
+         !TLI.getLibFunc(Call, Known);
+}
+
+Recursion::Recursion(Module &M, GetTLI GetTLI) {
+  DenseMap<const Function *, Node> Nodes;
+  // Reaches all, so that one walk over the graph suffices.
+  Node Start, Unknown;
+  for (Function &F : M)
+    if (!F.isDeclaration())
+      Nodes[&F].F = &F;
+  Start.Calls.push_back(&Unknown);
+  for (Function &F : M) {
+    if (F.isDeclaration())
+      continue;
+    Node &Caller = Nodes[&F];
+    Start.Calls.push_back(&Caller);
+    if (isReachable(F))
+      Unknown.Calls.push_back(&Caller);
+    const TargetLibraryInfo &TLI = GetTLI(F);
+    for (const Instruction &I : instructions(F)) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      if (!Call || Call->isInlineAsm())
+        continue;
+      const Function *Callee = Call->getCalledFunction();
+      if (Callee && !Callee->isDeclaration())
+        Caller.Calls.push_back(&Nodes[Callee]);
+      if (!Callee || Callee->isInterposable() ||
+          (Callee->isDeclaration() && mayCallBack(*Call, *Callee, TLI)))
+        Caller.Calls.push_back(&Unknown);
+    }
+  }
+  for (auto Group = scc_begin(&Start); !Group.isAtEnd(); ++Group)
+    if (Group.hasCycle())
+      for (const Node *Each : *Group)
+        if (Each->F && !Each->F->doesNotRecurse())
+          Recursive.insert(Each->F);
+}
+
+} // namespace vfriendly

@@ -1,0 +1,43 @@
+//===- Recursion.h - Which functions may call themselves --------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_HEAPCHURN_RECURSION_H
+#define VFRIENDLY_PASSES_HEAPCHURN_RECURSION_H
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace llvm {
+class Function;
+class Module;
+class TargetLibraryInfo;
+} // namespace llvm
+
+namespace vfriendly {
+
+/// Which functions of a module might be on the stack twice: by calls in sight,
+/// or as unknown code is called, and may call back what it can see.
+class Recursion {
+public:
+  using GetTLI =
+      llvm::function_ref<const llvm::TargetLibraryInfo &(llvm::Function &)>;
+
+  /// Looks through all of M, once.
+  Recursion(llvm::Module &M, GetTLI TLI);
+
+  bool mayBeRecursive(const llvm::Function &F) const {
+    return Recursive.contains(&F);
+  }
+
+private:
+  llvm::DenseSet<const llvm::Function *> Recursive;
+};
+
+} // namespace vfriendly
+
+#endif

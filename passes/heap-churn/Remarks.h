@@ -1,0 +1,46 @@
+//===- Remarks.h - What vf-heap-churn says ----------------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   say<OptimizationRemarkMissed>(ORE, Call, "TakenInEachRound", "each ...");
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_HEAPCHURN_REMARKS_H
+#define VFRIENDLY_PASSES_HEAPCHURN_REMARKS_H
+
+#include "vfriendly/Catalogue.h"
+
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Instruction.h"
+
+namespace vfriendly {
+
+/// Where the function that has I stands for it: what was inlined from a library
+/// is at a place that its user does not know.
+inline llvm::DebugLoc placeOf(const llvm::Instruction &I) {
+  llvm::DebugLoc Place = I.getDebugLoc();
+  while (Place && Place.getInlinedAt())
+    Place = Place.getInlinedAt();
+  return Place;
+}
+
+/// A remark of Kind about I, with the page of the guideline.
+template <typename Kind>
+void say(llvm::OptimizationRemarkEmitter &ORE, const llvm::Instruction &I,
+         llvm::StringRef Name, const llvm::Twine &Text) {
+  ORE.emit([&] {
+    Kind Remark("vf-heap-churn", Name, placeOf(I), I.getParent());
+    Remark << Text.str() << " [" << HeapChurn.Guideline << "]";
+    return Remark;
+  });
+}
+
+} // namespace vfriendly
+
+#endif

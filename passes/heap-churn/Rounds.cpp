@@ -1,0 +1,113 @@
+//===- Rounds.cpp - Whether memory is held, in a round of a loop ----------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/heap-churn/Rounds.h"
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+static Hold merge(Hold Left, Hold Right) {
+  if (Left == Hold::Moot || Left == Right)
+    return Right;
+  return Right == Hold::Moot ? Left : Hold::Maybe;
+}
+
+Rounds::Rounds(const Allocation &A, const Loop &L, const DominatorTree &DT)
+    : A(A), L(L), DT(DT) {
+  Events[A.Call->getParent()].push_back(A.Call);
+  for (const CallBase *Free : A.Frees)
+    Events[Free->getParent()].push_back(Free);
+  for (auto &[Block, InIt] : Events)
+    llvm::sort(InIt, [](const Instruction *Left, const Instruction *Right) {
+      return Left != Right && Left->comesBefore(Right);
+    });
+  In[L.getHeader()] = Hold::No;
+  Worklist.push_back(L.getHeader());
+  while (!Worklist.empty())
+    flow(*Worklist.pop_back_val());
+}
+
+Hold Rounds::passed(const Instruction *Event, Hold State) const {
+  if (Event == A.Call)
+    return Hold::Yes;
+  return State == Hold::Moot ? State : Hold::No;
+}
+
+Hold Rounds::before(const Instruction &I) const {
+  Hold State = In.lookup(I.getParent());
+  if (auto Found = Events.find(I.getParent()); Found != Events.end())
+    for (const Instruction *Event : Found->second)
+      if (Event->comesBefore(&I))
+        State = passed(Event, State);
+  return State;
+}
+
+static bool isSameInAllRounds(const Value &Condition, const Loop &L) {
+  if (L.isLoopInvariant(&Condition))
+    return true;
+  auto *Compare = dyn_cast<CmpInst>(&Condition);
+  return Compare && L.hasLoopInvariantOperands(Compare);
+}
+
+/// Has no round anything to keep, if control goes from From to To in one?
+bool Rounds::isMootOn(const BasicBlock &From, const BasicBlock &To) const {
+  const Instruction *End = From.getTerminator();
+  // An invoke that unwinds has taken nothing, and what was kept is freed then.
+  if (auto *Invoke = dyn_cast<InvokeInst>(A.Call);
+      Invoke == End && Invoke->getUnwindDest() == &To)
+    return true;
+  auto *Branch = dyn_cast<BranchInst>(End);
+  if (!Branch || !Branch->isConditional() ||
+      Branch->getSuccessor(0) == Branch->getSuccessor(1))
+    return false;
+  // All rounds go this way then, and none comes to A.
+  bool IsFirst = Branch->getSuccessor(0) == &To;
+  if (isSameInAllRounds(*Branch->getCondition(), L))
+    return DT.dominates(BasicBlockEdge(&From, Branch->getSuccessor(IsFirst)),
+                        A.Call->getParent());
+  auto *Test = dyn_cast<ICmpInst>(Branch->getCondition());
+  return Test && is_contained(A.Tests, Test) &&
+         IsFirst == (Test->getPredicate() == ICmpInst::ICMP_EQ);
+}
+
+Hold Rounds::behind(const BasicBlock &B) const {
+  Hold State = In.lookup(&B);
+  if (auto Found = Events.find(&B); Found != Events.end())
+    for (const Instruction *Event : Found->second)
+      State = passed(Event, State);
+  return State;
+}
+
+Hold Rounds::between(const BasicBlock &From, const BasicBlock &To) const {
+  return isMootOn(From, To) ? Hold::Moot : behind(From);
+}
+
+void Rounds::flow(const BasicBlock &B) {
+  for (const BasicBlock *To : successors(&B)) {
+    // That would be the next round.
+    if (To == L.getHeader())
+      continue;
+    Hold Added = between(B, *To);
+    auto [There, IsNew] = In.try_emplace(To, Hold::Moot);
+    Hold Merged = merge(There->second, Added);
+    if (!IsNew && Merged == There->second)
+      continue;
+    There->second = Merged;
+    if (L.contains(To))
+      Worklist.push_back(To);
+  }
+}
+
+} // namespace vfriendly

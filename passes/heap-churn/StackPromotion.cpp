@@ -1,0 +1,103 @@
+//===- StackPromotion.cpp - Small heap memory into a stack frame ----------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/heap-churn/Rewrite.h"
+
+#include "llvm/Analysis/DomTreeUpdater.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/BasicBlock.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Utils/Local.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+/// As much as LLVM's own heap-to-stack conversion (Attributor) takes for small.
+static constexpr uint64_t MaxSize = 128;
+/// What malloc promises on every 64-bit target.
+static constexpr uint64_t MallocAlign = 16;
+/// Larger ones make the whole frame be aligned anew in each call.
+static constexpr uint64_t MaxAlign = 16;
+uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
+  std::optional<APInt> Size = getAllocSize(A.Call, &Here.TLI);
+  if (!Size || Size->isZero() || Size->ugt(MaxSize))
+    return 0;
+  if (Value *Align = getAllocAlignment(A.Call, &Here.TLI)) {
+    auto *C = dyn_cast<ConstantInt>(Align);
+    if (!C || C->getValue().ugt(MaxAlign))
+      return 0;
+  }
+  // A declaration may promise more than malloc does, and accesses rely on it.
+  if (A.Call->getRetAlign().valueOrOne() > MaxAlign)
+    return 0;
+  const DataLayout &Layout = Here.F.getDataLayout();
+  if (Layout.getAllocaAddrSpace() !=
+      A.Call->getType()->getPointerAddressSpace())
+    return 0;
+  Type *Byte = Type::getInt8Ty(A.Call->getContext());
+  return getInitialValueOfAllocation(A.Call, &Here.TLI, Byte)
+             ? Size->getZExtValue()
+             : 0;
+}
+
+uint64_t movedToFrame(const Function &F) {
+  uint64_t Sum = 0;
+  for (const Instruction &I : F.getEntryBlock())
+    if (auto *Memory = dyn_cast<AllocaInst>(&I);
+        Memory && isMarkedRewritten(I))
+      Sum += Memory->getAllocationSize(F.getDataLayout())
+                 .value_or(TypeSize::getZero())
+                 .getKnownMinValue();
+  return Sum;
+}
+
+static void erase(CallBase &Call, FunctionView &Here) {
+  Here.Vanishing.erase(&Call);
+  auto *Invoke = dyn_cast<InvokeInst>(&Call);
+  if (!Invoke) {
+    Call.eraseFromParent();
+    return;
+  }
+  // An edge less, and maybe a loop.
+  Here.IsStale = true;
+  DomTreeUpdater Updater(Here.DT, DomTreeUpdater::UpdateStrategy::Eager);
+  changeToCall(Invoke, &Updater)->eraseFromParent();
+}
+
+void moveToStack(const Allocation &A, uint64_t Size, FunctionView &Here) {
+  Here.IsChanged = true;
+  LLVMContext &Context = Here.F.getContext();
+  IRBuilder<> AtEntry(&*Here.F.getEntryBlock().getFirstInsertionPt());
+  auto *Memory =
+      AtEntry.CreateAlloca(ArrayType::get(Type::getInt8Ty(Context), Size),
+                           nullptr, A.Call->getName() + ".stack");
+  Memory->setAlignment(Align(MallocAlign));
+  markRewritten(*Memory);
+  // `tail` says that what is called does not see the caller's frame.
+  for (Instruction *User : A.Users)
+    if (auto *Call = dyn_cast<CallInst>(User))
+      Call->setTailCall(false);
+  forgetPromises(A);
+  IRBuilder<> AtCall(A.Call);
+  Constant *Initial =
+      getInitialValueOfAllocation(A.Call, &Here.TLI, Type::getInt8Ty(Context));
+  if (!isa<UndefValue>(Initial))
+    AtCall.CreateMemSet(Memory, Initial, Size, Align(MallocAlign));
+  A.Call->replaceAllUsesWith(Memory);
+  for (CallBase *Free : A.Frees)
+    erase(*Free, Here);
+  erase(*A.Call, Here);
+}
+
+} // namespace vfriendly

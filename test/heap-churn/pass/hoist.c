@@ -1,0 +1,144 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What each round of a loop takes and frees is taken once, if each round has as much of it
+// and nothing can make the loop vanish.
+//
+// RUN: %vf_clang -O2 -c %s -o %t.o -Rpass=vf-heap-churn -Rpass-missed=vf-heap-churn 2>&1 | FileCheck %s --implicit-check-not=remark:
+// RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=IR
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Reads, and neither keeps nor frees what it is given: LLVM sees that.
+__attribute__((noinline)) int look(const char *p) { return p[0] + 3 * p[3]; }
+void unknown(int);
+int any(void);
+
+int same(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} what each round of the loop takes from the heap and frees is taken once
+    char *p = malloc(n);
+    if (!p)
+      return -1;
+    memset(p, i, n);
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
+// IR-LABEL: @same(
+// IR: phi ptr
+// IR: @malloc
+// IR: @free
+
+// Out of both loops.
+int nested(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i)
+    for (int j = 0; j < i; ++j) {
+      // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+      char *p = malloc(n);
+      memset(p, j, n);
+      sum += look(p);
+      free(p);
+    }
+  return sum;
+}
+
+// What may never come back stands where the memory is held: it was lost there before.
+int held(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    char *p = malloc(n);
+    memset(p, i, n);
+    unknown(i);
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
+
+// The C library comes back.
+int prints(size_t n, int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    char *p = malloc(n);
+    memset(p, i, n);
+    int r = look(p);
+    free(p);
+    printf("%d\n", r);
+  }
+  return 0;
+}
+
+int sizes(const int *n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    char *p = malloc(n[i]);
+    memset(p, i, n[i]);
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
+
+// A longjmp out of the loop, in every call, would lose a buffer in every call.
+int jumps(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    char *p = malloc(n);
+    memset(p, i, n);
+    sum += look(p);
+    free(p);
+    unknown(i);
+  }
+  return sum;
+}
+
+int cleared(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    char *p = calloc(n, 1);
+    p[i] = 1;
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
+
+// What realloc returned is another's, for all that LLVM may remove.
+int resized(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as its size is changed
+    char *p = malloc(n);
+    memset(p, i, n);
+    p = realloc(p, 2 * n);
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
+
+// Which way the loop is left decides whether there is one to free: not in sight.
+int mixed(size_t n, int rounds) {
+  char *p = 0;
+  int i = 0;
+  do {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as the loop is left with it and without it
+    p = malloc(n);
+    memset(p, i, n);
+    if (look(p))
+      break;
+    free(p);
+  } while (++i < rounds);
+  return any() ? look(p) : 0;
+}
