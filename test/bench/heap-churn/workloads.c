@@ -92,14 +92,21 @@ struct stack {
   size_t n;
 };
 
+// Told every megabyte: to reach 100 takes long where pages are slow to come.
+enum { TOLD_EVERY = 64 };
+
 static void reach(struct stack *s, size_t bytes) {
-  size_t n = bytes / BLOCK;
-  double before = (double)s->n;
-  while (s->n < n)
-    s->blocks[s->n++] = used(BLOCK);
-  while (s->n > n)
-    free(s->blocks[--s->n]);
-  need_changes(((double)s->n - before) * BLOCK);
+  size_t n = bytes / BLOCK, told = s->n;
+  while (s->n != n) {
+    if (s->n < n)
+      s->blocks[s->n++] = used(BLOCK);
+    else
+      free(s->blocks[--s->n]);
+    if (s->n % TOLD_EVERY == 0 || s->n == n) {
+      need_changes(((double)s->n - (double)told) * BLOCK);
+      told = s->n;
+    }
+  }
 }
 
 static struct stack new_stack(void) {
