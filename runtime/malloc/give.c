@@ -76,8 +76,6 @@ struct vf_given vf_give_back(size_t bytes) {
 
 /* Enough for a clock of a microsecond; they take 0.2 ms. */
 #define PROBE_PAGES 64
-/* The least of them was disturbed least. */
-#define PROBES 3
 
 /* Others may run meanwhile: not for their time. */
 static uint64_t own_ns(void) {
@@ -91,25 +89,20 @@ static void touch(char *from, size_t page) {
     *(volatile char *)(from + i * page) = 1;
 }
 
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
+/* Once, on memory that is there: two calls, as each interrupts the others. */
 struct vf_costs vf_give_costs(void) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PROBE_PAGES * page;
-  char *probe = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (probe == MAP_FAILED)
+  bool zero = false;
+  char *probe = vf_pages_take(NULL, size, page, &zero);
+  if (!probe)
     return (struct vf_costs){2000, 10000}; /* As measured elsewhere. */
-  struct vf_costs costs = {UINT64_MAX, UINT64_MAX};
-  for (unsigned i = 0; i != PROBES; ++i) {
-    touch(probe, page);
-    uint64_t begin = own_ns();
-    madvise(probe, size, MADV_DONTNEED);
-    touch(probe, page);
-    uint64_t between = own_ns();
-    madvise(probe, page, MADV_DONTNEED);
-    costs.fault_ns = least(costs.fault_ns, (between - begin) / PROBE_PAGES);
-    costs.call_ns = least(costs.call_ns, own_ns() - between);
-  }
-  munmap(probe, size);
+  touch(probe, page);
+  uint64_t begin = own_ns();
+  madvise(probe, size, MADV_DONTNEED);
+  touch(probe, page);
+  uint64_t between = own_ns();
+  madvise(probe, page, MADV_DONTNEED);
+  struct vf_costs costs = {(between - begin) / PROBE_PAGES, own_ns() - between};
+  vf_pages_put(probe, size);
   return costs;
 }

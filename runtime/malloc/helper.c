@@ -38,7 +38,7 @@
 
 /* The price makes a page be kept for 0.1 s where a fault takes 2 us, a quarter
  * of a peak of 0.4 s that comes every 2 s (figure 7.3 of the thesis). Faults
- * and calls are measured when the helper starts. What others lose by an
+ * and calls are measured when a threshold is passed. What others lose by an
  * interrupt cannot be: 3200 cycles (section 7.2), and about as long for the
  * exit. */
 static struct vf_policy policy = {
@@ -141,6 +141,17 @@ static void settle(struct watch *watch, const struct vf_pages_totals *totals,
   watch->given = 0;
 }
 
+/* When it is about to matter for the first time. */
+static void measure_costs(void) {
+  static bool done;
+  if (done)
+    return;
+  done = true;
+  struct vf_costs costs = vf_give_costs();
+  policy.fault_ns = costs.fault_ns;
+  policy.call_ns = costs.call_ns;
+}
+
 static uint64_t pause_ns(const struct watch *watch, size_t resident) {
   return vf_policy_hold_ns(&policy, resident / page_size, 1, watch->cpus) /
          LOOKS;
@@ -175,6 +186,7 @@ static uint64_t look(struct watch *watch) {
     watch->looks = 0;
     return 0;
   }
+  measure_costs();
   return pause_ns(watch, totals.resident);
 }
 
@@ -218,9 +230,6 @@ static void sleep_between_looks(uint64_t ns) {
 
 static void *run(void *unused) {
   (void)unused;
-  struct vf_costs costs = vf_give_costs();
-  policy.fault_ns = costs.fault_ns;
-  policy.call_ns = costs.call_ns;
   struct watch watch = {.slow_at = vf_now_ns(), .cpu_then = cpu_ns()};
   vf_pages_lowest();
   for (;;) {

@@ -98,6 +98,11 @@ assert list(runs) == ["good"] and len(runs["good"]) == 2 and "exit status 1" in 
 options.budget = 0
 assert len(run_bench.repeat(stumbles, {"good": ""}, options, 9, lambda what: None)[0]["good"]) == 2
 
+# Memory over need is each run's own: 2 and 4, which is 3, not 22 over 6.
+two = [measure.Run("ok", 1, 1, "", "", {"shootdowns": 0, "mean_resident": r, "peak_resident": r, "mean_need": n}) for r, n in ((4, 2), (40, 10))]
+assert run_bench.summary(rows.ROWS["cfrac"], two)["over_need"] == 3
+assert run_bench.summary(rows.ROWS["cfrac"], runs["good"])["over_need"] is None
+
 # Speed is of the work, where a program runs for a fixed time; a paced or killed one has none.
 larson = rows.ROWS["larson"]
 done = measure.Run("ok", 9, 0, "Throughput = 500 operations per second, relative time: 2s.", "", {})

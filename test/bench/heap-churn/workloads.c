@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { BLOCK = 16384, STEP = 64, MAX_THREADS = 256 };
+enum { BLOCK = 16384, MAX_THREADS = 256 };
 
 static int threads;
 static double amount, began;
@@ -92,16 +92,20 @@ struct stack {
   size_t n;
 };
 
+// Told every megabyte: to reach 100 takes long where pages are slow to come.
+enum { TOLD_EVERY = 64 };
+
 static void reach(struct stack *s, size_t bytes) {
-  size_t n = bytes / BLOCK;
+  size_t n = bytes / BLOCK, told = s->n;
   while (s->n != n) {
-    // It needs what it has by now: a peak takes a tenth of a second to come.
-    size_t before = s->n;
-    while (s->n < n && s->n - before != STEP)
+    if (s->n < n)
       s->blocks[s->n++] = used(BLOCK);
-    while (s->n > n && before - s->n != STEP)
+    else
       free(s->blocks[--s->n]);
-    need_changes(((double)s->n - (double)before) * BLOCK);
+    if (s->n % TOLD_EVERY == 0 || s->n == n) {
+      need_changes(((double)s->n - (double)told) * BLOCK);
+      told = s->n;
+    }
   }
 }
 
