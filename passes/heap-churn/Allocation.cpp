@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Pointers that come together in a phi are followed if all of them lead back to
-// the same call, or are null, and the phi does not dominate the call. That a use
-// then means the memory of the call's last execution, and not one that an
+// the same call, or are null, and the phi does not dominate the call. That a
+// use then means the memory of the call's last execution, and not one that an
 // earlier round still holds, follows from dominance: control comes to the call
 // the first time without the phi. If it came from the phi by the call to the
 // use, and not by the phi again, it could also come to the use without the phi,
@@ -188,8 +188,7 @@ private:
   }
 
   void followChoice(Instruction &I) {
-    if (DT.dominates(I.getParent(), Found.Call->getParent()) &&
-        isa<PHINode>(I))
+    if (DT.dominates(I.getParent(), Found.Call->getParent()) && isa<PHINode>(I))
       return giveUp("its address is given on to the next round");
     for (Use &Each : I.operands()) {
       auto *Phi = dyn_cast<PHINode>(&I);
@@ -253,8 +252,7 @@ private:
         I && isa<PtrToIntInst, PtrToAddrInst>(I) ? I->getOperand(0) : &V);
     if (Choice)
       for (const BasicBlock *Each : Choice->blocks())
-        if (match(Choice->getIncomingValueForBlock(Each),
-                  m_Zero()))
+        if (match(Choice->getIncomingValueForBlock(Each), m_Zero()))
           From.push_back(Each);
     return From;
   }

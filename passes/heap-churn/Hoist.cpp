@@ -169,8 +169,7 @@ static bool needsFree(const Allocation &A, const Loop &L, const Rounds &Held,
   if (Held.atExit(Exit) == Hold::Moot)
     return false;
   // What the last round holds is used and freed behind the loop, or was lost.
-  return Held.atExit(Exit) == Hold::No ||
-         !isUsedBehind(A, L);
+  return Held.atExit(Exit) == Hold::No || !isUsedBehind(A, L);
 }
 
 static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
@@ -329,8 +328,9 @@ private:
     Copy->removeParamAttr(0, Attribute::Dereferenceable);
     // It may be computed in the loop, but can only be what was taken.
     if (Use *Size = toldSize(*Copy, Here.TLI); Size && sizeArguments(Call))
-      Size->set(Room ? Builder.CreateLoad(Room->getAllocatedType(), Room, "room")
-                     : Taken);
+      Size->set(Room
+                    ? Builder.CreateLoad(Room->getAllocatedType(), Room, "room")
+                    : Taken);
     Builder.Insert(Copy);
     Copy->setDebugLoc(Free.getDebugLoc());
   }
