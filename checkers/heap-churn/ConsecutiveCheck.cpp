@@ -8,15 +8,13 @@
 
 #include "checkers/heap-churn/ConsecutiveCheck.h"
 
+#include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/ElementCalls.h"
 #include "checkers/heap-churn/Induction.h"
 
 using namespace clang;
 
 namespace vfriendly::tidy {
-
-/// Fewer blocks are no long run.
-static constexpr int64_t ShortRun = 8;
 
 void ConsecutiveCheck::inspect(FunctionView &View) {
   if (View.loops().size() < 2)
@@ -28,8 +26,7 @@ void ConsecutiveCheck::inspect(FunctionView &View) {
     // Of an array that lives no longer than the function: all its blocks do.
     auto *Array = dyn_cast<VarDecl>(Allocation.Array);
     if (!Array || !Array->hasLocalStorage() || isa<ParmVarDecl>(Array) ||
-        constantRounds(Allocation.Loop, View).value_or(ShortRun + 1) <=
-            ShortRun)
+        isCold(Allocation.Loop, View))
       continue;
     if (directionOf(Allocation.Index, Allocation.Loop, View).value_or(0) == 0)
       continue;

@@ -8,8 +8,10 @@
 
 #include "checkers/heap-churn/GrowthCheck.h"
 
+#include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/ElementCalls.h"
 #include "checkers/heap-churn/Induction.h"
+#include "checkers/heap-churn/LoopFixes.h"
 #include "checkers/heap-churn/RoundPairs.h"
 
 using namespace clang;
@@ -65,17 +67,18 @@ void GrowthCheck::inspect(FunctionView &View) {
         (Call.Count && multiplies(Call.Count, View.Context)))
       continue;
     const VarDecl *By = growsBy(Call, Loop, View);
-    if (!By || !isRepeated(Call.Site, View) ||
+    if (!By || isCold(Loop, View) || !isRepeated(Call.Site, View) ||
         !claim(Call.Site->getExprLoc(), View))
       continue;
     report(Call.Site->getExprLoc(),
            "'" + Call.name() + "' grows a block with '" + By->getName() +
                "' by addition in the rounds of a loop",
-           "grow it by a factor, or allocate once what all rounds need");
+           "grow it by a factor, or allocate once what all rounds need")
+        << growByFactor(Call, *By, View);
   }
   for (const ElementCall &Allocation : allocationsOfElements(View)) {
     const VarDecl *By = growsBy(*Allocation.Call, Allocation.Loop, View);
-    if (!By ||
+    if (!By || isCold(Allocation.Loop, View) ||
         directionOf(Allocation.Index, Allocation.Loop, View).value_or(0) == 0 ||
         !claim(Allocation.Call->Site->getExprLoc(), View))
       continue;

@@ -8,24 +8,49 @@
 
 #include "checkers/heap-churn/HeldCheck.h"
 
+#include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/Induction.h"
+#include "checkers/heap-churn/LoopFixes.h"
 #include "checkers/heap-churn/Retention.h"
+
+#include "llvm/ADT/StringSet.h"
 
 using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Fewer rounds are no long phase.
-static constexpr int64_t ShortPhase = 1000;
+/// What keeps a thread waiting.
+static bool blocks(const FunctionDecl &F) {
+  static const llvm::StringSet<> Names{
+      "sleep",        "usleep",  "nanosleep",  "poll",     "select",
+      "accept",       "read",    "recv",       "recvfrom", "recvmsg",
+      "wait",         "waitpid", "epoll_wait", "sem_wait", "pthread_cond_wait",
+      "pthread_join", "system",  "fgets",      "getline",  "fread"};
+  return F.getIdentifier() && Names.contains(F.getName()) && F.isExternC();
+}
 
-/// A loop that does more than look at memory: it calls what cannot be judged,
-/// and not for a few rounds only.
+/// Does S allocate or wait, or call what nobody has seen in a loop of its own?
+static bool takesLong(const Stmt *S, bool InLoop, FunctionView &View) {
+  if (auto *E = dyn_cast<Expr>(S)) {
+    std::optional<HeapCall> Call = View.Heap.match(E);
+    if (Call)
+      return Call->Op != HeapOp::Release;
+    auto *Plain = dyn_cast<CallExpr>(E);
+    const FunctionDecl *Callee = Plain ? Plain->getDirectCallee() : nullptr;
+    if (Callee && blocks(*Callee))
+      return true;
+    if (InLoop && Plain && callsUnknown(Plain))
+      return true;
+  }
+  return llvm::any_of(S->children(), [&](const Stmt *Child) {
+    return Child && takesLong(Child, InLoop || isLoop(S), View);
+  });
+}
+
+/// A loop that takes long. Loops that only clean up do not.
 static const Stmt *longPhaseIn(const Stmt *S, FunctionView &View) {
   if (isLoop(S))
-    return constantRounds(S, View).value_or(ShortPhase) >= ShortPhase &&
-                   callsUnknown(bodyOf(S))
-               ? S
-               : nullptr;
+    return takesLong(bodyOf(S), false, View) ? S : nullptr;
   if (!isa<CompoundStmt>(S))
     return nullptr;
   for (const Stmt *Child : S->children())
@@ -79,13 +104,15 @@ void HeldCheck::inspect(FunctionView &View) {
     const Stmt *Phase = nullptr;
     for (++From; From < To && !Phase; ++From)
       Phase = longPhaseIn(*From, View);
-    if (!Phase || !claim(Release.Site->getExprLoc(), View))
+    if (!Phase || isCold(Phase, View) ||
+        !claim(Release.Site->getExprLoc(), View))
       continue;
     report(Release.Site->getExprLoc(),
            "'" + Owner->getName() +
                "' is held through a loop that does not use it, so that the "
                "loop's memory comes to lie above it",
-           "release it before the loop");
+           "release it before the loop")
+        << releaseEarlier(Release, *Phase, *Block, View);
     diag(Phase->getBeginLoc(), "the loop", DiagnosticIDs::Note);
   }
 }

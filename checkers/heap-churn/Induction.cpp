@@ -171,11 +171,16 @@ std::optional<int64_t> constantRounds(const Stmt *Loop,
     return std::nullopt;
   }
   auto *For = dyn_cast<ForStmt>(Loop);
-  auto *Condition =
-      For && For->getCond()
-          ? dyn_cast<BinaryOperator>(For->getCond()->IgnoreParens())
-          : nullptr;
-  if (!Condition || !For->getInit())
+  if (!For || !For->getCond() || !For->getInit())
+    return std::nullopt;
+  auto *Condition = dyn_cast<BinaryOperator>(For->getCond()->IgnoreParens());
+  // What else it stops for makes it no longer.
+  while (Condition && Condition->getOpcode() == BO_LAnd) {
+    auto *Right = dyn_cast<BinaryOperator>(Condition->getRHS()->IgnoreParens());
+    auto *Left = dyn_cast<BinaryOperator>(Condition->getLHS()->IgnoreParens());
+    Condition = Left && constantOf(Left->getRHS(), View.Context) ? Left : Right;
+  }
+  if (!Condition)
     return std::nullopt;
   const VarDecl *Counter = variableOf(Condition->getLHS());
   if (!Counter)

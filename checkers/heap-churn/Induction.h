@@ -39,7 +39,7 @@ void variablesOf(const clang::Stmt *S,
 std::optional<int64_t> constantOf(const clang::Expr *E,
                                   const clang::ASTContext &Context);
 
-/// How often the loop runs, if it counts from one constant to another.
+/// How often the loop runs at most, if it counts from one constant to another.
 std::optional<int64_t> constantRounds(const clang::Stmt *Loop,
                                       const FunctionView &View);
 

@@ -8,7 +8,8 @@
 
 #include "checkers/heap-churn/LoopAllocationCheck.h"
 
-#include "checkers/heap-churn/Induction.h"
+#include "checkers/heap-churn/Cold.h"
+#include "checkers/heap-churn/HoistFix.h"
 #include "checkers/heap-churn/RoundLocals.h"
 #include "checkers/heap-churn/RoundPairs.h"
 
@@ -16,17 +17,9 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Fewer rounds are no churn: a loop over the two ends of a pipe.
-static constexpr int64_t FewRounds = 8;
-
-static bool isShort(const Stmt *Loop, const FunctionView &View) {
-  return constantRounds(Loop, View).value_or(FewRounds + 1) <= FewRounds &&
-         !View.loopAround(*Loop);
-}
-
 /// A loop that tries again with more: `n *= 2`. It seldom comes round.
-static bool isRetry(const HeapCall &Call, const Stmt *Loop,
-                    const FunctionView &View) {
+static bool triesWithMore(const HeapCall &Call, const Stmt *Loop,
+                          const FunctionView &View) {
   for (const Expr *Size : {Call.Size, Call.Count})
     if (const VarDecl *Variable = variableOf(Size))
       if (std::optional<StmtSet> Writes = View.writesOf(*Variable))
@@ -48,13 +41,15 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
     if (Call.Op != HeapOp::Allocate)
       continue;
     std::optional<RoundPair> Pair = findPair(Call, View);
-    if (!Pair || isShort(Pair->Loop, View) || isRetry(Call, Pair->Loop, View) ||
+    if (!Pair || isCold(Pair->Loop, View) || isRetry(Pair->Loop, View) ||
+        triesWithMore(Call, Pair->Loop, View) ||
         !claim(Call.Site->getExprLoc(), View))
       continue;
     report(Call.Site->getExprLoc(),
            "'" + Pair->Owner->getName() + "' is allocated by '" + Call.name() +
                "' and released again in each round of a loop",
-           "allocate before the loop and use the memory again");
+           "allocate before the loop and use the memory again")
+        << hoistBuffer(*Pair, View);
     diag(Pair->Releases.front()->Site->getExprLoc(), "released here",
          DiagnosticIDs::Note);
   }
@@ -62,7 +57,7 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
     return;
   for (const VarDecl *Variable : View.locals()) {
     std::optional<RoundLocal> Local = findRoundLocal(*Variable, View);
-    if (!Local || isShort(Local->Loop, View) ||
+    if (!Local || isCold(Local->Loop, View) || isRetry(Local->Loop, View) ||
         !claim(Variable->getLocation(), View))
       continue;
     bool Pointer = Local->Kind.ends_with("_ptr");
@@ -71,7 +66,8 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
                "' allocates memory and releases it "
                "again in each round of a loop",
            Pointer ? "keep the object from round to round, or without the heap"
-                   : "declare it before the loop and clear it in each round");
+                   : "declare it before the loop and clear it in each round")
+        << hoistLocal(*Local, View);
     diag(Local->Allocates->getExprLoc(), "allocates here", DiagnosticIDs::Note);
   }
 }

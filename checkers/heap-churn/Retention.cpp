@@ -9,6 +9,7 @@
 #include "checkers/heap-churn/Retention.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace clang;
@@ -115,5 +116,31 @@ bool callsUnknown(const Stmt *S) {
       return true;
   return false;
 }
+
+/// Functions of the file at hand are looked into, this many calls deep.
+static constexpr unsigned CallDepth = 3;
+
+static bool mayNotReturn(const Stmt *S, unsigned Depth) {
+  if (isa<CXXThrowExpr, CXXNewExpr, CXXConstructExpr, CXXTryStmt>(S))
+    return true;
+  if (auto *Call = dyn_cast<CallExpr>(S)) {
+    const FunctionDecl *Callee = Call->getDirectCallee();
+    if (!Callee || Callee->hasAttr<ReturnsTwiceAttr>())
+      return true;
+    auto *Type = Callee->getType()->getAs<FunctionProtoType>();
+    bool Returns = isForgetful(*Callee) || Callee->hasAttr<NoThrowAttr>() ||
+                   Callee->isNoReturn() || (Type && Type->isNothrow());
+    if (!Returns && (!Depth || !Callee->hasBody() ||
+                     (isa<CXXMethodDecl>(Callee) &&
+                      cast<CXXMethodDecl>(Callee)->isVirtual()) ||
+                     mayNotReturn(Callee->getBody(), Depth - 1)))
+      return true;
+  }
+  return llvm::any_of(S->children(), [&](const Stmt *Child) {
+    return Child && mayNotReturn(Child, Depth);
+  });
+}
+
+bool mayNotReturn(const Stmt *S) { return mayNotReturn(S, CallDepth); }
 
 } // namespace vfriendly::tidy

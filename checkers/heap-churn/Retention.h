@@ -21,6 +21,9 @@ bool mayBeKept(const clang::DeclRefExpr &Ref, const FunctionView &View);
 /// Are there calls of functions of which nothing is known?
 bool callsUnknown(const clang::Stmt *S);
 
+/// May S leave otherwise than by going on: may what it calls jump or throw?
+bool mayNotReturn(const clang::Stmt *S);
+
 } // namespace vfriendly::tidy
 
 #endif

@@ -8,8 +8,10 @@
 
 #include "checkers/heap-churn/ReverseFreeCheck.h"
 
+#include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/ElementCalls.h"
 #include "checkers/heap-churn/Induction.h"
+#include "checkers/heap-churn/LoopFixes.h"
 
 using namespace clang;
 
@@ -30,13 +32,15 @@ void ReverseFreeCheck::inspect(FunctionView &View) {
               std::optional(1))
         Allocated = &Allocation;
     if (!Allocated || unwinds(*Allocated, Release, View) ||
+        isCold(Release.Loop, View) ||
         !claim(Release.Call->Site->getExprLoc(), View))
       continue;
     report(Release.Call->Site->getExprLoc(),
            "loop releases the elements of '" + Release.Array->getName() +
                "' in reverse order of their allocation, so each release "
                "shrinks the heap",
-           "release in the order of allocation, or all at once");
+           "release in the order of allocation, or all at once")
+        << reverseLoop(Release, View);
     diag(Allocated->Call->Site->getExprLoc(), "allocated here",
          DiagnosticIDs::Note);
   }

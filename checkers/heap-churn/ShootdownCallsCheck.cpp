@@ -8,7 +8,9 @@
 
 #include "checkers/heap-churn/ShootdownCallsCheck.h"
 
+#include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/Induction.h"
+#include "checkers/heap-churn/LoopFixes.h"
 #include "checkers/heap-churn/RoundPairs.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -97,16 +99,16 @@ void ShootdownCallsCheck::inspect(FunctionView &View) {
   callsIn(View.Function.getBody(), Calls, View.Context);
   for (const CallExpr *Call : Calls) {
     const Stmt *Loop = View.loopAround(*Call);
-    if (!Loop || constantRounds(Loop, View) == std::optional<int64_t>(1) ||
-        retries(*Call, Loop, View) || !isRepeated(Call, View) ||
-        !claim(Call->getExprLoc(), View))
+    if (!Loop || isCold(Loop, View) || retries(*Call, Loop, View) ||
+        !isRepeated(Call, View) || !claim(Call->getExprLoc(), View))
       continue;
     StringRef Name = Call->getDirectCallee()->getName();
     report(Call->getExprLoc(), "loop calls '" + Name + "' in its rounds",
            systemCallOf(*Call, View.Context) == SystemCall::Advise
                ? "one call over all of the range, or one process_madvise with "
                  "a vector, interrupts them once"
-               : "one call over all of the range interrupts them once");
+               : "one call over all of the range interrupts them once")
+        << oneCall(*Call, View);
   }
 }
 
