@@ -30,6 +30,8 @@ FunctionView::FunctionView(const FunctionDecl &Function, HeapCalls &Heap)
 }
 
 void FunctionView::walk(const Stmt *S) {
+  if (isa<UnaryExprOrTypeTraitExpr>(S))
+    return; // sizeof *p names p, and does nothing to it.
   if (isLoop(S))
     Loops.push_back(S);
   else if (isa<LabelStmt>(S))
@@ -143,8 +145,6 @@ std::optional<StmtSet> FunctionView::writesOf(const VarDecl &Variable) const {
       return std::nullopt;
     if (auto *Cast = dyn_cast<CastExpr>(P);
         Cast && Cast->getCastKind() == CK_LValueToRValue)
-      continue;
-    if (isa<UnaryExprOrTypeTraitExpr>(P))
       continue;
     auto *Assign = dyn_cast<BinaryOperator>(P);
     if (Assign && Assign->isAssignmentOp() && Assign->getLHS() == Child) {

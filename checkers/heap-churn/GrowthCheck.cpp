@@ -34,18 +34,34 @@ static bool multiplies(const Expr *E, const ASTContext &Context) {
          multiplies(Binary->getRHS(), Context);
 }
 
+static void addendsOf(const Expr *E, SmallVectorImpl<const Expr *> &Found) {
+  E = E->IgnoreParenCasts();
+  auto *Sum = dyn_cast<BinaryOperator>(E);
+  if (!Sum || Sum->getOpcode() != BO_Add) {
+    Found.push_back(E);
+    return;
+  }
+  addendsOf(Sum->getLHS(), Found);
+  addendsOf(Sum->getRHS(), Found);
+}
+
 /// The variable by which the size grows by addition only.
 static const VarDecl *growsBy(const HeapCall &Call, const Stmt *Loop,
                               const FunctionView &View) {
   const VarDecl *Found = nullptr;
-  for (const Expr *Size : {Call.Size, Call.Count}) {
-    if (!Size)
+  SmallVector<const Expr *, 4> Addends;
+  for (const Expr *Size : {Call.Size, Call.Count})
+    if (Size)
+      addendsOf(Size, Addends);
+  for (const Expr *Addend : Addends) {
+    // `length + strlen(piece)` grows by length, whatever else.
+    if (isa<CallExpr>(Addend))
       continue;
     llvm::SmallPtrSet<const VarDecl *, 4> Variables;
-    variablesOf(Size, Variables);
+    variablesOf(Addend, Variables);
     for (const VarDecl *Variable : Variables) {
       std::optional<int> Step = stepOf(*Variable, Loop, View),
-                         Sign = signIn(Size, *Variable, View.Context);
+                         Sign = signIn(Addend, *Variable, View.Context);
       if (!Step || !Sign || *Step * *Sign < 0)
         return nullptr;
       if (*Step && *Sign)

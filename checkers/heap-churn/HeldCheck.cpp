@@ -29,8 +29,10 @@ static bool blocks(const FunctionDecl &F) {
   return F.getIdentifier() && Names.contains(F.getName()) && F.isExternC();
 }
 
-/// Does S allocate or wait, or call what nobody has seen in a loop of its own?
-static bool takesLong(const Stmt *S, bool InLoop, FunctionView &View) {
+/// Does S, a part of Phase, allocate or wait, or call what nobody has seen in a
+/// loop of its own?
+static bool takesLong(const Stmt *S, const Stmt *Phase, bool InLoop,
+                      FunctionView &View) {
   if (auto *E = dyn_cast<Expr>(S)) {
     std::optional<HeapCall> Call = View.Heap.match(E);
     if (Call)
@@ -42,15 +44,16 @@ static bool takesLong(const Stmt *S, bool InLoop, FunctionView &View) {
     if (InLoop && Plain && callsUnknown(Plain))
       return true;
   }
+  InLoop |= isLoop(S) && S != Phase;
   return llvm::any_of(S->children(), [&](const Stmt *Child) {
-    return Child && takesLong(Child, InLoop || isLoop(S), View);
+    return Child && takesLong(Child, Phase, InLoop, View);
   });
 }
 
 /// A loop that takes long. Loops that only clean up do not.
 static const Stmt *longPhaseIn(const Stmt *S, FunctionView &View) {
   if (isLoop(S))
-    return takesLong(bodyOf(S), false, View) ? S : nullptr;
+    return takesLong(S, S, false, View) ? S : nullptr;
   if (!isa<CompoundStmt>(S))
     return nullptr;
   for (const Stmt *Child : S->children())

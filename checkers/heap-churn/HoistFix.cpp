@@ -15,6 +15,7 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
+#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
 
@@ -50,19 +51,42 @@ static bool isOnlyOne(const VarDecl &Variable, const FunctionView &View) {
   return !Names(Names, View.Function.getBody());
 }
 
-/// Can the type be named outside of the loop?
-static bool isTypeOfFile(QualType Type) {
-  Type = Type.getNonReferenceType();
-  while (Type->isPointerType())
-    Type = Type->getPointeeType();
-  if (Type->isVariablyModifiedType() || Type->isFunctionType() ||
-      Type->getContainedAutoType())
+namespace {
+/// Looks for what only the function knows in the words of a type.
+class LocalNames : public RecursiveASTVisitor<LocalNames> {
+public:
+  bool Found = false;
+
+  bool VisitTypeLoc(TypeLoc Loc) {
+    const Type *T = Loc.getTypePtr();
+    if (auto *Alias = dyn_cast<TypedefType>(T))
+      note(Alias->getDecl());
+    else if (auto *Tag = dyn_cast<TagType>(T))
+      note(Tag->getDecl());
+    return !Found;
+  }
+  bool VisitDeclRefExpr(DeclRefExpr *Ref) {
+    note(Ref->getDecl());
+    return !Found;
+  }
+
+private:
+  void note(const Decl *D) {
+    Found |= D->getDeclContext()->isFunctionOrMethod();
+  }
+};
+} // namespace
+
+/// Can the variable's type be named outside of the loop?
+static bool isTypeOfFile(const VarDecl &Variable) {
+  QualType Type = Variable.getType();
+  const TypeSourceInfo *Written = Variable.getTypeSourceInfo();
+  if (!Written || Type->isVariablyModifiedType() ||
+      Type->isFunctionPointerType() || Type->getContainedAutoType())
     return false;
-  if (auto *Alias = Type->getAs<TypedefType>();
-      Alias && Alias->getDecl()->getDeclContext()->isFunctionOrMethod())
-    return false;
-  auto *Tag = Type->getAsTagDecl();
-  return !Tag || !Tag->getDeclContext()->isFunctionOrMethod();
+  LocalNames Names;
+  Names.TraverseTypeLoc(Written->getTypeLoc());
+  return !Names.Found;
 }
 
 static void exitsIn(const Stmt *S, SmallVectorImpl<const Stmt *> &Found) {
@@ -160,7 +184,7 @@ FixHints hoistBuffer(const RoundPair &Pair, FunctionView &View) {
   if (auto *Declaration = dyn_cast<DeclStmt>(Take)) {
     const SourceManager &SM = Context.getSourceManager();
     if (!Declaration->isSingleDecl() || !isOnlyOne(Owner, View) ||
-        !isTypeOfFile(Owner.getType()) || Owner.getType().isConstQualified() ||
+        !isTypeOfFile(Owner) || Owner.getType().isConstQualified() ||
         Owner.isStaticLocal() || Owner.hasAttrs())
       return {};
     SourceLocation NameEnd = Lexer::getLocForEndOfToken(
@@ -215,14 +239,12 @@ static bool isQuiet(QualType Type) {
   auto *Template = dyn_cast<ClassTemplateSpecializationDecl>(Record);
   if (!Template || (Kind != "vector" && Kind != "basic_string"))
     return false;
-  for (const TemplateArgument &Argument : Template->getTemplateArgs().asArray())
-    if (Argument.getKind() != TemplateArgument::Type ||
-        (!isQuiet(Argument.getAsType())))
-      return false;
   // An allocator of another kind may tell.
-  return stdKindOf(Template->getTemplateArgs()
-                       .get(Template->getTemplateArgs().size() - 1)
-                       .getAsType()) == "allocator";
+  ArrayRef<TemplateArgument> Arguments = Template->getTemplateArgs().asArray();
+  return stdKindOf(Arguments.back().getAsType()) == "allocator" &&
+         llvm::all_of(Arguments.drop_back(), [](const TemplateArgument &A) {
+           return isQuiet(A.getAsType());
+         });
 }
 
 FixHints hoistLocal(const RoundLocal &Local, FunctionView &View) {
@@ -232,7 +254,7 @@ FixHints hoistLocal(const RoundLocal &Local, FunctionView &View) {
   if (!Body || (Local.Kind != "vector" && Local.Kind != "basic_string") ||
       !hasRoomAround(Local.Loop, View) ||
       !isEditable(Local.Loop->getSourceRange(), View) ||
-      !isQuiet(Variable.getType()) || !isTypeOfFile(Variable.getType()) ||
+      !isQuiet(Variable.getType()) || !isTypeOfFile(Variable) ||
       !isOnlyOne(Variable, View) || Variable.hasAttrs() ||
       Variable.getType().isConstQualified() ||
       Variable.getStorageClass() != SC_None)
@@ -240,7 +262,7 @@ FixHints hoistLocal(const RoundLocal &Local, FunctionView &View) {
   // `std::vector<int> v;` and nothing else.
   auto *Construct = dyn_cast_or_null<CXXConstructExpr>(Variable.getInit());
   if (!Construct || Construct->getNumArgs() != 0 ||
-      Variable.getInitStyle() != VarDecl::CInit ||
+      Variable.getInitStyle() != VarDecl::CallInit ||
       Construct->isListInitialization())
     return {};
   const DeclStmt *Declaration = nullptr;
@@ -248,11 +270,15 @@ FixHints hoistLocal(const RoundLocal &Local, FunctionView &View) {
     if (auto *D = dyn_cast<DeclStmt>(Part);
         D && D->isSingleDecl() && D->getSingleDecl() == &Variable)
       Declaration = D;
-  for (const DeclRefExpr *Ref : View.refs(Variable))
-    if (auto *Member = dyn_cast_or_null<MemberExpr>(View.parent(Ref));
-        Member && Member->getMemberDecl()->getDeclName().isIdentifier() &&
+  for (const DeclRefExpr *Ref : View.refs(Variable)) {
+    const Stmt *P = View.parent(Ref);
+    while (isa_and_nonnull<ImplicitCastExpr, ParenExpr>(P))
+      P = View.parent(P);
+    auto *Member = dyn_cast_or_null<MemberExpr>(P);
+    if (Member && Member->getMemberDecl()->getDeclName().isIdentifier() &&
         Member->getMemberDecl()->getName() == "capacity")
       return {}; // The program looks at what changes.
+  }
   if (!Declaration || !isEditable(Declaration->getSourceRange(), View) ||
       !startsLine(Local.Loop->getBeginLoc(), Context))
     return {};

@@ -319,7 +319,8 @@ FixHints growByFactor(const HeapCall &Resize, const VarDecl &Capacity,
                   ? Grows
                   : Resize.Site))
     return {};
-  // It says how much there is room for, and nothing else.
+  // It says how much there is room for, and nothing else: it decides whether
+  // to grow, no more.
   bool Guarded = false;
   for (const DeclRefExpr *Ref : View.refs(Capacity)) {
     if (View.isWithin(Ref, Resize.Site))
@@ -328,9 +329,15 @@ FixHints growByFactor(const HeapCall &Resize, const VarDecl &Capacity,
     while (isa_and_nonnull<ParenExpr, ImplicitCastExpr>(P))
       P = View.parent(P);
     auto *Binary = dyn_cast_or_null<BinaryOperator>(P);
-    if (!Binary || (!Binary->isComparisonOp() && !Binary->isAssignmentOp()))
+    if (Binary && Binary->isAssignmentOp() &&
+        variableOf(Binary->getLHS()) == &Capacity)
+      continue;
+    auto *If = dyn_cast_or_null<IfStmt>(P ? View.parent(P) : nullptr);
+    if (!Binary || !Binary->isComparisonOp() || !If || If->getElse() ||
+        If->getCond() != Binary || !View.isWithin(Resize.Site, If->getThen()) ||
+        !View.isWithin(Grows, If->getThen()))
       return {};
-    Guarded |= Binary->isComparisonOp();
+    Guarded = true;
   }
   std::string Value = textOf(Grows->getRHS(), Context);
   if (!Guarded || Value.empty())

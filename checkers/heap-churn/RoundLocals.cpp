@@ -199,15 +199,12 @@ std::optional<RoundLocal> findRoundLocal(const VarDecl &Variable,
       Kind != "shared_ptr")
     return std::nullopt;
   RoundLocal Found{&Variable, nullptr, Kind, nullptr};
-  const Stmt *Declaration = nullptr;
   for (const Stmt *Loop : View.loops())
     if (auto *Block = dyn_cast<CompoundStmt>(bodyOf(Loop)))
       for (const Stmt *Part : Block->body())
         if (auto *D = dyn_cast<DeclStmt>(Part);
-            D && llvm::is_contained(D->decls(), &Variable)) {
+            D && llvm::is_contained(D->decls(), &Variable))
           Found.Loop = Loop;
-          Declaration = D;
-        }
   if (!Found.Loop)
     return std::nullopt;
   Found.Allocates = allocatingInit(Variable, Kind, View);
@@ -224,7 +221,7 @@ std::optional<RoundLocal> findRoundLocal(const VarDecl &Variable,
       break;
     }
   }
-  if (!Found.Allocates || !isRepeated(Declaration, View))
+  if (!Found.Allocates || !isRepeated(Found.Allocates, View))
     return std::nullopt;
   return Found;
 }

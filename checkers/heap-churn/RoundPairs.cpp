@@ -97,6 +97,10 @@ std::optional<RoundPair> findPair(const HeapCall &Allocation,
   Pair.Loop = View.loopAround(*Allocation.Site);
   if (!Pair.Owner || !Pair.Loop)
     return std::nullopt;
+  // `p = append(p, ...)` takes what p was, whatever it does with it.
+  for (const DeclRefExpr *Ref : View.refs(*Pair.Owner))
+    if (View.isWithin(Ref, Allocation.Site))
+      return std::nullopt;
   llvm::SmallDenseMap<const Stmt *, const HeapCall *, 4> Releases;
   for (const HeapCall &Call : View.calls())
     if (Call.Op == HeapOp::Release && variableOf(Call.Pointer) == Pair.Owner &&
