@@ -17,60 +17,6 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-static CharSourceRange fileRange(const Stmt *S, const ASTContext &Context) {
-  return Lexer::makeFileCharRange(
-      CharSourceRange::getTokenRange(S->getSourceRange()),
-      Context.getSourceManager(), Context.getLangOpts());
-}
-
-std::string textOf(const Expr *E, const ASTContext &Context) {
-  CharSourceRange Range = fileRange(E, Context);
-  if (Range.isInvalid())
-    return "";
-  return Lexer::getSourceText(Range, Context.getSourceManager(),
-                              Context.getLangOpts())
-      .str();
-}
-
-/// The last simple statement of a statement: the one that ends its text.
-static const Stmt *lastOf(const Stmt *S) {
-  if (auto *If = dyn_cast<IfStmt>(S))
-    return lastOf(If->getElse() ? If->getElse() : If->getThen());
-  if (auto *While = dyn_cast<WhileStmt>(S))
-    return lastOf(While->getBody());
-  if (auto *For = dyn_cast<ForStmt>(S))
-    return lastOf(For->getBody());
-  if (auto *Label = dyn_cast<LabelStmt>(S))
-    return lastOf(Label->getSubStmt());
-  return S;
-}
-
-SourceLocation endOfStatement(const Stmt *S, const ASTContext &Context) {
-  const SourceManager &SM = Context.getSourceManager();
-  const LangOptions &Lang = Context.getLangOpts();
-  const Stmt *Last = lastOf(S);
-  CharSourceRange Range = fileRange(Last, Context);
-  if (Range.isInvalid())
-    return {};
-  if (isa<CompoundStmt, NullStmt, DeclStmt, SwitchStmt>(Last))
-    return Range.getEnd();
-  std::optional<Token> Next =
-      Lexer::findNextToken(Range.getEnd().getLocWithOffset(-1), SM, Lang);
-  if (!Next || Next->isNot(tok::semi))
-    return {};
-  return Next->getEndLoc();
-}
-
-StringRef indentAt(SourceLocation Place, const ASTContext &Context) {
-  return Lexer::getIndentationForLine(Place, Context.getSourceManager());
-}
-
-bool startsLine(SourceLocation Place, const ASTContext &Context) {
-  const SourceManager &SM = Context.getSourceManager();
-  return indentAt(Place, Context).size() + 1 ==
-         SM.getSpellingColumnNumber(Place);
-}
-
 static bool hasContinue(const Stmt *S) {
   if (!S || isa<WhileStmt, ForStmt, DoStmt, CXXForRangeStmt, Expr>(S))
     return false;

@@ -19,24 +19,10 @@
 #ifndef VFRIENDLY_CHECKERS_SPINLOOPS_LOOPEDIT_H
 #define VFRIENDLY_CHECKERS_SPINLOOPS_LOOPEDIT_H
 
+#include "checkers/common/SourceText.h"
 #include "checkers/spin-loops/FixIts.h"
 
 namespace vfriendly::tidy {
-
-/// What stands in the file; empty if that cannot be told.
-std::string textOf(const clang::Expr *E, const clang::ASTContext &Context);
-
-/// The place behind a statement and its semicolon; invalid if that cannot be
-/// told.
-clang::SourceLocation endOfStatement(const clang::Stmt *S,
-                                     const clang::ASTContext &Context);
-
-/// The white space a line starts with.
-llvm::StringRef indentAt(clang::SourceLocation Place,
-                         const clang::ASTContext &Context);
-
-/// Does only white space stand before Place on its line?
-bool startsLine(clang::SourceLocation Place, const clang::ASTContext &Context);
 
 class LoopEdit {
 public:

@@ -1,0 +1,95 @@
+//===- SourceText.cpp - What stands in the file ---------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/common/SourceText.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Lex/Lexer.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+CharSourceRange fileRange(const Stmt *S, const ASTContext &Context) {
+  return Lexer::makeFileCharRange(
+      CharSourceRange::getTokenRange(S->getSourceRange()),
+      Context.getSourceManager(), Context.getLangOpts());
+}
+
+std::string textOf(const Expr *E, const ASTContext &Context) {
+  CharSourceRange Range = fileRange(E, Context);
+  if (Range.isInvalid())
+    return "";
+  return Lexer::getSourceText(Range, Context.getSourceManager(),
+                              Context.getLangOpts())
+      .str();
+}
+
+/// The last simple statement of a statement: the one that ends its text.
+static const Stmt *lastOf(const Stmt *S) {
+  if (auto *If = dyn_cast<IfStmt>(S))
+    return lastOf(If->getElse() ? If->getElse() : If->getThen());
+  if (auto *While = dyn_cast<WhileStmt>(S))
+    return lastOf(While->getBody());
+  if (auto *For = dyn_cast<ForStmt>(S))
+    return lastOf(For->getBody());
+  if (auto *Label = dyn_cast<LabelStmt>(S))
+    return lastOf(Label->getSubStmt());
+  return S;
+}
+
+SourceLocation endOfStatement(const Stmt *S, const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  const LangOptions &Lang = Context.getLangOpts();
+  const Stmt *Last = lastOf(S);
+  CharSourceRange Range = fileRange(Last, Context);
+  if (Range.isInvalid())
+    return {};
+  if (isa<CompoundStmt, NullStmt, DeclStmt, SwitchStmt>(Last))
+    return Range.getEnd();
+  std::optional<Token> Next =
+      Lexer::findNextToken(Range.getEnd().getLocWithOffset(-1), SM, Lang);
+  if (!Next || Next->isNot(tok::semi))
+    return {};
+  return Next->getEndLoc();
+}
+
+StringRef indentAt(SourceLocation Place, const ASTContext &Context) {
+  return Lexer::getIndentationForLine(Place, Context.getSourceManager());
+}
+
+bool startsLine(SourceLocation Place, const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  return indentAt(Place, Context).size() + 1 ==
+         SM.getSpellingColumnNumber(Place);
+}
+
+CharSourceRange wholeStatement(const Stmt *S, const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  SourceLocation Begin = fileRange(S, Context).getBegin(),
+                 End = endOfStatement(S, Context);
+  if (Begin.isInvalid() || End.isInvalid())
+    return {};
+  StringRef File = SM.getBufferData(SM.getFileID(End));
+  StringRef Rest = File.drop_front(SM.getFileOffset(End));
+  size_t Blank = Rest.find_first_not_of(" \t");
+  int Indent = indentAt(Begin, Context).size();
+  if (startsLine(Begin, Context) && Blank != StringRef::npos &&
+      Rest[Blank] == '\n' &&
+      SM.getFileOffset(Begin) > static_cast<unsigned>(Indent)) {
+    // From the end of the line before: where a removal ends before a blank,
+    // clang takes that away, too.
+    Begin = Begin.getLocWithOffset(-Indent - 1);
+    End = End.getLocWithOffset(Blank);
+  }
+  return CharSourceRange::getCharRange(Begin, End);
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,119 @@
+//===- Cold.cpp - Code that runs too seldom to matter ---------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/heap-churn/Cold.h"
+
+#include "checkers/heap-churn/Induction.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// Up to so many rounds are no churn: file name endings to try, statements to
+/// prepare.
+static constexpr int64_t FewRounds = 16;
+
+static bool isColdWord(StringRef Word) {
+  static const llvm::StringSet<> Words{
+      "init",    "initialize", "initialise", "deinit",   "uninit",
+      "setup",   "config",     "configure",  "cfg",      "conf",
+      "startup", "bootstrap",  "shutdown",   "teardown", "fini",
+      "usage",   "help",       "getopt",     "options",  "opts",
+      "cmdline", "argv",       "args",       "selftest", "unittest"};
+  return Words.contains(Word);
+}
+
+/// The words of parse_args, parseArgs and ParseARGS.
+static bool hasColdWord(StringRef Name) {
+  std::string Word;
+  for (size_t I = 0; I <= Name.size(); ++I) {
+    char C = I < Name.size() ? Name[I] : '_';
+    bool Begins = isUppercase(C) && I > 0 && !isUppercase(Name[I - 1]);
+    if (!isAlphanumeric(C) || Begins) {
+      if (isColdWord(Word))
+        return true;
+      Word.clear();
+    }
+    if (isAlphanumeric(C))
+      Word += llvm::toLower(C);
+  }
+  return false;
+}
+
+static bool isColdFunction(const FunctionDecl &F) {
+  if (F.hasAttr<ColdAttr>() || F.hasAttr<ConstructorAttr>() ||
+      F.hasAttr<DestructorAttr>())
+    return true;
+  return F.getIdentifier() && hasColdWord(F.getName());
+}
+
+/// `while (argc-- > 1)`, `while ((c = getopt(...)) != -1)`
+static bool isOverArguments(const Stmt *Loop, const FunctionView &View) {
+  auto Names = [&](auto &Self, const Stmt *S) -> bool {
+    if (!S || S == bodyOf(Loop))
+      return false;
+    if (auto *Ref = dyn_cast<DeclRefExpr>(S)) {
+      if (!Ref->getDecl()->getIdentifier())
+        return false;
+      StringRef Name = Ref->getDecl()->getName();
+      return Name == "argc" || Name == "argv" || Name.starts_with("getopt") ||
+             Name == "optind";
+    }
+    return llvm::any_of(S->children(),
+                        [&](const Stmt *Child) { return Self(Self, Child); });
+  };
+  return Names(Names, Loop);
+}
+
+bool isCold(const Stmt *Loop, const FunctionView &View) {
+  if (isColdFunction(View.Function))
+    return true;
+  bool Few = true;
+  for (; Loop; Loop = View.loopAround(*Loop)) {
+    if (isOverArguments(Loop, View))
+      return true;
+    Few &= constantRounds(Loop, View).value_or(FewRounds + 1) <= FewRounds;
+  }
+  return Few;
+}
+
+bool isRetry(const Stmt *Loop, const FunctionView &View) {
+  const Expr *Condition = nullptr;
+  if (auto *Do = dyn_cast<DoStmt>(Loop))
+    Condition = Do->getCond();
+  else if (auto *While = dyn_cast<WhileStmt>(Loop))
+    Condition = While->getCond();
+  if (!Condition)
+    return false;
+  Condition = Condition->IgnoreParenImpCasts();
+  if (auto *Not = dyn_cast<UnaryOperator>(Condition);
+      Not && Not->getOpcode() == UO_LNot)
+    Condition = Not->getSubExpr();
+  const VarDecl *Flag = variableOf(Condition);
+  std::optional<StmtSet> Writes = Flag ? View.writesOf(*Flag) : std::nullopt;
+  if (!Writes)
+    return false;
+  bool Sets = false;
+  for (const Stmt *Write : *Writes) {
+    if (!View.isWithin(Write, Loop))
+      continue;
+    auto *Assign = dyn_cast<BinaryOperator>(Write);
+    if (!Assign || Assign->getOpcode() != BO_Assign ||
+        !constantOf(Assign->getRHS(), View.Context))
+      return false;
+    Sets = true;
+  }
+  return Sets;
+}
+
+} // namespace vfriendly::tidy

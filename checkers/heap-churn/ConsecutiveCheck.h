@@ -1,0 +1,27 @@
+//===- ConsecutiveCheck.h - vfriendly-heap-churn-consecutive ----*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_CONSECUTIVECHECK_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_CONSECUTIVECHECK_H
+
+#include "checkers/heap-churn/HeapCheck.h"
+
+namespace vfriendly::tidy {
+
+/// Runs of allocations that are released together.
+class ConsecutiveCheck : public HeapCheck {
+public:
+  using HeapCheck::HeapCheck;
+
+private:
+  void inspect(FunctionView &View) override;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

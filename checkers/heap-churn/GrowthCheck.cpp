@@ -1,0 +1,108 @@
+//===- GrowthCheck.cpp - vfriendly-heap-churn-growth ----------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/heap-churn/GrowthCheck.h"
+
+#include "checkers/heap-churn/Cold.h"
+#include "checkers/heap-churn/ElementCalls.h"
+#include "checkers/heap-churn/Induction.h"
+#include "checkers/heap-churn/LoopFixes.h"
+#include "checkers/heap-churn/RoundPairs.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// Is there a factor in E that may make it grow by more than a constant?
+static bool multiplies(const Expr *E, const ASTContext &Context) {
+  E = E->IgnoreParenCasts();
+  auto *Binary = dyn_cast<BinaryOperator>(E);
+  if (!Binary)
+    return false;
+  if (Binary->getOpcode() == BO_Shl)
+    return true;
+  if (Binary->getOpcode() == BO_Mul)
+    for (const Expr *Side : {Binary->getLHS(), Binary->getRHS()})
+      if (isa<IntegerLiteral>(Side->IgnoreParenCasts()))
+        return true; // `2 * n`, but not `n * sizeof *p`.
+  return multiplies(Binary->getLHS(), Context) ||
+         multiplies(Binary->getRHS(), Context);
+}
+
+static void addendsOf(const Expr *E, SmallVectorImpl<const Expr *> &Found) {
+  E = E->IgnoreParenCasts();
+  auto *Sum = dyn_cast<BinaryOperator>(E);
+  if (!Sum || Sum->getOpcode() != BO_Add) {
+    Found.push_back(E);
+    return;
+  }
+  addendsOf(Sum->getLHS(), Found);
+  addendsOf(Sum->getRHS(), Found);
+}
+
+/// The variable by which the size grows by addition only.
+static const VarDecl *growsBy(const HeapCall &Call, const Stmt *Loop,
+                              const FunctionView &View) {
+  const VarDecl *Found = nullptr;
+  SmallVector<const Expr *, 4> Addends;
+  for (const Expr *Size : {Call.Size, Call.Count})
+    if (Size)
+      addendsOf(Size, Addends);
+  for (const Expr *Addend : Addends) {
+    // `length + strlen(piece)` grows by length, whatever else.
+    if (isa<CallExpr>(Addend))
+      continue;
+    llvm::SmallPtrSet<const VarDecl *, 4> Variables;
+    variablesOf(Addend, Variables);
+    for (const VarDecl *Variable : Variables) {
+      std::optional<int> Step = stepOf(*Variable, Loop, View),
+                         Sign = signIn(Addend, *Variable, View.Context);
+      if (!Step || !Sign || *Step * *Sign < 0)
+        return nullptr;
+      if (*Step && *Sign)
+        Found = Variable;
+    }
+  }
+  return Found;
+}
+
+void GrowthCheck::inspect(FunctionView &View) {
+  if (View.loops().empty())
+    return;
+  for (const HeapCall &Call : View.calls()) {
+    const Stmt *Loop = View.loopAround(*Call.Site);
+    if (!Loop || Call.Op != HeapOp::Resize)
+      continue;
+    // `2 * n` may be meant as twice as many.
+    if ((Call.Size && multiplies(Call.Size, View.Context)) ||
+        (Call.Count && multiplies(Call.Count, View.Context)))
+      continue;
+    const VarDecl *By = growsBy(Call, Loop, View);
+    if (!By || isCold(Loop, View) || !isRepeated(Call.Site, View) ||
+        !claim(Call.Site->getExprLoc(), View))
+      continue;
+    report(Call.Site->getExprLoc(),
+           "'" + Call.name() + "' grows a block with '" + By->getName() +
+               "' by addition in the rounds of a loop",
+           "grow it by a factor, or allocate once what all rounds need")
+        << growByFactor(Call, *By, View);
+  }
+  for (const ElementCall &Allocation : allocationsOfElements(View)) {
+    const VarDecl *By = growsBy(*Allocation.Call, Allocation.Loop, View);
+    if (!By || isCold(Allocation.Loop, View) ||
+        directionOf(Allocation.Index, Allocation.Loop, View).value_or(0) == 0 ||
+        !claim(Allocation.Call->Site->getExprLoc(), View))
+      continue;
+    report(Allocation.Call->Site->getExprLoc(),
+           "each block is larger than the one before, by '" + By->getName() +
+               "', so that none fits where another was released",
+           "allocate one block for all of them");
+  }
+}
+
+} // namespace vfriendly::tidy

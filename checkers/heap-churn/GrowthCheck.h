@@ -1,0 +1,27 @@
+//===- GrowthCheck.h - vfriendly-heap-churn-growth --------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_GROWTHCHECK_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_GROWTHCHECK_H
+
+#include "checkers/heap-churn/HeapCheck.h"
+
+namespace vfriendly::tidy {
+
+/// Memory that grows by constant amounts, so that it moves again and again.
+class GrowthCheck : public HeapCheck {
+public:
+  using HeapCheck::HeapCheck;
+
+private:
+  void inspect(FunctionView &View) override;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

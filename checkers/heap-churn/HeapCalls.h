@@ -1,0 +1,76 @@
+//===- HeapCalls.h - What a call means to the heap --------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   if (std::optional<HeapCall> Call = Heap.match(E))
+//     if (Call->Op == HeapOp::Release) ... Call->Pointer
+//
+// Knows new and delete, the names of HeapNames.def, functions with the
+// attributes malloc or ownership, and what the file at hand defines itself: a
+// function that returns nothing but fresh memory allocates, one that surely
+// releases its parameter releases.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_HEAPCALLS_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_HEAPCALLS_H
+
+#include "clang/AST/Decl.h"
+#include "clang/AST/Expr.h"
+#include "llvm/ADT/DenseMap.h"
+#include <optional>
+
+namespace vfriendly::tidy {
+
+enum class HeapOp { Allocate, Resize, Release };
+
+/// What a function does to the heap; numbers are arguments.
+struct HeapFunction {
+  HeapOp Op = HeapOp::Allocate;
+  std::optional<unsigned> Pointer = {}; ///< Resized or released.
+  std::optional<unsigned> Size = {}, Count = {};
+  bool Named = false; ///< Of HeapNames.def, not found by its body.
+};
+
+struct HeapCall {
+  HeapOp Op = HeapOp::Allocate;
+  const clang::Expr *Site = nullptr;
+  const clang::Expr *Pointer = nullptr; ///< Resized or released.
+  /// What the size is the product of; null where it is none, or not seen.
+  const clang::Expr *Size = nullptr, *Count = nullptr;
+  const clang::FunctionDecl *Callee = nullptr; ///< Null for new and delete.
+
+  /// `malloc`, or `new`.
+  std::string name() const;
+};
+
+class HeapCalls {
+public:
+  std::optional<HeapCall> match(const clang::Expr *E);
+  const HeapFunction *find(const clang::FunctionDecl &F);
+
+private:
+  std::optional<HeapFunction> classify(const clang::FunctionDecl &F);
+  bool returnsFresh(const clang::FunctionDecl &F);
+  std::optional<unsigned> releasedParameter(const clang::FunctionDecl &F);
+
+  llvm::DenseMap<const clang::FunctionDecl *, std::optional<HeapFunction>>
+      Known;
+};
+
+/// The variable that E names, through casts and parentheses; null if none.
+const clang::VarDecl *variableOf(const clang::Expr *E);
+
+/// Does Condition tell whether Variable is null? True: it is if the condition
+/// holds; false: it is if it does not.
+std::optional<bool> nullTest(const clang::Expr *Condition,
+                             const clang::VarDecl &Variable,
+                             const clang::ASTContext &Context);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,98 @@
+//===- HeapCheck.cpp - What the checks of heap churn share ----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/heap-churn/HeapCheck.h"
+
+#include "vfriendly/Catalogue.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/ASTMatchers/ASTMatchers.h"
+
+using namespace clang;
+using namespace clang::ast_matchers;
+
+namespace vfriendly::tidy {
+
+/// clang-tidy asks all checks about one function before it goes on to the next,
+/// so the last view is all there is to keep.
+class HeapCheck::Views {
+public:
+  static std::shared_ptr<Views> get() {
+    // The checks of a translation unit are made together and die together.
+    static thread_local std::weak_ptr<Views> Current;
+    std::shared_ptr<Views> Result = Current.lock();
+    if (!Result)
+      Current = Result = std::make_shared<Views>();
+    return Result;
+  }
+
+  FunctionView &of(const FunctionDecl &Function) {
+    if (!Last || &Last->Function != &Function)
+      Last = std::make_unique<FunctionView>(Function, Heap);
+    return *Last;
+  }
+
+private:
+  HeapCalls Heap;
+  std::unique_ptr<FunctionView> Last;
+};
+
+HeapCheck::HeapCheck(StringRef Name, clang::tidy::ClangTidyContext *Context)
+    : ClangTidyCheck(Name, Context), Shared(Views::get()) {}
+
+HeapCheck::~HeapCheck() = default;
+
+void HeapCheck::registerMatchers(MatchFinder *Finder) {
+  Finder->addMatcher(
+      functionDecl(isDefinition(), unless(isExpansionInSystemHeader()))
+          .bind("function"),
+      this);
+}
+
+/// Has the author of this function, or of one around it, said to keep it?
+static bool isKept(const FunctionDecl &Function) {
+  for (const DeclContext *C = &Function; C; C = C->getParent())
+    if (auto *F = dyn_cast<FunctionDecl>(C))
+      for (const auto *Note : F->specific_attrs<AnnotateAttr>())
+        if (Note->getAnnotation() == "vfriendly:keep")
+          return true;
+  return false;
+}
+
+void HeapCheck::check(const MatchFinder::MatchResult &Result) {
+  const auto &Function = *Result.Nodes.getNodeAs<FunctionDecl>("function");
+  if (!Function.getBody() || Function.isDependentContext() ||
+      Function.isInvalidDecl() || Function.isConsteval() || isKept(Function))
+    return;
+  inspect(Shared->of(Function));
+}
+
+bool HeapCheck::claim(SourceLocation Where, FunctionView &View) {
+  const SourceManager &SM = View.Context.getSourceManager();
+  return !SM.isInSystemHeader(Where) && !SM.isInSystemMacro(Where) &&
+         Claimed.insert(SM.getExpansionLoc(Where)).second;
+}
+
+DiagnosticBuilder HeapCheck::report(SourceLocation Where, const Twine &Seen,
+                                    StringRef Remedy) {
+  return diag(Where, (Seen +
+                      ": what the heap gives back to the kernel interrupts "
+                      "every CPU of the process, in a virtual machine with an "
+                      "exit each; " +
+                      Remedy + " (" + HeapChurn.Guideline + ")")
+                         .str());
+}
+
+bool isEditable(SourceRange Range, const FunctionView &View) {
+  return Range.isValid() && !Range.getBegin().isMacroID() &&
+         !Range.getEnd().isMacroID() &&
+         !View.Function.isTemplateInstantiation();
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,60 @@
+//===- HeapCheck.h - What the checks of heap churn share --------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_HEAPCHECK_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_HEAPCHECK_H
+
+#include "checkers/heap-churn/FunctionView.h"
+
+#include "clang-tidy/ClangTidyCheck.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace vfriendly::tidy {
+
+/// Finds memory that is taken and given back again and again, and keeps it
+/// until giving it back pays.
+///
+/// The part that looks: one check for each behaviour, each told what a function
+/// does to the heap. See guidelines/heap-churn.md.
+class HeapCheck : public clang::tidy::ClangTidyCheck {
+public:
+  HeapCheck(llvm::StringRef Name, clang::tidy::ClangTidyContext *Context);
+  ~HeapCheck() override;
+  void registerMatchers(clang::ast_matchers::MatchFinder *Finder) override;
+  void
+  check(const clang::ast_matchers::MatchFinder::MatchResult &Result) override;
+
+protected:
+  /// Is called for each function that is compiled as it stands: not for a
+  /// template, but for its instances.
+  virtual void inspect(FunctionView &View) = 0;
+
+  /// True the first time for a place that may be reported: outside of system
+  /// headers, and instances of a template share it.
+  bool claim(clang::SourceLocation Where, FunctionView &View);
+
+  /// Text that names what was seen, then what that costs in a virtual machine
+  /// and what to do.
+  clang::DiagnosticBuilder report(clang::SourceLocation Where,
+                                  const llvm::Twine &Seen,
+                                  llvm::StringRef Remedy);
+
+private:
+  /// The views of one translation unit, for whichever checks run on it.
+  class Views;
+  std::shared_ptr<Views> Shared;
+  llvm::DenseSet<clang::SourceLocation> Claimed;
+};
+
+/// May the text of this range be changed: written in the file as it stands, in
+/// no macro, and in no instance of a template?
+bool isEditable(clang::SourceRange Range, const FunctionView &View);
+
+} // namespace vfriendly::tidy
+
+#endif

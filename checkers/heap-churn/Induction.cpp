@@ -1,0 +1,216 @@
+//===- Induction.cpp - How a variable goes from round to round ------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/heap-churn/Induction.h"
+
+#include "clang/AST/ASTContext.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+std::optional<int64_t> constantOf(const Expr *E, const ASTContext &Context) {
+  Expr::EvalResult Value;
+  if (!E || E->isValueDependent() || !E->getType()->isIntegerType() ||
+      !E->EvaluateAsInt(Value, Context) ||
+      Value.Val.getInt().getSignificantBits() > 64)
+    return std::nullopt;
+  return Value.Val.getInt().getExtValue();
+}
+
+static bool names(const Stmt *S, const VarDecl &Variable) {
+  if (auto *Ref = dyn_cast<DeclRefExpr>(S))
+    return Ref->getDecl() == &Variable;
+  if (isa<UnaryExprOrTypeTraitExpr>(S))
+    return false; // sizeof *p does not read p.
+  for (const Stmt *Child : S->children())
+    if (Child && names(Child, Variable))
+      return true;
+  return false;
+}
+
+std::optional<int> signIn(const Expr *E, const VarDecl &Variable,
+                          const ASTContext &Context) {
+  E = E->IgnoreParenCasts();
+  if (variableOf(E) == &Variable)
+    return 1;
+  if (auto *Unary = dyn_cast<UnaryOperator>(E);
+      Unary && Unary->isIncrementDecrementOp())
+    return signIn(Unary->getSubExpr(), Variable, Context);
+  auto *Binary = dyn_cast<BinaryOperator>(E);
+  if (!Binary)
+    return names(E, Variable) ? std::nullopt : std::optional<int>(0);
+  std::optional<int> L = signIn(Binary->getLHS(), Variable, Context),
+                     R = signIn(Binary->getRHS(), Variable, Context);
+  if (!L || !R)
+    return std::nullopt;
+  switch (Binary->getOpcode()) {
+  case BO_Sub:
+    R = -*R;
+    [[fallthrough]];
+  case BO_Add:
+    if (*L && *R && *L != *R)
+      return std::nullopt;
+    return *L ? *L : *R;
+  case BO_Mul: {
+    if (!*L && !*R)
+      return 0;
+    if (*L && *R)
+      return std::nullopt;
+    const Expr *Factor = *L ? Binary->getRHS() : Binary->getLHS();
+    std::optional<int64_t> Known = constantOf(Factor, Context);
+    // Sizes and counts: what is not known is not negative.
+    if (Known && *Known <= 0)
+      return std::nullopt;
+    return *L ? *L : *R;
+  }
+  case BO_Shl:
+    return *R ? std::nullopt : L;
+  default:
+    return *L || *R ? std::nullopt : std::optional<int>(0);
+  }
+}
+
+std::optional<int> stepOf(const VarDecl &Variable, const Stmt *Loop,
+                          const FunctionView &View) {
+  std::optional<StmtSet> Writes = View.writesOf(Variable);
+  if (!Writes)
+    return std::nullopt;
+  int Step = 0;
+  for (const Stmt *Write : *Writes) {
+    if (!View.isWithin(Write, Loop))
+      continue;
+    if (auto *For = dyn_cast<ForStmt>(Loop);
+        For && For->getInit() && View.isWithin(Write, For->getInit()))
+      continue;
+    int This = 0;
+    if (auto *Unary = dyn_cast<UnaryOperator>(Write))
+      This = Unary->isIncrementOp() ? 1 : -1;
+    else if (auto *Assign = dyn_cast<BinaryOperator>(Write)) {
+      const Expr *Value = Assign->getRHS();
+      bool Known = constantOf(Value, View.Context).value_or(1) > 0;
+      if (Assign->getOpcode() == BO_AddAssign && Known)
+        This = 1;
+      else if (Assign->getOpcode() == BO_SubAssign && Known)
+        This = -1;
+      else if (auto *Sum = dyn_cast<BinaryOperator>(Value->IgnoreParenCasts());
+               Assign->getOpcode() == BO_Assign && Sum && Sum->isAdditiveOp() &&
+               variableOf(Sum->getLHS()) == &Variable &&
+               !names(Sum->getRHS(), Variable))
+        This = Sum->getOpcode() == BO_Add ? 1 : -1;
+      // i += i doubles.
+      if (This && Assign->getOpcode() != BO_Assign && names(Value, Variable))
+        This = 0;
+    }
+    if (!This || (Step && Step != This))
+      return std::nullopt;
+    Step = This;
+  }
+  return Step;
+}
+
+void variablesOf(const Stmt *S, llvm::SmallPtrSetImpl<const VarDecl *> &Found) {
+  if (auto *Ref = dyn_cast<DeclRefExpr>(S))
+    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
+      Found.insert(Variable);
+  if (isa<UnaryExprOrTypeTraitExpr>(S))
+    return;
+  for (const Stmt *Child : S->children())
+    if (Child)
+      variablesOf(Child, Found);
+}
+
+std::optional<int> directionOf(const Expr *Index, const Stmt *Loop,
+                               const FunctionView &View) {
+  llvm::SmallPtrSet<const VarDecl *, 4> Variables;
+  variablesOf(Index, Variables);
+  int Direction = 0;
+  for (const VarDecl *Variable : Variables) {
+    std::optional<int> Step = stepOf(*Variable, Loop, View),
+                       Sign = signIn(Index, *Variable, View.Context);
+    if (!Step || !Sign)
+      return std::nullopt;
+    int This = *Step * *Sign;
+    if (This && Direction && This != Direction)
+      return std::nullopt;
+    Direction = This ? This : Direction;
+  }
+  return Direction;
+}
+
+bool isInvariant(const Expr *E, const Stmt *Loop, const FunctionView &View) {
+  if (constantOf(E, View.Context))
+    return true;
+  E = E->IgnoreParenImpCasts();
+  if (auto *Cast = dyn_cast<ExplicitCastExpr>(E))
+    return isInvariant(Cast->getSubExpr(), Loop, View);
+  if (const VarDecl *Variable = variableOf(E)) {
+    if (!Variable->hasLocalStorage() ||
+        Variable->getType().isVolatileQualified())
+      return false;
+    return stepOf(*Variable, Loop, View) == std::optional(0);
+  }
+  if (auto *Binary = dyn_cast<BinaryOperator>(E))
+    return !Binary->isAssignmentOp() &&
+           isInvariant(Binary->getLHS(), Loop, View) &&
+           isInvariant(Binary->getRHS(), Loop, View);
+  return false;
+}
+
+std::optional<int64_t> constantRounds(const Stmt *Loop,
+                                      const FunctionView &View) {
+  if (auto *Do = dyn_cast<DoStmt>(Loop)) {
+    if (std::optional<int64_t> Value = constantOf(Do->getCond(), View.Context);
+        Value && *Value == 0)
+      return 1;
+    return std::nullopt;
+  }
+  auto *For = dyn_cast<ForStmt>(Loop);
+  if (!For || !For->getCond() || !For->getInit())
+    return std::nullopt;
+  auto *Condition = dyn_cast<BinaryOperator>(For->getCond()->IgnoreParens());
+  // What else it stops for makes it no longer.
+  while (Condition && Condition->getOpcode() == BO_LAnd) {
+    auto *Right = dyn_cast<BinaryOperator>(Condition->getRHS()->IgnoreParens());
+    auto *Left = dyn_cast<BinaryOperator>(Condition->getLHS()->IgnoreParens());
+    Condition = Left && constantOf(Left->getRHS(), View.Context) ? Left : Right;
+  }
+  if (!Condition)
+    return std::nullopt;
+  const VarDecl *Counter = variableOf(Condition->getLHS());
+  if (!Counter)
+    return std::nullopt;
+  const Expr *Begin = nullptr;
+  if (auto *Declaration = dyn_cast<DeclStmt>(For->getInit()))
+    Begin = llvm::is_contained(Declaration->decls(), Counter)
+                ? Counter->getInit()
+                : nullptr;
+  else if (auto *Assign = dyn_cast<BinaryOperator>(For->getInit());
+           Assign && Assign->getOpcode() == BO_Assign &&
+           variableOf(Assign->getLHS()) == Counter)
+    Begin = Assign->getRHS();
+  std::optional<int64_t> From = constantOf(Begin, View.Context),
+                         To = constantOf(Condition->getRHS(), View.Context);
+  if (!From || !To)
+    return std::nullopt;
+  switch (Condition->getOpcode()) {
+  case BO_LT:
+  case BO_NE:
+    return *To - *From;
+  case BO_LE:
+    return *To - *From + 1;
+  case BO_GT:
+    return *From - *To;
+  case BO_GE:
+    return *From - *To + 1;
+  default:
+    return std::nullopt;
+  }
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,48 @@
+//===- Induction.h - How a variable goes from round to round ----*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_INDUCTION_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_INDUCTION_H
+
+#include "checkers/heap-churn/FunctionView.h"
+
+namespace vfriendly::tidy {
+
+/// 1 if all that the loop does to the variable is to add, -1 if it only takes
+/// away; 0 if it does not change it; nullopt for anything else.
+std::optional<int> stepOf(const clang::VarDecl &Variable,
+                          const clang::Stmt *Loop, const FunctionView &View);
+
+/// 1 if E grows with the variable, as `v + 1` and `8 * v` do, -1 if it shrinks,
+/// as `n - v`; 0 if it does not name it; nullopt for anything else.
+std::optional<int> signIn(const clang::Expr *E, const clang::VarDecl &Variable,
+                          const clang::ASTContext &Context);
+
+/// Which way the index goes from round to round.
+std::optional<int> directionOf(const clang::Expr *Index,
+                               const clang::Stmt *Loop,
+                               const FunctionView &View);
+
+/// Does E name only what the loop does not change, and call nothing?
+bool isInvariant(const clang::Expr *E, const clang::Stmt *Loop,
+                 const FunctionView &View);
+
+/// The variables that S names.
+void variablesOf(const clang::Stmt *S,
+                 llvm::SmallPtrSetImpl<const clang::VarDecl *> &Found);
+
+std::optional<int64_t> constantOf(const clang::Expr *E,
+                                  const clang::ASTContext &Context);
+
+/// How often the loop runs at most, if it counts from one constant to another.
+std::optional<int64_t> constantRounds(const clang::Stmt *Loop,
+                                      const FunctionView &View);
+
+} // namespace vfriendly::tidy
+
+#endif

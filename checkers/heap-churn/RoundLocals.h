@@ -1,0 +1,33 @@
+//===- RoundLocals.h - Locals of C++ that allocate in each round *- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_ROUNDLOCALS_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_ROUNDLOCALS_H
+
+#include "checkers/heap-churn/FunctionView.h"
+
+namespace vfriendly::tidy {
+
+/// A local of the standard library that allocates in each round of a loop and
+/// is destroyed at its end, and whose memory nobody takes from it.
+struct RoundLocal {
+  const clang::VarDecl *Variable = nullptr;
+  const clang::Stmt *Loop = nullptr;
+  llvm::StringRef Kind; ///< vector, basic_string, unique_ptr, shared_ptr
+  const clang::Expr *Allocates = nullptr; ///< The evidence.
+};
+
+std::optional<RoundLocal> findRoundLocal(const clang::VarDecl &Variable,
+                                         FunctionView &View);
+
+/// `vector` for a std::vector, and so on; empty for what is not of std.
+llvm::StringRef stdKindOf(clang::QualType Type);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,171 @@
+//===- RoundPairs.cpp - Memory that lives for one round -------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/heap-churn/RoundPairs.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+namespace {
+
+enum class Step { On, Stop, Fail };
+
+/// Goes all ways from Start on. See decides at each element; Take says whether
+/// an edge can be gone. False as soon as See fails.
+bool goOn(FunctionView::Position Start,
+          llvm::function_ref<Step(const Stmt *)> See,
+          llvm::function_ref<bool(const CFGBlock &, unsigned)> Take,
+          llvm::function_ref<bool(const CFGBlock &)> Leave) {
+  llvm::SmallPtrSet<const CFGBlock *, 16> Seen;
+  SmallVector<FunctionView::Position, 16> Work{Start};
+  while (!Work.empty()) {
+    FunctionView::Position At = Work.pop_back_val();
+    bool Stopped = false;
+    for (unsigned I = At.Index; I < At.Block->size() && !Stopped; ++I) {
+      auto Statement = (*At.Block)[I].getAs<CFGStmt>();
+      if (!Statement)
+        continue;
+      switch (See(Statement->getStmt())) {
+      case Step::Fail:
+        return false;
+      case Step::Stop:
+        Stopped = true;
+        break;
+      case Step::On:
+        break;
+      }
+    }
+    if (Stopped)
+      continue;
+    if (At.Block->hasNoReturnElement())
+      continue; // The program ends here, or somebody else cleans up.
+    if (At.Block->succ_empty() && !Leave(*At.Block))
+      return false;
+    unsigned N = 0;
+    for (const CFGBlock *Next : At.Block->succs()) {
+      unsigned Edge = N++;
+      if (!Next || !Take(*At.Block, Edge))
+        continue;
+      if (Seen.insert(Next).second)
+        Work.push_back({Next, 0});
+    }
+  }
+  return true;
+}
+
+/// The edge on which the variable is known to be null; none: 2.
+unsigned nullEdge(const CFGBlock &Block, const VarDecl &Variable,
+                  const ASTContext &Context) {
+  if (Block.succ_size() != 2 || !Block.getTerminatorStmt() ||
+      isa<SwitchStmt>(Block.getTerminatorStmt()))
+    return 2;
+  auto *Condition = dyn_cast_or_null<Expr>(Block.getTerminatorCondition());
+  if (!Condition)
+    return 2;
+  std::optional<bool> Test = nullTest(Condition, Variable, Context);
+  if (!Test)
+    return 2;
+  return *Test ? 0 : 1; // The first edge is that of a true condition.
+}
+
+} // namespace
+
+bool isRepeated(const Stmt *S, FunctionView &View) {
+  std::optional<FunctionView::Position> At = View.positionOf(S);
+  if (!At)
+    return false;
+  ++At->Index;
+  return !goOn(
+      *At, [&](const Stmt *Seen) { return Seen == S ? Step::Fail : Step::On; },
+      [](const CFGBlock &, unsigned) { return true; },
+      [](const CFGBlock &) { return true; });
+}
+
+std::optional<RoundPair> findPair(const HeapCall &Allocation,
+                                  FunctionView &View) {
+  RoundPair Pair;
+  Pair.Allocation = &Allocation;
+  Pair.Owner = View.ownerOf(*Allocation.Site);
+  Pair.Loop = View.loopAround(*Allocation.Site);
+  if (!Pair.Owner || !Pair.Loop)
+    return std::nullopt;
+  // `p = append(p, ...)` takes what p was, whatever it does with it.
+  for (const DeclRefExpr *Ref : View.refs(*Pair.Owner))
+    if (View.isWithin(Ref, Allocation.Site))
+      return std::nullopt;
+  llvm::SmallDenseMap<const Stmt *, const HeapCall *, 4> Releases;
+  for (const HeapCall &Call : View.calls())
+    if (Call.Op == HeapOp::Release && variableOf(Call.Pointer) == Pair.Owner &&
+        View.isWithin(Call.Site, Pair.Loop))
+      Releases[Call.Site] = &Call;
+  if (Releases.empty())
+    return std::nullopt;
+  // Releases outside of the loop end a way out of it.
+  for (const HeapCall &Call : View.calls())
+    if (Call.Op == HeapOp::Release && variableOf(Call.Pointer) == Pair.Owner)
+      Releases.try_emplace(Call.Site, &Call);
+  std::optional<StmtSet> Writes = View.writesOf(*Pair.Owner);
+  std::optional<FunctionView::Position> At = View.positionOf(Allocation.Site);
+  if (!Writes || !At)
+    return std::nullopt;
+  auto IsOwn = [&](const Stmt *Write) {
+    if (View.isWithin(Allocation.Site, Write))
+      return true;
+    // p = realloc(p, n)
+    auto *Assign = dyn_cast<BinaryOperator>(Write);
+    if (!Assign)
+      return false;
+    std::optional<HeapCall> Call =
+        View.Heap.match(Assign->getRHS()->IgnoreParenCasts());
+    return Call && Call->Op == HeapOp::Resize &&
+           variableOf(Call->Pointer) == Pair.Owner;
+  };
+  llvm::SmallPtrSet<const HeapCall *, 2> Reached;
+  ++At->Index;
+  bool OnAllWays = goOn(
+      *At,
+      [&](const Stmt *Seen) {
+        if (Seen == Allocation.Site)
+          return Step::Fail;
+        if (const HeapCall *Release = Releases.lookup(Seen)) {
+          Reached.insert(Release);
+          return Step::Stop;
+        }
+        return Writes->contains(Seen) && !IsOwn(Seen) ? Step::Fail : Step::On;
+      },
+      [&](const CFGBlock &Block, unsigned Edge) {
+        return nullEdge(Block, *Pair.Owner, View.Context) != Edge;
+      },
+      [](const CFGBlock &) { return false; });
+  if (!OnAllWays)
+    return std::nullopt;
+  // At least one of the releases comes round to the allocation.
+  for (const HeapCall *Release : Reached) {
+    if (!View.isWithin(Release->Site, Pair.Loop))
+      continue;
+    std::optional<FunctionView::Position> From = View.positionOf(Release->Site);
+    ++From->Index;
+    bool Left = goOn(
+        *From,
+        [&](const Stmt *Seen) {
+          return Seen == Allocation.Site ? Step::Fail : Step::On;
+        },
+        [](const CFGBlock &, unsigned) { return true; },
+        [](const CFGBlock &) { return true; });
+    if (!Left)
+      Pair.Releases.push_back(Release);
+  }
+  if (Pair.Releases.empty())
+    return std::nullopt;
+  return Pair;
+}
+
+} // namespace vfriendly::tidy

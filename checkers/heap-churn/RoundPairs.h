@@ -1,0 +1,38 @@
+//===- RoundPairs.h - Memory that lives for one round -----------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   if (std::optional<RoundPair> Pair = findPair(Allocation, View))
+//     ... Pair->Releases, each reached from there in every round
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_ROUNDPAIRS_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_ROUNDPAIRS_H
+
+#include "checkers/heap-churn/FunctionView.h"
+
+namespace vfriendly::tidy {
+
+/// Memory that a loop allocates and that is released before the loop allocates
+/// there again, on all ways, those out of the function too.
+struct RoundPair {
+  const HeapCall *Allocation = nullptr;
+  const clang::VarDecl *Owner = nullptr;
+  const clang::Stmt *Loop = nullptr;
+  llvm::SmallVector<const HeapCall *, 2> Releases;
+};
+
+std::optional<RoundPair> findPair(const HeapCall &Allocation,
+                                  FunctionView &View);
+
+/// Can S run again after it has run, without leaving the function?
+bool isRepeated(const clang::Stmt *S, FunctionView &View);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,6 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "user.h"
+#include <system.h>
+void uses(int n) { SYSTEM_ROUNDS(n) }

@@ -1,0 +1,15 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <stdlib.h>
+static inline void system_rounds(int n) {
+  while (n--) {
+    void *p = malloc(n);
+    free(p);
+  }
+}
+#define SYSTEM_ROUNDS(n)                                                       \
+  while (n--) {                                                                \
+    void *p = malloc(n);                                             \
+    free(p);                                                         \
+  }

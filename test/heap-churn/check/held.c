@@ -1,0 +1,79 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Memory that is held through a long loop which does not use it.
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-heap-churn-held' %s -- -std=gnu11 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void use(void *memory);
+int ask(void);
+struct list {
+  struct list *next;
+};
+
+void through_a_loop(int fd) {
+  char *name = malloc(100);
+  snprintf(name, 100, "%d", fd);
+  puts(name);
+  char byte;
+  while (read(fd, &byte, 1) > 0)
+    putchar(byte);
+  // CHECK: :[[@LINE+2]]:3: warning: 'name' is held through a loop that does not use it, so that the loop's memory comes to lie above it: what the heap gives back to the kernel interrupts every CPU of the process, in a virtual machine with an exit each; release it before the loop (guidelines/heap-churn.md) [vfriendly-heap-churn-held]
+  // CHECK: :[[@LINE-3]]:3: note: the loop
+  free(name);
+}
+struct list *below_what_stays(int n) {
+  int *order = malloc(n * sizeof *order), sum = 0;
+  for (int i = 0; i < n; i++)
+    order[i] = ask();
+  for (int i = 0; i < n; i++)
+    sum += order[i];
+  struct list *all = NULL;
+  for (int i = 0; i < sum; i++) {
+    struct list *one = malloc(sizeof *one);
+    one->next = all;
+    all = one;
+  }
+  // CHECK: :[[@LINE+1]]:3: warning: 'order' is held
+  free(order);
+  return all;
+}
+
+// Used in the loop, or behind it.
+void used(int fd, int n) {
+  char *line = malloc(100);
+  while (read(fd, line, 100) > 0)
+    usleep(10);
+  free(line);
+  char *name = malloc(100);
+  name[0] = n;
+  while (ask())
+    usleep(10);
+  putchar(name[0]);
+  free(name);
+}
+// Others may use it.
+void known(void) {
+  char *a = malloc(100), *b = malloc(100);
+  use(a);
+  char *alias = b + 1;
+  while (ask())
+    usleep(alias[0]);
+  free(a);
+  free(b);
+}
+// Not for long: a loop that computes, and one that cleans up.
+int short_phase(char **names, int n) {
+  int *order = malloc(n * sizeof *order), sum = 0;
+  order[0] = 1;
+  for (int i = 0; i < n; i++)
+    sum += i;
+  for (int i = 0; i < n; i++)
+    free(names[i]);
+  free(order);
+  return sum;
+}

@@ -1,0 +1,59 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// System calls in loops that interrupt every CPU each time.
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-heap-churn-shootdown-calls' %s -- -std=gnu11 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { Size = 4096 };
+int ask(void);
+
+void advise(char *p, int n) {
+  for (int i = 0; i < n; i++)
+    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'madvise' in its rounds: what the heap gives back to the kernel interrupts every CPU of the process, in a virtual machine with an exit each; one call over all of the range, or one process_madvise with a vector, interrupts them once (guidelines/heap-churn.md) [vfriendly-heap-churn-shootdown-calls]
+    madvise(p + i * Size, Size, MADV_DONTNEED);
+  for (int i = 0; i < n; i++)
+    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'madvise'
+    madvise(p + i * Size, Size, MADV_FREE);
+  for (int i = 0; i < n; i++)
+    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'mprotect' in its rounds: {{.*}}; one call over all of the range interrupts them once (guidelines/heap-churn.md)
+    mprotect(p + i * Size, Size, PROT_READ);
+  for (int i = 0; i < n; i++)
+    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'munmap'
+    munmap(p + i * Size, Size);
+  while (ask())
+    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'malloc_trim'
+    malloc_trim(0);
+  while (ask())
+    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'sbrk'
+    sbrk(-Size);
+}
+
+// Advice that takes nothing away, a heap that grows.
+void gives(char *p, int n) {
+  for (int i = 0; i < n; i++)
+    madvise(p + i * Size, Size, MADV_WILLNEED);
+  while (ask())
+    sbrk(Size);
+}
+// Until it succeeds; once; for a few.
+int tries(char *p) {
+  int result;
+  do {
+    result = madvise(p, Size, MADV_DONTNEED);
+  } while (result == -1 && errno == EAGAIN);
+  while (madvise(p, Size, MADV_DONTNEED))
+    ;
+  while (ask()) {
+    munmap(p, Size);
+    break;
+  }
+  for (int i = 0; i < 2; i++)
+    mprotect(p + i * Size, Size, PROT_NONE);
+  return result;
+}
