@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <thread>
 #include <vector>
@@ -37,8 +38,14 @@ static void fill(size_t Size) {
     CHECK(Blocks[I][0] == static_cast<char>(I));
   for (char *B : Blocks)
     free(B);
-  /* What was freed is there for others as well: a stack has to be mapped. */
-  std::thread([] {}).join();
+  /* What was freed is there for others as well: for a stack, larger than those that
+   * libc has kept. */
+  pthread_attr_t Large;
+  pthread_t Id;
+  pthread_attr_init(&Large);
+  CHECK(pthread_attr_setstacksize(&Large, Limit / 16) == 0);
+  CHECK(pthread_create(&Id, &Large, [](void *P) { return P; }, nullptr) == 0);
+  CHECK(pthread_join(Id, nullptr) == 0);
 }
 
 /// In several threads at once, whose stacks were there before.
