@@ -148,3 +148,61 @@ VF_API int malloc_trim(size_t pad) {
   attend();
   return vf_helper_give_all() != 0;
 }
+
+/* jemalloc's own functions, for programs that are linked with it: they mix them
+ * with those above, so they have to be of the same heap. */
+VF_API void *mallocx(size_t size, int flags) {
+  attend();
+  return vf_je_mallocx(size, flags);
+}
+
+VF_API void *rallocx(void *p, size_t size, int flags) {
+  attend();
+  return vf_je_rallocx(p, size, flags);
+}
+
+VF_API size_t xallocx(void *p, size_t size, size_t extra, int flags) {
+  return vf_je_xallocx(p, size, extra, flags);
+}
+
+VF_API size_t sallocx(const void *p, int flags) {
+  return vf_je_sallocx(p, flags);
+}
+
+VF_API void dallocx(void *p, int flags) {
+  vf_je_dallocx(p, flags);
+  count_freed();
+}
+
+VF_API void sdallocx(void *p, size_t size, int flags) {
+  vf_je_sdallocx(p, size, flags);
+  count_freed();
+}
+
+VF_API size_t nallocx(size_t size, int flags) {
+  attend();
+  return vf_je_nallocx(size, flags);
+}
+
+VF_API int mallctl(const char *name, void *old, size_t *old_size, void *value,
+                   size_t size) {
+  attend();
+  return vf_je_mallctl(name, old, old_size, value, size);
+}
+
+VF_API int mallctlnametomib(const char *name, size_t *mib, size_t *length) {
+  attend();
+  return vf_je_mallctlnametomib(name, mib, length);
+}
+
+VF_API int mallctlbymib(const size_t *mib, size_t length, void *old,
+                        size_t *old_size, void *value, size_t size) {
+  attend();
+  return vf_je_mallctlbymib(mib, length, old, old_size, value, size);
+}
+
+VF_API void malloc_stats_print(void (*write)(void *, const char *),
+                               void *context, const char *options) {
+  attend();
+  vf_je_malloc_stats_print(write, context, options);
+}

@@ -58,12 +58,17 @@ static bool give(const struct vf_pages_batch *batch, struct vf_given *sum) {
   return good;
 }
 
+/* A call takes no more than 2 GiB less a page. */
+#define BATCH_BYTES ((size_t)1 << 30)
+
 struct vf_given vf_give_back(size_t bytes) {
   /* One thread at a time, and 16 KiB: not on a stack. */
   static struct vf_pages_batch batch;
   struct vf_given sum = {0};
   while (sum.bytes < bytes &&
-         vf_pages_begin_giving(&batch, bytes - sum.bytes)) {
+         vf_pages_begin_giving(&batch, bytes - sum.bytes < BATCH_BYTES
+                                           ? bytes - sum.bytes
+                                           : BATCH_BYTES)) {
     bool given = give(&batch, &sum);
     vf_pages_end_giving(&batch, given);
     if (!given) /* Locked in memory, say. */

@@ -21,6 +21,18 @@ void *vf_je_aligned_alloc(size_t alignment, size_t size);
 size_t vf_je_malloc_usable_size(const void *p);
 int vf_je_mallctl(const char *name, void *old, size_t *old_size, void *value,
                   size_t size);
+int vf_je_mallctlnametomib(const char *name, size_t *mib, size_t *length);
+int vf_je_mallctlbymib(const size_t *mib, size_t length, void *old,
+                       size_t *old_size, void *value, size_t size);
+void vf_je_malloc_stats_print(void (*write)(void *, const char *),
+                              void *context, const char *options);
+void *vf_je_mallocx(size_t size, int flags);
+void *vf_je_rallocx(void *p, size_t size, int flags);
+size_t vf_je_xallocx(void *p, size_t size, size_t extra, int flags);
+size_t vf_je_sallocx(const void *p, int flags);
+void vf_je_dallocx(void *p, int flags);
+void vf_je_sdallocx(void *p, size_t size, int flags);
+size_t vf_je_nallocx(size_t size, int flags);
 extern const char *vf_je_malloc_conf;
 
 /* What the arenas keep for themselves of what is free becomes vf_pages'. Not
