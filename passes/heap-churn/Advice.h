@@ -14,8 +14,7 @@
 namespace vfriendly {
 
 /// Analysis remarks about what makes the process resize and no rewrite mends:
-/// system calls for ranges of memory in loops, reallocations by a constant,
-/// frees in the reverse order of allocation, memory that is freed together.
+/// system calls for ranges of memory in loops.
 void advise(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 } // namespace vfriendly

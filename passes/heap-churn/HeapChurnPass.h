@@ -18,8 +18,8 @@ namespace vfriendly {
 ///
 /// What a function keeps to itself: small memory of a constant size becomes a
 /// variable, what each round of a loop takes and frees is taken once, what many
-/// rounds take comes from a pool. What
-/// stands in the way is said by a remark.
+/// rounds take comes from a pool, and what is held while something long follows
+/// is freed before that. What stands in the way is said by a remark.
 class HeapChurnPass : public llvm::PassInfoMixin<HeapChurnPass> {
 public:
   /// InLinker: it is the linker's run of it.
