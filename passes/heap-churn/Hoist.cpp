@@ -48,7 +48,7 @@ namespace vfriendly {
 
 /// Might control leave the loop here, and not by its exits: an exception that
 /// passes this function, a longjmp, the end of the thread?
-static bool mayVanish(const Instruction &I, const TargetLibraryInfo &TLI) {
+bool mayVanish(const Instruction &I, const TargetLibraryInfo &TLI) {
   auto *Call = dyn_cast<CallBase>(&I);
   if (!Call || isa<IntrinsicInst>(Call))
     return false;

@@ -353,9 +353,12 @@ VF_API void vf_pool_trim(vf_pool *pool) {
   struct vf_pool_state *state = pool->state_;
   if (!state)
     return;
-  collect(state);
+  if (__atomic_load_n(&state->freed_by_others, __ATOMIC_RELAXED))
+    collect(state);
+  if (state->live != 0)
+    return;
   drop_if_unused(state, state->current);
-  if (state->live == 0 && pool != &state->self) {
+  if (pool != &state->self) {
     pool->state_ = NULL;
     free(state);
   }
