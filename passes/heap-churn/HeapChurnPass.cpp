@@ -198,7 +198,10 @@ bool HeapChurnImpl::hoistOut(const Allocation &A, FunctionView &Here,
 
 bool HeapChurnImpl::poolPhases(Function &F, SmallVectorImpl<Left> &Others) {
   FunctionView Here(F, FAM);
-  PoolPhase Phase(Here, [&] { return recursion().isRecursive(F); });
+  SmallVector<CallBase *, 8> Calls;
+  for (const Left &Each : Others)
+    Calls.push_back(Each.Call);
+  PoolPhase Phase(Calls, Here, [&] { return recursion().isRecursive(F); });
   for (Left &Each : Others)
     if (StringRef Why = Phase.whyNot(*Each.Call); !Why.empty())
       Each.Why = Why;

@@ -74,6 +74,12 @@ static Places startOf(const Instruction &Object) {
   return P;
 }
 
+static Places allOf(const Instruction &Object) {
+  Places P;
+  P.Objects.insert({&Object, {Anywhere, false}});
+  return P;
+}
+
 static bool isBefore(Offset End, uint64_t Size, Offset Begin) {
   int64_t Sum;
   return End.IsExact && Size <= uint64_t(std::numeric_limits<int64_t>::max()) &&
@@ -99,7 +105,8 @@ PointsTo::PointsTo(Function &F, ArrayRef<CallBase *> Calls,
         IsNew |= visit(I);
       }
     for (auto [Object, Why] : to_vector(Shared))
-      IsNew |= shareHeld(*Object, Why);
+      IsNew |= share(held(allOf(*Object), ToTheEnd),
+                     "its address is where others may find it");
   }
   Done = true;
 }
@@ -146,12 +153,14 @@ bool PointsTo::share(const Places &P, StringRef Why) {
   return IsNew;
 }
 
-bool PointsTo::shareHeld(const Instruction &Object, StringRef Why) {
-  // Sharing adds cells, to other objects and to this one.
-  Places Held;
-  for (const Cell &C : Cells[&Object])
-    Held.join(C.Held);
-  return share(Held, Why);
+Places PointsTo::held(const Places &Where, uint64_t Size) const {
+  Places Found;
+  for (auto [Object, At] : Where.Objects)
+    if (auto All = Cells.find(Object); All != Cells.end())
+      for (const Cell &C : All->second)
+        if (C.overlaps(At, Size))
+          Found.join(C.Held);
+  return Found;
 }
 
 bool PointsTo::shareOperands(Instruction &I, StringRef Why) {
@@ -216,16 +225,14 @@ bool PointsTo::joinAll(Instruction &I) {
 }
 
 bool PointsTo::visitLoad(Instruction &Load, Value &Address, Type &Type) {
-  Places From = places(Address), Found;
-  Found.Elsewhere = From.Elsewhere;
   TypeSize Size = DL.getTypeStoreSize(&Type);
-  for (auto [Object, At] : From.Objects)
-    for (const Cell &C : Cells.lookup(Object))
-      if (C.overlaps(At, Size.isScalable() ? ToTheEnd : Size.getFixedValue()))
-        Found.join(C.Held);
-  if (Type.isPointerTy())
-    return set(Load, Found);
-  return share(Found, "its address is read as something else");
+  Places From = places(Address);
+  Places Found =
+      held(From, Size.isScalable() ? ToTheEnd : Size.getFixedValue());
+  if (!Type.isPointerTy())
+    return share(Found, "its address is read as something else");
+  Found.Elsewhere |= From.Elsewhere;
+  return set(Load, Found);
 }
 
 bool PointsTo::visitStore(Value &Stored, Value &Address) {
@@ -248,11 +255,7 @@ bool PointsTo::visitCopy(AnyMemIntrinsic &Copy) {
   uint64_t Size = Length ? Length->getValue().getLimitedValue() : ToTheEnd;
   bool IsNew = false;
   if (auto *Transfer = dyn_cast<AnyMemTransferInst>(&Copy)) {
-    Places Found;
-    for (auto [Object, At] : places(*Transfer->getRawSource()).Objects)
-      for (const Cell &C : Cells.lookup(Object))
-        if (C.overlaps(At, Size))
-          Found.join(C.Held);
+    Places Found = held(places(*Transfer->getRawSource()), Size);
     IsNew = share(Found, "its address is copied with other memory");
   } else if (auto *Value =
                  dyn_cast<Constant>(cast<AnyMemSetInst>(Copy).getValue());
@@ -286,6 +289,16 @@ bool PointsTo::visitCall(CallBase &Call) {
   return IsNew;
 }
 
+/// What only reads could give an address away by its result alone, which may
+/// have no room for one.
+static bool hasNoWayOut(const CallBase &Call, const DataLayout &DL) {
+  Type *Result = Call.getType();
+  return Call.onlyReadsMemory() && Call.willReturn() && Call.doesNotThrow() &&
+         (Result->isVoidTy() ||
+          (Result->isIntegerTy() &&
+           Result->getIntegerBitWidth() < DL.getPointerSizeInBits()));
+}
+
 bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
   Places Given = places(*Argument);
   if (Given.Objects.empty() || (isPlainFree(Call, TLI) &&
@@ -303,16 +316,17 @@ bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
       Found.Objects.insert({Object, {Anywhere, false}});
     IsNew |= set(Call, Found);
   }
-  // The C library's functions write from where they are told to.
+  // The C library's functions read and write from where they are told to.
   LibFunc Which;
-  bool IsLibrary = TLI.getLibFunc(Call, Which);
-  for (auto [Object, At] : Given.Objects) {
-    if (!Call.onlyReadsMemory(Number))
-      IsNew |= hold(*Object, {IsLibrary ? At.Low : Anywhere, false}, ToTheEnd,
-                    elsewhere());
-    if (!Call.onlyWritesMemory(Number))
-      IsNew |= shareHeld(*Object, "a function is given what holds its address");
-  }
+  if (!TLI.getLibFunc(Call, Which))
+    for (auto &Each : Given.Objects)
+      Each.second = {Anywhere, false};
+  if (!Call.onlyReadsMemory(Number))
+    for (auto [Object, At] : Given.Objects)
+      IsNew |= hold(*Object, {At.Low, false}, ToTheEnd, elsewhere());
+  if (!Call.onlyWritesMemory(Number) && !hasNoWayOut(Call, DL))
+    IsNew |= share(held(Given, ToTheEnd),
+                   "a function is given what holds its address");
   return IsNew;
 }
 

@@ -101,12 +101,14 @@ private:
   bool visitStore(llvm::Value &Stored, llvm::Value &Address);
   bool joinAll(llvm::Instruction &I);
 
+  /// What is in Size bytes there.
+  Places held(const Places &Where, uint64_t Size) const;
+
   /// These say whether anything is new.
   bool set(const llvm::Instruction &I, const Places &P);
   bool hold(const llvm::Instruction &Object, Offset At, uint64_t Size,
             const Places &Held);
   bool share(const Places &P, llvm::StringRef Why);
-  bool shareHeld(const llvm::Instruction &Object, llvm::StringRef Why);
   bool shareOperands(llvm::Instruction &I, llvm::StringRef Why);
 
   const llvm::TargetLibraryInfo &TLI;

@@ -58,19 +58,19 @@ static StringRef replacement(const CallBase &Call,
   return Which == LibFunc_calloc ? StringRef(CallocName) : "";
 }
 
-PoolPhase::PoolPhase(FunctionView &Here, function_ref<bool()> IsRecursive)
+PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
+                     function_ref<bool()> IsRecursive)
     : Here(Here) {
-  SmallVector<CallBase *, 8> Calls;
-  bool AnyInLoop = false;
-  for (Instruction &I : instructions(Here.F)) {
-    auto *Call = dyn_cast<CallBase>(&I);
-    if (!Call || replacement(*Call, Here.TLI).empty())
-      continue;
-    Calls.push_back(Call);
-    AnyInLoop |= Here.LI.getLoopFor(Call->getParent()) != nullptr;
-  }
-  if (!AnyInLoop)
+  if (none_of(Others, [&](const CallBase *Call) {
+        return Here.LI.getLoopFor(Call->getParent()) &&
+               !replacement(*Call, Here.TLI).empty();
+      }))
     return;
+  SmallVector<CallBase *, 8> Calls;
+  for (Instruction &I : instructions(Here.F))
+    if (auto *Call = dyn_cast<CallBase>(&I))
+      if (!replacement(*Call, Here.TLI).empty())
+        Calls.push_back(Call);
   PointsTo Known(Here.F, Calls, Here.TLI);
   if (!Known.isDone())
     return;
@@ -78,7 +78,7 @@ PoolPhase::PoolPhase(FunctionView &Here, function_ref<bool()> IsRecursive)
   // One that is worth it takes the others along that are freed where it is.
   SmallPtrSet<CallBase *, 4> Wanted;
   for (CallBase *Call : Calls)
-    if (outlivesRound(*Call, Known))
+    if (is_contained(Others, Call) && outlivesRound(*Call, Known))
       Wanted.insert(Call);
   if (Wanted.empty())
     return;
@@ -134,6 +134,8 @@ void PoolPhase::findFrees(const PointsTo &Known) {
 
 void PoolPhase::judge(const CallBase &Call, const PointsTo &Known,
                       StringRef Obstacle) {
+  if (StringRef Why = Known.whyShared(Call); !Why.empty())
+    refuse(Call, Why);
   bool IsFreed = false;
   for (const Free &Each : Frees) {
     if (!is_contained(Each.Sources, &Call))
@@ -142,8 +144,6 @@ void PoolPhase::judge(const CallBase &Call, const PointsTo &Known,
     if (Each.IsMixed)
       refuse(Call, "what is freed where it is freed may be another's");
   }
-  if (StringRef Why = Known.whyShared(Call); !Why.empty())
-    refuse(Call, Why);
   if (!IsFreed)
     refuse(Call, "it is not freed in this function");
   if (!Obstacle.empty())

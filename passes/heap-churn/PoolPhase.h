@@ -33,9 +33,10 @@ namespace vfriendly {
 /// and outlive its round.
 class PoolPhase {
 public:
-  /// Changes nothing yet. IsRecursive says whether the function may be on the
-  /// stack twice.
-  PoolPhase(FunctionView &Here, llvm::function_ref<bool()> IsRecursive);
+  /// Changes nothing yet. Others are those that no other rewrite has taken;
+  /// IsRecursive says whether the function calls itself.
+  PoolPhase(llvm::ArrayRef<llvm::CallBase *> Others, FunctionView &Here,
+            llvm::function_ref<bool()> IsRecursive);
 
   /// Those whose blocks can come from a pool of the function.
   llvm::ArrayRef<llvm::CallBase *> pooled() const { return Pooled; }
