@@ -293,7 +293,7 @@ bool PointsTo::visitCall(CallBase &Call) {
 /// have no room for one.
 static bool hasNoWayOut(const CallBase &Call, const DataLayout &DL) {
   Type *Result = Call.getType();
-  return Call.onlyReadsMemory() && Call.willReturn() && Call.doesNotThrow() &&
+  return Call.onlyReadsMemory() &&
          (Result->isVoidTy() ||
           (Result->isIntegerTy() &&
            Result->getIntegerBitWidth() < DL.getPointerSizeInBits()));
