@@ -40,7 +40,8 @@ static constexpr int64_t Anywhere = std::numeric_limits<int64_t>::min();
 static constexpr uint64_t ToTheEnd = std::numeric_limits<uint64_t>::max();
 /// Of an object; more are taken together. As many as a large structure has.
 static constexpr size_t MaxCells = 64;
-/// Of visits; the largest function of SQLite takes a tenth of them.
+/// Instructions and objects to look at: a function that needs more is left as
+/// it is.
 static constexpr size_t MaxWork = 1000000;
 
 bool Offset::join(Offset Other) {
@@ -95,7 +96,6 @@ PointsTo::PointsTo(Function &F, ArrayRef<CallBase *> Calls,
     : TLI(TLI), DL(F.getDataLayout()) {
   Allocations.insert_range(Calls);
   ReversePostOrderTraversal<Function *> Order(&F);
-  size_t Work = 0;
   for (bool IsNew = true; IsNew;) {
     IsNew = false;
     for (BasicBlock *B : Order)
@@ -114,7 +114,11 @@ PointsTo::PointsTo(Function &F, ArrayRef<CallBase *> Calls,
 Places PointsTo::places(const Value &V) const {
   if (isa<ConstantPointerNull, UndefValue>(V))
     return {};
-  return isa<Instruction>(V) ? Known.lookup(&V) : elsewhere();
+  if (!isa<Instruction>(V))
+    return elsewhere();
+  Places P = Known.lookup(&V);
+  Work += P.Objects.size();
+  return P;
 }
 
 bool PointsTo::isHeld(const Instruction &Object) const {
@@ -158,8 +162,10 @@ Places PointsTo::held(const Places &Where, uint64_t Size) const {
   for (auto [Object, At] : Where.Objects)
     if (auto All = Cells.find(Object); All != Cells.end())
       for (const Cell &C : All->second)
-        if (C.overlaps(At, Size))
+        if (++Work; C.overlaps(At, Size)) {
+          Work += C.Held.Objects.size();
           Found.join(C.Held);
+        }
   return Found;
 }
 

@@ -117,6 +117,8 @@ private:
   llvm::DenseMap<const llvm::Value *, Places> Known;
   llvm::DenseMap<const llvm::Instruction *, llvm::SmallVector<Cell, 4>> Cells;
   llvm::DenseMap<const llvm::Instruction *, llvm::StringRef> Shared;
+  /// How much was looked at so far.
+  mutable size_t Work = 0;
   bool Done = false;
 };
 
