@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Pointers that come together in a phi are followed if all of them lead back to
-// the same call, or are null, and the phi does not dominate the call. That a use
-// then means the memory of the call's last execution, and not one that an
+// the same call, or are null, and the phi does not dominate the call. That a
+// use then means the memory of the call's last execution, and not one that an
 // earlier round still holds, follows from dominance: control comes to the call
 // the first time without the phi. If it came from the phi by the call to the
 // use, and not by the phi again, it could also come to the use without the phi,
@@ -17,6 +17,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/heap-churn/Allocation.h"
+
+#include "passes/heap-churn/Borrowing.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/MemoryBuiltins.h"
@@ -46,69 +48,6 @@ bool isPlainAllocation(const CallBase &Call, const TargetLibraryInfo &TLI) {
 }
 
 namespace {
-
-/// Functions of the C library that return a place in their first argument, or
-/// null, and keep nothing. LLVM knows that of some of them only.
-bool returnsPlaceInFirst(const CallBase &Call, const TargetLibraryInfo &TLI) {
-  LibFunc Which;
-  if (!TLI.getLibFunc(Call, Which))
-    return false;
-  switch (Which) {
-  case LibFunc_strcpy:
-  case LibFunc_strncpy:
-  case LibFunc_stpcpy:
-  case LibFunc_stpncpy:
-  case LibFunc_strcat:
-  case LibFunc_strncat:
-  case LibFunc_strchr:
-  case LibFunc_strrchr:
-  case LibFunc_strstr:
-  case LibFunc_strpbrk:
-  case LibFunc_memchr:
-  case LibFunc_memrchr:
-  case LibFunc_fgets:
-    return true;
-  default:
-    return false;
-  }
-}
-
-/// The C library's with format strings do not keep what they are given, but
-/// only of the arguments with names LLVM can say so.
-bool onlyFormats(const CallBase &Call, const TargetLibraryInfo &TLI) {
-  LibFunc Which;
-  if (!TLI.getLibFunc(Call, Which))
-    return false;
-  switch (Which) {
-  case LibFunc_printf:
-  case LibFunc_fprintf:
-  case LibFunc_sprintf:
-  case LibFunc_sprintf_chk:
-  case LibFunc_snprintf:
-  case LibFunc_snprintf_chk:
-  case LibFunc_scanf:
-  case LibFunc_fscanf:
-  case LibFunc_sscanf:
-    return true;
-  default:
-    return false;
-  }
-}
-
-/// Intrinsics that access the memory they are given at most.
-bool onlyAccesses(const IntrinsicInst &Call) {
-  if (isa<AnyMemIntrinsic>(Call))
-    return true;
-  switch (Call.getIntrinsicID()) {
-  case Intrinsic::fake_use:
-  case Intrinsic::prefetch:
-  case Intrinsic::masked_load:
-  case Intrinsic::masked_store:
-    return true;
-  default:
-    return false;
-  }
-}
 
 class Follower {
 public:
@@ -188,8 +127,7 @@ private:
   }
 
   void followChoice(Instruction &I) {
-    if (DT.dominates(I.getParent(), Found.Call->getParent()) &&
-        isa<PHINode>(I))
+    if (DT.dominates(I.getParent(), Found.Call->getParent()) && isa<PHINode>(I))
       return giveUp("its address is given on to the next round");
     for (Use &Each : I.operands()) {
       auto *Phi = dyn_cast<PHINode>(&I);
@@ -253,50 +191,21 @@ private:
         I && isa<PtrToIntInst, PtrToAddrInst>(I) ? I->getOperand(0) : &V);
     if (Choice)
       for (const BasicBlock *Each : Choice->blocks())
-        if (match(Choice->getIncomingValueForBlock(Each),
-                  m_Zero()))
+        if (match(Choice->getIncomingValueForBlock(Each), m_Zero()))
           From.push_back(Each);
     return From;
   }
 
-  bool isRealloc(const CallBase &Call) const {
-    LibFunc Which;
-    return TLI.getLibFunc(Call, Which) &&
-           (Which == LibFunc_realloc || Which == LibFunc_reallocf ||
-            Which == LibFunc_reallocarray || Which == LibFunc_vec_realloc);
-  }
-
   void followCall(CallBase &Call, Use &U) {
-    if (getReallocatedOperand(&Call) == U.get() || isRealloc(Call))
-      return giveUp("its size is changed");
-    if (getFreedOperand(&Call, &TLI) == U.get()) {
+    if (getFreedOperand(&Call, &TLI) == U.get() && !isRealloc(Call, TLI)) {
       if (getAllocationFamily(&Call, &TLI) != Family)
         return giveUp("it is freed in another way than it was taken");
       Found.Frees.push_back(&Call);
       return;
     }
-    if (!Call.isArgOperand(&U))
-      return giveUp("its address is used in an unusual way");
-    if (auto *Intrinsic = dyn_cast<IntrinsicInst>(&Call))
-      return onlyAccesses(*Intrinsic)
-                 ? void()
-                 : giveUp("its address is used in an unusual way");
-    if (Call.isMustTailCall())
-      return giveUp("its address is given to a tail call");
-    unsigned Number = Call.getArgOperandNo(&U);
-    if (Number == 0 && returnsPlaceInFirst(Call, TLI))
-      return deriveFound(Call);
-    if (onlyFormats(Call, TLI))
-      return;
-    CaptureInfo Captures = Call.getCaptureInfo(Number);
-    if (!Captures.isRetOnly())
-      return giveUp("a function it is given to may keep its address");
-    LibFunc Known;
-    if (!TLI.getLibFunc(Call, Known) && !Call.hasFnAttr(Attribute::NoFree) &&
-        !Call.paramHasAttr(Number, Attribute::NoFree) &&
-        !Call.onlyReadsMemory(Number))
-      return giveUp("a function it is given to may free it");
-    if (capturesAnything(Captures.getRetComponents())) {
+    if (StringRef Why = whyNotBorrowed(Call, U, TLI); !Why.empty())
+      return giveUp(Why);
+    if (mayReturnPlaceIn(Call, U, TLI)) {
       if (!Call.getType()->isPointerTy())
         return giveUp("its address is computed with");
       deriveFound(Call);

@@ -12,8 +12,10 @@
 
 #include "passes/heap-churn/HeapChurnPass.h"
 
+#include "passes/common/Runtime.h"
 #include "passes/heap-churn/Advice.h"
 #include "passes/heap-churn/Allocation.h"
+#include "passes/heap-churn/PoolPhase.h"
 #include "passes/heap-churn/Recursion.h"
 #include "passes/heap-churn/Remarks.h"
 #include "passes/heap-churn/Rewrite.h"
@@ -58,8 +60,9 @@ private:
                    SmallVectorImpl<Left> &Others);
   bool moveOrHoist(CallBase &Call, FunctionView &Here, StringRef &Why);
   bool hoistOut(const Allocation &A, FunctionView &Here, StringRef &Why);
+  bool poolPhases(Function &F, SmallVectorImpl<Left> &Others);
   bool freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others);
-  bool mayBeRecursive(const Function &F);
+  const Recursion &recursion();
   OptimizationRemarkEmitter &remarks(Function &F) {
     return FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
   }
@@ -91,12 +94,12 @@ static bool mayTreat(const Function &F) {
          !F.hasFnAttribute(Attribute::SanitizeRealtime);
 }
 
-bool HeapChurnImpl::mayBeRecursive(const Function &F) {
+const Recursion &HeapChurnImpl::recursion() {
   if (!Recursive)
     Recursive.emplace(M, [&](Function &Each) -> const TargetLibraryInfo & {
       return FAM.getResult<TargetLibraryAnalysis>(Each);
     });
-  return Recursive->mayBeRecursive(F);
+  return *Recursive;
 }
 
 bool HeapChurnImpl::run(Function &F) {
@@ -115,6 +118,7 @@ bool HeapChurnImpl::run(Function &F) {
   bool Changed = moveOrHoist(F, Calls, Others);
   if (Changed)
     FAM.invalidate(F, PreservedAnalyses::none());
+  Changed |= poolPhases(F, Others);
   return freeEarlierOrSayWhy(F, Others) || Changed;
 }
 
@@ -149,7 +153,7 @@ bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionView &Here,
   uint64_t Size = stackSize(A, Here);
   if (Size != 0 && movedToFrame(Here.F) + Size > MaxFrame) {
     Why = "the frame would become too large";
-  } else if (Size != 0 && mayBeRecursive(Here.F)) {
+  } else if (Size != 0 && recursion().mayBeRecursive(Here.F)) {
     Why = "its function may be called by what it calls";
   } else if (Size != 0) {
     say<OptimizationRemark>(remarks(Here.F), Call, "MovedToStack",
@@ -192,6 +196,29 @@ bool HeapChurnImpl::hoistOut(const Allocation &A, FunctionView &Here,
   return true;
 }
 
+bool HeapChurnImpl::poolPhases(Function &F, SmallVectorImpl<Left> &Others) {
+  FunctionView Here(F, FAM);
+  SmallVector<CallBase *, 8> Calls;
+  for (const Left &Each : Others)
+    Calls.push_back(Each.Call);
+  PoolPhase Phase(Calls, Here, [&] { return recursion().isRecursive(F); });
+  for (Left &Each : Others)
+    if (StringRef Why = Phase.whyNot(*Each.Call); !Why.empty())
+      Each.Why = Why;
+  if (Phase.pooled().empty())
+    return false;
+  for (CallBase *Call : Phase.pooled())
+    say<OptimizationRemark>(remarks(F), *Call, "TakenFromPool",
+                            "what many rounds of the loop take from the heap "
+                            "comes from a pool; link with libvfrt, or it comes "
+                            "from malloc as before");
+  erase_if(Others, [&](const Left &Each) {
+    return is_contained(Phase.pooled(), Each.Call);
+  });
+  Phase.rewrite();
+  return true;
+}
+
 bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
   FunctionView Here(F, FAM);
   for (auto [Call, Why] : Others) {
@@ -229,6 +256,8 @@ PreservedAnalyses HeapChurnPass::run(Module &M, ModuleAnalysisManager &MAM) {
   for (Function &F : M)
     if (!F.isDeclaration())
       Changed |= Impl.run(F);
+  if (linkPoolFallback(M) && !InLinker)
+    dependOnRuntime(M);
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 

@@ -17,11 +17,14 @@ namespace vfriendly {
 /// until giving it back pays.
 ///
 /// What a function keeps to itself: small memory of a constant size becomes a
-/// variable, what each round of a loop takes and frees is taken once. What
+/// variable, what each round of a loop takes and frees is taken once, what many
+/// rounds take comes from a pool. What
 /// stands in the way is said by a remark.
 class HeapChurnPass : public llvm::PassInfoMixin<HeapChurnPass> {
 public:
-  explicit HeapChurnPass(bool Rewrites) : Rewrites(Rewrites) {}
+  /// InLinker: it is the linker's run of it.
+  explicit HeapChurnPass(bool Rewrites, bool InLinker = false)
+      : Rewrites(Rewrites), InLinker(InLinker) {}
 
   llvm::PreservedAnalyses run(llvm::Module &M,
                               llvm::ModuleAnalysisManager &MAM);
@@ -31,6 +34,7 @@ public:
 
 private:
   bool Rewrites;
+  bool InLinker;
 };
 
 } // namespace vfriendly

@@ -48,7 +48,7 @@ namespace vfriendly {
 
 /// Might control leave the loop here, and not by its exits: an exception that
 /// passes this function, a longjmp, the end of the thread?
-static bool mayVanish(const Instruction &I, const TargetLibraryInfo &TLI) {
+bool mayVanish(const Instruction &I, const TargetLibraryInfo &TLI) {
   auto *Call = dyn_cast<CallBase>(&I);
   if (!Call || isa<IntrinsicInst>(Call))
     return false;
@@ -169,8 +169,7 @@ static bool needsFree(const Allocation &A, const Loop &L, const Rounds &Held,
   if (Held.atExit(Exit) == Hold::Moot)
     return false;
   // What the last round holds is used and freed behind the loop, or was lost.
-  return Held.atExit(Exit) == Hold::No ||
-         !isUsedBehind(A, L);
+  return Held.atExit(Exit) == Hold::No || !isUsedBehind(A, L);
 }
 
 static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
@@ -329,8 +328,9 @@ private:
     Copy->removeParamAttr(0, Attribute::Dereferenceable);
     // It may be computed in the loop, but can only be what was taken.
     if (Use *Size = toldSize(*Copy, Here.TLI); Size && sizeArguments(Call))
-      Size->set(Room ? Builder.CreateLoad(Room->getAllocatedType(), Room, "room")
-                     : Taken);
+      Size->set(Room
+                    ? Builder.CreateLoad(Room->getAllocatedType(), Room, "room")
+                    : Taken);
     Builder.Insert(Copy);
     Copy->setDebugLoc(Free.getDebugLoc());
   }

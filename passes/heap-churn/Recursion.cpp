@@ -53,9 +53,17 @@ static bool mayCallBack(const CallBase &Call, const Function &Callee,
          !TLI.getLibFunc(Call, Known);
 }
 
+static void addCycles(Node &Start, DenseSet<const Function *> &Found) {
+  for (auto Group = scc_begin(&Start); !Group.isAtEnd(); ++Group)
+    if (Group.hasCycle())
+      for (const Node *Each : *Group)
+        if (Each->F && !Each->F->doesNotRecurse())
+          Found.insert(Each->F);
+}
+
 Recursion::Recursion(Module &M, GetTLI GetTLI) {
   DenseMap<const Function *, Node> Nodes;
-  // Reaches all, so that one walk over the graph suffices.
+  // Reaches all, so that one walk over the graph suffices for each question.
   Node Start, Unknown;
   for (Function &F : M)
     if (!F.isDeclaration())
@@ -66,8 +74,6 @@ Recursion::Recursion(Module &M, GetTLI GetTLI) {
       continue;
     Node &Caller = Nodes[&F];
     Start.Calls.push_back(&Caller);
-    if (isReachable(F))
-      Unknown.Calls.push_back(&Caller);
     const TargetLibraryInfo &TLI = GetTLI(F);
     for (const Instruction &I : instructions(F)) {
       auto *Call = dyn_cast<CallBase>(&I);
@@ -81,11 +87,11 @@ Recursion::Recursion(Module &M, GetTLI GetTLI) {
         Caller.Calls.push_back(&Unknown);
     }
   }
-  for (auto Group = scc_begin(&Start); !Group.isAtEnd(); ++Group)
-    if (Group.hasCycle())
-      for (const Node *Each : *Group)
-        if (Each->F && !Each->F->doesNotRecurse())
-          Recursive.insert(Each->F);
+  addCycles(Start, InSight);
+  for (Node *Each : Start.Calls)
+    if (Each->F && isReachable(*Each->F))
+      Unknown.Calls.push_back(Each);
+  addCycles(Start, Recursive);
 }
 
 } // namespace vfriendly

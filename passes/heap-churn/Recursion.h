@@ -34,8 +34,13 @@ public:
     return Recursive.contains(&F);
   }
 
+  /// By calls in sight.
+  bool isRecursive(const llvm::Function &F) const {
+    return InSight.contains(&F);
+  }
+
 private:
-  llvm::DenseSet<const llvm::Function *> Recursive;
+  llvm::DenseSet<const llvm::Function *> Recursive, InSight;
 };
 
 } // namespace vfriendly

@@ -30,6 +30,7 @@ namespace llvm {
 class AllocaInst;
 class DominatorTree;
 class Function;
+class Instruction;
 class Loop;
 class LoopInfo;
 class PostDominatorTree;
@@ -57,6 +58,10 @@ struct FunctionView {
   /// DT and LI no longer hold: make another one.
   bool IsStale = false;
 };
+
+/// Might control leave the function at I, and not by a return: an exception, a
+/// longjmp, the end of the thread?
+bool mayVanish(const llvm::Instruction &I, const llvm::TargetLibraryInfo &TLI);
 
 /// Fills Vanishing.
 void findVanishing(FunctionView &Here);

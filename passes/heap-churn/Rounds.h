@@ -49,8 +49,7 @@ private:
   Hold behind(const llvm::BasicBlock &B) const;
   Hold passed(const llvm::Instruction *Event, Hold State) const;
   void flow(const llvm::BasicBlock &B);
-  bool isMootOn(const llvm::BasicBlock &From,
-                const llvm::BasicBlock &To) const;
+  bool isMootOn(const llvm::BasicBlock &From, const llvm::BasicBlock &To) const;
 
   const Allocation &A;
   const llvm::Loop &L;

@@ -54,8 +54,7 @@ uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
 uint64_t movedToFrame(const Function &F) {
   uint64_t Sum = 0;
   for (const Instruction &I : F.getEntryBlock())
-    if (auto *Memory = dyn_cast<AllocaInst>(&I);
-        Memory && isMarkedRewritten(I))
+    if (auto *Memory = dyn_cast<AllocaInst>(&I); Memory && isMarkedRewritten(I))
       Sum += Memory->getAllocationSize(F.getDataLayout())
                  .value_or(TypeSize::getZero())
                  .getKnownMinValue();

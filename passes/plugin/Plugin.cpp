@@ -96,14 +96,17 @@ static bool parseSpinLoops(StringRef Name, StringRef PassName, SpinMode &Mode) {
   return true;
 }
 
+static bool isInLinker(ThinOrFullLTOPhase LTO) {
+  return LTO == ThinOrFullLTOPhase::ThinLTOPostLink ||
+         LTO == ThinOrFullLTOPhase::FullLTOPostLink;
+}
+
 static void addSpinLoops(ModulePassManager &MPM, OptimizationLevel Level,
                          SpinPhase Phase, ThinOrFullLTOPhase LTO) {
   SpinMode Mode = defaultSpinMode();
   if (Level == OptimizationLevel::O0)
     Phase = SpinPhase::Unoptimized;
-  bool InLinker = LTO == ThinOrFullLTOPhase::ThinLTOPostLink ||
-                  LTO == ThinOrFullLTOPhase::FullLTOPostLink;
-  MPM.addPass(SpinLoopsPass(Mode, Phase, InLinker));
+  MPM.addPass(SpinLoopsPass(Mode, Phase, isInLinker(LTO)));
 }
 
 static void registerPasses(PassBuilder &PB) {
@@ -157,7 +160,7 @@ static void registerPasses(PassBuilder &PB) {
       return;
     addSpinLoops(MPM, Level, SpinPhase::Late, LTO);
     // After inlining: what becomes of a pointer shows.
-    MPM.addPass(HeapChurnPass(heapRewritesByDefault()));
+    MPM.addPass(HeapChurnPass(heapRewritesByDefault(), isInLinker(LTO)));
   });
   PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM,
                                         OptimizationLevel Level,

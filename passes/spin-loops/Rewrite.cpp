@@ -8,12 +8,12 @@
 
 #include "passes/spin-loops/Rewrite.h"
 
+#include "passes/common/Runtime.h"
 #include "runtime/include/vfriendly/spin_wait.h"
-#include "vfriendly/SpinLoopsFallback.h"
+#include "vfriendly/Fallbacks.h"
 
 #include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/DomTreeUpdater.h"
-#include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
@@ -21,17 +21,10 @@
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Linker/Linker.h"
-#include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 #include "llvm/Transforms/Utils/SSAUpdater.h"
-
-#include <dlfcn.h>
 
 using namespace llvm;
 
@@ -317,25 +310,6 @@ void emitNotify(Instruction &Write, Value &Address) {
   Call->addFnAttr(Attribute::Cold);
 }
 
-void dependOnRuntime(Module &M) {
-  Dl_info Plugin;
-  if (!M.getFunction(WaitFunction) ||
-      !dladdr(reinterpret_cast<void *>(&dependOnRuntime), &Plugin))
-    return;
-  NamedMDNode *Libraries =
-      M.getOrInsertNamedMetadata("llvm.dependent-libraries");
-  for (StringRef Name : {"vfrt-link.o", "libvfrt.a"}) {
-    SmallString<128> Path(Plugin.dli_fname);
-    sys::fs::make_absolute(Path);
-    sys::path::remove_filename(Path);
-    sys::path::append(Path, Name);
-    if (!sys::fs::exists(Path))
-      return;
-    Libraries->addOperand(
-        MDNode::get(M.getContext(), MDString::get(M.getContext(), Path)));
-  }
-}
-
 void linkFallback(Module &M) {
   Function *Wait = M.getFunction(WaitFunction);
   GlobalVariable *NeverArmed = M.getGlobalVariable("vf_spin_never_armed");
@@ -343,24 +317,10 @@ void linkFallback(Module &M) {
       (!NeverArmed || !NeverArmed->isDeclaration()))
     return;
   const Triple &T = M.getTargetTriple();
-  StringRef Text = T.getArch() == Triple::x86_64    ? fallback::X86_64
-                   : T.getArch() == Triple::aarch64 ? fallback::AArch64
-                   : T.getArch() == Triple::riscv64 ? fallback::RISCV64
-                                                    : fallback::Generic;
-  // clang drops value names, but the parser needs them while it reads.
-  LLVMContext &Context = M.getContext();
-  bool Discards = Context.shouldDiscardValueNames();
-  Context.setDiscardValueNames(false);
-  SMDiagnostic Error;
-  std::unique_ptr<Module> Fallback = parseAssemblyString(Text, Error, Context);
-  Context.setDiscardValueNames(Discards);
-  if (!Fallback)
-    report_fatal_error(Twine("vfriendly: fallback does not parse: ") +
-                       Error.getMessage());
-  Fallback->setDataLayout(M.getDataLayout());
-  Fallback->setTargetTriple(T);
-  if (Linker::linkModules(M, std::move(Fallback), Linker::LinkOnlyNeeded))
-    report_fatal_error("vfriendly: fallback does not link");
+  linkDefinitions(M, T.getArch() == Triple::x86_64    ? fallback::X86_64
+                     : T.getArch() == Triple::aarch64 ? fallback::AArch64
+                     : T.getArch() == Triple::riscv64 ? fallback::RISCV64
+                                                      : fallback::Generic);
   // Once LTO has made it internal, its parameters would be optimized away, and
   // the next phase could add no call.
   if (Wait)

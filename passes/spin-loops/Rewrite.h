@@ -68,12 +68,6 @@ bool isInstrumented(const llvm::Instruction &Write);
 /// Adds the definitions rewritten code refers to. Call once a module, last.
 void linkFallback(llvm::Module &M);
 
-/// Asks the linker for libvfrt, by the note that lld follows and others ignore,
-/// if it stands beside this plugin. Its place is written down as it is now: lld
-/// says so if it is gone by the time of linking. Not for the linker's own run
-/// of the pass, when it is too late for another library.
-void dependOnRuntime(llvm::Module &M);
-
 /// Gives the exits of F's waiting loops blocks of their own, so that the stack
 /// frame a call needs is made and undone around the wait alone: where the first
 /// test succeeds, not one instruction is added. Run this last: before code

@@ -12,6 +12,7 @@
 
 #include "passes/spin-loops/SpinLoopsPass.h"
 
+#include "passes/common/Runtime.h"
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/ExitCauses.h"
 #include "passes/spin-loops/Expose.h"
@@ -158,7 +159,7 @@ bool SpinLoopsImpl::run() {
   notifyWriters();
   if (Changed) {
     linkFallback(M);
-    if (!InLinker)
+    if (!InLinker && M.getFunction(WaitFunction))
       dependOnRuntime(M);
   }
   return Changed;

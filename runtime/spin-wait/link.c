@@ -6,8 +6,9 @@
  *
  * Rewritten objects refer to the runtime weakly, and a weak reference takes
  * nothing out of an archive, nor does it keep a shared library that is linked
- * as needed. This object, vfrt-link.o, refers to it strongly. Rewritten objects name it and libvfrt.a as libraries they depend on, a note
- * that lld acts on and other linkers ignore.
+ * as needed. This object, vfrt-link.o, refers to it strongly. Rewritten objects
+ * name it and libvfrt.a as libraries they depend on, a note that lld acts on and
+ * other linkers ignore.
  *===----------------------------------------------------------------------===*/
 
-__asm__(".globl vf_spin_wait");
+__asm__(".globl vf_spin_wait\n.globl vf_pool_alloc");

@@ -1,0 +1,339 @@
+//===- PointsTo.cpp - Where a function's pointers may lead ----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All instructions are visited until nothing is new; everything only grows.
+// Objects hold cells, each a range of bytes with the pointers that were stored
+// there. Bytes that are not stored as pointers count as pointers elsewhere, as
+// they may be copies of some. What is not understood shares its operands: their
+// address is then known elsewhere, what they hold too, and anything may be
+// written to them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/heap-churn/PointsTo.h"
+
+#include "passes/heap-churn/Borrowing.h"
+
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace llvm;
+
+namespace vfriendly {
+
+static constexpr int64_t Anywhere = std::numeric_limits<int64_t>::min();
+static constexpr uint64_t ToTheEnd = std::numeric_limits<uint64_t>::max();
+/// Of an object; more are taken together. As many as a large structure has.
+static constexpr size_t MaxCells = 64;
+/// Instructions and objects to look at: a function that needs more is left as
+/// it is.
+static constexpr size_t MaxWork = 1000000;
+
+bool Offset::join(Offset Other) {
+  if (*this == Other || (!IsExact && Other.Low >= Low))
+    return false;
+  // What becomes lower each time comes to its end at once.
+  Low = !IsExact ? Anywhere : std::min(Low, Other.Low);
+  IsExact = false;
+  return true;
+}
+
+bool Places::join(const Places &Other) {
+  bool IsNew = Other.Elsewhere && !Elsewhere;
+  Elsewhere |= Other.Elsewhere;
+  for (auto [Object, At] : Other.Objects) {
+    auto [It, IsFirst] = Objects.insert({Object, At});
+    IsNew |= IsFirst || It->second.join(At);
+  }
+  return IsNew;
+}
+
+static Places elsewhere() {
+  Places P;
+  P.Elsewhere = true;
+  return P;
+}
+
+static Places startOf(const Instruction &Object) {
+  Places P;
+  P.Objects.insert({&Object, Offset()});
+  return P;
+}
+
+static Places allOf(const Instruction &Object) {
+  Places P;
+  P.Objects.insert({&Object, {Anywhere, false}});
+  return P;
+}
+
+static bool isBefore(Offset End, uint64_t Size, Offset Begin) {
+  int64_t Sum;
+  return End.IsExact && Size <= uint64_t(std::numeric_limits<int64_t>::max()) &&
+         !AddOverflow(End.Low, int64_t(Size), Sum) && Sum <= Begin.Low;
+}
+
+bool PointsTo::Cell::overlaps(Offset Where, uint64_t Bytes) const {
+  return !isBefore(At, Size, Where) && !isBefore(Where, Bytes, At);
+}
+
+PointsTo::PointsTo(Function &F, ArrayRef<CallBase *> Calls,
+                   const TargetLibraryInfo &TLI)
+    : TLI(TLI), DL(F.getDataLayout()) {
+  Allocations.insert_range(Calls);
+  ReversePostOrderTraversal<Function *> Order(&F);
+  for (bool IsNew = true; IsNew;) {
+    IsNew = false;
+    for (BasicBlock *B : Order)
+      for (Instruction &I : *B) {
+        if (++Work > MaxWork)
+          return;
+        IsNew |= visit(I);
+      }
+    for (auto [Object, Why] : to_vector(Shared))
+      IsNew |= share(held(allOf(*Object), ToTheEnd),
+                     "its address is where others may find it");
+  }
+  Done = true;
+}
+
+Places PointsTo::places(const Value &V) const {
+  if (isa<ConstantPointerNull, UndefValue>(V))
+    return {};
+  if (!isa<Instruction>(V))
+    return elsewhere();
+  Places P = Known.lookup(&V);
+  Work += P.Objects.size();
+  return P;
+}
+
+bool PointsTo::isHeld(const Instruction &Object) const {
+  return any_of(Cells, [&](const auto &Each) {
+    return any_of(Each.second, [&](const Cell &C) {
+      return C.Held.Objects.count(&Object) != 0;
+    });
+  });
+}
+
+bool PointsTo::set(const Instruction &I, const Places &P) {
+  return Known[&I].join(P);
+}
+
+bool PointsTo::hold(const Instruction &Object, Offset At, uint64_t Size,
+                    const Places &Held) {
+  SmallVector<Cell, 4> &All = Cells[&Object];
+  for (Cell &C : All)
+    if ((C.At == At && C.Size == Size) || All.size() >= MaxCells) {
+      bool IsWider = C.At.join(At);
+      if (C.Size < Size)
+        C.Size = Size, IsWider = true;
+      return C.Held.join(Held) || IsWider;
+    }
+  All.push_back({At, Size, Held});
+  return true;
+}
+
+bool PointsTo::share(const Places &P, StringRef Why) {
+  bool IsNew = false;
+  for (auto [Object, At] : P.Objects)
+    if (Shared.insert({Object, Why}).second) {
+      hold(*Object, {Anywhere, false}, ToTheEnd, elsewhere());
+      IsNew = true;
+    }
+  return IsNew;
+}
+
+Places PointsTo::held(const Places &Where, uint64_t Size) const {
+  Places Found;
+  for (auto [Object, At] : Where.Objects)
+    if (auto All = Cells.find(Object); All != Cells.end())
+      for (const Cell &C : All->second)
+        if (++Work; C.overlaps(At, Size)) {
+          Work += C.Held.Objects.size();
+          Found.join(C.Held);
+        }
+  return Found;
+}
+
+bool PointsTo::shareOperands(Instruction &I, StringRef Why) {
+  bool IsNew = false;
+  for (const Value *Operand : I.operand_values())
+    IsNew |= share(Known.lookup(Operand), Why);
+  return IsNew;
+}
+
+/// Where a GEP leads whose base leads to From.
+static Offset advance(const GEPOperator &GEP, Offset From,
+                      const DataLayout &DL) {
+  APInt Constant(DL.getIndexTypeSizeInBits(GEP.getType()), 0);
+  if (GEP.accumulateConstantOffset(DL, Constant)) {
+    Offset To = From;
+    if (From.Low != Anywhere &&
+        AddOverflow(From.Low, Constant.getSExtValue(), To.Low))
+      return {Anywhere, false};
+    return To;
+  }
+  if (GEP.hasNoUnsignedWrap())
+    return {From.Low, false};
+  return {GEP.isInBounds() ? 0 : Anywhere, false};
+}
+
+bool PointsTo::visit(Instruction &I) {
+  if (I.isDebugOrPseudoInst() || isa<ICmpInst>(I))
+    return false;
+  if (isa<AllocaInst>(I))
+    return set(I, startOf(I));
+  if (auto *GEP = dyn_cast<GEPOperator>(&I);
+      GEP && I.getType()->isPointerTy()) {
+    Places To;
+    Places From = places(*GEP->getPointerOperand());
+    To.Elsewhere = From.Elsewhere;
+    for (auto [Object, At] : From.Objects)
+      To.Objects.insert({Object, advance(*GEP, At, DL)});
+    return set(I, To);
+  }
+  if (isa<PHINode, SelectInst, BitCastInst, FreezeInst>(I))
+    return joinAll(I);
+  if (auto *Load = dyn_cast<LoadInst>(&I))
+    return visitLoad(I, *Load->getPointerOperand(), *I.getType());
+  if (auto *Store = dyn_cast<StoreInst>(&I))
+    return visitStore(*Store->getValueOperand(), *Store->getPointerOperand());
+  if (auto *Call = dyn_cast<CallBase>(&I))
+    return visitCall(*Call);
+  bool IsNew = I.getType()->isPointerTy() && set(I, elsewhere());
+  StringRef Why =
+      isa<ReturnInst>(I) ? "it is returned" : "its address is computed with";
+  return shareOperands(I, Why) || IsNew;
+}
+
+bool PointsTo::joinAll(Instruction &I) {
+  if (!I.getType()->isPointerTy())
+    return shareOperands(I, "its address is one of a vector's");
+  Places All;
+  for (const Value *Operand : I.operand_values())
+    if (Operand->getType() == I.getType())
+      All.join(places(*Operand));
+  return set(I, All);
+}
+
+bool PointsTo::visitLoad(Instruction &Load, Value &Address, Type &Type) {
+  TypeSize Size = DL.getTypeStoreSize(&Type);
+  Places From = places(Address);
+  Places Found =
+      held(From, Size.isScalable() ? ToTheEnd : Size.getFixedValue());
+  if (!Type.isPointerTy())
+    return share(Found, "its address is read as something else");
+  Found.Elsewhere |= From.Elsewhere;
+  return set(Load, Found);
+}
+
+bool PointsTo::visitStore(Value &Stored, Value &Address) {
+  Type *Type = Stored.getType();
+  if (auto *C = dyn_cast<Constant>(&Stored);
+      C && (C->isNullValue() || isa<UndefValue>(C)))
+    return false;
+  Places Held = Type->isPointerTy() ? places(Stored) : elsewhere();
+  Places To = places(Address);
+  TypeSize Size = DL.getTypeStoreSize(Type);
+  bool IsNew = To.Elsewhere && share(Held, "its address is stored elsewhere");
+  for (auto [Object, At] : To.Objects)
+    IsNew |= hold(*Object, At,
+                  Size.isScalable() ? ToTheEnd : Size.getFixedValue(), Held);
+  return IsNew;
+}
+
+bool PointsTo::visitCopy(AnyMemIntrinsic &Copy) {
+  auto *Length = dyn_cast<ConstantInt>(Copy.getLength());
+  uint64_t Size = Length ? Length->getValue().getLimitedValue() : ToTheEnd;
+  bool IsNew = false;
+  if (auto *Transfer = dyn_cast<AnyMemTransferInst>(&Copy)) {
+    Places Found = held(places(*Transfer->getRawSource()), Size);
+    IsNew = share(Found, "its address is copied with other memory");
+  } else if (auto *Value =
+                 dyn_cast<Constant>(cast<AnyMemSetInst>(Copy).getValue());
+             Value && Value->isNullValue()) {
+    return false;
+  }
+  for (auto [Object, At] : places(*Copy.getRawDest()).Objects)
+    IsNew |= hold(*Object, At, Size, elsewhere());
+  return IsNew;
+}
+
+bool PointsTo::visitCall(CallBase &Call) {
+  if (Allocations.contains(&Call))
+    return set(Call, startOf(Call));
+  if (auto *Intrinsic = dyn_cast<IntrinsicInst>(&Call)) {
+    if (auto *Copy = dyn_cast<AnyMemIntrinsic>(Intrinsic))
+      return visitCopy(*Copy);
+    if (Intrinsic->isAssumeLikeIntrinsic() ||
+        Intrinsic->getIntrinsicID() == Intrinsic::prefetch)
+      return Call.getType()->isPointerTy() && set(Call, elsewhere());
+  }
+  bool IsNew = Call.getType()->isPointerTy() && set(Call, elsewhere());
+  for (Use &Operand : Call.data_ops()) {
+    if (!Operand->getType()->isPtrOrPtrVectorTy())
+      continue;
+    if (Call.isArgOperand(&Operand))
+      IsNew |= visitArgument(Call, Operand);
+    else
+      IsNew |= share(places(*Operand), "its address is used in an unusual way");
+  }
+  return IsNew;
+}
+
+/// What only reads could give an address away by its result alone, which may
+/// have no room for one.
+static bool hasNoWayOut(const CallBase &Call, const DataLayout &DL) {
+  Type *Result = Call.getType();
+  return Call.onlyReadsMemory() &&
+         (Result->isVoidTy() ||
+          (Result->isIntegerTy() &&
+           Result->getIntegerBitWidth() < DL.getPointerSizeInBits()));
+}
+
+bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
+  Places Given = places(*Argument);
+  if (Given.Objects.empty() || (isPlainFree(Call, TLI) &&
+                                getFreedOperand(&Call, &TLI) == Argument.get()))
+    return false;
+  if (StringRef Why = whyNotBorrowed(Call, Argument, TLI); !Why.empty())
+    return share(Given, Why);
+  unsigned Number = Call.getArgOperandNo(&Argument);
+  bool IsNew = false;
+  if (mayReturnPlaceIn(Call, Argument, TLI)) {
+    if (!Call.getType()->isPointerTy())
+      return share(Given, "its address is computed with");
+    Places Found;
+    for (auto [Object, At] : Given.Objects)
+      Found.Objects.insert({Object, {Anywhere, false}});
+    IsNew |= set(Call, Found);
+  }
+  // The C library's functions read and write from where they are told to.
+  LibFunc Which;
+  if (!TLI.getLibFunc(Call, Which))
+    for (auto &Each : Given.Objects)
+      Each.second = {Anywhere, false};
+  if (!Call.onlyReadsMemory(Number))
+    for (auto [Object, At] : Given.Objects)
+      IsNew |= hold(*Object, {At.Low, false}, ToTheEnd, elsewhere());
+  if (!Call.onlyWritesMemory(Number) && !hasNoWayOut(Call, DL))
+    IsNew |= share(held(Given, ToTheEnd),
+                   "a function is given what holds its address");
+  return IsNew;
+}
+
+} // namespace vfriendly

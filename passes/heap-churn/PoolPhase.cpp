@@ -1,0 +1,291 @@
+//===- PoolPhase.cpp - Blocks of a phase into a pool ----------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A pool frees its blocks one by one like malloc, so that nothing is held
+// longer than before, and gives back a chunk that has none. What must be proved
+// is that no block is used once the function has returned, that free is not
+// asked to free a block of the pool anywhere else, and that the pool is not
+// asked to free another's.
+//
+// Where control may leave the function and not by a return (an exception,
+// longjmp, the end of the thread) the pool would be lost, as were blocks that
+// the function had before. So just before that a pool without blocks gives back
+// what it holds.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/heap-churn/PoolPhase.h"
+
+#include "passes/common/Runtime.h"
+#include "passes/heap-churn/Borrowing.h"
+#include "vfriendly/Fallbacks.h"
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/EHPersonalities.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+static constexpr StringLiteral MallocName = "vf_pool_or_malloc";
+static constexpr StringLiteral CallocName = "vf_pool_or_calloc";
+static constexpr StringLiteral FreeName = "vf_pool_or_free";
+static constexpr StringLiteral TrimName = "vf_pool_trim_if_used";
+static constexpr StringLiteral DestroyName = "vf_pool_destroy_if_used";
+
+/// The name of what takes the place of Call; empty if nothing can.
+static StringRef replacement(const CallBase &Call,
+                             const TargetLibraryInfo &TLI) {
+  LibFunc Which;
+  if (!isa<CallInst>(Call) || !isPlainAllocation(Call, TLI) ||
+      !TLI.getLibFunc(Call, Which))
+    return "";
+  if (Which == LibFunc_malloc)
+    return MallocName;
+  return Which == LibFunc_calloc ? StringRef(CallocName) : "";
+}
+
+PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
+                     function_ref<bool()> IsRecursive)
+    : Here(Here) {
+  if (none_of(Others, [&](const CallBase *Call) {
+        return Here.LI.getLoopFor(Call->getParent()) &&
+               !replacement(*Call, Here.TLI).empty();
+      }))
+    return;
+  SmallVector<CallBase *, 8> Calls;
+  for (Instruction &I : instructions(Here.F))
+    if (auto *Call = dyn_cast<CallBase>(&I))
+      if (!replacement(*Call, Here.TLI).empty())
+        Calls.push_back(Call);
+  PointsTo Known(Here.F, Calls, Here.TLI);
+  if (!Known.isDone())
+    return;
+  findFrees(Known);
+  // One that is worth it takes the others along that are freed where it is.
+  SmallPtrSet<CallBase *, 4> Wanted;
+  for (CallBase *Call : Calls)
+    if (is_contained(Others, Call) && outlivesRound(*Call, Known))
+      Wanted.insert(Call);
+  if (Wanted.empty())
+    return;
+  spread([&](CallBase *C) { return Wanted.contains(C); },
+         [&](CallBase *C) { return Wanted.insert(C).second; });
+
+  StringRef Obstacle = obstacle(IsRecursive);
+  for (CallBase *Call : Calls)
+    if (Wanted.contains(Call))
+      judge(*Call, Known, Obstacle);
+  spread([&](CallBase *C) { return WhyNot.contains(C); },
+         [&](CallBase *C) {
+           return refuse(*C, "what is freed where it is freed cannot all come "
+                             "from a pool");
+         });
+  for (CallBase *Call : Calls)
+    if (Wanted.contains(Call) && !WhyNot.contains(Call))
+      Pooled.push_back(Call);
+}
+
+/// Where one source of a free Is, makes all its sources Become so.
+void PoolPhase::spread(function_ref<bool(CallBase *)> Is,
+                       function_ref<bool(CallBase *)> Become) const {
+  for (bool IsNew = true; IsNew;) {
+    IsNew = false;
+    for (const Free &Each : Frees)
+      if (any_of(Each.Sources, Is))
+        for (CallBase *Source : Each.Sources)
+          IsNew |= Become(Source);
+  }
+}
+
+bool PoolPhase::refuse(const CallBase &Call, StringRef Why) {
+  return WhyNot.insert({&Call, Why}).second;
+}
+
+void PoolPhase::findFrees(const PointsTo &Known) {
+  for (Instruction &I : instructions(Here.F)) {
+    auto *Call = dyn_cast<CallBase>(&I);
+    if (!Call || !isPlainFree(*Call, Here.TLI))
+      continue;
+    Places Found = Known.places(*Call->getArgOperand(0));
+    Free Each{Call, {}, Found.Elsewhere};
+    for (auto [Object, At] : Found.Objects)
+      if (auto *Source = dyn_cast<CallBase>(const_cast<Instruction *>(Object)))
+        Each.Sources.push_back(Source);
+      else
+        Each.IsMixed = true;
+    if (!Each.Sources.empty())
+      Frees.push_back(std::move(Each));
+  }
+}
+
+void PoolPhase::judge(const CallBase &Call, const PointsTo &Known,
+                      StringRef Obstacle) {
+  if (StringRef Why = Known.whyShared(Call); !Why.empty())
+    refuse(Call, Why);
+  bool IsFreed = false;
+  for (const Free &Each : Frees) {
+    if (!is_contained(Each.Sources, &Call))
+      continue;
+    IsFreed = true;
+    if (Each.IsMixed)
+      refuse(Call, "what is freed where it is freed may be another's");
+  }
+  if (!IsFreed)
+    refuse(Call, "it is not freed in this function");
+  if (!Obstacle.empty())
+    refuse(Call, Obstacle);
+}
+
+/// Is there more than one block of it at a time?
+bool PoolPhase::outlivesRound(const CallBase &Call,
+                              const PointsTo &Known) const {
+  const Loop *L = Here.LI.getLoopFor(Call.getParent());
+  if (!L)
+    return false;
+  if (Known.isHeld(Call))
+    return true;
+  for (; L; L = L->getParentLoop())
+    for (const PHINode &Phi : L->getHeader()->phis())
+      if (Known.places(Phi).Objects.count(&Call))
+        return true;
+  return false;
+}
+
+/// What in the function is in the way of any pool.
+StringRef PoolPhase::obstacle(function_ref<bool()> IsRecursive) const {
+  const Triple &T = Here.F.getParent()->getTargetTriple();
+  // Without libvfrt its functions must be null; its sizes are 64 bits.
+  if (!T.isOSBinFormatELF() ||
+      Here.F.getDataLayout().getPointerSizeInBits() != 64)
+    return "libvfrt has no pools for this target";
+  if (Here.F.hasPersonalityFn() &&
+      isScopedEHPersonality(classifyEHPersonality(Here.F.getPersonalityFn())))
+    return "exceptions are handled in funclets";
+  for (const BasicBlock &B : Here.F)
+    if (B.getTerminatingMustTailCall())
+      return "the function ends in a tail call";
+  if (IsRecursive())
+    return "its function is recursive, and each call would have a pool";
+  return "";
+}
+
+CallInst *PoolPhase::callRuntime(StringRef Name, Type *Result,
+                                 ArrayRef<Value *> Arguments,
+                                 Instruction &Before) const {
+  SmallVector<Type *, 3> Types;
+  for (const Value *Each : Arguments)
+    Types.push_back(Each->getType());
+  IRBuilder<> Builder(&Before);
+  FunctionCallee Callee = Here.F.getParent()->getOrInsertFunction(
+      Name, FunctionType::get(Result, Types, /*isVarArg=*/false));
+  CallInst *Call = Builder.CreateCall(Callee, Arguments);
+  Call->addFnAttr(Attribute::NoUnwind);
+  Call->addFnAttr(Attribute::WillReturn);
+  // Calls that could be inlined need a place if their function has one.
+  if (DISubprogram *SP = Here.F.getSubprogram(); SP && !Call->getDebugLoc())
+    Call->setDebugLoc(DILocation::get(SP->getContext(), 0, 0, SP));
+  return Call;
+}
+
+/// With the pool before the other arguments.
+void PoolPhase::replace(CallBase &Call, StringRef Name) const {
+  Function &F = Here.F;
+  SmallVector<Value *, 3> Arguments{Pool};
+  append_range(Arguments, Call.args());
+  CallInst *New = callRuntime(Name, Call.getType(), Arguments, Call);
+  New->setMemoryEffects(Call.getMemoryEffects() | MemoryEffects::argMemOnly());
+  New->setDebugLoc(Call.getDebugLoc());
+  New->takeName(&Call);
+  // Not noalias: that would say that the end of the pool does not touch it.
+  if (Attribute Sizes = Call.getFnAttr(Attribute::AllocSize); Sizes.isValid()) {
+    auto [First, Second] = Sizes.getAllocSizeArgs();
+    if (Second)
+      ++*Second;
+    New->addFnAttr(
+        Attribute::getWithAllocSizeArgs(F.getContext(), First + 1, Second));
+  }
+  Call.replaceAllUsesWith(New);
+  Call.eraseFromParent();
+}
+
+void PoolPhase::guardVanishing() const {
+  SmallVector<BasicBlock *, 8> Worklist;
+  SmallPtrSet<BasicBlock *, 16> Reached;
+  SmallVector<Instruction *, 8> Guarded;
+  auto Look = [&](BasicBlock::iterator From, BasicBlock &B) {
+    for (Instruction &I : make_range(From, B.end()))
+      if (mayVanish(I, Here.TLI))
+        Guarded.push_back(&I);
+    for (BasicBlock *Next : successors(&B))
+      if (Reached.insert(Next).second)
+        Worklist.push_back(Next);
+  };
+  SmallPtrSet<Instruction *, 8> Known;
+  for (CallBase *Call : Pooled)
+    Look(std::next(Call->getIterator()), *Call->getParent());
+  while (!Worklist.empty()) {
+    BasicBlock *B = Worklist.pop_back_val();
+    Look(B->begin(), *B);
+  }
+  for (Instruction *I : Guarded)
+    if (Known.insert(I).second)
+      callRuntime(TrimName, Type::getVoidTy(I->getContext()), {Pool}, *I);
+}
+
+void PoolPhase::rewrite() {
+  Function &F = Here.F;
+  LLVMContext &Context = F.getContext();
+  IRBuilder<> AtEntry(&*F.getEntryBlock().getFirstInsertionPt());
+  Type *Pointer = AtEntry.getPtrTy();
+  Pool = AtEntry.CreateAlloca(Pointer, nullptr, "vf.pool");
+  AtEntry.CreateStore(ConstantPointerNull::get(cast<PointerType>(Pointer)),
+                      Pool);
+  guardVanishing();
+  for (const Free &Each : Frees)
+    if (is_contained(Pooled, Each.Sources.front()))
+      replace(*Each.Call, FreeName);
+  for (CallBase *Call : Pooled)
+    replace(*Call, replacement(*Call, Here.TLI));
+  for (BasicBlock &B : F)
+    if (Instruction *Last = B.getTerminator();
+        isa<ReturnInst, ResumeInst>(Last))
+      callRuntime(DestroyName, Type::getVoidTy(Context), {Pool}, *Last);
+  Here.IsChanged = true;
+}
+
+bool linkPoolFallback(Module &M) {
+  SmallVector<StringRef, 5> Used;
+  bool IsMissing = false;
+  for (StringRef Name :
+       {MallocName, CallocName, FreeName, TrimName, DestroyName})
+    if (Function *F = M.getFunction(Name)) {
+      IsMissing |= F->isDeclaration();
+      Used.push_back(Name);
+    }
+  if (!IsMissing)
+    return false;
+  linkDefinitions(M, fallback::Pool);
+  // Once LTO has made them internal, their parameters would be optimized away,
+  // and the next phase could add no call.
+  SmallVector<GlobalValue *, 5> Ours;
+  for (StringRef Name : Used)
+    Ours.push_back(M.getFunction(Name));
+  appendToCompilerUsed(M, Ours);
+  return true;
+}
+
+} // namespace vfriendly

@@ -1,0 +1,88 @@
+//===- PoolPhase.h - Blocks of a phase into a pool --------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   for (...) block[i] = malloc(n);        ... = vf_pool_alloc(&pool, n);
+//   ...                               =>
+//   for (...) free(block[i]);              vf_pool_free(&pool, block[i]);
+//   return;                                vf_pool_destroy(&pool); return;
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_HEAPCHURN_POOLPHASE_H
+#define VFRIENDLY_PASSES_HEAPCHURN_POOLPHASE_H
+
+#include "passes/heap-churn/PointsTo.h"
+#include "passes/heap-churn/Rewrite.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace llvm {
+class CallInst;
+class Module;
+class Type;
+} // namespace llvm
+
+namespace vfriendly {
+
+/// The allocations of a function that live in phases: many are taken in a loop
+/// and outlive its round.
+class PoolPhase {
+public:
+  /// Changes nothing yet. Others are those that no other rewrite has taken;
+  /// IsRecursive says whether the function calls itself.
+  PoolPhase(llvm::ArrayRef<llvm::CallBase *> Others, FunctionView &Here,
+            llvm::function_ref<bool()> IsRecursive);
+
+  /// Those whose blocks can come from a pool of the function.
+  llvm::ArrayRef<llvm::CallBase *> pooled() const { return Pooled; }
+
+  /// Why one that outlives its round is not among them; empty for others.
+  llvm::StringRef whyNot(const llvm::CallBase &Call) const {
+    return WhyNot.lookup(&Call);
+  }
+
+  /// Makes the pool, and lets it go where the function is left.
+  void rewrite();
+
+private:
+  void findFrees(const PointsTo &Known);
+  void judge(const llvm::CallBase &Call, const PointsTo &Known,
+             llvm::StringRef Obstacle);
+  bool refuse(const llvm::CallBase &Call, llvm::StringRef Why);
+  void spread(llvm::function_ref<bool(llvm::CallBase *)> Is,
+              llvm::function_ref<bool(llvm::CallBase *)> Become) const;
+  bool outlivesRound(const llvm::CallBase &Call, const PointsTo &Known) const;
+  llvm::StringRef obstacle(llvm::function_ref<bool()> IsRecursive) const;
+  llvm::CallInst *callRuntime(llvm::StringRef Name, llvm::Type *Result,
+                              llvm::ArrayRef<llvm::Value *> Arguments,
+                              llvm::Instruction &Before) const;
+  void replace(llvm::CallBase &Call, llvm::StringRef Name) const;
+  void guardVanishing() const;
+
+  /// A call of free, and all that may come to it.
+  struct Free {
+    llvm::CallBase *Call;
+    llvm::SmallVector<llvm::CallBase *, 2> Sources;
+    /// Something else may come there too.
+    bool IsMixed;
+  };
+
+  FunctionView &Here;
+  llvm::SmallVector<llvm::CallBase *, 4> Pooled;
+  llvm::SmallVector<Free, 4> Frees;
+  llvm::DenseMap<const llvm::CallBase *, llvm::StringRef> WhyNot;
+  llvm::AllocaInst *Pool = nullptr;
+};
+
+/// Adds the definitions that rewritten code refers to; false if it refers to
+/// none. Call once a module, last.
+bool linkPoolFallback(llvm::Module &M);
+
+} // namespace vfriendly
+
+#endif
