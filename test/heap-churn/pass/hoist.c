@@ -114,6 +114,35 @@ int cleared(size_t n, int rounds) {
   return sum;
 }
 
+// Whether there is any is the same each time as before ...
+__attribute__((noinline)) int look_if_any(const char *p) { return p ? p[0] + 3 * p[3] : 7; }
+int asked(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    char *p = malloc(n);
+    if (p)
+      memset(p, i, n);
+    sum += look_if_any(p);
+    free(p);
+  }
+  return sum;
+}
+
+// ... but not where it is: a function that told two rounds' memory apart would count less.
+__attribute__((noinline)) int where(const char *p) { return p[0] + (int)((size_t)p >> 4) % 1000; }
+int placed(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a function it is given to may keep its address
+    char *p = malloc(n);
+    memset(p, i, n);
+    sum += where(p);
+    free(p);
+  }
+  return sum;
+}
+
 // What realloc returned is another's, for all that LLVM may remove.
 int resized(size_t n, int rounds) {
   int sum = 0;
