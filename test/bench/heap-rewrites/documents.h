@@ -36,8 +36,8 @@ static uint64_t treat(const char *text, size_t size);
 static void *treat_all(void *result) {
   uint64_t sum = 0;
   for (int i = 0; i < rounds * DOCUMENTS; ++i)
-    sum = sum * 31 + treat(documents[i % DOCUMENTS].text,
-                           documents[i % DOCUMENTS].size);
+    sum = sum * 31 +
+          treat(documents[i % DOCUMENTS].text, documents[i % DOCUMENTS].size);
   *(uint64_t *)result = sum;
   return NULL;
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As its manual says: once to count the tokens, once to fill them. With links to
-// parents, or it would search lists backwards for each element.
+// As its manual says: once to count the tokens, once to fill them. With links
+// to parents, or it would search lists backwards for each element.
 
 #include "json.h"
 

@@ -34,9 +34,10 @@ static uint64_t treat(const char *text, size_t size) {
 }
 
 static void write_element(char to[MAX_ENTRY], unsigned i) {
-  snprintf(to, MAX_ENTRY,
-           "<record id=\"%u\" name=\"&quot;%u&quot;\">%u &lt; %u<none/></record>",
-           i, i * 7919, i, i + 1);
+  snprintf(
+      to, MAX_ENTRY,
+      "<record id=\"%u\" name=\"&quot;%u&quot;\">%u &lt; %u<none/></record>", i,
+      i * 7919, i, i + 1);
 }
 
 int main(int argc, char **argv) {
