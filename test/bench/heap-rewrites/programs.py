@@ -81,30 +81,32 @@ def at_hand(program, src, smoke):
     elif any(subprocess.run(["dpkg-query", "-W", p], capture_output=True).returncode for p in program.packages):
         raise NotAtHand(f"packages {' '.join(program.packages)}")
     files = [f for s in program.sources for f in found(s, src)]
+    if program.input and not os.path.exists(program.input):
+        raise NotAtHand(program.input)
     return files, [*program.flags, *(f"-I{f}" for i in program.includes for f in found(i, src))]
 
 
-def build(tree, program, files, flags, folder, plugin):
-    """Compiles and links, all of it known to the optimizer at the link. Returns where it is,
-    and what the plugin said."""
+def build(tree, program, files, flags, folder):
+    """Compiles once, and links without and with the plugin: only then is all of the program
+    known. Returns variant -> Ready, and what the plugin said."""
     shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
     compiler = tree.tool("clang++" if any(f.endswith(".cpp") for f in files) else "clang")
+    os.makedirs(folder)
     objects = []
     for number, file in enumerate(files):
         objects.append(os.path.join(folder, f"{number}.o"))
         bench.build([compiler, "-O2", "-w", "-flto=thin", "-gline-tables-only", "-pthread", *flags, "-c", file, "-o", objects[-1]])
-    path = os.path.join(folder, program.name)
-    link = [compiler, "-O2", "-flto=thin", "-fuse-ld=lld", "-pthread", *objects, *program.libraries, "-o", path]
-    if plugin:
-        link += [f"-Wl,--load-pass-plugin={tree.plugin}", *(f"-Wl,-mllvm,{s}" for s in SAYS), *tree.link_flags()]
-    said = bench.build(link)
-    if program.input:
-        source = program.input
-        if not os.path.exists(source):
-            raise NotAtHand(source)
-        shutil.copy(source, os.path.join(folder, "input"))
-    return rows.Ready([path, *program.arguments.split()], folder), said
+    plugin = [f"-Wl,--load-pass-plugin={tree.plugin}", *(f"-Wl,-mllvm,{s}" for s in SAYS), *tree.link_flags()]
+    ready, said = {}, ""
+    for variant, more in (("before", []), ("after", plugin)):
+        here = os.path.join(folder, variant)
+        os.makedirs(here)
+        path = os.path.join(here, program.name)
+        said = bench.build([compiler, "-O2", "-flto=thin", "-fuse-ld=lld", "-pthread", *objects, *program.libraries, *more, "-o", path])
+        if program.input:
+            shutil.copy(program.input, os.path.join(here, "input"))
+        ready[variant] = rows.Ready([path, *program.arguments.split()], here)
+    return ready, said
 
 
 # file:line:column: text [page], once for each place that the call was inlined to.
@@ -116,5 +118,5 @@ def sites(said):
     done, left = Counter(), Counter()
     for where, text in sorted(set(REMARK.findall(said))):
         why = text.partition("kept so, as ")[2]
-        (left if why else done)[why or text] += 1
+        (left if why else done)[why or text.partition(";")[0]] += 1
     return done, left

@@ -31,9 +31,6 @@ def options(parser):
     parser.add_argument("--timeout", type=float, default=60, metavar="S", help="[%(default)s]")
 
 
-VARIANTS = ("before", "after")
-
-
 def checked(one, what):
     if one.status == "failed":
         raise bench.Broken(f"{what}: {one.errors.strip()[-300:]}")
@@ -119,10 +116,7 @@ def prepare(tree, program, options, folder):
     """variant -> Ready; and what was rewritten."""
     src = options.src and os.path.abspath(options.src)
     files, flags = programs.at_hand(program, src, options.smoke)
-    ready, said = {}, ""
-    for variant in VARIANTS:
-        ready[variant], said = programs.build(tree, program, files, flags, os.path.join(folder, program.name, variant),
-                                              plugin=variant == "after")
+    ready, said = programs.build(tree, program, files, flags, os.path.join(folder, program.name))
     if options.smoke:
         for each in ready.values():
             each.command[1:] = program.little.split()
