@@ -243,6 +243,34 @@ def heap_churn(report):
         yield f"- not measured, {name}: {why}"
 
 
+def rewritten_cell(before, after, key, scale=1.0, form="{:.0f}"):
+    def text(row):
+        if row.get(key) is None:
+            return "-"
+        bound = "> " if key == "calls" and row["more"] or key == "wall_s" and row["timeouts"] else ""
+        return bound + form.format(row[key] * scale)
+
+    return f"{text(before)} → {text(after)}"
+
+
+def heap_rewrites(report):
+    p = report["parameters"]
+    missing = [*p["left_out"], *p["absent"]]
+    if missing:
+        fail(f"{' and '.join(missing)} left out: run ./dev bench heap-rewrites --src DIR without --programs")
+    cells = {(row["program"], row["variant"]): row for row in report["summary"]}
+    yield (f"{measured(report)}, without → with the pass.\nAllocations are calls of malloc and the like; shootdowns are those of the "
+           "run without those of an idle interval as long;\ncalls are system calls that take memory while there are threads.\n")
+    yield "| program | allocations | shootdowns | calls | s | CPU s | mean MB | peak MB | rewritten |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for program in dict.fromkeys(program for program, _ in cells):
+        before, after = cells[program, "before"], cells[program, "after"]
+        figures = [rewritten_cell(before, after, key) for key in ("allocations", "shootdowns", "calls")]
+        figures += [rewritten_cell(before, after, key, form="{:.2f}") for key in ("wall_s", "cpu_s")]
+        figures += [rewritten_cell(before, after, key, 1e-6, "{:.1f}") for key in ("mean_resident", "peak_resident")]
+        yield f"| {program} | {' | '.join(figures)} | {after['sites']} |"
+
+
 # report -> the page it is shown on, the comments that it is shown between, what renders it
 TABLES = {
     "spin-loops": ("spin-loops", "figures", spin_loops),
@@ -251,6 +279,7 @@ TABLES = {
     "programs": ("blocking-sync", "figures of programs", programs),
     "blocking-sync-guest": ("blocking-sync", "figures of blocking-sync-guest", blocking_sync_guest),
     "heap-churn": ("heap-churn", "figures", heap_churn),
+    "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
 }
 
 

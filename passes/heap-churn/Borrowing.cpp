@@ -83,6 +83,11 @@ static bool onlyAccesses(const IntrinsicInst &Call) {
   }
 }
 
+/// More than whether there is any memory? That stays as it was.
+static bool tellsPlace(CaptureComponents Of) {
+  return capturesAnything(Of & ~CaptureComponents::AddressIsNull);
+}
+
 bool isRealloc(const CallBase &Call, const TargetLibraryInfo &TLI) {
   LibFunc Which;
   return getReallocatedOperand(&Call) ||
@@ -114,7 +119,7 @@ StringRef whyNotBorrowed(const CallBase &Call, const Use &U,
   unsigned Number = Call.getArgOperandNo(&U);
   if ((Number == 0 && returnsPlaceInFirst(Call, TLI)) || onlyFormats(Call, TLI))
     return "";
-  if (!Call.getCaptureInfo(Number).isRetOnly())
+  if (tellsPlace(Call.getCaptureInfo(Number).getOtherComponents()))
     return "a function it is given to may keep its address";
   LibFunc Known;
   if (!TLI.getLibFunc(Call, Known) && !Call.hasFnAttr(Attribute::NoFree) &&
@@ -132,7 +137,7 @@ bool mayReturnPlaceIn(const CallBase &Call, const Use &U,
   if (Number == 0 && returnsPlaceInFirst(Call, TLI))
     return true;
   return !onlyFormats(Call, TLI) &&
-         capturesAnything(Call.getCaptureInfo(Number).getRetComponents());
+         tellsPlace(Call.getCaptureInfo(Number).getRetComponents());
 }
 
 } // namespace vfriendly

@@ -26,6 +26,7 @@
 #include "passes/heap-churn/Rewrite.h"
 #include "passes/heap-churn/Rounds.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/MemoryBuiltins.h"
@@ -46,6 +47,45 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
+/// How far it is looked into functions: those that are called in loops and call
+/// nothing unknown are small, or are called once and inlined.
+static constexpr unsigned MaxLook = 2048;
+
+/// Of what Call calls, if that is known to come back, to throw or to end the
+/// process; or, if its body tells, that body.
+static bool comesBackOrTells(const CallBase &Call, const TargetLibraryInfo &TLI,
+                             const Function *&Body) {
+  // The C library's functions come back, or end the process.
+  LibFunc Known;
+  if (isa<IntrinsicInst>(Call) || Call.hasFnAttr(Attribute::WillReturn) ||
+      TLI.getLibFunc(Call, Known))
+    return true;
+  Body = Call.getCalledFunction();
+  return Body && Body->hasExactDefinition();
+}
+
+/// Is there no longjmp and no end of the thread in what Call calls? LLVM says
+/// so (willreturn) only of what also does not run forever.
+static bool comesBack(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  const Function *Body = nullptr;
+  if (!comesBackOrTells(Call, TLI, Body))
+    return false;
+  unsigned Seen = 0;
+  SmallSetVector<const Function *, 4> Bodies;
+  if (Body)
+    Bodies.insert(Body);
+  for (unsigned Next = 0; Next != Bodies.size(); ++Next)
+    for (const Instruction &I : instructions(*Bodies[Next])) {
+      const Function *Inner = nullptr;
+      auto *Each = dyn_cast<CallBase>(&I);
+      if (++Seen > MaxLook || (Each && !comesBackOrTells(*Each, TLI, Inner)))
+        return false;
+      if (Inner)
+        Bodies.insert(Inner);
+    }
+  return true;
+}
+
 /// Might control leave the loop here, and not by its exits: an exception that
 /// passes this function, a longjmp, the end of the thread?
 bool mayVanish(const Instruction &I, const TargetLibraryInfo &TLI) {
@@ -53,10 +93,7 @@ bool mayVanish(const Instruction &I, const TargetLibraryInfo &TLI) {
   if (!Call || isa<IntrinsicInst>(Call))
     return false;
   bool MayThrow = !Call->doesNotThrow() && !isa<InvokeInst>(Call);
-  // The C library's functions come back, or end the process.
-  LibFunc Known;
-  return MayThrow || !(Call->hasFnAttr(Attribute::WillReturn) ||
-                       TLI.getLibFunc(*Call, Known));
+  return MayThrow || !comesBack(*Call, TLI);
 }
 
 void findVanishing(FunctionView &Here) {

@@ -176,7 +176,8 @@ static void registerPasses(PassBuilder &PB) {
                      ThinOrFullLTOPhase::FullLTOPostLink);
         // What was inlined from other files; there is no earlier point.
         if (Level != OptimizationLevel::O0)
-          MPM.addPass(HeapChurnPass(heapRewritesByDefault()));
+          MPM.addPass(
+              HeapChurnPass(heapRewritesByDefault(), /*InLinker=*/true));
       });
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {

@@ -72,6 +72,7 @@ def build(command):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise Broken(f"{' '.join(command)}\n{done.stdout}{done.stderr}".rstrip())
+    return done.stdout + done.stderr
 
 
 def install(packages):

@@ -114,6 +114,94 @@ int cleared(size_t n, int rounds) {
   return sum;
 }
 
+// Nobody knows whether that ends for every n, but there is no other way out of it ...
+__attribute__((noinline)) static int half_or_more(unsigned n, int *steps) {
+  while (n != 1 && ++*steps)
+    n = n & 1 ? 3 * n + 1 : n / 2;
+  return *steps;
+}
+__attribute__((noinline)) static int deeper(unsigned n, int *steps) {
+  return half_or_more(n, steps) + half_or_more(n + 1, steps);
+}
+int before_it(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    deeper(i + 1u, &sum);
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    char *p = malloc(n);
+    memset(p, i, n);
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
+
+// ... as there may be if it calls what is not in sight, a function further on.
+__attribute__((noinline)) static int asks(unsigned n, int *steps) {
+  while (n != 1 && ++*steps)
+    n = n & 1 ? 3 * n + any() : n / 2;
+  return *steps;
+}
+__attribute__((noinline)) static int asks_deeper(unsigned n, int *steps) {
+  return asks(n, steps) + asks(n + 1, steps);
+}
+int before_unknown(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    asks_deeper(i + 1u, &sum);
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    char *p = malloc(n);
+    memset(p, i, n);
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
+
+// Another program may have another one in its place.
+__attribute__((noinline, weak)) int replaced(unsigned n) { return (int)n + 1; }
+int before_replaced(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    sum += replaced(i + 1u);
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    char *p = malloc(n);
+    memset(p, i, n);
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
+
+// Whether there is any is the same each time as before ...
+__attribute__((noinline)) int look_if_any(const char *p) { return p ? p[0] + 3 * p[3] : 7; }
+int asked(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    char *p = malloc(n);
+    if (p)
+      memset(p, i, n);
+    sum += look_if_any(p);
+    free(p);
+  }
+  return sum;
+}
+
+// ... but not where it is: a function that told two rounds' memory apart would count less.
+__attribute__((noinline)) int where(const char *p) { return p[0] + (int)((size_t)p >> 4) % 1000; }
+int placed(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a function it is given to may keep its address
+    char *p = malloc(n);
+    memset(p, i, n);
+    sum += where(p);
+    free(p);
+  }
+  return sum;
+}
+
 // What realloc returned is another's, for all that LLVM may remove.
 int resized(size_t n, int rounds) {
   int sum = 0;
