@@ -8,20 +8,12 @@
 
 #include "checkers/heap-churn/ElementCalls.h"
 
+#include "checkers/common/Places.h"
 #include "checkers/heap-churn/Induction.h"
 
 using namespace clang;
 
 namespace vfriendly::tidy {
-
-static const ValueDecl *namedBy(const Expr *E) {
-  E = E->IgnoreParenCasts();
-  if (auto *Ref = dyn_cast<DeclRefExpr>(E))
-    return dyn_cast<VarDecl>(Ref->getDecl());
-  if (auto *Member = dyn_cast<MemberExpr>(E))
-    return dyn_cast<FieldDecl>(Member->getMemberDecl());
-  return nullptr;
-}
 
 static std::optional<ElementCall>
 elementOf(const HeapCall &Call, const Expr *LValue, const FunctionView &View) {
@@ -40,7 +32,7 @@ elementOf(const HeapCall &Call, const Expr *LValue, const FunctionView &View) {
   } else {
     return std::nullopt;
   }
-  Found.Array = namedBy(Base);
+  Found.Array = namedBy(Base->IgnoreParenCasts());
   Found.Loop = View.loopAround(*Call.Site);
   if (!Found.Array || !Found.Loop)
     return std::nullopt;

@@ -13,6 +13,7 @@
 #include "checkers/heap-churn/Induction.h"
 #include "checkers/heap-churn/LoopFixes.h"
 #include "checkers/heap-churn/RoundPairs.h"
+#include "checkers/heap-churn/VectorGrowth.h"
 
 using namespace clang;
 
@@ -102,6 +103,20 @@ void GrowthCheck::inspect(FunctionView &View) {
            "each block is larger than the one before, by '" + By->getName() +
                "', so that none fits where another was released",
            "allocate one block for all of them");
+  }
+  if (!View.Context.getLangOpts().CPlusPlus)
+    return;
+  for (const VarDecl *Variable : View.locals()) {
+    std::optional<GrownVector> Grown = findGrownVector(*Variable, View);
+    if (!Grown || isCold(Grown->Loop, View) ||
+        !claim(Grown->Push->getExprLoc(), View))
+      continue;
+    report(Grown->Push->getExprLoc(),
+           "'" + Variable->getName() +
+               "' grows step by step in a loop whose number of rounds is known "
+               "before",
+           "reserve what all rounds need")
+        << reserveBefore(*Grown, View);
   }
 }
 

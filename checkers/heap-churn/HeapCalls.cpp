@@ -309,6 +309,7 @@ std::optional<unsigned> HeapCalls::releasedParameter(const FunctionDecl &F) {
     return IndexOf(variableOf(Call->Pointer));
   };
   std::optional<unsigned> Released;
+  const ParmVarDecl *Guarded = nullptr;
   for (const Stmt *Part : Body->body()) {
     if ((Released = ReleaseIn(ReleaseIn, Part)))
       break;
@@ -316,14 +317,15 @@ std::optional<unsigned> HeapCalls::releasedParameter(const FunctionDecl &F) {
       continue;
     // `if (!p) return;` is all that may come before.
     auto *If = dyn_cast<IfStmt>(Part);
-    bool Guard = false;
     for (const ParmVarDecl *P : F.parameters())
-      Guard |= If && !If->getElse() && P->getType()->isPointerType() &&
-               nullTest(If->getCond(), *P, Context) == std::optional(true);
-    if (!Guard)
+      if (If && !If->getElse() && P->getType()->isPointerType() &&
+          nullTest(If->getCond(), *P, Context) == std::optional(true) &&
+          (!Guarded || Guarded == P))
+        Guarded = P;
+    if (!Guarded)
       return std::nullopt;
   }
-  if (!Released)
+  if (!Released || (Guarded && Guarded != F.getParamDecl(*Released)))
     return std::nullopt;
   // It must still be what the caller gave.
   bool Written = false;

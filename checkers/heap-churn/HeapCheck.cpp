@@ -8,10 +8,10 @@
 
 #include "checkers/heap-churn/HeapCheck.h"
 
+#include "checkers/common/Kept.h"
 #include "vfriendly/Catalogue.h"
 
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/Attr.h"
 #include "clang/ASTMatchers/ASTMatchers.h"
 
 using namespace clang;
@@ -55,16 +55,6 @@ void HeapCheck::registerMatchers(MatchFinder *Finder) {
       this);
 }
 
-/// Has the author of this function, or of one around it, said to keep it?
-static bool isKept(const FunctionDecl &Function) {
-  for (const DeclContext *C = &Function; C; C = C->getParent())
-    if (auto *F = dyn_cast<FunctionDecl>(C))
-      for (const auto *Note : F->specific_attrs<AnnotateAttr>())
-        if (Note->getAnnotation() == "vfriendly:keep")
-          return true;
-  return false;
-}
-
 void HeapCheck::check(const MatchFinder::MatchResult &Result) {
   const auto &Function = *Result.Nodes.getNodeAs<FunctionDecl>("function");
   if (!Function.getBody() || Function.isDependentContext() ||
@@ -80,12 +70,9 @@ bool HeapCheck::claim(SourceLocation Where, FunctionView &View) {
 }
 
 DiagnosticBuilder HeapCheck::report(SourceLocation Where, const Twine &Seen,
-                                    StringRef Remedy) {
-  return diag(Where, (Seen +
-                      ": what the heap gives back to the kernel interrupts "
-                      "every CPU of the process, in a virtual machine with an "
-                      "exit each; " +
-                      Remedy + " (" + HeapChurn.Guideline + ")")
+                                    StringRef Remedy, StringRef Cost) {
+  return diag(Where, (Seen + ": " + Cost + "; " + Remedy + " (" +
+                      HeapChurn.Guideline + ")")
                          .str());
 }
 

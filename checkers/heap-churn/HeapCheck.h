@@ -16,6 +16,8 @@
 
 namespace vfriendly::tidy {
 
+using FixHints = llvm::SmallVector<clang::FixItHint, 4>;
+
 /// Finds memory that is taken and given back again and again, and keeps it
 /// until giving it back pays.
 ///
@@ -38,11 +40,15 @@ protected:
   /// headers, and instances of a template share it.
   bool claim(clang::SourceLocation Where, FunctionView &View);
 
-  /// Text that names what was seen, then what that costs in a virtual machine
-  /// and what to do.
+  /// Says what was seen, then what that costs in a virtual machine, what to do,
+  /// and where it is explained.
   clang::DiagnosticBuilder report(clang::SourceLocation Where,
                                   const llvm::Twine &Seen,
-                                  llvm::StringRef Remedy);
+                                  llvm::StringRef Remedy,
+                                  llvm::StringRef Cost = HeapCost);
+  static constexpr llvm::StringLiteral HeapCost =
+      "what the heap gives back to the kernel interrupts every CPU of the "
+      "process, in a virtual machine with an exit each";
 
 private:
   /// The views of one translation unit, for whichever checks run on it.

@@ -15,14 +15,11 @@
 #ifndef VFRIENDLY_CHECKERS_HEAPCHURN_HOISTFIX_H
 #define VFRIENDLY_CHECKERS_HEAPCHURN_HOISTFIX_H
 
+#include "checkers/heap-churn/HeapCheck.h"
 #include "checkers/heap-churn/RoundLocals.h"
 #include "checkers/heap-churn/RoundPairs.h"
 
-#include "clang/Basic/Diagnostic.h"
-
 namespace vfriendly::tidy {
-
-using FixHints = llvm::SmallVector<clang::FixItHint, 4>;
 
 /// `if (!p) p = malloc(n);` in the loop and `free(p);` behind it: the first
 /// round allocates, so a loop without rounds does not, and what the program

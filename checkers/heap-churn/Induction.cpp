@@ -213,4 +213,42 @@ std::optional<int64_t> constantRounds(const Stmt *Loop,
   }
 }
 
+std::optional<Counted> countedBy(const Stmt *Loop, const FunctionView &View) {
+  auto *For = dyn_cast<ForStmt>(Loop);
+  if (!For || !For->getInit() || !For->getCond() || !For->getInc() ||
+      For->getConditionVariable())
+    return std::nullopt;
+  Counted Found;
+  if (auto *Declaration = dyn_cast<DeclStmt>(For->getInit())) {
+    if (!Declaration->isSingleDecl())
+      return std::nullopt;
+    Found.Counter = dyn_cast<VarDecl>(Declaration->getSingleDecl());
+    Found.Begin = Found.Counter ? Found.Counter->getInit() : nullptr;
+  } else if (auto *Assign = dyn_cast<BinaryOperator>(For->getInit());
+             Assign && Assign->getOpcode() == BO_Assign) {
+    Found.Counter = variableOf(Assign->getLHS());
+    Found.Begin = Assign->getRHS();
+  }
+  Found.Condition = dyn_cast<BinaryOperator>(For->getCond()->IgnoreParens());
+  Found.Step = dyn_cast<UnaryOperator>(For->getInc()->IgnoreParens());
+  if (!Found.Counter || !Found.Begin || !Found.Condition || !Found.Step ||
+      !Found.Counter->hasLocalStorage() ||
+      !Found.Counter->getType()->isIntegerType() ||
+      variableOf(Found.Condition->getLHS()) != Found.Counter ||
+      !Found.Step->isIncrementDecrementOp() ||
+      variableOf(Found.Step->getSubExpr()) != Found.Counter)
+    return std::nullopt;
+  // Where the counter stands at the end nobody may want to know.
+  for (const DeclRefExpr *Ref : View.refs(*Found.Counter))
+    if (!View.isWithin(Ref, Loop))
+      return std::nullopt;
+  std::optional<StmtSet> Writes = View.writesOf(*Found.Counter);
+  if (!Writes)
+    return std::nullopt;
+  for (const Stmt *Write : *Writes)
+    if (Write != Found.Step && !View.isWithin(Write, For->getInit()))
+      return std::nullopt;
+  return Found;
+}
+
 } // namespace vfriendly::tidy

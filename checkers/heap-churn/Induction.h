@@ -43,6 +43,17 @@ std::optional<int64_t> constantOf(const clang::Expr *E,
 std::optional<int64_t> constantRounds(const clang::Stmt *Loop,
                                       const FunctionView &View);
 
+/// `for (T i = Begin; i COMPARED Bound; ++i)`, or down; i is not known outside.
+struct Counted {
+  const clang::VarDecl *Counter = nullptr;
+  const clang::Expr *Begin = nullptr;
+  const clang::BinaryOperator *Condition = nullptr;
+  const clang::UnaryOperator *Step = nullptr;
+};
+
+std::optional<Counted> countedBy(const clang::Stmt *Loop,
+                                 const FunctionView &View);
+
 } // namespace vfriendly::tidy
 
 #endif

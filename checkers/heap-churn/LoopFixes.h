@@ -17,12 +17,9 @@
 #define VFRIENDLY_CHECKERS_HEAPCHURN_LOOPFIXES_H
 
 #include "checkers/heap-churn/ElementCalls.h"
-
-#include "clang/Basic/Diagnostic.h"
+#include "checkers/heap-churn/HeapCheck.h"
 
 namespace vfriendly::tidy {
-
-using FixHints = llvm::SmallVector<clang::FixItHint, 4>;
 
 /// Makes a loop that does nothing but release elements go up.
 FixHints reverseLoop(const ElementCall &Release, FunctionView &View);

@@ -80,6 +80,37 @@ static bool retries(const CallExpr &Call, const Stmt *Loop,
   return Result && Tested.contains(Result);
 }
 
+/// Do the rounds go through one range, so that one call could do for all?
+static bool goesThroughRange(const CallExpr &Call, const Stmt *Loop,
+                             const FunctionView &View) {
+  const Expr *Address = Call.getArg(0)->IgnoreParenCasts();
+  if (auto *Of = dyn_cast<UnaryOperator>(Address);
+      Of && Of->getOpcode() == UO_AddrOf)
+    if (auto *Element =
+            dyn_cast<ArraySubscriptExpr>(Of->getSubExpr()->IgnoreParens()))
+      Address = Element->getIdx();
+  return directionOf(Address, Loop, View).value_or(0) != 0;
+}
+
+/// Is what the round unmaps what it has mapped?
+static bool isMappedInRound(const CallExpr &Call, const Stmt *Loop,
+                            const FunctionView &View) {
+  const VarDecl *Memory = variableOf(Call.getArg(0));
+  auto Maps = [&](auto &Self, const Stmt *S) -> bool {
+    if (auto *Inner = dyn_cast<CallExpr>(S)) {
+      const FunctionDecl *Callee = Inner->getDirectCallee();
+      if (Callee && Callee->getIdentifier() &&
+          Callee->getName().starts_with("mmap") &&
+          View.ownerOf(*Inner) == Memory)
+        return true;
+    }
+    return llvm::any_of(S->children(), [&](const Stmt *Child) {
+      return Child && Self(Self, Child);
+    });
+  };
+  return Memory && Maps(Maps, bodyOf(Loop));
+}
+
 static void callsIn(const Stmt *S, SmallVectorImpl<const CallExpr *> &Found,
                     const ASTContext &Context) {
   if (isa<LambdaExpr>(S))
@@ -92,6 +123,20 @@ static void callsIn(const Stmt *S, SmallVectorImpl<const CallExpr *> &Found,
       callsIn(Child, Found, Context);
 }
 
+/// Mappings that have nothing to do with each other take a call each, mostly
+/// when all ends.
+static bool couldBeFewer(const CallExpr &Call, const Stmt *Loop,
+                         const FunctionView &View) {
+  switch (systemCallOf(Call, View.Context)) {
+  case SystemCall::Protect:
+  case SystemCall::Unmap:
+    return goesThroughRange(Call, Loop, View) ||
+           isMappedInRound(Call, Loop, View);
+  default:
+    return true;
+  }
+}
+
 void ShootdownCallsCheck::inspect(FunctionView &View) {
   if (View.loops().empty())
     return;
@@ -100,14 +145,18 @@ void ShootdownCallsCheck::inspect(FunctionView &View) {
   for (const CallExpr *Call : Calls) {
     const Stmt *Loop = View.loopAround(*Call);
     if (!Loop || isCold(Loop, View) || retries(*Call, Loop, View) ||
-        !isRepeated(Call, View) || !claim(Call->getExprLoc(), View))
+        !couldBeFewer(*Call, Loop, View) || !isRepeated(Call, View) ||
+        !claim(Call->getExprLoc(), View))
       continue;
     StringRef Name = Call->getDirectCallee()->getName();
-    report(Call->getExprLoc(), "loop calls '" + Name + "' in its rounds",
-           systemCallOf(*Call, View.Context) == SystemCall::Advise
-               ? "one call over all of the range, or one process_madvise with "
-                 "a vector, interrupts them once"
-               : "one call over all of the range interrupts them once")
+    bool Advises = systemCallOf(*Call, View.Context) == SystemCall::Advise;
+    report(
+        Call->getExprLoc(), "loop calls '" + Name + "' in its rounds",
+        Advises ? "one call over all of the range, or one process_madvise "
+                  "with a vector, interrupts them once"
+                : "one call over all of the range interrupts them once",
+        "each call interrupts every CPU of the process, in a virtual machine "
+        "with an exit each")
         << oneCall(*Call, View);
   }
 }

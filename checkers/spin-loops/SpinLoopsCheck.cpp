@@ -8,10 +8,10 @@
 
 #include "checkers/spin-loops/SpinLoopsCheck.h"
 
+#include "checkers/common/Kept.h"
 #include "checkers/spin-loops/Describe.h"
 
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/ASTMatchers/ASTMatchers.h"
@@ -146,17 +146,6 @@ private:
   /// The read-modify-writes of the waiting loops around.
   SmallVector<const Stmt *, 2> OuterTries;
 };
-
-/// Has the author of this function, or of one around it, said to keep its
-/// loops?
-static bool isKept(const FunctionDecl &Function) {
-  for (const DeclContext *C = &Function; C; C = C->getParent())
-    if (auto *F = dyn_cast<FunctionDecl>(C))
-      for (const auto *Note : F->specific_attrs<AnnotateAttr>())
-        if (Note->getAnnotation() == "vfriendly:keep")
-          return true;
-  return false;
-}
 
 void SpinLoopsCheck::visitFunction(const FunctionDecl &Function) {
   const Stmt *Body = Function.getBody();

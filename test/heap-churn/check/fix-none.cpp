@@ -6,7 +6,7 @@
 // RUN: cp %s %t.cpp
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-heap-churn-*' --fix %t.cpp -- -std=c++17 > %t.out 2>&1
 // RUN: grep -c 'warning: .*vfriendly-heap-churn' %t.out | FileCheck %s
-// CHECK: {{^}}12{{$}}
+// CHECK: {{^}}13{{$}}
 // RUN: diff %s %t.cpp
 
 #include <cstdlib>
@@ -104,4 +104,37 @@ void order(int n) {
     others[i] = new Other();
   for (int i = 99; i >= 0; --i)
     delete others[i];
+}
+
+// Below zero: the loop would have no rounds, reserve would throw.
+int below_zero(int n) {
+  std::vector<int> v;
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    sum += i;
+    v.push_back(i);
+  }
+  return sum + v.size();
+}
+// Not reported: how many it will be is not known before, or it is not the first
+// to come, or the loop does nothing else, which
+// performance-inefficient-vector-operation finds.
+std::vector<int> unknown(unsigned n) {
+  std::vector<int> some, more, plain;
+  for (unsigned i = 0; i < n; ++i) {
+    if (ask())
+      some.push_back(i);
+    ask();
+  }
+  more.push_back(ask());
+  for (unsigned i = 0; i < n; ++i) {
+    if (ask())
+      break;
+    more.push_back(i);
+  }
+  for (unsigned i = 0; i < n; ++i)
+    plain.push_back(i);
+  some.insert(some.end(), more.begin(), more.end());
+  some.insert(some.end(), plain.begin(), plain.end());
+  return some;
 }

@@ -104,12 +104,32 @@ int reversed(int n) {
   return sum + unused.size();
 }
 
+// FIXED-LABEL: int reserved(
+int reserved(unsigned n) {
+  std::vector<int> squares, copies;
+  int sum = 0;
+  // FIXED: {{^}}  squares.reserve(n);
+  // FIXED-NEXT: {{^}}  for (unsigned i = 0; i < n; ++i) {
+  for (unsigned i = 0; i < n; ++i) {
+    sum += i;
+    squares.push_back(i * i);
+  }
+  // FIXED: {{^}}  copies.reserve(squares.size());
+  // FIXED-NEXT: {{^}}  for (int square : squares) {
+  for (int square : squares) {
+    sum += square;
+    copies.emplace_back(square + 1);
+  }
+  return sum + copies.size() + copies.back();
+}
+
 int main(int argc, char **argv) {
   std::printf("%d %d %d ", vectors(0), vectors(50), vectors(5000));
   {
     std::vector<int> numbers{1, 50, 1000};
     std::printf("%d %d ", strings({}), strings(numbers));
   }
+  std::printf("%d %d ", reserved(1), reserved(100));
   std::printf("%d %d %ld live\n", buffers(20), reversed(100), live);
   if (argc > 1)
     std::printf("%s %ld\n", argv[1], calls);

@@ -1,0 +1,36 @@
+//===- VectorGrowth.h - Vectors that grow though their size is known *- C++
+//-*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_VECTORGROWTH_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_VECTORGROWTH_H
+
+#include "checkers/heap-churn/LoopFixes.h"
+
+namespace vfriendly::tidy {
+
+/// An empty std::vector that a loop pushes one element to in each of its
+/// rounds, whose number is known before.
+struct GrownVector {
+  const clang::VarDecl *Variable = nullptr;
+  const clang::Stmt *Loop = nullptr;
+  const clang::Expr *Push = nullptr;
+};
+
+/// Not where the loop does nothing else: clang-tidy's own
+/// performance-inefficient-vector-operation finds those.
+std::optional<GrownVector> findGrownVector(const clang::VarDecl &Variable,
+                                           FunctionView &View);
+
+/// `v.reserve(n);` before the loop, if n can be named there and is not below
+/// zero.
+FixHints reserveBefore(const GrownVector &Grown, FunctionView &View);
+
+} // namespace vfriendly::tidy
+
+#endif
