@@ -201,24 +201,6 @@ static uint64_t time_to_wake(const struct watch *watch, size_t resident) {
   return left < wait ? left : wait;
 }
 
-/* Until something is freed, or the last return can be judged. */
-static void sleep_long(const struct watch *watch) {
-  for (;;) {
-    __atomic_store_n(&told, 0, __ATOMIC_SEQ_CST);
-    /* What was freed before that is seen here, the rest is told. */
-    vf_jemalloc_release();
-    size_t resident = vf_pages_totals().resident;
-    int why = vf_futex_wait(&told, 0, time_to_wake(watch, resident));
-    if (why == ETIMEDOUT)
-      give_under_pressure();
-    if (__atomic_load_n(&told, __ATOMIC_ACQUIRE) != 0 || watch->given != 0)
-      break;
-  }
-  /* Who frees will go on, or take it again: a look at once would only tell that
-   * something was freed. */
-  vf_sleep_ns(pause_ns(watch, WORTH));
-}
-
 /* Pressure does not wait for the next look. */
 static void sleep_between_looks(uint64_t ns) {
   for (; ns > SLOW_NS; ns -= SLOW_NS) {
@@ -226,6 +208,26 @@ static void sleep_between_looks(uint64_t ns) {
     give_under_pressure();
   }
   vf_sleep_ns(ns);
+}
+
+/* Until something is freed, or the last return can be judged. */
+static void sleep_long(const struct watch *watch) {
+  for (;;) {
+    __atomic_store_n(&told, 0, __ATOMIC_SEQ_CST);
+    /* What was freed before that is seen here, the rest is told. */
+    vf_jemalloc_release();
+    struct vf_pages_totals totals = vf_pages_totals();
+    if (totals.resident > threshold_of(&totals, watch->cpus))
+      return;
+    int why = vf_futex_wait(&told, 0, time_to_wake(watch, totals.resident));
+    if (why == ETIMEDOUT)
+      give_under_pressure();
+    if (__atomic_load_n(&told, __ATOMIC_ACQUIRE) != 0 || watch->given != 0)
+      break;
+  }
+  /* Who frees will go on, or take it again: a look at once would only tell that
+   * something was freed. */
+  sleep_between_looks(pause_ns(watch, WORTH));
 }
 
 static void *run(void *unused) {
