@@ -26,7 +26,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TIMEOUT = 30  # A program runs for milliseconds, a compiler for a second.
+TIMEOUT = 60  # A program runs for milliseconds, a compiler for a second.
 # Each program is built at -O2, and at one of these in turn.
 LEVELS = ("-O1", "-O3", "-Os", "-Oz", "-Og")
 FAILURES = (1, 3, 4, 9, 20)
@@ -278,6 +278,16 @@ class Program:
                 'EPILOGUE; printf("%u\\n", sum); return 0; }\n')
 
 
+def run(command, **options):
+    """None if it hangs, and does so again: once may be the machine."""
+    for _ in range(2):
+        try:
+            return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, **options)
+        except subprocess.TimeoutExpired:
+            pass
+    return None
+
+
 class Run:
     """What a program said: its checksum, calls of malloc, and blocks at the end."""
 
@@ -285,11 +295,9 @@ class Run:
         environment = dict(os.environ)
         if fail_at:
             environment["VF_FAIL_AT"] = str(fail_at)
-        self.error = ""
-        try:
-            done = subprocess.run([program], capture_output=True, text=True, timeout=TIMEOUT, env=environment)
-        except subprocess.TimeoutExpired:
-            self.error = "hangs"
+        done = run([program], env=environment)
+        self.error = "" if done else "hangs"
+        if not done:
             return
         said = re.search(r"^calls (\d+) live (\d+)$", done.stderr, re.M)
         self.output = done.stdout.strip()
@@ -300,9 +308,8 @@ class Run:
 
 
 def call(command):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
-    except subprocess.TimeoutExpired:
+    done = run(command)
+    if not done:
         return "hangs"
     return f"status {done.returncode}: {done.stderr[:3000]}" if done.returncode else done.stderr
 
