@@ -8,6 +8,8 @@
 
 #include "checkers/heap-churn/FunctionView.h"
 
+#include "checkers/common/WaitNeutral.h"
+
 #include "clang/AST/ASTContext.h"
 
 using namespace clang;
@@ -143,6 +145,12 @@ std::optional<StmtSet> FunctionView::writesOf(const VarDecl &Variable) const {
     }
     if (!P || isa<LambdaExpr>(P))
       return std::nullopt;
+    // `v.push_back(i)` of the standard library: it reads what it is lent.
+    if (auto *Call = dyn_cast<CallExpr>(P);
+        Call && Child != Ref && Call->getDirectCallee() &&
+        isOfStd(*Call->getDirectCallee()) &&
+        cast<Expr>(Child)->getType().isConstQualified())
+      continue;
     if (auto *Cast = dyn_cast<CastExpr>(P);
         Cast && Cast->getCastKind() == CK_LValueToRValue)
       continue;
