@@ -92,4 +92,27 @@ CharSourceRange wholeStatement(const Stmt *S, const ASTContext &Context) {
   return CharSourceRange::getCharRange(Begin, End);
 }
 
+bool hasDirective(SourceRange Range, const ASTContext &Context) {
+  StringRef Text =
+      Lexer::getSourceText(CharSourceRange::getTokenRange(Range),
+                           Context.getSourceManager(), Context.getLangOpts());
+  while (!Text.empty()) {
+    auto [Line, Rest] = Text.split('\n');
+    if (Line.ltrim().starts_with("#"))
+      return true;
+    Text = Rest;
+  }
+  return false;
+}
+
+bool hasRoomBefore(SourceLocation Place, const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  if (!startsLine(Place, Context))
+    return false;
+  StringRef Before = SM.getBufferData(SM.getFileID(Place))
+                         .take_front(SM.getFileOffset(Place))
+                         .rtrim();
+  return !Before.rsplit('\n').second.ltrim().starts_with("#");
+}
+
 } // namespace vfriendly::tidy

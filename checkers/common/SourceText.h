@@ -37,6 +37,16 @@ clang::CharSourceRange wholeStatement(const clang::Stmt *S,
 llvm::StringRef indentAt(clang::SourceLocation Place,
                          const clang::ASTContext &Context);
 
+/// Are there preprocessor directives in the text? What an #if leaves out has a
+/// say, too.
+bool hasDirective(clang::SourceRange Range, const clang::ASTContext &Context);
+
+/// Can a line be put before the one at Place? Not if more stands before it
+/// there than white space, nor behind a directive: a pragma means what comes
+/// next.
+bool hasRoomBefore(clang::SourceLocation Place,
+                   const clang::ASTContext &Context);
+
 /// Does only white space stand before Place on its line?
 bool startsLine(clang::SourceLocation Place, const clang::ASTContext &Context);
 

@@ -104,6 +104,14 @@ const Stmt *FunctionView::partOf(const CompoundStmt &Block,
   return nullptr;
 }
 
+bool FunctionView::isOwn(const VarDecl &Variable) const {
+  const DeclContext *Around = Variable.getDeclContext();
+  while (isa<CapturedDecl>(Around)) // What OpenMP makes of a region.
+    Around = Around->getParent();
+  return Variable.hasLocalStorage() &&
+         cast<Decl>(Around)->getCanonicalDecl() == Function.getCanonicalDecl();
+}
+
 const VarDecl *FunctionView::ownerOf(const Expr &S) const {
   const Stmt *Child = &S;
   for (const Stmt *P = parent(Child); P; Child = P, P = parent(P)) {
@@ -113,7 +121,7 @@ const VarDecl *FunctionView::ownerOf(const Expr &S) const {
       for (const Decl *D : Declaration->decls())
         if (auto *Variable = dyn_cast<VarDecl>(D);
             Variable && Variable->getInit() == Child)
-          return Variable->hasLocalStorage() ? Variable : nullptr;
+          return isOwn(*Variable) ? Variable : nullptr;
       return nullptr;
     }
     auto *Assign = dyn_cast<BinaryOperator>(P);
@@ -121,7 +129,7 @@ const VarDecl *FunctionView::ownerOf(const Expr &S) const {
         Assign->getRHS() != Child)
       return nullptr;
     const VarDecl *Variable = variableOf(Assign->getLHS());
-    return Variable && Variable->hasLocalStorage() &&
+    return Variable && isOwn(*Variable) &&
                    !Variable->getType()->isReferenceType()
                ? Variable
                : nullptr;
@@ -131,7 +139,7 @@ const VarDecl *FunctionView::ownerOf(const Expr &S) const {
 
 std::optional<StmtSet> FunctionView::writesOf(const VarDecl &Variable) const {
   StmtSet Writes;
-  if (Variable.getType()->isReferenceType())
+  if (Variable.getType()->isReferenceType() || !isOwn(Variable))
     return std::nullopt;
   for (const DeclRefExpr *Ref : refs(Variable)) {
     const Stmt *Child = Ref, *P = parent(Ref);

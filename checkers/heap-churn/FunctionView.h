@@ -66,6 +66,9 @@ public:
   const clang::Stmt *partOf(const clang::CompoundStmt &Block,
                             const clang::Stmt *S) const;
 
+  /// Is it a local variable of this function, not of one around it (a lambda's
+  /// capture)?
+  bool isOwn(const clang::VarDecl &Variable) const;
   /// The local variable that S initialises or is assigned to; null if none.
   const clang::VarDecl *ownerOf(const clang::Expr &S) const;
   /// The assignments to a variable, its initialisation too, by their operator

@@ -9,6 +9,7 @@
 #include "checkers/heap-churn/HeapCheck.h"
 
 #include "checkers/common/Kept.h"
+#include "checkers/common/SourceText.h"
 #include "vfriendly/Catalogue.h"
 
 #include "clang/AST/ASTContext.h"
@@ -79,7 +80,8 @@ DiagnosticBuilder HeapCheck::report(SourceLocation Where, const Twine &Seen,
 bool isEditable(SourceRange Range, const FunctionView &View) {
   return Range.isValid() && !Range.getBegin().isMacroID() &&
          !Range.getEnd().isMacroID() &&
-         !View.Function.isTemplateInstantiation();
+         !View.Function.isTemplateInstantiation() &&
+         !hasDirective(Range, View.Context);
 }
 
 } // namespace vfriendly::tidy

@@ -58,7 +58,7 @@ private:
 };
 
 /// May the text of this range be changed: written in the file as it stands, in
-/// no macro, and in no instance of a template?
+/// no macro, in no instance of a template, and the same for every #if?
 bool isEditable(clang::SourceRange Range, const FunctionView &View);
 
 } // namespace vfriendly::tidy

@@ -177,7 +177,7 @@ FixHints hoistBuffer(const RoundPair &Pair, FunctionView &View) {
   SourceLocation After = endOfStatement(Pair.Loop, Context);
   CharSourceRange Old = wholeStatement(Give, Context);
   if (After.isInvalid() || Old.isInvalid() ||
-      !startsLine(Pair.Loop->getBeginLoc(), Context))
+      !hasRoomBefore(Pair.Loop->getBeginLoc(), Context))
     return {};
   FixHints Hints;
   std::string Before;
@@ -280,7 +280,7 @@ FixHints hoistLocal(const RoundLocal &Local, FunctionView &View) {
       return {}; // The program looks at what changes.
   }
   if (!Declaration || !isEditable(Declaration->getSourceRange(), View) ||
-      !startsLine(Local.Loop->getBeginLoc(), Context))
+      !hasRoomBefore(Local.Loop->getBeginLoc(), Context))
     return {};
   SourceLocation End = endOfStatement(Declaration, Context);
   if (End.isInvalid())

@@ -174,6 +174,7 @@ FixHints oneCall(const CallExpr &Call, FunctionView &View) {
       By->Condition->getOpcode() != BO_LT ||
       constantOf(By->Begin, Context) != std::optional<int64_t>(0) ||
       !isEditable(Loop->getSourceRange(), View) ||
+      !hasRoomBefore(Loop->getBeginLoc(), Context) ||
       !isInvariant(By->Condition->getRHS(), Loop, View) ||
       !isInvariant(Sum->getLHS(), Loop, View))
     return {};
@@ -222,9 +223,9 @@ FixHints releaseEarlier(const HeapCall &Release, const Stmt &Phase,
   if (View.hasLabels() || !Release.Callee || !Before || Old != Release.Site ||
       Release.Callee->getBuiltinID() != Builtin::BIfree ||
       isa_and_nonnull<SwitchStmt>(View.parent(&Block)) ||
-      !isEditable(Before->getSourceRange(), View) ||
+      !isEditable({Before->getBeginLoc(), Old->getEndLoc()}, View) ||
       !isEditable(Old->getSourceRange(), View) ||
-      !startsLine(Before->getBeginLoc(), Context))
+      !hasRoomBefore(Before->getBeginLoc(), Context))
     return {};
   for (const HeapCall &Other : View.calls())
     if (&Other != &Release && Other.Op != HeapOp::Allocate &&

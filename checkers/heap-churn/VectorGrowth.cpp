@@ -130,7 +130,8 @@ FixHints reserveBefore(const GrownVector &Grown, FunctionView &View) {
   SourceLocation Begin = Grown.Loop->getBeginLoc();
   std::string Text = textOf(Count, Context);
   if (Text.empty() || !isEditable(Grown.Loop->getSourceRange(), View) ||
-      !isEditable(Count->getSourceRange(), View) || !startsLine(Begin, Context))
+      !isEditable(Count->getSourceRange(), View) ||
+      !hasRoomBefore(Begin, Context))
     return {};
   const Expr *Plain = Count->IgnoreParenImpCasts();
   if (isa<CXXForRangeStmt>(Grown.Loop)) {

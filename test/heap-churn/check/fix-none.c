@@ -6,7 +6,7 @@
 // RUN: cp %s %t.c
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-heap-churn-*' --fix %t.c -- -std=gnu11 > %t.out 2>&1
 // RUN: grep -c 'warning: .*vfriendly-heap-churn' %t.out | FileCheck %s
-// CHECK: {{^}}25{{$}}
+// CHECK: {{^}}28{{$}}
 // RUN: diff %s %t.c
 
 #include <stdio.h>
@@ -151,6 +151,29 @@ void type_of_the_loop(void) {
   }
 }
 
+// What an #if leaves out may leave the loop.
+int other_ways(void) {
+  while (ask()) {
+    char *p = malloc(10);
+    p[0] = 1;
+    free(p);
+#ifdef IMPATIENT
+    if (p)
+      return 1;
+#endif
+  }
+  return 0;
+}
+// The pragma is for the loop: each thread has a buffer of its own.
+void by_threads(int n) {
+#pragma omp parallel for
+  for (int i = 0; i < n; i++) {
+    char *p = malloc(10);
+    p[0] = 1;
+    free(p);
+  }
+}
+
 //===--- Reversing --------------------------------------------------------===//
 
 // More is done than to release.
@@ -221,6 +244,9 @@ int one_by_one(char *p, int n) {
     failed |= madvise(p + i * 65536, 65536, MADV_DONTNEED);
   for (int i = 0; i < n; i++)
     madvise(p + i * 131072, 65536, MADV_DONTNEED);
+#pragma unroll
+  for (int i = 0; i < n; i++)
+    madvise(p + i * 65536, 65536, MADV_DONTNEED);
   for (int i = 0; i < n; i++)
     mprotect(p + i * 65536, 65536, PROT_READ);
   return failed;

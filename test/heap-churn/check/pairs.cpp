@@ -102,6 +102,19 @@ auto in_a_lambda = [](int n) {
   }
 };
 
+// What the lambda is lent may be looked at by the function around it.
+void lent(int n) {
+  int *p = nullptr;
+  auto round = [&p](int n) {
+    while (n--) {
+      p = new int(n);
+      delete p;
+    }
+  };
+  round(n);
+  use(p);
+}
+
 //===--- Not in each round, or not the heap -------------------------------===//
 
 std::vector<int> global;
