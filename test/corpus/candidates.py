@@ -238,7 +238,7 @@ def beyond_cap(liberal, seed, corpus):
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    ap.add_argument("--src", default="/work/src", help="folder with the unpacked corpora")
+    ap.add_argument("--src", required=True, help="folder with the unpacked corpora")
     ap.add_argument("--corpus", action="append", choices=ALL, help="only these")
     for name in list(SETS)[1:]:
         ap.add_argument("--" + name, dest="set", action="store_const", const=name, default="developed", help=f"the set of labels-{name}.tsv")

@@ -186,7 +186,7 @@ def both(rows):
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    ap.add_argument("--src", default="/work/src", help="folder with the unpacked corpora")
+    ap.add_argument("--src", required=True, help="folder with the unpacked corpora")
     ap.add_argument("--corpus", action="append", choices=ALL, help="only these")
     ap.add_argument("--random", type=int, default=20, metavar="N", help="so many places of each program that is not taken whole")
     ap.add_argument("--both", type=int, default=20, metavar="N", help="and so many more where a loop takes and gives back")
