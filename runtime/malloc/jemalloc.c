@@ -43,9 +43,28 @@ extern bool je_opt_cache_oblivious __attribute__((weak));
 /* Of jemalloc's memory for itself, which it never frees. */
 #define METADATA_ALIGNMENT ((size_t)2 << 20)
 static size_t metadata;
+/* The smallest there is. */
+#define PAGE ((uintptr_t)4096)
 
 size_t vf_jemalloc_metadata(void) {
   return __atomic_load_n(&metadata, __ATOMIC_RELAXED);
+}
+
+/* jemalloc reads what describes an extent before it first writes there: the
+ * page is the kernel's page of zeros then, and to write means a copy of it and
+ * an interrupt for all CPUs that run the process. So the page behind is written
+ * before it is reached. The linker puts this before jemalloc's own function. */
+void *__real_je_base_alloc_edata(void *tsdn, void *base)
+    __attribute__((weak));
+void *__wrap_je_base_alloc_edata(void *tsdn, void *base) {
+  char *edata = __real_je_base_alloc_edata(tsdn, base);
+  uintptr_t next = ((uintptr_t)edata | (PAGE - 1)) + 1;
+  /* Others may have begun to use it: who sees a zero writes one. */
+  uint32_t zero = 0;
+  if (edata && next % METADATA_ALIGNMENT != 0)
+    __atomic_compare_exchange_n((volatile uint32_t *)next, &zero, 0, false,
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return edata;
 }
 
 static void *hook_alloc(extent_hooks_t *hooks, void *at, size_t size,
