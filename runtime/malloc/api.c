@@ -31,11 +31,13 @@ static inline void attend(void) {
 /* Of what is loaded when the program starts. */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
-/* What this thread has freed in its life, which jemalloc counts, and of that,
- * what the helper was told of. */
-static const uint64_t never = TOLD_BYTES;
-static VF_THREAD const uint64_t *freed = &never;
-static VF_THREAD uint64_t told;
+/* What this thread has freed in its life, which jemalloc counts, and when the
+ * helper is told next. */
+static const uint64_t unknown = 0;
+static VF_THREAD struct {
+  const uint64_t *freed;
+  uint64_t told_at;
+} own = {&unknown, 0};
 
 /* Not where libc frees what an ended thread had: it has ended for jemalloc, to
  * which all but free and its like would make it a thread again; and libc holds
@@ -44,19 +46,19 @@ static __attribute__((noinline)) void tell(const void *caller) {
   if (vf_is_libc_code(caller))
     return;
   int saved = errno;
-  if (freed == &never) {
-    uint64_t *own;
-    size_t size = sizeof own;
-    if (vf_je_mallctl("thread.deallocatedp", &own, &size, NULL, 0) == 0)
-      freed = own;
+  if (own.freed == &unknown) {
+    uint64_t *counter;
+    size_t size = sizeof counter;
+    if (vf_je_mallctl("thread.deallocatedp", &counter, &size, NULL, 0) == 0)
+      own.freed = counter;
   }
-  told = *freed;
+  own.told_at = *own.freed + TOLD_BYTES;
   vf_helper_tell();
   errno = saved;
 }
 
 static inline __attribute__((always_inline)) void count_freed(void) {
-  if (__builtin_expect(*freed - told >= TOLD_BYTES, 0))
+  if (__builtin_expect(*own.freed >= own.told_at, 0))
     tell(__builtin_return_address(0));
 }
 

@@ -136,19 +136,22 @@ static void watch_forks(void) {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* Before jemalloc's own constructor, and any other library's. */
-__attribute__((constructor(101))) static void begin(void) {
+/* Before jemalloc starts: at the first call of ours, which may be another
+ * library's constructor's, or at jemalloc's own constructor. */
+static void begin(void) {
   watch_forks();
   if (&je_opt_cache_oblivious)
     je_opt_cache_oblivious = false;
 }
+
+__attribute__((constructor(101))) static void construct(void) { begin(); }
 
 /* Arenas that other threads use by now have some memory of jemalloc's own,
  * which it returns to us. */
 void vf_set_up(void) {
   if (!__atomic_exchange_n(&vf_is_new, false, __ATOMIC_ACQ_REL))
     return;
-  watch_forks();
+  begin();
   unsigned arenas = 0;
   size_t size = sizeof arenas;
   vf_je_mallctl("opt.narenas", &arenas, &size, NULL, 0);
