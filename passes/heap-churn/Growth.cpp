@@ -251,7 +251,7 @@ private:
       return false;
     if (Counters.contains(Phi))
       return true;
-    bool Grows;
+    bool Grows = false;
     return any_of(Counters, [&](const PHINode *Counter) {
       return isFrom(*Counter, V, *Phi->getParent(), Grows);
     });

@@ -30,6 +30,7 @@
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/PatternMatch.h"
@@ -38,6 +39,27 @@ using namespace llvm;
 using namespace llvm::PatternMatch;
 
 namespace vfriendly {
+
+/// Is it in a destructor that each round of L calls? In which order C++
+/// destroys the elements of an array is not the author's choice.
+static bool isInDestructor(const CallBase &Free, const Loop &L) {
+  const BasicBlock *Latch = L.getLoopLatch();
+  const DILocation *Round =
+      Latch ? Latch->getTerminator()->getDebugLoc().get() : nullptr;
+  for (const DILocation *At = Free.getDebugLoc(); At && At->getInlinedAt();
+       At = At->getInlinedAt()) {
+    const DISubprogram *Callee = At->getScope()->getSubprogram();
+    if (!Callee->getName().starts_with("~"))
+      continue;
+    const DILocation *Around = Round;
+    while (Around && (Around->getScope()->getSubprogram() != Callee ||
+                      Around->getInlinedAt() != At->getInlinedAt()))
+      Around = Around->getInlinedAt();
+    if (!Around)
+      return true;
+  }
+  return false;
+}
 
 namespace {
 
@@ -75,7 +97,8 @@ public:
     if (Load &&
         LI.getLoopFor(Load->getParent()) == LI.getLoopFor(Free.getParent()))
       Freed = walkOf(*Load, *Load->getPointerOperand());
-    return Freed && any_of(Runs, [&](const Run &Each) {
+    return Freed && !isInDestructor(Free, *Freed->L) &&
+           any_of(Runs, [&](const Run &Each) {
              return isSame(*Each.Over.Array, *Freed->Array) &&
                     Each.Over.IsUp != Freed->IsUp &&
                     !Each.Over.L->contains(Freed->L) &&

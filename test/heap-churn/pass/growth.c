@@ -183,11 +183,40 @@ char **some_at_powers(void) {
   char **p = NULL, *line;
   size_t used = 0;
   while ((line = next())) {
-    if (*line == '#')
-      continue;
-    if ((used & (used - 1)) == 0)
-      p = realloc(p, (used * 2 + 1) * sizeof *p);
-    p[used++] = line;
+    if (*line == '#') {
+      use(line);
+    } else {
+      if ((used & (used - 1)) == 0)
+        p = realloc(p, (used * 2 + 1) * sizeof *p);
+      p[used++] = line;
+    }
+  }
+  return p;
+}
+// As often as is needed may be twice as much.
+char *until_enough(void) {
+  char *text = NULL, *piece;
+  size_t room = 0;
+  while ((piece = next())) {
+    while (ask())
+      if (next())
+        room += 16;
+    text = realloc(text, room);
+    strcat(text, piece);
+  }
+  return text;
+}
+// The side of a square grows by a constant, the square by more and more.
+char *square(int n) {
+  char *p = NULL;
+  int used = 0;
+  size_t side = 0;
+  while (n--) {
+    if (used >= (int)(side * side)) {
+      side += 8;
+      p = realloc(p, side * side);
+    }
+    p[used++] = (char)n;
   }
   return p;
 }

@@ -147,6 +147,21 @@ int until_no_more(void) {
   return 0;
 }
 
+// What leaves early is not the usual way.
+int until_too_many(void) {
+  char *m[100];
+  for (int i = 0; i < 100; i++) {
+    m[i] = malloc(16);
+    if (ask())
+      return -1;
+  }
+  use(m);
+  for (int i = 100; i--;)
+    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} what was taken last is freed first
+    free(m[i]);
+  return 0;
+}
+
 // Few.
 void few(int n) {
   char *m[16];
@@ -161,6 +176,13 @@ void of_others(int n) {
   char *m[100];
   for (int i = 0; i < n; i++)
     m[i] = block();
+  use(m);
+  while (n--)
+    free(m[n]);
+}
+void resized(char **m, int n) {
+  for (int i = 0; i < n; i++)
+    m[i] = realloc(m[i], 100);
   use(m);
   while (n--)
     free(m[n]);
