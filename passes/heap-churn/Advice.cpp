@@ -8,10 +8,14 @@
 
 #include "passes/heap-churn/Advice.h"
 
+#include "passes/heap-churn/Borrowing.h"
 #include "passes/heap-churn/Remarks.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
 
@@ -29,15 +33,31 @@ static bool resizesProcess(const Function &Callee) {
              .Default(false);
 }
 
+bool runsLong(Loop &L, ScalarEvolution &SE) {
+  // As the checks have it: up to 16 rounds are few.
+  unsigned Most = SE.getSmallConstantMaxTripCount(&L);
+  return Most == 0 || Most > 16;
+}
+
 void advise(Function &F, FunctionAnalysisManager &FAM) {
-  const LoopInfo *LI = nullptr;
+  const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
+  LoopInfo *LI = nullptr;
+  SmallVector<CallBase *, 4> Reallocs, Frees;
   for (Instruction &I : instructions(F)) {
     auto *Call = dyn_cast<CallBase>(&I);
     const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-    if (!Callee || !resizesProcess(*Callee))
+    if (!Callee || Callee->isIntrinsic())
+      continue;
+    bool Resizes = resizesProcess(*Callee),
+         Grows = !Resizes && isRealloc(*Call, TLI);
+    if (!Resizes && !Grows && !getFreedOperand(Call, &TLI))
       continue;
     LI = LI ? LI : &FAM.getResult<LoopAnalysis>(F);
-    if (LI->getLoopFor(Call->getParent()))
+    if (!LI->getLoopFor(Call->getParent()))
+      continue;
+    if (!Resizes)
+      (Grows ? Reallocs : Frees).push_back(Call);
+    else
       say<OptimizationRemarkAnalysis>(
           FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), *Call,
           "ResizesInLoop",
@@ -46,6 +66,13 @@ void advise(Function &F, FunctionAnalysisManager &FAM) {
               "process, an exit each in a virtual machine; make one call for "
               "all");
   }
+  // Variables are not in registers, or it hardly ever runs.
+  if (F.hasOptNone() || F.hasFnAttribute(Attribute::Cold))
+    return;
+  for (CallBase *Realloc : Reallocs)
+    adviseOnGrowth(*Realloc, *LI->getLoopFor(Realloc->getParent()), FAM);
+  if (!Frees.empty())
+    adviseOnReverseFrees(Frees, F, FAM);
 }
 
 } // namespace vfriendly

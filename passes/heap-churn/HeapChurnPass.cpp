@@ -56,6 +56,7 @@ public:
   bool run(Function &F);
 
 private:
+  bool rewrite(Function &F);
   bool moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
                    SmallVectorImpl<Left> &Others);
   bool moveOrHoist(CallBase &Call, FunctionView &Here, StringRef &Why);
@@ -103,9 +104,17 @@ const Recursion &HeapChurnImpl::recursion() {
 }
 
 bool HeapChurnImpl::run(Function &F) {
-  advise(F, FAM);
-  if (!Rewrites || !mayTreat(F) || Keep.contains(&F))
+  // Its author has decided.
+  if (Keep.contains(&F))
     return false;
+  bool Changed = Rewrites && mayTreat(F) && rewrite(F);
+  if (Changed)
+    FAM.invalidate(F, PreservedAnalyses::none());
+  advise(F, FAM);
+  return Changed;
+}
+
+bool HeapChurnImpl::rewrite(Function &F) {
   const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
   SmallVector<CallBase *, 8> Calls;
   for (Instruction &I : instructions(F))

@@ -1,0 +1,286 @@
+//===- ReverseFrees.cpp - What was taken last is freed first --------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   for (i = 0; i < n; ++i)
+//     block[i] = malloc(size);
+//   ...
+//   while (i--)
+//     free(block[i]);
+//
+// If the first loop is left because an allocation failed, the second one undoes
+// it, which happens once. So only ways count that lead from a counted exit, if
+// there is one, and that no test of the allocation is on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/heap-churn/Advice.h"
+
+#include "passes/heap-churn/Borrowing.h"
+#include "passes/heap-churn/Remarks.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/PatternMatch.h"
+
+using namespace llvm;
+using namespace llvm::PatternMatch;
+
+namespace vfriendly {
+
+/// Is it in a destructor that each round of L calls? In which order C++
+/// destroys the elements of an array is not the author's choice.
+static bool isInDestructor(const CallBase &Free, const Loop &L) {
+  const BasicBlock *Latch = L.getLoopLatch();
+  const DILocation *Round =
+      Latch ? Latch->getTerminator()->getDebugLoc().get() : nullptr;
+  for (const DILocation *At = Free.getDebugLoc(); At && At->getInlinedAt();
+       At = At->getInlinedAt()) {
+    const DISubprogram *Callee = At->getScope()->getSubprogram();
+    if (!Callee->getName().starts_with("~"))
+      continue;
+    const DILocation *Around = Round;
+    while (Around && (Around->getScope()->getSubprogram() != Callee ||
+                      Around->getInlinedAt() != At->getInlinedAt()))
+      Around = Around->getInlinedAt();
+    if (!Around)
+      return true;
+  }
+  return false;
+}
+
+namespace {
+
+/// Through the elements of an array, one in each round of L.
+struct Walk {
+  Loop *L;
+  Value *Array;
+  const SCEV *Start;
+  bool IsUp;
+};
+
+/// Allocations that a loop stores.
+struct Run {
+  Walk Over;
+  SmallPtrSet<const Value *, 4> Taken;
+};
+
+class ReverseFrees {
+public:
+  ReverseFrees(Function &F, FunctionAnalysisManager &FAM)
+      : TLI(FAM.getResult<TargetLibraryAnalysis>(F)),
+        LI(FAM.getResult<LoopAnalysis>(F)),
+        SE(FAM.getResult<ScalarEvolutionAnalysis>(F)) {
+    for (Instruction &I : instructions(F))
+      if (auto *Store = dyn_cast<StoreInst>(&I))
+        findRun(*Store);
+  }
+
+  bool isReverse(const CallBase &Free) {
+    if (Runs.empty())
+      return false;
+    auto *Load =
+        dyn_cast<LoadInst>(getUnderlyingObject(getFreedOperand(&Free, &TLI)));
+    std::optional<Walk> Freed;
+    if (Load &&
+        LI.getLoopFor(Load->getParent()) == LI.getLoopFor(Free.getParent()))
+      Freed = walkOf(*Load, *Load->getPointerOperand());
+    return Freed && !isInDestructor(Free, *Freed->L) &&
+           any_of(Runs, [&](const Run &Each) {
+             return isSame(*Each.Over.Array, *Freed->Array) &&
+                    Each.Over.IsUp != Freed->IsUp &&
+                    !Each.Over.L->contains(Freed->L) &&
+                    !Freed->L->contains(Each.Over.L) &&
+                    isFollowedBy(Each, *Freed);
+           });
+  }
+
+private:
+  std::optional<Walk> walkOf(const Instruction &Access, Value &Address) {
+    Loop *L = LI.getLoopFor(Access.getParent());
+    if (!L || !runsLong(*L, SE))
+      return std::nullopt;
+    const SCEV *Place = SE.getSCEV(&Address);
+    auto *Array = dyn_cast<SCEVUnknown>(SE.getPointerBase(Place));
+    if (!Array || !isKept(*Array->getValue(), *L))
+      return std::nullopt;
+    auto *Index = dyn_cast<SCEVAddRecExpr>(SE.removePointerBase(Place));
+    if (!Index || Index->getLoop() != L || !Index->isAffine())
+      return std::nullopt;
+    const SCEV *Step = Index->getStepRecurrence(SE);
+    bool IsUp = SE.isKnownPositive(Step);
+    if (!IsUp && !SE.isKnownNegative(Step))
+      return std::nullopt;
+    return Walk{L, Array->getValue(), Index->getStart(), IsUp};
+  }
+
+  /// It is read again where LLVM cannot know that free leaves it alone.
+  static bool isKept(const Value &Array, const Loop &L) {
+    auto *Load = dyn_cast<LoadInst>(&Array);
+    return L.isLoopInvariant(&Array) ||
+           (Load && Load->isUnordered() &&
+            L.isLoopInvariant(Load->getPointerOperand()));
+  }
+
+  void findRun(StoreInst &Store) {
+    if (!Store.getValueOperand()->getType()->isPointerTy() ||
+        !LI.getLoopFor(Store.getParent()))
+      return;
+    Run Found;
+    if (!isTaken(*Store.getValueOperand(), Found))
+      return;
+    if (auto Over = walkOf(Store, *Store.getPointerOperand())) {
+      Found.Over = *Over;
+      Runs.push_back(std::move(Found));
+    }
+  }
+
+  /// Is it an allocation of this round, or null?
+  bool isTaken(Value &V, Run &Into) {
+    const Loop *L = nullptr;
+    SmallVector<const Value *, 4> Worklist{&V};
+    SmallPtrSet<const Value *, 4> Seen;
+    while (!Worklist.empty()) {
+      const Value *Each = getUnderlyingObject(Worklist.pop_back_val());
+      if (isa<ConstantPointerNull>(Each) || !Seen.insert(Each).second)
+        continue;
+      if (isa<PHINode, SelectInst>(Each)) {
+        auto *Choice = cast<Instruction>(Each);
+        if (auto *Select = dyn_cast<SelectInst>(Choice))
+          Worklist.append({Select->getTrueValue(), Select->getFalseValue()});
+        else
+          append_range(Worklist, Choice->operands());
+        continue;
+      }
+      auto *Call = dyn_cast<CallBase>(Each);
+      if (!Call || !isAllocationFn(Call, &TLI) || isRealloc(*Call, TLI))
+        return false;
+      const Loop *Its = LI.getLoopFor(Call->getParent());
+      if (!Its || (L && L != Its))
+        return false;
+      L = Its;
+      Into.Taken.insert(Call);
+    }
+    return !Into.Taken.empty();
+  }
+
+  /// The same pointer, or read from the same place.
+  bool isSame(const Value &A, const Value &B) {
+    auto *LoadA = dyn_cast<LoadInst>(&A), *LoadB = dyn_cast<LoadInst>(&B);
+    return &A == &B ||
+           (LoadA && LoadB &&
+            SE.getSCEV(const_cast<Value *>(LoadA->getPointerOperand())) ==
+                SE.getSCEV(const_cast<Value *>(LoadB->getPointerOperand())));
+  }
+
+  /// Does control that leaves the loop of Taken as usual come to Next, unless
+  /// it leaves the function with what was taken?
+  bool isFollowedBy(const Run &Taken, const Walk &Next) {
+    const Loop &L = *Taken.Over.L;
+    SmallVector<Loop::Edge, 4> Exits;
+    L.getExitEdges(Exits);
+    SmallVector<const BasicBlock *, 8> Worklist;
+    for (bool Counted : {true, false}) {
+      for (auto [From, To] : Exits)
+        if (!isFailure(*From, *To, Taken) &&
+            (!Counted || !isa<SCEVCouldNotCompute>(SE.getExitCount(
+                             &L, const_cast<BasicBlock *>(From)))))
+          Worklist.push_back(To);
+      if (!Worklist.empty())
+        break;
+    }
+    bool IsReached = false;
+    SmallPtrSet<const BasicBlock *, 16> Seen;
+    while (!Worklist.empty()) {
+      const BasicBlock *Each = Worklist.pop_back_val();
+      if (L.contains(Each) || !Seen.insert(Each).second)
+        continue;
+      if (Next.L->contains(Each) || isGuard(*Each, Next)) {
+        IsReached = true;
+        continue;
+      }
+      if (isa<ReturnInst>(Each->getTerminator()))
+        return false;
+      append_range(Worklist, successors(Each));
+    }
+    return IsReached;
+  }
+
+  /// Does B only ask whether the loop of Next has rounds?
+  bool isGuard(const BasicBlock &B, const Walk &Next) {
+    auto *Branch = dyn_cast<BranchInst>(B.getTerminator());
+    auto *Test = Branch && Branch->isConditional()
+                     ? dyn_cast<ICmpInst>(Branch->getCondition())
+                     : nullptr;
+    const BasicBlock *Header = Next.L->getHeader();
+    return Test &&
+           any_of(successors(&B),
+                  [&](const BasicBlock *To) {
+                    return To == Header || To->getSingleSuccessor() == Header;
+                  }) &&
+           any_of(Test->operands(), [&](const Use &Each) {
+             return isCountOf(*Each.get(), Next);
+           });
+  }
+
+  /// Does it depend on V where the rounds begin, or how many there are?
+  bool isCountOf(Value &V, const Walk &Rounds) {
+    const SCEV *S = SE.getSCEV(&V);
+    while (auto *Cast = dyn_cast<SCEVIntegralCastExpr>(S))
+      S = Cast->getOperand();
+    return !isa<SCEVConstant>(S) &&
+           any_of(ArrayRef{Rounds.Start, SE.getBackedgeTakenCount(Rounds.L)},
+                  [&](const SCEV *Each) {
+                    return SCEVExprContains(
+                        Each, [&](const SCEV *Part) { return Part == S; });
+                  });
+  }
+
+  /// Does control go from From to To as there was no memory?
+  static bool isFailure(const BasicBlock &From, const BasicBlock &To,
+                        const Run &Taken) {
+    CmpPredicate Predicate;
+    Value *Tested;
+    BasicBlock *Then, *Else;
+    if (!match(From.getTerminator(),
+               m_Br(m_ICmp(Predicate, m_Value(Tested), m_Zero()),
+                    m_BasicBlock(Then), m_BasicBlock(Else))) ||
+        !ICmpInst::isEquality(Predicate) || !Taken.Taken.contains(Tested))
+      return false;
+    return &To == (Predicate == ICmpInst::ICMP_EQ ? Then : Else);
+  }
+
+  const TargetLibraryInfo &TLI;
+  const LoopInfo &LI;
+  ScalarEvolution &SE;
+  SmallVector<Run, 4> Runs;
+};
+
+} // namespace
+
+void adviseOnReverseFrees(ArrayRef<CallBase *> Frees, Function &F,
+                          FunctionAnalysisManager &FAM) {
+  ReverseFrees Reverse(F, FAM);
+  for (CallBase *Free : Frees)
+    if (Reverse.isReverse(*Free))
+      say<OptimizationRemarkMissed>(
+          FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), *Free,
+          "FreedInReverse",
+          "what was taken last is freed first, so that each free shrinks the "
+          "heap; kept so, as only its author can free in the order of "
+          "allocation, or all at once");
+}
+
+} // namespace vfriendly
