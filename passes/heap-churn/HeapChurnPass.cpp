@@ -46,6 +46,8 @@ constexpr uint64_t MaxFrame = 1024;
 struct Left {
   CallBase *Call;
   StringRef Why;
+  /// The function frees what many rounds of it have taken.
+  bool IsFreedLater = false;
 };
 
 class HeapChurnImpl {
@@ -211,9 +213,11 @@ bool HeapChurnImpl::poolPhases(Function &F, SmallVectorImpl<Left> &Others) {
   for (const Left &Each : Others)
     Calls.push_back(Each.Call);
   PoolPhase Phase(Calls, Here, [&] { return recursion().isRecursive(F); });
-  for (Left &Each : Others)
+  for (Left &Each : Others) {
     if (StringRef Why = Phase.whyNot(*Each.Call); !Why.empty())
       Each.Why = Why;
+    Each.IsFreedLater = Phase.isOwnRun(*Each.Call);
+  }
   if (Phase.pooled().empty())
     return false;
   for (CallBase *Call : Phase.pooled())
@@ -228,9 +232,37 @@ bool HeapChurnImpl::poolPhases(Function &F, SmallVectorImpl<Left> &Others) {
   return true;
 }
 
+/// In L, where an exception has been thrown.
+static bool isUnwinding(const BasicBlock &B, const Loop &L,
+                        const DominatorTree &DT) {
+  for (auto *Node = DT.getNode(&B); Node && L.contains(Node->getBlock());
+       Node = Node->getIDom())
+    if (Node->getBlock()->isEHPad())
+      return true;
+  return false;
+}
+
+/// Does L free what Call takes, other than where an exception unwinds?
+static bool isFreedIn(const Loop &L, const CallBase &Call,
+                      const FunctionView &Here) {
+  SmallVector<const Value *, 8> Worklist{&Call};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Worklist.empty())
+    for (const User *Each : Worklist.pop_back_val()->users()) {
+      auto *Free = dyn_cast<CallBase>(Each);
+      if (Free && getFreedOperand(Free, &Here.TLI) && L.contains(Free) &&
+          !isUnwinding(*Free->getParent(), L, Here.DT))
+        return true;
+      if (isa<PHINode, SelectInst, CastInst, FreezeInst>(Each) &&
+          Seen.insert(Each).second)
+        Worklist.push_back(Each);
+    }
+  return false;
+}
+
 bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
   FunctionView Here(F, FAM);
-  for (auto [Call, Why] : Others) {
+  for (auto [Call, Why, IsFreedLater] : Others) {
     Allocation A = followAllocation(*Call, Here.TLI, Here.DT);
     Instruction *At =
         A.Known
@@ -246,14 +278,18 @@ bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
     const Loop *L = Here.LI.getLoopFor(Call->getParent());
     if (!L)
       continue;
-    bool IsFreed = any_of(Call->users(), [&](const User *Each) {
-      auto *Free = dyn_cast<CallBase>(Each);
-      return Free && getFreedOperand(Free, &Here.TLI) && L->contains(Free);
-    });
-    say<OptimizationRemarkMissed>(remarks(F), *Call, "TakenInEachRound",
-                                  Twine("each round takes memory") +
-                                      (IsFreed ? " and frees it" : "") +
-                                      "; kept so, as " + Why);
+    bool IsFreed = isFreedIn(*L, *Call, Here);
+    std::string Text =
+        (Twine("each round takes memory") + (IsFreed ? " and frees it" : "") +
+         "; kept so, as " + Why)
+            .str();
+    // What the function does not free may have to live on.
+    if (IsFreed || IsFreedLater)
+      say<OptimizationRemarkMissed>(remarks(F), *Call, "TakenInEachRound",
+                                    Text);
+    else
+      say<OptimizationRemarkAnalysis>(remarks(F), *Call, "TakenInEachRound",
+                                      Text);
   }
   return Here.IsChanged;
 }

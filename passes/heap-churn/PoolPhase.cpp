@@ -134,13 +134,17 @@ void PoolPhase::findFrees(const PointsTo &Known) {
 
 void PoolPhase::judge(const CallBase &Call, const PointsTo &Known,
                       StringRef Obstacle) {
-  if (StringRef Why = Known.whyShared(Call); !Why.empty())
+  bool IsFreed = false, IsOwn = true;
+  if (StringRef Why = Known.whyShared(Call); !Why.empty()) {
     refuse(Call, Why);
-  bool IsFreed = false;
+    IsOwn = false;
+  }
   for (const Free &Each : Frees) {
     if (!is_contained(Each.Sources, &Call))
       continue;
     IsFreed = true;
+    if (IsOwn && Here.LI.getLoopFor(Each.Call->getParent()))
+      OwnRuns.insert(&Call);
     if (Each.IsMixed)
       refuse(Call, "what is freed where it is freed may be another's");
   }

@@ -46,6 +46,12 @@ public:
     return WhyNot.lookup(&Call);
   }
 
+  /// Does a loop of the function free what many rounds of another have taken,
+  /// and nobody else knows it?
+  bool isOwnRun(const llvm::CallBase &Call) const {
+    return OwnRuns.contains(&Call);
+  }
+
   /// Makes the pool, and lets it go where the function is left.
   void rewrite();
 
@@ -75,6 +81,7 @@ private:
   FunctionView &Here;
   llvm::SmallVector<llvm::CallBase *, 4> Pooled;
   llvm::SmallVector<Free, 4> Frees;
+  llvm::SmallPtrSet<const llvm::CallBase *, 4> OwnRuns;
   llvm::DenseMap<const llvm::CallBase *, llvm::StringRef> WhyNot;
   llvm::AllocaInst *Pool = nullptr;
 };

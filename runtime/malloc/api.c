@@ -104,6 +104,9 @@ VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
   int error = vf_je_posix_memalign(p, alignment, size);
   if (error == ENOMEM && is_worth_another(NULL))
     error = vf_je_posix_memalign(p, alignment, size);
+  /* As glibc's does; programs look at it. */
+  if (error == ENOMEM)
+    errno = ENOMEM;
   return error;
 }
 

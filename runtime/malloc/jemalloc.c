@@ -54,8 +54,7 @@ size_t vf_jemalloc_metadata(void) {
  * page is the kernel's page of zeros then, and to write means a copy of it and
  * an interrupt for all CPUs that run the process. So the page behind is written
  * before it is reached. The linker puts this before jemalloc's own function. */
-void *__real_je_base_alloc_edata(void *tsdn, void *base)
-    __attribute__((weak));
+void *__real_je_base_alloc_edata(void *tsdn, void *base) __attribute__((weak));
 void *__wrap_je_base_alloc_edata(void *tsdn, void *base) {
   char *edata = __real_je_base_alloc_edata(tsdn, base);
   uintptr_t next = ((uintptr_t)edata | (PAGE - 1)) + 1;

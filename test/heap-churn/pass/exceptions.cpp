@@ -5,7 +5,7 @@
 // C++: what new takes, with delete on all ways out. RAII frees it where an exception leaves
 // the loop as well.
 //
-// RUN: %vf_clangxx -std=c++17 -O2 -S -emit-llvm %s -o %t.ll -Rpass=vf-heap-churn -Rpass-missed=vf-heap-churn 2>&1 | FileCheck %s --implicit-check-not=remark:
+// RUN: %vf_clangxx -std=c++17 -O2 -S -emit-llvm %s -o %t.ll -Rpass=vf-heap-churn -Rpass-missed=vf-heap-churn -Rpass-analysis=vf-heap-churn 2>&1 | FileCheck %s --implicit-check-not=remark:
 // RUN: FileCheck %s --check-prefix=IR < %t.ll
 
 #include <memory>

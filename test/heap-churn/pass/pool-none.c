@@ -5,7 +5,7 @@
 // What must not come from a pool, as the pool would be asked to free another's block, or
 // somebody would be left with a block of a pool that is gone.
 //
-// RUN: %vf_clang -O2 -c %s -o %t.o -Rpass=vf-heap-churn -Rpass-missed=vf-heap-churn 2>&1 | FileCheck %s --implicit-check-not=remark:
+// RUN: %vf_clang -O2 -c %s -o %t.o -Rpass=vf-heap-churn -Rpass-missed=vf-heap-churn -Rpass-analysis=vf-heap-churn 2>&1 | FileCheck %s --implicit-check-not=remark:
 // RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=IR
 // RUN: %vf_clang -O2 -fsanitize=address -S -emit-llvm %s -o - -DSANITIZED | FileCheck %s --check-prefix=IR
 // IR-NOT: vf_pool
