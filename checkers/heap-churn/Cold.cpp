@@ -50,14 +50,31 @@ static bool hasColdWord(StringRef Name) {
   return false;
 }
 
+/// Its last statement does not come back: it says what is wrong, and exits.
+static bool endsProgram(const FunctionDecl &F) {
+  auto *Body = dyn_cast_or_null<CompoundStmt>(F.getBody());
+  auto *Last = Body && !Body->body_empty()
+                   ? dyn_cast<CallExpr>(Body->body_back())
+                   : nullptr;
+  const FunctionDecl *Callee = Last ? Last->getDirectCallee() : nullptr;
+  return F.isNoReturn() || (Callee && Callee->isNoReturn());
+}
+
 static bool isColdFunction(const FunctionDecl &F) {
   if (F.hasAttr<ColdAttr>() || F.hasAttr<ConstructorAttr>() ||
       F.hasAttr<DestructorAttr>())
     return true;
-  return F.getIdentifier() && hasColdWord(F.getName());
+  return (F.getIdentifier() && hasColdWord(F.getName())) || endsProgram(F);
 }
 
 /// `while (argc-- > 1)`, `while ((c = getopt(...)) != -1)`
+/// char **
+static bool isWords(QualType Type) {
+  QualType Word = Type->getPointeeType();
+  QualType Character = Word.isNull() ? Word : Word->getPointeeType();
+  return !Character.isNull() && Character->isAnyCharacterType();
+}
+
 static bool isOverArguments(const Stmt *Loop, const FunctionView &View) {
   auto Names = [&](auto &Self, const Stmt *S) -> bool {
     if (!S || S == bodyOf(Loop))
@@ -67,7 +84,8 @@ static bool isOverArguments(const Stmt *Loop, const FunctionView &View) {
         return false;
       StringRef Name = Ref->getDecl()->getName();
       return Name == "argc" || Name == "argv" || Name.starts_with("getopt") ||
-             Name == "optind";
+             Name == "optind" ||
+             (Name == "args" && isWords(Ref->getDecl()->getType()));
     }
     return llvm::any_of(S->children(),
                         [&](const Stmt *Child) { return Self(Self, Child); });

@@ -8,6 +8,7 @@
 
 #include "checkers/heap-churn/RoundPairs.h"
 
+#include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/SmallVector.h"
 
 using namespace clang;
@@ -78,6 +79,60 @@ unsigned nullEdge(const CFGBlock &Block, const VarDecl &Variable,
 
 } // namespace
 
+/// Is S part of what only some rounds of Loop do?
+static bool isConditional(const Stmt *S, const Stmt *Loop,
+                          const FunctionView &View) {
+  for (; S && S != Loop; S = View.parent(S))
+    if (isa<IfStmt, SwitchStmt, AbstractConditionalOperator>(S))
+      return true;
+  return false;
+}
+
+/// Is S in what stands between two rounds of Loop?
+static bool isBetweenRounds(const Stmt *S, const Stmt *Loop,
+                            const FunctionView &View) {
+  auto IsIn = [&](const Stmt *Part) { return Part && View.isWithin(S, Part); };
+  if (auto *For = dyn_cast<ForStmt>(Loop))
+    return IsIn(For->getCond()) || IsIn(For->getInc());
+  if (auto *While = dyn_cast<WhileStmt>(Loop))
+    return IsIn(While->getCond());
+  if (auto *Do = dyn_cast<DoStmt>(Loop))
+    return IsIn(Do->getCond());
+  return IsIn(cast<CXXForRangeStmt>(Loop)->getInc());
+}
+
+/// Is Ref no more than released, assigned to or compared with null?
+static bool isHarmless(const DeclRefExpr &Ref, const VarDecl &Owner,
+                       llvm::function_ref<bool(const Stmt *)> IsRelease,
+                       const FunctionView &View) {
+  for (const Stmt *S = &Ref; auto *E = dyn_cast_or_null<Expr>(S);
+       S = View.parent(S)) {
+    if (IsRelease(E))
+      return true;
+    if (auto *Binary = dyn_cast<BinaryOperator>(E))
+      return (Binary->isAssignmentOp() &&
+              variableOf(Binary->getLHS()) == &Owner) ||
+             nullTest(Binary, Owner, View.Context);
+    auto *Not = dyn_cast<UnaryOperator>(E);
+    if (isa_and_nonnull<IfStmt>(View.parent(E)) ||
+        (Not && Not->getOpcode() == UO_LNot))
+      return nullTest(E, Owner, View.Context).has_value();
+  }
+  return false;
+}
+
+/// If so, the loop looks for a block that it leaves with.
+static bool isUsedBehind(const RoundPair &Pair,
+                         llvm::function_ref<bool(const Stmt *)> IsRelease,
+                         const FunctionView &View) {
+  const SourceManager &SM = View.Context.getSourceManager();
+  return llvm::any_of(View.refs(*Pair.Owner), [&](const DeclRefExpr *Ref) {
+    return SM.isBeforeInTranslationUnit(Pair.Loop->getEndLoc(),
+                                        Ref->getExprLoc()) &&
+           !isHarmless(*Ref, *Pair.Owner, IsRelease, View);
+  });
+}
+
 bool isRepeated(const Stmt *S, FunctionView &View) {
   std::optional<FunctionView::Position> At = View.positionOf(S);
   if (!At)
@@ -128,7 +183,11 @@ std::optional<RoundPair> findPair(const HeapCall &Allocation,
     return Call && Call->Op == HeapOp::Resize &&
            variableOf(Call->Pointer) == Pair.Owner;
   };
+  if (isUsedBehind(
+          Pair, [&](const Stmt *S) { return Releases.contains(S); }, View))
+    return std::nullopt;
   llvm::SmallPtrSet<const HeapCall *, 2> Reached;
+  bool IsConditional = isConditional(Allocation.Site, Pair.Loop, View);
   ++At->Index;
   bool OnAllWays = goOn(
       *At,
@@ -139,6 +198,9 @@ std::optional<RoundPair> findPair(const HeapCall &Allocation,
           Reached.insert(Release);
           return Step::Stop;
         }
+        // Kept for later rounds, until it has to be another.
+        if (IsConditional && isBetweenRounds(Seen, Pair.Loop, View))
+          return Step::Fail;
         return Writes->contains(Seen) && !IsOwn(Seen) ? Step::Fail : Step::On;
       },
       [&](const CFGBlock &Block, unsigned Edge) {

@@ -242,9 +242,16 @@ static bool isUnwinding(const BasicBlock &B, const Loop &L,
   return false;
 }
 
-/// Does L free what Call takes, other than where an exception unwinds?
+/// Does L free what Call takes, other than where an exception unwinds? What
+/// only some rounds take must be freed in the same: a block kept until it has
+/// to be another, as a vector's that grows, is seldom taken.
 static bool isFreedIn(const Loop &L, const CallBase &Call,
                       const FunctionView &Here) {
+  SmallVector<BasicBlock *, 2> Latches;
+  L.getLoopLatches(Latches);
+  bool EachRound = all_of(Latches, [&](const BasicBlock *Each) {
+    return Here.DT.dominates(Call.getParent(), Each);
+  });
   SmallVector<const Value *, 8> Worklist{&Call};
   SmallPtrSet<const Value *, 8> Seen;
   while (!Worklist.empty())
@@ -253,6 +260,9 @@ static bool isFreedIn(const Loop &L, const CallBase &Call,
       if (Free && getFreedOperand(Free, &Here.TLI) && L.contains(Free) &&
           !isUnwinding(*Free->getParent(), L, Here.DT))
         return true;
+      auto *Phi = dyn_cast<PHINode>(Each);
+      if (Phi && Phi->getParent() == L.getHeader() && !EachRound)
+        continue;
       if (isa<PHINode, SelectInst, CastInst, FreezeInst>(Each) &&
           Seen.insert(Each).second)
         Worklist.push_back(Each);

@@ -61,6 +61,22 @@ void in_the_next_round(void) {
   free(last);
 }
 
+// Each branch that takes it gives it back.
+void in_some_rounds(void) {
+  char *p;
+  while (ask()) {
+    if (ask()) {
+      // CHECK: :[[@LINE+1]]:11: warning: 'p' is allocated by 'malloc'
+      p = malloc(10);
+      use(p);
+      free(p);
+      p = NULL;
+    }
+  }
+  if (p)
+    free(p);
+}
+
 void grown_within(int n) {
   while (n--) {
     // CHECK: :[[@LINE+1]]:15: warning: 'p' is allocated by 'malloc'
@@ -228,6 +244,66 @@ void over_arguments(int argc, char **argv) {
     use(p);
     free(p);
   }
+}
+void over_words(const char **args) {
+  for (int i = 0; *args[i]; i++) {
+    char *p = strdup(args[i]);
+    use(p);
+    free(p);
+  }
+}
+// Its end is that of the program.
+void die_of(const char *const *reasons) {
+  for (int i = 0; reasons[i]; i++) {
+    char *p = strdup(reasons[i]);
+    use(p);
+    free(p);
+  }
+  exit(1);
+}
+// Another one is taken only when it has to be.
+void while_it_is_the_same(void) {
+  char *name = NULL;
+  while (ask()) {
+    if (!name || ask()) {
+      free(name);
+      name = strdup("x");
+    }
+    use(name);
+  }
+  free(name);
+}
+void when_it_is_missing(void) {
+  char *p = NULL;
+  while (ask()) {
+    switch (ask()) {
+    case 0:
+      free(p);
+      p = NULL;
+      break;
+    case 1:
+      if (!p)
+        p = malloc(10);
+      use(p);
+    }
+  }
+  free(p);
+}
+// The loop ends with it: it is given back only if something else is missing.
+void until_all_is_there(size_t n) {
+  char *p = NULL;
+  while (n > 16) {
+    if ((p = malloc(n))) {
+      if (ask())
+        break;
+      free(p);
+      p = NULL;
+    }
+    n = n / 4 * 3;
+  }
+  if (p != NULL)
+    use(p);
+  free(p);
 }
 // Returns fresh memory at times only, releases at times only.
 static struct item *spare_items;

@@ -54,6 +54,18 @@ Node *lives(int n) {
   return list;
 }
 
+// It is seldom another, or so it seems.
+// ANALYSIS: :[[#@LINE+6]]:{{.*}}: each round takes memory; kept so, as a function it is given to may keep its address
+void seldom(int n) {
+  char *last = nullptr;
+  for (int i = 0; i < n; ++i)
+    if (fill(last, i)) {
+      std::free(last);
+      last = static_cast<char *>(std::malloc(n));
+    }
+  std::free(last);
+}
+
 // The loop is left where it is freed.
 // ANALYSIS: :[[#@LINE+3]]:{{.*}}: each round takes memory; kept so, as a function it is given to may keep its address
 bool unless(char **into, int n) {
