@@ -36,14 +36,14 @@
 /* It calls nothing that needs much. */
 #define STACK ((size_t)64 << 10)
 
-/* The price makes a page be kept for 0.1 s where a fault takes 2 us, a quarter
+/* The price makes a page be kept for 50 ms where a fault takes 2 us, an eighth
  * of a peak of 0.4 s that comes every 2 s (figure 7.3 of the thesis). Faults
  * and calls are measured when a threshold is passed. What others lose by an
  * interrupt cannot be: 3200 cycles (section 7.2), and about as long for the
  * exit. */
 static struct vf_policy policy = {
     .tune_percent = 100,
-    .hold_price = 20000,
+    .hold_price = 40000,
     .fault_ns = 2000,
     .call_ns = 10000,
     .shootdown_ns = 2000,

@@ -7,8 +7,8 @@
 
 #include "malloc/policy.h"
 
-/* Holds of 0.1 s become 6.4 s at most: what is regretted for longer than that
- * happens so seldom that it costs less than 1 %. */
+/* Holds of 50 ms become 3.2 s at most: what is regretted for longer than that
+ * happens so seldom that it costs less than 2 %. */
 #define MAX_PATIENCE 6
 /* Bounds of a hold, should what was measured be off: no shorter than a time
  * slice or two, no longer than the thesis' prototype looks ahead. */

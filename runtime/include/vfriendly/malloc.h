@@ -16,7 +16,7 @@
  *   VF_MALLOC_TUNE_PERCENT  of the threshold up to which free memory stays, 0
  *                           to 10000 [100]
  *   VF_MALLOC_HOLD_PRICE    what a free page that stays is worth, nanoseconds
- *                           of CPU time a second, 1 to 1000000000 [20000]
+ *                           of CPU time a second, 1 to 1000000000 [40000]
  *   VF_STATS=1              prints these numbers at exit
  *===----------------------------------------------------------------------===*/
 
