@@ -26,7 +26,7 @@ SILENCE_S = 180
 POLL_S = 0.2
 
 
-def _command(qemu, kernel, initrd, cpus, megabytes, console, results):
+def _command(qemu, kernel, initrd, cpus, megabytes, console, results, words):
     return [
         qemu,
         # One thread a CPU: with one for all, guests hang at times, and there is no
@@ -34,7 +34,7 @@ def _command(qemu, kernel, initrd, cpus, megabytes, console, results):
         "-accel", "tcg,thread=multi",
         # It has SVM, for a guest in the guest.
         "-cpu", "EPYC", "-smp", str(cpus), "-m", str(megabytes),
-        "-kernel", kernel, "-initrd", initrd, "-append", COMMAND_LINE,
+        "-kernel", kernel, "-initrd", initrd, "-append", f"{COMMAND_LINE} {words}".rstrip(),
         "-display", "none", "-nodefaults", "-no-reboot",
         "-serial", f"file:{console}", "-serial", f"file:{results}",
     ]
@@ -67,13 +67,17 @@ def _last(lines):
     return f", after: {words[-1][:200]}" if words else ", without a word"
 
 
-def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence=SILENCE_S):
+def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence=SILENCE_S,
+         words="", console=None):
     """What the script printed, line by line. seen(line), if given, hears each line as
     it comes. A script that has begun to print and then prints nothing for silence
-    seconds is given up; for the kernel before it, SILENCE_S is the least that is fair."""
+    seconds is given up; for the kernel before it, SILENCE_S is the least that is fair.
+    words are added to the kernel's command line; console, if given, is the file that the
+    kernel's messages are left in, however it ends."""
     lines, ended = [], None
     with tempfile.TemporaryDirectory() as work:
-        console, results = os.path.join(work, "console"), os.path.join(work, "results")
+        console = console or os.path.join(work, "console")
+        results = os.path.join(work, "results")
         errors = os.path.join(work, "errors")
         for path in (console, results):
             open(path, "w").close()
@@ -89,7 +93,7 @@ def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence
 
         with open(errors, "w") as log:
             child = subprocess.Popen(
-                _command(qemu, kernel, initrd, cpus, megabytes, console, results),
+                _command(qemu, kernel, initrd, cpus, megabytes, console, results, words),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )
             heard = time.monotonic()

@@ -1,0 +1,133 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Scheduler ticks by the hypervisor: what they save, and whether they are right.
+
+L2 does some work, with paratick=off and without, in turn, the same kernel and in a fresh
+pair of guests each time; L1 counts the exits.
+"""
+
+import os
+
+import bench
+import checks
+import table
+from guest import Broken
+
+SENTENCE = "Exits of a guest that takes its ticks from the hypervisor."
+CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel.config")
+
+# name -> numbers of vCPUs, and what it is; L1 has 2 CPUs.
+WORKLOADS = {
+    "busy": ((1, 2), "all vCPUs compute"),
+    "crowded": ((4,), "the same with more vCPUs than CPUs"),
+    "pingpong": ((2, 4), "pairs of threads wake each other by futex"),
+    "sleeper": ((1, 2, 4), "each vCPU sleeps for 2 ms at a time"),
+    "io": ((2, 4), "a thread waits for requests that take 100 us"),
+    "idle": ((1, 2, 4), "nothing"),
+    "mixed": ((2, 4), "busy, pingpong and sleeper together"),
+}
+CHECKS = checks.CHECKS
+SECONDS = 3
+# Else with paratick=off: what L2's command line has.
+WORDS = {"off": "paratick=off", "on": "paratick=on"}
+
+# A guest goes on booting for a while after init has begun.
+SCRIPT = """
+sleep 1
+for w in {workloads}; do
+  timeout -s KILL {limit} /workload $w {vcpus} {seconds} || {{ echo "$w: status $?"; exit 1; }}
+done
+"""
+# A run is as long as it is told to be, and a guest that is slower than that is stuck.
+LIMIT_S = 60
+
+
+def script(names, vcpus, seconds):
+    return SCRIPT.format(workloads=" ".join(names), vcpus=vcpus, seconds=seconds,
+                         limit=int(seconds + LIMIT_S))
+
+
+def verify(rig, variant, found):
+    """What was to be compared was there."""
+    ticks = sum(run["ptk"] for run in found)
+    if variant == "off" and ticks:
+        raise Broken(f"with {WORDS[variant]} the hypervisor delivered {ticks} ticks")
+    if variant == "on" and rig.patched and not ticks and any(
+            run["workload"] not in ("idle", "sleeper") for run in found):
+        raise Broken("the hypervisor delivered no tick")
+
+
+def measured(rig, options):
+    """(workload, vcpus) -> variant -> runs."""
+    seconds = options.seconds or SECONDS
+    cells = {}
+    for vcpus in (1, 2, 4):
+        names = [n for n in options.chosen if vcpus in WORKLOADS[n][0]]
+        if not names:
+            continue
+        for rep in range(options.reps):
+            for variant in table.VARIANTS:
+                title = f"{vcpus} vCPU{'s' if vcpus > 1 else ''}, {variant}, {rep + 1} of {options.reps}"
+                found = rig.run(title, vcpus, script(names, vcpus, seconds), len(names), seconds,
+                                words=WORDS[variant]).results
+                verify(rig, variant, found)
+                for name, run in zip(names, found):
+                    runs = cells.setdefault((name, vcpus), {v: [] for v in table.VARIANTS})
+                    runs[variant].append(run)
+    rig.progress.end()
+    return cells
+
+
+def ordered(cells):
+    return sorted(cells, key=lambda cell: (list(WORKLOADS).index(cell[0]), cell[1]))
+
+
+def costs(rig, options, report):
+    cells = measured(rig, options)
+    found = {cell: table.summary(cells[cell]) for cell in ordered(cells)}
+    for (workload, vcpus), each in found.items():
+        for variant, runs in cells[workload, vcpus].items():
+            report.content["samples"].append(
+                {"workload": workload, "vcpus": vcpus, "variant": variant, "runs": runs})
+        report.summary(workload=workload, vcpus=vcpus, per=each)
+    print(f"exits of L2 in an emulated L1 of 2 CPUs, medians of {options.reps} runs of "
+          f"{options.seconds or SECONDS:g} s")
+    bench.table(table.HEADER, [row for cell, each in found.items() for row in table.rows(cell, each)])
+    verdicts = table.judge(found)
+    report.content["aims"] = verdicts
+    print()
+    for verdict in verdicts:
+        print(table.verdict_line(verdict))
+    return True
+
+
+def correctness(rig, options, report):
+    """Prints what was found; whether all of it was as it should."""
+    good = True
+    for name in options.chosen:
+        findings = CHECKS[name].run(rig, options)
+        rig.progress.end()
+        for finding in findings:
+            print(f"{'ok' if finding.good else 'FAILED'}: {name}: {finding.text}", flush=True)
+            good &= finding.good
+            report.content["samples"].append({"check": name, "good": finding.good, "text": finding.text,
+                                              "values": finding.values})
+    return good
+
+
+def main(rig, options, report):
+    try:
+        good = (correctness if options.checks else costs)(rig, options, report)
+    except Broken as error:
+        rig.progress.end()
+        report.content["incomplete"] = str(error)
+        print(f"kernel-test paratick: {error}")
+        good = False
+    report.content.update(rig.record())
+    for line in rig.complained:
+        print(f"FAILED: {line}")
+    if rig.broke:
+        print(f"guests that broke off: {len(rig.broke)} of {rig.boots}")
+    report.write()
+    return 0 if good and not rig.complained else 1
