@@ -60,3 +60,11 @@ sys.path.append(config.test_source_root)
 from guest import packages
 if packages.complete(os.path.join(config.vf_build_dir, "guest")):
     config.available_features.add("guest")
+# Only `./dev kernel-test` builds Linux; until then, and when the series has changed since,
+# tests that boot it are skipped.
+from kernel import build as linux, source as linux_source
+series = os.path.join(src, "runtime", "kernel", "paratick", "6.1")
+options = os.path.join(config.test_source_root, "kernel", "paratick", "kernel.config")
+if os.path.isdir(series) and linux.ready(
+        config.vf_build_dir, linux.Kind(), linux_source.series("paratick", series), [options]):
+    config.available_features.add("kernel-guest")

@@ -148,10 +148,14 @@ def fetched(cache):
     return sorted(glob.glob(os.path.join(cache, "linux-image-[0-9]*")), key=os.path.getmtime)
 
 
+def ready(cache):
+    """Whether a kernel that is there could be booted without asking apt for anything."""
+    return bool(shutil.which(QEMU) and os.path.exists(os.path.join(cache, "busybox-static")))
+
+
 def complete(cache):
-    """Whether a guest could be booted without asking apt for anything."""
-    return bool(shutil.which(QEMU) and fetched(cache)
-                and os.path.exists(os.path.join(cache, "busybox-static")))
+    """The same of the stock kernel."""
+    return bool(ready(cache) and fetched(cache))
 
 
 def kernel(cache):

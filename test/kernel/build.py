@@ -117,6 +117,11 @@ def built(build, kind, series, more=()):
     return _kernel(target, kind, series) if target and os.path.isdir(target) else None
 
 
+def ready(build, kind, series, more=()):
+    """Whether it could be booted without building or fetching anything."""
+    return bool(built(build, kind, series, more) and packages.ready(os.path.join(build, "guest")))
+
+
 class Make:
     """Runs make in a tree, with its output in a log, and says how far it is."""
 
@@ -172,13 +177,16 @@ def _configure(make, tree, objects, lines):
 
 def kernel(build, kind, series, more, progress, say=print):
     """Builds it, unless that was done. more are files with options besides ours."""
+    found = built(build, kind, series, more)
+    if found:
+        return found
     packages.install([*PACKAGES, *COMPILERS[kind.compiler][0]])
     with source.locked(build):
         source.unpack(build, kind.version, say)
         target = _target(build, kind, series, more)
         if not target:
             raise Broken(f"there is no {kind.compiler} here")
-        if os.path.isdir(target):
+        if os.path.isdir(target):  # somebody else has built it meanwhile
             return _kernel(target, kind, series)
         tree = source.patched(build, kind.version, series, say)
         folder = source.folder(build, kind.version)

@@ -107,8 +107,7 @@ class Rig:
                 if not tries_left:
                     raise Broken(f"{title}: {error}")
                 self.progress.end()
-                print(f"kernel-test {self.name}: once more, as in {title} {error}", file=sys.stderr,
-                      flush=True)
+                print(f"kernel-test {self.name}: once more: {title}: {error}", file=sys.stderr, flush=True)
 
     def record(self):
         return {"boots": self.boots, "broke": self.broke, "complained": self.complained}

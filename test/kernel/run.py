@@ -103,13 +103,19 @@ def checked(options):
         raise Usage("--seconds is 0.1 to 3600")
     modules = {name: load(name) for name in ([options.name] if options.name else names())}
     for module in modules.values():
-        known = module.CHECKS if options.checks else module.WORKLOADS
-        options.chosen = options.only.split(",") if options.only else list(known)
-        for one in options.chosen:
-            if one not in known:
-                raise Usage(f"no {'check' if options.checks else 'workload'} '{one}', "
-                            f"there are: {', '.join(known)}")
+        chosen(module, options)
     return modules
+
+
+def chosen(module, options):
+    """What of it is to be run."""
+    known = module.CHECKS if options.checks else module.WORKLOADS
+    picked = options.only.split(",") if options.only else list(known)
+    for one in picked:
+        if one not in known:
+            raise Usage(f"no {'check' if options.checks else 'workload'} '{one}', "
+                        f"there are: {', '.join(known)}")
+    return picked
 
 
 def series(options, name):
@@ -151,6 +157,7 @@ def test(tree, name, module, options):
     machine = rig.Rig(tree, name, guest, host, out, progress, patched=bool(patches.patches),
                       host_nohz_full=options.host_nohz_full)
     machine.compile(os.path.join(HERE, name, "Inputs"))
+    options.chosen = chosen(module, options)
     return module.main(machine, options, report)
 
 

@@ -76,18 +76,20 @@ class Patched:
     patched = True
 
 
-assert run_test.verify(Patched, "on", busy["on"]) is None
-assert "no tick" in broken(lambda: run_test.verify(Patched, "on", pong["on"]))
-assert "paratick=off the hypervisor delivered 1500" in broken(
-    lambda: run_test.verify(Patched, "off", busy["on"]))
+assert run_test.verify(Patched, "t", "on", busy["on"]) is None
+assert "no tick" in broken(lambda: run_test.verify(Patched, "t", "on", pong["on"]))
+assert "t: the hypervisor delivered 1500" in broken(
+    lambda: run_test.verify(Patched, "t", "off", busy["on"]))
 
 # Findings of the checks.
-ran = {"seconds": 10.0, "loc": [100, 90], "ptk": [2500, 2400]}
+ran = {"seconds": 10.0, "loc": [100, 90], "ptk": [2500, 2400],
+       "exits": {"exit": {}, "msr": {}, "counter": {"paratick_injected": 4900}}}
 good = [f.good for f in checks.ticks_found(ran, "t", 250, True, 0.01)]
-assert good == [True, True, False, True], good
-timers = {"seconds": 10.0, "loc": [2500, 2600], "ptk": []}
+assert good == [True, True, True, False, True], good
+timers = {"seconds": 10.0, "loc": [2500, 2600], "ptk": [], "exits": {"exit": {}, "msr": {}}}
 assert all(f.good for f in checks.ticks_found(timers, "t", 250, False, 0.01, 0.05))
-assert not any(f.good for f in checks.ticks_found(timers, "t", 250, True, 0.01))
+good = [f.good for f in checks.ticks_found(timers, "t", 250, True, 0.01)]
+assert good[1:] == [False] * 4, good
 assert not checks.within("x", 102.1, 100, 0.02, {}).good
 
 # What kernels say.

@@ -39,6 +39,10 @@ def one(rig, title, cpus, command, longest=0, **more):
 def ticks_found(values, title, hz, by_host, share, timer_share=None):
     """Each CPU has HZ ticks, from the hypervisor or by timer, and not from the other."""
     took, found = values["seconds"], []
+    counted = values["exits"].get("counter", {})
+    if by_host:
+        found.append(Finding(True, f"{title}: the host says " + (", ".join(
+            f"{name} {n}" for name, n in sorted(counted.items())) or "nothing"), values))
     for cpu, loc in enumerate(values["loc"]):
         ptk = values["ptk"][cpu] if values["ptk"] else 0
         where = f"{title}, CPU {cpu}"

@@ -48,43 +48,48 @@ def script(names, vcpus, seconds):
                          limit=int(seconds + LIMIT_S))
 
 
-def verify(rig, variant, found):
+def verify(rig, title, variant, found):
     """What was to be compared was there."""
     ticks = sum(run["ptk"] for run in found)
     if variant == "off" and ticks:
-        raise Broken(f"with {WORDS[variant]} the hypervisor delivered {ticks} ticks")
+        raise Broken(f"{title}: the hypervisor delivered {ticks} ticks")
     if variant == "on" and rig.patched and not ticks and any(
             run["workload"] not in ("idle", "sleeper") for run in found):
-        raise Broken("the hypervisor delivered no tick")
+        raise Broken(f"{title}: the hypervisor delivered no tick")
 
 
-def measured(rig, options):
-    """(workload, vcpus) -> variant -> runs."""
+def measure(rig, options, vcpus, cells):
+    """Adds runs to cells: (workload, vcpus) -> variant -> runs."""
     seconds = options.seconds or SECONDS
-    cells = {}
-    for vcpus in (1, 2, 4):
-        names = [n for n in options.chosen if vcpus in WORKLOADS[n][0]]
-        if not names:
-            continue
-        for rep in range(options.reps):
-            for variant in table.VARIANTS:
-                title = f"{vcpus} vCPU{'s' if vcpus > 1 else ''}, {variant}, {rep + 1} of {options.reps}"
-                found = rig.run(title, vcpus, script(names, vcpus, seconds), len(names), seconds,
-                                words=WORDS[variant]).results
-                verify(rig, variant, found)
-                for name, run in zip(names, found):
-                    runs = cells.setdefault((name, vcpus), {v: [] for v in table.VARIANTS})
-                    runs[variant].append(run)
-    rig.progress.end()
-    return cells
+    names = [n for n in options.chosen if vcpus in WORKLOADS[n][0]]
+    if not names:
+        return
+    for rep in range(options.reps):
+        for variant in table.VARIANTS:
+            title = f"{vcpus} vCPU{'s' if vcpus > 1 else ''}, {variant}, {rep + 1} of {options.reps}"
+            found = rig.run(title, vcpus, script(names, vcpus, seconds), len(names), seconds,
+                            words=WORDS[variant]).results
+            verify(rig, title, variant, found)
+            for name, run in zip(names, found):
+                runs = cells.setdefault((name, vcpus), {v: [] for v in table.VARIANTS})
+                runs[variant].append(run)
 
 
 def ordered(cells):
-    return sorted(cells, key=lambda cell: (list(WORKLOADS).index(cell[0]), cell[1]))
+    """Those that can be compared, in the order of the table above."""
+    return sorted((cell for cell, runs in cells.items() if all(runs.values())),
+                  key=lambda cell: (list(WORKLOADS).index(cell[0]), cell[1]))
 
 
 def costs(rig, options, report):
-    cells = measured(rig, options)
+    """Prints the table and the verdicts; whether all was measured."""
+    cells, failures = {}, report.content["failures"]
+    for vcpus in (1, 2, 4):
+        try:
+            measure(rig, options, vcpus, cells)
+        except Broken as error:
+            failures.append(str(error))
+    rig.progress.end()
     found = {cell: table.summary(cells[cell]) for cell in ordered(cells)}
     for (workload, vcpus), each in found.items():
         for variant, runs in cells[workload, vcpus].items():
@@ -98,15 +103,21 @@ def costs(rig, options, report):
     report.content["aims"] = verdicts
     print()
     for verdict in verdicts:
-        print(table.verdict_line(verdict))
-    return True
+        if verdict["workload"] in options.chosen:
+            print(table.verdict_line(verdict))
+    for failure in failures:
+        print(f"FAILED: {failure}")
+    return not failures
 
 
 def correctness(rig, options, report):
     """Prints what was found; whether all of it was as it should."""
     good = True
     for name in options.chosen:
-        findings = CHECKS[name].run(rig, options)
+        try:
+            findings = CHECKS[name].run(rig, options)
+        except Broken as error:
+            findings = [checks.Finding(False, str(error))]
         rig.progress.end()
         for finding in findings:
             print(f"{'ok' if finding.good else 'FAILED'}: {name}: {finding.text}", flush=True)
@@ -117,13 +128,8 @@ def correctness(rig, options, report):
 
 
 def main(rig, options, report):
-    try:
-        good = (correctness if options.checks else costs)(rig, options, report)
-    except Broken as error:
-        rig.progress.end()
-        report.content["incomplete"] = str(error)
-        print(f"kernel-test paratick: {error}")
-        good = False
+    report.content["failures"] = []
+    good = (correctness if options.checks else costs)(rig, options, report)
     report.content.update(rig.record())
     for line in rig.complained:
         print(f"FAILED: {line}")

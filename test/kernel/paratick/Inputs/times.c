@@ -10,6 +10,7 @@
 //   times hotplug ROUNDS   ticks of the last CPU after it went and came so often
 
 #include "guest.h"
+#include "mark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,9 +92,11 @@ static void read_ticks(struct ticks *t) {
 
 static void print_ticks(const char *check, double seconds) {
   struct ticks begin, end;
+  mark(1);
   read_ticks(&begin);
   sleep_for(seconds);
   read_ticks(&end);
+  mark(2);
   for (int i = 0; i < end.cpus; ++i)
     end.loc[i] -= begin.loc[i];
   for (int i = 0; i < end.paratick; ++i)
