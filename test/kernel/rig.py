@@ -6,8 +6,10 @@
 import glob
 import os
 import re
+import resource
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 
 from guest import Broken, machine, nested, packages
@@ -17,21 +19,46 @@ L1_CPUS = 2
 # The emulator's SVM is not perfect: a guest breaks off at times, in whatever it does. What
 # does so three times in a row has a reason of its own.
 TRIES = 3
-# Warnings are not to be seen with quiet alone. What they cost is before the first mark.
-WORDS = "loglevel=5"
+# Warnings are not to be seen with quiet alone. L2 says them at the end: each letter that
+# it prints on its console is an exit, which would be counted.
+HOST_WORDS = "loglevel=5"
 # Beyond the longest run, which prints nothing meanwhile.
 SILENCE_S = 120
-COMPLAINTS = re.compile(
-    r"WARNING:|\bBUG\b|rcu: INFO|soft lockup|hard LOCKUP|INFO: task|Oops|unchecked MSR access")
+COMPLAINTS = ("WARNING:|BUG:|BUG at|rcu: INFO|soft lockup|hard LOCKUP|INFO: task|Oops|"
+              "unchecked MSR access")
+# The last command of what L2 runs; that nothing is found is no failure.
+SAY = f"dmesg | grep -E '{COMPLAINTS}' || true\n"
 
 
 def complaints(text):
-    return [line.strip() for line in text.splitlines() if COMPLAINTS.search(line)]
+    """Each line once: some are on the console, and said at the end."""
+    return list(dict.fromkeys(line.strip() for line in text.splitlines() if re.search(COMPLAINTS, line)))
+
+
+class Others:
+    """What others than this process' children take of this machine's CPUs meanwhile."""
+
+    def __init__(self):
+        self.began = self._now()
+
+    def _now(self):
+        with open("/proc/stat") as file:
+            user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+        return time.monotonic(), used - children.ru_utime - children.ru_stime
+
+    def share(self):
+        """Children count once they are waited for."""
+        now = self._now()
+        took = (now[0] - self.began[0]) * os.cpu_count()
+        return max(0.0, (now[1] - self.began[1]) / took) if took else 0.0
 
 
 @dataclass
 class Ran:
-    """What L2 printed: the results, see nested.Counter, and each line."""
+    """What L2 printed: the results, see nested.Counter, and each line. In each result is
+    what share of this machine others have used."""
 
     results: list
     lines: list
@@ -66,8 +93,8 @@ class Rig:
             # Else it may well run where L1 has ticks.
             prefix = f"taskset {1 << L1_CPUS - 1}" if cpus < L1_CPUS else ""
         initrd = nested.write(
-            self.out, self.host, self.busybox, self.vmm, cpus, {**self.files, **files}, script,
-            inner=self.guest, words=f"{WORDS} {words}", counters=[f"{self.name}_*"], prefix=prefix)
+            self.out, self.host, self.busybox, self.vmm, cpus, {**self.files, **files},
+            script + SAY, inner=self.guest, words=words, counters=[f"{self.name}_*"], prefix=prefix)
         counter = nested.Counter()
         console = os.path.join(self.out, f"{slug}.L1")
 
@@ -76,12 +103,12 @@ class Rig:
             self.progress.at(f"{title}: run {len(counter.results)} of {expected}")
 
         self.boots += 1
-        heard = []
+        heard, others = [], Others()
         try:
             machine.boot(
                 self.qemu, self.host.image, initrd, L1_CPUS, nested.L1_MEGABYTES, name=nested.L1,
                 seen=lambda line: (heard.append(line), seen(line)), silence=longest + SILENCE_S,
-                words=f"{WORDS} {host_words}", console=console)
+                words=f"{HOST_WORDS} {host_words}", console=console)
         finally:
             with open(os.path.join(self.out, f"{slug}.L2"), "w") as file:
                 file.write("\n".join(heard) + "\n")
@@ -92,6 +119,8 @@ class Rig:
         nested.check(heard)
         if len(counter.results) != expected:
             raise Broken(f"the guest did {len(counter.results)} runs of {expected}")
+        for result in counter.results:
+            result["others"] = round(others.share(), 3)
         return Ran(counter.results, heard)
 
     def run(self, title, cpus, script, expected, longest=0, words="", host_words="", files=None):

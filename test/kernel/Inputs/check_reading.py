@@ -100,6 +100,7 @@ log = """[    0.1] Linux version 6.1 (DEBUG)
 [  120.0] INFO: task sh:1 blocked for more than 120 seconds.
 [  120.1] rcu: Hierarchical RCU implementation."""
 assert len(rig.complaints(log)) == 4, rig.complaints(log)
+assert rig.complaints(f"{log}\n{log}") == rig.complaints(log)
 
 # What Kconfig made of what was asked for.
 asked = ["# a comment", "CONFIG_A=y", "# CONFIG_B is not set", 'CONFIG_C="x"', "CONFIG_HZ=250"]

@@ -10,7 +10,8 @@ table at the end names them. CLOCK_MONOTONIC, which no tick moves, is the measur
 import os
 from dataclasses import dataclass, field
 
-from guest import Broken, initramfs
+from guest import initramfs, nested
+from kernel.rig import SAY
 
 OFF, ON = "paratick=off", "paratick=on"
 VARIANTS = {"off": OFF, "on": ON}
@@ -169,11 +170,11 @@ def check_reboot(rig, options):
     """The kernel that another one starts in the same machine has its ticks, and no others."""
     found = []
     second = initramfs.write(os.path.join(rig.out, "second.cpio"), rig.busybox,
-                             {"times": rig.files["times"]}, f"sleep 1\n/times rate {SHORT_S}\n",
-                             "inner guest", "ttyS0")
+                             {"times": rig.files["times"]}, f"sleep 1\n/times rate {SHORT_S}\n{SAY}",
+                             nested.L2, "ttyS0")
     for variant, words in VARIANTS.items():
         title = f"reboot, 2 vCPUs, {variant}"
-        script = f"sleep 1\n/times rate {SHORT_S}\n/kexec /vmlinuz /second.cpio\nexit 1\n"
+        script = f"sleep 1\n/times rate {SHORT_S}\n{SAY}/kexec /vmlinuz /second.cpio\nexit 1\n"
         before, after = rig.run(title, 2, script, 2, SHORT_S, words=words, files={
             "vmlinuz": rig.guest.image, "second.cpio": second}).results
         for when, values in (("before", before), ("after", after)):
