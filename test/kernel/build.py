@@ -24,7 +24,7 @@ from kernel import source
 HERE = os.path.dirname(os.path.abspath(__file__))
 CONFIG = os.path.join(HERE, "Inputs", "kernel.config")
 IMAGE = os.path.join("arch", "x86", "boot", "bzImage")
-LOG_LINES = 15
+LOG_LINES = 12
 
 # What the kernel's make needs; flex, bison: Kconfig; bc: HZ's constants; libelf, libssl:
 # objtool and keys.
@@ -117,6 +117,13 @@ def built(build, kind, series, more=()):
     return _kernel(target, kind, series) if target and os.path.isdir(target) else None
 
 
+def excerpt(lines):
+    """From the first error on; without one, the end. What ran beside it goes on for a while."""
+    first = next((i for i, line in enumerate(lines) if re.search(r"\berror:|\*\*\* ", line)), None)
+    begin = max(0, len(lines) - LOG_LINES if first is None else first - 1)
+    return lines[begin:begin + LOG_LINES]
+
+
 def ready(build, kind, series, more=()):
     """Whether it could be booted without building or fetching anything."""
     return bool(built(build, kind, series, more) and packages.ready(os.path.join(build, "guest")))
@@ -152,9 +159,9 @@ class Make:
                 raise
         if child.returncode:
             with open(self.log, errors="replace") as file:
-                last = file.read().rstrip().splitlines()[-LOG_LINES:]
-            raise Broken("\n".join([f"{what} failed with status {child.returncode}, the last lines "
-                                    f"of {self.log} are:", *last]))
+                found = excerpt(file.read().rstrip().splitlines())
+            raise Broken("\n".join([f"{what} failed with status {child.returncode}, see {self.log}:",
+                                    *found]))
 
 
 def _configure(make, tree, objects, lines):

@@ -85,7 +85,8 @@ assert text(tree, "c") == "4\n", "a series that does not apply must leave the la
 make_tree = os.path.join(out, "make")
 os.makedirs(make_tree)
 with open(os.path.join(make_tree, "Makefile"), "w") as file:
-    file.write("all:\n\t@echo '  CC      x.o'\n\t@echo 'error: no such thing'; false\n")
+    file.write("all:\n\t@echo '  CC      x.o'\n\t@echo 'error: no such thing'\n"
+               "\t@for i in $$(seq 20); do echo '  CC      z.o'; done; echo '  CC      y.o'; false\n")
 make = build.Make(make_tree, os.path.join(out, "objects"), build.Kind(), measure.Progress("make"))
 try:
     make("building", "all")
