@@ -195,18 +195,37 @@ def kernel(build, kind, series, more, progress, say=print):
             raise Broken(f"there is no {kind.compiler} here")
         if os.path.isdir(target):  # somebody else has built it meanwhile
             return _kernel(target, kind, series)
-        tree = source.patched(build, kind.version, series, say)
-        folder = source.folder(build, kind.version)
-        objects = os.path.join(folder, f"objects-{series.name}-{kind.name()}")
         say(f"building Linux {kind.version}, {series.name}, {kind.name()}")
         began = time.monotonic()
-        make = Make(tree, objects, kind, progress)
-        _configure(make, tree, objects, config(kind, more))
+        make = _prepared(build, kind, series, more, progress, say)
         make("building", "bzImage")
         progress.end()
-        _keep(objects, target)
+        _keep(make.objects, target)
         say(f"built in {time.monotonic() - began:.0f} s")
         return _kernel(target, kind, series)
+
+
+def objects(build, kind, series, more, progress, say=print):
+    """Compiles only the files that the series touches: whether it is C at all."""
+    packages.install([*PACKAGES, *COMPILERS[kind.compiler][0]])
+    with source.locked(build):
+        make = _prepared(build, kind, series, more, progress, say)
+        # tools/ has makefiles of its own.
+        names = sorted(f"{name[:-2]}.o" for name in series.touched()
+                       if name.endswith(".c") and not name.startswith("tools/"))
+        make("preparing", "prepare")
+        make("compiling", *names)
+        progress.end()
+        say(f"compiled {', '.join(names)}")
+
+
+def _prepared(build, kind, series, more, progress, say):
+    """A make with the series applied and the kernel configured."""
+    tree = source.patched(build, kind.version, series, say)
+    folder = source.folder(build, kind.version)
+    make = Make(tree, os.path.join(folder, f"objects-{series.name}-{kind.name()}"), kind, progress)
+    _configure(make, tree, make.objects, config(kind, more))
+    return make
 
 
 def _keep(objects, target):

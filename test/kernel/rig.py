@@ -105,7 +105,7 @@ class Rig:
         self.boots += 1
         heard, others = [], Others()
         try:
-            machine.boot(
+            lines = machine.boot(
                 self.qemu, self.host.image, initrd, L1_CPUS, nested.L1_MEGABYTES, name=nested.L1,
                 seen=lambda line: (heard.append(line), seen(line)), silence=longest + SILENCE_S,
                 words=f"{HOST_WORDS} {host_words}", console=console)
@@ -116,12 +116,12 @@ class Rig:
                 said = {"L1": file.read(), "L2": "\n".join(heard)}
             for who, text in said.items():
                 self.complained += [f"{title}: {who}: {line}" for line in complaints(text)]
-        nested.check(heard)
+        nested.check(lines)
         if len(counter.results) != expected:
             raise Broken(f"the guest did {len(counter.results)} runs of {expected}")
         for result in counter.results:
             result["others"] = round(others.share(), 3)
-        return Ran(counter.results, heard)
+        return Ran(counter.results, lines)
 
     def run(self, title, cpus, script, expected, longest=0, words="", host_words="", files=None):
         """Boots L1, and L2 with cpus vCPUs, which runs script; it prints as many results as

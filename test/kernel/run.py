@@ -79,6 +79,8 @@ def parser():
     found.add_argument("--patches", metavar="DIR", help="another series than runtime/kernel/NAME/VERSION; "
                        f"'{NONE}': no patch")
     found.add_argument("--build-only", action="store_true", help="build the kernels and stop")
+    found.add_argument("--objects", action="store_true", help="compile the files that the series touches, "
+                       "and stop")
     found.add_argument("--out", metavar="DIR", help="where NAME.json goes [BUILD/kernel-test]")
     return found
 
@@ -101,6 +103,8 @@ def checked(options):
         raise Usage("--reps is 1 at least")
     if options.seconds is not None and not 0.1 <= options.seconds <= 3600:
         raise Usage("--seconds is 0.1 to 3600")
+    if options.objects and options.patches == NONE:
+        raise Usage("--objects: no patch touches nothing")
     modules = {name: load(name) for name in ([options.name] if options.name else names())}
     for module in modules.values():
         chosen(module, options)
@@ -140,6 +144,9 @@ def test(tree, name, module, options):
     patches = series(options, name)
     progress = measure.Progress(f"kernel-test {name}")
     say = lambda text: print(f"kernel-test {name}: {text}", flush=True)
+    if options.objects:
+        build.objects(tree, kinds(options)[0], patches, [module.CONFIG], progress, say)
+        return 0
     guest, host = (
         build.kernel(tree, kind, patches, [module.CONFIG] if patches.patches else [], progress, say)
         for kind in kinds(options))

@@ -77,6 +77,7 @@ class Patched:
 
 
 assert run_test.verify(Patched, "t", "on", busy["on"]) is None
+assert "no marks" in broken(lambda: run_test.verify(Patched, "t", "on", [{"ptk": 1}]))
 assert "no tick" in broken(lambda: run_test.verify(Patched, "t", "on", pong["on"]))
 assert "t: the hypervisor delivered 1500" in broken(
     lambda: run_test.verify(Patched, "t", "off", busy["on"]))

@@ -183,6 +183,28 @@ def check_reboot(rig, options):
     return found
 
 
+def check_boots(rig, options):
+    """--reps guests of each size boot and end; kernels that complain are told of at the end."""
+    found = []
+    for cpus in (1, 2, 4):
+        for rep in range(options.reps):
+            title = f"boot {rep + 1} of {options.reps}, {cpus} vCPU{'s' if cpus > 1 else ''}"
+            values = one(rig, title, cpus, "/times idle 0.1", words=ON)
+            found.append(Finding(True, f"{title}: came to its end", values))
+    return found
+
+
+SOAK_S = 60
+
+
+def check_soak(rig, options):
+    """--seconds of all kinds of work on more vCPUs than CPUs: no stall, no lockup."""
+    seconds = options.seconds or SOAK_S
+    title = f"mixed work for {seconds:g} s"
+    values = one(rig, title, 4, f"/workload mixed 4 {seconds}", seconds, words=ON)
+    return [Finding(values["ops"] > 0, f"{title}: {values['ops']} operations", values)]
+
+
 @dataclass(frozen=True)
 class Check:
     run: object
@@ -194,4 +216,5 @@ class Check:
 CHECKS = {name: Check(function) for name, function in (
     ("rate", check_rate), ("times", check_times), ("idle", check_idle), ("hotplug", check_hotplug),
     ("unpatched-host", check_unpatched_host), ("refused", check_refused), ("reboot", check_reboot),
+    ("boots", check_boots), ("soak", check_soak),
 )}
