@@ -99,8 +99,8 @@ def _digest(version, kind, series, lines):
 def _target(build, kind, series, more):
     """Where the kernel is, or will be; None if there is no source or compiler yet."""
     folder = source.folder(build, kind.version)
-    pristine = os.path.join(folder, source.PRISTINE)
-    if not os.path.isdir(pristine) or not compiler(kind):
+    pristine = source.unpacked(build, kind.version)
+    if not pristine or not compiler(kind):
         return None
     digest = _digest(source.release(pristine), kind, series, config(kind, more))
     return os.path.join(folder, f"image-{series.name}-{kind.name()}-{digest}")

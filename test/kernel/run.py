@@ -17,7 +17,6 @@ built or run, or a kernel complained, or a check failed, and 2 on a usage error.
 import argparse
 import importlib.util
 import os
-import signal
 import sys
 from types import SimpleNamespace
 
@@ -60,9 +59,20 @@ def load(name):
     return module
 
 
+def about(name):
+    """What --only may choose of a series."""
+    module = load(name)
+    lines = [f"{name}: {module.SENTENCE}"]
+    for title, known in (("workloads", module.WORKLOADS), ("checks", module.CHECKS)):
+        lines += [f"  {title}:", *(f"    {one:15} {what}" for one, what in known.items())]
+    return "\n".join(lines)
+
+
 def parser():
     found = Parser(prog="./dev kernel-test", description="Tests kernels with a series of "
-                   "runtime/kernel in nested virtual machines.")
+                   "runtime/kernel in nested virtual machines.",
+                   formatter_class=argparse.RawDescriptionHelpFormatter,
+                   epilog="\n".join(map(about, names())))
     found.add_argument("build", help=argparse.SUPPRESS)
     found.add_argument("name", nargs="?", help=f"which series, of {', '.join(names())} [all]")
     found.add_argument("--version", default=source.VERSIONS[0], help="of Linux, "

@@ -91,11 +91,17 @@ def _run(command, **more):
     return done.stdout
 
 
-def unpack(build, version, say=print):
-    """The pristine tree's folder."""
+def unpacked(build, version):
+    """The pristine tree's folder, if it is there."""
     tree = os.path.join(folder(build, version), PRISTINE)
-    if os.path.isdir(tree):
-        return tree
+    return tree if os.path.isdir(tree) else None
+
+
+def unpack(build, version, say=print):
+    """The same; it is there then."""
+    if unpacked(build, version):
+        return unpacked(build, version)
+    tree = os.path.join(folder(build, version), PRISTINE)
     packages.install([PACKAGE.format(version), *UNPACKERS])
     archive = ARCHIVE.format(version)
     if not os.path.exists(archive):

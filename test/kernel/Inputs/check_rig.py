@@ -69,7 +69,7 @@ def test(what, *guests):
     machine.boot, nested.write = boot, write
     options = SimpleNamespace(chosen=["busy"], reps=1, seconds=2, checks=False)
     report = Report()
-    run_test.WORKLOADS = {"busy": ((1,), "")}
+    run_test.WORKLOADS = {"busy": run_test.Workload((1,), "")}
     print(f"{what}: {run_test.main(Rig(), options, report)}", flush=True)
     assert not left, left
     return report.content, asked

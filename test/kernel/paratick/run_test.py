@@ -8,6 +8,7 @@ pair of guests each time; L1 counts the exits.
 """
 
 import os
+from dataclasses import dataclass
 
 import bench
 import checks
@@ -17,15 +18,24 @@ from guest import Broken
 SENTENCE = "Exits of a guest that takes its ticks from the hypervisor."
 CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel.config")
 
-# name -> numbers of vCPUs, and what it is; L1 has 2 CPUs.
+@dataclass(frozen=True)
+class Workload:
+    vcpus: tuple
+    sentence: str
+
+    def __str__(self):
+        return self.sentence
+
+
+# L1 has 2 CPUs.
 WORKLOADS = {
-    "busy": ((1, 2), "all vCPUs compute"),
-    "crowded": ((4,), "the same with more vCPUs than CPUs"),
-    "pingpong": ((2, 4), "pairs of threads wake each other by futex"),
-    "sleeper": ((1, 2, 4), "each vCPU sleeps for 2 ms at a time"),
-    "io": ((2, 4), "a thread waits for requests that take 100 us"),
-    "idle": ((1, 2, 4), "nothing"),
-    "mixed": ((2, 4), "busy, pingpong and sleeper together"),
+    "busy": Workload((1, 2), "All vCPUs compute."),
+    "crowded": Workload((4,), "The same with more vCPUs than CPUs."),
+    "pingpong": Workload((2, 4), "Pairs of threads on two vCPUs wake each other by futex."),
+    "sleeper": Workload((1, 2, 4), "Each vCPU sleeps for 2 ms at a time."),
+    "io": Workload((2, 4), "A thread waits for requests that take 100 us."),
+    "idle": Workload((1, 2, 4), "Nothing."),
+    "mixed": Workload((2, 4), "Busy, pingpong and sleeper together."),
 }
 CHECKS = checks.CHECKS
 SECONDS = 3
@@ -65,7 +75,7 @@ def verify(rig, title, variant, found):
 def measure(rig, options, vcpus, cells):
     """Adds runs to cells: (workload, vcpus) -> variant -> runs."""
     seconds = options.seconds or SECONDS
-    names = [n for n in options.chosen if vcpus in WORKLOADS[n][0]]
+    names = [n for n in options.chosen if vcpus in WORKLOADS[n].vcpus]
     if not names:
         return
     for rep in range(options.reps):

@@ -6,7 +6,8 @@
 // prints a line of JSON:
 //   times rate SECONDS     ticks of each CPU while all are busy
 //   times idle SECONDS     jiffies and timers while none is
-//   times account SECONDS  what a busy thread is charged with, and its timers
+//   times account SECONDS  what a thread with so much CPU time is charged with,
+//                          and its timers
 //   times hotplug ROUNDS   ticks of the last CPU after it went and came so often
 
 #include "guest.h"
@@ -174,7 +175,7 @@ static void account(double seconds) {
   double begin = now(CLOCK_MONOTONIC), times = times_s();
   double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
   unsigned long long before = jiffies();
-  while (now(CLOCK_MONOTONIC) < begin + seconds)
+  while (now(CLOCK_PROCESS_CPUTIME_ID) < cpu + seconds)
     step(1000);
   double took = now(CLOCK_MONOTONIC) - begin;
   unsigned long long passed = jiffies() - before;
