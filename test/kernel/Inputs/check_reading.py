@@ -83,14 +83,16 @@ assert "t: the hypervisor delivered 1500" in broken(
     lambda: run_test.verify(Patched, "t", "off", busy["on"]))
 
 # Findings of the checks.
-ran = {"seconds": 10.0, "loc": [100, 90], "ptk": [2500, 2400],
-       "exits": {"exit": {}, "msr": {}, "counter": {"paratick_injected": 4900}}}
+ran = {"asked_s": 10, "seconds": 10.0, "loc": [100, 90], "ptk": [2500, 2400], "exits": {
+    "exit": {}, "msr": {}, "counter": {"paratick_injected": 4900, "paratick_coalesced": 90}}}
 good = [f.good for f in checks.ticks_found(ran, "t", 250, True, 0.01)]
-assert good == [True, True, True, False, True], good
-timers = {"seconds": 10.0, "loc": [2500, 2600], "ptk": [], "exits": {"exit": {}, "msr": {}}}
+assert good == [True, True, True, True, False, True], good
+good = [f.good for f in checks.ticks_found({**ran, "asked_s": 8}, "t", 250, True, 0.05)]
+assert good == [False, True, True, True, True, True], good
+timers = {"asked_s": 10, "seconds": 10.0, "loc": [2500, 2600], "ptk": [], "exits": {"exit": {}, "msr": {}}}
 assert all(f.good for f in checks.ticks_found(timers, "t", 250, False, 0.01, 0.05))
 good = [f.good for f in checks.ticks_found(timers, "t", 250, True, 0.01)]
-assert good[1:] == [False] * 4, good
+assert good == [True] + [False] * 5, good
 assert not checks.within("x", 102.1, 100, 0.02, {}).good
 
 # What kernels say.

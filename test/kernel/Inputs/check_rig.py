@@ -87,6 +87,8 @@ assert len(content["complained"]) == 2 and content["aims"][1]["verdict"] == "met
 content, _ = test("stuck", *[("a crash", "")] * rig.TRIES)
 assert {aim["verdict"] for aim in content["aims"]} == {"not measured"}, content
 test("short", (OFF, ""), *[([END], "")] * rig.TRIES)
+content, _ = test("late", (OFF, ""), ([line.replace('"seconds": 2', '"seconds": 9') for line in ON], ""))
+assert content["aims"][1]["verdict"] == "not measured", content
 test("no ticks", (OFF, ""), ([*lines(20, 0), END], ""))
 with open(os.path.join(out, "1-vCPU-on-1-of-1.L2")) as file:
     assert file.read().splitlines()[-1] == END
