@@ -23,6 +23,8 @@ from kernel import source
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CONFIG = os.path.join(HERE, "Inputs", "kernel.config")
+# What only one version has, if there is such a thing.
+CONFIG_OF = os.path.join(HERE, "Inputs", "kernel-{}.config")
 IMAGE = os.path.join("arch", "x86", "boot", "bzImage")
 LOG_LINES = 12
 
@@ -55,8 +57,8 @@ class Kind:
 
 def config(kind, more=()):
     """The lines of Inputs/kernel.config and of more files, and those of the kind."""
-    lines = []
-    for path in (CONFIG, *more):
+    lines, own = [], CONFIG_OF.format(kind.version)
+    for path in (CONFIG, *([own] if os.path.exists(own) else []), *more):
         with open(path) as file:
             lines += file.read().splitlines()
     lines += [f"CONFIG_HZ_{kind.hz}=y", f"CONFIG_HZ={kind.hz}",

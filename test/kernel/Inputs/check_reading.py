@@ -83,13 +83,13 @@ assert "t: the hypervisor delivered 1500" in broken(
     lambda: run_test.verify(Patched, "t", "off", busy["on"]))
 
 # Findings of the checks.
-ran = {"asked_s": 10, "seconds": 10.0, "loc": [100, 90], "ptk": [2500, 2400], "exits": {
+ran = {"asked_s": 10, "marked_s": 10, "seconds": 10.0, "loc": [100, 90], "ptk": [2500, 2400], "exits": {
     "exit": {}, "msr": {}, "counter": {"paratick_injected": 4900, "paratick_coalesced": 90}}}
 good = [f.good for f in checks.ticks_found(ran, "t", 250, True, 0.01)]
 assert good == [True, True, True, True, False, True], good
 good = [f.good for f in checks.ticks_found({**ran, "asked_s": 8}, "t", 250, True, 0.05)]
 assert good == [False, True, True, True, True, True], good
-timers = {"asked_s": 10, "seconds": 10.0, "loc": [2500, 2600], "ptk": [], "exits": {"exit": {}, "msr": {}}}
+timers = {"asked_s": 10, "marked_s": 10, "seconds": 10.0, "loc": [2500, 2600], "ptk": [], "exits": {"exit": {}, "msr": {}}}
 assert all(f.good for f in checks.ticks_found(timers, "t", 250, False, 0.01, 0.05))
 good = [f.good for f in checks.ticks_found(timers, "t", 250, True, 0.01)]
 assert good == [True] + [False] * 5, good

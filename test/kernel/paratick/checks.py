@@ -51,7 +51,7 @@ def ticks_found(values, title, hz, by_host, share, timer_share=None):
         counted = values["exits"].get("counter", {})
         given, coalesced = (counted.get(f"paratick_{n}", 0) for n in ("injected", "coalesced"))
         found.append(within(f"{title}: ticks given, {given}, or coalesced, {coalesced}, per s and vCPU",
-                            (given + coalesced) / took / len(values["loc"]), hz, share, values))
+                            (given + coalesced) / values["marked_s"] / len(values["loc"]), hz, share, values))
     for cpu, loc in enumerate(values["loc"]):
         ptk = values["ptk"][cpu] if values["ptk"] else 0
         where = f"{title}, CPU {cpu}"
