@@ -60,3 +60,15 @@ sys.path.append(config.test_source_root)
 from guest import packages
 if packages.complete(os.path.join(config.vf_build_dir, "guest")):
     config.available_features.add("guest")
+# Only `./dev kernel-test` fetches and builds Linux; until then, and for what boots it when
+# the series has changed since, tests that need it are skipped.
+from kernel import build as linux, source as linux_source
+for version in linux_source.VERSIONS:
+    series = os.path.join(src, "runtime", "kernel", "paratick", version)
+    options = os.path.join(config.test_source_root, "kernel", "paratick", "kernel.config")
+    if not os.path.isdir(series) or not linux_source.unpacked(config.vf_build_dir, version):
+        continue
+    config.available_features.add("linux-" + version)
+    if linux.ready(config.vf_build_dir, linux.Kind(version),
+                   linux_source.series("paratick", series), [options]):
+        config.available_features.add(f"linux-{version}-guest")

@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Boots an initramfs in an emulated machine and reads what its script prints."""
 
+import ctypes
+import functools
+import mmap
 import os
 import re
 import subprocess
@@ -26,7 +29,39 @@ SILENCE_S = 180
 POLL_S = 0.2
 
 
-def _command(qemu, kernel, initrd, cpus, megabytes, console, results):
+def _ticks():
+    """This machine's time stamp counter, as a function."""
+    code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    # rdtsc; shl $32, %rdx; or %rdx, %rax; ret
+    code.write(bytes.fromhex("0f31 48c1e220 4809d0 c3"))
+    at = ctypes.addressof(ctypes.c_char.from_buffer(code))
+    function = ctypes.CFUNCTYPE(ctypes.c_uint64)(at)
+    function.code = code  # lives as long
+    return function
+
+
+@functools.cache
+def tsc_khz():
+    """How fast the emulated one is: as this machine's. Linux would measure it by a timer,
+    wrong by up to 1 % as that is emulated, too, and again a second later. With KVM it is
+    fatal if the two differ by 250 ppm: its guests' timers may never expire."""
+    ticks = _ticks()
+
+    def both():
+        """The counter and the clock at one moment: where the two readings are closest."""
+        tries = []
+        for _ in range(100):
+            begin, counter, end = time.monotonic_ns(), ticks(), time.monotonic_ns()
+            tries.append((end - begin, counter, (begin + end) / 2))
+        return min(tries)[1:]
+
+    begin = both()
+    time.sleep(0.2)
+    end = both()
+    return round((end[0] - begin[0]) * 1e6 / (end[1] - begin[1]))
+
+
+def _command(qemu, kernel, initrd, cpus, megabytes, console, results, words):
     return [
         qemu,
         # One thread a CPU: with one for all, guests hang at times, and there is no
@@ -34,7 +69,7 @@ def _command(qemu, kernel, initrd, cpus, megabytes, console, results):
         "-accel", "tcg,thread=multi",
         # It has SVM, for a guest in the guest.
         "-cpu", "EPYC", "-smp", str(cpus), "-m", str(megabytes),
-        "-kernel", kernel, "-initrd", initrd, "-append", COMMAND_LINE,
+        "-kernel", kernel, "-initrd", initrd, "-append", f"{COMMAND_LINE} tsc_early_khz={tsc_khz()} {words}".rstrip(),
         "-display", "none", "-nodefaults", "-no-reboot",
         "-serial", f"file:{console}", "-serial", f"file:{results}",
     ]
@@ -67,13 +102,17 @@ def _last(lines):
     return f", after: {words[-1][:200]}" if words else ", without a word"
 
 
-def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence=SILENCE_S):
+def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence=SILENCE_S,
+         words="", console=None):
     """What the script printed, line by line. seen(line), if given, hears each line as
     it comes. A script that has begun to print and then prints nothing for silence
-    seconds is given up; for the kernel before it, SILENCE_S is the least that is fair."""
+    seconds is given up; for the kernel before it, SILENCE_S is the least that is fair.
+    words are added to the kernel's command line; console, if given, is the file that the
+    kernel's messages are left in, however it ends."""
     lines, ended = [], None
     with tempfile.TemporaryDirectory() as work:
-        console, results = os.path.join(work, "console"), os.path.join(work, "results")
+        console = console or os.path.join(work, "console")
+        results = os.path.join(work, "results")
         errors = os.path.join(work, "errors")
         for path in (console, results):
             open(path, "w").close()
@@ -89,7 +128,7 @@ def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence
 
         with open(errors, "w") as log:
             child = subprocess.Popen(
-                _command(qemu, kernel, initrd, cpus, megabytes, console, results),
+                _command(qemu, kernel, initrd, cpus, megabytes, console, results, words),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )
             heard = time.monotonic()

@@ -37,14 +37,25 @@ COMMAND_LINE = " ".join((
 # among them: QEMU's SVM has no pause filter.
 EXITS = {96: "INTR", 100: "VINTR", 114: "CPUID", 120: "HLT", 123: "IOIO", 124: "MSR",
          129: "VMMCALL", 1024: "NPF"}
-# What Linux writes most; TSC_DEADLINE sets its timer, ICR interrupts another CPU.
-MSRS = {0x6E0: "TSC_DEADLINE", 0x830: "ICR", 0x80B: "EOI"}
+# What Linux writes most; TSC_DEADLINE sets its timer, ICR interrupts another CPU. By
+# PARATICK, which needs the patches in runtime/kernel, it asks for ticks.
+MSRS = {0x6E0: "TSC_DEADLINE", 0x830: "ICR", 0x80B: "EOI", 0x4B564D09: "PARATICK"}
+# KVM's own counters, of all guests there are: a folder of files with a number in each.
+COUNTERS = "/sys/kernel/debug/kvm"
 
 SCRIPT = """
 for m in {modules}; do insmod /$m || exit 1; done
 mount -t tracefs tracefs /sys/kernel/tracing
 {triggers}
-/{vmm} {cpus} {megabytes} /{kernel} /{initrd} '{line}' {histograms}
+{counters}
+{prefix} /{vmm} {cpus} {megabytes} /{kernel} /{initrd} '{line}' {histograms} $counters
+"""
+
+
+# Those that this kernel has; the pattern stays as it is if it has none.
+FIND_COUNTERS = """mount -t debugfs debugfs /sys/kernel/debug
+counters=
+for f in {patterns}; do [ -f $f ] && counters="$counters $f"; done
 """
 
 
@@ -59,29 +70,38 @@ def build_vmm(clang, out):
     return path
 
 
-def write(out, kernel, busybox, vmm, cpus, files, script):
-    """L1's initramfs, with one for L2 in it, which has the files and runs the script."""
-    inner = initramfs.write(os.path.join(out, INITRD), busybox, files, script, L2, "ttyS0")
+def write(out, kernel, busybox, vmm, cpus, files, script, inner=None, words="", counters=(),
+          prefix=""):
+    """L1's initramfs, with one for L2 in it, which has the files and runs the script.
+    inner is L2's kernel if it is another one; words are added to its command line.
+    counters are patterns of KVM's counters that are read at each mark, too. prefix comes
+    before the VMM's command."""
+    initrd = initramfs.write(os.path.join(out, INITRD), busybox, files, script, L2, "ttyS0")
     text = SCRIPT.format(
         modules=" ".join(map(os.path.basename, kernel.modules)),
         triggers="\n".join(f"echo '{h}' > {EVENTS}/{e}/trigger || exit 1"
                            for e, h in HISTOGRAMS.items()),
         vmm=VMM, cpus=cpus, megabytes=L2_MEGABYTES, kernel=KERNEL, initrd=INITRD,
-        line=COMMAND_LINE, histograms=" ".join(f"{EVENTS}/{e}/hist" for e in HISTOGRAMS),
+        line=f"{COMMAND_LINE} {words}".rstrip(), prefix=prefix,
+        counters=FIND_COUNTERS.format(patterns=" ".join(f"{COUNTERS}/{c}" for c in counters))
+        if counters else "",
+        histograms=" ".join(f"{EVENTS}/{e}/hist" for e in HISTOGRAMS),
     )
-    files = {VMM: vmm, KERNEL: kernel.image, INITRD: inner,
+    files = {VMM: vmm, KERNEL: (inner or kernel).image, INITRD: initrd,
              **{os.path.basename(m): m for m in kernel.modules}}
     return initramfs.write(os.path.join(out, "l1.cpio"), busybox, files, text, L1)
 
 
-def _name(key, number):
-    """Which of the two histograms it is, and what is counted."""
+def _name(key, what):
+    """Which of the two histograms it is, and what is counted; or a counter of KVM's."""
     if key == "exit_reason":
-        return "exit", EXITS.get(int(number), number)
-    return "msr", MSRS.get(int(number, 16), f"0x{number}")
+        return "exit", EXITS.get(int(what), what)
+    if key == "ecx":
+        return "msr", MSRS.get(int(what, 16), f"0x{what}")
+    return "counter", what
 
 
-RECORD = re.compile(r"\{ (exit_reason|ecx): +([0-9a-f]+) \} hitcount: +(\d+)")
+RECORD = re.compile(r"\{ (exit_reason|ecx|counter): +(\w+) \} hitcount: +(\d+)")
 
 
 class Counter:
@@ -89,7 +109,7 @@ class Counter:
 
     Feed it lines; result() is then a list of dictionaries: what the program printed,
     and "exits", {"exit": {"HLT": 3}, "msr": {"ICR": 1}}: MSRs are those written, which
-    are exits of the kind MSR as well."""
+    are exits of the kind MSR as well. Counters, if any were asked for, are in "counter"."""
 
     def __init__(self):
         self.marks, self.results = [], []
@@ -98,10 +118,10 @@ class Counter:
         """Whether that line was a result."""
         record = RECORD.fullmatch(text.strip())
         if record:
-            key, number, count = record.groups()
+            key, what, count = record.groups()
             if not self.marks:
                 raise Broken(f"a count without a mark: {text}")
-            self.marks[-1][1][_name(key, number)] = int(count)
+            self.marks[-1][1][_name(key, what)] = int(count)
             return False
         if not text.startswith('{"'):
             return False  # a message of the kernel
@@ -121,7 +141,7 @@ class Counter:
         values["exits"] = {"exit": {}, "msr": {}}
         for (of, name), n in after.items():
             if n > before.get((of, name), 0):
-                values["exits"][of][name] = n - before.get((of, name), 0)
+                values["exits"].setdefault(of, {})[name] = n - before.get((of, name), 0)
         self.marks = []
         self.results.append(values)
         return True

@@ -50,18 +50,37 @@ def _with_lists(action):
         return action()
 
 
+def _install(names):
+    text = " ".join(names)
+    if os.geteuid() != 0:
+        raise Broken(f"missing {text}: run as root, or: apt-get install {text}")
+    if not shutil.which(APT[0]):
+        raise Broken(f"missing {text}: install it (this knows apt only)")
+    print(f"installing {text}", flush=True)
+    os.environ["DEBIAN_FRONTEND"] = "noninteractive"
+    _with_lists(lambda: _run([*APT, "install", "-y", "--no-install-recommends", *names]))
+
+
+def install(names):
+    """Those of the packages that are missing, if we may."""
+    def there(name):
+        command = ["dpkg-query", "-W", "-f", "${Status}", name]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.stdout.endswith(" installed")
+
+    if not shutil.which("dpkg-query"):
+        raise Broken("there is no dpkg-query here: this knows Debian's packages only")
+    missing = [name for name in names if not there(name)]
+    if missing:
+        _install(missing)
+
+
 def qemu():
     """The emulator's path; installs it if it is missing and we may."""
     path = shutil.which(QEMU)
     if path:
         return path
-    if os.geteuid() != 0:
-        raise Broken(f"missing {QEMU_PACKAGE}: run as root, or: apt-get install {QEMU_PACKAGE}")
-    if not shutil.which(APT[0]):
-        raise Broken(f"missing {QEMU_PACKAGE}: install it (this knows apt only)")
-    print(f"installing {QEMU_PACKAGE}", flush=True)
-    os.environ["DEBIAN_FRONTEND"] = "noninteractive"
-    _with_lists(lambda: _run([*APT, "install", "-y", "--no-install-recommends", QEMU_PACKAGE]))
+    _install([QEMU_PACKAGE])
     path = shutil.which(QEMU)
     if not path:
         raise Broken(f"{QEMU_PACKAGE} is installed, but has no {QEMU}")
@@ -129,10 +148,14 @@ def fetched(cache):
     return sorted(glob.glob(os.path.join(cache, "linux-image-[0-9]*")), key=os.path.getmtime)
 
 
+def ready(cache):
+    """Whether a kernel that is there could be booted without asking apt for anything."""
+    return bool(shutil.which(QEMU) and os.path.exists(os.path.join(cache, "busybox-static")))
+
+
 def complete(cache):
-    """Whether a guest could be booted without asking apt for anything."""
-    return bool(shutil.which(QEMU) and fetched(cache)
-                and os.path.exists(os.path.join(cache, "busybox-static")))
+    """The same of the stock kernel."""
+    return bool(ready(cache) and fetched(cache))
 
 
 def kernel(cache):

@@ -5,13 +5,15 @@
 // vmm CPUS MEGABYTES KERNEL INITRD COMMAND-LINE [FILE...]: boots a bzImage with
 // KVM, its ttyS0 on our stdout. What the guest writes to port 0xf4 is a mark:
 // at each we print `{"mark": N}` and the records of the FILEs, tracefs
-// histograms, that is, their lines that begin with '{'.
+// histograms, that is, their lines that begin with '{'. A FILE that is but a
+// number, a counter in debugfs, is printed as such a record.
 //
 // It has so little of a PC because whatever it emulated would cause exits of
 // its own: KVM's interrupt controllers and timer, half a serial port, and a
 // keyboard controller that can only reset, which ends us. Exits 0 then, 1 if
 // the guest or KVM gives up.
 
+#include <ctype.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -233,6 +235,14 @@ static void write_all(const char *text, size_t size) {
   }
 }
 
+static void count(const char *path, const char *value) {
+  char text[256];
+  const char *slash = strrchr(path, '/');
+  int used = snprintf(text, sizeof text, "{ counter: %s } hitcount: %llu\n",
+                      slash ? slash + 1 : path, strtoull(value, 0, 10));
+  write_all(text, (size_t)used);
+}
+
 static void mark(unsigned number) {
   static char text[1 << 16];
   int used = snprintf(text, sizeof text, "{\"mark\": %u}\n", number);
@@ -244,6 +254,8 @@ static void mark(unsigned number) {
     while (fgets(text, sizeof text, file))
       if (*text == '{')
         write_all(text, strlen(text));
+      else if (isdigit((unsigned char)*text))
+        count(*name, text);
     fclose(file);
   }
 }

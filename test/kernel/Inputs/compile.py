@@ -1,0 +1,14 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""compile.py ROOT OUT COMPILER FILE: as the rig compiles what L2 runs."""
+
+import os
+import sys
+
+root, out, compiler, source = sys.argv[1:]
+sys.path.insert(0, os.path.join(root, "test"))
+
+from kernel import rig  # noqa: E402
+
+rig.compile_program(source, os.path.join(out, os.path.basename(source)[:-2]), compiler)

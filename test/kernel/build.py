@@ -1,0 +1,244 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Configures and builds a kernel, once for each series, configuration and compiler.
+
+In build/kernel/VERSION are, beside the sources,
+  objects-KIND       what make works in; KIND is the compiler, HZ, and so on, so that
+                     another series compiles only what it changes
+  image-KIND-DIGEST  bzImage and .config, kept; the digest is of all that went into it
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+
+from guest import Broken, packages
+
+from kernel import source
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CONFIG = os.path.join(HERE, "Inputs", "kernel.config")
+# What only one version has, if there is such a thing.
+CONFIG_OF = os.path.join(HERE, "Inputs", "kernel-{}.config")
+IMAGE = os.path.join("arch", "x86", "boot", "bzImage")
+LOG_LINES = 12
+
+# What the kernel's make needs; flex, bison: Kconfig; bc: HZ's constants; libelf, libssl:
+# objtool and keys.
+PACKAGES = ("make", "gcc", "libc6-dev", "flex", "bison", "bc", "libelf-dev", "libssl-dev", "cpio",
+            "kmod", "xz-utils", "python3")
+COMPILERS = {
+    "gcc": ((), ()),
+    # All of LLVM's: linker, archiver, objcopy.
+    "clang": (("clang-22", "lld-22", "llvm-22"), ("LLVM=-22",)),
+}
+# Those that Kconfig knows.
+HZ = (100, 250, 300, 1000)
+# Who built it, where and when is compiled in.
+ENVIRONMENT = {"KBUILD_BUILD_USER": "vfriendly", "KBUILD_BUILD_HOST": "vfriendly",
+               "KBUILD_BUILD_TIMESTAMP": "1970-01-01"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    version: str = "6.1"
+    compiler: str = "gcc"
+    hz: int = 250
+    nohz_full: bool = False
+
+    def name(self):
+        return f"{self.compiler}-hz{self.hz}{'-nohz-full' if self.nohz_full else ''}"
+
+
+def config(kind, more=()):
+    """The lines of Inputs/kernel.config and of more files, and those of the kind."""
+    lines, own = [], CONFIG_OF.format(kind.version)
+    for path in (CONFIG, *([own] if os.path.exists(own) else []), *more):
+        with open(path) as file:
+            lines += file.read().splitlines()
+    lines += [f"CONFIG_HZ_{kind.hz}=y", f"CONFIG_HZ={kind.hz}",
+              f"CONFIG_NO_HZ_{'FULL' if kind.nohz_full else 'IDLE'}=y"]
+    return lines
+
+
+def options(lines):
+    """Name -> value of each option; "n" is one that is not set."""
+    found = {}
+    for line in lines:
+        given = re.fullmatch(r"(CONFIG_\w+)=(.*)|# (CONFIG_\w+) is not set", line.strip())
+        if given:
+            found[given.group(1) or given.group(3)] = given.group(2) or "n"
+    return found
+
+
+def differences(asked, got):
+    """What is not as it was asked for, a line each; what is off may be unknown."""
+    asked, got = options(asked), options(got)
+    return [f"{name} is {got.get(name, 'n')}, not {value}" for name, value in asked.items()
+            if got.get(name, "n") != value]
+
+
+def compiler(kind):
+    """Its version; another one is another kernel."""
+    program = {"gcc": "gcc", "clang": "clang-22"}[kind.compiler]
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True)
+    except FileNotFoundError:
+        return None
+    return done.stdout.splitlines()[0] if done.stdout else None
+
+
+def _digest(version, kind, series, lines):
+    text = "\n".join([version, compiler(kind) or "", series.digest(), *lines])
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _target(build, kind, series, more):
+    """Where the kernel is, or will be; None if there is no source or compiler yet."""
+    folder = source.folder(build, kind.version)
+    pristine = source.unpacked(build, kind.version)
+    if not pristine or not compiler(kind):
+        return None
+    digest = _digest(source.release(pristine), kind, series, config(kind, more))
+    return os.path.join(folder, f"image-{series.name}-{kind.name()}-{digest}")
+
+
+def _kernel(target, kind, series):
+    name = f"Linux {open(os.path.join(target, 'release')).read().strip()} {series.name} {kind.name()}"
+    return packages.Kernel(name, os.path.join(target, "bzImage"), [])
+
+
+def built(build, kind, series, more=()):
+    """The kernel if it was built already, else None. Builds and fetches nothing."""
+    target = _target(build, kind, series, more)
+    return _kernel(target, kind, series) if target and os.path.isdir(target) else None
+
+
+def excerpt(lines):
+    """From the first error on; without one, the end. What ran beside it goes on for a while."""
+    first = next((i for i, line in enumerate(lines) if re.search(r"\berror:|\*\*\* ", line)), None)
+    begin = max(0, len(lines) - LOG_LINES if first is None else first - 1)
+    return lines[begin:begin + LOG_LINES]
+
+
+def ready(build, kind, series, more=()):
+    """Whether it could be booted without building or fetching anything."""
+    return bool(built(build, kind, series, more) and packages.ready(os.path.join(build, "guest")))
+
+
+class Make:
+    """Runs make in a tree, with its output in a log, and says how far it is."""
+
+    def __init__(self, tree, objects, kind, progress):
+        self.objects, self.progress = objects, progress
+        self.log = os.path.join(objects, "make.log")
+        self.command = ["make", "-C", tree, f"O={objects}", f"-j{len(os.sched_getaffinity(0))}",
+                        "ARCH=x86_64", *COMPILERS[kind.compiler][1]]
+        os.makedirs(objects, exist_ok=True)
+        open(self.log, "w").close()
+
+    def __call__(self, what, *targets, **environment):
+        """Broken with the first error and the log's last lines if it fails."""
+        done = 0
+        with open(self.log, "a") as log, subprocess.Popen(
+            [*self.command, *targets], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace",
+            env={**os.environ, **ENVIRONMENT, **environment},
+        ) as child:
+            try:
+                for line in child.stdout:
+                    log.write(line)
+                    log.flush()
+                    done += bool(re.match(r"  (CC|AS|LD|AR|CLANG) ", line))
+                    self.progress.at(f"{what}: {done} objects")
+            except BaseException:
+                child.kill()
+                raise
+        if child.returncode:
+            with open(self.log, errors="replace") as file:
+                found = excerpt(file.read().rstrip().splitlines())
+            raise Broken("\n".join([f"{what} failed with status {child.returncode}, see {self.log}:",
+                                    *found]))
+
+
+def _configure(make, tree, objects, lines):
+    """Writes .config if it is to be another one: make would look at all objects again."""
+    wanted = os.path.join(objects, "vfriendly.config")
+    text = "\n".join(lines) + "\n"
+    there = os.path.exists(wanted) and os.path.exists(os.path.join(objects, ".config"))
+    if not there or open(wanted).read() != text:
+        with open(wanted, "w") as file:
+            file.write(text)
+        make("configuring", "allnoconfig", KCONFIG_ALLCONFIG=wanted)
+    else:
+        make("configuring", "olddefconfig")  # the series may have new options
+    with open(os.path.join(objects, ".config")) as file:
+        wrong = differences(lines, file.read().splitlines())
+    if wrong:
+        os.unlink(wanted)
+        raise Broken(f"the kernel in {tree} cannot be configured as asked for: {'; '.join(wrong)}")
+
+
+def kernel(build, kind, series, more, progress, say=print):
+    """Builds it, unless that was done. more are files with options besides ours."""
+    found = built(build, kind, series, more)
+    if found:
+        return found
+    packages.install([*PACKAGES, *COMPILERS[kind.compiler][0]])
+    with source.locked(build):
+        source.unpack(build, kind.version, say)
+        target = _target(build, kind, series, more)
+        if not target:
+            raise Broken(f"there is no {kind.compiler} here")
+        if os.path.isdir(target):  # somebody else has built it meanwhile
+            return _kernel(target, kind, series)
+        say(f"building Linux {kind.version}, {series.name}, {kind.name()}")
+        began = time.monotonic()
+        make = _prepared(build, kind, series, more, progress, say)
+        make("building", "bzImage")
+        progress.end()
+        _keep(make.objects, target)
+        say(f"built in {time.monotonic() - began:.0f} s")
+        return _kernel(target, kind, series)
+
+
+def objects(build, kind, series, more, progress, say=print):
+    """Compiles only the files that the series touches: whether it is C at all."""
+    packages.install([*PACKAGES, *COMPILERS[kind.compiler][0]])
+    with source.locked(build):
+        make = _prepared(build, kind, series, more, progress, say)
+        # tools/ has makefiles of its own.
+        names = sorted(f"{name[:-2]}.o" for name in series.touched()
+                       if name.endswith(".c") and not name.startswith("tools/"))
+        make("preparing", "prepare")
+        make("compiling", *names)
+        progress.end()
+        say(f"compiled {', '.join(names)}")
+
+
+def _prepared(build, kind, series, more, progress, say):
+    """A make with the series applied and the kernel configured."""
+    tree = source.patched(build, kind.version, series, say)
+    folder = source.folder(build, kind.version)
+    make = Make(tree, os.path.join(folder, f"objects-{series.name}-{kind.name()}"), kind, progress)
+    _configure(make, tree, make.objects, config(kind, more))
+    return make
+
+
+def _keep(objects, target):
+    new = target + ".new"
+    shutil.rmtree(new, ignore_errors=True)
+    os.makedirs(new)
+    shutil.copy(os.path.join(objects, IMAGE), os.path.join(new, "bzImage"))
+    for name in (".config", "System.map"):
+        shutil.copy(os.path.join(objects, name), new)
+    with open(os.path.join(objects, "include", "config", "kernel.release")) as file:
+        release = file.read()
+    with open(os.path.join(new, "release"), "w") as file:
+        file.write(release)
+    os.rename(new, target)

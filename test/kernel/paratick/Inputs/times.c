@@ -1,0 +1,247 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What depends on ticks, held against CLOCK_MONOTONIC, which does not. Each
+// prints a line of JSON:
+//   times rate SECONDS     ticks of each CPU while all are busy
+//   times idle SECONDS     jiffies and timers while none is
+//   times account SECONDS  what a thread with so much CPU time is charged with,
+//                          and its timers
+//   times hotplug ROUNDS   ticks of the last CPU after it went and came so often
+
+#include "guest.h"
+#include "mark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <sys/wait.h>
+
+static const double settle_s = 0.2;
+// 5 of the longest ticks there are, of HZ=100.
+static const double interval_s = 0.05;
+static const double timer_s = 0.1;
+enum { LIMIT_S = 1 };
+
+static atomic_bool stop;
+
+static void *busy(void *argument) {
+  while (!stop)
+    step(1000);
+  return argument;
+}
+
+// Jiffies of the first CPU that /proc/timer_list shows; only root may read it.
+static unsigned long long jiffies(void) {
+  FILE *file = fopen("/proc/timer_list", "r");
+  if (!file)
+    return 0;
+  char line[256];
+  unsigned long long found = 0;
+  while (fgets(line, sizeof line, file))
+    if (sscanf(line, "jiffies: %llu", &found) == 1)
+      break;
+  fclose(file);
+  return found;
+}
+
+// User time and the sum of all columns of the first line of /proc/stat, in
+// seconds, without those of guests, which are user time already.
+static void proc_stat(double *user, double *all) {
+  FILE *file = fopen("/proc/stat", "r");
+  unsigned long long of[8];
+  if (!file ||
+      fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &of[0],
+             &of[1], &of[2], &of[3], &of[4], &of[5], &of[6], &of[7]) != 8)
+    errx(1, "/proc/stat is unlike any known");
+  fclose(file);
+  double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
+  *user = (double)of[0] * tick;
+  *all = 0;
+  for (int i = 0; i < 8; ++i)
+    *all += (double)of[i] * tick;
+}
+
+static double times_s(void) {
+  struct tms unused;
+  return (double)times(&unused) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static void print_list(const char *name, const uint64_t *of, int count) {
+  printf("\"%s\": [", name);
+  for (int i = 0; i < count; ++i)
+    printf("%s%llu", i ? ", " : "", (unsigned long long)of[i]);
+  printf("]");
+}
+
+struct ticks {
+  uint64_t ptk[MAX_CPUS], loc[MAX_CPUS];
+  int cpus, paratick;
+  double at;
+};
+
+static void read_ticks(struct ticks *t) {
+  t->cpus = interrupts("LOC", t->loc);
+  t->at = now(CLOCK_MONOTONIC);
+  t->paratick = interrupts("PTK", t->ptk);
+}
+
+static void print_ticks(const char *check, double seconds) {
+  struct ticks begin, end;
+  // What the host counts it reads a while after each, the same while.
+  double marked = now(CLOCK_MONOTONIC);
+  mark(1);
+  read_ticks(&begin);
+  sleep_for(seconds);
+  read_ticks(&end);
+  marked = now(CLOCK_MONOTONIC) - marked;
+  mark(2);
+  for (int i = 0; i < end.cpus; ++i)
+    end.loc[i] -= begin.loc[i];
+  for (int i = 0; i < end.paratick; ++i)
+    end.ptk[i] -= begin.ptk[i];
+  printf("{\"check\": \"%s\", \"asked_s\": %.6f, \"marked_s\": %.6f, "
+         "\"seconds\": %.6f, ",
+         check, seconds, marked, end.at - begin.at);
+  print_list("loc", end.loc, end.cpus);
+  printf(", ");
+  print_list("ptk", end.ptk, end.paratick);
+  printf("}\n");
+}
+
+static void rate(double seconds) {
+  int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  for (int i = 0; i < cpus; ++i)
+    start(busy, 0, i);
+  sleep_for(settle_s);
+  print_ticks("rate", seconds);
+}
+
+// Nobody ticks for those that sleep, and all the same time passes for them.
+static void idle(double seconds) {
+  double begin = now(CLOCK_MONOTONIC), times = times_s(), late = 0;
+  unsigned long long before = jiffies();
+  while (now(CLOCK_MONOTONIC) < begin + seconds) {
+    double due = now(CLOCK_MONOTONIC) + timer_s;
+    sleep_for(timer_s);
+    double by = now(CLOCK_MONOTONIC) - due;
+    late = by > late ? by : late;
+  }
+  // A tick is under way; what it counts is seen when the next one is.
+  double took = now(CLOCK_MONOTONIC) - begin;
+  printf("{\"check\": \"idle\", \"seconds\": %.6f, \"jiffies\": %llu, "
+         "\"times_s\": %.6f, \"late_s\": %.6f}\n",
+         took, jiffies() - before, times_s() - times, late);
+}
+
+static atomic_uint prof, virtual;
+
+static void count(int signal) { ++*(signal == SIGPROF ? &prof : &virtual); }
+
+static void count_timer(int which, int signal, double interval) {
+  struct sigaction action = {.sa_handler = count, .sa_flags = SA_RESTART};
+  sigaction(signal, &action, 0);
+  struct timeval each = {.tv_usec = (suseconds_t)(interval * 1e6)};
+  struct itimerval timer = {.it_interval = each, .it_value = each};
+  if (setitimer(which, &timer, 0))
+    err(1, "setitimer");
+}
+
+// CPU time of a child that computes until its limit kills it.
+static double killed_after(int *by) {
+  pid_t child = fork();
+  if (child < 0)
+    err(1, "fork");
+  if (child == 0) {
+    struct rlimit limit = {.rlim_cur = LIMIT_S, .rlim_max = LIMIT_S + 10};
+    setrlimit(RLIMIT_CPU, &limit);
+    for (;;)
+      step(1000);
+  }
+  int status;
+  struct rusage usage;
+  if (wait4(child, &status, 0, &usage) != child)
+    err(1, "wait4");
+  *by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static void account(double seconds) {
+  double user, all, user_before, all_before;
+  count_timer(ITIMER_PROF, SIGPROF, interval_s);
+  count_timer(ITIMER_VIRTUAL, SIGVTALRM, interval_s);
+  proc_stat(&user_before, &all_before);
+  double begin = now(CLOCK_MONOTONIC), times = times_s();
+  double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+  unsigned long long before = jiffies();
+  // To read that clock is a system call: not often, it is to be user time.
+  while (now(CLOCK_PROCESS_CPUTIME_ID) < cpu + seconds)
+    step(1000000);
+  double took = now(CLOCK_MONOTONIC) - begin;
+  unsigned long long passed = jiffies() - before;
+  times = times_s() - times;
+  cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+  proc_stat(&user, &all);
+  unsigned profs = prof, virtuals = virtual;
+  int by;
+  double killed = killed_after(&by);
+  printf("{\"check\": \"account\", \"seconds\": %.6f, \"cpus\": %ld, "
+         "\"jiffies\": %llu, \"times_s\": %.6f, \"cpu_s\": %.6f, "
+         "\"user_s\": %.6f, \"all_s\": %.6f, \"interval_s\": %.6f, "
+         "\"prof\": %u, \"virtual\": %u, \"limit_s\": %d, \"killed_s\": %.6f, "
+         "\"signal\": %d}\n",
+         took, sysconf(_SC_NPROCESSORS_ONLN), passed, times, cpu,
+         user - user_before, all - all_before, interval_s, profs, virtuals,
+         LIMIT_S, killed, by);
+}
+
+static void set_online(int cpu, char value) {
+  char path[64];
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/online", cpu);
+  int file = open(path, O_WRONLY);
+  if (file < 0 || write(file, &value, 1) != 1)
+    err(1, "%s", path);
+  close(file);
+}
+
+static void hotplug(int rounds) {
+  int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  if (cpus < 2)
+    errx(1, "one CPU cannot go");
+  for (int i = 0; i < cpus; ++i)
+    start(busy, 0, -1);
+  for (int i = 0; i < rounds; ++i) {
+    set_online(cpus - 1, '0');
+    sleep_for(interval_s * (i % 3));
+    set_online(cpus - 1, '1');
+    sleep_for(interval_s * (i % 2));
+  }
+  // They may all be where they were before: now each CPU has one.
+  for (int i = 0; i < cpus; ++i)
+    start(busy, 0, i);
+  sleep_for(settle_s);
+  print_ticks("hotplug", 3);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3 || atof(argv[2]) <= 0)
+    errx(2, "usage: times rate|idle|account SECONDS, or times hotplug ROUNDS");
+  double number = atof(argv[2]);
+  if (!strcmp(argv[1], "rate"))
+    rate(number);
+  else if (!strcmp(argv[1], "idle"))
+    idle(number);
+  else if (!strcmp(argv[1], "account"))
+    account(number);
+  else if (!strcmp(argv[1], "hotplug"))
+    hotplug((int)number);
+  else
+    errx(2, "no check '%s'", argv[1]);
+  return 0; // which ends the threads
+}

@@ -1,0 +1,228 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether what depends on ticks is right: each check is a function.
+
+One is given the rig and the options, boots what it needs, and returns what it found; the
+table at the end names them. CLOCK_MONOTONIC, which no tick moves, is the measure.
+"""
+
+import os
+from dataclasses import dataclass, field
+
+from guest import initramfs, nested
+from kernel.rig import SAY
+
+OFF, ON = "paratick=off", "paratick=on"
+VARIANTS = {"off": OFF, "on": ON}
+
+
+@dataclass
+class Finding:
+    good: bool
+    text: str
+    values: dict = field(default_factory=dict)
+
+
+def within(what, value, expected, share, values):
+    """A finding: value is expected, but for a share of it."""
+    text = f"{what} {value:.6g}, expected {expected:.6g} within {100 * share:g} %"
+    if expected:
+        text += f" ({100 * (value / expected - 1):+.2f} %)"
+    return Finding(abs(value - expected) <= share * expected, text, values)
+
+
+def one(rig, title, cpus, command, longest=0, **more):
+    """What a program of one result prints, in a guest of its own."""
+    return rig.run(title, cpus, f"sleep 1\n{command} || exit 1\n", 1, longest, **more).results[0]
+
+
+# Who sleeps on a CPU where others compute is woken up by a timer, and scheduled soon.
+LATE_S = 1
+
+
+def ticks_found(values, title, hz, by_host, share, timer_share=None):
+    """Each CPU has HZ ticks, from the hypervisor or by timer, and not from the other."""
+    took, found = values["seconds"], []
+    found.append(Finding(took <= values["asked_s"] + LATE_S, f"{title}: a sleep of "
+                         f"{values['asked_s']:g} s took {took:.3f} s", values))
+    if by_host:
+        # Of a vCPU that was away for a while, on a host that is busy, several are one.
+        counted = values["exits"].get("counter", {})
+        given, coalesced = (counted.get(f"paratick_{n}", 0) for n in ("injected", "coalesced"))
+        found.append(within(f"{title}: ticks given, {given}, or coalesced, {coalesced}, per s and vCPU",
+                            (given + coalesced) / values["marked_s"] / len(values["loc"]), hz, share, values))
+    for cpu, loc in enumerate(values["loc"]):
+        ptk = values["ptk"][cpu] if values["ptk"] else 0
+        where = f"{title}, CPU {cpu}"
+        if by_host:
+            found.append(within(f"{where}: ticks of the hypervisor per s", ptk / took, hz, share, values))
+            # Timers other than the tick remain.
+            found.append(Finding(loc / took <= hz / 4, f"{where}: timer interrupts per s {loc / took:.4g}, "
+                                 f"at most {hz / 4:g}", values))
+        else:
+            found.append(within(f"{where}: timer interrupts per s", loc / took, hz,
+                                timer_share or share, values))
+            found.append(Finding(ptk == 0, f"{where}: {ptk} ticks of the hypervisor, expected none", values))
+    return found
+
+
+# Asked of 60 s; the first and the last tick make no difference then.
+RATE_SHARE = 0.01
+RATE_S = 60
+# Beside ticks there are timers of the kernel's own, some a second.
+TIMER_SHARE = 0.05
+
+
+def check_rate(rig, options):
+    """Ticks are as many as asked for, on 1 and 2 busy vCPUs."""
+    seconds, found = options.seconds or RATE_S, []
+    for cpus in (1, 2):
+        for variant, words in VARIANTS.items():
+            title = f"rate, {cpus} vCPU{'s' if cpus > 1 else ''}, {variant}"
+            values = one(rig, title, cpus, f"/times rate {seconds}", seconds, words=words)
+            found += ticks_found(values, title, options.hz, rig.patched and variant == "on",
+                                 RATE_SHARE, TIMER_SHARE)
+    return found
+
+
+# Clocks that ticks move are read at some point between two ticks, /proc/stat's columns in
+# USER_HZ, so that 10 s are right to 1 % at best.
+TIMES_SHARE = 0.02
+TIMES_S = 10
+
+
+def check_times(rig, options):
+    """Jiffies, times(), /proc/stat, interval timers and CPU limits agree with the clock."""
+    seconds, found = options.seconds or TIMES_S, []
+    for cpus in (1, 2):
+        for variant, words in VARIANTS.items():
+            title = f"times, {cpus} vCPU{'s' if cpus > 1 else ''}, {variant}"
+            v = one(rig, title, cpus, f"/times account {seconds}", seconds + TIMES_S, words=words)
+
+            def agrees(what, value, expected, share=TIMES_SHARE):
+                found.append(within(f"{title}: {what}", value, expected, share, v))
+
+            agrees("jiffies in s", v["jiffies"] / options.hz, v["seconds"])
+            agrees("times() in s", v["times_s"], v["seconds"])
+            agrees("/proc/stat's sum in s", v["all_s"], v["seconds"] * v["cpus"])
+            agrees("user time in s", v["user_s"], v["cpu_s"])
+            agrees("ITIMER_PROF's signals", v["prof"], v["cpu_s"] / v["interval_s"])
+            agrees("ITIMER_VIRTUAL's signals", v["virtual"], v["cpu_s"] / v["interval_s"])
+            # It is looked at in ticks only, at the next full second.
+            agrees("RLIMIT_CPU's kill after s", v["killed_s"], v["limit_s"], 0.05)
+            found.append(Finding(v["signal"] == 24, f"{title}: killed by signal {v['signal']}, "
+                                 "expected 24, SIGXCPU", v))
+    return found
+
+
+IDLE_LATE_S = 0.5
+
+
+def check_idle(rig, options):
+    """Time goes on for vCPUs that are idle, and timers wake them."""
+    seconds, found = options.seconds or TIMES_S, []
+    for cpus in (1, 2, 4):
+        for variant, words in VARIANTS.items():
+            title = f"idle, {cpus} vCPU{'s' if cpus > 1 else ''}, {variant}"
+            v = one(rig, title, cpus, f"/times idle {seconds}", seconds, words=words)
+            found.append(within(f"{title}: jiffies in s", v["jiffies"] / options.hz, v["seconds"],
+                                TIMES_SHARE, v))
+            found.append(within(f"{title}: times() in s", v["times_s"], v["seconds"], TIMES_SHARE, v))
+            # Emulated, and on a busy machine, a timer is late by milliseconds.
+            found.append(Finding(v["late_s"] < IDLE_LATE_S, f"{title}: a timer was late by "
+                                 f"{v['late_s']:.3f} s, at most {IDLE_LATE_S:g}", v))
+    return found
+
+
+# Here it matters that ticks come, and from whom; check_rate says whether all do. On a busy
+# machine vCPUs are away for a third of 3 s, and their ticks are coalesced.
+FEW_S_SHARE = 0.5
+ROUNDS = 50
+
+
+def check_hotplug(rig, options):
+    """A vCPU that went and came often, under load, ticks as before."""
+    found = []
+    for variant, words in VARIANTS.items():
+        title = f"hotplug, 2 vCPUs, {variant}"
+        values = one(rig, title, 2, f"/times hotplug {ROUNDS}", ROUNDS * 2, words=words)
+        found += ticks_found(values, f"{title}, after {ROUNDS} rounds", options.hz,
+                             rig.patched and variant == "on", FEW_S_SHARE)
+    return found
+
+
+SHORT_S = 3
+
+
+def check_unpatched_host(rig, options):
+    """A guest that is not offered ticks has a timer."""
+    title = "a host without it"
+    values = one(rig, title, 2, f"/times rate {SHORT_S}", SHORT_S, words=ON,
+                 host_words="kvm.paratick=0" if rig.patched else "")
+    return ticks_found(values, title, options.hz, False, FEW_S_SHARE)
+
+
+def check_refused(rig, options):
+    """A guest that is refused its period has a timer, one that is not has ticks."""
+    found, period_us = [], 1000000 // options.hz
+    for least, served in ((period_us + 1000, False), (period_us, True)):
+        title = f"a period of {period_us} us, {least} at least"
+        values = one(rig, title, 2, f"/times rate {SHORT_S}", SHORT_S, words=ON,
+                     host_words=f"kvm.paratick_min_period_us={least}" if rig.patched else "")
+        found += ticks_found(values, title, options.hz, rig.patched and served, FEW_S_SHARE)
+    return found
+
+
+def check_reboot(rig, options):
+    """The kernel that another one starts in the same machine has its ticks, and no others."""
+    found = []
+    second = initramfs.write(os.path.join(rig.out, "second.cpio"), rig.busybox,
+                             {"times": rig.files["times"]}, f"sleep 1\n/times rate {SHORT_S}\n{SAY}",
+                             nested.L2, "ttyS0")
+    for variant, words in VARIANTS.items():
+        title = f"reboot, 2 vCPUs, {variant}"
+        script = f"sleep 1\n/times rate {SHORT_S}\n{SAY}/kexec /vmlinuz /second.cpio\nexit 1\n"
+        before, after = rig.run(title, 2, script, 2, SHORT_S, words=words, files={
+            "vmlinuz": rig.guest.image, "second.cpio": second}).results
+        for when, values in (("before", before), ("after", after)):
+            found += ticks_found(values, f"{title}, {when}", options.hz,
+                                 rig.patched and variant == "on", FEW_S_SHARE)
+    return found
+
+
+def check_boots(rig, options):
+    """--reps guests of each size boot and end; kernels that complain are told of at the end."""
+    found = []
+    for cpus in (1, 2, 4):
+        for rep in range(options.reps):
+            title = f"boot {rep + 1} of {options.reps}, {cpus} vCPU{'s' if cpus > 1 else ''}"
+            values = one(rig, title, cpus, "/times idle 0.1", words=ON)
+            found.append(Finding(True, f"{title}: came to its end", values))
+    return found
+
+
+SOAK_S = 60
+
+
+def check_soak(rig, options):
+    """--seconds of all kinds of work on more vCPUs than CPUs: no stall, no lockup."""
+    seconds = options.seconds or SOAK_S
+    title = f"mixed work for {seconds:g} s"
+    values = one(rig, title, 4, f"/workload mixed 4 {seconds}", seconds, words=ON)
+    return [Finding(values["ops"] > 0, f"{title}: {values['ops']} operations", values)]
+
+
+@dataclass(frozen=True)
+class Check:
+    run: object
+
+    def __str__(self):
+        return self.run.__doc__
+
+
+CHECKS = {name: Check(function) for name, function in (
+    ("rate", check_rate), ("times", check_times), ("idle", check_idle), ("hotplug", check_hotplug),
+    ("unpatched-host", check_unpatched_host), ("refused", check_refused), ("reboot", check_reboot),
+    ("boots", check_boots), ("soak", check_soak),
+)}

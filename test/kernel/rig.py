@@ -1,0 +1,155 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Boots L1 and L2 with kernels of ours, and hears what the kernels complain about."""
+
+import glob
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+from guest import Broken, machine, nested, packages
+
+# With fewer CPUs than L2 has, its vCPUs preempt each other; no more than this machine has.
+L1_CPUS = 2
+# The emulator's SVM is not perfect: a guest breaks off at times, in whatever it does. What
+# does so three times in a row has a reason of its own.
+TRIES = 3
+# Warnings are not to be seen with quiet alone. L2 says them at the end: each letter that
+# it prints on its console is an exit, which would be counted.
+HOST_WORDS = "loglevel=5"
+# Beyond the longest run, which prints nothing meanwhile.
+SILENCE_S = 120
+COMPLAINTS = ("WARNING:|BUG:|BUG at|rcu: INFO|soft lockup|hard LOCKUP|INFO: task|Oops|"
+              "unchecked MSR access")
+# The last command of what L2 runs; that nothing is found is no failure.
+SAY = f"dmesg | grep -E '{COMPLAINTS}' || true\n"
+
+
+def complaints(text):
+    """Each line once: some are on the console, and said at the end."""
+    return list(dict.fromkeys(line.strip() for line in text.splitlines() if re.search(COMPLAINTS, line)))
+
+
+class Others:
+    """What others than this process' children take of this machine's CPUs meanwhile."""
+
+    def __init__(self):
+        self.began = self._now()
+
+    def _now(self):
+        with open("/proc/stat") as file:
+            user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+        return time.monotonic(), used - children.ru_utime - children.ru_stime
+
+    def share(self):
+        """Children count once they are waited for."""
+        now = self._now()
+        took = (now[0] - self.began[0]) * os.cpu_count()
+        return max(0.0, (now[1] - self.began[1]) / took) if took else 0.0
+
+
+@dataclass
+class Ran:
+    """What L2 printed: the results, see nested.Counter, and each line. In each result is
+    what share of this machine others have used."""
+
+    results: list
+    lines: list
+
+
+class Rig:
+    """boots is how many guests were, broke what some broke off with, complained what the
+    kernels said, all with where that was."""
+
+    def __init__(self, build, name, guest, host, out, progress, patched, host_nohz_full=False):
+        cache = os.path.join(build, "guest")
+        self.qemu = packages.qemu()
+        self.busybox = packages.busybox(cache)
+        self.name, self.guest, self.host, self.progress = name, guest, host, progress
+        self.patched, self.host_nohz_full = patched, host_nohz_full
+        self.out = os.path.join(out, name)
+        os.makedirs(self.out, exist_ok=True)
+        self.vmm = nested.build_vmm("gcc", self.out)
+        self.files = {}
+        self.boots, self.broke, self.complained = 0, [], []
+
+    def compile(self, folder):
+        """Each C file there becomes a program of L2's."""
+        for path in sorted(glob.glob(os.path.join(folder, "*.c"))):
+            program = os.path.basename(path)[:-len(".c")]
+            self.files[program] = compile_program(path, os.path.join(self.out, program))
+
+    def _boot(self, slug, cpus, script, words, host_words, longest, files, expected, title):
+        prefix = ""
+        if self.host_nohz_full:
+            host_words += f" nohz_full=1-{L1_CPUS - 1}"
+            # Else it may well run where L1 has ticks.
+            prefix = f"taskset {1 << L1_CPUS - 1}" if cpus < L1_CPUS else ""
+        initrd = nested.write(
+            self.out, self.host, self.busybox, self.vmm, cpus, {**self.files, **files},
+            script + SAY, inner=self.guest, words=words, counters=[f"{self.name}_*"], prefix=prefix)
+        counter = nested.Counter()
+        console = os.path.join(self.out, f"{slug}.L1")
+
+        def seen(line):
+            counter.line(line)
+            self.progress.at(f"{title}: run {len(counter.results)} of {expected}")
+
+        self.boots += 1
+        heard, others = [], Others()
+        try:
+            lines = machine.boot(
+                self.qemu, self.host.image, initrd, L1_CPUS, nested.L1_MEGABYTES, name=nested.L1,
+                seen=lambda line: (heard.append(line), seen(line)), silence=longest + SILENCE_S,
+                words=f"{HOST_WORDS} {host_words}", console=console)
+        finally:
+            with open(os.path.join(self.out, f"{slug}.L2"), "w") as file:
+                file.write("\n".join(heard) + "\n")
+            with open(console, errors="replace") as file:
+                said = {"L1": file.read(), "L2": "\n".join(heard)}
+            for who, text in said.items():
+                self.complained += [f"{title}: {who}: {line}" for line in complaints(text)]
+        nested.check(lines)
+        if len(counter.results) != expected:
+            raise Broken(f"the guest did {len(counter.results)} runs of {expected}")
+        for result in counter.results:
+            result["others"] = round(others.share(), 3)
+        return Ran(counter.results, lines)
+
+    def run(self, title, cpus, script, expected, longest=0, words="", host_words="", files=None):
+        """Boots L1, and L2 with cpus vCPUs, which runs script; it prints as many results as
+        expected. Begun anew if it breaks off. longest is how many seconds it prints nothing."""
+        slug = re.sub(r"\W+", "-", title).strip("-")
+        for tries_left in reversed(range(TRIES)):
+            try:
+                return self._boot(slug, cpus, script, words, host_words, longest, files or {},
+                                  expected, title)
+            except Broken as error:
+                self.broke.append(f"{title}: {error}")
+                if not tries_left:
+                    raise Broken(f"{title}: {error}")
+                self.progress.end()
+                print(f"kernel-test {self.name}: once more: {title}: {error}", file=sys.stderr, flush=True)
+
+    def record(self):
+        return {"boots": self.boots, "broke": self.broke, "complained": self.complained}
+
+
+FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread")
+
+
+def compile_program(source, target, compiler="gcc"):
+    """A static program: L2 has no libraries."""
+    command = [compiler, *FLAGS, "-I", os.path.join(os.path.dirname(nested.__file__), "Inputs"),
+               "-o", target, source]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise Broken(f"{os.path.basename(source)} does not compile: {done.stderr.strip()}")
+    return target

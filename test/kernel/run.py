@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Builds kernels with a series of runtime/kernel and tests them: run.py BUILD [NAME] [options].
+
+The tests of a series are the folder of its name beside this file, with a run_test.py, which has
+  SENTENCE                     what it measures
+  WORKLOADS, CHECKS            name -> what it is, of what --only may choose
+  CONFIG                       a file with the options of Linux that the series adds
+  main(rig, options, report)   -> exit status
+
+It exits 0 if all was measured, whether or not the aims are met, 1 if something could not be
+built or run, or a kernel complained, or a check failed, and 2 on a usage error.
+"""
+
+import argparse
+import importlib.util
+import os
+import sys
+from types import SimpleNamespace
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+# First: this folder would be the place of `kernel` otherwise.
+sys.path[0] = os.path.join(ROOT, "test")
+sys.path.insert(1, os.path.join(ROOT, "test", "bench"))
+
+import bench  # noqa: E402
+import measure  # noqa: E402
+from guest import Broken  # noqa: E402
+from kernel import build, rig, source  # noqa: E402
+
+SERIES = os.path.join(ROOT, "runtime", "kernel")
+# --patches none: Debian's kernel, with which off and on are the same.
+NONE = "none"
+
+
+class Usage(Exception):
+    """The command line asks for what there is not."""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise Usage(message)
+
+
+def names():
+    return sorted(e for e in os.listdir(HERE)
+                  if os.path.exists(os.path.join(HERE, e, "run_test.py")))
+
+
+def load(name):
+    folder = os.path.join(HERE, name)
+    sys.path.insert(2, folder)  # it has more files of its own
+    spec = importlib.util.spec_from_file_location(name, os.path.join(folder, "run_test.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def about(name):
+    """What --only may choose of a series."""
+    module = load(name)
+    lines = [f"{name}: {module.SENTENCE}"]
+    for title, known in (("workloads", module.WORKLOADS), ("checks", module.CHECKS)):
+        lines += [f"  {title}:", *(f"    {one:15} {what}" for one, what in known.items())]
+    return "\n".join(lines)
+
+
+def parser():
+    found = Parser(prog="./dev kernel-test", description="Tests kernels with a series of "
+                   "runtime/kernel in nested virtual machines.",
+                   formatter_class=argparse.RawDescriptionHelpFormatter,
+                   epilog="\n".join(map(about, names())))
+    found.add_argument("build", help=argparse.SUPPRESS)
+    found.add_argument("name", nargs="?", help=f"which series, of {', '.join(names())} [all]")
+    found.add_argument("--version", default=source.VERSIONS[0], help="of Linux, "
+                       f"{' or '.join(source.VERSIONS)} [%(default)s]")
+    found.add_argument("--compiler", default="gcc", help=f"{' or '.join(build.COMPILERS)} [%(default)s]")
+    found.add_argument("--hz", type=int, default=250, help=f"of the guest, L2: "
+                       f"{', '.join(map(str, build.HZ))} [%(default)s]")
+    found.add_argument("--host-hz", type=int, help="of its host, L1 [as the guest's]")
+    found.add_argument("--host-nohz-full", action="store_true", help="L1 stops its ticks where it can")
+    found.add_argument("--reps", type=int, default=3, help="guests for each cell, off and on [%(default)s]")
+    found.add_argument("--seconds", type=float, help="length of a run [3; of a check its own]")
+    found.add_argument("--only", metavar="NAME,...", help="these workloads, or checks")
+    found.add_argument("--checks", action="store_true", help="whether it is right, not what it costs")
+    found.add_argument("--patches", metavar="DIR", help="another series than runtime/kernel/NAME/VERSION; "
+                       f"'{NONE}': no patch")
+    found.add_argument("--build-only", action="store_true", help="build the kernels and stop")
+    found.add_argument("--objects", action="store_true", help="compile the files that the series touches, "
+                       "and stop")
+    found.add_argument("--out", metavar="DIR", help="where NAME.json goes [BUILD/kernel-test]")
+    return found
+
+
+def among(value, known, option):
+    if value not in known:
+        raise Usage(f"{option} is {', '.join(map(str, known[:-1]))} or {known[-1]}, not {value}")
+
+
+def checked(options):
+    """The modules to run, after all that can be wrong was looked at."""
+    if options.name and options.name not in names():
+        raise Usage(f"no series '{options.name}', there are: {', '.join(names())}")
+    among(options.version, source.VERSIONS, "--version")
+    among(options.compiler, list(build.COMPILERS), "--compiler")
+    among(options.hz, build.HZ, "--hz")
+    options.host_hz = options.host_hz or options.hz
+    among(options.host_hz, build.HZ, "--host-hz")
+    if options.reps < 1:
+        raise Usage("--reps is 1 at least")
+    if options.seconds is not None and not 0.1 <= options.seconds <= 3600:
+        raise Usage("--seconds is 0.1 to 3600")
+    if options.objects and options.patches == NONE:
+        raise Usage("--objects: no patch touches nothing")
+    modules = {name: load(name) for name in ([options.name] if options.name else names())}
+    for module in modules.values():
+        chosen(module, options)
+    return modules
+
+
+def chosen(module, options):
+    """What of it is to be run."""
+    known = module.CHECKS if options.checks else module.WORKLOADS
+    picked = options.only.split(",") if options.only else list(known)
+    for one in picked:
+        if one not in known:
+            raise Usage(f"no {'check' if options.checks else 'workload'} '{one}', "
+                        f"there are: {', '.join(known)}")
+    return picked
+
+
+def series(options, name):
+    if options.patches == NONE:
+        return source.Series(NONE, [])
+    folder = options.patches or os.path.join(SERIES, name, options.version)
+    if not os.path.isdir(folder):
+        raise Usage(f"there is no folder {os.path.relpath(folder)}")
+    try:
+        return source.series(name, folder)
+    except Broken as error:
+        raise Usage(error)
+
+
+def kinds(options):
+    """The guest's kernel and its host's."""
+    return (build.Kind(options.version, options.compiler, options.hz),
+            build.Kind(options.version, options.compiler, options.host_hz, options.host_nohz_full))
+
+
+def test(tree, name, module, options):
+    patches = series(options, name)
+    progress = measure.Progress(f"kernel-test {name}")
+    say = lambda text: print(f"kernel-test {name}: {text}", flush=True)
+    if options.objects:
+        build.objects(tree, kinds(options)[0], patches, [module.CONFIG], progress, say)
+        return 0
+    guest, host = (
+        build.kernel(tree, kind, patches, [module.CONFIG] if patches.patches else [], progress, say)
+        for kind in kinds(options))
+    say(f"guest {guest.name}; host {host.name}")
+    if options.build_only:
+        print(guest.image)
+        return 0
+    out = os.path.abspath(options.out or os.path.join(tree, "kernel-test"))
+    report = bench.Report(f"{name}-checks" if options.checks else name, SimpleNamespace(source=ROOT), out, {
+        k: v for k, v in vars(options).items() if k not in ("build", "out")})
+    report.content.update(
+        kernel=guest.name, host_kernel=host.name, series={
+            "name": patches.name, "digest": patches.digest(),
+            "patches": [os.path.basename(p) for p in patches.patches]})
+    machine = rig.Rig(tree, name, guest, host, out, progress, patched=bool(patches.patches),
+                      host_nohz_full=options.host_nohz_full)
+    machine.compile(os.path.join(HERE, name, "Inputs"))
+    options.chosen = chosen(module, options)
+    return module.main(machine, options, report)
+
+
+def main():
+    try:
+        options = parser().parse_args()
+        modules = checked(options)
+        tree = os.path.abspath(options.build)
+        for name in modules:
+            series(options, name)  # before the first is built
+        return max(test(tree, name, module, options) for name, module in modules.items())
+    except Usage as error:
+        print(f"kernel-test: {error}", file=sys.stderr)
+        return 2
+    except (Broken, bench.Broken) as error:
+        print(f"kernel-test: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    bench.exit_with(main)

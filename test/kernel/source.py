@@ -1,0 +1,185 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Linux' source: Debian's, unpacked once, and a copy of it with a patch series applied.
+
+The copy is of hard links, 1.5 GB in a few seconds; git apply and this break a file's link
+before they change it. It stays where it is when the series changes, and files that the
+change does not concern keep their time of modification: make compiles the rest only.
+"""
+
+import contextlib
+import filecmp
+import fcntl
+import glob
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+
+from guest import Broken, packages
+
+VERSIONS = ("6.1", "6.12")
+PACKAGE = "linux-source-{}"
+ARCHIVE = "/usr/src/linux-source-{}.tar.xz"
+UNPACKERS = ("xz-utils", "git")
+# What a folder in build/kernel/VERSION holds.
+PRISTINE, PATCHED = "pristine", "patched"
+# In a patched tree: the series it has, and the files that this touched.
+NOTE = ".vfriendly-series"
+
+
+@dataclass
+class Series:
+    """Patches in the order of their names; none is Debian's kernel as it is."""
+
+    name: str
+    patches: list
+
+    def digest(self):
+        found = hashlib.sha256()
+        for path in self.patches:
+            with open(path, "rb") as file:
+                # Mails end with git's version, and begin with a commit nobody has.
+                text = re.sub(rb"^From [0-9a-f]{40} .*\n", b"", file.read())
+            found.update(text)
+        return found.hexdigest()
+
+    def touched(self):
+        """Files that it changes, makes or removes."""
+        found = set()
+        for path in self.patches:
+            with open(path, errors="replace") as file:
+                for line in file:
+                    at = re.match(r"diff --git a/(\S+) b/(\S+)", line)
+                    if at:
+                        found.update(at.groups())
+        return found
+
+
+def series(name, folder):
+    """That of a folder in git's format-patch form; 0000 is the cover letter."""
+    patches = sorted(p for p in glob.glob(os.path.join(folder, "[0-9][0-9][0-9][0-9]-*.patch"))
+                     if not os.path.basename(p).startswith("0000-"))
+    if not patches:
+        raise Broken(f"there is no NNNN-*.patch in {folder}")
+    return Series(name, patches)
+
+
+def folder(build, version):
+    return os.path.join(build, "kernel", version)
+
+
+@contextlib.contextmanager
+def locked(build):
+    """One at a time unpacks and builds in there."""
+    os.makedirs(os.path.join(build, "kernel"), exist_ok=True)
+    with open(os.path.join(build, "kernel", "lock"), "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _run(command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, **more)
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
+        raise Broken(f"{' '.join(command)}: {last[0]}")
+    return done.stdout
+
+
+def unpacked(build, version):
+    """The pristine tree's folder, if it is there."""
+    tree = os.path.join(folder(build, version), PRISTINE)
+    return tree if os.path.isdir(tree) else None
+
+
+def unpack(build, version, say=print):
+    """The same; it is there then."""
+    if unpacked(build, version):
+        return unpacked(build, version)
+    tree = os.path.join(folder(build, version), PRISTINE)
+    packages.install([PACKAGE.format(version), *UNPACKERS])
+    archive = ARCHIVE.format(version)
+    if not os.path.exists(archive):
+        raise Broken(f"{PACKAGE.format(version)} is installed, but has no {archive}")
+    say(f"unpacking {os.path.basename(archive)}")
+    os.makedirs(folder(build, version), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder(build, version)) as work:
+        _run(["tar", "-C", work, "-xf", archive])
+        (found,) = os.listdir(work)
+        os.rename(os.path.join(work, found), tree)  # all of it or nothing
+    return tree
+
+
+def release(tree):
+    """What the source calls itself: 6.1.192."""
+    with open(os.path.join(tree, "Makefile")) as file:
+        values = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", file.read(4096), re.M))
+    return ".".join(values[k] for k in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+
+
+def _apply(tree, patch):
+    # The trees are in a folder of this project's own repository, which git would take
+    # them for a part of, and then apply nothing.
+    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": os.path.dirname(tree)}
+    environment.pop("GIT_DIR", None)
+    done = subprocess.run(["git", "apply", "-p1", os.path.abspath(patch)], cwd=tree,
+                          env=environment, capture_output=True, text=True)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        raise Broken(f"{os.path.basename(patch)} does not apply: "
+                     f"{lines[0] if lines else f'status {done.returncode}'}")
+
+
+def _own(path):
+    """A file of its own in place of a link to the pristine one."""
+    copy = path + ".copy"
+    shutil.copy2(path, copy)
+    os.replace(copy, path)
+
+
+def _settle(new, old, touched):
+    """Gives files that are in both as they were the time they had, others that of now."""
+    now = time.time()
+    for name in touched:
+        path, before = os.path.join(new, name), os.path.join(old, name)
+        if not os.path.exists(path):
+            continue
+        _own(path)
+        if os.path.exists(before) and filecmp.cmp(path, before, shallow=False):
+            shutil.copystat(before, path)
+        else:
+            os.utime(path, (now, now))
+
+
+def patched(build, version, wanted, say=print):
+    """The folder of a copy with the series applied; what it was before is remembered."""
+    tree = unpack(build, version, say)
+    if not wanted.patches:
+        return tree
+    target = os.path.join(folder(build, version), f"{PATCHED}-{wanted.name}")
+    note = os.path.join(target, NOTE)
+    touched_before = []
+    with contextlib.suppress(OSError), open(note) as file:
+        digest, *touched_before = file.read().splitlines()
+        if digest == wanted.digest():
+            return target
+    say(f"applying {len(wanted.patches)} patches to Linux {version}")
+    new = target + ".new"
+    shutil.rmtree(new, ignore_errors=True)
+    _run(["cp", "-al", tree, new])
+    for patch in wanted.patches:
+        _apply(new, patch)
+    touched = wanted.touched()
+    if os.path.isdir(target):
+        touched |= set(touched_before)
+        _settle(new, target, touched)
+        shutil.rmtree(target)
+    with open(os.path.join(new, NOTE), "w") as file:
+        file.write("\n".join([wanted.digest(), *sorted(wanted.touched())]) + "\n")
+    os.rename(new, target)
+    return target
