@@ -9,6 +9,7 @@ In build/kernel/VERSION are, beside the sources,
   image-KIND-DIGEST  bzImage and .config, kept; the digest is of all that went into it
 """
 
+import glob
 import hashlib
 import os
 import re
@@ -213,12 +214,24 @@ def objects(build, kind, series, more, progress, say=print):
     with source.locked(build):
         make = _prepared(build, kind, series, more, progress, say)
         # tools/ has makefiles of its own.
-        names = sorted(f"{name[:-2]}.o" for name in series.touched()
-                       if name.endswith(".c") and not name.startswith("tools/"))
+        tree = source.patched(build, kind.version, series, say)
+        names = sorted({unit(tree, name)[:-2] + ".o" for name in series.touched()
+                        if name.endswith(".c") and not name.startswith("tools/")})
         make("preparing", "prepare")
         make("compiling", *names)
         progress.end()
         say(f"compiled {', '.join(names)}")
+
+
+def unit(tree, name):
+    """The file to compile for one that may be included by another in its folder, as
+    kernel/sched's are."""
+    folder, base = os.path.split(name)
+    for other in sorted(glob.glob(os.path.join(tree, folder, "*.c"))):
+        with open(other, errors="replace") as file:
+            if f'#include "{base}"' in file.read():
+                return os.path.join(folder, os.path.basename(other))
+    return name
 
 
 def _prepared(build, kind, series, more, progress, say):

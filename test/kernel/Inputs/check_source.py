@@ -93,4 +93,10 @@ try:
     raise AssertionError("that should fail")
 except Broken as error:
     print(error)
+
+# What another file includes is compiled with that one.
+for name, content in (("policy.c", '#include "idle.c"\n'), ("idle.c", ""), ("other.c", "")):
+    with open(os.path.join(make_tree, name), "w") as file:
+        file.write(content)
+assert [build.unit(make_tree, n) for n in ("idle.c", "other.c")] == ["policy.c", "other.c"]
 print("source: ok")
