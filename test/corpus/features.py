@@ -103,7 +103,7 @@ SPIN_LOOPS = Feature(
     check="vfriendly-spin-loops", source=Loops)
 
 HEAP_CHURN = Feature(
-    name="heap-churn", stem="heap-churn-", labels="heap-labels.tsv", reports=None,
+    name="heap-churn", stem="heap-churn-", labels="heap-labels.tsv", reports="heap-reports.tsv",
     columns="corpus file line verdict kind local others loop calls first second doubt", wanted="churn", also="callee",
     marks={"local": lambda r: r.local == "1", "sure": lambda r: r.doubt == "0"}, passes="vf-heap-churn",
     # What was changed, and what should be but was not proved.
