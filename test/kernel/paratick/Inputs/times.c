@@ -8,7 +8,7 @@
 //   times idle SECONDS     jiffies and timers while none is
 //   times account SECONDS  what a thread with so much CPU time is charged with,
 //                          and its timers
-//   times hotplug ROUNDS   ticks of the last CPU after it went and came so often
+//   times hotplug ROUNDS   ticks of the last CPU after it went and came often
 
 #include "guest.h"
 #include "mark.h"

@@ -50,8 +50,7 @@ static void wake(atomic_uint *word) {
 
 static void done(struct worker *me) {
   // Only this thread writes it.
-  unsigned long long ops =
-      atomic_load_explicit(&me->ops, memory_order_relaxed);
+  unsigned long long ops = atomic_load_explicit(&me->ops, memory_order_relaxed);
   atomic_store_explicit(&me->ops, ops + 1, memory_order_relaxed);
 }
 
