@@ -271,6 +271,29 @@ def heap_rewrites(report):
         yield f"| {program} | {' | '.join(figures)} | {after['sites']} |"
 
 
+PARATICK = ("HLT", "INTR", "VINTR", "TSC_DEADLINE", "ICR", "all")
+
+
+def digits(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def paratick(report):
+    p = report["parameters"]
+    if p["checks"] or p["only"] or p["patches"] or report["failures"]:
+        fail("not all was measured: run ./dev kernel-test paratick, without --only")
+    yield (f"One run of `./dev kernel-test paratick`, commit `{report['commit'][:10]}`, {report['kernel']} as guest and host, "
+           f"HZ {p['hz']} in both,\nin an emulated machine of 2 CPUs; {p['reps']} guests for each, medians, "
+           "off → on. TSC_DEADLINE and ICR are writes, which are exits too.\n")
+    yield f"| workload | vCPUs | exits per | {' | '.join(PARATICK)} | all, on / off |"
+    yield f"|---|---|---|{'---|' * len(PARATICK)}---|"
+    for row in report["summary"]:
+        for unit, kinds in row["per"].items():
+            cells = [f"{digits(kinds[k]['off'])} → {digits(kinds[k]['on'])}" for k in PARATICK]
+            yield (f"| {row['workload']} | {row['vcpus']} | {unit} | {' | '.join(cells)} | "
+                   f"{kinds['all']['ratio']:.2f} |")
+
+
 # report -> the page it is shown on, the comments that it is shown between, what renders it
 TABLES = {
     "spin-loops": ("spin-loops", "figures", spin_loops),
@@ -280,6 +303,7 @@ TABLES = {
     "blocking-sync-guest": ("blocking-sync", "figures of blocking-sync-guest", blocking_sync_guest),
     "heap-churn": ("heap-churn", "figures", heap_churn),
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
+    "paratick": ("paratick", "figures", paratick),
 }
 
 
@@ -292,7 +316,7 @@ def main():
         name = report["name"]
     except (OSError, ValueError, KeyError) as error:
         fail(f"{sys.argv[1]}: {error}: run ./dev bench first")
-    if report["dirty"] or report["parameters"]["smoke"]:
+    if report["dirty"] or report["parameters"].get("smoke"):
         fail(f"{sys.argv[1]}: measured on changed sources or as a smoke test: commit, then run ./dev bench {name}")
     if name not in TABLES:
         fail(f"{sys.argv[1]}: no page shows {name}, only {' and '.join(TABLES)}")
