@@ -32,9 +32,12 @@ def fail(why):
     sys.exit(2)
 
 
-def microseconds(cell, variant):
-    value = cell["ns_per_round"][variant]["median"] / 1000
+def digits(value):
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def microseconds(cell, variant):
+    return digits(cell["ns_per_round"][variant]["median"] / 1000)
 
 
 def spin_loops(report):
@@ -272,10 +275,6 @@ def heap_rewrites(report):
 
 
 PARATICK = ("HLT", "INTR", "VINTR", "TSC_DEADLINE", "ICR", "all")
-
-
-def digits(value):
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def paratick(report):

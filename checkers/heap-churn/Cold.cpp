@@ -67,7 +67,6 @@ static bool isColdFunction(const FunctionDecl &F) {
   return (F.getIdentifier() && hasColdWord(F.getName())) || endsProgram(F);
 }
 
-/// `while (argc-- > 1)`, `while ((c = getopt(...)) != -1)`
 /// char **
 static bool isWords(QualType Type) {
   QualType Word = Type->getPointeeType();
@@ -75,6 +74,7 @@ static bool isWords(QualType Type) {
   return !Character.isNull() && Character->isAnyCharacterType();
 }
 
+/// `while (argc-- > 1)`, `while ((c = getopt(...)) != -1)`
 static bool isOverArguments(const Stmt *Loop, const FunctionView &View) {
   auto Names = [&](auto &Self, const Stmt *S) -> bool {
     if (!S || S == bodyOf(Loop))
