@@ -59,15 +59,21 @@ for f in {patterns}; do [ -f $f ] && counters="$counters $f"; done
 """
 
 
-def build_vmm(clang, out):
-    os.makedirs(out, exist_ok=True)
-    path = os.path.join(out, VMM)
-    done = subprocess.run(
-        [clang, "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o", path,
-         os.path.join(HERE, "Inputs", "vmm.c")], capture_output=True, text=True)
+FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread")
+
+
+def compile_program(source, target, compiler):
+    """A static program, as guests have no libraries; with mark.h at hand."""
+    done = subprocess.run([compiler, *FLAGS, "-I", os.path.join(HERE, "Inputs"), "-o", target, source],
+                          capture_output=True, text=True)
     if done.returncode:
-        raise Broken(f"vmm.c does not compile: {done.stderr.strip()}")
-    return path
+        raise Broken(f"{os.path.basename(source)} does not compile: {done.stderr.strip()}")
+    return target
+
+
+def build_vmm(compiler, out):
+    os.makedirs(out, exist_ok=True)
+    return compile_program(os.path.join(HERE, "Inputs", "vmm.c"), os.path.join(out, VMM), compiler)
 
 
 def write(out, kernel, busybox, vmm, cpus, files, script, inner=None, words="", counters=(),

@@ -33,10 +33,11 @@ LOG_LINES = 12
 # objtool and keys.
 PACKAGES = ("make", "gcc", "libc6-dev", "flex", "bison", "bc", "libelf-dev", "libssl-dev", "cpio",
             "kmod", "xz-utils", "python3")
+# Its program, packages, and words for make.
 COMPILERS = {
-    "gcc": ((), ()),
+    "gcc": ("gcc", (), ()),
     # All of LLVM's: linker, archiver, objcopy.
-    "clang": (("clang-22", "lld-22", "llvm-22"), ("LLVM=-22",)),
+    "clang": ("clang-22", ("clang-22", "lld-22", "llvm-22"), ("LLVM=-22",)),
 }
 # Those that Kconfig knows.
 HZ = (100, 250, 300, 1000)
@@ -86,9 +87,8 @@ def differences(asked, got):
 
 def compiler(kind):
     """Its version; another one is another kernel."""
-    program = {"gcc": "gcc", "clang": "clang-22"}[kind.compiler]
     try:
-        done = subprocess.run([program, "--version"], capture_output=True, text=True)
+        done = subprocess.run([COMPILERS[kind.compiler][0], "--version"], capture_output=True, text=True)
     except FileNotFoundError:
         return None
     return done.stdout.splitlines()[0] if done.stdout else None
@@ -136,10 +136,10 @@ class Make:
     """Runs make in a tree, with its output in a log, and says how far it is."""
 
     def __init__(self, tree, objects, kind, progress):
-        self.objects, self.progress = objects, progress
+        self.tree, self.objects, self.progress = tree, objects, progress
         self.log = os.path.join(objects, "make.log")
         self.command = ["make", "-C", tree, f"O={objects}", f"-j{len(os.sched_getaffinity(0))}",
-                        "ARCH=x86_64", *COMPILERS[kind.compiler][1]]
+                        "ARCH=x86_64", *COMPILERS[kind.compiler][2]]
         os.makedirs(objects, exist_ok=True)
         open(self.log, "w").close()
 
@@ -167,22 +167,22 @@ class Make:
                                     *found]))
 
 
-def _configure(make, tree, objects, lines):
+def _configure(make, lines):
     """Writes .config if it is to be another one: make would look at all objects again."""
-    wanted = os.path.join(objects, "vfriendly.config")
+    wanted = os.path.join(make.objects, "vfriendly.config")
     text = "\n".join(lines) + "\n"
-    there = os.path.exists(wanted) and os.path.exists(os.path.join(objects, ".config"))
+    there = os.path.exists(wanted) and os.path.exists(os.path.join(make.objects, ".config"))
     if not there or open(wanted).read() != text:
         with open(wanted, "w") as file:
             file.write(text)
         make("configuring", "allnoconfig", KCONFIG_ALLCONFIG=wanted)
     else:
         make("configuring", "olddefconfig")  # the series may have new options
-    with open(os.path.join(objects, ".config")) as file:
+    with open(os.path.join(make.objects, ".config")) as file:
         wrong = differences(lines, file.read().splitlines())
     if wrong:
         os.unlink(wanted)
-        raise Broken(f"the kernel in {tree} cannot be configured as asked for: {'; '.join(wrong)}")
+        raise Broken(f"the kernel in {make.tree} cannot be configured as asked for: {'; '.join(wrong)}")
 
 
 def kernel(build, kind, series, more, progress, say=print):
@@ -190,7 +190,7 @@ def kernel(build, kind, series, more, progress, say=print):
     found = built(build, kind, series, more)
     if found:
         return found
-    packages.install([*PACKAGES, *COMPILERS[kind.compiler][0]])
+    packages.install([*PACKAGES, *COMPILERS[kind.compiler][1]])
     with source.locked(build):
         source.unpack(build, kind.version, say)
         target = _target(build, kind, series, more)
@@ -210,12 +210,11 @@ def kernel(build, kind, series, more, progress, say=print):
 
 def objects(build, kind, series, more, progress, say=print):
     """Compiles only the files that the series touches: whether it is C at all."""
-    packages.install([*PACKAGES, *COMPILERS[kind.compiler][0]])
+    packages.install([*PACKAGES, *COMPILERS[kind.compiler][1]])
     with source.locked(build):
         make = _prepared(build, kind, series, more, progress, say)
         # tools/ has makefiles of its own.
-        tree = source.patched(build, kind.version, series, say)
-        names = sorted({unit(tree, name)[:-2] + ".o" for name in series.touched()
+        names = sorted({unit(make.tree, name)[:-2] + ".o" for name in series.touched()
                         if name.endswith(".c") and not name.startswith("tools/")})
         make("preparing", "prepare")
         make("compiling", *names)
@@ -239,7 +238,7 @@ def _prepared(build, kind, series, more, progress, say):
     tree = source.patched(build, kind.version, series, say)
     folder = source.folder(build, kind.version)
     make = Make(tree, os.path.join(folder, f"objects-{series.name}-{kind.name()}"), kind, progress)
-    _configure(make, tree, make.objects, config(kind, more))
+    _configure(make, config(kind, more))
     return make
 
 

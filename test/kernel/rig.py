@@ -7,7 +7,6 @@ import glob
 import os
 import re
 import resource
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -19,6 +18,8 @@ L1_CPUS = 2
 # The emulator's SVM is not perfect: a guest breaks off at times, in whatever it does. What
 # does so three times in a row has a reason of its own.
 TRIES = 3
+# Of what runs in L1 and L2; the kernels' is an option.
+COMPILER = "gcc"
 # Warnings are not to be seen with quiet alone. L2 says them at the end: each letter that
 # it prints on its console is an exit, which would be counted.
 HOST_WORDS = "loglevel=5"
@@ -76,7 +77,7 @@ class Rig:
         self.patched, self.host_nohz_full = patched, host_nohz_full
         self.out = os.path.join(out, name)
         os.makedirs(self.out, exist_ok=True)
-        self.vmm = nested.build_vmm("gcc", self.out)
+        self.vmm = nested.build_vmm(COMPILER, self.out)
         self.files = {}
         self.boots, self.broke, self.complained = 0, [], []
 
@@ -84,7 +85,7 @@ class Rig:
         """Each C file there becomes a program of L2's."""
         for path in sorted(glob.glob(os.path.join(folder, "*.c"))):
             program = os.path.basename(path)[:-len(".c")]
-            self.files[program] = compile_program(path, os.path.join(self.out, program))
+            self.files[program] = nested.compile_program(path, os.path.join(self.out, program), COMPILER)
 
     def _boot(self, slug, cpus, script, words, host_words, longest, files, expected, title):
         prefix = ""
@@ -140,16 +141,3 @@ class Rig:
 
     def record(self):
         return {"boots": self.boots, "broke": self.broke, "complained": self.complained}
-
-
-FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread")
-
-
-def compile_program(source, target, compiler="gcc"):
-    """A static program: L2 has no libraries."""
-    command = [compiler, *FLAGS, "-I", os.path.join(os.path.dirname(nested.__file__), "Inputs"),
-               "-o", target, source]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise Broken(f"{os.path.basename(source)} does not compile: {done.stderr.strip()}")
-    return target

@@ -13,16 +13,8 @@ sys.path[:0] = [os.path.join(root, "test"), os.path.join(root, "test", "bench"),
 import checks  # noqa: E402
 import run_test  # noqa: E402
 import table  # noqa: E402
-from guest import Broken, nested  # noqa: E402
+from guest import broken, nested  # noqa: E402
 from kernel import build, rig  # noqa: E402
-
-
-def broken(action):
-    try:
-        action()
-    except Broken as error:
-        return str(error)
-    raise AssertionError("that should not work")
 
 
 def recorded(workload, vcpus, ops, seconds, exits, msrs, ptk=0):

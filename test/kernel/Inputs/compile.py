@@ -9,6 +9,6 @@ import sys
 root, out, compiler, source = sys.argv[1:]
 sys.path.insert(0, os.path.join(root, "test"))
 
-from kernel import rig  # noqa: E402
+from guest import nested  # noqa: E402
 
-rig.compile_program(source, os.path.join(out, os.path.basename(source)[:-2]), compiler)
+nested.compile_program(source, os.path.join(out, os.path.basename(source)[:-2]), compiler)

@@ -10,11 +10,19 @@ table at the end names them. CLOCK_MONOTONIC, which no tick moves, is the measur
 import os
 from dataclasses import dataclass, field
 
+import table
 from guest import initramfs, nested
 from kernel.rig import SAY
 
-OFF, ON = "paratick=off", "paratick=on"
-VARIANTS = {"off": OFF, "on": ON}
+ON = table.WORDS["on"]
+
+
+def cells(name, *sizes):
+    """A check's guests: title, vCPUs, variant and the words for it."""
+    for cpus in sizes:
+        for variant, words in table.WORDS.items():
+            yield f"{name}, {table.vcpus(cpus)}, {variant}", cpus, variant, words
+
 
 
 @dataclass
@@ -77,12 +85,10 @@ TIMER_SHARE = 0.05
 def check_rate(rig, options):
     """Ticks are as many as asked for, on 1 and 2 busy vCPUs."""
     seconds, found = options.seconds or RATE_S, []
-    for cpus in (1, 2):
-        for variant, words in VARIANTS.items():
-            title = f"rate, {cpus} vCPU{'s' if cpus > 1 else ''}, {variant}"
-            values = one(rig, title, cpus, f"/times rate {seconds}", seconds, words=words)
-            found += ticks_found(values, title, options.hz, rig.patched and variant == "on",
-                                 RATE_SHARE, TIMER_SHARE)
+    for title, cpus, variant, words in cells("rate", 1, 2):
+        values = one(rig, title, cpus, f"/times rate {seconds}", seconds, words=words)
+        found += ticks_found(values, title, options.hz, rig.patched and variant == "on",
+                             RATE_SHARE, TIMER_SHARE)
     return found
 
 
@@ -97,25 +103,23 @@ TIMES_S = 10
 def check_times(rig, options):
     """Jiffies, times(), /proc/stat, interval timers and CPU limits agree with the clock."""
     seconds, found = options.seconds or TIMES_S, []
-    for cpus in (1, 2):
-        for variant, words in VARIANTS.items():
-            title = f"times, {cpus} vCPU{'s' if cpus > 1 else ''}, {variant}"
-            v = one(rig, title, cpus, f"/times account {seconds}", seconds + TIMES_S, words=words)
+    for title, cpus, variant, words in cells("times", 1, 2):
+        v = one(rig, title, cpus, f"/times account {seconds}", seconds + TIMES_S, words=words)
 
-            def agrees(what, value, expected, share=TIMES_SHARE):
-                found.append(within(f"{title}: {what}", value, expected, share, v))
+        def agrees(what, value, expected, share=TIMES_SHARE):
+            found.append(within(f"{title}: {what}", value, expected, share, v))
 
-            agrees("jiffies in s", v["jiffies"] / options.hz, v["seconds"])
-            agrees("times() in s", v["times_s"], v["seconds"])
-            agrees("/proc/stat's sum in s", v["all_s"], v["seconds"] * v["cpus"])
-            agrees("user time in s", v["user_s"], v["cpu_s"], USER_SHARE)
-            agrees("ITIMER_PROF's signals", v["prof"], v["cpu_s"] / v["interval_s"])
-            agrees("ITIMER_VIRTUAL's signals", v["virtual"], v["cpu_s"] / v["interval_s"],
-                   USER_SHARE)
-            # It is looked at in ticks only, at the next full second.
-            agrees("RLIMIT_CPU's kill after s", v["killed_s"], v["limit_s"], 0.05)
-            found.append(Finding(v["signal"] == 24, f"{title}: killed by signal {v['signal']}, "
-                                 "expected 24, SIGXCPU", v))
+        agrees("jiffies in s", v["jiffies"] / options.hz, v["seconds"])
+        agrees("times() in s", v["times_s"], v["seconds"])
+        agrees("/proc/stat's sum in s", v["all_s"], v["seconds"] * v["cpus"])
+        agrees("user time in s", v["user_s"], v["cpu_s"], USER_SHARE)
+        agrees("ITIMER_PROF's signals", v["prof"], v["cpu_s"] / v["interval_s"])
+        agrees("ITIMER_VIRTUAL's signals", v["virtual"], v["cpu_s"] / v["interval_s"],
+               USER_SHARE)
+        # It is looked at in ticks only, at the next full second.
+        agrees("RLIMIT_CPU's kill after s", v["killed_s"], v["limit_s"], 0.05)
+        found.append(Finding(v["signal"] == 24, f"{title}: killed by signal {v['signal']}, "
+                             "expected 24, SIGXCPU", v))
     return found
 
 
@@ -125,16 +129,14 @@ IDLE_LATE_S = 0.5
 def check_idle(rig, options):
     """Time goes on for vCPUs that are idle, and timers wake them."""
     seconds, found = options.seconds or TIMES_S, []
-    for cpus in (1, 2, 4):
-        for variant, words in VARIANTS.items():
-            title = f"idle, {cpus} vCPU{'s' if cpus > 1 else ''}, {variant}"
-            v = one(rig, title, cpus, f"/times idle {seconds}", seconds, words=words)
-            found.append(within(f"{title}: jiffies in s", v["jiffies"] / options.hz, v["seconds"],
-                                TIMES_SHARE, v))
-            found.append(within(f"{title}: times() in s", v["times_s"], v["seconds"], TIMES_SHARE, v))
-            # Emulated, and on a busy machine, a timer is late by milliseconds.
-            found.append(Finding(v["late_s"] < IDLE_LATE_S, f"{title}: a timer was late by "
-                                 f"{v['late_s']:.3f} s, at most {IDLE_LATE_S:g}", v))
+    for title, cpus, variant, words in cells("idle", 1, 2, 4):
+        v = one(rig, title, cpus, f"/times idle {seconds}", seconds, words=words)
+        found.append(within(f"{title}: jiffies in s", v["jiffies"] / options.hz, v["seconds"],
+                            TIMES_SHARE, v))
+        found.append(within(f"{title}: times() in s", v["times_s"], v["seconds"], TIMES_SHARE, v))
+        # Emulated, and on a busy machine, a timer is late by milliseconds.
+        found.append(Finding(v["late_s"] < IDLE_LATE_S, f"{title}: a timer was late by "
+                             f"{v['late_s']:.3f} s, at most {IDLE_LATE_S:g}", v))
     return found
 
 
@@ -147,9 +149,8 @@ ROUNDS = 50
 def check_hotplug(rig, options):
     """A vCPU that went and came often, under load, ticks as before."""
     found = []
-    for variant, words in VARIANTS.items():
-        title = f"hotplug, 2 vCPUs, {variant}"
-        values = one(rig, title, 2, f"/times hotplug {ROUNDS}", ROUNDS * 2, words=words)
+    for title, cpus, variant, words in cells("hotplug", 2):
+        values = one(rig, title, cpus, f"/times hotplug {ROUNDS}", ROUNDS * 2, words=words)
         found += ticks_found(values, f"{title}, after {ROUNDS} rounds", options.hz,
                              rig.patched and variant == "on", FEW_S_SHARE)
     return found
@@ -183,10 +184,9 @@ def check_reboot(rig, options):
     second = initramfs.write(os.path.join(rig.out, "second.cpio"), rig.busybox,
                              {"times": rig.files["times"]}, f"sleep 1\n/times rate {SHORT_S}\n{SAY}",
                              nested.L2, "ttyS0")
-    for variant, words in VARIANTS.items():
-        title = f"reboot, 2 vCPUs, {variant}"
+    for title, cpus, variant, words in cells("reboot", 2):
         script = f"sleep 1\n/times rate {SHORT_S}\n{SAY}/kexec /vmlinuz /second.cpio\nexit 1\n"
-        before, after = rig.run(title, 2, script, 2, SHORT_S, words=words, files={
+        before, after = rig.run(title, cpus, script, 2, SHORT_S, words=words, files={
             "vmlinuz": rig.guest.image, "second.cpio": second}).results
         for when, values in (("before", before), ("after", after)):
             found += ticks_found(values, f"{title}, {when}", options.hz,
@@ -199,7 +199,7 @@ def check_boots(rig, options):
     found = []
     for cpus in (1, 2, 4):
         for rep in range(options.reps):
-            title = f"boot {rep + 1} of {options.reps}, {cpus} vCPU{'s' if cpus > 1 else ''}"
+            title = f"boot {rep + 1} of {options.reps}, {table.vcpus(cpus)}"
             values = one(rig, title, cpus, "/times idle 0.1", words=ON)
             found.append(Finding(True, f"{title}: came to its end", values))
     return found

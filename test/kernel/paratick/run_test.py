@@ -39,8 +39,6 @@ WORKLOADS = {
 }
 CHECKS = checks.CHECKS
 SECONDS = 3
-# Else with paratick=off: what L2's command line has.
-WORDS = {"off": "paratick=off", "on": "paratick=on"}
 
 # A guest goes on booting for a while after init has begun.
 SCRIPT = """
@@ -80,9 +78,9 @@ def measure(rig, options, vcpus, cells, failures):
         return
     for rep in range(options.reps):
         for variant in table.VARIANTS:
-            title = f"{vcpus} vCPU{'s' if vcpus > 1 else ''}, {variant}, {rep + 1} of {options.reps}"
+            title = f"{table.vcpus(vcpus)}, {variant}, {rep + 1} of {options.reps}"
             found = rig.run(title, vcpus, script(names, vcpus, seconds), len(names), seconds,
-                            words=WORDS[variant]).results
+                            words=table.WORDS[variant]).results
             verify(rig, title, variant, found)
             for name, run in zip(names, found):
                 # A timer was lost: that has few exits, which are none to compare.

@@ -10,7 +10,9 @@ emulated, and ticks come with time, not with operations. Ratios are of medians.
 import statistics
 from dataclasses import dataclass
 
-VARIANTS = ("off", "on")
+# Variant -> what L2's command line has.
+WORDS = {"off": "paratick=off", "on": "paratick=on"}
+VARIANTS = tuple(WORDS)
 ALL = "all"
 # Writes of MSRs are exits of the kind MSR as well.
 EXITS = ("HLT", "INTR", "VINTR", "MSR", "IOIO", "NPF")
@@ -68,16 +70,20 @@ def summary(runs):
     return found
 
 
+def vcpus(n):
+    return f"{n} vCPU{'s' if n > 1 else ''}"
+
+
 HEADER = ["", "vCPUs", "per", "", *SHOWN, ""]
 
 
 def rows(cell, found):
     """Three lines: off, on, and the ratio."""
-    workload, vcpus = cell
+    workload, n = cell
     lines = []
     for unit, kinds in found.items():
         for which in (*VARIANTS, "ratio"):
-            head = [workload, vcpus, unit] if which == "off" else ["", "", ""]
+            head = [workload, n, unit] if which == "off" else ["", "", ""]
             lines.append([*head, which, *(text(kinds[k][which]) for k in SHOWN), ""])
     return lines
 
@@ -113,9 +119,8 @@ def judge(cells):
 
 
 def verdict_line(verdict):
-    vcpus = verdict["vcpus"]
     what = "all exits" if verdict["kind"] == ALL else f"{verdict['kind']} writes"
-    where = f"{verdict['workload']}, {vcpus} vCPU{'s' if vcpus > 1 else ''}: {what}"
+    where = f"{verdict['workload']}, {vcpus(verdict['vcpus'])}: {what}"
     if verdict["ratio"] is None:
         return f"{verdict['verdict']}: {where}"
     return (f"{verdict['verdict']}: {where} {text(verdict['on'])} of {text(verdict['off'])} per "
