@@ -96,18 +96,26 @@ static bool fall_asleep(uint32_t *state) {
                                      __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
 }
 
-/* Whether it was woken before the deadline. Asynchronously cancelled, as libc's
- * own sleep is: in between no lock is held. */
+/* Asynchronously cancelled, as libc's own sleep is: in between no lock is held.
+ * That goes for ThreadSanitizer's as well, which is kept out for it. */
+__attribute__((disable_sanitizer_instrumentation)) static int
+sleep_cancellably(uint32_t *state, const struct vf_deadline *deadline) {
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+  int result =
+      vf_futex_wait_until(state, VF_QUEUED_ASLEEP, deadline, VF_PRIVATE);
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+  return result;
+}
+
+/* Whether it was woken before the deadline. */
 static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
   uint32_t *state = &wait->self.state;
   int result;
   vf_count_preload(VF_PRELOAD_COND_SLEEPS);
   pthread_cleanup_push(on_cancel, wait);
-  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
   do
-    result = vf_futex_wait_until(state, VF_QUEUED_ASLEEP, deadline, VF_PRIVATE);
+    result = sleep_cancellably(state, deadline);
   while (result != ETIMEDOUT && !is_woken(state));
-  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
   pthread_cleanup_pop(0);
   if (result == 0 && wait->self.woken_at != 0)
     vf_wake_took(vf_now_ns() - wait->self.woken_at);
