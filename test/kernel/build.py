@@ -138,8 +138,9 @@ class Make:
     def __init__(self, tree, objects, kind, progress):
         self.tree, self.objects, self.progress = tree, objects, progress
         self.log = os.path.join(objects, "make.log")
-        self.command = ["make", "-C", tree, f"O={objects}", f"-j{len(os.sched_getaffinity(0))}",
-                        "ARCH=x86_64", *COMPILERS[kind.compiler][2]]
+        self.jobs = f"-j{len(os.sched_getaffinity(0))}"
+        self.command = ["make", "-C", tree, f"O={objects}", self.jobs, "ARCH=x86_64",
+                        *COMPILERS[kind.compiler][2]]
         os.makedirs(objects, exist_ok=True)
         open(self.log, "w").close()
 
@@ -200,7 +201,7 @@ def kernel(build, kind, series, more, progress, say=print):
             return _kernel(target, kind, series)
         say(f"building Linux {kind.version}, {series.name}, {kind.name()}")
         began = time.monotonic()
-        make = _prepared(build, kind, series, more, progress, say)
+        make = prepared(build, kind, series, more, progress, say)
         make("building", "bzImage")
         progress.end()
         _keep(make.objects, target)
@@ -212,7 +213,7 @@ def objects(build, kind, series, more, progress, say=print):
     """Compiles only the files that the series touches: whether it is C at all."""
     packages.install([*PACKAGES, *COMPILERS[kind.compiler][1]])
     with source.locked(build):
-        make = _prepared(build, kind, series, more, progress, say)
+        make = prepared(build, kind, series, more, progress, say)
         # tools/ has makefiles of its own.
         names = sorted({unit(make.tree, name)[:-2] + ".o" for name in series.touched()
                         if name.endswith(".c") and not name.startswith("tools/")})
@@ -233,7 +234,7 @@ def unit(tree, name):
     return name
 
 
-def _prepared(build, kind, series, more, progress, say):
+def prepared(build, kind, series, more, progress, say):
     """A make with the series applied and the kernel configured."""
     tree = source.patched(build, kind.version, series, say)
     folder = source.folder(build, kind.version)

@@ -28,16 +28,11 @@ sys.path.insert(1, os.path.join(ROOT, "test", "bench"))
 
 import bench  # noqa: E402
 import measure  # noqa: E402
+from bench import Usage  # noqa: E402
 from guest import Broken  # noqa: E402
-from kernel import build, rig, source  # noqa: E402
+from kernel import build, rig, selftests, source  # noqa: E402
 
 SERIES = os.path.join(ROOT, "runtime", "kernel")
-# --patches none: Debian's kernel, with which off and on are the same.
-NONE = "none"
-
-
-class Usage(Exception):
-    """The command line asks for what there is not."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -86,8 +81,10 @@ def parser():
     found.add_argument("--seconds", type=float, help="length of a run [3; of a check its own]")
     found.add_argument("--only", metavar="NAME,...", help="these workloads, or checks")
     found.add_argument("--checks", action="store_true", help="whether it is right, not what it costs")
+    found.add_argument("--selftests", action="store_true", help="KVM's own, in a host with the series "
+                       "and in one without; --only: these")
     found.add_argument("--patches", metavar="DIR", help="another series than runtime/kernel/NAME/VERSION; "
-                       f"'{NONE}': no patch")
+                       f"'{source.NONE.name}': no patch")
     found.add_argument("--build-only", action="store_true", help="build the kernels and stop")
     found.add_argument("--objects", action="store_true", help="compile the files that the series touches, "
                        "and stop")
@@ -113,11 +110,13 @@ def checked(options):
         raise Usage("--reps is 1 at least")
     if options.seconds is not None and not 0.1 <= options.seconds <= 3600:
         raise Usage("--seconds is 0.1 to 3600")
-    if options.objects and options.patches == NONE:
-        raise Usage("--objects: no patch touches nothing")
+    if options.patches == source.NONE.name and (options.objects or options.selftests):
+        raise Usage(f"--{'objects' if options.objects else 'selftests'} is about a series, not "
+                    f"about '{source.NONE.name}'")
     modules = {name: load(name) for name in ([options.name] if options.name else names())}
-    for module in modules.values():
-        chosen(module, options)
+    if not options.selftests:
+        for module in modules.values():
+            chosen(module, options)
     return modules
 
 
@@ -133,8 +132,8 @@ def chosen(module, options):
 
 
 def series(options, name):
-    if options.patches == NONE:
-        return source.Series(NONE, [])
+    if options.patches == source.NONE.name:
+        return source.NONE
     folder = options.patches or os.path.join(SERIES, name, options.version)
     if not os.path.isdir(folder):
         raise Usage(f"there is no folder {os.path.relpath(folder)}")
@@ -150,10 +149,22 @@ def kinds(options):
             build.Kind(options.version, options.compiler, options.host_hz, options.host_nohz_full))
 
 
+def new_report(tree, name, options):
+    """And the folder that it will be in."""
+    out = os.path.abspath(options.out or os.path.join(tree, "kernel-test"))
+    os.makedirs(out, exist_ok=True)
+    return bench.Report(name, SimpleNamespace(source=ROOT), out, {
+        k: v for k, v in vars(options).items() if k not in ("build", "out")}), out
+
+
 def test(tree, name, module, options):
     patches = series(options, name)
     progress = measure.Progress(f"kernel-test {name}")
     say = lambda text: print(f"kernel-test {name}: {text}", flush=True)
+    if options.selftests:
+        report, out = new_report(tree, f"{name}-selftests", options)
+        return selftests.main(tree, kinds(options)[1], patches, [module.CONFIG], options.only, report, out,
+                              progress, say)
     if options.objects:
         build.objects(tree, kinds(options)[0], patches, [module.CONFIG], progress, say)
         return 0
@@ -164,9 +175,7 @@ def test(tree, name, module, options):
     if options.build_only:
         print(guest.image)
         return 0
-    out = os.path.abspath(options.out or os.path.join(tree, "kernel-test"))
-    report = bench.Report(f"{name}-checks" if options.checks else name, SimpleNamespace(source=ROOT), out, {
-        k: v for k, v in vars(options).items() if k not in ("build", "out")})
+    report, out = new_report(tree, f"{name}-checks" if options.checks else name, options)
     report.content.update(
         kernel=guest.name, host_kernel=host.name, series={
             "name": patches.name, "digest": patches.digest(),

@@ -61,6 +61,10 @@ class Series:
         return found
 
 
+# Debian's kernel, with which off and on are the same.
+NONE = Series("none", [])
+
+
 def series(name, folder):
     """That of a folder in git's format-patch form; 0000 is the cover letter."""
     patches = sorted(p for p in glob.glob(os.path.join(folder, "[0-9][0-9][0-9][0-9]-*.patch"))

@@ -1,0 +1,121 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""KVM's own selftests, built from the patched source, in a host with the series and in one
+without: what passes without it has to pass with it.
+
+Many need Intel's VMX, or more than is emulated: those skip or fail in both.
+"""
+
+import os
+import re
+import subprocess
+
+import bench
+from guest import Broken, initramfs, machine, nested, packages
+from kernel import build, rig, source
+
+FOLDER = os.path.join("tools", "testing", "selftests", "kvm")
+MEGABYTES = 2048
+# The longest that passes takes a third of it here; those that copy memory for minutes are
+# given up.
+LIMIT_S = 60
+SCRIPT = """
+for t in {tests}; do
+  echo "begins: $t"
+  timeout -s KILL {limit} /$t >/tmp/log 2>&1
+  echo "$t: status $?"
+  tail -n 3 /tmp/log
+done
+"""
+WORDS = {0: "passes", 4: "skips", 137: f"takes more than {LIMIT_S} s"}
+BROKE = "ends the host"
+
+
+def programs(tree, kind, series, more, progress, say):
+    """Name -> path of each that compiles."""
+    packages.install([*build.PACKAGES, *build.COMPILERS[kind.compiler][1]])
+    with source.locked(tree):
+        make = build.prepared(tree, kind, series, more, progress, say)
+        make("installing headers", "headers")
+        out = os.path.join(make.objects, "selftests")
+        os.makedirs(out, exist_ok=True)
+        say("building KVM's selftests")
+        with open(make.log, "a") as log:
+            # What does not compile here is missing in both hosts.
+            subprocess.run(
+                ["make", "-k", "-C", os.path.join(make.tree, FOLDER), make.jobs, f"OUTPUT={out}",
+                 f"KHDR_INCLUDES=-isystem {os.path.join(make.objects, 'usr', 'include')}"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+    found = {}
+    for folder, _, files in os.walk(out):
+        for name in files:
+            path = os.path.join(folder, name)
+            if os.access(path, os.X_OK) and not os.path.splitext(name)[1]:
+                found[name] = path
+    if not found:
+        raise Broken(f"none of KVM's selftests compiles, see {make.log}")
+    return dict(sorted(found.items()))
+
+
+def run(kernel, tests, out, qemu, busybox, progress):
+    """Name -> status, or BROKE. One that ends the host is left out, and the rest go on."""
+    found, left = {}, dict(tests)
+    while left:
+        begun, script = None, SCRIPT.format(tests=" ".join(left), limit=LIMIT_S)
+        initrd = initramfs.write(os.path.join(out, "selftests.cpio"), busybox,
+                                 {**left, **{os.path.basename(m): m for m in kernel.modules}},
+                                 script, nested.L1)
+
+        def seen(line):
+            nonlocal begun
+            if line.startswith("begins: "):
+                begun = line.split()[1]
+                progress.at(f"{kernel.name}: {begun}, {len(found) + 1} of {len(tests)}")
+            status = re.fullmatch(r"(\w+): status (\d+)", line)
+            if status and status.group(1) in left:
+                found[status.group(1)] = int(status.group(2))
+
+        try:
+            machine.boot(qemu, kernel.image, initrd, rig.L1_CPUS, MEGABYTES, name=nested.L1, seen=seen,
+                         silence=LIMIT_S * 2, words=rig.HOST_WORDS,
+                         console=os.path.join(out, "selftests.L1"))
+        except Broken:
+            if begun is None or begun in found:
+                raise
+            found[begun] = BROKE
+        left = {name: path for name, path in left.items() if name not in found}
+    return found
+
+
+def word(status):
+    return WORDS.get(status, status if status == BROKE else f"fails with status {status}")
+
+
+def compared(without, patched):
+    """A line for each test that differs, and whether it passes only without the series."""
+    for name, status in patched.items():
+        if status != without[name]:
+            yield (f"{name}: {word(status)}; without the series it {word(without[name])}",
+                   without[name] == 0)
+
+
+def main(tree, kind, series, more, only, report, out, progress, say):
+    """Prints what differs; the exit status is whether something passes only without."""
+    built = programs(tree, kind, series, more, progress, say)
+    tests = {name: built[name] for name in bench.choice(only, built, "selftest")}
+    hosts = [build.kernel(tree, kind, source.NONE, [], progress, say),
+             build.kernel(tree, kind, series, more, progress, say)]
+    qemu, busybox = packages.qemu(), packages.busybox(os.path.join(tree, "guest"))
+    without, patched = (run(host, tests, out, qemu, busybox, progress) for host in hosts)
+    progress.end()
+    report.content["samples"] += [{"test": name, "without": without[name], "with": patched[name]}
+                                  for name in tests]
+    for host, found in zip(hosts, (without, patched)):
+        passed = sum(status == 0 for status in found.values())
+        print(f"{host.name}: of {len(tests)} selftests {passed} pass")
+    differences = list(compared(without, patched))
+    for line, worse in differences:
+        print(f"{'FAILED: ' if worse else ''}{line}")
+    report.write()
+    return 1 if any(worse for _, worse in differences) else 0
