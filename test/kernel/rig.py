@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Boots L1 and L2 with kernels of ours, and hears what the kernels complain about."""
 
+import copy
 import glob
 import os
 import re
@@ -66,20 +67,28 @@ class Ran:
 
 
 class Rig:
-    """boots is how many guests were, broke what some broke off with, complained what the
-    kernels said, all with where that was."""
+    """boots are the guests' titles, broke what some broke off with, complained what the
+    kernels said, all with where that was. kernels(changed options) builds the two."""
 
-    def __init__(self, build, name, guest, host, out, progress, patched, host_nohz_full=False):
+    def __init__(self, build, name, kernels, out, progress, patched, host_nohz_full=False):
         cache = os.path.join(build, "guest")
         self.qemu = packages.qemu()
         self.busybox = packages.busybox(cache)
-        self.name, self.guest, self.host, self.progress = name, guest, host, progress
+        self.name, self.kernels, self.progress = name, kernels, progress
+        self.guest, self.host = kernels()
         self.patched, self.host_nohz_full = patched, host_nohz_full
         self.out = os.path.join(out, name)
         os.makedirs(self.out, exist_ok=True)
         self.vmm = nested.build_vmm(COMPILER, self.out)
         self.files = {}
-        self.boots, self.broke, self.complained = 0, [], []
+        self.boots, self.broke, self.complained = [], [], []
+
+    def like(self, **changed):
+        """One with other kernels, which counts together with this."""
+        other = copy.copy(self)
+        other.guest, other.host = self.kernels(**changed)
+        other.host_nohz_full = changed.get("host_nohz_full", self.host_nohz_full)
+        return other
 
     def compile(self, folder):
         """Each C file there becomes a program of L2's."""
@@ -103,7 +112,7 @@ class Rig:
             counter.line(line)
             self.progress.at(f"{title}: run {len(counter.results)} of {expected}")
 
-        self.boots += 1
+        self.boots.append(title)
         heard, others = [], Others()
         try:
             lines = machine.boot(
@@ -140,4 +149,4 @@ class Rig:
                 print(f"kernel-test {self.name}: once more: {title}: {error}", file=sys.stderr, flush=True)
 
     def record(self):
-        return {"boots": self.boots, "broke": self.broke, "complained": self.complained}
+        return {"boots": len(self.boots), "broke": self.broke, "complained": self.complained}

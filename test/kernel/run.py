@@ -123,7 +123,8 @@ def checked(options):
 def chosen(module, options):
     """What of it is to be run."""
     known = module.CHECKS if options.checks else module.WORKLOADS
-    picked = options.only.split(",") if options.only else list(known)
+    picked = options.only.split(",") if options.only else [
+        name for name, what in known.items() if not getattr(what, "by_name", False)]
     for one in picked:
         if one not in known:
             raise Usage(f"no {'check' if options.checks else 'workload'} '{one}', "
@@ -168,9 +169,15 @@ def test(tree, name, module, options):
     if options.objects:
         build.objects(tree, kinds(options)[0], patches, [module.CONFIG], progress, say)
         return 0
-    guest, host = (
-        build.kernel(tree, kind, patches, [module.CONFIG] if patches.patches else [], progress, say)
-        for kind in kinds(options))
+    def kernels(bare=None, **changed):
+        """The guest's and its host's, of options that differ from the command line's. bare
+        is "guest" or "host", the one without the series."""
+        both = kinds(argparse.Namespace(**{**vars(options), **changed}))
+        return [build.kernel(tree, kind, each, [module.CONFIG] if each.patches else [], progress, say)
+                for kind, each in zip(both, (source.NONE if who == bare else patches
+                                             for who in ("guest", "host")))]
+
+    guest, host = kernels()
     say(f"guest {guest.name}; host {host.name}")
     if options.build_only:
         print(guest.image)
@@ -180,7 +187,7 @@ def test(tree, name, module, options):
         kernel=guest.name, host_kernel=host.name, series={
             "name": patches.name, "digest": patches.digest(),
             "patches": [os.path.basename(p) for p in patches.patches]})
-    machine = rig.Rig(tree, name, guest, host, out, progress, patched=bool(patches.patches),
+    machine = rig.Rig(tree, name, kernels, out, progress, patched=bool(patches.patches),
                       host_nohz_full=options.host_nohz_full)
     machine.compile(os.path.join(HERE, name, "Inputs"))
     options.chosen = chosen(module, options)

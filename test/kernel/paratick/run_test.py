@@ -160,6 +160,6 @@ def main(rig, options, report):
     for line in rig.complained:
         print(f"FAILED: {line}")
     if rig.broke:
-        print(f"guests that broke off: {len(rig.broke)} of {rig.boots}")
+        print(f"guests that broke off: {len(rig.broke)} of {len(rig.boots)}")
     report.write()
     return 0 if good and not rig.complained else 1
