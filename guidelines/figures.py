@@ -291,6 +291,14 @@ def paratick(report):
             cells = [f"{digits(kinds[k]['off'])} → {digits(kinds[k]['on'])}" for k in PARATICK]
             yield (f"| {row['workload']} | {row['vcpus']} | {unit} | {' | '.join(cells)} | "
                    f"{kinds['all']['ratio']:.2f} |")
+    yield ("\nThe same runs beside the formulas for exits a second that ticks cost: 2 n HZ if n vCPUs tick all the time, "
+           "2 (load n HZ + times\nthat a vCPU goes idle) if idle ones do not. What was counted is TSC_DEADLINE writes and timer interrupts.\n")
+    yield "| workload | vCPUs | load | formula, periodic | formula, tickless | counted off | counted on |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in report["summary"]:
+        t = row["ticks"]
+        yield (f"| {row['workload']} | {row['vcpus']} | {t['load']:.2f} | "
+               f"{' | '.join(digits(t[k]) for k in ('periodic', 'tickless', 'off', 'on'))} |")
 
 
 # report -> the page it is shown on, the comments that it is shown between, what renders it

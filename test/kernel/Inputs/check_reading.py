@@ -27,7 +27,7 @@ def recorded(workload, vcpus, ops, seconds, exits, msrs, ptk=0):
         for msr, n in msrs.items():
             counter.line("{ ecx: %x } hitcount: %10d" % (msr, 100 + n * (mark - 1)))
         counter.line("{ counter: paratick_injected } hitcount: %d" % (7 * mark))
-    counter.line('{"workload": "%s", "vcpus": %d, "ops": %d, "seconds": %f, "ptk": %d, "loc": 3}'
+    counter.line('{"workload": "%s", "vcpus": %d, "ops": %d, "seconds": %f, "ptk": %d, "loc": 3, "idle_s": 0.5}'
                  % (workload, vcpus, ops, seconds, ptk))
     return counter.results[0]
 
@@ -61,6 +61,10 @@ assert ratio[3] == "ratio" and ratio[4] == "-" and ratio[-2] == "0.5", ratio
 assert len(table.rows(("x", 1), table.summary(
     {v: [recorded("sleeper", 1, 5, 1, {}, {})] for v in table.VARIANTS}))) == 6
 assert [table.text(x) for x in (None, 0, 0.01234, 12.34, 1234.5)] == ["-", "0", "0.0123", "12.3", "1234"]
+
+
+# Half a second of 2 s on 2 vCPUs is idle, which are halted 50 times a second.
+assert table.ticks(pong, 250) == table.Ticks(0.875, 1000, 975, 1.5, 1.5), table.ticks(pong, 250)
 
 
 # A comparison of what was not there is none.

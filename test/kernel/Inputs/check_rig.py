@@ -41,7 +41,7 @@ class Report:
 def lines(halts, ticks):
     """What L2 prints of one run of 2 s."""
     return ['{"mark": 1}', '{"mark": 2}', "{ exit_reason: 120 } hitcount: %d" % halts,
-            '{"workload": "busy", "vcpus": 1, "ops": 5, "seconds": 2.0, "ptk": %d, "loc": 0}' % ticks]
+            '{"workload": "busy", "vcpus": 1, "ops": 5, "seconds": 2.0, "ptk": %d, "loc": 0, "idle_s": 0.5}' % ticks]
 
 
 END = f"{nested.L2}: end 0"
@@ -67,7 +67,7 @@ def test(what, *guests):
 
     asked = []
     machine.boot, nested.write = boot, write
-    options = SimpleNamespace(chosen=["busy"], reps=1, seconds=2, checks=False)
+    options = SimpleNamespace(chosen=["busy"], reps=1, seconds=2, hz=250, checks=False)
     report = Report()
     run_test.WORKLOADS = {"busy": run_test.Workload((1,), "")}
     print(f"{what}: {run_test.main(Rig(), options, report)}", flush=True)

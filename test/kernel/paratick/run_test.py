@@ -107,14 +107,18 @@ def costs(rig, options, report):
             failures.append(str(error))
     rig.progress.end()
     found = {cell: table.summary(cells[cell]) for cell in ordered(cells)}
+    of_ticks = {}
     for (workload, vcpus), each in found.items():
         for variant, runs in cells[workload, vcpus].items():
             report.content["samples"].append(
                 {"workload": workload, "vcpus": vcpus, "variant": variant, "runs": runs})
-        report.summary(workload=workload, vcpus=vcpus, per=each)
+        of_ticks[workload, vcpus] = table.ticks(cells[workload, vcpus], options.hz)
+        report.summary(workload=workload, vcpus=vcpus, per=each, ticks=vars(of_ticks[workload, vcpus]))
     print(f"exits of L2 in an emulated L1 of 2 CPUs, medians of {options.reps} runs of "
           f"{options.seconds or SECONDS:g} s")
     bench.table(table.HEADER, [row for cell, each in found.items() for row in table.rows(cell, each)])
+    print("\nexits a second for ticks, by formula and counted")
+    bench.table(table.TICKS_HEADER, [table.ticks_row(*each) for each in of_ticks.items()])
     verdicts = table.judge(found)
     report.content["aims"] = verdicts
     print()

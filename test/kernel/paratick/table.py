@@ -74,6 +74,39 @@ def vcpus(n):
     return f"{n} vCPU{'s' if n > 1 else ''}"
 
 
+@dataclass(frozen=True)
+class Ticks:
+    """Exits a second for ticks: what formulas say, and what was counted."""
+
+    load: float      # the share of the vCPUs' time that is not idle
+    periodic: float  # a tick is two exits, on each vCPU
+    tickless: float  # only of vCPUs that are not idle; each time they become, two more
+    off: float       # writes of TSC_DEADLINE, and timer interrupts
+    on: float
+
+
+def ticks(runs, hz):
+    """Schildermans' dissertation, section 6.2, for the runs without paratick."""
+    def of(variant, what):
+        return statistics.median(what(run) for run in runs[variant])
+
+    def counted(run):
+        return rate(run, "TSC_DEADLINE", SECOND) + run["loc"] / run["seconds"]
+
+    n = runs["off"][0]["vcpus"]
+    load = of("off", lambda run: max(0.0, 1 - run["idle_s"] / run["seconds"] / n))
+    halts = of("off", lambda run: rate(run, "HLT", SECOND))
+    return Ticks(load, 2 * n * hz, 2 * (load * n * hz + halts), of("off", counted), of("on", counted))
+
+
+TICKS_HEADER = ["", "vCPUs", "load", "periodic", "tickless", "off", "on", ""]
+
+
+def ticks_row(cell, found):
+    return [*cell, text(found.load), *(text(v) for v in (
+        found.periodic, found.tickless, found.off, found.on)), ""]
+
+
 HEADER = ["", "vCPUs", "per", "", *SHOWN, ""]
 
 

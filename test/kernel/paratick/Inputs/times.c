@@ -50,21 +50,14 @@ static unsigned long long jiffies(void) {
   return found;
 }
 
-// User time and the sum of all columns of the first line of /proc/stat, in
-// seconds, without those of guests, which are user time already.
-static void proc_stat(double *user, double *all) {
-  FILE *file = fopen("/proc/stat", "r");
-  unsigned long long of[8];
-  if (!file ||
-      fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &of[0],
-             &of[1], &of[2], &of[3], &of[4], &of[5], &of[6], &of[7]) != 8)
-    errx(1, "/proc/stat is unlike any known");
-  fclose(file);
-  double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
-  *user = (double)of[0] * tick;
+// User time and the sum of all columns.
+static void cpu_times(double *user, double *all) {
+  double of[STAT_COLUMNS];
+  proc_stat(of);
+  *user = of[STAT_USER];
   *all = 0;
-  for (int i = 0; i < 8; ++i)
-    *all += (double)of[i] * tick;
+  for (int i = 0; i < STAT_COLUMNS; ++i)
+    *all += of[i];
 }
 
 static double times_s(void) {
@@ -176,7 +169,7 @@ static void account(double seconds) {
   double user, all, user_before, all_before;
   count_timer(ITIMER_PROF, SIGPROF, interval_s);
   count_timer(ITIMER_VIRTUAL, SIGVTALRM, interval_s);
-  proc_stat(&user_before, &all_before);
+  cpu_times(&user_before, &all_before);
   double begin = now(CLOCK_MONOTONIC), times = times_s();
   double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
   unsigned long long before = jiffies();
@@ -187,7 +180,7 @@ static void account(double seconds) {
   unsigned long long passed = jiffies() - before;
   times = times_s() - times;
   cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-  proc_stat(&user, &all);
+  cpu_times(&user, &all);
   unsigned profs = prof, virtuals = virtual;
   int by;
   double killed = killed_after(&by);

@@ -172,6 +172,12 @@ static unsigned long long operations(void) {
   return sum;
 }
 
+static double idle_s(void) {
+  double of[STAT_COLUMNS];
+  proc_stat(of);
+  return of[STAT_IDLE] + of[STAT_IOWAIT];
+}
+
 int main(int argc, char **argv) {
   if (argc != 4)
     errx(2, "usage: workload NAME VCPUS SECONDS");
@@ -183,6 +189,7 @@ int main(int argc, char **argv) {
   sleep_for(settle_s);
 
   uint64_t ptk = all_interrupts("PTK"), loc = all_interrupts("LOC");
+  double idle = idle_s();
   // To read the counts takes time after each mark, and others run meanwhile: as
   // much before what is counted as after it, if both are taken before a mark.
   tcdrain(1);
@@ -194,13 +201,14 @@ int main(int argc, char **argv) {
   ops = operations() - ops;
   mark(2);
   ptk = all_interrupts("PTK") - ptk, loc = all_interrupts("LOC") - loc;
+  idle = idle_s() - idle;
 
   stop = true;
   for (int i = 0; i < used; ++i)
     pthread_join(workers[i].thread, 0);
   printf("{\"workload\": \"%s\", \"vcpus\": %d, \"ops\": %llu, \"seconds\": "
-         "%.6f, \"ptk\": %llu, \"loc\": %llu}\n",
+         "%.6f, \"ptk\": %llu, \"loc\": %llu, \"idle_s\": %.2f}\n",
          argv[1], vcpus, ops, took, (unsigned long long)ptk,
-         (unsigned long long)loc);
+         (unsigned long long)loc, idle);
   return 0;
 }
