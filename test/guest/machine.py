@@ -92,9 +92,9 @@ def _text(path):
         return file.read()
 
 
-def _panic(text):
-    found = re.search(r"Kernel panic - .*", text)
-    return found.group().strip() if found else ""
+def _panic(text, but=None):
+    found = [p.strip() for p in re.findall(r"Kernel panic - .*", text) if not but or but not in p]
+    return found[0] if found else ""
 
 
 def _last(lines):
@@ -103,12 +103,13 @@ def _last(lines):
 
 
 def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence=SILENCE_S,
-         words="", console=None):
+         words="", console=None, dies=None):
     """What the script printed, line by line. seen(line), if given, hears each line as
     it comes. A script that has begun to print and then prints nothing for silence
     seconds is given up; for the kernel before it, SILENCE_S is the least that is fair.
     words are added to the kernel's command line; console, if given, is the file that the
-    kernel's messages are left in, however it ends."""
+    kernel's messages are left in, however it ends. dies is what a guest of the guest may
+    panic of."""
     lines, ended = [], None
     with tempfile.TemporaryDirectory() as work:
         console = console or os.path.join(work, "console")
@@ -146,7 +147,7 @@ def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence
                 child.wait()
         read()
         tail.file.close()
-        panic, inner = _panic(_text(console)), _panic("\n".join(lines))
+        panic, inner = _panic(_text(console)), _panic("\n".join(lines), dies)
         complaint = _text(errors).strip().splitlines()
         spoken = lines or _text(console).splitlines()
     if panic:

@@ -96,7 +96,7 @@ class Rig:
             program = os.path.basename(path)[:-len(".c")]
             self.files[program] = nested.compile_program(path, os.path.join(self.out, program), COMPILER)
 
-    def _boot(self, slug, cpus, script, words, host_words, longest, files, expected, title):
+    def _boot(self, slug, cpus, script, words, host_words, longest, files, expected, title, dies):
         prefix = ""
         if self.host_nohz_full:
             host_words += f" nohz_full=1-{L1_CPUS - 1}"
@@ -118,7 +118,7 @@ class Rig:
             lines = machine.boot(
                 self.qemu, self.host.image, initrd, L1_CPUS, nested.L1_MEGABYTES, name=nested.L1,
                 seen=lambda line: (heard.append(line), seen(line)), silence=longest + SILENCE_S,
-                words=f"{HOST_WORDS} {host_words}", console=console)
+                words=f"{HOST_WORDS} {host_words}", console=console, dies=dies)
         finally:
             with open(os.path.join(self.out, f"{slug}.L2"), "w") as file:
                 file.write("\n".join(heard) + "\n")
@@ -133,14 +133,16 @@ class Rig:
             result["others"] = round(others.share(), 3)
         return Ran(counter.results, lines)
 
-    def run(self, title, cpus, script, expected, longest=0, words="", host_words="", files=None):
+    def run(self, title, cpus, script, expected, longest=0, words="", host_words="", files=None,
+            dies=None):
         """Boots L1, and L2 with cpus vCPUs, which runs script; it prints as many results as
-        expected. Begun anew if it breaks off. longest is how many seconds it prints nothing."""
+        expected. Begun anew if it breaks off. longest is how many seconds it prints nothing,
+        dies what it is meant to panic of."""
         slug = re.sub(r"\W+", "-", title).strip("-")
         for tries_left in reversed(range(TRIES)):
             try:
                 return self._boot(slug, cpus, script, words, host_words, longest, files or {},
-                                  expected, title)
+                                  expected, title, dies)
             except Broken as error:
                 self.broke.append(f"{title}: {error}")
                 if not tries_left:

@@ -204,20 +204,53 @@ def check_refused(rig, options):
     return found
 
 
-def check_reboot(rig, options):
-    """The kernel that another one starts in the same machine has its ticks, and no others."""
+def before_and_after(rig, options, name, what, more="", longest=SHORT_S, **how):
+    """Findings of 2 vCPUs before and after L2 has done what a script says."""
     found = []
-    second = initramfs.write(os.path.join(rig.out, "second.cpio"), rig.busybox,
-                             {"times": rig.files["times"]}, f"sleep 1\n/times rate {SHORT_S}\n{SAY}",
-                             nested.L2, "ttyS0")
-    for title, cpus, variant, words in cells("reboot", 2):
-        script = f"sleep 1\n/times rate {SHORT_S}\n{SAY}/kexec /vmlinuz /second.cpio\nexit 1\n"
-        before, after = rig.run(title, cpus, script, 2, SHORT_S, words=words, files={
-            "vmlinuz": rig.guest.image, "second.cpio": second}).results
-        for when, values in (("before", before), ("after", after)):
+    for title, cpus, variant, words in cells(name, 2):
+        script = f"sleep 1\n/times rate {SHORT_S}\n{SAY}{what}\n"
+        results = rig.run(title, cpus, script, 2, longest, words=f"{words} {more}".rstrip(),
+                          **how).results
+        for when, values in zip(("before", "after"), results):
             found += ticks_found(values, f"{title}, {when}", options.hz,
                                  rig.patched and variant == "on", FEW_S_SHARE)
     return found
+
+
+def second_kernel(rig):
+    """Files for L2 that start the same kernel once more."""
+    initrd = initramfs.write(os.path.join(rig.out, "second.cpio"), rig.busybox,
+                             {"times": rig.files["times"]}, f"sleep 1\n/times rate {SHORT_S}\n{SAY}",
+                             nested.L2, "ttyS0")
+    return {"vmlinuz": rig.guest.image, "second.cpio": initrd}
+
+
+def check_reboot(rig, options):
+    """The kernel that another one starts in the same machine has its ticks, and no others."""
+    return before_and_after(rig, options, "reboot", "/kexec reboot /vmlinuz /second.cpio\nexit 1",
+                            files=second_kernel(rig))
+
+
+# Kernel and initramfs, unpacked: a quarter of what L2 has.
+CRASH_MEGABYTES = 96
+
+
+def check_crash(rig, options):
+    """The same of the kernel that takes over after a panic, with the one CPU that is left."""
+    return before_and_after(rig, options, "crash", "/kexec crash /vmlinuz /second.cpio\nexit 1",
+                            f"crashkernel={CRASH_MEGABYTES}M", files=second_kernel(rig),
+                            dies="sysrq triggered crash")
+
+
+# How long the kernel waits before it comes back.
+SUSPENDED_S = 5
+
+
+def check_suspend(rig, options):
+    """Ticks come again after hibernation that turns back when all is down."""
+    return before_and_after(
+        rig, options, "suspend", "echo core >/sys/power/pm_test && echo disk >/sys/power/state || exit 1\n"
+        f"/times rate {SHORT_S}", longest=SHORT_S + SUSPENDED_S)
 
 
 def check_boots(rig, options):
@@ -254,5 +287,6 @@ class Check:
 CHECKS = {name: Check(*how) for name, *how in (
     ("rate", check_rate), ("rates", check_rates, True), ("times", check_times), ("idle", check_idle),
     ("hotplug", check_hotplug), ("unpatched", check_unpatched), ("refused", check_refused),
-    ("reboot", check_reboot), ("boots", check_boots), ("soak", check_soak),
+    ("reboot", check_reboot), ("crash", check_crash), ("suspend", check_suspend),
+    ("boots", check_boots), ("soak", check_soak),
 )}

@@ -2,13 +2,16 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// kexec KERNEL INITRD: starts another kernel in this machine, with the command
-// line of the present one. Of the machine nothing is reset: what that one asked
-// the hypervisor for it must have taken back.
+// kexec reboot|crash KERNEL INITRD: starts another kernel in this machine, with
+// the command line of the present one, in good order or out of a panic; after
+// that it has one CPU, as the others cannot be relied on. Of the machine nothing
+// is reset: what the first asked the hypervisor for it must have taken back.
 
 #include <err.h>
 #include <fcntl.h>
+#include <linux/kexec.h>
 #include <linux/reboot.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/reboot.h>
@@ -16,18 +19,27 @@
 #include <unistd.h>
 
 int main(int argc, char **argv) {
-  if (argc != 3)
-    errx(2, "usage: kexec KERNEL INITRD");
+  bool crash = argc == 4 && !strcmp(argv[1], "crash");
+  if (argc != 4 || (!crash && strcmp(argv[1], "reboot")))
+    errx(2, "usage: kexec reboot|crash KERNEL INITRD");
   char line[2048] = "";
   FILE *file = fopen("/proc/cmdline", "r");
   if (!file || !fgets(line, sizeof line, file))
     err(1, "/proc/cmdline");
   line[strcspn(line, "\n")] = 0;
-  int kernel = open(argv[1], O_RDONLY), initrd = open(argv[2], O_RDONLY);
+  if (crash)
+    strncat(line, " nr_cpus=1", sizeof line - strlen(line) - 1);
+  int kernel = open(argv[2], O_RDONLY), initrd = open(argv[3], O_RDONLY);
   if (kernel < 0 || initrd < 0)
-    err(1, "%s or %s", argv[1], argv[2]);
-  if (syscall(SYS_kexec_file_load, kernel, initrd, strlen(line) + 1, line, 0UL))
+    err(1, "%s or %s", argv[2], argv[3]);
+  if (syscall(SYS_kexec_file_load, kernel, initrd, strlen(line) + 1, line,
+              crash ? KEXEC_FILE_ON_CRASH : 0UL))
     err(1, "kexec_file_load");
+  if (crash) {
+    int trigger = open("/proc/sysrq-trigger", O_WRONLY);
+    if (write(trigger, "c", 1) != 1)
+      err(1, "/proc/sysrq-trigger");
+  }
   syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,
           LINUX_REBOOT_CMD_KEXEC, 0);
   err(1, "kexec");
