@@ -4,8 +4,9 @@
 //
 // kexec reboot|crash KERNEL INITRD: starts another kernel in this machine, with
 // the command line of the present one, in good order or out of a panic; after
-// that it has one CPU, as the others cannot be relied on. Of the machine nothing
-// is reset: what the first asked the hypervisor for it must have taken back.
+// that it has one CPU, as the others cannot be relied on. Of the machine
+// nothing is reset: what the first asked the hypervisor for it must have taken
+// back.
 
 #include <err.h>
 #include <fcntl.h>
