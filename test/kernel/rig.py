@@ -12,13 +12,10 @@ import sys
 import time
 from dataclasses import dataclass
 
-from guest import Broken, machine, nested, packages
+from guest import Broken, machine, nested, packages, until_whole
 
 # With fewer CPUs than L2 has, its vCPUs preempt each other; no more than this machine has.
 L1_CPUS = 2
-# The emulator's SVM is not perfect: a guest breaks off at times, in whatever it does. What
-# does so three times in a row has a reason of its own.
-TRIES = 3
 # Of what runs in L1 and L2; the kernels' is an option.
 COMPILER = "gcc"
 # Warnings are not to be seen with quiet alone. L2 says them at the end: each letter that
@@ -139,16 +136,21 @@ class Rig:
         expected. Begun anew if it breaks off. longest is how many seconds it prints nothing,
         dies what it is meant to panic of."""
         slug = re.sub(r"\W+", "-", title).strip("-")
-        for tries_left in reversed(range(TRIES)):
+
+        def boot():
             try:
                 return self._boot(slug, cpus, script, words, host_words, longest, files or {},
                                   expected, title, dies)
             except Broken as error:
-                self.broke.append(f"{title}: {error}")
-                if not tries_left:
-                    raise Broken(f"{title}: {error}")
+                raise Broken(f"{title}: {error}")
+
+        def heard(error, again):
+            self.broke.append(str(error))
+            if again:
                 self.progress.end()
-                print(f"kernel-test {self.name}: once more: {title}: {error}", file=sys.stderr, flush=True)
+                print(f"kernel-test {self.name}: once more: {error}", file=sys.stderr, flush=True)
+
+        return until_whole(boot, heard)
 
     def record(self):
         return {"boots": len(self.boots), "broke": self.broke, "complained": self.complained}

@@ -11,7 +11,7 @@ bench = os.path.join(root, "test", "bench")
 sys.path[:0] = [bench, os.path.join(bench, "blocking-sync-guest")]
 
 import run_bench  # noqa: E402
-from guest import Broken  # noqa: E402
+from guest import TRIES, Broken  # noqa: E402
 from measure import Progress  # noqa: E402
 from workload import Workload  # noqa: E402
 
@@ -41,11 +41,11 @@ assert [[r.values["ops"] for r in cells[2, 0, 0, 0][lock]] for lock in WORK.lock
 assert rig.broke == ["nested, 2 vCPUs, repetition 2 of 2: a crash",
                      "nested, 2 vCPUs, repetition 2 of 2: the guest did 3 runs of 4"], rig.broke
 
-rig = Rig([whole] + ["a crash"] * run_bench.TRIES)
+rig = Rig([whole] + ["a crash"] * TRIES)
 try:
     rig.repeat("nested", WORK, 2, reps=2)
     raise AssertionError("three in a row went unnoticed")
 except Broken as error:
-    assert str(error) == "a crash" and len(rig.broke) == run_bench.TRIES
+    assert str(error) == "a crash" and len(rig.broke) == TRIES
 
 print("guests: ok")

@@ -25,7 +25,7 @@ sys.path.append(os.path.join(HERE, "..", ".."))
 import exits  # noqa: E402
 import peers  # noqa: E402
 import workload  # noqa: E402
-from guest import Broken, initramfs, machine, nested, packages  # noqa: E402
+from guest import Broken, initramfs, machine, nested, packages, until_whole  # noqa: E402
 
 SENTENCE = "The locks of blocking-sync in an emulated guest, and in a guest's guest its exits."
 ALONE = False
@@ -34,11 +34,6 @@ NAME = "blocking-sync-guest"
 PARTS = ("emulated", "nested")
 # The initramfs takes 18, and as much again while it is unpacked, the kernel some 60.
 MEGABYTES = 512
-# A guest's guest crashes or stalls at times, in whatever it does then, as does the guest
-# around it: the emulator's SVM is not perfect. Two of three did before 240 runs of 0.3 s
-# were over, so of a repetition's 60 about one in four does. What does so three times in a
-# row has a reason of its own.
-TRIES = 3
 # With fewer CPUs than the inner guest has, its vCPUs preempt each other.
 L1_CPUS = 2
 
@@ -141,18 +136,19 @@ class Rig:
             done = sum(map(workload.is_result, found))
             self.progress.at(f"{part} guest, {cpus} vCPUs, {title}: run {done} of {work.runs()}")
 
-        for tries_left in reversed(range(TRIES)):
-            try:
-                found = getattr(self, part)(work, cpus, steps, at)
-                done = sum(map(workload.is_result, found))
-                if done != work.runs():
-                    raise Broken(f"the guest did {done} runs of {work.runs()}")
-                return found
-            except Broken as error:
-                self.broke.append(f"{part}, {cpus} vCPUs, {title}: {error}")
-                if not tries_left:
-                    raise
+        def whole():
+            found = getattr(self, part)(work, cpus, steps, at)
+            done = sum(map(workload.is_result, found))
+            if done != work.runs():
+                raise Broken(f"the guest did {done} runs of {work.runs()}")
+            return found
+
+        def heard(error, again):
+            self.broke.append(f"{part}, {cpus} vCPUs, {title}: {error}")
+            if again:
                 print(f"bench {NAME}: once more, as {error}", file=sys.stderr, flush=True)
+
+        return until_whole(whole, heard)
 
     def repeat(self, part, work, cpus, reps):
         """cell -> lock -> results of reps repetitions, each in a guest of its own, and the

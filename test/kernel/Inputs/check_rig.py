@@ -13,7 +13,7 @@ sys.path[:0] = [os.path.join(root, "test"), os.path.join(root, "test", "bench"),
 
 import measure  # noqa: E402
 import run_test  # noqa: E402
-from guest import Broken, machine, nested, packages  # noqa: E402
+from guest import TRIES, Broken, machine, nested, packages  # noqa: E402
 from kernel import rig  # noqa: E402
 
 KERNEL = packages.Kernel("k", "image", [])
@@ -84,9 +84,9 @@ content, _ = test("complaints", (OFF, "[1.0] hello\nWARNING: CPU: 0 at x.c\n"),
                   (["BUG: unable to handle", *ON], ""))
 assert len(content["complained"]) == 2 and content["aims"][1]["verdict"] == "met", content
 
-content, _ = test("stuck", *[("a crash", "")] * rig.TRIES)
+content, _ = test("stuck", *[("a crash", "")] * TRIES)
 assert {aim["verdict"] for aim in content["aims"]} == {"not measured"}, content
-test("short", (OFF, ""), *[([END], "")] * rig.TRIES)
+test("short", (OFF, ""), *[([END], "")] * TRIES)
 content, _ = test("late", (OFF, ""), ([line.replace('"seconds": 2', '"seconds": 9') for line in ON], ""))
 assert content["aims"][1]["verdict"] == "not measured", content
 test("no ticks", (OFF, ""), ([*lines(20, 0), END], ""))
