@@ -136,7 +136,7 @@ class Rig:
             done = sum(map(workload.is_result, found))
             self.progress.at(f"{part} guest, {cpus} vCPUs, {title}: run {done} of {work.runs()}")
 
-        def whole():
+        def attempt():
             found = getattr(self, part)(work, cpus, steps, at)
             done = sum(map(workload.is_result, found))
             if done != work.runs():
@@ -148,7 +148,7 @@ class Rig:
             if again:
                 print(f"bench {NAME}: once more, as {error}", file=sys.stderr, flush=True)
 
-        return until_whole(whole, heard)
+        return until_whole(attempt, heard)
 
     def repeat(self, part, work, cpus, reps):
         """cell -> lock -> results of reps repetitions, each in a guest of its own, and the
