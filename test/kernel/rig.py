@@ -73,16 +73,17 @@ class Rig:
         self.busybox = packages.busybox(cache)
         self.name, self.kernels, self.progress = name, kernels, progress
         self.guest, self.host = kernels()
-        self.patched, self.host_nohz_full = patched, host_nohz_full
+        self.patched, self.host_nohz_full, self.host_cpus = patched, host_nohz_full, L1_CPUS
         self.out = os.path.join(out, name)
         os.makedirs(self.out, exist_ok=True)
         self.vmm = nested.build_vmm(COMPILER, self.out)
         self.files = {}
         self.boots, self.broke, self.complained = [], [], []
 
-    def like(self, **changed):
-        """One with other kernels, which counts together with this."""
+    def like(self, host_cpus=L1_CPUS, **changed):
+        """One with other kernels, or a host of other CPUs, which counts together with this."""
         other = copy.copy(self)
+        other.host_cpus = host_cpus
         other.guest, other.host = self.kernels(**changed)
         other.host_nohz_full = changed.get("host_nohz_full", self.host_nohz_full)
         return other
@@ -96,9 +97,9 @@ class Rig:
     def _boot(self, slug, cpus, script, words, host_words, longest, files, expected, title, dies):
         prefix = ""
         if self.host_nohz_full:
-            host_words += f" nohz_full=1-{L1_CPUS - 1}"
+            host_words += f" nohz_full=1-{self.host_cpus - 1}"
             # Else it may well run where L1 has ticks.
-            prefix = f"taskset {1 << L1_CPUS - 1}" if cpus < L1_CPUS else ""
+            prefix = f"taskset {1 << self.host_cpus - 1}" if cpus < self.host_cpus else ""
         initrd = nested.write(
             self.out, self.host, self.busybox, self.vmm, cpus, {**self.files, **files},
             script + SAY, inner=self.guest, words=words, counters=[f"{self.name}_*"], prefix=prefix)
@@ -113,7 +114,7 @@ class Rig:
         heard, others = [], Others()
         try:
             lines = machine.boot(
-                self.qemu, self.host.image, initrd, L1_CPUS, nested.L1_MEGABYTES, name=nested.L1,
+                self.qemu, self.host.image, initrd, self.host_cpus, nested.L1_MEGABYTES, name=nested.L1,
                 seen=lambda line: (heard.append(line), seen(line)), silence=longest + SILENCE_S,
                 words=f"{HOST_WORDS} {host_words}", console=console, dies=dies)
         finally:

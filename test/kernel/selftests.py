@@ -17,9 +17,9 @@ from kernel import build, rig, source
 
 FOLDER = os.path.join("tools", "testing", "selftests", "kvm")
 MEGABYTES = 2048
-# The longest that passes takes a third of it here; those that copy memory for minutes are
+# The longest that passes takes half of it here; those that copy memory for minutes are
 # given up.
-LIMIT_S = 60
+LIMIT_S = 120
 SCRIPT = """
 for t in {tests}; do
   echo "begins: $t"
