@@ -96,7 +96,7 @@ class Rig:
 
     def _boot(self, slug, cpus, script, words, host_words, longest, files, expected, title, dies):
         prefix = ""
-        if self.host_nohz_full:
+        if self.host_nohz_full and self.host_cpus > 1:  # the first always ticks
             host_words += f" nohz_full=1-{self.host_cpus - 1}"
             # Else it may well run where L1 has ticks.
             prefix = f"taskset {1 << self.host_cpus - 1}" if cpus < self.host_cpus else ""
