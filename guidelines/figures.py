@@ -301,6 +301,30 @@ def paratick(report):
                f"{' | '.join(digits(t[k]) for k in ('periodic', 'tickless', 'off', 'on'))} |")
 
 
+def paratick_rates(report):
+    found, hosts = {}, []
+    for sample in report["samples"]:
+        v = sample["values"]
+        if sample["check"] != "rates":
+            continue
+        if not sample["good"] or report["parameters"]["seconds"]:
+            fail("ticks are not as they should be, or --seconds was given: see ./dev kernel-test paratick --checks --only rates")
+        if v["host"] not in hosts:
+            hosts.append(v["host"])
+        for ticks in v["ptk"]:
+            off = ticks / v["seconds"] / v["hz"] - 1
+            if ticks and abs(off) >= abs(found.get((v["hz"], v["host"]), 0)):
+                found[v["hz"], v["host"]] = off
+    if not found:
+        fail("no rates were measured: run ./dev kernel-test paratick --checks --only rates")
+    yield (f"Ticks against the asked rate over {v['asked_s']:g} s, of the busy vCPU that is farthest off, from one run of\n"
+           f"`./dev kernel-test paratick --checks --only rates`, commit `{report['commit'][:10]}`:\n")
+    yield f"| guest's HZ | host's HZ {' | '.join(hosts)} |"
+    yield f"|---|{'---|' * len(hosts)}"
+    for hz in sorted({hz for hz, _ in found}):
+        yield f"| {hz} | {' | '.join(f'{100 * found[hz, host]:+.2f} %' for host in hosts)} |"
+
+
 # report -> the page it is shown on, the comments that it is shown between, what renders it
 TABLES = {
     "spin-loops": ("spin-loops", "figures", spin_loops),
@@ -311,6 +335,7 @@ TABLES = {
     "heap-churn": ("heap-churn", "figures", heap_churn),
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
     "paratick": ("paratick", "figures", paratick),
+    "paratick-checks": ("paratick", "figures of paratick-checks", paratick_rates),
 }
 
 

@@ -107,11 +107,20 @@ def check_rates(rig, options):
         for host_hz in RATES_HZ:
             pair = rig.like(hz=hz, host_hz=host_hz, host_nohz_full=False)
             # A guest that has a timer does not ask how often its host ticks.
-            found += rates(pair, hz, seconds, f"HZ {hz} on {host_hz}", 2, off=hz == host_hz)
+            found += named(rates(pair, hz, seconds, f"HZ {hz} on {host_hz}", 2, off=hz == host_hz),
+                           hz, str(host_hz))
         # One vCPU, on the CPU that stops its ticks.
         full = rig.like(hz=hz, host_hz=options.host_hz, host_nohz_full=True)
-        found += rates(full, hz, seconds, f"HZ {hz} on nohz_full {options.host_hz}", 1, off=False)
+        found += named(rates(full, hz, seconds, f"HZ {hz} on nohz_full {options.host_hz}", 1, off=False),
+                       hz, f"{options.host_hz}, nohz_full")
     return found
+
+
+def named(findings, hz, host):
+    """The same, with the two kernels' HZ among what was found."""
+    for finding in findings:
+        finding.values.update(hz=hz, host=host)
+    return findings
 
 
 # Clocks that ticks move are read at some point between two ticks, /proc/stat's columns in
