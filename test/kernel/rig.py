@@ -5,6 +5,7 @@
 
 import copy
 import glob
+import itertools
 import os
 import re
 import resource
@@ -138,10 +139,13 @@ class Rig:
         dies what it is meant to panic of."""
         slug = re.sub(r"\W+", "-", title).strip("-")
 
+        tries = itertools.count(1)
+
         def boot():
+            number = next(tries)
             try:
-                return self._boot(slug, cpus, script, words, host_words, longest, files or {},
-                                  expected, title, dies)
+                return self._boot(f"{slug}-try-{number}" if number > 1 else slug, cpus, script, words,
+                                  host_words, longest, files or {}, expected, title, dies)
             except Broken as error:
                 raise Broken(f"{title}: {error}")
 
