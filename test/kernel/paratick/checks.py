@@ -127,7 +127,7 @@ def named(findings, hz, host):
 # USER_HZ, so that 10 s are right to 1 % at best.
 TIMES_SHARE = 0.02
 # A tick that finds the thread in the kernel, for a signal or an interrupt, is system time.
-USER_SHARE = 0.05
+USER_SHARE = 0.03
 TIMES_S = 10
 
 
