@@ -17,8 +17,8 @@ src = config.vf_source_dir
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.vf_build_dir, "bin"), llvm_bin, os.environ["PATH"]]
 )
-# A wait that never ends is a failure, not a stuck run. The longest tests, of models, take two
-# minutes; a virtual machine whose host is busy has had a fifth of its CPUs.
+# A wait that never ends is a failure, not a stuck run. Tests of models took more than 300 s
+# on a machine that had other work.
 lit_config.maxIndividualTestTime = 600
 
 plugin = os.path.join(lib, "libvfriendly.so")

@@ -123,13 +123,9 @@ def checked(options):
 def chosen(module, options):
     """What of it is to be run."""
     known = module.CHECKS if options.checks else module.WORKLOADS
-    picked = options.only.split(",") if options.only else [
-        name for name, what in known.items() if not getattr(what, "by_name", False)]
-    for one in picked:
-        if one not in known:
-            raise Usage(f"no {'check' if options.checks else 'workload'} '{one}', "
-                        f"there are: {', '.join(known)}")
-    return picked
+    if options.only:
+        return bench.choice(options.only, known, "check" if options.checks else "workload")
+    return [name for name, what in known.items() if not getattr(what, "by_name", False)]
 
 
 def series(options, name):
@@ -169,6 +165,7 @@ def test(tree, name, module, options):
     if options.objects:
         build.objects(tree, kinds(options)[0], patches, [module.CONFIG], progress, say)
         return 0
+
     def kernels(bare=None, **changed):
         """The guest's and its host's, of options that differ from the command line's. bare
         is "guest" or "host", the one without the series."""

@@ -63,9 +63,7 @@ def run(kernel, tests, out, qemu, busybox, progress):
     found, left = {}, dict(tests)
     while left:
         begun, script = None, SCRIPT.format(tests=" ".join(left), limit=LIMIT_S)
-        initrd = initramfs.write(os.path.join(out, "selftests.cpio"), busybox,
-                                 {**left, **{os.path.basename(m): m for m in kernel.modules}},
-                                 script, nested.L1)
+        initrd = initramfs.write(os.path.join(out, "selftests.cpio"), busybox, left, script, nested.L1)
 
         def seen(line):
             nonlocal begun
