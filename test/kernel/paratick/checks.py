@@ -44,6 +44,12 @@ def one(rig, title, cpus, command, longest=0, **more):
     return rig.run(title, cpus, f"sleep 1\n{command} || exit 1\n", 1, longest, **more).results[0]
 
 
+def by_counters(values):
+    """How many ticks the host has given to L2, and coalesced, between the marks."""
+    counted = values["exits"].get("counter", {})
+    return [counted.get(f"paratick_{name}", 0) for name in ("injected", "coalesced")]
+
+
 # Who sleeps on a CPU where others compute is woken up by a timer, and scheduled soon.
 LATE_S = 1
 
@@ -53,12 +59,14 @@ def ticks_found(values, title, hz, by_host, share, timer_share=None):
     took, found = values["seconds"], []
     found.append(Finding(took <= values["asked_s"] + LATE_S, f"{title}: a sleep of "
                          f"{values['asked_s']:g} s took {took:.3f} s", values))
+    given, coalesced = by_counters(values)
     if by_host:
         # Of a vCPU that was away for a while, on a host that is busy, several are one.
-        counted = values["exits"].get("counter", {})
-        given, coalesced = (counted.get(f"paratick_{n}", 0) for n in ("injected", "coalesced"))
         found.append(within(f"{title}: ticks given, {given}, or coalesced, {coalesced}, per s and vCPU",
                             (given + coalesced) / values["marked_s"] / len(values["loc"]), hz, share, values))
+    else:
+        found.append(Finding(given + coalesced == 0, f"{title}: ticks given, {given}, or coalesced, "
+                             f"{coalesced}, expected none", values))
     for cpu, loc in enumerate(values["loc"]):
         ptk = values["ptk"][cpu] if values["ptk"] else 0
         where = f"{title}, CPU {cpu}"
@@ -213,31 +221,27 @@ def check_refused(rig, options):
     return found
 
 
-def before_and_after(rig, options, name, what, more="", longest=SHORT_S, **how):
-    """Findings of 2 vCPUs before and after L2 has done what a script says."""
+def restarted(rig, options, how, more="", dies=None):
+    """Findings of the kernel that took ticks, and of the same one, started by it, which does
+    so too or is told not to."""
     found = []
-    for title, cpus, variant, words in cells(name, 2):
-        script = f"sleep 1\n/times rate {SHORT_S}\n{SAY}{what}\n"
-        results = rig.run(title, cpus, script, 2, longest, words=f"{words} {more}".rstrip(),
-                          **how).results
-        for when, values in zip(("before", "after"), results):
-            found += ticks_found(values, f"{title}, {when}", options.hz,
-                                 rig.patched and variant == "on", FEW_S_SHARE)
-    return found
-
-
-def second_kernel(rig):
-    """Files for L2 that start the same kernel once more."""
     initrd = initramfs.write(os.path.join(rig.out, "second.cpio"), rig.busybox,
                              {"times": rig.files["times"]}, f"sleep 1\n/times rate {SHORT_S}\n{SAY}",
                              nested.L2, "ttyS0")
-    return {"vmlinuz": rig.guest.image, "second.cpio": initrd}
+    for then, words in table.WORDS.items():
+        title = f"{how}, then {then}"
+        script = f"sleep 1\n/times rate {SHORT_S}\n{SAY}/kexec {how} /vmlinuz /second.cpio {words}\nexit 1\n"
+        results = rig.run(title, 2, script, 2, SHORT_S, words=f"{ON} {more}".rstrip(), dies=dies,
+                          files={"vmlinuz": rig.guest.image, "second.cpio": initrd}).results
+        for which, by_host, values in zip(("first", "second"), (True, then == "on"), results):
+            found += ticks_found(values, f"{title}, the {which}", options.hz, rig.patched and by_host,
+                                 FEW_S_SHARE)
+    return found
 
 
 def check_reboot(rig, options):
     """The kernel that another one starts in the same machine has its ticks, and no others."""
-    return before_and_after(rig, options, "reboot", "/kexec reboot /vmlinuz /second.cpio\nexit 1",
-                            files=second_kernel(rig))
+    return restarted(rig, options, "reboot")
 
 
 # Kernel and initramfs, unpacked: a quarter of what L2 has.
@@ -246,20 +250,26 @@ CRASH_MEGABYTES = 96
 
 def check_crash(rig, options):
     """The same of the kernel that takes over after a panic, with the one CPU that is left."""
-    return before_and_after(rig, options, "crash", "/kexec crash /vmlinuz /second.cpio\nexit 1",
-                            f"crashkernel={CRASH_MEGABYTES}M", files=second_kernel(rig),
-                            dies="sysrq triggered crash")
+    return restarted(rig, options, "crash", f"crashkernel={CRASH_MEGABYTES}M", "sysrq triggered crash")
 
 
-# How long the kernel waits before it comes back.
-SUSPENDED_S = 5
+# How long the kernel waits before it comes back, which is not on its clock.
+DOWN_S = 5
 
 
 def check_suspend(rig, options):
-    """Ticks come again after hibernation that turns back when all is down."""
-    return before_and_after(
-        rig, options, "suspend", "echo core >/sys/power/pm_test && echo disk >/sys/power/state || exit 1\n"
-        f"/times rate {SHORT_S}", longest=SHORT_S + SUSPENDED_S)
+    """None comes while all is down for hibernation, and they come again when it turns back."""
+    found = []
+    for title, cpus, variant, words in cells("suspend", 1, 2):
+        by_host = rig.patched and variant == "on"
+        down, up = rig.run(title, cpus, f"sleep 1\n/times hibernate 1 || exit 1\n/times rate {SHORT_S}\n",
+                           2, SHORT_S + DOWN_S, words=words).results
+        given, coalesced = by_counters(down)
+        most = down["marked_s"] * options.hz * cpus
+        found.append(Finding(given + coalesced <= most, f"{title}: ticks given, {given}, or coalesced, "
+                             f"{coalesced}, at most {most:.0f} in {down['marked_s']:.3f} s", down))
+        found += ticks_found(up, f"{title}, after", options.hz, by_host, FEW_S_SHARE)
+    return found
 
 
 def check_boots(rig, options):

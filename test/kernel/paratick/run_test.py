@@ -7,6 +7,7 @@ L2 does some work, with paratick=off and without, in turn, the same kernel and i
 pair of guests each time; L1 counts the exits.
 """
 
+import itertools
 import os
 from dataclasses import dataclass
 
@@ -43,9 +44,7 @@ SECONDS = 3
 # A guest goes on booting for a while after init has begun.
 SCRIPT = """
 sleep 1
-for w in {workloads}; do
-  timeout -s KILL {limit} /workload $w {vcpus} {seconds} || {{ echo "$w: status $?"; exit 1; }}
-done
+timeout -s KILL {limit} /workload {name} {vcpus} {seconds} || {{ echo "status $?"; exit 1; }}
 """
 # A run is as long as it is told to be, and a guest that is slower than that is stuck.
 LIMIT_S = 60
@@ -53,60 +52,50 @@ LIMIT_S = 60
 BUSY = 0.1
 
 
-def script(names, vcpus, seconds):
-    return SCRIPT.format(workloads=" ".join(names), vcpus=vcpus, seconds=seconds,
-                         limit=int(seconds + LIMIT_S))
+def script(name, vcpus, seconds):
+    return SCRIPT.format(name=name, vcpus=vcpus, seconds=seconds, limit=int(seconds + LIMIT_S))
 
 
-def verify(rig, title, variant, found):
+def verify(rig, title, variant, run):
     """What was to be compared was there, and was counted."""
-    if not all("exits" in run for run in found):
+    if "exits" not in run:
         raise Broken(f"{title}: the guest set no marks")
-    ticks = sum(run["ptk"] for run in found)
-    if variant == "off" and ticks:
-        raise Broken(f"{title}: the hypervisor delivered {ticks} ticks")
-    if variant == "on" and rig.patched and not ticks and any(
-            run["workload"] not in ("idle", "sleeper") for run in found):
+    if variant == "off" and run["ptk"]:
+        raise Broken(f"{title}: the hypervisor delivered {run['ptk']} ticks")
+    if variant == "on" and rig.patched and not run["ptk"] and run["workload"] not in ("idle", "sleeper"):
         raise Broken(f"{title}: the hypervisor delivered no tick")
 
 
-def measure(rig, options, vcpus, cells, failures):
-    """Adds runs to cells: (workload, vcpus) -> variant -> runs."""
+def measure(rig, options, failures):
+    """Runs: (workload, vcpus) -> variant -> runs. Each is of a pair of guests of its own: what
+    breaks off takes no other with it."""
     seconds = options.seconds or SECONDS
-    names = [n for n in options.chosen if vcpus in WORKLOADS[n].vcpus]
-    if not names:
-        return
-    for rep in range(options.reps):
-        for variant in table.VARIANTS:
-            title = f"{table.vcpus(vcpus)}, {variant}, {rep + 1} of {options.reps}"
-            found = rig.run(title, vcpus, script(names, vcpus, seconds), len(names), seconds,
-                            words=table.WORDS[variant]).results
-            verify(rig, title, variant, found)
-            for name, run in zip(names, found):
-                # A timer was lost: that has few exits, which are none to compare.
-                if run["seconds"] > seconds + checks.LATE_S:
-                    failures.append(f"{title}: {name} of {seconds:g} s took {run['seconds']:.3f} s")
-                    continue
-                runs = cells.setdefault((name, vcpus), {v: [] for v in table.VARIANTS})
-                runs[variant].append(run)
-
-
-def ordered(cells):
-    """Those that can be compared, in the order of the table above."""
-    return sorted((cell for cell, runs in cells.items() if all(runs.values())),
-                  key=lambda cell: (list(WORKLOADS).index(cell[0]), cell[1]))
+    cells = {(name, vcpus): {v: [] for v in table.VARIANTS}
+             for name in options.chosen for vcpus in WORKLOADS[name].vcpus}
+    for rep, ((name, vcpus), runs), variant in itertools.product(
+            range(options.reps), cells.items(), table.VARIANTS):
+        title = f"{name}, {table.vcpus(vcpus)}, {variant}, {rep + 1} of {options.reps}"
+        try:
+            run = rig.run(title, vcpus, script(name, vcpus, seconds), 1, seconds,
+                          words=table.WORDS[variant]).results[0]
+            verify(rig, title, variant, run)
+        except Broken as error:
+            failures.append(str(error))
+            continue
+        # A timer was lost: that has few exits, which are none to compare.
+        if run["seconds"] > seconds + checks.LATE_S:
+            failures.append(f"{title}: {seconds:g} s took {run['seconds']:.3f} s")
+            continue
+        runs[variant].append(run)
+    return cells
 
 
 def costs(rig, options, report):
     """Prints the table and the verdicts; whether all was measured."""
-    cells, failures = {}, report.content["failures"]
-    for vcpus in (1, 2, 4):
-        try:
-            measure(rig, options, vcpus, cells, failures)
-        except Broken as error:
-            failures.append(str(error))
+    failures = report.content["failures"]
+    cells = measure(rig, options, failures)
     rig.progress.end()
-    found = {cell: table.summary(cells[cell]) for cell in ordered(cells)}
+    found = {cell: table.summary(runs) for cell, runs in cells.items() if all(runs.values())}
     of_ticks = {}
     for (workload, vcpus), each in found.items():
         for variant, runs in cells[workload, vcpus].items():

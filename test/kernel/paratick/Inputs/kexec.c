@@ -2,11 +2,11 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// kexec reboot|crash KERNEL INITRD: starts another kernel in this machine, with
-// the command line of the present one, in good order or out of a panic; after
-// that it has one CPU, as the others cannot be relied on. Of the machine
-// nothing is reset: what the first asked the hypervisor for it must have taken
-// back.
+// kexec reboot|crash KERNEL INITRD WORDS: starts another kernel in this
+// machine, with the command line of the present one and these words, in good
+// order or out of a panic; after that it has one CPU, as the others cannot be
+// relied on. Of the machine nothing is reset: what the first asked the
+// hypervisor for it must have taken back.
 
 #include <err.h>
 #include <fcntl.h>
@@ -20,16 +20,17 @@
 #include <unistd.h>
 
 int main(int argc, char **argv) {
-  bool crash = argc == 4 && !strcmp(argv[1], "crash");
-  if (argc != 4 || (!crash && strcmp(argv[1], "reboot")))
-    errx(2, "usage: kexec reboot|crash KERNEL INITRD");
+  bool crash = argc == 5 && !strcmp(argv[1], "crash");
+  if (argc != 5 || (!crash && strcmp(argv[1], "reboot")))
+    errx(2, "usage: kexec reboot|crash KERNEL INITRD WORDS");
   char line[2048] = "";
   FILE *file = fopen("/proc/cmdline", "r");
   if (!file || !fgets(line, sizeof line, file))
     err(1, "/proc/cmdline");
   line[strcspn(line, "\n")] = 0;
-  if (crash)
-    strncat(line, " nr_cpus=1", sizeof line - strlen(line) - 1);
+  size_t length = strlen(line);
+  snprintf(line + length, sizeof line - length, " %s%s", argv[4],
+           crash ? " nr_cpus=1" : "");
   int kernel = open(argv[2], O_RDONLY), initrd = open(argv[3], O_RDONLY);
   if (kernel < 0 || initrd < 0)
     err(1, "%s or %s", argv[2], argv[3]);

@@ -9,6 +9,9 @@
 //   times account SECONDS  what a thread with so much CPU time is charged with,
 //                          and its timers
 //   times hotplug ROUNDS   ticks of the last CPU after it went and came often
+//   times hibernate ROUNDS how long it is there while it hibernates and, once
+//   all
+//                          is down, turns back
 
 #include "guest.h"
 #include "mark.h"
@@ -194,13 +197,17 @@ static void account(double seconds) {
          LIMIT_S, killed, by);
 }
 
-static void set_online(int cpu, char value) {
-  char path[64];
-  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/online", cpu);
+static void put(const char *path, const char *text) {
   int file = open(path, O_WRONLY);
-  if (file < 0 || write(file, &value, 1) != 1)
+  if (file < 0 || write(file, text, strlen(text)) < 0)
     err(1, "%s", path);
   close(file);
+}
+
+static void set_online(int cpu, const char *value) {
+  char path[64];
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/online", cpu);
+  put(path, value);
 }
 
 static void hotplug(int rounds) {
@@ -210,9 +217,9 @@ static void hotplug(int rounds) {
   for (int i = 0; i < cpus; ++i)
     start(busy, 0, -1);
   for (int i = 0; i < rounds; ++i) {
-    set_online(cpus - 1, '0');
+    set_online(cpus - 1, "0");
     sleep_for(interval_s * (i % 3));
-    set_online(cpus - 1, '1');
+    set_online(cpus - 1, "1");
     sleep_for(interval_s * (i % 2));
   }
   // They may all be where they were before: now each CPU has one.
@@ -222,9 +229,22 @@ static void hotplug(int rounds) {
   print_ticks("hotplug", 3);
 }
 
+// CLOCK_MONOTONIC does not go on while the machine is down.
+static void hibernate(int rounds) {
+  put("/sys/power/pm_test", "core");
+  double marked = now(CLOCK_MONOTONIC);
+  mark(1);
+  for (int i = 0; i < rounds; ++i)
+    put("/sys/power/state", "disk");
+  marked = now(CLOCK_MONOTONIC) - marked;
+  mark(2);
+  printf("{\"check\": \"hibernate\", \"marked_s\": %.6f}\n", marked);
+}
+
 int main(int argc, char **argv) {
   if (argc != 3 || atof(argv[2]) <= 0)
-    errx(2, "usage: times rate|idle|account SECONDS, or times hotplug ROUNDS");
+    errx(2, "usage: times rate|idle|account SECONDS, or times "
+            "hotplug|hibernate ROUNDS");
   double number = atof(argv[2]);
   if (!strcmp(argv[1], "rate"))
     rate(number);
@@ -234,6 +254,8 @@ int main(int argc, char **argv) {
     account(number);
   else if (!strcmp(argv[1], "hotplug"))
     hotplug((int)number);
+  else if (!strcmp(argv[1], "hibernate"))
+    hibernate((int)number);
   else
     errx(2, "no check '%s'", argv[1]);
   return 0; // which ends the threads
