@@ -78,19 +78,19 @@ def test(what, *guests):
 
 content, asked = test("well", (OFF, ""), ("a crash", ""), (ON, ""))
 assert asked == ["paratick=off", "paratick=on", "paratick=on"], asked
-assert content["broke"] == ["1 vCPU, on, 1 of 1: a crash"] and content["boots"] == 3, content
+assert content["broke"] == ["busy, 1 vCPU, on, 1 of 1: a crash"] and content["boots"] == 3, content
 assert content["aims"][1]["ratio"] == 0.5 and content["failures"] == [], content
 
 content, _ = test("complaints", (OFF, "[1.0] hello\nWARNING: CPU: 0 at x.c\n"),
                   (["BUG: unable to handle", *ON], ""))
 assert len(content["complained"]) == 2 and content["aims"][1]["verdict"] == "met", content
 
-content, _ = test("stuck", *[("a crash", "")] * TRIES)
+content, _ = test("stuck", *[("a crash", "")] * TRIES, (ON, ""))
 assert {aim["verdict"] for aim in content["aims"]} == {"not measured"}, content
 test("short", (OFF, ""), *[([END], "")] * TRIES)
 content, _ = test("late", (OFF, ""), ([line.replace('"seconds": 2', '"seconds": 9') for line in ON], ""))
 assert content["aims"][1]["verdict"] == "not measured", content
 test("no ticks", (OFF, ""), ([*lines(20, 0), END], ""))
-with open(os.path.join(out, "1-vCPU-on-1-of-1.L2")) as file:
+with open(os.path.join(out, "busy-1-vCPU-on-1-of-1.L2")) as file:
     assert file.read().splitlines()[-1] == END
 print("rig: ok")
