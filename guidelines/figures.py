@@ -277,13 +277,7 @@ def heap_rewrites(report):
 PARATICK = ("HLT", "INTR", "VINTR", "TSC_DEADLINE", "ICR", "all")
 
 
-def paratick(report):
-    p = report["parameters"]
-    if p["checks"] or p["only"] or p["patches"] or report["failures"]:
-        fail("not all was measured: run ./dev kernel-test paratick, without --only")
-    yield (f"One run of `./dev kernel-test paratick`, commit `{report['commit'][:10]}`, {report['kernel']} as guest and host, "
-           f"HZ {p['hz']} in both,\nin an emulated machine of 2 CPUs; {p['reps']} guests for each, medians, "
-           "off → on. TSC_DEADLINE and ICR are writes, which are exits too.\n")
+def exits_of_paratick(report):
     yield f"| workload | vCPUs | exits per | {' | '.join(PARATICK)} | all, on / off |"
     yield f"|---|---|---|{'---|' * len(PARATICK)}---|"
     for row in report["summary"]:
@@ -291,6 +285,16 @@ def paratick(report):
             cells = [f"{digits(kinds[k]['off'])} → {digits(kinds[k]['on'])}" for k in PARATICK]
             yield (f"| {row['workload']} | {row['vcpus']} | {unit} | {' | '.join(cells)} | "
                    f"{kinds['all']['ratio']:.2f} |")
+
+
+def paratick(report):
+    p = report["parameters"]
+    if p["checks"] or p["only"] or p["patches"] or report["failures"]:
+        fail("not all was measured: run ./dev kernel-test paratick, without --only")
+    yield (f"One run of `./dev kernel-test paratick`, commit `{report['commit'][:10]}`, {report['kernel']} as guest and host, "
+           f"HZ {p['hz']} in both,\nin an emulated machine of 2 CPUs; {p['reps']} guests for each, medians, "
+           "off → on. TSC_DEADLINE and ICR are writes, which are exits too.\n")
+    yield from exits_of_paratick(report)
     yield ("\nThe same runs beside the formulas for exits a second that ticks cost: 2 n HZ if n vCPUs tick all the time, "
            "2 (load n HZ + times\nthat a vCPU goes idle) if idle ones do not. What was counted is TSC_DEADLINE writes and timer interrupts.\n")
     yield "| workload | vCPUs | load | formula, periodic | formula, tickless | counted off | counted on |"
@@ -299,6 +303,15 @@ def paratick(report):
         t = row["ticks"]
         yield (f"| {row['workload']} | {row['vcpus']} | {t['load']:.2f} | "
                f"{' | '.join(digits(t[k]) for k in ('periodic', 'tickless', 'off', 'on'))} |")
+
+
+def paratick_beside(report):
+    p = report["parameters"]
+    if p["checks"] or p["patches"] or report["failures"]:
+        fail("not all was measured: run ./dev kernel-test paratick --also, once more")
+    yield (f"`./dev kernel-test paratick --also {p['also']} --only {p['only']}`,\n"
+           f"commit `{report['commit'][:10]}`, {report['kernel']}, {p['reps']} guests for each:\n")
+    yield from exits_of_paratick(report)
 
 
 def paratick_rates(report):
@@ -335,6 +348,7 @@ TABLES = {
     "heap-churn": ("heap-churn", "figures", heap_churn),
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
     "paratick": ("paratick", "figures", paratick),
+    "paratick-stop-first-sleep": ("paratick", "figures of paratick-stop-first-sleep", paratick_beside),
     "paratick-checks": ("paratick", "figures of paratick-checks", paratick_rates),
 }
 

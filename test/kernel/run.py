@@ -85,6 +85,7 @@ def parser():
                        "and in one without; --only: these")
     found.add_argument("--patches", metavar="DIR", help="another series than runtime/kernel/NAME/VERSION; "
                        f"'{source.NONE.name}': no patch")
+    found.add_argument("--also", metavar="PATCH", help="a patch more, on top of the series")
     found.add_argument("--build-only", action="store_true", help="build the kernels and stop")
     found.add_argument("--objects", action="store_true", help="compile the files that the series touches, "
                        "and stop")
@@ -110,9 +111,10 @@ def checked(options):
         raise Usage("--reps is 1 at least")
     if options.seconds is not None and not 0.1 <= options.seconds <= 3600:
         raise Usage("--seconds is 0.1 to 3600")
-    if options.patches == source.NONE.name and (options.objects or options.selftests):
-        raise Usage(f"--{'objects' if options.objects else 'selftests'} is about a series, not "
-                    f"about '{source.NONE.name}'")
+    if options.patches == source.NONE.name:
+        for option in ("objects", "selftests", "also"):
+            if getattr(options, option):
+                raise Usage(f"--{option} is about a series, not about '{source.NONE.name}'")
     modules = {name: load(name) for name in ([options.name] if options.name else names())}
     if not options.selftests:
         for module in modules.values():
@@ -134,10 +136,14 @@ def series(options, name):
     folder = options.patches or os.path.join(SERIES, name, options.version)
     if not os.path.isdir(folder):
         raise Usage(f"there is no folder {os.path.relpath(folder)}")
+    if options.also and not os.path.isfile(options.also):
+        raise Usage(f"there is no patch {options.also}")
     try:
-        return source.series(name, folder)
+        found = source.series(name, folder)
     except Broken as error:
         raise Usage(error)
+    found.patches += [options.also] if options.also else []
+    return found
 
 
 def kinds(options):
@@ -147,7 +153,9 @@ def kinds(options):
 
 
 def new_report(tree, name, options):
-    """And the folder that it will be in."""
+    """And the folder that it will be in. What --also has is another series' report."""
+    if options.also:
+        name += "-" + os.path.splitext(os.path.basename(options.also))[0]
     out = os.path.abspath(options.out or os.path.join(tree, "kernel-test"))
     os.makedirs(out, exist_ok=True)
     return bench.Report(name, SimpleNamespace(source=ROOT), out, {
