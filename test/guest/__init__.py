@@ -4,6 +4,7 @@
 """Boots virtual machines where there is no hardware to virtualize: QEMU emulates one.
 
   packages.py   a stock kernel and a busybox, unpacked into the build tree; QEMU
+  emulator.py   QEMU again, without the fault that breaks guests of the guest
   initramfs.py  all that a guest has: busybox, programs, and a script that runs them
   machine.py    boots that and reads what it prints
   nested.py     boots a guest in the guest, with KVM, and counts its exits by reason

@@ -23,6 +23,8 @@ COMMAND_LINE = " ".join((
     "tsc=reliable",       # Linux measures the emulated one and finds it unstable
     "no_timer_check",     # nor does the oldest timer hold its promises
 ))
+# Where Debian's packages have it, for a QEMU that is not Debian's.
+FIRMWARE = ("/usr/share/qemu", "/usr/share/seabios")
 # A guest that says nothing for so long is stuck. To its first line it takes 4 s on an
 # idle machine, 20 s on a busy one; one in it takes as long again.
 SILENCE_S = 180
@@ -61,16 +63,26 @@ def tsc_khz():
     return round((end[0] - begin[0]) * 1e6 / (end[1] - begin[1]))
 
 
-def _command(qemu, kernel, initrd, cpus, megabytes, console, results, words):
+# An instruction takes 8 ns, and to wait takes none: such a machine does not notice what else
+# this one has to do. Its time stamp counter counts nanoseconds; its HPET is twice too fast.
+# It has one CPU, as another would never start.
+VIRTUAL_TIME = ("-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off")
+VIRTUAL_TIME_WORDS = "hpet=disable"
+VIRTUAL_TIME_KHZ = 1000000
+
+
+def _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, virtual):
+    words = f"{COMMAND_LINE} tsc_early_khz={VIRTUAL_TIME_KHZ if virtual else tsc_khz()} {words}".rstrip()
+    words += f" {VIRTUAL_TIME_WORDS}" if virtual else ""
     return [
         qemu,
         # One thread a CPU: with one for all, guests hang at times, and there is no
         # preemption to see.
-        "-accel", "tcg,thread=multi",
+        *(VIRTUAL_TIME if virtual else ("-accel", "tcg,thread=multi")),
         # It has SVM, for a guest in the guest.
         "-cpu", "EPYC", "-smp", str(cpus), "-m", str(megabytes),
-        "-kernel", kernel, "-initrd", initrd, "-append", f"{COMMAND_LINE} tsc_early_khz={tsc_khz()} {words}".rstrip(),
-        "-display", "none", "-nodefaults", "-no-reboot",
+        "-kernel", kernel, "-initrd", initrd, "-append", words,
+        "-display", "none", "-nodefaults", "-no-reboot", *(w for f in FIRMWARE for w in ("-L", f)),
         "-serial", f"file:{console}", "-serial", f"file:{results}",
     ]
 
@@ -103,13 +115,13 @@ def _last(lines):
 
 
 def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence=SILENCE_S,
-         words="", console=None, dies=None):
+         words="", console=None, dies=None, virtual=False):
     """What the script printed, line by line. seen(line), if given, hears each line as
     it comes. A script that has begun to print and then prints nothing for silence
     seconds is given up; for the kernel before it, SILENCE_S is the least that is fair.
     words are added to the kernel's command line; console, if given, is the file that the
     kernel's messages are left in, however it ends. dies is what a guest of the guest may
-    panic of."""
+    panic of. virtual gives it a clock that counts instructions, not seconds."""
     lines, ended = [], None
     with tempfile.TemporaryDirectory() as work:
         console = console or os.path.join(work, "console")
@@ -129,7 +141,7 @@ def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence
 
         with open(errors, "w") as log:
             child = subprocess.Popen(
-                _command(qemu, kernel, initrd, cpus, megabytes, console, results, words),
+                _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, virtual),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )
             heard = time.monotonic()

@@ -24,17 +24,19 @@ QEMU = "qemu-system-x86_64"
 QEMU_PACKAGE = "qemu-system-x86"
 # Somebody else's apt may be at work.
 APT = ("apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300")
+SOURCES = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {} main\n"
 # apt's own time-outs and retries, and 30 MB over a slow line, come first.
 TIMEOUT_S = 600
 
 
-def _run(command, folder=None):
+def run(command, folder=None, timeout=TIMEOUT_S):
+    """What it prints."""
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout)
     except FileNotFoundError:
         raise Broken(f"there is no {command[0]} here: this knows Debian's packages only")
     except subprocess.TimeoutExpired:
-        raise Broken(f"{' '.join(command)}: not done after {TIMEOUT_S} s")
+        raise Broken(f"{' '.join(command)}: not done after {timeout} s")
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
         raise Broken(f"{' '.join(command)}: {last[-1]}")
@@ -46,7 +48,7 @@ def _with_lists(action):
     try:
         return action()
     except Broken:
-        _run([*APT, "update"])
+        run([*APT, "update"])
         return action()
 
 
@@ -58,7 +60,7 @@ def _install(names):
         raise Broken(f"missing {text}: install it (this knows apt only)")
     print(f"installing {text}", flush=True)
     os.environ["DEBIAN_FRONTEND"] = "noninteractive"
-    _with_lists(lambda: _run([*APT, "install", "-y", "--no-install-recommends", *names]))
+    _with_lists(lambda: run([*APT, "install", "-y", "--no-install-recommends", *names]))
 
 
 def install(names):
@@ -87,6 +89,24 @@ def qemu():
     return path
 
 
+def fetch_source(name, folder):
+    """The .dsc of Debian's source of that, with what it names beside it. What the machine
+    installs from has binaries only, as a rule; apt's own files stay as they are."""
+    codename = platform.freedesktop_os_release().get("VERSION_CODENAME")
+    listed, lists = os.path.join(folder, "sources.list"), os.path.join(folder, "lists")
+    with open(listed, "w") as file:
+        file.write(SOURCES.format(codename))
+    os.makedirs(os.path.join(lists, "partial"))
+    # apt fetches as a user of its own, who may not write here otherwise.
+    os.chmod(folder, 0o777)
+    apt = [*APT, "-o", f"Dir::Etc::SourceList={listed}", "-o", "Dir::Etc::SourceParts=/dev/null",
+           "-o", f"Dir::State::Lists={lists}"]
+    run([*apt, "update"])
+    run([*apt, "source", "--download-only", name], folder)
+    (found,) = glob.glob(os.path.join(folder, "*.dsc"))
+    return found
+
+
 def _unpack(package, folder, keep):
     """Puts those files of a package that match one of keep into folder, once."""
     if os.path.isdir(folder):
@@ -97,9 +117,9 @@ def _unpack(package, folder, keep):
     with tempfile.TemporaryDirectory(dir=parent) as work:
         # apt fetches as a user of its own, who may not write here otherwise.
         os.chmod(work, 0o777)
-        _with_lists(lambda: _run([*APT, "download", package], work))
+        _with_lists(lambda: run([*APT, "download", package], work))
         archive = glob.glob(os.path.join(work, "*.deb"))
-        _run(["dpkg-deb", "-x", archive[0], os.path.join(work, "root")])
+        run(["dpkg-deb", "-x", archive[0], os.path.join(work, "root")])
         kept = os.path.join(work, "kept")
         os.mkdir(kept)
         for pattern in keep:
@@ -167,7 +187,7 @@ def kernel(cache):
         return unpacked(there[-1])
 
     def newest():
-        text = _run(["apt-cache", "show", "--no-all-versions", KERNEL])
+        text = run(["apt-cache", "show", "--no-all-versions", KERNEL])
         found = re.search(r"^Depends:.*?\b(linux-image-[^ ,]+)", text, re.M)
         if not found:
             raise Broken(f"{KERNEL} depends on no kernel")

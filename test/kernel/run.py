@@ -192,7 +192,7 @@ def test(tree, name, module, options):
         kernel=guest.name, host_kernel=host.name, series={
             "name": patches.name, "digest": patches.digest(),
             "patches": [os.path.basename(p) for p in patches.patches]})
-    machine = rig.Rig(tree, name, kernels, out, progress, patched=bool(patches.patches),
+    machine = rig.Rig(tree, name, kernels, out, progress, say, patched=bool(patches.patches),
                       host_nohz_full=options.host_nohz_full)
     machine.compile(os.path.join(HERE, name, "Inputs"))
     options.chosen = chosen(module, options)

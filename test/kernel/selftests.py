@@ -12,7 +12,7 @@ import re
 import subprocess
 
 import bench
-from guest import Broken, initramfs, machine, nested, packages
+from guest import Broken, emulator, initramfs, machine, nested, packages
 from kernel import build, rig, source
 
 FOLDER = os.path.join("tools", "testing", "selftests", "kvm")
@@ -104,7 +104,7 @@ def main(tree, kind, series, more, only, report, out, progress, say):
     tests = {name: built[name] for name in bench.choice(only, built, "selftest")}
     hosts = [build.kernel(tree, kind, source.NONE, [], progress, say),
              build.kernel(tree, kind, series, more, progress, say)]
-    qemu, busybox = packages.qemu(), packages.busybox(os.path.join(tree, "guest"))
+    qemu, busybox = emulator.qemu(tree, say), packages.busybox(os.path.join(tree, "guest"))
     without, patched = (run(host, tests, out, qemu, busybox, progress) for host in hosts)
     progress.end()
     report.content["samples"] += [{"test": name, "without": without[name], "with": patched[name]}

@@ -11,7 +11,7 @@ sys.path[:0] = [os.path.join(root, "test"), os.path.join(root, "test", "bench")]
 
 import bench  # noqa: E402
 import measure  # noqa: E402
-from guest import Broken, broken, initramfs, machine, packages  # noqa: E402
+from guest import Broken, broken, emulator, initramfs, machine, packages  # noqa: E402
 from kernel import build, selftests, source  # noqa: E402
 
 TESTS = {name: f"/{name}" for name in ("clock", "crash", "state", "vmx")}
@@ -40,7 +40,7 @@ class Report:
 
 machine.boot = boot
 initramfs.write = lambda _, __, files, *___: list(files)
-packages.qemu, packages.busybox = lambda: "qemu", lambda _: "busybox"
+emulator.qemu, packages.busybox = lambda *_: "qemu", lambda _: "busybox"
 selftests.programs = lambda *_: TESTS
 build.kernel = lambda _, __, series, *___: packages.Kernel(f"Linux {series.name}", series.name, [])
 
