@@ -10,7 +10,8 @@
   nested.py     boots a guest in the guest, with KVM, and counts its exits by reason
 
 What is emulated has no honest clock: operations may be compared within one boot, and
-counted; nanoseconds say nothing about a real machine.
+counted; nanoseconds say nothing about a real machine. With virtual time, of one CPU, they
+do not depend on what else this machine does.
 """
 
 

@@ -23,16 +23,17 @@ TOO_MANY_CPUS = 1000
 os.makedirs(out, exist_ok=True)
 
 
-def boot(what, script, kernel=KERNEL.image, cpus=1):
+def boot(what, script, kernel=KERNEL.image, cpus=1, **more):
     initrd = initramfs.write(os.path.join(out, "guest.cpio"), BUSYBOX, {}, script)
     try:
-        lines = machine.boot(QEMU, kernel, initrd, cpus, MEGABYTES, silence=SILENCE_S)
+        lines = machine.boot(QEMU, kernel, initrd, cpus, MEGABYTES, silence=SILENCE_S, **more)
         print(f"{what}: {' '.join(lines)}")
     except Broken as error:
         print(f"{what}: {error}")
 
 
 boot("works", "echo hello")
+boot("waits for nobody", "sleep 1000; echo awake", virtual=True)
 boot("fails", "echo cannot go on; exit 3")
 boot("panics", "echo c > /proc/sysrq-trigger")
 boot("resets", "echo bye; reboot -f")
