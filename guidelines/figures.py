@@ -289,10 +289,10 @@ def exits_of_paratick(report):
 
 def paratick(report):
     p = report["parameters"]
-    if p["checks"] or p["only"] or p["patches"] or report["failures"]:
+    if p["checks"] or p["only"] or p["patches"] or p["host_cpus"] == 1 or report["failures"]:
         fail("not all was measured: run ./dev kernel-test paratick, without --only")
     yield (f"One run of `./dev kernel-test paratick`, commit `{report['commit'][:10]}`, {report['kernel']} as guest and host, "
-           f"HZ {p['hz']} in both,\nin an emulated machine of 2 CPUs; {p['reps']} guests for each, medians, "
+           f"HZ {p['hz']} in both,\nin an emulated machine of {p['host_cpus']} CPUs; {p['reps']} guests for each, medians, "
            "off → on. TSC_DEADLINE and ICR are writes, which are exits too.\n")
     yield from exits_of_paratick(report)
     yield ("\nThe same runs beside the formulas for exits a second that ticks cost: 2 n HZ if n vCPUs tick all the time, "
@@ -309,7 +309,7 @@ def paratick_beside(report):
     p = report["parameters"]
     if p["checks"] or p["patches"] or report["failures"]:
         fail("not all was measured: run ./dev kernel-test paratick --also, once more")
-    yield (f"`./dev kernel-test paratick --also {p['also']} --only {p['only']}`,\n"
+    yield (f"`./dev kernel-test paratick --host-cpus {p['host_cpus']} --also {p['also']} --only {p['only']}`,\n"
            f"commit `{report['commit'][:10]}`, {report['kernel']}, {p['reps']} guests for each:\n")
     yield from exits_of_paratick(report)
 

@@ -24,6 +24,8 @@ COMPILER = "gcc"
 HOST_WORDS = "loglevel=5"
 # Beyond the longest run, which prints nothing meanwhile.
 SILENCE_S = 120
+# A second on a virtual clock takes two or three of ours, and more if there is other work.
+SLOWER = 10
 COMPLAINTS = ("WARNING:|BUG:|BUG at|rcu: INFO|soft lockup|hard LOCKUP|INFO: task|Oops|"
               "unchecked MSR access")
 # The last command of what L2 runs; that nothing is found is no failure.
@@ -68,24 +70,24 @@ class Rig:
     """boots are the guests' titles, broke what some broke off with, complained what the
     kernels said, all with where that was. kernels(changed options) builds the two."""
 
-    def __init__(self, build, name, kernels, out, progress, say, patched, host_nohz_full=False):
+    def __init__(self, build, name, kernels, out, progress, say, patched, host_cpus, host_nohz_full=False):
         cache = os.path.join(build, "guest")
         self.qemu = emulator.qemu(build, say)
         self.busybox = packages.busybox(cache)
         self.name, self.kernels, self.progress = name, kernels, progress
         self.guest, self.host = kernels()
-        self.patched, self.host_nohz_full, self.host_cpus = patched, host_nohz_full, L1_CPUS
+        self.patched, self.host_nohz_full, self.host_cpus = patched, host_nohz_full, host_cpus
         self.out = os.path.join(out, name)
         os.makedirs(self.out, exist_ok=True)
         self.vmm = nested.build_vmm(COMPILER, self.out)
         self.files = {}
         self.boots, self.broke, self.complained = [], [], []
 
-    def like(self, host_cpus=L1_CPUS, **changed):
+    def like(self, host_cpus=None, **changed):
         """One with other kernels, or a host of other CPUs, which counts together with this. A
         host of one CPU has a virtual clock: what else this machine does makes no difference."""
         other = copy.copy(self)
-        other.host_cpus = host_cpus
+        other.host_cpus = host_cpus or self.host_cpus
         other.guest, other.host = self.kernels(**changed)
         other.host_nohz_full = changed.get("host_nohz_full", self.host_nohz_full)
         return other
@@ -118,7 +120,8 @@ class Rig:
         try:
             lines = machine.boot(
                 self.qemu, self.host.image, initrd, self.host_cpus, nested.L1_MEGABYTES, name=nested.L1,
-                seen=lambda line: (heard.append(line), seen(line)), silence=longest + SILENCE_S,
+                seen=lambda line: (heard.append(line), seen(line)),
+                silence=longest * (SLOWER if virtual else 1) + SILENCE_S,
                 words=f"{HOST_WORDS} {host_words}", console=console, dies=dies,
                 virtual=virtual)
         finally:

@@ -76,6 +76,8 @@ def parser():
     found.add_argument("--hz", type=int, default=250, help=f"of the guest, L2: "
                        f"{', '.join(map(str, build.HZ))} [%(default)s]")
     found.add_argument("--host-hz", type=int, help="of its host, L1 [as the guest's]")
+    found.add_argument("--host-cpus", type=int, default=rig.L1_CPUS, help="1: L1's clock counts instructions, "
+                       "so that other work here makes no difference [%(default)s]")
     found.add_argument("--host-nohz-full", action="store_true", help="L1 stops its ticks where it can")
     found.add_argument("--reps", type=int, default=3, help="guests for each cell, off and on [%(default)s]")
     found.add_argument("--seconds", type=float, help="length of a run [3; of a check its own]")
@@ -107,6 +109,10 @@ def checked(options):
     among(options.hz, build.HZ, "--hz")
     options.host_hz = options.host_hz or options.hz
     among(options.host_hz, build.HZ, "--host-hz")
+    if not 1 <= options.host_cpus <= rig.L1_CPUS:
+        raise Usage(f"--host-cpus is 1 or {rig.L1_CPUS}, not {options.host_cpus}")
+    if options.host_nohz_full and options.host_cpus == 1:
+        raise Usage("--host-nohz-full is of a second CPU, as the first always ticks")
     if options.reps < 1:
         raise Usage("--reps is 1 at least")
     if options.seconds is not None and not 0.1 <= options.seconds <= 3600:
@@ -193,7 +199,7 @@ def test(tree, name, module, options):
             "name": patches.name, "digest": patches.digest(),
             "patches": [os.path.basename(p) for p in patches.patches]})
     machine = rig.Rig(tree, name, kernels, out, progress, say, patched=bool(patches.patches),
-                      host_nohz_full=options.host_nohz_full)
+                      host_cpus=options.host_cpus, host_nohz_full=options.host_nohz_full)
     machine.compile(os.path.join(HERE, name, "Inputs"))
     options.chosen = chosen(module, options)
     return module.main(machine, options, report)

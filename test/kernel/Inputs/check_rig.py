@@ -68,7 +68,8 @@ def test(what, *guests):
 
     asked = []
     machine.boot, nested.write = boot, write
-    options = SimpleNamespace(chosen=["busy"], reps=1, seconds=2, hz=250, checks=False)
+    options = SimpleNamespace(chosen=["busy"], reps=1, seconds=2, hz=250, checks=False,
+                              host_cpus=rig.L1_CPUS)
     report = Report()
     run_test.WORKLOADS = {"busy": run_test.Workload((1,), "")}
     print(f"{what}: {run_test.main(Rig(), options, report)}", flush=True)

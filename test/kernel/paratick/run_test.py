@@ -103,7 +103,7 @@ def costs(rig, options, report):
                 {"workload": workload, "vcpus": vcpus, "variant": variant, "runs": runs})
         of_ticks[workload, vcpus] = table.ticks(cells[workload, vcpus], options.hz)
         report.summary(workload=workload, vcpus=vcpus, per=each, ticks=vars(of_ticks[workload, vcpus]))
-    print(f"exits of L2 in an emulated L1 of 2 CPUs, medians of {options.reps} runs of "
+    print(f"exits of L2 in an emulated L1 of {table.cpus(options.host_cpus)}, medians of {options.reps} runs of "
           f"{options.seconds or SECONDS:g} s")
     bench.table(table.HEADER, [row for cell, each in found.items() for row in table.rows(cell, each)])
     print("\nexits a second for ticks, by formula and counted")
@@ -116,7 +116,7 @@ def costs(rig, options, report):
             print(table.verdict_line(verdict))
     for failure in failures:
         print(f"FAILED: {failure}")
-    warn(run["others"] for runs in cells.values() for each in runs.values() for run in each)
+    warn(run.get("others", 0) for runs in cells.values() for each in runs.values() for run in each)
     return not failures
 
 

@@ -74,6 +74,10 @@ def vcpus(n):
     return f"{n} vCPU{'s' if n > 1 else ''}"
 
 
+def cpus(n):
+    return f"{n} CPU{'s' if n > 1 else ', on virtual time'}"
+
+
 @dataclass(frozen=True)
 class Ticks:
     """Exits a second for ticks: what formulas say, and what was counted."""
