@@ -7,6 +7,7 @@ One is given the rig and the options, boots what it needs, and returns what it f
 table at the end names them. CLOCK_MONOTONIC, which no tick moves, is the measure.
 """
 
+import itertools
 import os
 from dataclasses import dataclass, field
 
@@ -111,15 +112,20 @@ RATES_HZ = (100, 250, 1000)
 
 
 def check_rates(rig, options):
-    """The same for each HZ of the guest and of its host, and if the host stops its ticks."""
+    """The same for each HZ of the guest and of its host."""
+    seconds, found = options.seconds or RATE_S, []
+    for hz, host_hz in itertools.product(RATES_HZ, RATES_HZ):
+        pair = rig.like(host_cpus=1, hz=hz, host_hz=host_hz, host_nohz_full=False)
+        # A guest that has a timer does not ask how often its host ticks.
+        found += named(rates(pair, hz, seconds, f"HZ {hz} on {host_hz}", 1, off=hz == host_hz),
+                       hz, str(host_hz))
+    return found
+
+
+def check_nohz_full(rig, options):
+    """The same for each HZ of the guest on a CPU whose host stops its ticks."""
     seconds, found = options.seconds or RATE_S, []
     for hz in RATES_HZ:
-        for host_hz in RATES_HZ:
-            pair = rig.like(host_cpus=1, hz=hz, host_hz=host_hz, host_nohz_full=False)
-            # A guest that has a timer does not ask how often its host ticks.
-            found += named(rates(pair, hz, seconds, f"HZ {hz} on {host_hz}", 1, off=hz == host_hz),
-                           hz, str(host_hz))
-        # On the CPU that stops its ticks, beside the one that does not.
         full = rig.like(host_cpus=L1_CPUS, hz=hz, host_hz=options.host_hz, host_nohz_full=True)
         found += named(rates(full, hz, seconds, f"HZ {hz} on nohz_full {options.host_hz}", 1, off=False),
                        hz, f"{options.host_hz}, nohz_full")
@@ -313,7 +319,8 @@ class Check:
 
 
 CHECKS = {name: Check(*how) for name, *how in (
-    ("rate", check_rate), ("rates", check_rates, True), ("times", check_times), ("idle", check_idle),
+    ("rate", check_rate), ("rates", check_rates, True), ("nohz-full", check_nohz_full, True),
+    ("times", check_times), ("idle", check_idle),
     ("hotplug", check_hotplug), ("unpatched", check_unpatched), ("refused", check_refused),
     ("reboot", check_reboot), ("crash", check_crash), ("suspend", check_suspend),
     ("boots", check_boots), ("soak", check_soak),
