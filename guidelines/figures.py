@@ -289,7 +289,7 @@ def exits_of_paratick(report):
 
 def paratick(report):
     p = report["parameters"]
-    if p["checks"] or p["only"] or p["patches"] or p["host_cpus"] == 1 or report["failures"]:
+    if p["checks"] or p["only"] or p["patches"] or report["failures"]:
         fail("not all was measured: run ./dev kernel-test paratick, without --only")
     yield (f"One run of `./dev kernel-test paratick`, commit `{report['commit'][:10]}`, {report['kernel']} as guest and host, "
            f"HZ {p['hz']} in both,\nin an emulated machine of {p['host_cpus']} CPUs; {p['reps']} guests for each, medians, "
@@ -308,9 +308,9 @@ def paratick(report):
 def paratick_beside(report):
     p = report["parameters"]
     if p["checks"] or p["patches"] or report["failures"]:
-        fail("not all was measured: run ./dev kernel-test paratick --also, once more")
-    yield (f"`./dev kernel-test paratick --host-cpus {p['host_cpus']} --also {p['also']} --only {p['only']}`,\n"
-           f"commit `{report['commit'][:10]}`, {report['kernel']}, {p['reps']} guests for each:\n")
+        fail("not all was measured: run ./dev kernel-test paratick --host-cpus 1, once more")
+    options = " ".join(f"--{k.replace('_', '-')} {p[k]}" for k in ("host_cpus", "also", "only") if p[k])
+    yield (f"`./dev kernel-test paratick {options}`,\ncommit `{report['commit'][:10]}`, {report['kernel']}, {p['reps']} guests for each:\n")
     yield from exits_of_paratick(report)
 
 
@@ -351,7 +351,8 @@ TABLES = {
     "heap-churn": ("heap-churn", "figures", heap_churn),
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
     "paratick": ("paratick", "figures", paratick),
-    "paratick-stop-first-sleep": ("paratick", "figures of paratick-stop-first-sleep", paratick_beside),
+    "paratick-virtual": ("paratick", "figures of paratick-virtual", paratick_beside),
+    "paratick-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep", paratick_beside),
     "paratick-checks": ("paratick", "figures of paratick-checks", paratick_rates),
 }
 

@@ -159,7 +159,9 @@ def kinds(options):
 
 
 def new_report(tree, name, options):
-    """And the folder that it will be in. What --also has is another series' report."""
+    """And the folder that it will be in. What is not to be compared has names of its own."""
+    if options.host_cpus == 1:
+        name += "-virtual"
     if options.also:
         name += "-" + os.path.splitext(os.path.basename(options.also))[0]
     out = os.path.abspath(options.out or os.path.join(tree, "kernel-test"))
