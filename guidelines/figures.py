@@ -277,6 +277,10 @@ def heap_rewrites(report):
 PARATICK = ("HLT", "INTR", "VINTR", "TSC_DEADLINE", "ICR", "all")
 
 
+def guests(n):
+    return f"{n} guest{'s' if n > 1 else ''}"
+
+
 def exits_of_paratick(report):
     yield f"| workload | vCPUs | exits per | {' | '.join(PARATICK)} | all, on / off |"
     yield f"|---|---|---|{'---|' * len(PARATICK)}---|"
@@ -292,7 +296,7 @@ def paratick(report):
     if p["checks"] or p["only"] or p["patches"] or report["failures"]:
         fail("not all was measured: run ./dev kernel-test paratick, without --only")
     yield (f"One run of `./dev kernel-test paratick`, commit `{report['commit'][:10]}`, {report['kernel']} as guest and host, "
-           f"HZ {p['hz']} in both,\nin an emulated machine of {p['host_cpus']} CPUs; {p['reps']} guests for each, medians, "
+           f"HZ {p['hz']} in both,\nin an emulated machine of {p['host_cpus']} CPUs; {guests(p['reps'])} for each, medians, "
            "off → on. TSC_DEADLINE and ICR are writes, which are exits too.\n")
     yield from exits_of_paratick(report)
     yield ("\nThe same runs beside the formulas for exits a second that ticks cost: 2 n HZ if n vCPUs tick all the time, "
@@ -310,7 +314,7 @@ def paratick_beside(report):
     if p["checks"] or p["patches"] or report["failures"]:
         fail("not all was measured: run ./dev kernel-test paratick --host-cpus 1, once more")
     options = " ".join(f"--{k.replace('_', '-')} {p[k]}" for k in ("host_cpus", "also", "only") if p[k])
-    yield (f"`./dev kernel-test paratick {options}`,\ncommit `{report['commit'][:10]}`, {report['kernel']}, {p['reps']} guests for each:\n")
+    yield (f"`./dev kernel-test paratick {options}`,\ncommit `{report['commit'][:10]}`, {report['kernel']}, {guests(p['reps'])} for each:\n")
     yield from exits_of_paratick(report)
 
 
