@@ -63,25 +63,22 @@ def tsc_khz():
     return round((end[0] - begin[0]) * 1e6 / (end[1] - begin[1]))
 
 
+# One thread a CPU: with one for all, guests hang at times, and there is no preemption to see.
+REAL_TIME = ("-accel", "tcg,thread=multi")
 # An instruction takes 8 ns, and to wait takes none: such a machine does not notice what else
 # this one has to do. Its time stamp counter counts nanoseconds; its HPET is twice too fast.
 # It has one CPU, as another would never start.
 VIRTUAL_TIME = ("-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off")
-VIRTUAL_TIME_WORDS = "hpet=disable"
-VIRTUAL_TIME_KHZ = 1000000
+VIRTUAL_TIME_WORDS = "tsc_early_khz=1000000 hpet=disable"
 
 
 def _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, virtual):
-    words = f"{COMMAND_LINE} tsc_early_khz={VIRTUAL_TIME_KHZ if virtual else tsc_khz()} {words}".rstrip()
-    words += f" {VIRTUAL_TIME_WORDS}" if virtual else ""
+    clock = VIRTUAL_TIME_WORDS if virtual else f"tsc_early_khz={tsc_khz()}"
     return [
-        qemu,
-        # One thread a CPU: with one for all, guests hang at times, and there is no
-        # preemption to see.
-        *(VIRTUAL_TIME if virtual else ("-accel", "tcg,thread=multi")),
+        qemu, *(VIRTUAL_TIME if virtual else REAL_TIME),
         # It has SVM, for a guest in the guest.
         "-cpu", "EPYC", "-smp", str(cpus), "-m", str(megabytes),
-        "-kernel", kernel, "-initrd", initrd, "-append", words,
+        "-kernel", kernel, "-initrd", initrd, "-append", f"{COMMAND_LINE} {clock} {words}".rstrip(),
         "-display", "none", "-nodefaults", "-no-reboot", *(w for f in FIRMWARE for w in ("-L", f)),
         "-serial", f"file:{console}", "-serial", f"file:{results}",
     ]

@@ -5,8 +5,8 @@
 // never changes, so in effect this is a lock-free update. The check takes the
 // swap with its never-renewed expected value for a try-lock.
 // Seen in PARSEC's TBB (spin_rw_mutex_v2.cpp), whose authors forgot the re-read.
-// RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- 2>&1 | FileCheck %s --allow-empty --implicit-check-not=warning:
 // XFAIL: *
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- 2>&1 | FileCheck %s --allow-empty --implicit-check-not=warning:
 
 int try_read(volatile int *state) {
   int s = *state;
