@@ -17,6 +17,10 @@ src = config.vf_source_dir
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.vf_build_dir, "bin"), llvm_bin, os.environ["PATH"]]
 )
+# Which cases long tests take: Inputs/short_run.py.
+config.environment["VF_TEST_SLICE"] = lit_config.params.get("slice", "all")
+if config.environment["VF_TEST_SLICE"] == "all":
+    config.available_features.add("full")
 # A wait that never ends is a failure, not a stuck run. Tests of models took more than 300 s
 # on a machine that had other work.
 lit_config.maxIndividualTestTime = 600

@@ -1,10 +1,18 @@
 #!/usr/bin/env python3
 """Runs lit on a build tree and ends on the line CI reads: 'N passed, N failed'.
 
+  run.py BUILD [--full] [PATH...]
+
 Unsupported tests count as skipped, never as passed; an expected failure that
 passes, a timeout and an unresolved test all count as failed.
+
+A short run leaves out what takes long and seldom changes: tests that need the
+feature `full`, and of some others all but a slice (test/Inputs/short_run.py). The commit
+picks the slice, so the runs of successive commits cover everything; --full
+runs all of it at once.
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -15,11 +23,25 @@ PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
 SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
 
 
+def slice_of_commit(source):
+    """A number that differs from commit to commit; VF_TEST_SLICE repeats a run."""
+    if "VF_TEST_SLICE" in os.environ:
+        return os.environ["VF_TEST_SLICE"]
+    count = subprocess.run(["git", "-C", source, "rev-list", "--count", "HEAD"],
+                           capture_output=True, text=True)
+    return count.stdout.strip() if count.returncode == 0 else "0"
+
+
 def main():
-    build = os.path.abspath(sys.argv[1])
-    paths = sys.argv[2:]
+    parser = argparse.ArgumentParser(prog="dev test")
+    parser.add_argument("build", help=argparse.SUPPRESS)
+    parser.add_argument("--full", action="store_true", help="leave nothing out")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder under test/")
+    args = parser.parse_args()
+    build, paths = os.path.abspath(args.build), args.paths
     lit = "/usr/lib/llvm-22/bin/lit"
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    part = "all" if args.full else slice_of_commit(source)
     suite = os.path.join(build, "test")
     tests = []
     for path in paths:
@@ -29,7 +51,8 @@ def main():
         tests.append(os.path.join(suite, relative))
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         status = subprocess.run(
-            [sys.executable, lit, "-v", f"--output={report.name}"] + (tests or [suite])
+            [sys.executable, lit, "-v", f"--param=slice={part}", f"--output={report.name}"]
+            + (tests or [suite])
         ).returncode
         try:
             results = json.load(open(report.name))["tests"]
@@ -39,6 +62,8 @@ def main():
     passed = sum(c in PASSED for c in codes)
     skipped = sum(c in SKIPPED for c in codes)
     failed = len(codes) - passed - skipped
+    kind = "full run" if args.full else f"short run, slice {part}: ./dev test --full leaves nothing out"
+    print(kind)
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or status or not passed else 0
 

@@ -7,7 +7,8 @@
   run.py SOURCE --lib DIR --out DIR [--tsan clean|race] [--kept]
 
 Levels: -O1 -O2 -O3 -Os, ThinLTO and full LTO by lld. Each runs with libvfrt,
-with libvfrt and notifies off, and without libvfrt; with 2, 4 and 8 threads.
+with libvfrt and notifies off, and without libvfrt; with 2, 4 and 8 threads. A
+short test run takes one level, one kind of LTO and 4 threads.
 Each build must hold a rewritten wait, unless --kept: a test of a program nobody
 changed shows nothing.
 """
@@ -17,7 +18,12 @@ import os
 import subprocess
 import sys
 
-LEVELS = ["-O1", "-O2", "-O3", "-Os", "-O2 -flto=thin", "-O2 -flto"]
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from short_run import is_full, slice_of
+
+LEVELS = ["-O1", "-O2", "-O3", "-Os"]
+LTO_LEVELS = ["-O2 -flto=thin", "-O2 -flto"]
+THREADS = ["2", "4", "8"] if is_full() else ["4"]
 
 
 class Failure(Exception):
@@ -63,7 +69,7 @@ def build(args, level, runtime):
 
 
 def run(args, program, **environment):
-    for threads in ("2", "4", "8"):
+    for threads in THREADS:
         check([program, threads], timeout=args.timeout, env={**os.environ, **environment})
 
 
@@ -94,8 +100,10 @@ def main():
     parser.add_argument("--kept", action="store_true")
     # A correct run takes well under a second; 60 is a hang even on a busy machine.
     parser.add_argument("--timeout", type=float, default=60)
-    parser.add_argument("--levels", nargs="+", default=LEVELS)
+    parser.add_argument("--levels", nargs="+")
     args = parser.parse_args()
+    name = os.path.basename(args.source)
+    levels = args.levels or slice_of(LEVELS, 4, name) + slice_of(LTO_LEVELS, 2, name)
     os.makedirs(args.out, exist_ok=True)
     failures = []
 
@@ -105,14 +113,14 @@ def main():
         except Failure as failure:
             failures.append(f"{what}: {failure}")
 
-    for level in args.levels:
+    for level in levels:
         attempt(level, lambda: run(args, build(args, level, runtime=False)))
         attempt(level, lambda: run_with_runtime(args, level))
     if args.tsan:
         attempt("ThreadSanitizer", lambda: run_tsan(args))
     if failures:
         sys.exit("\n".join(failures))
-    print(f"{len(args.levels)} levels x 3 x 3 runs: every payload arrived")
+    print(f"{', '.join(levels)}: {len(THREADS)} x 3 runs each, every payload arrived")
 
 
 if __name__ == "__main__":

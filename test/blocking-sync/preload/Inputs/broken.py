@@ -15,6 +15,10 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "..", "..", "Inputs"))
+from short_run import slice_of
+
 TRIES = 20
 SECONDS = 4  # the whole library takes a tenth of that
 
@@ -152,7 +156,7 @@ def notice(source, platform, out, name):
 def main():
     source, platform, out, *names = sys.argv[1:]
     whole = build_whole(source, platform, out)
-    names = names or list(BREAKS)
+    names = names or slice_of(BREAKS, 4)
     failures = 0
     for command in sorted({BREAKS[n][3] for n in names}):
         if not passes(out, whole, command, 60):
