@@ -54,15 +54,18 @@ static void fillTogether() {
   std::vector<std::thread> All;
   for (int I = 0; I != 4; ++I)
     All.emplace_back([&] {
+      // Reserved now: under the limit the vector itself could fail to grow.
+      std::vector<void *> Blocks;
+      Blocks.reserve(300);
       while (!Begins)
         std::this_thread::yield();
       for (int Round = 0; Round != 50; ++Round) {
-        std::vector<void *> Blocks;
         for (int B = 0; B != 300; ++B)
           if (void *P = malloc(1000000))
             Blocks.push_back(P);
         for (void *P : Blocks)
           free(P);
+        Blocks.clear();
       }
     });
   struct rlimit Is = {Limit, Limit};
