@@ -8,18 +8,13 @@
 //
 //   clang-tidy --load=libvfriendly-tidy.so --checks='-*,vfriendly-*' …
 //
-// Registration only. The guard comes first: static initialisers run in order.
+// Registration only: the list of checks is generated from the catalogue. The
+// guard comes first, as static initialisers run in order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "checkers/common/VersionGuard.h"
-#include "checkers/heap-churn/ConsecutiveCheck.h"
-#include "checkers/heap-churn/GrowthCheck.h"
-#include "checkers/heap-churn/HeldCheck.h"
-#include "checkers/heap-churn/LoopAllocationCheck.h"
-#include "checkers/heap-churn/ReverseFreeCheck.h"
-#include "checkers/heap-churn/ShootdownCallsCheck.h"
-#include "checkers/spin-loops/SpinLoopsCheck.h"
+#include "vfriendly/Checks.h"
 
 #include "clang-tidy/ClangTidyModule.h"
 
@@ -32,20 +27,7 @@ const vfriendly::tidy::VersionGuard Guard;
 class VfriendlyModule : public ClangTidyModule {
 public:
   void addCheckFactories(ClangTidyCheckFactories &Factories) override {
-    Factories.registerCheck<vfriendly::tidy::ConsecutiveCheck>(
-        "vfriendly-heap-churn-consecutive");
-    Factories.registerCheck<vfriendly::tidy::GrowthCheck>(
-        "vfriendly-heap-churn-growth");
-    Factories.registerCheck<vfriendly::tidy::HeldCheck>(
-        "vfriendly-heap-churn-held");
-    Factories.registerCheck<vfriendly::tidy::LoopAllocationCheck>(
-        "vfriendly-heap-churn-loop-allocation");
-    Factories.registerCheck<vfriendly::tidy::ReverseFreeCheck>(
-        "vfriendly-heap-churn-reverse-free");
-    Factories.registerCheck<vfriendly::tidy::ShootdownCallsCheck>(
-        "vfriendly-heap-churn-shootdown-calls");
-    Factories.registerCheck<vfriendly::tidy::SpinLoopsCheck>(
-        "vfriendly-spin-loops");
+    vfriendly::tidy::addChecks(Factories);
   }
 };
 

@@ -1,0 +1,94 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Reads the catalogue and generates what the build needs of it. A feature's slug
+# names its folder in every layer, and a check's name names its class:
+# vfriendly-heap-churn-loop-allocation is LoopAllocationCheck, declared in
+# checkers/heap-churn/LoopAllocationCheck.h; vfriendly-spin-loops, which has no
+# word after the slug, is SpinLoopsCheck.
+#
+# Sets VF_CHECKER_FOLDERS and VF_PASS_FOLDERS, the slugs of the features that have
+# checks and passes.
+
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${VF_CATALOGUE})
+file(READ ${VF_CATALOGUE} catalogue)
+
+# spin-loops is SpinLoops in C++.
+function(vf_camel_case slug out)
+  set(name "")
+  string(REPLACE "-" ";" words ${slug})
+  foreach(word ${words})
+    string(SUBSTRING ${word} 0 1 first)
+    string(SUBSTRING ${word} 1 -1 rest)
+    string(TOUPPER ${first} first)
+    string(APPEND name ${first}${rest})
+  endforeach()
+  set(${out} ${name} PARENT_SCOPE)
+endfunction()
+
+set(VF_CHECKER_FOLDERS "")
+set(VF_PASS_FOLDERS "")
+set(VF_CATALOGUE_ENTRIES "")
+set(VF_CHECK_HEADERS "")
+set(VF_CHECK_ENTRIES "")
+string(JSON features LENGTH ${catalogue} features)
+math(EXPR last "${features} - 1")
+foreach(i RANGE ${last})
+  string(JSON slug GET ${catalogue} features ${i} slug)
+  string(JSON sentence GET ${catalogue} features ${i} sentence)
+  string(JSON page GET ${catalogue} features ${i} guideline)
+  vf_camel_case(${slug} name)
+  string(APPEND VF_CATALOGUE_ENTRIES
+    "inline constexpr Feature ${name}{\"${slug}\", \"${sentence}\", \"${page}\"};\n")
+
+  string(JSON passes LENGTH ${catalogue} features ${i} passes)
+  if(passes)
+    list(APPEND VF_PASS_FOLDERS ${slug})
+  endif()
+  string(JSON checks LENGTH ${catalogue} features ${i} checks)
+  if(checks)
+    list(APPEND VF_CHECKER_FOLDERS ${slug})
+    math(EXPR last_check "${checks} - 1")
+    foreach(c RANGE ${last_check})
+      string(JSON check GET ${catalogue} features ${i} checks ${c})
+      string(REGEX REPLACE "^vfriendly-${slug}-?" "" what ${check})
+      if(NOT what)
+        set(what ${slug})
+      endif()
+      vf_camel_case(${what} class)
+      string(APPEND VF_CHECK_HEADERS
+        "#include \"checkers/${slug}/${class}Check.h\"\n")
+      string(APPEND VF_CHECK_ENTRIES
+        "  Factories.registerCheck<vfriendly::tidy::${class}Check>(\"${check}\");\n")
+    endforeach()
+  endif()
+endforeach()
+
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/vfriendly/Catalogue.h CONTENT [=[
+// Generated from guidelines/catalogue.json: edit that file.
+#ifndef VFRIENDLY_CATALOGUE_H
+#define VFRIENDLY_CATALOGUE_H
+namespace vfriendly {
+struct Feature {
+  const char *Slug;
+  const char *Sentence;
+  const char *Guideline;
+};
+@VF_CATALOGUE_ENTRIES@
+} // namespace vfriendly
+#endif
+]=] @ONLY)
+
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/vfriendly/Checks.h CONTENT [=[
+// Generated from guidelines/catalogue.json: edit that file.
+#ifndef VFRIENDLY_CHECKS_H
+#define VFRIENDLY_CHECKS_H
+@VF_CHECK_HEADERS@
+#include "clang-tidy/ClangTidyModule.h"
+namespace vfriendly::tidy {
+inline void addChecks(clang::tidy::ClangTidyCheckFactories &Factories) {
+@VF_CHECK_ENTRIES@}
+} // namespace vfriendly::tidy
+#endif
+]=] @ONLY)
