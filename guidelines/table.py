@@ -2,7 +2,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Keeps the table in guidelines/README.md as the catalogue has it.
+"""Keeps the tables in guidelines/README.md as the catalogue has them.
 
 Without arguments it fails if the two differ; --write makes them agree.
 """
@@ -13,25 +13,38 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 README = os.path.join(HERE, "README.md")
-BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
 
 
-def table(features):
-    rows = ["| feature | what it does | checks | passes |\n", "|---|---|---|---|\n"]
-    for f in features:
+def page(entry):
+    return entry["guideline"].removeprefix("guidelines/")
+
+
+def causes(catalogue):
+    features = {f["slug"]: f for f in catalogue["features"]}
+    yield "| cause | what happens | what helps |"
+    yield "|---|---|---|"
+    for c in catalogue["causes"]:
+        helps = ", ".join(f"[{features[slug]['title']}]({page(features[slug])})" for slug in c["features"])
+        yield f"| [{c['title']}]({page(c)}) | {c['sentence']} | {helps} |"
+
+
+def table(catalogue):
+    yield "| feature | what it does | checks | passes |"
+    yield "|---|---|---|---|"
+    for f in catalogue["features"]:
         names = [" ".join(f"`{n}`" for n in f[k]) for k in ("checks", "passes")]
-        page = os.path.basename(f["guideline"])
-        rows.append(f"| [{f['slug']}]({page}) | {f['sentence']} | {names[0]} | {names[1]} |\n")
-    return "".join(rows)
+        yield f"| [{f['title']}]({page(f)}) | {f['sentence']} | {names[0]} | {names[1]} |"
 
 
 def main():
     with open(os.path.join(HERE, "catalogue.json")) as file:
-        features = json.load(file)["features"]
+        catalogue = json.load(file)
     with open(README) as file:
-        text = file.read()
-    before, rest = text.split(BEGIN)
-    wanted = before + BEGIN + table(features) + END + rest.split(END)[1]
+        text = wanted = file.read()
+    for rows in (causes, table):
+        begin, end = f"<!-- {rows.__name__}: begin -->\n", f"<!-- {rows.__name__}: end -->\n"
+        before, rest = wanted.split(begin)
+        wanted = before + begin + "\n".join(rows(catalogue)) + "\n" + end + rest.split(end)[1]
     if wanted == text:
         return 0
     if sys.argv[1:] == ["--write"]:

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """catalogue.py CATALOGUE SOURCE PLUGIN MODULE: one table, everywhere the same.
 
-The sentence of each feature is the title of its page and stands in the comments of
+Title and sentence of each cause and feature begin its page, and the figures of a cause are
+on the pages of its features. The sentence of a feature stands in the comments of
 its pass, its checks and its runtime, as far as it has them; the module lists exactly the checks of the
 catalogue, and the plugin knows every pass.
 """
@@ -29,15 +30,31 @@ def headers(source, layer, slug):
     )
 
 
+def copied(source, entries):
+    """Yields what is wrong with the figures of causes: they are copies from pages of features."""
+    pages = {f["slug"]: open(os.path.join(source, f["guideline"])).read() for f in entries["features"]}
+    for cause in entries["causes"]:
+        text = open(os.path.join(source, cause["guideline"])).read()
+        rows = re.findall(r"(?m)^\|.*\|$", text.partition("## What it costs")[2].partition("\n## ")[0])
+        known = set(re.findall(r"[\d.]+", " ".join(pages[slug] for slug in cause["features"])))
+        for figure in re.findall(r"(?<=\| )[\d.]+(?= \|)", " ".join(rows)):
+            if figure not in known:
+                yield f"{cause['guideline']}: {figure} is on no page of {' or '.join(cause['features'])}"
+
+
 def main():
     catalogue, source, plugin, module = sys.argv[1:]
     wrong = []
     checks = set()
-    for f in json.load(open(catalogue))["features"]:
+    with open(catalogue) as file:
+        entries = json.load(file)
+    for e in entries["causes"] + entries["features"]:
+        with open(os.path.join(source, e["guideline"])) as page:
+            if not page.read().startswith(f"# {e['title']}\n\n{e['sentence']}\n"):
+                wrong.append(f"{e['guideline']}: does not begin with the title and the sentence")
+    wrong += copied(source, entries)
+    for f in entries["features"]:
         checks |= set(f["checks"])
-        with open(os.path.join(source, f["guideline"])) as page:
-            if page.readline().strip() != f"# {f['sentence']}":
-                wrong.append(f"{f['guideline']}: the title is not the sentence")
         layers = [("passes", f["passes"]), ("checkers", f["checks"]),
                   ("runtime", f.get("runtime"))]
         for layer in (name for name, has in layers if has):
