@@ -65,6 +65,9 @@ sys.path.append(config.test_source_root)
 from guest import packages
 if packages.complete(os.path.join(config.vf_build_dir, "guest")):
     config.available_features.add("guest")
+# Only `./dev site` installs what builds the site; until then that part is skipped.
+if os.path.exists(os.path.join(config.vf_build_dir, "site-venv", "requirements.txt")):
+    config.available_features.add("site")
 # Only `./dev kernel-test` fetches and builds Linux; until then, and for what boots it when
 # the series has changed since, tests that need it are skipped.
 from kernel import build as linux, source as linux_source
