@@ -37,7 +37,7 @@ def main():
     parser.add_argument("build", help=argparse.SUPPRESS)
     parser.add_argument("--full", action="store_true", help="leave nothing out")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder under test/")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     build, paths = os.path.abspath(args.build), args.paths
     lit = "/usr/lib/llvm-22/bin/lit"
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
