@@ -18,7 +18,7 @@
 
 #include "passes/heap-churn/Allocation.h"
 
-#include "passes/heap-churn/Borrowing.h"
+#include "passes/heap-churn/Escape.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/MemoryBuiltins.h"
@@ -35,6 +35,21 @@ using namespace llvm;
 using namespace llvm::PatternMatch;
 
 namespace vfriendly {
+
+bool isRealloc(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  LibFunc Which;
+  return getReallocatedOperand(&Call) ||
+         (TLI.getLibFunc(Call, Which) &&
+          (Which == LibFunc_realloc || Which == LibFunc_reallocf ||
+           Which == LibFunc_reallocarray || Which == LibFunc_vec_realloc));
+}
+
+bool isPlainFree(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  LibFunc Which;
+  return TLI.getLibFunc(Call, Which) && Which == LibFunc_free &&
+         isa<CallInst>(Call) && !Call.isMustTailCall() &&
+         !Call.hasOperandBundles();
+}
 
 bool isPlainAllocation(const CallBase &Call, const TargetLibraryInfo &TLI) {
   LibFunc Which;
@@ -77,12 +92,6 @@ public:
   }
 
 private:
-  /// Call returns a place in its argument, or null.
-  void deriveFound(CallBase &Call) {
-    HasFinders = true;
-    derive(Call);
-  }
-
   void giveUp(StringRef Why) {
     Found.Why = Why;
     Found.Known = false;
@@ -98,36 +107,39 @@ private:
 
   void followUse(Use &U) {
     auto *I = cast<Instruction>(U.getUser());
-    if (isa<GetElementPtrInst, BitCastInst, FreezeInst>(I))
-      return I->getType()->isPointerTy()
-                 ? derive(*I)
-                 : giveUp("its address is computed with");
     if (isa<PHINode, SelectInst>(I))
       return followChoice(*I);
-    Found.Users.push_back(I);
-    if (I->isVolatile())
-      return giveUp("it is accessed as volatile");
-    if (isa<LoadInst>(I))
-      return;
-    if (auto *Store = dyn_cast<StoreInst>(I))
-      return Store->getValueOperand() == U.get()
-                 ? giveUp("its address is stored")
-                 : void();
+    auto *Call = dyn_cast<CallBase>(I);
+    if (!isa<GetElementPtrInst, BitCastInst, FreezeInst>(I))
+      Found.Users.push_back(I);
     if (auto *Compare = dyn_cast<ICmpInst>(I))
       return followCompare(*Compare, U);
     if (isa<PtrToIntInst, PtrToAddrInst>(I))
       return followNumber(*I);
-    if (auto *Call = dyn_cast<CallBase>(I))
-      return followCall(*Call, U);
-    if (isa<ReturnInst>(I))
-      return giveUp("it is returned");
-    giveUp(isa<AtomicRMWInst, AtomicCmpXchgInst>(I)
-               ? "it is accessed atomically"
-               : "its address is computed with");
+    if (Call && getFreedOperand(Call, &TLI) == U.get() &&
+        !isRealloc(*Call, TLI) && getAllocationFamily(Call, &TLI) == Family) {
+      Found.Frees.push_back(Call);
+      return;
+    }
+    PointerUse Known = usePointer(U, TLI);
+    if (!Known.Escape.empty())
+      return giveUp(Known.Escape);
+    if (!Known.IsInResult)
+      return;
+    if (!I->getType()->isPointerTy())
+      return giveUp("its address is computed with");
+    HasFinders |= Call != nullptr;
+    derive(*I);
+  }
+
+  /// Does I choose before Call what an earlier round has taken?
+  bool isOfRoundBefore(const Instruction &I) const {
+    return isa<PHINode>(I) &&
+           DT.dominates(I.getParent(), Found.Call->getParent());
   }
 
   void followChoice(Instruction &I) {
-    if (DT.dominates(I.getParent(), Found.Call->getParent()) && isa<PHINode>(I))
+    if (isOfRoundBefore(I))
       return giveUp("its address is given on to the next round");
     for (Use &Each : I.operands()) {
       auto *Phi = dyn_cast<PHINode>(&I);
@@ -170,6 +182,8 @@ private:
   }
 
   void followNumberChoice(PHINode &Choice) {
+    if (isOfRoundBefore(Choice))
+      return giveUp("its address is given on to the next round");
     for (Value *Each : Choice.incoming_values())
       if (!match(Each, m_Zero()))
         expectNumber(*Each);
@@ -196,26 +210,11 @@ private:
     return From;
   }
 
-  void followCall(CallBase &Call, Use &U) {
-    if (getFreedOperand(&Call, &TLI) == U.get() && !isRealloc(Call, TLI)) {
-      if (getAllocationFamily(&Call, &TLI) != Family)
-        return giveUp("it is freed in another way than it was taken");
-      Found.Frees.push_back(&Call);
-      return;
-    }
-    if (StringRef Why = whyNotBorrowed(Call, U, TLI); !Why.empty())
-      return giveUp(Why);
-    if (mayReturnPlaceIn(Call, U, TLI)) {
-      if (!Call.getType()->isPointerTy())
-        return giveUp("its address is computed with");
-      deriveFound(Call);
-    }
-  }
-
   Allocation Found;
   const TargetLibraryInfo &TLI;
   const DominatorTree &DT;
   StringRef Family;
+  /// Calls return a place in an argument, or null.
   bool HasFinders = false;
   SmallPtrSet<Value *, 8> Derived;
   /// Of type integer.

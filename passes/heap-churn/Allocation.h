@@ -48,6 +48,12 @@ struct Allocation {
   llvm::StringRef Why;
 };
 
+bool isRealloc(const llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
+
+/// Does it free what its first argument says, and nothing more?
+bool isPlainFree(const llvm::CallBase &Call,
+                 const llvm::TargetLibraryInfo &TLI);
+
 /// May LLVM remove it, as far as its callee goes?
 bool isPlainAllocation(const llvm::CallBase &Call,
                        const llvm::TargetLibraryInfo &TLI);

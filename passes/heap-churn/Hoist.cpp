@@ -23,10 +23,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/heap-churn/Escape.h"
 #include "passes/heap-churn/Rewrite.h"
 #include "passes/heap-churn/Rounds.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/MemoryBuiltins.h"
@@ -47,58 +47,9 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-/// How far it is looked into functions: those that are called in loops and call
-/// nothing unknown are small, or are called once and inlined.
-static constexpr unsigned MaxLook = 2048;
-
-/// Of what Call calls, if that is known to come back, to throw or to end the
-/// process; or, if its body tells, that body.
-static bool comesBackOrTells(const CallBase &Call, const TargetLibraryInfo &TLI,
-                             const Function *&Body) {
-  // The C library's functions come back, or end the process.
-  LibFunc Known;
-  if (isa<IntrinsicInst>(Call) || Call.hasFnAttr(Attribute::WillReturn) ||
-      TLI.getLibFunc(Call, Known))
-    return true;
-  Body = Call.getCalledFunction();
-  return Body && Body->hasExactDefinition();
-}
-
-/// Is there no longjmp and no end of the thread in what Call calls? LLVM says
-/// so (willreturn) only of what also does not run forever.
-static bool comesBack(const CallBase &Call, const TargetLibraryInfo &TLI) {
-  const Function *Body = nullptr;
-  if (!comesBackOrTells(Call, TLI, Body))
-    return false;
-  unsigned Seen = 0;
-  SmallSetVector<const Function *, 4> Bodies;
-  if (Body)
-    Bodies.insert(Body);
-  for (unsigned Next = 0; Next != Bodies.size(); ++Next)
-    for (const Instruction &I : instructions(*Bodies[Next])) {
-      const Function *Inner = nullptr;
-      auto *Each = dyn_cast<CallBase>(&I);
-      if (++Seen > MaxLook || (Each && !comesBackOrTells(*Each, TLI, Inner)))
-        return false;
-      if (Inner)
-        Bodies.insert(Inner);
-    }
-  return true;
-}
-
-/// Might control leave the loop here, and not by its exits: an exception that
-/// passes this function, a longjmp, the end of the thread?
-bool mayVanish(const Instruction &I, const TargetLibraryInfo &TLI) {
-  auto *Call = dyn_cast<CallBase>(&I);
-  if (!Call || isa<IntrinsicInst>(Call))
-    return false;
-  bool MayThrow = !Call->doesNotThrow() && !isa<InvokeInst>(Call);
-  return MayThrow || !comesBack(*Call, TLI);
-}
-
 void findVanishing(FunctionView &Here) {
   for (Instruction &I : instructions(Here.F))
-    if (mayVanish(I, Here.TLI) && Here.LI.getLoopFor(I.getParent()))
+    if (mayLeave(I, Here.TLI) && Here.LI.getLoopFor(I.getParent()))
       Here.Vanishing.insert(&I);
 }
 
@@ -260,11 +211,16 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
   for (const Instruction *I : Here.Vanishing) {
     if (I == A.Call || !L.contains(I))
       continue;
-    // If it is held there it was lost before as well.
     Hold There = Held.before(*I);
-    if (There != Hold::Yes && There != Hold::Moot)
+    if (There == Hold::Moot)
+      continue;
+    if (There != Hold::Yes)
       return "a call in the loop may not come back, by an exception or "
              "longjmp, and the buffer would be lost";
+    // One of this round was lost before as well, but not the largest of all.
+    if (!isSameInAllRounds(*A.Call, L))
+      return "a call in the loop may not come back, by an exception or "
+             "longjmp, and a larger buffer would be lost";
   }
   // Freeing null would be taken for freeing it.
   if (isUsedBehind(A, L))

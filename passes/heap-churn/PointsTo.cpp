@@ -17,7 +17,8 @@
 
 #include "passes/heap-churn/PointsTo.h"
 
-#include "passes/heap-churn/Borrowing.h"
+#include "passes/heap-churn/Allocation.h"
+#include "passes/heap-churn/Escape.h"
 
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/STLExtras.h"
@@ -197,6 +198,10 @@ bool PointsTo::visit(Instruction &I) {
     return false;
   if (isa<AllocaInst>(I))
     return set(I, startOf(I));
+  if (I.isVolatile()) {
+    bool IsNew = I.getType()->isPointerTy() && set(I, elsewhere());
+    return shareOperands(I, "it is accessed as volatile") || IsNew;
+  }
   if (auto *GEP = dyn_cast<GEPOperator>(&I);
       GEP && I.getType()->isPointerTy()) {
     Places To;
@@ -279,9 +284,10 @@ bool PointsTo::visitCall(CallBase &Call) {
   if (auto *Intrinsic = dyn_cast<IntrinsicInst>(&Call)) {
     if (auto *Copy = dyn_cast<AnyMemIntrinsic>(Intrinsic))
       return visitCopy(*Copy);
-    if (Intrinsic->isAssumeLikeIntrinsic() ||
-        Intrinsic->getIntrinsicID() == Intrinsic::prefetch)
-      return Call.getType()->isPointerTy() && set(Call, elsewhere());
+    if ((Intrinsic->isAssumeLikeIntrinsic() ||
+         Intrinsic->getIntrinsicID() == Intrinsic::prefetch) &&
+        !Call.getType()->isPointerTy())
+      return false;
   }
   bool IsNew = Call.getType()->isPointerTy() && set(Call, elsewhere());
   for (Use &Operand : Call.data_ops()) {
@@ -310,11 +316,12 @@ bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
   if (Given.Objects.empty() || (isPlainFree(Call, TLI) &&
                                 getFreedOperand(&Call, &TLI) == Argument.get()))
     return false;
-  if (StringRef Why = whyNotBorrowed(Call, Argument, TLI); !Why.empty())
-    return share(Given, Why);
+  PointerUse Use = usePointer(Argument, TLI);
+  if (!Use.Escape.empty())
+    return share(Given, Use.Escape);
   unsigned Number = Call.getArgOperandNo(&Argument);
   bool IsNew = false;
-  if (mayReturnPlaceIn(Call, Argument, TLI)) {
+  if (Use.IsInResult) {
     if (!Call.getType()->isPointerTy())
       return share(Given, "its address is computed with");
     Places Found;

@@ -22,7 +22,7 @@
 #include "passes/heap-churn/PoolPhase.h"
 
 #include "passes/common/Runtime.h"
-#include "passes/heap-churn/Borrowing.h"
+#include "passes/heap-churn/Escape.h"
 #include "vfriendly/Fallbacks.h"
 
 #include "llvm/Analysis/LoopInfo.h"
@@ -232,7 +232,7 @@ void PoolPhase::guardVanishing() const {
   SmallVector<Instruction *, 8> Guarded;
   auto Look = [&](BasicBlock::iterator From, BasicBlock &B) {
     for (Instruction &I : make_range(From, B.end()))
-      if (mayVanish(I, Here.TLI))
+      if (mayLeave(I, Here.TLI))
         Guarded.push_back(&I);
     for (BasicBlock *Next : successors(&B))
       if (Reached.insert(Next).second)

@@ -8,6 +8,8 @@
 
 #include "passes/heap-churn/Recursion.h"
 
+#include "passes/heap-churn/Escape.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/GraphTraits.h"
 #include "llvm/ADT/SCCIterator.h"
@@ -45,14 +47,6 @@ template <> struct llvm::GraphTraits<Node *> {
 
 namespace vfriendly {
 
-/// Might Callee, of which there is no body, call something of this module?
-static bool mayCallBack(const CallBase &Call, const Function &Callee,
-                        const TargetLibraryInfo &TLI) {
-  LibFunc Known;
-  return !Callee.isIntrinsic() && !Call.hasFnAttr(Attribute::NoCallback) &&
-         !TLI.getLibFunc(Call, Known);
-}
-
 static void addCycles(Node &Start, DenseSet<const Function *> &Found) {
   for (auto Group = scc_begin(&Start); !Group.isAtEnd(); ++Group)
     if (Group.hasCycle())
@@ -83,7 +77,7 @@ Recursion::Recursion(Module &M, GetTLI GetTLI) {
       if (Callee && !Callee->isDeclaration())
         Caller.Calls.push_back(&Nodes[Callee]);
       if (!Callee || Callee->isInterposable() ||
-          (Callee->isDeclaration() && mayCallBack(*Call, *Callee, TLI)))
+          (Callee->isDeclaration() && mayCallBack(*Call, TLI)))
         Caller.Calls.push_back(&Unknown);
     }
   }

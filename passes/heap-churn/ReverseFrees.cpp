@@ -20,7 +20,7 @@
 
 #include "passes/heap-churn/Advice.h"
 
-#include "passes/heap-churn/Borrowing.h"
+#include "passes/heap-churn/Allocation.h"
 #include "passes/heap-churn/Remarks.h"
 
 #include "llvm/ADT/SmallPtrSet.h"

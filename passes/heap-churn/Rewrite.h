@@ -49,7 +49,7 @@ struct FunctionView {
   llvm::LoopInfo &LI;
   /// How much was looked through: see MaxWork in Hoist.cpp.
   mutable size_t Work = 0;
-  /// What might not come back, of all that is in loops.
+  /// Where control may leave, of all that is in loops: see mayLeave.
   llvm::SmallPtrSet<const llvm::Instruction *, 16> Vanishing;
   /// Variables of rewrites that become values when F is done: promotion goes
   /// over all of F, whether for one of them or for all.
@@ -58,10 +58,6 @@ struct FunctionView {
   /// DT and LI no longer hold: make another one.
   bool IsStale = false;
 };
-
-/// Might control leave the function at I, and not by a return: an exception, a
-/// longjmp, the end of the thread?
-bool mayVanish(const llvm::Instruction &I, const llvm::TargetLibraryInfo &TLI);
 
 /// Fills Vanishing.
 void findVanishing(FunctionView &Here);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // Reads, and neither keeps nor frees what it is given: LLVM sees that.
 __attribute__((noinline)) int look(const char *p) { return p[0] + 3 * p[3]; }
@@ -63,10 +64,26 @@ int held(size_t n, int rounds) {
   return sum;
 }
 
-// The C library comes back.
-int prints(size_t n, int rounds) {
+// What formats into memory comes back ...
+int formats(size_t n, int rounds) {
+  int sum = 0;
+  char text[20];
   for (int i = 0; i < rounds; ++i) {
     // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    char *p = malloc(n);
+    snprintf(p, n, "%5d|%-8s|%zu", i, "x", n);
+    int r = look(p);
+    free(p);
+    snprintf(text, sizeof text, "%d", r);
+    sum += look(text);
+  }
+  return sum;
+}
+
+// ... but the thread may be cancelled where it writes: POSIX lets it.
+int prints(size_t n, int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
     char *p = malloc(n);
     memset(p, i, n);
     int r = look(p);
@@ -75,6 +92,74 @@ int prints(size_t n, int rounds) {
   }
   return 0;
 }
+int reads(size_t n, int fd) {
+  char c;
+  int sum = 0;
+  do {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    char *p = malloc(n);
+    memset(p, 1, n);
+    sum += look(p);
+    free(p);
+  } while (read(fd, &c, 1) == 1);
+  return sum;
+}
+
+// The library calls what it is given, which may jump.
+int sorts(size_t n, int rounds, int *v, int (*compare)(const void *, const void *)) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    char *p = malloc(n);
+    memset(p, i, n);
+    sum += look(p);
+    free(p);
+    qsort(v, 8, sizeof *v, compare);
+  }
+  return sum;
+}
+// A handler of a signal may, once it is told to.
+volatile int ready;
+int told(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    char *p = malloc(n);
+    memset(p, i, n);
+    sum += look(p);
+    free(p);
+    ready = 1;
+    sum *= 3;
+    ready = 0;
+  }
+  return sum;
+}
+
+// Where an address is can be read from a text, so it may be freed by another.
+int shown(size_t n, int rounds, char *text) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as its address may be what a format asks for
+    char *p = malloc(n);
+    memset(p, i, n);
+    snprintf(text, 20, "%p", (void *)p);
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
+int shown_by(size_t n, int rounds, char *text, const char *format) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as its address may be what a format asks for
+    char *p = malloc(n);
+    memset(p, i, n);
+    snprintf(text, 20, format, p);
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
 
 int sizes(const int *n, int rounds) {
   int sum = 0;
@@ -82,6 +167,20 @@ int sizes(const int *n, int rounds) {
     // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
     char *p = malloc(n[i]);
     memset(p, i, n[i]);
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
+
+// Of differing sizes the largest is kept, and would be lost in place of a small one.
+int held_sizes(const int *n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back, by an exception or longjmp, and a larger
+    char *p = malloc(n[i]);
+    memset(p, i, n[i]);
+    unknown(i);
     sum += look(p);
     free(p);
   }

@@ -1,0 +1,64 @@
+//===- Escape.h - What may know a pointer, what may not return --*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   PointerUse Known = usePointer(U, TLI);
+//   if (!Known.Escape.empty())
+//     ... others may know the pointer, or free its object ...
+//   if (mayLeave(I, TLI))
+//     ... what only this function knows may be lost at I ...
+//
+// Every rewrite of heap memory rests on these answers. They are LLVM's own
+// facts (capture tracking, nofree, willreturn, nounwind, nocallback), and one
+// list of library functions of which LLVM knows less. A library function that
+// is in neither may do anything.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_HEAPCHURN_ESCAPE_H
+#define VFRIENDLY_PASSES_HEAPCHURN_ESCAPE_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace llvm {
+class CallBase;
+class Instruction;
+class TargetLibraryInfo;
+class Use;
+} // namespace llvm
+
+namespace vfriendly {
+
+/// What an instruction does with a pointer that it uses, besides reading and
+/// writing the object until it is done.
+struct PointerUse {
+  /// Why other code may know the pointer after the instruction, or the
+  /// instruction may free the object; empty if neither. It lives forever.
+  llvm::StringRef Escape;
+  /// Whether the result may point into the object.
+  bool IsInResult = false;
+};
+
+/// Comparisons count as escapes, except those that LLVM knows to tell only
+/// whether the pointer is null. So does every function that frees.
+///
+/// pre: U is a pointer operand of an instruction.
+PointerUse usePointer(const llvm::Use &U, const llvm::TargetLibraryInfo &TLI);
+
+/// Returns true if control may leave the function at I other than by a return
+/// or an edge: an exception, a longjmp, the end of the thread (pthread_exit,
+/// cancellation). That I ends the process or never ends does not count.
+bool mayLeave(const llvm::Instruction &I, const llvm::TargetLibraryInfo &TLI);
+
+/// Returns true if Call may run functions of this module that it is not told to
+/// call by name.
+bool mayCallBack(const llvm::CallBase &Call,
+                 const llvm::TargetLibraryInfo &TLI);
+
+} // namespace vfriendly
+
+#endif
