@@ -345,6 +345,29 @@ def paratick_rates(report):
         yield f"| {hz} | {' | '.join(f'{100 * found[hz, host]:+.2f} %' for host in hosts)} |"
 
 
+def dedup(report):
+    """The steps of examples/dedup; also the plot of the page on blocking."""
+    p = report["parameters"]
+    yield (f"{measured(report)}, {p['bytes'] / 1e6:.0f} MB of {p['input']}.\nWaits are voluntary context switches; shootdowns are those of the run "
+           "without those of an idle interval as long;\nmemory calls are munmap, madvise, mprotect, mremap and brk.\n")
+    yield "| threads a stage | step | s | CPU s | waits | preempted | shootdowns | futex calls | memory calls | peak MB |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for row in report["summary"]:
+        figures = [f"{row['wall_s']:.2f}", f"{row['cpu_s']:.2f}", *(f"{row[k]:.0f}" for k in ("voluntary", "involuntary", "shootdowns")),
+                   str(row["futex"]), str(row["memory"]), f"{row['peak_resident'] / 1e6:.0f}"]
+        yield f"| {row['threads']} | {row['step']} | {' | '.join(figures)} |"
+    yield ""
+    for aim in report["aims"]:
+        yield f"- {'met' if aim['met'] else 'missed'}: {aim['what']}"
+    bars = [{"name": f"{row['step']}", "value": round(row["voluntary"])} for row in report["summary"] if row["threads"] == p["threads"][0]]
+    plots = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plots")
+    os.makedirs(plots, exist_ok=True)
+    with open(os.path.join(plots, "dedup-waits.json"), "w") as file:
+        json.dump({"title": f"Blocking waits of examples/dedup, {p['threads'][0]} threads a stage", "unit": "a run",
+                   "command": "./dev bench dedup", "commit": report["commit"], "bars": bars}, file, indent=1)
+        file.write("\n")
+
+
 # report -> the page it is shown on, the comments that it is shown between, what renders it
 TABLES = {
     "spin-loops": ("spin-loops", "figures", spin_loops),
@@ -352,6 +375,7 @@ TABLES = {
     "preload": ("blocking-sync", "figures of preload", preload),
     "programs": ("blocking-sync", "figures of programs", programs),
     "blocking-sync-guest": ("blocking-sync", "figures of blocking-sync-guest", blocking_sync_guest),
+    "dedup": ("blocking-sync", "figures of dedup", dedup),
     "heap-churn": ("heap-churn", "figures", heap_churn),
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
     "paratick": ("paratick", "figures", paratick),

@@ -1,0 +1,61 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// libFuzzer on the decoder of examples/dedup. It decodes damaged archives: what the
+// fuzzer gives is a list of changes of a good one, as nobody guesses a SHA-256.
+
+#include "dedup.h"
+
+using namespace dedup;
+
+namespace {
+// Repeats make little input much output; that is no fault.
+constexpr size_t Enough = 1 << 24;
+
+struct Memory : Sink {
+  Bytes Data;
+  void write(const void *From, size_t Size) override {
+    if (Data.size() + Size > Enough)
+      throw Error("enough");
+    const auto *Begin = static_cast<const unsigned char *>(From);
+    Data.insert(Data.end(), Begin, Begin + Size);
+  }
+};
+
+Bytes original() {
+  Bytes Data;
+  for (unsigned I = 0; I < 20000; ++I)
+    Data.push_back(static_cast<unsigned char>(I * I / 7 % 251));
+  Bytes Twice = Data;
+  Twice.insert(Twice.end(), Data.begin(), Data.end());
+  return Twice;
+}
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
+  static const Bytes Original = original();
+  static const Bytes Good = [] {
+    Memory Out;
+    encode(Original, 2, Out);
+    return Out.Data;
+  }();
+  Bytes Archive;
+  if (Size && Data[0] & 1) {
+    Archive.assign(Data + 1, Data + Size);
+  } else {
+    Archive = Good;
+    // Each change: where, in two bytes, and what.
+    for (size_t I = 1; I + 3 <= Size; I += 3)
+      Archive[(Data[I] << 8 | Data[I + 1]) % Archive.size()] ^= Data[I + 2];
+  }
+  Memory Out;
+  try {
+    decode(Archive, Out);
+  } catch (const Error &) {
+    return 0;
+  }
+  if (Archive == Good ? Out.Data != Original : Size && !(Data[0] & 1))
+    __builtin_trap(); // a change that goes unnoticed
+  return 0;
+}
