@@ -11,6 +11,7 @@
 #include "common/process_wide.h"
 #include "malloc/attention.h"
 #include "malloc/helper.h"
+#include "malloc/hysteresis.h"
 #include "malloc/jemalloc.h"
 #include "malloc/libc_code.h"
 #include <errno.h>
@@ -24,20 +25,28 @@ static inline void attend(void) {
     vf_set_up();
 }
 
-/* The helper hears of it whenever a thread has freed that much: so much of each
- * thread's can stay unseen. 40 ns, then, are nothing. */
+/* Whoever gives memory back hears of it whenever a thread has freed that much:
+ * so much of each thread's can stay unseen. 40 ns, then, are nothing. */
 #define TOLD_BYTES ((uint64_t)256 << 10)
 
 /* Of what is loaded when the program starts. */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
-/* What this thread has freed in its life, which jemalloc counts, and when the
- * helper is told next. */
+/* What this thread has allocated and freed in its life, which jemalloc counts;
+ * the latter when it was told last and when it is told next; and the most that
+ * it can have had (allocated less freed) since the last look. */
 static const uint64_t unknown = 0;
 static VF_THREAD struct {
-  const uint64_t *freed;
-  uint64_t told_at;
-} own = {&unknown, 0};
+  const uint64_t *allocated, *freed;
+  uint64_t told, told_at;
+  int64_t most;
+} own = {&unknown, &unknown, 0, 0, 0};
+
+static const uint64_t *counter(const char *name) {
+  uint64_t *result;
+  size_t size = sizeof result;
+  return vf_je_mallctl(name, &result, &size, NULL, 0) == 0 ? result : &unknown;
+}
 
 /* Not where libc frees what an ended thread had: it has ended for jemalloc, to
  * which all but free and its like would make it a thread again; and libc holds
@@ -47,13 +56,19 @@ static __attribute__((noinline)) void tell(const void *caller) {
     return;
   int saved = errno;
   if (own.freed == &unknown) {
-    uint64_t *counter;
-    size_t size = sizeof counter;
-    if (vf_je_mallctl("thread.deallocatedp", &counter, &size, NULL, 0) == 0)
-      own.freed = counter;
+    own.allocated = counter("thread.allocatedp");
+    own.freed = counter("thread.deallocatedp");
   }
-  own.told_at = *own.freed + TOLD_BYTES;
-  vf_helper_tell();
+  uint64_t freed = *own.freed;
+  int64_t has = (int64_t)(*own.allocated - freed);
+  /* It had no more between the two calls, as that was freed at most. */
+  int64_t had = has + (int64_t)(freed - own.told);
+  if (own.most < had)
+    own.most = had;
+  own.told = freed;
+  own.told_at = freed + TOLD_BYTES;
+  if (vf_helper_tell((size_t)(own.most - has)))
+    own.most = has;
   errno = saved;
 }
 
@@ -62,31 +77,39 @@ static inline __attribute__((always_inline)) void count_freed(void) {
     tell(__builtin_return_address(0));
 }
 
-/* Before a call fails: what other arenas keep may be enough. */
+/* Before a call fails: what other arenas keep, or what is on its way back to
+ * the kernel, may be enough. */
 static bool is_worth_another(const void *result) {
   if (__builtin_expect(result != NULL, 1))
     return false;
+  vf_giving_stop();
   vf_jemalloc_release();
   return true;
+}
+
+/* The other attempt is over. */
+static void *another(void *result) {
+  vf_giving_resume();
+  return result;
 }
 
 VF_API void *malloc(size_t size) {
   attend();
   void *p = vf_je_malloc(size);
-  return is_worth_another(p) ? vf_je_malloc(size) : p;
+  return is_worth_another(p) ? another(vf_je_malloc(size)) : p;
 }
 
 VF_API void *calloc(size_t n, size_t size) {
   attend();
   void *p = vf_je_calloc(n, size);
-  return is_worth_another(p) ? vf_je_calloc(n, size) : p;
+  return is_worth_another(p) ? another(vf_je_calloc(n, size)) : p;
 }
 
 VF_API void *realloc(void *p, size_t size) {
   attend();
   void *result = vf_je_realloc(p, size);
   if (size != 0 && is_worth_another(result))
-    result = vf_je_realloc(p, size);
+    result = another(vf_je_realloc(p, size));
   /* jemalloc 5.3 does not say so. Without a size it has freed p. */
   if (!result && (size != 0 || !p))
     errno = ENOMEM;
@@ -102,8 +125,10 @@ VF_API void free(void *p) {
 VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
   attend();
   int error = vf_je_posix_memalign(p, alignment, size);
-  if (error == ENOMEM && is_worth_another(NULL))
+  if (error == ENOMEM && is_worth_another(NULL)) {
     error = vf_je_posix_memalign(p, alignment, size);
+    another(NULL);
+  }
   /* As glibc's does; programs look at it. */
   if (error == ENOMEM)
     errno = ENOMEM;
@@ -113,7 +138,8 @@ VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
 VF_API void *aligned_alloc(size_t alignment, size_t size) {
   attend();
   void *p = vf_je_aligned_alloc(alignment, size);
-  return is_worth_another(p) ? vf_je_aligned_alloc(alignment, size) : p;
+  return is_worth_another(p) ? another(vf_je_aligned_alloc(alignment, size))
+                             : p;
 }
 
 /* Of glibc: the next power of two serves any alignment. */
@@ -151,7 +177,7 @@ VF_API size_t malloc_usable_size(void *p) {
 VF_API int malloc_trim(size_t pad) {
   (void)pad;
   attend();
-  return vf_helper_give_all() != 0;
+  return vf_give_all() != 0;
 }
 
 /* jemalloc's own functions, for programs that are linked with it: they mix them

@@ -3,250 +3,146 @@
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
- *
- * Each look takes from the arenas what they did not use again since the look
- * before, and sees the least that was free for all meanwhile. What was free
- * through all the looks of a hold nobody needed for that long, and it is
- * returned, but for some padding.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/helper.h"
-#include "blocking-sync/plain_lock.h"
-#include "common/environment.h"
-#include "malloc/give.h"
+#include "malloc/caller.h"
+#include "malloc/hysteresis.h"
 #include "malloc/jemalloc.h"
-#include "malloc/pages.h"
-#include "malloc/policy.h"
 #include "malloc/pressure.h"
 #include "malloc/space.h"
 #include "platform/linux/kernel.h"
 #include <pthread.h>
 #include <signal.h>
+#include <sys/single_threaded.h>
+#include <sys/stat.h>
 
-/* A hold is that many looks: the hold of what becomes free between two of them
- * is a quarter longer at most. */
-#define LOOKS 4
-/* CPUs in use and pressure are looked at no more often: the thesis' prototype
- * takes the former each second, and pressure has to be met within two. */
-#define SLOW_NS 1000000000u
-/* Less than that is worth neither a thread nor a return; the least threshold is
- * 100 kB. */
-#define WORTH ((size_t)1 << 20)
-#define ALL (SIZE_MAX & ~(page_size - 1))
-/* It calls nothing that needs much. */
-#define STACK ((size_t)64 << 10)
+/* Its own work needs less than a sixteenth. But where the program's last thread
+ * ended just before it does, libc calls exit() in it. */
+#define STACK ((size_t)256 << 10)
+/* How late a process may end, or be known to have one thread again. */
+#define CHECK_NS UINT64_C(50000000)
+/* Much longer than a hold, after which all that is free would be returned were
+ * it above the threshold; and a thread a second costs nothing. */
+#define IDLE_NS UINT64_C(1000000000)
+/* Where no thread can be started, an attempt is some 20 us. */
+#define RETRY_NS UINT64_C(10000000000)
 
-/* The price makes a page be kept for 50 ms where a fault takes 2 us, an eighth
- * of a peak of 0.4 s that comes every 2 s (figure 7.3 of the thesis). Faults
- * and calls are measured when a threshold is passed. What others lose by an
- * interrupt cannot be: 3200 cycles (section 7.2), and about as long for the
- * exit. */
-static struct vf_policy policy = {
-    .tune_percent = 100,
-    .hold_price = 40000,
-    .fault_ns = 2000,
-    .call_ns = 10000,
-    .shootdown_ns = 2000,
-};
-static struct vf_helper_counts counts;
-/* It is there. Set by who starts it. */
-static uint32_t exists;
-/* 0 while it sleeps until it is told. Set by who frees: without it, what was
- * freed stays. */
-static uint32_t told;
-static uint32_t giving; /* a plain lock: one thread gives at a time */
-static size_t page_size = 4096;
+/* NONE -> TOLD by whoever starts it. ASLEEP -> TOLD by whoever frees: without
+ * that, what was freed stays until the helper ends. TOLD -> ASLEEP and
+ * ASLEEP -> NONE by the helper. */
+enum { NONE, ASLEEP, TOLD };
+static uint32_t state;
+static uint64_t retry_at; /* 0: the last attempt to start it succeeded */
+static uint64_t under_pressure;
 
-/* Without jemalloc's own, of which it touches as much as it needs. */
-static size_t used_for_blocks(const struct vf_pages_totals *totals) {
-  size_t own = vf_jemalloc_metadata();
-  return totals->used > own ? totals->used - own : 0;
+static bool change(uint32_t from, uint32_t to) {
+  return __atomic_compare_exchange_n(&state, &from, to, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED);
 }
 
-static size_t threshold_of(const struct vf_pages_totals *totals,
-                           uint32_t cpus) {
-  size_t threshold =
-      vf_policy_threshold(&policy, used_for_blocks(totals), cpus);
-  return threshold > WORTH ? threshold : WORTH;
+/* Returns false if the process has `few` threads or less. One that has ended
+ * counts if it is main's and others are left. Without /proc, libc knows whether
+ * there was ever a second one. */
+static bool has_more_threads_than(unsigned few) {
+  struct stat tasks;
+  if (__libc_single_threaded)
+    return false;
+  return stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink - 2 > few;
 }
 
-static size_t give(size_t bytes) {
-  vf_plain_lock(&giving);
-  struct vf_given given = vf_give_back(bytes);
-  if (given.bytes != 0) {
-    ++counts.returns;
-    counts.ranges += given.ranges;
-    counts.calls += given.calls;
-    counts.bytes += given.bytes;
-  }
-  vf_plain_unlock(&giving, VF_PRIVATE);
-  return given.bytes;
-}
-
-size_t vf_helper_give_all(void) {
-  vf_jemalloc_release();
-  return give(ALL);
-}
+/* The helper and one more: main's, which may have ended, or the only one that a
+ * fork left. */
+static bool is_wanted(void) { return has_more_threads_than(2); }
 
 static void give_under_pressure(void) {
   if (!vf_pressure_rose())
     return;
-  ++counts.under_pressure;
-  vf_helper_give_all();
+  __atomic_fetch_add(&under_pressure, 1, __ATOMIC_RELAXED);
+  vf_give_all();
 }
 
-struct watch {
-  size_t low[LOOKS];
-  unsigned looks;
-  uint64_t slow_at, cpu_then;
-  uint32_t cpus;                     /* in hundredths */
-  uint64_t taken_then, regret_until; /* of the last return */
-  size_t given;
+uint64_t vf_helper_pressure(void) {
+  return __atomic_load_n(&under_pressure, __ATOMIC_RELAXED);
+}
+
+struct helper {
+  struct vf_watch watch;
+  uint64_t pressure_at;
 };
 
-static uint64_t cpu_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static void look_slowly(struct watch *watch, uint64_t now) {
-  uint64_t cpu = cpu_ns();
-  if (now > watch->slow_at)
-    watch->cpus =
-        (uint32_t)((cpu - watch->cpu_then) * 100 / (now - watch->slow_at));
-  watch->slow_at = now;
-  watch->cpu_then = cpu;
-}
-
-/* The least that was free in the last LOOKS looks. */
-static size_t least(const struct watch *watch) {
-  size_t result = watch->looks < LOOKS ? 0 : SIZE_MAX;
-  for (unsigned i = 0; i != LOOKS && result != 0; ++i)
-    if (watch->low[i] < result)
-      result = watch->low[i];
-  return result;
-}
-
-static void settle(struct watch *watch, const struct vf_pages_totals *totals,
-                   uint64_t now) {
-  if (watch->given == 0)
-    return;
-  size_t taken = (size_t)(totals->taken_clean - watch->taken_then);
-  bool regretted = taken > watch->given / 2;
-  if (!regretted && now < watch->regret_until)
-    return;
-  counts.regrets += regretted;
-  vf_policy_learn(&policy, watch->given, taken);
-  watch->given = 0;
-}
-
-/* When it is about to matter for the first time. */
-static void measure_costs(void) {
-  static bool done;
-  if (done)
-    return;
-  done = true;
-  struct vf_costs costs = vf_give_costs();
-  policy.fault_ns = costs.fault_ns;
-  policy.call_ns = costs.call_ns;
-}
-
-static uint64_t pause_ns(const struct watch *watch, size_t resident) {
-  return vf_policy_hold_ns(&policy, resident / page_size, 1, watch->cpus) /
-         LOOKS;
-}
-
-/* One look; how long until the next, or 0 if nothing is to be seen until more
- * is freed. */
-static uint64_t look(struct watch *watch) {
+static void check_pressure(struct helper *helper) {
   uint64_t now = vf_now_ns();
-  if (now - watch->slow_at >= SLOW_NS) {
-    look_slowly(watch, now);
-    give_under_pressure();
+  if (now < helper->pressure_at)
+    return;
+  helper->pressure_at = now + VF_SLOW_NS;
+  give_under_pressure();
+}
+
+/* Returns false once the helper is not wanted any more. */
+static bool sleep_between_looks(struct helper *helper, uint64_t ns) {
+  while (ns != 0) {
+    uint64_t part = ns < CHECK_NS ? ns : CHECK_NS;
+    vf_sleep_ns(part);
+    ns -= part;
+    if (!is_wanted())
+      return false;
+    check_pressure(helper);
   }
+  return true;
+}
+
+static bool has_excess(const struct helper *helper) {
   vf_jemalloc_release();
   struct vf_pages_totals totals = vf_pages_totals();
-  settle(watch, &totals, now);
-  watch->low[watch->looks++ % LOOKS] = vf_pages_lowest();
-  size_t threshold = threshold_of(&totals, watch->cpus);
-  size_t unused = least(watch);
-  if (unused > threshold) {
-    uint64_t hold =
-        vf_policy_hold_ns(&policy, unused / page_size, 1, watch->cpus);
-    size_t given =
-        give((unused - vf_policy_padding(threshold)) & ~(page_size - 1));
-    watch->given = given;
-    watch->taken_then = totals.taken_clean;
-    watch->regret_until = now + VF_REGRET_HOLDS * hold;
-    watch->looks = 0;
-    totals = vf_pages_totals();
-  }
-  if (totals.resident <= threshold) {
-    watch->looks = 0;
-    return 0;
-  }
-  measure_costs();
-  return pause_ns(watch, totals.resident);
+  return totals.resident > vf_threshold(&helper->watch, &totals);
 }
 
-/* How long to sleep while little is free: until it shows whether the last
- * return is regretted, or somebody else may need what there is. */
-static uint64_t time_to_wake(const struct watch *watch, size_t resident) {
-  uint64_t wait = resident > WORTH ? SLOW_NS : UINT64_MAX;
-  if (watch->given == 0)
-    return wait;
-  uint64_t now = vf_now_ns();
-  uint64_t left = watch->regret_until > now ? watch->regret_until - now : 1;
-  return left < wait ? left : wait;
+/* Nobody missed what is free, and nobody will look after it. Returns false if
+ * more was freed meanwhile. */
+static bool leave(struct helper *helper) {
+  vf_watch_end(&helper->watch);
+  vf_give_excess(&helper->watch);
+  return change(ASLEEP, NONE);
 }
 
-/* Pressure does not wait for the next look. */
-static void sleep_between_looks(uint64_t ns) {
-  for (; ns > SLOW_NS; ns -= SLOW_NS) {
-    vf_sleep_ns(SLOW_NS);
-    give_under_pressure();
-  }
-  vf_sleep_ns(ns);
-}
-
-/* Until something is freed, or the last return can be judged. */
-static void sleep_long(const struct watch *watch) {
+/* Sleeps until something is freed. Returns false once it has left. */
+static bool sleep_until_told(struct helper *helper) {
+  uint64_t end = vf_now_ns() + IDLE_NS;
   for (;;) {
-    __atomic_store_n(&told, 0, __ATOMIC_SEQ_CST);
-    /* What was freed before that is seen here, the rest is told. */
-    vf_jemalloc_release();
-    struct vf_pages_totals totals = vf_pages_totals();
-    if (totals.resident > threshold_of(&totals, watch->cpus))
-      return;
-    int why = vf_futex_wait(&told, 0, time_to_wake(watch, totals.resident));
-    if (why == ETIMEDOUT)
-      give_under_pressure();
-    if (__atomic_load_n(&told, __ATOMIC_ACQUIRE) != 0 || watch->given != 0)
-      break;
+    __atomic_store_n(&state, ASLEEP, __ATOMIC_SEQ_CST);
+    /* What was freed before that store is seen here, the rest is told. */
+    if (!is_wanted() || vf_now_ns() >= end) {
+      if (leave(helper))
+        return false;
+    } else if (has_excess(helper)) {
+      __atomic_store_n(&state, TOLD, __ATOMIC_RELAXED);
+      return true;
+    } else {
+      vf_futex_wait(&state, ASLEEP, CHECK_NS);
+      check_pressure(helper);
+    }
+    /* Whoever frees goes on, or takes it again: a look at once would only tell
+     * that something was freed. */
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == TOLD &&
+        sleep_between_looks(helper, vf_first_pause_ns(&helper->watch)))
+      return true;
   }
-  /* Who frees will go on, or take it again: a look at once would only tell that
-   * something was freed. */
-  sleep_between_looks(pause_ns(watch, WORTH));
 }
 
 static void *run(void *unused) {
-  (void)unused;
-  struct watch watch = {.slow_at = vf_now_ns(), .cpu_then = cpu_ns()};
-  vf_pages_lowest();
+  struct helper helper = {.pressure_at = vf_now_ns() + VF_SLOW_NS};
+  vf_watch_begin(&helper.watch);
   for (;;) {
-    uint64_t pause = look(&watch);
-    if (pause != 0)
-      sleep_between_looks(pause);
-    else
-      sleep_long(&watch);
+    uint64_t pause = vf_look(&helper.watch);
+    if (pause != 0 && sleep_between_looks(&helper, pause))
+      continue;
+    if (!sleep_until_told(&helper))
+      return unused;
   }
-  return NULL;
 }
 
-static void start(void) {
-  if (__atomic_exchange_n(&exists, 1, __ATOMIC_ACQ_REL))
-    return;
+static bool create(void) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -255,13 +151,32 @@ static void start(void) {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, STACK);
-  if (pthread_create(&thread, &attributes, run, NULL) != 0) {
-    /* No more threads, or no room for one, as we hold it all. */
-    __atomic_store_n(&exists, 0, __ATOMIC_RELEASE);
-    vf_helper_give_all();
-  }
+  bool is_there = pthread_create(&thread, &attributes, run, NULL) == 0;
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return is_there;
+}
+
+/* Returns true if there is a helper now. */
+static bool start(void) {
+  if (__libc_single_threaded)
+    return false;
+  struct vf_pages_totals totals = vf_pages_totals();
+  if (vf_used_for_blocks(&totals) + totals.resident <= VF_WORTH)
+    return false;
+  uint64_t not_before = __atomic_load_n(&retry_at, __ATOMIC_RELAXED);
+  if ((not_before != 0 && vf_now_ns() < not_before) ||
+      !has_more_threads_than(1))
+    return false;
+  if (!change(NONE, TOLD))
+    return true;
+  bool is_there = create();
+  /* Else no more threads are allowed, or there is no room for one. */
+  __atomic_store_n(&retry_at, is_there ? 0 : vf_now_ns() + RETRY_NS,
+                   __ATOMIC_RELAXED);
+  if (!is_there)
+    __atomic_store_n(&state, NONE, __ATOMIC_RELEASE);
+  return is_there;
 }
 
 /* Where the process has a limit, threads' stacks need what we keep. */
@@ -275,41 +190,19 @@ static void make_room(void) {
     vf_pages_unmap();
 }
 
-void vf_helper_tell(void) {
+bool vf_helper_tell(size_t drained) {
   make_room();
-  if (__atomic_load_n(&told, __ATOMIC_RELAXED) != 0)
-    return;
-  if (__atomic_load_n(&exists, __ATOMIC_ACQUIRE)) {
-    __atomic_store_n(&told, 1, __ATOMIC_RELEASE);
-    vf_futex_wake(&told, 1, VF_PRIVATE);
-    return;
+  if (__atomic_load_n(&state, __ATOMIC_RELAXED) == TOLD)
+    return false;
+  if (change(ASLEEP, TOLD)) {
+    vf_futex_wake(&state, 1, VF_PRIVATE);
+    return true;
   }
-  struct vf_pages_totals totals = vf_pages_totals();
-  if (used_for_blocks(&totals) + totals.resident > WORTH)
-    start();
+  return start() || vf_caller_look(drained);
 }
 
-struct vf_helper_counts vf_helper_counts(void) { return counts; }
-
-void vf_helper_configure(void) {
-  uint64_t number;
-  page_size = (size_t)sysconf(_SC_PAGESIZE);
-  if (vf_env_number("VF_MALLOC_TUNE_PERCENT", 0, 10000, policy.tune_percent,
-                    &number))
-    policy.tune_percent = (uint32_t)number;
-  if (vf_env_number("VF_MALLOC_HOLD_PRICE", 1, 1000000000, policy.hold_price,
-                    &number))
-    policy.hold_price = (uint32_t)number;
-}
-
-/* What is on its way back would be lost to the child. */
-void vf_helper_before_fork(void) { vf_plain_lock(&giving); }
-
-void vf_helper_after_fork(bool is_child) {
-  if (!is_child) {
-    vf_plain_unlock(&giving, VF_PRIVATE);
-    return;
-  }
-  exists = told = 0;
-  giving = VF_FREE; /* Sleepers stayed behind. */
+void vf_helper_after_fork(void) {
+  state = NONE;
+  retry_at = 0;
+  vf_caller_after_fork();
 }

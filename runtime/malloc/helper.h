@@ -4,9 +4,13 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * There is none in a process that has little, none in a forked child before
- * that frees something, and it sleeps without a timer while nothing is freed.
- * All its signals are blocked.
+ * It exists only in a process that has threads of its own: a program of one
+ * thread stays one. It blocks all signals, ends a second after the last free
+ * that it was told of, and as soon as no more than one other thread is left,
+ * so that a process ends when its own last thread does. The next free that
+ * needs it starts it again.
+ *
+ * In all other processes the thread that frees does its work (caller.h).
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_HELPER_H
@@ -16,24 +20,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct vf_helper_counts {
-  uint64_t returns, ranges, calls, bytes, regrets, under_pressure;
-};
+/* Something was freed; `drained` and the result as in vf_caller_look. Not from
+ * inside the allocator: it may allocate. Errno may change. */
+bool vf_helper_tell(size_t drained);
 
-/* Reads the VF_MALLOC_* variables. Once, before any other of these. */
-void vf_helper_configure(void);
+/* How many times memory was short for others. */
+uint64_t vf_helper_pressure(void);
 
-/* Something was freed: it has to look, and to be there if that is worth it. Not
- * from where the allocator is at work: it may allocate. Errno may change. */
-void vf_helper_tell(void);
-
-/* Gives all back that is free, now, in the caller. Returns the bytes. */
-size_t vf_helper_give_all(void);
-
-struct vf_helper_counts vf_helper_counts(void);
-
-/* Around a fork, outside of vf_pages'. */
-void vf_helper_before_fork(void);
-void vf_helper_after_fork(bool is_child);
+/* Around a fork, in the child. */
+void vf_helper_after_fork(void);
 
 #endif /* VFRIENDLY_MALLOC_HELPER_H */

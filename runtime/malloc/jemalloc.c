@@ -12,6 +12,7 @@
 #include "malloc/jemalloc.h"
 #include "malloc/attention.h"
 #include "malloc/helper.h"
+#include "malloc/hysteresis.h"
 #include "malloc/libc_code.h"
 #include "malloc/pages.h"
 #include <jemalloc/jemalloc.h>
@@ -113,18 +114,19 @@ static extent_hooks_t hooks = {
 };
 
 static void before_fork(void) {
-  vf_helper_before_fork();
+  vf_giving_stop();
   vf_pages_before_fork();
 }
 
 static void after_fork_in_parent(void) {
   vf_pages_after_fork(false);
-  vf_helper_after_fork(false);
+  vf_giving_resume();
 }
 
 static void after_fork_in_child(void) {
   vf_pages_after_fork(true);
-  vf_helper_after_fork(true);
+  vf_hysteresis_after_fork();
+  vf_helper_after_fork();
 }
 
 /* Before jemalloc does: who forks takes its locks in the opposite order, first

@@ -9,24 +9,25 @@
 #include "common/process_wide.h"
 #include "common/report.h"
 #include "malloc/helper.h"
+#include "malloc/hysteresis.h"
 #include "malloc/pages.h"
 #include "vfriendly/malloc.h"
 #include <string.h>
 
 VF_API void vf_malloc_stats(struct vf_malloc_stats *stats, size_t size) {
   struct vf_pages_totals pages = vf_pages_totals();
-  struct vf_helper_counts helper = vf_helper_counts();
+  struct vf_return_counts returns = vf_return_counts();
   struct vf_malloc_stats all = {
       .used = pages.used,
       .resident_free = pages.resident,
       .mapped = pages.mapped,
       .frees = pages.puts,
-      .returns = helper.returns,
-      .calls = helper.calls,
-      .avoided = pages.puts > helper.calls ? pages.puts - helper.calls : 0,
-      .returned = helper.bytes,
-      .regrets = helper.regrets,
-      .pressure = helper.under_pressure,
+      .returns = returns.returns,
+      .calls = returns.calls,
+      .avoided = pages.puts > returns.calls ? pages.puts - returns.calls : 0,
+      .returned = returns.bytes,
+      .regrets = returns.regrets,
+      .pressure = vf_helper_pressure(),
   };
   memcpy(stats, &all, size < sizeof all ? size : sizeof all);
 }
@@ -34,7 +35,7 @@ VF_API void vf_malloc_stats(struct vf_malloc_stats *stats, size_t size) {
 static bool is_on;
 
 __attribute__((constructor)) static void configure(void) {
-  vf_helper_configure();
+  vf_hysteresis_configure();
   is_on = vf_env_choice("VF_STATS", "0", "1", false);
 }
 

@@ -3,15 +3,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A control group that is nearly full: what is free goes back, though it is far from being
-// worth it otherwise, and another process can have it. Where there is room it stays.
+// worth it otherwise, and another process can have it. Where there is room it stays. In a
+// process of several threads, as only there somebody looks while nothing is freed.
 //
 // REQUIRES: heap-churn-malloc, memory-groups
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O0 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O0 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t
 // RUN: env VF_MALLOC_TUNE_PERCENT=10000 VF_STATS=1 %python %S/Inputs/in_group.py 230 %vf_lib/libvfmalloc.so %t gone 2>&1 | FileCheck %s
 // CHECK: "pressure": {{[1-9]}}
 // RUN: env VF_MALLOC_TUNE_PERCENT=10000 %python %S/Inputs/in_group.py 2000 %vf_lib/libvfmalloc.so %t stays
 
 #include "check.h"
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +36,15 @@ static void takes(size_t size) {
   memset(p, 1, size);
 }
 
+static void *waits(void *unused) {
+  pause();
+  return unused;
+}
+
 int main(int argc, char **argv) {
   CHECK(argc == 2);
+  pthread_t id;
+  CHECK(pthread_create(&id, NULL, waits, NULL) == 0);
   bool stays = strcmp(argv[1], "stays") == 0;
   takes(USED);
   void *p = malloc(FREE);

@@ -1,0 +1,97 @@
+/*===- malloc/caller.c - The hysteresis in the thread that frees ----------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * In a process of one thread a return interrupts nobody. What it costs is the
+ * page faults of what is needed again, so it may come early as long as these
+ * stay a small share of the time: each return is charged with what is taken
+ * again after it. Once that is used up, returns come from the looks that time
+ * brings, after a hold.
+ *===----------------------------------------------------------------------===*/
+
+#include "malloc/caller.h"
+#include "blocking-sync/plain_lock.h"
+#include "malloc/hysteresis.h"
+#include "malloc/jemalloc.h"
+#include "platform/linux/kernel.h"
+
+/* Early returns may cost a 32nd of the time, 3 %. */
+#define CREDIT_SHIFT 5
+/* Enough to return a gigabyte once more after a long time without. */
+#define CREDIT_MAX_NS INT64_C(100000000)
+/* A return needs some credit, and the first comes before any time was seen. */
+#define CREDIT_FIRST_NS INT64_C(1000000)
+
+static struct {
+  uint32_t lock; /* a plain lock */
+  bool has_begun;
+  struct vf_watch watch;
+  uint64_t look_at, credited_at;
+  int64_t credit_ns;
+  uint64_t taken_then; /* at the last settlement */
+  size_t outstanding;  /* returned early, and not taken again so far */
+} here;
+
+static void begin(uint64_t now) {
+  here.has_begun = true;
+  vf_watch_begin(&here.watch);
+  here.look_at = now + vf_first_pause_ns(&here.watch);
+  here.credited_at = now;
+  here.credit_ns = CREDIT_FIRST_NS;
+  here.outstanding = 0;
+}
+
+static void settle(const struct vf_pages_totals *totals, uint64_t now) {
+  here.credit_ns += (int64_t)((now - here.credited_at) >> CREDIT_SHIFT);
+  here.credited_at = now;
+  if (here.credit_ns > CREDIT_MAX_NS)
+    here.credit_ns = CREDIT_MAX_NS;
+  size_t taken = (size_t)(totals->taken_clean - here.taken_then);
+  here.taken_then = totals->taken_clean;
+  if (taken > here.outstanding)
+    taken = here.outstanding;
+  here.outstanding -= taken;
+  here.credit_ns -= (int64_t)vf_fault_costs_ns(taken);
+}
+
+/* Gives what is above the threshold. */
+static void look_early(void) {
+  vf_jemalloc_release();
+  struct vf_pages_totals totals = vf_pages_totals();
+  if (totals.resident > vf_threshold(&here.watch, &totals))
+    here.outstanding += vf_give_excess(&here.watch);
+}
+
+static void look_in_time(uint64_t now) {
+  uint64_t pause = vf_look(&here.watch);
+  here.look_at = now + (pause ? pause : vf_first_pause_ns(&here.watch));
+}
+
+bool vf_caller_look(size_t drained) {
+  struct vf_pages_totals totals = vf_pages_totals();
+  if (vf_used_for_blocks(&totals) + totals.resident <= VF_WORTH)
+    return false;
+  if (!vf_plain_try(&here.lock)) /* Another thread looks. */
+    return false;
+  uint64_t now = vf_now_ns();
+  if (!here.has_begun)
+    begin(now);
+  settle(&totals, now);
+  /* Half: that much may stay, unseen. */
+  bool is_early =
+      here.credit_ns > 0 && drained >= vf_threshold(&here.watch, &totals) / 2;
+  bool is_time = now >= here.look_at;
+  if (is_time)
+    look_in_time(now);
+  if (is_early)
+    look_early();
+  vf_plain_unlock(&here.lock, VF_PRIVATE);
+  return is_early || is_time;
+}
+
+void vf_caller_after_fork(void) {
+  here.lock = VF_FREE; /* Whoever had it stayed behind. */
+  here.has_begun = false;
+}

@@ -1,0 +1,193 @@
+/*===- malloc/hysteresis.c - When free memory goes back -------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#include "malloc/hysteresis.h"
+#include "blocking-sync/plain_lock.h"
+#include "common/environment.h"
+#include "malloc/give.h"
+#include "malloc/jemalloc.h"
+#include "malloc/policy.h"
+#include "platform/linux/kernel.h"
+
+#define ALL (SIZE_MAX & ~(page_size - 1))
+
+/* The price makes a page be kept for 50 ms where a fault takes 2 us, an eighth
+ * of a peak of 0.4 s that comes every 2 s (figure 7.3 of the thesis). Faults
+ * and calls are measured when a threshold is passed. What others lose by an
+ * interrupt cannot be: 3200 cycles (section 7.2), and about as long for the
+ * exit. */
+static struct vf_policy policy = {
+    .tune_percent = 100,
+    .hold_price = 40000,
+    .fault_ns = 2000,
+    .call_ns = 10000,
+    .shootdown_ns = 2000,
+};
+static struct vf_return_counts counts;
+static uint32_t giving; /* a plain lock: one thread gives at a time */
+static size_t page_size = 4096;
+
+/* Without jemalloc's own, of which it touches as much as it needs. */
+size_t vf_used_for_blocks(const struct vf_pages_totals *totals) {
+  size_t own = vf_jemalloc_metadata();
+  return totals->used > own ? totals->used - own : 0;
+}
+
+size_t vf_threshold(const struct vf_watch *watch,
+                    const struct vf_pages_totals *totals) {
+  size_t threshold =
+      vf_policy_threshold(&policy, vf_used_for_blocks(totals), watch->cpus);
+  return threshold > VF_WORTH ? threshold : VF_WORTH;
+}
+
+uint64_t vf_fault_costs_ns(size_t bytes) {
+  return bytes / page_size * policy.fault_ns;
+}
+
+static size_t give(size_t bytes) {
+  vf_plain_lock(&giving);
+  struct vf_given given = vf_give_back(bytes);
+  if (given.bytes != 0) {
+    ++counts.returns;
+    counts.ranges += given.ranges;
+    counts.calls += given.calls;
+    counts.bytes += given.bytes;
+  }
+  vf_plain_unlock(&giving, VF_PRIVATE);
+  return given.bytes;
+}
+
+size_t vf_give_all(void) {
+  vf_jemalloc_release();
+  return give(ALL);
+}
+
+static uint64_t cpu_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void look_slowly(struct vf_watch *watch, uint64_t now) {
+  uint64_t cpu = cpu_ns();
+  if (now > watch->slow_at)
+    watch->cpus =
+        (uint32_t)((cpu - watch->cpu_then) * 100 / (now - watch->slow_at));
+  watch->slow_at = now;
+  watch->cpu_then = cpu;
+}
+
+/* The least that was free in the last VF_LOOKS looks. */
+static size_t least(const struct vf_watch *watch) {
+  size_t result = watch->looks < VF_LOOKS ? 0 : SIZE_MAX;
+  for (unsigned i = 0; i != VF_LOOKS && result != 0; ++i)
+    if (watch->low[i] < result)
+      result = watch->low[i];
+  return result;
+}
+
+static void settle(struct vf_watch *watch, const struct vf_pages_totals *totals,
+                   bool is_over) {
+  if (watch->given == 0)
+    return;
+  size_t taken = (size_t)(totals->taken_clean - watch->taken_then);
+  bool regretted = taken > watch->given / 2;
+  if (!regretted && !is_over)
+    return;
+  counts.regrets += regretted;
+  vf_policy_learn(&policy, watch->given, taken);
+  watch->given = 0;
+}
+
+void vf_watch_end(struct vf_watch *watch) {
+  struct vf_pages_totals totals = vf_pages_totals();
+  settle(watch, &totals, true);
+}
+
+/* When it is about to matter for the first time. */
+static void measure_costs(void) {
+  static bool done;
+  if (__atomic_exchange_n(&done, true, __ATOMIC_RELAXED))
+    return;
+  struct vf_costs costs = vf_give_costs();
+  policy.fault_ns = costs.fault_ns;
+  policy.call_ns = costs.call_ns;
+}
+
+static uint64_t pause_ns(const struct vf_watch *watch, size_t resident) {
+  return vf_policy_hold_ns(&policy, resident / page_size, 1, watch->cpus) /
+         VF_LOOKS;
+}
+
+uint64_t vf_first_pause_ns(const struct vf_watch *watch) {
+  return pause_ns(watch, VF_WORTH);
+}
+
+static size_t above_padding(size_t bytes, size_t threshold) {
+  size_t padding = vf_policy_padding(threshold);
+  return bytes > padding ? (bytes - padding) & ~(page_size - 1) : 0;
+}
+
+size_t vf_give_excess(const struct vf_watch *watch) {
+  struct vf_pages_totals totals = vf_pages_totals();
+  size_t threshold = vf_threshold(watch, &totals);
+  /* Also learns what that costs, for the next time. */
+  measure_costs();
+  return give(above_padding(totals.resident, threshold));
+}
+
+void vf_watch_begin(struct vf_watch *watch) {
+  *watch = (struct vf_watch){.slow_at = vf_now_ns(), .cpu_then = cpu_ns()};
+  vf_pages_lowest();
+}
+
+uint64_t vf_look(struct vf_watch *watch) {
+  uint64_t now = vf_now_ns();
+  if (now - watch->slow_at >= VF_SLOW_NS)
+    look_slowly(watch, now);
+  vf_jemalloc_release();
+  struct vf_pages_totals totals = vf_pages_totals();
+  settle(watch, &totals, now >= watch->regret_until);
+  watch->low[watch->looks++ % VF_LOOKS] = vf_pages_lowest();
+  size_t threshold = vf_threshold(watch, &totals);
+  size_t unused = least(watch);
+  if (unused > threshold) {
+    uint64_t hold =
+        vf_policy_hold_ns(&policy, unused / page_size, 1, watch->cpus);
+    watch->given = give(above_padding(unused, threshold));
+    watch->taken_then = totals.taken_clean;
+    watch->regret_until = now + VF_REGRET_HOLDS * hold;
+    watch->looks = 0;
+    totals = vf_pages_totals();
+  }
+  if (totals.resident <= threshold) {
+    watch->looks = 0;
+    return 0;
+  }
+  measure_costs();
+  return pause_ns(watch, totals.resident);
+}
+
+struct vf_return_counts vf_return_counts(void) { return counts; }
+
+void vf_hysteresis_configure(void) {
+  uint64_t number;
+  page_size = (size_t)sysconf(_SC_PAGESIZE);
+  if (vf_env_number("VF_MALLOC_TUNE_PERCENT", 0, 10000, policy.tune_percent,
+                    &number))
+    policy.tune_percent = (uint32_t)number;
+  if (vf_env_number("VF_MALLOC_HOLD_PRICE", 1, 1000000000, policy.hold_price,
+                    &number))
+    policy.hold_price = (uint32_t)number;
+}
+
+void vf_giving_stop(void) { vf_plain_lock(&giving); }
+void vf_giving_resume(void) { vf_plain_unlock(&giving, VF_PRIVATE); }
+
+void vf_hysteresis_after_fork(void) {
+  giving = VF_FREE; /* Sleepers stayed behind. */
+}
