@@ -1,35 +1,13 @@
-#!/usr/bin/env python3
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random programs through vf-heap-churn: no result changes, nothing is lost.
+"""Random loops that take memory, use all of it and free it.
 
-  fuzz.py --plugin FILE --out DIR [--seeds N | --seconds N] [--first SEED]
-
-Each seed makes one program, odd ones in C and even ones in C++, whose loops take memory,
-use all of it and free it: in all orders, on all ways out, by goto, break, exceptions and
-longjmp. It prints a checksum. Its malloc is guard.c, which aborts at a wrong access or free.
-Built with the plugin at several levels, and with the pass alone over what is closest to the
-source, the program must
-
-  - print the same checksum,
-  - hold no more blocks at its end, and take no more in all,
-  - end and lose nothing as well if some of its allocations fail.
+In all orders, on all ways out: by goto, break, exceptions and longjmp. The program prints a
+checksum. Odd seeds are in C, even ones in C++.
 """
 
-import argparse
-import os
 import random
-import re
-import subprocess
-import sys
-import time
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-TIMEOUT = 60  # A program runs for milliseconds, a compiler for a second.
-# Each program is built at -O2, and at one of these in turn.
-LEVELS = ("-O1", "-O3", "-Os", "-Oz", "-Og")
-FAILURES = (1, 3, 4, 9, 20)
 
 PRELUDE = """#include <setjmp.h>
 #include <stdint.h>
@@ -39,7 +17,7 @@ PRELUDE = """#include <setjmp.h>
 static int fuel, nums[4] = {3, 17, 40, 150};
 static unsigned sum;
 static int burn(void) { return fuel-- > 0; }
-#ifndef FACTOR // The test of the test sets these.
+#ifndef FACTOR // The test of the fuzzer sets these.
 #define FACTOR 31
 #endif
 #ifndef EPILOGUE
@@ -276,131 +254,3 @@ class Program:
                 "int main(void) { static char room[64]; setvbuf(stdout, room, _IOFBF, sizeof room);\n"
                 f"for (volatile int j = 0; j < 6; ++j) {{ int i = j; fuel = 300; {calls} }}\n"
                 'EPILOGUE; printf("%u\\n", sum); return 0; }\n')
-
-
-def run(command, **options):
-    """None if it hangs, and does so again: once may be the machine."""
-    for _ in range(2):
-        try:
-            return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, **options)
-        except subprocess.TimeoutExpired:
-            pass
-    return None
-
-
-class Run:
-    """What a program said: its checksum, calls of malloc, and blocks at the end."""
-
-    def __init__(self, program, fail_at=0):
-        environment = dict(os.environ)
-        if fail_at:
-            environment["VF_FAIL_AT"] = str(fail_at)
-        done = run([program], env=environment)
-        self.error = "" if done else "hangs"
-        if not done:
-            return
-        said = re.search(r"^calls (\d+) live (\d+)$", done.stderr, re.M)
-        self.output = done.stdout.strip()
-        # _Exit leaves without a report: of that run no more is known.
-        self.calls, self.live = map(int, said.groups()) if said else (None, None)
-        if done.returncode:
-            self.error = f"status {done.returncode}: {done.stderr[-500:]}"
-
-
-def call(command):
-    done = run(command)
-    if not done:
-        return "hangs"
-    return f"status {done.returncode}: {done.stderr[:3000]}" if done.returncode else done.stderr
-
-
-class Checker:
-    def __init__(self, plugin, out):
-        self.plugin, self.out = plugin, out
-        self.guard = self.path("guard.o")
-        self.rewritten = 0
-        text = call(["clang", "-O1", "-fno-builtin", "-c", os.path.join(HERE, "guard.c"), "-o", self.guard])
-        if text:
-            sys.exit(text)
-
-    def path(self, name):
-        return os.path.join(self.out, name)
-
-    def build(self, seed, program, source, name, *options):
-        compiler, standard = ("clang++", "-std=c++17") if program.cxx else ("clang", "-std=gnu11")
-        if source.endswith(".ll"):
-            standard = "-w"
-        text = call([compiler, "-w", standard, "-fno-strict-aliasing", *options, source, self.guard, "-o", self.path(name)])
-        if "status" in text or text == "hangs":
-            sys.exit(f"seed {seed}: {source}: {' '.join(options)}\n{text}")
-        self.rewritten += text.count("[-Rpass=vf-heap-churn]") if name == "-O2" else 0
-        return self.path(name)
-
-    def compare(self, seed, source, program, name, before):
-        after = Run(self.path(name))
-        if after.error or after.output != before.output:
-            sys.exit(f"seed {seed}: {source}: {name} gives {after.error or after.output}, not {before.output}")
-        if before.live is not None and (after.live > before.live or after.calls > before.calls):
-            sys.exit(f"seed {seed}: {source}: {name} takes {after.calls} blocks and loses {after.live}, "
-                     f"before {before.calls} and {before.live}")
-        for n in FAILURES:
-            failing = Run(self.path(name), n)
-            if failing.error:
-                sys.exit(f"seed {seed}: {source}: {name} with VF_FAIL_AT={n}: {failing.error}")
-            if not program.loses and failing.live:
-                sys.exit(f"seed {seed}: {source}: {name} with VF_FAIL_AT={n} loses {failing.live} blocks")
-
-    def check(self, seed):
-        program = Program(seed)
-        source = self.path(f"{seed}.{'cpp' if program.cxx else 'c'}")
-        with open(source, "w") as f:
-            f.write(program.text())
-        before = Run(self.build(seed, program, source, "reference", "-O0"))
-        if before.error or not before.output.isdigit():
-            sys.exit(f"seed {seed}: {source} does not run as it is: {before.error}")
-        if not program.loses and before.live:
-            sys.exit(f"seed {seed}: {source} loses {before.live} blocks by itself")
-        plugin = f"-fpass-plugin={self.plugin}"
-        for level in ("-O2", LEVELS[seed % len(LEVELS)]):
-            self.build(seed, program, source, level, level, plugin, "-Rpass=vf-heap-churn")
-            self.compare(seed, source, program, level, before)
-        ir, rewritten = self.path("in.ll"), self.path("out.ll")
-        compiler, standard = ("clang++", "-std=c++17") if program.cxx else ("clang", "-std=gnu11")
-        # As -O0 code is, but not marked as never to be optimized.
-        if text := call([compiler, "-w", standard, "-fno-strict-aliasing", "-O1", "-Xclang", "-disable-llvm-passes",
-                         "-S", "-emit-llvm", source, "-o", ir]):
-            sys.exit(f"seed {seed}: {text}")
-        if text := call(["opt", f"-load-pass-plugin={self.plugin}", "-S", ir, "-o", rewritten,
-                         "-passes=inferattrs,function(sroa),cgscc(function-attrs),vf-heap-churn,verify,"
-                         "function(verify<domtree>,verify<loops>),vf-heap-churn,verify"]):
-            sys.exit(f"seed {seed}: opt: {source}\n{text}")
-        self.build(seed, program, rewritten, "from-ir", "-O1")
-        self.compare(seed, source, program, "from-ir", before)
-        os.remove(source)
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--plugin", required=True)
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--seconds", type=int, help="as many seeds as fit")
-    parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--tools", help="folder with other tools, for the test of this")
-    args = parser.parse_args()
-    if args.tools:
-        os.environ["PATH"] = os.pathsep.join([args.tools, os.environ["PATH"]])
-    os.makedirs(args.out, exist_ok=True)
-    checker = Checker(args.plugin, args.out)
-    began, seed = time.monotonic(), args.first
-    while time.monotonic() - began < args.seconds if args.seconds else seed < args.first + args.seeds:
-        checker.check(seed)
-        seed += 1
-    # A generator whose loops the pass never changes would test nothing.
-    if seed - args.first >= 10 and not checker.rewritten:
-        sys.exit("no allocation of any program was rewritten")
-    print(f"{seed - args.first} programs give the same results, {checker.rewritten} allocations rewritten at -O2")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,31 +1,17 @@
-#!/usr/bin/env python3
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random programs through the pass: it never crashes, and changes no result.
+"""Random C programs of functions with nested loops, gotos, switches and calls.
 
-  fuzz.py --plugin FILE --out DIR [--seeds N] [--first SEED]
-
-Each seed makes one C program of functions with nested loops, gotos, switches
-and calls over atomic, volatile, plain, local and thread-local memory. It has
-one thread and ends by itself: a loop that works takes fuel, and returns when
-that is used up; one that waits does so for what has come already, or a bounded
-number of rounds. It prints a checksum, which must be the same
-
-  - built as it is, and with the plugin at -O1, -O2 and -O3;
-  - by `opt -passes=mem2reg,vf-spin-loops<mode=...>,verify` for each mode, where
-    the loops are closest to what was written.
+They work on atomic, volatile, plain, local and thread-local memory. A program has one thread
+and ends by itself: a loop that works takes fuel, and returns when that is used up; one that
+waits does so for what has come already, or a bounded number of rounds. It prints a checksum.
 """
 
-import argparse
-import os
 import platform
 import random
-import subprocess
-import sys
 
 X86 = platform.machine() == "x86_64"
-TIMEOUT = 30  # A program runs for milliseconds, a compiler for a second.
 
 PRELUDE = """#include <sched.h>
 #include <stdatomic.h>
@@ -241,85 +227,3 @@ see(bytes[i]); see(wide[i]); see((unsigned)real[i]); see(pairs[i].a); see(pairs[
 printf("%u\\n", sum); }
 """
         return PRELUDE + functions + main
-
-
-def call(command):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
-    except subprocess.TimeoutExpired:
-        return "hangs"
-    if done.returncode:
-        return f"status {done.returncode}: {done.stderr[:3000]}"
-    return done.stdout
-
-
-class Checker:
-    def __init__(self, args):
-        self.plugin = args.plugin
-        self.out = args.out
-        self.rewritten = 0
-
-    def path(self, name):
-        return os.path.join(self.out, name)
-
-    def build(self, seed, source, name, *options):
-        program = self.path(name)
-        text = call(["clang", "-w", "-std=gnu11", *options, source, "-o", program])
-        if text:
-            sys.exit(f"seed {seed}: {source}: {' '.join(options)}\n{text}")
-        return call([program])
-
-    def check(self, seed):
-        source = self.path(f"{seed}.c")
-        with open(source, "w") as f:
-            f.write(Program(seed).text())
-        expected = self.build(seed, source, "reference", "-O0")
-        if not expected.strip().isdigit():
-            sys.exit(f"seed {seed}: {source} does not run as it is: {expected}")
-        plugin = f"-fpass-plugin={self.plugin}"
-        results = {}
-        for level in ("-O1", "-O2", "-O3"):
-            results[level] = self.build(seed, source, "plugin", level, plugin)
-        ir = self.path("in.ll")
-        # As -O0 code is, but not marked as never to be optimized.
-        if text := call(["clang", "-w", "-std=gnu11", "-O1", "-Xclang", "-disable-llvm-passes",
-                         "-S", "-emit-llvm", source, "-o", ir]):
-            sys.exit(f"seed {seed}: {text}")
-        for mode in ("block", "pause", "off"):
-            rewritten = self.path("out.ll")
-            text = call(["opt", f"-load-pass-plugin={self.plugin}", "-S", ir, "-o", rewritten,
-                         f"-passes=function(mem2reg),vf-spin-loops<mode={mode}>,verify,"
-                         f"vf-spin-loops<mode={mode}>,verify"])
-            if text:
-                sys.exit(f"seed {seed}: opt, mode {mode}: {source}\n{text}")
-            if mode == "block":
-                with open(rewritten) as f:
-                    self.rewritten += f.read().count("call preserve_mostcc i64 @vf_spin_wait_or_fallback")
-            results[mode] = self.build(seed, rewritten, "from-ir", "-O1")
-        for name, result in results.items():
-            if result != expected:
-                sys.exit(f"seed {seed}: {source}: {name} gives {result.strip()}, not {expected.strip()}")
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--plugin", required=True)
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--seeds", type=int, default=30)
-    parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--tools", help="folder with other tools, for the test of this")
-    args = parser.parse_args()
-    if args.tools:
-        os.environ["PATH"] = os.pathsep.join([args.tools, os.environ["PATH"]])
-    os.makedirs(args.out, exist_ok=True)
-    checker = Checker(args)
-    for seed in range(args.first, args.first + args.seeds):
-        checker.check(seed)
-    # A generator whose loops the pass never changes would test nothing.
-    if args.seeds >= 10 and not checker.rewritten:
-        sys.exit("no loop of any program was rewritten")
-    print(f"{args.seeds} programs give the same results, {checker.rewritten} waits rewritten")
-
-
-if __name__ == "__main__":
-    main()

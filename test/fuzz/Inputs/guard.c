@@ -6,9 +6,12 @@
 // a free of what is none or was freed. It aborts then. Linked into the program.
 //
 // VF_FAIL_AT=N makes the Nth call and each seventh from there fail. At exit the
-// last line of stderr is "calls N live N", of blocks that the program took.
+// last line of stderr is "calls N live N", of blocks that the program took since
+// its start or the last guard_restart.
 
 #include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,9 +34,11 @@ struct block {
 #define LIVE UINT64_C(0x11fe0b10c011fe01)
 #define DEAD UINT64_C(0xdeadb10cdeadb10c)
 
-static long calls, live, fail_at;
+static atomic_long calls, live;
+static long fail_at;
 static struct block *held_back[HELD_BACK];
 static unsigned next_held_back;
+static atomic_flag held_back_lock = ATOMIC_FLAG_INIT;
 
 static void wrong(const char *what) {
   (void)!write(2, "guard: ", 7);
@@ -43,8 +48,8 @@ static void wrong(const char *what) {
 }
 
 static int fails(void) {
-  ++calls;
-  if (!fail_at || calls < fail_at || (calls - fail_at) % 7)
+  long call = ++calls;
+  if (!fail_at || call < fail_at || (call - fail_at) % 7)
     return 0;
   errno = ENOMEM;
   return 1;
@@ -107,9 +112,13 @@ void free(void *p) {
   b->mark = DEAD;
   memset(p, STALE, b->size);
   --live;
-  let_go(held_back[next_held_back]);
+  while (atomic_flag_test_and_set(&held_back_lock))
+    sched_yield();
+  struct block *oldest = held_back[next_held_back];
   held_back[next_held_back] = b;
   next_held_back = (next_held_back + 1) % HELD_BACK;
+  atomic_flag_clear(&held_back_lock);
+  let_go(oldest);
 }
 
 void *realloc(void *p, size_t n) {
@@ -123,7 +132,7 @@ void *realloc(void *p, size_t n) {
 }
 
 // What libraries take before is not the program's.
-__attribute__((constructor)) static void begin(void) {
+__attribute__((constructor)) void guard_restart(void) {
   const char *text = getenv("VF_FAIL_AT");
   fail_at = text ? atol(text) : 0;
   calls = live = 0;
@@ -133,6 +142,6 @@ __attribute__((destructor)) static void report(void) {
   for (unsigned i = 0; i != HELD_BACK; ++i)
     let_go(held_back[i]);
   char text[64];
-  int n = snprintf(text, sizeof text, "calls %ld live %ld\n", calls, live);
+  int n = snprintf(text, sizeof text, "calls %ld live %ld\n", (long)calls, (long)live);
   (void)!write(2, text, (size_t)n);
 }

@@ -1,24 +1,14 @@
-#!/usr/bin/env python3
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random programs whose blocks wander through arrays and lists: none is freed as another's.
 
-  pools.py --plugin FILE --lib DIR --out DIR [--seeds N | --seconds N] [--first SEED]
-
-As fuzz.py, but each function has containers that own blocks: it fills, frees, moves, swaps,
-lends and links them, and some of what it does must keep the pass from using a pool. Each
-program is linked without libvfrt, and with the one in DIR.
+Each function has containers that own blocks: it fills, frees, moves, swaps, lends and links
+them, and some of what it does must keep the pass from using a pool.
 """
 
-import argparse
-import os
 import random
 import re
-import sys
-import time
-
-from fuzz import Run, call, HERE
 
 # What no pass should mind, and what makes a block known elsewhere, or another's come in.
 HARMLESS = """
@@ -85,6 +75,8 @@ FREE_ALL = """  for (int i = 0; i < 8; ++i) { free(a[i]); a[i] = NULL; if (v) { 
 
 
 class Program:
+    cxx = False
+
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.loses = self.r.random() < 0.2
@@ -124,63 +116,3 @@ class Program:
                 + f"int main(void) {{\n  for (volatile int round = 0; round < 12; ++round) {{\n    fuel = 400;\n{calls}\n  }}\n"
                   "  free(stash);\n  while (kept) { struct node *t = kept->next; free(kept->p); free(kept); kept = t; }\n"
                   '  printf("%u\\n", sum);\n  fflush(stdout);\n  setvbuf(stdout, NULL, _IONBF, 0);\n  return 0;\n}\n')
-
-
-def fail(seed, source, what):
-    sys.exit(f"seed {seed}: {source}: {what}")
-
-
-def check(seed, args, guard):
-    program = Program(seed)
-    source = os.path.join(args.out, f"{seed}.c")
-    with open(source, "w") as f:
-        f.write(program.text())
-    runtime = [f"-L{args.lib}", f"-Wl,-rpath,{args.lib}", "-lvfrt"]
-    plugin = [f"-fpass-plugin={args.plugin}", "-Rpass=vf-heap-churn"]
-    level = ("-O1", "-O2", "-O3", "-Os")[seed % 4]
-    ways = {"reference": ["-O0"], "without": [level, *plugin], "with": [level, *plugin, *runtime]}
-    pooled, before = 0, None
-    for name, options in ways.items():
-        built = os.path.join(args.out, name)
-        said = call(["clang", "-w", "-fuse-ld=bfd", source, guard, *options, "-o", built])
-        if "status" in said or said == "hangs":
-            fail(seed, source, said)
-        for n in (None, 1, 2, 5, 9, 30):
-            run = Run(built, n) if n else Run(built)
-            if run.error:
-                fail(seed, source, f"{name}, VF_FAIL_AT={n}: {run.error}")
-            if run.live and not program.loses:
-                fail(seed, source, f"{name}, VF_FAIL_AT={n}: loses {run.live} blocks")
-            if n is None and before is not None and run.output != before:
-                fail(seed, source, f"{name} gives {run.output}, not {before}")
-            if n is None:
-                before = run.output
-        pooled = said.count("comes from a pool")
-    os.remove(source)
-    return pooled
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--plugin", required=True)
-    parser.add_argument("--lib", required=True)
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--seconds", type=int, help="as many seeds as fit")
-    parser.add_argument("--first", type=int, default=1)
-    args = parser.parse_args()
-    os.makedirs(args.out, exist_ok=True)
-    guard = os.path.join(args.out, "guard.o")
-    if text := call(["clang", "-O1", "-fno-builtin", "-c", os.path.join(HERE, "guard.c"), "-o", guard]):
-        sys.exit(text)
-    began, seed, pooled = time.monotonic(), args.first, 0
-    while time.monotonic() - began < args.seconds if args.seconds else seed < args.first + args.seeds:
-        pooled += check(seed, args, guard)
-        seed += 1
-    if seed - args.first >= 10 and not pooled:
-        sys.exit("no allocation of any program came from a pool")
-    print(f"{seed - args.first} programs give the same results, {pooled} allocations came from pools")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,132 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs compilers and programs, and tells how a program differs from what it was.
+
+A judge raises Found if the rewritten program behaves differently, and Skip if
+the program shows nothing: it does not compile or does not end without the plugin.
+"""
+
+import os
+import resource
+import signal
+import subprocess
+import time
+
+# Programs run for milliseconds and compilers for a second; what is over this hangs.
+TIMEOUT = 10
+# Slower by this factor and this many seconds is a finding, if repeats say the same.
+SLOWER, SLACK = 3, 0.3
+
+
+class Found(Exception):
+    """A difference. symptom is its class, the same before and after reduction."""
+
+    def __init__(self, symptom, how, detail=""):
+        super().__init__(f"{symptom} ({how}): {detail.strip()[:2000]}")
+        self.symptom, self.how = symptom, how
+
+
+class Skip(Exception):
+    """Why a program shows nothing."""
+
+
+class Done:
+    """How a command ended."""
+
+    def __init__(self, status, out, err, seconds, hangs):
+        self.status, self.out, self.err = status, out, err
+        self.seconds, self.hangs = seconds, hangs
+
+
+def _limits():
+    # Cores of thousands of programs fill a disk.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def call(command, timeout=TIMEOUT, env=None, cwd=None):
+    """Runs command in a session of its own, so that its children end with it."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, errors="replace", start_new_session=True, preexec_fn=_limits, cwd=cwd,
+                               env={**os.environ, **(env or {})})
+    hangs = False
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        hangs = True
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+    return Done(process.returncode, out, err, time.monotonic() - began, hangs)
+
+
+class Tools:
+    """Where the compiler and what this project builds are."""
+
+    def __init__(self, build, plugin=None, tidy=None):
+        self.build = os.path.abspath(build)
+        self.lib = os.path.join(self.build, "lib")
+        self.plugin = os.path.abspath(plugin or os.path.join(self.lib, "libvfriendly.so"))
+        self.tidy = os.path.abspath(tidy or os.path.join(self.lib, "libvfriendly-tidy.so"))
+        self.inputs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs")
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        self.include = os.path.join(root, "runtime", "include")
+        self.with_plugin = [f"-fpass-plugin={self.plugin}"]
+        self.with_runtime = [f"-L{self.lib}", f"-Wl,-rpath,{self.lib}", "-Wl,--no-as-needed", "-lvfrt"]
+
+    def compile(self, source, program, *options):
+        """Compiles and links. Returns what the compiler said; raises Found if it
+        fails with the plugin, Skip if it fails without."""
+        cxx = source.endswith(".cpp")
+        standard = ["-std=c++17"] if cxx else ["-std=gnu11"] if source.endswith(".c") else []
+        # lld reads which library an object depends on; here the options say that.
+        command = ["clang++" if cxx else "clang", "-w", *standard, "-pthread", "-fuse-ld=bfd", source, *options,
+                   "-o", program]
+        done = call(command, timeout=60)
+        if done.status or done.hangs:
+            said = "hangs" if done.hangs else f"status {done.status}: {done.err}"
+            if any("-fpass-plugin" in option for option in options):
+                raise Found("compiler", " ".join(options), said)
+            raise Skip(f"does not compile: {said[:2000]}")
+        return done.err
+
+
+def reference(program, **options):
+    """Runs the program as it was."""
+    before = call([program], **options)
+    if before.hangs:
+        raise Skip("does not end without the plugin")
+    return before
+
+
+def _slower(before, after):
+    return after > SLOWER * before + SLACK
+
+
+def same(before, program, how, reference_program, env=None):
+    """Raises Found unless program behaves as the reference, which gave before."""
+    after = call([program], env=env)
+    if after.hangs:
+        after = call([program], env=env)  # Once may be the machine.
+        if after.hangs:
+            raise Found("hangs", how, f"over {TIMEOUT} s, {before.seconds:.2f} s without the plugin")
+    if (after.out, after.status) != (before.out, before.status):
+        symptom = "output" if after.status == before.status else "status"
+        raise Found(symptom, how, f"status {after.status}, not {before.status}\n--- without\n{before.out[-800:]}"
+                                  f"--- with\n{after.out[-800:]}{after.err[-800:]}")
+    if _slower(before.seconds, after.seconds):
+        # The best of three each: other work on the machine only adds.
+        pairs = [(call([reference_program], env=env).seconds, call([program], env=env).seconds) for _ in range(3)]
+        least, now = (min(each) for each in zip((before.seconds, after.seconds), *pairs))
+        if _slower(least, now):
+            raise Found("slow", how, f"{now:.2f} s, {least:.2f} s without the plugin")
+    return after
+
+
+def check_defined(tools, source, folder, *options):
+    """Raises Skip if a sanitizer objects: a reducer must not leave what the language defines."""
+    program = os.path.join(folder, "sanitized")
+    tools.compile(source, program, "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", *options)
+    done = call([program], timeout=60, env={"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"})
+    if done.hangs or "runtime error" in done.err or "AddressSanitizer" in done.err:
+        raise Skip("is not defined: " + done.err[:500])
