@@ -127,6 +127,7 @@ class Program:
         # What an exception of the standard library passes by is lost.
         self.loses = self.cxx
         self.count = 0
+        self.in_thread = False  # Where nothing catches what is thrown.
 
     def fill(self, text, **names):
         self.count += 1
@@ -150,7 +151,7 @@ class Program:
         return size, call, free
 
     def tells(self, free, nested):
-        every = TELL + (TELL_CXX * 3 if self.cxx else [])
+        every = TELL + (TELL_CXX * 3 if self.cxx and not self.in_thread else [])
         while True:
             tell = self.r.choice(every)
             by_realloc = "realloc" in tell[0] and not free.startswith("free")
@@ -192,6 +193,7 @@ class Program:
 
     def cancelled(self, k):
         """A thread that is cancelled when it holds nothing, or what a clean-up handler frees."""
+        self.in_thread = True
         held = self.r.random() < 0.25
         # Clean-up of C++ at any instruction is for -fnon-call-exceptions, which Clang has not.
         points = [c for c in CANCEL if not (self.cxx and held and "ASYNCHRONOUS" in c)]
