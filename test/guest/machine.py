@@ -72,12 +72,27 @@ VIRTUAL_TIME = ("-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off")
 VIRTUAL_TIME_WORDS = "tsc_early_khz=1000000 hpet=disable"
 
 
-def _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, virtual):
+def _memory(nodes, cpus, megabytes):
+    """Nodes of equal size. The first have a CPU each, and the rest of the CPUs goes to the
+    last of them; the other nodes have memory only."""
+    if nodes == 1:
+        return ["-m", str(megabytes)]
+    with_cpus = min(nodes, cpus)
+    words = ["-m", str(megabytes // nodes * nodes)]
+    for node in range(nodes):
+        last = cpus - 1 if node == with_cpus - 1 else node
+        here = f",cpus={node}-{last}" if node < with_cpus else ""
+        words += ["-object", f"memory-backend-ram,id=memory{node},size={megabytes // nodes}M",
+                  "-numa", f"node,nodeid={node},memdev=memory{node}{here}"]
+    return words
+
+
+def _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, virtual, nodes):
     clock = VIRTUAL_TIME_WORDS if virtual else f"tsc_early_khz={tsc_khz()}"
     return [
         qemu, *(VIRTUAL_TIME if virtual else REAL_TIME),
         # It has SVM, for a guest in the guest.
-        "-cpu", "EPYC", "-smp", str(cpus), "-m", str(megabytes),
+        "-cpu", "EPYC", "-smp", str(cpus), *_memory(nodes, cpus, megabytes),
         "-kernel", kernel, "-initrd", initrd, "-append", f"{COMMAND_LINE} {clock} {words}".rstrip(),
         "-display", "none", "-nodefaults", "-no-reboot", *(w for f in FIRMWARE for w in ("-L", f)),
         "-serial", f"file:{console}", "-serial", f"file:{results}",
@@ -112,13 +127,14 @@ def _last(lines):
 
 
 def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence=SILENCE_S,
-         words="", console=None, dies=None, virtual=False):
+         words="", console=None, dies=None, virtual=False, nodes=1):
     """What the script printed, line by line. seen(line), if given, hears each line as
     it comes. A script that has begun to print and then prints nothing for silence
     seconds is given up; for the kernel before it, SILENCE_S is the least that is fair.
     words are added to the kernel's command line; console, if given, is the file that the
     kernel's messages are left in, however it ends. dies is what a guest of the guest may
-    panic of. virtual gives it a clock that counts instructions, not seconds."""
+    panic of. virtual gives it a clock that counts instructions, not seconds. nodes is the
+    number of NUMA nodes, described to the guest by its firmware."""
     lines, ended = [], None
     with tempfile.TemporaryDirectory() as work:
         console = console or os.path.join(work, "console")
@@ -138,7 +154,8 @@ def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence
 
         with open(errors, "w") as log:
             child = subprocess.Popen(
-                _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, virtual),
+                _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, virtual,
+                         nodes),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )
             heard = time.monotonic()

@@ -42,6 +42,8 @@ EXITS = {96: "INTR", 100: "VINTR", 114: "CPUID", 120: "HLT", 123: "IOIO", 124: "
 MSRS = {0x6E0: "TSC_DEADLINE", 0x830: "ICR", 0x80B: "EOI", 0x4B564D09: "PARATICK"}
 # KVM's own counters, of all guests there are: a folder of files with a number in each.
 COUNTERS = "/sys/kernel/debug/kvm"
+# One more, of an outer guest with several nodes: pages of the inner one by node.
+NODES = "/proc/self/numa_maps"
 
 SCRIPT = """
 for m in {modules}; do insmod /$m || exit 1; done
@@ -80,7 +82,7 @@ def write(out, kernel, busybox, vmm, cpus, files, script, inner=None, words="", 
           prefix=""):
     """L1's initramfs, with one for L2 in it, which has the files and runs the script.
     inner is L2's kernel if it is another one; words are added to its command line.
-    counters are patterns of KVM's counters that are read at each mark, too. prefix comes
+    counters are patterns of KVM's counters, or NODES, that are read at each mark, too. prefix comes
     before the VMM's command."""
     initrd = initramfs.write(os.path.join(out, INITRD), busybox, files, script, L2, "ttyS0")
     text = SCRIPT.format(
@@ -89,7 +91,7 @@ def write(out, kernel, busybox, vmm, cpus, files, script, inner=None, words="", 
                            for e, h in HISTOGRAMS.items()),
         vmm=VMM, cpus=cpus, megabytes=L2_MEGABYTES, kernel=KERNEL, initrd=INITRD,
         line=f"{COMMAND_LINE} {words}".rstrip(), prefix=prefix,
-        counters=FIND_COUNTERS.format(patterns=" ".join(f"{COUNTERS}/{c}" for c in counters))
+        counters=FIND_COUNTERS.format(patterns=" ".join(os.path.join(COUNTERS, c) for c in counters))
         if counters else "",
         histograms=" ".join(f"{EVENTS}/{e}/hist" for e in HISTOGRAMS),
     )

@@ -6,19 +6,23 @@
 // KVM, its ttyS0 on our stdout. What the guest writes to port 0xf4 is a mark:
 // at each we print `{"mark": N}` and the records of the FILEs, tracefs
 // histograms, that is, their lines that begin with '{'. A FILE that is but a
-// number, a counter in debugfs, is printed as such a record.
+// number, a counter in debugfs, is printed as such a record. Of a FILE named
+// numa_maps, our own, the guest's memory by node is: N0, N1 ...; then each vCPU
+// stays on the CPU of its number.
 //
 // It has so little of a PC because whatever it emulated would cause exits of
 // its own: KVM's interrupt controllers and timer, half a serial port, and a
 // keyboard controller that can only reset, which ends us. Exits 0 then, 1 if
 // the guest or KVM gives up.
 
+#define _GNU_SOURCE // CPU_SET
 #include <ctype.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kvm.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +51,7 @@ enum {
   MARK = 0xf4,
   KEYBOARD = 0x64,
   KEYBOARD_RESET = 0xfe,
+  HUGE_PAGE = 2 << 20,
 };
 
 static int kvm, vm, cpus;
@@ -243,6 +248,24 @@ static void count(const char *path, const char *value) {
   write_all(text, (size_t)used);
 }
 
+static int is_numa_maps(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash && strcmp(slash, "/numa_maps") == 0;
+}
+
+static void count_nodes(char *line) {
+  // Words such as N0=12, in pages.
+  if (strtoull(line, 0, 16) != (uintptr_t)ram)
+    return;
+  for (char *word = strtok(line, " \n"); word; word = strtok(0, " \n")) {
+    char *value = strchr(word, '=');
+    if (*word != 'N' || !isdigit((unsigned char)word[1]) || !value)
+      continue;
+    *value = 0;
+    count(word, value + 1);
+  }
+}
+
 static void mark(unsigned number) {
   static char text[1 << 16];
   int used = snprintf(text, sizeof text, "{\"mark\": %u}\n", number);
@@ -252,7 +275,9 @@ static void mark(unsigned number) {
     if (!file)
       err(1, "%s", *name);
     while (fgets(text, sizeof text, file))
-      if (*text == '{')
+      if (is_numa_maps(*name))
+        count_nodes(text);
+      else if (*text == '{')
         write_all(text, strlen(text));
       else if (isdigit((unsigned char)*text))
         count(*name, text);
@@ -344,8 +369,23 @@ static void io(struct kvm_run *run) {
   }
 }
 
-static void *run_cpu(void *file) {
-  int cpu = (int)(intptr_t)file;
+static void stay_on(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  must(sched_setaffinity(0, sizeof set, &set), "a CPU for each vCPU");
+}
+
+struct vcpu {
+  int file, number;
+};
+
+static void *run_cpu(void *argument) {
+  const struct vcpu *vcpu = argument;
+  int cpu = vcpu->file;
+  for (char **name = files; *name; ++name)
+    if (is_numa_maps(*name))
+      stay_on(vcpu->number);
   size_t size = (size_t)must(ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0),
                              "KVM_GET_VCPU_MMAP_SIZE");
   struct kvm_run *run =
@@ -398,10 +438,15 @@ int main(int argc, char **argv) {
   must(ioctl(vm, KVM_CREATE_IRQCHIP, 0), "KVM_CREATE_IRQCHIP");
   struct kvm_pit_config pit = {0};
   must(ioctl(vm, KVM_CREATE_PIT2, &pit), "KVM_CREATE_PIT2");
-  ram = mmap(0, ram_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-             -1, 0);
-  if (ram == MAP_FAILED)
+  // Huge pages of ours are then whole ones of the guest's, as with any VMM:
+  // else who touches one of these gives a part of the next to its node, too.
+  uint8_t *room = mmap(0, ram_size + HUGE_PAGE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED)
     err(1, "the guest's memory");
+  ram = (uint8_t *)(((uintptr_t)room + HUGE_PAGE - 1) & -(uintptr_t)HUGE_PAGE);
+  // Not merged with its neighbours: numa_maps has a line for it.
+  must(madvise(ram, ram_size, MADV_DONTFORK), "the guest's memory");
   struct kvm_userspace_memory_region region = {
       .memory_size = ram_size, .userspace_addr = (uintptr_t)ram};
   must(ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region),
@@ -409,16 +454,17 @@ int main(int argc, char **argv) {
   load_linux(argv[3], argv[4], argv[5]);
   write_acpi();
 
-  int cpu[max_cpus];
+  struct vcpu cpu[max_cpus];
   for (int i = 0; i < cpus; ++i) {
-    cpu[i] = (int)must(ioctl(vm, KVM_CREATE_VCPU, i), "KVM_CREATE_VCPU");
-    set_cpuid(cpu[i], i);
+    cpu[i].number = i;
+    cpu[i].file = (int)must(ioctl(vm, KVM_CREATE_VCPU, i), "KVM_CREATE_VCPU");
+    set_cpuid(cpu[i].file, i);
   }
-  set_entry(cpu[0]);
+  set_entry(cpu[0].file);
   for (int i = 1; i < cpus; ++i) {
     pthread_t thread;
-    if (pthread_create(&thread, 0, run_cpu, (void *)(intptr_t)cpu[i]))
+    if (pthread_create(&thread, 0, run_cpu, &cpu[i]))
       errx(1, "no thread for a vCPU");
   }
-  run_cpu((void *)(intptr_t)cpu[0]);
+  run_cpu(&cpu[0]);
 }
