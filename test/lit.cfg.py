@@ -57,6 +57,8 @@ sys.path.append(os.path.join(config.test_source_root, "heap-churn", "malloc", "I
 import in_group
 if in_group.where():
     config.available_features.add("memory-groups")
+if os.path.exists(os.path.join(config.vf_llvm_dir, "lib", "libomp.so")):
+    config.available_features.add("openmp")
 import platform
 config.available_features.add("host-" + platform.machine())
 # Only `./dev bench blocking-sync-guest` installs an emulator and fetches a kernel;

@@ -32,6 +32,33 @@ def slice_of_commit(source):
     return count.stdout.strip() if count.returncode == 0 else "0"
 
 
+# Features of which some tests boot guests: named, they get QEMU and a guest's kernel.
+WITH_GUESTS = ("numa-placement",)
+
+
+def existing(path, tests):
+    """The folder of a feature by the first word of its name, else the path as it is."""
+    found = [name for name in sorted(os.listdir(tests)) if name.startswith(path + "-")]
+    return os.path.join(tests, found[0]) if len(found) == 1 and not os.path.exists(path) else path
+
+
+def prepare_guests(build, tests):
+    sys.path.append(tests)
+    from guest import Broken, packages
+    cache = os.path.join(build, "guest")
+    try:
+        packages.qemu(), packages.kernel(cache), packages.busybox(cache)
+    except Broken as error:
+        print(f"dev test: no guests: {error}", flush=True)
+
+
+def say_skipped(results):
+    for test in results:
+        reason = (test.get("output") or "").strip().splitlines()
+        if test["code"] in SKIPPED and reason:
+            print(f"skipped {test['name']}: {reason[-1]}")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="dev test")
     parser.add_argument("build", help=argparse.SUPPRESS)
@@ -45,10 +72,13 @@ def main():
     suite = os.path.join(build, "test")
     tests = []
     for path in paths:
+        path = existing(path, os.path.join(source, "test"))
         relative = os.path.relpath(os.path.abspath(path), os.path.join(source, "test"))
         if relative.startswith("..") or not os.path.exists(path):
             sys.exit(f"dev test: {path} is not a file or folder under test/")
         tests.append(os.path.join(suite, relative))
+        if relative.split(os.sep)[0] in WITH_GUESTS:
+            prepare_guests(build, os.path.join(source, "test"))
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         status = subprocess.run(
             [sys.executable, lit, "-v", f"--param=slice={part}", f"--output={report.name}"]
@@ -58,6 +88,7 @@ def main():
             results = json.load(open(report.name))["tests"]
         except (ValueError, KeyError):
             sys.exit(f"dev test: lit ended with status {status} and left no report")
+    say_skipped(results)
     codes = [t["code"] for t in results]
     passed = sum(c in PASSED for c in codes)
     skipped = sum(c in SKIPPED for c in codes)

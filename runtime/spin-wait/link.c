@@ -11,4 +11,4 @@
  * other linkers ignore.
  *===----------------------------------------------------------------------===*/
 
-__asm__(".globl vf_spin_wait\n.globl vf_pool_alloc");
+__asm__(".globl vf_spin_wait\n.globl vf_pool_alloc\n.globl vf_numa_place");

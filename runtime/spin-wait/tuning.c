@@ -59,6 +59,9 @@ __attribute__((constructor)) static void configure(void) {
   errno = saved;
 }
 
+/* libvfpthread has this file and no placement. */
+__attribute__((weak)) void vf_report_numa(struct vf_report *report);
+
 __attribute__((destructor)) static void report(void) {
   static const char *const names[VF_SPIN_COUNTERS] = {
       "waits", "spun",     "yields",       "blocks",    "timeouts",
@@ -69,5 +72,7 @@ __attribute__((destructor)) static void report(void) {
   vf_report_counters(&report, "vfrt", names, vf_spin_shared_1.counters,
                      VF_SPIN_COUNTERS);
   vf_report_sites(&report);
+  if (vf_report_numa)
+    vf_report_numa(&report);
   vf_report_end(&report);
 }

@@ -1,0 +1,104 @@
+/*===- vfriendly/numa.h - Which NUMA node memory is placed on -------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   double *a = malloc(n * sizeof *a);
+ *   vf_numa_place(a, n * sizeof *a, VF_NUMA_BLOCKS); // before the first write
+ *   for (i = 0; i < n; ++i)
+ *     a[i] = 0;                                      // by one thread
+ *   #pragma omp parallel for schedule(static)        // each on its own node
+ *
+ * A page lies on the node of the thread that touches it first. These functions
+ * change that for one range, never for the process. Only pages that lie in the
+ * range as a whole are affected; no contents change. All are safe before main
+ * and in any thread, and leave errno as it was.
+ *
+ * Where nothing can be done all of them do nothing and return 0: one node, no
+ * NUMA in the kernel, system calls forbidden by a sandbox, a cpuset of one
+ * node. VF_STATS=1 counts these cases.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_NUMA_H
+#define VFRIENDLY_NUMA_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum vf_numa_policy {
+  /* Each page on the node of the thread that touches it first, also where the
+   * process has another policy. */
+  VF_NUMA_FT = 0,
+  /* Pages in turn on all nodes with memory that the process may use. */
+  VF_NUMA_R4K = 1,
+  /* One block of equal size for each thread of an OpenMP team, on the node of
+   * that thread: where schedule(static) uses it. Needs threads that are bound
+   * (OMP_PLACES, OMP_PROC_BIND); else as VF_NUMA_R4K. In a virtual machine
+   * that sees one node but may have several (vf_numa_info: opaque), bound
+   * threads touch the pages of their blocks now; VF_NUMA_OPAQUE=off prevents
+   * that. */
+  VF_NUMA_BLOCKS = 2,
+  /* As VF_NUMA_R4K, in proportion to the nodes' bandwidth as the kernel has it
+   * (/sys/kernel/mm/mempolicy/weighted_interleave); before Linux 6.9 as
+   * VF_NUMA_R4K. */
+  VF_NUMA_WEIGHTED = 3,
+  /* To be or-ed to a policy in constructors: starts no thread, as threads
+   * before main surprise programs that fork. */
+  VF_NUMA_EARLY = 16
+};
+
+/* Sets where the pages of size bytes at memory are placed at their first touch;
+ * pages touched before stay where they are. Does nothing for less than 64 KiB
+ * of whole pages, nor in the heap that grows by brk, where a policy would
+ * outlive free. post: returns 0; EINVAL for an unknown policy; EFAULT if part
+ * of the range is not mapped. */
+int vf_numa_place(void *memory, size_t size, int policy);
+
+enum vf_numa_claim {
+  /* Pages not touched yet, whoever touches them. */
+  VF_NUMA_NEXT_TOUCH = 0,
+  /* Pages that exist, which the kernel copies now. */
+  VF_NUMA_NOW = 1
+};
+
+/* Places the range on the calling thread's node. To be called by each thread
+ * of a team for its own slice. post: returns 0; EINVAL for an unknown `how`;
+ * EFAULT if part of the range is not mapped (NEXT_TOUCH); EIO if some pages
+ * could not be moved (NOW), as those that are shared with other processes. */
+int vf_numa_claim(void *memory, size_t size, int how);
+
+/* Read-only copies of a range, one on each node. */
+typedef struct vf_numa_copies vf_numa_copies;
+
+/* Copies size bytes at memory to each node; with one node, and where copies on
+ * nodes are forbidden, there are none and vf_numa_nearest returns memory. pre:
+ * nobody writes the range until vf_numa_release. post: returns 0 and sets
+ * *copies; ENOMEM, with *copies NULL. */
+int vf_numa_replicate(const void *memory, size_t size, vf_numa_copies **copies);
+
+/* The copy of the node on which the calling thread runs now. */
+const void *vf_numa_nearest(const vf_numa_copies *copies);
+
+/* Frees the copies. pre: nobody uses them; copies may be NULL. */
+void vf_numa_release(vf_numa_copies *copies);
+
+struct vf_numa_machine {
+  unsigned nodes; /* with memory that this process may use; 1 without NUMA */
+  unsigned node;  /* where the calling thread runs now */
+  int is_virtual; /* 1: a hypervisor says so; 0: none does; -1: unknown */
+  int opaque;     /* 1: a virtual machine whose firmware describes no nodes:
+                     the host may have several */
+};
+
+/* post: returns 0 and fills *machine; EINVAL for NULL. */
+int vf_numa_info(struct vf_numa_machine *machine);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VFRIENDLY_NUMA_H */

@@ -1,0 +1,62 @@
+/*===- numa-placement/machine.h - Nodes and threads -----------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Finds data that one thread places and other threads use, and puts each page
+ * on the node that uses it.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_NUMA_PLACEMENT_MACHINE_H
+#define VFRIENDLY_NUMA_PLACEMENT_MACHINE_H
+
+#include "platform/linux/memory_policy.h"
+#include <stdint.h>
+
+/* A block smaller than this is not worth a system call: 16 pages. The pass
+ * leaves objects alone that it knows to be smaller. */
+#define VF_NUMA_LEAST ((size_t)64 << 10)
+
+/* Larger teams are treated as if their threads were not bound. */
+#define VF_NUMA_MAX_THREADS 4096
+
+struct vf_machine {
+  struct vf_nodes allowed;
+  unsigned nodes; /* in allowed; 1 if there is no NUMA */
+  size_t page;
+  /* Where the heap that grows by brk begins; 0 if it is not known. */
+  uintptr_t heap;
+  int is_virtual;
+  bool opaque;
+};
+
+/* Found out at the first call. The cpuset at that time is what counts: a policy
+ * for a node that is forbidden later has no effect in the kernel. */
+struct vf_machine vf_numa_machine_here(void);
+
+/* The node of a CPU, -1 if it is not known. */
+int vf_node_of_cpu(unsigned cpu);
+
+/* The node of each thread that the next OpenMP team will have; -1 for a node
+ * that is not known or not allowed. Returns the number of threads, 0 if they
+ * are not bound or there is no OpenMP. Starts no thread. */
+unsigned vf_team_nodes(int16_t node[VF_NUMA_MAX_THREADS]);
+
+/* Whether threads of OpenMP teams are bound, by the environment. */
+bool vf_team_is_bound(void);
+
+/* Calls body(data, thread, threads) in each thread of a team. Returns false,
+ * having done nothing, without OpenMP or inside of a parallel region. */
+bool vf_team_run(void (*body)(void *data, unsigned thread, unsigned threads),
+                 void *data);
+
+/* The whole pages of a range. */
+struct vf_pages {
+  char *begin;
+  size_t size;
+};
+struct vf_pages vf_whole_pages(const struct vf_machine *machine, void *memory,
+                               size_t size);
+
+#endif /* VFRIENDLY_NUMA_PLACEMENT_MACHINE_H */

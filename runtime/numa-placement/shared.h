@@ -1,0 +1,45 @@
+/*===- numa-placement/shared.h - What all copies of libvfrt share ---------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_NUMA_PLACEMENT_SHARED_H
+#define VFRIENDLY_NUMA_PLACEMENT_SHARED_H
+
+#include "spin-wait/shared.h"
+
+/* Of VF_STATS=1, in the order they are printed. */
+enum vf_numa_counter {
+  VF_NUMA_PLACED,   /* ranges that got a policy */
+  VF_NUMA_TOUCHED,  /* ranges touched by a team, in an opaque machine */
+  VF_NUMA_ONE_NODE, /* calls that did nothing as there is one node */
+  VF_NUMA_SMALL,    /* ... as there are too few pages */
+  VF_NUMA_HEAP,     /* ... as the memory is of the heap that grows by brk */
+  VF_NUMA_REFUSED,  /* ... as the kernel or a sandbox forbids it */
+  VF_NUMA_UNBOUND,  /* blocks that were interleaved as no thread is bound */
+  VF_NUMA_CLAIMED,  /* pages moved by vf_numa_claim */
+  VF_NUMA_COPIED,   /* copies by vf_numa_replicate */
+  VF_NUMA_COUNTERS
+};
+
+/* Relaxed atomics; zero is a working state, before any constructor. */
+struct vf_numa_shared {
+  uint64_t counters[VF_NUMA_COUNTERS];
+  /* Written once, by the first copy's constructor. */
+  uint32_t configured;
+  uint32_t touch_off; /* VF_NUMA_OPAQUE=off */
+};
+#define VF_NUMA_SHARED_SIZE 80
+
+/* The digit is the layout's version. */
+extern VF_API struct vf_numa_shared vf_numa_shared_1;
+
+static inline void vf_numa_count(enum vf_numa_counter counter, uint64_t n) {
+  if (vf_get(&vf_spin_shared_1.stats))
+    __atomic_fetch_add(&vf_numa_shared_1.counters[counter], n,
+                       __ATOMIC_RELAXED);
+}
+
+#endif /* VFRIENDLY_NUMA_PLACEMENT_SHARED_H */

@@ -1,0 +1,14 @@
+/*===- platform/generic/hypervisor.h - Whether there is a hypervisor ------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_PLATFORM_HYPERVISOR_H
+#define VFRIENDLY_PLATFORM_HYPERVISOR_H
+
+/* Unknown: no instruction tells. */
+static inline int vf_is_virtual(void) { return -1; }
+
+#endif /* VFRIENDLY_PLATFORM_HYPERVISOR_H */

@@ -1,0 +1,20 @@
+/*===- platform/x86-64/hypervisor.h - Whether there is a hypervisor -------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_PLATFORM_HYPERVISOR_H
+#define VFRIENDLY_PLATFORM_HYPERVISOR_H
+
+#include <cpuid.h>
+
+/* 1: yes; 0: no; -1: unknown. CPUID leaf 1, ECX bit 31 is never set by a
+ * processor. */
+static inline int vf_is_virtual(void) {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) ? (int)(c >> 31) : -1;
+}
+
+#endif /* VFRIENDLY_PLATFORM_HYPERVISOR_H */
