@@ -17,14 +17,10 @@ class Module;
 
 namespace vfriendly {
 
-/// Adds the definitions in Text, textual IR of ours, that M declares.
+/// Adds the definitions in Text, textual IR of ours, that M declares. An object
+/// carries no more than that: how a program gets libvfrt is for its link to
+/// say. Emits an error where that fails.
 void linkDefinitions(llvm::Module &M, llvm::StringRef Text);
-
-/// Asks the linker for libvfrt, by the note that lld follows and others ignore,
-/// if it stands beside this plugin. Its place is written down as it is now: lld
-/// says so if it is gone by the time of linking. Not for the linker's own run
-/// of a pass, when it is too late for another library.
-void dependOnRuntime(llvm::Module &M);
 
 } // namespace vfriendly
 

@@ -12,7 +12,6 @@
 
 #include "passes/heap-churn/HeapChurnPass.h"
 
-#include "passes/common/Runtime.h"
 #include "passes/heap-churn/Advice.h"
 #include "passes/heap-churn/Allocation.h"
 #include "passes/heap-churn/PoolPhase.h"
@@ -311,8 +310,7 @@ PreservedAnalyses HeapChurnPass::run(Module &M, ModuleAnalysisManager &MAM) {
   for (Function &F : M)
     if (!F.isDeclaration())
       Changed |= Impl.run(F);
-  if (linkPoolFallback(M) && !InLinker)
-    dependOnRuntime(M);
+  linkPoolFallback(M);
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 

@@ -22,9 +22,7 @@ namespace vfriendly {
 /// is freed before that. What stands in the way is said by a remark.
 class HeapChurnPass : public llvm::PassInfoMixin<HeapChurnPass> {
 public:
-  /// InLinker: it is the linker's run of it.
-  explicit HeapChurnPass(bool Rewrites, bool InLinker = false)
-      : Rewrites(Rewrites), InLinker(InLinker) {}
+  explicit HeapChurnPass(bool Rewrites) : Rewrites(Rewrites) {}
 
   llvm::PreservedAnalyses run(llvm::Module &M,
                               llvm::ModuleAnalysisManager &MAM);
@@ -34,7 +32,6 @@ public:
 
 private:
   bool Rewrites;
-  bool InLinker;
 };
 
 } // namespace vfriendly

@@ -14,6 +14,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/Process.h"
 
 using namespace llvm;
@@ -27,73 +28,38 @@ static cl::opt<std::string>
     HeapOption("vf-heap", cl::value_desc("on|off"),
                cl::desc("Whether vf-heap-churn rewrites"));
 
-[[noreturn]] static void usageError(const Twine &Message) {
-  errs() << "vfriendly: " << Message << '\n';
-  exit(1);
+namespace {
+/// Says what is wrong with an option, once there is a module to say it to. To
+/// exit while a pipeline is built would end the program that embeds a compiler.
+class UsageErrorPass : public PassInfoMixin<UsageErrorPass> {
+public:
+  explicit UsageErrorPass(Error E) : Message(toString(std::move(E))) {}
+
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    M.getContext().emitError("vfriendly: " + Message);
+    return PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+
+private:
+  std::string Message;
+};
+} // namespace
+
+static Error usageError(const Twine &Message) {
+  return createStringError(inconvertibleErrorCode(), Message);
 }
 
-static SpinMode requireSpinMode(StringRef Where, StringRef Text) {
+static Expected<SpinMode> toSpinMode(StringRef Where, StringRef Text) {
   if (auto Mode = parseSpinMode(Text))
     return *Mode;
-  usageError(Twine(Where) + "=" + Text + ": use pause, block or off");
+  return usageError(Twine(Where) + "=" + Text + ": use pause, block or off");
 }
 
-/// The mode the plugin runs with by itself: -mllvm -vf-spin, then VF_SPIN in
-/// the environment (the only way into a linker, which reads its options before
-/// it loads plugins), then block.
-static SpinMode defaultSpinMode() {
-  if (SpinOption.getNumOccurrences())
-    return requireSpinMode("-vf-spin", SpinOption);
-  if (auto Text = sys::Process::GetEnv("VF_SPIN"))
-    return requireSpinMode("VF_SPIN", *Text);
-  return SpinMode::Block;
-}
-
-static bool requireSwitch(StringRef Where, StringRef Text) {
+static Expected<bool> toSwitch(StringRef Where, StringRef Text) {
   if (Text != "on" && Text != "off")
-    usageError(Twine(Where) + "=" + Text + ": use on or off");
+    return usageError(Twine(Where) + "=" + Text + ": use on or off");
   return Text == "on";
-}
-
-/// As defaultSpinMode: -mllvm -vf-heap, then VF_HEAP, then on.
-static bool heapRewritesByDefault() {
-  if (HeapOption.getNumOccurrences())
-    return requireSwitch("-vf-heap", HeapOption);
-  if (auto Text = sys::Process::GetEnv("VF_HEAP"))
-    return requireSwitch("VF_HEAP", *Text);
-  return true;
-}
-
-/// vf-heap-churn or vf-heap-churn<mode=on|off>; false if Name is another pass.
-static bool parseHeapChurn(StringRef Name, bool &Rewrites) {
-  if (!Name.consume_front("vf-heap-churn"))
-    return false;
-  Rewrites = heapRewritesByDefault();
-  if (Name.empty())
-    return true;
-  if (!Name.consume_front("<") || !Name.consume_back(">"))
-    return false;
-  if (!Name.consume_front("mode="))
-    usageError("vf-heap-churn<" + Name +
-               ">: the only parameter is mode=on|off");
-  Rewrites = requireSwitch("vf-heap-churn<mode", Name);
-  return true;
-}
-
-/// NAME or NAME<mode=...>; false if Name is another pass.
-static bool parseSpinLoops(StringRef Name, StringRef PassName, SpinMode &Mode) {
-  if (!Name.consume_front(PassName))
-    return false;
-  Mode = defaultSpinMode();
-  if (Name.empty())
-    return true;
-  if (!Name.consume_front("<") || !Name.consume_back(">"))
-    return false;
-  if (!Name.consume_front("mode="))
-    usageError(PassName + "<" + Name +
-               ">: the only parameter is mode=pause|block|off");
-  Mode = requireSpinMode((PassName + "<mode").str(), Name);
-  return true;
 }
 
 static bool isInLinker(ThinOrFullLTOPhase LTO) {
@@ -101,12 +67,108 @@ static bool isInLinker(ThinOrFullLTOPhase LTO) {
          LTO == ThinOrFullLTOPhase::FullLTOPostLink;
 }
 
+/// The mode the plugin runs with by itself: -mllvm -vf-spin, or else block. A
+/// linker reads its options before it loads plugins, so VF_SPIN in the
+/// environment is the way into it. Not into compilers: their caches know the
+/// command line only.
+static Expected<SpinMode> defaultSpinMode(ThinOrFullLTOPhase LTO) {
+  if (SpinOption.getNumOccurrences())
+    return toSpinMode("-vf-spin", SpinOption);
+  if (isInLinker(LTO))
+    if (auto Text = sys::Process::GetEnv("VF_SPIN"))
+      return toSpinMode("VF_SPIN", *Text);
+  return SpinMode::Block;
+}
+
+/// As defaultSpinMode: -mllvm -vf-heap, in linkers VF_HEAP, or else on.
+static Expected<bool> heapRewritesByDefault(ThinOrFullLTOPhase LTO) {
+  if (HeapOption.getNumOccurrences())
+    return toSwitch("-vf-heap", HeapOption);
+  if (isInLinker(LTO))
+    if (auto Text = sys::Process::GetEnv("VF_HEAP"))
+      return toSwitch("VF_HEAP", *Text);
+  return true;
+}
+
+/// The text M of NAME<mode=M>, or nothing if there are no parameters.
+static Expected<std::optional<StringRef>>
+parseMode(StringRef Name, StringRef PassName, StringRef Values) {
+  StringRef Parameters = Name.drop_front(PassName.size());
+  if (Parameters.empty())
+    return std::nullopt;
+  if (!Parameters.consume_front("<mode=") || !Parameters.consume_back(">"))
+    return usageError(Name + ": the only parameter is mode=" + Values);
+  return Parameters;
+}
+
+static bool isPass(StringRef Name, StringRef PassName) {
+  return Name.consume_front(PassName) &&
+         (Name.empty() || (Name.starts_with("<") && Name.ends_with(">")));
+}
+
+static Error addSpinLoops(ModulePassManager &MPM, StringRef Name,
+                          StringRef PassName) {
+  auto Text = parseMode(Name, PassName, "pause|block|off");
+  if (!Text)
+    return Text.takeError();
+  auto Mode = *Text ? toSpinMode((PassName + "<mode").str(), **Text)
+                    : defaultSpinMode(ThinOrFullLTOPhase::None);
+  if (!Mode)
+    return Mode.takeError();
+  MPM.addPass(SpinLoopsPass(*Mode, SpinPhase::Early));
+  return Error::success();
+}
+
+static Error addHeapChurn(ModulePassManager &MPM, StringRef Name) {
+  auto Text = parseMode(Name, "vf-heap-churn", "on|off");
+  if (!Text)
+    return Text.takeError();
+  auto Rewrites = *Text ? toSwitch("vf-heap-churn<mode", **Text)
+                        : heapRewritesByDefault(ThinOrFullLTOPhase::None);
+  if (!Rewrites)
+    return Rewrites.takeError();
+  MPM.addPass(HeapChurnPass(*Rewrites));
+  return Error::success();
+}
+
+/// Adds the pass that this pipeline element names; false if it names none.
+static bool addByName(StringRef Name, ModulePassManager &MPM) {
+  Error E = Error::success();
+  if (isPass(Name, "vf-heap-churn")) {
+    E = joinErrors(std::move(E), addHeapChurn(MPM, Name));
+  } else if (isPass(Name, "vf-spin-loops")) {
+    E = joinErrors(std::move(E), addSpinLoops(MPM, Name, "vf-spin-loops"));
+  } else if (isPass(Name, "vf-default")) {
+    E = joinErrors(std::move(E), addSpinLoops(MPM, Name, "vf-default"));
+    E = joinErrors(std::move(E), addHeapChurn(MPM, "vf-heap-churn"));
+  } else {
+    return false;
+  }
+  if (E)
+    MPM.addPass(UsageErrorPass(std::move(E)));
+  return true;
+}
+
+/// pre: Phase is not Unoptimized. Errors are said by the first phase.
 static void addSpinLoops(ModulePassManager &MPM, OptimizationLevel Level,
                          SpinPhase Phase, ThinOrFullLTOPhase LTO) {
-  SpinMode Mode = defaultSpinMode();
+  auto Mode = defaultSpinMode(LTO);
+  if (!Mode) {
+    if (Phase == SpinPhase::Early)
+      return MPM.addPass(UsageErrorPass(Mode.takeError()));
+    return consumeError(Mode.takeError());
+  }
   if (Level == OptimizationLevel::O0)
     Phase = SpinPhase::Unoptimized;
-  MPM.addPass(SpinLoopsPass(Mode, Phase, isInLinker(LTO)));
+  MPM.addPass(
+      SpinLoopsPass(*Mode, Phase, LTO == ThinOrFullLTOPhase::ThinLTOPostLink));
+}
+
+static void addHeapChurn(ModulePassManager &MPM, ThinOrFullLTOPhase LTO) {
+  auto Rewrites = heapRewritesByDefault(LTO);
+  if (!Rewrites)
+    return MPM.addPass(UsageErrorPass(Rewrites.takeError()));
+  MPM.addPass(HeapChurnPass(*Rewrites));
 }
 
 static void registerPasses(PassBuilder &PB) {
@@ -131,19 +193,7 @@ static void registerPasses(PassBuilder &PB) {
   PB.registerPipelineParsingCallback(
       [](StringRef Name, ModulePassManager &MPM,
          ArrayRef<PassBuilder::PipelineElement>) {
-        bool Rewrites;
-        if (parseHeapChurn(Name, Rewrites)) {
-          MPM.addPass(HeapChurnPass(Rewrites));
-          return true;
-        }
-        SpinMode Mode;
-        bool All = parseSpinLoops(Name, "vf-default", Mode);
-        if (!All && !parseSpinLoops(Name, "vf-spin-loops", Mode))
-          return false;
-        MPM.addPass(SpinLoopsPass(Mode, SpinPhase::Early));
-        if (All)
-          MPM.addPass(HeapChurnPass(heapRewritesByDefault()));
-        return true;
+        return addByName(Name, MPM);
       });
 
   // Waits on plain memory must be seen before JumpThreading breaks them; what
@@ -160,7 +210,7 @@ static void registerPasses(PassBuilder &PB) {
       return;
     addSpinLoops(MPM, Level, SpinPhase::Late, LTO);
     // After inlining: what becomes of a pointer shows.
-    MPM.addPass(HeapChurnPass(heapRewritesByDefault(), isInLinker(LTO)));
+    addHeapChurn(MPM, LTO);
   });
   PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM,
                                         OptimizationLevel Level,
@@ -176,8 +226,7 @@ static void registerPasses(PassBuilder &PB) {
                      ThinOrFullLTOPhase::FullLTOPostLink);
         // What was inlined from other files; there is no earlier point.
         if (Level != OptimizationLevel::O0)
-          MPM.addPass(
-              HeapChurnPass(heapRewritesByDefault(), /*InLinker=*/true));
+          addHeapChurn(MPM, ThinOrFullLTOPhase::FullLTOPostLink);
       });
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {

@@ -16,6 +16,7 @@
 #include "passes/common/TellingNames.h"
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/LoopJudge.h"
+#include "passes/spin-loops/Rewrite.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InlineAsm.h"
@@ -273,6 +274,9 @@ bool LoopJudge::excuse(Instruction &Effect) {
     if (isUnsaid(*A, L))
       return Doubt("it says that it is there and takes that back");
   auto *Call = dyn_cast<CallBase>(&Effect);
+  // It follows a store, which is judged itself.
+  if (Call && calls(*Call, NotifyFunction))
+    return true;
   if (Call && (promisedEffect(*Call) != CallEffect::Other ||
                ((Accesses.contains(Call) || Pointers.contains(Call)) &&
                 !namesWork(calledName(*Call))))) {

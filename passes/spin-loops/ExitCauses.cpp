@@ -22,16 +22,15 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Does this address, of a local or passed to a function, reach anything but
-/// loads, stores to it, and calls that touch the caller's own state?
-static bool escapes(const Value &Address, unsigned Depth = 0) {
+/// Returns true if this local's address may reach anything but loads, stores to
+/// it, and calls that touch the caller's own state.
+static bool escapes(const AllocaInst &Local) {
   // std::atomic's constructor calls its base's, and so on: 4 levels.
-  if (Depth > 4)
-    return true;
-  SmallVector<const Value *, 8> Worklist{&Address};
+  static constexpr unsigned MaxCalls = 4;
+  SmallVector<std::pair<const Value *, unsigned>, 8> Worklist{{&Local, 0}};
   SmallPtrSet<const Value *, 8> Seen;
   while (!Worklist.empty()) {
-    const Value *V = Worklist.pop_back_val();
+    auto [V, Calls] = Worklist.pop_back_val();
     if (!Seen.insert(V).second)
       continue;
     for (const Use &U : V->uses()) {
@@ -40,7 +39,7 @@ static bool escapes(const Value &Address, unsigned Depth = 0) {
         continue;
       if (isa<GetElementPtrInst, BitCastInst, PHINode, SelectInst,
               AddrSpaceCastInst>(Usr)) {
-        Worklist.push_back(Usr);
+        Worklist.push_back({Usr, Calls});
         continue;
       }
       if (auto *Store = dyn_cast<StoreInst>(Usr))
@@ -49,8 +48,8 @@ static bool escapes(const Value &Address, unsigned Depth = 0) {
       if (auto *RMW = dyn_cast<AtomicRMWInst>(Usr))
         if (RMW->getValOperand() != V)
           continue;
-      if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(Usr))
-        if (Exchange->getPointerOperand() == V)
+      if (isa<AtomicCmpXchgInst>(Usr))
+        if (U.getOperandNo() == AtomicCmpXchgInst::getPointerOperandIndex())
           continue;
       if (auto *Call = dyn_cast<CallBase>(Usr)) {
         if (isa<MemIntrinsic>(Call) || Call->isLifetimeStartOrEnd() ||
@@ -67,10 +66,12 @@ static bool escapes(const Value &Address, unsigned Depth = 0) {
         if (Asm && Effect == CallEffect::None && !Asm->getAsmString().empty())
           continue;
         const Function *Callee = Call->getCalledFunction();
-        if (Callee && !Callee->isDeclaration() &&
-            Callee->arg_size() == Call->arg_size() && Call->isArgOperand(&U) &&
-            !escapes(*Callee->getArg(Call->getArgOperandNo(&U)), Depth + 1))
+        if (Callee && !Callee->isDeclaration() && Calls != MaxCalls &&
+            Callee->arg_size() == Call->arg_size() && Call->isArgOperand(&U)) {
+          Worklist.push_back(
+              {Callee->getArg(Call->getArgOperandNo(&U)), Calls + 1});
           continue;
+        }
       }
       return true;
     }
@@ -106,26 +107,57 @@ bool isDeviceAddress(const Value *Address) {
 }
 
 Causes CauseCollector::collect(Value *V) {
-  Visited.clear();
-  Open.clear();
-  Causes C;
-  visit(V, 0, C);
-  return C;
+  begin(nullptr, V);
+  while (true) {
+    Step S = Steps.pop_back_val();
+    switch (S.Kind) {
+    case Step::Visit:
+      visit(S.V, S.Depth);
+      break;
+    case Step::Close:
+      Walks.back()->Open.pop_back();
+      break;
+    case Step::Finish:
+      std::unique_ptr<Walk> W = Walks.pop_back_val();
+      if (Walks.empty())
+        return std::move(W->Found);
+      auto Where = std::make_unique<Causes>(std::move(W->Found));
+      addAccess(*W->Access, *Where);
+      Addresses[W->Access] = std::move(Where);
+      break;
+    }
+  }
 }
 
-/// Longer chains of operands are generated code that computes, and each link
-/// takes a few hundred bytes of stack.
+void CauseCollector::begin(Instruction *Access, ArrayRef<Value *> From) {
+  Walks.push_back(std::make_unique<Walk>());
+  Walks.back()->Access = Access;
+  Steps.push_back({Step::Finish});
+  push(From, 0);
+}
+
+/// The first of them is visited first.
+void CauseCollector::push(ArrayRef<Value *> Next, unsigned Depth) {
+  for (Value *V : reverse(Next))
+    Steps.push_back({Step::Visit, V, Depth});
+}
+
+/// Longer chains of operands are generated code that computes, and coming back
+/// searches the chain.
 static constexpr unsigned MaxChain = 2000;
 
-void CauseCollector::visit(Value *V, unsigned Depth, Causes &C) {
+void CauseCollector::visit(Value *V, unsigned Depth) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !L.contains(I))
     return; // Stays the same for the whole wait.
+  Walk &W = *Walks.back();
+  auto &Open = W.Open;
+  Causes &C = W.Found;
   if (Open.size() == MaxChain) {
     C.Own = true;
     return;
   }
-  if (!Visited.insert(I).second) {
+  if (!W.Visited.insert(I).second) {
     auto *Again = find_if(Open, [&](const auto &O) { return O.first == I; });
     if (Again == Open.end() || Depth <= Again->second)
       return;
@@ -143,52 +175,49 @@ void CauseCollector::visit(Value *V, unsigned Depth, Causes &C) {
     return;
   }
   Open.emplace_back(I, Depth);
+  Steps.push_back({Step::Close});
   if (auto *Phi = dyn_cast<PHINode>(I)) {
-    visitPhi(*Phi, Depth, C);
+    visitPhi(*Phi, Depth);
   } else if (auto *Load = dyn_cast<LoadInst>(I)) {
-    visitLoad(*Load, Depth, C);
+    visitLoad(*Load, Depth);
   } else if (auto *Call = dyn_cast<CallBase>(I)) {
-    visitCall(*Call, Depth, C);
+    visitCall(*Call, Depth);
   } else if (auto *RMW = dyn_cast<AtomicRMWInst>(I)) {
-    visitAddress(*RMW, RMW->getPointerOperand(), Depth, C);
+    visitAddress(*RMW, RMW->getPointerOperand(), Depth);
   } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(I)) {
-    visitAddress(*Exchange, Exchange->getPointerOperand(), Depth, C);
+    visitAddress(*Exchange, Exchange->getPointerOperand(), Depth);
   } else {
     // Looking at a value, or choosing one, is not progress; computing is.
     bool Computes = !isa<SelectInst, FreezeInst, CastInst, CmpInst,
                          ExtractValueInst, InsertValueInst>(I);
-    for (Value *Op : I->operands())
-      visit(Op, Depth + Computes, C);
+    push(SmallVector<Value *>(I->operands()), Depth + Computes);
   }
-  Open.pop_back();
 }
 
-void CauseCollector::visitPhi(PHINode &Phi, unsigned Depth, Causes &C) {
-  for (Value *In : Phi.incoming_values())
-    visit(In, Depth, C);
-
+void CauseCollector::visitPhi(PHINode &Phi, unsigned Depth) {
+  SmallVector<Value *> Next(Phi.incoming_values());
   // Which value arrives is decided by the branches above the phi. At a loop
   // header that is the loop itself, whose exits are judged on their own.
   const BasicBlock *Block = Phi.getParent();
   const DomTreeNode *Above = DT.getNode(Block)->getIDom();
-  if (Block == L.getHeader() || !Above)
-    return;
-  for (BasicBlock *B : L.blocks()) {
-    if (!DT.dominates(Above->getBlock(), B) || DT.dominates(Block, B))
-      continue;
-    if (auto *Br = dyn_cast<BranchInst>(B->getTerminator())) {
-      if (Br->isConditional())
-        visit(Br->getCondition(), Depth, C);
-    } else if (auto *Switch = dyn_cast<SwitchInst>(B->getTerminator())) {
-      visit(Switch->getCondition(), Depth, C);
+  if (Block != L.getHeader() && Above)
+    for (BasicBlock *B : L.blocks()) {
+      if (!DT.dominates(Above->getBlock(), B) || DT.dominates(Block, B))
+        continue;
+      if (auto *Br = dyn_cast<BranchInst>(B->getTerminator())) {
+        if (Br->isConditional())
+          Next.push_back(Br->getCondition());
+      } else if (auto *Switch = dyn_cast<SwitchInst>(B->getTerminator())) {
+        Next.push_back(Switch->getCondition());
+      }
     }
-  }
+  push(Next, Depth);
 }
 
-void CauseCollector::visitLoad(LoadInst &Load, unsigned Depth, Causes &C) {
+void CauseCollector::visitLoad(LoadInst &Load, unsigned Depth) {
   if (Load.hasMetadata(LLVMContext::MD_invariant_load))
-    return visit(Load.getPointerOperand(), Depth, C);
-  visitAddress(Load, Load.getPointerOperand(), Depth, C);
+    return push(Load.getPointerOperand(), Depth);
+  visitAddress(Load, Load.getPointerOperand(), Depth);
 }
 
 /// Collects what L stores into this object, which only its own thread can
@@ -230,45 +259,45 @@ static bool isNeverWritten(const GlobalVariable &Global) {
 }
 
 void CauseCollector::visitAddress(Instruction &Access, Value *Address,
-                                  unsigned Depth, Causes &C) {
+                                  unsigned Depth) {
   const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
   if (auto *Global = dyn_cast<GlobalVariable>(Object))
     // A table: its index is what matters.
     if (Global->isConstant() || isNeverWritten(*Global))
-      return visit(Address, Depth, C);
+      return push(Address, Depth);
   // errno tells how the call before it went, which is what counts itself.
   if (auto *Call = dyn_cast<CallBase>(Object))
     if (classifyCall(*Call).Effect == CallEffect::Local)
       return;
   if (!mayBeShared(Address)) {
-    SmallVector<Value *, 4> Stored;
-    C.Own |= !collectStores(L, *Object, Stored);
-    for (Value *V : Stored)
-      visit(V, Depth, C);
-    return visit(Address, Depth, C);
+    SmallVector<Value *, 4> Next;
+    found().Own |= !collectStores(L, *Object, Next);
+    Next.push_back(Address);
+    return push(Next, Depth);
   }
-  visitOperands(Access, Address, C);
+  visitOperands(Access, Address);
 }
 
 /// Access is a poll if what tells where it looks stays, or is polled too.
 void CauseCollector::visitOperands(Instruction &Access,
-                                   ArrayRef<Value *> Operands, Causes &C) {
-  auto [It, New] = Addresses->try_emplace(&Access, nullptr);
-  if (New) {
-    CauseCollector ForOperands(L, DT);
-    ForOperands.CallsArePolls = CallsArePolls;
-    ForOperands.Addresses = Addresses;
-    auto Found = std::make_unique<Causes>();
-    for (Value *Operand : Operands)
-      ForOperands.visit(Operand, 0, *Found);
-    It = Addresses->find(&Access); // Others may have been added meanwhile.
-    It->second = std::move(Found);
-  } else if (!It->second) {
-    C.Walks = true;
-    return;
-  }
-  const Causes &Where = *It->second;
-  if (Where.Own || Where.Clock || Where.Walks) {
+                                   ArrayRef<Value *> Operands) {
+  auto [It, New] = Addresses.try_emplace(&Access, nullptr);
+  if (New)
+    begin(&Access, Operands);
+  else if (It->second)
+    addAccess(Access, *It->second);
+  else
+    found().Walks = true;
+}
+
+/// Longer chains of pointers are generated code, or a search; the sets of those
+/// passed would take the square of their number.
+static constexpr unsigned MaxPointers = 64;
+
+void CauseCollector::addAccess(Instruction &Access, const Causes &Where) {
+  Causes &C = found();
+  if (Where.Own || Where.Clock || Where.Walks ||
+      Where.Polls.size() + Where.Pointers.size() > MaxPointers) {
     C.Walks = true;
     return;
   }
@@ -284,38 +313,36 @@ void CauseCollector::visitOperands(Instruction &Access,
   C.Pointers.insert_range(Where.Pointers);
 }
 
-void CauseCollector::visitCall(CallBase &Call, unsigned Depth, Causes &C) {
+void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {
   CallClass Class = classifyCall(Call);
   switch (Class.Effect) {
   case CallEffect::TryLock:
-    C.Polls.insert(&Call);
+    found().Polls.insert(&Call);
     return;
   case CallEffect::AsmLoad:
   case CallEffect::AsmTry:
   case CallEffect::AsmAdd:
-    return visitAddress(Call, Class.Address, Depth, C);
+    return visitAddress(Call, Class.Address, Depth);
   case CallEffect::Clock:
-    C.Clock = true;
+    found().Clock = true;
     return;
   case CallEffect::None:
-    for (Value *Arg : Call.args())
-      visit(Arg, Depth + 1, C);
-    return;
+    return push(SmallVector<Value *>(Call.args()), Depth + 1);
   case CallEffect::Other:
     if (promisedEffect(Call) == CallEffect::Clock) {
-      C.Clock = true;
+      found().Clock = true;
       return;
     }
     if (CallsArePolls)
-      return visitOperands(Call, SmallVector<Value *>(Call.args()), C);
-    C.Own = true;
+      return visitOperands(Call, SmallVector<Value *>(Call.args()));
+    found().Own = true;
     return;
   case CallEffect::AsmStore:
   case CallEffect::Pause:
   case CallEffect::Yield:
   case CallEffect::Sleep:
   case CallEffect::Local:
-    C.Own = true;
+    found().Own = true;
     return;
   }
 }

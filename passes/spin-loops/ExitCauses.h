@@ -46,7 +46,8 @@ private:
   bool ofItself() const { return Own || Rotates || InTurn || Clock || Walks; }
 };
 
-/// Collects causes by walking operands backwards, within one loop.
+/// Collects causes by walking operands backwards, within one loop. Generated
+/// code has chains of any length, so the walk keeps its own stack.
 class CauseCollector {
 public:
   CauseCollector(const llvm::Loop &L, const llvm::DominatorTree &DT)
@@ -60,29 +61,47 @@ public:
   void takeCallsAsPolls() { CallsArePolls = true; }
 
 private:
-  void visit(llvm::Value *V, unsigned Depth, Causes &C);
-  void visitPhi(llvm::PHINode &Phi, unsigned Depth, Causes &C);
-  void visitLoad(llvm::LoadInst &Load, unsigned Depth, Causes &C);
-  void visitCall(llvm::CallBase &Call, unsigned Depth, Causes &C);
+  /// The walk from one value, or from the operands that tell where an access
+  /// looks.
+  struct Walk {
+    /// The access, or null.
+    llvm::Instruction *Access;
+    Causes Found;
+    llvm::SmallPtrSet<llvm::Instruction *, 16> Visited;
+    /// Instructions being visited, outermost first, with the number of
+    /// computing instructions passed on the way to them: coming back with more
+    /// means that the value evolves by itself.
+    llvm::SmallVector<std::pair<llvm::Instruction *, unsigned>, 16> Open;
+  };
+  struct Step {
+    enum { Visit, Close, Finish } Kind;
+    llvm::Value *V = nullptr;
+    unsigned Depth = 0;
+  };
+
+  /// Starts a walk, whose result comes with the step Finish.
+  void begin(llvm::Instruction *Access, llvm::ArrayRef<llvm::Value *> From);
+  void push(llvm::ArrayRef<llvm::Value *> Next, unsigned Depth);
+  void visit(llvm::Value *V, unsigned Depth);
+  void visitPhi(llvm::PHINode &Phi, unsigned Depth);
+  void visitLoad(llvm::LoadInst &Load, unsigned Depth);
+  void visitCall(llvm::CallBase &Call, unsigned Depth);
   void visitAddress(llvm::Instruction &Access, llvm::Value *Address,
-                    unsigned Depth, Causes &C);
+                    unsigned Depth);
   void visitOperands(llvm::Instruction &Access,
-                     llvm::ArrayRef<llvm::Value *> Operands, Causes &C);
+                     llvm::ArrayRef<llvm::Value *> Operands);
+  void addAccess(llvm::Instruction &Access, const Causes &Where);
+  Causes &found() { return Walks.back()->Found; }
 
   const llvm::Loop &L;
   const llvm::DominatorTree &DT;
   bool CallsArePolls = false;
-  llvm::SmallPtrSet<llvm::Instruction *, 16> Visited;
-  /// Instructions being visited, outermost first, with the number of computing
-  /// instructions passed on the way to them: coming back with more means that
-  /// the value evolves by itself.
-  llvm::SmallVector<std::pair<llvm::Instruction *, unsigned>, 16> Open;
-  /// What the place of each access depends on, looked at once a loop. Nothing
+  llvm::SmallVector<Step, 16> Steps;
+  llvm::SmallVector<std::unique_ptr<Walk>, 4> Walks;
+  /// What the place of each access depends on, looked at once a loop. Null
   /// while that is being found out: coming back then means that the loop
   /// follows pointers.
-  using AddressCauses =
-      llvm::DenseMap<llvm::Instruction *, std::unique_ptr<Causes>>;
-  std::shared_ptr<AddressCauses> Addresses = std::make_shared<AddressCauses>();
+  llvm::DenseMap<llvm::Instruction *, std::unique_ptr<Causes>> Addresses;
 };
 
 /// May another thread write what Address points to? False for locals that do

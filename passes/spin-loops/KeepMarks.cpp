@@ -63,8 +63,13 @@ FunctionSet findKeepFunctions(const Module &M) {
   return Keep;
 }
 
-/// Is U a use that installs a handler: signal(n, F), or F stored into a
-/// struct sigaction?
+static bool isSigaction(const Type *T) {
+  auto *Struct = dyn_cast<StructType>(T);
+  return Struct && Struct->hasName() && Struct->getName() == "struct.sigaction";
+}
+
+/// Returns true if U installs a handler: signal(n, F), or F stored into a
+/// struct sigaction.
 static bool installsHandler(const Use &U) {
   const User *Usr = U.getUser();
   if (auto *Call = dyn_cast<CallBase>(Usr)) {
@@ -75,26 +80,34 @@ static bool installsHandler(const Use &U) {
             Callee->getName() == "__sysv_signal" ||
             Callee->getName() == "bsd_signal");
   }
-  auto IsSigaction = [](const Type *T) {
-    auto *Struct = dyn_cast<StructType>(T);
-    return Struct && Struct->hasName() &&
-           Struct->getName() == "struct.sigaction";
-  };
   if (auto *Store = dyn_cast<StoreInst>(Usr)) {
     // The handler is the first member: its address is the structure's.
     const Value *Object = getUnderlyingObject(Store->getPointerOperand());
     if (auto *Local = dyn_cast<AllocaInst>(Object))
-      return IsSigaction(Local->getAllocatedType());
+      return isSigaction(Local->getAllocatedType());
     if (auto *Global = dyn_cast<GlobalVariable>(Object))
-      return IsSigaction(Global->getValueType());
+      return isSigaction(Global->getValueType());
     return false;
   }
-  if (auto *Aggregate = dyn_cast<ConstantStruct>(Usr)) {
-    if (IsSigaction(Aggregate->getType()))
-      return true;
-    // sa_handler and sa_sigaction share a union.
-    return any_of(Aggregate->uses(),
-                  [](const Use &Outer) { return installsHandler(Outer); });
+  auto *Aggregate = dyn_cast<ConstantStruct>(Usr);
+  return Aggregate && isSigaction(Aggregate->getType());
+}
+
+/// Returns true if F is installed as a handler, by itself or in a constant.
+static bool isHandler(const Function &F) {
+  SmallVector<const Value *, 4> Worklist{&F};
+  SmallPtrSet<const Value *, 4> Seen;
+  while (!Worklist.empty()) {
+    const Value *V = Worklist.pop_back_val();
+    if (!Seen.insert(V).second)
+      continue;
+    for (const Use &U : V->uses()) {
+      if (installsHandler(U))
+        return true;
+      // sa_handler and sa_sigaction share a union.
+      if (isa<ConstantStruct>(U.getUser()))
+        Worklist.push_back(U.getUser());
+    }
   }
   return false;
 }
@@ -106,9 +119,8 @@ FunctionSet findSignalHandlers(const Module &M) {
       !M.getFunction("sysv_signal"))
     return Handlers;
   for (const Function &F : M)
-    for (const Use &U : F.uses())
-      if (installsHandler(U))
-        Handlers.insert(&F);
+    if (isHandler(F))
+      Handlers.insert(&F);
   return Handlers;
 }
 

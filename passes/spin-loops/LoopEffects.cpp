@@ -47,8 +47,7 @@ bool LoopJudge::hasEffect(Instruction &I) {
     CallClass Class = classifyCall(*Call);
     noteHint(Class.Effect);
     // What an earlier run made of a wait inside: still nothing but that wait.
-    if (Call->getCalledFunction() &&
-        Call->getCalledFunction()->getName() == WaitFunction)
+    if (calls(*Call, WaitFunction))
       return LI.getLoopFor(I.getParent()) == &L;
     if (Class.Effect == CallEffect::AsmStore)
       return mayBeShared(Class.Address);

@@ -30,6 +30,11 @@ using namespace llvm;
 
 namespace vfriendly {
 
+bool calls(const CallBase &Call, StringRef Function) {
+  const llvm::Function *Callee = Call.getCalledFunction();
+  return Callee && Callee->getName() == Function;
+}
+
 bool mayRewrite(const Function &F, StringRef *Why) {
   auto No = [&](StringRef Reason) {
     if (Why)
@@ -45,11 +50,15 @@ bool mayRewrite(const Function &F, StringRef *Why) {
     return No("code without a red zone is kernel code");
   if (M.getCodeModel() == CodeModel::Kernel)
     return No("the code model is that of a kernel");
-  if (F.hasFnAttribute(Attribute::SanitizeThread))
-    return No("ThreadSanitizer checks the program as written");
   if (F.getName().starts_with("vf_"))
     return No("this is the runtime itself");
   return true;
+}
+
+bool isCheckedForRaces(const Module &M) {
+  return any_of(M, [](const Function &F) {
+    return F.hasFnAttribute(Attribute::SanitizeThread);
+  });
 }
 
 bool canBeAtomic(Type *Ty, Align Alignment, const DataLayout &DL) {
@@ -70,6 +79,39 @@ bool canBlock(const Module &M) {
   const Triple &T = M.getTargetTriple();
   return T.isOSLinux() && T.isOSBinFormatELF() && T.isArch64Bit() &&
          M.getDataLayout().getPointerSizeInBits() == 64; // Not x32.
+}
+
+static FunctionType *waitType(LLVMContext &Context) {
+  Type *I64 = Type::getInt64Ty(Context);
+  return FunctionType::get(
+      I64,
+      {PointerType::getUnqual(Context), I64, I64, Type::getInt32Ty(Context)},
+      false);
+}
+
+/// As in fallback/*.ll, whose definition is linked in later.
+static CallingConv::ID waitConvention(const Module &M) {
+  Triple::ArchType Arch = M.getTargetTriple().getArch();
+  return Arch == Triple::x86_64 || Arch == Triple::aarch64
+             ? CallingConv::PreserveMost
+             : CallingConv::C;
+}
+
+static constexpr StringLiteral ArmedWord = "vf_spin_armed",
+                               NeverArmedWord = "vf_spin_never_armed";
+
+bool namesAreFree(const Module &M) {
+  for (StringRef Name : {ArmedWord, NeverArmedWord})
+    if (const GlobalValue *V = M.getNamedValue(Name))
+      if (!isa<GlobalVariable>(V) || !V->getValueType()->isIntegerTy(32))
+        return false;
+  for (StringRef Name : {StringRef("vf_spin_wait"), StringRef(NotifyFunction)})
+    if (const GlobalValue *V = M.getNamedValue(Name); V && !isa<Function>(V))
+      return false;
+  const GlobalValue *V = M.getNamedValue(WaitFunction);
+  auto *Wait = dyn_cast_or_null<Function>(V);
+  return !V || (Wait && Wait->getFunctionType() == waitType(M.getContext()) &&
+                Wait->getCallingConv() == waitConvention(M));
 }
 
 bool hasSplittableLatches(const Loop &L) {
@@ -201,16 +243,9 @@ CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
     }
   }
 
-  FunctionType *Ty = FunctionType::get(
-      B.getInt64Ty(),
-      {B.getPtrTy(), B.getInt64Ty(), B.getInt64Ty(), B.getInt32Ty()}, false);
-  FunctionCallee Wait = M.getOrInsertFunction(WaitFunction, Ty);
-  // As in fallback/*.ll, whose definition is linked in later.
-  const Triple &T = M.getTargetTriple();
-  CallingConv::ID Convention =
-      T.getArch() == Triple::x86_64 || T.getArch() == Triple::aarch64
-          ? CallingConv::PreserveMost
-          : CallingConv::C;
+  FunctionCallee Wait =
+      M.getOrInsertFunction(WaitFunction, waitType(M.getContext()));
+  CallingConv::ID Convention = waitConvention(M);
   cast<Function>(Wait.getCallee())->setCallingConv(Convention);
   CallInst *Call =
       B.CreateCall(Wait, {Address, Observed, State, B.getInt32(Flags | Size)});
@@ -235,33 +270,49 @@ CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
 
 static constexpr unsigned HowArgument = 3;
 
-static uint64_t howOf(const CallInst &Wait) {
-  return cast<ConstantInt>(Wait.getArgOperand(HowArgument))->getZExtValue();
+/// Null where LLVM has merged two waits into one, which chooses between theirs.
+static ConstantInt *howOf(const CallInst &Wait) {
+  return dyn_cast<ConstantInt>(Wait.getArgOperand(HowArgument));
 }
 
 void setNotified(CallInst &Wait) {
+  ConstantInt *How = cast<ConstantInt>(howOf(Wait));
   Wait.setArgOperand(
-      HowArgument, ConstantInt::get(Wait.getArgOperand(HowArgument)->getType(),
-                                    howOf(Wait) | VF_SPIN_NOTIFIED));
+      HowArgument,
+      ConstantInt::get(How->getType(), How->getZExtValue() | VF_SPIN_NOTIFIED));
 }
 
-bool isNotified(const CallInst &Wait) { return howOf(Wait) & VF_SPIN_NOTIFIED; }
+bool canBeNotified(const CallInst &Wait) {
+  ConstantInt *How = howOf(Wait);
+  return How && !(How->getZExtValue() & VF_SPIN_NOTIFIED);
+}
 
-std::optional<Location> locateWait(const CallInst &Wait) {
-  // The width is in the call only where the runtime may read; the loads behind
-  // the same address tell it in any case.
-  Value *Address = Wait.getArgOperand(0);
-  if (isa<ConstantPointerNull>(Address) || isa<PHINode>(Address))
+/// What I accesses at Address; null if it is no load, store or the like there.
+static Type *accessedType(const Instruction &I, const Value *Address) {
+  if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
+    return RMW->getPointerOperand() == Address ? RMW->getType() : nullptr;
+  if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I))
+    return Exchange->getPointerOperand() == Address
+               ? Exchange->getNewValOperand()->getType()
+               : nullptr;
+  if (!isa<LoadInst, StoreInst>(I) || getLoadStorePointerOperand(&I) != Address)
+    return nullptr;
+  Type *Ty = getLoadStoreType(&I);
+  return Ty->isScalableTy() ? nullptr : Ty;
+}
+
+std::optional<Location> locateWait(const CallInst &Wait, const LoopInfo &LI) {
+  // The width is in the call only where the runtime may read; the access that
+  // polls tells it in any case.
+  const Value *Address = Wait.getArgOperand(0);
+  const Loop *L = LI.getLoopFor(Wait.getParent());
+  if (!L || isa<ConstantPointerNull, PHINode>(Address))
     return std::nullopt;
-  for (const User *U : Address->users())
-    if (auto *I = dyn_cast<Instruction>(U))
-      if (I->getFunction() == Wait.getFunction() && !isa<CallBase>(I) &&
-          getLoadStorePointerOperand(I) == Address &&
-          !getLoadStoreType(const_cast<Instruction *>(I))->isScalableTy())
-        return locate(*I, Address,
-                      I->getDataLayout().getTypeStoreSize(
-                          getLoadStoreType(const_cast<Instruction *>(I))),
-                      false);
+  for (const BasicBlock *B : L->blocks())
+    for (const Instruction &I : *B)
+      if (Type *Ty = accessedType(I, Address))
+        return locate(I, Address, I.getDataLayout().getTypeStoreSize(Ty),
+                      /*Plain=*/false);
   return std::nullopt;
 }
 
@@ -283,16 +334,15 @@ void emitNotify(Instruction &Write, Value &Address) {
   IRBuilder<> B(Write.getNextNode());
   B.SetCurrentDebugLocation(Write.getDebugLoc());
 
-  auto *Armed = cast<GlobalVariable>(
-      M.getOrInsertGlobal("vf_spin_armed", B.getInt32Ty()));
-  auto *NeverArmed = cast<GlobalVariable>(
-      M.getOrInsertGlobal("vf_spin_never_armed", B.getInt32Ty()));
-  // The runtime may be absent; a stand-in that stays zero saves the branch.
-  auto MakeWeak = [](GlobalValue *Symbol) {
-    if (Symbol->isDeclaration())
-      Symbol->setLinkage(GlobalValue::ExternalWeakLinkage);
-  };
-  MakeWeak(Armed);
+  // The runtime may be absent; a stand-in that stays zero saves the branch. A
+  // reference of the program's own stays as strong as it is.
+  bool OwnReferences = M.getNamedValue(ArmedWord);
+  auto *Armed =
+      cast<GlobalVariable>(M.getOrInsertGlobal(ArmedWord, B.getInt32Ty()));
+  if (!OwnReferences)
+    Armed->setLinkage(GlobalValue::ExternalWeakLinkage);
+  auto *NeverArmed =
+      cast<GlobalVariable>(M.getOrInsertGlobal(NeverArmedWord, B.getInt32Ty()));
   Value *Word = B.CreateSelect(B.CreateIsNotNull(Armed), Armed, NeverArmed);
   LoadInst *Load = B.CreateAlignedLoad(B.getInt32Ty(), Word, Align(4));
   Load->setAtomic(AtomicOrdering::Monotonic);
@@ -302,9 +352,12 @@ void emitNotify(Instruction &Write, Value &Address) {
 
   B.SetInsertPoint(Then);
   B.SetCurrentDebugLocation(Write.getDebugLoc());
+  OwnReferences = M.getNamedValue(NotifyFunction);
   FunctionCallee Notify =
       M.getOrInsertFunction(NotifyFunction, B.getVoidTy(), B.getPtrTy());
-  MakeWeak(cast<Function>(Notify.getCallee()));
+  if (!OwnReferences)
+    cast<Function>(Notify.getCallee())
+        ->setLinkage(GlobalValue::ExternalWeakLinkage);
   CallInst *Call = B.CreateCall(Notify, {&Address});
   Call->addFnAttr(Attribute::NoUnwind);
   Call->addFnAttr(Attribute::Cold);
@@ -312,7 +365,7 @@ void emitNotify(Instruction &Write, Value &Address) {
 
 void linkFallback(Module &M) {
   Function *Wait = M.getFunction(WaitFunction);
-  GlobalVariable *NeverArmed = M.getGlobalVariable("vf_spin_never_armed");
+  GlobalVariable *NeverArmed = M.getGlobalVariable(NeverArmedWord);
   if ((!Wait || !Wait->isDeclaration()) &&
       (!NeverArmed || !NeverArmed->isDeclaration()))
     return;
@@ -332,8 +385,7 @@ bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {
   for (BasicBlock &B : F)
     for (Instruction &I : B)
       if (auto *Call = dyn_cast<CallInst>(&I))
-        if (Call->getCalledFunction() &&
-            Call->getCalledFunction()->getName() == WaitFunction)
+        if (calls(*Call, WaitFunction))
           if (Loop *L = LI.getLoopFor(&B); L && !is_contained(Waiting, L))
             Waiting.push_back(L);
 
@@ -365,12 +417,12 @@ bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {
   return Changed;
 }
 
-void forgetPromises(Function &F) {
+void forgetPromises(ArrayRef<Function *> Changed) {
   static constexpr Attribute::AttrKind Promises[] = {
       Attribute::Memory,      Attribute::NoSync,    Attribute::NoFree,
       Attribute::WillReturn,  Attribute::NoRecurse, Attribute::MustProgress,
       Attribute::Speculatable};
-  SmallVector<Function *, 8> Worklist{&F};
+  SmallVector<Function *, 8> Worklist(Changed);
   SmallPtrSet<Function *, 8> Seen;
   while (!Worklist.empty()) {
     Function *Fn = Worklist.pop_back_val();
@@ -381,6 +433,7 @@ void forgetPromises(Function &F) {
     SmallVector<User *, 8> Users(Fn->users());
     while (!Users.empty()) {
       User *U = Users.pop_back_val();
+      // Constants of a function's address belong to its module alone.
       if (isa<GlobalAlias, ConstantExpr>(U)) {
         append_range(Users, U->users());
         continue;

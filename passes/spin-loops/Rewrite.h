@@ -25,8 +25,15 @@ namespace vfriendly {
 inline constexpr llvm::StringLiteral WaitFunction = "vf_spin_wait_or_fallback";
 inline constexpr llvm::StringLiteral NotifyFunction = "vf_spin_notify";
 
-/// May F's code be changed at all? If not, Why says what forbids it.
+/// Returns true if Call is one that an earlier run has put in.
+bool calls(const llvm::CallBase &Call, llvm::StringRef Function);
+
+/// Returns true if F's code may be changed at all. If not, Why says what
+/// forbids it.
 bool mayRewrite(const llvm::Function &F, llvm::StringRef *Why = nullptr);
+/// Returns true if ThreadSanitizer checks some function of M. It checks atomics
+/// of all the others, too, with the plain accesses of the ones it checks.
+bool isCheckedForRaces(const llvm::Module &M);
 
 /// Can accesses of this type be made atomic without changing their meaning?
 bool canBeAtomic(llvm::Type *Ty, llvm::Align Alignment,
@@ -34,8 +41,11 @@ bool canBeAtomic(llvm::Type *Ty, llvm::Align Alignment,
 
 /// Does the target of M have a spin hint?
 bool hasPauseHint(const llvm::Module &M);
-/// Can rewritten code of M's target call the runtime through weak symbols?
+/// Returns true if rewritten code of M's target can call the runtime through
+/// weak symbols.
 bool canBlock(const llvm::Module &M);
+/// Returns true if M uses none of the runtime's names for something else.
+bool namesAreFree(const llvm::Module &M);
 
 /// Can a block be put on every way back to L's header?
 bool hasSplittableLatches(const llvm::Loop &L);
@@ -46,16 +56,20 @@ void emitPause(llvm::Loop &L, llvm::LoopInfo &LI, llvm::DominatorTree &DT);
 
 /// Puts a call of WaitFunction on the back edge of S: on S.uniquePoll() if
 /// there is one. `how` is emitted with the bits of Flags.
-/// pre: canBlock, hasSplittableLatches.
+/// pre: canBlock, namesAreFree, hasSplittableLatches.
 llvm::CallInst *emitWait(const SpinLoop &S, uint32_t Flags, llvm::LoopInfo &LI,
                          llvm::DominatorTree &DT);
 
-/// Sets VF_SPIN_NOTIFIED in the `how` of a call emitWait made.
+/// Returns true if VF_SPIN_NOTIFIED is not set in the `how` of a call emitWait
+/// made, and can be.
+bool canBeNotified(const llvm::CallInst &Wait);
+/// Sets it. pre: canBeNotified.
 void setNotified(llvm::CallInst &Wait);
-bool isNotified(const llvm::CallInst &Wait);
 
-/// Where a call emitWait made waits; nothing for one that waits nowhere.
-std::optional<Location> locateWait(const llvm::CallInst &Wait);
+/// Where a call emitWait made waits, by an access in its loop; nothing for one
+/// that waits nowhere, or whose loop is gone.
+std::optional<Location> locateWait(const llvm::CallInst &Wait,
+                                   const llvm::LoopInfo &LI);
 
 /// Makes a load acquire that is not atomic yet, if its type allows.
 void makeAcquire(llvm::LoadInst &Load);
@@ -75,10 +89,10 @@ void linkFallback(llvm::Module &M);
 bool separateWaitExits(llvm::Function &F, llvm::LoopInfo &LI,
                        llvm::DominatorTree &DT);
 
-/// Takes from F, its call sites and its callers in the module the promises that
-/// do not hold any more now that F may wait or wake: without this, LLVM deletes
-/// the calls.
-void forgetPromises(llvm::Function &F);
+/// Takes from these functions, their call sites and their callers in the module
+/// the promises that do not hold any more now that they may wait or wake:
+/// without this, LLVM deletes the calls.
+void forgetPromises(llvm::ArrayRef<llvm::Function *> Changed);
 
 } // namespace vfriendly
 

@@ -169,14 +169,18 @@ bool LoopJudge::isInvariant(Value *V) {
   return Collector.collect(V).isNothing();
 }
 
-/// A queue node: its own address was exchanged into the queue's tail (MCS), or
-/// it came out of there (CLH). Clang exchanges pointers as integers.
+/// Returns true for a queue node: its own address was exchanged into the
+/// queue's tail (MCS), or it came out of there (CLH). Clang exchanges pointers
+/// as integers.
 static bool isQueueNode(const Value *Address) {
   const Value *Node = getUnderlyingObject(Address, /*MaxLookup=*/16);
   if (auto *Cast = dyn_cast<IntToPtrInst>(Node))
     return exchanges(Cast->getOperand(0));
   if (isa<AllocaInst>(Node) || exchanges(Node))
     return true;
+  // Uses of other constants are not kept, or are those of all modules.
+  if (isa<Constant>(Node) && !isa<GlobalVariable>(Node))
+    return false;
   // Exchanged itself, not exchanged into.
   auto IsStored = [](const Use &U) {
     return U.getOperandNo() != 0 && exchanges(U.getUser());

@@ -12,7 +12,6 @@
 
 #include "passes/spin-loops/SpinLoopsPass.h"
 
-#include "passes/common/Runtime.h"
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/ExitCauses.h"
 #include "passes/spin-loops/Expose.h"
@@ -76,7 +75,7 @@ struct FoundLoops {
   SpinLoopInfo Info;
 };
 
-/// A call that waits, and where.
+/// A call that waits, and where. Null for a poll that only pauses.
 struct WaitSite {
   CallInst *Call;
   Location Where;
@@ -85,8 +84,8 @@ struct WaitSite {
 class SpinLoopsImpl {
 public:
   SpinLoopsImpl(Module &M, FunctionAnalysisManager &FAM, SpinMode Mode,
-                SpinPhase Phase, bool InLinker)
-      : M(M), FAM(FAM), Mode(Mode), Phase(Phase), InLinker(InLinker) {}
+                SpinPhase Phase, bool Thin)
+      : M(M), FAM(FAM), Mode(Mode), Phase(Phase), Thin(Thin) {}
 
   bool run();
 
@@ -95,23 +94,27 @@ private:
   void keep(Function &F);
   void find(Function &F);
   void sayUnoptimized(Function &F);
+  bool mayChange(const Function &F, StringRef *Why = nullptr) const;
   SmallPtrSet<const Instruction *, 8> tries() const;
   bool mayBeDriver(const SpinLoop &S) const;
   Decision decide(const SpinLoop &S, const Function &F);
   void rewrite(const SpinLoop &S, const Decision &D, Function &F);
   void say(const SpinLoop &S, const Decision &D, Function &F);
   void notifyWriters();
+  void sayOutOfSight(const WaitSite &W);
 
   Module &M;
   FunctionAnalysisManager &FAM;
   SpinMode Mode;
   SpinPhase Phase;
-  bool InLinker;
+  bool Thin;
   FunctionSet Keep, Handlers;
   ConditionExposer Exposer;
   std::optional<Writers> AllWriters;
   SmallVector<FoundLoops, 4> All;
-  SmallVector<WaitSite, 4> NewWaits;
+  SmallVector<WaitSite, 4> Waits;
+  SmallSetVector<Function *, 4> Rewritten;
+  bool CheckedForRaces = false;
   bool SaidRuntime = false;
   bool Changed = false;
 };
@@ -120,6 +123,7 @@ bool SpinLoopsImpl::run() {
   if (Phase == SpinPhase::Last)
     return finish();
   Keep = findKeepFunctions(M);
+  CheckedForRaces = isCheckedForRaces(M);
   // Before anything is inlined: the marks go with the loops.
   for (Function &F : M)
     if (!F.isDeclaration() && Keep.contains(&F) && Phase == SpinPhase::Early)
@@ -157,17 +161,15 @@ bool SpinLoopsImpl::run() {
     }
   }
   notifyWriters();
-  if (Changed) {
+  forgetPromises(Rewritten.getArrayRef());
+  if (Changed)
     linkFallback(M);
-    if (!InLinker && M.getFunction(WaitFunction))
-      dependOnRuntime(M);
-  }
   return Changed;
 }
 
 bool SpinLoopsImpl::finish() {
   Function *Wait = M.getFunction(WaitFunction);
-  SmallPtrSet<Function *, 8> Waiting;
+  SmallSetVector<Function *, 8> Waiting;
   if (Wait)
     for (User *U : Wait->users())
       if (auto *Call = dyn_cast<CallInst>(U))
@@ -214,13 +216,28 @@ void SpinLoopsImpl::find(Function &F) {
       sayUnoptimized(F);
     return;
   }
-  if (Phase == SpinPhase::Early && Mode != SpinMode::Off && mayRewrite(F))
+  if (Phase == SpinPhase::Early && Mode != SpinMode::Off && mayChange(F))
     Changed |= Exposer.run(F, FAM);
 
   SpinLoopInfo Info = findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
                                     FAM.getResult<DominatorTreeAnalysis>(F));
   if (!Info.Loops.empty())
     All.push_back({&F, std::move(Info)});
+}
+
+/// The vetoes for all of F's code, asked before anything in it is changed.
+bool SpinLoopsImpl::mayChange(const Function &F, StringRef *Why) const {
+  StringRef Ignored;
+  StringRef &Reason = Why ? *Why : Ignored;
+  if (F.hasFnAttribute(KeepMark) || Keep.contains(&F)) {
+    Reason = "its function is marked vfriendly:keep";
+    return false;
+  }
+  if (CheckedForRaces) {
+    Reason = "ThreadSanitizer checks the program as written";
+    return false;
+  }
+  return mayRewrite(F, &Reason);
 }
 
 /// The tries of all waits: they take a lock, and never end a wait for it.
@@ -263,7 +280,7 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
   if (Handlers.contains(&F))
     return {Decision::Leave, "its function is a signal handler"};
   StringRef Forbidden;
-  if (!mayRewrite(F, &Forbidden))
+  if (!mayChange(F, &Forbidden))
     return {Decision::Leave, Forbidden};
   if (!hasSplittableLatches(*S.L))
     return {Decision::Leave, "its back edge is an indirect branch"};
@@ -293,6 +310,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
     return PauseOnly(S.Pauses ? "it pauses already" : "");
   if (!canBlock(M))
     return PauseOnly("blocking needs a 64-bit Linux ELF target");
+  if (!namesAreFree(M))
+    return PauseOnly("the program uses the runtime's names for its own");
   if (S.Gated)
     return PauseOnly("it looks only now and then: a wait would take the place "
                      "of the rounds between");
@@ -333,6 +352,8 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
     Where = locatePoll(*Unique);
   if (D.Action == Decision::Pause) {
     emitPause(*S.L, LI, DT);
+    if (Where)
+      Waits.push_back({nullptr, *Where});
   } else {
     uint32_t Flags = 0;
     if (S.Kind == SpinKind::Ticket || S.Kind == SpinKind::Queue)
@@ -341,7 +362,7 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
       Flags |= VF_SPIN_TRYLOCK;
     CallInst *Call = emitWait(S, Flags, LI, DT);
     if (Where)
-      NewWaits.push_back({Call, *Where});
+      Waits.push_back({Call, *Where});
   }
   mark(*S.L, DecidedMark); // On the new back edge.
   for (const Poll &P : S.Polls)
@@ -353,7 +374,7 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
     PA.preserve<DominatorTreeAnalysis>();
     return PA;
   }());
-  forgetPromises(F);
+  Rewritten.insert(&F);
 }
 
 void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
@@ -410,43 +431,64 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
   if (D.Action == Decision::Wait && !std::exchange(SaidRuntime, true))
     ORE.emit([&] {
       return OptimizationRemarkAnalysis(PassName, "NeedsRuntime", Where, Block)
-             << "link with libvfrt: lld does so by itself, other linkers need "
-                "-lvfrt and the vfrt-link.o beside it (vfriendly_enable in "
-                "CMake); without it, waits only pause, yield and sleep 50 us "
-                "at "
-                "a time";
+             << "link with libvfrt (vfrt-link.o and libvfrt.a beside the "
+                "plugin, or vfriendly_enable in CMake); without it, waits "
+                "only pause, yield and sleep 50 us at a time";
     });
 }
 
-/// Tells waits, those of earlier runs too, whether a writer is in sight, and
-/// makes these writers notify.
+/// Makes the writers in sight notify, and tells the waits, those of earlier
+/// runs too, for which that was done.
 void SpinLoopsImpl::notifyWriters() {
-  SmallVector<WaitSite, 4> Waits = std::move(NewWaits);
-  if (Function *Wait = M.getFunction(WaitFunction)) {
+  SmallPtrSet<const CallInst *, 8> New;
+  for (const WaitSite &W : Waits)
+    New.insert(W.Call);
+  if (Function *Wait = M.getFunction(WaitFunction))
     for (User *U : Wait->users()) {
       auto *Call = dyn_cast<CallInst>(U);
-      if (!Call || Call->getCalledFunction() != Wait ||
-          any_of(Waits, [&](const WaitSite &W) { return W.Call == Call; }) ||
-          isNotified(*Call))
+      if (!Call || Call->getCalledFunction() != Wait || New.contains(Call) ||
+          !canBeNotified(*Call))
         continue;
-      if (auto Where = locateWait(*Call))
+      auto &LI = FAM.getResult<LoopAnalysis>(*Call->getFunction());
+      if (auto Where = locateWait(*Call, LI))
         Waits.push_back({Call, *Where});
     }
-  }
-  for (WaitSite &W : Waits)
-    if (AllWriters->addWait(W.Where))
+  SmallVector<Awaited, 0> Places;
+  for (const WaitSite &W : Waits)
+    Places.push_back({W.Where, W.Call != nullptr});
+  Writers::Outcome Done = AllWriters->instrument(
+      Places, [&](const Function &F) { return mayChange(F); });
+  for (auto [W, Covered] : zip_equal(Waits, Done.Covered)) {
+    if (!W.Call)
+      continue;
+    if (Covered) {
       setNotified(*W.Call);
-  for (Function *F : AllWriters->instrument()) {
-    forgetPromises(*F);
-    Changed = true;
+      Changed = true;
+    } else if (Thin && Phase == SpinPhase::Late) {
+      sayOutOfSight(W);
+    }
   }
+  Changed |= !Done.Changed.empty();
+  Rewritten.insert_range(Done.Changed);
+}
+
+void SpinLoopsImpl::sayOutOfSight(const WaitSite &W) {
+  auto &ORE =
+      FAM.getResult<OptimizationRemarkEmitterAnalysis>(*W.Call->getFunction());
+  ORE.emit([&] {
+    return OptimizationRemarkMissed(PassName, "WriterOutOfSight",
+                                    W.Call->getDebugLoc(), W.Call->getParent())
+           << "nobody notifies this wait, which therefore sleeps only 1/16 of "
+              "its time: ThinLTO shows one module at a time, and makes no "
+              "writer of another module notify; link with -flto=full";
+  });
 }
 
 } // namespace
 
 PreservedAnalyses SpinLoopsPass::run(Module &M, ModuleAnalysisManager &MAM) {
   auto &FAM = MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
-  return SpinLoopsImpl(M, FAM, Mode, Phase, InLinker).run()
+  return SpinLoopsImpl(M, FAM, Mode, Phase, Thin).run()
              ? PreservedAnalyses::none()
              : PreservedAnalyses::all();
 }

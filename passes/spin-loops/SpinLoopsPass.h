@@ -42,10 +42,9 @@ enum class SpinPhase {
 /// is told that it will be notified.
 class SpinLoopsPass : public llvm::PassInfoMixin<SpinLoopsPass> {
 public:
-  /// InLinker: the linker runs the pass, so it is too late to ask for
-  /// libraries.
-  SpinLoopsPass(SpinMode Mode, SpinPhase Phase, bool InLinker = false)
-      : Mode(Mode), Phase(Phase), InLinker(InLinker) {}
+  /// Thin: the linker runs the pass, on one module of the program at a time.
+  SpinLoopsPass(SpinMode Mode, SpinPhase Phase, bool Thin = false)
+      : Mode(Mode), Phase(Phase), Thin(Thin) {}
 
   llvm::PreservedAnalyses run(llvm::Module &M,
                               llvm::ModuleAnalysisManager &MAM);
@@ -58,7 +57,7 @@ public:
 private:
   SpinMode Mode;
   SpinPhase Phase;
-  bool InLinker;
+  bool Thin;
 };
 
 } // namespace vfriendly

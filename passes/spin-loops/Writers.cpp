@@ -8,6 +8,7 @@
 
 #include "passes/spin-loops/Writers.h"
 
+#include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/ExitCauses.h"
 #include "passes/spin-loops/Rewrite.h"
 
@@ -98,50 +99,144 @@ bool surelyMatch(const Location &A, const Location &B) {
          (A.Struct && B.Struct && A.StructOffset && B.StructOffset);
 }
 
+Writers::Place Writers::placeOf(const Location &Where) {
+  unsigned Known = Where.Offset.has_value() |
+                   Where.StructOffset.has_value() << 1 | Where.Plain << 2;
+  return {Where.Global,
+          Where.Struct,
+          Where.Tag,
+          Where.Offset.value_or(0),
+          Where.StructOffset.value_or(0),
+          Where.TagOffset,
+          Where.Size,
+          Known};
+}
+
+/// Stand for an offset that varies, and for any offset at all. No object has
+/// the size to reach them, nor the two that DenseMap keeps for itself.
+static constexpr int64_t Varying = INT64_MIN / 2, Any = INT64_MIN / 2 + 1;
+
+SmallVector<Writers::Key, 4> Writers::keysOfWriter(const Location &Where) {
+  SmallVector<Key, 4> Keys;
+  auto Add = [&](const void *Base, std::optional<int64_t> Offset) {
+    Keys.push_back({Base, Where.Size, Offset.value_or(Varying)});
+    Keys.push_back({Base, Where.Size, Any});
+  };
+  if (Where.Global) {
+    Add(Where.Global, Where.Offset);
+    return Keys;
+  }
+  if (Where.Tag)
+    Keys.push_back({Where.Tag, Where.Size, Where.TagOffset});
+  if (Where.Struct)
+    Add(Where.Struct, Where.StructOffset);
+  if (!Where.Plain)
+    Add(nullptr, Where.Offset);
+  return Keys;
+}
+
+SmallVector<Writers::Key, 4> Writers::keysOfWait(const Location &Where) {
+  SmallVector<Key, 4> Keys;
+  auto Add = [&](const void *Base, std::optional<int64_t> Offset) {
+    Keys.push_back({Base, Where.Size, Offset.value_or(Any)});
+    if (Offset)
+      Keys.push_back({Base, Where.Size, Varying});
+  };
+  if (Where.Global) {
+    Add(Where.Global, Where.Offset);
+    return Keys;
+  }
+  if (Where.Tag)
+    Keys.push_back({Where.Tag, Where.Size, Where.TagOffset});
+  if (Where.Struct)
+    Add(Where.Struct, Where.StructOffset);
+  if (!Where.Plain)
+    Add(nullptr, Where.Offset);
+  return Keys;
+}
+
+bool Writers::anyMatch(const Location &Where,
+                       function_ref<bool(unsigned)> Each) const {
+  for (const Key &K : keysOfWait(Where))
+    if (auto It = Index.find(K); It != Index.end())
+      for (unsigned G : It->second)
+        if (mayMatch(Where, Groups[G].Where) && Each(G))
+          return true;
+  return false;
+}
+
 void Writers::add(Instruction &I, Value *Address, uint64_t Size, bool Plain) {
   auto [It, New] =
       Shared.try_emplace(getUnderlyingObject(Address, /*MaxLookup=*/16), false);
   if (New)
     It->second = mayBeShared(Address);
-  if (It->second && !isDeviceAddress(Address))
-    All.push_back({&I, Address, locate(I, Address, Size, Plain)});
+  if (!It->second || isDeviceAddress(Address))
+    return;
+  Location Where = locate(I, Address, Size, Plain);
+  auto [Found, NewGroup] = GroupOf.try_emplace(placeOf(Where), Groups.size());
+  if (NewGroup) {
+    for (const Key &K : keysOfWriter(Where))
+      Index[K].push_back(Groups.size());
+    Groups.emplace_back();
+    Groups.back().Where = Where;
+  }
+  Groups[Found->second].Members.push_back({&I, Address});
 }
 
 Writers::Writers(Module &M, const SmallPtrSetImpl<const Instruction *> &Tries)
     : M(M) {
-  for (Function &F : M) {
-    for (BasicBlock &B : F) {
-      for (Instruction &I : B) {
-        if (Tries.contains(&I))
-          continue;
-        const DataLayout &DL = M.getDataLayout();
-        if (auto *Store = dyn_cast<StoreInst>(&I)) {
-          TypeSize Size =
-              DL.getTypeStoreSize(Store->getValueOperand()->getType());
-          if (!Size.isScalable())
-            add(I, Store->getPointerOperand(), Size,
-                !Store->isVolatile() && !Store->isAtomic());
-        } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
-          add(I, RMW->getPointerOperand(), DL.getTypeStoreSize(RMW->getType()),
-              false);
-        } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
-          add(I, Exchange->getPointerOperand(),
-              DL.getTypeStoreSize(Exchange->getNewValOperand()->getType()),
-              false);
-        } else if (auto *Call = dyn_cast<CallInst>(&I)) {
-          Function *Callee = Call->getCalledFunction();
-          if (!Callee || Callee->isDeclaration() || Call->isMustTailCall())
-            continue;
-          auto S = asSetter(*Callee, 0);
-          if (!S)
-            continue;
-          // Behind just any pointer the setter's own store is instrumented.
-          Value *Address = Call->getArgOperand(S->Param);
-          if (locate(I, Address, S->Size, false).isNamed())
-            add(I, Address, S->Size, false);
-        }
-      }
+  for (Function &F : M)
+    for (BasicBlock &B : F)
+      for (Instruction &I : B)
+        if (!Tries.contains(&I))
+          visit(I);
+}
+
+/// The size of the memory operand that assembly writes, by its element type.
+static std::optional<uint64_t> sizeOfOperand(const CallBase &Call,
+                                             const Value *Address,
+                                             const DataLayout &DL) {
+  for (unsigned I = 0; I != Call.arg_size(); ++I)
+    if (Type *Ty = Call.getParamElementType(I);
+        Ty && Call.getArgOperand(I) == Address)
+      if (TypeSize Size = DL.getTypeStoreSize(Ty); !Size.isScalable())
+        return Size.getFixedValue();
+  return std::nullopt;
+}
+
+void Writers::visit(Instruction &I) {
+  const DataLayout &DL = M.getDataLayout();
+  if (auto *Store = dyn_cast<StoreInst>(&I)) {
+    TypeSize Size = DL.getTypeStoreSize(Store->getValueOperand()->getType());
+    if (!Size.isScalable())
+      add(I, Store->getPointerOperand(), Size,
+          !Store->isVolatile() && !Store->isAtomic());
+  } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
+    add(I, RMW->getPointerOperand(), DL.getTypeStoreSize(RMW->getType()),
+        false);
+  } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
+    add(I, Exchange->getPointerOperand(),
+        DL.getTypeStoreSize(Exchange->getNewValOperand()->getType()), false);
+  } else if (auto *Call = dyn_cast<CallBase>(&I)) {
+    if (Call->isInlineAsm()) {
+      CallClass Class = classifyCall(*Call);
+      if (Class.Effect == CallEffect::AsmStore ||
+          Class.Effect == CallEffect::AsmTry ||
+          Class.Effect == CallEffect::AsmAdd)
+        if (auto Size = sizeOfOperand(*Call, Class.Address, DL))
+          add(I, Class.Address, *Size, false);
+      return;
     }
+    Function *Callee = Call->getCalledFunction();
+    if (!Callee || Callee->isDeclaration())
+      return;
+    auto S = asSetter(*Callee, 0);
+    if (!S)
+      return;
+    // Behind just any pointer the setter's own store is instrumented.
+    Value *Address = Call->getArgOperand(S->Param);
+    if (locate(I, Address, S->Size, false).isNamed())
+      add(I, Address, S->Size, false);
   }
 }
 
@@ -201,41 +296,92 @@ std::optional<Writers::Setter> Writers::asSetter(Function &F, unsigned Depth) {
 }
 
 bool Writers::anyFor(const Location &Where) const {
-  return any_of(All, [&](const Writer &W) { return mayMatch(Where, W.Where); });
+  return anyMatch(Where, [](unsigned) { return true; });
 }
 
 bool Writers::anySurelyFor(const Location &Where) const {
-  return any_of(All,
-                [&](const Writer &W) { return surelyMatch(Where, W.Where); });
+  return anyMatch(
+      Where, [&](unsigned G) { return surelyMatch(Where, Groups[G].Where); });
 }
 
-bool Writers::addWait(const Location &Where) {
-  bool Any = false;
-  for (Writer &W : All) {
-    if (!mayMatch(Where, W.Where))
-      continue;
-    Any = true;
-    W.Notifies = true;
-    W.Releases |= Where.Plain && surelyMatch(Where, W.Where);
-  }
-  return Any;
-}
-
-SmallVector<Function *, 4> Writers::instrument() {
-  SmallVector<Function *, 4> Changed;
-  for (Writer &W : All) {
-    auto *Store = dyn_cast<StoreInst>(W.I);
-    if (W.Releases && Store && Store->isUnordered() && !Store->isVolatile() &&
+void Writers::instrument(Group &G, const Writer &W, bool MayChange,
+                         SmallSetVector<Function *, 4> &Changed) {
+  Function &F = *W.I->getFunction();
+  // Nothing can be put right after these: an invoke, asm goto, a call whose
+  // result is returned at once.
+  auto *Call = dyn_cast<CallInst>(W.I);
+  bool HasPlaceAfter =
+      !W.I->isTerminator() && !(Call && Call->isMustTailCall());
+  if (MayChange && G.Releases)
+    if (auto *Store = dyn_cast<StoreInst>(W.I);
+        Store && Store->isUnordered() && !Store->isVolatile() &&
         canBeAtomic(Store->getValueOperand()->getType(), Store->getAlign(),
-                    M.getDataLayout()))
+                    M.getDataLayout())) {
       Store->setAtomic(AtomicOrdering::Release);
-    if (!W.Notifies || isInstrumented(*W.I) || !mayRewrite(*W.I->getFunction()))
-      continue;
-    emitNotify(*W.I, *W.Address);
-    if (!is_contained(Changed, W.I->getFunction()))
-      Changed.push_back(W.I->getFunction());
+      Changed.insert(&F);
+    }
+  if (!G.Notifies)
+    return;
+  if (!MayChange || !HasPlaceAfter) {
+    G.AnySilent = true;
+    return;
   }
-  return Changed;
+  // The linker may take another file's F, which does not notify.
+  G.AnyLoud |= F.isStrongDefinitionForLinker();
+  if (isInstrumented(*W.I))
+    return;
+  emitNotify(*W.I, *W.Address);
+  Changed.insert(&F);
+}
+
+Writers::Outcome
+Writers::instrument(ArrayRef<Awaited> Waits,
+                    function_ref<bool(const Function &)> MayChange) {
+  // Many waits look at the same place.
+  struct Asked {
+    Awaited W;
+    bool AnyLoud = false, AnySilent = false;
+  };
+  SmallVector<Asked, 0> Places;
+  DenseMap<Place, unsigned> PlaceOf[2];
+  SmallVector<unsigned, 0> Of;
+  for (const Awaited &W : Waits) {
+    auto [It, New] =
+        PlaceOf[W.Blocks].try_emplace(placeOf(W.Where), Places.size());
+    if (New)
+      Places.push_back({W});
+    Of.push_back(It->second);
+  }
+  for (const Asked &A : Places)
+    anyMatch(A.W.Where, [&](unsigned G) {
+      Groups[G].Notifies |= A.W.Blocks;
+      Groups[G].Releases |=
+          A.W.Where.Plain && surelyMatch(A.W.Where, Groups[G].Where);
+      return false;
+    });
+
+  Outcome Result;
+  DenseMap<const Function *, bool> Changeable;
+  for (Group &G : Groups) {
+    if (!G.Notifies && !G.Releases)
+      continue;
+    for (const Writer &W : G.Members) {
+      Function *F = W.I->getFunction();
+      auto [It, New] = Changeable.try_emplace(F, false);
+      if (New)
+        It->second = MayChange(*F);
+      instrument(G, W, It->second, Result.Changed);
+    }
+  }
+  for (auto &A : Places)
+    anyMatch(A.W.Where, [&](unsigned G) {
+      A.AnyLoud |= Groups[G].AnyLoud;
+      A.AnySilent |= Groups[G].AnySilent;
+      return false;
+    });
+  for (unsigned I : Of)
+    Result.Covered.push_back(Places[I].AnyLoud && !Places[I].AnySilent);
+  return Result;
 }
 
 } // namespace vfriendly

@@ -18,11 +18,14 @@
 #define VFRIENDLY_PASSES_SPINLOOPS_WRITERS_H
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Instructions.h"
 
 #include <optional>
+#include <tuple>
 
 namespace vfriendly {
 
@@ -56,15 +59,19 @@ bool mayMatch(const Location &A, const Location &B);
 /// Are they the same variable, or the same field of the same structure?
 bool surelyMatch(const Location &A, const Location &B);
 
-/// A place in the module that may end a wait.
+/// An instruction that may end a wait: a store, atomicrmw, cmpxchg, inline
+/// assembly that writes, or a call of a function that writes through the
+/// parameter Address is passed for.
 struct Writer {
-  /// A store, atomicrmw or cmpxchg, or a call of a function that writes through
-  /// the parameter Address is passed for.
   llvm::Instruction *I;
   llvm::Value *Address;
+};
+
+/// A place that is polled.
+struct Awaited {
   Location Where;
-  bool Notifies = false;
-  bool Releases = false;
+  /// Calls the runtime, so that a notify is of use to it.
+  bool Blocks;
 };
 
 /// Every store of a module, found once and then asked for each wait.
@@ -79,12 +86,19 @@ public:
   /// Does any of them surely write there?
   bool anySurelyFor(const Location &Where) const;
 
-  /// Notes a wait at Where. Returns true if a writer may end it.
-  bool addWait(const Location &Where);
-
-  /// Makes each noted writer notify, and each plain store that surely ends a
-  /// wait on plain memory a release store. Returns the functions it changed.
-  llvm::SmallVector<llvm::Function *, 4> instrument();
+  struct Outcome {
+    /// For each wait, in order: every writer in sight that may end it notifies,
+    /// and at least one will do so in the program, too: its function is not one
+    /// that the linker may take from another file.
+    llvm::SmallVector<bool, 0> Covered;
+    llvm::SmallSetVector<llvm::Function *, 4> Changed;
+  };
+  /// Makes each writer that may end one of Waits notify, and each plain store
+  /// that surely ends a plain one a release store. Writers in a function for
+  /// which MayChange is false stay as they are.
+  Outcome
+  instrument(llvm::ArrayRef<Awaited> Waits,
+             llvm::function_ref<bool(const llvm::Function &)> MayChange);
 
 private:
   /// What a function writes through one of its parameters.
@@ -92,12 +106,40 @@ private:
     unsigned Param;
     uint64_t Size;
   };
+  /// The writers whose places look the same.
+  struct Group {
+    Location Where;
+    llvm::SmallVector<Writer, 1> Members;
+    bool Notifies = false, Releases = false;
+    /// After instrument: some member does, or some member does not, notify.
+    bool AnyLoud = false, AnySilent = false;
+  };
+
   std::optional<Setter> asSetter(llvm::Function &F, unsigned Depth);
+  void visit(llvm::Instruction &I);
   void add(llvm::Instruction &I, llvm::Value *Address, uint64_t Size,
            bool Plain);
+  void instrument(Group &G, const Writer &W, bool MayChange,
+                  llvm::SmallSetVector<llvm::Function *, 4> &Changed);
+
+  /// What two places have in common that may match: a base, be it a global, a
+  /// tag, a structure or just any pointer (null), the size, and the offset from
+  /// that base.
+  using Key = std::tuple<const void *, uint64_t, int64_t>;
+  static llvm::SmallVector<Key, 4> keysOfWriter(const Location &Where);
+  static llvm::SmallVector<Key, 4> keysOfWait(const Location &Where);
+  /// Calls Each for the groups that may match Where, until it returns true.
+  bool anyMatch(const Location &Where,
+                llvm::function_ref<bool(unsigned)> Each) const;
 
   llvm::Module &M;
-  llvm::SmallVector<Writer, 0> All;
+  llvm::SmallVector<Group, 0> Groups;
+  /// The group of each place, by all that is known of it.
+  using Place = std::tuple<const void *, const void *, const void *, int64_t,
+                           int64_t, int64_t, uint64_t, unsigned>;
+  static Place placeOf(const Location &Where);
+  llvm::DenseMap<Place, unsigned> GroupOf;
+  llvm::DenseMap<Key, llvm::SmallVector<unsigned, 1>> Index;
   llvm::DenseMap<llvm::Function *, std::optional<Setter>> Setters;
   /// mayBeShared of each object stored to, which walks all of a local's uses.
   llvm::DenseMap<const llvm::Value *, bool> Shared;

@@ -18,15 +18,13 @@
 // RUN: %vf_clang -O2 -fsanitize=thread -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
 // RUN: %vf_clang -O2 -fsanitize=memory -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
 // RUN: %vf_clang -O2 -mllvm -vf-heap=off -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
-// RUN: env VF_HEAP=off %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
 // malloc may be anything then.
 // RUN: %vf_clang -O2 -fno-builtin -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
 // RUN: %vf_clang -O2 -fno-builtin-malloc -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
-// The command line wins over the environment.
-// RUN: env VF_HEAP=off %vf_clang -O2 -mllvm -vf-heap=on -S -emit-llvm %s -o - | FileCheck %s
+// Compiler caches do not see the environment, and neither does the compiler.
+// RUN: env VF_HEAP=off %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s
 // RUN: not %vf_clang -O2 -mllvm -vf-heap=maybe -S -emit-llvm %s -o - 2>&1 | FileCheck %s --check-prefix=WRONG
-// RUN: not env VF_HEAP=maybe %vf_clang -O2 -S -emit-llvm %s -o - 2>&1 | FileCheck %s --check-prefix=WRONG
-// WRONG: {{heap|HEAP}}=maybe: use on or off
+// WRONG: error: vfriendly: -vf-heap=maybe: use on or off
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -60,20 +60,6 @@ exit:
   ret void
 }
 
-; CHECK-LABEL: define void @not_tsan(
-; CHECK-NOT: vf_spin_wait
-; CHECK: ret void
-define void @not_tsan() sanitize_thread {
-entry:
-  br label %loop
-loop:
-  %v = load i32, ptr @flag
-  %c = icmp eq i32 %v, 0
-  br i1 %c, label %loop, label %exit
-exit:
-  ret void
-}
-
 ; A wait suspends nothing, so a coroutine may wait like any other function.
 ; CHECK-LABEL: define void @coroutine(
 ; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(

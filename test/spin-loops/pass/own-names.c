@@ -7,6 +7,12 @@
 // RUN: %vf_clang -O2 -S -emit-llvm -DPOLL %s -o - | FileCheck %s --check-prefix=POLL
 // RUN: %vf_clang -O2 -S -emit-llvm -DARMED %s -o - | FileCheck %s --check-prefix=ARMED
 // RUN: %vf_clang -O2 -c -DARMED %s -o /dev/null
+// RUN: %vf_clang -O2 -S -emit-llvm -DTAKEN=vf_spin_armed %remarks %s -o - 2>&1 | FileCheck %s --check-prefix=TAKEN
+// RUN: %vf_clang -O2 -S -emit-llvm -DTAKEN=vf_spin_never_armed %remarks %s -o - 2>&1 | FileCheck %s --check-prefix=TAKEN
+// RUN: %vf_clang -O2 -S -emit-llvm -DTAKEN=vf_spin_notify -DVARIABLE %remarks %s -o - 2>&1 | FileCheck %s --check-prefix=TAKEN
+// RUN: %vf_clang -O2 -S -emit-llvm -DTAKEN=vf_spin_wait -DVARIABLE %remarks %s -o - 2>&1 | FileCheck %s --check-prefix=TAKEN
+// RUN: %vf_clang -O2 -S -emit-llvm -DTAKEN=vf_spin_wait_or_fallback %remarks %s -o - 2>&1 | FileCheck %s --check-prefix=TAKEN
+// RUN: %vf_clang -O2 -S -emit-llvm -DSTRONG -I%vf_include %s -o - | FileCheck %s --check-prefix=STRONG
 
 volatile int flag;
 void set(void) { flag = 1; }
@@ -32,5 +38,36 @@ unsigned vf_spin_armed, vf_spin_never_armed;
 // ARMED: @vf_spin_wait
 void wait(void) {
   while (!flag) {}
+}
+#endif
+
+#ifdef TAKEN
+// TAKEN: no more: the program uses the runtime's names for its own
+// TAKEN: define
+#ifdef VARIABLE
+char TAKEN[100];
+#else
+long TAKEN(void *p) { return (long)p; }
+#endif
+void wait(void) {
+  while (!flag) {}
+}
+#endif
+
+#ifdef STRONG
+// A program that uses the runtime itself does not link without it.
+// STRONG-DAG: @vf_spin_armed = external {{.*}}global i32
+// STRONG-DAG: declare void @vf_spin_notify(
+// STRONG-DAG: declare i64 @vf_spin_wait(
+#include <vfriendly/spin_wait.h>
+void wait(void) {
+  while (!flag) {}
+}
+void own(void) {
+  uint64_t state = 0;
+  while (flag != 2)
+    state = vf_spin_wait(&flag, 0, state, VF_SPIN_NOTIFIED);
+  flag = 3;
+  vf_spin_notify_if_waiting(&flag);
 }
 #endif
