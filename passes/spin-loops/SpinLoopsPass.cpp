@@ -310,6 +310,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
     return PauseOnly(S.Pauses ? "it pauses already" : "");
   if (!canBlock(M))
     return PauseOnly("blocking needs a 64-bit Linux ELF target");
+  if (F.hasFnAttribute("no-builtins"))
+    return PauseOnly("freestanding code (-ffreestanding, -fno-builtin) may run "
+                     "without an operating system");
   if (!namesAreFree(M))
     return PauseOnly("the program uses the runtime's names for its own");
   if (S.Gated)

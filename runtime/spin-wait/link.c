@@ -6,9 +6,8 @@
  *
  * Rewritten objects refer to the runtime weakly, and a weak reference takes
  * nothing out of an archive, nor does it keep a shared library that is linked
- * as needed. This object, vfrt-link.o, refers to it strongly. Rewritten objects
- * name it and libvfrt.a as libraries they depend on, a note that lld acts on and
- * other linkers ignore.
+ * as needed. This object, vfrt-link.o, refers to it strongly: a link that names
+ * it before libvfrt gets the runtime, with any linker.
  *===----------------------------------------------------------------------===*/
 
 __asm__(".globl vf_spin_wait\n.globl vf_pool_alloc\n.globl vf_numa_place");

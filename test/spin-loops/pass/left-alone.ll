@@ -14,7 +14,6 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK-DAG: loops of this function are not looked at without optimization
 ; CHECK-DAG: left as it is: the function is naked
 ; CHECK-DAG: left as it is: code without a red zone is kernel code
-; CHECK-DAG: left as it is: ThreadSanitizer checks the program as written
 ; CHECK-DAG: left as it is: this is the runtime itself
 ; CHECK-DAG: left as it is: its back edge is an indirect branch
 
