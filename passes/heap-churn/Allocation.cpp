@@ -53,6 +53,10 @@ bool isPlainFree(const CallBase &Call, const TargetLibraryInfo &TLI) {
 
 bool isPlainAllocation(const CallBase &Call, const TargetLibraryInfo &TLI) {
   LibFunc Which;
+  // The program's own may have another idea of when its memory is free.
+  if (const Function *Callee = Call.getCalledFunction();
+      Callee && !Callee->isDeclaration())
+    return false;
   // A stack of OpenMP's, from which is freed in the reverse order.
   if (TLI.getLibFunc(Call, Which) && Which == LibFunc___kmpc_alloc_shared)
     return false;

@@ -301,16 +301,6 @@ bool PointsTo::visitCall(CallBase &Call) {
   return IsNew;
 }
 
-/// What only reads could give an address away by its result alone, which may
-/// have no room for one.
-static bool hasNoWayOut(const CallBase &Call, const DataLayout &DL) {
-  Type *Result = Call.getType();
-  return Call.onlyReadsMemory() &&
-         (Result->isVoidTy() ||
-          (Result->isIntegerTy() &&
-           Result->getIntegerBitWidth() < DL.getPointerSizeInBits()));
-}
-
 bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
   Places Given = places(*Argument);
   if (Given.Objects.empty() || (isPlainFree(Call, TLI) &&
@@ -337,7 +327,9 @@ bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
   if (!Call.onlyReadsMemory(Number))
     for (auto [Object, At] : Given.Objects)
       IsNew |= hold(*Object, {At.Low, false}, ToTheEnd, elsewhere());
-  if (!Call.onlyWritesMemory(Number) && !hasNoWayOut(Call, DL))
+  // Of what it loads LLVM does not say where it goes, and a result of any width
+  // may be a part of an address.
+  if (!Call.onlyWritesMemory(Number))
     IsNew |= share(held(Given, ToTheEnd),
                    "a function is given what holds its address");
   return IsNew;

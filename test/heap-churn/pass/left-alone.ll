@@ -7,7 +7,7 @@
 ; RUN: %vf_opt -passes='vf-heap-churn,verify' -S %s -o - | FileCheck %s --implicit-check-not='!vf.heap'
 ;
 ; Each function has one allocation, and one free in it, before and after.
-; CHECK-COUNT-17: call {{.*}}@malloc(i64
+; CHECK-COUNT-19: call {{.*}}@malloc(i64
 
 declare noalias ptr @malloc(i64) allockind("alloc,uninitialized") allocsize(0) "alloc-family"="malloc"
 declare void @free(ptr allocptr captures(none)) nounwind willreturn allockind("free") "alloc-family"="malloc"
@@ -16,6 +16,7 @@ declare i32 @look(ptr captures(none)) nounwind willreturn nofree nocallback memo
 declare i32 @may_free(ptr captures(none)) nounwind willreturn nocallback
 declare i32 @by_value(ptr byval(i32) captures(none)) nounwind willreturn nofree nocallback
 declare i32 @setjmp(ptr) returns_twice
+declare ptr @llvm.ptr.annotation.p0.p0(ptr, ptr, ptr, i32, ptr)
 declare i64 @llvm.objectsize.i64.p0(ptr, i1 immarg, i1 immarg, i1 immarg)
 declare i64 @malloc_usable_size(ptr)
 
@@ -140,6 +141,38 @@ join:
   %r = sub i64 %k, %m
   call void @free(ptr %q)
   ret i64 %r
+}
+
+; The distance between what two earlier rounds have taken is none within a block, and in the
+; second round it is the address.
+define i64 @two_rounds(i32 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %sum = phi i64 [ 0, %entry ], [ %more, %loop ]
+  %a = phi i64 [ 0, %entry ], [ %number, %loop ]
+  %b = phi i64 [ 0, %entry ], [ %a, %loop ]
+  %p = call ptr @malloc(i64 16)
+  %number = ptrtoint ptr %p to i64
+  %distance = sub i64 %a, %b
+  %more = add i64 %sum, %distance
+  %v = call i32 @look(ptr %p)
+  call void @free(ptr %p)
+  %next = add i32 %i, %v
+  %done = icmp eq i32 %next, %n
+  br i1 %done, label %exit, label %loop
+exit:
+  ret i64 %more
+}
+
+; What an annotation returns is the same block, and is freed.
+define i32 @annotated(i32 %n) {
+  %p = call ptr @malloc(i64 16)
+  %q = call ptr @llvm.ptr.annotation.p0.p0(ptr %p, ptr null, ptr null, i32 1, ptr null)
+  store i32 1, ptr %q
+  call void @free(ptr %q)
+  ret i32 1
 }
 
 ; How much there is, is seen.

@@ -166,6 +166,44 @@ int lent_and_told(int n) {
   return sum;
 }
 
+// Each of these tells a part of it.
+__attribute__((noinline)) static unsigned lower(char **p) { return (unsigned)(uintptr_t)*p; }
+__attribute__((noinline)) static unsigned upper(char **p) {
+  return (unsigned)((uint64_t)(uintptr_t)*p >> 32);
+}
+int lent_and_told_in_parts(int n) {
+  char *blocks[N];
+  for (int i = 0; i < N; ++i) {
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function is given what holds its address
+    blocks[i] = malloc(20);
+    memset(blocks[i], i, 20);
+  }
+  keeps((char *)((uintptr_t)lower(blocks + n) | (uint64_t)upper(blocks + n) << 32));
+  int sum = 0;
+  for (int i = 0; i < N; ++i) {
+    sum += look(blocks[i]);
+    if (i != n)
+      free(blocks[i]);
+  }
+  return sum;
+}
+
+// A debugger, or a handler of a signal, may look there.
+int watched(void) {
+  char *volatile blocks[N];
+  for (int i = 0; i < N; ++i) {
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as it is accessed as volatile
+    blocks[i] = malloc(20);
+    memset(blocks[i], i, 20);
+  }
+  int sum = 0;
+  for (int i = 0; i < N; ++i) {
+    sum += look(blocks[i]);
+    free(blocks[i]);
+  }
+  return sum;
+}
+
 // Another thread, or a later call, may find them.
 int stored(void) {
   for (int i = 0; i < N; ++i) {
