@@ -6,7 +6,7 @@ import lit.formats
 
 config.name = "vfriendly"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".c", ".cpp", ".ll", ".test"]
+config.suffixes = [".c", ".cpp", ".ll", ".mlir", ".test"]
 config.excludes = ["Inputs", "lit.cfg.py", "bench", "corpus", "suites"]
 config.test_source_root = os.path.join(config.vf_source_dir, "test")
 config.test_exec_root = os.path.join(config.vf_build_dir, "test")
@@ -48,6 +48,18 @@ config.substitutions += [
     ("%vf_opt", f"opt -load-pass-plugin={plugin}"),
     # Link with the runtime; with it absent, objects fall back by themselves.
     ("%vf_link", f"-L{lib} -Wl,-rpath,{lib} -Wl,--no-as-needed -lvfrt -lpthread"),
+]
+# Where MLIR's packages are not, its library is not built.
+mlir_plugin = os.path.join(lib, "libvfriendly-mlir.so")
+if os.path.exists(mlir_plugin):
+    config.available_features.add("mlir")
+config.substitutions += [
+    ("%vf_mlir_opt", f"mlir-opt --load-dialect-plugin={mlir_plugin}"),
+    # From what the passes leave to what mlir-runner takes.
+    ("%vf_to_llvm", "lower-affine,convert-linalg-to-loops,convert-scf-to-cf,convert-vf-to-llvm,"
+                    "expand-strided-metadata,lower-affine,convert-to-llvm,reconcile-unrealized-casts"),
+    ("%vf_mlir_run", "mlir-runner -O2 -e main -entry-point-result=i32 "
+                     f"-shared-libs={llvm_bin}/../lib/libmlir_c_runner_utils.so,{lib}/libvfrt.so"),
 ]
 if config.vf_sanitize:
     config.available_features.add("sanitizer")

@@ -1,0 +1,145 @@
+//===- PoolAllocs.cpp - vf-pool-allocs ------------------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A buffer that each iteration allocates and frees:
+//
+//   scf.for %i = ... {                %m = memref.alloc(%n)
+//     %m = memref.alloc(%n)     =>    scf.for %i = ... {
+//     ... %m ...                        ... %m ...
+//     memref.dealloc %m               }
+//   }                                 memref.dealloc %m
+//
+// Memory is undefined after its allocation and dead after its release, so an
+// iteration cannot tell that it has the last one's buffer. Where the size
+// differs from iteration to iteration the loop gets a pool instead, and the
+// iterations allocate from it.
+//
+// Upstream's buffer-hoisting and buffer-loop-hoisting run before deallocations
+// are inserted; this pass takes the pairs that are there, and the sizes that
+// differ.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/mlir/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+
+namespace vfriendly::vf {
+
+#define GEN_PASS_DEF_VFPOOLALLOCS
+#include "VfPasses.h.inc"
+
+namespace {
+
+constexpr auto Category =
+    remark::RemarkOpts::name("Allocation").category("vf-pool-allocs");
+
+/// An allocation and its only release, in one iteration of a sequential loop.
+struct Pair {
+  memref::AllocOp Alloc;
+  memref::DeallocOp Dealloc;
+  LoopLikeOpInterface Loop;
+};
+
+/// Returns why Found could not be completed, or an empty string.
+StringRef findPair(memref::AllocOp Alloc, Pair &Found) {
+  Operation *Parent = Alloc->getParentOp();
+  // Of parallel loops each iteration needs a buffer of its own.
+  if (!isa<scf::ForOp, affine::AffineForOp>(Parent))
+    return "";
+  Found.Alloc = Alloc;
+  Found.Loop = cast<LoopLikeOpInterface>(Parent);
+  for (Operation *User : Alloc->getUsers()) {
+    if (auto Dealloc = dyn_cast<memref::DeallocOp>(User)) {
+      if (Found.Dealloc)
+        return "it is freed in several places";
+      Found.Dealloc = Dealloc;
+    } else if (isa<memref::ReallocOp>(User)) {
+      return "its size is changed";
+    } else if (User->hasTrait<OpTrait::IsTerminator>()) {
+      return "the next iteration uses it";
+    }
+  }
+  if (!Found.Dealloc)
+    return "it is not freed in the loop";
+  if (Found.Dealloc->getBlock() != Alloc->getBlock())
+    return "it is not freed in every iteration";
+  return "";
+}
+
+bool hasSameSizeInAllIterations(Pair &P) {
+  return llvm::all_of(P.Alloc->getOperands(), [&](Value Size) {
+    return P.Loop.isDefinedOutsideOfLoop(Size);
+  });
+}
+
+class PoolAllocs : public impl::VfPoolAllocsBase<PoolAllocs> {
+  void runOnOperation() override {
+    // From the inside out: what has left one loop may leave the next one.
+    SmallVector<memref::AllocOp> Allocs;
+    getOperation().walk<WalkOrder::PostOrder>(
+        [&](memref::AllocOp Alloc) { Allocs.push_back(Alloc); });
+    for (memref::AllocOp Alloc : Allocs)
+      while (moveOut(Alloc))
+        ;
+  }
+
+  /// Returns true if the allocation stands in front of its loop now.
+  bool moveOut(memref::AllocOp Alloc) {
+    Pair P;
+    StringRef Why = findPair(Alloc, P);
+    if (!P.Loop)
+      return false;
+    if (!Why.empty()) {
+      remark::missed(Alloc.getLoc(), Category) << ("kept: " + Why).str();
+      return false;
+    }
+    if (hasSameSizeInAllIterations(P)) {
+      remark::passed(Alloc.getLoc(), Category)
+          << "allocated once for all iterations";
+      P.Alloc->moveBefore(P.Loop);
+      P.Dealloc->moveAfter(P.Loop);
+      return true;
+    }
+    auto Type = P.Alloc.getType();
+    if (!Type.getLayout().isIdentity() || Type.getMemorySpace()) {
+      remark::missed(Alloc.getLoc(), Category)
+          << "kept: its size differs, and no pool has its layout or memory "
+             "space";
+      return false;
+    }
+    remark::passed(Alloc.getLoc(), Category)
+        << "allocated from a pool: its size differs";
+    toPool(P);
+    return false;
+  }
+
+  void toPool(Pair &P) {
+    OpBuilder Builder(P.Loop);
+    Value Pool = PoolCreateOp::create(Builder, P.Loop.getLoc());
+    Builder.setInsertionPointAfter(P.Loop);
+    PoolDestroyOp::create(Builder, P.Loop.getLoc(), Pool);
+    Builder.setInsertionPoint(P.Alloc);
+    auto New = PoolAllocOp::create(Builder, P.Alloc.getLoc(), P.Alloc.getType(),
+                                   Pool, P.Alloc.getDynamicSizes(),
+                                   P.Alloc.getAlignmentAttr());
+    Builder.setInsertionPoint(P.Dealloc);
+    PoolFreeOp::create(Builder, P.Dealloc.getLoc(), Pool, New.getMemref());
+    P.Dealloc.erase();
+    P.Alloc.replaceAllUsesWith(New.getMemref());
+    P.Alloc.erase();
+  }
+};
+
+} // namespace
+
+} // namespace vfriendly::vf

@@ -1,0 +1,51 @@
+//===- VfDialect.h - The vf dialect -----------------------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_MLIR_VFDIALECT_H
+#define VFRIENDLY_PASSES_MLIR_VFDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/AllocationOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace vfriendly::vf {
+
+/// What waits use up: see VfOps.td.
+struct TimeResource : mlir::SideEffects::Resource::Base<TimeResource> {
+  llvm::StringRef getName() final { return "vf.time"; }
+};
+
+/// Below this size, in bytes, placing memory does not pay; vf_numa_place does
+/// nothing either. 16 pages: less than the caches hold.
+inline constexpr int64_t MinPlacedBytes = 64 << 10;
+
+/// Returns the size of a memref with static shape and whole bytes, or nullopt.
+std::optional<int64_t> staticBytes(mlir::MemRefType Memref);
+
+/// Registers the lowering of the dialect to calls of libvfrt, for
+/// -convert-to-llvm.
+void registerConvertVfToLLVMInterface(mlir::DialectRegistry &Registry);
+
+} // namespace vfriendly::vf
+
+#include "VfEnums.h.inc"
+
+#include "VfDialect.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "VfTypes.h.inc"
+#define GET_OP_CLASSES
+#include "VfOps.h.inc"
+
+#endif

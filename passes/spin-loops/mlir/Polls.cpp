@@ -1,0 +1,192 @@
+//===- Polls.cpp - What an iteration of an MLIR loop does -----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/mlir/Polls.h"
+
+#include "passes/mlir/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace vfriendly::vf {
+
+bool Poll::isWaitAlready() const { return isa_and_nonnull<SpinWaitOp>(Op); }
+
+/// Hints and yields, which take time and nothing else.
+static bool isHint(Operation &Op) {
+  if (isa<RelaxOp>(Op))
+    return true;
+  if (auto Call = dyn_cast<LLVM::CallIntrinsicOp>(Op))
+    return Call.getIntrin() == "llvm.x86.sse2.pause" ||
+           Call.getIntrin() == "llvm.aarch64.isb" ||
+           Call.getIntrin() == "llvm.aarch64.hint";
+  if (auto Asm = dyn_cast<LLVM::InlineAsmOp>(Op)) {
+    StringRef Text = Asm.getAsmString().trim();
+    return Text == "pause" || Text == "rep; nop" || Text == "isb" ||
+           Text == "yield";
+  }
+  StringRef Callee;
+  if (auto Call = dyn_cast<func::CallOp>(Op))
+    Callee = Call.getCallee();
+  else if (auto Call = dyn_cast<LLVM::CallOp>(Op))
+    Callee = Call.getCallee().value_or("");
+  return Callee == "sched_yield" || Callee == "pthread_yield";
+}
+
+static std::optional<Poll> asPoll(Operation &Op) {
+  if (auto Load = dyn_cast<memref::LoadOp>(Op))
+    return Poll{&Op, Load.getMemref(), Load.getIndices(), Load.getResult()};
+  if (auto Load = dyn_cast<LLVM::LoadOp>(Op))
+    return Poll{&Op, Load.getAddr(), {}, Load.getResult()};
+  if (auto Try = dyn_cast<LLVM::AtomicCmpXchgOp>(Op))
+    return Poll{&Op, Try.getPtr(), {}, Value()};
+  return std::nullopt;
+}
+
+/// May vf.spin_wait read it: 1, 2, 4 or 8 bytes?
+static bool isPollable(Type T) {
+  if (T.isIndex() || isa<LLVM::LLVMPointerType>(T))
+    return true;
+  unsigned Bits = T.isIntOrFloat() ? T.getIntOrFloatBitWidth() : 0;
+  return Bits == 8 || Bits == 16 || Bits == 32 || Bits == 64;
+}
+
+StringRef Judge::visit(Operation &Op) {
+  if (isa<SpinWaitOp, BackoffOp>(Op)) {
+    HasWait = true;
+    return "";
+  }
+  if (isHint(Op))
+    return "";
+  std::optional<Poll> P = asPoll(Op);
+  if (!P)
+    return isMemoryEffectFree(&Op) && Op.getNumRegions() == 0
+               ? ""
+               : "an iteration does more than poll";
+  if (!IsInvariant(P->Address) || !llvm::all_of(P->Indices, IsInvariant))
+    return "the address changes from iteration to iteration";
+  auto Try = dyn_cast<LLVM::AtomicCmpXchgOp>(Op);
+  if (Try && (Try.getWeak() || !IsInvariant(Try.getCmp()) ||
+              !IsInvariant(Try.getVal())))
+    return "it may succeed at once when it tries again";
+  if (!isPollable(Try ? Try.getCmp().getType() : P->Seen.getType()))
+    return "what it polls is not 1, 2, 4 or 8 bytes";
+  Polls.push_back(*P);
+  return "";
+}
+
+StringRef Judge::poll(Poll &Found) const {
+  if (HasWait)
+    return "it waits already";
+  if (Polls.empty())
+    return "it polls nothing";
+  Found = Polls.front();
+  return Polls.size() > 1 ? "it polls several places" : "";
+}
+
+template <typename Predicate> bool Judge::reaches(Value V, Predicate Is) const {
+  llvm::SetVector<Value> Todo;
+  Todo.insert(V);
+  for (unsigned I = 0; I != Todo.size(); ++I) {
+    Value Each = Todo[I];
+    if (IsInvariant(Each))
+      continue;
+    if (Is(Each))
+      return true;
+    if (Operation *Def = Each.getDefiningOp())
+      Todo.insert_range(Def->getOperands());
+  }
+  return false;
+}
+
+bool Judge::dependsOn(Value V, const Operation &Op) const {
+  return reaches(V, [&](Value Each) { return Each.getDefiningOp() == &Op; });
+}
+
+bool Judge::dependsOnArgument(Value V) const {
+  return reaches(V, llvm::IsaPred<BlockArgument>);
+}
+
+//===----------------------------------------------------------------------===//
+// Writers
+//===----------------------------------------------------------------------===//
+
+static StringAttr symbolOf(Value Address) {
+  if (auto Global = Address.getDefiningOp<memref::GetGlobalOp>())
+    return Global.getNameAttr().getAttr();
+  if (auto Global = Address.getDefiningOp<LLVM::AddressOfOp>())
+    return Global.getGlobalNameAttr().getAttr();
+  return {};
+}
+
+void Writers::addUse(Uses &To, OpOperand &Use) {
+  Operation *Op = Use.getOwner();
+  if (isa<memref::LoadOp, LLVM::LoadOp, NotifyOp, SpinWaitOp>(Op))
+    return;
+  bool Writes = false;
+  if (auto Store = dyn_cast<memref::StoreOp>(Op))
+    Writes = Store.getMemref() == Use.get();
+  else if (auto Store = dyn_cast<LLVM::StoreOp>(Op))
+    Writes = Store.getAddr() == Use.get() && Store.getValue() != Use.get();
+  else
+    Writes = isa<memref::AtomicRMWOp, LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp>(
+                 Op) &&
+             Use.getOperandNumber() == (isa<memref::AtomicRMWOp>(Op) ? 1u : 0u);
+  if (Writes)
+    To.Stores.push_back(Op);
+  else
+    To.Escapes = true;
+}
+
+Writers::Writers(ModuleOp Module) {
+  Module.walk([&](Operation *Op) {
+    if (auto Global = dyn_cast<memref::GlobalOp>(Op))
+      Symbols[Global.getSymNameAttr()].IsPrivate = Global.isPrivate();
+    else if (auto Global = dyn_cast<LLVM::GlobalOp>(Op))
+      Symbols[Global.getSymNameAttr()].IsPrivate =
+          Global.getLinkage() == LLVM::Linkage::Internal ||
+          Global.getLinkage() == LLVM::Linkage::Private;
+    else if (isa<memref::GetGlobalOp, LLVM::AddressOfOp>(Op))
+      for (OpOperand &Use : Op->getUses())
+        addUse(Symbols[symbolOf(Op->getResult(0))], Use);
+  });
+}
+
+bool Writers::notify(Value Address) {
+  StringAttr Symbol = symbolOf(Address);
+  if (!Symbol)
+    return false;
+  Uses &Of = Symbols[Symbol];
+  if (!Of.IsPrivate || Of.Escapes || Of.Stores.empty())
+    return false;
+  if (std::exchange(Of.Notifies, true))
+    return true;
+  for (Operation *Store : Of.Stores) {
+    OpBuilder Builder(Store->getContext());
+    Builder.setInsertionPointAfter(Store);
+    Value Written;
+    ValueRange Indices;
+    if (auto Each = dyn_cast<memref::StoreOp>(Store)) {
+      Written = Each.getMemref();
+      Indices = Each.getIndices();
+    } else if (auto Each = dyn_cast<memref::AtomicRMWOp>(Store)) {
+      Written = Each.getMemref();
+      Indices = Each.getIndices();
+    } else {
+      Written = isa<LLVM::StoreOp>(Store) ? Store->getOperand(1)
+                                          : Store->getOperand(0);
+    }
+    NotifyOp::create(Builder, Store->getLoc(), Written, Indices);
+  }
+  return true;
+}
+
+} // namespace vfriendly::vf

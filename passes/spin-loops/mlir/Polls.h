@@ -1,0 +1,84 @@
+//===- Polls.h - What an iteration of an MLIR loop does ---------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_SPINLOOPS_MLIR_POLLS_H
+#define VFRIENDLY_PASSES_SPINLOOPS_MLIR_POLLS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+#include <functional>
+
+namespace vfriendly::vf {
+
+/// One read of memory that a loop repeats: a load, or a compare-and-swap that
+/// ends the loop when it succeeds.
+struct Poll {
+  mlir::Operation *Op = nullptr;
+  mlir::Value Address;
+  mlir::ValueRange Indices;
+  /// What a load read; null for a compare-and-swap.
+  mlir::Value Seen;
+
+  /// Whether the loop has its wait from an earlier run.
+  bool isWaitAlready() const;
+};
+
+/// Decides whether the operations of one iteration only poll.
+class Judge {
+public:
+  /// IsInvariant says whether a value is defined outside of the loop.
+  explicit Judge(std::function<bool(mlir::Value)> IsInvariant)
+      : IsInvariant(std::move(IsInvariant)) {}
+
+  /// Returns why Op is none of a wait's, or an empty string.
+  llvm::StringRef visit(mlir::Operation &Op);
+
+  /// After all were visited: sets Found to what is polled if anything is, and
+  /// returns why that is no wait, or an empty string.
+  llvm::StringRef poll(Poll &Found) const;
+
+  /// Returns true if V is computed in the loop from a result of Op.
+  bool dependsOn(mlir::Value V, const mlir::Operation &Op) const;
+
+  /// Returns true if V is computed in the loop from an argument of a block.
+  bool dependsOnArgument(mlir::Value V) const;
+
+private:
+  template <typename Predicate> bool reaches(mlir::Value V, Predicate Is) const;
+
+  std::function<bool(mlir::Value)> IsInvariant;
+  llvm::SmallVector<Poll, 1> Polls;
+  bool HasWait = false;
+};
+
+/// The stores to symbols of a module, which waits on those symbols are for.
+class Writers {
+public:
+  explicit Writers(mlir::ModuleOp Module);
+
+  /// If Address is a symbol that only this module knows and all its writers are
+  /// in sight, makes each of them notify and returns true; at least one exists.
+  bool notify(mlir::Value Address);
+
+private:
+  struct Uses {
+    bool IsPrivate = false;
+    bool Escapes = false;
+    bool Notifies = false;
+    llvm::SmallVector<mlir::Operation *> Stores;
+  };
+  void addUse(Uses &To, mlir::OpOperand &Use);
+
+  llvm::DenseMap<mlir::StringAttr, Uses> Symbols;
+};
+
+} // namespace vfriendly::vf
+
+#endif
