@@ -20,7 +20,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 
-#include <optional>
+#include <utility>
 
 using namespace llvm;
 
@@ -30,78 +30,45 @@ namespace vfriendly {
 /// and call nothing unknown are small, or are called once and inlined.
 static constexpr unsigned MaxLook = 2048;
 
-namespace {
+/// Library functions that return a place in their first argument, or null, and
+/// keep nothing.
+static constexpr LibFunc ReturnsFirst[] = {
+    LibFunc_strcpy, LibFunc_strncpy, LibFunc_stpcpy, LibFunc_stpncpy,
+    LibFunc_strcat, LibFunc_strncat, LibFunc_strchr, LibFunc_strrchr,
+    LibFunc_strstr, LibFunc_strpbrk, LibFunc_memchr, LibFunc_memrchr,
+    LibFunc_fgets};
 
-/// What LLVM does not know of a library function.
-struct LibraryFacts {
-  /// It returns a place in its first argument, or null, and keeps nothing.
-  bool ReturnsFirst = false;
-  /// It neither keeps nor frees what its format, the argument of that number,
-  /// tells it to read or write.
-  std::optional<unsigned> Format = std::nullopt;
-  /// It returns, throws or ends the process: it is no cancellation point of
-  /// POSIX and calls nothing of the program that may jump.
-  bool ComesBack = false;
-};
+/// Library functions that neither keep nor free what a format tells them to
+/// read or write, and which argument that format is.
+static constexpr std::pair<LibFunc, unsigned> Formats[] = {
+    {LibFunc_printf, 0},   {LibFunc_scanf, 0},       {LibFunc_fprintf, 1},
+    {LibFunc_fscanf, 1},   {LibFunc_sprintf, 1},     {LibFunc_sscanf, 1},
+    {LibFunc_snprintf, 2}, {LibFunc_sprintf_chk, 3}, {LibFunc_snprintf_chk, 4}};
 
-} // namespace
-
-static LibraryFacts libraryFacts(const CallBase &Call,
-                                 const TargetLibraryInfo &TLI) {
-  LibFunc Which;
-  if (!TLI.getLibFunc(Call, Which))
-    return {};
-  switch (Which) {
-  case LibFunc_strcpy:
-  case LibFunc_strncpy:
-  case LibFunc_stpcpy:
-  case LibFunc_stpncpy:
-  case LibFunc_strcat:
-  case LibFunc_strncat:
-  case LibFunc_strchr:
-  case LibFunc_strrchr:
-  case LibFunc_strstr:
-  case LibFunc_strpbrk:
-  case LibFunc_memchr:
-  case LibFunc_memrchr:
-  case LibFunc_fgets:
-    return {.ReturnsFirst = true};
-  case LibFunc_printf:
-  case LibFunc_scanf:
-    return {.Format = 0};
-  case LibFunc_fprintf:
-  case LibFunc_fscanf:
-    return {.Format = 1};
-  case LibFunc_sprintf:
-  case LibFunc_sscanf:
-    return {.Format = 1, .ComesBack = true};
-  case LibFunc_snprintf:
-    return {.Format = 2, .ComesBack = true};
-  case LibFunc_sprintf_chk:
-    return {.Format = 3, .ComesBack = true};
-  case LibFunc_snprintf_chk:
-    return {.Format = 4, .ComesBack = true};
-  case LibFunc_vsprintf:
-  case LibFunc_vsnprintf:
-  case LibFunc_vsprintf_chk:
-  case LibFunc_vsnprintf_chk:
-  case LibFunc_getenv:
-  case LibFunc_gettimeofday:
-  case LibFunc_feof:
-  case LibFunc_ferror:
-  case LibFunc_fileno:
-  case LibFunc_cxa_atexit:
-  case LibFunc_cxa_guard_acquire:
-  case LibFunc_cxa_guard_release:
-  case LibFunc_cxa_guard_abort:
-  case LibFunc_cxa_throw:
-  case LibFunc_terminate:
-  case LibFunc_exit:
-    return {.ComesBack = true};
-  default:
-    return {};
-  }
-}
+/// Library functions that LLVM does not call willreturn, but that return, throw
+/// or end the process: they are no cancellation points of POSIX, and call
+/// nothing of the program's that may jump.
+static constexpr LibFunc ComesBack[] = {LibFunc_sprintf,
+                                        LibFunc_sprintf_chk,
+                                        LibFunc_snprintf,
+                                        LibFunc_snprintf_chk,
+                                        LibFunc_vsprintf,
+                                        LibFunc_vsprintf_chk,
+                                        LibFunc_vsnprintf,
+                                        LibFunc_vsnprintf_chk,
+                                        LibFunc_sscanf,
+                                        LibFunc_getenv,
+                                        LibFunc_gettimeofday,
+                                        LibFunc_feof,
+                                        LibFunc_ferror,
+                                        LibFunc_fileno,
+                                        LibFunc_cxa_atexit,
+                                        LibFunc_cxa_guard_acquire,
+                                        LibFunc_cxa_guard_release,
+                                        LibFunc_cxa_guard_abort,
+                                        LibFunc_cxa_throw,
+                                        LibFunc_terminate,
+                                        LibFunc_exit};
 
 /// Is Format a constant that has only conversions of numbers, characters and
 /// strings? `%p` tells where a block is, and `%n` and those of the program's
@@ -124,42 +91,33 @@ static bool tellsPlace(CaptureComponents Of) {
   return capturesAnything(Of & ~CaptureComponents::AddressIsNull);
 }
 
-/// Intrinsics that access the memory they are given at most.
-static bool onlyAccesses(const IntrinsicInst &Call) {
-  if (isa<AnyMemIntrinsic>(Call))
-    return true;
-  switch (Call.getIntrinsicID()) {
-  case Intrinsic::fake_use:
-  case Intrinsic::prefetch:
-  case Intrinsic::masked_load:
-  case Intrinsic::masked_store:
-    return true;
-  default:
-    return false;
-  }
-}
-
 static PointerUse useArgument(const CallBase &Call, const Use &U,
                               const TargetLibraryInfo &TLI) {
   if (isRealloc(Call, TLI))
     return {"its size is changed"};
   if (getFreedOperand(&Call, &TLI) == U.get())
     return {"it is freed in another way than it was taken"};
-  auto *Intrinsic = dyn_cast<IntrinsicInst>(&Call);
-  if (!Call.isArgOperand(&U) || (Intrinsic && !onlyAccesses(*Intrinsic)))
-    return {"its address is used in an unusual way"};
-  if (Intrinsic)
+  if (Call.getIntrinsicID() == Intrinsic::fake_use)
     return {};
+  auto *Intrinsic = dyn_cast<IntrinsicInst>(&Call);
+  if (!Call.isArgOperand(&U) ||
+      (Intrinsic && Intrinsic->isAssumeLikeIntrinsic()))
+    return {"its address is used in an unusual way"};
   if (Call.isMustTailCall())
     return {"its address is given to a tail call"};
 
   unsigned Number = Call.getArgOperandNo(&U);
-  LibraryFacts Facts = libraryFacts(Call, TLI);
-  if (Facts.ReturnsFirst && Number == 0)
+  LibFunc Which;
+  if (!TLI.getLibFunc(Call, Which))
+    Which = NotLibFunc;
+  if (is_contained(ReturnsFirst, Which) && Number == 0)
     return {"", true};
   // Of the arguments without a name LLVM can say nothing.
-  if (Facts.Format && Number >= Call.getFunctionType()->getNumParams())
-    return {isPlainFormat(*Call.getArgOperand(*Facts.Format))
+  auto *Format =
+      find_if(Formats, [&](auto &Each) { return Each.first == Which; });
+  if (Format != std::end(Formats) &&
+      Number >= Call.getFunctionType()->getNumParams())
+    return {isPlainFormat(*Call.getArgOperand(Format->second))
                 ? ""
                 : "its address may be what a format asks for"};
   CaptureInfo Known = Call.getCaptureInfo(Number);
@@ -200,9 +158,10 @@ PointerUse usePointer(const Use &U, const TargetLibraryInfo &TLI) {
 /// its body tells, Body is set to that.
 static bool comesBackOrTells(const CallBase &Call, const TargetLibraryInfo &TLI,
                              const Function *&Body) {
-  if (Call.hasFnAttr(Attribute::WillReturn) ||
-      libraryFacts(Call, TLI).ComesBack || isAllocationFn(&Call, &TLI) ||
-      getFreedOperand(&Call, &TLI))
+  LibFunc Which;
+  if (Call.hasFnAttr(Attribute::WillReturn) || isAllocationFn(&Call, &TLI) ||
+      getFreedOperand(&Call, &TLI) ||
+      (TLI.getLibFunc(Call, Which) && is_contained(ComesBack, Which)))
     return true;
   // A barrier for the compiler.
   if (auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand()))
