@@ -60,7 +60,7 @@ TELL = [
     ('char *t$n = gcvt(1.5 + i, 5, $p);', '$q = t$n;'),
     ('FILE *t$n = fmemopen((char *)"line of text", 12, "r"); char *v$n = 0; if (t$n) { v$n = fgets($p, (int)$s, t$n); fclose(t$n); }', '$q = v$n;'),
     ('const char *t$n = inet_ntop(AF_INET, "ab12", $p, (socklen_t)$s);', '$q = (char *)t$n;'),
-    ('char *t$n = strncat($p, "9", 1);', '$q = t$n;'),
+    ('$p[20] = 0; char *t$n = strncat($p, "9", 1);', '$q = t$n;'),
     ('struct tm m$n; memset(&m$n, 0, sizeof m$n); char *t$n = asctime_r(&m$n, $p);', '$q = t$n;'),
     ('char *t$n = $p; see((unsigned)strlen(strsep(&t$n, " ")));', 'if (t$n) see((unsigned)*t$n);'),
     ('memset($p, 65, $s);', 'see(look($p, $s)); $p[9] = 0;'),
@@ -101,6 +101,7 @@ LEAVE_SIGNAL = [
     'if ($c) { leaving = 1; abort(); }',
     'leaving = $c; block(1); raise(SIGUSR1); suspend();',
 ]
+# Not asynchronous cancellation: a call frame need not be unwindable at any instruction.
 # Cancellation points: for $k false they return at once, for $k true they never do.
 CANCEL = [
     'char c$n; if (!$k) (void)!write(pipes[1], "x", 1); (void)!read(pipes[0], &c$n, 1);',
@@ -113,7 +114,6 @@ CANCEL = [
     'if ($k) sleep(100000);',
     'if ($k) { int w$n; sigset_t m$n; sigemptyset(&m$n); sigaddset(&m$n, SIGHUP); sigwait(&m$n, &w$n); }',
     'if ($k) { pthread_mutex_lock(&mutex); pthread_cleanup_push(unlock, 0); for (;;) pthread_cond_wait(&never_signalled, &mutex); pthread_cleanup_pop(1); }',
-    'if ($k) { int o$n; pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &o$n); while (!atomic_load_explicit(&never, memory_order_relaxed)) ; }',
     'if ($k) { int o$n; pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &o$n); nap(0); pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &o$n); for (;;) nap(1); }',
     'if ($k) end_thread();',
     'if ($k) blocked(100000);',
@@ -170,13 +170,19 @@ class Program:
         last = self.r.choice([f"p{n}", f"p{n}", f"(q{n} ? q{n} : p{n})"])
         check = f"if (q{n} && q{n} != p{n}) see(66); if (q{n}) see(look(q{n}, 16));"
         # The last use by another pointer, in another function, is what a pass must foresee.
-        check = self.r.choice([check, f"if (q{n}) {{ q{n}[0] ^= 1; see(look(q{n}, 16)); }}", f"if (q{n}) by_pointer(q{n});"])
+        check = self.r.choice([check, f"stir(); if (q{n}) by_pointer(q{n});", f"if (q{n}) {{ q{n}[0] ^= 1; see(look(q{n}, 16)); }}", f"if (q{n}) by_pointer(q{n});"])
         give_up = f"if (!p{n}) {{ see(77); {give_up} }}"
         body = (f"digits(p{n}, s{n} < 64 ? s{n} : 64, (int)x + i); {use} {tell} {noise} {learn} {check} "
-                f"{self.fill(free, p=last)}")
+                f"{self.release(free, n, last)}")
         # What the tells declare must not be passed over.
         return (f"{{ size_t s{n} = {size}; char *q{n} = 0; char *p{n} = (char *){self.fill(call, **names)}; {give_up} "
                 f"{'else' if 'see(76)' in give_up else ''} {{ {body} }} }}")
+
+    def release(self, free, n, last):
+        """By the pointer itself, or in another function, which knows only the one found."""
+        if free.startswith("free") and self.r.random() < 0.3:
+            return f"if (q{n}) release(q{n}); else free(p{n});"
+        return self.fill(free, p=last)
 
     def paired(self, tell, n):
         """Both halves name what they share alike."""
@@ -195,9 +201,7 @@ class Program:
         """A thread that is cancelled when it holds nothing, or what a clean-up handler frees."""
         self.in_thread = True
         held = self.r.random() < 0.25
-        # Clean-up of C++ at any instruction is for -fnon-call-exceptions, which Clang has not.
-        points = [c for c in CANCEL if not (self.cxx and held and "ASYNCHRONOUS" in c)]
-        point = self.fill(self.r.choice(points), k="(r == 3)")
+        point = self.fill(self.r.choice(CANCEL), k="(r == 3)")
         region = self.region("{ atomic_store(&ready, 1); return 0; }") if not held else ""
         if held:
             region = ("char *p = (char *)malloc(300); if (!p) { atomic_store(&ready, 1); return 0; } digits(p, 64, r); "

@@ -52,6 +52,7 @@ APART void see(unsigned v) { sum = sum * FACTOR + v; }
 APART unsigned look(const char *p, size_t n) { unsigned r = 7; for (size_t i = 0; i < n; ++i) r = r * 5 + (unsigned char)p[i]; return r; }
 APART void digits(char *p, size_t n, int v) { for (size_t i = 0; i + 1 < n; ++i) p[i] = i % 4 == 3 ? ' ' : (char)('0' + (v + (int)i) % 10); p[n - 1] = 0; p[0] = '1'; }
 APART void by_pointer(char *q) { see(look(q, 16)); q[1] = '7'; see((unsigned)q[1]); }
+APART void release(char *q) { see((unsigned)q[0]); free(q); }
 // Takes and frees what a block that is freed too early may have become.
 APART void stir_now(void) { for (int i = 1; i < 9; ++i) { char *z = (char *)malloc((size_t)i * 40); if (z) memset(z, 9, (size_t)i * 40); __asm__ volatile("" ::"r"(z) : "memory"); free(z); } }
 static void (*volatile stir)(void) = stir_now;
