@@ -23,7 +23,8 @@ class Kind:
         # Its own defaults give programs of 1,500 lines at times; small ones are as telling.
         options = ["--max-funcs", str(r.randrange(2, 9)), "--max-block-depth", str(r.randrange(2, 5)),
                    "--max-block-size", str(r.randrange(3, 6))]
-        done = call(["csmith", "--seed", str(seed), *options, "-o", path])
+        done = call(["csmith", "--seed", str(seed), *options, "-o", path],
+                    cwd=folder)  # It leaves a platform.info where it is.
         if done.status or done.hangs:
             raise Skip(f"csmith: {done.err}")
         return path
