@@ -8,6 +8,7 @@
 
 #include "checkers/heap-churn/HeapCheck.h"
 
+#include "checkers/common/Extent.h"
 #include "checkers/common/Kept.h"
 #include "checkers/common/SourceText.h"
 #include "vfriendly/Catalogue.h"
@@ -61,7 +62,27 @@ void HeapCheck::check(const MatchFinder::MatchResult &Result) {
   if (!Function.getBody() || Function.isDependentContext() ||
       Function.isInvalidDecl() || Function.isConsteval() || isKept(Function))
     return;
-  inspect(Shared->of(Function));
+  FunctionView &View = Shared->of(Function);
+  Inspected = &View;
+  inspect(View);
+}
+
+/// The innermost loop around a place; the place itself if there is none.
+static SourceRange loopAround(SourceLocation Where, const FunctionView &View) {
+  const SourceManager &SM = View.Context.getSourceManager();
+  SourceRange Innermost(Where);
+  SourceLocation At = SM.getExpansionLoc(Where);
+  for (const Stmt *Loop : View.loops()) {
+    SourceRange Range = Loop->getSourceRange();
+    SourceLocation Begin = SM.getExpansionLoc(Range.getBegin());
+    if (!SM.isPointWithin(At, Begin, SM.getExpansionLoc(Range.getEnd())))
+      continue;
+    if (Innermost.getBegin() == Where ||
+        SM.isBeforeInTranslationUnit(SM.getExpansionLoc(Innermost.getBegin()),
+                                     Begin))
+      Innermost = Range;
+  }
+  return Innermost;
 }
 
 bool HeapCheck::claim(SourceLocation Where, FunctionView &View) {
@@ -72,9 +93,11 @@ bool HeapCheck::claim(SourceLocation Where, FunctionView &View) {
 
 DiagnosticBuilder HeapCheck::report(SourceLocation Where, const Twine &Seen,
                                     StringRef Remedy, StringRef Cost) {
-  return diag(Where, (Seen + ": " + Cost + "; " + Remedy + " (" +
-                      HeapChurn.Guideline + ")")
-                         .str());
+  DiagnosticBuilder Report = diag(Where, (Seen + ": " + Cost + "; " + Remedy +
+                                          " (" + HeapChurn.Guideline + ")")
+                                             .str());
+  addExtent(Report, loopAround(Where, *Inspected), Inspected->Function);
+  return Report;
 }
 
 bool isEditable(SourceRange Range, const FunctionView &View) {

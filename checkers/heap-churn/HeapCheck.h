@@ -54,6 +54,7 @@ private:
   /// The views of one translation unit, for whichever checks run on it.
   class Views;
   std::shared_ptr<Views> Shared;
+  const FunctionView *Inspected = nullptr; ///< During inspect().
   llvm::DenseSet<clang::SourceLocation> Claimed;
 };
 

@@ -8,6 +8,7 @@
 
 #include "checkers/spin-loops/SpinLoopsCheck.h"
 
+#include "checkers/common/Extent.h"
 #include "checkers/common/Kept.h"
 #include "checkers/spin-loops/Describe.h"
 
@@ -160,6 +161,10 @@ void SpinLoopsCheck::check(const MatchFinder::MatchResult &Result) {
 
 void SpinLoopsCheck::report(const SpinLoop &Spin, const LoopSite &Site) {
   auto Report = diag(Spin.Shape.keyword(), describe(Spin));
+  SourceRange Loop = Spin.Shape.Statement->getSourceRange();
+  if (Spin.Shape.backJump() && !Spin.Shape.Body.empty())
+    Loop.setBegin(Spin.Shape.Body.front()->getBeginLoc());
+  addExtent(Report, Loop, Site.Function);
   Fix Edit = planFix(Style, Spin, Site, Uses, Names);
   if (Edit.Hints.empty())
     return;

@@ -1,0 +1,22 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fingerprints of an earlier run's SARIF."""
+
+import json
+from pathlib import Path
+
+from vfriendly.errors import Refused
+from vfriendly.formats.sarif import FINGERPRINT
+
+
+def read(path: str) -> set[str]:
+    try:
+        document = json.loads(Path(path).read_bytes())
+        results = [r for run in document["runs"] for r in run.get("results", [])]
+        return {r["partialFingerprints"][FINGERPRINT] for r in results}
+    except OSError as error:
+        raise Refused(f"--baseline {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise Refused(f"--baseline {path} is not SARIF of vfriendly: make it with "
+                      "vfriendly scan --format sarif -o FILE") from error

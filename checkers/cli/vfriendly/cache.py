@@ -1,0 +1,152 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Results of units on disk, valid while every file that was read has the same bytes.
+
+One file a unit, renamed into place: a scan that was killed goes on where it was. What is
+not noticed is a new header earlier on the include path than the one that was read: for
+that there is --no-cache.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+# Bumped when entries get another form or meaning.
+FORM = "1"
+# A file's time stamp is that of the kernel's tick, at most 10 ms old; with a reserve. A
+# file changed later than this before it was read may change again under the same stamp.
+TICK_NS = 50_000_000
+
+
+class Files:
+    """The digests of files' bytes; those of unchanged size and times are not read again."""
+
+    def __init__(self, store: Path | None = None) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._kept: dict[str, list[Any]] = {}
+        self._run: dict[str, str | None] = {}
+        if store:
+            try:
+                self._kept = json.loads(store.read_bytes())
+            except (OSError, ValueError):
+                pass  # only an accelerator
+
+    def digest(self, path: str) -> str | None:
+        """Of the file as it was when this run first asked; None if it cannot be read."""
+        if path in self._run:
+            return self._run[path]
+        value = self._fresh(path)
+        self._run[path] = value
+        return value
+
+    def _fresh(self, path: str) -> str | None:
+        try:
+            stat = os.stat(path)
+            stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+            kept = self._kept.get(path)
+            if kept and kept[1] == stamp:
+                return str(kept[0])
+            with open(path, "rb") as file:
+                value = hashlib.file_digest(file, "sha256").hexdigest()
+                now = os.fstat(file.fileno())
+        except OSError:
+            return None
+        settled = max(stat.st_mtime_ns, stat.st_ctime_ns) + TICK_NS < time.time_ns()
+        if settled and stamp == [now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino]:
+            with self._lock:
+                self._kept[path] = [value, stamp]
+        return value
+
+    def digest_all(self, paths: Iterable[str], again: bool = False) -> str | None:
+        """One digest of the files' names and bytes; None if one cannot be read.
+
+        again: as they are now, not as they were when this run first asked.
+        """
+        both = hashlib.sha256()
+        for path in paths:
+            value = self._fresh(path) if again else self.digest(path)
+            if value is None:
+                return None
+            both.update(f"{path}\0{value}\0".encode("utf-8", "surrogateescape"))
+        return both.hexdigest()
+
+    def save(self) -> None:
+        if self._store:
+            with self._lock:
+                replace(self._store, json.dumps(self._kept).encode())
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Writes a file so that a reader sees the old or the new one, whole."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+class Cache:
+    """What was found in units. folder None: nothing is kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+            ignore = folder / ".gitignore"
+            if not ignore.exists():
+                replace(ignore, b"*\n")
+        self.files = Files(folder / "files.json" if folder else None)
+
+    def path(self, key: str) -> Path:
+        assert self.folder
+        return self.folder / f"{key}.json"
+
+    def entry(self, key: str) -> dict[str, Any] | None:
+        """What is stored under the key, whether it is still valid or not."""
+        if not self.folder:
+            return None
+        try:
+            entry = json.loads(self.path(key).read_bytes())
+            return entry if isinstance(entry, dict) else None
+        except (OSError, ValueError):
+            return None
+
+    def load(self, key: str) -> dict[str, Any] | None:
+        """The result, if every file that it was made from has the same bytes."""
+        entry = self.entry(key)
+        if not entry or self.files.digest_all(entry["files"]) != entry["digest"]:
+            return None
+        result = entry["result"]
+        return result if isinstance(result, dict) else None
+
+    def store(self, key: str, began: int, files: Iterable[str], result: dict[str, Any]) -> None:
+        """Keeps a result that was made from these files since began (time.time_ns())."""
+        if not self.folder:
+            return
+        read = sorted(set(files))
+        for path in read:
+            try:
+                stat = os.stat(path)
+            except OSError:
+                return
+            if max(stat.st_mtime_ns, stat.st_ctime_ns) > began - TICK_NS:
+                return  # it changed meanwhile: nobody knows which bytes were read
+        digest = self.files.digest_all(read, again=True)
+        if digest:
+            entry = {"files": read, "digest": digest, "result": result}
+            replace(self.path(key), json.dumps(entry).encode())
+
+
+def key_of(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps([FORM, *parts]).encode()).hexdigest()[:40]

@@ -1,0 +1,71 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command line: one module of vfriendly.commands for each subcommand.
+
+A module of that package is a subcommand if its name does not begin with '_'. It has
+  SENTENCE            what it does
+  options(parser)     adds its options
+  run(options) -> int does it, and returns the exit status
+Add a subcommand by adding a module: nothing else names them.
+"""
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+
+import vfriendly
+import vfriendly.commands
+from vfriendly.errors import UNUSABLE, Refused
+
+EPILOG = """exit status: 0 nothing found, 1 findings at the level of --fail-on, 2 usage or
+tools, 3 some units were not examined completely (whatever the others have)"""
+
+
+def names() -> list[str]:
+    found = pkgutil.iter_modules(vfriendly.commands.__path__)
+    return sorted(m.name for m in found if not m.name.startswith("_"))
+
+
+def parser_of(commands: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="vfriendly", description=vfriendly.__doc__, epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=vfriendly.__version__)
+    inner = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name in commands:
+        module = importlib.import_module(f"vfriendly.commands.{name}")
+        sub = inner.add_parser(
+            name, help=module.SENTENCE, description=module.SENTENCE, epilog=EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.options(sub)
+        sub.set_defaults(run=module.run)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    known = names()
+    # Only the wanted command's module is imported: others may have costly imports.
+    wanted = [words[0]] if words and words[0] in known else known
+    options = parser_of(wanted).parse_args(words)
+    try:
+        status = options.run(options)
+        sys.stdout.flush()
+        return int(status)
+    except Refused as error:
+        print(f"vfriendly: {error}", file=sys.stderr)
+        return UNUSABLE
+    except BrokenPipeError:
+        # Whoever read the output has seen enough. Nothing may be flushed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNUSABLE
+    except KeyboardInterrupt:
+        print("vfriendly: interrupted; what was examined is cached, run it again to go on",
+              file=sys.stderr)
+        return 130

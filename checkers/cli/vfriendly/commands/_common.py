@@ -1,0 +1,153 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What scan, review, report and lsp have in common."""
+
+import argparse
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from vfriendly import cache, database, formats, remarks, scanning, tools
+from vfriendly.database import Unit
+from vfriendly.errors import CLEAN, FINDINGS, INCOMPLETE, Refused
+from vfriendly.scanning import Result
+from vfriendly.unit import Examiner
+
+LEVELS = ("note", "warning", "error", "never")
+
+
+def project_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("project")
+    group.add_argument("-p", "--build", metavar="BUILD", default=".",
+                       help="folder with compile_commands.json, or that file [.]")
+    group.add_argument("--root", metavar="DIR",
+                       help="paths are relative to this folder [that of the git work tree]")
+    group.add_argument("--checks", metavar="GLOBS", default="vfriendly-*",
+                       help="as clang-tidy's [%(default)s]")
+    group.add_argument("--remarks", action="store_true",
+                       help="compile too, and say at each finding what the passes do there")
+    group.add_argument("-j", "--jobs", type=int, metavar="N", default=0, help="[all CPUs]")
+    group.add_argument("--timeout", type=float, metavar="SECONDS", default=600,
+                       help="of one unit [%(default)g]")
+    group.add_argument("--cache", metavar="DIR", help="[.vfriendly beside compile_commands.json]")
+    group.add_argument("--no-cache", action="store_true",
+                       help="examine everything again, as after adding a header that hides another")
+    group.add_argument("--quiet", "-q", action="store_true", help="show no progress")
+    toolset = parser.add_argument_group("tools")
+    toolset.add_argument("--clang-tidy", metavar="FILE", help="[LLVM 22's]")
+    toolset.add_argument("--clang", metavar="FILE", help="for --remarks [LLVM 22's]")
+    toolset.add_argument("--module", metavar="FILE", help=f"[{tools.MODULE} of the build or installation]")
+    toolset.add_argument("--plugin", metavar="FILE", help=f"for --remarks [{tools.PLUGIN} likewise]")
+
+
+def output_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("--format", choices=formats.NAMES, default="text", help="[%(default)s]")
+    group.add_argument("-o", "--output", metavar="FILE", help="[standard output]")
+    group.add_argument("--fail-on", choices=LEVELS, default="note",
+                       help="the lowest level of findings that makes the exit status 1 [%(default)s]")
+    group.add_argument("--baseline", metavar="FILE",
+                       help="SARIF of an earlier run: report only what it has not")
+
+
+@dataclass
+class Project:
+    units: list[Unit]
+    others: int
+    root: str
+    tools: tools.Tools
+    store: cache.Cache
+    examiner: Examiner
+    jobs: int
+    began_ns: int
+    options: argparse.Namespace
+
+
+def open_project(options: argparse.Namespace) -> Project:
+    """Refuses whatever would make a scan fail as a whole, before any unit."""
+    if options.jobs < 0 or options.timeout <= 0:
+        raise Refused("--jobs and --timeout must be positive")
+    output = getattr(options, "output", None)
+    if output and not os.path.isdir(os.path.dirname(os.path.abspath(output))):
+        raise Refused(f"-o {output}: there is no such folder")
+    units, others = database.read(options.build)
+    found = tools.find(options.clang_tidy, options.module, options.checks)
+    if options.remarks:
+        found = tools.with_plugin(found, options.clang, options.plugin)
+    root = os.path.realpath(options.root or scanning.project_root(units, options.build))
+    if not os.path.isdir(root):
+        raise Refused(f"--root {root}: there is no such folder")
+    store = _store(options)
+    examiner = Examiner(found, store, options.timeout)
+    return Project(units, others, root, found, store, examiner,
+                   options.jobs or len(os.sched_getaffinity(0)), time.time_ns(), options)
+
+
+def _store(options: argparse.Namespace) -> cache.Cache:
+    if options.no_cache:
+        return cache.Cache(None)
+    folder = Path(options.cache or database.locate(options.build).parent / ".vfriendly")
+    try:
+        return cache.Cache(folder)
+    except OSError as error:
+        if options.cache:
+            raise Refused(f"--cache {folder}: {error.strerror}") from error
+        print(f"vfriendly: {folder}: {error.strerror}; nothing is cached: name a folder with "
+              "--cache DIR", file=sys.stderr)
+        return cache.Cache(None)
+
+
+def scan(project: Project, units: list[Unit]) -> Result:
+    """The merged result of these units of the project."""
+    options = project.options
+    runner = scanning.in_threads(project.examiner, project.jobs, project.examiner.stop)
+    outcomes = scanning.outcomes_of(units, runner, options.quiet)
+    result = scanning.gather(outcomes, project.root)
+    result.other_languages = project.others
+    if options.remarks:
+        compiler = remarks.Compiler(project.tools, project.store, options.timeout)
+        # Only units that have findings: nothing else is joined.
+        wanted = [u for u, o in outcomes if o.diagnostics]
+        runs = scanning.in_threads(compiler, project.jobs, compiler.stop)
+        remarks.join(result.findings, scanning.remarks_of(wanted, runs), result.sources)
+    project.store.files.save()
+    return result
+
+
+def exit_status(result: Result, fail_on: str) -> int:
+    if result.problems:
+        return INCOMPLETE
+    if fail_on == "never":
+        return CLEAN
+    least = LEVELS.index(fail_on)
+    worst = max((LEVELS.index(formats.level(f)) for f in result.findings), default=-1)
+    return FINDINGS if worst >= least else CLEAN
+
+
+def deliver(result: Result, options: argparse.Namespace) -> int:
+    put(formats.write(options.format, result), options.output)
+    if options.format != "text" or options.output:
+        from vfriendly.formats.text import summary
+        print("vfriendly: " + summary(result), file=sys.stderr)
+    return exit_status(result, options.fail_on)
+
+
+def put(text: str, output: str | None) -> None:
+    data = text.encode("utf-8", "backslashreplace")
+    if output:
+        path = Path(output).absolute()
+        try:
+            if path.exists() and not path.is_file():  # a device, a pipe
+                path.write_bytes(data)
+            else:
+                cache.replace(path, data)
+                umask = os.umask(0)
+                os.umask(umask)
+                os.chmod(path, 0o666 & ~umask)
+        except OSError as error:
+            raise Refused(f"-o {output}: {error.strerror}") from error
+    else:
+        sys.stdout.buffer.write(data)

@@ -1,0 +1,85 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compilation databases: one entry is one unit of work."""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vfriendly.errors import Refused
+
+NAME = "compile_commands.json"
+HOW = ("CMake: -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; Meson: is in its build folder; "
+       "Ninja: ninja -t compdb; make: bear -- make; Bazel: bazel-compile-commands-extractor")
+# What clang-tidy can parse; a database may name assembly and Fortran besides.
+SUFFIXES = {".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".m", ".mm", ".h", ".hh", ".hpp", ".i", ".ii"}
+# They turn warnings into errors, and an error ends the examination of a unit early.
+STRICT = re.compile(r"-Werror($|=)|-pedantic-errors$|-Wfatal-errors$")
+
+
+@dataclass(frozen=True)
+class Unit:
+    directory: str
+    file: str  # absolute
+    arguments: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Sorts units; two entries of one file differ in their arguments."""
+        return self.file + "\0" + "\0".join(self.arguments)
+
+    def entry(self, arguments: Iterable[str]) -> dict[str, Any]:
+        return {"directory": self.directory, "file": self.file, "arguments": list(arguments)}
+
+
+def locate(build: str) -> Path:
+    path = Path(build)
+    if path.suffix != ".json":
+        if not path.is_dir():
+            raise Refused(f"-p {build}: no such folder")
+        path = path / NAME
+    if not path.exists():
+        raise Refused(f"there is no {path.name} in {path.parent.absolute()}; to get one, {HOW}")
+    return path
+
+
+def _unit(row: Any, path: Path, number: int) -> Unit:
+    def refuse(why: str) -> Refused:
+        return Refused(f"{path}: entry {number}: {why}; make the database again: {HOW}")
+
+    if not isinstance(row, dict) or not isinstance(row.get("directory"), str) \
+            or not isinstance(row.get("file"), str):
+        raise refuse("it needs a directory and a file")
+    words = row.get("arguments")
+    if words is None and isinstance(row.get("command"), str):
+        try:
+            words = shlex.split(row["command"])
+        except ValueError as error:
+            raise refuse(f"its command cannot be split: {error}") from error
+    if not isinstance(words, list) or not words or not all(isinstance(w, str) for w in words):
+        raise refuse("it needs a command or arguments")
+    directory = os.path.normpath(os.path.join(path.parent.resolve(), row["directory"]))
+    kept = tuple(w for w in words if not STRICT.match(w))
+    return Unit(directory, os.path.normpath(os.path.join(directory, row["file"])), kept)
+
+
+def read(build: str) -> tuple[list[Unit], int]:
+    """The units of C, C++ and Objective-C, and how many entries are of other languages."""
+    path = locate(build)
+    try:
+        rows = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise Refused(f"{path} cannot be read: {error}; make it again: {HOW}") from error
+    if not isinstance(rows, list) or not rows:
+        raise Refused(f"{path} has no entries: was everything built already? Clean, then {HOW}")
+    units = dict.fromkeys(_unit(row, path, n) for n, row in enumerate(rows, 1))
+    ours = [u for u in units if os.path.splitext(u.file)[1] in SUFFIXES]
+    if not ours:
+        raise Refused(f"{path} has no entry for C or C++")
+    return ours, len(units) - len(ours)

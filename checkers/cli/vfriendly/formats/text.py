@@ -1,0 +1,42 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""For people, and for editors that read compilers' messages: PATH:LINE:COLUMN: LEVEL: …"""
+
+from vfriendly import formats
+from vfriendly.fingerprint import relative
+from vfriendly.scanning import Result
+
+
+def write(result: Result) -> str:
+    out = []
+    for f in result.findings:
+        path = relative(f.path, result.root)
+        fix = " (has a fix)" if f.edits else ""
+        out.append(f"{path}:{f.line}:{f.column}: {formats.level(f)}: {f.message} [{f.check}]{fix}")
+        for note in f.notes:
+            place = result.sources[note.path].position(note.offset)
+            out.append(f"{relative(note.path, result.root)}:{place.line}:{place.byte}: note: {note.text}")
+        out += [f"  {r.name}: {r.kind.lower()}: {r.text}" for r in f.remarks]
+    for p in result.problems:
+        path = relative(p.path, result.root)
+        out.append(f"{path}: {formats.describe_problem(p.status, p.reason)}")
+    out.append(summary(result))
+    return "\n".join(out) + "\n"
+
+
+def summary(result: Result) -> str:
+    fixes = sum(bool(f.edits) for f in result.findings)
+    partial = sum(p.status == "partial" for p in result.problems)
+    parts = [f"{len(result.findings)} findings, {fixes} with a fix; {result.units} units"]
+    if result.cached:
+        parts.append(f"{result.cached} from the cache")
+    if partial:
+        parts.append(f"{partial} examined only in part")
+    if len(result.problems) - partial:
+        parts.append(f"{len(result.problems) - partial} not examined")
+    if result.other_languages:
+        parts.append(f"{result.other_languages} of other languages left out")
+    if result.dropped:
+        parts.append("flags that clang does not know dropped: " + " ".join(result.dropped))
+    return ", ".join(parts)

@@ -1,0 +1,126 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""clang-tidy and the libraries it loads: where they are, and whether they work together."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from vfriendly.errors import Refused
+
+LLVM = 22
+LLVM_BIN = f"/usr/lib/llvm-{LLVM}/bin"
+MODULE = "libvfriendly-tidy.so"
+PLUGIN = "libvfriendly.so"
+# A tool that says nothing for this long while it starts hangs.
+START_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Tools:
+    clang_tidy: str
+    module: str
+    checks: str
+    listed: tuple[str, ...]
+    identity: str  # differs if another clang-tidy or module would be run
+    clang: str = ""
+    plugin: str = ""
+    plugin_identity: str = ""
+
+
+def program(name: str, given: str | None) -> str:
+    """The path of an LLVM tool: the given one, of this LLVM's folder, or on PATH."""
+    if given:
+        found = shutil.which(given)
+        if not found:
+            raise Refused(f"{given}: no such program")
+        return found
+    for candidate in (f"{LLVM_BIN}/{name}", f"{name}-{LLVM}", name):
+        found = shutil.which(candidate)
+        if found:
+            return found
+    raise Refused(f"{name} of LLVM {LLVM} is not installed: apt-get install clang-tidy-{LLVM} "
+                  f"clang-{LLVM}, or name one with --{name} FILE")
+
+
+def library(name: str, given: str | None, option: str) -> str:
+    folders = [os.environ.get("VFRIENDLY_LIB"), f"{sys.prefix}/lib", "/usr/local/lib",
+               sysconfig.get_config_var("LIBDIR"), "/usr/lib"]
+    for path in [Path(given)] if given else [Path(f) / name for f in folders if f]:
+        if path.is_file():
+            return str(path.resolve())
+    if given:
+        raise Refused(f"{given}: no such file")
+    raise Refused(f"{name} was not found: build it with ./dev build, name it with {option} FILE, "
+                  "or set VFRIENDLY_LIB to its folder")
+
+
+def digest_of(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _output(command: Sequence[str], cwd: str | None = None) -> tuple[int, str, str]:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=cwd,
+                              timeout=START_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Refused(f"{command[0]} does not run: {error}") from error
+    return done.returncode, done.stdout, done.stderr
+
+
+def find(clang_tidy: str | None, module: str | None, checks: str) -> Tools:
+    """Refuses unless clang-tidy loads the module and has the checks.
+
+    clang-tidy goes on without a module that it cannot load, finds nothing and returns 0;
+    so its list of checks is asked for, before any unit.
+    """
+    tidy = program("clang-tidy", clang_tidy)
+    library_path = library(MODULE, module, "--module")
+    wanted = f"-*,{checks}"
+    # In the root folder: no project's .clang-tidy has a say in this.
+    status, out, err = _output([tidy, f"--load={library_path}", f"--checks={wanted}",
+                                "--list-checks"], cwd="/")
+    if "load request ignored" in err or status < 0:
+        told = next((line for line in err.splitlines() if line.strip()), f"status {status}")
+        raise Refused(f"{tidy} cannot load {library_path}: {told.strip()[:300]}")
+    names = tuple(w for line in out.splitlines()[1:] for w in line.split())
+    if status or not names:
+        # Status 1 says "No checks enabled".
+        _, every, _ = _output([tidy, f"--load={library_path}", "--checks=*", "--list-checks"], "/")
+        if "vfriendly-" not in every:
+            raise Refused(f"{tidy} has no vfriendly checks after loading {library_path}: "
+                          f"the module needs clang-tidy {LLVM}")
+        raise Refused(f"no check matches --checks '{checks}': {tidy} --load={library_path} "
+                      "--checks='vfriendly-*' --list-checks prints their names")
+    _, version, _ = _output([tidy, "--version"])
+    found = re.search(r"version (\d+)", version)
+    if not found or int(found.group(1)) != LLVM:
+        raise Refused(f"{tidy} is of version {found.group(1) if found else 'unknown'}, "
+                      f"the module needs {LLVM}")
+    stat = os.stat(os.path.realpath(tidy))
+    identity = hashlib.sha256(repr(
+        (version, stat.st_size, stat.st_mtime_ns, digest_of(library_path), wanted)
+    ).encode()).hexdigest()
+    return Tools(tidy, library_path, wanted, names, identity)
+
+
+def with_plugin(tools: Tools, clang: str | None, plugin: str | None) -> Tools:
+    """Adds what --remarks needs. Refuses unless clang loads the plugin."""
+    compiler, library_path = program("clang", clang), library(PLUGIN, plugin, "--plugin")
+    status, _, err = _output([compiler, f"-fpass-plugin={library_path}", "-x", "c", "-c",
+                              os.devnull, "-o", os.devnull])
+    if status:
+        told = next((line for line in err.splitlines() if line.strip()), f"status {status}")
+        raise Refused(f"{compiler} cannot load {library_path}: {told.strip()[:300]}")
+    _, version, _ = _output([compiler, "--version"])
+    identity = hashlib.sha256(f"{version}{digest_of(library_path)}".encode()).hexdigest()
+    return replace(tools, clang=compiler, plugin=library_path, plugin_identity=identity)

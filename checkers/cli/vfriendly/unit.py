@@ -1,0 +1,251 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Examines one unit: one clang-tidy on a database of one entry.
+
+Findings are read from --export-fixes, never from the text; the list of files read, which
+the cache goes by, is the compiler's own.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vfriendly import cache, exported
+from vfriendly.database import Unit
+from vfriendly.findings import Diagnostic, Remark
+from vfriendly.sources import Source, real
+from vfriendly.tools import Tools
+
+# A parsed unit takes about 30 times its text; the largest source files people write by
+# hand or amalgamate (SQLite's, 9 MB) are far below.
+LARGEST = 64 << 20
+UNKNOWN = [
+    re.compile(r"unknown argument:? '([^']+)'"),
+    re.compile(r"unsupported option '([^']+)'"),
+    re.compile(r"invalid value '[^']*' in '([^']+)'"),
+    re.compile(r"unsupported argument '(?P<value>[^']+)' to option '(?P<option>[^']+)'"),
+]
+COMPILER = "clang-diagnostic-"
+
+
+@dataclass
+class Outcome:
+    """status: ok; partial (findings may be missing); anything else: not examined."""
+
+    status: str
+    reason: str = ""
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    cached: bool = False
+    remarks: list[Remark] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"status": self.status, "reason": self.reason, "dropped": self.dropped,
+                "diagnostics": [d.to_json() for d in self.diagnostics]}
+
+    @staticmethod
+    def from_json(row: dict[str, Any], files: list[str]) -> "Outcome":
+        found = [Diagnostic.from_json(d) for d in row["diagnostics"]]
+        return Outcome(row["status"], row["reason"], found, row["dropped"], files, cached=True)
+
+
+def configuration(file: str) -> list[tuple[str, str]]:
+    """The .clang-tidy files that may concern a file, with digests."""
+    found = []
+    for folder in Path(file).parents:
+        path = folder / ".clang-tidy"
+        if path.is_file():
+            found.append((str(path), cache.Files().digest(str(path)) or ""))
+    return found
+
+
+def key(unit: Unit, tools: Tools, extra: Sequence[str]) -> str:
+    return cache.key_of("tidy", tools.identity, unit.directory, unit.file, unit.arguments,
+                        list(extra), configuration(unit.file))
+
+
+def read_files(text: str, directory: str) -> list[str]:
+    """The prerequisites in a makefile rule as clang writes it."""
+    words = re.findall(r"(?:\\[ #]|\$\$|\S)+", text.replace("\\\n", " "))
+    names = [w.replace("\\ ", " ").replace("\\#", "#").replace("$$", "$") for w in words]
+    # A target ends in a colon; it is the object's name, which may have spaces too.
+    first = next((i for i, n in enumerate(names) if n.endswith(":")), -1)
+    return [real(directory, n) for n in names[first + 1:]]
+
+
+def run_bounded(command: Sequence[str], cwd: str, timeout: float,
+                children: set[int] | None = None) -> tuple[int | None, str]:
+    """(status, None after the timeout; what it wrote to stderr). Kills what it started."""
+    with tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
+        if children is not None:
+            children.add(child.pid)
+        try:
+            status: int | None = child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+            if children is not None:
+                children.discard(child.pid)
+        errors.seek(0)
+        return status, errors.read().decode("utf-8", "replace")
+
+
+class Examiner:
+    """Examines units with the same tools and options; used from several threads."""
+
+    def __init__(self, tools: Tools, store: cache.Cache, timeout: float,
+                 extra: Sequence[str] = ()) -> None:
+        self.tools, self.store, self.timeout, self.extra = tools, store, timeout, tuple(extra)
+        self._lock = threading.Lock()
+        self._unknown: set[str] = set()
+        self._children: set[int] = set()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Ends what runs; used when the whole scan is interrupted."""
+        self._stopped = True
+        for child in list(self._children):
+            try:
+                os.killpg(child, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def cached(self, unit: Unit) -> Outcome | None:
+        name = key(unit, self.tools, self.extra)
+        result = self.store.load(name)
+        if result is None:
+            return None
+        entry = self.store.entry(name) or {}
+        return Outcome.from_json(result, entry.get("files", []))
+
+    def known_files(self, unit: Unit) -> list[str] | None:
+        """The files the unit read last time, whether they have changed since or not."""
+        entry = self.store.entry(key(unit, self.tools, self.extra))
+        return entry["files"] if entry else None
+
+    def __call__(self, unit: Unit) -> Outcome:
+        if self._stopped:
+            return Outcome("failed", "interrupted")
+        done = self.cached(unit)
+        if done:
+            return done
+        began = time.time_ns()
+        done = self.examine(unit)
+        if done.status == "ok" and done.files:
+            self.store.store(key(unit, self.tools, self.extra), began, done.files, done.to_json())
+        return done
+
+    def examine(self, unit: Unit, overlay: str = "") -> Outcome:
+        """Runs clang-tidy, again without each flag that clang does not know."""
+        try:
+            size = os.stat(unit.file).st_size
+            with open(unit.file, "rb"):
+                pass
+        except FileNotFoundError:
+            return Outcome("missing", "the file does not exist")
+        except OSError as error:
+            return Outcome("unreadable", f"it cannot be read: {error.strerror}")
+        if size > LARGEST:
+            return Outcome("too-large", f"it has {size >> 20} MiB, more than {LARGEST >> 20}")
+        if not os.path.isdir(unit.directory):
+            return Outcome("missing", f"its folder {unit.directory} does not exist")
+        dropped: list[str] = []
+        while True:
+            with self._lock:
+                dropped += [a for a in unit.arguments[1:]
+                            if a in self._unknown and a not in dropped]
+            arguments = [a for a in unit.arguments if a not in dropped]
+            done, unknown = self._once(unit, arguments, overlay)
+            fresh = [a for a in unknown if a in arguments]
+            if not fresh:
+                done.dropped = sorted(dropped)
+                return done
+            with self._lock:
+                self._unknown.update(fresh)
+
+    def _once(self, unit: Unit, arguments: list[str], overlay: str) -> tuple[Outcome, list[str]]:
+        with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
+            fixes, read = os.path.join(folder, "fixes.yaml"), os.path.join(folder, "read.d")
+            with open(os.path.join(folder, "compile_commands.json"), "w", encoding="utf-8") as db:
+                json.dump([unit.entry(arguments)], db)
+            command = [
+                self.tools.clang_tidy, f"--load={self.tools.module}",
+                f"--checks={self.tools.checks}", "--header-filter=.*", "--quiet",
+                f"--export-fixes={fixes}", "-p", folder, "--extra-arg=-Wno-error",
+                # -MD -MF would be stripped from the command.
+                f"--extra-arg=-Wp,-MD,{read}", *self.extra,
+                *([f"--vfsoverlay={overlay}"] if overlay else []), unit.file,
+            ]
+            try:
+                status, errors = run_bounded(command, unit.directory, self.timeout, self._children)
+            except OSError as error:
+                return Outcome("failed", f"clang-tidy does not start: {error}"), []
+            if status is None:
+                return Outcome("timeout", f"clang-tidy had no end after {self.timeout:g} s"), []
+            if status < 0 or status >= 128:
+                number = -status if status < 0 else status - 128
+                return Outcome("crashed", f"clang-tidy crashed ({_signal(number)})"), []
+            try:
+                data = Path(fixes).read_bytes() if os.path.exists(fixes) else b""
+                found = exported.diagnostics(data)
+            except (yaml.YAMLError, KeyError, TypeError, OSError) as error:
+                what = str(error).splitlines()[0]
+                return Outcome("failed", f"its results cannot be read: {what}"), []
+            files = read_files(Path(read).read_text(errors="surrogateescape"), unit.directory) \
+                if os.path.exists(read) else []
+            # Flags that the driver does not know have no place in a file.
+            told = [errors, *(d.message for d in found if not d.path)]
+            unknown = [_flag(m) for text in told for p in UNKNOWN for m in p.finditer(text)]
+            return self._judge(status, errors, found, files), unknown
+
+    def _judge(self, status: int, errors: str, found: list[Diagnostic],
+               files: list[str]) -> Outcome:
+        ours = [d for d in found if not d.check.startswith(COMPILER) and d.path]
+        broken = [d for d in found if d.check.startswith(COMPILER) and d.level == "Error"]
+        if broken:
+            return Outcome("partial", f"it does not compile: {_place(broken[0])}", ours, [], files)
+        told = [line for line in errors.splitlines() if "error:" in line or "Error " in line]
+        if status and not ours:
+            what = (told or errors.splitlines() or [f"status {status}"])[0]
+            return Outcome("failed", f"clang-tidy failed: {what[:300]}")
+        return Outcome("ok", "", ours, [], files)
+
+
+def _flag(match: "re.Match[str]") -> str:
+    named = match.groupdict()
+    return named["option"] + named["value"] if named else match.group(1)
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"status {number}"
+
+
+def _place(d: Diagnostic) -> str:
+    if not d.path:
+        return d.message
+    try:
+        line = Source(Path(d.path).read_bytes()).position(d.offset).line
+    except OSError:
+        return f"{d.path}: {d.message}"
+    return f"{d.path}:{line}: {d.message}"

@@ -1,0 +1,58 @@
+//===- Extent.cpp - The text that a report is about -----------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/common/Extent.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Decl.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/Basic/Diagnostic.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Lex/Lexer.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// A lambda has no name of its own.
+static const FunctionDecl &namedAround(const FunctionDecl &Function) {
+  const FunctionDecl *Named = &Function;
+  for (const DeclContext *C = &Function; C; C = C->getParent())
+    if (auto *F = dyn_cast<FunctionDecl>(C)) {
+      Named = F;
+      auto *Method = dyn_cast<CXXMethodDecl>(F);
+      if (!Method || !Method->getParent()->isLambda())
+        break;
+    }
+  return *Named;
+}
+
+static SourceRange nameOf(const FunctionDecl &Function) {
+  SourceRange Name = Function.getNameInfo().getSourceRange();
+  if (NestedNameSpecifierLoc Qualifier = Function.getQualifierLoc())
+    Name.setBegin(Qualifier.getBeginLoc());
+  return Name;
+}
+
+void addExtent(const DiagnosticBuilder &Report, SourceRange Construct,
+               const FunctionDecl &Function) {
+  const ASTContext &Context = Function.getASTContext();
+  // clang-tidy writes offsets of the file, so a macro's text is where it is
+  // expanded.
+  auto inFile = [&](SourceRange Range) {
+    return Lexer::makeFileCharRange(
+        Context.getSourceManager().getExpansionRange(Range),
+        Context.getSourceManager(), Context.getLangOpts());
+  };
+  CharSourceRange What = inFile(Construct);
+  CharSourceRange Where = inFile(nameOf(namedAround(Function)));
+  if (What.isValid() && Where.isValid())
+    Report << What << Where;
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,33 @@
+//===- Extent.h - The text that a report is about ---------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_COMMON_EXTENT_H
+#define VFRIENDLY_CHECKERS_COMMON_EXTENT_H
+
+#include "clang/Basic/SourceLocation.h"
+
+namespace clang {
+class DiagnosticBuilder;
+class FunctionDecl;
+} // namespace clang
+
+namespace vfriendly::tidy {
+
+/// Adds two ranges to a report, which clang-tidy --export-fixes writes in this
+/// order: the construct, and the name of the function it is in.
+///
+/// A review shows a report when the construct has changed, also where the
+/// reported line has not; the function's name recognizes a report whose line
+/// has moved. Nothing is added if the construct does not lie in one file.
+void addExtent(const clang::DiagnosticBuilder &Report,
+               clang::SourceRange Construct,
+               const clang::FunctionDecl &Function);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,133 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""check_bad.py FOLDER: each bad input has its message and exit status, and the rest is complete."""
+
+import json
+import os
+import sys
+import textwrap
+
+from project import Project
+
+FINDINGS = 8
+
+
+def wrapper(project, body):
+    """A clang-tidy that does something else for crlf.c."""
+    path = project.root / "clang-tidy"
+    path.write_text("#!/bin/sh\n" + textwrap.dedent(f"""\
+        case "$*" in
+        *src/crlf.c) {body} ;;
+        esac
+        exec clang-tidy "$@"
+        """))
+    path.chmod(0o755)
+    return ["--clang-tidy", str(path)]
+
+
+def refused(project, text, *words):
+    out = project.run(*words, status=2)
+    assert not out and text in project.errors and project.errors.count("\n") == 1, project.errors
+
+
+def unusable(folder):
+    project = Project(folder)
+    refused(project, "no such folder", "scan", "-p", "nowhere")
+    refused(project, "CMake: -DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "scan", "-p", "src")
+    refused(project, "no such program", "scan", "--clang-tidy", "/no/clang-tidy")
+    refused(project, "no such file", "scan", "--module", "/no/module.so")
+    refused(project, "cannot load", "scan", "--module", "src/user.c")
+    refused(project, "no check matches", "scan", "--checks", "no-such-check")
+    refused(project, "no such folder", "scan", "-o", "no/where")
+    refused(project, "is not SARIF of vfriendly", "scan", "--baseline", "compile_commands.json")
+    refused(project, "must be positive", "scan", "-j", "-1")
+    database = project.root / "compile_commands.json"
+    for text, told in (("{", "cannot be read"), ("[]", "has no entries"), ("[3]", "entry 1"),
+                       ('[{"directory": "/", "file": "x.c", "command": "cc \'"}]', "cannot be split"),
+                       ('[{"directory": "/", "file": "x.s", "command": "as x.s"}]', "no entry for C")):
+        database.write_text(text)
+        refused(project, told, "scan")
+    project.run("scan", "--no-such-option", status=2)
+    assert "--no-such-option" in project.errors
+    # A module of nobody's that has none of the checks.
+    project = Project(folder)
+    other = project.root / "empty.so"
+    (project.root / "empty.c").write_text("int x;\n")
+    assert os.system(f"clang -shared -fPIC -o {other} {project.root}/empty.c") == 0
+    refused(project, "has no vfriendly checks", "scan", "--module", str(other))
+
+
+def incomplete(project, word, findings, *words):
+    """One unit is named as not examined, and the rest is complete."""
+    run = project.sarif(*words, status=3)
+    told = [n["message"]["text"] for i in run["invocations"] for n in i["toolExecutionNotifications"]]
+    assert len(told) == 1 and word in told[0], told
+    assert len(run["results"]) == findings, (word, len(run["results"]))
+    assert not run["invocations"][0]["executionSuccessful"]
+
+
+def units(folder):
+    project = Project(folder)
+    incomplete(project, "SIGSEGV", FINDINGS - 1, *wrapper(project, "kill -SEGV $$"))
+    incomplete(project, "no end after 5 s", FINDINGS - 1, *wrapper(project, "exec sleep 100"), "--timeout", "5")
+    incomplete(project, "clang-tidy failed", FINDINGS - 1, *wrapper(project, "echo 'error: no' >&2; exit 1"))
+    (project.root / "src/crlf.c").unlink()
+    incomplete(project, "does not exist", FINDINGS - 1)
+    (project.root / "src/crlf.c").mkdir()
+    incomplete(project, "cannot be read", FINDINGS - 1)
+    (project.root / "src/crlf.c").rmdir()
+    with open(project.root / "src/crlf.c", "wb") as file:
+        file.truncate(65 << 20)
+    incomplete(project, "65 MiB", FINDINGS - 1)
+
+    # Errors: its findings stay.
+    project = Project(folder)
+    project.edit("src/crlf.c", "volatile", "int x = y;\r\nvolatile")
+    incomplete(project, "does not compile: " + str(project.root / "src/crlf.c") + ":2:", FINDINGS)
+
+    # A folder that is gone.
+    project = Project(folder)
+    project.entries[0]["directory"] = str(project.root / "gone")
+    project.entries[0]["file"] = str(project.root / "src/crlf.c")
+    project.write()
+    incomplete(project, "gone does not exist", FINDINGS - 1)
+
+    # A project's own -Werror, flags of GCC, other languages.
+    project = Project(folder)
+    for entry in project.entries:
+        entry["arguments"][1:1] = ["-Werror=unused-variable", "-fconserve-stack", "-pedantic-errors"]
+    project.entries.append({"directory": str(project.root), "file": "start.s", "command": "as start.s"})
+    project.write()
+    project.edit("src/crlf.c", "while", "int unused; while")
+    out = project.run("scan", status=1)
+    assert "flags that clang does not know dropped: -fconserve-stack" in out, out
+    assert "1 of other languages left out" in out and f"\n{FINDINGS} findings" in out, out
+
+
+def levels(folder):
+    project = Project(folder)
+    project.run("scan", "--fail-on", "error", status=0)
+    project.run("scan", "--fail-on", "never", status=0)
+    project.run("scan", "--fail-on", "warning", status=1)
+    project.run("scan", "--format", "sarif", "-o", "known.sarif", status=1)
+    assert project.run("scan", "--baseline", "known.sarif", status=0).startswith("0 findings")
+    # Fingerprints survive moved lines and indentation; twins differ.
+    known = [r["partialFingerprints"] for r in json.loads((project.root / "known.sarif").read_text())
+             ["runs"][0]["results"]]
+    assert len({json.dumps(k) for k in known}) == FINDINGS
+    path = project.root / "src/flag.c"
+    path.write_text("// One line more.\n" + path.read_text().replace("  while", "\twhile"))
+    assert project.run("scan", "--baseline", "known.sarif", status=0).startswith("0 findings")
+    # A third twin after the others is new.
+    path.write_text(path.read_text().replace("void other", "void more(void) {\n\twhile (!go)\n    ;\n}\n\nvoid other"))
+    assert "\n1 findings" in project.run("scan", "--baseline", "known.sarif", status=1)
+
+
+def main():
+    folder = sys.argv[1]
+    for part in (unusable, units, levels):
+        part(f"{folder}-{part.__name__}")
+
+
+main()

@@ -1,0 +1,7 @@
+// CRLF.
+volatile int crlf;
+
+void wait_crlf(void) {
+  while (!crlf) {
+  }
+}

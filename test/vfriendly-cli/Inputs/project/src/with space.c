@@ -1,0 +1,6 @@
+volatile int done;
+
+void wait_done(void) {
+  while (!done) {
+  }
+}
