@@ -79,6 +79,10 @@ sys.path.append(config.test_source_root)
 from guest import packages
 if packages.complete(os.path.join(config.vf_build_dir, "guest")):
     config.available_features.add("guest")
+# Of Python's tools, where they are installed: pip install mypy ruff types-PyYAML
+import shutil
+if shutil.which("mypy") and shutil.which("ruff"):
+    config.available_features.add("python-linters")
 # Only `./dev site` installs what builds the site; until then that part is skipped.
 if os.path.exists(os.path.join(config.vf_build_dir, "site-venv", "requirements.txt")):
     config.available_features.add("site")

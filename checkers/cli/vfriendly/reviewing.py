@@ -1,0 +1,132 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which findings a change brings: those that overlap it, and those that its base had not.
+
+Only units that read a changed file are examined. A finding off the changed lines, as when a
+macro in a header changed, is of the change if the base has not its fingerprint; to know,
+its units are examined as they were, with the changed files' old contents laid over.
+"""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from vfriendly import changes, fingerprint, tools
+from vfriendly.changes import Change
+from vfriendly.database import Unit
+from vfriendly.errors import Refused
+from vfriendly.findings import Finding, merge
+from vfriendly.fingerprint import relative
+from vfriendly.scanning import Result
+from vfriendly.sources import Source, Sources, real
+from vfriendly.unit import Examiner, Outcome, read_files
+
+
+def readers(units: Sequence[Unit], changed: set[str], examiner: Examiner, scan_deps: str | None,
+            jobs: int) -> list[Unit]:
+    """The units that read a changed file; where nobody can tell, too.
+
+    Of a unit that was examined before the list of its files is known. It may be of another
+    state of the files: but a file that it now reads besides is named in one that changed.
+    """
+    chosen, unknown = list[Unit](), list[Unit]()
+    for unit in units:
+        files = examiner.known_files(unit)
+        if real(unit.directory, unit.file) in changed or (files and changed.intersection(files)):
+            chosen.append(unit)
+        elif files is None:
+            unknown.append(unit)
+    if not unknown:
+        return chosen
+    lists = _scan(unknown, scan_deps, jobs) if scan_deps else {}
+    for unit in unknown:
+        found = lists.get(unit.file)
+        if found is None or changed & found:
+            chosen.append(unit)
+    return chosen
+
+
+def _scan(units: Sequence[Unit], scan_deps: str, jobs: int) -> dict[str, set[str]]:
+    """The files that units read, by clang-scan-deps; it leaves out those that do not preprocess."""
+    with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
+        database = Path(folder) / "compile_commands.json"
+        database.write_text(json.dumps([u.entry(u.arguments) for u in units]))
+        done = subprocess.run([scan_deps, "-compilation-database", str(database), "-j", str(jobs),
+                               "-format", "make"], capture_output=True, check=False)
+    found: dict[str, set[str]] = {}
+    folders = {u.file: u.directory for u in units}
+    counts: dict[str, int] = {}
+    for u in units:
+        counts[u.file] = counts.get(u.file, 0) + 1
+    for rule in re.split(r"(?<!\\)\n", done.stdout.decode("utf-8", "surrogateescape")):
+        if not rule.strip():
+            continue
+        # The first prerequisite is the unit's file.
+        names = read_files(rule, "/")
+        file = next((f for f in folders if names and real(folders[f], f) == real(folders[f], names[0])), None)
+        if file:
+            counts[file] -= 1
+            found.setdefault(file, set()).update(read_files(rule, folders[file]))
+    # Of a file with several commands all must have been scanned.
+    return {file: files for file, files in found.items() if counts[file] <= 0}
+
+
+def find_scan_deps() -> str | None:
+    try:
+        return tools.program("clang-scan-deps", None)
+    except Refused:
+        return None  # more units are examined, and nothing is missed
+
+
+def touches(finding: Finding, change: Change, source: Source) -> bool:
+    lines = change.changed.get(finding.path)
+    if not lines:
+        return False
+    if not finding.extent:
+        return changes.overlaps(lines, finding.line, finding.line)
+    first = source.position(finding.extent.begin).line
+    last = source.position(max(finding.extent.begin, finding.extent.end - 1)).line
+    return changes.overlaps(lines, min(first, finding.line), max(last, finding.line))
+
+
+def of_change(result: Result, change: Change, units: Sequence[Unit], examiner: Examiner) -> list[Finding]:
+    """The findings of the change, in their order."""
+    direct = [touches(f, change, result.sources[f.path]) for f in result.findings]
+    if all(direct):
+        return result.findings
+    doubtful = {name for f, is_direct in zip(result.findings, direct, strict=True) if not is_direct
+                for name in f.units}
+    asked = [u for u in units if relative(real(u.directory, u.file), result.root) in doubtful]
+    known = fingerprints_before(result, change, asked, examiner)
+    return [f for f, is_direct in zip(result.findings, direct, strict=True)
+            if is_direct or f.fingerprint not in known]
+
+
+def fingerprints_before(result: Result, change: Change, units: Sequence[Unit],
+                        examiner: Examiner) -> set[str]:
+    """Of the findings that these units had at the base; of a new unit none."""
+    old = {path: changes.content(result.root, change, path) for path in change.before}
+    renamed = {path: os.path.join(result.root, path) for path in change.before}
+    outcomes: list[tuple[Unit, Outcome]] = []
+    with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
+        roots = []
+        for number, (path, data) in enumerate(sorted(old.items())):
+            kept = os.path.join(folder, str(number))
+            Path(kept).write_bytes(data)
+            roots.append({"type": "file", "name": path, "external-contents": kept})
+        overlay = os.path.join(folder, "overlay.yaml")
+        Path(overlay).write_text(json.dumps({
+            "version": 0, "use-external-names": False, "case-sensitive": True, "roots": roots}))
+        for unit in units:
+            outcomes.append((unit, examiner.examine(unit, overlay)))
+    sources = Sources(old)
+    found = merge((u.name, o.diagnostics) for u, o in outcomes)
+    fingerprint.add(found, sources, result.root, renamed)
+    return {f.fingerprint for f in found}
+
+
