@@ -33,15 +33,16 @@ struct vf_spin_bucket {
   /* Set by a waiter before it sleeps, cleared by the notify that takes over the
    * duty to wake everyone here. Sticky: no waiter ever clears it, so a waiter
    * that vanishes (longjmp, cancellation, exec) costs one empty wake. Legal to
-   * set with nobody asleep; failing to set it before sleeping costs a timeout.*/
+   * set with nobody asleep; failing to set it before sleeping costs a
+   * timeout.*/
   uint32_t armed;
   /* How many waits here ended by timeout and did not come back, so that their
    * notify must be missing; less those that a notify did wake. Counts may get
    * lost: it steers how long to sleep, nothing else. */
   uint32_t suspect;
-  /* Set by a notify that woke somebody, cleared by a timeout that may have missed
-   * one. Wrongly set, a missed notify costs 16 ms instead of 1; not set, sleeps
-   * cost a timer interrupt's programming more. */
+  /* Set by a notify that woke somebody, cleared by a timeout that may have
+   * missed one. Wrongly set, a missed notify costs 16 ms instead of 1; not set,
+   * sleeps cost a timer interrupt's programming more. */
   uint32_t trusted;
 } __attribute__((aligned(VF_CACHE_LINE)));
 
@@ -69,9 +70,12 @@ struct vf_spin_shared {
   /* When the last long yield ended. Stale or lost: a spell begins a slice later
    * or one slice too early. */
   uint32_t hog_ended;
-  /* What being woken takes here, see tuning.c; 0 before the first. A lost update
-   * costs one measurement. */
+  /* What being woken takes here, see tuning.c; 0 before the first. A lost
+   * update costs one measurement. */
   uint32_t wake_ns;
+  /* When it was asked last whether CPU time counts (cpu_time.c), and in bit 0
+   * the answer; 0 if never. A lost or stale one is asked again 10 ms later. */
+  uint32_t cpu_time;
 
   /* The environment's say, see tuning.c. Written once, by the first copy's
    * constructor; zero means the default. */

@@ -18,11 +18,15 @@
  * blocking after the opening. Waits that try a lock spin all the same: a yield
  * among threads that compute comes back a time slice later, when the lock was
  * free many times over. PARSEC's streamcluster tries one after each barrier.
+ *
+ * While CPU time itself may end the wait (cpu_time.h), the last two pause
+ * instead.
  *===----------------------------------------------------------------------===*/
 
 #include "platform/linux/kernel.h"
 #include "relax.h"
 #include "spin-wait/block.h"
+#include "spin-wait/cpu_time.h"
 #include "spin-wait/crowd.h"
 #include "spin-wait/shared.h"
 #include "spin-wait/state.h"
@@ -30,12 +34,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Half a microsecond of single pauses, several hand-offs between running threads
- * (70 ns here). 64 was no faster with two threads on two CPUs. */
+/* Half a microsecond of single pauses, several hand-offs between running
+ * threads (70 ns here). 64 was no faster with two threads on two CPUs. */
 #define VF_OPENING_CALLS 16u
-/* A batch may double while it takes less than this, so none takes much more than
- * twice as long: a quarter of what being woken takes at best (2.6 us, same CPU),
- * and long enough that reading the clock twice a batch (42 ns) does not show. */
+/* A batch may double while it takes less than this, so none takes much more
+ * than twice as long: a quarter of what being woken takes at best (2.6 us, same
+ * CPU), and long enough that reading the clock twice a batch (42 ns) does not
+ * show. */
 #define VF_BATCH_NS 256u
 /* Where pauses take no time at all: 1024 of them are half a microsecond on
  * anything. */
@@ -48,6 +53,9 @@
 /* One yield may take that long by accident, when a passer-by gets a time slice;
  * in a queue of waiters one that blocks holds up all behind it. */
 #define VF_YIELDS_MIN 4u
+
+/* About half a microsecond, the longest batch of the spin phase. */
+#define VF_BURNING_PAUSES 16u
 
 static uint64_t enter(uint64_t state, uint64_t phase) {
   return vf_with(vf_with(state, VF_PHASE, phase), VF_ROUND, 0);
@@ -96,6 +104,15 @@ static uint64_t yield(uint64_t state, uint64_t begin) {
   return yields > VF_YIELDS_MIN ? state : vf_with(state, VF_ROUND, yields);
 }
 
+/* Locks that only spin here (blocking-sync/waiting.h) see that it is time to
+ * sleep. */
+static uint64_t burn(uint64_t state) {
+  for (unsigned i = 0; i != VF_BURNING_PAUSES; ++i)
+    vf_relax();
+  vf_count(VF_SPIN_SPUN, 1);
+  return enter(state, VF_BLOCKING);
+}
+
 /* Ends the opening phase: from here on the wait has a clock. */
 static uint64_t begin(uint64_t state, bool trying, uint64_t now) {
   vf_count(VF_SPIN_WAITS, 1);
@@ -116,14 +133,13 @@ VF_API uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
   uint64_t now = vf_now_ns();
   if (opening)
     state = begin(state, trying, now);
-  switch (vf_field(state, VF_PHASE)) {
-  case VF_SPINNING:
+  uint64_t phase = vf_field(state, VF_PHASE);
+  if (phase == VF_SPINNING)
     return spin(state, now);
-  case VF_YIELDING:
-    return yield(state, now);
-  default:
-    return vf_spin_block(addr, observed, state, how);
-  }
+  if (vf_cpu_time_counts(now))
+    return burn(state);
+  return phase == VF_YIELDING ? yield(state, now)
+                              : vf_spin_block(addr, observed, state, how);
 }
 
 VF_API uint64_t vf_spin_backoff(uint64_t state, uint32_t how) {

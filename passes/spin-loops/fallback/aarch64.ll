@@ -25,15 +25,43 @@ runtime:
 
 fallback:
   %round = add i64 %state, 1
+  %burning = icmp slt i64 %round, 0
+  br i1 %burning, label %burn, label %counting
+
+burn:
+  call void @llvm.aarch64.isb(i32 15)
+  %burnt = and i64 %round, 262143
+  %enough = icmp eq i64 %burnt, 0
+  br i1 %enough, label %ask, label %burns
+
+burns:
+  ret i64 %round
+
+counting:
   %short = icmp ult i64 %round, 128
-  br i1 %short, label %pause, label %longer
+  br i1 %short, label %pause, label %long
 
 pause:
   call void @llvm.aarch64.isb(i32 15)
   ret i64 %round
 
+long:
+  %part = and i64 %round, 255
+  %due = icmp eq i64 %part, 128
+  br i1 %due, label %ask, label %longer
+
+ask:
+  ; getitimer, prlimit64, rt_sigaction, rt_sigprocmask, timer_gettime
+  %otherwise = phi i64 [ 129, %burn ], [ %round, %long ]
+  %counts = call i1 @vf_spin_cpu_time_counts(i64 102, i64 261, i64 134, i64 135, i64 108)
+  br i1 %counts, label %begin.burning, label %longer
+
+begin.burning:
+  ret i64 -9223372036854775808
+
 longer:
-  %patient = icmp ult i64 %round, 4224
+  %now = phi i64 [ %round, %long ], [ %otherwise, %ask ]
+  %patient = icmp ult i64 %now, 4224
   %nosleep.bit = and i32 %how, 512
   %nosleep = icmp ne i32 %nosleep.bit, 0
   %yields = or i1 %patient, %nosleep
@@ -42,7 +70,7 @@ longer:
 yield:
   ; sched_yield is 124
   %y = call i64 asm sideeffect "svc #0", "={x0},{x8},~{memory}"(i64 124)
-  ret i64 %round
+  ret i64 %now
 
 sleep:
   ; nanosleep is 101; a signal ends it early, which is fine
@@ -50,5 +78,12 @@ sleep:
   %nsec = getelementptr inbounds i8, ptr %time, i64 8
   store i64 50000, ptr %nsec, align 8
   %s = call i64 asm sideeffect "svc #0", "={x0},{x8},{x0},{x1},~{memory}"(i64 101, ptr %time, ptr null)
-  ret i64 4224
+  ret i64 %now
+}
+
+; For the part that all processors have in common (linux.ll).
+$vf_spin_syscall = comdat any
+define linkonce_odr hidden i64 @vf_spin_syscall(i64 %number, i64 %a, i64 %b, i64 %c, i64 %d) noinline cold nounwind uwtable comdat {
+  %result = call i64 asm sideeffect "svc #0", "={x0},{x8},{x0},{x1},{x2},{x3},~{memory}"(i64 %number, i64 %a, i64 %b, i64 %c, i64 %d)
+  ret i64 %result
 }

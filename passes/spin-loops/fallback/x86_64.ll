@@ -11,9 +11,12 @@
 ; microseconds: a hand-over between running threads), yields 4096 times (about a
 ; millisecond where nobody else wants the CPU, longer where somebody does), then
 ; sleeps 50 us a time, less than 1/16 of what it has waited by then. With
-; VF_SPIN_NO_SLEEP (0x200) it yields for ever. System calls are made directly:
-; they leave errno alone. preserve_mostcc keeps the caller's registers free, so
-; that the way past a wait that is over at once needs no stack frame.
+; VF_SPIN_NO_SLEEP (0x200) it yields for ever. Before the first yield, the first
+; sleep, and then each 256 calls it asks whether a signal may come by CPU time
+; (linux.ll); if so, it only pauses, with bit 63 of the state set, and asks again
+; after 2^18 pauses, 10 ms. System calls are made directly: they leave errno alone.
+; preserve_mostcc keeps the caller's registers free, so that the way past a wait
+; that is over at once needs no stack frame.
 
 @vf_spin_armed = extern_weak global i32
 $vf_spin_never_armed = comdat any
@@ -36,15 +39,43 @@ runtime:
 
 fallback:
   %round = add i64 %state, 1
+  %burning = icmp slt i64 %round, 0
+  br i1 %burning, label %burn, label %counting
+
+burn:
+  call void @llvm.x86.sse2.pause()
+  %burnt = and i64 %round, 262143
+  %enough = icmp eq i64 %burnt, 0
+  br i1 %enough, label %ask, label %burns
+
+burns:
+  ret i64 %round
+
+counting:
   %short = icmp ult i64 %round, 128
-  br i1 %short, label %pause, label %longer
+  br i1 %short, label %pause, label %long
 
 pause:
   call void @llvm.x86.sse2.pause()
   ret i64 %round
 
+long:
+  %part = and i64 %round, 255
+  %due = icmp eq i64 %part, 128
+  br i1 %due, label %ask, label %longer
+
+ask:
+  ; getitimer, prlimit64, rt_sigaction, rt_sigprocmask, timer_gettime
+  %otherwise = phi i64 [ 129, %burn ], [ %round, %long ]
+  %counts = call i1 @vf_spin_cpu_time_counts(i64 36, i64 302, i64 13, i64 14, i64 224)
+  br i1 %counts, label %begin.burning, label %longer
+
+begin.burning:
+  ret i64 -9223372036854775808
+
 longer:
-  %patient = icmp ult i64 %round, 4224
+  %now = phi i64 [ %round, %long ], [ %otherwise, %ask ]
+  %patient = icmp ult i64 %now, 4224
   %nosleep.bit = and i32 %how, 512
   %nosleep = icmp ne i32 %nosleep.bit, 0
   %yields = or i1 %patient, %nosleep
@@ -53,7 +84,7 @@ longer:
 yield:
   ; sched_yield is 24
   %y = call i64 asm sideeffect "syscall", "={ax},{ax},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"(i64 24)
-  ret i64 %round
+  ret i64 %now
 
 sleep:
   ; nanosleep is 35; a signal ends it early, which is fine
@@ -61,5 +92,12 @@ sleep:
   %nsec = getelementptr inbounds i8, ptr %time, i64 8
   store i64 50000, ptr %nsec, align 8
   %s = call i64 asm sideeffect "syscall", "={ax},{ax},{di},{si},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"(i64 35, ptr %time, ptr null)
-  ret i64 4224
+  ret i64 %now
+}
+
+; For the part that all processors have in common (linux.ll).
+$vf_spin_syscall = comdat any
+define linkonce_odr hidden i64 @vf_spin_syscall(i64 %number, i64 %a, i64 %b, i64 %c, i64 %d) noinline cold nounwind uwtable comdat {
+  %result = call i64 asm sideeffect "syscall", "={ax},{ax},{di},{si},{dx},{r10},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"(i64 %number, i64 %a, i64 %b, i64 %c, i64 %d)
+  ret i64 %result
 }

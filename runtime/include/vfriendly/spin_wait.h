@@ -19,7 +19,10 @@
  *
  * The pass vf-spin-loops emits exactly this. A forgotten notify costs time,
  * never progress: every wait is timed, and an address whose waits keep ending
- * without a notify is treated as if VF_SPIN_NOTIFIED were not set.
+ * without a notify is treated as if VF_SPIN_NOTIFIED were not set. While a signal
+ * may come that counts CPU time (ITIMER_VIRTUAL, ITIMER_PROF, a timer of
+ * timer_create, RLIMIT_CPU), waits only pause: its handler may end the wait, and
+ * only time that is used brings it.
  *
  * All functions may be called from any thread, before main, after fork and in
  * signal handlers. None locks, allocates, aborts or changes errno.

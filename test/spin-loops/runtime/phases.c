@@ -15,6 +15,7 @@
 #include "platform/linux/kernel.h"
 #include "spin-wait/shared.h"
 #include <string.h>
+#include <sys/time.h>
 
 uint64_t fake_now = 1, fake_yield_ns, fake_clock_ns, fake_slept;
 uint64_t fake_yields, fake_sleeps, fake_blocks, fake_wakes;
@@ -111,6 +112,28 @@ static void a_gap_ends_the_spin_phase(void) {
   CHECK(calls < 22);
 }
 
+/* The timer is a real one; it asks again when 10 ms of the false time are over. */
+static void cpu_time_that_counts_is_used(void) {
+  reset();
+  const uint32_t hows[] = {0, VF_SPIN_NO_SLEEP, 4 | VF_SPIN_NOTIFIED};
+  for (unsigned h = 0; h < sizeof hows / sizeof *hows; ++h) {
+    uint64_t state = wait_until(0, hows[h], &fake_yields);
+    struct itimerval late = {{0, 0}, {1000, 0}}, never = {{0, 0}, {0, 0}};
+    CHECK(setitimer(ITIMER_PROF, &late, NULL) == 0);
+    fake_now += 12000000;
+    state = vf_spin_wait(&flag, 0, state, hows[h]);
+    fake_yields = fake_sleeps = fake_blocks = 0;
+    for (int i = 0; i < 100000; ++i)
+      state = vf_spin_wait(&flag, 0, state, hows[h]);
+    CHECK(fake_yields == 0 && fake_sleeps == 0 && fake_blocks == 0);
+    CHECK(setitimer(ITIMER_PROF, &never, NULL) == 0);
+    fake_now += 12000000;
+    for (int i = 0; i < 100; ++i)
+      state = vf_spin_wait(&flag, 0, state, hows[h]);
+    CHECK(fake_yields + fake_sleeps + fake_blocks > 0);
+  }
+}
+
 static void one_long_yield_is_an_accident(void) {
   reset();
   fake_now += 1000000000;
@@ -167,8 +190,8 @@ static void blind_sleeps_stay_below_a_sixteenth(void) {
 
 static void no_sleep_never_sleeps(void) {
   reset();
-  uint64_t state = 0;
-  while (fake_now < UINT64_C(3000000000))
+  uint64_t state = 0, end = fake_now + UINT64_C(2000000000);
+  while (fake_now < end)
     state = vf_spin_wait(&flag, 0, state, 4 | VF_SPIN_NO_SLEEP),
     fake_now += 10000;
   CHECK(fake_sleeps == 0 && fake_blocks == 0 && fake_yields > 1000);
@@ -285,6 +308,7 @@ int main(void) {
   a_busy_yield_keeps_yielding_for_a_millisecond();
   trying_a_lock_spins_before_it_yields();
   a_gap_ends_the_spin_phase();
+  cpu_time_that_counts_is_used();
   one_long_yield_is_an_accident();
   a_hog_makes_waits_block_for_a_while();
   blind_sleeps_stay_below_a_sixteenth();

@@ -1,0 +1,90 @@
+; Part of the vfriendly project, under the Apache License v2.0 with LLVM
+; Exceptions. See LICENSE for license information.
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+;
+; What the fallbacks of Linux have in common; each is followed by this file.
+;
+; Whether the process may get a signal once it has used more CPU time: then a
+; wait only pauses. Which signals these are, and why it is asked in this way,
+; stands in runtime/platform/linux/cpu_timers.h; keep the two alike. 64-bit
+; structures: itimerval and itimerspec have their it_value in the words 2 and 3,
+; rlimit has its soft limit in word 0, the kernel's sigaction its handler.
+
+$vf_spin_timer_runs = comdat any
+define linkonce_odr hidden i1 @vf_spin_timer_runs(i64 %call, i64 %first, i64 %end) noinline cold nounwind uwtable comdat {
+entry:
+  %timer = alloca [4 x i64], align 8
+  %address = ptrtoint ptr %timer to i64
+  br label %each
+
+each:
+  %id = phi i64 [ %first, %entry ], [ %next, %more ]
+  %error = call i64 @vf_spin_syscall(i64 %call, i64 %id, i64 %address, i64 0, i64 0)
+  %exists = icmp eq i64 %error, 0
+  br i1 %exists, label %look, label %more
+
+look:
+  %seconds.at = getelementptr inbounds i8, ptr %timer, i64 16
+  %rest.at = getelementptr inbounds i8, ptr %timer, i64 24
+  %seconds = load volatile i64, ptr %seconds.at, align 8
+  %rest = load volatile i64, ptr %rest.at, align 8
+  %left = or i64 %seconds, %rest
+  %runs = icmp ne i64 %left, 0
+  br i1 %runs, label %found, label %more
+
+found:
+  ret i1 true
+
+more:
+  %next = add i64 %id, 1
+  %over = icmp eq i64 %next, %end
+  br i1 %over, label %none, label %each
+
+none:
+  ret i1 false
+}
+
+$vf_spin_cpu_time_counts = comdat any
+define linkonce_odr hidden i1 @vf_spin_cpu_time_counts(i64 %getitimer, i64 %prlimit, i64 %sigaction, i64 %sigprocmask, i64 %timer_gettime) noinline cold nounwind uwtable comdat {
+entry:
+  %memory = alloca [4 x i64], align 8
+  %address = ptrtoint ptr %memory to i64
+  ; ITIMER_VIRTUAL is 1, ITIMER_PROF is 2
+  %interval = call i1 @vf_spin_timer_runs(i64 %getitimer, i64 1, i64 3)
+  br i1 %interval, label %counts, label %limit
+
+limit:
+  ; RLIMIT_CPU is 0, as is this process
+  %no.limit = call i64 @vf_spin_syscall(i64 %prlimit, i64 0, i64 0, i64 0, i64 %address)
+  %soft = load volatile i64, ptr %memory, align 8
+  %endless = icmp eq i64 %soft, -1
+  %has.limit = icmp eq i64 %no.limit, 0
+  %unlimited = xor i1 %has.limit, true
+  %is.endless = or i1 %unlimited, %endless
+  br i1 %is.endless, label %timers, label %action
+
+action:
+  ; SIGXCPU is 24, SIG_DFL and SIG_IGN are 0 and 1
+  %no.action = call i64 @vf_spin_syscall(i64 %sigaction, i64 24, i64 0, i64 %address, i64 8)
+  %handler = load volatile i64, ptr %memory, align 8
+  %has.action = icmp eq i64 %no.action, 0
+  %has.handler = icmp ugt i64 %handler, 1
+  %is.handled = and i1 %has.action, %has.handler
+  br i1 %is.handled, label %counts, label %mask
+
+mask:
+  %no.mask = call i64 @vf_spin_syscall(i64 %sigprocmask, i64 0, i64 0, i64 %address, i64 8)
+  %blocked = load volatile i64, ptr %memory, align 8
+  %bit = and i64 %blocked, 8388608
+  %has.mask = icmp eq i64 %no.mask, 0
+  %has.bit = icmp ne i64 %bit, 0
+  %is.blocked = and i1 %has.mask, %has.bit
+  br i1 %is.blocked, label %counts, label %timers
+
+timers:
+  %posix = call i1 @vf_spin_timer_runs(i64 %timer_gettime, i64 0, i64 16)
+  ret i1 %posix
+
+counts:
+  ret i1 true
+}

@@ -1,0 +1,72 @@
+/*===- platform/linux/cpu_timers.h - Signals that come by CPU time --------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Whether this process may get a signal once it, or one of its threads, has
+ * used more CPU time: ITIMER_VIRTUAL, ITIMER_PROF, a timer of timer_create on a
+ * CPU clock, or SIGXCPU of RLIMIT_CPU.
+ *
+ * Async-signal-safe; leaves errno alone; opens no file. So /proc/self/timers,
+ * which names the clock of each timer, is not read: a descriptor would be in
+ * the way of threads that count on the lowest free one, or on the last one.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_PLATFORM_CPU_TIMERS_H
+#define VFRIENDLY_PLATFORM_CPU_TIMERS_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The kernel numbers the timers of a process from 0 in the order in which they
+ * are made, and asking for one that does not exist takes 0.3 us here. */
+#define VF_TIMERS_ASKED 16
+
+static inline bool vf_interval_timer_runs(int which) {
+  struct itimerval timer;
+  return getitimer(which, &timer) == 0 &&
+         (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0);
+}
+
+/* Of any clock, as the kernel does not say which: a program with a timer of
+ * another one waits without sleeping, as it did before. */
+static inline bool vf_posix_timer_runs(void) {
+  int saved = errno;
+  bool runs = false;
+  for (int id = 0; id != VF_TIMERS_ASKED && !runs; ++id) {
+    struct itimerspec timer;
+    runs = syscall(SYS_timer_gettime, id, &timer) == 0 &&
+           (timer.it_value.tv_sec != 0 || timer.it_value.tv_nsec != 0);
+  }
+  errno = saved;
+  return runs;
+}
+
+/* Only where the signal does more than to end the process: it is handled, or
+ * blocked, and then some thread may wait for it. */
+static inline bool vf_cpu_limit_is_told(void) {
+  struct rlimit limit;
+  struct sigaction action;
+  sigset_t blocked;
+  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return false;
+  return (sigaction(SIGXCPU, NULL, &action) == 0 &&
+          action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) ||
+         (pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+          sigismember(&blocked, SIGXCPU) == 1);
+}
+
+static inline bool vf_cpu_timer_runs(void) {
+  return vf_interval_timer_runs(ITIMER_VIRTUAL) ||
+         vf_interval_timer_runs(ITIMER_PROF) || vf_cpu_limit_is_told() ||
+         vf_posix_timer_runs();
+}
+
+#endif /* VFRIENDLY_PLATFORM_CPU_TIMERS_H */
