@@ -61,6 +61,34 @@ bool isCheckedForRaces(const Module &M) {
   });
 }
 
+/// The numbers of Linux, x86-64's and those of newer architectures.
+bool entersStrictSeccomp(const Module &M) {
+  auto Is = [](const CallBase &Call, unsigned I, ArrayRef<uint64_t> Values) {
+    if (I >= Call.arg_size())
+      return false;
+    const auto *C = dyn_cast<ConstantInt>(Call.getArgOperand(I));
+    return C && is_contained(Values, C->getLimitedValue());
+  };
+  // PR_SET_SECCOMP and SECCOMP_MODE_STRICT are 22 and 1, and
+  // SECCOMP_SET_MODE_STRICT is 0.
+  auto CallOf = [&](StringRef Name, auto Enters) {
+    const Function *F = M.getFunction(Name);
+    return F && any_of(F->users(), [&](const User *U) {
+             const auto *Call = dyn_cast<CallBase>(U);
+             return Call && Call->getCalledOperand() == F && Enters(*Call);
+           });
+  };
+  return CallOf("prctl",
+                [&](const CallBase &Call) {
+                  return Is(Call, 0, {22}) && Is(Call, 1, {1});
+                }) ||
+         CallOf("syscall", [&](const CallBase &Call) {
+           return (Is(Call, 0, {157, 167}) && Is(Call, 1, {22}) &&
+                   Is(Call, 2, {1})) ||
+                  (Is(Call, 0, {317, 277}) && Is(Call, 1, {0}));
+         });
+}
+
 bool canBeAtomic(Type *Ty, Align Alignment, const DataLayout &DL) {
   if (!Ty->isIntegerTy() && !Ty->isPointerTy() && !Ty->isFloatTy() &&
       !Ty->isDoubleTy())

@@ -34,6 +34,9 @@ bool mayRewrite(const llvm::Function &F, llvm::StringRef *Why = nullptr);
 /// Returns true if ThreadSanitizer checks some function of M. It checks atomics
 /// of all the others, too, with the plain accesses of the ones it checks.
 bool isCheckedForRaces(const llvm::Module &M);
+/// Returns true if M contains a call by which a thread enters seccomp's strict
+/// mode: prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), or the same by syscall().
+bool entersStrictSeccomp(const llvm::Module &M);
 
 /// Can accesses of this type be made atomic without changing their meaning?
 bool canBeAtomic(llvm::Type *Ty, llvm::Align Alignment,

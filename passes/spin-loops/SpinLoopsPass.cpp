@@ -114,7 +114,7 @@ private:
   SmallVector<FoundLoops, 4> All;
   SmallVector<WaitSite, 4> Waits;
   SmallSetVector<Function *, 4> Rewritten;
-  bool CheckedForRaces = false;
+  bool CheckedForRaces = false, StrictSeccomp = false;
   bool SaidRuntime = false;
   bool Changed = false;
 };
@@ -124,6 +124,7 @@ bool SpinLoopsImpl::run() {
     return finish();
   Keep = findKeepFunctions(M);
   CheckedForRaces = isCheckedForRaces(M);
+  StrictSeccomp = entersStrictSeccomp(M);
   // Before anything is inlined: the marks go with the loops.
   for (Function &F : M)
     if (!F.isDeclaration() && Keep.contains(&F) && Phase == SpinPhase::Early)
@@ -313,6 +314,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
   if (F.hasFnAttribute("no-builtins"))
     return PauseOnly("freestanding code (-ffreestanding, -fno-builtin) may run "
                      "without an operating system");
+  if (StrictSeccomp)
+    return PauseOnly("its module enters seccomp's strict mode, where a clock "
+                     "or a yield ends the process");
   if (!namesAreFree(M))
     return PauseOnly("the program uses the runtime's names for its own");
   if (S.Gated)
