@@ -31,6 +31,10 @@ struct ExitLeaf {
   bool StaysIf;
 };
 
+/// Splits `stay if A && B` into its parts, each of which can end the loop by
+/// itself; `stay if A || B` stays whole.
+llvm::SmallVector<ExitLeaf, 4> leavesOf(llvm::Value *Condition, bool StaysIf);
+
 /// Who waits does little else: a loop with more effects than this is none, and
 /// not worth the time to look at.
 inline constexpr unsigned MaxEffects = 16;

@@ -117,8 +117,16 @@ static FunctionType *waitType(LLVMContext &Context) {
       false);
 }
 
-/// As in fallback/*.ll, whose definition is linked in later.
-static CallingConv::ID waitConvention(const Module &M) {
+FunctionType *boundedWaitType(LLVMContext &Context) {
+  Type *I64 = Type::getInt64Ty(Context);
+  Type *Ptr = PointerType::getUnqual(Context);
+  return FunctionType::get(StructType::get(I64, I64),
+                           {Ptr, I64, I64, Type::getInt32Ty(Context), I64, Ptr},
+                           false);
+}
+
+// As in fallback/*.ll, whose definitions are linked in later.
+CallingConv::ID waitConvention(const Module &M) {
   Triple::ArchType Arch = M.getTargetTriple().getArch();
   return Arch == Triple::x86_64 || Arch == Triple::aarch64
              ? CallingConv::PreserveMost
@@ -133,13 +141,21 @@ bool namesAreFree(const Module &M) {
     if (const GlobalValue *V = M.getNamedValue(Name))
       if (!isa<GlobalVariable>(V) || !V->getValueType()->isIntegerTy(32))
         return false;
-  for (StringRef Name : {StringRef("vf_spin_wait"), StringRef(NotifyFunction)})
+  for (StringRef Name :
+       {StringRef("vf_spin_wait"), StringRef("vf_spin_wait_bounded"),
+        StringRef(NotifyFunction)})
     if (const GlobalValue *V = M.getNamedValue(Name); V && !isa<Function>(V))
       return false;
-  const GlobalValue *V = M.getNamedValue(WaitFunction);
-  auto *Wait = dyn_cast_or_null<Function>(V);
-  return !V || (Wait && Wait->getFunctionType() == waitType(M.getContext()) &&
-                Wait->getCallingConv() == waitConvention(M));
+  for (auto [Name, Ty] :
+       {std::pair(WaitFunction, waitType(M.getContext())),
+        std::pair(BoundedWaitFunction, boundedWaitType(M.getContext()))}) {
+    const GlobalValue *V = M.getNamedValue(Name);
+    auto *Wait = dyn_cast_or_null<Function>(V);
+    if (V && !(Wait && Wait->getFunctionType() == Ty &&
+               Wait->getCallingConv() == waitConvention(M)))
+      return false;
+  }
+  return true;
 }
 
 bool hasSplittableLatches(const Loop &L) {
@@ -150,8 +166,7 @@ bool hasSplittableLatches(const Loop &L) {
   });
 }
 
-/// A new block through which every way back to the header goes.
-static BasicBlock *splitBackEdge(Loop &L, LoopInfo &LI, DominatorTree &DT) {
+BasicBlock *splitBackEdge(Loop &L, LoopInfo &LI, DominatorTree &DT) {
   SmallVector<BasicBlock *, 4> Latches;
   L.getLoopLatches(Latches);
   DebugLoc Where = L.getStartLoc();
@@ -198,8 +213,7 @@ static Value *valueAt(Instruction *V, BasicBlock *At, const Loop &L,
   return SSA.GetValueAtEndOfBlock(At);
 }
 
-/// The polled value as the runtime compares it, or null if there is none.
-static Value *observedValue(const Poll &P, IRBuilder<> &B) {
+Value *observedValue(const Poll &P, IRBuilder<> &B) {
   Value *V = P.Access;
   if (isa<CallBase>(V))
     return nullptr;
@@ -218,10 +232,7 @@ static Value *observedValue(const Poll &P, IRBuilder<> &B) {
                                      : nullptr;
 }
 
-/// May the runtime read the polled memory once more before the loop does?
-/// Only if the loop would do so next, whatever else changes meanwhile.
-static bool isPolledFirst(const Poll &P, const Loop &L,
-                          const DominatorTree &DT) {
+bool isPolledFirst(const Poll &P, const Loop &L, const DominatorTree &DT) {
   SmallVector<BasicBlock *, 4> Exiting;
   L.getExitingBlocks(Exiting);
   return all_of(Exiting, [&](BasicBlock *B) {
@@ -392,20 +403,22 @@ void emitNotify(Instruction &Write, Value &Address) {
 }
 
 void linkFallback(Module &M) {
-  Function *Wait = M.getFunction(WaitFunction);
-  GlobalVariable *NeverArmed = M.getGlobalVariable(NeverArmedWord);
-  if ((!Wait || !Wait->isDeclaration()) &&
-      (!NeverArmed || !NeverArmed->isDeclaration()))
+  const GlobalValue *Ours[] = {M.getFunction(WaitFunction),
+                               M.getFunction(BoundedWaitFunction),
+                               M.getGlobalVariable(NeverArmedWord)};
+  if (none_of(Ours,
+              [](const GlobalValue *G) { return G && G->isDeclaration(); }))
     return;
   const Triple &T = M.getTargetTriple();
   linkDefinitions(M, T.getArch() == Triple::x86_64    ? fallback::X86_64
                      : T.getArch() == Triple::aarch64 ? fallback::AArch64
                      : T.getArch() == Triple::riscv64 ? fallback::RISCV64
                                                       : fallback::Generic);
-  // Once LTO has made it internal, its parameters would be optimized away, and
-  // the next phase could add no call.
-  if (Wait)
-    appendToCompilerUsed(M, {M.getFunction(WaitFunction)});
+  // Once LTO has made them internal, their parameters would be optimized away,
+  // and the next phase could add no call.
+  for (StringRef Name : {WaitFunction, BoundedWaitFunction})
+    if (Function *Wait = M.getFunction(Name))
+      appendToCompilerUsed(M, {Wait});
 }
 
 bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {

@@ -18,11 +18,17 @@
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "passes/spin-loops/Writers.h"
 
+#include "llvm/IR/IRBuilder.h"
+
 namespace vfriendly {
 
 /// The name of the hidden function every rewritten module carries; it calls
 /// libvfrt where that is linked, and waits by itself where not.
 inline constexpr llvm::StringLiteral WaitFunction = "vf_spin_wait_or_fallback";
+/// The same for waits that give up after a count (BoundedSpin.h): where libvfrt
+/// is not linked, the loop spins as written.
+inline constexpr llvm::StringLiteral BoundedWaitFunction =
+    "vf_spin_wait_bounded_or_fallback";
 inline constexpr llvm::StringLiteral NotifyFunction = "vf_spin_notify";
 
 /// Returns true if Call is one that an earlier run has put in.
@@ -53,9 +59,26 @@ bool namesAreFree(const llvm::Module &M);
 /// Can a block be put on every way back to L's header?
 bool hasSplittableLatches(const llvm::Loop &L);
 
+/// A new block through which every way back to L's header goes.
+/// pre: hasSplittableLatches.
+llvm::BasicBlock *splitBackEdge(llvm::Loop &L, llvm::LoopInfo &LI,
+                                llvm::DominatorTree &DT);
+
+/// The polled value as the runtime compares it, or null if there is none.
+llvm::Value *observedValue(const Poll &P, llvm::IRBuilder<> &B);
+
+/// May the runtime read the polled memory once more before the loop does?
+/// Only if the loop would do so next, whatever else changes meanwhile.
+bool isPolledFirst(const Poll &P, const llvm::Loop &L,
+                   const llvm::DominatorTree &DT);
+
 /// Puts the CPU's spin hint on L's back edge.
 /// pre: hasPauseHint, hasSplittableLatches.
 void emitPause(llvm::Loop &L, llvm::LoopInfo &LI, llvm::DominatorTree &DT);
+
+/// How the two are called.
+llvm::CallingConv::ID waitConvention(const llvm::Module &M);
+llvm::FunctionType *boundedWaitType(llvm::LLVMContext &Context);
 
 /// Puts a call of WaitFunction on the back edge of S: on S.uniquePoll() if
 /// there is one. `how` is emitted with the bits of Flags.

@@ -84,9 +84,7 @@ std::optional<SpinLoop> LoopJudge::judge() {
   return Found;
 }
 
-/// Splits `stay if A && B` into its parts, each of which can end the loop by
-/// itself; `stay if A || B` stays whole.
-static SmallVector<ExitLeaf, 4> leavesOf(Value *Condition, bool StaysIf) {
+SmallVector<ExitLeaf, 4> leavesOf(Value *Condition, bool StaysIf) {
   SmallVector<ExitLeaf, 4> Leaves;
   SmallVector<ExitLeaf, 4> Worklist{{Condition, StaysIf}};
   SmallPtrSet<const Value *, 8> Seen; // Parts may be shared.

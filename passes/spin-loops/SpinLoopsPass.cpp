@@ -12,6 +12,7 @@
 
 #include "passes/spin-loops/SpinLoopsPass.h"
 
+#include "passes/spin-loops/BoundedSpin.h"
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/ExitCauses.h"
 #include "passes/spin-loops/Expose.h"
@@ -65,8 +66,10 @@ constexpr uint64_t MaxPausedRounds = 1000;
 
 /// What is done about one loop, and the reason where it is less than asked.
 struct Decision {
-  enum { Leave, Pause, Wait } Action;
+  enum { Leave, Pause, Wait, WaitBounded } Action;
   StringRef Why;
+  /// Of WaitBounded.
+  std::optional<BoundedPlan> Plan = std::nullopt;
 };
 
 /// The loops of one function. Valid while its LoopInfo is.
@@ -97,7 +100,7 @@ private:
   bool mayChange(const Function &F, StringRef *Why = nullptr) const;
   SmallPtrSet<const Instruction *, 8> tries() const;
   bool mayBeDriver(const SpinLoop &S) const;
-  Decision decide(const SpinLoop &S, const Function &F);
+  Decision decide(const SpinLoop &S, Function &F);
   void rewrite(const SpinLoop &S, const Decision &D, Function &F);
   void say(const SpinLoop &S, const Decision &D, Function &F);
   void notifyWriters();
@@ -134,7 +137,8 @@ bool SpinLoopsImpl::run() {
   for (Function &F : M)
     if (!F.isDeclaration())
       find(F);
-  if (All.empty() && !M.getFunction(WaitFunction))
+  if (All.empty() && !M.getFunction(WaitFunction) &&
+      !M.getFunction(BoundedWaitFunction))
     return Changed;
   Handlers = findSignalHandlers(M);
   AllWriters.emplace(M, tries());
@@ -267,7 +271,7 @@ bool SpinLoopsImpl::mayBeDriver(const SpinLoop &S) const {
          });
 }
 
-Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
+Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Kind == SpinKind::Retry)
     return {Decision::Leave, "it can succeed at once: not a wait"};
   if (S.Kind == SpinKind::Device)
@@ -322,9 +326,20 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
   if (S.Gated)
     return PauseOnly("it looks only now and then: a wait would take the place "
                      "of the rounds between");
-  if (S.Bounded)
-    return PauseOnly("it is bounded: its author has provided for the time "
-                     "after");
+  std::optional<BoundedPlan> Plan;
+  if (S.Bounded) {
+    StringRef Why;
+    Plan = planBoundedSpin(S, FAM.getResult<ScalarEvolutionAnalysis>(F),
+                           FAM.getResult<LoopAnalysis>(F),
+                           FAM.getResult<DominatorTreeAnalysis>(F), Why);
+    if (!Plan)
+      return PauseOnly(Why);
+    if (S.Yields)
+      return PauseOnly("it is bounded, and yields already");
+    if (Plan->isSmall())
+      return {Decision::Leave, "its bound is what a hand-over between running "
+                               "threads takes"};
+  }
   if (S.Kind == SpinKind::SeqLock)
     return PauseOnly("a reader waits for a moment between two writes");
   for (const Poll &P : S.Polls) {
@@ -332,7 +347,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
       continue;
     if (isDeviceAddress(P.Address))
       return PauseOnly("it polls a constant address: a device register");
-    if (isa<LoadInst>(P.Access) && P.Volatile && !locatePoll(P).Global &&
+    // To wait takes no look at a register away, to skip iterations does.
+    if (isa<LoadInst>(P.Access) && P.Volatile &&
+        (S.Bounded || !locatePoll(P).Global) &&
         !AllWriters->anyFor(locatePoll(P)))
       return PauseOnly("volatile memory behind a pointer, with no writer in "
                        "sight, may be a device");
@@ -343,6 +360,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, const Function &F) {
         }))
       return {Decision::Leave, "nothing in the program writes what it polls"};
   }
+  if (Plan)
+    return {Decision::WaitBounded, "", std::move(Plan)};
   return {Decision::Wait, ""};
 }
 
@@ -357,6 +376,9 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
   std::optional<Location> Where;
   if (Unique)
     Where = locatePoll(*Unique);
+  for (const Poll &P : S.Polls)
+    if (auto *Load = dyn_cast<LoadInst>(P.Access))
+      makeAcquire(*Load);
   if (D.Action == Decision::Pause) {
     emitPause(*S.L, LI, DT);
     if (Where)
@@ -367,14 +389,16 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
       Flags |= VF_SPIN_NO_SLEEP;
     if (S.Kind == SpinKind::TryLockCall)
       Flags |= VF_SPIN_TRYLOCK;
-    CallInst *Call = emitWait(S, Flags, LI, DT);
+    CallInst *Call =
+        D.Action == Decision::Wait
+            ? emitWait(S, Flags, LI, DT)
+            : emitBoundedWait(S, *D.Plan, Flags,
+                              FAM.getResult<ScalarEvolutionAnalysis>(F), LI,
+                              DT);
     if (Where)
       Waits.push_back({Call, *Where});
   }
   mark(*S.L, DecidedMark); // On the new back edge.
-  for (const Poll &P : S.Polls)
-    if (auto *Load = dyn_cast<LoadInst>(P.Access))
-      makeAcquire(*Load);
   FAM.invalidate(F, [] {
     PreservedAnalyses PA;
     PA.preserve<LoopAnalysis>();
@@ -403,8 +427,10 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
       R << " left as it is: " << ore::NV("Reason", D.Why);
     } else {
       R << " wastes its vCPU while the thread it waits for is descheduled; "
-        << (D.Action == Decision::Wait
-                ? "failed polls now wait in the runtime"
+        << (D.Action == Decision::Wait ? "failed polls now wait in the runtime"
+            : D.Action == Decision::WaitBounded
+                ? "failed polls now wait in the runtime, as long as its bound "
+                  "would take"
                 : "failed polls now give the CPU's spin hint");
       if (!D.Why.empty())
         R << ", no more: " << ore::NV("Reason", D.Why);
@@ -432,10 +458,11 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
     ORE.emit([&] {
       return Fill(OptimizationRemark(
           PassName,
-          D.Action == Decision::Wait ? "SpinLoopBlocks" : "SpinLoopPauses",
+          D.Action == Decision::Pause ? "SpinLoopPauses" : "SpinLoopBlocks",
           Where, Block));
     });
-  if (D.Action == Decision::Wait && !std::exchange(SaidRuntime, true))
+  bool Waits = D.Action == Decision::Wait || D.Action == Decision::WaitBounded;
+  if (Waits && !std::exchange(SaidRuntime, true))
     ORE.emit([&] {
       return OptimizationRemarkAnalysis(PassName, "NeedsRuntime", Where, Block)
              << "link with libvfrt (vfrt-link.o and libvfrt.a beside the "
@@ -450,7 +477,10 @@ void SpinLoopsImpl::notifyWriters() {
   SmallPtrSet<const CallInst *, 8> New;
   for (const WaitSite &W : Waits)
     New.insert(W.Call);
-  if (Function *Wait = M.getFunction(WaitFunction))
+  for (StringRef Name : {WaitFunction, BoundedWaitFunction}) {
+    Function *Wait = M.getFunction(Name);
+    if (!Wait)
+      continue;
     for (User *U : Wait->users()) {
       auto *Call = dyn_cast<CallInst>(U);
       if (!Call || Call->getCalledFunction() != Wait || New.contains(Call) ||
@@ -460,6 +490,7 @@ void SpinLoopsImpl::notifyWriters() {
       if (auto Where = locateWait(*Call, LI))
         Waits.push_back({Call, *Where});
     }
+  }
   SmallVector<Awaited, 0> Places;
   for (const WaitSite &W : Waits)
     Places.push_back({W.Where, W.Call != nullptr});

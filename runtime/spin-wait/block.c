@@ -199,6 +199,30 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
   }
 }
 
+bool vf_spin_block_for(const volatile void *addr, uint64_t observed,
+                       uint32_t how, uint64_t ns) {
+  uint32_t size = how & VF_SPIN_SIZE_MASK;
+  if (!(how & VF_SPIN_NOTIFIED) || size == 0)
+    return false;
+  struct vf_spin_bucket *bucket = bucket_of(addr);
+  if (vf_get(&bucket->suspect) > VF_SUSPECT_LIMIT)
+    return false;
+  uint64_t most = vf_get(&bucket->trusted) ? VF_TIMEOUT_TRUSTED_NS
+                                           : VF_TIMEOUT_MIN_NS;
+  uint32_t seq = __atomic_load_n(&bucket->seq, __ATOMIC_ACQUIRE);
+  arm(bucket);
+  if (changed(addr, observed, size))
+    return true;
+  vf_count(VF_SPIN_BLOCKS, 1);
+  if (vf_futex_wait(&bucket->seq, seq, ns < most ? ns : most) == ETIMEDOUT) {
+    vf_count(VF_SPIN_TIMEOUTS, 1);
+    /* That it was the end of the wait says nothing about notifies. */
+    if (ns >= most)
+      suspect_more(bucket);
+  }
+  return true;
+}
+
 VF_API void vf_spin_notify(const volatile void *addr) {
   if (vf_get(&vf_spin_shared_1.notify_off))
     return;

@@ -10,4 +10,5 @@
  * it before libvfrt gets the runtime, with any linker.
  *===----------------------------------------------------------------------===*/
 
-__asm__(".globl vf_spin_wait\n.globl vf_pool_alloc\n.globl vf_numa_place");
+__asm__(".globl vf_spin_wait\n.globl vf_spin_wait_bounded\n"
+        ".globl vf_pool_alloc\n.globl vf_numa_place");

@@ -86,3 +86,19 @@ define linkonce_odr hidden i64 @vf_spin_syscall(i64 %number, i64 %a, i64 %b, i64
   %result = call i64 asm sideeffect "ecall", "={x10},{x17},{x10},{x11},{x12},{x13},~{memory}"(i64 %number, i64 %a, i64 %b, i64 %c, i64 %d)
   ret i64 %result
 }
+
+declare extern_weak { i64, i64 } @vf_spin_wait_bounded(ptr, i64, i64, i32, i64, ptr) nonlazybind
+
+; Without the runtime, the loop spins as written: 65536 polls to the next call.
+$vf_spin_wait_bounded_or_fallback = comdat any
+define linkonce_odr hidden { i64, i64 } @vf_spin_wait_bounded_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how, i64 %left, ptr %cost) noinline cold nounwind uwtable comdat {
+  %have = icmp ne ptr @vf_spin_wait_bounded, null
+  br i1 %have, label %runtime, label %fallback
+
+runtime:
+  %next = call { i64, i64 } @vf_spin_wait_bounded(ptr %addr, i64 %seen, i64 %state, i32 %how, i64 %left, ptr %cost) nounwind
+  ret { i64, i64 } %next
+
+fallback:
+  ret { i64, i64 } { i64 65535, i64 0 }
+}

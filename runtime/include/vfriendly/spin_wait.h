@@ -73,6 +73,52 @@ extern "C" {
 uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
                       uint64_t state, uint32_t how);
 
+/* The low bits of a bounded wait's state: how many blocks of failed polls may be
+ * made before the next call, less one. */
+#define VF_SPIN_POLLS_MASK 0xffffu
+/* In `how` of a bounded wait: a block is so many polls, 1 to 65535; without it,
+ * one. */
+#define VF_SPIN_BLOCK(polls) ((uint32_t)(polls) << 16)
+
+struct vf_spin_bounded {
+  uint64_t state; /* for the next call */
+  uint64_t skip;  /* take so many polls off the count; at most left */
+};
+
+/* A wait that gives up after a number of polls:
+ *
+ *   static uint32_t cost;
+ *   uint64_t state = 0, polls = VF_SPIN_POLLS_UNCALLED;
+ *   for (long i = 0; i < 1000000; i++) {
+ *     if ((seen = atomic_load_explicit(&flag, memory_order_acquire)) != 0)
+ *       return true;
+ *     if (--polls != 0)
+ *       continue;
+ *     struct vf_spin_bounded w = vf_spin_wait_bounded(
+ *         &flag, seen, state, sizeof flag, 999999 - i, &cost);
+ *     state = w.state;
+ *     i += w.skip;
+ *     polls = (state & VF_SPIN_POLLS_MASK) + 1;
+ *   }
+ *   return false;
+ *
+ * Where each thread has a CPU, it spins as it would without; where not, it gives
+ * the CPU to others, and takes off the count as many polls as would have taken
+ * that time: it gives up when it would have.
+ *
+ * addr, observed and how as for vf_spin_wait; VF_SPIN_NO_SLEEP means nothing, for
+ * a sleep is never longer than what is left. state is 0 on the first call of a
+ * wait, and what the last call returned from then on. left is how many polls the
+ * loop may still make, at least 1. *cost belongs to the place in the code: zero
+ * before its first wait, then written by this function only, by relaxed atomics.
+ * A lost write costs a measurement.
+ *
+ * pre: polls were made since the last call as its state told. */
+struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
+                                            uint64_t observed, uint64_t state,
+                                            uint32_t how, uint64_t left,
+                                            uint32_t *cost);
+
 /* One failed attempt at something that has no address to wait on, such as a
  * foreign trylock (with VF_SPIN_TRYLOCK), or that looks at several:
  * vf_spin_wait(NULL, 0, state, how without its size). */

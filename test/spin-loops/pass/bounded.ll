@@ -12,9 +12,28 @@ declare i64 @llvm.readcyclecounter()
 declare i64 @time(ptr)
 
 ; LOOPS: counted: loop: flag poll, bounded; @flag x4 acquire{{$}}
+; The copy polls, and counts polls only; the call gets how many are left, and what
+; it skips is added to the counter before the loop as written goes on.
 ; CHECK-LABEL: define void @counted(
-; CHECK-NOT: vf_spin_wait
-; CHECK: call void @llvm.x86.sse2.pause()
+; CHECK: entry:
+; CHECK: br i1 %{{.*}}, label %[[CHUNK:.*]], label %[[WRITTEN:.*]]
+; CHECK: [[CHUNK]]:
+; CHECK: phi i32 [ 0, %entry ], [ %[[I:.*]], %[[CALL:.*]] ]
+; CHECK: loop.vf.copy:
+; CHECK: load atomic i32, ptr @flag acquire
+; CHECK: next.vf.copy:
+; CHECK-NOT: icmp ult
+; CHECK: br label
+; CHECK: .vf.left:
+; CHECK: %[[LEFT:.*]] = sub nuw i64 10000, %vf.done
+; CHECK: [[CALL]]:
+; CHECK: call preserve_mostcc { i64, i64 } @vf_spin_wait_bounded_or_fallback(ptr @flag, i64 %{{.*}}, i64 %vf.state, i32 {{[0-9]+}}, i64 %[[LEFT]], ptr @vf.spin.cost)
+; CHECK: llvm.umin.i64(i64 %{{.*}}, i64 %[[LEFT]])
+; CHECK: mul i32 %{{.*}}, 1
+; CHECK: [[I]] = add i32
+; CHECK: [[WRITTEN]]:
+; CHECK: loop:
+; CHECK: icmp ult i32 %j, 10000
 ; CHECK: ret void
 define void @counted() {
 entry:
@@ -26,7 +45,7 @@ loop:
   br i1 %c, label %next, label %exit
 next:
   %j = add i32 %i, 1
-  %more = icmp ult i32 %j, 100
+  %more = icmp ult i32 %j, 10000
   br i1 %more, label %loop, label %exit
 exit:
   ret void

@@ -1,0 +1,358 @@
+//===- BoundedRewrite.cpp - Take iterations off a wait's count ------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The change that BoundedSpin.h draws.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/BoundedSpin.h"
+
+#include "passes/spin-loops/KeepMarks.h"
+#include "passes/spin-loops/Rewrite.h"
+#include "runtime/include/vfriendly/spin_wait.h"
+
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+namespace {
+
+class BoundedRewriter {
+public:
+  BoundedRewriter(const SpinLoop &S, const BoundedPlan &Plan, uint32_t Flags,
+                  ScalarEvolution &SE, LoopInfo &LI, DominatorTree &DT)
+      : S(S), L(*S.L), Plan(Plan), Flags(Flags), SE(SE), LI(LI), DT(DT),
+        Header(L.getHeader()), F(*Header->getParent()), M(*F.getParent()),
+        I64(Type::getInt64Ty(M.getContext())) {}
+
+  CallInst *run();
+
+private:
+  void expand();
+  void copy();
+  void dropTests();
+  void resumeIn(BasicBlock *B, BasicBlock *From);
+  void closeCopy();
+  CallInst *emitCall(IRBuilder<> &B, Value *State, Value *Left);
+  Loop *loopAround(Loop *Inner, ArrayRef<BasicBlock *> Blocks);
+  void updateLoops();
+
+  Value *inCopy(Value *V) const {
+    Value *Mapped = Map.lookup(V);
+    return Mapped ? Mapped : V;
+  }
+  PHINode *phiIn(BasicBlock *B, Type *Ty, const Twine &Name) {
+    PHINode *Phi = PHINode::Create(Ty, 2, Name);
+    Phi->insertInto(B, B->begin());
+    return Phi;
+  }
+
+  const SpinLoop &S;
+  Loop &L;
+  const BoundedPlan &Plan;
+  uint32_t Flags;
+  ScalarEvolution &SE;
+  LoopInfo &LI;
+  DominatorTree &DT;
+  BasicBlock *Header;
+  Function &F;
+  Module &M;
+  Type *I64;
+
+  /// Where both ways part, and the blocks before the copy and the loop.
+  BasicBlock *Enter = nullptr, *Chunk = nullptr, *Written = nullptr;
+  BasicBlock *Latch = nullptr;
+  Value *Bound = nullptr;
+  DenseMap<const PHINode *, Value *> Steps;
+  ValueToValueMapTy Map;
+  Loop *Copy = nullptr;
+  BasicBlock *Round = nullptr, *RoundEnd = nullptr;
+  BasicBlock *CheckLeft = nullptr, *InCall = nullptr;
+  DenseMap<const PHINode *, PHINode *> InChunk, InRound;
+  /// For each header phi its values after the copy's last iteration, before
+  /// and after the skip.
+  DenseMap<const PHINode *, std::pair<Value *, Value *>> Next;
+  CallInst *Call = nullptr;
+};
+
+/// Computes bound and steps before the loop.
+void BoundedRewriter::expand() {
+  Enter =
+      InsertPreheaderForLoop(&L, &DT, &LI, nullptr, /*PreserveLCSSA=*/false);
+  SCEVExpander Expander(SE, "vf");
+  Instruction *At = Enter->getTerminator();
+  Bound = Expander.expandCodeFor(Plan.Bound, nullptr, At);
+  for (auto &[Phi, Step] : Plan.Counters)
+    Steps[Phi] = Expander.expandCodeFor(Step, Phi->getType(), At);
+  IRBuilder<> B(At);
+  Bound = B.CreateZExt(Bound, I64, "vf.bound");
+  // From here on the loop is not what was analyzed.
+  SE.forgetLoop(&L);
+}
+
+void BoundedRewriter::copy() {
+  Latch = splitBackEdge(L, LI, DT);
+  formLCSSARecursively(L, DT, &LI, nullptr);
+  Written = SplitBlock(Enter, Enter->getTerminator(), &DT, &LI);
+  SmallVector<BasicBlock *, 8> Blocks;
+  Copy = cloneLoopWithPreheader(Written, Enter, &L, Map, ".vf.copy", &LI, &DT,
+                                Blocks);
+  remapInstructionsInBlocks(Blocks, Map);
+  Chunk = cast<BasicBlock>(Map[Written]);
+  SmallVector<Loop::Edge, 4> Exits;
+  L.getExitEdges(Exits);
+  SmallPtrSet<BasicBlock *, 4> Seen;
+  for (auto [From, To] : Exits) {
+    if (!Seen.insert(To).second)
+      continue;
+    for (PHINode &Phi : To->phis())
+      for (unsigned I = 0, E = Phi.getNumIncomingValues(); I != E; ++I)
+        if (L.contains(Phi.getIncomingBlock(I)))
+          Phi.addIncoming(inCopy(Phi.getIncomingValue(I)),
+                          cast<BasicBlock>(Map[Phi.getIncomingBlock(I)]));
+  }
+}
+
+/// The copy runs no iteration in which a counter ends the loop.
+void BoundedRewriter::dropTests() {
+  for (const ExitLeaf &Test : Plan.Tests) {
+    Value *InCopy = inCopy(Test.Condition);
+    Constant *Stays = ConstantInt::getBool(M.getContext(), Test.StaysIf);
+    for (Use &U : make_early_inc_range(InCopy->uses()))
+      if (Copy->contains(cast<Instruction>(U.getUser())))
+        U.set(Stays);
+  }
+  for (BasicBlock *B : Copy->blocks())
+    if (auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+        Br && Br->isConditional() && isa<ConstantInt>(Br->getCondition()))
+      ConstantFoldTerminator(B);
+}
+
+CallInst *BoundedRewriter::emitCall(IRBuilder<> &B, Value *State, Value *Left) {
+  Value *Address = ConstantPointerNull::get(B.getPtrTy());
+  Value *Observed = B.getInt64(0);
+  uint32_t Size = 0;
+  if (const Poll *P = S.uniquePoll();
+      P &&
+      (!isa<Instruction>(P->Address) ||
+       DT.dominates(cast<Instruction>(P->Address), Latch->getTerminator()))) {
+    Address = inCopy(P->Address);
+    bool Stays = none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });
+    if (Stays && !P->Volatile && isPolledFirst(*P, L, DT) &&
+        DT.dominates(P->Access, Latch->getTerminator())) {
+      Poll Copied = *P;
+      Copied.Access = cast<Instruction>(inCopy(P->Access));
+      if (Value *V = observedValue(Copied, B)) {
+        Observed = V;
+        Size = P->Size;
+      }
+    }
+  }
+
+  // What an iteration takes here, learnt by all waits at this place.
+  auto *Cost = new GlobalVariable(M, B.getInt32Ty(), /*isConstant=*/false,
+                                  GlobalValue::PrivateLinkage, B.getInt32(0),
+                                  "vf.spin.cost");
+  Cost->setAlignment(Align(4));
+  FunctionCallee Wait = M.getOrInsertFunction(BoundedWaitFunction,
+                                              boundedWaitType(M.getContext()));
+  CallingConv::ID Convention = waitConvention(M);
+  cast<Function>(Wait.getCallee())->setCallingConv(Convention);
+  CallInst *Made = B.CreateCall(
+      Wait, {Address, Observed, State,
+             B.getInt32(Flags | Size | VF_SPIN_BLOCK(Plan.Block)), Left, Cost});
+  Made->setCallingConv(Convention);
+  Made->addFnAttr(Attribute::NoUnwind);
+  Made->addFnAttr(Attribute::Cold);
+  if (DISubprogram *In = F.getSubprogram())
+    Made->setDebugLoc(DILocation::get(M.getContext(), 0, 0, In));
+  return Made;
+}
+
+/// Phis of B for all that goes from one iteration to the next, with their first
+/// values, those of the copy's header by now.
+void BoundedRewriter::resumeIn(BasicBlock *B, BasicBlock *From) {
+  for (PHINode &Phi : Header->phis()) {
+    auto *CopyPhi = cast<PHINode>(inCopy(&Phi));
+    int Entry = CopyPhi->getBasicBlockIndex(B == Round ? Round : Chunk);
+    PHINode *Resumed = phiIn(B, Phi.getType(), Phi.getName());
+    Resumed->addIncoming(CopyPhi->getIncomingValue(Entry), From);
+    CopyPhi->setIncomingValue(Entry, Resumed);
+    (B == Round ? InRound : InChunk)[&Phi] = Resumed;
+  }
+}
+
+/// Ends the copy at its limit, and puts the call there.
+void BoundedRewriter::closeCopy() {
+  LLVMContext &Context = M.getContext();
+  BasicBlock *CopyHeader = Copy->getHeader();
+  auto *CopyLatch = cast<BasicBlock>(Map[Latch]);
+  CheckLeft = BasicBlock::Create(Context, ".vf.left", &F, Written);
+  InCall = BasicBlock::Create(Context, ".vf.call", &F, Written);
+  IRBuilder<> B(Context);
+  DebugLoc Nowhere;
+  if (DISubprogram *In = F.getSubprogram())
+    Nowhere = DILocation::get(Context, 0, 0, In);
+
+  // How far the loop has come, and how far it may go before the next call.
+  PHINode *Begin = phiIn(Chunk, I64, "vf.begin");
+  PHINode *Limit = phiIn(Chunk, I64, "vf.limit");
+  PHINode *State = phiIn(Chunk, I64, "vf.state");
+  resumeIn(Chunk, Enter);
+
+  // A block of iterations is a loop of its own.
+  BasicBlock *Into = CopyHeader, *End = CopyLatch;
+  Instruction *Back = CopyLatch->getTerminator();
+  DebugLoc BackAt = Back->getDebugLoc();
+  if (Plan.Block > 1) {
+    Round = SplitBlock(Chunk, Chunk->getTerminator(), &DT, &LI);
+    RoundEnd = BasicBlock::Create(Context, ".vf.block", &F, Written);
+    Into = Round;
+    End = RoundEnd;
+    resumeIn(Round, Chunk);
+    PHINode *Poll = phiIn(CopyHeader, I64, "vf.poll");
+    B.SetInsertPoint(Back);
+    Value *Polls = B.CreateAdd(Poll, B.getInt64(1), "", /*HasNUW=*/true);
+    B.CreateCondBr(B.CreateICmpNE(Polls, B.getInt64(Plan.Block)), CopyHeader,
+                   RoundEnd);
+    Back->eraseFromParent();
+    Poll->addIncoming(B.getInt64(0), Round);
+    Poll->addIncoming(Polls, CopyLatch);
+    Back = new UnreachableInst(Context, RoundEnd);
+  }
+  PHINode *At = phiIn(Into, I64, "vf.at");
+  B.SetInsertPoint(Back);
+  B.SetCurrentDebugLocation(BackAt);
+  Value *Done =
+      B.CreateAdd(At, B.getInt64(Plan.Block), "vf.done", /*HasNUW=*/true);
+  B.CreateCondBr(B.CreateICmpNE(Done, Limit), Into, CheckLeft);
+  Back->eraseFromParent();
+  At->addIncoming(Begin, Chunk);
+  At->addIncoming(Done, End);
+  for (PHINode &Phi : Header->phis()) {
+    Value *After = inCopy(Phi.getIncomingValueForBlock(Latch));
+    Next[&Phi] = {After, After};
+    if (Plan.Block > 1)
+      InRound[&Phi]->addIncoming(After, RoundEnd);
+  }
+
+  B.SetInsertPoint(CheckLeft);
+  B.SetCurrentDebugLocation(Nowhere);
+  Value *Block = B.getInt64(Plan.Block);
+  Value *Left = B.CreateSub(Bound, Done, "vf.left", /*HasNUW=*/true);
+  MDNode *Unlikely = MDBuilder(Context).createUnlikelyBranchWeights();
+  B.CreateCondBr(B.CreateICmpULT(Left, Block), Written, InCall, Unlikely);
+
+  B.SetInsertPoint(InCall);
+  Call = emitCall(B, State, Left);
+  Value *NextState = B.CreateExtractValue(Call, 0);
+  // The runtime is another library: the bound is kept whatever it returns.
+  Value *Skipped = B.CreateBinaryIntrinsic(Intrinsic::umin,
+                                           B.CreateExtractValue(Call, 1), Left);
+  Value *NextBegin = B.CreateAdd(Done, Skipped, "", /*HasNUW=*/true);
+  Value *Rest = B.CreateSub(Left, Skipped, "", /*HasNUW=*/true);
+  Value *Blocks = B.CreateBinaryIntrinsic(
+      Intrinsic::umin,
+      B.CreateAdd(B.CreateAnd(NextState, B.getInt64(VF_SPIN_POLLS_MASK)),
+                  B.getInt64(1)),
+      B.CreateUDiv(Rest, Block));
+  Value *NextLimit = B.CreateAdd(
+      NextBegin, B.CreateMul(Blocks, Block, "", /*HasNUW=*/true), "",
+      /*HasNUW=*/true);
+  for (PHINode &Phi : Header->phis())
+    if (Value *Step = Steps.lookup(&Phi)) {
+      Value *Rounds = B.CreateZExtOrTrunc(Skipped, Phi.getType());
+      Next[&Phi].second =
+          B.CreateAdd(Next[&Phi].first, B.CreateMul(Rounds, Step));
+    }
+  B.CreateCondBr(B.CreateICmpULT(Rest, Block), Written, Chunk, Unlikely);
+
+  Begin->addIncoming(B.getInt64(0), Enter);
+  Begin->addIncoming(NextBegin, InCall);
+  Limit->addIncoming(B.getInt64(Plan.FirstPolls), Enter);
+  Limit->addIncoming(NextLimit, InCall);
+  State->addIncoming(B.getInt64(0), Enter);
+  State->addIncoming(NextState, InCall);
+  for (PHINode &Phi : Header->phis()) {
+    InChunk[&Phi]->addIncoming(Next[&Phi].second, InCall);
+    // The loop as written goes on where the copy left off.
+    PHINode *Resumed = phiIn(Written, Phi.getType(), Phi.getName());
+    Resumed->addIncoming(Phi.getIncomingValueForBlock(Written), Enter);
+    Resumed->addIncoming(Next[&Phi].first, CheckLeft);
+    Resumed->addIncoming(Next[&Phi].second, InCall);
+    Phi.setIncomingValueForBlock(Written, Resumed);
+  }
+}
+
+/// A new loop around Inner, of Blocks and all of Inner's; the first is its
+/// header.
+Loop *BoundedRewriter::loopAround(Loop *Inner, ArrayRef<BasicBlock *> Blocks) {
+  Loop *Parent = Inner->getParentLoop();
+  Loop *Outer = LI.AllocateLoop();
+  if (Parent)
+    Parent->replaceChildLoopWith(Inner, Outer);
+  else
+    LI.changeTopLevelLoop(Inner, Outer);
+  Outer->addChildLoop(Inner);
+  for (BasicBlock *B : Blocks) {
+    LI.changeLoopFor(B, Outer);
+    Outer->addBlockEntry(B);
+    for (Loop *Up = Parent; Up; Up = Up->getParentLoop())
+      if (!Up->contains(B))
+        Up->addBlockEntry(B);
+  }
+  for (BasicBlock *B : Inner->blocks())
+    if (!Outer->contains(B))
+      Outer->addBlockEntry(B);
+  return Outer;
+}
+
+void BoundedRewriter::updateLoops() {
+  Loop *Rounds = Copy;
+  if (Plan.Block > 1)
+    Rounds = loopAround(Copy, {Round, RoundEnd});
+  Loop *Chunks = loopAround(Rounds, {Chunk, CheckLeft, InCall});
+  DT.recalculate(F);
+  // Later runs find them again.
+  for (Loop *Made : Chunks->getLoopsInPreorder())
+    mark(*Made, DecidedMark);
+}
+
+CallInst *BoundedRewriter::run() {
+  expand();
+  copy();
+  closeCopy();
+  dropTests();
+  IRBuilder<> B(Enter->getTerminator());
+  Value *IsLong = B.CreateICmpUGT(Bound, B.getInt64(Plan.FirstPolls));
+  Instruction *Old = Enter->getTerminator();
+  B.CreateCondBr(IsLong, Chunk, Written)->setDebugLoc(Old->getDebugLoc());
+  Old->eraseFromParent();
+  updateLoops();
+  return Call;
+}
+
+} // namespace
+
+CallInst *emitBoundedWait(const SpinLoop &S, const BoundedPlan &Plan,
+                          uint32_t Flags, ScalarEvolution &SE, LoopInfo &LI,
+                          DominatorTree &DT) {
+  return BoundedRewriter(S, Plan, Flags, SE, LI, DT).run();
+}
+
+} // namespace vfriendly

@@ -1,0 +1,338 @@
+//===- BoundedSpin.cpp - Which counts may have iterations taken off -------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The proof. Say iteration n has polled, failed and gone on. To skip k
+// iterations is to execute iterations n+1 to n+k there and then, with every
+// access reading what it read in iteration n: a legal execution, as long as
+//
+//  - none of them has an effect: the loop stores nothing, and what it calls
+//    matters to no other thread and to nothing after the loop;
+//  - none of them ends the loop: a condition that depends on no counter is what
+//    it was in iteration n, and one that depends on counters says stay in each
+//    iteration before the bound that ScalarEvolution gives;
+//  - one atomic or volatile access is all that each of them reads. Of two, the
+//    first may have changed by the time of the second, and iteration n+1 had to
+//    see that; plain memory does not change while others may write it. A lock
+//    that is read and then tried is one word: what was read last says that it
+//    is held, to both;
+//  - each of them polls what iteration n polled: no address depends on a
+//    counter, and where the way through the loop does, the exits are tested in
+//    every iteration all the same;
+//  - nothing else goes from one iteration to the next.
+//
+// Volatile reads are left out as others are: SpinLoopsPass lets only those come
+// here that a thread of the program writes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/BoundedSpin.h"
+
+#include "passes/common/WaitNeutral.h"
+#include "passes/spin-loops/Rewrite.h"
+#include "runtime/include/vfriendly/spin_wait.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+bool BoundedPlan::isSmall() const {
+  auto *Constant = dyn_cast<SCEVConstant>(Bound);
+  return Constant && Constant->getAPInt().ule(2 * FirstPolls);
+}
+
+namespace {
+
+class Planner {
+public:
+  Planner(const SpinLoop &S, ScalarEvolution &SE, const LoopInfo &LI,
+          const DominatorTree &DT)
+      : S(S), L(*S.L), SE(SE), LI(LI), DT(DT) {}
+
+  std::optional<BoundedPlan> plan(StringRef &Why);
+
+private:
+  StringRef findCounters();
+  StringRef findEffect() const;
+  StringRef findReads() const;
+  StringRef findBound();
+  StringRef findBranches();
+  bool dependsOnCounter(const Value *V, bool *ThroughPhi = nullptr) const;
+  bool isPoll(const Instruction &I) const {
+    return any_of(S.Polls, [&](const Poll &P) { return P.Access == &I; });
+  }
+
+  const SpinLoop &S;
+  Loop &L;
+  ScalarEvolution &SE;
+  const LoopInfo &LI;
+  const DominatorTree &DT;
+  BoundedPlan Found;
+  SmallPtrSet<const PHINode *, 4> Counters;
+};
+
+/// Does V, computed in L, depend on how often L went round? ThroughPhi is set
+/// if it also depends on the way through the loop.
+bool Planner::dependsOnCounter(const Value *V, bool *ThroughPhi) const {
+  SmallVector<const Value *, 8> Worklist{V};
+  SmallPtrSet<const Value *, 16> Seen;
+  while (!Worklist.empty()) {
+    auto *I = dyn_cast<Instruction>(Worklist.pop_back_val());
+    if (!I || !L.contains(I) || !Seen.insert(I).second)
+      continue;
+    if (auto *Phi = dyn_cast<PHINode>(I)) {
+      if (Counters.contains(Phi))
+        return true;
+      if (ThroughPhi)
+        *ThroughPhi = true;
+      if (Phi->getParent() == L.getHeader())
+        continue; // Carried, and not used in L, or invariant.
+    }
+    append_range(Worklist, I->operand_values());
+  }
+  return false;
+}
+
+/// Sorts the header's phis. Returns what forbids the rewrite, or nothing.
+StringRef Planner::findCounters() {
+  SmallVector<PHINode *, 2> Carried;
+  for (PHINode &Phi : L.getHeader()->phis()) {
+    if (!SE.isSCEVable(Phi.getType())) {
+      Carried.push_back(&Phi);
+      continue;
+    }
+    const SCEV *Value = SE.getSCEV(&Phi);
+    if (SE.isLoopInvariant(Value, &L))
+      continue;
+    auto *Counts = dyn_cast<SCEVAddRecExpr>(Value);
+    if (!Counts || Counts->getLoop() != &L || !Counts->isAffine() ||
+        !Phi.getType()->isIntegerTy() ||
+        SE.getTypeSizeInBits(Phi.getType()) > 64) {
+      Carried.push_back(&Phi);
+      continue;
+    }
+    Found.Counters.push_back({&Phi, Counts->getStepRecurrence(SE)});
+    Counters.insert(&Phi);
+  }
+  // What was read last, for after the loop: each skipped iteration reads the
+  // same.
+  for (PHINode *Phi : Carried) {
+    for (const User *U : Phi->users())
+      if (U != Phi && L.contains(cast<Instruction>(U)))
+        return "it is bounded, and a value goes from one poll to the next, and "
+               "is no counter of "
+               "constant step";
+    for (unsigned I = 0; I != Phi->getNumIncomingValues(); ++I) {
+      bool ThroughPhi = false;
+      if (L.contains(Phi->getIncomingBlock(I)) &&
+          (dependsOnCounter(Phi->getIncomingValue(I), &ThroughPhi) ||
+           ThroughPhi))
+        return "it is bounded, and it keeps a value that changes with its "
+               "counter";
+    }
+  }
+  return "";
+}
+
+/// What an iteration does besides polling, or nothing.
+StringRef Planner::findEffect() const {
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B) {
+      if (I.isEHPad() || isa<InvokeInst>(I))
+        return "it is bounded, and it may throw";
+      if (isa<StoreInst>(I))
+        return "it is bounded, and it writes memory between polls";
+      if (isa<AtomicRMWInst, AtomicCmpXchgInst>(I) && !isPoll(I))
+        return "it is bounded, and it writes memory between polls";
+      if (auto *Intrinsic = dyn_cast<IntrinsicInst>(&I);
+          Intrinsic && (Intrinsic->isAssumeLikeIntrinsic() ||
+                        Intrinsic->isLifetimeStartOrEnd()))
+        continue;
+      auto *Call = dyn_cast<CallBase>(&I);
+      if (!Call)
+        continue;
+      switch (classifyCall(*Call).Effect) {
+      case CallEffect::None:
+      case CallEffect::Pause:
+      case CallEffect::Yield:
+      case CallEffect::Clock:
+      case CallEffect::Local:
+        continue;
+      case CallEffect::TryLock:
+      case CallEffect::AsmLoad:
+      case CallEffect::AsmTry:
+        if (isPoll(I))
+          continue;
+        [[fallthrough]];
+      default:
+        return "it is bounded, and it does more than poll and count";
+      }
+    }
+  return "";
+}
+
+static bool isSynchronizing(const Instruction &I) {
+  if (auto *Load = dyn_cast<LoadInst>(&I))
+    return !Load->isSimple();
+  if (auto *Call = dyn_cast<CallBase>(&I)) {
+    CallEffect Effect = classifyCall(*Call).Effect;
+    return Effect == CallEffect::TryLock || Effect == CallEffect::AsmLoad ||
+           Effect == CallEffect::AsmTry;
+  }
+  return I.isAtomic() && !isa<FenceInst>(I);
+}
+
+/// Sees to it that one look decides whether an iteration fails.
+StringRef Planner::findReads() const {
+  constexpr StringLiteral Several =
+      "it is bounded, and an iteration looks at more than one word";
+  bool Locks = S.Kind == SpinKind::TestAndTestAndSet && S.uniquePoll();
+  const Instruction *Only = nullptr;
+  for (BasicBlock *B : L.blocks())
+    for (Instruction &I : *B) {
+      if (!isSynchronizing(I))
+        continue;
+      if (LI.getLoopFor(B) != &L || !isPoll(I) || (Only && !Locks))
+        return Several;
+      Only = &I;
+    }
+  return "";
+}
+
+/// Finds the tests on counters, and the iteration in which the first of them
+/// ends the loop.
+StringRef Planner::findBound() {
+  SmallVector<BasicBlock *, 4> Exiting;
+  L.getExitingBlocks(Exiting);
+  for (BasicBlock *B : Exiting) {
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    if (!Br) {
+      if (dependsOnCounter(B->getTerminator()->getOperand(0)))
+        return "it is bounded, and its bound cannot be computed";
+      continue;
+    }
+    for (const ExitLeaf &Leaf :
+         leavesOf(Br->getCondition(), L.contains(Br->getSuccessor(0)))) {
+      if (!dependsOnCounter(Leaf.Condition))
+        continue;
+      // In a loop inside, it is tested more than once an iteration.
+      if (LI.getLoopFor(B) != &L)
+        return "it is bounded, and its bound cannot be computed";
+      const SCEV *Stays =
+          SE.computeExitLimitFromCond(&L, Leaf.Condition, !Leaf.StaysIf,
+                                      /*ControlsOnlyExit=*/false)
+              .ExactNotTaken;
+      if (isa<SCEVCouldNotCompute>(Stays) ||
+          SE.getTypeSizeInBits(Stays->getType()) > 64)
+        return "it is bounded, and its bound cannot be computed";
+      Found.Tests.push_back(Leaf);
+      Found.Bound = Found.Bound
+                        ? SE.getUMinFromMismatchedTypes(Found.Bound, Stays)
+                        : Stays;
+    }
+  }
+  return Found.Bound ? "" : "it is bounded, but not by a counter";
+}
+
+/// Where the way through the loop depends on a counter, every exit has to be
+/// tested in every iteration, by values that do not depend on the way.
+StringRef Planner::findBranches() {
+  bool Depends = false;
+  for (BasicBlock *B : L.blocks()) {
+    Instruction *End = B->getTerminator();
+    if (End->getNumSuccessors() < 2 || L.isLoopExiting(B))
+      continue;
+    Depends |= any_of(End->operand_values(),
+                      [&](Value *V) { return dependsOnCounter(V); });
+  }
+  if (!Depends)
+    return "";
+  constexpr StringLiteral Gated =
+      "it is bounded, and it polls in some of its iterations only";
+  SmallVector<BasicBlock *, 4> Exiting, Latches;
+  L.getExitingBlocks(Exiting);
+  L.getLoopLatches(Latches);
+  for (BasicBlock *B : Exiting) {
+    if (!all_of(Latches,
+                [&](BasicBlock *Latch) { return DT.dominates(B, Latch); }))
+      return Gated;
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    if (!Br)
+      return Gated;
+    for (const ExitLeaf &Leaf :
+         leavesOf(Br->getCondition(), L.contains(Br->getSuccessor(0)))) {
+      bool ThroughPhi = false;
+      if (!dependsOnCounter(Leaf.Condition, &ThroughPhi) && ThroughPhi)
+        return Gated;
+    }
+  }
+  return "";
+}
+
+/// The size of a block where the bound is this: a divisor, if there is one, as
+/// LLVM unrolls by a divisor. Larger than what is unrolled completely, which is
+/// 300 instructions of at least 3 each, and no more than a tenth of a
+/// microsecond or so.
+static unsigned blockFor(uint64_t Bound) {
+  for (unsigned Size = 256; Size >= 128; --Size)
+    if (Bound % Size == 0 || (Bound + 1) % Size == 0)
+      return Size;
+  return 256;
+}
+
+std::optional<BoundedPlan> Planner::plan(StringRef &Why) {
+  Why = "";
+  if (!L.isSafeToClone())
+    Why = "it is bounded, and its code cannot be copied";
+  for (BasicBlock *Pred : predecessors(L.getHeader()))
+    if (!L.contains(Pred) &&
+        isa<IndirectBrInst, CallBrInst>(Pred->getTerminator()))
+      Why = "it is bounded, and it is entered by an indirect branch";
+  if (Why.empty())
+    Why = findCounters();
+  if (Why.empty())
+    Why = findEffect();
+  if (Why.empty())
+    Why = findReads();
+  if (Why.empty())
+    Why = findBound();
+  if (Why.empty())
+    Why = findBranches();
+  if (!Why.empty())
+    return std::nullopt;
+  SCEVExpander Expander(SE, "vf");
+  if (!Expander.isSafeToExpand(Found.Bound) ||
+      !all_of(Found.Counters,
+              [&](auto &C) { return Expander.isSafeToExpand(C.second); })) {
+    Why = "it is bounded, and its bound cannot be computed";
+    return std::nullopt;
+  }
+  // A poll that takes the cache line from the lock's holder, or that comes
+  // after a pause or a delay, takes many times as long as a read.
+  bool Slow = S.Pauses || S.Yields || !L.isInnermost() ||
+              any_of(S.Polls, [](const Poll &P) { return P.ReadModifyWrite; });
+  Found.FirstPolls = Slow ? VF_SPIN_POLLS_UNCALLED / 8 : VF_SPIN_POLLS_UNCALLED;
+  if (auto *Constant = dyn_cast<SCEVConstant>(Found.Bound); Constant && !Slow)
+    Found.FirstPolls = Found.Block =
+        blockFor(Constant->getAPInt().getLimitedValue());
+  return std::move(Found);
+}
+
+} // namespace
+
+std::optional<BoundedPlan>
+planBoundedSpin(const SpinLoop &S, ScalarEvolution &SE, const LoopInfo &LI,
+                const DominatorTree &DT, StringRef &Why) {
+  return Planner(S, SE, LI, DT).plan(Why);
+}
+
+} // namespace vfriendly
