@@ -1,0 +1,230 @@
+//===- BroadcastCheck.cpp - vfriendly-blocking-sync-broadcast -------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A broadcast may be a signal if
+//   1. all waits on the condition are in sight, and wait for the same;
+//   2. the function of the broadcast makes one step towards that, and whenever
+//   it
+//      does it broadcasts;
+//   3. a waiter that goes on takes that step back, so that the next waiter
+//   would
+//      find what it waited for gone.
+// With 2 and 3, as many waiters are woken as may go on. What fails 2 or 3 sets
+// a flag that all waiters must see, or lets several go on. A wait with a
+// deadline may be woken and yet give up, and would take the signal along.
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/blocking-sync/BroadcastCheck.h"
+
+#include "checkers/blocking-sync/Predicates.h"
+
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// Returns true if the text of a template's method may wait on a condition: it
+/// need not be instantiated here.
+static bool mentionsWait(const Stmt *Body) {
+  bool Found = false;
+  forEachStmt(Body, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    DeclarationName Name;
+    if (auto *Dependent = dyn_cast<CXXDependentScopeMemberExpr>(S))
+      Name = Dependent->getMember();
+    else if (auto *Member = dyn_cast<MemberExpr>(S))
+      Name = Member->getMemberDecl()->getDeclName();
+    else if (auto *Overloaded = dyn_cast<OverloadExpr>(S))
+      Name = Overloaded->getName();
+    else if (auto *Ref = dyn_cast<DeclRefExpr>(S))
+      Name = Ref->getDecl()->getDeclName();
+    const IdentifierInfo *Identifier = Name.getAsIdentifierInfo();
+    Found |= Identifier && Identifier->getName().contains("wait");
+  });
+  return Found;
+}
+
+/// Returns true if no function out of sight can wait on this condition.
+static bool isPrivate(const ValueDecl &Condition, const SyncModel &Model,
+                      const ASTContext &Context) {
+  if (auto *Variable = dyn_cast<VarDecl>(&Condition))
+    return Variable->hasGlobalStorage() && !Variable->isExternallyVisible();
+  auto *Field = dyn_cast<FieldDecl>(&Condition);
+  if (!Field)
+    return false;
+  auto *Class = dyn_cast<CXXRecordDecl>(Field->getParent());
+  const SourceManager &SM = Context.getSourceManager();
+  if (!Class || Field->getAccess() != AS_private)
+    return SM.isInMainFile(SM.getExpansionLoc(Field->getLocation()));
+  if (Class->hasFriends())
+    return false;
+  for (const CXXMethodDecl *Method : Class->methods()) {
+    if (Method->isImplicit() || Method->isDefaulted() || Method->isDeleted() ||
+        Model.of(Method))
+      continue;
+    const FunctionDecl *Pattern = Method->getTemplateInstantiationPattern();
+    if (!Pattern || !Pattern->getBody() || mentionsWait(Pattern->getBody()))
+      return false;
+  }
+  return true;
+}
+
+static bool isConditional(const Stmt *S) {
+  return isa<IfStmt, SwitchStmt, WhileStmt, ForStmt, DoStmt, CXXForRangeStmt,
+             ConditionalOperator>(S);
+}
+
+/// Returns true if Inner is executed wherever Outer's conditional statements
+/// are entered: each around Inner is around Outer too.
+static bool isUnderNoMoreThan(ArrayRef<const Stmt *> Inner,
+                              ArrayRef<const Stmt *> Outer) {
+  return llvm::all_of(Inner, [&](const Stmt *S) {
+    return !isConditional(S) || llvm::is_contained(Outer, S);
+  });
+}
+
+/// Returns the one step that a function makes in Places; null if it makes none,
+/// several, or changes them otherwise.
+static const PlaceWrite *onlyStep(ArrayRef<PlaceWrite> Writes) {
+  return Writes.size() == 1 && Writes[0].How != PlaceWrite::Other &&
+                 !innermostLoop(Writes[0].Parents)
+             ? &Writes[0]
+             : nullptr;
+}
+
+/// Returns true if a waiter, once it goes on, takes back Step.
+static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
+                      const SharedPlaces &Places, const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  const Stmt *Body = Wait.Function->getBody();
+  // The predicate's loop, or the wait itself where C++ hides it.
+  const Stmt *Waiting = innermostLoop(Wait.Parents);
+  if (Waiting && !placesIn(Wait.Predicate).contains(Step.Place))
+    return false;
+  SmallVector<PlaceWrite, 4> Writes = writesTo(Places, Body, Context);
+  bool Found = false;
+  for (const PlaceWrite &W : Writes) {
+    bool Matches =
+        W.Place == Step.Place
+            ? (W.How == PlaceWrite::Add) != (Step.How == PlaceWrite::Add)
+            : areCompared(Wait.Predicate, W.Place, Step.Place);
+    if (W.How == PlaceWrite::Other || !Matches)
+      continue;
+    if (!SM.isBeforeInTranslationUnit(Wait.Site->getBeginLoc(),
+                                      W.Site->getBeginLoc()))
+      continue;
+    // Under the same conditions as the wait, but for its own loop.
+    Found |= isUnderNoMoreThan(W.Parents, Wait.Parents) &&
+             !llvm::is_contained(W.Parents, Waiting);
+  }
+  return Found;
+}
+
+/// Returns true if a waiter may return between the wait and the step back for
+/// another reason than that there is nothing to take.
+static bool mayLeaveIt(const SyncSite &Wait, const PlaceWrite &Step,
+                       const SharedPlaces &Places, const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  SourceLocation Begin = Wait.Site->getBeginLoc(), End;
+  for (const PlaceWrite &W :
+       writesTo(Places, Wait.Function->getBody(), Context))
+    if (SM.isBeforeInTranslationUnit(Begin, W.Site->getBeginLoc()))
+      End = End.isValid() ? End : W.Site->getBeginLoc();
+  bool May = false;
+  forEachStmt(Wait.Function->getBody(), [&](const Stmt *S,
+                                            ArrayRef<const Stmt *> Parents) {
+    if (!isa<ReturnStmt, GotoStmt, BreakStmt, ContinueStmt>(S) ||
+        !SM.isBeforeInTranslationUnit(Begin, S->getBeginLoc()) ||
+        (End.isValid() && !SM.isBeforeInTranslationUnit(S->getBeginLoc(), End)))
+      return;
+    const IfStmt *Around = nullptr;
+    for (const Stmt *P : Parents)
+      if (auto *If = dyn_cast<IfStmt>(P))
+        Around = If;
+    May |= !Around || !placesIn(Around->getCond()).contains(Step.Place);
+  });
+  return May;
+}
+
+static std::optional<FixItHint> signalInstead(const SyncSite &Broadcast) {
+  auto *Call = dyn_cast<CallExpr>(Broadcast.Site);
+  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+  if (!Callee || !Callee->getIdentifier())
+    return std::nullopt;
+  SourceLocation Where;
+  if (auto *Member = dyn_cast<MemberExpr>(Call->getCallee()->IgnoreParens()))
+    Where = Member->getMemberLoc();
+  else
+    Where = Call->getCallee()->getBeginLoc();
+  StringRef New = llvm::StringSwitch<StringRef>(Callee->getName())
+                      .Case("notify_all", "notify_one")
+                      .Case("pthread_cond_broadcast", "pthread_cond_signal")
+                      .Case("cnd_broadcast", "cnd_signal")
+                      .Case("vf_cond_broadcast", "vf_cond_signal")
+                      .Default("");
+  // A wrapper keeps its name, a macro its text.
+  if (New.empty() || Where.isInvalid() || Where.isMacroID())
+    return std::nullopt;
+  return FixItHint::CreateReplacement(CharSourceRange::getTokenRange(Where),
+                                      New);
+}
+
+void BroadcastCheck::inspect(const SyncModel &Model,
+                             const ASTContext &Context) {
+  for (const FunctionSync &F : Model.functions())
+    for (const SyncSite &Broadcast : F.Syncs) {
+      if (Broadcast.Kind != SyncKind::Broadcast || !Broadcast.Object ||
+          !isPrivate(*Broadcast.Object, Model, Context))
+        continue;
+      SmallVector<const SyncSite *, 4> Waits;
+      bool Timed = false;
+      for (const FunctionSync &Other : Model.functions())
+        for (const SyncSite &S : Other.Syncs)
+          if (S.Object == Broadcast.Object) {
+            Timed |= S.Kind == SyncKind::TimedWait;
+            if (S.Kind == SyncKind::Wait)
+              Waits.push_back(&S);
+          }
+      if (Timed || Waits.empty() || llvm::any_of(Waits, [&](const SyncSite *W) {
+            return !W->Predicate || predicateShape(W->Predicate) !=
+                                        predicateShape(Waits[0]->Predicate);
+          }))
+        continue;
+      SharedPlaces Places = placesIn(Waits[0]->Predicate);
+      SmallVector<PlaceWrite, 4> Writes =
+          writesTo(Places, F.Function->getBody(), Context);
+      const PlaceWrite *Step = onlyStep(Writes);
+      // Whenever the step is made there must be a wake-up, each of one step.
+      if (!Step || innermostLoop(Broadcast.Parents) ||
+          !isUnderNoMoreThan(Broadcast.Parents, Step->Parents) ||
+          !llvm::all_of(Waits, [&](const SyncSite *W) {
+            return takesBack(*W, *Step, Places, Context);
+          }))
+        continue;
+      if (!claim(Broadcast.Site->getExprLoc(), F.Function, Context))
+        continue;
+      bool IsSafe = llvm::none_of(Waits, [&](const SyncSite *W) {
+        return mayLeaveIt(*W, *Step, Places, Context);
+      });
+      std::optional<FixItHint> Fix =
+          IsSafe ? signalInstead(Broadcast) : std::nullopt;
+      DiagnosticBuilder Diag = report(
+          Broadcast.Site->getExprLoc(),
+          "wakes all threads that wait on '" + Broadcast.Object->getName() +
+              "', but what changed lets one of them go on",
+          "wake one");
+      if (Fix)
+        Diag << *Fix;
+    }
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,28 @@
+//===- BroadcastCheck.h - vfriendly-blocking-sync-broadcast -----*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_BROADCASTCHECK_H
+#define VFRIENDLY_CHECKERS_BLOCKINGSYNC_BROADCASTCHECK_H
+
+#include "checkers/blocking-sync/SyncCheck.h"
+
+namespace vfriendly::tidy {
+
+/// A broadcast of what lets one waiter go on: the others wake in vain.
+class BroadcastCheck : public SyncCheck {
+public:
+  using SyncCheck::SyncCheck;
+
+private:
+  void inspect(const SyncModel &Model,
+               const clang::ASTContext &Context) override;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

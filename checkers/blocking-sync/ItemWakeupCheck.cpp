@@ -1,0 +1,92 @@
+//===- ItemWakeupCheck.cpp - vfriendly-blocking-sync-item-wakeup ----------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/blocking-sync/ItemWakeupCheck.h"
+
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// Fewer items than that are not worth a batch: threads of a pool are ended by
+/// one item each.
+static constexpr uint64_t FewItems = 16;
+
+/// Returns true for a loop over what is there before it begins: over a range,
+/// or counting up to a bound. One that asks for the next item until there is
+/// none may wait for each of them.
+static bool isOverKnownItems(const Stmt *Loop, const ASTContext &Context) {
+  if (isa<CXXForRangeStmt>(Loop))
+    return true;
+  auto *For = dyn_cast<ForStmt>(Loop);
+  if (!For || !For->getCond() || !For->getInc())
+    return false;
+  auto *Bound = dyn_cast<BinaryOperator>(For->getCond()->IgnoreImpCasts());
+  if (!Bound || !Bound->isComparisonOp())
+    return false;
+  Expr::EvalResult Value;
+  if (!Bound->getRHS()->isValueDependent() &&
+      Bound->getRHS()->EvaluateAsInt(Value, Context) &&
+      Value.Val.getInt().getLimitedValue() <= FewItems)
+    return false;
+  bool Calls = false;
+  forEachStmt(For->getCond(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
+    Calls |= Call && !(Method && Method->isConst());
+  });
+  return !Calls;
+}
+
+/// Returns true if the arguments of the call have to do with the loop's items.
+static bool passesItem(const CallExpr &Call, const Stmt *Loop) {
+  const VarDecl *Item = nullptr;
+  if (auto *Range = dyn_cast<CXXForRangeStmt>(Loop))
+    Item = Range->getLoopVariable();
+  bool Found = false;
+  for (const Expr *Argument : Call.arguments())
+    forEachStmt(Argument, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      auto *Ref = dyn_cast<DeclRefExpr>(S);
+      auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+      if (!Variable)
+        return;
+      // A counter, the range's item, or what the body made of them.
+      Found |= Variable == Item;
+      forEachStmt(Loop, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
+        if (auto *Declaration = dyn_cast<DeclStmt>(Below))
+          Found |= llvm::is_contained(Declaration->decls(), Variable);
+        if (auto *Step = dyn_cast<UnaryOperator>(Below))
+          Found |= Step->isIncrementDecrementOp() &&
+                   objectOf(Step->getSubExpr()) == Variable;
+      });
+    });
+  return Found;
+}
+
+void ItemWakeupCheck::inspect(const SyncModel &Model,
+                              const ASTContext &Context) {
+  for (const FunctionSync &F : Model.functions())
+    for (const CallSite &Push : F.Calls) {
+      const Stmt *Loop = innermostLoop(Push.Parents);
+      if (!Loop || !isOverKnownItems(Loop, Context) ||
+          !Model.alwaysWakes(Push.Callee) || !passesItem(*Push.Call, Loop) ||
+          !claim(Push.Call->getExprLoc(), F.Function, Context))
+        continue;
+      report(Push.Call->getExprLoc(),
+             "loop calls '" + Push.Callee->getNameAsString() +
+                 "' for each item, which takes a lock and wakes a waiter each "
+                 "time",
+             "hand over many items at a time, or give the loop to a parallel "
+             "for");
+    }
+}
+
+} // namespace vfriendly::tidy

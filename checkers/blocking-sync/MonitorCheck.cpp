@@ -1,0 +1,102 @@
+//===- MonitorCheck.cpp - vfriendly-blocking-sync-monitor -----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/blocking-sync/MonitorCheck.h"
+
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// A queue has three methods that hold its lock, and nothing to divide.
+static constexpr unsigned ManyMethods = 4;
+
+/// Returns the lock that a method holds from its first statement to its end, by
+/// a guard; null if it holds none.
+static const ValueDecl *heldThroughout(const FunctionSync &F) {
+  auto *Body = dyn_cast_or_null<CompoundStmt>(F.Function->getBody());
+  if (!Body || Body->size() < 2)
+    return nullptr;
+  for (const SyncSite &S : F.Syncs) {
+    if (S.Kind == SyncKind::Unlock || S.Kind == SyncKind::Wait ||
+        S.Kind == SyncKind::TimedWait)
+      return nullptr;
+    if (S.Kind == SyncKind::Lock && isa<CXXConstructExpr>(S.Site) &&
+        llvm::is_contained(S.Parents, Body->body_front()))
+      return S.Object;
+  }
+  return nullptr;
+}
+
+/// PTHREAD_MUTEX_RECURSIVE, as a constant that a call is given.
+static bool isRecursiveKind(const CallExpr &Call, const ASTContext &Context) {
+  Expr::EvalResult Value;
+  return Call.getNumArgs() == 2 && !Call.getArg(1)->isValueDependent() &&
+         Call.getArg(1)->EvaluateAsInt(Value, Context) &&
+         Value.Val.getInt() == 1;
+}
+
+void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
+  constexpr llvm::StringLiteral RecursiveRemedy =
+      "let public functions take a plain lock and call others that expect it "
+      "held";
+  auto RecursiveLock = [&](SourceLocation Where, const FunctionDecl *In) {
+    if (claim(Where, In, Context))
+      report(
+          Where, "this lock may be taken again by its holder", RecursiveRemedy,
+          "nobody can tell how long it is held, and each waiter for a holder "
+          "without a vCPU blocks");
+  };
+  llvm::MapVector<const ValueDecl *, unsigned> Holders;
+  for (const FunctionSync &F : Model.functions()) {
+    for (const CallSite &C : F.Calls)
+      if (C.Callee->getIdentifier() &&
+          C.Callee->getName() == "pthread_mutexattr_settype" &&
+          isRecursiveKind(*C.Call, Context))
+        RecursiveLock(C.Call->getExprLoc(), F.Function);
+    llvm::SmallPtrSet<const ValueDecl *, 4> Seen;
+    for (const SyncSite &S : F.Syncs)
+      if (S.Kind == SyncKind::Lock && S.Object && Seen.insert(S.Object).second)
+        if (auto *Class = S.Object->getType()->getAsCXXRecordDecl();
+            Class && Class->getIdentifier() &&
+            (Class->getName() == "recursive_mutex" ||
+             Class->getName() == "recursive_timed_mutex"))
+          RecursiveLock(S.Object->getLocation(), nullptr);
+    auto *Method = dyn_cast<CXXMethodDecl>(F.Function);
+    if (!Method || isa<CXXConstructorDecl, CXXDestructorDecl>(Method))
+      continue;
+    auto *Field = dyn_cast_or_null<FieldDecl>(heldThroughout(F));
+    if (Field && Field->getParent() == Method->getParent())
+      ++Holders[Field];
+  }
+  for (auto [Field, Count] : Holders) {
+    auto *Class = cast<CXXRecordDecl>(cast<FieldDecl>(Field)->getParent());
+    unsigned Methods =
+        llvm::count_if(Class->methods(), [](const CXXMethodDecl *M) {
+          return !M->isImplicit() && !M->isStatic() &&
+                 !isa<CXXConstructorDecl, CXXDestructorDecl>(M);
+        });
+    if (Count < ManyMethods || Count < Methods ||
+        !claim(Field->getLocation(), nullptr, Context))
+      continue;
+    report(
+        Field->getLocation(),
+        "each of the " + llvm::Twine(Count) + " methods of '" +
+            Class->getName() + "' holds '" + Field->getName() +
+            "' from its beginning to its end",
+        "hold it for what is shared only, divide the data, or keep a part for "
+        "each thread",
+        "threads that use the object run one after another, and block and "
+        "wake each other to do so");
+  }
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,29 @@
+//===- MonitorCheck.h - vfriendly-blocking-sync-monitor ---------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_MONITORCHECK_H
+#define VFRIENDLY_CHECKERS_BLOCKINGSYNC_MONITORCHECK_H
+
+#include "checkers/blocking-sync/SyncCheck.h"
+
+namespace vfriendly::tidy {
+
+/// Recursive locks, and classes each of whose methods holds one lock all the
+/// time.
+class MonitorCheck : public SyncCheck {
+public:
+  using SyncCheck::SyncCheck;
+
+private:
+  void inspect(const SyncModel &Model,
+               const clang::ASTContext &Context) override;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

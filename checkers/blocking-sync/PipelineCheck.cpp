@@ -1,0 +1,104 @@
+//===- PipelineCheck.cpp - vfriendly-blocking-sync-pipeline ---------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/blocking-sync/PipelineCheck.h"
+
+#include "clang/AST/ExprCXX.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+namespace {
+enum class Role { None, Takes, Puts };
+} // namespace
+
+/// Returns true if one of the words of a name, in whatever style it is written,
+/// is one of Words.
+static bool hasWord(StringRef Name, ArrayRef<StringRef> Words) {
+  std::string Lower = Name.lower();
+  for (StringRef Word : Words) {
+    for (size_t At = Lower.find(Word.str()); At != std::string::npos;
+         At = Lower.find(Word.str(), At + 1)) {
+      size_t End = At + Word.size();
+      bool Begins = At == 0 || !isalpha(Name[At - 1]) || isupper(Name[At]);
+      bool Ends = End == Name.size() || !islower(Name[End]);
+      if (Begins && Ends)
+        return true;
+    }
+  }
+  return false;
+}
+
+/// What a call does to a queue. Without a definition in sight, only names that
+/// say it without doubt count.
+static Role roleOf(const CallSite &C, const SyncModel &Model) {
+  if (!C.Callee->getIdentifier())
+    return Role::None;
+  StringRef Name = C.Callee->getName();
+  if (hasWord(Name, {"dequeue"}))
+    return Role::Takes;
+  if (hasWord(Name, {"enqueue"}))
+    return Role::Puts;
+  if (!Model.mayWait(C.Callee))
+    return Role::None;
+  if (hasWord(Name, {"pop", "get", "take", "receive", "fetch", "remove"}))
+    return Role::Takes;
+  if (hasWord(Name, {"push", "put", "send", "add", "insert", "append"}))
+    return Role::Puts;
+  return Role::None;
+}
+
+/// Returns the queue of a call: its object, or its first argument.
+static const ValueDecl *queueOf(const CallExpr &Call) {
+  if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call))
+    return objectOf(Member->getImplicitObjectArgument());
+  return Call.getNumArgs() ? objectOf(Call.getArg(0)) : nullptr;
+}
+
+/// Returns the call by which F is a stage: it takes in a loop and puts
+/// elsewhere.
+static const CallExpr *stageOf(const FunctionSync &F, const SyncModel &Model) {
+  for (const CallSite &Take : F.Calls) {
+    if (roleOf(Take, Model) != Role::Takes)
+      continue;
+    const Stmt *Loop = nullptr;
+    for (const Stmt *Parent : Take.Parents)
+      if (!Loop && innermostLoop(Parent))
+        Loop = Parent;
+    if (!Loop)
+      continue;
+    for (const CallSite &Put : F.Calls)
+      if (roleOf(Put, Model) == Role::Puts &&
+          llvm::is_contained(Put.Parents, Loop) &&
+          queueOf(*Put.Call) != queueOf(*Take.Call))
+        return Take.Call;
+  }
+  return nullptr;
+}
+
+void PipelineCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
+  SmallVector<std::pair<const CallExpr *, const FunctionDecl *>, 8> Stages;
+  for (const FunctionSync &F : Model.functions())
+    if (const CallExpr *Take = stageOf(F, Model))
+      Stages.push_back({Take, F.Function});
+  // One function that moves items is no pipeline.
+  if (Stages.size() < 2)
+    return;
+  for (auto [Take, Function] : Stages)
+    if (claim(Take->getExprLoc(), Function, Context))
+      report(
+          Take->getExprLoc(),
+          "'" + Function->getNameAsString() +
+              "' is a stage of a pipeline: each item is handed from thread to "
+              "thread through queues",
+          "where items do not depend on each other, let one thread do all of "
+          "an item, in a parallel loop such as tbb::parallel_for");
+}
+
+} // namespace vfriendly::tidy

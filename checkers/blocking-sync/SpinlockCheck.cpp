@@ -1,0 +1,37 @@
+//===- SpinlockCheck.cpp - vfriendly-blocking-sync-spinlock ---------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/blocking-sync/SpinlockCheck.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+void SpinlockCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
+  llvm::DenseSet<const ValueDecl *> Told;
+  for (const FunctionSync &F : Model.functions())
+    for (const SyncSite &Lock : F.Syncs) {
+      // Once for each lock: its type is what has to change.
+      if (Lock.Kind != SyncKind::SpinLock ||
+          isa_and_nonnull<ParmVarDecl>(Lock.Object) ||
+          (Lock.Object && !Told.insert(Lock.Object).second) ||
+          !claim(Lock.Site->getExprLoc(), F.Function, Context))
+        continue;
+      report(Lock.Site->getExprLoc(),
+             "takes " +
+                 (Lock.Object ? "'" + Lock.Object->getName() + "'"
+                              : std::string("a lock")) +
+                 " by polling",
+             "use a mutex that spins for a while and then blocks, such as "
+             "vf_mutex",
+             "while the holder's vCPU is away, each waiter keeps its own vCPU "
+             "busy");
+    }
+}
+
+} // namespace vfriendly::tidy

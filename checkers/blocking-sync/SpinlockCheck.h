@@ -1,0 +1,28 @@
+//===- SpinlockCheck.h - vfriendly-blocking-sync-spinlock -------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_SPINLOCKCHECK_H
+#define VFRIENDLY_CHECKERS_BLOCKINGSYNC_SPINLOCKCHECK_H
+
+#include "checkers/blocking-sync/SyncCheck.h"
+
+namespace vfriendly::tidy {
+
+/// POSIX's spin locks, which poll for as long as the holder is away.
+class SpinlockCheck : public SyncCheck {
+public:
+  using SyncCheck::SyncCheck;
+
+private:
+  void inspect(const SyncModel &Model,
+               const clang::ASTContext &Context) override;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

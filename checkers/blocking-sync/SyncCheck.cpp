@@ -1,0 +1,77 @@
+//===- SyncCheck.cpp - What the checks of blocking share ------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/blocking-sync/SyncCheck.h"
+
+#include "checkers/common/Kept.h"
+#include "vfriendly/Catalogue.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/ASTMatchers/ASTMatchers.h"
+
+using namespace clang;
+using namespace clang::ast_matchers;
+
+namespace vfriendly::tidy {
+
+/// The checks of a translation unit are made together and die together.
+class SyncCheck::Models {
+public:
+  static std::shared_ptr<Models> get() {
+    static thread_local std::weak_ptr<Models> Current;
+    std::shared_ptr<Models> Result = Current.lock();
+    if (!Result)
+      Current = Result = std::make_shared<Models>();
+    return Result;
+  }
+  SyncModel Model;
+};
+
+SyncCheck::SyncCheck(StringRef Name, clang::tidy::ClangTidyContext *Context)
+    : ClangTidyCheck(Name, Context), Shared(Models::get()) {}
+
+SyncCheck::~SyncCheck() = default;
+
+void SyncCheck::registerMatchers(MatchFinder *Finder) {
+  Finder->addMatcher(
+      functionDecl(isDefinition(), unless(isExpansionInSystemHeader()))
+          .bind("function"),
+      this);
+}
+
+void SyncCheck::check(const MatchFinder::MatchResult &Result) {
+  const auto &Function = *Result.Nodes.getNodeAs<FunctionDecl>("function");
+  Context = Result.Context;
+  if (Function.getBody() && !Function.isDependentContext() &&
+      !Function.isInvalidDecl())
+    Shared->Model.add(Function);
+}
+
+void SyncCheck::onEndOfTranslationUnit() {
+  if (!Context)
+    return;
+  Shared->Model.finish();
+  inspect(Shared->Model, *Context);
+}
+
+bool SyncCheck::claim(SourceLocation Where, const FunctionDecl *In,
+                      const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  return Where.isValid() && !SM.isInSystemHeader(Where) &&
+         !SM.isInSystemMacro(Where) && !(In && isKept(*In)) &&
+         Claimed.insert(SM.getExpansionLoc(Where)).second;
+}
+
+DiagnosticBuilder SyncCheck::report(SourceLocation Where, const Twine &Seen,
+                                    StringRef Remedy, StringRef Cost) {
+  return diag(Where, (Seen + ": " + Cost + "; " + Remedy + " (" +
+                      BlockingSync.Guideline + ")")
+                         .str());
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,373 @@
+//===- SyncModel.cpp - Who locks, waits and wakes -------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/blocking-sync/SyncModel.h"
+
+#include "checkers/common/WaitNeutral.h"
+
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+const ValueDecl *objectOf(const Expr *E) {
+  for (;;) {
+    if (!E)
+      return nullptr;
+    E = E->IgnoreParenCasts();
+    if (auto *Unary = dyn_cast<UnaryOperator>(E);
+        Unary &&
+        (Unary->getOpcode() == UO_AddrOf || Unary->getOpcode() == UO_Deref)) {
+      E = Unary->getSubExpr();
+      continue;
+    }
+    if (auto *Element = dyn_cast<ArraySubscriptExpr>(E)) {
+      E = Element->getBase();
+      continue;
+    }
+    // A smart pointer's -> and *.
+    if (auto *Call = dyn_cast<CXXOperatorCallExpr>(E);
+        Call && Call->getNumArgs() == 1) {
+      E = Call->getArg(0);
+      continue;
+    }
+    if (auto *Ref = dyn_cast<DeclRefExpr>(E))
+      return Ref->getDecl();
+    if (auto *Member = dyn_cast<MemberExpr>(E))
+      return Member->getMemberDecl();
+    return nullptr;
+  }
+}
+
+static bool isLoop(const Stmt *S) {
+  return isa<WhileStmt, ForStmt, DoStmt, CXXForRangeStmt>(S);
+}
+
+const Stmt *innermostLoop(ArrayRef<const Stmt *> Parents) {
+  for (const Stmt *S : llvm::reverse(Parents))
+    if (isLoop(S))
+      return S;
+  return nullptr;
+}
+
+const Stmt *loopBody(const Stmt *Loop) {
+  if (auto *While = dyn_cast<WhileStmt>(Loop))
+    return While->getBody();
+  if (auto *For = dyn_cast<ForStmt>(Loop))
+    return For->getBody();
+  if (auto *Do = dyn_cast<DoStmt>(Loop))
+    return Do->getBody();
+  return cast<CXXForRangeStmt>(Loop)->getBody();
+}
+
+namespace {
+using Visitor = llvm::function_ref<void(const Stmt *, ArrayRef<const Stmt *>)>;
+
+void walk(const Stmt *S, SmallVectorImpl<const Stmt *> &Parents,
+          Visitor Visit) {
+  if (!S)
+    return;
+  Visit(S, Parents);
+  if (isa<LambdaExpr>(S))
+    return;
+  Parents.push_back(S);
+  for (const Stmt *Child : S->children())
+    walk(Child, Parents, Visit);
+  Parents.pop_back();
+}
+
+struct Meaning {
+  SyncKind Kind;
+  /// The argument that is the object; -1 for none.
+  int Object;
+};
+
+/// Of functions that are in no namespace.
+std::optional<Meaning> byName(StringRef Name) {
+  static const llvm::StringMap<Meaning> Names = {
+      {"pthread_mutex_lock", {SyncKind::Lock, 0}},
+      {"mtx_lock", {SyncKind::Lock, 0}},
+      {"vf_mutex_lock", {SyncKind::Lock, 0}},
+      {"pthread_mutex_unlock", {SyncKind::Unlock, 0}},
+      {"mtx_unlock", {SyncKind::Unlock, 0}},
+      {"vf_mutex_unlock", {SyncKind::Unlock, 0}},
+      {"pthread_spin_lock", {SyncKind::SpinLock, 0}},
+      {"pthread_cond_wait", {SyncKind::Wait, 0}},
+      {"cnd_wait", {SyncKind::Wait, 0}},
+      {"vf_cond_wait", {SyncKind::Wait, 0}},
+      {"pthread_cond_timedwait", {SyncKind::TimedWait, 0}},
+      {"pthread_cond_clockwait", {SyncKind::TimedWait, 0}},
+      {"cnd_timedwait", {SyncKind::TimedWait, 0}},
+      {"vf_cond_timedwait", {SyncKind::TimedWait, 0}},
+      {"pthread_cond_signal", {SyncKind::Signal, 0}},
+      {"cnd_signal", {SyncKind::Signal, 0}},
+      {"vf_cond_signal", {SyncKind::Signal, 0}},
+      {"pthread_cond_broadcast", {SyncKind::Broadcast, 0}},
+      {"cnd_broadcast", {SyncKind::Broadcast, 0}},
+      {"vf_cond_broadcast", {SyncKind::Broadcast, 0}},
+      {"pthread_create", {SyncKind::CreateThread, 0}},
+      {"thrd_create", {SyncKind::CreateThread, 0}},
+      {"pthread_join", {SyncKind::Join, 0}},
+      {"thrd_join", {SyncKind::Join, 0}},
+      {"pthread_detach", {SyncKind::Detach, 0}},
+      {"thrd_detach", {SyncKind::Detach, 0}},
+      {"accept", {SyncKind::Accept, -1}},
+      {"accept4", {SyncKind::Accept, -1}}};
+  auto Known = Names.find(Name);
+  return Known == Names.end() ? std::nullopt
+                              : std::optional<Meaning>(Known->second);
+}
+
+bool isNamed(const CXXRecordDecl *Class, std::initializer_list<StringRef> Names,
+             bool OfStd = true) {
+  return Class && Class->getIdentifier() && (!OfStd || isOfStd(*Class)) &&
+         llvm::is_contained(Names, Class->getName());
+}
+
+/// Of a method of one of the standard library's classes, or vf's own.
+std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
+  if (!Method.getIdentifier())
+    return std::nullopt;
+  const CXXRecordDecl *Class = Method.getParent();
+  StringRef Name = Method.getName();
+  if (isNamed(Class, {"condition_variable", "condition_variable_any"}))
+    return llvm::StringSwitch<std::optional<SyncKind>>(Name)
+        .Case("wait", SyncKind::Wait)
+        .Cases({"wait_for", "wait_until"}, SyncKind::TimedWait)
+        .Case("notify_one", SyncKind::Signal)
+        .Case("notify_all", SyncKind::Broadcast)
+        .Default(std::nullopt);
+  if (isNamed(Class, {"thread", "jthread"}))
+    return llvm::StringSwitch<std::optional<SyncKind>>(Name)
+        .Case("join", SyncKind::Join)
+        .Case("detach", SyncKind::Detach)
+        .Default(std::nullopt);
+  if (isNamed(Class, {"mutex", "timed_mutex", "recursive_mutex", "shared_mutex",
+                      "unique_lock", "__mutex_base"}))
+    return llvm::StringSwitch<std::optional<SyncKind>>(Name)
+        .Case("lock", SyncKind::Lock)
+        .Case("unlock", SyncKind::Unlock)
+        .Default(std::nullopt);
+  return std::nullopt;
+}
+
+/// What ends a wait: the condition of the loop around it.
+const Expr *predicateOf(ArrayRef<const Stmt *> Parents) {
+  const Stmt *Loop = innermostLoop(Parents);
+  if (auto *While = dyn_cast_or_null<WhileStmt>(Loop))
+    return While->getCond();
+  if (auto *Do = dyn_cast_or_null<DoStmt>(Loop))
+    return Do->getCond();
+  if (auto *For = dyn_cast_or_null<ForStmt>(Loop))
+    return For->getCond();
+  return nullptr;
+}
+
+/// Of C++'s wait(lock, predicate): what the predicate returns.
+const Expr *predicateOfLambda(const Expr *Argument) {
+  auto *Lambda = dyn_cast<LambdaExpr>(Argument->IgnoreUnlessSpelledInSource());
+  auto *Body =
+      Lambda ? dyn_cast_or_null<CompoundStmt>(Lambda->getBody()) : nullptr;
+  if (!Body || Body->size() != 1)
+    return nullptr;
+  auto *Return = dyn_cast<ReturnStmt>(Body->body_front());
+  return Return ? Return->getRetValue() : nullptr;
+}
+
+class Collector {
+public:
+  Collector(FunctionSync &Into) : Into(Into) {}
+
+  void visit(const Stmt *S, ArrayRef<const Stmt *> Parents) {
+    if (auto *Made = dyn_cast<CXXConstructExpr>(S))
+      return construct(*Made, Parents);
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    if (!Callee)
+      return;
+    if (auto *Member = dyn_cast<CXXMemberCallExpr>(Call)) {
+      if (auto Kind = byMethod(*Member->getMethodDecl())) {
+        SyncSite &Site =
+            add(*Kind, Call, Member->getImplicitObjectArgument(), Parents);
+        if (*Kind == SyncKind::Wait || *Kind == SyncKind::TimedWait)
+          Site.Predicate = Member->getNumArgs() == 2
+                               ? predicateOfLambda(Member->getArg(1))
+                               : predicateOf(Parents);
+        return;
+      }
+    } else if (Callee->getIdentifier() &&
+               isa<TranslationUnitDecl>(
+                   Callee->getDeclContext()->getRedeclContext())) {
+      if (auto Known = byName(Callee->getName());
+          Known && int(Call->getNumArgs()) > Known->Object) {
+        SyncSite &Site = add(
+            Known->Kind, Call,
+            Known->Object < 0 ? nullptr : Call->getArg(Known->Object), Parents);
+        if (Known->Kind == SyncKind::Wait || Known->Kind == SyncKind::TimedWait)
+          Site.Predicate = predicateOf(Parents);
+        return;
+      }
+    }
+    if (classifyCall(*Call, *Callee) == CallEffect::Sleep) {
+      add(SyncKind::Sleep, Call, nullptr, Parents);
+      return;
+    }
+    Into.Calls.push_back({Call, Callee, {Parents.begin(), Parents.end()}});
+  }
+
+private:
+  void construct(const CXXConstructExpr &Made, ArrayRef<const Stmt *> Parents) {
+    const CXXRecordDecl *Class = Made.getConstructor()->getParent();
+    if (isNamed(Class, {"lock_guard", "unique_lock", "scoped_lock"}) &&
+        Made.getNumArgs() == 1)
+      add(SyncKind::Lock, &Made, Made.getArg(0), Parents);
+    else if (isNamed(Class, {"thread", "jthread"}) && Made.getNumArgs() >= 1 &&
+             !Made.getConstructor()->isCopyOrMoveConstructor())
+      add(SyncKind::CreateThread, &Made, nullptr, Parents);
+  }
+
+  SyncSite &add(SyncKind Kind, const Expr *Site, const Expr *Object,
+                ArrayRef<const Stmt *> Parents) {
+    Into.Syncs.push_back({Kind,
+                          Site,
+                          Into.Function,
+                          objectOf(Object),
+                          nullptr,
+                          {Parents.begin(), Parents.end()}});
+    return Into.Syncs.back();
+  }
+
+  FunctionSync &Into;
+};
+
+} // namespace
+
+void forEachStmt(const Stmt *Root, Visitor Visit) {
+  SmallVector<const Stmt *, 16> Parents;
+  walk(Root, Parents, Visit);
+}
+
+void SyncModel::add(const FunctionDecl &Function) {
+  if (!Known.try_emplace(&Function, Functions.size()).second)
+    return;
+  Functions.push_back({&Function, {}, {}});
+  Collector Into(Functions.back());
+  forEachStmt(Function.getBody(),
+              [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+                Into.visit(S, Parents);
+              });
+}
+
+void SyncModel::finish() {
+  if (Finished)
+    return;
+  Finished = true;
+  // What a function does to a parameter, its callers do. One level: wrappers
+  // that check the result.
+  for (FunctionSync &F : Functions)
+    for (const CallSite &Call : F.Calls) {
+      const FunctionSync *Wrapper = of(Call.Callee);
+      if (!Wrapper || Wrapper == &F)
+        continue;
+      size_t Count = Wrapper->Syncs.size();
+      for (size_t I = 0; I < Count; ++I) {
+        const SyncSite &Inner = Wrapper->Syncs[I];
+        auto *Parameter = dyn_cast_or_null<ParmVarDecl>(Inner.Object);
+        if (!Parameter ||
+            Parameter->getFunctionScopeIndex() >= Call.Call->getNumArgs())
+          continue;
+        const Expr *Argument =
+            Call.Call->getArg(Parameter->getFunctionScopeIndex());
+        SyncKind Kind = Inner.Kind;
+        F.Syncs.push_back({Kind, Call.Call, F.Function, objectOf(Argument),
+                           nullptr, Call.Parents});
+        if (Kind == SyncKind::Wait || Kind == SyncKind::TimedWait)
+          F.Syncs.back().Predicate = predicateOf(Call.Parents);
+      }
+    }
+}
+
+const FunctionSync *SyncModel::of(const FunctionDecl *Function) const {
+  const FunctionDecl *Definition = nullptr;
+  if (!Function || !Function->isDefined(Definition))
+    return nullptr;
+  auto Where = Known.find(Definition);
+  return Where == Known.end() ? nullptr : &Functions[Where->second];
+}
+
+/// More calls deep than this, what a function does is not looked for: wrappers
+/// of queues are two or three.
+static constexpr unsigned MaxDepth = 4;
+
+static bool waitsWithin(const SyncModel &Model, const FunctionDecl *Function,
+                        unsigned Depth) {
+  const FunctionSync *F = Model.of(Function);
+  if (!F)
+    return false;
+  for (const SyncSite &S : F->Syncs)
+    if (S.Kind == SyncKind::Wait || S.Kind == SyncKind::TimedWait)
+      return true;
+  return Depth < MaxDepth &&
+         llvm::any_of(
+             F->Calls,
+             [&](const CallSite &C) {
+               return waitsWithin(Model, C.Callee, Depth + 1);
+             });
+}
+
+bool SyncModel::mayWait(const FunctionDecl *Function) const {
+  return waitsWithin(*this, Function, 0);
+}
+
+/// Returns true if a statement that returns from a function is below S.
+static bool mayReturn(const Stmt *S) {
+  bool Found = false;
+  forEachStmt(S, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
+    Found |= isa<ReturnStmt, GotoStmt>(Below);
+  });
+  return Found;
+}
+
+static bool wakesWithin(const SyncModel &Model, const FunctionDecl *Function,
+                        unsigned Depth) {
+  const FunctionSync *F = Model.of(Function);
+  auto *Body =
+      F ? dyn_cast_or_null<CompoundStmt>(F->Function->getBody()) : nullptr;
+  if (!Body)
+    return false;
+  auto IsDirect = [&](ArrayRef<const Stmt *> Parents, const Stmt *Top) {
+    return llvm::is_contained(Parents, Top) &&
+           llvm::none_of(Parents, [](const Stmt *P) {
+             return isLoop(P) ||
+                    isa<IfStmt, SwitchStmt, ConditionalOperator>(P);
+           });
+  };
+  for (const Stmt *Top : Body->body()) {
+    for (const SyncSite &S : F->Syncs)
+      if ((S.Kind == SyncKind::Signal || S.Kind == SyncKind::Broadcast) &&
+          (S.Site == Top || IsDirect(S.Parents, Top)))
+        return true;
+    for (const CallSite &C : F->Calls)
+      if (Depth < MaxDepth && (C.Call == Top || IsDirect(C.Parents, Top)) &&
+          wakesWithin(Model, C.Callee, Depth + 1))
+        return true;
+    if (mayReturn(Top))
+      return false;
+  }
+  return false;
+}
+
+bool SyncModel::alwaysWakes(const FunctionDecl *Function) const {
+  return wakesWithin(*this, Function, 0);
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,112 @@
+//===- SyncModel.h - Who locks, waits and wakes -----------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   for (const FunctionSync &F : Model.functions())
+//     for (const SyncSite &S : F.Syncs)
+//       if (S.Kind == SyncKind::Broadcast) ...
+//
+// What the functions of one translation unit do to locks, conditions and
+// threads, by POSIX's, C11's, C++'s and vfriendly's own names. A function that
+// does it to its parameter counts as doing it to what a call passes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_SYNCMODEL_H
+#define VFRIENDLY_CHECKERS_BLOCKINGSYNC_SYNCMODEL_H
+
+#include "clang/AST/Decl.h"
+#include "clang/AST/Expr.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace vfriendly::tidy {
+
+enum class SyncKind {
+  Lock, ///< A mutex, also by a guard.
+  Unlock,
+  SpinLock, ///< pthread_spin_lock.
+  Wait,
+  TimedWait,
+  Signal, ///< Wakes one waiter.
+  Broadcast,
+  CreateThread,
+  Join,
+  Detach,
+  Accept, ///< Takes a connection: work that comes from outside.
+  Sleep
+};
+
+/// A call and the statements around it, the outermost first.
+struct SyncSite {
+  SyncKind Kind;
+  const clang::Expr *Site;
+  const clang::FunctionDecl *Function;
+  /// The variable or field that is locked, waited on and so on; null if it has
+  /// no name.
+  const clang::ValueDecl *Object = nullptr;
+  /// Of a wait: what ends it, in either sense. Null if that is not in one
+  /// place.
+  const clang::Expr *Predicate = nullptr;
+  llvm::SmallVector<const clang::Stmt *, 8> Parents;
+};
+
+struct CallSite {
+  const clang::CallExpr *Call;
+  const clang::FunctionDecl *Callee;
+  llvm::SmallVector<const clang::Stmt *, 8> Parents;
+};
+
+struct FunctionSync {
+  const clang::FunctionDecl *Function;
+  std::vector<SyncSite> Syncs;
+  /// Of what is not known by name.
+  std::vector<CallSite> Calls;
+};
+
+class SyncModel {
+public:
+  /// Adds a definition that is compiled as it stands. Once only.
+  void add(const clang::FunctionDecl &Function);
+  /// Is called after the last add.
+  void finish();
+
+  llvm::ArrayRef<FunctionSync> functions() const { return Functions; }
+  /// Null for a function without a definition in sight.
+  const FunctionSync *of(const clang::FunctionDecl *Function) const;
+  /// Returns true if a call of Function may wait on a condition, as far as
+  /// definitions are in sight.
+  bool mayWait(const clang::FunctionDecl *Function) const;
+  /// Returns true if each call of Function that returns wakes a waiter.
+  bool alwaysWakes(const clang::FunctionDecl *Function) const;
+
+private:
+  std::vector<FunctionSync> Functions;
+  llvm::DenseMap<const clang::FunctionDecl *, size_t> Known;
+  bool Finished = false;
+};
+
+/// Returns the variable or field that an expression names, through addresses,
+/// pointers and elements; null if there is none.
+const clang::ValueDecl *objectOf(const clang::Expr *E);
+
+/// Returns the innermost loop among Parents; null if there is none.
+const clang::Stmt *innermostLoop(llvm::ArrayRef<const clang::Stmt *> Parents);
+
+/// Returns the statement that a loop repeats.
+const clang::Stmt *loopBody(const clang::Stmt *Loop);
+
+/// Calls Visit(statement, parents) for all statements below Root, but not those
+/// of lambdas.
+void forEachStmt(const clang::Stmt *Root,
+                 llvm::function_ref<void(const clang::Stmt *,
+                                         llvm::ArrayRef<const clang::Stmt *>)>
+                     Visit);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,43 @@
+//===- ThreadPerTaskCheck.cpp - vfriendly-blocking-sync-thread-per-task ---===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/blocking-sync/ThreadPerTaskCheck.h"
+
+#include "clang/AST/ExprCXX.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+void ThreadPerTaskCheck::inspect(const SyncModel &Model,
+                                 const ASTContext &Context) {
+  for (const FunctionSync &F : Model.functions())
+    for (const SyncSite &Create : F.Syncs) {
+      const Stmt *Loop = Create.Kind == SyncKind::CreateThread
+                             ? innermostLoop(Create.Parents)
+                             : nullptr;
+      if (!Loop)
+        continue;
+      // Threads that a loop creates and another loop joins are a pool. A task's
+      // thread is joined or forgotten in the same iteration.
+      bool Ends = false;
+      for (const SyncSite &S : F.Syncs)
+        Ends |= (S.Kind == SyncKind::Join || S.Kind == SyncKind::Detach ||
+                 S.Kind == SyncKind::Accept) &&
+                innermostLoop(S.Parents) == Loop;
+      if (!Ends || !claim(Create.Site->getExprLoc(), F.Function, Context))
+        continue;
+      report(
+          Create.Site->getExprLoc(), "loop creates a thread for each task",
+          "keep a pool of as many threads as there are CPUs, such as oneTBB's",
+          "creating and ending a thread wakes others, and its stack is taken "
+          "and given back with an interrupt of every CPU of the process");
+    }
+}
+
+} // namespace vfriendly::tidy

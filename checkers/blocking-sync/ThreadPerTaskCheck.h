@@ -1,0 +1,29 @@
+//===- ThreadPerTaskCheck.h - vfriendly-blocking-sync-thread-per-task -*- C++
+//-*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_THREADPERTASKCHECK_H
+#define VFRIENDLY_CHECKERS_BLOCKINGSYNC_THREADPERTASKCHECK_H
+
+#include "checkers/blocking-sync/SyncCheck.h"
+
+namespace vfriendly::tidy {
+
+/// A thread that is created for one task in a loop of them.
+class ThreadPerTaskCheck : public SyncCheck {
+public:
+  using SyncCheck::SyncCheck;
+
+private:
+  void inspect(const SyncModel &Model,
+               const clang::ASTContext &Context) override;
+};
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,300 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A broadcast is reported where it lets one waiter go on; the fix is a signal. Negative
+// tests say why a signal would leave a thread asleep.
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-broadcast' %s -- -std=c++17 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
+// RUN: cp %s %t.cpp
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-broadcast' --fix %t.cpp -- -std=c++17 2>&1 > /dev/null
+// RUN: clang++ -std=c++17 -fsyntax-only -pthread %t.cpp
+// RUN: FileCheck %s --check-prefix=FIXED < %t.cpp
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+// example: bad
+class Queue {
+public:
+  void push(int Item) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    Items.push_back(Item);
+    // CHECK: :[[@LINE+2]]:14: warning: wakes all threads that wait on 'NotEmpty', but what changed lets one of them go on: {{.*}}; wake one (guidelines/blocking-sync.md)
+    // FIXED: NotEmpty.notify_one(); // first
+    NotEmpty.notify_all(); // first
+  }
+  int pop() {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    NotEmpty.wait(Lock, [&] { return !Items.empty(); });
+    int Item = Items.front();
+    Items.pop_front();
+    return Item;
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable NotEmpty;
+  std::deque<int> Items;
+};
+// example end
+
+// All waiters have to see the end. What is pushed still lets one go on.
+class Closable {
+public:
+  void push(int Item) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    Items.push_back(Item);
+    // CHECK: :[[@LINE+2]]:14: warning: wakes all
+    // FIXED: NotEmpty.notify_one(); // second
+    NotEmpty.notify_all(); // second
+  }
+  bool pop(int &Item) {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    NotEmpty.wait(Lock, [&] { return !Items.empty() || Closed; });
+    if (Items.empty())
+      return false;
+    Item = Items.front();
+    Items.pop_front();
+    return true;
+  }
+  void close() {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    Closed = true;
+    // FIXED: NotEmpty.notify_all(); // close
+    NotEmpty.notify_all(); // close
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable NotEmpty;
+  std::deque<int> Items;
+  bool Closed = false;
+};
+
+// A waiter may leave although there is an item: a signal would be lost with it. It is
+// reported, but not changed.
+class Impatient {
+public:
+  void push(int Item) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    Items.push_back(Item);
+    // CHECK: :[[@LINE+2]]:14: warning: wakes all
+    // FIXED: NotEmpty.notify_all(); // third
+    NotEmpty.notify_all(); // third
+  }
+  bool pop(int &Item) {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    NotEmpty.wait(Lock, [&] { return !Items.empty() || Closed; });
+    if (Closed)
+      return false;
+    Item = Items.front();
+    Items.pop_front();
+    return true;
+  }
+  void close() {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    Closed = true;
+    NotEmpty.notify_all();
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable NotEmpty;
+  std::deque<int> Items;
+  bool Closed = false;
+};
+
+// Instances of a template are in sight.
+template <typename T> class Of {
+public:
+  void push(T Item) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    Items.push_back(Item);
+    // CHECK: :[[@LINE+1]]:14: warning: wakes all
+    NotEmpty.notify_all();
+  }
+  T pop() {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    while (Items.empty())
+      NotEmpty.wait(Lock);
+    T Item = Items.front();
+    Items.pop_front();
+    return Item;
+  }
+  size_t size() const { return Items.size(); }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable NotEmpty;
+  std::deque<T> Items;
+};
+template class Of<int>;
+int use(Of<long> &Longs) {
+  Longs.push(1);
+  return int(Longs.pop());
+}
+
+//===-- What a signal would break -----------------------------------------===//
+
+// Several items: as many waiters may go on.
+class Several {
+public:
+  void push(const int *From, int N) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    for (int I = 0; I < N; ++I)
+      Items.push_back(From[I]);
+    NotEmpty.notify_all();
+  }
+  int pop() {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    NotEmpty.wait(Lock, [&] { return !Items.empty(); });
+    int Item = Items.front();
+    Items.pop_front();
+    return Item;
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable NotEmpty;
+  std::deque<int> Items;
+};
+
+// A wake-up only when the queue was empty: two items come before a waiter runs, and the
+// second of two waiters would sleep on beside an item.
+class Edge {
+public:
+  void push(int Item) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    Items.push_back(Item);
+    if (Items.size() == 1)
+      NotEmpty.notify_all();
+  }
+  int pop() {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    NotEmpty.wait(Lock, [&] { return !Items.empty(); });
+    int Item = Items.front();
+    Items.pop_front();
+    return Item;
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable NotEmpty;
+  std::deque<int> Items;
+};
+
+// Waiters wait for different things: a signal may wake one that cannot go on.
+class Two {
+public:
+  void push(int Item) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    Items.push_back(Item);
+    Changed.notify_all();
+  }
+  int pop() {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    Changed.wait(Lock, [&] { return !Items.empty(); });
+    int Item = Items.front();
+    Items.pop_front();
+    return Item;
+  }
+  void waitFor(size_t N) {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    Changed.wait(Lock, [&] { return Items.size() >= N; });
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable Changed;
+  std::deque<int> Items;
+};
+
+// Nobody takes back what happened: all go on.
+class Latch {
+public:
+  void countDown() {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    --Count;
+    Zero.notify_all();
+  }
+  void wait() {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    Zero.wait(Lock, [&] { return Count == 0; });
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable Zero;
+  int Count = 8;
+};
+
+// A waiter that gave up may have taken the signal along.
+class Timed {
+public:
+  void push(int Item) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    Items.push_back(Item);
+    NotEmpty.notify_all();
+  }
+  bool pop(int &Item) {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    if (!NotEmpty.wait_for(Lock, std::chrono::milliseconds(1),
+                           [&] { return !Items.empty(); }))
+      return false;
+    Item = Items.front();
+    Items.pop_front();
+    return true;
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable NotEmpty;
+  std::deque<int> Items;
+};
+
+// Others may wait on it for something else.
+class Open {
+public:
+  void push(int Item);
+  int pop();
+  void elsewhere();
+
+private:
+  std::mutex Mutex;
+  std::condition_variable NotEmpty;
+  std::deque<int> Items;
+};
+void Open::push(int Item) {
+  std::lock_guard<std::mutex> Lock(Mutex);
+  Items.push_back(Item);
+  NotEmpty.notify_all();
+}
+int Open::pop() {
+  std::unique_lock<std::mutex> Lock(Mutex);
+  NotEmpty.wait(Lock, [&] { return !Items.empty(); });
+  int Item = Items.front();
+  Items.pop_front();
+  return Item;
+}
+
+// The author says so.
+class Kept {
+public:
+  __attribute__((annotate("vfriendly:keep"))) void push(int Item) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    Items.push_back(Item);
+    NotEmpty.notify_all();
+  }
+  int pop() {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    NotEmpty.wait(Lock, [&] { return !Items.empty(); });
+    int Item = Items.front();
+    Items.pop_front();
+    return Item;
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable NotEmpty;
+  std::deque<int> Items;
+};

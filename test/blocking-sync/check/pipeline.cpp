@@ -1,0 +1,74 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Stages of a pipeline. One thread that moves items is none, and neither is one that puts
+// an item back where it came from.
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-pipeline' %s -- -std=c++17 -DSECOND 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-pipeline' %s -- -std=c++17 2>&1 | count 0
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+class Queue {
+public:
+  void push(int Item) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    Items.push_back(Item);
+    NotEmpty.notify_one();
+  }
+  int pop() {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    while (Items.empty())
+      NotEmpty.wait(Lock);
+    int Item = Items.front();
+    Items.pop_front();
+    return Item;
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable NotEmpty;
+  std::deque<int> Items;
+};
+// Its definition is in another file.
+struct Ring;
+int dequeue(Ring *From);
+void enqueue(Ring *To, int Item);
+int enlarge(int);
+
+// example: stage
+void enlargeAll(Ring *From, Ring *To) {
+  // CHECK: :[[@LINE+1]]:21: warning: 'enlargeAll' is a stage of a pipeline: each item is handed from thread to thread through queues: {{.*}}; where items do not depend on each other, let one thread do all of an item, in a parallel loop such as tbb::parallel_for (guidelines/blocking-sync.md) [vfriendly-blocking-sync-pipeline]
+  while (int Item = dequeue(From))
+    enqueue(To, enlarge(Item));
+}
+// example end
+
+#ifdef SECOND
+void second(Ring *From, Ring *To) {
+  for (;;) {
+    // CHECK: :[[@LINE+1]]:16: warning: 'second' is a stage of a pipeline
+    int Item = dequeue(From);
+    if (Item < 0)
+      break;
+    enqueue(To, Item);
+  }
+}
+#endif
+
+void again(Queue &Same) {
+  for (;;) {
+    int Item = Same.pop();
+    if (!Item)
+      return;
+    Same.push(Item - 1);
+  }
+}
+// Once, at the end.
+void last(Queue &From, Queue &To) {
+  int Sum = 0;
+  while (int Item = From.pop())
+    Sum += Item;
+  To.push(Sum);
+}
