@@ -13,6 +13,7 @@
 #include "malloc/helper.h"
 #include "malloc/hysteresis.h"
 #include "malloc/jemalloc.h"
+#include "malloc/large.h"
 #include "malloc/libc_code.h"
 #include <errno.h>
 #include <stdbool.h>
@@ -99,15 +100,52 @@ VF_API void *malloc(size_t size) {
   return is_worth_another(p) ? another(vf_je_malloc(size)) : p;
 }
 
+static void *zeroed(size_t size) {
+  void *p = vf_je_malloc(size);
+  if (is_worth_another(p))
+    p = another(vf_je_malloc(size));
+  if (p) {
+    int saved = errno;
+    vf_large_clear(p, size);
+    errno = saved;
+  }
+  return p;
+}
+
 VF_API void *calloc(size_t n, size_t size) {
   attend();
+  size_t bytes;
+  if (!__builtin_mul_overflow(n, size, &bytes) && bytes >= VF_LARGE_CLEAR)
+    return zeroed(bytes);
   void *p = vf_je_calloc(n, size);
   return is_worth_another(p) ? another(vf_je_calloc(n, size)) : p;
 }
 
+/* As realloc, where it costs more to copy the block than to move its pages;
+ * NULL elsewhere, or if there is no memory, p being as it was. */
+static void *grow_large(void *p, size_t size) {
+  if (size < VF_LARGE_MOVE || !p)
+    return NULL;
+  size_t has = vf_je_malloc_usable_size(p);
+  if (has < VF_LARGE_MOVE || size <= has)
+    return NULL;
+  if (vf_je_xallocx(p, size, 0, 0) >= size)
+    return p;
+  void *result = vf_je_malloc(size);
+  if (!result)
+    return NULL;
+  int saved = errno;
+  vf_large_move(result, p, has);
+  errno = saved;
+  vf_je_free(p);
+  return result;
+}
+
 VF_API void *realloc(void *p, size_t size) {
   attend();
-  void *result = vf_je_realloc(p, size);
+  void *result = grow_large(p, size);
+  if (!result)
+    result = vf_je_realloc(p, size);
   if (size != 0 && is_worth_another(result))
     result = another(vf_je_realloc(p, size));
   /* jemalloc 5.3 does not say so. Without a size it has freed p. */

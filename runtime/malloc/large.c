@@ -1,0 +1,88 @@
+/*===- malloc/large.c - Large blocks, cleared and moved by the kernel -----===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * A block is moved in two steps. The first moves its pages to a place that the
+ * kernel chooses, and leaves the block's own addresses mapped, and empty
+ * (MREMAP_DONTUNMAP, Linux 5.7). It fails, and has changed nothing, if the
+ * block is of several mappings, which earlier moves leave, or if the kernel has
+ * no such thing. The second moves them to their new place, instead of what is
+ * mapped there. In one step, a failure would leave a hole there, in which
+ * another thread's mmap may land before it is closed.
+ *===----------------------------------------------------------------------===*/
+
+#include "malloc/large.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+/* A block of more mappings than about that many is copied, after which it is of
+ * one again. */
+#define TRIES_MAX 16
+
+static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+void vf_large_clear(void *start, size_t size) {
+  size_t page = page_size();
+  char *from = start, *to = from + size;
+  char *first = (char *)(((uintptr_t)from + page - 1) & ~(page - 1));
+  char *end = (char *)((uintptr_t)to & ~(page - 1));
+  /* Refused if it is locked in memory. */
+  if (first >= end ||
+      madvise(first, (size_t)(end - first), MADV_DONTNEED) != 0) {
+    memset(start, 0, size);
+    return;
+  }
+  memset(from, 0, (size_t)(first - from));
+  memset(end, 0, (size_t)(to - end));
+}
+
+/* Whole pages. Returns false, and nothing has changed, if that is not possible.
+ */
+static bool move_pages(char *to, char *from, size_t size) {
+  void *between =
+      mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
+  if (between == MAP_FAILED)
+    return false;
+  if (mremap(between, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) ==
+      MAP_FAILED) {
+    /* Too many mappings, which the kernel sees before it unmaps `to`; or no
+     * memory of its own, after that. */
+    mmap(to, size, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    memcpy(to, between, size);
+    munmap(between, size);
+  }
+  return true;
+}
+
+/* Halves what cannot be moved at once: what is left of one mapping each. */
+static void move(char *to, char *from, size_t size, size_t page, int *tries) {
+  if (size >= VF_LARGE_CLEAR && --*tries >= 0) {
+    if (move_pages(to, from, size))
+      return;
+    size_t half = size / 2 & ~(page - 1);
+    move(to, from, half, page, tries);
+    move(to + half, from + half, size - half, page, tries);
+    return;
+  }
+  memcpy(to, from, size);
+}
+
+void vf_large_move(void *to, void *from, size_t size) {
+  size_t page = page_size();
+  int tries = TRIES_MAX;
+  if ((((uintptr_t)to | (uintptr_t)from) & (page - 1)) != 0) {
+    memcpy(to, from, size);
+    return;
+  }
+  move(to, from, (size + page - 1) & ~(page - 1), page, &tries);
+}

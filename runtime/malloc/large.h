@@ -1,0 +1,32 @@
+/*===- malloc/large.h - Large blocks, cleared and moved by the kernel -----===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * What a program never touches of a large block costs nothing: calloc does not
+ * write zeros to it, and realloc does not copy it. Errno may change.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_MALLOC_LARGE_H
+#define VFRIENDLY_MALLOC_LARGE_H
+
+#include <stddef.h>
+
+/* From this size on a call interrupts others for less time than it takes to
+ * write zeros, 50 us. jemalloc itself asks the kernel for any whole page. */
+#define VF_LARGE_CLEAR ((size_t)1 << 20)
+/* To copy that many bytes takes 3 ms, a hundred times as long as to move them;
+ * and each move leaves up to three mappings more, of which the kernel allows a
+ * process 65530. */
+#define VF_LARGE_MOVE ((size_t)16 << 20)
+
+/* Makes all bytes read as zero. */
+void vf_large_clear(void *start, size_t size);
+
+/* Copies as memcpy does; what is at `from` afterwards is undefined.
+ *
+ * pre: all of their pages are theirs alone, private and anonymous. */
+void vf_large_move(void *to, void *from, size_t size);
+
+#endif /* VFRIENDLY_MALLOC_LARGE_H */
