@@ -19,6 +19,13 @@ def page(entry):
     return entry["guideline"].removeprefix("guidelines/")
 
 
+def guides(catalogue):
+    yield "| guide | what it is |"
+    yield "|---|---|"
+    for g in catalogue["guides"]:
+        yield f"| [{g['title']}]({page(g)}) | {g['sentence']} |"
+
+
 def causes(catalogue):
     features = {f["slug"]: f for f in catalogue["features"]}
     yield "| cause | what happens | what helps |"
@@ -41,7 +48,7 @@ def main():
         catalogue = json.load(file)
     with open(README) as file:
         text = wanted = file.read()
-    for rows in (causes, table):
+    for rows in (guides, causes, table):
         begin, end = f"<!-- {rows.__name__}: begin -->\n", f"<!-- {rows.__name__}: end -->\n"
         before, rest = wanted.split(begin)
         wanted = before + begin + "\n".join(rows(catalogue)) + "\n" + end + rest.split(end)[1]

@@ -188,7 +188,7 @@ def title(path):
 def navigation(source, guidelines, catalogue):
     """Returns the site's navigation: (heading, pages), heading None for the start page."""
     pages = [(None, [f"{guidelines}/README.md"])]
-    for heading, key in (("Causes", "causes"), ("Features", "features")):
+    for heading, key in (("Guides", "guides"), ("Causes", "causes"), ("Features", "features")):
         pages.append((heading, [entry["guideline"] for entry in catalogue.get(key, [])]))
     missing = [p for _, ps in pages for p in ps if not os.path.exists(os.path.join(source, p))]
     if missing:

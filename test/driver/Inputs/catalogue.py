@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """catalogue.py CATALOGUE SOURCE PLUGIN MODULE: one table, everywhere the same.
 
-Title and sentence of each cause and feature begin its page, and the figures of a cause are
+Title and sentence of each guide, cause and feature begin its page, and the figures of a cause are
 on the pages of its features. The sentence of a feature stands in the comments of
 its pass, its checks and its runtime, as far as it has them; the module lists exactly the checks of the
 catalogue, and the plugin knows every pass.
@@ -48,7 +48,7 @@ def main():
     checks = set()
     with open(catalogue) as file:
         entries = json.load(file)
-    for e in entries["causes"] + entries["features"]:
+    for e in entries["guides"] + entries["causes"] + entries["features"]:
         with open(os.path.join(source, e["guideline"])) as page:
             if not page.read().startswith(f"# {e['title']}\n\n{e['sentence']}\n"):
                 wrong.append(f"{e['guideline']}: does not begin with the title and the sentence")

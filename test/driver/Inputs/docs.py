@@ -1,0 +1,65 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""docs.py SOURCE SCRATCH PAGE...: runs the commands of pages as they stand.
+
+Every block of shell commands runs, in the order of the page, in one shell: the first
+block of README.md in the project's root, where it sets VF, all others in a folder with the files
+of Inputs/docs. A block after `<!-- not run: REASON -->` is left out. A block that fails is named.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+BLOCK = re.compile(r"(?m)(?:^<!-- not run: (?P<why>.+) -->\n)?^```(?P<language>\w+)\n(?P<text>(?:.*\n)*?)^```$")
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(prog LANGUAGES C)
+find_package(Threads REQUIRED)
+add_executable(prog ../prog.c)
+target_link_libraries(prog PRIVATE Threads::Threads)
+"""
+
+
+def blocks(source, page):
+    """Yields (where, text) of each block of PAGE that is to run."""
+    with open(os.path.join(source, page)) as file:
+        text = file.read()
+    for match in BLOCK.finditer(text):
+        where = f"{page}:{text.count(chr(10), 0, match.start('text')) + 1}"
+        if match["why"]:
+            print(f"{where}: not run: {match['why']}")
+        elif match["language"] == "sh":
+            yield where, match["text"]
+
+
+def run(script, source, environment):
+    return subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=source, env=environment,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+
+
+def main():
+    source, scratch, *pages = sys.argv[1:]
+    shutil.rmtree(scratch, ignore_errors=True)
+    shutil.copytree(os.path.join(os.path.dirname(os.path.abspath(__file__)), "docs"), scratch)
+    os.makedirs(os.path.join(scratch, "project"))
+    with open(os.path.join(scratch, "project", "CMakeLists.txt"), "w") as file:
+        file.write(PROJECT)
+    todo = [block for page in pages for block in blocks(source, page)]
+    # Each block says where it is, so that the last line names the one that failed.
+    script = ""
+    for number, (where, text) in enumerate(todo):
+        script += f"echo 'docs: {where}'\n" + (f"cd '{scratch}'\n" if number else "") + text
+    # The pages name the tools as a user's shell finds them, with their version.
+    result = run(script, source, {**os.environ, "PATH": "/usr/local/bin:/usr/bin:/bin", "CC": "clang-22"})
+    print(result.stdout + result.stderr)
+    if result.returncode:
+        failed = re.findall(r"(?m)^docs: (.*)$", result.stdout)[-1:]
+        sys.exit(f"a command of {''.join(failed)} fails with {result.returncode}")
+    print(f"{len(todo)} blocks of commands ran")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+// The program of the README's commands: one thread waits for a flag.
+#include <pthread.h>
+#include <stdio.h>
+
+volatile int ready;
+
+static void *wait_for_it(void *unused) {
+  while (!ready) {
+  }
+  return unused;
+}
+
+int main(void) {
+  pthread_t waiter;
+  pthread_create(&waiter, NULL, wait_for_it, NULL);
+  ready = 1;
+  pthread_join(waiter, NULL);
+  puts("done");
+  return 0;
+}
