@@ -4,20 +4,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds programs of others with libvfriendly.so, all passes on, and runs their own tests.
 
-  rebuilt.py BUILD [NAME...] [--out DIR]
+  rebuilt.py BUILD [NAME...] [--again] [--out DIR]
 
-A program is a file of rebuilt/, which has
+A program is a package of packages.py, or a file of rebuilt/, which has
   SENTENCE                           what it is, and which of its tests run
   prepare(place) -> source           brings the source; raises NotRun
-  build(source, folder, cc)          a build of its own in folder, by `cc`; returns what make said
+  build(source, folder, cc, cxx)     a build of its own in folder, by `cc`; returns what make said
   test(source, folder) -> {test: passed}
 
-Each is built by clang -O2 as it is, and with the plugin. What passes in the one and not in the
-other is told. So is what the plugin did about each allocation: a remark names each site once.
+Each is built by clang -O2 as it is, and with vfriendly.cfg: all passes and libvfrt. What passes
+in the one and not in the other is told, if a second run says the same. So is what the passes
+rewrote: a remark names each place once. The result of each program is kept in NAME.json, and
+taken from there as long as neither the package nor the passes change, unless --again.
 Exit status: 0 if all is the same, 1 if not, 2 on a usage error, 3 if something was not run.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -31,27 +34,39 @@ sys.path.insert(1, os.path.join(os.path.dirname(HERE), "bench"))
 
 import bench
 import bring
+import packages
 from run import Place, load_file
 
 FOLDER = os.path.join(HERE, "rebuilt")
-CLANG = "clang-22"
+CLANG, CLANGXX = "clang-22", "clang++-22"
 PASSES = ("vf-heap-churn", "vf-spin-loops")
+# What Clang 22 objects to in sources of 2022.
+OLDER = "-Wno-error -Wno-reserved-user-defined-literal"
+# What vfriendly.cfg names, beside itself.
+FILES = ("vfriendly.cfg", "libvfriendly.so", "vfrt-link.o", "libvfrt.a")
 REMARK = re.compile(r"^(\S+:\d+:\d+): remark: (.*) \[-R(pass|pass-missed|pass-analysis)=(vf-[\w-]+)\]$", re.M)
 
 
 def names():
-    return sorted(f[:-3] for f in os.listdir(FOLDER) if f.endswith(".py"))
+    return sorted([f[:-3] for f in os.listdir(FOLDER) if f.endswith(".py")] + list(packages.PACKAGES))
 
 
-def compilers(plugin, place):
+def program_of(name):
+    return packages.PACKAGES.get(name) or load_file(name, os.path.join(FOLDER, name + ".py"))
+
+
+def compilers(config, place):
     """As programs: build systems do not all take a compiler with arguments."""
     remarks = " ".join(f"-Rpass{kind}={p}" for p in PASSES for kind in ("", "-missed"))
     made = {}
-    for way, arguments in (("without", ""), ("with", f"-fpass-plugin={plugin} {remarks}")):
-        made[way] = place.path(f"cc-{way}")
-        with open(made[way], "w") as script:
-            script.write(f'#!/bin/sh\nexec {CLANG} {arguments} "$@"\n')
-        os.chmod(made[way], 0o755)
+    for way, arguments in (("without", ""), ("with", f"--config={config} {remarks}")):
+        made[way] = []
+        for name in (CLANG, CLANGXX):
+            path = place.path(f"{name}-{way}")
+            made[way].append(path)
+            with open(path, "w") as script:
+                script.write(f'#!/bin/sh\nexec {name} {arguments} "$@" {OLDER}\n')
+            os.chmod(path, 0o755)
     return made
 
 
@@ -66,47 +81,85 @@ def counted(said):
     return Counter(re.sub(r"\d+ bytes", "N bytes", what) for what in sites.values())
 
 
-def run_program(name, place, plugin):
-    program = load_file(name, os.path.join(FOLDER, name + ".py"))
+def rewritten(said):
+    """How many places each pass has rewritten."""
+    places = {(name, where) for where, _, kind, name in REMARK.findall(said) if kind == "pass"}
+    return {name: sum(n == name for n, _ in places) for name in PASSES}
+
+
+def confirmed(program, source, folders, results):
+    """A test that passes in one way only may be one that fails at times: asked once more."""
+    every = {*results["without"], *results["with"]}
+    if all(results["without"].get(t) == results["with"].get(t) for t in every):
+        return
+    for way in ("without", "with"):
+        for test, passed in program.test(source, folders[way]).items():
+            results[way][test] = results[way].get(test, False) or passed
+
+
+def run_program(name, place, config):
+    program = program_of(name)
     entry = {"sentence": program.SENTENCE}
     try:
         bring.need(CLANG, "make")
         source = program.prepare(place)
-        results = {}
-        for way, cc in compilers(plugin, place).items():
-            print(f"== {name}, {way} the plugin", file=sys.stderr, flush=True)
-            folder = place.path(way)
-            shutil.rmtree(folder, ignore_errors=True)
-            os.makedirs(folder)
-            said = program.build(source, folder, cc)
+        if hasattr(program, "version"):
+            entry["version"] = program.version(source)
+        results, folders = {}, {way: place.path(way) for way in ("without", "with")}
+        for way, (cc, cxx) in compilers(config, place).items():
+            print(f"== {name}, {way} the passes", file=sys.stderr, flush=True)
+            shutil.rmtree(folders[way], ignore_errors=True)
+            os.makedirs(folders[way])
+            said = program.build(source, folders[way], cc, cxx)
             with open(place.path(f"build-{way}.log"), "w") as log:
                 log.write(said)
             if way == "with":
-                entry["sites"] = counted(said)
-            results[way] = program.test(source, folder)
+                entry["sites"], entry["rewrites"] = counted(said), rewritten(said)
+            results[way] = program.test(source, folders[way])
+        confirmed(program, source, folders, results)
     except bring.NotRun as why:
         return {**entry, "state": "not run", "reason": str(why)}
     if not any(results["without"].values()):
-        return {**entry, "state": "not run", "reason": "no test passes without the plugin"}
+        return {**entry, "state": "not run", "reason": "no test passes without the passes"}
     every = {*results["without"], *results["with"]}
     entry.update(state="run", tests=len(every),
-                 both=sum(results["without"].get(t, False) and results["with"].get(t, False) for t in every),
+                 without=sum(results["without"].values()), with_passes=sum(results["with"].values()),
                  only_without=sorted(t for t in every if results["without"].get(t) and not results["with"].get(t)),
                  only_with=sorted(t for t in every if results["with"].get(t) and not results["without"].get(t)))
+    # Some hundred megabytes each; the logs stay.
+    for folder in folders.values():
+        shutil.rmtree(folder, ignore_errors=True)
     return entry
 
 
-def show(report):
+def kept_or_run(name, place, config, key, again):
+    """The result of a program: the one kept, if it is of the same passes."""
+    path = os.path.join(os.path.dirname(place.folder), name + ".json")
+    try:
+        with open(path) as file:
+            entry = json.load(file)
+        if not again and entry["passes"] == key and entry["state"] == "run":
+            return entry
+    except (OSError, ValueError, KeyError):
+        pass
+    entry = {**run_program(name, place, config), "passes": key}
+    with open(path, "w") as file:
+        json.dump(entry, file, indent=1)
+        file.write("\n")
+    return entry
+
+
+def show(report, details):
     rows = []
     for name, entry in report.items():
         if entry["state"] != "run":
-            rows.append([name, "", "", "", "", f"not run: {entry['reason']}"])
+            rows.append([name, entry.get("version", ""), "", "", "", "", f"not run: {entry['reason']}"])
             continue
-        rows.append([name, entry["tests"], entry["both"], len(entry["only_without"]), len(entry["only_with"]),
-                     sum(entry["sites"].values())])
-    bench.table(["program", "tests", "pass both", "only without", "only with", "allocation sites"], rows)
+        rows.append([name, entry.get("version", ""), entry["tests"], entry["without"], entry["with_passes"],
+                     entry["rewrites"]["vf-heap-churn"], entry["rewrites"]["vf-spin-loops"]])
+    bench.table(["program", "version", "tests", "pass without", "pass with", "heap rewrites", "spin rewrites"], rows)
     for name, entry in report.items():
-        for what, times in sorted(entry.get("sites", {}).items(), key=lambda item: -item[1]):
+        for what, times in sorted(entry.get("sites", {}).items() if details else (), key=lambda item: -item[1]):
             print(f"{name}: {times} sites: {what}")
         for way in ("only_without", "only_with"):
             for test in entry.get(way, []):
@@ -118,11 +171,13 @@ def main():
     parser.add_argument("build", help=argparse.SUPPRESS)
     parser.add_argument("name", nargs="*", help="programs [all]")
     parser.add_argument("--list", action="store_true", help="say which there are")
+    parser.add_argument("--again", action="store_true", help="run what has a result too")
+    parser.add_argument("--details", action="store_true", help="say what became of each allocation")
     parser.add_argument("--out", metavar="DIR", help="where all is kept [BUILD/rebuilt]")
     options = parser.parse_intermixed_args()
     if options.list:
         for name in names():
-            print(f"{name:12} {load_file(name, os.path.join(FOLDER, name + '.py')).SENTENCE}")
+            print(f"{name:12} {program_of(name).SENTENCE}")
         return 0
     unknown = [n for n in options.name if n not in names()]
     if unknown:
@@ -132,15 +187,16 @@ def main():
     shared = os.path.abspath(options.out or os.path.join(tree.build, "rebuilt"))
     os.makedirs(shared, exist_ok=True)
     # A copy of ours: it is to be the same for all, whatever is built meanwhile.
-    plugin = shutil.copy(os.path.join(tree.lib, "libvfriendly.so"), shared)
+    files = [shutil.copy(os.path.join(tree.lib, f), shared) for f in FILES]
+    digest = hashlib.sha256()
+    for path in files:
+        with open(path, "rb") as file:
+            digest.update(file.read())
     debian = bring.Debian(shared)
     report = {}
     for name in options.name or names():
-        report[name] = run_program(name, Place(shared, name, debian), plugin)
-        with open(os.path.join(shared, "report.json"), "w") as file:  # After each: the next may take long.
-            json.dump(report, file, indent=1)
-            file.write("\n")
-    show(report)
+        report[name] = kept_or_run(name, Place(shared, name, debian), files[0], digest.hexdigest()[:16], options.again)
+    show(report, options.details)
     if any(e.get("only_without") for e in report.values()):
         return 1
     return 3 if any(e["state"] != "run" for e in report.values()) else 0

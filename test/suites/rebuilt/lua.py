@@ -19,7 +19,7 @@ def prepare(_):
     return os.path.abspath(source)
 
 
-def build(source, folder, cc):
+def build(source, folder, cc, _):
     shutil.copytree(source, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
     # Its makefile is for its authors: their warnings are GCC's.
     return bring.call(["sh", "-c", f"make CC='{cc}' CWARNS= TESTS= MYLIBS=-ldl lua 2>&1"], "Lua's make", cwd=folder)

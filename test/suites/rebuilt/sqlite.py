@@ -20,7 +20,7 @@ def prepare(place):
     return place.debian.source(place.path("source"), "sqlite3")
 
 
-def build(source, folder, cc):
+def build(source, folder, cc, _):
     bring.call(["sh", os.path.join(source, "configure"), f"--with-tcl={os.path.dirname(TCL)}",
                 "--disable-readline"], "SQLite's configure", cwd=folder,
                env={**os.environ, "CC": cc, "CFLAGS": "-O2"})

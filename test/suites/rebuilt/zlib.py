@@ -16,7 +16,7 @@ def prepare(place):
     return place.debian.source(place.path("source"), "zlib")
 
 
-def build(source, folder, cc):
+def build(source, folder, cc, _):
     shutil.copytree(source, folder, dirs_exist_ok=True)
     bring.call(["sh", "./configure"], "zlib's configure", cwd=folder,
                env={**os.environ, "CC": cc, "CFLAGS": "-O2"})

@@ -1,0 +1,96 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Source packages of Debian with threads or much use of the heap, and tests of their own.
+
+A package is how it is built and tested in a copy of its source, by $CC and $CXX: only the
+compilers differ between without and with the passes. Tests that want a network, or take
+minutes, are left out.
+"""
+
+import os
+import re
+import shutil
+
+import bring
+
+CMAKE = "cmake -S . -B out -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O2 -DCMAKE_CXX_FLAGS=-O2 {} && cmake --build out -j2 {}"
+CTEST = "ctest --test-dir out --timeout 120 {}"
+CONFIGURE = "./configure {} && make -j2 {}"
+# `t NAME COMMAND` is a test that passes if the command does.
+PRELUDE = 't() { n=$1; shift; if "$@" > "t-$n.log" 2>&1; then echo "PASS: $n"; else echo "FAIL: $n"; fi; }\n'
+# What test programs say of a test: each has a group `name`, and `ok` if it passed.
+FORMATS = {
+    "automake": re.compile(r"^(?:(?P<ok>PASS)|FAIL|ERROR): (?P<name>\S.*?)(?: *\(\d.*)?$", re.M),
+    "ctest": re.compile(r"Test +#\d+: (?P<name>\S+) \.+ *(?:(?P<ok>Passed)|\S.*) +[\d.]+ sec", re.M),
+    "gtest": re.compile(r"^\[ +(?:(?P<ok>OK)|FAILED) +\] (?P<name>\S+)(?: \(\d+ ms\))$", re.M),
+    "tap": re.compile(r"^(?:(?P<ok>ok)|not ok) \d+ - (?P<name>\S.*?)$", re.M),
+    "libevent": re.compile(r"^(?P<name>\w+/\S+): (?:\[\S+ )?(?:(?P<ok>OK)|.*FAILED)", re.M),
+    "apr": re.compile(r"^(?P<name>test\w+) +: *\S*(?:(?P<ok>SUCCESS)|FAILED)", re.M),
+}
+
+
+class Package:
+    def __init__(self, what, build, test, results="automake", needs=(), source=None, seconds=300):
+        self.what, self.script, self.tests = what, build, test
+        self.results, self.needs, self.package, self.seconds = results, needs, source, seconds
+
+    def named(self, name):
+        self.name, self.package = name, self.package or name
+        self.SENTENCE = f"Debian's {self.package}: {self.what}"
+        return self
+
+    def prepare(self, place):
+        bring.need("dpkg-query", "sh", "make")
+        for need in self.needs:
+            if "ok installed" not in bring.output(["dpkg-query", "-W", "-f", "${Status}", need], timeout=30):
+                raise bring.NotRun(f"needs {need}, which is not installed")
+        return place.debian.source(place.path("source"), self.package)
+
+    def version(self, source):
+        with open(os.path.join(source, "debian", "changelog")) as file:
+            return re.search(r"\((\S+)\)", file.readline())[1]
+
+    def build(self, source, folder, cc, cxx):
+        shutil.copytree(source, folder, dirs_exist_ok=True, symlinks=True)
+        env = {**os.environ, "CC": cc, "CXX": cxx, "CFLAGS": "-O2", "CXXFLAGS": "-O2"}
+        return bring.call(["sh", "-c", f"exec 2>&1; {self.script}"], f"the build of {self.name}", cwd=folder, env=env)
+
+    def test(self, _, folder):
+        said = bring.output(["sh", "-c", PRELUDE + self.tests], timeout=self.seconds, cwd=folder)
+        with open(folder + "-tests.log", "w") as log:
+            log.write(said)
+        return {m["name"]: bool(m["ok"]) for m in FORMATS[self.results].finditer(said)}
+
+
+PACKAGES = {
+    "bzip2": Package("make test", "make -j2 CC=$CC bzip2 bzip2recover",
+                     "for f in 1 2 3; do t compress$f sh -c \"./bzip2 -$f < sample$f.ref | cmp - sample$f.bz2\"; t expand$f sh -c \"./bzip2 -d < sample$f.bz2 | cmp - sample$f.ref\"; done"),
+    "zstd": Package("fuzzer, zstreamtest, poolTests, a run of each with threads", "make -j2 -C lib libzstd.a-mt libzstd.a && make -j2 -C tests fuzzer zstreamtest poolTests && make -j2 -C programs zstd",
+                    "t pool tests/poolTests; t fuzzer tests/fuzzer -s1 -i300 --no-big-tests; t stream tests/zstreamtest -s1 -i300 --no-big-tests; t stream-threads tests/zstreamtest --mt -s1 -i100 --no-big-tests;"
+                    "t new-api tests/zstreamtest --newapi -s1 -i100 --no-big-tests; t round-trip sh -c 'cat /usr/bin/python3* | programs/zstd -T4 -c | programs/zstd -dc | cmp - /dev/stdin < /dev/null; cat /usr/bin/perl | programs/zstd -T4 -6 | programs/zstd -t'"),
+    "xz-utils": Package("make check", CONFIGURE.format("--disable-nls --disable-doc", ""), "make check"),
+    "lz4": Package("fuzzer and frametest", "make -j2 -C tests fuzzer frametest roundTripTest",
+                   "t fuzzer tests/fuzzer -s1 -i300 --no-prompt; t frames tests/frametest -s1 -i500 ; t file tests/roundTripTest /usr/bin/perl"),
+    "libuv1": Package("uv_run_tests", CMAKE.format("-DLIBUV_BUILD_TESTS=ON", "--target uv_run_tests_a"), "out/uv_run_tests_a", "tap"),
+    "libevent": Package("regress", CMAKE.format("-DEVENT__DISABLE_OPENSSL=ON -DEVENT__DISABLE_BENCHMARK=ON -DEVENT__DISABLE_SAMPLES=ON", ""), "out/bin/regress --quiet=no; out/bin/regress", "libevent"),
+    "c-ares": Package("arestest without the network", CMAKE.format("-DCARES_BUILD_TESTS=ON", ""), "out/bin/arestest --gtest_filter='-*Live*'", "gtest"),
+    "leveldb": Package("its tests", CMAKE.format("-DLEVELDB_BUILD_BENCHMARKS=OFF", ""), CTEST.format(""), "ctest", ("libgtest-dev", "libgmock-dev")),
+    "snappy": Package("its tests", CMAKE.format("-DSNAPPY_BUILD_BENCHMARKS=OFF", ""), "out/snappy_unittest", "gtest", ("libgtest-dev", "libgmock-dev")),
+    "re2": Package("its tests, without the exhaustive ones", CMAKE.format("-DRE2_BUILD_TESTING=ON", ""), CTEST.format("-E 'exhaustive|random'"), "ctest"),
+    "jansson": Package("its tests", CMAKE.format("-DJANSSON_BUILD_DOCS=OFF", ""), CTEST.format(""), "ctest"),
+    "cjson": Package("its tests", CMAKE.format("-DENABLE_CJSON_TEST=On", ""), CTEST.format(""), "ctest"),
+    "json-c": Package("its tests", CMAKE.format("", ""), CTEST.format(""), "ctest"),
+    "libyaml": Package("its tests", CMAKE.format("-DBUILD_TESTING=ON", ""), CTEST.format(""), "ctest"),
+    "pbzip2": Package("files there and back by threads", "make -j2 CXX=$CXX",
+                      "for p in 1 2 4; do t threads$p sh -c \"./pbzip2 -p$p -1 -c /usr/bin/perl > a$p.bz2 && ./pbzip2 -p$p -d -c a$p.bz2 | cmp - /usr/bin/perl\"; t test$p ./pbzip2 -t -p$p a$p.bz2; t stream$p sh -c \"./pbzip2 -p$p -c < /usr/bin/perl | bzip2 -t\"; done",
+                      needs=("libbz2-dev",)),
+    "ck": Package("regressions of its data structures and locks, two threads", "./configure && make -j2",
+                  "for d in ck_array ck_bitmap ck_fifo ck_hp ck_hs ck_ht ck_queue ck_rhs ck_ring ck_sequence ck_stack ck_spinlock ck_barrier ck_rwlock; do t $d timeout 40 make -C regressions/$d/validate check CORES=2 CC=\"$CC\"; done",
+                  seconds=600),
+    "liburcu": Package("unit tests", CONFIGURE.format("--disable-shared", ""), "make -C tests/unit check; make -C tests/regression rcutorture_urcu_mb 2>/dev/null; true"),
+    "memcached": Package("testapp and tests of its commands", CONFIGURE.format("--disable-docs", ""), "./testapp; prove -v t/basic.t t/binary-get.t t/cas.t t/incrdecr.t t/lru.t t/slabs-reassign2.t t/stats.t t/touch.t t/multiversioning.t t/item_size_max.t", "tap", ("libevent-dev",)),
+    "apr": Package("make check", "./configure && make -j2", "make check", "apr"),
+    "pcre2": Package("make check", CONFIGURE.format("--enable-jit", ""), "make check"),
+}
+PACKAGES = {name: package.named(name) for name, package in PACKAGES.items()}
