@@ -183,6 +183,19 @@ const Expr *predicateOfLambda(const Expr *Argument) {
   return Return ? Return->getRetValue() : nullptr;
 }
 
+/// Returns the variable that the innermost declaration among Parents declares;
+/// null for a temporary.
+const ValueDecl *declaredAt(ArrayRef<const Stmt *> Parents) {
+  for (const Stmt *S : llvm::reverse(Parents)) {
+    auto *Declaration = dyn_cast<DeclStmt>(S);
+    if (Declaration && Declaration->isSingleDecl())
+      return dyn_cast<ValueDecl>(Declaration->getSingleDecl());
+    if (!isa<Expr>(S))
+      return nullptr;
+  }
+  return nullptr;
+}
+
 class Collector {
 public:
   Collector(FunctionSync &Into) : Into(Into) {}
@@ -232,7 +245,8 @@ private:
       add(SyncKind::Lock, &Made, Made.getArg(0), Parents);
     else if (isNamed(Class, {"thread", "jthread"}) && Made.getNumArgs() >= 1 &&
              !Made.getConstructor()->isCopyOrMoveConstructor())
-      add(SyncKind::CreateThread, &Made, nullptr, Parents);
+      add(SyncKind::CreateThread, &Made, nullptr, Parents).Object =
+          declaredAt(Parents);
   }
 
   SyncSite &add(SyncKind Kind, const Expr *Site, const Expr *Object,

@@ -26,10 +26,14 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
       // Threads that a loop creates and another loop joins are a pool. A task's
       // thread is joined or forgotten in the same iteration.
       bool Ends = false;
-      for (const SyncSite &S : F.Syncs)
-        Ends |= (S.Kind == SyncKind::Join || S.Kind == SyncKind::Detach ||
-                 S.Kind == SyncKind::Accept) &&
-                innermostLoop(S.Parents) == Loop;
+      for (const SyncSite &S : F.Syncs) {
+        if (innermostLoop(S.Parents) != Loop)
+          continue;
+        bool IsSame = S.Object == Create.Object;
+        Ends |= S.Kind == SyncKind::Accept ||
+                (S.Kind == SyncKind::Detach && IsSame) ||
+                (S.Kind == SyncKind::Join && IsSame && S.Object);
+      }
       if (!Ends || !claim(Create.Site->getExprLoc(), F.Function, Context))
         continue;
       report(

@@ -160,6 +160,19 @@ void acceptEach(int Socket) {
     pthread_create(&Thread, nullptr, serve, new int(Connection));
   }
 }
+void forgetEach(int N) {
+  for (int I = 0; I < N; ++I)
+    // CHECK: :[[@LINE+1]]:5: warning: loop creates a thread for each task
+    std::thread(work, I).detach();
+}
+// What is joined is another thread, where creating one fails.
+void poolOrFail(pthread_t *Threads, unsigned N, pthread_t Logger) {
+  for (unsigned I = 0; I < N; ++I)
+    if (pthread_create(&Threads[I], nullptr, serve, nullptr)) {
+      pthread_join(Logger, nullptr);
+      return;
+    }
+}
 // A pool: all run at once, and another loop joins them.
 void pool(unsigned N) {
   std::vector<std::thread> Threads;
