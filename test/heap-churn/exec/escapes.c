@@ -5,7 +5,7 @@
 // Ways by which an address becomes known to others: it is freed and used there as before.
 //
 // RUN: clang -O2 %s -o %t.before
-// RUN: %vf_clang -O2 %s -o %t.after
+// RUN: %vf_clang -O2 %s -o %t.after %vf_link
 // RUN: %t.before > %t.before.out
 // RUN: %t.after > %t.after.out
 // RUN: diff %t.before.out %t.after.out
@@ -52,8 +52,54 @@ __attribute__((noinline)) static void read_again(void) {
   free(p);
 }
 
+/* Two functions that only read tell the two halves of an address. */
+__attribute__((noinline)) static unsigned lower(char **p) { return (unsigned)(uintptr_t)*p; }
+__attribute__((noinline)) static unsigned upper(char **p) {
+  return (unsigned)((uint64_t)(uintptr_t)*p >> 32);
+}
+__attribute__((noinline)) static char *in_parts(void) {
+  char *blocks[64];
+  for (int i = 0; i < 64; i++) {
+    blocks[i] = malloc(40);
+    memset(blocks[i], 'a' + i % 26, 40);
+  }
+  char *kept = (char *)((uintptr_t)lower(&blocks[3]) | (uint64_t)upper(&blocks[3]) << 32);
+  for (int i = 0; i < 64; i++) {
+    putchar(blocks[i][i % 40]);
+    if (i != 3)
+      free(blocks[i]);
+  }
+  return kept;
+}
+
+/* Another thread's, or a signal handler's, way to it. */
+struct box {
+  char *_Atomic block;
+};
+__attribute__((noinline)) static int exchanged(int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; i++) {
+    struct box *box = malloc(sizeof *box);
+    char *block = malloc(100);
+    memset(block, i, 100);
+    box->block = NULL;
+    free(__atomic_exchange_n((char **)&box->block, block, __ATOMIC_ACQ_REL));
+    unknown();
+    block = __atomic_exchange_n((char **)&box->block, NULL, __ATOMIC_ACQ_REL);
+    sum += block[i];
+    free(block);
+    free(box);
+  }
+  return sum;
+}
+
 int main(void) {
   gives();
   read_again();
+  char *kept = in_parts();
+  unknown();
+  printf("\nin parts: %c\n", kept[2]);
+  free(kept);
+  printf("exchanged: %d\n", exchanged(20 + (kept == NULL)));
   return 0;
 }

@@ -3,19 +3,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where a library function leaves a loop that holds nothing, nothing is lost: the comparison
-// of qsort jumps, a thread is cancelled while it reads or prints.
+// of qsort jumps, or a signal's handler once a flag lets it, a thread is cancelled while it
+// reads or prints. Where a loop holds a small buffer, no larger one is lost.
 //
 // RUN: clang -O2 -c %S/Inputs/counted.c -o %t.o
 // RUN: clang -O2 -pthread %s %t.o -o %t.before
-// RUN: %vf_clang -O2 -pthread %s %t.o -o %t.after
+// RUN: %vf_clang -O2 -mllvm -vf-spin=off -pthread %s %t.o -o %t.after
 // RUN: %t.before > %t.before.out
 // RUN: %t.after > %t.after.out
 // RUN: diff %t.before.out %t.after.out
 
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* Of Inputs/counted.c. */
@@ -44,6 +48,48 @@ __attribute__((noinline)) static long sorts(int *v, size_t n, int rounds) {
     free(text);
     jumps = i == 2;
     qsort(v, n, sizeof *v, compare);
+  }
+  return sum;
+}
+
+static sigjmp_buf again;
+static volatile sig_atomic_t may_jump;
+static void handle(int number) {
+  if (may_jump) {
+    may_jump = 0;
+    siglongjmp(again, number);
+  }
+}
+__attribute__((noinline)) static long signalled(int rounds) {
+  long sum = 0;
+  for (int i = 0; i < rounds; i++) {
+    char *text = malloc(SIZE);
+    if (!text)
+      return -1;
+    snprintf(text, SIZE, "%d", i);
+    sum += atoi(text);
+    free(text);
+    may_jump = i == 2;
+    while (may_jump)
+      ; /* The handler jumps. */
+  }
+  return sum;
+}
+
+__attribute__((noinline)) static void jump_at(int i, int last) {
+  if (i == last)
+    longjmp(out, 1);
+}
+__attribute__((noinline)) static long shrinks(const int *sizes, int n) {
+  long sum = 0;
+  for (int i = 0; i < n; i++) {
+    char *text = malloc((size_t)sizes[i]);
+    if (!text)
+      return -1;
+    snprintf(text, (size_t)sizes[i], "%d", i);
+    sum += atoi(text);
+    jump_at(i, n - 1);
+    free(text);
   }
   return sum;
 }
@@ -98,6 +144,22 @@ int main(int argc, char **argv) {
     if (!setjmp(out))
       printf("%ld\n", sorts(v, sizeof v / sizeof *v, 5 + argc - 1));
   CHECK(allocations > 0 && allocations == frees);
+
+  signal(SIGALRM, handle);
+  setitimer(ITIMER_REAL, &(struct itimerval){{0, 1000}, {0, 1000}}, NULL);
+  allocations = frees = 0;
+  for (volatile int i = 0; i < TIMES; i++)
+    if (!sigsetjmp(again, 1))
+      printf("%ld\n", signalled(5 + argc - 1));
+  CHECK(allocations > 0 && allocations == frees);
+  setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
+
+  static const int sizes[] = {SIZE, SIZE / 2, 100, 16};
+  size_t before = mallinfo2().uordblks;
+  for (volatile int i = 0; i < TIMES; i++)
+    if (!setjmp(out))
+      printf("%ld\n", shrinks(sizes, 4 + argc - 1));
+  CHECK(mallinfo2().uordblks - before < SIZE);
 
   CHECK(pipe(ends) == 0);
   cancel(reads);
