@@ -4,10 +4,10 @@
 ;
 ; What is not LLVM's to move, or where it must not be moved: nothing of this file changes.
 ;
-; RUN: %vf_opt -passes='vf-heap-churn,verify' -S %s -o - | FileCheck %s --implicit-check-not='!vf.heap'
+; RUN: %vf_opt -passes='vf-heap-churn,verify' -S %s -o - | FileCheck %s --implicit-check-not='!vf.heap' --implicit-check-not=vf_pool
 ;
 ; Each function has one allocation, and one free in it, before and after.
-; CHECK-COUNT-19: call {{.*}}@malloc(i64
+; CHECK-COUNT-20: call {{.*}}@malloc(i64
 
 declare noalias ptr @malloc(i64) allockind("alloc,uninitialized") allocsize(0) "alloc-family"="malloc"
 declare void @free(ptr allocptr captures(none)) nounwind willreturn allockind("free") "alloc-family"="malloc"
@@ -172,6 +172,39 @@ define i32 @annotated(i32 %n) {
   %q = call ptr @llvm.ptr.annotation.p0.p0(ptr %p, ptr null, ptr null, i32 1, ptr null)
   store i32 1, ptr %q
   call void @free(ptr %q)
+  ret i32 1
+}
+
+; No pool either: one of the two frees would be given its blocks.
+define i32 @annotated_run(i1 %c) {
+entry:
+  %v = alloca [64 x ptr]
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %n, %loop ]
+  %p = call ptr @malloc(i64 40)
+  %s = getelementptr inbounds [64 x ptr], ptr %v, i64 0, i64 %i
+  store ptr %p, ptr %s
+  %n = add i64 %i, 1
+  %d = icmp eq i64 %n, 64
+  br i1 %d, label %out, label %loop
+out:
+  %j = phi i64 [ 0, %loop ], [ %m, %next ]
+  %t = getelementptr inbounds [64 x ptr], ptr %v, i64 0, i64 %j
+  %q = load ptr, ptr %t
+  br i1 %c, label %one, label %two
+one:
+  call void @free(ptr %q)
+  br label %next
+two:
+  %r = call ptr @llvm.ptr.annotation.p0.p0(ptr %q, ptr null, ptr null, i32 1, ptr null)
+  call void @free(ptr %r)
+  br label %next
+next:
+  %m = add i64 %j, 1
+  %e = icmp eq i64 %m, 64
+  br i1 %e, label %done, label %out
+done:
   ret i32 1
 }
 
