@@ -16,6 +16,7 @@
 #include "passes/spin-loops/Rewrite.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -96,10 +97,18 @@ void BoundedRewriter::expand() {
       InsertPreheaderForLoop(&L, &DT, &LI, nullptr, /*PreserveLCSSA=*/false);
   SCEVExpander Expander(SE, "vf");
   Instruction *At = Enter->getTerminator();
-  Bound = Expander.expandCodeFor(Plan.Bound, nullptr, At);
-  for (auto &[Phi, Step] : Plan.Counters)
-    Steps[Phi] = Expander.expandCodeFor(Step, Phi->getType(), At);
   IRBuilder<> B(At);
+  // Poison, where the loop as written may end by its poll before it tests a
+  // counter: what is tested before the loop has to be a value.
+  auto Expand = [&](const SCEV *Of, Type *Ty) -> Value * {
+    Value *V = Expander.expandCodeFor(Of, Ty, At);
+    return isGuaranteedNotToBeUndefOrPoison(V, nullptr, At, &DT)
+               ? V
+               : B.CreateFreeze(V, V->getName() + ".fr");
+  };
+  Bound = Expand(Plan.Bound, nullptr);
+  for (auto &[Phi, Step] : Plan.Counters)
+    Steps[Phi] = Expand(Step, Phi->getType());
   Bound = B.CreateZExt(Bound, I64, "vf.bound");
   // From here on the loop is not what was analyzed.
   SE.forgetLoop(&L);

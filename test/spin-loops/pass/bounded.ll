@@ -125,3 +125,46 @@ define void @set() {
   store atomic i32 1, ptr @flag release, align 4
   ret void
 }
+
+; The loop as written polls first: it may end before it looks at a bound that is
+; poison. The copy is chosen by the bound before that, by a value of its own.
+; CHECK-LABEL: define i32 @poison_bound(
+; CHECK: %[[FROZEN:.*]] = freeze i32 %{{.*}}
+; CHECK: %vf.bound = zext i32 %[[FROZEN]] to i64
+; CHECK: icmp ugt i64 %vf.bound, 64
+define i32 @poison_bound(i32 %x) {
+entry:
+  %n = shl nuw i32 %x, 4
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %next ]
+  %v = load atomic i32, ptr @flag acquire, align 4
+  %c = icmp eq i32 %v, 0
+  br i1 %c, label %next, label %exit
+next:
+  %j = add i32 %i, 1
+  %more = icmp ne i32 %j, %n
+  br i1 %more, label %loop, label %exit
+exit:
+  ret i32 %i
+}
+
+; Why not: what is neither undef nor poison needs no freeze.
+; CHECK-LABEL: define i32 @sound_bound(
+; CHECK-NOT: freeze
+; CHECK: icmp ugt i64 %vf.bound, 64
+define i32 @sound_bound(i32 noundef %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %next ]
+  %v = load atomic i32, ptr @flag acquire, align 4
+  %c = icmp eq i32 %v, 0
+  br i1 %c, label %next, label %exit
+next:
+  %j = add i32 %i, 1
+  %more = icmp ne i32 %j, %n
+  br i1 %more, label %loop, label %exit
+exit:
+  ret i32 %i
+}

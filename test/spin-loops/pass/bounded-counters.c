@@ -1,0 +1,145 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which counts may have iterations taken off: those whose end can be computed before
+// the loop, in loops that do nothing but look at one word and count.
+//
+// RUN: %verify_c %s -o /dev/null
+
+#include <sched.h>
+#include <stdatomic.h>
+
+atomic_int flag, other;
+volatile int word;
+int limit;
+void set(int v) {
+  atomic_store(&flag, v);
+  atomic_store(&other, v);
+  word = v;
+  limit = v;
+}
+
+int up(int n) {
+  int i;
+  // expected-remark-re@+2 {{(flag poll) {{.*}}as long as its bound would take}}
+  // expected-remark@+1 {{link with libvfrt}}
+  for (i = 0; i < n; ++i)
+    if (atomic_load(&flag))
+      break;
+  return i;
+}
+
+unsigned down_by_three(unsigned n) {
+  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+  for (; n > 10; n -= 3)
+    if (atomic_load(&flag))
+      break;
+  return n;
+}
+
+// Wraps around on the way.
+unsigned to_an_equal(unsigned i, unsigned n) {
+  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+  while (i != n && !atomic_load(&flag))
+    ++i;
+  return i;
+}
+
+unsigned two_counters(unsigned n) {
+  unsigned i, j = n;
+  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+  for (i = 0; i < 5000 && j != 0; ++i, j -= 1)
+    if (word)
+      break;
+  return i * 3 + j;
+}
+
+int in_memory(void) {
+  int i = 0, *p = &i;
+  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+  while (!atomic_load(&flag) && *p < 100000)
+    ++*p;
+  return i;
+}
+
+int last_seen(int n) {
+  int seen = 0;
+  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+  for (int i = 0; i < n; ++i)
+    if ((seen = atomic_load(&flag)) > 7)
+      break;
+  return seen;
+}
+
+int nested(int n) {
+  for (int o = 0; o < n; ++o) {
+    atomic_store(&other, o);
+    // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+    for (int i = o; i < 4000; ++i)
+      if (atomic_load(&flag))
+        return i;
+  }
+  return -1;
+}
+
+// A hand-over between running threads takes as long: a call would be late.
+int small(void) {
+  // expected-remark@+1 {{left as it is: its bound is what a hand-over between running threads takes}}
+  for (int i = 0; i < 100; ++i)
+    if (atomic_load(&flag))
+      return 1;
+  return 0;
+}
+
+// Why not: of two words the first may have changed by the time the second is read, and
+// the next iteration, which would be skipped, had to see that.
+int not_two_words(int n) {
+  int i;
+  // expected-remark@+1 {{it is bounded, and an iteration looks at more than one word}}
+  for (i = 0; i < n; ++i)
+    if (atomic_load(&flag) || atomic_load(&other))
+      break;
+  return i;
+}
+
+// Why not: a volatile counter is read and written as often as it says.
+int not_a_volatile_counter(void) {
+  volatile int i = 0;
+  // expected-remark@+1 {{left as it is}}
+  while (!atomic_load(&flag) && i < 35000)
+    i++;
+  return i;
+}
+
+// Why not: its step is not constant.
+int not_doubling(unsigned n) {
+  unsigned i;
+  // expected-remark@+1 {{it is bounded, and a value goes from one poll to the next}}
+  for (i = 1; i < n; i = i * 3 + 1)
+    if (atomic_load(&flag))
+      break;
+  return i != 0;
+}
+
+// Why not: another thread may move the bound, and the loop reads it each time.
+int not_a_moving_bound(void) {
+  int i;
+  // expected-remark@+1 {{it is bounded, and}}
+  for (i = 0; i < limit; ++i)
+    if (atomic_load(&flag))
+      break;
+  return i;
+}
+
+// Why not: it gives the CPU to others itself.
+int not_yielding(int n) {
+  int i;
+  // expected-remark@+1 {{it is bounded, and yields already}}
+  for (i = 0; i < n; ++i) {
+    if (atomic_load(&flag))
+      break;
+    sched_yield();
+  }
+  return i;
+}
