@@ -350,6 +350,9 @@ def dedup(report):
     p = report["parameters"]
     yield (f"{measured(report)}, {p['bytes'] / 1e6:.0f} MB of {p['input']}.\nWaits are voluntary context switches; shootdowns are those of the run "
            "without those of an idle interval as long;\nmemory calls are munmap, madvise, mprotect, mremap and brk.\n")
+    if report["machine"]["load"][0] > report["machine"]["cpus"]:
+        yield (f"The load average was {report['machine']['load'][0]:.1f} when it began: other work ran beside it, so its times say little; "
+               "counts depend on that less.\n")
     yield "| threads a stage | step | s | CPU s | waits | preempted | shootdowns | futex calls | memory calls | peak MB |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for row in report["summary"]:
