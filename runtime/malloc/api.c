@@ -56,6 +56,7 @@ static __attribute__((noinline)) void tell(const void *caller) {
   if (vf_is_libc_code(caller))
     return;
   int saved = errno;
+  vf_set_up_for_threads();
   if (own.freed == &unknown) {
     own.allocated = counter("thread.allocatedp");
     own.freed = counter("thread.deallocatedp");
@@ -114,6 +115,9 @@ static void *zeroed(size_t size) {
 
 VF_API void *calloc(size_t n, size_t size) {
   attend();
+  /* pthread_create calls this, before there is a second thread, for the new
+   * one's thread-local storage. */
+  vf_set_up_for_threads();
   size_t bytes;
   if (!__builtin_mul_overflow(n, size, &bytes) && bytes >= VF_LARGE_CLEAR)
     return zeroed(bytes);

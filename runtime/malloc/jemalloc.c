@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-bool vf_is_new = true;
+bool vf_is_new = true, vf_is_for_one_thread = true;
 
 /* What jemalloc reads when it starts; MALLOC_CONF can still change it.
  *
@@ -147,21 +147,33 @@ static void begin(void) {
 
 __attribute__((constructor(101))) static void construct(void) { begin(); }
 
-/* Arenas that other threads use by now have some memory of jemalloc's own,
- * which it returns to us. */
+static void set_hooks(unsigned arena) {
+  char name[40];
+  snprintf(name, sizeof name, "arena.%u.extent_hooks", arena);
+  extent_hooks_t *ours = &hooks;
+  vf_je_mallctl(name, NULL, NULL, &ours, sizeof ours);
+}
+
+/* To give an arena hooks is to make it, which takes 20 page faults; the first
+ * is the one of a program's first thread. */
 void vf_set_up(void) {
   if (!__atomic_exchange_n(&vf_is_new, false, __ATOMIC_ACQ_REL))
     return;
   begin();
+  set_hooks(0);
+  vf_set_up_for_threads();
+}
+
+/* Arenas that other threads use by now have some memory of jemalloc's own,
+ * which it returns to us. */
+void vf_set_up_all(void) {
+  if (!__atomic_exchange_n(&vf_is_for_one_thread, false, __ATOMIC_ACQ_REL))
+    return;
   unsigned arenas = 0;
   size_t size = sizeof arenas;
   vf_je_mallctl("opt.narenas", &arenas, &size, NULL, 0);
-  for (unsigned i = 0; i != arenas; ++i) {
-    char name[40];
-    snprintf(name, sizeof name, "arena.%u.extent_hooks", i);
-    extent_hooks_t *ours = &hooks;
-    vf_je_mallctl(name, NULL, NULL, &ours, sizeof ours);
-  }
+  for (unsigned i = 1; i < arenas; ++i)
+    set_hooks(i);
 }
 
 void vf_jemalloc_release(void) {
