@@ -9,14 +9,16 @@
  *   vf_report_counters(&report, "vfthing", names, counters, 2);
  *   vf_report_end(&report);
  *
- * prints {"vfthing": {"waits": 1, "sleeps": 0}} in a line of its own on stderr:
- * with one write if it fits the buffer, so that lines of several processes
- * don't mix.
+ * prints {"vfthing": {"waits": 1, "sleeps": 0}, "pid": 7, "program": "ls"} in a
+ * line of its own: with one write if it fits the buffer, so that lines of
+ * several processes don't mix. On stderr, or with VF_STATS=PATH at the end of
+ * that file, where PATH has a slash in it, and %p stands for the process.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_COMMON_REPORT_H
 #define VFRIENDLY_COMMON_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +27,10 @@ struct vf_report {
   char text[4096];
   size_t length;
 };
+
+/* Returns true if VF_STATS asks for a report. For constructors, as is
+ * vf_env_choice. */
+bool vf_report_is_wanted(void);
 
 /* Begins the report of a library. Others may count meanwhile. */
 void vf_report_counters(struct vf_report *report, const char *library,

@@ -5,7 +5,6 @@
  *===----------------------------------------------------------------------===*
  *===----------------------------------------------------------------------===*/
 
-#include "common/environment.h"
 #include "common/process_wide.h"
 #include "common/report.h"
 #include "malloc/helper.h"
@@ -36,7 +35,7 @@ static bool is_on;
 
 __attribute__((constructor)) static void configure(void) {
   vf_hysteresis_configure();
-  is_on = vf_env_choice("VF_STATS", "0", "1", false);
+  is_on = vf_report_is_wanted();
 }
 
 __attribute__((destructor)) static void report(void) {

@@ -55,7 +55,7 @@ __attribute__((constructor)) static void configure(void) {
     vf_set(&shared->budget_ns_plus_1, (uint32_t)budget + 1);
   vf_set(&shared->notify_off,
          !vf_env_choice("VF_SPIN_NOTIFY", "off", "on", true));
-  vf_set(&shared->stats, vf_env_choice("VF_STATS", "0", "1", false));
+  vf_set(&shared->stats, vf_report_is_wanted());
   errno = saved;
 }
 

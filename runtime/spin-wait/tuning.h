@@ -9,8 +9,10 @@
  *                                 it was seen what a wake-up takes
  *   VF_SPIN_NOTIFY=on|off         off: notifies do nothing, to measure and to
  *                                 verify that a missing one never hangs
- *   VF_STATS=0|1                  1: print counters at exit, on stderr, and
- * what each place that takes a lock did (common/sites.h)
+ *   VF_STATS=0|1|PATH             1: print counters at exit, on stderr, and
+ *                                 what each place that takes a lock did
+ *                                 (common/sites.h); PATH: there
+ * (common/report.h)
  *
  * Anything else is reported once on stderr, and the default used. Read by the
  * first copy's constructor; earlier waits use the defaults.

@@ -17,7 +17,9 @@
  *                           to 10000 [100]
  *   VF_MALLOC_HOLD_PRICE    what a free page that stays is worth, nanoseconds
  *                           of CPU time a second, 1 to 1000000000 [40000]
- *   VF_STATS=1              prints these numbers at exit
+ *   VF_STATS=1              prints these numbers at exit; VF_STATS=PATH, with a
+ *                           slash in it: at the end of that file, where %p
+ *                           stands for the process
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_H

@@ -34,6 +34,14 @@
 // RUN: env VF_STATS=1 %t 2> %t.json
 // RUN: python3 -c "import json, sys; c = json.load(open(sys.argv[1]))['vfrt']; print(sorted(c)); assert c['waits'] == 1 and c['spun'] > 0 and c['blocks'] > 0" %t.json | FileCheck --check-prefix=JSON %s
 // JSON: ['blind_sleeps', 'blocks', 'notifies', 'numa', 'overcommit', 'sites', 'spun', 'timeouts', 'waits', 'wakes', 'yields']
+//
+// Into a file, also where stderr is closed, with who wrote it; a file for each process with %p.
+//
+// RUN: rm -rf %t.d && mkdir %t.d && env VF_STATS=%t.d/all sh -c '%t 2>&-; %t' && env VF_STATS=%t.d/of-%%p %t
+// RUN: python3 %S/Inputs/stats.py %t.d
+// RUN: env VF_STATS=%t.d/none/such %t 2>&1 | FileCheck --check-prefix=NOFILE %s
+// NOFILE: vfriendly: VF_STATS: {{.*}}/none/such: No such file or directory; writing to stderr
+// NOFILE: {"vfrt": {
 
 #include "check.h"
 
