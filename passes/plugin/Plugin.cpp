@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/heap-churn/HeapChurnPass.h"
+#include "passes/numa-placement/NumaPlacementPass.h"
 #include "passes/plugin/VersionGuard.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "passes/spin-loops/SpinLoopsPass.h"
@@ -27,6 +28,10 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     HeapOption("vf-heap", cl::value_desc("on|off"),
                cl::desc("Whether vf-heap-churn rewrites"));
+
+static cl::opt<std::string>
+    NumaOption("vf-numa", cl::value_desc("on|off"),
+               cl::desc("Whether vf-numa-placement rewrites"));
 
 namespace {
 /// Says what is wrong with an option, once there is a module to say it to. To
@@ -80,14 +85,25 @@ static Expected<SpinMode> defaultSpinMode(ThinOrFullLTOPhase LTO) {
   return SpinMode::Block;
 }
 
-/// As defaultSpinMode: -mllvm -vf-heap, in linkers VF_HEAP, or else on.
-static Expected<bool> heapRewritesByDefault(ThinOrFullLTOPhase LTO) {
-  if (HeapOption.getNumOccurrences())
-    return toSwitch("-vf-heap", HeapOption);
+/// As defaultSpinMode: the option, in linkers the variable, or else on.
+static Expected<bool> switchByDefault(const cl::opt<std::string> &Option,
+                                      const char *Variable,
+                                      ThinOrFullLTOPhase LTO) {
+  if (Option.getNumOccurrences())
+    return toSwitch(("-" + Option.ArgStr).str(), Option);
   if (isInLinker(LTO))
-    if (auto Text = sys::Process::GetEnv("VF_HEAP"))
-      return toSwitch("VF_HEAP", *Text);
+    if (auto Text = sys::Process::GetEnv(Variable))
+      return toSwitch(Variable, *Text);
   return true;
+}
+
+static Expected<bool> heapRewritesByDefault(ThinOrFullLTOPhase LTO) {
+  return switchByDefault(HeapOption, "VF_HEAP", LTO);
+}
+
+/// VF_NUMA itself is libvfnuma's.
+static Expected<bool> numaRewritesByDefault(ThinOrFullLTOPhase LTO) {
+  return switchByDefault(NumaOption, "VF_NUMA_PASS", LTO);
 }
 
 /// The text M of NAME<mode=M>, or nothing if there are no parameters.
@@ -119,16 +135,33 @@ static Error addSpinLoops(ModulePassManager &MPM, StringRef Name,
   return Error::success();
 }
 
-static Error addHeapChurn(ModulePassManager &MPM, StringRef Name) {
-  auto Text = parseMode(Name, "vf-heap-churn", "on|off");
+/// A pass whose only parameter is mode=on|off.
+template <typename Pass>
+static Error addSwitched(ModulePassManager &MPM, StringRef Name,
+                         StringRef PassName, Expected<bool> Default) {
+  auto Text = parseMode(Name, PassName, "on|off");
+  if (!Text || *Text)
+    consumeError(Default.takeError());
   if (!Text)
     return Text.takeError();
-  auto Rewrites = *Text ? toSwitch("vf-heap-churn<mode", **Text)
-                        : heapRewritesByDefault(ThinOrFullLTOPhase::None);
+  auto Rewrites =
+      *Text ? toSwitch((PassName + "<mode").str(), **Text) : std::move(Default);
   if (!Rewrites)
     return Rewrites.takeError();
-  MPM.addPass(HeapChurnPass(*Rewrites));
+  MPM.addPass(Pass(*Rewrites));
   return Error::success();
+}
+
+static Error addHeapChurn(ModulePassManager &MPM, StringRef Name) {
+  return addSwitched<HeapChurnPass>(
+      MPM, Name, "vf-heap-churn",
+      heapRewritesByDefault(ThinOrFullLTOPhase::None));
+}
+
+static Error addNumaPlacement(ModulePassManager &MPM, StringRef Name) {
+  return addSwitched<NumaPlacementPass>(
+      MPM, Name, "vf-numa-placement",
+      numaRewritesByDefault(ThinOrFullLTOPhase::None));
 }
 
 /// Adds the pass that this pipeline element names; false if it names none.
@@ -136,11 +169,14 @@ static bool addByName(StringRef Name, ModulePassManager &MPM) {
   Error E = Error::success();
   if (isPass(Name, "vf-heap-churn")) {
     E = joinErrors(std::move(E), addHeapChurn(MPM, Name));
+  } else if (isPass(Name, "vf-numa-placement")) {
+    E = joinErrors(std::move(E), addNumaPlacement(MPM, Name));
   } else if (isPass(Name, "vf-spin-loops")) {
     E = joinErrors(std::move(E), addSpinLoops(MPM, Name, "vf-spin-loops"));
   } else if (isPass(Name, "vf-default")) {
     E = joinErrors(std::move(E), addSpinLoops(MPM, Name, "vf-default"));
     E = joinErrors(std::move(E), addHeapChurn(MPM, "vf-heap-churn"));
+    E = joinErrors(std::move(E), addNumaPlacement(MPM, "vf-numa-placement"));
   } else {
     return false;
   }
@@ -171,6 +207,13 @@ static void addHeapChurn(ModulePassManager &MPM, ThinOrFullLTOPhase LTO) {
   MPM.addPass(HeapChurnPass(*Rewrites));
 }
 
+static void addNumaPlacement(ModulePassManager &MPM, ThinOrFullLTOPhase LTO) {
+  auto Rewrites = numaRewritesByDefault(LTO);
+  if (!Rewrites)
+    return MPM.addPass(UsageErrorPass(Rewrites.takeError()));
+  MPM.addPass(NumaPlacementPass(*Rewrites));
+}
+
 static void registerPasses(PassBuilder &PB) {
   if (PassInstrumentationCallbacks *PIC =
           PB.getPassInstrumentationCallbacks()) {
@@ -178,6 +221,7 @@ static void registerPasses(PassBuilder &PB) {
     PIC->addClassToPassName(SpinLoopPrinterPass::name(),
                             "print<vf-spin-loops>");
     PIC->addClassToPassName(HeapChurnPass::name(), "vf-heap-churn");
+    PIC->addClassToPassName(NumaPlacementPass::name(), "vf-numa-placement");
   }
   PB.registerAnalysisRegistrationCallback([](FunctionAnalysisManager &FAM) {
     FAM.registerPass([] { return SpinLoopAnalysis(); });
@@ -211,6 +255,7 @@ static void registerPasses(PassBuilder &PB) {
     addSpinLoops(MPM, Level, SpinPhase::Late, LTO);
     // After inlining: what becomes of a pointer shows.
     addHeapChurn(MPM, LTO);
+    addNumaPlacement(MPM, LTO);
   });
   PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM,
                                         OptimizationLevel Level,
@@ -225,8 +270,10 @@ static void registerPasses(PassBuilder &PB) {
         addSpinLoops(MPM, Level, SpinPhase::Last,
                      ThinOrFullLTOPhase::FullLTOPostLink);
         // What was inlined from other files; there is no earlier point.
-        if (Level != OptimizationLevel::O0)
+        if (Level != OptimizationLevel::O0) {
           addHeapChurn(MPM, ThinOrFullLTOPhase::FullLTOPostLink);
+          addNumaPlacement(MPM, ThinOrFullLTOPhase::FullLTOPostLink);
+        }
       });
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {

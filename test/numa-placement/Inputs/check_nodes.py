@@ -5,6 +5,7 @@
 needs several in it. Prints pages by node of each case, and what is not as it has to be."""
 
 import json
+import os
 import sys
 
 from rig import BOUND, CPUS, NOBODY_ELSE, Rig
@@ -49,8 +50,18 @@ def judge(results):
 *where, nodes = sys.argv[1:]
 nodes = int(nodes)
 rig = Rig(*where)
-initrd = initramfs.write(rig.file("guest.cpio"), rig.busybox, {"place": rig.compiled("place")},
-                         f"{BOUND}\n{NOBODY_ELSE}\n/place {SIZE_MB}")
+field = os.path.join(rig.source, "examples", "numa-placement", "field.c")
+programs = {
+    "place": rig.compiled("place"),
+    "before": rig.compiled("before", field, runtime=False),
+    "after": rig.compiled("after", field, [f"-fpass-plugin={rig.lib('libvfriendly.so')}"]),
+}
+SCRIPT = f"""{BOUND}
+{NOBODY_ELSE}
+/place {SIZE_MB}
+for p in before after; do echo the example $p: $(/$p); done
+"""
+initrd = initramfs.write(rig.file("guest.cpio"), rig.busybox, programs, SCRIPT)
 lines = machine.boot(rig.qemu, rig.kernel.image, initrd, CPUS, MEGABYTES, nodes=nodes)
 results = []
 for line in lines:

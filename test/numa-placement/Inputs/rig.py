@@ -32,13 +32,16 @@ class Rig:
     def file(self, name):
         return os.path.join(self.out, name)
 
-    def compiled(self, name, *flags):
-        """A program of Inputs, with OpenMP and libvfrt."""
-        lib = os.path.join(self.build, "lib")
+    def lib(self, name):
+        return os.path.join(self.build, "lib", name)
+
+    def compiled(self, name, source=None, flags=(), runtime=True):
+        """A program of Inputs, or another, with OpenMP."""
+        linked = [self.lib("vfrt-link.o"), self.lib("libvfrt.a")] if runtime else []
         subprocess.run(
             ["clang", "-O2", "-Wall", "-Wextra", "-Werror", "-fopenmp", f"-Wl,-rpath,{OMP}",
              "-I", os.path.join(self.source, "runtime", "include"),
              "-I", os.path.join(self.source, "test", "guest", "Inputs"), *flags,
-             "-o", self.file(name), os.path.join(INPUTS, f"{name}.c"),
-             os.path.join(lib, "vfrt-link.o"), os.path.join(lib, "libvfrt.a")], check=True)
+             "-o", self.file(name), source or os.path.join(INPUTS, f"{name}.c"), *linked],
+            check=True)
         return self.file(name)

@@ -1,0 +1,238 @@
+//===- NumaPlacementPass.cpp - Place data where it is used ----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// The policy: which objects are looked at, and what is said about each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/numa-placement/NumaPlacementPass.h"
+
+#include "passes/numa-placement/Judgement.h"
+#include "passes/numa-placement/Rewrite.h"
+#include "passes/spin-loops/KeepMarks.h"
+#include "vfriendly/Catalogue.h"
+
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+namespace {
+
+/// As VF_NUMA_LEAST of the runtime: of less than 16 pages none is placed.
+constexpr uint64_t LeastSize = 64 << 10;
+/// A page: what is smaller lies on the same one as its neighbours.
+constexpr uint64_t LeastSpokenOf = 4096;
+
+class NumaPlacementImpl {
+public:
+  NumaPlacementImpl(Module &M, FunctionAnalysisManager &FAM, Regions &Threads,
+                    bool Rewrites)
+      : M(M), FAM(FAM), Threads(Threads), Keep(findKeepFunctions(M)),
+        Rewrites(Rewrites) {}
+
+  bool run();
+
+private:
+  void lookAtArray(GlobalVariable &Array);
+  void lookAtCall(CallBase &Call);
+  void lookAtWrapper(Function &F, const AllocationSize &Inside);
+  void decide(Value &Root, const AllocationSize *Size, StringRef Name);
+  template <typename Kind>
+  void say(const Instruction &I, StringRef Name, const Twine &Text);
+
+  Module &M;
+  FunctionAnalysisManager &FAM;
+  Regions &Threads;
+  FunctionSet Keep;
+  bool Rewrites;
+  struct Placed {
+    CallBase *Call;
+    AllocationSize Size;
+    bool InBlocks;
+  };
+  SmallVector<Placed, 8> Calls;
+  SmallVector<std::pair<GlobalVariable *, bool>, 8> Arrays;
+};
+
+} // namespace
+
+template <typename Kind>
+void NumaPlacementImpl::say(const Instruction &I, StringRef Name,
+                            const Twine &Text) {
+  auto &F = const_cast<Function &>(*I.getFunction());
+  FAM.getResult<OptimizationRemarkEmitterAnalysis>(F).emit([&] {
+    Kind Remark("vf-numa-placement", Name, I.getDebugLoc(), I.getParent());
+    Remark << Text.str() << " [" << NumaPlacement.Guideline << "]";
+    return Remark;
+  });
+}
+
+bool NumaPlacementImpl::run() {
+  for (GlobalVariable &Array : M.globals())
+    lookAtArray(Array);
+  for (Function &F : M)
+    for (Instruction &I : instructions(F))
+      if (auto *Call = dyn_cast<CallBase>(&I))
+        lookAtCall(*Call);
+  // All is known before anything changes.
+  for (Placed &Each : Calls)
+    placeAfter(*Each.Call, Each.Size, Each.InBlocks);
+  placeBeforeMain(M, Arrays);
+  return !Calls.empty() || !Arrays.empty();
+}
+
+void NumaPlacementImpl::lookAtArray(GlobalVariable &Array) {
+  if (Array.isDeclaration() || Array.hasAvailableExternallyLinkage() ||
+      Array.isConstant() || Array.isThreadLocal() ||
+      Array.getAddressSpace() != 0 || Array.getName().starts_with("llvm."))
+    return;
+  AllocationSize Size;
+  Size.Constant = M.getDataLayout().getTypeAllocSize(Array.getValueType());
+  if (Size.Constant >= LeastSpokenOf)
+    decide(Array, &Size, Array.getName());
+}
+
+/// The variable in whose declaration or global the pointer is kept; empty if it
+/// is not known.
+static StringRef nameOf(CallBase &Call) {
+  SmallVector<DbgVariableRecord *, 2> Records;
+  findDbgValues(&Call, Records);
+  for (const User *Each : Call.users())
+    if (auto *Store = dyn_cast<StoreInst>(Each);
+        Store && Store->getValueOperand() == &Call) {
+      if (auto *Global = dyn_cast<GlobalVariable>(Store->getPointerOperand()))
+        return Global->getName();
+      for (DbgVariableRecord *Declare :
+           findDVRDeclares(const_cast<Value *>(Store->getPointerOperand())))
+        Records.push_back(Declare);
+    }
+  return Records.empty() ? "" : Records.front()->getVariable()->getName();
+}
+
+void NumaPlacementImpl::lookAtCall(CallBase &Call) {
+  Function &F = *Call.getFunction();
+  const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
+  AllocationSize Size;
+  if (!isFreshAllocation(Call, TLI, Size) ||
+      (Size.isConstant() && Size.Constant < LeastSpokenOf))
+    return;
+  // Each call of a wrapper has an object of its own.
+  if (isWrapperOf(F, Call) && !Threads.callsOf(F).empty())
+    return lookAtWrapper(F, Size);
+  decide(Call, &Size, nameOf(Call));
+}
+
+void NumaPlacementImpl::lookAtWrapper(Function &F,
+                                      const AllocationSize &Inside) {
+  for (CallBase *Call : Threads.callsOf(F)) {
+    AllocationSize Size;
+    if (forkOf(*Call))
+      continue;
+    bool IsKnown = sizeAt(*Call, Inside, Size);
+    if (!IsKnown || !Size.isConstant() || Size.Constant >= LeastSpokenOf)
+      decide(*Call, IsKnown ? &Size : nullptr, nameOf(*Call));
+  }
+}
+
+static std::string described(const AllocationSize *Size, StringRef Name) {
+  std::string Text = Name.empty() ? "memory" : "'" + demangle(Name) + "'";
+  if (Size && Size->isConstant())
+    Text += " (" + utostr(Size->Constant) + " bytes)";
+  return Text;
+}
+
+void NumaPlacementImpl::decide(Value &Root, const AllocationSize *Size,
+                               StringRef Name) {
+  if (isMarkedPlaced(Root))
+    return;
+  Object Of;
+  Of.Root = &Root;
+  PointerFollower(Of, Threads, FAM).run();
+  Judgement Found = judge(Of, Threads);
+  if (Found.Is == Verdict::NotShared)
+    return;
+  std::string What = described(Size, Name);
+  const Instruction &At = Found.FirstWrite ? *Found.FirstWrite : *Found.Use;
+  if (Found.Is == Verdict::Lost)
+    return say<OptimizationRemarkAnalysis>(
+        At, "NotFollowed",
+        What + " is left: it is reached through a table of pointers, which are "
+               "not told apart");
+  if (Found.Is == Verdict::Table)
+    return say<OptimizationRemarkAnalysis>(
+        At, "TableOfPointers",
+        What + " is left: it holds pointers, and is small beside what they "
+               "lead to");
+  if (Found.Is == Verdict::NeverWritten)
+    return say<OptimizationRemarkAnalysis>(
+        At, "NoFirstWrite",
+        What + " is left: what writes it first is not in this module");
+  if (Found.Is == Verdict::ParallelFirst)
+    return say<OptimizationRemarkAnalysis>(
+        At, "ParallelFirst",
+        What + " is left: threads write it first that use it");
+  if (Size && Size->isConstant() && Size->Constant < LeastSize)
+    return say<OptimizationRemarkAnalysis>(
+        At, "Small",
+        What +
+            " is left, though serial code writes it first: it is smaller "
+            "than " +
+            Twine(LeastSize));
+  auto *Call = dyn_cast<CallBase>(&Root);
+  const char *Obstacle = !Rewrites ? "placing is switched off"
+                         : !Size ? "its size is not known where it is allocated"
+                         : Keep.contains(At.getFunction()) ||
+                                 (Call && Keep.contains(Call->getFunction()))
+                             ? "its author keeps it"
+                             : nullptr;
+  if (Obstacle)
+    return say<OptimizationRemarkMissed>(
+        At, "SerialFirst",
+        "serial code writes " + What +
+            " first, so that its pages lie on one node, and a parallel region "
+            "uses it; kept so, as " +
+            Obstacle);
+  say<OptimizationRemark>(
+      At, "Placed",
+      What +
+          ", which serial code writes first and a parallel region uses, is " +
+          (Found.InBlocks ? "placed in blocks, one for each thread"
+                          : "interleaved over all nodes") +
+          " before that write; link with libvfrt, or it stays on one node");
+  if (Call)
+    Calls.push_back({Call, *Size, Found.InBlocks});
+  else
+    Arrays.emplace_back(cast<GlobalVariable>(&Root), Found.InBlocks);
+}
+
+PreservedAnalyses NumaPlacementPass::run(Module &M,
+                                         ModuleAnalysisManager &MAM) {
+  auto &FAM = MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  Regions Threads(M, FAM);
+  if (Threads.empty())
+    return PreservedAnalyses::all();
+  if (!NumaPlacementImpl(M, FAM, Threads, Rewrites).run())
+    return PreservedAnalyses::all();
+  linkPlaceFallback(M);
+  return PreservedAnalyses::none();
+}
+
+void NumaPlacementPass::printPipeline(
+    raw_ostream &OS, function_ref<StringRef(StringRef)> MapClassName) {
+  OS << MapClassName(name()) << "<mode=" << (Rewrites ? "on" : "off") << '>';
+}
+
+} // namespace vfriendly

@@ -1,0 +1,267 @@
+//===- Objects.cpp - Where memory is allocated and used -------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/numa-placement/Objects.h"
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+/// Members of members: an iterator of a vector in an object that a closure has
+/// captured is four.
+static constexpr size_t MostSteps = 5;
+/// Pointers looked at for one object; beyond, it is lost. BT, the largest of
+/// the NAS benchmarks in one file, needs some hundreds.
+static constexpr size_t MostPointers = 20000;
+/// Instructions between an address and the index that it is computed from.
+static constexpr unsigned MostDepth = 6;
+
+bool isThroughParameter(const Instruction &I) {
+  const Value *At = getLoadStorePointerOperand(&I);
+  if (auto *Range = dyn_cast<AnyMemIntrinsic>(&I))
+    At = Range->getRawDest();
+  for (unsigned Depth = 0; At && Depth < MostDepth; ++Depth) {
+    At = getUnderlyingObject(At, /*MaxLookup=*/0);
+    if (isa<Argument>(At))
+      return true;
+    auto *Load = dyn_cast<LoadInst>(At);
+    At = Load ? Load->getPointerOperand() : nullptr;
+  }
+  return false;
+}
+
+const DataLayout &PointerFollower::layout() const {
+  if (auto *Global = dyn_cast<GlobalVariable>(Of.Root))
+    return Global->getParent()->getDataLayout();
+  return cast<Instruction>(Of.Root)->getModule()->getDataLayout();
+}
+
+void PointerFollower::run() {
+  add(Of.Root, {});
+  while (!Worklist.empty() && !Of.IsLost) {
+    auto [V, To] = std::move(Worklist.back());
+    Worklist.pop_back();
+    Of.Pointers.insert(V);
+    for (Use &U : V->uses())
+      visitUse(U, To);
+  }
+}
+
+void PointerFollower::add(Value *V, const Path &To) {
+  if (To.size() > MostSteps)
+    return;
+  if (Seen.size() > MostPointers)
+    Of.IsLost = true;
+  else if (Seen.emplace(V, To).second)
+    Worklist.emplace_back(V, To);
+}
+
+/// From Pointer one gets to the object by To. Finds all other names of the
+/// memory that Pointer points to.
+void PointerFollower::addLocation(Value *Pointer, Path To) {
+  APInt Offset(layout().getIndexTypeSizeInBits(Pointer->getType()), 0);
+  Value *Base = Pointer->stripAndAccumulateConstantOffsets(
+      layout(), Offset, /*AllowNonInbounds=*/true);
+  if (!To.empty())
+    To.front() += Offset.getSExtValue();
+  if (isa<GEPOperator>(Base)) { // by an index that is no constant
+    Of.IsLost = true;
+    return;
+  }
+  addBase(Base, To);
+}
+
+void PointerFollower::addBase(Value *Base, const Path &To) {
+  if (To.size() > MostSteps || isa<UndefValue, ConstantPointerNull>(Base) ||
+      !SeenBases.emplace(Base, To).second)
+    return;
+  add(Base, To);
+  if (auto *Parameter = dyn_cast<Argument>(Base)) {
+    const Function &F = *Parameter->getParent();
+    for (CallBase *Call : Threads.callsOf(F)) {
+      unsigned Operand = Parameter->getArgNo();
+      if (std::optional<Fork> Started = forkOf(*Call)) {
+        if (Operand < Started->FirstParameter)
+          continue;
+        Operand += Started->FirstOperand - Started->FirstParameter;
+      }
+      if (Operand < Call->arg_size())
+        addLocation(Call->getArgOperand(Operand), To);
+    }
+  } else if (auto *Load = dyn_cast<LoadInst>(Base)) {
+    Path Longer{0};
+    Longer.insert(Longer.end(), To.begin(), To.end());
+    addLocation(Load->getPointerOperand(), Longer);
+  } else if (isa<PHINode, SelectInst>(Base)) {
+    auto *Choice = cast<Instruction>(Base);
+    for (Use &U : Choice->operands())
+      if (U->getType()->isPointerTy())
+        addLocation(U.get(), To);
+  } else if (auto *Call = dyn_cast<CallBase>(Base)) {
+    Function *Callee = calleeOf(*Call);
+    if (!Callee || Callee->isDeclaration())
+      return;
+    for (Instruction &I : instructions(*Callee))
+      if (auto *Return = dyn_cast<ReturnInst>(&I))
+        addLocation(Return->getReturnValue(), To);
+  }
+}
+
+void PointerFollower::visitUse(Use &U, const Path &To) {
+  User *Each = U.getUser();
+  if (isa<GEPOperator>(Each))
+    return visitOffset(*Each, To);
+  if (isa<PHINode, SelectInst, FreezeInst, BitCastOperator,
+          AddrSpaceCastOperator, GlobalAlias>(Each))
+    return add(Each, To);
+  auto *I = dyn_cast<Instruction>(Each);
+  if (!I) {
+    // A pointer in an initializer: a cell that others may load.
+    if (isa<ConstantAggregate>(Each))
+      Of.IsLost = true;
+    return;
+  }
+  if (auto *Load = dyn_cast<LoadInst>(I)) {
+    if (To.empty())
+      noteAccess(*I, *U, /*Writes=*/false);
+    else if (To.front() == 0 && Load->getType()->isPointerTy())
+      add(I, Path(To.begin() + 1, To.end()));
+    return;
+  }
+  if (isa<StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(I))
+    return visitStore(*I, U, To);
+  if (isa<ReturnInst>(I)) {
+    for (CallBase *Call : Threads.callsOf(*I->getFunction()))
+      if (!forkOf(*Call))
+        add(Call, To);
+    return;
+  }
+  if (auto *Call = dyn_cast<CallBase>(I))
+    visitCall(*Call, U, To);
+}
+
+void PointerFollower::visitOffset(User &Offset, const Path &To) {
+  if (To.empty())
+    return add(&Offset, To);
+  auto &GEP = cast<GEPOperator>(Offset);
+  APInt Bytes(layout().getIndexTypeSizeInBits(GEP.getType()), 0);
+  if (!GEP.accumulateConstantOffset(layout(), Bytes)) {
+    Of.IsLost = true; // an element of a table
+    return;
+  }
+  Path Rest = To;
+  Rest.front() -= Bytes.getSExtValue();
+  // Past the member: a pointer to another one, from which none goes back.
+  if (Rest.front() >= 0)
+    add(&Offset, Rest);
+}
+
+void PointerFollower::visitStore(Instruction &Store, Use &U, const Path &To) {
+  Value *Pointer = const_cast<Value *>(getLoadStorePointerOperand(&Store));
+  if (!Pointer) // what reads and writes at once
+    Pointer = Store.getOperand(0);
+  if (U.get() == Pointer &&
+      U.getOperandNo() == (isa<StoreInst>(Store) ? 1 : 0)) {
+    if (!To.empty())
+      return;
+    noteAccess(Store, *Pointer, /*Writes=*/true);
+    if (isa<StoreInst>(Store) && Store.getOperand(0)->getType()->isPointerTy())
+      Of.HoldsPointers |= Of.Accesses[&Store].IsBulk;
+    return;
+  }
+  if (!isa<StoreInst>(Store))
+    return;
+  Path Longer{0};
+  Longer.insert(Longer.end(), To.begin(), To.end());
+  addLocation(Pointer, Longer);
+}
+
+void PointerFollower::visitCall(CallBase &Call, Use &U, const Path &To) {
+  if (!Call.isArgOperand(&U))
+    return;
+  unsigned Operand = Call.getArgOperandNo(&U);
+  if (auto *Copy = dyn_cast<AnyMemIntrinsic>(&Call)) {
+    bool IsTarget = Operand == 0;
+    if (To.empty())
+      noteAccess(Call, *U, IsTarget, /*IsRange=*/true);
+    else if (!IsTarget && isa<AnyMemTransferInst>(Copy))
+      addLocation(Copy->getRawDest(), To); // a struct, with its members
+    return;
+  }
+  Function *Callee = calleeOf(Call);
+  if (std::optional<Fork> Started = forkOf(Call)) {
+    if (Operand < Started->FirstOperand)
+      return;
+    Operand = Operand - Started->FirstOperand + Started->FirstParameter;
+    Callee = Started->Body;
+  }
+  if (!Callee || Callee->isDeclaration() || Operand >= Callee->arg_size())
+    return;
+  // A pointer to another member before it: the callee stays within that one.
+  Argument &Parameter = *Callee->getArg(Operand);
+  uint64_t Extent = Parameter.getDereferenceableBytes();
+  if (To.empty() || Extent == 0 || uint64_t(To.front()) < Extent)
+    add(&Parameter, To);
+}
+
+/// Returns true if V is computed from a value that L's iterations load.
+static bool isLoadedIn(const Value *V, const Loop &L, unsigned Depth = 0) {
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || !L.contains(I) || Depth > MostDepth)
+    return false;
+  if (isa<LoadInst>(I))
+    return true;
+  if (!isa<CastInst, BinaryOperator, FreezeInst>(I))
+    return false;
+  return any_of(I->operands(), [&](const Use &U) {
+    return isLoadedIn(U.get(), L, Depth + 1);
+  });
+}
+
+static bool isIndirect(const Value &Pointer, const Loop &L) {
+  const Value *At = &Pointer;
+  for (unsigned Depth = 0; Depth < MostDepth; ++Depth) {
+    auto *GEP = dyn_cast<GEPOperator>(At);
+    if (!GEP)
+      return false;
+    for (const Use &Index : GEP->indices())
+      if (isLoadedIn(Index.get(), L))
+        return true;
+    At = GEP->getPointerOperand();
+  }
+  return false;
+}
+
+void PointerFollower::noteAccess(const Instruction &I, const Value &Pointer,
+                                 bool Writes, bool IsRange) {
+  const Function &F = *I.getFunction();
+  LoopInfo &LI = FAM.getResult<LoopAnalysis>(const_cast<Function &>(F));
+  Access How;
+  How.Writes = Writes;
+  How.IsBulk = IsRange;
+  for (const Loop *L = LI.getLoopFor(I.getParent()); L;
+       L = L->getParentLoop()) {
+    if (L->isLoopInvariant(&Pointer))
+      continue;
+    How.IsBulk = true;
+    How.IsIndirect |= isIndirect(Pointer, *L);
+  }
+  Access &Known = Of.Accesses[&I];
+  Known.Writes |= How.Writes;
+  Known.IsBulk |= How.IsBulk;
+  Known.IsIndirect |= How.IsIndirect;
+}
+
+} // namespace vfriendly

@@ -1,0 +1,95 @@
+//===- Objects.h - Where memory is allocated and used -----------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_NUMAPLACEMENT_OBJECTS_H
+#define VFRIENDLY_PASSES_NUMAPLACEMENT_OBJECTS_H
+
+#include "passes/numa-placement/Regions.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/IR/GlobalVariable.h"
+
+#include <set>
+#include <vector>
+
+namespace vfriendly {
+
+/// How an instruction uses an object.
+struct Access {
+  bool Writes = false;
+  /// It goes through many elements: in a loop, or in a call such as memset.
+  bool IsBulk = false;
+  /// Its address is computed from what is loaded, as in x[index[i]].
+  bool IsIndirect = false;
+};
+
+/// An array: a global variable, or what one allocation call returns.
+struct Object {
+  /// The GlobalVariable or the CallBase.
+  llvm::Value *Root = nullptr;
+  /// By instruction, of all functions.
+  llvm::MapVector<const llvm::Instruction *, Access> Accesses;
+  /// Values that lead to it.
+  llvm::SmallPtrSet<const llvm::Value *, 16> Pointers;
+  /// The pointer goes where it is not followed: into a table of pointers.
+  bool IsLost = false;
+  /// It is such a table, small beside what its pointers lead to.
+  bool HoldsPointers = false;
+
+  /// Returns true if Call may use it through a parameter of its callee.
+  bool isPassedBy(const llvm::CallBase &Call) const {
+    return llvm::any_of(Call.args(), [&](const llvm::Use &U) {
+      return Pointers.contains(U.get());
+    });
+  }
+};
+
+/// Returns true if I, an access, reaches its memory from a parameter of its
+/// function: which object that is depends on the call.
+bool isThroughParameter(const llvm::Instruction &I);
+
+/// Follows pointers to one object through variables, captures, members and
+/// calls, of all functions: which instruction may use it.
+///
+/// What is known of a pointer is how to get from it to the object: `path` is
+/// the offset of a pointer in the memory that it points to, the offset in what
+/// that one points to, and so on; an empty path means that it points into the
+/// object itself. Offsets are exact, so members of a struct are told apart;
+/// elements of an array of pointers are not, and make the object lost.
+class PointerFollower {
+public:
+  PointerFollower(Object &Of, const Regions &Threads,
+                  llvm::FunctionAnalysisManager &FAM)
+      : Of(Of), Threads(Threads), FAM(FAM) {}
+
+  void run();
+
+private:
+  using Path = std::vector<int64_t>;
+
+  void add(llvm::Value *V, const Path &To);
+  void addLocation(llvm::Value *Pointer, Path To);
+  void addBase(llvm::Value *Base, const Path &To);
+  void visitUse(llvm::Use &U, const Path &To);
+  void visitCall(llvm::CallBase &Call, llvm::Use &U, const Path &To);
+  void visitOffset(llvm::User &Offset, const Path &To);
+  void visitStore(llvm::Instruction &Store, llvm::Use &U, const Path &To);
+  void noteAccess(const llvm::Instruction &I, const llvm::Value &Pointer,
+                  bool Writes, bool IsRange = false);
+  const llvm::DataLayout &layout() const;
+
+  Object &Of;
+  const Regions &Threads;
+  llvm::FunctionAnalysisManager &FAM;
+  std::set<std::pair<llvm::Value *, Path>> Seen, SeenBases;
+  std::vector<std::pair<llvm::Value *, Path>> Worklist;
+};
+
+} // namespace vfriendly
+
+#endif

@@ -1,0 +1,82 @@
+//===- Regions.h - Code that several threads run ----------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_NUMAPLACEMENT_REGIONS_H
+#define VFRIENDLY_PASSES_NUMAPLACEMENT_REGIONS_H
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/PassManager.h"
+
+#include <optional>
+
+namespace vfriendly {
+
+/// The function that Call calls, through aliases and casts, as constructors of
+/// C++ are called; null for an indirect call and for inline assembly.
+llvm::Function *calleeOf(const llvm::CallBase &Call);
+
+/// A call by which one or more threads run Body.
+struct Fork {
+  llvm::Function *Body;
+  /// Operand FirstOperand + i of the call is parameter FirstParameter + i.
+  unsigned FirstOperand, FirstParameter;
+};
+
+/// __kmpc_fork_call and its kind, and pthread_create.
+std::optional<Fork> forkOf(const llvm::CallBase &Call);
+
+enum class Schedule {
+  Static, ///< One block of consecutive iterations for each thread.
+  Other
+};
+
+/// The parallel regions of a module, and who calls whom.
+class Regions {
+public:
+  Regions(llvm::Module &M, llvm::FunctionAnalysisManager &FAM);
+
+  /// True if the module starts no threads.
+  bool empty() const { return Forks.empty(); }
+
+  /// Calls and forks that run F.
+  llvm::ArrayRef<llvm::CallBase *> callsOf(const llvm::Function &F) const;
+
+  /// True if threads of a region run F, directly or through calls.
+  bool isParallel(const llvm::Function &F) const {
+    return Parallel.contains(&F);
+  }
+
+  /// True if one thread of a team runs I and the others do not: `single`,
+  /// `master` and `masked` constructs.
+  bool isSingle(const llvm::Instruction &I);
+
+  /// The schedule of the worksharing loop around I in its function.
+  Schedule scheduleOf(const llvm::Instruction &I);
+
+private:
+  /// Calls of the OpenMP runtime in a function.
+  struct Constructs {
+    llvm::SmallVector<const llvm::CallBase *, 2> Singles, Inits, Ends;
+  };
+
+  const Constructs &constructsOf(const llvm::Function &F);
+  void findParallel(llvm::Function &Body);
+
+  llvm::FunctionAnalysisManager &FAM;
+  llvm::SmallVector<const llvm::CallBase *, 8> Forks;
+  llvm::DenseMap<const llvm::Function *, llvm::SmallVector<llvm::CallBase *, 2>>
+      Calls;
+  llvm::DenseMap<const llvm::Function *, Constructs> Known;
+  llvm::SmallPtrSet<const llvm::Function *, 16> Parallel;
+};
+
+} // namespace vfriendly
+
+#endif
