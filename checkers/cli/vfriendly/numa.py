@@ -1,0 +1,157 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which placement suits a program, by how unevenly the nodes are accessed; and where a
+process's pages lie.
+
+The classifier is that of Voron (PhD thesis, 2018, section 4.1): run with first touch, take the
+imbalance of accesses between nodes, and interleave if it is high.
+"""
+
+import math
+import os
+import re
+from dataclasses import dataclass
+
+from vfriendly.errors import Refused
+
+# On the eight nodes of the thesis: low up to 85 %, moderate up to 130 %. An imbalance is at
+# most 100 * sqrt(N - 1), when one node has all; on other machines the same share of that.
+LOW, MODERATE, NODES_OF_THESIS = 85, 130, 8
+FIRST_TOUCH, INTERLEAVE = "first touch", "interleave"
+
+
+@dataclass(frozen=True)
+class Class:
+    name: str
+    policy: str
+    # Programs of the thesis in this class, and for how many of them the policy is the base of
+    # the best one, on Linux and on Xen.
+    programs: int
+    right_on_linux: int
+    right_on_xen: int
+
+
+CLASSES = (
+    Class("low", FIRST_TOUCH, 11, 8, 4),
+    Class("moderate", FIRST_TOUCH, 5, 4, 1),
+    Class("high", INTERLEAVE, 13, 12, 13),
+)
+
+
+def imbalance(counts: list[float]) -> float:
+    """The standard deviation as a share of the mean, in per cent."""
+    mean = math.fsum(counts) / len(counts)
+    return 100 * math.sqrt(math.fsum((c - mean) ** 2 for c in counts) / len(counts)) / mean
+
+
+def thresholds(nodes: int) -> tuple[float, float]:
+    """Up to which imbalance it is low, and up to which moderate."""
+    scale = math.sqrt((nodes - 1) / (NODES_OF_THESIS - 1))
+    return LOW * scale, MODERATE * scale
+
+
+def class_of(percent: float, nodes: int) -> Class:
+    low, moderate = thresholds(nodes)
+    return CLASSES[0 if percent <= low else 1 if percent <= moderate else 2]
+
+
+@dataclass(frozen=True)
+class Run:
+    name: str
+    counts: list[float]
+
+
+def read_runs(path: str) -> list[Run]:
+    """Lines of a name and a count for each node; '#' begins a comment."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"{path}: cannot be read: {error}") from None
+    runs = []
+    for number, line in enumerate(lines, 1):
+        words = line.partition("#")[0].split()
+        if words:
+            runs.append(_run(words, f"{path}:{number}"))
+    if not runs:
+        raise Refused(f"{path}: has no counts: give lines of a name and a count for each node")
+    return runs
+
+
+def _run(words: list[str], where: str) -> Run:
+    try:
+        counts = [float(w) for w in words[1:]]
+    except ValueError:
+        raise Refused(f"{where}: a name and a count for each node is needed") from None
+    if not all(math.isfinite(c) and c >= 0 for c in counts):
+        raise Refused(f"{where}: a count is not a number of at least 0")
+    if len(counts) < 2:
+        raise Refused(f"{where}: one node has nothing to be compared with: give the counts of all nodes")
+    if not any(counts):
+        raise Refused(f"{where}: all counts are 0: nothing was accessed")
+    return Run(words[0], counts)
+
+
+def judged(run: Run, what: str) -> str:
+    """One line: the imbalance, the class, the policy, and how often that is right."""
+    percent = imbalance(run.counts)
+    found = class_of(percent, len(run.counts))
+    rates = []
+    for system, right in (("Linux", found.right_on_linux), ("Xen", found.right_on_xen)):
+        weak = ", weak" if 2 * right < found.programs else ""
+        rates.append(f"{right} of {found.programs} on {system}{weak}")
+    return (f"{run.name}: imbalance of {what} {percent:.1f} %, {found.name}: {found.policy} "
+            f"(right for {' and '.join(rates)})")
+
+
+SYSFS = "/sys/devices/system/node"
+
+
+def machine() -> list[str]:
+    """What the kernel says of this machine's nodes."""
+    try:
+        names = sorted(n for n in os.listdir(SYSFS) if re.fullmatch(r"node\d+", n))
+    except OSError:
+        raise Refused(f"{SYSFS} is not there: this kernel knows no NUMA nodes") from None
+    lines = []
+    for name in names:
+        with open(os.path.join(SYSFS, name, "cpulist"), encoding="ascii") as file:
+            cpus = file.read().strip() or "none"
+        with open(os.path.join(SYSFS, name, "meminfo"), encoding="ascii") as file:
+            total = re.search(r"MemTotal:\s+(\d+) kB", file.read())
+        megabytes = int(total.group(1)) // 1024 if total else 0
+        lines.append(f"{name}: CPUs {cpus}, {megabytes} MB")
+    if len(names) == 1 and _is_opaque():
+        lines.append("this virtual machine has no NUMA table: the host may have several nodes; ask its "
+                     "operator for `-numa` (QEMU) or `<numa>` and `<numatune>` (libvirt)")
+    return lines
+
+
+def _is_opaque() -> bool:
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        virtual = re.search(r"^flags\s*:.*\bhypervisor\b", file.read(), re.M)
+    return bool(virtual) and not os.path.exists("/sys/firmware/acpi/tables/SRAT")
+
+
+def pages_of(pid: str) -> dict[int, int]:
+    """Pages of a process by node, in kB."""
+    path = f"/proc/{pid}/numa_maps"
+    if not re.fullmatch(r"[1-9]\d*", pid):
+        raise Refused(f"'{pid}' is no process number")
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except ProcessLookupError:
+        raise Refused(f"process {pid} is gone") from None
+    except FileNotFoundError:
+        why = "the kernel knows no NUMA" if os.path.isdir(f"/proc/{pid}") else "there is no such process"
+        raise Refused(f"{path}: {why}") from None
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}: run as the process's user or as root") from None
+    found: dict[int, int] = {}
+    for line in text.splitlines():
+        size = re.search(r"kernelpagesize_kB=(\d+)", line)
+        for node, pages in re.findall(r"\bN(\d+)=(\d+)", line):
+            found[int(node)] = found.get(int(node), 0) + int(pages) * (int(size.group(1)) if size else 4)
+    return found
