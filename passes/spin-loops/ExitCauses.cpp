@@ -261,10 +261,14 @@ static bool isNeverWritten(const GlobalVariable &Global) {
 void CauseCollector::visitAddress(Instruction &Access, Value *Address,
                                   unsigned Depth) {
   const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
-  if (auto *Global = dyn_cast<GlobalVariable>(Object))
+  if (auto *Global = dyn_cast<GlobalVariable>(Object)) {
+    auto [It, New] = Variables.NeverWritten.try_emplace(Global, false);
+    if (New)
+      It->second = Global->isConstant() || isNeverWritten(*Global);
     // A table: its index is what matters.
-    if (Global->isConstant() || isNeverWritten(*Global))
+    if (It->second)
       return push(Address, Depth);
+  }
   // errno tells how the call before it went, which is what counts itself.
   if (auto *Call = dyn_cast<CallBase>(Object))
     if (classifyCall(*Call).Effect == CallEffect::Local)

@@ -9,6 +9,8 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_EXITCAUSES_H
 #define VFRIENDLY_PASSES_SPINLOOPS_EXITCAUSES_H
 
+#include "passes/spin-loops/SpinLoopAnalysis.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -50,8 +52,9 @@ private:
 /// code has chains of any length, so the walk keeps its own stack.
 class CauseCollector {
 public:
-  CauseCollector(const llvm::Loop &L, const llvm::DominatorTree &DT)
-      : L(L), DT(DT) {}
+  CauseCollector(const llvm::Loop &L, const llvm::DominatorTree &DT,
+                 VariableFacts &Variables)
+      : L(L), DT(DT), Variables(Variables) {}
 
   /// pre: V is of L's function. Causes of a value from outside L are empty.
   Causes collect(llvm::Value *V);
@@ -95,6 +98,7 @@ private:
 
   const llvm::Loop &L;
   const llvm::DominatorTree &DT;
+  VariableFacts &Variables;
   bool CallsArePolls = false;
   llvm::SmallVector<Step, 16> Steps;
   llvm::SmallVector<std::unique_ptr<Walk>, 4> Walks;

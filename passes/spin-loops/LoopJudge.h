@@ -43,8 +43,10 @@ inline constexpr unsigned MaxEffects = 16;
 class LoopJudge {
 public:
   LoopJudge(llvm::Loop &L, llvm::LoopInfo &LI, const llvm::DominatorTree &DT,
-            const SpinLoopInfo &Inner)
-      : L(L), LI(LI), DT(DT), Inner(Inner), Collector(L, DT) {}
+            const SpinLoopInfo &Inner, VariableFacts &Variables,
+            llvm::DenseMap<const llvm::BasicBlock *, bool> &Counted)
+      : L(L), LI(LI), DT(DT), Inner(Inner), Variables(Variables),
+        Counted(Counted), Collector(L, DT, Variables) {}
 
   std::optional<SpinLoop> judge();
 
@@ -58,6 +60,8 @@ private:
   void addPoll(llvm::Instruction &Access, bool OnlyLocates);
   bool isTicketNumber(const llvm::Value *V, unsigned Depth = 0) const;
   bool isInvariant(llvm::Value *V);
+  bool isQueueNode(const llvm::Value *Address);
+  bool countsBefore(const llvm::BasicBlock &B);
   SpinKind nameKind();
   bool everyRoundPasses(
       const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks) const;
@@ -90,6 +94,9 @@ private:
   llvm::LoopInfo &LI;
   const llvm::DominatorTree &DT;
   const SpinLoopInfo &Inner;
+  VariableFacts &Variables;
+  /// countsBefore of the blocks it was asked for.
+  llvm::DenseMap<const llvm::BasicBlock *, bool> &Counted;
   CauseCollector Collector;
 
   SpinLoop Found;

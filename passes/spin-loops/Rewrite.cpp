@@ -61,6 +61,25 @@ bool isCheckedForRaces(const Module &M) {
   });
 }
 
+/// Returns true if Fits is true for some direct call of this function in M.
+static bool anyCall(const Module &M, StringRef Name,
+                    function_ref<bool(const CallBase &)> Fits) {
+  const Function *F = M.getFunction(Name);
+  return F && any_of(F->users(), [&](const User *U) {
+           const auto *Call = dyn_cast<CallBase>(U);
+           return Call && Call->getCalledOperand() == F && Fits(*Call);
+         });
+}
+
+bool cancelsAsynchronously(const Module &M) {
+  return anyCall(M, "pthread_setcanceltype", [](const CallBase &Call) {
+    // PTHREAD_CANCEL_DEFERRED is 0 in glibc, and 0 in musl.
+    auto *Type = Call.arg_size() ? dyn_cast<ConstantInt>(Call.getArgOperand(0))
+                                 : nullptr;
+    return !Type || !Type->isZero();
+  });
+}
+
 /// The numbers of Linux, x86-64's and those of newer architectures.
 bool entersStrictSeccomp(const Module &M) {
   auto Is = [](const CallBase &Call, unsigned I, ArrayRef<uint64_t> Values) {
@@ -71,18 +90,11 @@ bool entersStrictSeccomp(const Module &M) {
   };
   // PR_SET_SECCOMP and SECCOMP_MODE_STRICT are 22 and 1, and
   // SECCOMP_SET_MODE_STRICT is 0.
-  auto CallOf = [&](StringRef Name, auto Enters) {
-    const Function *F = M.getFunction(Name);
-    return F && any_of(F->users(), [&](const User *U) {
-             const auto *Call = dyn_cast<CallBase>(U);
-             return Call && Call->getCalledOperand() == F && Enters(*Call);
-           });
-  };
-  return CallOf("prctl",
-                [&](const CallBase &Call) {
-                  return Is(Call, 0, {22}) && Is(Call, 1, {1});
-                }) ||
-         CallOf("syscall", [&](const CallBase &Call) {
+  return anyCall(M, "prctl",
+                 [&](const CallBase &Call) {
+                   return Is(Call, 0, {22}) && Is(Call, 1, {1});
+                 }) ||
+         anyCall(M, "syscall", [&](const CallBase &Call) {
            return (Is(Call, 0, {157, 167}) && Is(Call, 1, {22}) &&
                    Is(Call, 2, {1})) ||
                   (Is(Call, 0, {317, 277}) && Is(Call, 1, {0}));

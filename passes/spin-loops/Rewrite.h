@@ -43,6 +43,10 @@ bool isCheckedForRaces(const llvm::Module &M);
 /// Returns true if M contains a call by which a thread enters seccomp's strict
 /// mode: prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), or the same by syscall().
 bool entersStrictSeccomp(const llvm::Module &M);
+/// Returns true if M contains a call by which a thread may become
+/// asynchronously cancellable: no function but three of POSIX may be called
+/// then.
+bool cancelsAsynchronously(const llvm::Module &M);
 
 /// Can accesses of this type be made atomic without changing their meaning?
 bool canBeAtomic(llvm::Type *Ty, llvm::Align Alignment,

@@ -169,27 +169,55 @@ bool LoopJudge::isInvariant(Value *V) {
   return Collector.collect(V).isNothing();
 }
 
+/// Returns true if V is exchanged itself, not exchanged into.
+static bool isExchanged(const Value &V) {
+  auto IsStored = [](const Use &U) {
+    return U.getOperandNo() != 0 && exchanges(U.getUser());
+  };
+  return any_of(V.uses(), [&](const Use &U) {
+    return IsStored(U) || (isa<PtrToIntInst>(U.getUser()) &&
+                           any_of(U.getUser()->uses(), IsStored));
+  });
+}
+
 /// Returns true for a queue node: its own address was exchanged into the
 /// queue's tail (MCS), or it came out of there (CLH). Clang exchanges pointers
 /// as integers.
-static bool isQueueNode(const Value *Address) {
+bool LoopJudge::isQueueNode(const Value *Address) {
   const Value *Node = getUnderlyingObject(Address, /*MaxLookup=*/16);
   if (auto *Cast = dyn_cast<IntToPtrInst>(Node))
     return exchanges(Cast->getOperand(0));
   if (isa<AllocaInst>(Node) || exchanges(Node))
     return true;
+  if (auto *Variable = dyn_cast<GlobalVariable>(Node)) {
+    auto [It, New] = Variables.Exchanged.try_emplace(Variable, false);
+    if (New)
+      It->second = isExchanged(*Variable);
+    return It->second;
+  }
   // Uses of other constants are not kept, or are those of all modules.
-  if (isa<Constant>(Node) && !isa<GlobalVariable>(Node))
-    return false;
-  // Exchanged itself, not exchanged into.
-  auto IsStored = [](const Use &U) {
-    return U.getOperandNo() != 0 && exchanges(U.getUser());
-  };
-  for (const Use &U : Node->uses())
-    if (IsStored(U) || (isa<PtrToIntInst>(U.getUser()) &&
-                        any_of(U.getUser()->uses(), IsStored)))
-      return true;
-  return false;
+  return !isa<Constant>(Node) && isExchanged(*Node);
+}
+
+/// Returns true if B, or a block that dominates it, counts something.
+bool LoopJudge::countsBefore(const BasicBlock &B) {
+  SmallVector<const BasicBlock *, 8> Passed;
+  bool Found = false;
+  for (const DomTreeNode *N = DT.getNode(&B); N; N = N->getIDom()) {
+    const BasicBlock *Block = N->getBlock();
+    if (auto Known = Counted.find(Block); Known != Counted.end()) {
+      Found = Known->second;
+      break;
+    }
+    Passed.push_back(Block);
+    if (any_of(*Block, [](const Instruction &I) { return counts(&I); })) {
+      Found = true;
+      break;
+    }
+  }
+  for (const BasicBlock *Block : Passed)
+    Counted[Block] = Found;
+  return Found;
 }
 
 SpinKind LoopJudge::nameKind() {
@@ -225,10 +253,9 @@ SpinKind LoopJudge::nameKind() {
       return SpinKind::Queue;
 
   // Counting oneself in, then waiting.
-  for (const DomTreeNode *N = DT.getNode(L.getHeader())->getIDom(); N;
-       N = N->getIDom())
-    if (any_of(*N->getBlock(), [](const Instruction &I) { return counts(&I); }))
-      return SpinKind::Barrier;
+  if (const DomTreeNode *Before = DT.getNode(L.getHeader())->getIDom();
+      Before && countsBefore(*Before->getBlock()))
+    return SpinKind::Barrier;
   return SpinKind::Flag;
 }
 

@@ -309,11 +309,13 @@ void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {
   Found.Polls.push_back(P);
 }
 
-SpinLoopInfo findSpinLoops(Function &F, LoopInfo &LI, const DominatorTree &DT) {
+SpinLoopInfo findSpinLoops(Function &F, LoopInfo &LI, const DominatorTree &DT,
+                           VariableFacts &Variables) {
   SpinLoopInfo Info;
+  DenseMap<const BasicBlock *, bool> Counted;
   SmallVector<Loop *, 8> Loops = LI.getLoopsInPreorder();
   for (Loop *L : reverse(Loops))
-    if (auto Found = LoopJudge(*L, LI, DT, Info).judge())
+    if (auto Found = LoopJudge(*L, LI, DT, Info, Variables, Counted).judge())
       Info.Loops.push_back(std::move(*Found));
   return Info;
 }
@@ -321,8 +323,9 @@ SpinLoopInfo findSpinLoops(Function &F, LoopInfo &LI, const DominatorTree &DT) {
 AnalysisKey SpinLoopAnalysis::Key;
 
 SpinLoopInfo SpinLoopAnalysis::run(Function &F, FunctionAnalysisManager &FAM) {
+  VariableFacts Variables;
   return findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
-                       FAM.getResult<DominatorTreeAnalysis>(F));
+                       FAM.getResult<DominatorTreeAnalysis>(F), Variables);
 }
 
 PreservedAnalyses SpinLoopPrinterPass::run(Function &F,

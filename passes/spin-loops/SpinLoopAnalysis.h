@@ -21,6 +21,7 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_SPINLOOPANALYSIS_H
 #define VFRIENDLY_PASSES_SPINLOOPS_SPINLOOPANALYSIS_H
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/PassManager.h"
@@ -96,10 +97,17 @@ struct SpinLoopInfo {
   llvm::SmallVector<SpinLoop, 1> Loops;
 };
 
+/// What all uses of a variable tell, looked at once: a module may have as many
+/// waits for one variable as that has uses. Valid until a use is added.
+struct VariableFacts {
+  llvm::DenseMap<const llvm::GlobalVariable *, bool> NeverWritten, Exchanged;
+};
+
 /// Finds the spin loops of one loop nest's worth of code, without calls into
 /// bodies: what small functions hide must be inlined first (Expose.h).
 SpinLoopInfo findSpinLoops(llvm::Function &F, llvm::LoopInfo &LI,
-                           const llvm::DominatorTree &DT);
+                           const llvm::DominatorTree &DT,
+                           VariableFacts &Variables);
 
 /// Analysis pass over findSpinLoops.
 class SpinLoopAnalysis : public llvm::AnalysisInfoMixin<SpinLoopAnalysis> {

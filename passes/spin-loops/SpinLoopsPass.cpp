@@ -17,11 +17,11 @@
 #include "passes/spin-loops/ExitCauses.h"
 #include "passes/spin-loops/Expose.h"
 #include "passes/spin-loops/KeepMarks.h"
+#include "passes/spin-loops/Remarks.h"
 #include "passes/spin-loops/Rewrite.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "passes/spin-loops/Writers.h"
 #include "runtime/include/vfriendly/spin_wait.h"
-#include "vfriendly/Catalogue.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/CFG.h"
@@ -58,19 +58,10 @@ static StringRef toString(SpinMode Mode) {
 
 namespace {
 
-constexpr const char *PassName = "vf-spin-loops";
 /// As many PAUSEs take as long as a sleeper takes to be woken: 25 us at the 25
 /// ns of one here. A larger bound counts rounds of a nanosecond or two: with
 /// PAUSE streamcluster's 35,000 would last a millisecond, not 70 us.
 constexpr uint64_t MaxPausedRounds = 1000;
-
-/// What is done about one loop, and the reason where it is less than asked.
-struct Decision {
-  enum { Leave, Pause, Wait, WaitBounded } Action;
-  StringRef Why;
-  /// Of WaitBounded.
-  std::optional<BoundedPlan> Plan = std::nullopt;
-};
 
 /// The loops of one function. Valid while its LoopInfo is.
 struct FoundLoops {
@@ -96,15 +87,14 @@ private:
   bool finish();
   void keep(Function &F);
   void find(Function &F);
-  void sayUnoptimized(Function &F);
   bool mayChange(const Function &F, StringRef *Why = nullptr) const;
   SmallPtrSet<const Instruction *, 8> tries() const;
   bool mayBeDriver(const SpinLoop &S) const;
+  bool isOnlyRead(const GlobalVariable &Global);
   Decision decide(const SpinLoop &S, Function &F);
   void rewrite(const SpinLoop &S, const Decision &D, Function &F);
   void say(const SpinLoop &S, const Decision &D, Function &F);
   void notifyWriters();
-  void sayOutOfSight(const WaitSite &W);
 
   Module &M;
   FunctionAnalysisManager &FAM;
@@ -113,11 +103,15 @@ private:
   bool Thin;
   FunctionSet Keep, Handlers;
   ConditionExposer Exposer;
+  VariableFacts Variables;
+  /// Of variables that are polled: nothing in the program writes them.
+  DenseMap<const GlobalVariable *, bool> OnlyRead;
   std::optional<Writers> AllWriters;
   SmallVector<FoundLoops, 4> All;
   SmallVector<WaitSite, 4> Waits;
   SmallSetVector<Function *, 4> Rewritten;
   bool CheckedForRaces = false, StrictSeccomp = false;
+  bool AsynchronousCancel = false;
   bool SaidRuntime = false;
   bool Changed = false;
 };
@@ -128,6 +122,7 @@ bool SpinLoopsImpl::run() {
   Keep = findKeepFunctions(M);
   CheckedForRaces = isCheckedForRaces(M);
   StrictSeccomp = entersStrictSeccomp(M);
+  AsynchronousCancel = cancelsAsynchronously(M);
   // Before anything is inlined: the marks go with the loops.
   for (Function &F : M)
     if (!F.isDeclaration() && Keep.contains(&F) && Phase == SpinPhase::Early)
@@ -185,18 +180,6 @@ bool SpinLoopsImpl::finish() {
   return Changed;
 }
 
-/// Without optimization every value lives in memory, and no wait can be told
-/// from work.
-void SpinLoopsImpl::sayUnoptimized(Function &F) {
-  auto &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
-  ORE.emit([&] {
-    return OptimizationRemarkMissed(PassName, "Unoptimized", F.getSubprogram(),
-                                    &F.getEntryBlock())
-           << "loops of this function are not looked at without optimization: "
-              "compile with -O1 or more, and without optnone";
-  });
-}
-
 void SpinLoopsImpl::keep(Function &F) {
   if (!F.hasFnAttribute(KeepMark)) {
     F.addFnAttr(KeepMark);
@@ -218,14 +201,15 @@ void SpinLoopsImpl::find(Function &F) {
   if (Phase == SpinPhase::Unoptimized ||
       F.hasFnAttribute(Attribute::OptimizeNone)) {
     if (Phase != SpinPhase::Late) // Said before.
-      sayUnoptimized(F);
+      sayUnoptimized(FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), F);
     return;
   }
   if (Phase == SpinPhase::Early && Mode != SpinMode::Off && mayChange(F))
     Changed |= Exposer.run(F, FAM);
 
-  SpinLoopInfo Info = findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
-                                    FAM.getResult<DominatorTreeAnalysis>(F));
+  SpinLoopInfo Info =
+      findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
+                    FAM.getResult<DominatorTreeAnalysis>(F), Variables);
   if (!Info.Loops.empty())
     All.push_back({&F, std::move(Info)});
 }
@@ -269,6 +253,17 @@ bool SpinLoopsImpl::mayBeDriver(const SpinLoop &S) const {
                   (isa<LoadInst>(P.Access) && (P.Volatile || P.isPlain()) &&
                    !Where.Global && !AllWriters->anySurelyFor(Where));
          });
+}
+
+bool SpinLoopsImpl::isOnlyRead(const GlobalVariable &Global) {
+  auto [It, New] = OnlyRead.try_emplace(&Global, false);
+  if (New)
+    It->second =
+        Global.hasLocalLinkage() && all_of(Global.users(), [](const User *U) {
+          auto *Load = dyn_cast<LoadInst>(U);
+          return Load && !Load->isVolatile();
+        });
+  return It->second;
 }
 
 Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
@@ -321,6 +316,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (StrictSeccomp)
     return PauseOnly("its module enters seccomp's strict mode, where a clock "
                      "or a yield ends the process");
+  if (AsynchronousCancel)
+    return PauseOnly("its module cancels threads asynchronously, when "
+                     "no function but three of POSIX may be called");
   if (!namesAreFree(M))
     return PauseOnly("the program uses the runtime's names for its own");
   if (S.Gated)
@@ -354,10 +352,7 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       return PauseOnly("volatile memory behind a pointer, with no writer in "
                        "sight, may be a device");
     auto *Global = dyn_cast<GlobalVariable>(getUnderlyingObject(P.Address));
-    if (Global && Global->hasLocalLinkage() &&
-        all_of(Global->users(), [](User *U) {
-          return isa<LoadInst>(U) && !cast<LoadInst>(U)->isVolatile();
-        }))
+    if (Global && isOnlyRead(*Global))
       return {Decision::Leave, "nothing in the program writes what it polls"};
   }
   if (Plan)
@@ -410,65 +405,9 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
 
 void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
   auto &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
-  auto Fill = [&](auto R) {
-    R << "spin loop (" << ore::NV("Kind", vfriendly::toString(S.Kind)) << ")";
-    StringRef Separator = " on ";
-    SmallVector<std::string, 2> Said;
-    for (const Poll &P : S.Polls) {
-      std::string Text = describe(P);
-      if (is_contained(Said, Text))
-        continue;
-      R << Separator << ore::NV("Polled", Text);
-      Separator = ", ";
-      Said.push_back(std::move(Text));
-    }
-    bool Plain = any_of(S.Polls, [](const Poll &P) { return P.isPlain(); });
-    if (D.Action == Decision::Leave) {
-      R << " left as it is: " << ore::NV("Reason", D.Why);
-    } else {
-      R << " wastes its vCPU while the thread it waits for is descheduled; "
-        << (D.Action == Decision::Wait ? "failed polls now wait in the runtime"
-            : D.Action == Decision::WaitBounded
-                ? "failed polls now wait in the runtime, as long as its bound "
-                  "would take"
-                : "failed polls now give the CPU's spin hint");
-      if (!D.Why.empty())
-        R << ", no more: " << ore::NV("Reason", D.Why);
-    }
-    if (Plain)
-      R << "; polling plain memory is a data race that lets the optimizer "
-           "delete the wait: make it atomic";
-    R << " [" << ore::NV("Guideline", SpinLoops.Guideline) << "]";
-    return R;
-  };
-  DebugLoc Where = locateLoop(S);
-  BasicBlock *Block = S.L->getHeader();
-  bool NoWait = S.Kind == SpinKind::Retry || S.Kind == SpinKind::Device;
-  if (NoWait)
-    ORE.emit([&] {
-      return Fill(
-          OptimizationRemarkAnalysis(PassName, "NotAWait", Where, Block));
-    });
-  else if (D.Action == Decision::Leave)
-    ORE.emit([&] {
-      return Fill(
-          OptimizationRemarkMissed(PassName, "SpinLoopKept", Where, Block));
-    });
-  else
-    ORE.emit([&] {
-      return Fill(OptimizationRemark(
-          PassName,
-          D.Action == Decision::Pause ? "SpinLoopPauses" : "SpinLoopBlocks",
-          Where, Block));
-    });
-  bool Waits = D.Action == Decision::Wait || D.Action == Decision::WaitBounded;
-  if (Waits && !std::exchange(SaidRuntime, true))
-    ORE.emit([&] {
-      return OptimizationRemarkAnalysis(PassName, "NeedsRuntime", Where, Block)
-             << "link with libvfrt (vfrt-link.o and libvfrt.a beside the "
-                "plugin, or vfriendly_enable in CMake); without it, waits "
-                "only pause, yield and sleep 50 us at a time";
-    });
+  sayDecision(ORE, S, D);
+  if (D.waits() && !std::exchange(SaidRuntime, true))
+    sayNeedsRuntime(ORE, S);
 }
 
 /// Makes the writers in sight notify, and tells the waits, those of earlier
@@ -503,23 +442,13 @@ void SpinLoopsImpl::notifyWriters() {
       setNotified(*W.Call);
       Changed = true;
     } else if (Thin && Phase == SpinPhase::Late) {
-      sayOutOfSight(W);
+      sayOutOfSight(FAM.getResult<OptimizationRemarkEmitterAnalysis>(
+                        *W.Call->getFunction()),
+                    *W.Call);
     }
   }
   Changed |= !Done.Changed.empty();
   Rewritten.insert_range(Done.Changed);
-}
-
-void SpinLoopsImpl::sayOutOfSight(const WaitSite &W) {
-  auto &ORE =
-      FAM.getResult<OptimizationRemarkEmitterAnalysis>(*W.Call->getFunction());
-  ORE.emit([&] {
-    return OptimizationRemarkMissed(PassName, "WriterOutOfSight",
-                                    W.Call->getDebugLoc(), W.Call->getParent())
-           << "nobody notifies this wait, which therefore sleeps only 1/16 of "
-              "its time: ThinLTO shows one module at a time, and makes no "
-              "writer of another module notify; link with -flto=full";
-  });
 }
 
 } // namespace

@@ -1,0 +1,120 @@
+//===- Remarks.cpp - What is said about a decision ------------------------===//
+//--------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/Remarks.h"
+
+#include "passes/spin-loops/Describe.h"
+#include "vfriendly/Catalogue.h"
+
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Instructions.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+static constexpr const char *PassName = "vf-spin-loops";
+
+static StringRef effectOf(const Decision &D) {
+  switch (D.Action) {
+  case Decision::Wait:
+    return "failed polls now wait in the runtime";
+  case Decision::WaitBounded:
+    return "failed polls now wait in the runtime, as long as its bound would "
+           "take";
+  case Decision::Pause:
+    return "failed polls now give the CPU's spin hint";
+  case Decision::Leave:
+    break;
+  }
+  llvm_unreachable("nothing is done");
+}
+
+template <typename Remark>
+static Remark fill(Remark R, const SpinLoop &S, const Decision &D) {
+  R << "spin loop (" << ore::NV("Kind", toString(S.Kind)) << ")";
+  StringRef Separator = " on ";
+  SmallVector<std::string, 2> Said;
+  for (const Poll &P : S.Polls) {
+    std::string Text = describe(P);
+    if (is_contained(Said, Text))
+      continue;
+    R << Separator << ore::NV("Polled", Text);
+    Separator = ", ";
+    Said.push_back(std::move(Text));
+  }
+  if (D.Action == Decision::Leave) {
+    R << " left as it is: " << ore::NV("Reason", D.Why);
+  } else {
+    R << " wastes its vCPU while the thread it waits for is descheduled; "
+      << effectOf(D);
+    if (!D.Why.empty())
+      R << ", no more: " << ore::NV("Reason", D.Why);
+  }
+  if (any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
+    R << "; polling plain memory is a data race that lets the optimizer "
+         "delete the wait: make it atomic";
+  R << " [" << ore::NV("Guideline", SpinLoops.Guideline) << "]";
+  return R;
+}
+
+void sayDecision(OptimizationRemarkEmitter &ORE, const SpinLoop &S,
+                 const Decision &D) {
+  DebugLoc Where = locateLoop(S);
+  BasicBlock *Block = S.L->getHeader();
+  if (S.Kind == SpinKind::Retry || S.Kind == SpinKind::Device)
+    ORE.emit([&] {
+      return fill(
+          OptimizationRemarkAnalysis(PassName, "NotAWait", Where, Block), S, D);
+    });
+  else if (D.Action == Decision::Leave)
+    ORE.emit([&] {
+      return fill(
+          OptimizationRemarkMissed(PassName, "SpinLoopKept", Where, Block), S,
+          D);
+    });
+  else
+    ORE.emit([&] {
+      StringRef Name = D.waits() ? "SpinLoopBlocks" : "SpinLoopPauses";
+      return fill(OptimizationRemark(PassName, Name, Where, Block), S, D);
+    });
+}
+
+void sayNeedsRuntime(OptimizationRemarkEmitter &ORE, const SpinLoop &S) {
+  ORE.emit([&] {
+    return OptimizationRemarkAnalysis(PassName, "NeedsRuntime", locateLoop(S),
+                                      S.L->getHeader())
+           << "link with libvfrt (vfrt-link.o and libvfrt.a beside the "
+              "plugin, or vfriendly_enable in CMake); without it, waits only "
+              "pause, yield and sleep 50 us at a time";
+  });
+}
+
+void sayUnoptimized(OptimizationRemarkEmitter &ORE, Function &F) {
+  ORE.emit([&] {
+    return OptimizationRemarkMissed(PassName, "Unoptimized", F.getSubprogram(),
+                                    &F.getEntryBlock())
+           << "loops of this function are not looked at without optimization: "
+              "compile with -O1 or more, and without optnone";
+  });
+}
+
+void sayOutOfSight(OptimizationRemarkEmitter &ORE, const CallInst &Wait) {
+  ORE.emit([&] {
+    return OptimizationRemarkMissed(PassName, "WriterOutOfSight",
+                                    Wait.getDebugLoc(), Wait.getParent())
+           << "nobody notifies this wait, which therefore sleeps only 1/16 of "
+              "its time: ThinLTO shows one module at a time, and makes no "
+              "writer of another module notify; link with -flto=full";
+  });
+}
+
+} // namespace vfriendly
