@@ -34,20 +34,6 @@ inline constexpr llvm::StringLiteral NotifyFunction = "vf_spin_notify";
 /// Returns true if Call is one that an earlier run has put in.
 bool calls(const llvm::CallBase &Call, llvm::StringRef Function);
 
-/// Returns true if F's code may be changed at all. If not, Why says what
-/// forbids it.
-bool mayRewrite(const llvm::Function &F, llvm::StringRef *Why = nullptr);
-/// Returns true if ThreadSanitizer checks some function of M. It checks atomics
-/// of all the others, too, with the plain accesses of the ones it checks.
-bool isCheckedForRaces(const llvm::Module &M);
-/// Returns true if M contains a call by which a thread enters seccomp's strict
-/// mode: prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), or the same by syscall().
-bool entersStrictSeccomp(const llvm::Module &M);
-/// Returns true if M contains a call by which a thread may become
-/// asynchronously cancellable: no function but three of POSIX may be called
-/// then.
-bool cancelsAsynchronously(const llvm::Module &M);
-
 /// Can accesses of this type be made atomic without changing their meaning?
 bool canBeAtomic(llvm::Type *Ty, llvm::Align Alignment,
                  const llvm::DataLayout &DL);

@@ -20,6 +20,7 @@
 #include "passes/spin-loops/Remarks.h"
 #include "passes/spin-loops/Rewrite.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
+#include "passes/spin-loops/Vetoes.h"
 #include "passes/spin-loops/Writers.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 

@@ -1,0 +1,86 @@
+//===- Vetoes.cpp - What forbids a rewrite --------------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/Vetoes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+bool mayRewrite(const Function &F, StringRef *Why) {
+  auto No = [&](StringRef Reason) {
+    if (Why)
+      *Why = Reason;
+    return false;
+  };
+  const Module &M = *F.getParent();
+  if (F.hasFnAttribute(Attribute::OptimizeNone))
+    return No("the function is not optimized (-O0 or optnone)");
+  if (F.hasFnAttribute(Attribute::Naked))
+    return No("the function is naked");
+  if (F.hasFnAttribute(Attribute::NoRedZone))
+    return No("code without a red zone is kernel code");
+  if (M.getCodeModel() == CodeModel::Kernel)
+    return No("the code model is that of a kernel");
+  if (F.getName().starts_with("vf_"))
+    return No("this is the runtime itself");
+  return true;
+}
+
+bool isCheckedForRaces(const Module &M) {
+  return any_of(M, [](const Function &F) {
+    return F.hasFnAttribute(Attribute::SanitizeThread);
+  });
+}
+
+/// Returns true if Fits is true for some direct call of this function in M.
+static bool anyCall(const Module &M, StringRef Name,
+                    function_ref<bool(const CallBase &)> Fits) {
+  const Function *F = M.getFunction(Name);
+  return F && any_of(F->users(), [&](const User *U) {
+           const auto *Call = dyn_cast<CallBase>(U);
+           return Call && Call->getCalledOperand() == F && Fits(*Call);
+         });
+}
+
+bool cancelsAsynchronously(const Module &M) {
+  return anyCall(M, "pthread_setcanceltype", [](const CallBase &Call) {
+    // PTHREAD_CANCEL_DEFERRED is 0 in glibc, and 0 in musl.
+    auto *Type = Call.arg_size() ? dyn_cast<ConstantInt>(Call.getArgOperand(0))
+                                 : nullptr;
+    return !Type || !Type->isZero();
+  });
+}
+
+/// The numbers of Linux, x86-64's and those of newer architectures.
+bool entersStrictSeccomp(const Module &M) {
+  auto Is = [](const CallBase &Call, unsigned I, ArrayRef<uint64_t> Values) {
+    if (I >= Call.arg_size())
+      return false;
+    const auto *C = dyn_cast<ConstantInt>(Call.getArgOperand(I));
+    return C && is_contained(Values, C->getLimitedValue());
+  };
+  // PR_SET_SECCOMP and SECCOMP_MODE_STRICT are 22 and 1, and
+  // SECCOMP_SET_MODE_STRICT is 0.
+  return anyCall(M, "prctl",
+                 [&](const CallBase &Call) {
+                   return Is(Call, 0, {22}) && Is(Call, 1, {1});
+                 }) ||
+         anyCall(M, "syscall", [&](const CallBase &Call) {
+           return (Is(Call, 0, {157, 167}) && Is(Call, 1, {22}) &&
+                   Is(Call, 2, {1})) ||
+                  (Is(Call, 0, {317, 277}) && Is(Call, 1, {0}));
+         });
+}
+
+} // namespace vfriendly

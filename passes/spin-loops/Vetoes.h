@@ -1,0 +1,37 @@
+//===- Vetoes.h - What forbids a rewrite ------------------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_SPINLOOPS_VETOES_H
+#define VFRIENDLY_PASSES_SPINLOOPS_VETOES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace llvm {
+class Function;
+class Module;
+} // namespace llvm
+
+namespace vfriendly {
+
+/// Returns true if F's code may be changed at all. If not, Why says what
+/// forbids it.
+bool mayRewrite(const llvm::Function &F, llvm::StringRef *Why = nullptr);
+/// Returns true if ThreadSanitizer checks some function of M. It checks atomics
+/// of all the others, too, with the plain accesses of the ones it checks.
+bool isCheckedForRaces(const llvm::Module &M);
+/// Returns true if M contains a call by which a thread enters seccomp's strict
+/// mode: prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), or the same by syscall().
+bool entersStrictSeccomp(const llvm::Module &M);
+/// Returns true if M contains a call by which a thread may become
+/// asynchronously cancellable: no function but three of POSIX may be called
+/// then.
+bool cancelsAsynchronously(const llvm::Module &M);
+
+} // namespace vfriendly
+
+#endif
