@@ -6,8 +6,8 @@
 // allocated, have threads, and give memory back.
 //
 // REQUIRES: heap-churn-malloc
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t -L%vf_lib -lvfmalloc
-// RUN: env VF_MALLOC_HOLD_PRICE=1000000000 VF_MALLOC_TUNE_PERCENT=0 %vf_malloc %t 200
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wextra -pthread -DLARGE_MB=%if full %{64%} %else %{16%} -I %S/../../Inputs -I %vf_include %s -o %t -L%vf_lib -lvfmalloc
+// RUN: env VF_MALLOC_HOLD_PRICE=1000000000 VF_MALLOC_TUNE_PERCENT=0 %vf_malloc %t %if full %{ 200 %} %else %{ 40 %}
 
 #include "check.h"
 #include "vfriendly/malloc.h"
@@ -68,7 +68,7 @@ static void child(char *of_parent) {
   exit(0);
 }
 
-enum { LARGE = 64 << 20 };
+enum { LARGE = LARGE_MB << 20 };
 
 static void *frees_and_gives(void *unused) {
   while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
