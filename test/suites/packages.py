@@ -25,7 +25,7 @@ FORMATS = {
     "ctest": re.compile(r"Test +#\d+: (?P<name>\S+) \.+ *(?:(?P<ok>Passed)|\S.*) +[\d.]+ sec", re.M),
     "gtest": re.compile(r"^\[ +(?:(?P<ok>OK)|FAILED) +\] (?P<name>\S+)(?: \(\d+ ms\))$", re.M),
     "tap": re.compile(r"^(?:(?P<ok>ok)|not ok) \d+ - (?P<name>\S.*?)$", re.M),
-    "libevent": re.compile(r"^(?P<name>\w+/\S+): (?:\[\S+ )?(?:(?P<ok>OK)|.*FAILED)", re.M),
+    "libevent": re.compile(r"^(?P<name>\w+/\S+): (?:.*?(?P<ok>\bOK)$)?", re.M),
     "apr": re.compile(r"^(?P<name>test\w+) +: *\S*(?:(?P<ok>SUCCESS)|FAILED)", re.M),
 }
 
@@ -73,14 +73,15 @@ PACKAGES = {
     "lz4": Package("fuzzer and frametest", "make -j2 -C tests fuzzer frametest roundTripTest",
                    "t fuzzer tests/fuzzer -s1 -i300 --no-prompt; t frames tests/frametest -s1 -i500 ; t file tests/roundTripTest /usr/bin/perl"),
     "libuv1": Package("uv_run_tests", CMAKE.format("-DLIBUV_BUILD_TESTS=ON", "--target uv_run_tests_a"), "out/uv_run_tests_a", "tap"),
-    "libevent": Package("regress", CMAKE.format("-DEVENT__DISABLE_OPENSSL=ON -DEVENT__DISABLE_BENCHMARK=ON -DEVENT__DISABLE_SAMPLES=ON", ""), "out/bin/regress --quiet=no; out/bin/regress", "libevent"),
+    "libevent": Package("regress", CMAKE.format("-DEVENT__DISABLE_OPENSSL=ON -DEVENT__DISABLE_BENCHMARK=ON -DEVENT__DISABLE_SAMPLES=ON", ""), "out/bin/regress", "libevent"),
     "c-ares": Package("arestest without the network", CMAKE.format("-DCARES_BUILD_TESTS=ON", ""), "out/bin/arestest --gtest_filter='-*Live*'", "gtest"),
     "leveldb": Package("its tests", CMAKE.format("-DLEVELDB_BUILD_BENCHMARKS=OFF", ""), CTEST.format(""), "ctest", ("libgtest-dev", "libgmock-dev")),
     "snappy": Package("its tests", CMAKE.format("-DSNAPPY_BUILD_BENCHMARKS=OFF", ""), "out/snappy_unittest", "gtest", ("libgtest-dev", "libgmock-dev")),
     "re2": Package("its tests, without the exhaustive ones", CMAKE.format("-DRE2_BUILD_TESTING=ON", ""), CTEST.format("-E 'exhaustive|random'"), "ctest"),
     "jansson": Package("its tests", CMAKE.format("-DJANSSON_BUILD_DOCS=OFF", ""), CTEST.format(""), "ctest"),
     "cjson": Package("its tests", CMAKE.format("-DENABLE_CJSON_TEST=On", ""), CTEST.format(""), "ctest"),
-    "json-c": Package("its tests", CMAKE.format("", ""), CTEST.format(""), "ctest"),
+    # Valgrind 3.19 gives up at debug information of Clang 22, which libvfrt.a has.
+    "json-c": Package("its tests, without Valgrind", CMAKE.format("", ""), "USE_VALGRIND=0 " + CTEST.format(""), "ctest"),
     "libyaml": Package("its tests", CMAKE.format("-DBUILD_TESTING=ON", ""), CTEST.format(""), "ctest"),
     "pbzip2": Package("files there and back by threads", "make -j2 CXX=$CXX",
                       "for p in 1 2 4; do t threads$p sh -c \"./pbzip2 -p$p -1 -c /usr/bin/perl > a$p.bz2 && ./pbzip2 -p$p -d -c a$p.bz2 | cmp - /usr/bin/perl\"; t test$p ./pbzip2 -t -p$p a$p.bz2; t stream$p sh -c \"./pbzip2 -p$p -c < /usr/bin/perl | bzip2 -t\"; done",

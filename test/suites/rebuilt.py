@@ -47,12 +47,10 @@ FILES = ("vfriendly.cfg", "libvfriendly.so", "vfrt-link.o", "libvfrt.a")
 REMARK = re.compile(r"^(\S+:\d+:\d+): remark: (.*) \[-R(pass|pass-missed|pass-analysis)=(vf-[\w-]+)\]$", re.M)
 
 
-def names():
-    return sorted([f[:-3] for f in os.listdir(FOLDER) if f.endswith(".py")] + list(packages.PACKAGES))
-
-
-def program_of(name):
-    return packages.PACKAGES.get(name) or load_file(name, os.path.join(FOLDER, name + ".py"))
+def programs(folder):
+    """Those of a folder; with our own the packages of Debian."""
+    found = {f[:-3]: load_file(f[:-3], os.path.join(folder, f)) for f in sorted(os.listdir(folder)) if f.endswith(".py")}
+    return dict(sorted({**found, **(packages.PACKAGES if folder == FOLDER else {})}.items()))
 
 
 def compilers(config, place):
@@ -97,8 +95,7 @@ def confirmed(program, source, folders, results):
             results[way][test] = results[way].get(test, False) or passed
 
 
-def run_program(name, place, config):
-    program = program_of(name)
+def run_program(name, program, place, config):
     entry = {"sentence": program.SENTENCE}
     try:
         bring.need(CLANG, "make")
@@ -132,7 +129,7 @@ def run_program(name, place, config):
     return entry
 
 
-def kept_or_run(name, place, config, key, again):
+def kept_or_run(name, program, place, config, key, again):
     """The result of a program: the one kept, if it is of the same passes."""
     path = os.path.join(os.path.dirname(place.folder), name + ".json")
     try:
@@ -142,7 +139,7 @@ def kept_or_run(name, place, config, key, again):
             return entry
     except (OSError, ValueError, KeyError):
         pass
-    entry = {**run_program(name, place, config), "passes": key}
+    entry = {**run_program(name, program, place, config), "passes": key}
     with open(path, "w") as file:
         json.dump(entry, file, indent=1)
         file.write("\n")
@@ -174,14 +171,16 @@ def main():
     parser.add_argument("--again", action="store_true", help="run what has a result too")
     parser.add_argument("--details", action="store_true", help="say what became of each allocation")
     parser.add_argument("--out", metavar="DIR", help="where all is kept [BUILD/rebuilt]")
+    parser.add_argument("--programs", metavar="DIR", default=FOLDER, help="another rebuilt/, for the test of this")
     options = parser.parse_intermixed_args()
+    every = programs(options.programs)
     if options.list:
-        for name in names():
-            print(f"{name:12} {program_of(name).SENTENCE}")
+        for name, program in every.items():
+            print(f"{name:12} {program.SENTENCE}")
         return 0
-    unknown = [n for n in options.name if n not in names()]
+    unknown = [n for n in options.name if n not in every]
     if unknown:
-        print(f"rebuilt: no program '{unknown[0]}', there are: {', '.join(names())}", file=sys.stderr)
+        print(f"rebuilt: no program '{unknown[0]}', there are: {', '.join(every)}", file=sys.stderr)
         return 2
     tree = bench.Tree(options.build)
     shared = os.path.abspath(options.out or os.path.join(tree.build, "rebuilt"))
@@ -194,8 +193,8 @@ def main():
             digest.update(file.read())
     debian = bring.Debian(shared)
     report = {}
-    for name in options.name or names():
-        report[name] = kept_or_run(name, Place(shared, name, debian), files[0], digest.hexdigest()[:16], options.again)
+    for name in options.name or every:
+        report[name] = kept_or_run(name, every[name], Place(shared, name, debian), files[0], digest.hexdigest()[:16], options.again)
     show(report, options.details)
     if any(e.get("only_without") for e in report.values()):
         return 1

@@ -77,7 +77,7 @@ TELL_CXX = [
 ]
 
 # What there is one of: a block inside another's life may not use it too.
-SHARED = ("pipes", "key", "_word", "mark", "tree", "told", "stack_of", "getenv", "shared", "holder.at", "list_")
+SHARED = ("pipes", "key", "_word", "mark", "tree", "told", "stack_of", "getenv", "shared", "holder.at", "list_", "reader")
 
 # Leave the loop if $c, or do something else, with nothing held.
 LEAVE = [
