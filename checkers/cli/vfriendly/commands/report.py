@@ -1,0 +1,31 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""vfriendly report: the findings of a project as one HTML page."""
+
+import argparse
+import os
+import sys
+
+from vfriendly import page
+from vfriendly.commands import _common
+from vfriendly.formats.text import summary
+
+SENTENCE = "Writes one HTML page with each finding, its source, its fix and what the passes do there."
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    _common.project_options(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", default="vfriendly.html", help="[%(default)s]")
+    parser.add_argument("--title", help="[the name of the project's folder]")
+    parser.add_argument("--fail-on", choices=_common.LEVELS, default="never",
+                        help="the lowest level of findings that makes the exit status 1 [%(default)s]")
+
+
+def run(options: argparse.Namespace) -> int:
+    project = _common.open_project(options)
+    result = _common.scan(project, project.units)
+    title = options.title or f"vfriendly: {os.path.basename(project.root) or project.root}"
+    _common.put(page.write(result, title), options.output)
+    print(f"vfriendly: {summary(result)}; wrote {options.output}", file=sys.stderr)
+    return _common.exit_status(result, options.fail_on)
