@@ -56,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser_of(wanted).parse_args(words)
     try:
         status = options.run(options)
-        sys.stdout.flush()
+        if not sys.stdout.closed:  # as lsp leaves it
+            sys.stdout.flush()
         return int(status)
     except Refused as error:
         print(f"vfriendly: {error}", file=sys.stderr)

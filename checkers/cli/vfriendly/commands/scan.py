@@ -4,16 +4,19 @@
 """vfriendly scan: the whole project."""
 
 import argparse
+import os
 import sys
 
-from vfriendly import baseline, fixes
+from vfriendly import baseline, fixes, reviewing
 from vfriendly.commands import _common
 from vfriendly.fingerprint import relative
 
-SENTENCE = "Examines every unit of a project; a second run only what has changed."
+SENTENCE = "Examines a project; a second run only what has changed."
 
 
 def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="*", metavar="FILE",
+                        help="report only on these sources and headers, by the units that read them [all]")
     _common.project_options(parser)
     _common.output_options(parser)
     parser.add_argument("--fix", action="store_true",
@@ -23,7 +26,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     known = baseline.read(options.baseline) if options.baseline else None
     project = _common.open_project(options)
-    result = _common.scan(project, project.units)
+    units, wanted = project.units, {os.path.realpath(f) for f in options.files}
+    if wanted:
+        units = reviewing.readers(units, wanted, project.examiner, reviewing.find_scan_deps(), project.jobs)
+    result = _common.scan(project, units)
+    if wanted:
+        result.findings = [f for f in result.findings if f.path in wanted]
     if known is not None:
         result.findings = [f for f in result.findings if f.fingerprint not in known]
     if options.fix:

@@ -1,0 +1,63 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""check_integrations.py FOLDER: runs what the integrations' files say."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import yaml
+from project import BUILD, HERE, Project
+
+INTEGRATIONS = HERE.parents[2] / "checkers" / "cli" / "integrations"
+
+
+def run(project, script, **variables):
+    environment = {**project.environment, "PATH": f"{BUILD}/bin:{os.environ['PATH']}", **variables}
+    return subprocess.run(["bash", "-e", "-c", script], cwd=project.root, env=environment,
+                          capture_output=True, text=True, check=False)
+
+
+def main():
+    project = Project(sys.argv[1], git=True)
+    base = project.git("rev-parse", "HEAD").strip()
+    project.edit("src/with space.c", "while (!done) {\n  }", "while (!done) {\n    ;\n  }")
+    project.commit()
+
+    # GitHub: the composite action's step, with its inputs filled in.
+    action = yaml.safe_load((INTEGRATIONS / "github/action.yml").read_text())
+    step = action["runs"]["steps"][0]
+    inputs = {"build": ".", "base": base, **{k: v["default"] for k, v in action["inputs"].items()
+                                             if k in ("fail-on", "sarif")}}
+    values = {name: inputs[text.split("inputs.")[1].rstrip(" }")] for name, text in step["env"].items()}
+    done = run(project, step["run"], **values)
+    assert done.returncode == 1, done
+    assert done.stdout.startswith("::warning file=src/with space.c,line=4,col=3,"), done.stdout
+    assert done.stdout.count("\n") == 1
+    assert len(json.loads((project.root / "vfriendly.sarif").read_text())["runs"][0]["results"]) == 1
+
+    # GitLab: the job's script.
+    job = yaml.safe_load((INTEGRATIONS / "gitlab/vfriendly.gitlab-ci.yml").read_text())[".vfriendly"]
+    done = run(project, "\n".join(job["script"]), CI_MERGE_REQUEST_DIFF_BASE_SHA=base,
+               **{**job["variables"], "VFRIENDLY_BUILD": "."})
+    assert done.returncode == 1, done
+    rows = json.loads((project.root / job["artifacts"]["reports"]["codequality"]).read_text())
+    assert [r["location"]["path"] for r in rows] == ["src/with space.c"], rows
+
+    # pre-commit: the entry with the names of the files; of a header by a unit that reads it.
+    hook = yaml.safe_load((INTEGRATIONS / "pre-commit/.pre-commit-config.yaml").read_text())["repos"][0]["hooks"][0]
+    entry = hook["entry"].replace("-p build", "-p .")
+    for files, found in ((["src/user.c"], 0), (["src/with space.c"], 1), (["include/flag.h", "src/user.c"], 1)):
+        done = run(project, " ".join([entry, *map(shlex.quote, files)]))
+        assert done.returncode == found and f"{found} findings" in done.stdout, (files, done)
+
+    # efm-langserver: the command prints what the formats read.
+    tool = yaml.safe_load((INTEGRATIONS / "editors/efm-langserver.yaml").read_text())["languages"]["cpp"][0]
+    done = run(project, tool["lint-command"].replace("${INPUT}", "src/utf8.cpp"))
+    assert done.stdout.startswith("src/utf8.cpp:7:19: warning: "), done.stdout
+
+
+main()
