@@ -84,8 +84,9 @@ import shutil
 if shutil.which("mypy") and shutil.which("ruff"):
     config.available_features.add("python-linters")
 import importlib.util
-if importlib.util.find_spec("pygls"):
-    config.available_features.add("python-pygls")
+for module in ("pygls", "distributed"):
+    if importlib.util.find_spec(module):
+        config.available_features.add("python-" + module)
 # Only `./dev site` installs what builds the site; until then that part is skipped.
 if os.path.exists(os.path.join(config.vf_build_dir, "site-venv", "requirements.txt")):
     config.available_features.add("site")

@@ -15,6 +15,7 @@ import importlib
 import os
 import pkgutil
 import sys
+import traceback
 from collections.abc import Sequence
 
 import vfriendly
@@ -70,3 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("vfriendly: interrupted; what was examined is cached, run it again to go on",
               file=sys.stderr)
         return 130
+    except Exception:
+        # Our own bug: Python's status for it would be that of findings.
+        traceback.print_exc()
+        return UNUSABLE

@@ -30,6 +30,8 @@ def project_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--remarks", action="store_true",
                        help="compile too, and say at each finding what the passes do there")
     group.add_argument("-j", "--jobs", type=int, metavar="N", default=0, help="[all CPUs]")
+    group.add_argument("--scheduler", metavar="ADDRESS",
+                       help="examine units on the workers of this dask scheduler, as tcp://HOST:8786")
     group.add_argument("--timeout", type=float, metavar="SECONDS", default=600,
                        help="of one unit [%(default)g]")
     group.add_argument("--cache", metavar="DIR", help="[.vfriendly beside compile_commands.json]")
@@ -103,7 +105,7 @@ def _store(options: argparse.Namespace) -> cache.Cache:
 def scan(project: Project, units: list[Unit]) -> Result:
     """The merged result of these units of the project."""
     options = project.options
-    runner = scanning.in_threads(project.examiner, project.jobs, project.examiner.stop)
+    runner = _runner(project)
     outcomes = scanning.outcomes_of(units, runner, options.quiet)
     result = scanning.gather(outcomes, project.root)
     result.other_languages = project.others
@@ -115,6 +117,17 @@ def scan(project: Project, units: list[Unit]) -> Result:
         remarks.join(result.findings, scanning.remarks_of(wanted, runs), result.sources)
     project.store.files.save()
     return result
+
+
+def _runner(project: Project) -> scanning.Runner:
+    address = project.options.scheduler
+    if not address:
+        return scanning.in_threads(project.examiner, project.jobs, project.examiner.stop)
+    try:
+        from vfriendly import cluster
+    except ImportError as error:
+        raise Refused(f"--scheduler needs distributed: pip install 'vfriendly[cluster]' ({error})") from error
+    return cluster.on_cluster(address, project.examiner)
 
 
 def exit_status(result: Result, fail_on: str) -> int:
