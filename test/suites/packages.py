@@ -77,7 +77,6 @@ PACKAGES = {
     "c-ares": Package("arestest without the network", CMAKE.format("-DCARES_BUILD_TESTS=ON", ""), "out/bin/arestest --gtest_filter='-*Live*'", "gtest"),
     "leveldb": Package("its tests", CMAKE.format("-DLEVELDB_BUILD_BENCHMARKS=OFF", ""), CTEST.format(""), "ctest", ("libgtest-dev", "libgmock-dev")),
     "snappy": Package("its tests", CMAKE.format("-DSNAPPY_BUILD_BENCHMARKS=OFF", ""), "out/snappy_unittest", "gtest", ("libgtest-dev", "libgmock-dev")),
-    "re2": Package("its tests, without the exhaustive ones", CMAKE.format("-DRE2_BUILD_TESTING=ON", ""), CTEST.format("-E 'exhaustive|random'"), "ctest"),
     "jansson": Package("its tests", CMAKE.format("-DJANSSON_BUILD_DOCS=OFF", ""), CTEST.format(""), "ctest"),
     "cjson": Package("its tests", CMAKE.format("-DENABLE_CJSON_TEST=On", ""), CTEST.format(""), "ctest"),
     # Valgrind 3.19 gives up at debug information of Clang 22, which libvfrt.a has.
