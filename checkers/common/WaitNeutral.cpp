@@ -163,7 +163,7 @@ AsmEffect classifyAsm(const GCCAsmStmt &Asm) {
     return AsmEffect::Clock;
   if (Any("xadd") && AllStartWith({"lock", "xadd"}))
     return AsmEffect::Add;
-  // A question to Valgrind: registers turned round and back.
+  // A question to Valgrind: rotations of a register that cancel out.
   bool InMemory = StringRef(Text).contains('(');
   for (unsigned I = 0; I != Asm.getNumOutputs(); ++I)
     InMemory |= StringRef(Asm.getOutputConstraint(I)).contains('m');

@@ -19,9 +19,9 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Up to so many rounds are no churn: file name endings to try, statements to
-/// prepare.
-static constexpr int64_t FewRounds = 16;
+/// Up to so many iterations are no churn: file name endings to try, statements
+/// to prepare.
+static constexpr int64_t FewIterations = 16;
 
 static bool isColdWord(StringRef Word) {
   static const llvm::StringSet<> Words{
@@ -100,7 +100,8 @@ bool isCold(const Stmt *Loop, const FunctionView &View) {
   for (; Loop; Loop = View.loopAround(*Loop)) {
     if (isOverArguments(Loop, View))
       return true;
-    Few &= constantRounds(Loop, View).value_or(FewRounds + 1) <= FewRounds;
+    Few &= constantIterations(Loop, View).value_or(FewIterations + 1) <=
+           FewIterations;
   }
   return Few;
 }

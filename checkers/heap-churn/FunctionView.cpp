@@ -79,7 +79,7 @@ const Stmt *FunctionView::loopAround(const Stmt &S) const {
   for (const Stmt *P = parent(Child); P; Child = P, P = parent(P)) {
     if (!isLoop(P))
       continue;
-    // What comes once before the rounds is not part of them.
+    // What comes once before the iterations is not part of them.
     if (auto *For = dyn_cast<ForStmt>(P); For && For->getInit() == Child)
       continue;
     if (isa<CXXForRangeStmt>(P) && bodyOf(P) != Child)

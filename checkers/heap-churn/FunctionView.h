@@ -35,7 +35,7 @@ inline bool isLoop(const clang::Stmt *S) {
                    clang::CXXForRangeStmt>(S);
 }
 
-/// What is run again in each round; a range-for's without its hidden parts.
+/// What is run again in each iteration; a range-for's without its hidden parts.
 const clang::Stmt *bodyOf(const clang::Stmt *Loop);
 
 using StmtSet = llvm::SmallPtrSet<const clang::Stmt *, 4>;
@@ -59,7 +59,7 @@ public:
   const clang::Stmt *parent(const clang::Stmt *S) const {
     return Parents.lookup(S);
   }
-  /// The innermost loop whose rounds S is part of.
+  /// The innermost loop whose iterations S is part of.
   const clang::Stmt *loopAround(const clang::Stmt &S) const;
   bool isWithin(const clang::Stmt *S, const clang::Stmt *Around) const;
   /// The statement of Block that S is, or is a part of; null if none.

@@ -11,8 +11,8 @@
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/ElementCalls.h"
 #include "checkers/heap-churn/Induction.h"
+#include "checkers/heap-churn/IterationPairs.h"
 #include "checkers/heap-churn/LoopFixes.h"
-#include "checkers/heap-churn/RoundPairs.h"
 #include "checkers/heap-churn/VectorGrowth.h"
 
 using namespace clang;
@@ -89,8 +89,8 @@ void GrowthCheck::inspect(FunctionView &View) {
       continue;
     report(Call.Site->getExprLoc(),
            "'" + Call.name() + "' grows a block with '" + By->getName() +
-               "' by addition in the rounds of a loop",
-           "grow it by a factor, or allocate once what all rounds need")
+               "' by addition in the iterations of a loop",
+           "grow it by a factor, or allocate once what all iterations need")
         << growByFactor(Call, *By, View);
   }
   for (const ElementCall &Allocation : allocationsOfElements(View)) {
@@ -113,9 +113,10 @@ void GrowthCheck::inspect(FunctionView &View) {
       continue;
     report(Grown->Push->getExprLoc(),
            "'" + Variable->getName() +
-               "' grows step by step in a loop whose number of rounds is known "
+               "' grows step by step in a loop whose number of iterations is "
+               "known "
                "before",
-           "reserve what all rounds need")
+           "reserve what all iterations need")
         << reserveBefore(*Grown, View);
   }
 }

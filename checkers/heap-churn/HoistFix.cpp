@@ -118,7 +118,7 @@ static std::string nullIn(const FunctionView &View, const HeapCall &Malloc) {
   return SM.isInSystemHeader(Malloc.Callee->getLocation()) ? "NULL" : "0";
 }
 
-FixHints hoistBuffer(const RoundPair &Pair, FunctionView &View) {
+FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View) {
   const HeapCall &Allocation = *Pair.Allocation;
   const VarDecl &Owner = *Pair.Owner;
   auto *Body = dyn_cast<CompoundStmt>(bodyOf(Pair.Loop));
@@ -136,7 +136,7 @@ FixHints hoistBuffer(const RoundPair &Pair, FunctionView &View) {
     if (&Other != &Release && Other.Op != HeapOp::Allocate &&
         variableOf(Other.Pointer) == &Owner)
       return {};
-  // Both are statements of the body, so that every round comes to both.
+  // Both are statements of the body, so that every iteration comes to both.
   const Stmt *Take = View.partOf(*Body, Allocation.Site),
              *Give = View.partOf(*Body, Release.Site);
   if (!Take || !isa_and_nonnull<Expr>(Give) ||
@@ -247,7 +247,7 @@ static bool isQuiet(QualType Type) {
          });
 }
 
-FixHints hoistLocal(const RoundLocal &Local, FunctionView &View) {
+FixHints hoistLocal(const IterationLocal &Local, FunctionView &View) {
   const VarDecl &Variable = *Local.Variable;
   const ASTContext &Context = View.Context;
   auto *Body = dyn_cast<CompoundStmt>(bodyOf(Local.Loop));

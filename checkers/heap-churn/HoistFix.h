@@ -16,18 +16,18 @@
 #define VFRIENDLY_CHECKERS_HEAPCHURN_HOISTFIX_H
 
 #include "checkers/heap-churn/HeapCheck.h"
-#include "checkers/heap-churn/RoundLocals.h"
-#include "checkers/heap-churn/RoundPairs.h"
+#include "checkers/heap-churn/IterationLocals.h"
+#include "checkers/heap-churn/IterationPairs.h"
 
 namespace vfriendly::tidy {
 
 /// `if (!p) p = malloc(n);` in the loop and `free(p);` behind it: the first
-/// round allocates, so a loop without rounds does not, and what the program
-/// does about a failure stays as it is.
-FixHints hoistBuffer(const RoundPair &Pair, FunctionView &View);
+/// iteration allocates, so a loop without iterations does not, and what the
+/// program does about a failure stays as it is.
+FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View);
 
-/// Declares a vector or string before the loop and clears it in each round.
-FixHints hoistLocal(const RoundLocal &Local, FunctionView &View);
+/// Declares a vector or string before the loop and clears it in each iteration.
+FixHints hoistLocal(const IterationLocal &Local, FunctionView &View);
 
 } // namespace vfriendly::tidy
 

@@ -1,4 +1,4 @@
-//===- Induction.cpp - How a variable goes from round to round ------------===//
+//===- Induction.cpp - How a variable changes per iteration ---------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -162,8 +162,8 @@ bool isInvariant(const Expr *E, const Stmt *Loop, const FunctionView &View) {
   return false;
 }
 
-std::optional<int64_t> constantRounds(const Stmt *Loop,
-                                      const FunctionView &View) {
+std::optional<int64_t> constantIterations(const Stmt *Loop,
+                                          const FunctionView &View) {
   if (auto *Do = dyn_cast<DoStmt>(Loop)) {
     if (std::optional<int64_t> Value = constantOf(Do->getCond(), View.Context);
         Value && *Value == 0)

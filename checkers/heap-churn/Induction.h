@@ -1,4 +1,4 @@
-//===- Induction.h - How a variable goes from round to round ----*- C++ -*-===//
+//===- Induction.h - How a variable changes per iteration -------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -23,7 +23,7 @@ std::optional<int> stepOf(const clang::VarDecl &Variable,
 std::optional<int> signIn(const clang::Expr *E, const clang::VarDecl &Variable,
                           const clang::ASTContext &Context);
 
-/// Which way the index goes from round to round.
+/// Which way the index goes from iteration to iteration.
 std::optional<int> directionOf(const clang::Expr *Index,
                                const clang::Stmt *Loop,
                                const FunctionView &View);
@@ -40,8 +40,8 @@ std::optional<int64_t> constantOf(const clang::Expr *E,
                                   const clang::ASTContext &Context);
 
 /// How often the loop runs at most, if it counts from one constant to another.
-std::optional<int64_t> constantRounds(const clang::Stmt *Loop,
-                                      const FunctionView &View);
+std::optional<int64_t> constantIterations(const clang::Stmt *Loop,
+                                          const FunctionView &View);
 
 /// `for (T i = Begin; i COMPARED Bound; ++i)`, or down; i is not known outside.
 struct Counted {

@@ -10,14 +10,14 @@
 
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/HoistFix.h"
-#include "checkers/heap-churn/RoundLocals.h"
-#include "checkers/heap-churn/RoundPairs.h"
+#include "checkers/heap-churn/IterationLocals.h"
+#include "checkers/heap-churn/IterationPairs.h"
 
 using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// A loop that tries again with more: `n *= 2`. It seldom comes round.
+/// A loop that tries again with more: `n *= 2`. It seldom iterates.
 static bool triesWithMore(const HeapCall &Call, const Stmt *Loop,
                           const FunctionView &View) {
   for (const Expr *Size : {Call.Size, Call.Count})
@@ -40,14 +40,14 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
   for (const HeapCall &Call : View.calls()) {
     if (Call.Op != HeapOp::Allocate)
       continue;
-    std::optional<RoundPair> Pair = findPair(Call, View);
+    std::optional<IterationPair> Pair = findPair(Call, View);
     if (!Pair || isCold(Pair->Loop, View) || isRetry(Pair->Loop, View) ||
         triesWithMore(Call, Pair->Loop, View) ||
         !claim(Call.Site->getExprLoc(), View))
       continue;
     report(Call.Site->getExprLoc(),
            "'" + Pair->Owner->getName() + "' is allocated by '" + Call.name() +
-               "' and released again in each round of a loop",
+               "' and released again in each iteration of a loop",
            "allocate before the loop and use the memory again")
         << hoistBuffer(*Pair, View);
     diag(Pair->Releases.front()->Site->getExprLoc(), "released here",
@@ -56,17 +56,19 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
   if (!View.Context.getLangOpts().CPlusPlus)
     return;
   for (const VarDecl *Variable : View.locals()) {
-    std::optional<RoundLocal> Local = findRoundLocal(*Variable, View);
+    std::optional<IterationLocal> Local = findIterationLocal(*Variable, View);
     if (!Local || isCold(Local->Loop, View) || isRetry(Local->Loop, View) ||
         !claim(Variable->getLocation(), View))
       continue;
     bool Pointer = Local->Kind.ends_with("_ptr");
-    report(Variable->getLocation(),
-           "'" + Variable->getName() +
-               "' allocates memory and releases it "
-               "again in each round of a loop",
-           Pointer ? "keep the object from round to round, or without the heap"
-                   : "declare it before the loop and clear it in each round")
+    report(
+        Variable->getLocation(),
+        "'" + Variable->getName() +
+            "' allocates memory and releases it "
+            "again in each iteration of a loop",
+        Pointer
+            ? "keep the object from iteration to iteration, or without the heap"
+            : "declare it before the loop and clear it in each iteration")
         << hoistLocal(*Local, View);
     diag(Local->Allocates->getExprLoc(), "allocates here", DiagnosticIDs::Note);
   }

@@ -46,7 +46,8 @@ static bool isSame(const Expr *A, const Expr *B, const ASTContext &Context) {
   return V && V == variableOf(B);
 }
 
-/// Is it one and the same array in all rounds, and does naming it do nothing?
+/// Is it one and the same array in all iterations, and does naming it do
+/// nothing?
 static bool isPlainBase(const Expr *E, const Stmt *Loop,
                         const FunctionView &View) {
   E = E->IgnoreParenImpCasts();
@@ -115,9 +116,9 @@ FixHints reverseLoop(const ElementCall &Release, FunctionView &View) {
       return {};
     const Expr *Count = lessOne(Minus->getLHS(), Context);
     std::optional<int64_t> Last = constantOf(Minus->getLHS(), Context),
-                           Rounds = constantOf(Bound, Context);
-    bool Covers = Last && Rounds ? *Last == *Rounds - 1
-                                 : Count && isSame(Count, Bound, Context);
+                           Iterations = constantOf(Bound, Context);
+    bool Covers = Last && Iterations ? *Last == *Iterations - 1
+                                     : Count && isSame(Count, Bound, Context);
     if (!Covers)
       return {};
     return {Replace(Release.Index, Name)};
@@ -191,24 +192,24 @@ FixHints oneCall(const CallExpr &Call, FunctionView &View) {
     return {};
   std::string Base = textOf(Sum->getLHS(), Context),
               Each = textOf(Call.getArg(1), Context),
-              Rounds = textOf(By->Condition->getRHS(), Context);
+              Iterations = textOf(By->Condition->getRHS(), Context);
   SourceLocation End = endOfStatement(Loop, Context);
-  if (Base.empty() || Each.empty() || Rounds.empty() || End.isInvalid())
+  if (Base.empty() || Each.empty() || Iterations.empty() || End.isInvalid())
     return {};
   const Expr *Bound = By->Condition->getRHS()->IgnoreParenImpCasts();
   if (!isa<DeclRefExpr, IntegerLiteral>(Bound))
-    Rounds = "(" + Rounds + ")";
+    Iterations = "(" + Iterations + ")";
   if (!isa<DeclRefExpr, IntegerLiteral>(Call.getArg(1)->IgnoreParenImpCasts()))
     Each = "(" + Each + ")";
   std::string Text =
-      Name.str() + "(" + Base + ", (size_t)" + Rounds + " * " + Each;
+      Name.str() + "(" + Base + ", (size_t)" + Iterations + " * " + Each;
   for (unsigned I = 2; I < Call.getNumArgs(); ++I)
     Text += ", " + textOf(Call.getArg(I), Context);
   Text += ");";
-  // A loop that has no rounds for what is below zero.
+  // A loop that has no iterations for what is below zero.
   std::optional<int64_t> Known = constantOf(Bound, Context);
   if (!(Known && *Known >= 0) && !Bound->getType()->isUnsignedIntegerType())
-    Text = "if (" + Rounds + " > 0)\n" +
+    Text = "if (" + Iterations + " > 0)\n" +
            indentAt(Loop->getBeginLoc(), Context).str() + "  " + Text;
   return {FixItHint::CreateReplacement(
       CharSourceRange::getCharRange(Loop->getBeginLoc(), End), Text)};

@@ -10,8 +10,8 @@
 
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/Induction.h"
+#include "checkers/heap-churn/IterationPairs.h"
 #include "checkers/heap-churn/LoopFixes.h"
-#include "checkers/heap-churn/RoundPairs.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -80,7 +80,7 @@ static bool retries(const CallExpr &Call, const Stmt *Loop,
   return Result && Tested.contains(Result);
 }
 
-/// Do the rounds go through one range, so that one call could do for all?
+/// Do the iterations go through one range, so that one call could do for all?
 static bool goesThroughRange(const CallExpr &Call, const Stmt *Loop,
                              const FunctionView &View) {
   const Expr *Address = Call.getArg(0)->IgnoreParenCasts();
@@ -92,9 +92,9 @@ static bool goesThroughRange(const CallExpr &Call, const Stmt *Loop,
   return directionOf(Address, Loop, View).value_or(0) != 0;
 }
 
-/// Is what the round unmaps what it has mapped?
-static bool isMappedInRound(const CallExpr &Call, const Stmt *Loop,
-                            const FunctionView &View) {
+/// Is what the iteration unmaps what it has mapped?
+static bool isMappedInIteration(const CallExpr &Call, const Stmt *Loop,
+                                const FunctionView &View) {
   const VarDecl *Memory = variableOf(Call.getArg(0));
   auto Maps = [&](auto &Self, const Stmt *S) -> bool {
     if (auto *Inner = dyn_cast<CallExpr>(S)) {
@@ -131,7 +131,7 @@ static bool couldBeFewer(const CallExpr &Call, const Stmt *Loop,
   case SystemCall::Protect:
   case SystemCall::Unmap:
     return goesThroughRange(Call, Loop, View) ||
-           isMappedInRound(Call, Loop, View);
+           isMappedInIteration(Call, Loop, View);
   default:
     return true;
   }
@@ -151,7 +151,7 @@ void ShootdownCallsCheck::inspect(FunctionView &View) {
     StringRef Name = Call->getDirectCallee()->getName();
     bool Advises = systemCallOf(*Call, View.Context) == SystemCall::Advise;
     report(
-        Call->getExprLoc(), "loop calls '" + Name + "' in its rounds",
+        Call->getExprLoc(), "loop calls '" + Name + "' in its iterations",
         Advises ? "one call over all of the range, or one process_madvise "
                   "with a vector, interrupts them once"
                 : "one call over all of the range interrupts them once",

@@ -11,7 +11,7 @@
 #include "checkers/common/SourceText.h"
 #include "checkers/heap-churn/HeapCheck.h"
 #include "checkers/heap-churn/Induction.h"
-#include "checkers/heap-churn/RoundLocals.h"
+#include "checkers/heap-churn/IterationLocals.h"
 
 #include "clang/AST/ASTContext.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -36,18 +36,18 @@ static const CXXMemberCallExpr *callOn(const DeclRefExpr &Ref,
              : nullptr;
 }
 
-/// Does every round run to its end, and the last one end the loop?
-static bool runsAllRounds(const Stmt *S) {
+/// Does every iteration run to its end, and the last one end the loop?
+static bool runsAllIterations(const Stmt *S) {
   if (isa<BreakStmt, ContinueStmt, ReturnStmt, GotoStmt, CXXThrowExpr,
           CoreturnStmt, LambdaExpr>(S))
     return false;
   return llvm::all_of(S->children(), [](const Stmt *Child) {
-    return !Child || runsAllRounds(Child);
+    return !Child || runsAllIterations(Child);
   });
 }
 
-/// What the loop's rounds can be counted by: of a for its bound, of a range-for
-/// its range.
+/// What the loop's iterations can be counted by: of a for its bound, of a
+/// range-for its range.
 static const Expr *countOf(const Stmt *Loop, const FunctionView &View) {
   if (auto *Range = dyn_cast<CXXForRangeStmt>(Loop)) {
     const Expr *Init = Range->getRangeInit();
@@ -95,7 +95,7 @@ std::optional<GrownVector> findGrownVector(const VarDecl &Variable,
   auto *Block = Found.Loop
                     ? dyn_cast_or_null<CompoundStmt>(View.parent(Found.Loop))
                     : nullptr;
-  if (!Body || Body->size() < 2 || !Block || !runsAllRounds(Body) ||
+  if (!Body || Body->size() < 2 || !Block || !runsAllIterations(Body) ||
       View.hasLabels() || !countOf(Found.Loop, View))
     return std::nullopt;
   const Stmt *Part = View.partOf(*Body, Found.Push);
@@ -141,7 +141,7 @@ FixHints reserveBefore(const GrownVector &Grown, FunctionView &View) {
   } else if (!isInvariant(Count, Grown.Loop, View) ||
              !(Plain->getType()->isUnsignedIntegerType() ||
                constantOf(Plain, Context).value_or(-1) >= 0)) {
-    return {}; // Below zero there would be no rounds, but an exception.
+    return {}; // Below zero there would be no iterations, but an exception.
   }
   return {FixItHint::CreateInsertion(
       Begin, Grown.Variable->getName().str() + ".reserve(" + Text + ");\n" +

@@ -15,7 +15,7 @@
 namespace vfriendly::tidy {
 
 /// An empty std::vector that a loop pushes one element to in each of its
-/// rounds, whose number is known before.
+/// iterations, whose number is known before.
 struct GrownVector {
   const clang::VarDecl *Variable = nullptr;
   const clang::Stmt *Loop = nullptr;

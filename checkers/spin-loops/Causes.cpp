@@ -155,7 +155,7 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
                                            Variable.getLocation(), Facts.Begin);
   bool StartsAnew =
       Rescans && (!Lasts || llvm::any_of(Written->second, [](const Write &W) {
-        return W.EachRound;
+        return W.EachIteration;
       }));
   Lasting += Lasts;
   Causes C;

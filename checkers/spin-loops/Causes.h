@@ -44,7 +44,8 @@ struct Causes {
   llvm::SmallVector<Poll, 2> Polls;
   bool Own = false; ///< The loop's own progress: a counter, its variables.
   bool Clock = false;
-  bool Walks = false; ///< Memory at an address that moves from round to round.
+  bool Walks =
+      false; ///< Memory at an address that moves from iteration to iteration.
   /// Can come true at once, whatever others do: a compare-and-swap that expects
   /// what it has just seen, a version number found unchanged.
   bool AtOnce = false;
@@ -61,8 +62,8 @@ struct Causes {
 
 class CauseFinder {
 public:
-  /// With Rescans, what starts anew in each round makes no progress from round
-  /// to round: an inner loop's index, a sum over all threads.
+  /// With Rescans, what starts anew in each iteration makes no progress from
+  /// iteration to iteration: an inner loop's index, a sum over all threads.
   explicit CauseFinder(const LoopFacts &Facts, bool Rescans = false)
       : Facts(Facts), Rescans(Rescans) {}
 
@@ -94,7 +95,7 @@ private:
   /// Read-modify-writes being looked at, and how many Lasting variables had
   /// been passed on the way to each.
   llvm::SmallVector<std::pair<const Rmw *, unsigned>, 2> Tried;
-  /// Variables on the way that keep their value from round to round.
+  /// Variables on the way that keep their value from iteration to iteration.
   unsigned Lasting = 0;
   unsigned Budget = 2000;
 };

@@ -147,7 +147,7 @@ Causes CauseFinder::causesOf(const Rmw &R) {
   for (const auto &[Other, LastingThen] : Tried)
     if (Other == &R) {
       // What it expects depends on what it returned. If a variable carried that
-      // over from the round before, it expects what it has just seen.
+      // over from the iteration before, it expects what it has just seen.
       Causes Itself;
       Itself.AtOnce = Lasting > LastingThen;
       return Itself;

@@ -88,21 +88,21 @@ DoubtJudge::DoubtJudge(const LoopFacts &Facts, CauseFinder &Finder)
       Undone.insert(&In);
       Undone.insert(&Out);
     }
-  findUnsaid();
+  findRetracted();
 }
 
-/// Finds what is said and then unsaid in the same round: constants written to
-/// one place, at least two different ones, by stores and exchanges.
-void DoubtJudge::findUnsaid() {
-  struct Saying {
+/// Finds what an iteration publishes and retracts: at least two different
+/// constants, written to one place by stores and exchanges.
+void DoubtJudge::findRetracted() {
+  struct Publication {
     Place Where;
     uint64_t What;
     const Doubt *Stored;
     const Rmw *Exchange;
   };
-  SmallVector<Saying, 4> All;
+  SmallVector<Publication, 4> All;
   for (const Doubt &D : Facts.Doubts)
-    if (D.What == Doubt::Say)
+    if (D.What == Doubt::Publish)
       if (auto What = constantOf(D.Said, D.In, Facts.Context))
         All.push_back({D.ByPointer ? pointeeOf(D.LValue, D.In)
                                    : vfriendly::tidy::placeOf(D.LValue, D.In),
@@ -116,11 +116,11 @@ void DoubtJudge::findUnsaid() {
                                                         : nullptr,
                                  R.In, Facts.Context))
         All.push_back({placeOf(R), *What, nullptr, &R});
-  for (const Saying &A : All)
-    for (const Saying &B : All)
+  for (const Publication &A : All)
+    for (const Publication &B : All)
       if (A.What != B.What && isSamePlace(A.Where, B.Where, Facts.Context)) {
         if (A.Stored)
-          Unsaid.insert(A.Stored);
+          Retracted.insert(A.Stored);
         if (A.Exchange)
           Undone.insert(A.Exchange);
       }
@@ -160,8 +160,8 @@ static bool happensOnce(const Guard &G, const LoopFacts &Facts) {
          });
 }
 
-/// `rounds > most`: what the loop counts or the clock tells, against a limit in
-/// an ordinary variable.
+/// `iterations > most`: what the loop counts or the clock tells, against a
+/// limit in an ordinary variable.
 bool DoubtJudge::reachesLimit(const Guard &G) {
   auto *Op = dyn_cast<BinaryOperator>(G.Condition->IgnoreParenImpCasts());
   if (!Op || !Op->isRelationalOp())
@@ -174,8 +174,8 @@ bool DoubtJudge::reachesLimit(const Guard &G) {
          llvm::all_of(Limit.Polls, [](const Poll &P) { return P.isPlain(); });
 }
 
-/// Done every so many rounds, or every so often, or once.
-bool DoubtJudge::isGuarded(const Doubt &D, const RoundHints &Given) {
+/// Done every so many iterations, or every so often, or once.
+bool DoubtJudge::isGuarded(const Doubt &D, const IterationHints &Given) {
   return llvm::any_of(D.Under, [&](const Guard &G) {
     if (happensOnce(G, Facts))
       return true;
@@ -247,7 +247,7 @@ static bool isStatistic(const Expr *LValue, const ASTContext &Context) {
 }
 
 bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
-                              const RoundHints &Given) {
+                              const IterationHints &Given) {
   auto *Call = dyn_cast<CallExpr>(D.Site);
   if (D.What == Doubt::Telling) {
     rely("judged by the name of '" + nameOf(*Call) + "'");
@@ -264,7 +264,7 @@ bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
     rely("it takes back what it adds");
     return true;
   }
-  if (D.What == Doubt::Say && Unsaid.contains(&D)) {
+  if (D.What == Doubt::Publish && Retracted.contains(&D)) {
     rely("it says that it is there and takes that back");
     return true;
   }
@@ -299,7 +299,7 @@ static bool mayBeDevice(ArrayRef<Poll> Polls) {
   });
 }
 
-bool DoubtJudge::tolerates(ArrayRef<Poll> Polls, const RoundHints &Given,
+bool DoubtJudge::tolerates(ArrayRef<Poll> Polls, const IterationHints &Given,
                            bool MayStore, bool IsBounded) {
   bool OnlyDelays = llvm::none_of(
       Facts.Hints, [](const Hint &H) { return H.Effect != CallEffect::Sleep; });

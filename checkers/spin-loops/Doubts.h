@@ -8,12 +8,13 @@
 //
 //   DoubtJudge Doubts(Facts, Finder);
 //   ... judge the exits, with Doubts.isUndone(Rmw) ...
-//   if (!Doubts.tolerates(Polls, hintsOfRounds(Shape, Facts))) ... not a wait
+//   if (!Doubts.tolerates(Polls, hintsOfIterations(Shape, Facts))) ... not a
+//   wait
 //
 // People log, count and call through interfaces while they wait. In a loop that
-// pauses in every round such things are taken for what they are; in any other
-// they make it more than a wait. The report then says what it relies on, and no
-// fix is offered.
+// pauses in every iteration such things are taken for what they are; in any
+// other they make it more than a wait. The report then says what it relies on,
+// and no fix is offered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@
 #define VFRIENDLY_CHECKERS_SPINLOOPS_DOUBTS_H
 
 #include "checkers/spin-loops/Causes.h"
-#include "checkers/spin-loops/RoundHints.h"
+#include "checkers/spin-loops/IterationHints.h"
 
 #include <string>
 
@@ -34,12 +35,13 @@ class DoubtJudge {
 public:
   DoubtJudge(const LoopFacts &Facts, CauseFinder &Finder);
 
-  /// One of two in a round of which the later takes the earlier back.
+  /// One of two in an iteration of which the later takes the earlier back.
   bool isUndone(const Rmw &R) const { return Undone.contains(&R); }
 
   /// pre: Polls are what the loop's waiting exits depend on; MayStore for kinds
-  /// whose plain stores are no doubt; IsBounded if the loop counts its rounds.
-  bool tolerates(llvm::ArrayRef<Poll> Polls, const RoundHints &Given,
+  /// whose plain stores are no doubt; IsBounded if the loop counts its
+  /// iterations.
+  bool tolerates(llvm::ArrayRef<Poll> Polls, const IterationHints &Given,
                  bool MayStore, bool IsBounded);
 
   /// What the report relies on, in a few words; empty if there is no doubt.
@@ -47,16 +49,16 @@ public:
 
 private:
   bool toleratesOne(const Doubt &D, llvm::ArrayRef<Poll> Polls,
-                    const RoundHints &Given);
-  bool isGuarded(const Doubt &D, const RoundHints &Given);
+                    const IterationHints &Given);
+  bool isGuarded(const Doubt &D, const IterationHints &Given);
   bool reachesLimit(const Guard &G);
-  void findUnsaid();
+  void findRetracted();
   void rely(const llvm::Twine &On);
 
   const LoopFacts &Facts;
   CauseFinder &Finder;
   llvm::SmallPtrSet<const Rmw *, 4> Undone;
-  llvm::SmallPtrSet<const Doubt *, 4> Unsaid;
+  llvm::SmallPtrSet<const Doubt *, 4> Retracted;
   std::string Text;
 };
 

@@ -111,7 +111,7 @@ static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
 
 static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
                              TuUses &Uses, StateNames &Names) {
-  // A bounded spin is somebody's own spin-then-block: its rounds are to be
+  // A bounded spin is somebody's own spin-then-block: its iterations are to be
   // short.
   if (Spin.Counts)
     return {};

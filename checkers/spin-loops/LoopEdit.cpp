@@ -96,7 +96,7 @@ bool LoopEdit::waitInBlock(const CompoundStmt &Block, StringRef Call) {
   StringRef Indent = indentAt(Shape.keyword(), Context);
   if (hasContinue(&Block)) {
     // Only at the start is it sure to be passed, and only a condition in front
-    // makes that a failed round.
+    // makes that a failed iteration.
     if (Shape.TestsLast || !Shape.Condition || Shape.backJump())
       return false;
     insert(Lexer::getLocForEndOfToken(Block.getLBracLoc(), 0, SM,

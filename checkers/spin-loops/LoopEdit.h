@@ -28,8 +28,8 @@ class LoopEdit {
 public:
   LoopEdit(const SpinLoop &Spin, const LoopSite &Site);
 
-  /// Makes every failed round run Call, an expression, once. A do loop runs it
-  /// in its condition if Call's value, not zero, allows that.
+  /// Makes every failed iteration run Call, an expression, once. A do loop runs
+  /// it in its condition if Call's value, not zero, allows that.
   bool waitInBody(llvm::StringRef Call, bool HasValue);
   /// Declares a variable in front of the loop, in a new block if need be.
   bool declareBefore(llvm::StringRef Declaration);

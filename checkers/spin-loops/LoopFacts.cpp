@@ -1,4 +1,4 @@
-//===- LoopFacts.cpp - What a loop does in one round ----------------------===//
+//===- LoopFacts.cpp - What a loop does in one iteration ------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks one round, in the loop's function and in those it calls, and gives up
-// at the first thing that makes the loop more than a wait: that is what keeps
-// the check cheap.
+// Walks one iteration, in the loop's function and in those it calls, and gives
+// up at the first thing that makes the loop more than a wait: that is what
+// keeps the check cheap.
 //
 //===----------------------------------------------------------------------===//
 
 #include "checkers/spin-loops/LoopFacts.h"
-#include "checkers/spin-loops/RoundWalker.h"
+#include "checkers/spin-loops/IterationWalker.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -29,7 +29,7 @@ LoopShape shapeOf(const Stmt *S) {
     Shape.Body.push_back(While->getBody());
     Shape.HeadEnd = While->getRParenLoc();
     if (While->getConditionVariable())
-      return {}; // Declares anew each round: never a mere wait.
+      return {}; // Declares anew each iteration: never a mere wait.
   } else if (auto *For = dyn_cast<ForStmt>(S)) {
     Shape.Condition = For->getCond();
     Shape.Increment = For->getInc();
@@ -124,8 +124,8 @@ bool collectFacts(const LoopShape &Shape, const FunctionDecl &Function,
   Facts.Frames.back().Function = &Function;
   Facts.Begin =
       Shape.backJump() ? Shape.Body.front()->getBeginLoc() : Shape.keyword();
-  RoundWalker Walker(Shape, Facts);
-  return Walker.walkRound();
+  IterationWalker Walker(Shape, Facts);
+  return Walker.walkIteration();
 }
 
 } // namespace vfriendly::tidy

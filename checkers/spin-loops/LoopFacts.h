@@ -1,4 +1,4 @@
-//===- LoopFacts.h - What a loop does in one round --------------*- C++ -*-===//
+//===- LoopFacts.h - What a loop does in one iteration ----------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,9 +9,9 @@
 //   LoopFacts Facts(Context);
 //   if (!collectFacts(Shape, Facts)) ... it does something others could miss
 //
-// The first of two steps: everything a loop does in a round that stays in it,
-// small functions included, and its exits with the conditions in front of them.
-// The second (Causes.h) asks what those conditions depend on.
+// The first of two steps: everything a loop does in an iteration that stays in
+// it, small functions included, and its exits with the conditions in front of
+// them. The second (Causes.h) asks what those conditions depend on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,8 +68,8 @@ struct Write {
   const Frame *In = nullptr;
   unsigned RmwIndex = 0;
   Guards Under = {};
-  /// Done once in every round, whatever else it does.
-  bool EachRound = false;
+  /// Done once in every iteration, whatever else it does.
+  bool EachIteration = false;
 };
 
 /// A read-modify-write that has no effect when it fails, or a read that inline
@@ -97,16 +97,16 @@ struct Doubt {
     Store,   ///< A plain store that repeating does not change.
     Count,   ///< Counts in a plain object.
     Modify,  ///< A read-modify-write that always has an effect.
-    Say,     ///< Writes an atomic or volatile object.
+    Publish, ///< Writes an atomic or volatile object.
     Other
   } What;
   const clang::Stmt *Site;
   const Frame *In;
   Guards Under;
-  /// What Modify changes, or what a Store, Count or Say names.
+  /// What Modify changes, or what a Store, Count or Publish names.
   const clang::Expr *LValue = nullptr;
   unsigned RmwIndex = 0;
-  /// What Say writes; and is LValue a pointer to where?
+  /// What Publish writes; and is LValue a pointer to where?
   const clang::Expr *Said = nullptr;
   bool ByPointer = false;
 };
@@ -122,7 +122,7 @@ struct LoopFacts {
   const clang::ASTContext &Context;
   FunctionFacts &Functions;
   clang::SourceLocation
-      Begin;                ///< Variables from before it last for all rounds.
+      Begin; ///< Variables from before it last for all iterations.
   std::deque<Frame> Frames; ///< The first is the loop's own function.
   llvm::SmallVector<Guards, 2> Exits;
   llvm::DenseMap<std::pair<const clang::VarDecl *, const Frame *>,

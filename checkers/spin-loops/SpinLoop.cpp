@@ -65,13 +65,13 @@ private:
   void judgeExit(const Guards &Exit);
   void judgeAlternative(const Alternative &A);
   bool doesWork();
-  const RoundHints &given();
+  const IterationHints &given();
   void note(const Causes &C);
 
   SpinLoop &Found;
   CauseFinder Finder;
   DoubtJudge Doubts;
-  std::optional<RoundHints> Given;
+  std::optional<IterationHints> Given;
   /// Compare-and-swaps that can succeed at once.
   SmallVector<Poll, 2> Retries;
   llvm::SmallPtrSet<const Rmw *, 4> Waited;
@@ -332,9 +332,9 @@ SpinKind nameKind(const SpinLoop &Spin, bool InnerPolls) {
   return versionIsReread(*Spin.Facts) ? SpinKind::SeqLock : SpinKind::Flag;
 }
 
-const RoundHints &LoopJudge::given() {
+const IterationHints &LoopJudge::given() {
   if (!Given)
-    Given = hintsOfRounds(Found.Shape, *Found.Facts);
+    Given = hintsOfIterations(Found.Shape, *Found.Facts);
   return *Given;
 }
 
@@ -347,7 +347,7 @@ bool LoopJudge::judge() {
   }
   if (doesWork())
     return false;
-  // A retry that waits in every round before it tries takes a lock.
+  // A retry that waits in every iteration before it tries takes a lock.
   if (!Retries.empty()) {
     if (!given().Waits)
       return false;
@@ -398,14 +398,14 @@ std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
   // One that pauses before it looks at all of its memory again waits, too.
   const LoopFacts &Facts = *Found.Facts;
   if (Facts.InnerConditions.empty() || Facts.Hints.empty() ||
-      !hintsOfRounds(Shape, Facts).Pauses)
+      !hintsOfIterations(Shape, Facts).Pauses)
     return std::nullopt;
   Found.Polls.clear();
   Found.Counts = Found.ReadsClock = false;
   if (!LoopJudge(Found, /*Rescans=*/true).judge())
     return std::nullopt;
   if (Found.Doubt.empty())
-    Found.Doubt = "it looks at many things each round";
+    Found.Doubt = "it looks at many things each iteration";
   return Found;
 }
 

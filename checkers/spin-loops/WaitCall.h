@@ -39,7 +39,7 @@ struct WaitCall {
 
 WaitCall planWait(const SpinLoop &Spin, TuUses &Uses);
 
-/// The constant that the polled object holds while the loop goes round, if the
+/// The constant that the polled object holds while the loop iterates, if the
 /// loop ends with the first other value: an expression, or empty. Boolean and
 /// pointer constants are spelt for C++ if Spelt.
 std::string heldValue(const SpinLoop &Spin, const Poll &P, bool Spelt);

@@ -123,7 +123,7 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
     return {CallEffect::Clock};
 
   Value *Address = memoryOperand(Call);
-  // A question to Valgrind: registers turned round and back.
+  // A question to Valgrind: rotations of a register that cancel out.
   if (!Address && StringRef(Text).find_first_of("([") == StringRef::npos &&
       AllOf({"rol", "roll", "rolq", "xchg", "xchgl", "xchgq"}))
     return {CallEffect::None};

@@ -34,7 +34,7 @@ static bool resizesProcess(const Function &Callee) {
 }
 
 bool runsLong(Loop &L, ScalarEvolution &SE) {
-  // As the checks have it: up to 16 rounds are few.
+  // As the checks have it: up to 16 iterations are few.
   unsigned Most = SE.getSmallConstantMaxTripCount(&L);
   return Most == 0 || Most > 16;
 }

@@ -38,7 +38,7 @@ void adviseOnReverseFrees(llvm::ArrayRef<llvm::CallBase *> Frees,
                           llvm::Function &F,
                           llvm::FunctionAnalysisManager &FAM);
 
-/// Not if L is known to have few rounds.
+/// Not if L is known to have few iterations.
 bool runsLong(llvm::Loop &L, llvm::ScalarEvolution &SE);
 
 } // namespace vfriendly

@@ -9,10 +9,10 @@
 // Pointers that come together in a phi are followed if all of them lead back to
 // the same call, or are null, and the phi does not dominate the call. That a
 // use then means the memory of the call's last execution, and not one that an
-// earlier round still holds, follows from dominance: control comes to the call
-// the first time without the phi. If it came from the phi by the call to the
-// use, and not by the phi again, it could also come to the use without the phi,
-// which then would not dominate it.
+// earlier iteration still holds, follows from dominance: control comes to the
+// call the first time without the phi. If it came from the phi by the call to
+// the use, and not by the phi again, it could also come to the use without the
+// phi, which then would not dominate it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -136,15 +136,15 @@ private:
     derive(*I);
   }
 
-  /// Does I choose before Call what an earlier round has taken?
-  bool isOfRoundBefore(const Instruction &I) const {
+  /// Does I choose before Call what an earlier iteration has taken?
+  bool isOfIterationBefore(const Instruction &I) const {
     return isa<PHINode>(I) &&
            DT.dominates(I.getParent(), Found.Call->getParent());
   }
 
   void followChoice(Instruction &I) {
-    if (isOfRoundBefore(I))
-      return giveUp("its address is given on to the next round");
+    if (isOfIterationBefore(I))
+      return giveUp("its address is given on to the next iteration");
     for (Use &Each : I.operands()) {
       auto *Phi = dyn_cast<PHINode>(&I);
       if (Phi && isa<ConstantPointerNull>(Each))
@@ -186,8 +186,8 @@ private:
   }
 
   void followNumberChoice(PHINode &Choice) {
-    if (isOfRoundBefore(Choice))
-      return giveUp("its address is given on to the next round");
+    if (isOfIterationBefore(Choice))
+      return giveUp("its address is given on to the next iteration");
     for (Value *Each : Choice.incoming_values())
       if (!match(Each, m_Zero()))
         expectNumber(*Each);

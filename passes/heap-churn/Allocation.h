@@ -64,8 +64,9 @@ Allocation followAllocation(llvm::CallBase &Call,
                             const llvm::DominatorTree &DT);
 
 /// Drops what the accesses to A promise of themselves that holds no longer if
-/// rounds of a loop, each of which had memory of its own, share it: types that
-/// differ, contents that never change, that rounds may run at the same time.
+/// iterations of a loop, each of which had memory of its own, share it: types
+/// that differ, contents that never change, that iterations may run at the same
+/// time.
 void forgetPromises(const Allocation &A);
 
 /// On what a rewrite made, so that the pass knows it when it runs again, in a

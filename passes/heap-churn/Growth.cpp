@@ -11,8 +11,8 @@
 //     ...                                 p = realloc(p, room += 16);
 //   }                                     ...
 //
-// ScalarEvolution knows a size that grows in each round. One that grows in some
-// is a phi of the loop's header that comes back either as it was or with a
+// ScalarEvolution knows a size that grows in each iteration. One that grows in
+// some is a phi of the loop's header that comes back either as it was or with a
 // summand, the latter only by way of the realloc: a counter that goes on
 // without it may well be twice as large by the next one.
 //
@@ -38,7 +38,7 @@ namespace vfriendly {
 
 namespace {
 
-/// From one round of a loop to the next.
+/// From one iteration of a loop to the next.
 enum class Change { None, Grows, Other };
 
 class Growth {
@@ -53,7 +53,7 @@ public:
       return false;
     SmallVector<BasicBlock *, 2> Latches;
     L.getLoopLatches(Latches);
-    EachRound = all_of(Latches, [&](const BasicBlock *Each) {
+    EachIteration = all_of(Latches, [&](const BasicBlock *Each) {
       return DT.dominates(Realloc.getParent(), Each);
     });
     findEqual();
@@ -89,8 +89,8 @@ private:
            !(Product && SE.isKnownNegative(Product->getOperand(0)));
   }
 
-  /// The operand of a sum that differs from round to round, if all else is a
-  /// positive step; S itself if it is no sum, null if there are several.
+  /// The operand of a sum that differs from iteration to iteration, if all else
+  /// is a positive step; S itself if it is no sum, null if there are several.
   const SCEV *withoutStep(const SCEV *S) {
     auto *Sum = dyn_cast<SCEVAddExpr>(S);
     if (!Sum)
@@ -181,7 +181,7 @@ private:
       const SCEV *S = scev(*Each), *Before = withoutStep(S);
       if (Before != S || isStepFromEqual(S, Counter)) {
         Grows = true;
-        if (!EachRound && !DT.dominates(Realloc.getParent(), At))
+        if (!EachIteration && !DT.dominates(Realloc.getParent(), At))
           return false;
       }
       if (isStepFromEqual(S, Counter))
@@ -227,7 +227,7 @@ private:
   Change changeOfEach(const SCEVAddRecExpr &S) {
     if (S.getLoop() != &L || !S.isAffine())
       return Change::Other;
-    if (EachRound)
+    if (EachIteration)
       return isPositive(S.getStepRecurrence(SE)) ? Change::Grows
                                                  : Change::Other;
     // A multiple of what is equal to a counter, just here.
@@ -257,7 +257,7 @@ private:
     });
   }
 
-  /// Is the block the one of the round before?
+  /// Is the block the one of the iteration before?
   bool isCarried() {
     SmallPtrSet<Value *, 8> Seen;
     Value *Old = Realloc.getArgOperand(0);
@@ -316,7 +316,7 @@ private:
   const DominatorTree &DT;
   const LoopInfo &LI;
   AAResults &AA;
-  bool EachRound = false;
+  bool EachIteration = false;
   SmallVector<std::pair<const SCEV *, const SCEV *>, 4> Equal;
   /// Phis of the header that grow by steps, each by way of Realloc.
   SmallPtrSet<const PHINode *, 4> Counters;
@@ -330,7 +330,8 @@ void adviseOnGrowth(CallBase &Realloc, Loop &L, FunctionAnalysisManager &FAM) {
     say<OptimizationRemarkMissed>(
         FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), Realloc,
         "GrowsByConstant",
-        "each round may copy the block to one that is larger by a constant; "
+        "each iteration may copy the block to one that is larger by a "
+        "constant; "
         "kept so, as only its author can let it grow by a factor");
 }
 

@@ -45,7 +45,7 @@ constexpr uint64_t MaxFrame = 1024;
 struct Left {
   CallBase *Call;
   StringRef Why;
-  /// The function frees what many rounds of it have taken.
+  /// The function frees what many iterations of it have taken.
   bool IsFreedLater = false;
 };
 
@@ -200,7 +200,7 @@ bool HeapChurnImpl::hoistOut(const Allocation &A, FunctionView &Here,
   }
   say<OptimizationRemark>(
       remarks(Here.F), *A.Call, "TakenOnce",
-      "what each round of the loop takes from the heap and frees is taken "
+      "what each iteration of the loop takes from the heap and frees is taken "
       "once");
   hoist(A, *Best, Here);
   return true;
@@ -220,10 +220,11 @@ bool HeapChurnImpl::poolPhases(Function &F, SmallVectorImpl<Left> &Others) {
   if (Phase.pooled().empty())
     return false;
   for (CallBase *Call : Phase.pooled())
-    say<OptimizationRemark>(remarks(F), *Call, "TakenFromPool",
-                            "what many rounds of the loop take from the heap "
-                            "comes from a pool; link with libvfrt, or it comes "
-                            "from malloc as before");
+    say<OptimizationRemark>(
+        remarks(F), *Call, "TakenFromPool",
+        "what many iterations of the loop take from the heap "
+        "comes from a pool; link with libvfrt, or it comes "
+        "from malloc as before");
   erase_if(Others, [&](const Left &Each) {
     return is_contained(Phase.pooled(), Each.Call);
   });
@@ -242,13 +243,13 @@ static bool isUnwinding(const BasicBlock &B, const Loop &L,
 }
 
 /// Does L free what Call takes, other than where an exception unwinds? What
-/// only some rounds take must be freed in the same: a block kept until it has
-/// to be another, as a vector's that grows, is seldom taken.
+/// only some iterations take must be freed in the same: a block kept until it
+/// has to be another, as a vector's that grows, is seldom taken.
 static bool isFreedIn(const Loop &L, const CallBase &Call,
                       const FunctionView &Here) {
   SmallVector<BasicBlock *, 2> Latches;
   L.getLoopLatches(Latches);
-  bool EachRound = all_of(Latches, [&](const BasicBlock *Each) {
+  bool EachIteration = all_of(Latches, [&](const BasicBlock *Each) {
     return Here.DT.dominates(Call.getParent(), Each);
   });
   SmallVector<const Value *, 8> Worklist{&Call};
@@ -260,7 +261,7 @@ static bool isFreedIn(const Loop &L, const CallBase &Call,
           !isUnwinding(*Free->getParent(), L, Here.DT))
         return true;
       auto *Phi = dyn_cast<PHINode>(Each);
-      if (Phi && Phi->getParent() == L.getHeader() && !EachRound)
+      if (Phi && Phi->getParent() == L.getHeader() && !EachIteration)
         continue;
       if (isa<PHINode, SelectInst, CastInst, FreezeInst>(Each) &&
           Seen.insert(Each).second)
@@ -289,15 +290,15 @@ bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
       continue;
     bool IsFreed = isFreedIn(*L, *Call, Here);
     std::string Text =
-        (Twine("each round takes memory") + (IsFreed ? " and frees it" : "") +
-         "; kept so, as " + Why)
+        (Twine("each iteration takes memory") +
+         (IsFreed ? " and frees it" : "") + "; kept so, as " + Why)
             .str();
     // What the function does not free may have to live on.
     if (IsFreed || IsFreedLater)
-      say<OptimizationRemarkMissed>(remarks(F), *Call, "TakenInEachRound",
+      say<OptimizationRemarkMissed>(remarks(F), *Call, "TakenInEachIteration",
                                     Text);
     else
-      say<OptimizationRemarkAnalysis>(remarks(F), *Call, "TakenInEachRound",
+      say<OptimizationRemarkAnalysis>(remarks(F), *Call, "TakenInEachIteration",
                                       Text);
   }
   return Here.IsChanged;

@@ -17,9 +17,10 @@ namespace vfriendly {
 /// until giving it back pays.
 ///
 /// What a function keeps to itself: small memory of a constant size becomes a
-/// variable, what each round of a loop takes and frees is taken once, what many
-/// rounds take comes from a pool, and what is held while something long follows
-/// is freed before that. What stands in the way is said by a remark.
+/// variable, what each iteration of a loop takes and frees is taken once, what
+/// many iterations take comes from a pool, and what is held while something
+/// long follows is freed before that. What stands in the way is said by a
+/// remark.
 class HeapChurnPass : public llvm::PassInfoMixin<HeapChurnPass> {
 public:
   explicit HeapChurnPass(bool Rewrites) : Rewrites(Rewrites) {}

@@ -1,4 +1,4 @@
-//===- Hoist.cpp - One buffer for all rounds of a loop --------------------===//
+//===- Hoist.cpp - One buffer for all iterations of a loop ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,15 +17,16 @@
 //                              }
 //                              free(kept);
 //
-// and without room if n is the same in each round. So a round that does not
-// need it takes none, one whose malloc fails sees that, and the next one tries
-// again, all as before. calloc's zeros are written again in each round.
+// and without room if n is the same in each iteration. So an iteration that
+// does not need it takes none, one whose malloc fails sees that, and the next
+// one tries again, all as before. calloc's zeros are written again in each
+// iteration.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/heap-churn/Escape.h"
+#include "passes/heap-churn/LoopOwnership.h"
 #include "passes/heap-churn/Rewrite.h"
-#include "passes/heap-churn/Rounds.h"
 
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -75,7 +76,7 @@ static std::optional<SizeArguments> sizeArguments(const CallBase &Call) {
   return SizeArguments{First, Second};
 }
 
-static bool isSameInAllRounds(const CallBase &Call, const Loop &L) {
+static bool isSameInAllIterations(const CallBase &Call, const Loop &L) {
   return all_of(Call.args(),
                 [&](const Use &Each) { return L.isLoopInvariant(Each); });
 }
@@ -100,9 +101,9 @@ static Use *toldSize(CallBase &Free, const TargetLibraryInfo &TLI) {
   }
 }
 
-/// Is Size the number of the round, or so much more or so many times that? The
-/// largest one is the last one then, and each round needs a new buffer.
-static bool growsEachRound(Value *Size, const Loop &L) {
+/// Is Size the number of the iteration, or so much more or so many times that?
+/// The largest one is the last one then, and each iteration needs a new buffer.
+static bool growsEachIteration(Value *Size, const Loop &L) {
   Value *Inner;
   while (L.contains(dyn_cast<Instruction>(Size)) && !isa<PHINode>(Size)) {
     if (!match(Size, m_CombineOr(m_ZExtOrSExt(m_Value(Inner)),
@@ -114,12 +115,12 @@ static bool growsEachRound(Value *Size, const Loop &L) {
       return false;
     Size = Inner;
   }
-  auto *Round = dyn_cast<PHINode>(Size);
+  auto *Iteration = dyn_cast<PHINode>(Size);
   BasicBlock *Latch = L.getLoopLatch();
   ConstantInt *Step;
-  return Round && Latch && Round->getParent() == L.getHeader() &&
-         match(Round->getIncomingValueForBlock(Latch),
-               m_c_Add(m_Specific(Round), m_ConstantInt(Step))) &&
+  return Iteration && Latch && Iteration->getParent() == L.getHeader() &&
+         match(Iteration->getIncomingValueForBlock(Latch),
+               m_c_Add(m_Specific(Iteration), m_ConstantInt(Step))) &&
          !Step->isNegative();
 }
 
@@ -132,7 +133,7 @@ static StringRef whyNotReuse(const Allocation &A, const Loop &L,
     if (!Initial || !isa<UndefValue>(Initial))
       return "what it is at first is not known";
   }
-  if (isSameInAllRounds(*A.Call, L))
+  if (isSameInAllIterations(*A.Call, L))
     return "";
   if (!Sizes)
     return "its size is not known";
@@ -140,9 +141,10 @@ static StringRef whyNotReuse(const Allocation &A, const Loop &L,
     if (L.isLoopInvariant(Argument))
       continue;
     if (!Sizes->contains(A.Call->getArgOperandNo(&Argument)))
-      return "its alignment is not the same in every round";
-    if (growsEachRound(Argument, L))
-      return "its size grows in each round: take once what the last one needs";
+      return "its alignment is not the same in every iteration";
+    if (growsEachIteration(Argument, L))
+      return "its size grows in each iteration: take once what the last one "
+             "needs";
   }
   return "";
 }
@@ -152,12 +154,13 @@ static bool isUsedBehind(const Allocation &A, const Loop &L) {
 }
 
 /// Must A be freed where L is left by Exit, so that nothing is lost?
-static bool needsFree(const Allocation &A, const Loop &L, const Rounds &Held,
-                      const BasicBlock &Exit) {
-  if (Held.atExit(Exit) == Hold::Moot)
+static bool needsFree(const Allocation &A, const Loop &L,
+                      const LoopOwnership &Owner, const BasicBlock &Exit) {
+  if (Owner.atExit(Exit) == Owned::Unreachable)
     return false;
-  // What the last round holds is used and freed behind the loop, or was lost.
-  return Held.atExit(Exit) == Hold::No || !isUsedBehind(A, L);
+  // What the last iteration holds is used and freed behind the loop, or was
+  // lost.
+  return Owner.atExit(Exit) == Owned::No || !isUsedBehind(A, L);
 }
 
 static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
@@ -176,9 +179,9 @@ static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
   for (const Use &Argument : Free.args())
     if (Argument != getFreedOperand(&Free, &TLI) && &Argument != Size &&
         !L.isLoopInvariant(Argument))
-      return "how it is freed is not the same in every round";
+      return "how it is freed is not the same in every iteration";
   if (Size && !sizeArguments(Call) && !L.isLoopInvariant(*Size))
-    return "how it is freed is not the same in every round";
+    return "how it is freed is not the same in every iteration";
   return "";
 }
 
@@ -196,7 +199,7 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
     return Why;
   for (CallBase *Free : A.Frees) {
     if (!L.contains(Free)) {
-      if (toldSize(*Free, Here.TLI) && !isSameInAllRounds(*A.Call, L))
+      if (toldSize(*Free, Here.TLI) && !isSameInAllIterations(*A.Call, L))
         return "it is freed behind the loop, with a size that it may not have";
     } else if (StringRef Why = whyNotFreeHere(*Free, *A.Call, L, Here.TLI);
                !Why.empty()) {
@@ -207,32 +210,34 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
   if (Here.Work > MaxWork)
     return "its function is too large to be looked through again";
 
-  Rounds Held(A, L, Here.DT);
+  LoopOwnership Owner(A, L, Here.DT);
   for (const Instruction *I : Here.Vanishing) {
     if (I == A.Call || !L.contains(I))
       continue;
-    Hold There = Held.before(*I);
-    if (There == Hold::Moot)
+    Owned There = Owner.before(*I);
+    if (There == Owned::Unreachable)
       continue;
-    if (There != Hold::Yes)
+    if (There != Owned::Yes)
       return "a call in the loop may not come back, by an exception or "
              "longjmp, and the buffer would be lost";
-    // One of this round was lost before as well, but not the largest of all.
-    if (!isSameInAllRounds(*A.Call, L))
+    // One of this iteration was lost before as well, but not the largest of
+    // all.
+    if (!isSameInAllIterations(*A.Call, L))
       return "a call in the loop may not come back, by an exception or "
              "longjmp, and a larger buffer would be lost";
   }
   // Freeing null would be taken for freeing it.
   if (isUsedBehind(A, L))
     for (auto [Phi, From] : A.Nones)
-      if (Hold There = L.contains(Phi) ? Held.between(*From, *Phi->getParent())
-                                       : Hold::Moot;
-          There == Hold::Yes || There == Hold::Maybe)
+      if (Owned There = L.contains(Phi)
+                            ? Owner.between(*From, *Phi->getParent())
+                            : Owned::Unreachable;
+          There == Owned::Yes || There == Owned::Maybe)
         return "it is used behind the loop, where it may be null";
   SmallVector<BasicBlock *, 4> Exits;
   L.getUniqueExitBlocks(Exits);
   for (const BasicBlock *Exit : Exits)
-    if (Held.atExit(*Exit) == Hold::Maybe && !needsFree(A, L, Held, *Exit))
+    if (Owner.atExit(*Exit) == Owned::Maybe && !needsFree(A, L, Owner, *Exit))
       return "the loop is left with it and without it";
   return "";
 }
@@ -247,8 +252,8 @@ public:
         Pointer(Call.getType()) {}
 
   void run() {
-    Rounds Held(A, L, Here.DT);
-    bool SameSize = isSameInAllRounds(Call, L);
+    LoopOwnership Owner(A, L, Here.DT);
+    bool SameSize = isSameInAllIterations(Call, L);
     CallBase &Free = **find_if(
         A.Frees, [&](const CallBase *Each) { return L.contains(Each); });
     Kept = variable(Constant::getNullValue(Pointer), "kept");
@@ -261,7 +266,7 @@ public:
     SmallVector<BasicBlock *, 4> Exits;
     L.getUniqueExitBlocks(Exits);
     for (BasicBlock *Exit : Exits)
-      if (needsFree(A, L, Held, *Exit))
+      if (needsFree(A, L, Owner, *Exit))
         freeKept(Free, Exit->getFirstInsertionPt());
     takeIfNeeded(Free, Size);
     for (CallBase *Each : A.Frees)

@@ -78,7 +78,7 @@ PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
   // One that is worth it takes the others along that are freed where it is.
   SmallPtrSet<CallBase *, 4> Wanted;
   for (CallBase *Call : Calls)
-    if (is_contained(Others, Call) && outlivesRound(*Call, Known))
+    if (is_contained(Others, Call) && outlivesIteration(*Call, Known))
       Wanted.insert(Call);
   if (Wanted.empty())
     return;
@@ -155,8 +155,8 @@ void PoolPhase::judge(const CallBase &Call, const PointsTo &Known,
 }
 
 /// Is there more than one block of it at a time?
-bool PoolPhase::outlivesRound(const CallBase &Call,
-                              const PointsTo &Known) const {
+bool PoolPhase::outlivesIteration(const CallBase &Call,
+                                  const PointsTo &Known) const {
   const Loop *L = Here.LI.getLoopFor(Call.getParent());
   if (!L)
     return false;

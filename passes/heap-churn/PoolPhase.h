@@ -30,7 +30,7 @@ class Type;
 namespace vfriendly {
 
 /// The allocations of a function that live in phases: many are taken in a loop
-/// and outlive its round.
+/// and outlive its iteration.
 class PoolPhase {
 public:
   /// Changes nothing yet. Others are those that no other rewrite has taken;
@@ -41,13 +41,13 @@ public:
   /// Those whose blocks can come from a pool of the function.
   llvm::ArrayRef<llvm::CallBase *> pooled() const { return Pooled; }
 
-  /// Why one that outlives its round is not among them; empty for others.
+  /// Why one that outlives its iteration is not among them; empty for others.
   llvm::StringRef whyNot(const llvm::CallBase &Call) const {
     return WhyNot.lookup(&Call);
   }
 
-  /// Does a loop of the function free what many rounds of another have taken,
-  /// and nobody else knows it?
+  /// Does a loop of the function free what many iterations of another have
+  /// taken, and nobody else knows it?
   bool isOwnRun(const llvm::CallBase &Call) const {
     return OwnRuns.contains(&Call);
   }
@@ -62,7 +62,8 @@ private:
   bool refuse(const llvm::CallBase &Call, llvm::StringRef Why);
   void spread(llvm::function_ref<bool(llvm::CallBase *)> Is,
               llvm::function_ref<bool(llvm::CallBase *)> Become) const;
-  bool outlivesRound(const llvm::CallBase &Call, const PointsTo &Known) const;
+  bool outlivesIteration(const llvm::CallBase &Call,
+                         const PointsTo &Known) const;
   llvm::StringRef obstacle(llvm::function_ref<bool()> IsRecursive) const;
   llvm::CallInst *callRuntime(llvm::StringRef Name, llvm::Type *Result,
                               llvm::ArrayRef<llvm::Value *> Arguments,

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   say<OptimizationRemarkMissed>(ORE, Call, "TakenInEachRound", "each ...");
+//   say<OptimizationRemarkMissed>(ORE, Call, "TakenInEachIteration", "each
+//   ...");
 //
 //===----------------------------------------------------------------------===//
 

@@ -40,18 +40,18 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-/// Is it in a destructor that each round of L calls? In which order C++
+/// Is it in a destructor that each iteration of L calls? In which order C++
 /// destroys the elements of an array is not the author's choice.
 static bool isInDestructor(const CallBase &Free, const Loop &L) {
   const BasicBlock *Latch = L.getLoopLatch();
-  const DILocation *Round =
+  const DILocation *Iteration =
       Latch ? Latch->getTerminator()->getDebugLoc().get() : nullptr;
   for (const DILocation *At = Free.getDebugLoc(); At && At->getInlinedAt();
        At = At->getInlinedAt()) {
     const DISubprogram *Callee = At->getScope()->getSubprogram();
     if (!Callee->getName().starts_with("~"))
       continue;
-    const DILocation *Around = Round;
+    const DILocation *Around = Iteration;
     while (Around && (Around->getScope()->getSubprogram() != Callee ||
                       Around->getInlinedAt() != At->getInlinedAt()))
       Around = Around->getInlinedAt();
@@ -63,7 +63,7 @@ static bool isInDestructor(const CallBase &Free, const Loop &L) {
 
 namespace {
 
-/// Through the elements of an array, one in each round of L.
+/// Through the elements of an array, one in each iteration of L.
 struct Walk {
   Loop *L;
   Value *Array;
@@ -147,7 +147,7 @@ private:
     }
   }
 
-  /// Is it an allocation of this round, or null?
+  /// Is it an allocation of this iteration, or null?
   bool isTaken(Value &V, Run &Into) {
     const Loop *L = nullptr;
     SmallVector<const Value *, 4> Worklist{&V};
@@ -218,7 +218,7 @@ private:
     return IsReached;
   }
 
-  /// Does B only ask whether the loop of Next has rounds?
+  /// Does B only ask whether the loop of Next has iterations?
   bool isGuard(const BasicBlock &B, const Walk &Next) {
     auto *Branch = dyn_cast<BranchInst>(B.getTerminator());
     auto *Test = Branch && Branch->isConditional()
@@ -235,13 +235,14 @@ private:
            });
   }
 
-  /// Does it depend on V where the rounds begin, or how many there are?
-  bool isCountOf(Value &V, const Walk &Rounds) {
+  /// Does it depend on V where the iterations begin, or how many there are?
+  bool isCountOf(Value &V, const Walk &Iterations) {
     const SCEV *S = SE.getSCEV(&V);
     while (auto *Cast = dyn_cast<SCEVIntegralCastExpr>(S))
       S = Cast->getOperand();
     return !isa<SCEVConstant>(S) &&
-           any_of(ArrayRef{Rounds.Start, SE.getBackedgeTakenCount(Rounds.L)},
+           any_of(ArrayRef{Iterations.Start,
+                           SE.getBackedgeTakenCount(Iterations.L)},
                   [&](const SCEV *Each) {
                     return SCEVExprContains(
                         Each, [&](const SCEV *Part) { return Part == S; });

@@ -74,8 +74,8 @@ uint64_t movedToFrame(const llvm::Function &F);
 /// pre: stackSize(A) != 0.
 void moveToStack(const Allocation &A, uint64_t Size, FunctionView &Here);
 
-/// Why the memory of A, which L takes and frees in each round, cannot be the
-/// same in all of them; empty if it can.
+/// Why the memory of A, which L takes and frees in each iteration, cannot be
+/// the same in all of them; empty if it can.
 ///
 /// pre: A.Known, and L contains A.Call.
 llvm::StringRef whyNotHoist(const Allocation &A, const llvm::Loop &L,

@@ -82,9 +82,9 @@ private:
   DenseMap<const PHINode *, Value *> Steps;
   ValueToValueMapTy Map;
   Loop *Copy = nullptr;
-  BasicBlock *Round = nullptr, *RoundEnd = nullptr;
+  BasicBlock *Iteration = nullptr, *IterationEnd = nullptr;
   BasicBlock *CheckLeft = nullptr, *InCall = nullptr;
-  DenseMap<const PHINode *, PHINode *> InChunk, InRound;
+  DenseMap<const PHINode *, PHINode *> InChunk, InIteration;
   /// For each header phi its values after the copy's last iteration, before
   /// and after the skip.
   DenseMap<const PHINode *, std::pair<Value *, Value *>> Next;
@@ -198,11 +198,11 @@ CallInst *BoundedRewriter::emitCall(IRBuilder<> &B, Value *State, Value *Left) {
 void BoundedRewriter::resumeIn(BasicBlock *B, BasicBlock *From) {
   for (PHINode &Phi : Header->phis()) {
     auto *CopyPhi = cast<PHINode>(inCopy(&Phi));
-    int Entry = CopyPhi->getBasicBlockIndex(B == Round ? Round : Chunk);
+    int Entry = CopyPhi->getBasicBlockIndex(B == Iteration ? Iteration : Chunk);
     PHINode *Resumed = phiIn(B, Phi.getType(), Phi.getName());
     Resumed->addIncoming(CopyPhi->getIncomingValue(Entry), From);
     CopyPhi->setIncomingValue(Entry, Resumed);
-    (B == Round ? InRound : InChunk)[&Phi] = Resumed;
+    (B == Iteration ? InIteration : InChunk)[&Phi] = Resumed;
   }
 }
 
@@ -229,20 +229,20 @@ void BoundedRewriter::closeCopy() {
   Instruction *Back = CopyLatch->getTerminator();
   DebugLoc BackAt = Back->getDebugLoc();
   if (Plan.Block > 1) {
-    Round = SplitBlock(Chunk, Chunk->getTerminator(), &DT, &LI);
-    RoundEnd = BasicBlock::Create(Context, ".vf.block", &F, Written);
-    Into = Round;
-    End = RoundEnd;
-    resumeIn(Round, Chunk);
+    Iteration = SplitBlock(Chunk, Chunk->getTerminator(), &DT, &LI);
+    IterationEnd = BasicBlock::Create(Context, ".vf.block", &F, Written);
+    Into = Iteration;
+    End = IterationEnd;
+    resumeIn(Iteration, Chunk);
     PHINode *Poll = phiIn(CopyHeader, I64, "vf.poll");
     B.SetInsertPoint(Back);
     Value *Polls = B.CreateAdd(Poll, B.getInt64(1), "", /*HasNUW=*/true);
     B.CreateCondBr(B.CreateICmpNE(Polls, B.getInt64(Plan.Block)), CopyHeader,
-                   RoundEnd);
+                   IterationEnd);
     Back->eraseFromParent();
-    Poll->addIncoming(B.getInt64(0), Round);
+    Poll->addIncoming(B.getInt64(0), Iteration);
     Poll->addIncoming(Polls, CopyLatch);
-    Back = new UnreachableInst(Context, RoundEnd);
+    Back = new UnreachableInst(Context, IterationEnd);
   }
   PHINode *At = phiIn(Into, I64, "vf.at");
   B.SetInsertPoint(Back);
@@ -257,7 +257,7 @@ void BoundedRewriter::closeCopy() {
     Value *After = inCopy(Phi.getIncomingValueForBlock(Latch));
     Next[&Phi] = {After, After};
     if (Plan.Block > 1)
-      InRound[&Phi]->addIncoming(After, RoundEnd);
+      InIteration[&Phi]->addIncoming(After, IterationEnd);
   }
 
   B.SetInsertPoint(CheckLeft);
@@ -285,9 +285,9 @@ void BoundedRewriter::closeCopy() {
       /*HasNUW=*/true);
   for (PHINode &Phi : Header->phis())
     if (Value *Step = Steps.lookup(&Phi)) {
-      Value *Rounds = B.CreateZExtOrTrunc(Skipped, Phi.getType());
+      Value *Iterations = B.CreateZExtOrTrunc(Skipped, Phi.getType());
       Next[&Phi].second =
-          B.CreateAdd(Next[&Phi].first, B.CreateMul(Rounds, Step));
+          B.CreateAdd(Next[&Phi].first, B.CreateMul(Iterations, Step));
     }
   B.CreateCondBr(B.CreateICmpULT(Rest, Block), Written, Chunk, Unlikely);
 
@@ -332,10 +332,10 @@ Loop *BoundedRewriter::loopAround(Loop *Inner, ArrayRef<BasicBlock *> Blocks) {
 }
 
 void BoundedRewriter::updateLoops() {
-  Loop *Rounds = Copy;
+  Loop *Iterations = Copy;
   if (Plan.Block > 1)
-    Rounds = loopAround(Copy, {Round, RoundEnd});
-  Loop *Chunks = loopAround(Rounds, {Chunk, CheckLeft, InCall});
+    Iterations = loopAround(Copy, {Iteration, IterationEnd});
+  Loop *Chunks = loopAround(Iterations, {Chunk, CheckLeft, InCall});
   DT.recalculate(F);
   // Later runs find them again.
   for (Loop *Made : Chunks->getLoopsInPreorder())

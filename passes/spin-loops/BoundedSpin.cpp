@@ -80,7 +80,7 @@ private:
   SmallPtrSet<const PHINode *, 4> Counters;
 };
 
-/// Does V, computed in L, depend on how often L went round? ThroughPhi is set
+/// Does V, computed in L, depend on how often L has iterated? ThroughPhi is set
 /// if it also depends on the way through the loop.
 bool Planner::dependsOnCounter(const Value *V, bool *ThroughPhi) const {
   SmallVector<const Value *, 8> Worklist{V};

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop that gives a spin hint in every round says that it waits, even where
-// the rest of the round does not show: a function of another file is polled,
-// statistics are kept, a log is written now and then. Such loops are worth a
-// report, and nothing more: what is in doubt is never rewritten.
+// A loop that gives a spin hint in every iteration says that it waits, even
+// where the rest of the iteration does not show: a function of another file is
+// polled, statistics are kept, a log is written now and then. Such loops are
+// worth a report, and nothing more: what is in doubt is never rewritten.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,9 +48,9 @@ static BasicBlock *entryOf(const Loop &Sub) {
   return Skips ? Before : Header;
 }
 
-/// Does every round that goes on give a hint, or wait in a loop inside? With
-/// OnlyPauses, a hint to other threads, not a delay for a device.
-bool LoopJudge::everyRoundHints(bool OnlyPauses) {
+/// Does every iteration that goes on give a hint, or wait in a loop inside?
+/// With OnlyPauses, a hint to other threads, not a delay for a device.
+bool LoopJudge::everyIterationHints(bool OnlyPauses) {
   SmallPtrSet<BasicBlock *, 8> Hinting;
   for (BasicBlock *B : L.blocks()) {
     // A hint inside an inner loop is given as often as that loop is come to.
@@ -70,21 +70,21 @@ bool LoopJudge::everyRoundHints(bool OnlyPauses) {
       if (S.L != &L && L.contains(S.L) && S.Kind != SpinKind::Retry &&
           S.Kind != SpinKind::Device)
         Hinting.insert(entryOf(*S.L));
-  return everyRoundPasses(Hinting);
+  return everyIterationPasses(Hinting);
 }
 
-/// Where each round gives a hint to other threads, what a call returns may be
-/// what is waited for.
+/// Where each iteration gives a hint to other threads, what a call returns may
+/// be what is waited for.
 bool LoopJudge::authorSaysItWaits() {
-  if (Effects.size() > MaxEffects || !everyRoundHints(/*OnlyPauses=*/false))
+  if (Effects.size() > MaxEffects || !everyIterationHints(/*OnlyPauses=*/false))
     return false;
-  if (everyRoundHints(/*OnlyPauses=*/true))
+  if (everyIterationHints(/*OnlyPauses=*/true))
     Collector.takeCallsAsPolls();
   return true;
 }
 
 bool LoopJudge::excuseEffects() {
-  // Who asks several functions in each round looks for something to do.
+  // Who asks several functions in each iteration looks for something to do.
   if (count_if(Effects, [&](Instruction *I) {
         auto *Call = dyn_cast<CallBase>(I);
         return Call && promisedEffect(*Call) == CallEffect::Other &&
@@ -149,7 +149,7 @@ static std::optional<Addition> asAddition(const Instruction &I) {
   return Found;
 }
 
-/// Counted out again in the same round: a reader who came too early.
+/// Counted out again in the same iteration: a reader who came too early.
 static bool isTakenBack(const Addition &A, const Loop &L) {
   return any_of(L.blocks(), [&](const BasicBlock *B) {
     return any_of(*B, [&](const Instruction &I) {
@@ -167,8 +167,8 @@ static bool isFailing(const Instruction &Effect) {
   });
 }
 
-/// Does a failed round change nothing, apart from doubts that need no hint: it
-/// takes back what it adds, as a failed try does, or it is on the way out?
+/// Does a failed iteration change nothing, apart from doubts that need no hint:
+/// it takes back what it adds, as a failed try does, or it is on the way out?
 bool LoopJudge::leavesNoTrace() const {
   if (Effects.size() > MaxEffects)
     return false;
@@ -204,8 +204,8 @@ static std::optional<Announcement> asAnnouncement(const Instruction &I) {
 }
 
 /// A reader who says that he is here, finds a writer, and says that he is not:
-/// each failed round leaves that place as the round before did.
-static bool isUnsaid(const Announcement &A, const Loop &L) {
+/// each failed iteration leaves that place as the iteration before did.
+static bool isRetracted(const Announcement &A, const Loop &L) {
   return any_of(L.blocks(), [&](const BasicBlock *B) {
     return any_of(*B, [&](const Instruction &I) {
       std::optional<Announcement> Other = asAnnouncement(I);
@@ -239,7 +239,7 @@ bool LoopJudge::isOnce(Value *Condition) const {
   return true;
 }
 
-/// Done once, once in a number of rounds, or after a time.
+/// Done once, once in a number of iterations, or after a time.
 bool LoopJudge::isRare(BasicBlock *B) {
   for (BasicBlock *D : L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
@@ -271,7 +271,7 @@ bool LoopJudge::excuse(Instruction &Effect) {
   if (std::optional<Addition> A = asAddition(Effect))
     return isTakenBack(*A, L) && Doubt("it takes each try back");
   if (std::optional<Announcement> A = asAnnouncement(Effect))
-    if (isUnsaid(*A, L))
+    if (isRetracted(*A, L))
       return Doubt("it says that it is there and takes that back");
   auto *Call = dyn_cast<CallBase>(&Effect);
   // It follows a store, which is judged itself.

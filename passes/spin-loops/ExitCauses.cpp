@@ -162,7 +162,7 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
     if (Again == Open.end() || Depth <= Again->second)
       return;
     // A circle through the loop's own header or a variable in memory, or one
-    // that a loop inside runs through before the next time round?
+    // that a loop inside runs through before the next iteration?
     bool Outer = any_of(make_range(Again, Open.end()), [&](const auto &O) {
       return isa<LoadInst>(O.first) ||
              (isa<PHINode>(O.first) && O.first->getParent() == L.getHeader());

@@ -31,14 +31,14 @@ struct Causes {
   llvm::SmallSetVector<llvm::Instruction *, 4> Varying;
   /// The loop's own progress: a counter, its own variables.
   bool Own = false;
-  /// The progress of a loop inside, which begins anew each time round.
+  /// The progress of a loop inside, which begins anew in each iteration.
   bool Inner = false;
   /// Progress that comes back to where it was: i = (i + 1) % n.
   bool Rotates = false;
   /// Memory at an address that rotates so: each of several places in turn.
   bool InTurn = false;
   bool Clock = false;
-  /// Memory at an address that moves from round to round.
+  /// Memory at an address that moves from iteration to iteration.
   bool Walks = false;
 
   bool isNothing() const { return Polls.empty() && !ofItself(); }

@@ -185,8 +185,8 @@ bool ConditionExposer::collectCalls(const Loop &L,
 bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
   bool Changed = false;
   unsigned Total = 0;
-  // One round a level of calls, and one to see that nothing is left.
-  for (unsigned Round = 0; Round <= MaxDepth; ++Round) {
+  // One iteration a level of calls, and one to see that nothing is left.
+  for (unsigned Iteration = 0; Iteration <= MaxDepth; ++Iteration) {
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
     SmallVector<CallBase *, 8> Calls;
     for (Loop *L : LI.getLoopsInPreorder()) {

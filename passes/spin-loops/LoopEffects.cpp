@@ -63,8 +63,8 @@ bool LoopJudge::hasEffect(Instruction &I) {
   return I.mayReadOrWriteMemory() || isa<AllocaInst>(I) || I.isEHPad();
 }
 
-/// Is V what Phi was a round ago, perhaps counted up or down, in ever longer
-/// steps as back-offs do, or begun anew?
+/// Is V what Phi was an iteration ago, perhaps counted up or down, in ever
+/// longer steps as back-offs do, or begun anew?
 static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
                        unsigned Depth = 0) {
   // A choice of a limited step of a conditional step: 4 levels and 2 to spare.
@@ -155,10 +155,10 @@ bool LoopJudge::doesWork() {
     }
     if (Deciding.contains(&Phi) ? Counts : !LivesOn)
       continue;
-    // The rounds of a wait, kept to tell of them; without a hint in each round
-    // it is what is counted that matters.
+    // The iterations of a wait, kept to tell of them; without a hint in each
+    // iteration it is what is counted that matters.
     if (Deciding.contains(&Phi) || !countsByConstants(Phi, L) ||
-        !everyRoundHints(/*OnlyPauses=*/true))
+        !everyIterationHints(/*OnlyPauses=*/true))
       return true;
     if (Found.Doubt.empty())
       Found.Doubt = "it keeps a count";

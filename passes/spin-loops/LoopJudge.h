@@ -63,7 +63,7 @@ private:
   bool isQueueNode(const llvm::Value *Address);
   bool countsBefore(const llvm::BasicBlock &B);
   SpinKind nameKind();
-  bool everyRoundPasses(
+  bool everyIterationPasses(
       const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks) const;
 
   // Retries.cpp
@@ -84,7 +84,7 @@ private:
   // Doubts.cpp
   bool leavesNoTrace() const;
   bool authorSaysItWaits();
-  bool everyRoundHints(bool OnlyPauses);
+  bool everyIterationHints(bool OnlyPauses);
   bool excuseEffects();
   bool excuse(llvm::Instruction &Effect);
   bool isRare(llvm::BasicBlock *B);

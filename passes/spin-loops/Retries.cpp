@@ -70,9 +70,10 @@ static bool comparesAssembly(const CallBase &Call) {
   return Asm && StringRef(Asm->getAsmString()).contains("cmpxchg");
 }
 
-/// Is the constant that it expects what the same round has just read there, as
-/// in `if (head == NONE && compare_exchange(&head, NONE, 0)) break;`? A try on
-/// a lock looks the same, but has another way round, while the lock is held.
+/// Is the constant that it expects what the same iteration has just read there,
+/// as in `if (head == NONE && compare_exchange(&head, NONE, 0)) break;`? A try
+/// on a lock looks the same, but has another path to the latch while the lock
+/// is held.
 bool LoopJudge::expectsWhatWasRead(const AtomicCmpXchgInst &Exchange) const {
   const Value *Expected = Exchange.getCompareOperand();
   auto ReadsSamePlace = [&](const Value *V) {
@@ -107,7 +108,7 @@ bool LoopJudge::isLeftIfCleared(Value *V) const {
   const APInt *Kept;
   if (!match(V, m_And(m_Value(Read), m_APInt(Kept))))
     return false;
-  // The next round may expect what this one has looked at.
+  // The next iteration may expect what this one has looked at.
   SmallVector<Value *, 2> Looked = {Read};
   if (auto *Phi = dyn_cast<PHINode>(Read);
       Phi && Phi->getParent() == L.getHeader())
@@ -175,9 +176,9 @@ static BasicBlock *nextOn(const KnownValues &Known, BasicBlock *B) {
             : Switch->findCaseValue(Decides)->getCaseSuccessor();
 }
 
-/// Not by a way that no round can go: the end of a block with several ways out
-/// of it often is one place, which a number leads on from.
-bool LoopJudge::everyRoundPasses(
+/// Not by a way that no iteration can go: the end of a block with several ways
+/// out of it often is one place, which a number leads on from.
+bool LoopJudge::everyIterationPasses(
     const SmallPtrSetImpl<BasicBlock *> &Blocks) const {
   using Edge = std::pair<BasicBlock *, BasicBlock *>;
   SmallVector<Edge, 8> Worklist{{nullptr, L.getHeader()}};
@@ -203,11 +204,11 @@ bool LoopJudge::everyRoundPasses(
 }
 
 namespace {
-enum class Way { Unclear, Out, Round };
+enum class Way { Unclear, Out, Iteration };
 } // namespace
 
 /// Where the way that begins with this edge leads, in a few blocks: surely out
-/// of L, or to L's next round.
+/// of L, or to L's next iteration.
 static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
                   KnownValues Known) {
   // The ends of two small functions, one inlined into the other.
@@ -215,7 +216,7 @@ static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
     if (!L.contains(To))
       return Way::Out;
     if (To == L.getHeader())
-      return Way::Round;
+      return Way::Iteration;
     enter(Known, From, To);
     BasicBlock *Next = nextOn(Known, To);
     if (!Next)
@@ -250,9 +251,10 @@ static Way wayOfSuccess(const Loop &L, const AtomicCmpXchgInst &Exchange) {
   return Where.value_or(Way::Unclear);
 }
 
-/// An exchange that succeeds each time round changes memory, and goes on: work.
+/// An exchange that succeeds in each iteration changes memory, and goes on:
+/// work.
 bool LoopJudge::succeedsAndGoesOn() const {
-  // One of several things that another round needs, as it may be.
+  // One of several things that another iteration needs, as it may be.
   auto StaysOnSuccess = [](const ExitLeaf &Leaf) {
     auto *Extract = dyn_cast<ExtractValueInst>(Leaf.Condition);
     return Extract && Leaf.StaysIf && Extract->getIndices()[0] == 1 &&
@@ -261,7 +263,7 @@ bool LoopJudge::succeedsAndGoesOn() const {
   return any_of(Waiting, StaysOnSuccess) ||
          any_of(Accesses, [&](const Instruction *Access) {
            auto *Exchange = dyn_cast<AtomicCmpXchgInst>(Access);
-           return Exchange && wayOfSuccess(L, *Exchange) == Way::Round;
+           return Exchange && wayOfSuccess(L, *Exchange) == Way::Iteration;
          });
 }
 
@@ -279,9 +281,9 @@ bool LoopJudge::isGivenUpInside(const AtomicCmpXchgInst &Exchange) const {
          wayOfSuccess(L, Exchange) == Way::Out;
 }
 
-/// A lock-free update: every way round the loop goes through a compare-and-
-/// exchange that expects what was just read, so it can succeed at once; or
-/// through a comparison of two reads of one version number.
+/// A lock-free update: every path from header to latch goes through a
+/// compare-and- exchange that expects what was just read, so it can succeed at
+/// once; or through a comparison of two reads of one version number.
 bool LoopJudge::retriesOnly() {
   if (takesWhatItWaitedFor())
     return false;
@@ -325,7 +327,7 @@ bool LoopJudge::retriesOnly() {
         if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
           if (Br->isConditional() && Br->getCondition() == Leaf.Condition)
             Retries.insert(B);
-  return everyRoundPasses(Retries);
+  return everyIterationPasses(Retries);
 }
 
 } // namespace vfriendly

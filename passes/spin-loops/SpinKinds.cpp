@@ -62,7 +62,7 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
            });
   }
   using Read = std::pair<const Instruction *, const Value *>;
-  auto ReadOf = [&](const Value *V, unsigned Round, auto &&Self) -> Read {
+  auto ReadOf = [&](const Value *V, unsigned Iteration, auto &&Self) -> Read {
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
     auto *I = dyn_cast<Instruction>(V);
@@ -70,14 +70,14 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
       return {};
     if (auto *Load = dyn_cast<LoadInst>(I))
       return {I, Load->getPointerOperand()};
-    // What was read in the round before, or in the one before that.
+    // What was read in the iteration before, or in the one before that.
     if (auto *Phi = dyn_cast<PHINode>(I);
-        Phi && Phi->getParent() == L.getHeader() && Round < 2) {
+        Phi && Phi->getParent() == L.getHeader() && Iteration < 2) {
       const Value *Address = nullptr;
       for (unsigned N = 0; N != Phi->getNumIncomingValues(); ++N) {
         if (!L.contains(Phi->getIncomingBlock(N)))
           continue;
-        Read Before = Self(Phi->getIncomingValue(N), Round + 1, Self);
+        Read Before = Self(Phi->getIncomingValue(N), Iteration + 1, Self);
         if (!Before.second || (Address && Address != Before.second))
           return {};
         Address = Before.second;

@@ -118,9 +118,9 @@ static uint64_t boundIn(const Value *Condition) {
 }
 
 /// What an exit needs, of several things at once: `if (++i % 64 == 0 && flag)`,
-/// perhaps as a phi of `false` and `flag`, from round to round. What others
-/// must do is enough for the exit to be theirs, however often the loop looks.
-/// It is not blocked on, though: a look may take many rounds.
+/// perhaps as a phi of `false` and `flag`, from iteration to iteration. What
+/// others must do is enough for the exit to be theirs, however often the loop
+/// looks. It is not blocked on, though: a look may take many iterations.
 static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
   SmallVector<ExitLeaf, 4> Needs;
   SmallVector<ExitLeaf, 4> Worklist{Leaf};
@@ -189,7 +189,7 @@ bool LoopJudge::judgeExits() {
     }
     for (const ExitLeaf &Leaf : Leaves) {
       if (staysIfInterrupted(Leaf) &&
-          everyRoundPasses(SmallPtrSet<BasicBlock *, 1>({B})))
+          everyIterationPasses(SmallPtrSet<BasicBlock *, 1>({B})))
         return false;
       Causes C = Collector.collect(Leaf.Condition);
       Causes Guards = guardsOf(B);

@@ -10,7 +10,7 @@
 // read a clock, or call functions that do not matter to a wait (pause, yield,
 // sleeps, trylock: WaitNeutral.def); it has no effect outside, except a failed
 // read-modify-write. What cannot be shown to have none, but gives a hint in
-// each round, is found too, with a doubt: to be reported, never rewritten.
+// each iteration, is found too, with a doubt: to be reported, never rewritten.
 //
 //   for (const SpinLoop &S : FAM.getResult<SpinLoopAnalysis>(F).Loops) ...
 //
@@ -61,7 +61,7 @@ struct Poll {
   bool ReadModifyWrite;
   /// Only tells where another poll is: p in `while (!p->flag)`.
   bool OnlyLocates;
-  /// At several addresses each time round.
+  /// At several addresses in each iteration.
   bool Varies = false;
 
   bool isPlain() const {
@@ -84,7 +84,7 @@ struct SpinLoop {
   bool Pauses = false, Yields = false, Sleeps = false;
   bool hints() const { return Pauses || Yields || Sleeps; }
   /// Why it may be more than a wait, though its author says by a hint in each
-  /// round that it waits; empty where that is proved.
+  /// iteration that it waits; empty where that is proved.
   std::string Doubt;
 
   /// The poll a waiter would block on, or null if there is none or more than

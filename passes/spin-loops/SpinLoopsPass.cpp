@@ -60,9 +60,9 @@ static StringRef toString(SpinMode Mode) {
 namespace {
 
 /// As many PAUSEs take as long as a sleeper takes to be woken: 25 us at the 25
-/// ns of one here. A larger bound counts rounds of a nanosecond or two: with
-/// PAUSE streamcluster's 35,000 would last a millisecond, not 70 us.
-constexpr uint64_t MaxPausedRounds = 1000;
+/// ns of one here. A larger bound counts iterations of a nanosecond or two:
+/// with PAUSE streamcluster's 35,000 would last a millisecond, not 70 us.
+constexpr uint64_t MaxPausedIterations = 1000;
 
 /// The loops of one function. Valid while its LoopInfo is.
 struct FoundLoops {
@@ -299,9 +299,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   auto PauseOnly = [&](StringRef Why) -> Decision {
     if (S.Pauses)
       return {Decision::Leave, Why};
-    if (S.Bound > MaxPausedRounds)
+    if (S.Bound > MaxPausedIterations)
       return {Decision::Leave,
-              "its bound was chosen for rounds without a spin hint, which "
+              "its bound was chosen for iterations without a spin hint, which "
               "would take many times as long"};
     if (!hasPauseHint(M))
       return {Decision::Leave, "the target has no spin hint"};
@@ -324,7 +324,7 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
     return PauseOnly("the program uses the runtime's names for its own");
   if (S.Gated)
     return PauseOnly("it looks only now and then: a wait would take the place "
-                     "of the rounds between");
+                     "of the iterations between");
   std::optional<BoundedPlan> Plan;
   if (S.Bounded) {
     StringRef Why;

@@ -42,7 +42,7 @@
 
 #define VF_NO_INLINE /* The functions that the header inlines are these. */
 #include "blocking-sync/mutex.h"
-#include "blocking-sync/patience.h"
+#include "blocking-sync/adaptive_spin.h"
 #include "blocking-sync/plain_lock.h"
 #include "blocking-sync/waiting.h"
 #include "common/sites.h"
@@ -192,9 +192,9 @@ static bool spin_first(struct locking *locking) {
       !change(mutex, &word, with_spinner(word), __ATOMIC_RELAXED))
     return spin(locking, VF_BRIEF_NS);
   locking->spinning = true;
-  uint32_t lost = __atomic_load_n(&mutex->patience_, __ATOMIC_RELAXED);
-  bool got_it = spin(locking, vf_spin_budget_ns() >> lost);
-  vf_learn(&mutex->patience_, got_it);
+  uint32_t failed = __atomic_load_n(&mutex->failed_spins_, __ATOMIC_RELAXED);
+  bool got_it = spin(locking, vf_spin_budget_ns() >> failed);
+  vf_learn(&mutex->failed_spins_, got_it);
   return got_it;
 }
 

@@ -9,7 +9,7 @@
 
 /* Holds of 50 ms become 3.2 s at most: what is regretted for longer than that
  * happens so seldom that it costs less than 2 %. */
-#define MAX_PATIENCE 6
+#define MAX_HOLD_LOG2 6
 /* Bounds of a hold, should what was measured be off: no shorter than a time
  * slice or two, no longer than the thesis' prototype looks ahead. */
 #define HOLD_MIN_NS 10000000u
@@ -45,16 +45,16 @@ uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
   hold = hold < HOLD_MIN_NS   ? HOLD_MIN_NS
          : hold > HOLD_MAX_NS ? HOLD_MAX_NS
                               : hold;
-  return (uint64_t)hold << policy->patience;
+  return (uint64_t)hold << policy->hold_log2;
 }
 
 /* Who takes it again later than that has paid for it less than a tenth of the
  * time. */
 void vf_policy_learn(struct vf_policy *policy, size_t given, size_t taken) {
   if (taken > given / 2) {
-    if (policy->patience != MAX_PATIENCE)
-      ++policy->patience;
-  } else if (policy->patience != 0) {
-    --policy->patience;
+    if (policy->hold_log2 != MAX_HOLD_LOG2)
+      ++policy->hold_log2;
+  } else if (policy->hold_log2 != 0) {
+    --policy->hold_log2;
   }
 }

@@ -28,7 +28,7 @@ struct vf_policy {
   uint64_t fault_ns;     /* a page: given back, and touched again */
   uint64_t call_ns;      /* a call that gives back a range */
   uint64_t shootdown_ns; /* more of it for each other CPU that is in use */
-  uint32_t patience;     /* holds are 2^patience times as long */
+  uint32_t hold_log2;    /* holds are 2^hold_log2 times as long */
 };
 
 /* Free memory that is never worth a look: see policy.c.

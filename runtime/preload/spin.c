@@ -6,7 +6,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "preload/spin.h"
-#include "blocking-sync/patience.h"
+#include "blocking-sync/adaptive_spin.h"
 #include "common/hash.h"
 #include "spin-wait/tuning.h"
 
@@ -20,8 +20,8 @@
  * so have those that follow. Two threads that wait for each other would
  * otherwise never come back to spinning once both sleep: each then takes as
  * long as a wake-up, which is more than the others would spin. A 64th of the
- * budget for each wait is what a spin costs at the end of its patience. */
-#define TRIAL_LOG2 VF_MAX_PATIENCE
+ * budget for each wait is what a spin costs when all others have failed. */
+#define TRIAL_LOG2 VF_MAX_FAILED_SPINS
 /* Each trial in vain doubles that, up to 1024 waits: then trials cost less than
  * the look before them. */
 #define TRIAL_MAX_LOG2 10u
@@ -31,7 +31,7 @@
 
 static struct place {
   uint32_t mark;     /* when the spin began, 0 for nobody spins */
-  uint32_t patience; /* of how many spins in vain, less those that were not */
+  uint32_t failed;   /* spins, less those that succeeded */
   uint32_t waits;    /* since the last trial */
   uint32_t trials;   /* in vain */
   uint64_t woken_at; /* who was, and has not run since; 0 for nobody */
@@ -93,9 +93,9 @@ static bool is_trial_due(struct place *place) {
 
 static void learn(struct place *place, bool was_trial, bool got_it) {
   if (!was_trial) {
-    vf_learn(&place->patience, got_it);
+    vf_learn(&place->failed, got_it);
   } else if (got_it) {
-    vf_set(&place->patience, 0);
+    vf_set(&place->failed, 0);
     vf_set(&place->trials, 0);
   } else if (vf_get(&place->trials) < TRIAL_MAX_LOG2 - TRIAL_LOG2) {
     vf_set(&place->trials, vf_get(&place->trials) + 1);
@@ -109,15 +109,15 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
   if (look(what))
     return true;
   struct place *place = place_of(object);
-  uint32_t patience = vf_get(&place->patience);
-  bool is_trial = patience != 0 && is_trial_due(place);
-  if (!is_trial && patience >= kind->gives_up)
+  uint32_t failed = vf_get(&place->failed);
+  bool is_trial = failed != 0 && is_trial_due(place);
+  if (!is_trial && failed >= kind->gives_up)
     return false;
   uint64_t left = time_left(deadline), now = vf_now_ns();
   uint32_t mark = mark_for(now);
   if (left == 0 || !become_spinner(place, mark))
     return false;
-  uint64_t budget = vf_spin_budget_ns() >> (is_trial ? 0 : patience);
+  uint64_t budget = vf_spin_budget_ns() >> (is_trial ? 0 : failed);
   bool got_it =
       look_until(look, what, now, now + (budget < left ? budget : left));
   learn(place, is_trial, got_it);

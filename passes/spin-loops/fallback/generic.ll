@@ -24,8 +24,8 @@ runtime:
   ret i64 %next
 
 fallback:
-  %round = add i64 %state, 1
-  %short = icmp ult i64 %round, 128
+  %iteration = add i64 %state, 1
+  %short = icmp ult i64 %iteration, 128
   %can.yield = icmp ne ptr @sched_yield, null
   %long = xor i1 %short, true
   %yields = and i1 %long, %can.yield
@@ -37,7 +37,7 @@ yield:
   br label %done
 
 done:
-  ret i64 %round
+  ret i64 %iteration
 }
 
 declare extern_weak { i64, i64 } @vf_spin_wait_bounded(ptr, i64, i64, i32, i64, ptr) nonlazybind

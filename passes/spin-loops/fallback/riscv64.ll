@@ -23,35 +23,35 @@ runtime:
   ret i64 %next
 
 fallback:
-  %round = add i64 %state, 1
-  %burning = icmp slt i64 %round, 0
+  %iteration = add i64 %state, 1
+  %burning = icmp slt i64 %iteration, 0
   br i1 %burning, label %burn, label %counting
 
 burn:
   call void asm sideeffect ".insn i 0x0F, 0, x0, x0, 0x010", "~{memory}"()
-  %burnt = and i64 %round, 262143
+  %burnt = and i64 %iteration, 262143
   %enough = icmp eq i64 %burnt, 0
   br i1 %enough, label %ask, label %burns
 
 burns:
-  ret i64 %round
+  ret i64 %iteration
 
 counting:
-  %short = icmp ult i64 %round, 128
+  %short = icmp ult i64 %iteration, 128
   br i1 %short, label %pause, label %long
 
 pause:
   call void asm sideeffect ".insn i 0x0F, 0, x0, x0, 0x010", "~{memory}"()
-  ret i64 %round
+  ret i64 %iteration
 
 long:
-  %part = and i64 %round, 255
+  %part = and i64 %iteration, 255
   %due = icmp eq i64 %part, 128
   br i1 %due, label %ask, label %longer
 
 ask:
   ; getitimer, prlimit64, rt_sigaction, rt_sigprocmask, timer_gettime
-  %otherwise = phi i64 [ 129, %burn ], [ %round, %long ]
+  %otherwise = phi i64 [ 129, %burn ], [ %iteration, %long ]
   %counts = call i1 @vf_spin_cpu_time_counts(i64 102, i64 261, i64 134, i64 135, i64 108)
   br i1 %counts, label %begin.burning, label %longer
 
@@ -59,7 +59,7 @@ begin.burning:
   ret i64 -9223372036854775808
 
 longer:
-  %now = phi i64 [ %round, %long ], [ %otherwise, %ask ]
+  %now = phi i64 [ %iteration, %long ], [ %otherwise, %ask ]
   %patient = icmp ult i64 %now, 4224
   %nosleep.bit = and i32 %how, 512
   %nosleep = icmp ne i32 %nosleep.bit, 0

@@ -40,7 +40,7 @@ extern "C" {
 typedef struct vf_mutex {
   uint32_t word_;
   uint32_t flags_;
-  uint32_t patience_;
+  uint32_t failed_spins_;
   uint32_t handed_;
 } vf_mutex;
 

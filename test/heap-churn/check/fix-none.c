@@ -29,7 +29,7 @@ int ask(void);
   }
 void in_macro(void) { ROUND(); }
 
-// Another size in another round.
+// Another size in another iteration.
 void another_size(void) {
   for (int i = 1; ask(); i++) {
     char *p = malloc(i);
@@ -45,7 +45,7 @@ void size_of_others(void) {
     free(p);
   }
 }
-// calloc clears in each round.
+// calloc clears in each iteration.
 void cleared(void) {
   while (ask()) {
     int *p = calloc(10, sizeof *p);

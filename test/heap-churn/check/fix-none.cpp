@@ -21,7 +21,7 @@ template <class T> struct Arena : std::allocator<T> {
     using other = Arena<U>;
   };
 };
-// Its destructor has something to tell, at the end of each round.
+// Its destructor has something to tell, at the end of each iteration.
 struct Loud {
   ~Loud();
 };
@@ -34,7 +34,7 @@ void stays(int n) {
   for (int i = 0; i < n; ++i) {
     std::vector<Loud> loud;
     loud.emplace_back();
-    // Sized anew in each round: clear would not do.
+    // Sized anew in each iteration: clear would not do.
     std::vector<int> sized(100);
     read(sized);
     // Looks at what changes.
@@ -106,7 +106,7 @@ void order(int n) {
     delete others[i];
 }
 
-// Below zero: the loop would have no rounds, reserve would throw.
+// Below zero: the loop would have no iterations, reserve would throw.
 int below_zero(int n) {
   std::vector<int> v;
   int sum = 0;

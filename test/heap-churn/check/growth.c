@@ -1,7 +1,7 @@
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Blocks that grow by addition from round to round.
+// Blocks that grow by addition from iteration to iteration.
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-heap-churn-growth' %s -- -std=gnu11 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ char *next(void);
 int *by_one(int n) {
   int *p = NULL;
   for (int i = 0; i < n; i++) {
-    // CHECK: :[[@LINE+1]]:9: warning: 'realloc' grows a block with 'i' by addition in the rounds of a loop: what the heap gives back to the kernel interrupts every CPU of the process, in a virtual machine with an exit each; grow it by a factor, or allocate once what all rounds need (guidelines/heap-churn.md) [vfriendly-heap-churn-growth]
+    // CHECK: :[[@LINE+1]]:9: warning: 'realloc' grows a block with 'i' by addition in the iterations of a loop: what the heap gives back to the kernel interrupts every CPU of the process, in a virtual machine with an exit each; grow it by a factor, or allocate once what all iterations need (guidelines/heap-churn.md) [vfriendly-heap-churn-growth]
     p = realloc(p, (i + 1) * sizeof *p);
     p[i] = i;
   }
@@ -89,7 +89,7 @@ void shrinks(char *p, int n) {
     p = realloc(p, n + 1);
   free(p);
 }
-// One size for all rounds.
+// One size for all iterations.
 void same(char **p, int n, size_t size) {
   for (int i = 0; i < n; i++)
     p[i] = realloc(p[i], size);

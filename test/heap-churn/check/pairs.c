@@ -1,7 +1,7 @@
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Memory that a loop allocates and releases in each round, and what only looks
+// Memory that a loop allocates and releases in each iteration, and what only looks
 // like that.
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-heap-churn-loop-allocation' %s -- -std=gnu11 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 
@@ -24,7 +24,7 @@ extern int pipes[2];
 
 int in_one_round(int n) {
   for (int i = 0; i < n; i++) {
-    // CHECK: :[[@LINE+1]]:15: warning: 'p' is allocated by 'malloc' and released again in each round of a loop: what the heap gives back to the kernel interrupts every CPU of the process, in a virtual machine with an exit each; allocate before the loop and use the memory again (guidelines/heap-churn.md) [vfriendly-heap-churn-loop-allocation]
+    // CHECK: :[[@LINE+1]]:15: warning: 'p' is allocated by 'malloc' and released again in each iteration of a loop: what the heap gives back to the kernel interrupts every CPU of the process, in a virtual machine with an exit each; allocate before the loop and use the memory again (guidelines/heap-churn.md) [vfriendly-heap-churn-loop-allocation]
     char *p = malloc(64);
     if (unlikely(p == NULL))
       return -1;
@@ -136,7 +136,7 @@ void in_a_macro(void) {
 
 //===--- No pairs ---------------------------------------------------------===//
 
-// The memory outlives the round: on one way, as a list, in a variable of
+// The memory outlives the iteration: on one way, as a list, in a variable of
 // others.
 void kept_on_one_way(void **table) {
   for (int i = 0; i < 100; i++) {
@@ -198,7 +198,7 @@ void no_second_round(void) {
     break;
   }
 }
-// A few rounds only.
+// A few iterations only.
 void both_ends(void) {
   for (int i = 0; i < 2 && ask(); i++) {
     char *p = malloc(10);

@@ -2,7 +2,7 @@
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The same in C++: new and delete, smart pointers, vectors and strings that a
-// loop makes anew in each round.
+// loop makes anew in each iteration.
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-heap-churn-loop-allocation' %s -- -std=c++17 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 
 #include <cstdlib>
@@ -36,7 +36,7 @@ void pointers(int n) {
     char *buffer = new char[100];
     use(buffer);
     delete[] buffer;
-    // CHECK: :[[@LINE+1]]:10: warning: 'smart' allocates memory and releases it again in each round of a loop: {{.*}}; keep the object from round to round, or without the heap (guidelines/heap-churn.md)
+    // CHECK: :[[@LINE+1]]:10: warning: 'smart' allocates memory and releases it again in each iteration of a loop: {{.*}}; keep the object from iteration to iteration, or without the heap (guidelines/heap-churn.md)
     auto smart = std::make_unique<Item>(i);
     use(smart.get());
     // CHECK: :[[@LINE+1]]:27: warning: 'made' allocates
@@ -50,7 +50,7 @@ void pointers(int n) {
 
 void containers(int n) {
   for (int i = 0; i < n; ++i) {
-    // CHECK: :[[@LINE+1]]:22: warning: 'pushed' allocates memory and releases it again in each round of a loop: {{.*}}; declare it before the loop and clear it in each round (guidelines/heap-churn.md)
+    // CHECK: :[[@LINE+1]]:22: warning: 'pushed' allocates memory and releases it again in each iteration of a loop: {{.*}}; declare it before the loop and clear it in each iteration (guidelines/heap-churn.md)
     std::vector<int> pushed;
     for (int j = 0; j < i; ++j)
       pushed.push_back(j);
@@ -115,7 +115,7 @@ void lent(int n) {
   use(p);
 }
 
-//===--- Not in each round, or not the heap -------------------------------===//
+//===--- Not in each iteration, or not the heap -------------------------------===//
 
 std::vector<int> global;
 std::vector<std::vector<int>> all;
@@ -153,7 +153,7 @@ void kept_elsewhere(int n) {
     alignas(Item) char place[sizeof(Item)];
     auto *placed = new (place) Item(i);
     use(placed);
-    // Lives on from round to round.
+    // Lives on from iteration to iteration.
     static std::vector<int> once(100);
     read(once);
   }

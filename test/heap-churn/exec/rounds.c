@@ -28,7 +28,7 @@ __attribute__((noinline)) static unsigned sum_of(const unsigned char *p, size_t 
   return sum;
 }
 
-/* Rounds that need it, rounds that don't, and a way out in the middle. */
+/* Iterations that need it, iterations that don't, and a way out in the middle. */
 __attribute__((noinline)) static unsigned digest(const char *text, size_t width,
                                                  int stop) {
   unsigned result = 1;
@@ -68,7 +68,7 @@ int main(void) {
   allocations = frees = 0;
   printf("%u\n", digest("   ", 5000, 10));
   CHECK(allocations == 0 && frees == 0);
-  /* No memory at all: seen in the first round that asks. */
+  /* No memory at all: seen in the first iteration that asks. */
   fails_from = allocations = frees = 0;
   printf("%u\n", digest(text, 5000, 10));
   CHECK(frees == 0);

@@ -2,8 +2,8 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes that differ: the largest so far is kept. calloc's zeros are there in each round, a
-// malloc that fails is seen, and is asked again in the next round.
+// Sizes that differ: the largest so far is kept. calloc's zeros are there in each iteration, a
+// malloc that fails is seen, and is asked again in the next iteration.
 //
 // RUN: clang -O2 -c %S/Inputs/counted.c -o %t.o
 // RUN: clang -O2 %s %t.o -o %t.before -DVF_BEFORE

@@ -55,7 +55,7 @@ int printed(int n) {
 // LLVM-LABEL: @printed(
 // LLVM: @malloc
 
-// Each round's is added to the frame.
+// Each iteration's is added to the frame.
 int rounds(int n) {
   int sum = 0;
   for (int i = 0; i < n; ++i) {

@@ -63,7 +63,7 @@ int branches(size_t n, int x) {
 // IR-NOT: call void @free
 // IR: ret
 
-// In each round by itself; what follows may not come back, so it is not hoisted.
+// In each iteration by itself; what follows may not come back, so it is not hoisted.
 int rounds(size_t n, int k) {
   int sum = 0;
   for (int i = 0; i < k; ++i) {
@@ -123,7 +123,7 @@ int escapes(size_t n, int x) {
 // IR: call void @unknown
 // IR: call void @free
 
-// What is read in the next round of an inner loop is behind the first round's last use.
+// What is read in the next iteration of an inner loop is behind the first iteration's last use.
 int inner(size_t n, int k) {
   char *p = malloc(n);
   memset(p, k, n);

@@ -10,7 +10,7 @@ declare i32 @look(ptr captures(none)) nounwind willreturn nofree nocallback memo
 declare void @unknown()
 
 ; Control always comes back to the block of the first use, but the use in `sometimes` is of
-; the same round: freed before the call, it would be read after its free.
+; the same iteration: freed before the call, it would be read after its free.
 ; CHECK-LABEL: @next_round(
 ; CHECK: call i32 @look
 ; CHECK-NEXT: icmp

@@ -25,7 +25,7 @@ void keep(int *);
 long vectors(size_t n, int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} what each round of the loop takes from the heap and frees is taken once
+    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} what each iteration of the loop takes from the heap and frees is taken once
     std::vector<int> v(n, i);
     sum += look(v.data(), n);
   }
@@ -60,7 +60,7 @@ long sizes(const size_t *n, int rounds) {
   return sum;
 }
 
-// Caught in the loop: new fails, and the next round tries again.
+// Caught in the loop: new fails, and the next iteration tries again.
 long caught(const size_t *n, int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
@@ -93,7 +93,7 @@ int small(int n) {
   return sum;
 }
 
-// What throws between the rounds' uses would lose the buffer: nothing frees it there.
+// What throws between the iterations' uses would lose the buffer: nothing frees it there.
 long between(size_t n, int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {

@@ -23,7 +23,7 @@ void use(void *);
 int *each_round(int n) {
   int *p = NULL;
   for (int i = 0; i < n; i++) {
-    // CHECK: growth.c:[[#@LINE+1]]:{{.*}} each round may copy the block to one that is larger by a constant; kept so, as only its author can let it grow by a factor
+    // CHECK: growth.c:[[#@LINE+1]]:{{.*}} each iteration may copy the block to one that is larger by a constant; kept so, as only its author can let it grow by a factor
     p = realloc(p, (i + 1) * sizeof *p);
     p[i] = i;
   }
@@ -257,7 +257,7 @@ void others(char **p, size_t n) {
   for (size_t i = 0; i < n; i++)
     p[i] = realloc(p[i], i + 1);
 }
-// Few rounds.
+// Few iterations.
 char *few(int n) {
   char *p = NULL;
   for (int i = 0; i < n && i < 16; i++) {
@@ -266,7 +266,7 @@ char *few(int n) {
   }
   return p;
 }
-// One size for all rounds.
+// One size for all iterations.
 char *same(int n, size_t size) {
   char *p = NULL;
   for (int i = 0; i < n; i++) {

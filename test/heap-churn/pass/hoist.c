@@ -2,7 +2,7 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What each round of a loop takes and frees is taken once, if each round has as much of it
+// What each iteration of a loop takes and frees is taken once, if each iteration has as much of it
 // and nothing can make the loop vanish.
 //
 // RUN: %vf_clang -O2 -c %s -o %t.o -Rpass=vf-heap-churn -Rpass-missed=vf-heap-churn -Rpass-analysis=vf-heap-churn 2>&1 | FileCheck %s --implicit-check-not=remark:
@@ -21,7 +21,7 @@ int any(void);
 int same(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} what each round of the loop takes from the heap and frees is taken once
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} what each iteration of the loop takes from the heap and frees is taken once
     char *p = malloc(n);
     if (!p)
       return -1;
@@ -287,7 +287,7 @@ int asked(size_t n, int rounds) {
   return sum;
 }
 
-// ... but not where it is: a function that told two rounds' memory apart would count less.
+// ... but not where it is: a function that told two iterations' memory apart would count less.
 __attribute__((noinline)) int where(const char *p) { return p[0] + (int)((size_t)p >> 4) % 1000; }
 int placed(size_t n, int rounds) {
   int sum = 0;

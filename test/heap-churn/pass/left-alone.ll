@@ -126,7 +126,7 @@ define i64 @number() {
   ret i64 %r
 }
 
-; The difference of an address and zero is the address, in the second round.
+; The difference of an address and zero is the address, in the second iteration.
 define i64 @half_a_difference(i1 %c) {
 entry:
   br i1 %c, label %take, label %join
@@ -143,8 +143,8 @@ join:
   ret i64 %r
 }
 
-; The distance between what two earlier rounds have taken is none within a block, and in the
-; second round it is the address.
+; The distance between what two earlier iterations have taken is none within a block, and in the
+; second iteration it is the address.
 define i64 @two_rounds(i32 %n) {
 entry:
   br label %loop
@@ -216,7 +216,7 @@ define i64 @measured(i64 %n) {
   ret i64 %r
 }
 
-; What the round before has left is read: two blocks at a time, one frame.
+; What the iteration before has left is read: two blocks at a time, one frame.
 define i32 @round_before(i32 %n) {
 entry:
   br label %loop

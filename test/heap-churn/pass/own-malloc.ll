@@ -3,7 +3,7 @@
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ;
 ; An allocator of the program's own takes all its memory back when it is reset: a buffer that
-; is kept for the next round would then be another's as well.
+; is kept for the next iteration would then be another's as well.
 ;
 ; RUN: %vf_opt -passes='vf-heap-churn,verify' -S %s -o - | FileCheck %s
 

@@ -2,7 +2,7 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks that many rounds of a loop take, and that only their function knows, come from a
+// Blocks that many iterations of a loop take, and that only their function knows, come from a
 // pool that goes when the function is done.
 //
 // RUN: %vf_clang -O2 -g -c %s -o %t.o -Rpass=vf-heap-churn -Rpass-missed=vf-heap-churn 2>&1 | FileCheck %s --implicit-check-not=remark:
@@ -22,7 +22,7 @@ int array(void) {
   void *blocks[1000];
   int sum = 0;
   for (int i = 0; i < 1000; i++) {
-    // CHECK: pool.c:[[#@LINE+1]]:{{.*}} what many rounds of the loop take from the heap comes from a pool; link with libvfrt
+    // CHECK: pool.c:[[#@LINE+1]]:{{.*}} what many iterations of the loop take from the heap comes from a pool; link with libvfrt
     blocks[i] = malloc((size_t)(10 * i + 10));
     if (!blocks[i])
       return -1;

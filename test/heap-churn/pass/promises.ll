@@ -2,7 +2,7 @@
 ; Exceptions. See LICENSE for license information.
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ;
-; What was true of memory that each round had for itself is not said of what they share.
+; What was true of memory that each iteration had for itself is not said of what they share.
 ;
 ; RUN: %vf_opt -passes='vf-heap-churn,verify' -S %s -o - | FileCheck %s
 
@@ -25,8 +25,8 @@ define i32 @tail() {
   ret i32 %r
 }
 
-; An int in one round and a float in the next are at the same place: neither may go before the
-; other. Nor may rounds run at the same time, nor is what is read the same in all.
+; An int in one iteration and a float in the next are at the same place: neither may go before the
+; other. Nor may iterations run at the same time, nor is what is read the same in all.
 ; CHECK-LABEL: @types(
 ; CHECK: %r = call i32 @look
 ; CHECK: load i32, ptr %buffer, align 4{{$}}

@@ -2,10 +2,10 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What was taken last is freed first: only the author can turn the loop round. Where a pool
+// What was taken last is freed first: only the author can turn the loop around. Where a pool
 // has it, nobody needs to.
 //
-// RUN: %vf_clang -O2 -c %s -o %t.o -Rpass-missed=vf-heap-churn 2>&1 | grep -v 'each round takes' | FileCheck %s --implicit-check-not=remark:
+// RUN: %vf_clang -O2 -c %s -o %t.o -Rpass-missed=vf-heap-churn 2>&1 | grep -v 'each iteration takes' | FileCheck %s --implicit-check-not=remark:
 // RUN: %vf_clang -O2 -c %s -o %t.o -Rpass=vf-heap-churn 2>&1 | FileCheck %s --check-prefix=POOL --implicit-check-not=remark:
 // With the rewrites off nothing comes from a pool, and nothing changes.
 // RUN: %vf_clang -O2 -c %s -o %t.o -mllvm -vf-heap=off -Rpass-missed=vf-heap-churn 2>&1 | FileCheck %s --check-prefixes=CHECK,OFF --implicit-check-not=remark:

@@ -4,7 +4,7 @@
 //
 // What was taken last is freed first, in C++: by the author's loop, or as the language has it.
 //
-// RUN: %vf_clangxx -O2 -c %s -o %t.o -Rpass-missed=vf-heap-churn 2>&1 | grep -v 'each round takes' | FileCheck %s --implicit-check-not=remark:
+// RUN: %vf_clangxx -O2 -c %s -o %t.o -Rpass-missed=vf-heap-churn 2>&1 | grep -v 'each iteration takes' | FileCheck %s --implicit-check-not=remark:
 
 #include <cstdlib>
 

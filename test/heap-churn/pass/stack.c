@@ -44,7 +44,7 @@ int lost(int n) {
   return 4;
 }
 
-// calloc's zeros come with it, in each round.
+// calloc's zeros come with it, in each iteration.
 int zeros(int n) {
   int sum = 0;
   for (int i = 0; i < n; ++i) {

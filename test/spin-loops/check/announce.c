@@ -90,7 +90,7 @@ void no_reader(struct reader *r, int n) {
     atomic_store(&there, 0);
     __builtin_ia32_pause();
   }
-  // Something else each round.
+  // Something else each iteration.
   for (int i = 0; atomic_load(&writer); i++) {
     atomic_store(&here, i);
     atomic_store(&here, i + 1);

@@ -211,7 +211,7 @@ void always(void) {
       report(n);
     __builtin_ia32_pause();
   }
-  // Each round.
+  // Each iteration.
   while (!flag) {
     report(n);
     __builtin_ia32_pause();
@@ -357,24 +357,24 @@ void not_taken_back(void) {
   }
   while (add(&rw, 4) < 0)
     add(&rw, -4);
-  // Each round counts.
+  // Each iteration counts.
   while (add(&rw, 4) < 0)
     __builtin_ia32_pause();
 }
 
-//===--- Looking at many things each round --------------------------------===//
+//===--- Looking at many things each iteration --------------------------------===//
 
 extern volatile int ready[8];
 void scans(int n) {
   int sum, all;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]' and yields {{.*}}; it looks at many things each round (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]' and yields {{.*}}; it looks at many things each iteration (
   do {
     sched_yield();
     sum = 0;
     for (int i = 0; i < n; i++)
       sum += ready[i];
   } while (sum != n);
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]': {{.*}}; it looks at many things each round (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]': {{.*}}; it looks at many things each iteration (
   do {
     __builtin_ia32_pause();
     all = 1;
@@ -392,13 +392,13 @@ void scans_on(int n) {
     for (int i = 0; i < n; i++)
       sum += ready[i];
   } while (sum != n);
-  // The sum grows from round to round.
+  // The sum grows from iteration to iteration.
   do {
     sched_yield();
     for (int i = 0; i < n; i++)
       sum += ready[i];
   } while (sum < n);
-  // A walk that goes on where the last round stopped.
+  // A walk that goes on where the last iteration stopped.
   while (i < n) {
     sched_yield();
     for (; i < n && !ready[i]; i++)
@@ -420,7 +420,7 @@ void limits(void) {
     if (++rounds > most_rounds)
       tell(rounds);
   }
-  // What it does after so many rounds may be a loop.
+  // What it does after so many iterations may be a loop.
   // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it does something else now and then (
   while (!flag) {
     __builtin_ia32_pause();
@@ -446,7 +446,7 @@ void no_limits(void) {
     if (++rounds > aflag)
       tell(rounds);
   }
-  // The loop inside is come to in each round.
+  // The loop inside is come to in each iteration.
   while (!flag) {
     __builtin_ia32_pause();
     for (int i = 0; i < most_rounds; i++)

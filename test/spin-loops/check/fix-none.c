@@ -26,7 +26,7 @@ void sleeps(void) {
     usleep(10);
 }
 
-// A bounded spin is half of a spin-then-block already; its rounds must stay
+// A bounded spin is half of a spin-then-block already; its iterations must stay
 // short.
 void bounded(void) {
   for (int i = 0; i < 100; i++) {

@@ -124,7 +124,7 @@ void escaped_local(void (*start)(int *)) {
 
 struct node { struct node *next; int key; };
 
-// Walks over data: each round looks at another address.
+// Walks over data: each iteration looks at another address.
 struct node *last(struct node *p) {
   while (p->next)
     p = p->next;
@@ -219,13 +219,13 @@ void device_until_stopped(void) {
     ;
 }
 
-// Somebody may watch what the loop stores each round.
+// Somebody may watch what the loop stores each iteration.
 void heartbeat(void) {
   while (!volatile_flag)
     plain_flag = 1;
 }
 
-// Event loops: the body does work in each round.
+// Event loops: the body does work in each iteration.
 void event_loop(void) {
   while (!volatile_flag)
     work();

@@ -209,7 +209,7 @@ void events() {
     work();
 }
 
-// A guard object in the body: the loop takes a lock in each round.
+// A guard object in the body: the loop takes a lock in each iteration.
 std::mutex m;
 void polite() {
   while (true) {

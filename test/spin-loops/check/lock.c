@@ -333,7 +333,7 @@ void counts_outside(void) {
   while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
     __atomic_fetch_add(&other, 1, __ATOMIC_RELAXED);
 }
-// Each round takes a number: that is work, not a try.
+// Each iteration takes a number: that is work, not a try.
 void draws(_Atomic int *n) {
   while (atomic_fetch_add(n, 1) < 100)
     ;

@@ -1,8 +1,8 @@
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A wait that looks at several objects each round: every single read is at an
-// address that moves, but starts anew in each round. As in PARSEC's raytrace.
+// A wait that looks at several objects each iteration: every single read is at an
+// address that moves, but starts anew in each iteration. As in PARSEC's raytrace.
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=c++17 2>&1 | grep '^/' | FileCheck %s
 
 #include <atomic>

@@ -2,7 +2,7 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The form LLVM deletes in C too: `== 0`, by a word for each round.
+// The form LLVM deletes in C too: `== 0`, by a word for each iteration.
 //
 // RUN: %spin_exec
 

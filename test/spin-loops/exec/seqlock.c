@@ -2,7 +2,7 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A reader polls until the version is even, unchanged, and this round's.
+// A reader polls until the version is even, unchanged, and this iteration's.
 //
 // RUN: %spin_exec --tsan clean
 

@@ -104,7 +104,7 @@ void not_the_same(void) {
   }
 }
 
-// Why not: something else each round.
+// Why not: something else each iteration.
 void not_constant(void) {
   for (int i = 0; atomic_load(&writer); i++) {
     atomic_store(&here, i);

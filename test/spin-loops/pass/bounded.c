@@ -45,11 +45,11 @@ int counted_far(void) {
   return 0;
 }
 
-// PARSEC's barrier, with a volatile counter. With PAUSE so many rounds would last
+// PARSEC's barrier, with a volatile counter. With PAUSE so many iterations would last
 // far longer than their author meant them to.
 int counted_far_in_memory(void) {
   volatile int i = 0;
-  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}left as it is: its bound was chosen for rounds without a spin hint}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}left as it is: its bound was chosen for iterations without a spin hint}}
   while (!word && i < 35000)
     i++;
   return i;
@@ -132,7 +132,7 @@ int not_search(const int *a, int n, int what) {
   return -1;
 }
 
-// Why not: its bounds are volatile, but each round looks at another element.
+// Why not: its bounds are volatile, but each iteration looks at another element.
 volatile int size;
 int not_volatile_bounds(const int *a, int what) {
   for (int i = 0; i < size; ++i)
@@ -141,7 +141,7 @@ int not_volatile_bounds(const int *a, int what) {
   return -1;
 }
 
-// Plain memory looked at beside a lock that is tried in each round.
+// Plain memory looked at beside a lock that is tried in each iteration.
 int try_for_a_while(atomic_int *lock, int rounds) {
   // expected-remark-re@+1 {{(test-and-test-and-set) on {{.*}}wait in the runtime, as long as its bound would take}}
   for (int i = 0; i < rounds; ++i) {

@@ -102,7 +102,7 @@ exit:
   ret void
 }
 
-; Why not: each round looks at another word.
+; Why not: each iteration looks at another word.
 ; CHECK-LABEL: define void @not_search(
 ; CHECK-NOT: vf_spin_wait
 ; CHECK-NOT: sse2.pause

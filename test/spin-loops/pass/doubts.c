@@ -2,7 +2,7 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops that give a hint in every round but may do more than wait: reported,
+// Loops that give a hint in every iteration but may do more than wait: reported,
 // never rewritten.
 //
 // RUN: %verify_c %s -o /dev/null
@@ -184,7 +184,7 @@ void not_stealing(void) {
   }
 }
 
-// Why not: it works in each round but one in so many.
+// Why not: it works in each iteration but one in so many.
 void not_mostly_working(void) {
   for (int n = 0; !atomic_load(&flag); ++n) {
     run(n);
@@ -211,7 +211,7 @@ int not_searching(void) {
   return slot;
 }
 
-// Why not: each round leaves its mark.
+// Why not: each iteration leaves its mark.
 void not_adding(void) {
   while (!atomic_load(&flag)) {
     atomic_fetch_add(&readers, 2);
@@ -219,7 +219,7 @@ void not_adding(void) {
   }
 }
 
-// Why not: each round leaves its mark, by assembly.
+// Why not: each iteration leaves its mark, by assembly.
 void not_adding_by_assembly(void) {
   int n;
   do {
@@ -241,7 +241,7 @@ void not_named(void) {
     yield_statistics();
 }
 
-// The rounds of a wait are counted, and told of later.
+// The iterations of a wait are counted, and told of later.
 unsigned wait_telling(void) {
   unsigned rounds = 0;
   // expected-remark@+1 {{left as it is: it keeps a count}}

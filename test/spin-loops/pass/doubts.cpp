@@ -54,7 +54,7 @@ void wait_relaxing() {
     my_relax(3);
 }
 
-// What is done in the first round only is peeled off, then the rest is a wait.
+// What is done in the first iteration only is peeled off, then the rest is a wait.
 void log_waiting();
 void wait_announced() {
   bool said = false;

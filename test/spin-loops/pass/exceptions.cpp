@@ -41,7 +41,7 @@ void no_throw() noexcept {
   while (flag.load() == 0) {}
 }
 
-// Why not: each round may throw, and does what the function does.
+// Why not: each iteration may throw, and does what the function does.
 int not_throwing() {
   int caught = 0;
   while (flag.load() == 0) {

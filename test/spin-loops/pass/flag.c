@@ -166,7 +166,7 @@ int not_search(int value) {
   return -1;
 }
 
-// Why not: plain memory that is looked at in a bounded number of rounds cannot
+// Why not: plain memory that is looked at in a bounded number of iterations cannot
 // be told from everyday code, unless it pauses.
 int not_bounded_plain(int n) {
   while (n-- && !plain_flag) {}

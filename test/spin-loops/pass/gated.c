@@ -2,8 +2,8 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waits that look only every so many rounds, by a counter of their own: no
-// blocking, as many rounds may go by before the next look.
+// Waits that look only every so many iterations, by a counter of their own: no
+// blocking, as many iterations may go by before the next look.
 //
 // RUN: %verify_c %s -o /dev/null
 

@@ -49,7 +49,7 @@ end:
   return 20;
 }
 
-// Why not: it writes where others read, in each round.
+// Why not: it writes where others read, in each iteration.
 void not_storing(int *out) {
 again:
   *out = word;

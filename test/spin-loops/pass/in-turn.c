@@ -30,7 +30,7 @@ int not_probing(int key, int n) {
   return i;
 }
 
-// Why not: once round, and it ends by itself.
+// Why not: once around, and it ends by itself.
 int not_once_round(int key, int n) {
   int i = key % n, first = i;
   do {

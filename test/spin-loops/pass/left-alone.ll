@@ -126,7 +126,7 @@ exit:
   ret void
 }
 
-; Why not: a longjmp out of each round, or into it, is no wait.
+; Why not: a longjmp out of each iteration, or into it, is no wait.
 ; CHECK-LABEL: define void @not_setjmp_inside(
 ; CHECK-NOT: vf_spin_wait
 ; CHECK: ret void

@@ -2,7 +2,7 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waits without a hint whose failed rounds change nothing: a remark, and never
+// Waits without a hint whose failed iterations change nothing: a remark, and never
 // a rewrite.
 //
 // RUN: %verify_c %s -o /dev/null
@@ -37,7 +37,7 @@ void wait_for_turn(int mine) {
   }
 }
 
-// Why not: each round leaves its mark.
+// Why not: each iteration leaves its mark.
 void not_taken_back(void) {
   while (atomic_fetch_add(&gate, 2) & 1)
     ;

@@ -142,7 +142,7 @@ int claim(uint64_t key) {
   }
 }
 
-// Work stealing: rounds do what they find.
+// Work stealing: iterations do what they find.
 atomic_int stop;
 int take(int queue);
 int steal(int n) {
@@ -203,7 +203,7 @@ unsigned collatz(unsigned n) {
 }
 
 // A lock's release either frees it, if nobody queues, or takes the first one
-// out of the queue: every round tries what it has just seen.
+// out of the queue: every iteration tries what it has just seen.
 enum { NOBODY = -1 };
 atomic_int queued;
 extern const int following[];

@@ -103,7 +103,7 @@ int throwing() {
   return 0;
 }
 
-// Each round creates and destroys something.
+// Each iteration creates and destroys something.
 struct Guard {
   Guard();
   ~Guard();

@@ -76,7 +76,7 @@ int not_published(void) {
   return rounds;
 }
 
-// Why not: it goes along the queue; each round is a step.
+// Why not: it goes along the queue; each iteration is a step.
 int not_length(struct mcs_node *n) {
   int length = 0;
   while ((n = atomic_load(&n->next)))

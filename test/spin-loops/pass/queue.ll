@@ -62,7 +62,7 @@ exit:
   ret void
 }
 
-; Why not: each round is a step along the queue.
+; Why not: each iteration is a step along the queue.
 ; CHECK-LABEL: define void @not_walk(
 ; CHECK-NOT: vf_spin_wait
 ; CHECK: ret void

@@ -55,7 +55,7 @@ bool lock_or_leave(atomic_bool *leave) {
   return true;
 }
 
-// Why not: each round takes one more.
+// Why not: each iteration takes one more.
 void take_all(atomic_uint *left) {
   for (;;) {
     pause();

@@ -32,7 +32,7 @@ int wait_for_change(void) {
   return now;
 }
 
-// The same with two reads a round.
+// The same with two reads an iteration.
 void wait_for_change_at_once(void) {
   int a, b;
   do { // expected-remark-re {{(flag poll) on atomic 'version' {{.*}}wait in the runtime}}

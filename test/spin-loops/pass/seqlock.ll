@@ -36,7 +36,7 @@ exit:
 }
 
 ; LOOPS: not_reread: loop: lock-free retry;
-; Why not: no round waits, each reads afresh.
+; Why not: no iteration waits, each reads afresh.
 ; CHECK-LABEL: define i32 @not_reread(
 ; CHECK-NOT: vf_spin_wait
 ; CHECK: ret i32

@@ -41,7 +41,7 @@ exit:
   ret void
 }
 
-; Why not: each round draws a number.
+; Why not: each iteration draws a number.
 ; CHECK-LABEL: define void @not_drawing(
 ; CHECK-NOT: vf_spin_wait
 ; CHECK: ret void

@@ -98,7 +98,7 @@ void poll_by_asm(void) {
   } while (v);
 }
 
-// Why not: each round adds, and others see the sum.
+// Why not: each iteration adds, and others see the sum.
 void not_xadd(void) {
   int v;
   do {

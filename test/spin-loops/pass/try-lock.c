@@ -97,23 +97,23 @@ void not_fetch_add_by_cas(void) {
   while (!atomic_compare_exchange_weak(&lock, &seen, seen + 1)) {}
 }
 
-// Why not: each round adds to the word, which others can read.
+// Why not: each iteration adds to the word, which others can read.
 void not_fetch_add(void) {
   while (atomic_fetch_add(&lock, 1) < 100) {}
 }
 
-// Why not: each round toggles the word.
+// Why not: each iteration toggles the word.
 void not_xor(void) {
   while (atomic_fetch_xor(&lock, 1)) {}
 }
 
-// Why not: what is exchanged differs from round to round.
+// Why not: what is exchanged differs from iteration to iteration.
 void not_exchange_counter(void) {
   int i = 0;
   while (atomic_exchange(&lock, i++)) {}
 }
 
-// Why not: it goes on as long as it succeeds; each round is work done.
+// Why not: it goes on as long as it succeeds; each iteration is work done.
 void not_while_success(int a, int b) {
   while (__sync_bool_compare_and_swap(&word, a, b)) {}
 }

@@ -81,7 +81,7 @@ int not_pop_value(std::atomic<int> &word) {
   return seen;
 }
 
-// Why not: each round adds one.
+// Why not: each iteration adds one.
 void not_fetch_add() {
   while (owner.fetch_add(1) < 10) {}
 }

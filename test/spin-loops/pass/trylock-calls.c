@@ -54,7 +54,7 @@ void reader(pthread_rwlock_t *l) {
   while (pthread_rwlock_tryrdlock(l)) {}
 }
 
-// Why not: it takes each of many locks, one a round.
+// Why not: it takes each of many locks, one an iteration.
 void not_array(pthread_mutex_t *m, int n) {
   for (int i = 0; i < n; ++i)
     pthread_mutex_trylock(&m[i]);

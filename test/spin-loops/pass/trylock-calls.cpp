@@ -33,7 +33,7 @@ int not_polling(std::mutex &m, const int &state) {
   }
 }
 
-// Why not: unlock is an effect of every round.
+// Why not: unlock is an effect of every iteration.
 void not_unlocking(std::mutex &m, const int &n) {
   while (m.try_lock())
     m.unlock();

@@ -2,7 +2,7 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Locks that yield under Valgrind ask it each round whether it is there:
+// Locks that yield under Valgrind ask it each iteration whether it is there:
 // registers are turned round and back, which does nothing elsewhere.
 //
 // RUN: %verify_c %s -o /dev/null

@@ -2,7 +2,7 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Threads hand a payload of plain memory round in a circle: nobody may see an
+// Threads hand a payload of plain memory on in a circle: nobody may see an
 // old one, and nobody may be left waiting. More threads than CPUs, every kind of
 // wait, and once more under the sanitizers with the runtime's sources.
 //

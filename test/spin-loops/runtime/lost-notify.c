@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Missing notifies cost time, never progress: eight threads in a barrier, some
-// rounds long enough for all to block. A hang ends in lit's time-out.
+// iterations long enough for all to block. A hang ends in lit's time-out.
 //
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: env VF_STATS=1 VF_SPIN_NOTIFY=off %t 2> %t.off

@@ -1,4 +1,5 @@
-//===- RoundLocals.h - Locals of C++ that allocate in each round *- C++ -*-===//
+//===- IterationLocals.h - Locals allocated per iteration -------*- C++ -*-===//
+//-*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,24 +7,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_ROUNDLOCALS_H
-#define VFRIENDLY_CHECKERS_HEAPCHURN_ROUNDLOCALS_H
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_ITERATIONLOCALS_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_ITERATIONLOCALS_H
 
 #include "checkers/heap-churn/FunctionView.h"
 
 namespace vfriendly::tidy {
 
-/// A local of the standard library that allocates in each round of a loop and
-/// is destroyed at its end, and whose memory nobody takes from it.
-struct RoundLocal {
+/// A local of the standard library that allocates in each iteration of a loop
+/// and is destroyed at its end, and whose memory nobody takes from it.
+struct IterationLocal {
   const clang::VarDecl *Variable = nullptr;
   const clang::Stmt *Loop = nullptr;
   llvm::StringRef Kind; ///< vector, basic_string, unique_ptr, shared_ptr
   const clang::Expr *Allocates = nullptr; ///< The evidence.
 };
 
-std::optional<RoundLocal> findRoundLocal(const clang::VarDecl &Variable,
-                                         FunctionView &View);
+std::optional<IterationLocal> findIterationLocal(const clang::VarDecl &Variable,
+                                                 FunctionView &View);
 
 /// `vector` for a std::vector, and so on; empty for what is not of std.
 llvm::StringRef stdKindOf(clang::QualType Type);

@@ -1,4 +1,4 @@
-//===- RoundHints.cpp - Does every round say that it waits? ---------------===//
+//===- IterationHints.cpp - Hints that every iteration gives --------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/spin-loops/RoundHints.h"
+#include "checkers/spin-loops/IterationHints.h"
 
 #include "checkers/spin-loops/SpinLoop.h"
 
@@ -18,8 +18,8 @@ namespace vfriendly::tidy {
 
 namespace {
 
-/// Follows the paths of a round and intersects what they give. Where a path is
-/// not understood, it gives nothing.
+/// Follows the paths of an iteration and intersects what they give. Where a
+/// path is not understood, it gives nothing.
 class PathFollower {
 public:
   enum : unsigned { Any = 1, Pauses = 2, Waits = 4, All = 7 };
@@ -27,7 +27,7 @@ public:
   PathFollower(const LoopShape &Shape, const LoopFacts &Facts)
       : Shape(Shape), Facts(Facts) {}
 
-  unsigned followRound() {
+  unsigned followIteration() {
     unsigned Falls = 0;
     bool Goes = true;
     for (const Stmt *S : Shape.Body)
@@ -50,7 +50,7 @@ private:
 
   const LoopShape &Shape;
   const LoopFacts &Facts;
-  /// What all paths to another round give.
+  /// What all paths to another iteration give.
   unsigned Repeating = All;
   /// What all returns of the callee looked at give.
   unsigned Returning = All;
@@ -103,8 +103,8 @@ unsigned PathFollower::inLoop(const LoopShape &Inner, const Frame *In) {
   if (judgeLoop(Inner, *In->Function, Facts.Functions))
     return In == Facts.root() ? Any | Waits : unsigned(Any);
   unsigned Given = inExpr(Inner.Condition, In), Body = 0;
-  // A loop of pauses is a pause. That it may run no round, as back-off does at
-  // first, does not make it another thing.
+  // A loop of pauses is a pause. That it may run no iteration, as back-off does
+  // at first, does not make it another thing.
   ++Nested;
   follow(Inner.Body.front(), Body, In);
   --Nested;
@@ -183,8 +183,9 @@ bool PathFollower::follow(const Stmt *S, unsigned &Given, const Frame *In) {
 
 } // namespace
 
-RoundHints hintsOfRounds(const LoopShape &Shape, const LoopFacts &Facts) {
-  unsigned Given = PathFollower(Shape, Facts).followRound();
+IterationHints hintsOfIterations(const LoopShape &Shape,
+                                 const LoopFacts &Facts) {
+  unsigned Given = PathFollower(Shape, Facts).followIteration();
   return {(Given & PathFollower::Any) != 0, (Given & PathFollower::Pauses) != 0,
           (Given & PathFollower::Waits) != 0};
 }

@@ -1,4 +1,5 @@
-//===- RoundHints.h - Does every round say that it waits? -------*- C++ -*-===//
+//===- IterationHints.h - Hints that every iteration gives ------*- C++ -*-===//
+//-*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   RoundHints Given = hintsOfRounds(Shape, Facts);
+//   IterationHints Given = hintsOfIterations(Shape, Facts);
 //   if (Given.Any) ... whoever wrote this loop meant it to wait
 //
 // A loop that pauses here and there may do anything. One that does so before
@@ -15,22 +16,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_ROUNDHINTS_H
-#define VFRIENDLY_CHECKERS_SPINLOOPS_ROUNDHINTS_H
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_ITERATIONHINTS_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_ITERATIONHINTS_H
 
 #include "checkers/spin-loops/LoopFacts.h"
 
 namespace vfriendly::tidy {
 
-/// What every path gives that leads to another round.
-struct RoundHints {
+/// What every path gives that leads to another iteration.
+struct IterationHints {
   bool Any = false;    ///< A pause, a yield, a sleep, or a wait.
   bool Pauses = false; ///< Without sleeps, which those give who poll devices.
   bool Waits = false;  ///< An inner loop, in the loop itself, that waits.
 };
 
 /// pre: collectFacts returned true for both.
-RoundHints hintsOfRounds(const LoopShape &Shape, const LoopFacts &Facts);
+IterationHints hintsOfIterations(const LoopShape &Shape,
+                                 const LoopFacts &Facts);
 
 } // namespace vfriendly::tidy
 

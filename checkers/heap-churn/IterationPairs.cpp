@@ -1,4 +1,4 @@
-//===- RoundPairs.cpp - Memory that lives for one round -------------------===//
+//===- IterationPairs.cpp - Memory that lives for one iteration -----------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/heap-churn/RoundPairs.h"
+#include "checkers/heap-churn/IterationPairs.h"
 
 #include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/SmallVector.h"
@@ -79,7 +79,7 @@ unsigned nullEdge(const CFGBlock &Block, const VarDecl &Variable,
 
 } // namespace
 
-/// Is S part of what only some rounds of Loop do?
+/// Is S part of what only some iterations of Loop do?
 static bool isConditional(const Stmt *S, const Stmt *Loop,
                           const FunctionView &View) {
   for (; S && S != Loop; S = View.parent(S))
@@ -88,9 +88,9 @@ static bool isConditional(const Stmt *S, const Stmt *Loop,
   return false;
 }
 
-/// Is S in what stands between two rounds of Loop?
-static bool isBetweenRounds(const Stmt *S, const Stmt *Loop,
-                            const FunctionView &View) {
+/// Is S in what stands between two iterations of Loop?
+static bool isBetweenIterations(const Stmt *S, const Stmt *Loop,
+                                const FunctionView &View) {
   auto IsIn = [&](const Stmt *Part) { return Part && View.isWithin(S, Part); };
   if (auto *For = dyn_cast<ForStmt>(Loop))
     return IsIn(For->getCond()) || IsIn(For->getInc());
@@ -122,7 +122,7 @@ static bool isHarmless(const DeclRefExpr &Ref, const VarDecl &Owner,
 }
 
 /// If so, the loop looks for a block that it leaves with.
-static bool isUsedBehind(const RoundPair &Pair,
+static bool isUsedBehind(const IterationPair &Pair,
                          llvm::function_ref<bool(const Stmt *)> IsRelease,
                          const FunctionView &View) {
   const SourceManager &SM = View.Context.getSourceManager();
@@ -144,9 +144,9 @@ bool isRepeated(const Stmt *S, FunctionView &View) {
       [](const CFGBlock &) { return true; });
 }
 
-std::optional<RoundPair> findPair(const HeapCall &Allocation,
-                                  FunctionView &View) {
-  RoundPair Pair;
+std::optional<IterationPair> findPair(const HeapCall &Allocation,
+                                      FunctionView &View) {
+  IterationPair Pair;
   Pair.Allocation = &Allocation;
   Pair.Owner = View.ownerOf(*Allocation.Site);
   Pair.Loop = View.loopAround(*Allocation.Site);
@@ -198,8 +198,8 @@ std::optional<RoundPair> findPair(const HeapCall &Allocation,
           Reached.insert(Release);
           return Step::Stop;
         }
-        // Kept for later rounds, until it has to be another.
-        if (IsConditional && isBetweenRounds(Seen, Pair.Loop, View))
+        // Kept for later iterations, until it has to be another.
+        if (IsConditional && isBetweenIterations(Seen, Pair.Loop, View))
           return Step::Fail;
         return Writes->contains(Seen) && !IsOwn(Seen) ? Step::Fail : Step::On;
       },
@@ -209,7 +209,7 @@ std::optional<RoundPair> findPair(const HeapCall &Allocation,
       [](const CFGBlock &) { return false; });
   if (!OnAllWays)
     return std::nullopt;
-  // At least one of the releases comes round to the allocation.
+  // At least one of the releases is followed by the allocation.
   for (const HeapCall *Release : Reached) {
     if (!View.isWithin(Release->Site, Pair.Loop))
       continue;

@@ -1,4 +1,4 @@
-//===- RoundLocals.cpp - Locals of C++ that allocate in each round --------===//
+//===- IterationLocals.cpp - Locals allocated per iteration ---------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/heap-churn/RoundLocals.h"
+#include "checkers/heap-churn/IterationLocals.h"
 
-#include "checkers/heap-churn/RoundPairs.h"
+#include "checkers/heap-churn/IterationPairs.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
@@ -103,7 +103,7 @@ static const Expr *allocatingInit(const VarDecl &Variable, StringRef Kind,
 }
 
 /// Is S come to whenever the block that declares the variable is gone through,
-/// but for loops without a round?
+/// but for loops without an iteration?
 static bool isSure(const Stmt *S, const Stmt *Block, const FunctionView &View) {
   const Stmt *Child = S;
   for (const Stmt *P = View.parent(S); P; Child = P, P = View.parent(P)) {
@@ -189,8 +189,8 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
   return Use::TakesAway;
 }
 
-std::optional<RoundLocal> findRoundLocal(const VarDecl &Variable,
-                                         FunctionView &View) {
+std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
+                                                 FunctionView &View) {
   if (!Variable.hasLocalStorage() || Variable.getType()->isReferenceType() ||
       Variable.isImplicit())
     return std::nullopt;
@@ -198,7 +198,7 @@ std::optional<RoundLocal> findRoundLocal(const VarDecl &Variable,
   if (Kind != "vector" && Kind != "basic_string" && Kind != "unique_ptr" &&
       Kind != "shared_ptr")
     return std::nullopt;
-  RoundLocal Found{&Variable, nullptr, Kind, nullptr};
+  IterationLocal Found{&Variable, nullptr, Kind, nullptr};
   for (const Stmt *Loop : View.loops())
     if (auto *Block = dyn_cast<CompoundStmt>(bodyOf(Loop)))
       for (const Stmt *Part : Block->body())

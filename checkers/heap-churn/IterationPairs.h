@@ -1,4 +1,4 @@
-//===- RoundPairs.h - Memory that lives for one round -----------*- C++ -*-===//
+//===- IterationPairs.h - Memory that lives for one iteration ---*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   if (std::optional<RoundPair> Pair = findPair(Allocation, View))
-//     ... Pair->Releases, each reached from there in every round
+//   if (std::optional<IterationPair> Pair = findPair(Allocation, View))
+//     ... Pair->Releases, each reached from there in every iteration
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_ROUNDPAIRS_H
-#define VFRIENDLY_CHECKERS_HEAPCHURN_ROUNDPAIRS_H
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_ITERATIONPAIRS_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_ITERATIONPAIRS_H
 
 #include "checkers/heap-churn/FunctionView.h"
 
@@ -20,15 +20,15 @@ namespace vfriendly::tidy {
 
 /// Memory that a loop allocates and that is released before the loop allocates
 /// there again, on all ways, those out of the function too.
-struct RoundPair {
+struct IterationPair {
   const HeapCall *Allocation = nullptr;
   const clang::VarDecl *Owner = nullptr;
   const clang::Stmt *Loop = nullptr;
   llvm::SmallVector<const HeapCall *, 2> Releases;
 };
 
-std::optional<RoundPair> findPair(const HeapCall &Allocation,
-                                  FunctionView &View);
+std::optional<IterationPair> findPair(const HeapCall &Allocation,
+                                      FunctionView &View);
 
 /// Can S run again after it has run, without leaving the function?
 bool isRepeated(const clang::Stmt *S, FunctionView &View);

@@ -1,4 +1,4 @@
-//===- RoundCalls.cpp - What the calls of one round do --------------------===//
+//===- IterationCalls.cpp - What the calls of one iteration do ------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/spin-loops/RoundWalker.h"
+#include "checkers/spin-loops/IterationWalker.h"
 
 #include "passes/common/TellingNames.h"
 
@@ -20,8 +20,8 @@ namespace vfriendly::tidy {
 /// How many functions deep a poll may hide: accessor, wrapper, atomic's own.
 static constexpr unsigned MaxDepth = 5;
 
-bool RoundWalker::visitNeutralCall(const CallExpr &Call, CallEffect Effect,
-                                   Context &C) {
+bool IterationWalker::visitNeutralCall(const CallExpr &Call, CallEffect Effect,
+                                       Context &C) {
   if (Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
       Effect == CallEffect::Sleep)
     Facts.Hints.push_back({Effect, &Call, C.In});
@@ -42,7 +42,7 @@ bool RoundWalker::visitNeutralCall(const CallExpr &Call, CallEffect Effect,
   return !Member || visit(Member->getImplicitObjectArgument(), C);
 }
 
-RoundWalker::Mark RoundWalker::mark() const {
+IterationWalker::Mark IterationWalker::mark() const {
   return {static_cast<unsigned>(Facts.Rmws.size()),
           static_cast<unsigned>(Facts.Hints.size()),
           static_cast<unsigned>(Facts.Doubts.size()),
@@ -51,7 +51,7 @@ RoundWalker::Mark RoundWalker::mark() const {
           Budget};
 }
 
-void RoundWalker::takeBack(const Mark &M) {
+void IterationWalker::takeBack(const Mark &M) {
   Facts.Rmws.truncate(M.Rmws);
   Facts.Hints.truncate(M.Hints);
   Facts.Doubts.truncate(M.Doubts);
@@ -84,8 +84,8 @@ static CallEffect hintOf(NameTells Tells) {
 }
 
 /// A call of a function that has effects, or that cannot be seen.
-bool RoundWalker::visitUnknownCall(const CallExpr &Call, Context &C,
-                                   bool IsAlwaysUnseen) {
+bool IterationWalker::visitUnknownCall(const CallExpr &Call, Context &C,
+                                       bool IsAlwaysUnseen) {
   EndedUnseen = false;
   // What a template calls shows in its instances.
   if (Call.isInstantiationDependent())
@@ -106,7 +106,7 @@ bool RoundWalker::visitUnknownCall(const CallExpr &Call, Context &C,
   return !Member || visit(Member->getImplicitObjectArgument(), C);
 }
 
-bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
+bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
   const FunctionDecl *Callee = Call.getDirectCallee();
   if (!Callee)
     return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
@@ -152,8 +152,8 @@ bool RoundWalker::visitCall(const CallExpr &Call, Context &C) {
                               Facts.Functions.CallsUnseen.contains(Definition));
 }
 
-bool RoundWalker::visitBody(const CallExpr &Call, const FunctionDecl &Callee,
-                            Context &C) {
+bool IterationWalker::visitBody(const CallExpr &Call,
+                                const FunctionDecl &Callee, Context &C) {
   const FunctionDecl *Definition = nullptr;
   const Stmt *Body = Callee.getBody(Definition);
   if (!Body || Callee.isVariadic() || C.In->Depth >= MaxDepth ||

@@ -1,4 +1,4 @@
-//===- RoundWalker.h - Walks one round of a loop ----------------*- C++ -*-===//
+//===- IterationWalker.h - Walks one iteration of a loop --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Internal to LoopFacts: fills it, statements in RoundWalker.cpp, expressions
-// in RoundEffects.cpp, calls in RoundCalls.cpp.
+// Internal to LoopFacts: fills it, statements in IterationWalker.cpp,
+// expressions in IterationEffects.cpp, calls in IterationCalls.cpp.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_ROUNDWALKER_H
-#define VFRIENDLY_CHECKERS_SPINLOOPS_ROUNDWALKER_H
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_ITERATIONWALKER_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_ITERATIONWALKER_H
 
 #include "checkers/spin-loops/LoopFacts.h"
 
@@ -20,12 +20,12 @@
 
 namespace vfriendly::tidy {
 
-class RoundWalker {
+class IterationWalker {
 public:
-  RoundWalker(const LoopShape &Shape, LoopFacts &Facts)
+  IterationWalker(const LoopShape &Shape, LoopFacts &Facts)
       : Shape(Shape), Facts(Facts) {}
 
-  bool walkRound();
+  bool walkIteration();
 
 private:
   /// What break and continue mean here, and whether leaving leaves the loop.
@@ -35,7 +35,7 @@ private:
     bool BreakLeaves = true;
     bool ContinueRepeats = true;
     bool InCallee = false;
-    bool InLoop = false; ///< Done any number of times a round.
+    bool InLoop = false; ///< Done any number of times an iteration.
     /// How many of the guards hold around the outermost such loop.
     unsigned AroundLoop = 0;
   };
@@ -47,7 +47,7 @@ private:
     bool staysOut() const { return !Falls && !Repeats && Leaves; }
   };
 
-  // RoundWalker.cpp. All return false to give up.
+  // IterationWalker.cpp. All return false to give up.
   Ends endsOf(const clang::Stmt *S, const Context &C) const;
   bool walk(const clang::Stmt *S, Context &C);
   bool walkSequence(llvm::ArrayRef<const clang::Stmt *> Body, Context &C);
@@ -59,7 +59,7 @@ private:
   void leave(const Context &C);
   void leaveWhen(const Context &C, const clang::Expr *Condition, bool Holds);
 
-  // RoundEffects.cpp
+  // IterationEffects.cpp
   bool visit(const clang::Expr *E, Context &C);
   bool visitChildren(const clang::Stmt *S, Context &C);
   bool visitAtomic(const clang::Expr *E, const AtomicOp &Op, Context &C);
@@ -73,7 +73,7 @@ private:
   bool doubt(Doubt::Kind What, const clang::Stmt *Site, const Context &C,
              const clang::Expr *LValue = nullptr);
 
-  // RoundCalls.cpp
+  // IterationCalls.cpp
   bool visitCall(const clang::CallExpr &Call, Context &C);
   bool visitUnknownCall(const clang::CallExpr &Call, Context &C,
                         bool IsAlwaysUnseen);

@@ -1,4 +1,4 @@
-//===- Rounds.cpp - Whether memory is held, in a round of a loop ----------===//
+//===- LoopOwnership.cpp - Where a loop owns what it allocates ------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/heap-churn/Rounds.h"
+#include "passes/heap-churn/LoopOwnership.h"
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/CFG.h"
@@ -18,13 +18,14 @@ using namespace llvm;
 
 namespace vfriendly {
 
-static Hold merge(Hold Left, Hold Right) {
-  if (Left == Hold::Moot || Left == Right)
+static Owned merge(Owned Left, Owned Right) {
+  if (Left == Owned::Unreachable || Left == Right)
     return Right;
-  return Right == Hold::Moot ? Left : Hold::Maybe;
+  return Right == Owned::Unreachable ? Left : Owned::Maybe;
 }
 
-Rounds::Rounds(const Allocation &A, const Loop &L, const DominatorTree &DT)
+LoopOwnership::LoopOwnership(const Allocation &A, const Loop &L,
+                             const DominatorTree &DT)
     : A(A), L(L), DT(DT) {
   Events[A.Call->getParent()].push_back(A.Call);
   for (const CallBase *Free : A.Frees)
@@ -33,20 +34,20 @@ Rounds::Rounds(const Allocation &A, const Loop &L, const DominatorTree &DT)
     llvm::sort(InIt, [](const Instruction *Left, const Instruction *Right) {
       return Left != Right && Left->comesBefore(Right);
     });
-  In[L.getHeader()] = Hold::No;
+  In[L.getHeader()] = Owned::No;
   Worklist.push_back(L.getHeader());
   while (!Worklist.empty())
     flow(*Worklist.pop_back_val());
 }
 
-Hold Rounds::passed(const Instruction *Event, Hold State) const {
+Owned LoopOwnership::passed(const Instruction *Event, Owned State) const {
   if (Event == A.Call)
-    return Hold::Yes;
-  return State == Hold::Moot ? State : Hold::No;
+    return Owned::Yes;
+  return State == Owned::Unreachable ? State : Owned::No;
 }
 
-Hold Rounds::before(const Instruction &I) const {
-  Hold State = In.lookup(I.getParent());
+Owned LoopOwnership::before(const Instruction &I) const {
+  Owned State = In.lookup(I.getParent());
   if (auto Found = Events.find(I.getParent()); Found != Events.end())
     for (const Instruction *Event : Found->second)
       if (Event->comesBefore(&I))
@@ -54,15 +55,16 @@ Hold Rounds::before(const Instruction &I) const {
   return State;
 }
 
-static bool isSameInAllRounds(const Value &Condition, const Loop &L) {
+static bool isSameInAllIterations(const Value &Condition, const Loop &L) {
   if (L.isLoopInvariant(&Condition))
     return true;
   auto *Compare = dyn_cast<CmpInst>(&Condition);
   return Compare && L.hasLoopInvariantOperands(Compare);
 }
 
-/// Has no round anything to keep, if control goes from From to To in one?
-bool Rounds::isMootOn(const BasicBlock &From, const BasicBlock &To) const {
+/// Returns true if an iteration that goes from From to To owns no memory.
+bool LoopOwnership::isUnreachableBy(const BasicBlock &From,
+                                    const BasicBlock &To) const {
   const Instruction *End = From.getTerminator();
   // An invoke that unwinds has taken nothing, and what was kept is freed then.
   if (auto *Invoke = dyn_cast<InvokeInst>(A.Call);
@@ -72,9 +74,9 @@ bool Rounds::isMootOn(const BasicBlock &From, const BasicBlock &To) const {
   if (!Branch || !Branch->isConditional() ||
       Branch->getSuccessor(0) == Branch->getSuccessor(1))
     return false;
-  // All rounds go this way then, and none comes to A.
+  // All iterations go this way then, and none comes to A.
   bool IsFirst = Branch->getSuccessor(0) == &To;
-  if (isSameInAllRounds(*Branch->getCondition(), L))
+  if (isSameInAllIterations(*Branch->getCondition(), L))
     return DT.dominates(BasicBlockEdge(&From, Branch->getSuccessor(IsFirst)),
                         A.Call->getParent());
   auto *Test = dyn_cast<ICmpInst>(Branch->getCondition());
@@ -82,26 +84,27 @@ bool Rounds::isMootOn(const BasicBlock &From, const BasicBlock &To) const {
          IsFirst == (Test->getPredicate() == ICmpInst::ICMP_EQ);
 }
 
-Hold Rounds::behind(const BasicBlock &B) const {
-  Hold State = In.lookup(&B);
+Owned LoopOwnership::behind(const BasicBlock &B) const {
+  Owned State = In.lookup(&B);
   if (auto Found = Events.find(&B); Found != Events.end())
     for (const Instruction *Event : Found->second)
       State = passed(Event, State);
   return State;
 }
 
-Hold Rounds::between(const BasicBlock &From, const BasicBlock &To) const {
-  return isMootOn(From, To) ? Hold::Moot : behind(From);
+Owned LoopOwnership::between(const BasicBlock &From,
+                             const BasicBlock &To) const {
+  return isUnreachableBy(From, To) ? Owned::Unreachable : behind(From);
 }
 
-void Rounds::flow(const BasicBlock &B) {
+void LoopOwnership::flow(const BasicBlock &B) {
   for (const BasicBlock *To : successors(&B)) {
-    // That would be the next round.
+    // That would be the next iteration.
     if (To == L.getHeader())
       continue;
-    Hold Added = between(B, *To);
-    auto [There, IsNew] = In.try_emplace(To, Hold::Moot);
-    Hold Merged = merge(There->second, Added);
+    Owned Added = between(B, *To);
+    auto [There, IsNew] = In.try_emplace(To, Owned::Unreachable);
+    Owned Merged = merge(There->second, Added);
     if (!IsNew && Merged == There->second)
       continue;
     There->second = Merged;

@@ -1,4 +1,4 @@
-//===- RoundWalker.cpp - Walks the statements of one round ----------------===//
+//===- IterationWalker.cpp - Walks the statements of one iteration --------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/spin-loops/RoundWalker.h"
+#include "checkers/spin-loops/IterationWalker.h"
 
 #include "passes/common/TellingNames.h"
 
@@ -55,7 +55,7 @@ static const Stmt *lastOf(const Stmt *S) {
   return S;
 }
 
-/// A path that reports and gives up: no round of a wait goes through it.
+/// A path that reports and gives up: no iteration of a wait goes through it.
 static bool endsProgram(const Stmt *S) {
   const Stmt *Last = lastOf(S);
   return Last && isNoReturnCall(Last);
@@ -71,7 +71,8 @@ static const CallExpr *endsByName(const Stmt *S) {
              : nullptr;
 }
 
-RoundWalker::Ends RoundWalker::endsOf(const Stmt *S, const Context &C) const {
+IterationWalker::Ends IterationWalker::endsOf(const Stmt *S,
+                                              const Context &C) const {
   if (!S)
     return {};
   if (isa<BreakStmt>(S))
@@ -105,19 +106,19 @@ RoundWalker::Ends RoundWalker::endsOf(const Stmt *S, const Context &C) const {
   return {}; // Inner loops and switches: what matters is that they may fall.
 }
 
-void RoundWalker::leave(const Context &C) {
+void IterationWalker::leave(const Context &C) {
   if (!C.InCallee)
     Facts.Exits.push_back(C.Under);
 }
 
-void RoundWalker::leaveWhen(const Context &C, const Expr *Condition,
-                            bool Holds) {
+void IterationWalker::leaveWhen(const Context &C, const Expr *Condition,
+                                bool Holds) {
   Context Exit = C;
   Exit.Under.push_back({Condition, C.In, Holds});
   leave(Exit);
 }
 
-bool RoundWalker::walkRound() {
+bool IterationWalker::walkIteration() {
   Context C;
   C.In = &Facts.Frames.front();
   if (Shape.backJump()) {
@@ -147,7 +148,7 @@ bool RoundWalker::walkRound() {
   return !Shape.Increment || visit(Shape.Increment, C);
 }
 
-bool RoundWalker::walk(const Stmt *S, Context &C) {
+bool IterationWalker::walk(const Stmt *S, Context &C) {
   if (!S)
     return true;
   if (Budget == 0 || Effort == 0)
@@ -204,7 +205,7 @@ bool RoundWalker::walk(const Stmt *S, Context &C) {
   return isa<NullStmt>(S) || isa<ContinueStmt>(S);
 }
 
-bool RoundWalker::walkGoto(const Stmt *S, Context &C) {
+bool IterationWalker::walkGoto(const Stmt *S, Context &C) {
   auto *Goto = cast<GotoStmt>(S);
   if (C.InCallee)
     return false;
@@ -214,7 +215,7 @@ bool RoundWalker::walkGoto(const Stmt *S, Context &C) {
   return true;
 }
 
-bool RoundWalker::walkSequence(ArrayRef<const Stmt *> Body, Context &C) {
+bool IterationWalker::walkSequence(ArrayRef<const Stmt *> Body, Context &C) {
   // Guards that statements here put up hold to the end of the sequence, and for
   // what falls out of it.
   for (const Stmt *Child : Body) {
@@ -231,13 +232,13 @@ bool RoundWalker::walkSequence(ArrayRef<const Stmt *> Body, Context &C) {
   return true;
 }
 
-bool RoundWalker::decide(const Expr *Condition, Context &C) {
+bool IterationWalker::decide(const Expr *Condition, Context &C) {
   if (C.InCallee)
     C.In->Conditions.push_back(Condition);
   return visit(Condition, C);
 }
 
-bool RoundWalker::walkIf(const IfStmt &If, Context &C) {
+bool IterationWalker::walkIf(const IfStmt &If, Context &C) {
   if (If.getConditionVariable())
     return false;
   if (If.getInit() && !walk(If.getInit(), C))
@@ -270,7 +271,7 @@ bool RoundWalker::walkIf(const IfStmt &If, Context &C) {
     return false;
   if (C.InCallee)
     return true;
-  // Where one branch goes round again, what follows waits for the condition.
+  // Where one branch continues the loop, what follows waits for the condition.
   if (!Then.Falls && Then.Repeats)
     C.Under.push_back({If.getCond(), C.In, false});
   if (If.getElse() && !Else.Falls && Else.Repeats)
@@ -278,7 +279,7 @@ bool RoundWalker::walkIf(const IfStmt &If, Context &C) {
   return true;
 }
 
-bool RoundWalker::walkInnerLoop(const Stmt *S, Context &C) {
+bool IterationWalker::walkInnerLoop(const Stmt *S, Context &C) {
   Context Inner = C;
   Inner.BreakLeaves = Inner.ContinueRepeats = false;
   Inner.InLoop = true;
@@ -302,7 +303,7 @@ bool RoundWalker::walkInnerLoop(const Stmt *S, Context &C) {
   return !Loop.Increment || visit(Loop.Increment, Inner);
 }
 
-bool RoundWalker::walkSwitch(const SwitchStmt &Switch, Context &C) {
+bool IterationWalker::walkSwitch(const SwitchStmt &Switch, Context &C) {
   if (Switch.getConditionVariable() || Switch.getInit() ||
       !decide(Switch.getCond(), C))
     return false;

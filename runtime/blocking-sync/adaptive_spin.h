@@ -1,4 +1,4 @@
-/*===- blocking-sync/patience.h - Looking at a lock that is held ----------===*
+/*===- blocking-sync/adaptive_spin.h - Spinning on a lock that is held -----===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,15 +7,15 @@
  * What waiters that look at a word until their budget is used up, or their CPU
  * was taken away, have in common.
  *
- *   uint64_t now = vf_now_ns(), end = now + (vf_spin_budget_ns() >> patience);
+ *   uint64_t now = vf_now_ns(), end = now + (vf_spin_budget_ns() >> failed);
  *   unsigned pauses = VF_FIRST_PAUSES;
  *   while (!(got_it = look()) && now < end && vf_pause(&pauses, &now))
  *     ;
- *   vf_learn(&patience, got_it);
+ *   vf_learn(&failed, got_it);
  *===----------------------------------------------------------------------===*/
 
-#ifndef VFRIENDLY_BLOCKING_SYNC_PATIENCE_H
-#define VFRIENDLY_BLOCKING_SYNC_PATIENCE_H
+#ifndef VFRIENDLY_BLOCKING_SYNC_ADAPTIVE_SPIN_H
+#define VFRIENDLY_BLOCKING_SYNC_ADAPTIVE_SPIN_H
 
 #include "platform/linux/kernel.h"
 #include "relax.h"
@@ -28,15 +28,17 @@
 #define VF_LOOK_PAUSES 128u
 /* Each spin that ended in sleep halves the next ones, to 1/64 of the budget,
  * under a microsecond; each that got what it waited for doubles them. */
-#define VF_MAX_PATIENCE 6u
+#define VF_MAX_FAILED_SPINS 6u
 
-/* How the last spins ended. Lost updates cost half a budget. */
-static inline void vf_learn(uint32_t *patience, bool succeeded) {
-  uint32_t lost = vf_get(patience);
-  uint32_t now = succeeded ? (lost > 0 ? lost - 1 : 0)
-                           : (lost < VF_MAX_PATIENCE ? lost + 1 : lost);
-  if (now != lost)
-    vf_set(patience, now);
+/* Counts the last spins that failed, less those that succeeded. A lost update
+ * halves or doubles one budget. */
+static inline void vf_learn(uint32_t *failed, bool succeeded) {
+  uint32_t before = vf_get(failed);
+  uint32_t now = succeeded
+                     ? (before > 0 ? before - 1 : 0)
+                     : (before < VF_MAX_FAILED_SPINS ? before + 1 : before);
+  if (now != before)
+    vf_set(failed, now);
 }
 
 /* Between two looks: 8 pauses, 16, and so on up to VF_LOOK_PAUSES. Brings *now
@@ -54,4 +56,4 @@ static inline bool vf_pause(unsigned *pauses, uint64_t *now) {
   return false;
 }
 
-#endif /* VFRIENDLY_BLOCKING_SYNC_PATIENCE_H */
+#endif /* VFRIENDLY_BLOCKING_SYNC_ADAPTIVE_SPIN_H */

@@ -1,4 +1,4 @@
-//===- RoundEffects.cpp - What the expressions of one round do ------------===//
+//===- IterationEffects.cpp - What the expressions of one iteration do ----===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/spin-loops/RoundWalker.h"
+#include "checkers/spin-loops/IterationWalker.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
@@ -15,7 +15,7 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-bool RoundWalker::visitChildren(const Stmt *S, Context &C) {
+bool IterationWalker::visitChildren(const Stmt *S, Context &C) {
   for (const Stmt *Child : S->children()) {
     if (!Child)
       continue;
@@ -28,9 +28,9 @@ bool RoundWalker::visitChildren(const Stmt *S, Context &C) {
 
 /// Notes what a wait may do for other reasons only. Of doubts that need such a
 /// reason, a guard around them, those without any end the walk at once; a
-/// function that a round calls is then doubted as a whole.
-bool RoundWalker::doubt(Doubt::Kind What, const Stmt *Site, const Context &C,
-                        const Expr *LValue) {
+/// function that an iteration calls is then doubted as a whole.
+bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
+                            const Context &C, const Expr *LValue) {
   bool NeedsGuard = What == Doubt::Other;
   if (NeedsGuard && (C.InCallee || C.InLoop || C.Under.empty()))
     return false;
@@ -50,26 +50,26 @@ bool RoundWalker::doubt(Doubt::Kind What, const Stmt *Site, const Context &C,
   return true;
 }
 
-/// A reader may say that he is here, and take that back in the same round: by
-/// functions that return nothing, as what others return may be polled.
-bool RoundWalker::say(const Stmt *Site, const Expr *Object, bool ByPointer,
-                      const Expr *Value, const Context &C) {
+/// A reader may say that he is here, and take that back in the same iteration:
+/// by functions that return nothing, as what others return may be polled.
+bool IterationWalker::say(const Stmt *Site, const Expr *Object, bool ByPointer,
+                          const Expr *Value, const Context &C) {
   if (C.InLoop ||
       (C.InCallee && !C.In->Function->getReturnType()->isVoidType()))
     return false;
-  if (!doubt(Doubt::Say, Site, C, Object))
+  if (!doubt(Doubt::Publish, Site, C, Object))
     return false;
   Facts.Doubts.back().Said = Value;
   Facts.Doubts.back().ByPointer = ByPointer;
   return true;
 }
 
-void RoundWalker::note(const VarDecl *Variable, const Frame *In, Write W) {
+void IterationWalker::note(const VarDecl *Variable, const Frame *In, Write W) {
   Facts.Writes[{Variable, In}].push_back(std::move(W));
   Written.push_back({Variable, In});
 }
 
-bool RoundWalker::store(const Expr *LValue, Write W, Context &C) {
+bool IterationWalker::store(const Expr *LValue, Write W, Context &C) {
   Place P = placeOf(LValue, C.In);
   if (P.Where == Place::Device)
     return false;
@@ -86,12 +86,12 @@ bool RoundWalker::store(const Expr *LValue, Write W, Context &C) {
     return true; // A temporary.
   W.In = C.In;
   W.Under = C.Under;
-  W.EachRound = W.From == Write::Value && C.Under.empty() && !C.InLoop;
+  W.EachIteration = W.From == Write::Value && C.Under.empty() && !C.InLoop;
   note(P.Variable, P.In, std::move(W));
   return true;
 }
 
-bool RoundWalker::declare(const DeclStmt &Decls, Context &C) {
+bool IterationWalker::declare(const DeclStmt &Decls, Context &C) {
   for (const Decl *D : Decls.decls()) {
     auto *Variable = dyn_cast<VarDecl>(D);
     if (!Variable)
@@ -115,7 +115,7 @@ bool RoundWalker::declare(const DeclStmt &Decls, Context &C) {
   return true;
 }
 
-bool RoundWalker::visit(const Expr *E, Context &C) {
+bool IterationWalker::visit(const Expr *E, Context &C) {
   if (!E)
     return true;
   if (Budget == 0 || Effort == 0)
@@ -163,7 +163,8 @@ bool RoundWalker::visit(const Expr *E, Context &C) {
   return visitChildren(E, C);
 }
 
-bool RoundWalker::visitAtomic(const Expr *E, const AtomicOp &Op, Context &C) {
+bool IterationWalker::visitAtomic(const Expr *E, const AtomicOp &Op,
+                                  Context &C) {
   for (const Stmt *Child : E->children())
     if (auto *Operand = dyn_cast_or_null<Expr>(Child))
       if (!isa<ImplicitCastExpr>(Operand) ||
@@ -224,7 +225,7 @@ bool RoundWalker::visitAtomic(const Expr *E, const AtomicOp &Op, Context &C) {
   return true;
 }
 
-bool RoundWalker::visitConstruct(const CXXConstructExpr &E, Context &C) {
+bool IterationWalker::visitConstruct(const CXXConstructExpr &E, Context &C) {
   const CXXConstructorDecl *Constructor = E.getConstructor();
   bool Simple =
       Constructor->isTrivial() ||
@@ -233,7 +234,7 @@ bool RoundWalker::visitConstruct(const CXXConstructExpr &E, Context &C) {
   return Simple && visitChildren(&E, C);
 }
 
-bool RoundWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
+bool IterationWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
   if (Asm.isAsmGoto())
     return false;
   AsmEffect Effect = classifyAsm(Asm);
