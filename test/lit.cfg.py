@@ -7,7 +7,7 @@ import lit.formats
 config.name = "vfriendly"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".c", ".cpp", ".ll", ".mlir", ".test"]
-config.excludes = ["Inputs", "lit.cfg.py", "bench", "corpus", "suites"]
+config.excludes = ["Inputs", "lit.cfg.py", "rigs"]
 config.test_source_root = os.path.join(config.vf_source_dir, "test")
 config.test_exec_root = os.path.join(config.vf_build_dir, "test")
 
@@ -75,7 +75,8 @@ import platform
 config.available_features.add("host-" + platform.machine())
 # Only `./dev bench blocking-sync-guest` installs an emulator and fetches a kernel;
 # until then tests that boot one are skipped.
-sys.path.append(config.test_source_root)
+rigs = os.path.join(config.test_source_root, "rigs")
+sys.path.append(rigs)
 from guest import packages
 if packages.complete(os.path.join(config.vf_build_dir, "guest")):
     config.available_features.add("guest")
@@ -95,7 +96,7 @@ if os.path.exists(os.path.join(config.vf_build_dir, "site-venv", "requirements.t
 from kernel import build as linux, source as linux_source
 for version in linux_source.VERSIONS:
     series = os.path.join(src, "runtime", "kernel", "paratick", version)
-    options = os.path.join(config.test_source_root, "kernel", "paratick", "kernel.config")
+    options = os.path.join(rigs, "kernel", "paratick", "kernel.config")
     if not os.path.isdir(series) or not linux_source.unpacked(config.vf_build_dir, version):
         continue
     config.available_features.add("linux-" + version)

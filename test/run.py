@@ -43,7 +43,7 @@ def existing(path, tests):
 
 
 def prepare_guests(build, tests):
-    sys.path.append(tests)
+    sys.path.append(os.path.join(tests, "rigs"))
     from guest import Broken, packages
     cache = os.path.join(build, "guest")
     try:

@@ -7,7 +7,7 @@ import os
 import sys
 
 root = sys.argv[1]
-sys.path[:0] = [os.path.join(root, "test/bench"), os.path.join(root, "test/bench/spin-loops")]
+sys.path[:0] = [os.path.join(root, "test/rigs/bench"), os.path.join(root, "test/rigs/bench/spin-loops")]
 
 import measure  # noqa: E402
 import verdicts  # noqa: E402

@@ -7,7 +7,7 @@ import os
 import sys
 
 root = sys.argv[1]
-bench = os.path.join(root, "test", "bench")
+bench = os.path.join(root, "test", "rigs", "bench")
 sys.path[:0] = [bench, os.path.join(bench, "blocking-sync-guest")]
 
 import run_bench  # noqa: E402

@@ -8,7 +8,7 @@ import os
 import sys
 
 root = sys.argv[1]
-sys.path[:0] = [os.path.join(root, "test/bench"), os.path.join(root, "test/bench/heap-churn"), os.path.join(root, "guidelines")]
+sys.path[:0] = [os.path.join(root, "test/rigs/bench"), os.path.join(root, "test/rigs/bench/heap-churn"), os.path.join(root, "guidelines")]
 
 import aims  # noqa: E402
 import calls  # noqa: E402

@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 root = sys.argv[1]
-sys.path[:0] = [os.path.join(root, "test/bench"), os.path.join(root, "test/bench/heap-rewrites"), os.path.join(root, "guidelines")]
+sys.path[:0] = [os.path.join(root, "test/rigs/bench"), os.path.join(root, "test/rigs/bench/heap-rewrites"), os.path.join(root, "guidelines")]
 
 import bench  # noqa: E402
 import figures  # noqa: E402

@@ -7,7 +7,7 @@ import os
 import sys
 
 root, build, out = sys.argv[1:]
-sys.path.append(os.path.join(root, "test"))
+sys.path.append(os.path.join(root, "test", "rigs"))
 
 from guest import Broken, initramfs, machine, packages  # noqa: E402
 

@@ -8,9 +8,9 @@ import platform
 import sys
 
 root, out = sys.argv[1:]
-sys.path[:0] = [os.path.join(root, "test/bench"), os.path.join(root, "test/bench/blocking-sync"),
-                os.path.join(root, "test/bench/blocking-sync-guest")]
-sys.path += [os.path.join(root, "test"), os.path.join(root, "guidelines")]
+sys.path[:0] = [os.path.join(root, "test/rigs/bench"), os.path.join(root, "test/rigs/bench/blocking-sync"),
+                os.path.join(root, "test/rigs/bench/blocking-sync-guest")]
+sys.path += [os.path.join(root, "test", "rigs"), os.path.join(root, "guidelines")]
 
 import exits  # noqa: E402
 import figures  # noqa: E402

@@ -7,7 +7,7 @@ import os
 import sys
 
 root = sys.argv[1]
-sys.path[:0] = [os.path.join(root, "test"), os.path.join(root, "test", "bench"),
+sys.path[:0] = [os.path.join(root, "test", "rigs"), os.path.join(root, "test", "rigs", "bench"),
                 os.path.join(root, "test", "kernel", "paratick")]
 
 import checks  # noqa: E402

@@ -8,7 +8,7 @@ import sys
 from types import SimpleNamespace
 
 root, out = sys.argv[1:]
-sys.path[:0] = [os.path.join(root, "test"), os.path.join(root, "test", "bench"),
+sys.path[:0] = [os.path.join(root, "test", "rigs"), os.path.join(root, "test", "rigs", "bench"),
                 os.path.join(root, "test", "kernel", "paratick")]
 
 import measure  # noqa: E402

@@ -7,7 +7,7 @@ import os
 import sys
 
 root, out = sys.argv[1:]
-sys.path[:0] = [os.path.join(root, "test"), os.path.join(root, "test", "bench")]
+sys.path[:0] = [os.path.join(root, "test", "rigs"), os.path.join(root, "test", "rigs", "bench")]
 
 import bench  # noqa: E402
 import measure  # noqa: E402

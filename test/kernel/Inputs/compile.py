@@ -7,7 +7,7 @@ import os
 import sys
 
 root, out, compiler, source = sys.argv[1:]
-sys.path.insert(0, os.path.join(root, "test"))
+sys.path.insert(0, os.path.join(root, "test", "rigs"))
 
 from guest import nested  # noqa: E402
 

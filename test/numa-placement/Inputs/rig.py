@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 INPUTS = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(INPUTS, "..", ".."))
+sys.path.append(os.path.join(INPUTS, "..", "..", "rigs"))
 
 from guest import packages  # noqa: E402
 

@@ -65,7 +65,7 @@ def share(k, n):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--src", required=True, metavar="DIR", help="where README.md says to put the sources")
-    parser.add_argument("--module", default=os.path.join(HERE, "..", "..", "build", "lib", "libvfriendly-tidy.so"))
+    parser.add_argument("--module", default=os.path.join(HERE, "..", "..", "..", "build", "lib", "libvfriendly-tidy.so"))
     options = parser.parse_args()
     with open(os.path.join(HERE, "sync-labels.tsv")) as file:
         rows = list(csv.DictReader(file, delimiter="\t"))

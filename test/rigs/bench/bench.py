@@ -46,7 +46,7 @@ class Tree:
 
     def __init__(self, build):
         self.build = os.path.abspath(build)
-        self.source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        self.source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
         self.lib = os.path.join(self.build, "lib")
         self.plugin = os.path.join(self.lib, "libvfriendly.so")
         self.tidy_module = os.path.join(self.lib, "libvfriendly-tidy.so")

@@ -44,7 +44,7 @@ def chosen(tree, options, out):
             picked.append(sources.Source(os.path.basename(path), path, flags))
         return picked
     if options.smoke:
-        path = os.path.join(tree.source, "test", "bench", "spin-loops", "harness.c")
+        path = os.path.join(tree.source, "test", "rigs", "bench", "spin-loops", "harness.c")
         return [sources.Source("harness.c", path, [])]
     folder = os.path.join(out, "src")
     return [sources.sqlite(folder), sources.json_tests(folder)] + sources.own_biggest(tree, 2)

@@ -21,7 +21,7 @@ ALONE = False  # It needs sources that nobody has by default.
 
 
 def options(parser):
-    parser.add_argument("--src", required=True, metavar="DIR", help="where test/corpus/README.md says to put the sources")
+    parser.add_argument("--src", required=True, metavar="DIR", help="where test/rigs/corpus/README.md says to put the sources")
     parser.add_argument("--programs", metavar="A,B", default=",".join(RECIPES), help="[%(default)s]")
     parser.add_argument("--threads", metavar="N,M", help="threads [1 and 4 a CPU]")
     parser.add_argument("--reps", type=int, default=5, metavar="N", help="runs of each [%(default)s]")
@@ -37,7 +37,7 @@ class Program:
         if recipe.input:
             source = os.path.join(root, recipe.input)
             if not os.path.exists(source):
-                raise bench.Usage(f"{recipe.name} needs {source}: see test/corpus/README.md")
+                raise bench.Usage(f"{recipe.name} needs {source}: see test/rigs/corpus/README.md")
             for name in (os.path.basename(source), "input"):
                 shutil.copy(source, os.path.join(folder, name))
 

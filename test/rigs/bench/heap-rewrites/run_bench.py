@@ -7,7 +7,7 @@ Both are built for the same optimization at the link, run in turn, and must give
 result. Allocations and system calls are counted in runs of their own.
 
 Below --src are cjson-*/, expat-*/ and zlib-*/, as `apt-get source cjson expat zlib` leaves them,
-and parsec/ as test/corpus/README.md says. Other libraries are Debian's headers.
+and parsec/ as test/rigs/corpus/README.md says. Other libraries are Debian's headers.
 """
 
 import os

@@ -21,10 +21,11 @@ import sys
 from types import SimpleNamespace
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+RIGS = os.path.dirname(HERE)
+ROOT = os.path.dirname(os.path.dirname(RIGS))
 # First: this folder would be the place of `kernel` otherwise.
-sys.path[0] = os.path.join(ROOT, "test")
-sys.path.insert(1, os.path.join(ROOT, "test", "bench"))
+sys.path[0] = RIGS
+sys.path.insert(1, os.path.join(RIGS, "bench"))
 
 import bench  # noqa: E402
 import measure  # noqa: E402

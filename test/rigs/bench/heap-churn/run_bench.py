@@ -8,7 +8,7 @@ with an idle interval, whose shootdowns are subtracted. System calls are counted
 of their own.
 
 Below --src are snmalloc/ and mimalloc-bench/, where their own builds leave what they build
-(snmalloc/build, mimalloc-bench/out/bench), and parsec/ as test/corpus/README.md says.
+(snmalloc/build, mimalloc-bench/out/bench), and parsec/ as test/rigs/corpus/README.md says.
 """
 
 import os

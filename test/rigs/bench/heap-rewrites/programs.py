@@ -47,7 +47,7 @@ class Program:
 DEDUP = recipes.RECIPES["dedup"]
 PROGRAMS = {p.name: p for p in [
     Program("listing-8.8", ["../heap-churn/workloads.c"], "listing-8.8 16 50", "listing-8.8 16 1"),
-    Program("records", ["../../../examples/heap-churn/records.c"], "16 2000", "4 50"),
+    Program("records", ["../../../../examples/heap-churn/records.c"], "16 2000", "4 50"),
     Program("json-jsmn", ["json-jsmn.c"], f"{THREADS} 20", f"{THREADS} 1", packages=("libjsmn-dev",)),
     Program("json-cjson", ["json-cjson.c", "cjson-*/cJSON.c"], f"{THREADS} 4", f"{THREADS} 1", includes=("cjson-*",)),
     Program("json-nlohmann", ["json-nlohmann.cpp"], f"{THREADS} 4", f"{THREADS} 1", packages=("nlohmann-json3-dev",)),

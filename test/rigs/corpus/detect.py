@@ -192,7 +192,7 @@ def pairs(words, what):
 
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
-    build = os.path.join(os.path.dirname(os.path.dirname(here)), "build")
+    build = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(here))), "build")
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("--feature", choices=FEATURES, default=SPIN_LOOPS.name)
     ap.add_argument("--compdb", action="append", required=True, metavar="NAME=PATH")

@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How each program is built and run. Sources are as test/corpus/README.md lays them out."""
+"""How each program is built and run. Sources are as test/rigs/corpus/README.md lays them out."""
 
 import glob
 import os
@@ -68,7 +68,7 @@ def build(tree, recipe, root, folder, variant_flags, link_flags):
     files = recipe.files(root)
     source = os.path.join(root, recipe.folder)
     if not files:
-        raise bench.Usage(f"there is no {recipe.name} in {source}: see test/corpus/README.md for what belongs there")
+        raise bench.Usage(f"there is no {recipe.name} in {source}: see test/rigs/corpus/README.md for what belongs there")
     os.makedirs(folder, exist_ok=True)
     compiler = tree.tool("clang++" if recipe.cxx else "clang")
     objects = []

@@ -16,7 +16,7 @@ import measure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "spin-loops"))
-sys.path.append(os.path.join(HERE, "..", "..", "Inputs"))
+sys.path.append(os.path.join(HERE, "..", "..", "..", "Inputs"))
 
 import programs  # noqa: E402
 from short_run import slice_of  # noqa: E402
