@@ -25,6 +25,9 @@ static constexpr size_t MostSteps = 5;
 /// Pointers looked at for one object; beyond, it is lost. BT, the largest of
 /// the NAS benchmarks in one file, needs some hundreds.
 static constexpr size_t MostPointers = 20000;
+/// Paths from one value to the object. A struct has fewer pointers to it; a
+/// pointer that steps through a table has one more with each step.
+static constexpr size_t MostPaths = 64;
 /// Instructions between an address and the index that it is computed from.
 static constexpr unsigned MostDepth = 6;
 
@@ -50,27 +53,43 @@ const DataLayout &PointerFollower::layout() const {
 
 void PointerFollower::run() {
   add(Of.Root, {});
-  while (!Worklist.empty() && !Of.IsLost) {
-    auto [V, To] = std::move(Worklist.back());
-    Worklist.pop_back();
+  while (!Of.IsLost && (!Worklist.empty() || !Bases.empty())) {
+    // No recursion: chains of pointers may be as long as the program.
+    Waiting &List = Bases.empty() ? Worklist : Bases;
+    auto [V, To] = std::move(List.back());
+    List.pop_back();
+    if (&List == &Bases) {
+      visitBase(*V, To);
+      continue;
+    }
     Of.Pointers.insert(V);
     for (Use &U : V->uses())
       visitUse(U, To);
   }
 }
 
-void PointerFollower::add(Value *V, const Path &To) {
-  if (To.size() > MostSteps)
+/// Puts V on the list, unless it was there before with the same path.
+void PointerFollower::enter(Value *V, const Path &To, Known &Set,
+                            Waiting &List) {
+  std::set<Path> &Paths = Set[V];
+  if (!Paths.insert(To).second)
     return;
-  if (Seen.size() > MostPointers)
+  if (++NumSeen > MostPointers || Paths.size() > MostPaths)
     Of.IsLost = true;
-  else if (Seen.emplace(V, To).second)
-    Worklist.emplace_back(V, To);
+  List.emplace_back(V, To);
+}
+
+void PointerFollower::add(Value *V, const Path &To) {
+  if (To.size() <= MostSteps)
+    enter(V, To, Seen, Worklist);
 }
 
 /// From Pointer one gets to the object by To. Finds all other names of the
 /// memory that Pointer points to.
 void PointerFollower::addLocation(Value *Pointer, Path To) {
+  // A call may have another type than its callee.
+  if (!Pointer || !Pointer->getType()->isPointerTy())
+    return;
   APInt Offset(layout().getIndexTypeSizeInBits(Pointer->getType()), 0);
   Value *Base = Pointer->stripAndAccumulateConstantOffsets(
       layout(), Offset, /*AllowNonInbounds=*/true);
@@ -80,15 +99,13 @@ void PointerFollower::addLocation(Value *Pointer, Path To) {
     Of.IsLost = true;
     return;
   }
-  addBase(Base, To);
+  if (To.size() <= MostSteps && !isa<UndefValue, ConstantPointerNull>(Base))
+    enter(Base, To, SeenBases, Bases);
 }
 
-void PointerFollower::addBase(Value *Base, const Path &To) {
-  if (To.size() > MostSteps || isa<UndefValue, ConstantPointerNull>(Base) ||
-      !SeenBases.emplace(Base, To).second)
-    return;
-  add(Base, To);
-  if (auto *Parameter = dyn_cast<Argument>(Base)) {
+void PointerFollower::visitBase(Value &Base, const Path &To) {
+  add(&Base, To);
+  if (auto *Parameter = dyn_cast<Argument>(&Base)) {
     const Function &F = *Parameter->getParent();
     for (CallBase *Call : Threads.callsOf(F)) {
       unsigned Operand = Parameter->getArgNo();
@@ -100,16 +117,16 @@ void PointerFollower::addBase(Value *Base, const Path &To) {
       if (Operand < Call->arg_size())
         addLocation(Call->getArgOperand(Operand), To);
     }
-  } else if (auto *Load = dyn_cast<LoadInst>(Base)) {
+  } else if (auto *Load = dyn_cast<LoadInst>(&Base)) {
     Path Longer{0};
     Longer.insert(Longer.end(), To.begin(), To.end());
     addLocation(Load->getPointerOperand(), Longer);
-  } else if (isa<PHINode, SelectInst>(Base)) {
-    auto *Choice = cast<Instruction>(Base);
+  } else if (isa<PHINode, SelectInst>(&Base)) {
+    auto *Choice = cast<Instruction>(&Base);
     for (Use &U : Choice->operands())
       if (U->getType()->isPointerTy())
         addLocation(U.get(), To);
-  } else if (auto *Call = dyn_cast<CallBase>(Base)) {
+  } else if (auto *Call = dyn_cast<CallBase>(&Base)) {
     Function *Callee = calleeOf(*Call);
     if (!Callee || Callee->isDeclaration())
       return;

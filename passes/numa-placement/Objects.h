@@ -71,10 +71,13 @@ public:
 
 private:
   using Path = std::vector<int64_t>;
+  using Known = llvm::DenseMap<llvm::Value *, std::set<Path>>;
+  using Waiting = std::vector<std::pair<llvm::Value *, Path>>;
 
+  void enter(llvm::Value *V, const Path &To, Known &Set, Waiting &List);
   void add(llvm::Value *V, const Path &To);
   void addLocation(llvm::Value *Pointer, Path To);
-  void addBase(llvm::Value *Base, const Path &To);
+  void visitBase(llvm::Value &Base, const Path &To);
   void visitUse(llvm::Use &U, const Path &To);
   void visitCall(llvm::CallBase &Call, llvm::Use &U, const Path &To);
   void visitOffset(llvm::User &Offset, const Path &To);
@@ -86,8 +89,10 @@ private:
   Object &Of;
   const Regions &Threads;
   llvm::FunctionAnalysisManager &FAM;
-  std::set<std::pair<llvm::Value *, Path>> Seen, SeenBases;
-  std::vector<std::pair<llvm::Value *, Path>> Worklist;
+  Known Seen, SeenBases;
+  /// Pointers whose uses, and bases whose other names, are still to be visited.
+  Waiting Worklist, Bases;
+  size_t NumSeen = 0;
 };
 
 } // namespace vfriendly
