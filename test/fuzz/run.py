@@ -175,7 +175,7 @@ def main():
     os.environ["PATH"] = os.pathsep.join([*first, LLVM, os.environ["PATH"]])
     os.makedirs(options.out, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="work-", dir=options.out) as work:
-        tools = Tools(options.build, options.plugin, options.tidy)
+        tools = Tools(options.build, work, options.plugin, options.tidy)
         if options.file:
             return run_file(options, options.kind[0], tools, work)
         every = [run_kind(options, name, tools, work) for name in options.kind]
