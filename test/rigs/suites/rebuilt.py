@@ -55,7 +55,8 @@ def programs(folder):
 
 def compilers(config, place):
     """As programs: build systems do not all take a compiler with arguments."""
-    remarks = " ".join(f"-Rpass{kind}={p}" for p in PASSES for kind in ("", "-missed"))
+    # Of two options -Rpass= the compiler takes the last.
+    remarks = " ".join(f"'-Rpass{kind}=^({'|'.join(PASSES)})$'" for kind in ("", "-missed"))
     made = {}
     for way, arguments in (("without", ""), ("with", f"--config={config} {remarks}")):
         made[way] = []

@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program with a wait. One of its tests fails if the wait was rewritten."""
+"""A program with a wait and a short-lived block. One of its tests fails if the wait was rewritten."""
 
 import os
 import subprocess
@@ -10,8 +10,18 @@ import bring
 
 SENTENCE = "a test that the passes break"
 TEXT = """#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 atomic_int flag = 1;
-int main(void) { while (!atomic_load(&flag)) ; return 0; }
+int main(int count, char **names) {
+  while (!atomic_load(&flag)) ;
+  for (int i = 0; i < count; ++i) {
+    char *block = malloc(64);
+    if (!block || !memset(block, i, 64) || block[names[i][0] % 64] != i) return 1;
+    free(block);
+  }
+  return 0;
+}
 """
 
 
