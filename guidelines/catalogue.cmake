@@ -6,7 +6,9 @@
 # names its folder in every layer, and a check's name names its class:
 # vfriendly-heap-churn-loop-allocation is LoopAllocationCheck, declared in
 # checkers/heap-churn/LoopAllocationCheck.h; vfriendly-spin-loops, which has no
-# word after the slug, is SpinLoopsCheck.
+# word after the slug, is SpinLoopsCheck. The pass vf-spin-loops is SpinLoopsPass
+# in passes/spin-loops/SpinLoopsPass.h. What the plugin runs by itself has options,
+# which are the plugin's; any other pass runs where -passes= names it.
 #
 # Sets VF_CHECKER_FOLDERS and VF_PASS_FOLDERS, the slugs of the features that have
 # checks and passes.
@@ -32,6 +34,9 @@ set(VF_PASS_FOLDERS "")
 set(VF_CATALOGUE_ENTRIES "")
 set(VF_CHECK_HEADERS "")
 set(VF_CHECK_ENTRIES "")
+set(VF_PASS_HEADERS "")
+set(VF_PASS_NAMES "")
+set(VF_PASSES_ON_REQUEST "")
 string(JSON features LENGTH ${catalogue} features)
 math(EXPR last "${features} - 1")
 foreach(i RANGE ${last})
@@ -45,6 +50,15 @@ foreach(i RANGE ${last})
   string(JSON passes LENGTH ${catalogue} features ${i} passes)
   if(passes)
     list(APPEND VF_PASS_FOLDERS ${slug})
+    string(APPEND VF_PASS_HEADERS
+      "#include \"passes/${slug}/${name}Pass.h\"\n")
+    string(APPEND VF_PASS_NAMES
+      "  PIC.addClassToPassName(${name}Pass::name(), \"vf-${slug}\");\n")
+    string(JSON default GET ${catalogue} features ${i} default)
+    if(NOT default)
+      string(APPEND VF_PASSES_ON_REQUEST
+        "  if (Name == \"vf-${slug}\")\n    return MPM.addPass(${name}Pass()), true;\n")
+    endif()
   endif()
   string(JSON checks LENGTH ${catalogue} features ${i} checks)
   if(checks)
@@ -90,5 +104,25 @@ namespace vfriendly::tidy {
 inline void addChecks(clang::tidy::ClangTidyCheckFactories &Factories) {
 @VF_CHECK_ENTRIES@}
 } // namespace vfriendly::tidy
+#endif
+]=] @ONLY)
+
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/vfriendly/Passes.h CONTENT [=[
+// Generated from guidelines/catalogue.json: edit that file.
+#ifndef VFRIENDLY_PASSES_H
+#define VFRIENDLY_PASSES_H
+@VF_PASS_HEADERS@
+#include "llvm/IR/PassInstrumentation.h"
+#include "llvm/IR/PassManager.h"
+namespace vfriendly {
+inline void addPassNames(llvm::PassInstrumentationCallbacks &PIC) {
+@VF_PASS_NAMES@}
+/// Adds the pass of this name, of those that run on request only; returns false
+/// if there is none.
+inline bool addPassOnRequest(llvm::StringRef Name,
+                             llvm::ModulePassManager &MPM) {
+@VF_PASSES_ON_REQUEST@  return false;
+}
+} // namespace vfriendly
 #endif
 ]=] @ONLY)

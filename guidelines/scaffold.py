@@ -2,13 +2,18 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the files that a new check starts from: `./dev new-check SLUG[/WHAT]`.
+"""Writes the files that a new check or pass starts from.
 
-SLUG is a feature, new or in the catalogue; WHAT is what one of its checks looks for.
-`heap-churn/odd-sizes` is the check vfriendly-heap-churn-odd-sizes, class
-OddSizesCheck; `odd-sizes` alone is the check vfriendly-odd-sizes of a feature of its
-own. Written are the class, a lit test that passes, the entry in the catalogue and, for
-a new feature, its page. Nothing that exists is overwritten.
+`./dev new-check SLUG[/WHAT]`: SLUG is a feature, new or in the catalogue; WHAT is what
+one of its checks looks for. `heap-churn/odd-sizes` is the check
+vfriendly-heap-churn-odd-sizes, class OddSizesCheck; `odd-sizes` alone is the check
+vfriendly-odd-sizes of a feature of its own.
+
+`./dev new-pass SLUG`: the pass vf-SLUG of a feature that has none. It runs where
+`-passes=vf-SLUG` names it; what the plugin runs by itself is in passes/plugin/Plugin.cpp.
+
+Written are the class, a lit test that passes, the entry in the catalogue and, for a new
+feature, its page. Nothing that exists is overwritten.
 """
 
 import argparse
@@ -101,12 +106,96 @@ void left(void) {{
 }}
 """
 
+PASS_HEADER = """\
+{banner}//
+{license}//
+//===----------------------------------------------------------------------===//
+
+#ifndef {guard}
+#define {guard}
+
+#include "llvm/IR/PassManager.h"
+
+namespace vfriendly {{
+
+/// {sentence}
+class {name}Pass : public llvm::PassInfoMixin<{name}Pass> {{
+public:
+  llvm::PreservedAnalyses run(llvm::Module &M,
+                              llvm::ModuleAnalysisManager &MAM);
+}};
+
+}} // namespace vfriendly
+
+#endif
+"""
+
+PASS_SOURCE = """\
+{banner}//
+{license}//
+//===----------------------------------------------------------------------===//
+
+#include "passes/{slug}/{name}Pass.h"
+
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace vfriendly {{
+
+static constexpr const char *PassName = "{check}";
+
+/// Returns true if Call is what the pass is for.
+static bool isMatch(const CallBase &Call) {{
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && Callee->getName() == "{example}";
+}}
+
+PreservedAnalyses {name}Pass::run(Module &M, ModuleAnalysisManager &MAM) {{
+  auto &FAM = MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  for (Function &F : M)
+    for (Instruction &I : instructions(F))
+      if (auto *Call = dyn_cast<CallBase>(&I); Call && isMatch(*Call))
+        FAM.getResult<OptimizationRemarkEmitterAnalysis>(F).emit([&] {{
+          return OptimizationRemarkMissed(PassName, "Left", Call)
+                 << "call of '{example}' left as it is: the reason";
+        }});
+  return PreservedAnalyses::all();
+}}
+
+}} // namespace vfriendly
+"""
+
+PASS_TEST = """\
+{ir_license};
+; {check}, beside what looks like it and must be left without a word.
+; RUN: opt -load-pass-plugin=%vf_plugin -passes={check} -pass-remarks-missed={check} -disable-output %s 2>&1 | FileCheck %s --implicit-check-not=remark:
+
+declare void @{example}()
+declare void @{example}_not()
+
+; CHECK: remark: {{{{.*}}}} call of '{example}' left as it is
+define void @seen() {{
+  call void @{example}()
+  ret void
+}}
+
+; Why not: it only has a similar name.
+define void @left() {{
+  call void @{example}_not()
+  ret void
+}}
+"""
+
 PAGE = """\
 # {title}
 
 {sentence}
 
-`{check}` (clang-tidy check)
+`{check}` ({kind})
 
 ## What to look for
 
@@ -146,30 +235,70 @@ def write_catalogue(catalogue):
         file.write("{\n" + ",\n".join(tables) + "\n}\n")
 
 
-def new_check(name, sentence):
-    """The files by path, and the catalogue with the check in it."""
-    slug, _, what = name.partition("/")
-    for part in (slug, what or slug):
+def require_words(name, form, *parts):
+    for part in parts:
         if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", part):
-            raise Refused(f"'{name}' is not SLUG or SLUG/WHAT in lower case with hyphens")
+            raise Refused(f"'{name}' is not {form} in lower case with hyphens")
+
+
+def add_to_catalogue(slug, sentence, kind, name):
+    """The catalogue with the name among the feature's `kind`, the feature, and whether it is new."""
     with open(CATALOGUE) as file:
         catalogue = json.load(file)
-    check = f"vfriendly-{slug}-{what}" if what else f"vfriendly-{slug}"
-    page = f"guidelines/{slug}.md"
     feature = next((f for f in catalogue["features"] if f["slug"] == slug), None)
     is_new = feature is None
     if is_new:
         feature = {"slug": slug, "title": slug.capitalize().replace("-", " "), "sentence": sentence,
-                   "guideline": page, "checks": [], "passes": [], "default": False}
+                   "guideline": f"guidelines/{slug}.md", "checks": [], "passes": [], "default": False}
         catalogue["features"].append(feature)
-    if check in feature["checks"]:
-        raise Refused(f"the catalogue has {check} already")
-    feature["checks"] = sorted([*feature["checks"], check])
+    if name in feature[kind]:
+        raise Refused(f"the catalogue has {name} already")
+    feature[kind] = sorted([*feature[kind], name])
+    return catalogue, feature, is_new
+
+
+def filled(files, fields):
+    return {
+        path: text.format(banner=banner(file, fields["check"]) if file else "", **fields)
+        for path, (text, file) in files.items()
+    }
+
+
+def new_pass(slug, sentence):
+    """The files by path, and the catalogue with the pass in it."""
+    require_words(slug, "SLUG", slug)
+    name = f"vf-{slug}"
+    catalogue, feature, is_new = add_to_catalogue(slug, sentence, "passes", name)
+    class_name = camel_case(slug)
+    # The class comment of a feature that is there has its sentence: a test compares them.
+    fields = {
+        "slug": slug, "name": class_name, "check": name, "kind": "LLVM pass",
+        "sentence": feature["sentence"], "title": feature["title"], "example": slug.replace("-", "_"),
+        "license": LICENSE.format("//"), "ir_license": LICENSE.format(";"),
+        "guard": f"VFRIENDLY_PASSES_{slug}_{class_name}PASS_H".replace("-", "").upper(),
+    }
+    files = {
+        f"passes/{slug}/{class_name}Pass.h": (PASS_HEADER, f"{class_name}Pass.h"),
+        f"passes/{slug}/{class_name}Pass.cpp": (PASS_SOURCE, f"{class_name}Pass.cpp"),
+        f"test/{slug}/pass/{slug}.ll": (PASS_TEST, ""),
+    }
+    if is_new:
+        files[feature["guideline"]] = (PAGE, "")
+    return filled(files, fields), catalogue
+
+
+def new_check(name, sentence):
+    """The files by path, and the catalogue with the check in it."""
+    slug, _, what = name.partition("/")
+    require_words(name, "SLUG or SLUG/WHAT", slug, what or slug)
+    check = f"vfriendly-{slug}-{what}" if what else f"vfriendly-{slug}"
+    catalogue, feature, is_new = add_to_catalogue(slug, sentence, "checks", check)
+    page = feature["guideline"]
 
     class_name = camel_case(what or slug)
     fields = {
         "slug": slug, "name": class_name, "check": check, "page": page, "sentence": sentence,
-        "title": feature["title"], "license": LICENSE.format("//"),
+        "kind": "clang-tidy check", "title": feature["title"], "license": LICENSE.format("//"),
         "example": (what or slug).replace("-", "_"),
         "guard": f"VFRIENDLY_CHECKERS_{slug}_{class_name}CHECK_H".replace("-", "").upper(),
     }
@@ -180,26 +309,27 @@ def new_check(name, sentence):
     }
     if is_new:
         files[page] = (PAGE, "")
-    return {
-        path: text.format(banner=banner(file, check) if file else "", **fields)
-        for path, (text, file) in files.items()
-    }, catalogue
+    return filled(files, fields), catalogue
+
+
+KINDS = {"check": new_check, "pass": new_pass}
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev new-check", description=__doc__,
+    parser = argparse.ArgumentParser(prog="./dev new-check, ./dev new-pass", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=KINDS)
     parser.add_argument("name", metavar="SLUG[/WHAT]")
-    parser.add_argument("--sentence", default="Finds what this check is for.",
-                        help="what the check does, in one sentence")
+    parser.add_argument("--sentence", help="what it does, in one sentence")
     args = parser.parse_args()
+    prefix = f"dev new-{args.kind}"
     try:
-        files, catalogue = new_check(args.name, args.sentence)
+        files, catalogue = KINDS[args.kind](args.name, args.sentence or f"Finds what this {args.kind} is for.")
         taken = [path for path in files if os.path.exists(os.path.join(ROOT, path))]
         if taken:
             raise Refused(f"{taken[0]} exists already")
     except Refused as why:
-        print(f"dev new-check: {why}", file=sys.stderr)
+        print(f"{prefix}: {why}", file=sys.stderr)
         return 2
     for path, text in files.items():
         whole = os.path.join(ROOT, path)

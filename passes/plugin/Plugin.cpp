@@ -6,11 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/heap-churn/HeapChurnPass.h"
-#include "passes/numa-placement/NumaPlacementPass.h"
 #include "passes/plugin/VersionGuard.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
-#include "passes/spin-loops/SpinLoopsPass.h"
+#include "vfriendly/Passes.h"
 
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
@@ -178,7 +176,7 @@ static bool addByName(StringRef Name, ModulePassManager &MPM) {
     E = joinErrors(std::move(E), addHeapChurn(MPM, "vf-heap-churn"));
     E = joinErrors(std::move(E), addNumaPlacement(MPM, "vf-numa-placement"));
   } else {
-    return false;
+    return addPassOnRequest(Name, MPM);
   }
   if (E)
     MPM.addPass(UsageErrorPass(std::move(E)));
@@ -217,11 +215,9 @@ static void addNumaPlacement(ModulePassManager &MPM, ThinOrFullLTOPhase LTO) {
 static void registerPasses(PassBuilder &PB) {
   if (PassInstrumentationCallbacks *PIC =
           PB.getPassInstrumentationCallbacks()) {
-    PIC->addClassToPassName(SpinLoopsPass::name(), "vf-spin-loops");
+    addPassNames(*PIC);
     PIC->addClassToPassName(SpinLoopPrinterPass::name(),
                             "print<vf-spin-loops>");
-    PIC->addClassToPassName(HeapChurnPass::name(), "vf-heap-churn");
-    PIC->addClassToPassName(NumaPlacementPass::name(), "vf-numa-placement");
   }
   PB.registerAnalysisRegistrationCallback([](FunctionAnalysisManager &FAM) {
     FAM.registerPass([] { return SpinLoopAnalysis(); });

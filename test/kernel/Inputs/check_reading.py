@@ -8,7 +8,7 @@ import sys
 
 root = sys.argv[1]
 sys.path[:0] = [os.path.join(root, "test", "rigs"), os.path.join(root, "test", "rigs", "bench"),
-                os.path.join(root, "test", "kernel", "paratick")]
+                os.path.join(root, "test", "rigs", "kernel", "paratick")]
 
 import checks  # noqa: E402
 import run_test  # noqa: E402

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 root, out = sys.argv[1:]
 sys.path[:0] = [os.path.join(root, "test", "rigs"), os.path.join(root, "test", "rigs", "bench"),
-                os.path.join(root, "test", "kernel", "paratick")]
+                os.path.join(root, "test", "rigs", "kernel", "paratick")]
 
 import measure  # noqa: E402
 import run_test  # noqa: E402

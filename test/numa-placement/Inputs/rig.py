@@ -41,7 +41,7 @@ class Rig:
         subprocess.run(
             ["clang", "-O2", "-Wall", "-Wextra", "-Werror", "-fopenmp", f"-Wl,-rpath,{OMP}",
              "-I", os.path.join(self.source, "runtime", "include"),
-             "-I", os.path.join(self.source, "test", "guest", "Inputs"), *flags,
+             "-I", os.path.join(self.source, "test", "rigs", "guest", "Inputs"), *flags,
              "-o", self.file(name), source or os.path.join(INPUTS, f"{name}.c"), *linked],
             check=True)
         return self.file(name)
