@@ -20,6 +20,7 @@
 #include "passes/heap-churn/Rewrite.h"
 #include "passes/spin-loops/KeepMarks.h"
 
+#include "llvm/ADT/Statistic.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/MemoryBuiltins.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
@@ -33,6 +34,13 @@
 #include <optional>
 
 using namespace llvm;
+
+#define DEBUG_TYPE "vf-heap-churn"
+STATISTIC(NumMovedToStack, "Allocations moved to the stack");
+STATISTIC(NumHoisted, "Allocations hoisted out of loops");
+STATISTIC(NumPooled, "Allocations served by a pool");
+STATISTIC(NumFreedEarlier, "Allocations freed after their last use");
+STATISTIC(NumLeftInLoops, "Allocations left in loops");
 
 namespace vfriendly {
 
@@ -166,6 +174,7 @@ bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionView &Here,
   } else if (Size != 0 && recursion().mayBeRecursive(Here.F)) {
     Why = "its function may be called by what it calls";
   } else if (Size != 0) {
+    ++NumMovedToStack;
     say<OptimizationRemark>(remarks(Here.F), Call, "MovedToStack",
                             "a variable takes the place of " + Twine(Size) +
                                 " bytes from the heap");
@@ -198,6 +207,7 @@ bool HeapChurnImpl::hoistOut(const Allocation &A, FunctionView &Here,
     Why = "the loop has entries or exits that cannot be told apart";
     return false;
   }
+  ++NumHoisted;
   say<OptimizationRemark>(
       remarks(Here.F), *A.Call, "TakenOnce",
       "what each iteration of the loop takes from the heap and frees is taken "
@@ -219,6 +229,7 @@ bool HeapChurnImpl::poolPhases(Function &F, SmallVectorImpl<Left> &Others) {
   }
   if (Phase.pooled().empty())
     return false;
+  NumPooled += Phase.pooled().size();
   for (CallBase *Call : Phase.pooled())
     say<OptimizationRemark>(
         remarks(F), *Call, "TakenFromPool",
@@ -279,6 +290,7 @@ bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
             ? earlierFree(A, FAM.getResult<PostDominatorTreeAnalysis>(F), Here)
             : nullptr;
     if (At) {
+      ++NumFreedEarlier;
       say<OptimizationRemark>(remarks(F), *Call, "FreedEarlier",
                               "it is freed after its last use, and not held "
                               "while what follows runs");
@@ -288,6 +300,7 @@ bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
     const Loop *L = Here.LI.getLoopFor(Call->getParent());
     if (!L)
       continue;
+    ++NumLeftInLoops;
     bool IsFreed = isFreedIn(*L, *Call, Here);
     std::string Text =
         (Twine("each iteration takes memory") +

@@ -17,6 +17,7 @@
 #include "passes/spin-loops/KeepMarks.h"
 #include "vfriendly/Catalogue.h"
 
+#include "llvm/ADT/Statistic.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Demangle/Demangle.h"
@@ -26,6 +27,10 @@
 #include "llvm/IR/Module.h"
 
 using namespace llvm;
+
+#define DEBUG_TYPE "vf-numa-placement"
+STATISTIC(NumPlaced, "Objects placed before their first write");
+STATISTIC(NumLeft, "Objects that serial code writes first, left");
 
 namespace vfriendly {
 
@@ -198,6 +203,7 @@ void NumaPlacementImpl::decide(Value &Root, const AllocationSize *Size,
                                  (Call && Keep.contains(Call->getFunction()))
                              ? "its author keeps it"
                              : nullptr;
+  ++(Obstacle ? NumLeft : NumPlaced);
   if (Obstacle)
     return say<OptimizationRemarkMissed>(
         At, "SerialFirst",

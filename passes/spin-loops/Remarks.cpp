@@ -12,12 +12,18 @@
 #include "passes/spin-loops/Describe.h"
 #include "vfriendly/Catalogue.h"
 
+#include "llvm/ADT/Statistic.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Instructions.h"
 
 using namespace llvm;
+
+#define DEBUG_TYPE "vf-spin-loops"
+STATISTIC(NumBlocking, "Waits that block after spinning");
+STATISTIC(NumPausing, "Waits that pause");
+STATISTIC(NumLeft, "Waits left as they are");
 
 namespace vfriendly {
 
@@ -75,17 +81,20 @@ void sayDecision(OptimizationRemarkEmitter &ORE, const SpinLoop &S,
       return fill(
           OptimizationRemarkAnalysis(PassName, "NotAWait", Where, Block), S, D);
     });
-  else if (D.Action == Decision::Leave)
+  else if (D.Action == Decision::Leave) {
+    ++NumLeft;
     ORE.emit([&] {
       return fill(
           OptimizationRemarkMissed(PassName, "SpinLoopKept", Where, Block), S,
           D);
     });
-  else
+  } else {
+    ++(D.waits() ? NumBlocking : NumPausing);
     ORE.emit([&] {
       StringRef Name = D.waits() ? "SpinLoopBlocks" : "SpinLoopPauses";
       return fill(OptimizationRemark(PassName, Name, Where, Block), S, D);
     });
+  }
 }
 
 void sayNeedsRuntime(OptimizationRemarkEmitter &ORE, const SpinLoop &S) {
