@@ -15,8 +15,8 @@ class FunctionDecl;
 
 namespace vfriendly::tidy {
 
-/// Has the author of this function, or of one around it, said to keep it, by
-/// the annotation `vfriendly:keep`?
+/// Returns true if the author of this function, or of an enclosing one, keeps
+/// it as it is by the annotation `vfriendly:keep`.
 bool isKept(const clang::FunctionDecl &Function);
 
 } // namespace vfriendly::tidy

@@ -64,7 +64,7 @@ Place pointeeOf(const clang::Expr *Pointer, const Frame *In);
 /// belongs to a function around the outermost one (a lambda's capture).
 const Frame *frameOf(const clang::VarDecl &Variable, const Frame *In);
 
-/// Do both name the same memory, as far as their spelling tells?
+/// Returns true if both name the same memory, as far as their spelling tells.
 bool isSamePlace(const Place &A, const Place &B,
                  const clang::ASTContext &Context);
 

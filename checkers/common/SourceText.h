@@ -37,17 +37,17 @@ clang::CharSourceRange wholeStatement(const clang::Stmt *S,
 llvm::StringRef indentAt(clang::SourceLocation Place,
                          const clang::ASTContext &Context);
 
-/// Are there preprocessor directives in the text? What an #if leaves out has a
-/// say, too.
+/// Returns true if there are preprocessor directives in the text. What an #if
+/// leaves out counts too.
 bool hasDirective(clang::SourceRange Range, const clang::ASTContext &Context);
 
-/// Can a line be put before the one at Place? Not if more stands before it
-/// there than white space, nor behind a directive: a pragma means what comes
-/// next.
+/// Returns true if a line can be inserted before the one at Place: only white
+/// space stands before Place on its line, and the line before is no directive,
+/// as a pragma applies to what follows it.
 bool hasRoomBefore(clang::SourceLocation Place,
                    const clang::ASTContext &Context);
 
-/// Does only white space stand before Place on its line?
+/// Returns true if only white space stands before Place on its line.
 bool startsLine(clang::SourceLocation Place, const clang::ASTContext &Context);
 
 } // namespace vfriendly::tidy

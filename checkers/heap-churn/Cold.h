@@ -13,14 +13,14 @@
 
 namespace vfriendly::tidy {
 
-/// Does the program run this loop once, or with a few iterations only: in what
-/// its attributes or the words of its name say sets the program up or ends it,
-/// over the arguments of main, or for a small constant number of iterations? A
-/// name proves nothing, so this only ever keeps a report back.
+/// Returns true if the program runs this loop once, or for a few iterations
+/// only: in a function whose attributes or name say that it sets the program up
+/// or ends it, over the arguments of main, or for a small constant number of
+/// iterations. A name proves nothing, so this only ever suppresses a report.
 bool isCold(const clang::Stmt *Loop, const FunctionView &View);
 
-/// Does the loop try again until it succeeds: is its condition a variable that
-/// it sets to constants only? It seldom iterates.
+/// Returns true if the loop tries again until it succeeds: its condition is a
+/// variable that it sets to constants only. Such a loop seldom iterates.
 bool isRetry(const clang::Stmt *Loop, const FunctionView &View);
 
 } // namespace vfriendly::tidy

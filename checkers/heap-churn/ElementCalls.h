@@ -24,8 +24,8 @@ struct ElementCall {
 llvm::SmallVector<ElementCall, 4> allocationsOfElements(FunctionView &View);
 llvm::SmallVector<ElementCall, 4> releasesOfElements(FunctionView &View);
 
-/// Does the release take back what was allocated before a failure: does it go
-/// down from where the counter of the allocation stands?
+/// Returns true if the release undoes the allocations made before a failure: it
+/// counts down from the counter of the allocation.
 bool unwinds(const ElementCall &Allocation, const ElementCall &Release,
              const FunctionView &View);
 

@@ -66,8 +66,8 @@ public:
   const clang::Stmt *partOf(const clang::CompoundStmt &Block,
                             const clang::Stmt *S) const;
 
-  /// Is it a local variable of this function, not of one around it (a lambda's
-  /// capture)?
+  /// Returns true if it is a local variable of this function, not of an
+  /// enclosing one (a lambda's capture).
   bool isOwn(const clang::VarDecl &Variable) const;
   /// The local variable that S initialises or is assigned to; null if none.
   const clang::VarDecl *ownerOf(const clang::Expr &S) const;

@@ -19,7 +19,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Is there a factor in E that may make it grow by more than a constant?
+/// Returns true if E has a factor that may make it grow by more than a
+/// constant.
 static bool multiplies(const Expr *E, const ASTContext &Context) {
   E = E->IgnoreParenCasts();
   auto *Binary = dyn_cast<BinaryOperator>(E);

@@ -65,8 +65,8 @@ private:
 /// The variable that E names, through casts and parentheses; null if none.
 const clang::VarDecl *variableOf(const clang::Expr *E);
 
-/// Does Condition tell whether Variable is null? True: it is if the condition
-/// holds; false: it is if it does not.
+/// Returns true if Variable is null where Condition holds, false if it is null
+/// where Condition does not hold, and nothing if Condition does not tell.
 std::optional<bool> nullTest(const clang::Expr *Condition,
                              const clang::VarDecl &Variable,
                              const clang::ASTContext &Context);

@@ -58,8 +58,9 @@ private:
   llvm::DenseSet<clang::SourceLocation> Claimed;
 };
 
-/// May the text of this range be changed: written in the file as it stands, in
-/// no macro, in no instance of a template, and the same for every #if?
+/// Returns true if the text of this range may be changed: it is written in the
+/// file as it stands, in no macro and no instance of a template, and is the
+/// same for every #if.
 bool isEditable(clang::SourceRange Range, const FunctionView &View);
 
 } // namespace vfriendly::tidy

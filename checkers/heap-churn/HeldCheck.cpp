@@ -29,8 +29,8 @@ static bool blocks(const FunctionDecl &F) {
   return F.getIdentifier() && Names.contains(F.getName()) && F.isExternC();
 }
 
-/// Does S, a part of Phase, allocate or wait, or call what nobody has seen in a
-/// loop of its own?
+/// Returns true if S, a part of Phase, allocates, waits, or calls an unknown
+/// function in a loop of its own.
 static bool takesLong(const Stmt *S, const Stmt *Phase, bool InLoop,
                       FunctionView &View) {
   if (auto *E = dyn_cast<Expr>(S)) {

@@ -23,15 +23,16 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Can statements stand directly before and behind the loop, reached whenever
-/// the loop is?
+/// Returns true if statements can be inserted directly before and after the
+/// loop, and run whenever the loop does.
 static bool hasRoomAround(const Stmt *Loop, const FunctionView &View) {
   const Stmt *Block = View.parent(Loop);
   return !View.hasLabels() && isa_and_nonnull<CompoundStmt>(Block) &&
          !isa_and_nonnull<SwitchStmt>(View.parent(Block));
 }
 
-/// Does the name mean this variable, and nothing else, in all of the function?
+/// Returns true if the name means this variable, and nothing else, in all of
+/// the function.
 static bool isOnlyOne(const VarDecl &Variable, const FunctionView &View) {
   for (const ParmVarDecl *P : View.Function.parameters())
     if (P->getDeclName() == Variable.getDeclName())
@@ -77,7 +78,7 @@ private:
 };
 } // namespace
 
-/// Can the variable's type be named outside of the loop?
+/// Returns true if the variable's type can be named outside of the loop.
 static bool isTypeOfFile(const VarDecl &Variable) {
   QualType Type = Variable.getType();
   const TypeSourceInfo *Written = Variable.getTypeSourceInfo();
@@ -98,7 +99,7 @@ static void exitsIn(const Stmt *S, SmallVectorImpl<const Stmt *> &Found) {
       exitsIn(Child, Found);
 }
 
-/// Is S part of what is done when the allocation has failed?
+/// Returns true if S runs only after the allocation has failed.
 static bool isFailurePath(const Stmt *S, const VarDecl &Owner,
                           const FunctionView &View) {
   for (const Stmt *P = View.parent(S); P; S = P, P = View.parent(P))
@@ -226,7 +227,8 @@ FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View) {
   return Hints;
 }
 
-/// Does it make no difference when an object of this type is destroyed?
+/// Returns true if the time of destruction of an object of this type makes no
+/// difference.
 static bool isQuiet(QualType Type) {
   if (Type->isReferenceType())
     return false;

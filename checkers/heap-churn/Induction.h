@@ -28,7 +28,8 @@ std::optional<int> directionOf(const clang::Expr *Index,
                                const clang::Stmt *Loop,
                                const FunctionView &View);
 
-/// Does E name only what the loop does not change, and call nothing?
+/// Returns true if E names only what the loop does not change, and calls
+/// nothing.
 bool isInvariant(const clang::Expr *E, const clang::Stmt *Loop,
                  const FunctionView &View);
 

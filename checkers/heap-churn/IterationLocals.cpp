@@ -57,7 +57,7 @@ static bool isAtLeast(const Expr *E, unsigned Least, const ASTContext &Context,
   return Value.Val.getInt().getExtValue() >= static_cast<int64_t>(Least);
 }
 
-/// Does its construction allocate?
+/// Returns the part of the initializer that allocates, null if none does.
 static const Expr *allocatingInit(const VarDecl &Variable, StringRef Kind,
                                   FunctionView &View) {
   const Expr *Init = Variable.getInit() ? strip(Variable.getInit()) : nullptr;
@@ -102,8 +102,8 @@ static const Expr *allocatingInit(const VarDecl &Variable, StringRef Kind,
   return nullptr;
 }
 
-/// Is S come to whenever the block that declares the variable is gone through,
-/// but for loops without an iteration?
+/// Returns true if every execution of the block that declares the variable runs
+/// S, unless a loop around S has no iterations.
 static bool isSure(const Stmt *S, const Stmt *Block, const FunctionView &View) {
   const Stmt *Child = S;
   for (const Stmt *P = View.parent(S); P; Child = P, P = View.parent(P)) {

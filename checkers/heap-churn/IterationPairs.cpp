@@ -79,7 +79,7 @@ unsigned nullEdge(const CFGBlock &Block, const VarDecl &Variable,
 
 } // namespace
 
-/// Is S part of what only some iterations of Loop do?
+/// Returns true if only some iterations of Loop run S.
 static bool isConditional(const Stmt *S, const Stmt *Loop,
                           const FunctionView &View) {
   for (; S && S != Loop; S = View.parent(S))
@@ -88,7 +88,7 @@ static bool isConditional(const Stmt *S, const Stmt *Loop,
   return false;
 }
 
-/// Is S in what stands between two iterations of Loop?
+/// Returns true if S runs between two iterations of Loop.
 static bool isBetweenIterations(const Stmt *S, const Stmt *Loop,
                                 const FunctionView &View) {
   auto IsIn = [&](const Stmt *Part) { return Part && View.isWithin(S, Part); };
@@ -101,7 +101,7 @@ static bool isBetweenIterations(const Stmt *S, const Stmt *Loop,
   return IsIn(cast<CXXForRangeStmt>(Loop)->getInc());
 }
 
-/// Is Ref no more than released, assigned to or compared with null?
+/// Returns true if Ref is only released, assigned to or compared with null.
 static bool isHarmless(const DeclRefExpr &Ref, const VarDecl &Owner,
                        llvm::function_ref<bool(const Stmt *)> IsRelease,
                        const FunctionView &View) {

@@ -30,7 +30,8 @@ struct IterationPair {
 std::optional<IterationPair> findPair(const HeapCall &Allocation,
                                       FunctionView &View);
 
-/// Can S run again after it has run, without leaving the function?
+/// Returns true if S can run again after it has run, without leaving the
+/// function.
 bool isRepeated(const clang::Stmt *S, FunctionView &View);
 
 } // namespace vfriendly::tidy

@@ -29,7 +29,7 @@ static const Stmt *onlyStatement(const Stmt *Body) {
   return Body;
 }
 
-/// Is E `Minuend - 1`? Returns the minuend.
+/// Returns the minuend if E is `Minuend - 1`, else null.
 static const Expr *lessOne(const Expr *E, const ASTContext &Context) {
   auto *Minus = dyn_cast<BinaryOperator>(E->IgnoreParenImpCasts());
   if (!Minus || Minus->getOpcode() != BO_Sub ||
@@ -46,8 +46,8 @@ static bool isSame(const Expr *A, const Expr *B, const ASTContext &Context) {
   return V && V == variableOf(B);
 }
 
-/// Is it one and the same array in all iterations, and does naming it do
-/// nothing?
+/// Returns true if it is the same array in all iterations, and evaluating it
+/// has no effect.
 static bool isPlainBase(const Expr *E, const Stmt *Loop,
                         const FunctionView &View) {
   E = E->IgnoreParenImpCasts();
@@ -67,7 +67,7 @@ static bool isPlainBase(const Expr *E, const Stmt *Loop,
   return true;
 }
 
-/// Does it matter in which order the elements go?
+/// Returns true if the elements may be released in any order.
 static bool isReleasedAnyOrder(const HeapCall &Release) {
   if (auto *Delete = dyn_cast<CXXDeleteExpr>(Release.Site)) {
     QualType Type = Delete->getDestroyedType();

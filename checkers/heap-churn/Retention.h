@@ -13,15 +13,15 @@
 
 namespace vfriendly::tidy {
 
-/// May what Ref names, a local pointer, be known to somebody else after this
-/// use? Not if it is only tested, read or written through, released, or given
-/// to a function of the C library that forgets it.
+/// Returns true if the pointer may escape at Ref, which names a local variable.
+/// It does not if it is only tested, read or written through, released, or
+/// passed to a function of the C library that does not keep it.
 bool mayBeKept(const clang::DeclRefExpr &Ref, const FunctionView &View);
 
-/// Are there calls of functions of which nothing is known?
+/// Returns true if S calls functions of which nothing is known.
 bool callsUnknown(const clang::Stmt *S);
 
-/// May S leave otherwise than by going on: may what it calls jump or throw?
+/// Returns true if S may not complete: what it calls may jump or throw.
 bool mayNotReturn(const clang::Stmt *S);
 
 } // namespace vfriendly::tidy

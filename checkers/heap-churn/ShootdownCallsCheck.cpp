@@ -61,7 +61,7 @@ static SystemCall systemCallOf(const CallExpr &Call,
   return Kind;
 }
 
-/// Does the loop run until the call succeeds?
+/// Returns true if the loop runs until the call succeeds.
 static bool retries(const CallExpr &Call, const Stmt *Loop,
                     const FunctionView &View) {
   const Expr *Condition = nullptr;
@@ -80,7 +80,8 @@ static bool retries(const CallExpr &Call, const Stmt *Loop,
   return Result && Tested.contains(Result);
 }
 
-/// Do the iterations go through one range, so that one call could do for all?
+/// Returns true if the iterations walk through one range, so that one call
+/// could replace all.
 static bool goesThroughRange(const CallExpr &Call, const Stmt *Loop,
                              const FunctionView &View) {
   const Expr *Address = Call.getArg(0)->IgnoreParenCasts();
@@ -92,7 +93,7 @@ static bool goesThroughRange(const CallExpr &Call, const Stmt *Loop,
   return directionOf(Address, Loop, View).value_or(0) != 0;
 }
 
-/// Is what the iteration unmaps what it has mapped?
+/// Returns true if the iteration unmaps what it has mapped.
 static bool isMappedInIteration(const CallExpr &Call, const Stmt *Loop,
                                 const FunctionView &View) {
   const VarDecl *Memory = variableOf(Call.getArg(0));

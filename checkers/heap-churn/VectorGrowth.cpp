@@ -36,7 +36,8 @@ static const CXXMemberCallExpr *callOn(const DeclRefExpr &Ref,
              : nullptr;
 }
 
-/// Does every iteration run to its end, and the last one end the loop?
+/// Returns true if every iteration runs to its end, and only the loop's
+/// condition ends the loop.
 static bool runsAllIterations(const Stmt *S) {
   if (isa<BreakStmt, ContinueStmt, ReturnStmt, GotoStmt, CXXThrowExpr,
           CoreturnStmt, LambdaExpr>(S))

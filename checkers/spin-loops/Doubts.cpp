@@ -195,7 +195,8 @@ static StringRef nameOf(const CallExpr &Call) {
 
 namespace {
 
-/// Does any loop, branch or switch of the file decide by a variable or member?
+/// Finds a loop, branch or switch of the file that depends on a variable or
+/// member.
 class DecisionFinder : public RecursiveASTVisitor<DecisionFinder> {
 public:
   explicit DecisionFinder(const ValueDecl &D) : D(D) {}

@@ -28,7 +28,8 @@
 
 namespace vfriendly::tidy {
 
-/// Are there doubts that nothing can make tolerable? Costs less than judging.
+/// Returns true if there are doubts that nothing can make tolerable. Cheaper
+/// than judging.
 bool areHopeless(const LoopFacts &Facts);
 
 class DoubtJudge {

@@ -54,7 +54,8 @@ void LoopEdit::insert(SourceLocation Place, const Twine &Text) {
   Hints.push_back(FixItHint::CreateInsertion(Place, Text.str()));
 }
 
-/// Is S the loop's one hint, given directly or by a small function?
+/// Returns true if S is the loop's only hint, given directly or by a small
+/// function.
 bool LoopEdit::isOnlyHint(const Stmt *S) const {
   if (Spin.Facts->Hints.size() != 1)
     return false;

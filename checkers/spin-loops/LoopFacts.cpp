@@ -49,8 +49,8 @@ LoopShape shapeOf(const Stmt *S) {
   return Shape;
 }
 
-/// Can S be left other than by its end? BreakStays: a break only ends something
-/// in it.
+/// Returns true if control may leave S other than by its end. BreakStays: a
+/// break ends only a statement inside S.
 static bool hasWayOut(const Stmt *S, bool BreakStays) {
   if (!S || isLeaf(S))
     return false;

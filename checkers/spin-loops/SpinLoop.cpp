@@ -179,8 +179,8 @@ bool LoopJudge::doesWork() {
   return false;
 }
 
-/// Does the loop's function draw a number from the object, or count itself in,
-/// before it waits?
+/// Finds out whether the loop's function draws a number from the object, or
+/// counts itself in, before it waits.
 class CountFinder {
 public:
   CountFinder(SourceLocation Loop, const SourceManager &SM)
@@ -283,7 +283,7 @@ bool isInQueueNode(const Place &P) {
   });
 }
 
-/// Is a version's lowest bit looked at?
+/// Returns true if S tests the lowest bit of a version.
 bool testsOddness(const Stmt *S) {
   if (!S)
     return false;

@@ -53,7 +53,7 @@ findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses);
 /// IsPointer: the text is that of a pointer to it.
 std::string objectText(const SpinLoop &Spin, const Poll &P, bool &IsPointer);
 
-/// Does Statement follow the write already?
+/// Returns true if Statement follows the write already.
 bool isFollowedBy(const WriteSite &W, const std::string &Statement,
                   const clang::ASTContext &Context);
 

@@ -30,8 +30,8 @@ enum class NameTells {
 /// Name without namespace or class, not mangled.
 NameTells whatNameTells(llvm::StringRef Name);
 
-/// Does a function of this name get something done by being called again:
-/// run_tasks, progress? Who calls it in a loop works while waiting.
+/// Returns true if a function of this name makes progress each time it is
+/// called: run_tasks, progress. A loop that calls it works while it waits.
 bool namesWork(llvm::StringRef Name);
 
 } // namespace vfriendly

@@ -57,7 +57,7 @@ std::string calledName(const llvm::CallBase &Call);
 /// to be relied on.
 CallEffect promisedEffect(const llvm::CallBase &Call);
 
-/// Does it say that the caller waits?
+/// Returns true if the call says that its caller waits.
 inline bool isHint(CallEffect Effect) {
   return Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
          Effect == CallEffect::Sleep;

@@ -23,7 +23,7 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Does it interrupt all CPUs that run the process?
+/// Returns true if Callee interrupts all CPUs that run the process.
 static bool resizesProcess(const Function &Callee) {
   return Callee.isDeclaration() &&
          StringSwitch<bool>(Callee.getName())

@@ -136,7 +136,8 @@ private:
     derive(*I);
   }
 
-  /// Does I choose before Call what an earlier iteration has taken?
+  /// Returns true if I, which runs before Call, selects the block of the
+  /// previous iteration.
   bool isOfIterationBefore(const Instruction &I) const {
     return isa<PHINode>(I) &&
            DT.dominates(I.getParent(), Found.Call->getParent());

@@ -50,11 +50,11 @@ struct Allocation {
 
 bool isRealloc(const llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
 
-/// Does it free what its first argument says, and nothing more?
+/// Returns true if Call frees its first argument, and does nothing else.
 bool isPlainFree(const llvm::CallBase &Call,
                  const llvm::TargetLibraryInfo &TLI);
 
-/// May LLVM remove it, as far as its callee goes?
+/// Returns true if the callee allows LLVM to remove the allocation.
 bool isPlainAllocation(const llvm::CallBase &Call,
                        const llvm::TargetLibraryInfo &TLI);
 

@@ -70,9 +70,9 @@ static constexpr LibFunc ComesBack[] = {LibFunc_sprintf,
                                         LibFunc_terminate,
                                         LibFunc_exit};
 
-/// Is Format a constant that has only conversions of numbers, characters and
-/// strings? `%p` tells where a block is, and `%n` and those of the program's
-/// own (register_printf_specifier) may do so.
+/// Returns true if Format is a constant that has only conversions of numbers,
+/// characters and strings. `%p` prints the address of a block; `%n` and the
+/// program's own conversions (register_printf_specifier) may expose it.
 static bool isPlainFormat(const Value &Format) {
   StringRef Text;
   if (!getConstantStringInfo(&Format, Text))
@@ -86,7 +86,8 @@ static bool isPlainFormat(const Value &Format) {
   return true;
 }
 
-/// Does it tell more than whether there is any memory? That stays as it was.
+/// Returns true if the use captures more than whether the pointer is null,
+/// which a rewrite leaves as it was.
 static bool tellsPlace(CaptureComponents Of) {
   return capturesAnything(Of & ~CaptureComponents::AddressIsNull);
 }
@@ -154,8 +155,8 @@ PointerUse usePointer(const Use &U, const TargetLibraryInfo &TLI) {
                            : "its address is computed with"};
 }
 
-/// Is it known that what Call calls returns, throws or ends the process? If
-/// its body tells, Body is set to that.
+/// Returns true if what Call calls is known to return, throw or end the
+/// process. Sets Body if that depends on the callee's body.
 static bool comesBackOrTells(const CallBase &Call, const TargetLibraryInfo &TLI,
                              const Function *&Body) {
   LibFunc Which;

@@ -33,7 +33,7 @@ static constexpr unsigned MaxSearch = 64;
 /// How far it is looked for uses, once something does.
 static constexpr unsigned MaxProof = 1024;
 
-/// Is it not known how long I takes?
+/// Returns true if I may take long.
 static bool mayTakeLong(const Instruction &I, const TargetLibraryInfo &TLI) {
   auto *Call = dyn_cast<CallBase>(&I);
   LibFunc Known;
@@ -62,7 +62,8 @@ static bool walkBehind(BasicBlock &From, const CallBase &Call, unsigned Most,
   return true;
 }
 
-/// Does something that may take long follow At before A is freed?
+/// Returns true if something that may take long runs between At and the free of
+/// A.
 static bool isFollowedByLong(const Allocation &A, Instruction &At,
                              const FunctionView &Here) {
   auto IsFree = [&](const Instruction &I) { return is_contained(A.Frees, &I); };
@@ -88,7 +89,8 @@ static bool isFollowedByLong(const Allocation &A, Instruction &At,
   return IsLong;
 }
 
-/// Is all that is done with A before At, and is control there once each time?
+/// Returns true if all uses of A come before At, and At runs once for each
+/// allocation.
 static bool isBehindAllUses(const Allocation &A, Instruction &At,
                             const FunctionView &Here) {
   BasicBlock *Block = At.getParent();

@@ -153,7 +153,8 @@ private:
     return Grows;
   }
 
-  /// Is V, if control comes from Block, Counter and nothing more than steps?
+  /// Returns true if V, where control comes from Block, is Counter plus nothing
+  /// but steps.
   bool isFrom(const PHINode &Counter, Value &V, const BasicBlock &Block,
               bool &Grows) {
     SmallVector<std::pair<Value *, const BasicBlock *>, 8> Worklist{
@@ -257,7 +258,7 @@ private:
     });
   }
 
-  /// Is the block the one of the iteration before?
+  /// Returns true if the block is the one of the previous iteration.
   bool isCarried() {
     SmallPtrSet<Value *, 8> Seen;
     Value *Old = Realloc.getArgOperand(0);
@@ -287,7 +288,7 @@ private:
     return false;
   }
 
-  /// Is what Load reads what L has stored there, and nothing else?
+  /// Returns true if Load reads what L has stored there, and nothing else.
   bool isCarriedIn(LoadInst &Load) {
     if (!Load.isUnordered() || !L.isLoopInvariant(Load.getPointerOperand()))
       return false;

@@ -253,9 +253,10 @@ static bool isUnwinding(const BasicBlock &B, const Loop &L,
   return false;
 }
 
-/// Does L free what Call takes, other than where an exception unwinds? What
-/// only some iterations take must be freed in the same: a block kept until it
-/// has to be another, as a vector's that grows, is seldom taken.
+/// Returns true if L frees what Call allocates, other than where an exception
+/// unwinds. What only some iterations allocate must be freed in the same
+/// iteration: a block that is kept until it is replaced, as a growing vector's
+/// is, is allocated seldom.
 static bool isFreedIn(const Loop &L, const CallBase &Call,
                       const FunctionView &Here) {
   SmallVector<BasicBlock *, 2> Latches;

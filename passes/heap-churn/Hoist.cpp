@@ -101,8 +101,9 @@ static Use *toldSize(CallBase &Free, const TargetLibraryInfo &TLI) {
   }
 }
 
-/// Is Size the number of the iteration, or so much more or so many times that?
-/// The largest one is the last one then, and each iteration needs a new buffer.
+/// Returns true if Size is the number of the iteration, plus or times a
+/// constant. The last size is then the largest, and each iteration would need a
+/// new buffer.
 static bool growsEachIteration(Value *Size, const Loop &L) {
   Value *Inner;
   while (L.contains(dyn_cast<Instruction>(Size)) && !isa<PHINode>(Size)) {
@@ -153,7 +154,8 @@ static bool isUsedBehind(const Allocation &A, const Loop &L) {
   return any_of(A.Users, [&](const Instruction *I) { return !L.contains(I); });
 }
 
-/// Must A be freed where L is left by Exit, so that nothing is lost?
+/// Returns true if A must be freed where control leaves L by Exit, as it would
+/// leak otherwise.
 static bool needsFree(const Allocation &A, const Loop &L,
                       const LoopOwnership &Owner, const BasicBlock &Exit) {
   if (Owner.atExit(Exit) == Owned::Unreachable)

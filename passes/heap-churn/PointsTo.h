@@ -80,7 +80,7 @@ public:
     return Shared.lookup(&Object);
   }
 
-  /// Is its address in some object?
+  /// Returns true if its address is stored in some object.
   bool isHeld(const llvm::Instruction &Object) const;
 
 private:

@@ -154,7 +154,7 @@ void PoolPhase::judge(const CallBase &Call, const PointsTo &Known,
     refuse(Call, Obstacle);
 }
 
-/// Is there more than one block of it at a time?
+/// Returns true if more than one of its blocks may be live at a time.
 bool PoolPhase::outlivesIteration(const CallBase &Call,
                                   const PointsTo &Known) const {
   const Loop *L = Here.LI.getLoopFor(Call.getParent());

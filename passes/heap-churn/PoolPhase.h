@@ -46,8 +46,8 @@ public:
     return WhyNot.lookup(&Call);
   }
 
-  /// Does a loop of the function free what many iterations of another have
-  /// taken, and nobody else knows it?
+  /// Returns true if a loop of the function frees what many iterations of
+  /// another have allocated, and the blocks do not escape.
   bool isOwnRun(const llvm::CallBase &Call) const {
     return OwnRuns.contains(&Call);
   }

@@ -29,7 +29,7 @@ struct Node {
   SmallVector<Node *, 4> Calls;
 };
 
-/// May code that is not in sight call F?
+/// Returns true if code outside the module may call F.
 bool isReachable(const Function &F) {
   // No program calls main, though C lets it.
   return F.getName() != "main" && (!F.hasLocalLinkage() || F.hasAddressTaken());

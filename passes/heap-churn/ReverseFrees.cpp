@@ -40,8 +40,9 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-/// Is it in a destructor that each iteration of L calls? In which order C++
-/// destroys the elements of an array is not the author's choice.
+/// Returns true if Free is in a destructor that each iteration of L calls. The
+/// order in which C++ destroys the elements of an array is not the author's
+/// choice.
 static bool isInDestructor(const CallBase &Free, const Loop &L) {
   const BasicBlock *Latch = L.getLoopLatch();
   const DILocation *Iteration =
@@ -147,7 +148,7 @@ private:
     }
   }
 
-  /// Is it an allocation of this iteration, or null?
+  /// Returns true if V is an allocation of this iteration, or null.
   bool isTaken(Value &V, Run &Into) {
     const Loop *L = nullptr;
     SmallVector<const Value *, 4> Worklist{&V};
@@ -185,8 +186,8 @@ private:
                 SE.getSCEV(const_cast<Value *>(LoadB->getPointerOperand())));
   }
 
-  /// Does control that leaves the loop of Taken as usual come to Next, unless
-  /// it leaves the function with what was taken?
+  /// Returns true if control that leaves the loop of Taken by its condition
+  /// reaches Next, unless it leaves the function with what was allocated.
   bool isFollowedBy(const Run &Taken, const Walk &Next) {
     const Loop &L = *Taken.Over.L;
     SmallVector<Loop::Edge, 4> Exits;
@@ -218,7 +219,7 @@ private:
     return IsReached;
   }
 
-  /// Does B only ask whether the loop of Next has iterations?
+  /// Returns true if B only tests whether the loop of Next has iterations.
   bool isGuard(const BasicBlock &B, const Walk &Next) {
     auto *Branch = dyn_cast<BranchInst>(B.getTerminator());
     auto *Test = Branch && Branch->isConditional()
@@ -235,7 +236,7 @@ private:
            });
   }
 
-  /// Does it depend on V where the iterations begin, or how many there are?
+  /// Returns true if the start or the number of the iterations depends on V.
   bool isCountOf(Value &V, const Walk &Iterations) {
     const SCEV *S = SE.getSCEV(&V);
     while (auto *Cast = dyn_cast<SCEVIntegralCastExpr>(S))
@@ -249,7 +250,7 @@ private:
                   });
   }
 
-  /// Does control go from From to To as there was no memory?
+  /// Returns true if control goes from From to To because an allocation failed.
   static bool isFailure(const BasicBlock &From, const BasicBlock &To,
                         const Run &Taken) {
     CmpPredicate Predicate;

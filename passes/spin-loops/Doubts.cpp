@@ -48,8 +48,9 @@ static BasicBlock *entryOf(const Loop &Sub) {
   return Skips ? Before : Header;
 }
 
-/// Does every iteration that goes on give a hint, or wait in a loop inside?
-/// With OnlyPauses, a hint to other threads, not a delay for a device.
+/// Returns true if every iteration that continues gives a hint, or waits in an
+/// inner loop. With OnlyPauses, the hint must be one to other threads, not a
+/// delay for a device.
 bool LoopJudge::everyIterationHints(bool OnlyPauses) {
   SmallPtrSet<BasicBlock *, 8> Hinting;
   for (BasicBlock *B : L.blocks()) {
@@ -159,7 +160,8 @@ static bool isTakenBack(const Addition &A, const Loop &L) {
   });
 }
 
-/// Is this on the way out, by the name of what is called after it?
+/// Returns true if Effect is on a path that fails, by the name of a function
+/// called after it.
 static bool isFailing(const Instruction &Effect) {
   return any_of(*Effect.getParent(), [](const Instruction &I) {
     auto *Call = dyn_cast<CallBase>(&I);
@@ -167,8 +169,9 @@ static bool isFailing(const Instruction &Effect) {
   });
 }
 
-/// Does a failed iteration change nothing, apart from doubts that need no hint:
-/// it takes back what it adds, as a failed try does, or it is on the way out?
+/// Returns true if a failed iteration changes nothing, apart from doubts that
+/// need no hint: it takes back what it adds, as a failed try does, or is on a
+/// path that fails.
 bool LoopJudge::leavesNoTrace() const {
   if (Effects.size() > MaxEffects)
     return false;

@@ -108,8 +108,8 @@ private:
   llvm::DenseMap<llvm::Instruction *, std::unique_ptr<Causes>> Addresses;
 };
 
-/// May another thread write what Address points to? False for locals that do
-/// not escape, constants and thread-local variables.
+/// Returns true if another thread may write what Address points to. False for
+/// locals that do not escape, constants and thread-local variables.
 bool mayBeShared(const llvm::Value *Address);
 
 /// A constant address: a device register, or nothing of ours.

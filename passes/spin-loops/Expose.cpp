@@ -98,8 +98,8 @@ ConditionExposer::Summary ConditionExposer::summarize(Function &F,
   return Does;
 }
 
-/// May a waiting loop make this call, directly or by what it calls? Notes in
-/// Does what that adds to the effects of the function around the call.
+/// Returns true if a waiting loop may make this call, directly or by what it
+/// calls. Adds its effects to Does, the effects of the calling function.
 bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth, bool OfLoop,
                                   Effects &Does) {
   CallClass Class = classifyCall(Call);

@@ -63,8 +63,8 @@ bool LoopJudge::hasEffect(Instruction &I) {
   return I.mayReadOrWriteMemory() || isa<AllocaInst>(I) || I.isEHPad();
 }
 
-/// Is V what Phi was an iteration ago, perhaps counted up or down, in ever
-/// longer steps as back-offs do, or begun anew?
+/// Returns true if V is the value of Phi in the previous iteration, perhaps
+/// counted up or down, in growing steps as back-offs do, or reset.
 static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
                        unsigned Depth = 0) {
   // A choice of a limited step of a conditional step: 4 levels and 2 to spare.
@@ -97,7 +97,7 @@ static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
   }
 }
 
-/// Is Phi only ever counted up or down by constants, or not at all?
+/// Returns true if Phi only ever changes by constants, or not at all.
 static bool countsByConstants(const PHINode &Phi, const Loop &L) {
   SmallVector<const Value *, 8> Worklist{&Phi};
   SmallPtrSet<const Value *, 8> Seen;

@@ -70,10 +70,10 @@ static bool comparesAssembly(const CallBase &Call) {
   return Asm && StringRef(Asm->getAsmString()).contains("cmpxchg");
 }
 
-/// Is the constant that it expects what the same iteration has just read there,
-/// as in `if (head == NONE && compare_exchange(&head, NONE, 0)) break;`? A try
-/// on a lock looks the same, but has another path to the latch while the lock
-/// is held.
+/// Returns true if the expected value is a constant that the same iteration has
+/// just read there, as in `if (head == NONE && compare_exchange(&head, NONE,
+/// 0)) break;`. A try on a lock looks the same, but has another path to the
+/// latch while the lock is held.
 bool LoopJudge::expectsWhatWasRead(const AtomicCmpXchgInst &Exchange) const {
   const Value *Expected = Exchange.getCompareOperand();
   auto ReadsSamePlace = [&](const Value *V) {
@@ -100,9 +100,10 @@ bool LoopJudge::expectsWhatWasRead(const AtomicCmpXchgInst &Exchange) const {
   return false;
 }
 
-/// Is L left where V, what was read with some bits cleared, had one of them
-/// set? `while (!((next = link) & DELETED) && !exchange(&link, next & ~DELETED,
-/// n))` does not wait for others to clear them.
+/// Returns true if control leaves L where V, a value read with some bits
+/// cleared, had one of them set. `while (!((next = link) & DELETED) &&
+/// !exchange(&link, next & ~DELETED, n))` does not wait for others to clear
+/// them.
 bool LoopJudge::isLeftIfCleared(Value *V) const {
   Value *Read;
   const APInt *Kept;
@@ -267,10 +268,10 @@ bool LoopJudge::succeedsAndGoesOn() const {
          });
 }
 
-/// Is it repeated by a loop of its own inside L until it succeeds, which ends L
-/// as well, or is given up for what was read there? `while (!exchange(&readers,
-/// n, n + 1)) if (n & WRITER) return false;` has a reader overtake others; the
-/// loop around it waits for the writer, if it says that it waits at all.
+/// Returns true if an inner loop repeats it until it succeeds, which ends L as
+/// well, or gives up for what it has read. In `while (!exchange(&readers, n, n
+/// + 1)) if (n & WRITER) return false;` a reader retries because of other
+/// readers; the loop around it waits for the writer, if it waits at all.
 bool LoopJudge::isGivenUpInside(const AtomicCmpXchgInst &Exchange) const {
   const Loop *Of = LI.getLoopFor(Exchange.getParent());
   return Of != &L && Found.hints() &&

@@ -94,8 +94,8 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
          First.first != Second.first;
 }
 
-/// Does the loop end when a version is found unchanged? One that ends when it
-/// has changed waits for whoever changes it.
+/// Returns true if the loop ends when a version is found unchanged. A loop that
+/// ends when the version has changed waits for a writer.
 bool LoopJudge::endsUnchanged(const ExitLeaf &Leaf) const {
   auto *Cmp = dyn_cast<ICmpInst>(Leaf.Condition);
   if (Cmp && (!Cmp->isEquality() ||
@@ -124,7 +124,8 @@ static bool contains(const Function &F, RMWTest Is, unsigned Depth) {
   return false;
 }
 
-/// Is V such a read-modify-write, or a call of a small function around one?
+/// Returns true if V is such a read-modify-write, or a call of a small function
+/// around one.
 static bool performs(const Value *V, RMWTest Is) {
   if (auto *RMW = dyn_cast<AtomicRMWInst>(V))
     return Is(*RMW);

@@ -51,7 +51,7 @@ static std::optional<Poll> asPoll(Operation &Op) {
   return std::nullopt;
 }
 
-/// May vf.spin_wait read it: 1, 2, 4 or 8 bytes?
+/// Returns true if vf.spin_wait can poll this type: it has 1, 2, 4 or 8 bytes.
 static bool isPollable(Type T) {
   if (T.isIndex() || isa<LLVM::LLVMPointerType>(T))
     return true;

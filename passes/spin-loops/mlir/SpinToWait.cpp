@@ -228,7 +228,7 @@ public:
       cf::BranchOp::create(Builder, Loc, Header, Operands);
   }
 
-  /// Can the branches to the header take another operand?
+  /// Returns true if the branches to the header can take another operand.
   bool canAddState() const {
     return llvm::all_of(Loop.getHeader()->getPredecessors(),
                         [&](Block *From) {
