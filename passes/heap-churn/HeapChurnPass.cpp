@@ -18,7 +18,7 @@
 #include "passes/heap-churn/Recursion.h"
 #include "passes/heap-churn/Remarks.h"
 #include "passes/heap-churn/Rewrite.h"
-#include "passes/spin-loops/KeepMarks.h"
+#include "passes/common/KeepMarks.h"
 
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Analysis/LoopInfo.h"

@@ -14,7 +14,7 @@
 
 #include "passes/numa-placement/Judgement.h"
 #include "passes/numa-placement/Rewrite.h"
-#include "passes/spin-loops/KeepMarks.h"
+#include "passes/common/KeepMarks.h"
 #include "vfriendly/Catalogue.h"
 
 #include "llvm/ADT/Statistic.h"

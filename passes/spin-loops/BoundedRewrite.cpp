@@ -12,7 +12,7 @@
 
 #include "passes/spin-loops/BoundedSpin.h"
 
-#include "passes/spin-loops/KeepMarks.h"
+#include "passes/common/KeepMarks.h"
 #include "passes/spin-loops/Rewrite.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 

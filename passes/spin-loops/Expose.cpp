@@ -9,7 +9,7 @@
 #include "passes/spin-loops/Expose.h"
 
 #include "passes/common/WaitNeutral.h"
-#include "passes/spin-loops/KeepMarks.h"
+#include "passes/common/KeepMarks.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"

@@ -6,7 +6,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "blocking-sync/parking.h"
-#include "blocking-sync/plain_lock.h"
+#include "common/plain_lock.h"
 #include "common/hash.h"
 #include "common/process_wide.h"
 #include "spin-wait/tuning.h"

@@ -12,7 +12,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/caller.h"
-#include "blocking-sync/plain_lock.h"
+#include "common/plain_lock.h"
 #include "malloc/hysteresis.h"
 #include "malloc/jemalloc.h"
 #include "platform/linux/kernel.h"

@@ -6,7 +6,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/hysteresis.h"
-#include "blocking-sync/plain_lock.h"
+#include "common/plain_lock.h"
 #include "common/environment.h"
 #include "malloc/give.h"
 #include "malloc/jemalloc.h"

@@ -19,7 +19,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/pages.h"
-#include "blocking-sync/plain_lock.h"
+#include "common/plain_lock.h"
 #include "malloc/space.h"
 #include <bsd/sys/tree.h>
 #include <string.h>

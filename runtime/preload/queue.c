@@ -6,7 +6,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "preload/queue.h"
-#include "blocking-sync/plain_lock.h"
+#include "common/plain_lock.h"
 #include "common/hash.h"
 #include "common/process_wide.h"
 #include "preload/statistics.h"

@@ -31,7 +31,7 @@ RUNTIME = os.path.join(ROOT, "runtime")
 # What only says how often something is repeated before the code goes another way,
 # which no search would ever see it go.
 LOWERED = {
-    "blocking-sync/plain_lock.h": ("#define VF_PLAIN_SPINS 80\n", "#define VF_PLAIN_SPINS 1\n"),
+    "common/plain_lock.h": ("#define VF_PLAIN_SPINS 80\n", "#define VF_PLAIN_SPINS 1\n"),
     "blocking-sync/mutex.c": ("#define MAX_SKIPS 250u\n", "#define MAX_SKIPS 2u\n"),
 }
 # Who looks by itself hides that it was not woken.

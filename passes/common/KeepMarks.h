@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef VFRIENDLY_PASSES_SPINLOOPS_KEEPMARKS_H
-#define VFRIENDLY_PASSES_SPINLOOPS_KEEPMARKS_H
+#ifndef VFRIENDLY_PASSES_COMMON_KEEPMARKS_H
+#define VFRIENDLY_PASSES_COMMON_KEEPMARKS_H
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringRef.h"

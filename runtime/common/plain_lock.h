@@ -1,4 +1,4 @@
-/*===- blocking-sync/plain_lock.h - A lock for a few instructions ---------===*
+/*===- common/plain_lock.h - A lock for a few instructions ----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
  * unmapping at another address does not matter.
  *===----------------------------------------------------------------------===*/
 
-#ifndef VFRIENDLY_BLOCKING_SYNC_PLAIN_LOCK_H
-#define VFRIENDLY_BLOCKING_SYNC_PLAIN_LOCK_H
+#ifndef VFRIENDLY_COMMON_PLAIN_LOCK_H
+#define VFRIENDLY_COMMON_PLAIN_LOCK_H
 
 #include "platform/linux/kernel.h"
 #include "relax.h"
@@ -56,4 +56,4 @@ static inline void vf_plain_unlock(uint32_t *word, enum vf_scope scope) {
     vf_futex_wake(word, 1, scope);
 }
 
-#endif /* VFRIENDLY_BLOCKING_SYNC_PLAIN_LOCK_H */
+#endif /* VFRIENDLY_COMMON_PLAIN_LOCK_H */

@@ -1,0 +1,88 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""includes.py SOURCE: which room of the house may include which other.
+
+A room is a folder of a layer; MLIR's passes are rooms of their own. An arrow that is not in
+the table is an error, and so is one in the table that nothing needs any more.
+"""
+
+import os
+import re
+import sys
+
+# FEATURE stands for the slug of any feature. No arrow leads from a feature to another, nor from
+# what several share to one of them.
+ALLOWED = {
+    "checkers/Module.cpp": {"checkers/common"},
+    "checkers/common": {"passes/common"},
+    "checkers/FEATURE": {"checkers/common", "passes/common"},
+    "passes/FEATURE": {"passes/common"},
+    "passes/FEATURE/mlir": {"passes/mlir"},
+    "passes/mlir": {"passes/plugin"},  # the guard against another LLVM
+    "passes/plugin": {"passes/spin-loops"},  # print<vf-spin-loops>
+    "passes/spin-loops": {"passes/common", "runtime/include"},  # the words of the ABI
+    "runtime/common": {"runtime/platform", "runtime/spin-wait"},
+    "runtime/spin-wait": {"runtime/common", "runtime/include", "runtime/platform"},
+    "runtime/blocking-sync": {"runtime/common", "runtime/include", "runtime/platform", "runtime/spin-wait"},
+    "runtime/preload": {"runtime/blocking-sync", "runtime/common", "runtime/include", "runtime/platform",
+                        "runtime/spin-wait"},
+    "runtime/malloc": {"runtime/common", "runtime/include", "runtime/platform"},
+    "runtime/numa-placement": {"runtime/common", "runtime/include", "runtime/platform", "runtime/spin-wait"},
+    "runtime/pool": {"runtime/common", "runtime/include"},
+}
+ROOTS = ("", "runtime/", "runtime/include/")
+SHARED = {"common", "include", "mlir", "platform", "plugin"}
+
+
+def room(path):
+    layer, folder, *rest = path.split("/")
+    return "/".join([layer, folder, "mlir"] if rest[:1] == ["mlir"] else [layer, folder])
+
+
+def feature_of(room):
+    """The room by the name under which the table may have it instead of its own."""
+    layer, folder, *rest = room.split("/")
+    return "/".join([layer, folder if folder in SHARED else "FEATURE", *rest])
+
+
+def sources(source):
+    for layer in ("checkers", "passes", "runtime"):
+        for folder, _, names in os.walk(os.path.join(source, layer)):
+            for name in names:
+                if name.endswith((".c", ".cpp", ".h", ".hpp")):
+                    yield os.path.relpath(os.path.join(folder, name), source)
+
+
+def arrows(source):
+    """Each include of one room by another: the file, its room, and the other."""
+    for path in sorted(sources(source)):
+        with open(os.path.join(source, path)) as file:
+            names = re.findall(r'^#include "([^"]+)"', file.read(), re.M)
+        for name in names:
+            beside = os.path.relpath(os.path.join(source, os.path.dirname(path), name), source)
+            for candidate in [root + name for root in ROOTS] + [beside]:
+                if os.path.exists(os.path.join(source, candidate)):
+                    if room(candidate) != room(path):
+                        yield path, room(path), room(candidate)
+                    break
+
+
+def main():
+    (source,) = sys.argv[1:]
+    wrong, seen = [], set()
+    for path, whose, what in arrows(source):
+        entries = {whose, feature_of(whose)} & set(ALLOWED)
+        if not any(what in ALLOWED[entry] for entry in entries):
+            wrong.append(f"{path}: {whose} must not include {what}")
+        seen |= {(entry, what) for entry in entries}
+    for entry, others in ALLOWED.items():
+        wrong += [f"nothing in {entry} includes {what} any more" for what in sorted(others)
+                  if (entry, what) not in seen]
+    for line in wrong:
+        print(line)
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
