@@ -34,7 +34,7 @@ static bool resizesProcess(const Function &Callee) {
 }
 
 bool runsLong(Loop &L, ScalarEvolution &SE) {
-  // As the checks have it: up to 16 iterations are few.
+  // The checks use the same limit: up to 16 iterations are few.
   unsigned Most = SE.getSmallConstantMaxTripCount(&L);
   return Most == 0 || Most > 16;
 }
@@ -66,7 +66,8 @@ void advise(Function &F, FunctionAnalysisManager &FAM) {
               "process, an exit each in a virtual machine; make one call for "
               "all");
   }
-  // Variables are not in registers, or it hardly ever runs.
+  // optnone keeps variables in memory, where the analyses do not follow them,
+  // and a cold function hardly ever runs.
   if (F.hasOptNone() || F.hasFnAttribute(Attribute::Cold))
     return;
   for (CallBase *Realloc : Reallocs)

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   advise(F, FAM); // when the rewrites have taken what they can
+//   advise(F, FAM); // after all rewrites of F
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,21 +24,26 @@ class ScalarEvolution;
 
 namespace vfriendly {
 
-/// Remarks about what makes the process resize and no rewrite mends: system
-/// calls for ranges of memory in loops, blocks that grow by constants, frees in
-/// reverse order. Changes nothing.
+/// Emits remarks about code that makes the process give memory back to the
+/// kernel, and that no rewrite can improve: system calls on ranges of memory in
+/// loops, blocks that grow by constants, frees in reverse order. Changes
+/// nothing.
 void advise(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
-/// About a realloc in L.
+/// Emits a remark if Realloc, which is in L, grows its block by a constant in
+/// each iteration.
 void adviseOnGrowth(llvm::CallBase &Realloc, llvm::Loop &L,
                     llvm::FunctionAnalysisManager &FAM);
 
-/// About all frees in loops of F.
+/// Emits a remark for each of Frees that runs in the reverse order of the
+/// allocations.
+///
+/// pre: Frees are all frees in loops of F.
 void adviseOnReverseFrees(llvm::ArrayRef<llvm::CallBase *> Frees,
                           llvm::Function &F,
                           llvm::FunctionAnalysisManager &FAM);
 
-/// Not if L is known to have few iterations.
+/// Returns true unless L is known to have few iterations.
 bool runsLong(llvm::Loop &L, llvm::ScalarEvolution &SE);
 
 } // namespace vfriendly

@@ -6,13 +6,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Pointers that come together in a phi are followed if all of them lead back to
-// the same call, or are null, and the phi does not dominate the call. That a
-// use then means the memory of the call's last execution, and not one that an
-// earlier iteration still holds, follows from dominance: control comes to the
-// call the first time without the phi. If it came from the phi by the call to
-// the use, and not by the phi again, it could also come to the use without the
-// phi, which then would not dominate it.
+// A phi or select is followed if all its pointers lead back to the same call,
+// or are null, and the phi does not dominate the call. Each use then refers to
+// the block of the call's last execution, and not to one from an earlier
+// iteration:
+//
+//     entry -> ... -> Call -> ... -> Phi -> ... -> Use
+//                      ^                     |
+//                      +---------------------+
+//
+// The first execution of Call precedes Phi, as Phi does not dominate Call.
+// Assume that a path runs from Phi through Call to Use without passing Phi
+// again. Then a path from entry through Call to Use avoids Phi too. But Use
+// uses Phi, which therefore dominates it: a contradiction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,11 +59,12 @@ bool isPlainFree(const CallBase &Call, const TargetLibraryInfo &TLI) {
 
 bool isPlainAllocation(const CallBase &Call, const TargetLibraryInfo &TLI) {
   LibFunc Which;
-  // The program's own may have another idea of when its memory is free.
+  // An allocator that the program defines may reuse its memory at other times.
   if (const Function *Callee = Call.getCalledFunction();
       Callee && !Callee->isDeclaration())
     return false;
-  // A stack of OpenMP's, from which is freed in the reverse order.
+  // This allocates from a stack of OpenMP's runtime, which must be freed in
+  // reverse order.
   if (TLI.getLibFunc(Call, Which) && Which == LibFunc___kmpc_alloc_shared)
     return false;
   return isAllocationFn(&Call, &TLI) && isRemovableAlloc(&Call, &TLI) &&
@@ -87,7 +94,8 @@ public:
     for (const auto &[V, Why] : Partners)
       if (Found.Known && !Derived.contains(V) && !Numbers.contains(V))
         giveUp(Why);
-    // What such a function returns may be null, and freeing that frees nothing.
+    // A function that returns a place in its argument may return null, and
+    // freeing null would leave the block allocated.
     for (CallBase *Free : Found.Frees)
       if (Found.Known && HasFinders &&
           getFreedOperand(Free, &TLI)->stripPointerCasts() != Found.Call)
@@ -106,7 +114,7 @@ private:
       Worklist.push_back(&V);
   }
 
-  /// V must turn out to lead to the same memory.
+  /// V must turn out to point into the same block.
   void expect(Value *V, StringRef Why) { Partners.push_back({V, Why}); }
 
   void followUse(Use &U) {
@@ -158,14 +166,16 @@ private:
 
   void followCompare(ICmpInst &Compare, Use &U) {
     Value *Other = Compare.getOperand(1 - U.getOperandNo());
-    // Where it lies must not matter, but whether there is any may.
+    // A rewrite changes the address, so comparing it with others is not
+    // allowed; a comparison with null keeps its result.
     if (!isa<ConstantPointerNull>(Other))
       return expect(Other, "its address is compared");
     if (Compare.isEquality() && U.get() == Found.Call)
       Found.Tests.push_back(&Compare);
   }
 
-  /// A distance between two places in it is no address.
+  /// Number is the address as an integer. Its only allowed use is a difference
+  /// of two addresses in the block, which does not depend on the block's place.
   void followNumber(Instruction &Number) {
     if (!Numbers.insert(&Number).second)
       return;
@@ -179,7 +189,8 @@ private:
         return giveUp("its address is computed with");
       for (Value *Operand : Difference->operands())
         expectNumber(*Operand);
-      // Or it would be the address, when only one of them is null.
+      // If only one operand were null on some path, the difference would be the
+      // address.
       if (noneFrom(*Difference->getOperand(0)) !=
           noneFrom(*Difference->getOperand(1)))
         return giveUp("its address is computed with");
@@ -202,7 +213,8 @@ private:
     expect(&V, "its address is computed with");
   }
 
-  /// Where control comes from if V, which is an address, is zero.
+  /// Returns the blocks from which control arrives with V, an address, being
+  /// zero.
   static SmallVector<const BasicBlock *, 2> noneFrom(const Value &V) {
     SmallVector<const BasicBlock *, 2> From;
     auto *I = dyn_cast<Instruction>(&V);
@@ -219,19 +231,21 @@ private:
   const TargetLibraryInfo &TLI;
   const DominatorTree &DT;
   StringRef Family;
-  /// Calls return a place in an argument, or null.
+  /// Whether a user is a call that returns a place in its argument, or null.
   bool HasFinders = false;
   SmallPtrSet<Value *, 8> Derived;
-  /// Of type integer.
+  /// Integers computed from the address.
   SmallPtrSet<Value *, 4> Numbers;
   SmallVector<Value *, 8> Worklist;
   SmallVector<std::pair<Value *, StringRef>, 4> Partners;
 };
 
-/// The type that an access is a part of; null for those that may alias all.
+/// Returns the type that an access belongs to; null for accesses that may alias
+/// everything.
 const MDNode *accessedType(const MDNode &Tag) {
   auto *Base = dyn_cast_or_null<MDNode>(Tag.getOperand(0));
-  // Characters are the children of the root, which has no parent.
+  // The root of the type tree has no parent; the character types are its
+  // children.
   if (!Base || Base->getNumOperands() < 2)
     return nullptr;
   auto *Name = dyn_cast<MDString>(Base->getOperand(0));
@@ -254,7 +268,7 @@ void forgetPromises(const Allocation &A) {
           LLVMContext::MD_access_group,
           LLVMContext::MD_mem_parallel_loop_access})
       I->setMetadata(Kind, nullptr);
-    // The types of a structure's fields are with its copy.
+    // Copies of structures carry the types of the fields.
     AreSame &= !I->hasMetadata(LLVMContext::MD_tbaa_struct);
     const MDNode *Tag = I->getMetadata(LLVMContext::MD_tbaa);
     const MDNode *Accessed = Tag ? accessedType(*Tag) : nullptr;

@@ -31,19 +31,20 @@ class Value;
 
 namespace vfriendly {
 
-/// A call that allocates, and all that is done with its memory.
+/// A call that allocates, and all uses of its block.
 struct Allocation {
   llvm::CallBase *Call;
   llvm::SmallVector<llvm::CallBase *, 2> Frees;
-  /// What compares the result of Call with null, for equality.
+  /// Comparisons of the result of Call with null, for equality.
   llvm::SmallVector<llvm::ICmpInst *, 2> Tests;
-  /// Whatever reads, writes, frees, compares or borrows it: all there is, if
-  /// Known. Each of them means the memory of the last execution of Call.
+  /// All instructions that read, write, free, compare or borrow the block;
+  /// complete if Known. Each of them refers to the block of Call's last
+  /// execution.
   llvm::SmallVector<llvm::Instruction *, 8> Users;
-  /// Phis that are null, and not the result of Call, if control comes from that
-  /// block.
+  /// Phis that are null, and not the result of Call, if control arrives from
+  /// that block.
   llvm::SmallVector<std::pair<llvm::PHINode *, llvm::BasicBlock *>, 2> Nones;
-  /// Whether nothing else is done with it. If not, Why says what is.
+  /// Whether all uses are understood. If not, Why names an obstacle.
   bool Known = true;
   llvm::StringRef Why;
 };
@@ -58,20 +59,21 @@ bool isPlainFree(const llvm::CallBase &Call,
 bool isPlainAllocation(const llvm::CallBase &Call,
                        const llvm::TargetLibraryInfo &TLI);
 
+/// Finds all uses of the block that Call allocates.
+///
 /// pre: isPlainAllocation(Call).
 Allocation followAllocation(llvm::CallBase &Call,
                             const llvm::TargetLibraryInfo &TLI,
                             const llvm::DominatorTree &DT);
 
-/// Drops what the accesses to A promise of themselves that holds no longer if
-/// iterations of a loop, each of which had memory of its own, share it: types
-/// that differ, contents that never change, that iterations may run at the same
-/// time.
+/// Drops metadata of the accesses to A that no longer holds once iterations of
+/// a loop share one block instead of having one each: differing types (TBAA),
+/// contents that never change, iterations that may run in parallel.
 void forgetPromises(const Allocation &A);
 
-/// On what a rewrite made, so that the pass knows it when it runs again, in a
-/// linker. Inlining takes it along; if a pass drops it, a frame may become
-/// larger than it should, and a remark is given twice.
+/// Marks a rewritten instruction, so that the pass recognizes it when it runs
+/// again at link time. Inlining copies the mark. If another pass drops it, a
+/// frame may exceed the limit, and a remark is emitted twice.
 void markRewritten(llvm::Instruction &I);
 bool isMarkedRewritten(const llvm::Instruction &I);
 

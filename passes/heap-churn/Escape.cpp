@@ -26,8 +26,8 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// How many instructions of callees to look at: those that are called in loops
-/// and call nothing unknown are small, or are called once and inlined.
+/// Maximum number of callee instructions to examine. Callees that are called in
+/// loops and call nothing unknown are small, or are called once and inlined.
 static constexpr unsigned MaxLook = 2048;
 
 /// Library functions that return a place in their first argument, or null, and
@@ -38,15 +38,15 @@ static constexpr LibFunc ReturnsFirst[] = {
     LibFunc_strstr, LibFunc_strpbrk, LibFunc_memchr, LibFunc_memrchr,
     LibFunc_fgets};
 
-/// Library functions that neither keep nor free what a format tells them to
-/// read or write, and which argument that format is.
+/// Library functions with a format, and the number of the format argument. They
+/// neither keep nor free what the format tells them to read or write.
 static constexpr std::pair<LibFunc, unsigned> Formats[] = {
     {LibFunc_printf, 0},   {LibFunc_scanf, 0},       {LibFunc_fprintf, 1},
     {LibFunc_fscanf, 1},   {LibFunc_sprintf, 1},     {LibFunc_sscanf, 1},
     {LibFunc_snprintf, 2}, {LibFunc_sprintf_chk, 3}, {LibFunc_snprintf_chk, 4}};
 
-/// Library functions that LLVM does not call willreturn, but that return, throw
-/// or end the process: they are no cancellation points of POSIX, and call
+/// Library functions that are not marked willreturn by LLVM, but that return,
+/// throw or end the process: they are no cancellation points of POSIX, and call
 /// nothing of the program's that may jump.
 static constexpr LibFunc ComesBack[] = {LibFunc_sprintf,
                                         LibFunc_sprintf_chk,
@@ -113,7 +113,7 @@ static PointerUse useArgument(const CallBase &Call, const Use &U,
     Which = NotLibFunc;
   if (is_contained(ReturnsFirst, Which) && Number == 0)
     return {"", true};
-  // Of the arguments without a name LLVM can say nothing.
+  // LLVM has no attributes for variadic arguments.
   auto *Format =
       find_if(Formats, [&](auto &Each) { return Each.first == Which; });
   if (Format != std::end(Formats) &&
@@ -139,12 +139,12 @@ PointerUse usePointer(const Use &U, const TargetLibraryInfo &TLI) {
     return useArgument(*Call, U, TLI);
   if (isa<FreezeInst>(I))
     return {"", true};
-  // It may be stored for a time that only the optimizer knows the end of.
+  // A store may outlive the block, and only the optimizer knows the lifetime.
   if (auto *Store = dyn_cast<StoreInst>(&I);
       Store && Store->getValueOperand() == U.get())
     return {"its address is stored"};
   UseCaptureInfo Known = DetermineUseCaptureKind(U, /*Base=*/nullptr);
-  // A place in another address space has another address.
+  // The same object has another address in another address space.
   if (Known.isPassthrough() && I.getType() == U->getType())
     return {"", true};
   if (!tellsPlace(Known))
@@ -164,14 +164,15 @@ static bool comesBackOrTells(const CallBase &Call, const TargetLibraryInfo &TLI,
       getFreedOperand(&Call, &TLI) ||
       (TLI.getLibFunc(Call, Which) && is_contained(ComesBack, Which)))
     return true;
-  // A barrier for the compiler.
+  // An empty asm statement is a compiler barrier only.
   if (auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand()))
     return Asm->getAsmString().empty();
   Body = Call.getCalledFunction();
   return Body && Body->hasExactDefinition();
 }
 
-/// LLVM says willreturn only of what also does not run forever.
+/// Returns true if Call is known to return, throw or end the process. LLVM's
+/// willreturn is stricter: it excludes calls that never end.
 static bool comesBack(const CallBase &Call, const TargetLibraryInfo &TLI) {
   const Function *Body = nullptr;
   if (!comesBackOrTells(Call, TLI, Body))
@@ -195,7 +196,7 @@ static bool comesBack(const CallBase &Call, const TargetLibraryInfo &TLI) {
 
 bool mayLeave(const Instruction &I, const TargetLibraryInfo &TLI) {
   auto *Call = dyn_cast<CallBase>(&I);
-  // A volatile store: it may trap, or let the handler of a signal jump.
+  // A volatile store may trap, and a signal handler may then jump.
   if (!Call)
     return !I.willReturn();
   bool MayThrow = !Call->doesNotThrow() && !isa<InvokeInst>(Call);

@@ -8,14 +8,14 @@
 //
 //   PointerUse Known = usePointer(U, TLI);
 //   if (!Known.Escape.empty())
-//     ... others may know the pointer, or free its object ...
+//     ... the pointer may escape, or its object may be freed ...
 //   if (mayLeave(I, TLI))
-//     ... what only this function knows may be lost at I ...
+//     ... what only this function refers to may be lost at I ...
 //
-// Every rewrite of heap memory rests on these answers. They are LLVM's own
-// facts (capture tracking, nofree, willreturn, nounwind, nocallback), and one
-// list of library functions of which LLVM knows less. A library function that
-// is in neither may do anything.
+// Every rewrite of heap memory relies on these answers. They combine LLVM's own
+// facts (capture tracking, nofree, willreturn, nounwind, nocallback) with one
+// list of library functions of which LLVM knows less. Any other library
+// function may do anything.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,18 +33,19 @@ class Use;
 
 namespace vfriendly {
 
-/// What an instruction does with a pointer that it uses, besides reading and
-/// writing the object until it is done.
+/// What an instruction does with a pointer operand, besides reading and writing
+/// the object until the instruction has completed.
 struct PointerUse {
-  /// Why other code may know the pointer after the instruction, or the
-  /// instruction may free the object; empty if neither. It lives forever.
+  /// Why the pointer may escape at the instruction, or the instruction may free
+  /// the object; empty if neither. The string is never freed.
   llvm::StringRef Escape;
   /// Whether the result may point into the object.
   bool IsInResult = false;
 };
 
-/// Comparisons count as escapes, except those that LLVM knows to tell only
-/// whether the pointer is null. So does every function that frees.
+/// Classifies the use U of a pointer. Comparisons count as escapes, except
+/// those of which LLVM knows that they only test for null. So does every
+/// function that frees.
 ///
 /// pre: U is a pointer operand of an instruction.
 PointerUse usePointer(const llvm::Use &U, const llvm::TargetLibraryInfo &TLI);
@@ -54,8 +55,8 @@ PointerUse usePointer(const llvm::Use &U, const llvm::TargetLibraryInfo &TLI);
 /// cancellation). That I ends the process or never ends does not count.
 bool mayLeave(const llvm::Instruction &I, const llvm::TargetLibraryInfo &TLI);
 
-/// Returns true if Call may run functions of this module that it is not told to
-/// call by name.
+/// Returns true if Call may run functions of this module other than its named
+/// callee.
 bool mayCallBack(const llvm::CallBase &Call,
                  const llvm::TargetLibraryInfo &TLI);
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Behind its last use nothing leads to the memory, so where it is freed shows
-// only in how much the process holds.
+// After its last use the block is unreachable, so moving its free changes only
+// how much memory the process holds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,9 +28,10 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// How far it is looked for what takes long: most often nothing does.
+/// Maximum number of blocks to search for code that may take long: most often
+/// there is none.
 static constexpr unsigned MaxSearch = 64;
-/// How far it is looked for uses, once something does.
+/// Maximum number of blocks to search for uses, once such code is found.
 static constexpr unsigned MaxProof = 1024;
 
 /// Returns true if I may take long.
@@ -43,8 +44,8 @@ static bool mayTakeLong(const Instruction &I, const TargetLibraryInfo &TLI) {
 
 enum class Walk { Beyond, NotBeyond, Stop };
 
-/// Calls Visit for blocks that control may come to from From until it comes to
-/// Call again. False if it was stopped, or there are more than Most.
+/// Calls Visit for the blocks reachable from From without passing Call again.
+/// Returns false if Visit stopped the walk, or there are more than Most blocks.
 static bool walkBehind(BasicBlock &From, const CallBase &Call, unsigned Most,
                        function_ref<Walk(BasicBlock &)> Visit) {
   SmallPtrSet<BasicBlock *, 16> Seen;
@@ -103,14 +104,14 @@ static bool isBehindAllUses(const Allocation &A, Instruction &At,
     if (!is_contained(A.Frees, User))
       WithUses.insert(User->getParent());
   return walkBehind(*Block, *A.Call, MaxProof, [&](BasicBlock &B) {
-    // The uses in the block of the call are of the next memory.
+    // Uses in the block of the call refer to the next execution's memory.
     if (&B == A.Call->getParent())
       return Walk::NotBeyond;
     return &B == Block || WithUses.contains(&B) ? Walk::Stop : Walk::Beyond;
   });
 }
 
-/// The first place behind all uses on the way that control always takes.
+/// Returns the first place after all uses that every path reaches.
 static Instruction *behindUses(const Allocation &A,
                                const PostDominatorTree &PDT) {
   BasicBlock *Block = A.Call->getParent();
@@ -137,7 +138,8 @@ Instruction *earlierFree(const Allocation &A, const PostDominatorTree &PDT,
     return nullptr;
   for (const CallBase *Free : A.Frees) {
     LibFunc Known;
-    // Others than the C and C++ libraries' may not take null.
+    // Only the free functions of the C and C++ libraries are known to accept
+    // null.
     if (!isa<CallInst>(Free) || !Here.TLI.getLibFunc(*Free, Known) ||
         Free->hasOperandBundles() || Free->isMustTailCall())
       return nullptr;
@@ -156,7 +158,8 @@ void freeEarlier(const Allocation &A, Instruction &At, FunctionView &Here) {
   for (Use &Argument : Copy->args())
     if (Argument == getFreedOperand(A.Frees.front(), &Here.TLI))
       Argument.set(A.Call);
-  // Where it is null, it may have been freed after a test only.
+  // At the new place the pointer may be null, even if the free used to be
+  // guarded by a test.
   Copy->removeParamAttr(0, Attribute::NonNull);
   Copy->removeParamAttr(0, Attribute::Dereferenceable);
   Copy->insertBefore(At.getIterator());

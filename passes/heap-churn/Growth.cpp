@@ -11,10 +11,11 @@
 //     ...                                 p = realloc(p, room += 16);
 //   }                                     ...
 //
-// ScalarEvolution knows a size that grows in each iteration. One that grows in
-// some is a phi of the loop's header that comes back either as it was or with a
-// summand, the latter only by way of the realloc: a counter that goes on
-// without it may well be twice as large by the next one.
+// ScalarEvolution knows a size that grows in each iteration. A size that grows
+// in some iterations is a phi of the loop's header whose value from the latch
+// is either unchanged or increased, and is increased only on paths through the
+// realloc. A counter that also increases on other paths may double between two
+// calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +39,7 @@ namespace vfriendly {
 
 namespace {
 
-/// From one iteration of a loop to the next.
+/// How a value differs from one iteration of a loop to the next.
 enum class Change { None, Grows, Other };
 
 class Growth {
@@ -59,7 +60,7 @@ public:
     findEqual();
     findCounters();
     Change Found = Change::None;
-    // The size, or for reallocarray the number and size of elements.
+    // The size argument; for reallocarray the number and size of elements.
     for (Value *Size : drop_begin(Realloc.args()))
       Found = join(Found, changeOf(SE.getSCEV(Size)));
     return Found == Change::Grows;
@@ -80,7 +81,8 @@ private:
 
   const SCEV *scev(Value &V) { return stripCasts(SE.getSCEV(&V)); }
 
-  /// Of an unknown size it is assumed, but not if it is subtracted.
+  /// Returns true if S is assumed to be positive: an unknown size is, unless it
+  /// is subtracted.
   bool isPositive(const SCEV *S) {
     if (!SE.isLoopInvariant(S, &L) || isa<SCEVConstant>(S))
       return SE.isKnownPositive(S);
@@ -89,8 +91,9 @@ private:
            !(Product && SE.isKnownNegative(Product->getOperand(0)));
   }
 
-  /// The operand of a sum that differs from iteration to iteration, if all else
-  /// is a positive step; S itself if it is no sum, null if there are several.
+  /// Returns the only operand of a sum that varies in the loop, if all other
+  /// operands form a positive step; S itself if it is no sum, null if several
+  /// vary.
   const SCEV *withoutStep(const SCEV *S) {
     auto *Sum = dyn_cast<SCEVAddExpr>(S);
     if (!Sum)
@@ -114,7 +117,8 @@ private:
     return SE.isLoopInvariant(Step, &L) && isPositive(Step);
   }
 
-  /// GVN replaces one by the other where `used == room` holds.
+  /// Finds values that are equal at Realloc. GVN replaces one by the other
+  /// where `used == room` holds.
   void findEqual() {
     const BasicBlock *Here = Realloc.getParent();
     for (auto *Node = DT.getNode(Here)->getIDom();
@@ -153,8 +157,8 @@ private:
     return Grows;
   }
 
-  /// Returns true if V, where control comes from Block, is Counter plus nothing
-  /// but steps.
+  /// Returns true if V, where control comes from Block, is Counter plus only
+  /// steps.
   bool isFrom(const PHINode &Counter, Value &V, const BasicBlock &Block,
               bool &Grows) {
     SmallVector<std::pair<Value *, const BasicBlock *>, 8> Worklist{
@@ -165,7 +169,7 @@ private:
       if (Each == &Counter || !Seen.insert({Each, At}).second)
         continue;
       if (auto *Phi = dyn_cast<PHINode>(Each)) {
-        // Inner loops may add as often as they like.
+        // An inner loop may add any number of times.
         if (LI.getLoopFor(Phi->getParent()) != &L ||
             Phi->getParent() == L.getHeader())
           return false;
@@ -216,7 +220,7 @@ private:
     Change Found = Change::None;
     for (const SCEV *Each : Operation->operands()) {
       Change Its = changeOf(Each);
-      // The square of what grows by constants grows faster.
+      // The square of a value that grows by constants grows faster.
       if (isa<SCEVMulExpr>(Operation) &&
           (Its == Change::None ? !isPositive(Each) : Found == Change::Grows))
         return Change::Other;
@@ -231,7 +235,7 @@ private:
     if (EachIteration)
       return isPositive(S.getStepRecurrence(SE)) ? Change::Grows
                                                  : Change::Other;
-    // A multiple of what is equal to a counter, just here.
+    // S is a multiple of a value that equals a counter at Realloc.
     for (auto [A, B] : Equal) {
       auto *Same = dyn_cast<SCEVAddRecExpr>(A);
       auto *Counter = dyn_cast<SCEVUnknown>(B);
@@ -270,7 +274,8 @@ private:
     });
   }
 
-  /// Fills Seen with what V may be, in L.
+  /// Returns true if V may be the result of Realloc. Adds all instructions of L
+  /// that V may come from to Seen.
   bool comesFrom(Value &V, SmallPtrSetImpl<Value *> &Seen) {
     SmallVector<Value *, 8> Worklist{&V};
     while (!Worklist.empty()) {
@@ -319,7 +324,7 @@ private:
   AAResults &AA;
   bool EachIteration = false;
   SmallVector<std::pair<const SCEV *, const SCEV *>, 4> Equal;
-  /// Phis of the header that grow by steps, each by way of Realloc.
+  /// Phis of the header that grow by steps, only on paths through Realloc.
   SmallPtrSet<const PHINode *, 4> Counters;
 };
 

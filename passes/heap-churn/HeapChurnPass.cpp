@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The policy: which allocation goes where, and what is said about it.
+// The policy: decides which rewrite each allocation gets, and emits the
+// remarks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,14 +47,15 @@ namespace vfriendly {
 
 namespace {
 
-/// Of a frame: a quarter of a page, where guard pages are hit by larger ones.
+/// Maximum promoted bytes per frame. A quarter of a page, as a small frame
+/// cannot skip a guard page.
 constexpr uint64_t MaxFrame = 1024;
 
-/// A call that is left, and why.
+/// An allocation that no rewrite has taken so far, and why.
 struct Left {
   CallBase *Call;
   StringRef Why;
-  /// The function frees what many iterations of it have taken.
+  /// Whether the function frees later what many iterations have allocated.
   bool IsFreedLater = false;
 };
 
@@ -80,7 +82,7 @@ private:
   Module &M;
   FunctionAnalysisManager &FAM;
   FunctionSet Keep;
-  /// Of all functions, when the first one asks.
+  /// Analysis of the whole module, computed on first use.
   std::optional<Recursion> Recursive;
   bool Rewrites;
 };
@@ -113,7 +115,7 @@ const Recursion &HeapChurnImpl::recursion() {
 }
 
 bool HeapChurnImpl::run(Function &F) {
-  // Its author has decided.
+  // The author keeps the function as it is.
   if (Keep.contains(&F))
     return false;
   bool Changed = Rewrites && mayTreat(F) && rewrite(F);
@@ -140,7 +142,8 @@ bool HeapChurnImpl::rewrite(Function &F) {
   return freeEarlierOrSayWhy(F, Others) || Changed;
 }
 
-/// What changes the control flow; all of it without looking at F anew for each.
+/// Applies the rewrites that change the control flow. Analyses of F are shared
+/// by as many of them as possible.
 bool HeapChurnImpl::moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
                                 SmallVectorImpl<Left> &Others) {
   bool Changed = false;
@@ -189,7 +192,7 @@ bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionView &Here,
   return false;
 }
 
-/// Out of as many loops as possible.
+/// Hoists A out of as many loops as possible.
 bool HeapChurnImpl::hoistOut(const Allocation &A, FunctionView &Here,
                              StringRef &Why) {
   Loop *Best = nullptr;
@@ -243,7 +246,7 @@ bool HeapChurnImpl::poolPhases(Function &F, SmallVectorImpl<Left> &Others) {
   return true;
 }
 
-/// In L, where an exception has been thrown.
+/// Returns true if B, a block of L, runs only while an exception unwinds.
 static bool isUnwinding(const BasicBlock &B, const Loop &L,
                         const DominatorTree &DT) {
   for (auto *Node = DT.getNode(&B); Node && L.contains(Node->getBlock());
@@ -307,7 +310,7 @@ bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
         (Twine("each iteration takes memory") +
          (IsFreed ? " and frees it" : "") + "; kept so, as " + Why)
             .str();
-    // What the function does not free may have to live on.
+    // A block that the function does not free may have to outlive it.
     if (IsFreed || IsFreedLater)
       say<OptimizationRemarkMissed>(remarks(F), *Call, "TakenInEachIteration",
                                     Text);

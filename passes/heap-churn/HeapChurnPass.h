@@ -16,11 +16,11 @@ namespace vfriendly {
 /// Finds memory that is taken and given back again and again, and keeps it
 /// until giving it back pays.
 ///
-/// What a function keeps to itself: small memory of a constant size becomes a
-/// variable, what each iteration of a loop takes and frees is taken once, what
-/// many iterations take comes from a pool, and what is held while something
-/// long follows is freed before that. What stands in the way is said by a
-/// remark.
+/// Rewrites allocations that do not escape. A small block of constant size
+/// becomes a variable. A block that each iteration of a loop allocates and
+/// frees is allocated once. Blocks that outlive their iteration come from a
+/// pool. A block that is held while later code takes long is freed before that
+/// code. Each obstacle is reported by a remark.
 class HeapChurnPass : public llvm::PassInfoMixin<HeapChurnPass> {
 public:
   explicit HeapChurnPass(bool Rewrites) : Rewrites(Rewrites) {}

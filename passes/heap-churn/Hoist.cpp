@@ -17,10 +17,10 @@
 //                              }
 //                              free(kept);
 //
-// and without room if n is the same in each iteration. So an iteration that
-// does not need it takes none, one whose malloc fails sees that, and the next
-// one tries again, all as before. calloc's zeros are written again in each
-// iteration.
+// The variable room is omitted if n is the same in each iteration. As before,
+// an iteration that does not reach the malloc allocates nothing; one whose
+// malloc fails gets null, and the next one tries again. For calloc each
+// iteration clears the block again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,8 @@ void findVanishing(FunctionView &Here) {
 
 namespace {
 
-/// The arguments of a call that make its size: one, or two to be multiplied.
+/// The arguments of a call that determine its size: one, or two to be
+/// multiplied.
 struct SizeArguments {
   unsigned First;
   std::optional<unsigned> Second;
@@ -81,7 +82,7 @@ static bool isSameInAllIterations(const CallBase &Call, const Loop &L) {
                 [&](const Use &Each) { return L.isLoopInvariant(Each); });
 }
 
-/// Of operator delete, the size it is told; null if there is none.
+/// Returns the size argument of a sized operator delete; null if there is none.
 static Use *toldSize(CallBase &Free, const TargetLibraryInfo &TLI) {
   LibFunc Which;
   if (!TLI.getLibFunc(Free, Which))
@@ -160,15 +161,15 @@ static bool needsFree(const Allocation &A, const Loop &L,
                       const LoopOwnership &Owner, const BasicBlock &Exit) {
   if (Owner.atExit(Exit) == Owned::Unreachable)
     return false;
-  // What the last iteration holds is used and freed behind the loop, or was
-  // lost.
+  // The block of the last iteration is used and freed after the loop, or was
+  // leaked before the rewrite too.
   return Owner.atExit(Exit) == Owned::No || !isUsedBehind(A, L);
 }
 
 static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
                                 const Loop &L, const TargetLibraryInfo &TLI) {
-  // Of others than the C and C++ libraries' it is not known whether they may
-  // be given null.
+  // Only the free functions of the C and C++ libraries are known to accept
+  // null.
   LibFunc Known;
   if (!TLI.getLibFunc(Free, Known))
     return "how it is freed is not known";
@@ -187,7 +188,8 @@ static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
   return "";
 }
 
-/// Large functions with many allocations are not worth seconds.
+/// Bounds the work per function: large functions with many allocations would
+/// take seconds.
 static constexpr size_t MaxWork = 1 << 22;
 
 StringRef whyNotHoist(const Allocation &A, const Loop &L,
@@ -222,13 +224,13 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
     if (There != Owned::Yes)
       return "a call in the loop may not come back, by an exception or "
              "longjmp, and the buffer would be lost";
-    // One of this iteration was lost before as well, but not the largest of
-    // all.
+    // Before the rewrite such a call leaked the block of this iteration;
+    // afterwards it would leak the largest of all iterations.
     if (!isSameInAllIterations(*A.Call, L))
       return "a call in the loop may not come back, by an exception or "
              "longjmp, and a larger buffer would be lost";
   }
-  // Freeing null would be taken for freeing it.
+  // A null pointer after the loop would be mistaken for a freed block.
   if (isUsedBehind(A, L))
     for (auto [Phi, From] : A.Nones)
       if (Owned There = L.contains(Phi)
@@ -246,7 +248,7 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
 
 namespace {
 
-/// The rewrite of one allocation.
+/// Rewrites one allocation.
 class Hoister {
 public:
   Hoister(const Allocation &A, Loop &L, FunctionView &Here)
@@ -289,7 +291,8 @@ private:
     return Variable;
   }
 
-  /// A branch may not depend on what is not defined, as a size may.
+  /// Returns the argument, frozen if it may be undef: a branch on undef is
+  /// undefined behaviour.
   Value *defined(unsigned Number) {
     Value *Argument = Call.getArgOperand(Number);
     if (!isa<Constant>(Argument) &&
@@ -300,7 +303,8 @@ private:
     return Argument;
   }
 
-  /// In bytes; Overflows is set if that is too large for its type.
+  /// Returns the size in bytes. Sets Overflows to the condition that it exceeds
+  /// its type.
   Value *computeSize() {
     SizeArguments Sizes = *sizeArguments(Call);
     Value *Size = defined(Sizes.First);
@@ -323,10 +327,11 @@ private:
     for (Use &Argument : Copy->args())
       if (Argument == getFreedOperand(&Free, &Here.TLI))
         Argument.set(Builder.CreateLoad(Pointer, Kept, "kept"));
-    // There might be none, where there was one before.
+    // The kept buffer may be null where the freed pointer was not.
     Copy->removeParamAttr(0, Attribute::NonNull);
     Copy->removeParamAttr(0, Attribute::Dereferenceable);
-    // It may be computed in the loop, but can only be what was taken.
+    // The size passed to operator delete may be computed in the loop, but
+    // always equals the allocated size.
     if (Use *Size = toldSize(*Copy, Here.TLI); Size && sizeArguments(Call))
       Size->set(Room
                     ? Builder.CreateLoad(Room->getAllocatedType(), Room, "room")
@@ -408,9 +413,9 @@ private:
   IRBuilder<> At;
   Type *Pointer;
   AllocaInst *Kept = nullptr;
-  /// What Kept has; null if it is always the same.
+  /// The size of the kept buffer; null if all iterations need the same size.
   AllocaInst *Room = nullptr;
-  /// The first argument of the size: with operator new it is the only one.
+  /// The first size argument; operator new has only one.
   Value *Taken = nullptr;
   Value *Overflows = nullptr;
 };

@@ -66,7 +66,8 @@ static bool isSameInAllIterations(const Value &Condition, const Loop &L) {
 bool LoopOwnership::isUnreachableBy(const BasicBlock &From,
                                     const BasicBlock &To) const {
   const Instruction *End = From.getTerminator();
-  // An invoke that unwinds has taken nothing, and what was kept is freed then.
+  // An invoke that unwinds has allocated nothing, and the kept buffer is freed
+  // on that path.
   if (auto *Invoke = dyn_cast<InvokeInst>(A.Call);
       Invoke == End && Invoke->getUnwindDest() == &To)
     return true;
@@ -74,7 +75,8 @@ bool LoopOwnership::isUnreachableBy(const BasicBlock &From,
   if (!Branch || !Branch->isConditional() ||
       Branch->getSuccessor(0) == Branch->getSuccessor(1))
     return false;
-  // All iterations go this way then, and none comes to A.
+  // The branch goes the same way in all iterations, and this way never reaches
+  // A.
   bool IsFirst = Branch->getSuccessor(0) == &To;
   if (isSameInAllIterations(*Branch->getCondition(), L))
     return DT.dominates(BasicBlockEdge(&From, Branch->getSuccessor(IsFirst)),
@@ -99,7 +101,7 @@ Owned LoopOwnership::between(const BasicBlock &From,
 
 void LoopOwnership::flow(const BasicBlock &B) {
   for (const BasicBlock *To : successors(&B)) {
-    // That would be the next iteration.
+    // The back edge starts the next iteration.
     if (To == L.getHeader())
       continue;
     Owned Added = between(B, *To);

@@ -20,29 +20,30 @@ class Loop;
 
 namespace vfriendly {
 
-/// Whether an iteration of the loop owns what it allocates.
+/// Whether an iteration of the loop owns the block that it allocates.
 enum class Owned {
-  Unreachable, ///< Not reached, or only without memory to own.
+  Unreachable, ///< No path, or only paths of iterations without a block.
   No,          ///< Not allocated yet, or freed.
   Yes,         ///< Allocated and not freed.
   Maybe,       ///< It depends on the path.
 };
 
-/// Where in L an iteration owns the memory of A. Each iteration begins without
-/// any: what the previous one has not freed is unreachable (Allocation.cpp).
+/// Computes where in L an iteration owns the block of A. Each iteration begins
+/// without one: a block that the previous iteration has not freed is
+/// unreachable (Allocation.cpp).
 class LoopOwnership {
 public:
   /// pre: A.Known, and L contains A.Call.
   LoopOwnership(const Allocation &A, const llvm::Loop &L,
                 const llvm::DominatorTree &DT);
 
-  /// Before I, which is in L.
+  /// Returns the state before I, which is in L.
   Owned before(const llvm::Instruction &I) const;
 
-  /// If control goes from From, which is in L, to To.
+  /// Returns the state on the edge from From, which is in L, to To.
   Owned between(const llvm::BasicBlock &From, const llvm::BasicBlock &To) const;
 
-  /// Where control comes to Exit from L.
+  /// Returns the state on entry to Exit from L.
   Owned atExit(const llvm::BasicBlock &Exit) const { return In.lookup(&Exit); }
 
 private:
@@ -55,7 +56,7 @@ private:
   const Allocation &A;
   const llvm::Loop &L;
   const llvm::DominatorTree &DT;
-  /// A and its frees, in the order of execution in each block.
+  /// A and its frees, in program order in each block.
   llvm::DenseMap<const llvm::BasicBlock *,
                  llvm::SmallVector<const llvm::Instruction *, 2>>
       Events;

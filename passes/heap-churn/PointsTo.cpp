@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All instructions are visited until nothing is new; everything only grows.
-// Objects hold cells, each a range of bytes with the pointers that were stored
-// there. Bytes that are not stored as pointers count as pointers elsewhere, as
-// they may be copies of some. What is not understood shares its operands: their
-// address is then known elsewhere, what they hold too, and anything may be
+// A flow-insensitive fixed-point iteration over all instructions; all sets only
+// grow. Objects hold cells, each a range of bytes with the pointers stored
+// there. Bytes that were not stored as pointers may be copies of pointers from
+// elsewhere, and count as such. An instruction that is not understood shares
+// its operands: their addresses and contents escape, and anything may be
 // written to them.
 //
 //===----------------------------------------------------------------------===//
@@ -39,16 +39,18 @@ namespace vfriendly {
 
 static constexpr int64_t Anywhere = std::numeric_limits<int64_t>::min();
 static constexpr uint64_t ToTheEnd = std::numeric_limits<uint64_t>::max();
-/// Of an object; more are taken together. As many as a large structure has.
+/// Maximum number of cells per object; beyond it cells are merged. A large
+/// structure has this many fields.
 static constexpr size_t MaxCells = 64;
-/// Instructions and objects to look at: a function that needs more is left as
-/// it is.
+/// Maximum number of instructions and objects to visit. A function that needs
+/// more is left unchanged.
 static constexpr size_t MaxWork = 1000000;
 
 bool Offset::join(Offset Other) {
   if (*this == Other || (!IsExact && Other.Low >= Low))
     return false;
-  // What becomes lower each time comes to its end at once.
+  // An offset that decreases with each visit becomes Anywhere at once, so that
+  // the iteration ends.
   Low = !IsExact ? Anywhere : std::min(Low, Other.Low);
   IsExact = false;
   return true;
@@ -177,7 +179,7 @@ bool PointsTo::shareOperands(Instruction &I, StringRef Why) {
   return IsNew;
 }
 
-/// Where a GEP leads whose base leads to From.
+/// Returns the offset that GEP computes from a base at offset From.
 static Offset advance(const GEPOperator &GEP, Offset From,
                       const DataLayout &DL) {
   APInt Constant(DL.getIndexTypeSizeInBits(GEP.getType()), 0);
@@ -319,7 +321,8 @@ bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
       Found.Objects.insert({Object, {Anywhere, false}});
     IsNew |= set(Call, Found);
   }
-  // The C library's functions read and write from where they are told to.
+  // Functions of the C library access only memory at and after the pointer that
+  // they are passed.
   LibFunc Which;
   if (!TLI.getLibFunc(Call, Which))
     for (auto &Each : Given.Objects)
@@ -327,8 +330,8 @@ bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
   if (!Call.onlyReadsMemory(Number))
     for (auto [Object, At] : Given.Objects)
       IsNew |= hold(*Object, {At.Low, false}, ToTheEnd, elsewhere());
-  // Of what it loads LLVM does not say where it goes, and a result of any width
-  // may be a part of an address.
+  // LLVM does not say where a loaded value goes, and a result of any width may
+  // be a part of an address.
   if (!Call.onlyWritesMemory(Number))
     IsNew |= share(held(Given, ToTheEnd),
                    "a function is given what holds its address");

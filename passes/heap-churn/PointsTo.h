@@ -8,11 +8,11 @@
 //
 //   PointsTo Known(F, {&Malloc1, &Malloc2}, TLI);
 //   Known.places(*P)        // every object that P may lead into, or elsewhere
-//   Known.whyShared(Malloc1) // empty: only F, and what it calls for the time
-//                           // of the call, ever reads, writes or frees it
+//   Known.whyShared(Malloc1) // empty if only F, and its callees until they
+//                           // return, ever read, write or free it
 //
-// The order of instructions does not matter here, and each execution of an
-// allocation or alloca is the same object: what holds of it holds of all.
+// The analysis is flow-insensitive, and all executions of one allocation or
+// alloca are the same object: what holds for the object holds for all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ class Value;
 
 namespace vfriendly {
 
-/// In an object, at Low; or anywhere from there on.
+/// An offset into an object: exactly Low, or any offset from Low on.
 struct Offset {
   int64_t Low = 0;
   bool IsExact = true;
@@ -50,15 +50,16 @@ struct Offset {
   bool operator==(const Offset &O) const {
     return Low == O.Low && IsExact == O.IsExact;
   }
-  /// Makes it hold for Other too; false if it did.
+  /// Makes the offset cover Other too. Returns false if it already did.
   bool join(Offset Other);
 };
 
-/// Where a pointer may lead, besides null.
+/// The places that a pointer may lead to, besides null.
 struct Places {
-  /// By what makes them: an allocation or an alloca.
+  /// Keyed by the instruction that creates the object: an allocation or an
+  /// alloca.
   llvm::SmallMapVector<const llvm::Instruction *, Offset, 2> Objects;
-  /// Anywhere but into objects of the function that nobody else knows.
+  /// Any memory except objects of the function that have not escaped.
   bool Elsewhere = false;
 
   bool join(const Places &Other);
@@ -66,21 +67,21 @@ struct Places {
 
 class PointsTo {
 public:
-  /// Of Allocations, and the allocas of F, it finds out who knows them.
+  /// Computes which of Allocations and of the allocas of F escape.
   PointsTo(llvm::Function &F, llvm::ArrayRef<llvm::CallBase *> Allocations,
            const llvm::TargetLibraryInfo &TLI);
 
-  /// False if F is too large: then nothing is known.
+  /// Returns false if F is too large; nothing is known then.
   bool isDone() const { return Done; }
 
   Places places(const llvm::Value &V) const;
 
-  /// Who else may know Object; empty if nobody does.
+  /// Returns why Object escapes; empty if it does not.
   llvm::StringRef whyShared(const llvm::Instruction &Object) const {
     return Shared.lookup(&Object);
   }
 
-  /// Returns true if its address is stored in some object.
+  /// Returns true if the address of Object is stored in some object.
   bool isHeld(const llvm::Instruction &Object) const;
 
 private:
@@ -101,10 +102,10 @@ private:
   bool visitStore(llvm::Value &Stored, llvm::Value &Address);
   bool joinAll(llvm::Instruction &I);
 
-  /// What is in Size bytes there.
+  /// Returns the pointers held in Size bytes at Where.
   Places held(const Places &Where, uint64_t Size) const;
 
-  /// These say whether anything is new.
+  /// Each of these returns true if it added anything.
   bool set(const llvm::Instruction &I, const Places &P);
   bool hold(const llvm::Instruction &Object, Offset At, uint64_t Size,
             const Places &Held);
@@ -117,7 +118,7 @@ private:
   llvm::DenseMap<const llvm::Value *, Places> Known;
   llvm::DenseMap<const llvm::Instruction *, llvm::SmallVector<Cell, 4>> Cells;
   llvm::DenseMap<const llvm::Instruction *, llvm::StringRef> Shared;
-  /// How much was looked at so far.
+  /// Work done so far.
   mutable size_t Work = 0;
   bool Done = false;
 };

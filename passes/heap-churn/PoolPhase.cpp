@@ -6,16 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A pool frees its blocks one by one like malloc, so that nothing is held
-// longer than before, and gives back a chunk that has none. What must be proved
-// is that no block is used once the function has returned, that free is not
-// asked to free a block of the pool anywhere else, and that the pool is not
-// asked to free another's.
+// A pool frees its blocks one by one like malloc, so nothing is held longer
+// than before, and it releases a chunk that has no blocks left. To be proved:
+// no block is used after the function has returned, no other free receives a
+// block of the pool, and the pool receives no other block.
 //
-// Where control may leave the function and not by a return (an exception,
-// longjmp, the end of the thread) the pool would be lost, as were blocks that
-// the function had before. So just before that a pool without blocks gives back
-// what it holds.
+// If control leaves the function other than by a return (an exception, longjmp,
+// the end of the thread), the pool would leak, as would the blocks that the
+// function had before. So a pool without blocks releases its memory just before
+// such a call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +45,7 @@ static constexpr StringLiteral FreeName = "vf_pool_or_free";
 static constexpr StringLiteral TrimName = "vf_pool_trim_if_used";
 static constexpr StringLiteral DestroyName = "vf_pool_destroy_if_used";
 
-/// The name of what takes the place of Call; empty if nothing can.
+/// Returns the name of the function that replaces Call; empty if none does.
 static StringRef replacement(const CallBase &Call,
                              const TargetLibraryInfo &TLI) {
   LibFunc Which;
@@ -75,7 +74,8 @@ PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
   if (!Known.isDone())
     return;
   findFrees(Known);
-  // One that is worth it takes the others along that are freed where it is.
+  // If one allocation is worth pooling, all allocations that share a free with
+  // it are pooled as well.
   SmallPtrSet<CallBase *, 4> Wanted;
   for (CallBase *Call : Calls)
     if (is_contained(Others, Call) && outlivesIteration(*Call, Known))
@@ -99,7 +99,8 @@ PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
       Pooled.push_back(Call);
 }
 
-/// Where one source of a free Is, makes all its sources Become so.
+/// If Is holds for one source of a free, calls Become for all its sources,
+/// until nothing changes.
 void PoolPhase::spread(function_ref<bool(CallBase *)> Is,
                        function_ref<bool(CallBase *)> Become) const {
   for (bool IsNew = true; IsNew;) {
@@ -169,10 +170,11 @@ bool PoolPhase::outlivesIteration(const CallBase &Call,
   return false;
 }
 
-/// What in the function is in the way of any pool.
+/// Returns what in the function prevents any pool.
 StringRef PoolPhase::obstacle(function_ref<bool()> IsRecursive) const {
   const Triple &T = Here.F.getParent()->getTargetTriple();
-  // Without libvfrt its functions must be null; its sizes are 64 bits.
+  // Without libvfrt its functions are null, which needs weak ELF symbols; its
+  // sizes are 64 bits.
   if (!T.isOSBinFormatELF() ||
       Here.F.getDataLayout().getPointerSizeInBits() != 64)
     return "libvfrt has no pools for this target";
@@ -199,13 +201,13 @@ CallInst *PoolPhase::callRuntime(StringRef Name, Type *Result,
   CallInst *Call = Builder.CreateCall(Callee, Arguments);
   Call->addFnAttr(Attribute::NoUnwind);
   Call->addFnAttr(Attribute::WillReturn);
-  // Calls that could be inlined need a place if their function has one.
+  // In a function with debug info every inlinable call needs a location.
   if (DISubprogram *SP = Here.F.getSubprogram(); SP && !Call->getDebugLoc())
     Call->setDebugLoc(DILocation::get(SP->getContext(), 0, 0, SP));
   return Call;
 }
 
-/// With the pool before the other arguments.
+/// Replaces Call by a call of Name, with the pool as the first argument.
 void PoolPhase::replace(CallBase &Call, StringRef Name) const {
   Function &F = Here.F;
   SmallVector<Value *, 3> Arguments{Pool};
@@ -214,7 +216,8 @@ void PoolPhase::replace(CallBase &Call, StringRef Name) const {
   New->setMemoryEffects(Call.getMemoryEffects() | MemoryEffects::argMemOnly());
   New->setDebugLoc(Call.getDebugLoc());
   New->takeName(&Call);
-  // Not noalias: that would say that the end of the pool does not touch it.
+  // The result is not noalias: that would claim that destroying the pool does
+  // not touch it.
   if (Attribute Sizes = Call.getFnAttr(Attribute::AllocSize); Sizes.isValid()) {
     auto [First, Second] = Sizes.getAllocSizeArgs();
     if (Second)
@@ -283,7 +286,7 @@ bool linkPoolFallback(Module &M) {
   if (!IsMissing)
     return false;
   linkDefinitions(M, fallback::Pool);
-  // Once LTO has made them internal, their parameters would be optimized away,
+  // Otherwise LTO could make them internal and optimize their parameters away,
   // and the next phase could add no call.
   SmallVector<GlobalValue *, 5> Ours;
   for (StringRef Name : Used)

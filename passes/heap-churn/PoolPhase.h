@@ -29,19 +29,21 @@ class Type;
 
 namespace vfriendly {
 
-/// The allocations of a function that live in phases: many are taken in a loop
-/// and outlive its iteration.
+/// The allocations of a function whose blocks outlive the iteration of the loop
+/// that allocates them.
 class PoolPhase {
 public:
-  /// Changes nothing yet. Others are those that no other rewrite has taken;
-  /// IsRecursive says whether the function calls itself.
+  /// Analyses only; rewrite() changes the function. Others are the allocations
+  /// that no other rewrite has taken; IsRecursive tells whether the function
+  /// calls itself.
   PoolPhase(llvm::ArrayRef<llvm::CallBase *> Others, FunctionView &Here,
             llvm::function_ref<bool()> IsRecursive);
 
-  /// Those whose blocks can come from a pool of the function.
+  /// Allocations whose blocks can come from a pool of the function.
   llvm::ArrayRef<llvm::CallBase *> pooled() const { return Pooled; }
 
-  /// Why one that outlives its iteration is not among them; empty for others.
+  /// Returns why an allocation that outlives its iteration is not pooled; empty
+  /// for others.
   llvm::StringRef whyNot(const llvm::CallBase &Call) const {
     return WhyNot.lookup(&Call);
   }
@@ -52,7 +54,7 @@ public:
     return OwnRuns.contains(&Call);
   }
 
-  /// Makes the pool, and lets it go where the function is left.
+  /// Creates the pool, and destroys it where control leaves the function.
   void rewrite();
 
 private:
@@ -71,11 +73,11 @@ private:
   void replace(llvm::CallBase &Call, llvm::StringRef Name) const;
   void guardVanishing() const;
 
-  /// A call of free, and all that may come to it.
+  /// A call of free, and all allocations whose blocks may reach it.
   struct Free {
     llvm::CallBase *Call;
     llvm::SmallVector<llvm::CallBase *, 2> Sources;
-    /// Something else may come there too.
+    /// Whether a pointer from elsewhere may reach it too.
     bool IsMixed;
   };
 
@@ -87,8 +89,8 @@ private:
   llvm::AllocaInst *Pool = nullptr;
 };
 
-/// Adds the definitions that rewritten code refers to; false if it refers to
-/// none. Call once a module, last.
+/// Adds the definitions that rewritten code refers to. Returns false if it
+/// refers to none. Call once per module, last.
 bool linkPoolFallback(llvm::Module &M);
 
 } // namespace vfriendly

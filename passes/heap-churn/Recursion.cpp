@@ -23,7 +23,7 @@ using namespace llvm;
 
 namespace {
 
-/// A function, or all that is not in sight.
+/// A function of the module, or all code outside of it.
 struct Node {
   const Function *F = nullptr;
   SmallVector<Node *, 4> Calls;
@@ -31,7 +31,7 @@ struct Node {
 
 /// Returns true if code outside the module may call F.
 bool isReachable(const Function &F) {
-  // No program calls main, though C lets it.
+  // C allows a program to call main, but none does.
   return F.getName() != "main" && (!F.hasLocalLinkage() || F.hasAddressTaken());
 }
 
@@ -57,7 +57,7 @@ static void addCycles(Node &Start, DenseSet<const Function *> &Found) {
 
 Recursion::Recursion(Module &M, GetTLI GetTLI) {
   DenseMap<const Function *, Node> Nodes;
-  // Reaches all, so that one walk over the graph suffices for each question.
+  // Start reaches all nodes, so that one walk over the graph finds all cycles.
   Node Start, Unknown;
   for (Function &F : M)
     if (!F.isDeclaration())

@@ -20,21 +20,22 @@ class TargetLibraryInfo;
 
 namespace vfriendly {
 
-/// Which functions of a module might be on the stack twice: by calls in sight,
-/// or as unknown code is called, and may call back what it can see.
+/// Finds functions of a module that may be on the stack twice: through calls in
+/// the module, or through unknown code, which may call any function it can
+/// reach.
 class Recursion {
 public:
   using GetTLI =
       llvm::function_ref<const llvm::TargetLibraryInfo &(llvm::Function &)>;
 
-  /// Looks through all of M, once.
+  /// Analyses all of M, once.
   Recursion(llvm::Module &M, GetTLI TLI);
 
   bool mayBeRecursive(const llvm::Function &F) const {
     return Recursive.contains(&F);
   }
 
-  /// By calls in sight.
+  /// Returns true if F may recurse through calls within the module.
   bool isRecursive(const llvm::Function &F) const {
     return InSight.contains(&F);
   }

@@ -22,8 +22,8 @@
 
 namespace vfriendly {
 
-/// Where the function that has I stands for it: what was inlined from a library
-/// is at a place that its user does not know.
+/// Returns the location in the function that contains I: users do not know the
+/// locations of code that was inlined from a library.
 inline llvm::DebugLoc placeOf(const llvm::Instruction &I) {
   llvm::DebugLoc Place = I.getDebugLoc();
   while (Place && Place.getInlinedAt())
@@ -31,7 +31,7 @@ inline llvm::DebugLoc placeOf(const llvm::Instruction &I) {
   return Place;
 }
 
-/// A remark of Kind about I, with the page of the guideline.
+/// Emits a remark of Kind about I, with the page of the guideline.
 template <typename Kind>
 void say(llvm::OptimizationRemarkEmitter &ORE, const llvm::Instruction &I,
          llvm::StringRef Name, const llvm::Twine &Text) {

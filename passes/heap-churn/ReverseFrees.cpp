@@ -12,9 +12,9 @@
 //   while (i--)
 //     free(block[i]);
 //
-// If the first loop is left because an allocation failed, the second one undoes
-// it, which happens once. So only ways count that lead from a counted exit, if
-// there is one, and that no test of the allocation is on.
+// If the first loop ends because an allocation failed, the second one undoes
+// it, which happens once. So only paths count that start at a counted exit, if
+// there is one, and at no exit that tests the allocation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ static bool isInDestructor(const CallBase &Free, const Loop &L) {
 
 namespace {
 
-/// Through the elements of an array, one in each iteration of L.
+/// A loop over the elements of an array, one per iteration of L.
 struct Walk {
   Loop *L;
   Value *Array;
@@ -72,7 +72,7 @@ struct Walk {
   bool IsUp;
 };
 
-/// Allocations that a loop stores.
+/// A loop that stores allocations into an array.
 struct Run {
   Walk Over;
   SmallPtrSet<const Value *, 4> Taken;
@@ -127,7 +127,8 @@ private:
     return Walk{L, Array->getValue(), Index->getStart(), IsUp};
   }
 
-  /// It is read again where LLVM cannot know that free leaves it alone.
+  /// Returns true if the array is the same in all iterations. It is loaded in
+  /// each iteration where LLVM cannot prove that free does not modify it.
   static bool isKept(const Value &Array, const Loop &L) {
     auto *Load = dyn_cast<LoadInst>(&Array);
     return L.isLoopInvariant(&Array) ||
@@ -177,7 +178,8 @@ private:
     return !Into.Taken.empty();
   }
 
-  /// The same pointer, or read from the same place.
+  /// Returns true if A and B are the same pointer, or are loaded from the same
+  /// place.
   bool isSame(const Value &A, const Value &B) {
     auto *LoadA = dyn_cast<LoadInst>(&A), *LoadB = dyn_cast<LoadInst>(&B);
     return &A == &B ||

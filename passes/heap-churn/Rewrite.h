@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One after the other is asked whether it applies (HeapChurnPass.cpp):
+// The policy in HeapChurnPass.cpp tries the rewrites one after the other:
 //
 //   StringRef Why = whyNotHoist(A, L, Here);
 //   if (Why.empty()) { ... say so ...; hoist(A, L, Here); }
 //
-// Why is what a remark says after "kept so, as"; it lives forever. All of them
-// leave the analyses of Here as they should be, or make Here stale.
+// Why completes a remark after "kept so, as"; the string is never freed. Each
+// rewrite updates the analyses of Here, or marks Here stale.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ class TargetLibraryInfo;
 
 namespace vfriendly {
 
-/// What is known of a function while it is rewritten.
+/// Analyses and state of a function while it is rewritten.
 struct FunctionView {
   FunctionView(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
@@ -47,58 +47,62 @@ struct FunctionView {
   const llvm::TargetLibraryInfo &TLI;
   llvm::DominatorTree &DT;
   llvm::LoopInfo &LI;
-  /// How much was looked through: see MaxWork in Hoist.cpp.
+  /// Work done so far: see MaxWork in Hoist.cpp.
   mutable size_t Work = 0;
-  /// Where control may leave, of all that is in loops: see mayLeave.
+  /// Instructions in loops where control may leave the function: see mayLeave.
   llvm::SmallPtrSet<const llvm::Instruction *, 16> Vanishing;
-  /// Variables of rewrites that become values when F is done: promotion goes
-  /// over all of F, whether for one of them or for all.
+  /// Variables of rewrites to promote to registers when F is done. Promotion
+  /// walks all of F, whether for one variable or for all.
   llvm::SmallVector<llvm::AllocaInst *, 8> Promoted;
   bool IsChanged = false;
-  /// DT and LI no longer hold: make another one.
+  /// DT and LI are out of date: create a new view.
   bool IsStale = false;
 };
 
-/// Fills Vanishing.
+/// Fills Here.Vanishing.
 void findVanishing(FunctionView &Here);
 
-/// Of a constant size that is small enough for a stack frame; 0 if it is not.
+/// Returns the size of A if it is constant and small enough for a stack frame,
+/// else 0.
 uint64_t stackSize(const Allocation &A, const FunctionView &Here);
 
-/// Of the frame of F, by moveToStack: in this run of the pass, one before it or
-/// in a function that was inlined since.
+/// Returns the bytes that moveToStack has put into the frame of F, in this run
+/// of the pass, in an earlier one, or in a function that was inlined since.
 uint64_t movedToFrame(const llvm::Function &F);
 
-/// Into a variable of the entry block. The call and its frees are gone then.
+/// Replaces the block by a variable of the entry block, and deletes the call
+/// and its frees.
 ///
 /// pre: stackSize(A) != 0.
 void moveToStack(const Allocation &A, uint64_t Size, FunctionView &Here);
 
-/// Why the memory of A, which L takes and frees in each iteration, cannot be
-/// the same in all of them; empty if it can.
+/// Returns why all iterations of L cannot share one block for A, which L
+/// allocates and frees in each iteration; empty if they can.
 ///
 /// pre: A.Known, and L contains A.Call.
 llvm::StringRef whyNotHoist(const Allocation &A, const llvm::Loop &L,
                             const FunctionView &Here);
 
-/// Gives L one entry, and exits of its own. False if it cannot.
+/// Gives L a preheader and dedicated exits. Returns false if it cannot.
 bool prepareHoist(llvm::Loop &L, FunctionView &Here);
 
-/// Takes it when it is needed first, or more is needed than there is, and frees
-/// it where L is left. The frees in L are gone then.
+/// Allocates the block at its first use, or when a larger one is needed, and
+/// frees it where control leaves L. Deletes the frees in L.
 ///
 /// pre: whyNotHoist is empty, and prepareHoist was true.
 void hoist(const Allocation &A, llvm::Loop &L, FunctionView &Here);
 
-/// Where A could be freed, if something that may take long lies between that
-/// and where it is freed; null if it cannot or need not be freed earlier.
+/// Returns an earlier place to free A, if code that may take long runs between
+/// that place and the present free; null if there is none or no need.
 ///
 /// pre: A.Known.
 llvm::Instruction *earlierFree(const Allocation &A,
                                const llvm::PostDominatorTree &PDT,
                                const FunctionView &Here);
 
-/// pre: At is earlierFree's.
+/// Moves the free of A to At.
+///
+/// pre: At was returned by earlierFree.
 void freeEarlier(const Allocation &A, llvm::Instruction &At,
                  FunctionView &Here);
 

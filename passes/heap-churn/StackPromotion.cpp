@@ -23,11 +23,12 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// As much as LLVM's own heap-to-stack conversion (Attributor) takes for small.
+/// Maximum size of a promoted block. The same limit as in LLVM's own
+/// heap-to-stack conversion (Attributor).
 static constexpr uint64_t MaxSize = 128;
-/// What malloc promises on every 64-bit target.
+/// The alignment that malloc guarantees on every 64-bit target.
 static constexpr uint64_t MallocAlign = 16;
-/// Larger ones make the whole frame be aligned anew in each call.
+/// A larger alignment makes each call realign the whole frame.
 static constexpr uint64_t MaxAlign = 16;
 uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
   std::optional<APInt> Size = getAllocSize(A.Call, &Here.TLI);
@@ -38,7 +39,8 @@ uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
     if (!C || C->getValue().ugt(MaxAlign))
       return 0;
   }
-  // A declaration may promise more than malloc does, and accesses rely on it.
+  // A declaration may guarantee a larger alignment than malloc, and accesses
+  // rely on it.
   if (A.Call->getRetAlign().valueOrOne() > MaxAlign)
     return 0;
   const DataLayout &Layout = Here.F.getDataLayout();
@@ -68,7 +70,7 @@ static void erase(CallBase &Call, FunctionView &Here) {
     Call.eraseFromParent();
     return;
   }
-  // An edge less, and maybe a loop.
+  // The invoke's unwind edge is gone, and maybe a loop with it.
   Here.IsStale = true;
   DomTreeUpdater Updater(Here.DT, DomTreeUpdater::UpdateStrategy::Eager);
   changeToCall(Invoke, &Updater)->eraseFromParent();
@@ -83,7 +85,7 @@ void moveToStack(const Allocation &A, uint64_t Size, FunctionView &Here) {
                            nullptr, A.Call->getName() + ".stack");
   Memory->setAlignment(Align(MallocAlign));
   markRewritten(*Memory);
-  // `tail` says that what is called does not see the caller's frame.
+  // `tail` means that the callee does not access the caller's frame.
   for (Instruction *User : A.Users)
     if (auto *Call = dyn_cast<CallInst>(User))
       Call->setTailCall(false);

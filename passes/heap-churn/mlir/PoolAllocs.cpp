@@ -53,7 +53,7 @@ struct Pair {
 /// Returns why Found could not be completed, or an empty string.
 StringRef findPair(memref::AllocOp Alloc, Pair &Found) {
   Operation *Parent = Alloc->getParentOp();
-  // Of parallel loops each iteration needs a buffer of its own.
+  // Iterations of parallel loops need a buffer each.
   if (!isa<scf::ForOp, affine::AffineForOp>(Parent))
     return "";
   Found.Alloc = Alloc;
@@ -84,7 +84,8 @@ bool hasSameSizeInAllIterations(Pair &P) {
 
 class PoolAllocs : public impl::VfPoolAllocsBase<PoolAllocs> {
   void runOnOperation() override {
-    // From the inside out: what has left one loop may leave the next one.
+    // Inner loops first: a buffer that has left one loop may leave the next
+    // one.
     SmallVector<memref::AllocOp> Allocs;
     getOperation().walk<WalkOrder::PostOrder>(
         [&](memref::AllocOp Alloc) { Allocs.push_back(Alloc); });
@@ -93,7 +94,7 @@ class PoolAllocs : public impl::VfPoolAllocsBase<PoolAllocs> {
         ;
   }
 
-  /// Returns true if the allocation stands in front of its loop now.
+  /// Moves the allocation before its loop, and returns true if it could.
   bool moveOut(memref::AllocOp Alloc) {
     Pair P;
     StringRef Why = findPair(Alloc, P);
