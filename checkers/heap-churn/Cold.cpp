@@ -19,8 +19,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Up to so many iterations are no churn: file name endings to try, statements
-/// to prepare.
+/// Maximum number of iterations that are no churn: a loop over a few file name
+/// endings or prepared statements.
 static constexpr int64_t FewIterations = 16;
 
 static bool isColdWord(StringRef Word) {
@@ -33,7 +33,8 @@ static bool isColdWord(StringRef Word) {
   return Words.contains(Word);
 }
 
-/// The words of parse_args, parseArgs and ParseARGS.
+/// Returns true if a word of Name is cold. The words of parse_args, parseArgs
+/// and ParseARGS are parse and args.
 static bool hasColdWord(StringRef Name) {
   std::string Word;
   for (size_t I = 0; I <= Name.size(); ++I) {
@@ -50,7 +51,8 @@ static bool hasColdWord(StringRef Name) {
   return false;
 }
 
-/// Its last statement does not come back: it says what is wrong, and exits.
+/// Returns true if F does not return, or ends with a call that does not: F
+/// reports an error and exits.
 static bool endsProgram(const FunctionDecl &F) {
   auto *Body = dyn_cast_or_null<CompoundStmt>(F.getBody());
   auto *Last = Body && !Body->body_empty()
@@ -67,14 +69,15 @@ static bool isColdFunction(const FunctionDecl &F) {
   return (F.getIdentifier() && hasColdWord(F.getName())) || endsProgram(F);
 }
 
-/// char **
+/// Returns true if Type is char **.
 static bool isWords(QualType Type) {
   QualType Word = Type->getPointeeType();
   QualType Character = Word.isNull() ? Word : Word->getPointeeType();
   return !Character.isNull() && Character->isAnyCharacterType();
 }
 
-/// `while (argc-- > 1)`, `while ((c = getopt(...)) != -1)`
+/// Returns true for loops over the arguments of main: `while (argc-- > 1)`,
+/// `while ((c = getopt(...)) != -1)`
 static bool isOverArguments(const Stmt *Loop, const FunctionView &View) {
   auto Names = [&](auto &Self, const Stmt *S) -> bool {
     if (!S || S == bodyOf(Loop))

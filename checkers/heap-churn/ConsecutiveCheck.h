@@ -13,7 +13,7 @@
 
 namespace vfriendly::tidy {
 
-/// Runs of allocations that are released together.
+/// Reports loops that allocate elements which are released together.
 class ConsecutiveCheck : public HeapCheck {
 public:
   using HeapCheck::HeapCheck;

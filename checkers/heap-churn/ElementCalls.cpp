@@ -83,7 +83,7 @@ bool unwinds(const ElementCall &Allocation, const ElementCall &Release,
       return true;
     if (!Down.contains(Counter))
       continue;
-    // The same counter goes on unless the loop gives it a new start.
+    // The counter keeps its value unless the loop assigns it a new start.
     auto *Assign = dyn_cast_or_null<BinaryOperator>(Begin);
     if (!Assign || Assign->getOpcode() != BO_Assign ||
         variableOf(Assign->getLHS()) != Counter)

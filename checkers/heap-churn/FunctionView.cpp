@@ -33,7 +33,7 @@ FunctionView::FunctionView(const FunctionDecl &Function, HeapCalls &Heap)
 
 void FunctionView::walk(const Stmt *S) {
   if (isa<UnaryExprOrTypeTraitExpr>(S))
-    return; // sizeof *p names p, and does nothing to it.
+    return; // The operand of sizeof is not evaluated.
   if (isLoop(S))
     Loops.push_back(S);
   else if (isa<LabelStmt>(S))
@@ -60,7 +60,7 @@ void FunctionView::walk(const Stmt *S) {
   if (auto *Lambda = dyn_cast<LambdaExpr>(S)) {
     for (const Expr *Init : Lambda->capture_inits())
       Enter(Init);
-    return; // Its body is a function of its own.
+    return; // A lambda's body is a function of its own.
   }
   for (const Stmt *Child : S->children())
     Enter(Child);
@@ -79,7 +79,7 @@ const Stmt *FunctionView::loopAround(const Stmt &S) const {
   for (const Stmt *P = parent(Child); P; Child = P, P = parent(P)) {
     if (!isLoop(P))
       continue;
-    // What comes once before the iterations is not part of them.
+    // The initialisation runs once, before the iterations.
     if (auto *For = dyn_cast<ForStmt>(P); For && For->getInit() == Child)
       continue;
     if (isa<CXXForRangeStmt>(P) && bodyOf(P) != Child)
@@ -106,7 +106,7 @@ const Stmt *FunctionView::partOf(const CompoundStmt &Block,
 
 bool FunctionView::isOwn(const VarDecl &Variable) const {
   const DeclContext *Around = Variable.getDeclContext();
-  while (isa<CapturedDecl>(Around)) // What OpenMP makes of a region.
+  while (isa<CapturedDecl>(Around)) // OpenMP wraps a region in this.
     Around = Around->getParent();
   return Variable.hasLocalStorage() &&
          cast<Decl>(Around)->getCanonicalDecl() == Function.getCanonicalDecl();
@@ -153,7 +153,7 @@ std::optional<StmtSet> FunctionView::writesOf(const VarDecl &Variable) const {
     }
     if (!P || isa<LambdaExpr>(P))
       return std::nullopt;
-    // `v.push_back(i)` of the standard library: it reads what it is lent.
+    // `v.push_back(i)` of the standard library only reads a const argument.
     if (auto *Call = dyn_cast<CallExpr>(P);
         Call && Child != Ref && Call->getDirectCallee() &&
         isOfStd(*Call->getDirectCallee()) &&
@@ -172,7 +172,7 @@ std::optional<StmtSet> FunctionView::writesOf(const VarDecl &Variable) const {
       Writes.insert(Step);
       continue;
     }
-    // A statement that does nothing: `(void)p;`.
+    // `(void)p;` has no effect.
     if (auto *Cast = dyn_cast<CastExpr>(P);
         Cast && Cast->getCastKind() == CK_ToVoid)
       continue;

@@ -10,8 +10,8 @@
 //   for (const HeapCall &Call : View.calls())
 //     if (const Stmt *Loop = View.loopAround(*Call.Site)) ...
 //
-// One walk finds the heap's calls, loops and who names which variable. The
-// control-flow graph is built when somebody asks for ways through it.
+// One walk collects the heap calls, the loops and the references to each
+// variable. The control-flow graph is built on first use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,8 @@ inline bool isLoop(const clang::Stmt *S) {
                    clang::CXXForRangeStmt>(S);
 }
 
-/// What is run again in each iteration; a range-for's without its hidden parts.
+/// Returns the part of the loop that each iteration executes, without the
+/// implicit parts of a range-for.
 const clang::Stmt *bodyOf(const clang::Stmt *Loop);
 
 using StmtSet = llvm::SmallPtrSet<const clang::Stmt *, 4>;
@@ -51,7 +52,7 @@ public:
   llvm::ArrayRef<HeapCall> calls() const { return Calls; }
   llvm::ArrayRef<const clang::Stmt *> loops() const { return Loops; }
   llvm::ArrayRef<const clang::VarDecl *> locals() const { return Locals; }
-  /// Every place that names the variable, captures of lambdas too.
+  /// All references to the variable, captures of lambdas included.
   llvm::ArrayRef<const clang::DeclRefExpr *>
   refs(const clang::VarDecl &Variable) const;
   bool hasLabels() const { return Labels; }
@@ -59,23 +60,24 @@ public:
   const clang::Stmt *parent(const clang::Stmt *S) const {
     return Parents.lookup(S);
   }
-  /// The innermost loop whose iterations S is part of.
+  /// Returns the innermost loop whose iterations execute S.
   const clang::Stmt *loopAround(const clang::Stmt &S) const;
   bool isWithin(const clang::Stmt *S, const clang::Stmt *Around) const;
-  /// The statement of Block that S is, or is a part of; null if none.
+  /// Returns the statement of Block that is or contains S; null if none.
   const clang::Stmt *partOf(const clang::CompoundStmt &Block,
                             const clang::Stmt *S) const;
 
-  /// Returns true if it is a local variable of this function, not of an
+  /// Returns true if Variable is a local variable of this function, not of an
   /// enclosing one (a lambda's capture).
   bool isOwn(const clang::VarDecl &Variable) const;
-  /// The local variable that S initialises or is assigned to; null if none.
+  /// Returns the local variable that S initialises or is assigned to; null if
+  /// none.
   const clang::VarDecl *ownerOf(const clang::Expr &S) const;
-  /// The assignments to a variable, its initialisation too, by their operator
-  /// or declaration. Nullopt: others may write it as well.
+  /// Returns all assignments to a variable and its initialisation, as operators
+  /// or declarations; nullopt if it may be written elsewhere.
   std::optional<StmtSet> writesOf(const clang::VarDecl &Variable) const;
 
-  /// Null if the graph cannot be built.
+  /// Returns the control-flow graph; null if it cannot be built.
   const clang::CFG *graph();
   struct Position {
     const clang::CFGBlock *Block = nullptr;

@@ -47,7 +47,8 @@ static void addendsOf(const Expr *E, SmallVectorImpl<const Expr *> &Found) {
   addendsOf(Sum->getRHS(), Found);
 }
 
-/// The variable by which the size grows by addition only.
+/// Returns the variable whose increments make the size grow, if it is only
+/// added to; null if there is none.
 static const VarDecl *growsBy(const HeapCall &Call, const Stmt *Loop,
                               const FunctionView &View) {
   const VarDecl *Found = nullptr;
@@ -56,7 +57,8 @@ static const VarDecl *growsBy(const HeapCall &Call, const Stmt *Loop,
     if (Size)
       addendsOf(Size, Addends);
   for (const Expr *Addend : Addends) {
-    // `length + strlen(piece)` grows by length, whatever else.
+    // `length + strlen(piece)` grows by length; the value of the call does not
+    // matter.
     if (isa<CallExpr>(Addend))
       continue;
     llvm::SmallPtrSet<const VarDecl *, 4> Variables;
@@ -80,7 +82,7 @@ void GrowthCheck::inspect(FunctionView &View) {
     const Stmt *Loop = View.loopAround(*Call.Site);
     if (!Loop || Call.Op != HeapOp::Resize)
       continue;
-    // `2 * n` may be meant as twice as many.
+    // `2 * n` may double the size.
     if ((Call.Size && multiplies(Call.Size, View.Context)) ||
         (Call.Count && multiplies(Call.Count, View.Context)))
       continue;

@@ -13,7 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// Memory that grows by constant amounts, so that it moves again and again.
+/// Reports blocks that are resized by constant amounts, and so are copied again
+/// and again.
 class GrowthCheck : public HeapCheck {
 public:
   using HeapCheck::HeapCheck;

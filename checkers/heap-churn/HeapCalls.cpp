@@ -50,7 +50,8 @@ const VarDecl *variableOf(const Expr *E) {
   return Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
 }
 
-/// What decides in `__builtin_expect(!!(x), 0)`, and in `(p = f())`.
+/// Returns the operand that determines the value of `__builtin_expect(!!(x),
+/// 0)` or `(p = f())`.
 static const Expr *decisive(const Expr *E) {
   while (true) {
     E = E->IgnoreParenCasts();
@@ -108,7 +109,7 @@ std::optional<HeapCall> HeapCalls::match(const Expr *E) {
   HeapCall Call;
   Call.Site = E;
   if (auto *New = dyn_cast<CXXNewExpr>(E)) {
-    // A class that has its own operator new has its own pool, too.
+    // A class with its own operator new usually has its own pool.
     const FunctionDecl *Operator = New->getOperatorNew();
     if (!Operator || isa<CXXMethodDecl>(Operator) ||
         New->getNumPlacementArgs() != 0)
@@ -145,7 +146,8 @@ std::optional<HeapCall> HeapCalls::match(const Expr *E) {
 
 const HeapFunction *HeapCalls::find(const FunctionDecl &F) {
   const FunctionDecl *Key = F.getCanonicalDecl();
-  // Before the bodies are looked at: one that calls itself is not known yet.
+  // The entry is made before the body is examined, so that a recursive call
+  // finds an unknown function.
   auto [Place, New] = Known.try_emplace(Key, std::nullopt);
   if (New) {
     std::optional<HeapFunction> Does = classify(F);
@@ -158,7 +160,7 @@ const HeapFunction *HeapCalls::find(const FunctionDecl &F) {
 std::optional<HeapFunction> HeapCalls::classify(const FunctionDecl &F) {
   auto *Method = dyn_cast<CXXMethodDecl>(&F);
   if (Method && Method->isVirtual())
-    return std::nullopt; // Which one runs is not known.
+    return std::nullopt; // The call may reach another definition.
   const DeclContext *Around = F.getDeclContext()->getRedeclContext();
   if (F.getIdentifier() && (Around->isTranslationUnit() || F.isExternC() ||
                             Around->isStdNamespace())) {
@@ -213,7 +215,8 @@ bool HeapCalls::returnsFresh(const FunctionDecl &F) {
   ASTContext &Context = F.getASTContext();
   llvm::SmallPtrSet<const VarDecl *, 4> Returned;
   bool Fresh = false, Other = false;
-  // Whatever else a value may be, it makes the function no allocator.
+  // If any returned value is neither a fresh allocation nor null, the function
+  // is no allocator.
   auto Note = [&](const Expr *Value) {
     Value = decisive(Value);
     if (Value->isNullPointerConstant(Context,
@@ -280,7 +283,8 @@ std::optional<unsigned> HeapCalls::releasedParameter(const FunctionDecl &F) {
       return std::nullopt;
     return Parameter->getFunctionScopeIndex();
   };
-  // The release in S, if S comes to it whenever the parameter is not null.
+  // Returns the parameter that S releases, if S releases it whenever it is not
+  // null.
   auto ReleaseIn = [&](auto &Self, const Stmt *S) -> std::optional<unsigned> {
     if (auto *If = dyn_cast<IfStmt>(S)) {
       std::optional<unsigned> Inner = Self(Self, If->getThen());
@@ -315,7 +319,7 @@ std::optional<unsigned> HeapCalls::releasedParameter(const FunctionDecl &F) {
       break;
     if (!hasReturn(Part))
       continue;
-    // `if (!p) return;` is all that may come before.
+    // Only `if (!p) return;` may precede the release.
     auto *If = dyn_cast<IfStmt>(Part);
     for (const ParmVarDecl *P : F.parameters())
       if (If && !If->getElse() && P->getType()->isPointerType() &&
@@ -327,7 +331,7 @@ std::optional<unsigned> HeapCalls::releasedParameter(const FunctionDecl &F) {
   }
   if (!Released || (Guarded && Guarded != F.getParamDecl(*Released)))
     return std::nullopt;
-  // It must still be what the caller gave.
+  // The parameter must still have the value that the caller passed.
   bool Written = false;
   const ParmVarDecl *Parameter = F.getParamDecl(*Released);
   forEach(Body, [&](const Stmt *S) {

@@ -9,9 +9,9 @@
 //   if (std::optional<HeapCall> Call = Heap.match(E))
 //     if (Call->Op == HeapOp::Release) ... Call->Pointer
 //
-// Knows new and delete, the names of HeapNames.def, functions with the
-// attributes malloc or ownership, and what the file at hand defines itself: a
-// function that returns nothing but fresh memory allocates, one that surely
+// Recognizes new and delete, the names of HeapNames.def, functions with the
+// attributes malloc or ownership, and functions of the translation unit by
+// their bodies: one that returns only fresh memory allocates, one that always
 // releases its parameter releases.
 //
 //===----------------------------------------------------------------------===//
@@ -28,23 +28,23 @@ namespace vfriendly::tidy {
 
 enum class HeapOp { Allocate, Resize, Release };
 
-/// What a function does to the heap; numbers are arguments.
+/// What a function does to the heap; the numbers are argument indices.
 struct HeapFunction {
   HeapOp Op = HeapOp::Allocate;
   std::optional<unsigned> Pointer = {}; ///< Resized or released.
   std::optional<unsigned> Size = {}, Count = {};
-  bool Named = false; ///< Of HeapNames.def, not found by its body.
+  bool Named = false; ///< Listed in HeapNames.def, not found by its body.
 };
 
 struct HeapCall {
   HeapOp Op = HeapOp::Allocate;
   const clang::Expr *Site = nullptr;
   const clang::Expr *Pointer = nullptr; ///< Resized or released.
-  /// What the size is the product of; null where it is none, or not seen.
+  /// The factors of the size; null where there is none, or it is not visible.
   const clang::Expr *Size = nullptr, *Count = nullptr;
   const clang::FunctionDecl *Callee = nullptr; ///< Null for new and delete.
 
-  /// `malloc`, or `new`.
+  /// Returns the name for diagnostics: `malloc`, or `new`.
   std::string name() const;
 };
 
@@ -62,7 +62,8 @@ private:
       Known;
 };
 
-/// The variable that E names, through casts and parentheses; null if none.
+/// Returns the variable that E names, ignoring casts and parentheses; null if
+/// none.
 const clang::VarDecl *variableOf(const clang::Expr *E);
 
 /// Returns true if Variable is null where Condition holds, false if it is null

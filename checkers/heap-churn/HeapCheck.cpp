@@ -21,12 +21,12 @@ using namespace clang::ast_matchers;
 
 namespace vfriendly::tidy {
 
-/// clang-tidy asks all checks about one function before it goes on to the next,
-/// so the last view is all there is to keep.
+/// clang-tidy runs all checks on one function before it goes on to the next, so
+/// caching the last view suffices.
 class HeapCheck::Views {
 public:
   static std::shared_ptr<Views> get() {
-    // The checks of a translation unit are made together and die together.
+    // The checks of a translation unit are created and destroyed together.
     static thread_local std::weak_ptr<Views> Current;
     std::shared_ptr<Views> Result = Current.lock();
     if (!Result)
@@ -67,7 +67,8 @@ void HeapCheck::check(const MatchFinder::MatchResult &Result) {
   inspect(View);
 }
 
-/// The innermost loop around a place; the place itself if there is none.
+/// Returns the innermost loop around a place; the place itself if there is
+/// none.
 static SourceRange loopAround(SourceLocation Where, const FunctionView &View) {
   const SourceManager &SM = View.Context.getSourceManager();
   SourceRange Innermost(Where);

@@ -21,8 +21,8 @@ using FixHints = llvm::SmallVector<clang::FixItHint, 4>;
 /// Finds memory that is taken and given back again and again, and keeps it
 /// until giving it back pays.
 ///
-/// The part that looks: one check for each behaviour, each told what a function
-/// does to the heap. See guidelines/heap-churn.md.
+/// The base class of the checks, one check for each behaviour. Each receives
+/// the heap operations of a function. See guidelines/heap-churn.md.
 class HeapCheck : public clang::tidy::ClangTidyCheck {
 public:
   HeapCheck(llvm::StringRef Name, clang::tidy::ClangTidyContext *Context);
@@ -32,16 +32,16 @@ public:
   check(const clang::ast_matchers::MatchFinder::MatchResult &Result) override;
 
 protected:
-  /// Is called for each function that is compiled as it stands: not for a
-  /// template, but for its instances.
+  /// Called for each function that is compiled as written: not for a template,
+  /// but for its instances.
   virtual void inspect(FunctionView &View) = 0;
 
-  /// True the first time for a place that may be reported: outside of system
-  /// headers, and instances of a template share it.
+  /// Returns true on the first call for a place that may be reported. System
+  /// headers may not; instances of a template share one place.
   bool claim(clang::SourceLocation Where, FunctionView &View);
 
-  /// Says what was seen, then what that costs in a virtual machine, what to do,
-  /// and where it is explained.
+  /// Emits a diagnostic: what was seen, what it costs in a virtual machine,
+  /// what to do, and the page of the guideline.
   clang::DiagnosticBuilder report(clang::SourceLocation Where,
                                   const llvm::Twine &Seen,
                                   llvm::StringRef Remedy,
@@ -51,7 +51,7 @@ protected:
       "process, in a virtual machine with an exit each";
 
 private:
-  /// The views of one translation unit, for whichever checks run on it.
+  /// The views of one translation unit, shared by all checks that run on it.
   class Views;
   std::shared_ptr<Views> Shared;
   const FunctionView *Inspected = nullptr; ///< During inspect().

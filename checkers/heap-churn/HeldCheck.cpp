@@ -19,7 +19,7 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// What keeps a thread waiting.
+/// Returns true if F may block its thread.
 static bool blocks(const FunctionDecl &F) {
   static const llvm::StringSet<> Names{
       "sleep",        "usleep",  "nanosleep",  "poll",     "select",
@@ -50,7 +50,8 @@ static bool takesLong(const Stmt *S, const Stmt *Phase, bool InLoop,
   });
 }
 
-/// A loop that takes long. Loops that only clean up do not.
+/// Returns a loop in S that takes long; null if there is none. Loops that only
+/// clean up do not count.
 static const Stmt *longPhaseIn(const Stmt *S, FunctionView &View) {
   if (isLoop(S))
     return takesLong(S, S, false, View) ? S : nullptr;
@@ -72,7 +73,8 @@ void HeldCheck::inspect(FunctionView &View) {
     const VarDecl *Owner = variableOf(Release.Pointer);
     if (!Owner || !Owner->hasLocalStorage() || isa<ParmVarDecl>(Owner))
       continue;
-    // The release is a statement of a block, and the last to name its memory.
+    // The release must be a statement of a block, and the last reference to its
+    // memory.
     const Stmt *Statement = Release.Site;
     while (View.parent(Statement) && isa<Expr>(View.parent(Statement)))
       Statement = View.parent(Statement);

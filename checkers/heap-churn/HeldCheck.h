@@ -13,7 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// Memory that is released only after a long phase that does not use it.
+/// Reports memory that is released only after a long phase that does not use
+/// it.
 class HeldCheck : public HeapCheck {
 public:
   using HeapCheck::HeapCheck;

@@ -53,7 +53,7 @@ static bool isOnlyOne(const VarDecl &Variable, const FunctionView &View) {
 }
 
 namespace {
-/// Looks for what only the function knows in the words of a type.
+/// Finds names in the spelling of a type that are declared in the function.
 class LocalNames : public RecursiveASTVisitor<LocalNames> {
 public:
   bool Found = false;
@@ -114,7 +114,8 @@ static bool isFailurePath(const Stmt *S, const VarDecl &Owner,
 static std::string nullIn(const FunctionView &View, const HeapCall &Malloc) {
   if (View.Context.getLangOpts().CPlusPlus)
     return View.Context.getLangOpts().CPlusPlus11 ? "nullptr" : "0";
-  // <stdlib.h> brings both; who declares malloc by hand may have no NULL.
+  // <stdlib.h> declares malloc and NULL; a program that declares malloc itself
+  // may have no NULL.
   const SourceManager &SM = View.Context.getSourceManager();
   return SM.isInSystemHeader(Malloc.Callee->getLocation()) ? "NULL" : "0";
 }
@@ -123,7 +124,7 @@ FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View) {
   const HeapCall &Allocation = *Pair.Allocation;
   const VarDecl &Owner = *Pair.Owner;
   auto *Body = dyn_cast<CompoundStmt>(bodyOf(Pair.Loop));
-  // calloc would have to clear again, strdup to copy again.
+  // Only malloc: calloc would have to clear again, strdup to copy again.
   if (!Body || Pair.Releases.size() != 1 || !Allocation.Callee ||
       Allocation.Callee->getBuiltinID() != Builtin::BImalloc)
     return {};
@@ -137,7 +138,7 @@ FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View) {
     if (&Other != &Release && Other.Op != HeapOp::Allocate &&
         variableOf(Other.Pointer) == &Owner)
       return {};
-  // Both are statements of the body, so that every iteration comes to both.
+  // Both must be statements of the body, so that every iteration executes both.
   const Stmt *Take = View.partOf(*Body, Allocation.Site),
              *Give = View.partOf(*Body, Release.Site);
   if (!Take || !isa_and_nonnull<Expr>(Give) ||
@@ -153,8 +154,8 @@ FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View) {
   for (const Stmt *Write : *Writes)
     if (!View.isWithin(Allocation.Site, Write))
       return {};
-  // What leaves the loop for good would leave the memory behind, unless there
-  // is none.
+  // An exit from the loop would leak the block, unless the allocation has
+  // failed.
   SmallVector<const Stmt *, 4> Exits;
   exitsIn(Pair.Loop, Exits);
   for (const Stmt *Exit : Exits)
@@ -208,7 +209,7 @@ FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View) {
             indentAt(Declaration->getBeginLoc(), Context).str() + "  " + Name +
             " = " + Init + ";"));
   } else {
-    // Nobody looks at the variable before the loop, nor behind it.
+    // The variable is not read before or after the loop.
     auto *Assign = dyn_cast<BinaryOperator>(Take);
     if (!Assign || Assign->getOpcode() != BO_Assign ||
         Owner.getType().isVolatileQualified() || isa<ParmVarDecl>(Owner) ||
@@ -241,7 +242,7 @@ static bool isQuiet(QualType Type) {
   auto *Template = dyn_cast<ClassTemplateSpecializationDecl>(Record);
   if (!Template || (Kind != "vector" && Kind != "basic_string"))
     return false;
-  // An allocator of another kind may tell.
+  // Another allocator may have side effects.
   ArrayRef<TemplateArgument> Arguments = Template->getTemplateArgs().asArray();
   return stdKindOf(Arguments.back().getAsType()) == "allocator" &&
          llvm::all_of(Arguments.drop_back(), [](const TemplateArgument &A) {
@@ -261,7 +262,7 @@ FixHints hoistLocal(const IterationLocal &Local, FunctionView &View) {
       Variable.getType().isConstQualified() ||
       Variable.getStorageClass() != SC_None)
     return {};
-  // `std::vector<int> v;` and nothing else.
+  // Only `std::vector<int> v;` is accepted.
   auto *Construct = dyn_cast_or_null<CXXConstructExpr>(Variable.getInit());
   if (!Construct || Construct->getNumArgs() != 0 ||
       Variable.getInitStyle() != VarDecl::CallInit ||
@@ -279,7 +280,7 @@ FixHints hoistLocal(const IterationLocal &Local, FunctionView &View) {
     auto *Member = dyn_cast_or_null<MemberExpr>(P);
     if (Member && Member->getMemberDecl()->getDeclName().isIdentifier() &&
         Member->getMemberDecl()->getName() == "capacity")
-      return {}; // The program looks at what changes.
+      return {}; // The program could observe the change.
   }
   if (!Declaration || !isEditable(Declaration->getSourceRange(), View) ||
       !hasRoomBefore(Local.Loop->getBeginLoc(), Context))

@@ -8,7 +8,8 @@
 //
 //   Report << hoistBuffer(Pair, View);
 //
-// Planned only where the program means the same afterwards; no hints otherwise.
+// Each function returns no hints unless the change preserves the program's
+// behaviour.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +22,9 @@
 
 namespace vfriendly::tidy {
 
-/// `if (!p) p = malloc(n);` in the loop and `free(p);` behind it: the first
-/// iteration allocates, so a loop without iterations does not, and what the
-/// program does about a failure stays as it is.
+/// Inserts `if (!p)` before `p = malloc(n);` in the loop, and moves `free(p);`
+/// after the loop. The first iteration allocates, so a loop without iterations
+/// does not, and error handling stays unchanged.
 FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View);
 
 /// Declares a vector or string before the loop and clears it in each iteration.

@@ -27,7 +27,7 @@ static bool names(const Stmt *S, const VarDecl &Variable) {
   if (auto *Ref = dyn_cast<DeclRefExpr>(S))
     return Ref->getDecl() == &Variable;
   if (isa<UnaryExprOrTypeTraitExpr>(S))
-    return false; // sizeof *p does not read p.
+    return false; // The operand of sizeof is not evaluated.
   for (const Stmt *Child : S->children())
     if (Child && names(Child, Variable))
       return true;
@@ -64,7 +64,7 @@ std::optional<int> signIn(const Expr *E, const VarDecl &Variable,
       return std::nullopt;
     const Expr *Factor = *L ? Binary->getRHS() : Binary->getLHS();
     std::optional<int64_t> Known = constantOf(Factor, Context);
-    // Sizes and counts: what is not known is not negative.
+    // Sizes and counts: an unknown factor is assumed to be positive.
     if (Known && *Known <= 0)
       return std::nullopt;
     return *L ? *L : *R;
@@ -103,7 +103,7 @@ std::optional<int> stepOf(const VarDecl &Variable, const Stmt *Loop,
                variableOf(Sum->getLHS()) == &Variable &&
                !names(Sum->getRHS(), Variable))
         This = Sum->getOpcode() == BO_Add ? 1 : -1;
-      // i += i doubles.
+      // `i += i` doubles, so the step is unknown.
       if (This && Assign->getOpcode() != BO_Assign && names(Value, Variable))
         This = 0;
     }
@@ -174,7 +174,7 @@ std::optional<int64_t> constantIterations(const Stmt *Loop,
   if (!For || !For->getCond() || !For->getInit())
     return std::nullopt;
   auto *Condition = dyn_cast<BinaryOperator>(For->getCond()->IgnoreParens());
-  // What else it stops for makes it no longer.
+  // Further conditions can only end the loop earlier.
   while (Condition && Condition->getOpcode() == BO_LAnd) {
     auto *Right = dyn_cast<BinaryOperator>(Condition->getRHS()->IgnoreParens());
     auto *Left = dyn_cast<BinaryOperator>(Condition->getLHS()->IgnoreParens());
@@ -238,7 +238,7 @@ std::optional<Counted> countedBy(const Stmt *Loop, const FunctionView &View) {
       !Found.Step->isIncrementDecrementOp() ||
       variableOf(Found.Step->getSubExpr()) != Found.Counter)
     return std::nullopt;
-  // Where the counter stands at the end nobody may want to know.
+  // The value of the counter after the loop must not be used.
   for (const DeclRefExpr *Ref : View.refs(*Found.Counter))
     if (!View.isWithin(Ref, Loop))
       return std::nullopt;

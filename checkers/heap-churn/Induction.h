@@ -13,38 +13,41 @@
 
 namespace vfriendly::tidy {
 
-/// 1 if all that the loop does to the variable is to add, -1 if it only takes
-/// away; 0 if it does not change it; nullopt for anything else.
+/// Returns 1 if the loop only adds to the variable, -1 if it only subtracts
+/// from it, 0 if it does not change it, and nullopt otherwise.
 std::optional<int> stepOf(const clang::VarDecl &Variable,
                           const clang::Stmt *Loop, const FunctionView &View);
 
-/// 1 if E grows with the variable, as `v + 1` and `8 * v` do, -1 if it shrinks,
-/// as `n - v`; 0 if it does not name it; nullopt for anything else.
+/// Returns 1 if E grows with the variable, as `v + 1` and `8 * v` do, -1 if it
+/// shrinks, as `n - v` does, 0 if it does not name it, and nullopt otherwise.
 std::optional<int> signIn(const clang::Expr *E, const clang::VarDecl &Variable,
                           const clang::ASTContext &Context);
 
-/// Which way the index goes from iteration to iteration.
+/// Returns the sign of the index's change from iteration to iteration, as
+/// stepOf does.
 std::optional<int> directionOf(const clang::Expr *Index,
                                const clang::Stmt *Loop,
                                const FunctionView &View);
 
-/// Returns true if E names only what the loop does not change, and calls
-/// nothing.
+/// Returns true if E names only variables that the loop does not change, and
+/// calls nothing.
 bool isInvariant(const clang::Expr *E, const clang::Stmt *Loop,
                  const FunctionView &View);
 
-/// The variables that S names.
+/// Adds the variables that S names to Found.
 void variablesOf(const clang::Stmt *S,
                  llvm::SmallPtrSetImpl<const clang::VarDecl *> &Found);
 
 std::optional<int64_t> constantOf(const clang::Expr *E,
                                   const clang::ASTContext &Context);
 
-/// How often the loop runs at most, if it counts from one constant to another.
+/// Returns the maximum number of iterations, if the loop counts from one
+/// constant to another.
 std::optional<int64_t> constantIterations(const clang::Stmt *Loop,
                                           const FunctionView &View);
 
-/// `for (T i = Begin; i COMPARED Bound; ++i)`, or down; i is not known outside.
+/// A loop `for (T i = Begin; i COMPARED Bound; ++i)`, or downwards, whose
+/// counter is not used outside.
 struct Counted {
   const clang::VarDecl *Counter = nullptr;
   const clang::Expr *Begin = nullptr;

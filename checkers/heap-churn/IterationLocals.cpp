@@ -18,7 +18,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// What libstdc++ (15) and libc++ (22) hold within the string itself.
+/// Maximum length of a string that libstdc++ (15) and libc++ (22) store in the
+/// object itself.
 static constexpr unsigned ShortString = 22;
 
 StringRef stdKindOf(QualType Type) {
@@ -74,7 +75,7 @@ static const Expr *allocatingInit(const VarDecl &Variable, StringRef Kind,
     }
     auto *Construct = dyn_cast<CXXConstructExpr>(Init);
     if (!Construct || Construct->getNumArgs() != 1)
-      return nullptr; // A deleter of its own may do anything.
+      return nullptr; // A custom deleter may do anything.
     const Expr *Given = strip(Construct->getArg(0));
     std::optional<HeapCall> New = View.Heap.match(Given);
     return New && New->Op == HeapOp::Allocate && isa<CXXNewExpr>(Given)
@@ -144,6 +145,8 @@ namespace {
 enum class Use { Harmless, Fills, TakesAway };
 } // namespace
 
+/// Classifies the use of a local.
+///
 /// pre: Ref names a local whose kind is Kind.
 static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
                  const FunctionView &View, const Expr *&Site) {
@@ -172,7 +175,8 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
     return Use::Harmless;
   }
   if (auto *Operator = dyn_cast_or_null<CXXOperatorCallExpr>(P)) {
-    // v[i], *p, p->f, a == b; assigned to, it keeps its own memory or frees it.
+    // v[i], *p, p->f, a == b. If it is assigned to, it keeps its own memory or
+    // frees it.
     return Operator->getNumArgs() > 0 && Operator->getArg(0) == Child &&
                    Operator->getCalleeDecl() &&
                    isa<CXXMethodDecl>(Operator->getCalleeDecl())
@@ -182,7 +186,7 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
   }
   if (Const && Kind != "shared_ptr")
     return Use::Harmless; // Read, or copied.
-  // The range of a for.
+  // The range of a range-for.
   if (auto *Declaration = dyn_cast_or_null<DeclStmt>(P))
     if (isa_and_nonnull<CXXForRangeStmt>(View.parent(Declaration)))
       return Use::Harmless;

@@ -14,19 +14,21 @@
 
 namespace vfriendly::tidy {
 
-/// A local of the standard library that allocates in each iteration of a loop
-/// and is destroyed at its end, and whose memory nobody takes from it.
+/// A local of a standard library type that allocates in each iteration of a
+/// loop and is destroyed at the end of the iteration, and whose memory is not
+/// moved elsewhere.
 struct IterationLocal {
   const clang::VarDecl *Variable = nullptr;
   const clang::Stmt *Loop = nullptr;
   llvm::StringRef Kind; ///< vector, basic_string, unique_ptr, shared_ptr
-  const clang::Expr *Allocates = nullptr; ///< The evidence.
+  const clang::Expr *Allocates = nullptr; ///< The expression that allocates.
 };
 
 std::optional<IterationLocal> findIterationLocal(const clang::VarDecl &Variable,
                                                  FunctionView &View);
 
-/// `vector` for a std::vector, and so on; empty for what is not of std.
+/// Returns `vector` for a std::vector, and so on; empty for types outside of
+/// std.
 llvm::StringRef stdKindOf(clang::QualType Type);
 
 } // namespace vfriendly::tidy

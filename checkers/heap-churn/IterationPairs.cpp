@@ -19,8 +19,9 @@ namespace {
 
 enum class Step { On, Stop, Fail };
 
-/// Goes all ways from Start on. See decides at each element; Take says whether
-/// an edge can be gone. False as soon as See fails.
+/// Walks all paths from Start. See decides at each element whether the path
+/// goes on, ends or fails; Take says whether an edge is feasible. Returns false
+/// as soon as See fails.
 bool goOn(FunctionView::Position Start,
           llvm::function_ref<Step(const Stmt *)> See,
           llvm::function_ref<bool(const CFGBlock &, unsigned)> Take,
@@ -47,7 +48,7 @@ bool goOn(FunctionView::Position Start,
     if (Stopped)
       continue;
     if (At.Block->hasNoReturnElement())
-      continue; // The program ends here, or somebody else cleans up.
+      continue; // The program ends here, or cleanup happens elsewhere.
     if (At.Block->succ_empty() && !Leave(*At.Block))
       return false;
     unsigned N = 0;
@@ -62,7 +63,8 @@ bool goOn(FunctionView::Position Start,
   return true;
 }
 
-/// The edge on which the variable is known to be null; none: 2.
+/// Returns the index of the edge on which the variable is null, or 2 if there
+/// is none.
 unsigned nullEdge(const CFGBlock &Block, const VarDecl &Variable,
                   const ASTContext &Context) {
   if (Block.succ_size() != 2 || !Block.getTerminatorStmt() ||
@@ -121,7 +123,8 @@ static bool isHarmless(const DeclRefExpr &Ref, const VarDecl &Owner,
   return false;
 }
 
-/// If so, the loop looks for a block that it leaves with.
+/// Returns true if the block is used after the loop: the loop then searches for
+/// the block that it ends with.
 static bool isUsedBehind(const IterationPair &Pair,
                          llvm::function_ref<bool(const Stmt *)> IsRelease,
                          const FunctionView &View) {
@@ -152,7 +155,7 @@ std::optional<IterationPair> findPair(const HeapCall &Allocation,
   Pair.Loop = View.loopAround(*Allocation.Site);
   if (!Pair.Owner || !Pair.Loop)
     return std::nullopt;
-  // `p = append(p, ...)` takes what p was, whatever it does with it.
+  // `p = append(p, ...)` uses the old value of p in an unknown way.
   for (const DeclRefExpr *Ref : View.refs(*Pair.Owner))
     if (View.isWithin(Ref, Allocation.Site))
       return std::nullopt;
@@ -163,7 +166,7 @@ std::optional<IterationPair> findPair(const HeapCall &Allocation,
       Releases[Call.Site] = &Call;
   if (Releases.empty())
     return std::nullopt;
-  // Releases outside of the loop end a way out of it.
+  // A release after the loop ends a path out of the loop.
   for (const HeapCall &Call : View.calls())
     if (Call.Op == HeapOp::Release && variableOf(Call.Pointer) == Pair.Owner)
       Releases.try_emplace(Call.Site, &Call);
@@ -198,7 +201,7 @@ std::optional<IterationPair> findPair(const HeapCall &Allocation,
           Reached.insert(Release);
           return Step::Stop;
         }
-        // Kept for later iterations, until it has to be another.
+        // A block that is kept for later iterations, until it must be replaced.
         if (IsConditional && isBetweenIterations(Seen, Pair.Loop, View))
           return Step::Fail;
         return Writes->contains(Seen) && !IsOwn(Seen) ? Step::Fail : Step::On;
@@ -209,7 +212,7 @@ std::optional<IterationPair> findPair(const HeapCall &Allocation,
       [](const CFGBlock &) { return false; });
   if (!OnAllWays)
     return std::nullopt;
-  // At least one of the releases is followed by the allocation.
+  // At least one release must be followed by the allocation.
   for (const HeapCall *Release : Reached) {
     if (!View.isWithin(Release->Site, Pair.Loop))
       continue;

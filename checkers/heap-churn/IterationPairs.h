@@ -18,8 +18,8 @@
 
 namespace vfriendly::tidy {
 
-/// Memory that a loop allocates and that is released before the loop allocates
-/// there again, on all ways, those out of the function too.
+/// A block that a loop allocates, and that is released on every path before the
+/// loop allocates it again, on paths out of the function too.
 struct IterationPair {
   const HeapCall *Allocation = nullptr;
   const clang::VarDecl *Owner = nullptr;

@@ -17,7 +17,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// A loop that tries again with more: `n *= 2`. It seldom iterates.
+/// Returns true if the loop retries with a larger size: `n *= 2`. Such a loop
+/// seldom iterates.
 static bool triesWithMore(const HeapCall &Call, const Stmt *Loop,
                           const FunctionView &View) {
   for (const Expr *Size : {Call.Size, Call.Count})

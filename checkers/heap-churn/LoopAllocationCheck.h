@@ -14,7 +14,7 @@
 
 namespace vfriendly::tidy {
 
-/// Memory that a loop allocates and releases in each iteration.
+/// Reports memory that a loop allocates and releases in each iteration.
 class LoopAllocationCheck : public HeapCheck {
 public:
   using HeapCheck::HeapCheck;

@@ -19,7 +19,7 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// The statement that a body consists of.
+/// Returns the only statement of a body; null if there are more.
 static const Stmt *onlyStatement(const Stmt *Body) {
   while (auto *Block = dyn_cast<CompoundStmt>(Body)) {
     if (Block->size() != 1)
@@ -75,7 +75,7 @@ static bool isReleasedAnyOrder(const HeapCall &Release) {
     return !Type.isNull() && (!Record || (Record->hasDefinition() &&
                                           Record->hasTrivialDestructor()));
   }
-  // What a function of the program does besides is not known.
+  // Other side effects of a function of the program are unknown.
   return Release.Callee && Release.Callee->getBuiltinID() == Builtin::BIfree;
 }
 
@@ -153,8 +153,8 @@ FixHints reverseLoop(const ElementCall &Release, FunctionView &View) {
   return Hints;
 }
 
-/// The sizes of pages that a machine of this kind may have: what is a multiple
-/// of this is a multiple of each.
+/// Returns the largest page size of this architecture: a multiple of it is a
+/// multiple of every page size.
 static int64_t largestPage(const ASTContext &Context) {
   return Context.getTargetInfo().getTriple().isX86() ? 4096 : 65536;
 }
@@ -162,7 +162,8 @@ static int64_t largestPage(const ASTContext &Context) {
 FixHints oneCall(const CallExpr &Call, FunctionView &View) {
   const ASTContext &Context = View.Context;
   StringRef Name = Call.getDirectCallee()->getName();
-  // mprotect stops at the first range that fails, so many do more than one.
+  // Only madvise and munmap: mprotect stops at the first range that fails, so a
+  // loop of calls may do more than one call.
   if ((Name != "madvise" && Name != "munmap") || Call.getNumArgs() < 2)
     return {};
   const Stmt *Loop = View.loopAround(Call);
@@ -206,7 +207,7 @@ FixHints oneCall(const CallExpr &Call, FunctionView &View) {
   for (unsigned I = 2; I < Call.getNumArgs(); ++I)
     Text += ", " + textOf(Call.getArg(I), Context);
   Text += ");";
-  // A loop that has no iterations for what is below zero.
+  // With a negative bound the loop has no iterations.
   std::optional<int64_t> Known = constantOf(Bound, Context);
   if (!(Known && *Known >= 0) && !Bound->getType()->isUnsignedIntegerType())
     Text = "if (" + Iterations + " > 0)\n" +
@@ -245,7 +246,7 @@ FixHints releaseEarlier(const HeapCall &Release, const Stmt &Phase,
 FixHints growByFactor(const HeapCall &Resize, const VarDecl &Capacity,
                       FunctionView &View) {
   const ASTContext &Context = View.Context;
-  // Narrower, it might overflow where it did not before.
+  // A narrower type might overflow where it did not before.
   if (!Capacity.hasLocalStorage() ||
       !Capacity.getType()->isUnsignedIntegerType() ||
       Context.getTypeSize(Capacity.getType()) < 64)
@@ -272,8 +273,7 @@ FixHints growByFactor(const HeapCall &Resize, const VarDecl &Capacity,
                   ? Grows
                   : Resize.Site))
     return {};
-  // It says how much there is room for, and nothing else: it decides whether
-  // to grow, no more.
+  // The capacity must only decide whether to grow the block.
   bool Guarded = false;
   for (const DeclRefExpr *Ref : View.refs(Capacity)) {
     if (View.isWithin(Ref, Resize.Site))

@@ -8,8 +8,8 @@
 //
 //   Report << reverseLoop(Release, View);
 //
-// Each is planned only where the program means the same afterwards; no hints
-// otherwise.
+// Each function returns no hints unless the change preserves the program's
+// behaviour.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,18 +21,19 @@
 
 namespace vfriendly::tidy {
 
-/// Makes a loop that does nothing but release elements go up.
+/// Reverses a loop that only releases elements, so that its index goes up.
 FixHints reverseLoop(const ElementCall &Release, FunctionView &View);
 
-/// One madvise or munmap over all of the range in place of a loop of them.
+/// Replaces a loop of madvise or munmap calls by one call for the whole range.
 FixHints oneCall(const clang::CallExpr &Call, FunctionView &View);
 
-/// The release before the loop that does not use the memory.
-/// pre: the last release of Block, behind Phase, of memory nobody else knows.
+/// Moves the release before the loop that does not use the memory. pre: Release
+/// is the last release in Block and after Phase, and its memory does not
+/// escape.
 FixHints releaseEarlier(const HeapCall &Release, const clang::Stmt &Phase,
                         const clang::CompoundStmt &Block, FunctionView &View);
 
-/// `capacity += capacity / 2 + 16` for `capacity += 16`.
+/// Replaces `capacity += 16` by `capacity += capacity / 2 + 16`.
 FixHints growByFactor(const HeapCall &Resize, const clang::VarDecl &Capacity,
                       FunctionView &View);
 

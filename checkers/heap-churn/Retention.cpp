@@ -16,8 +16,7 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Functions of the C library that neither remember what they are given nor
-/// leave otherwise than by returning.
+/// Functions of the C library that keep no argument and always return.
 static const llvm::StringSet<> &forgetful() {
   static const llvm::StringSet<> Names{
       "memcpy",  "memmove",    "memset",      "memcmp",  "memchr",  "strlen",
@@ -55,7 +54,7 @@ bool mayBeKept(const DeclRefExpr &Ref, const FunctionView &View) {
         return !Cast->getType()->isBooleanType();
       continue;
     }
-    // Statements that only decide by it.
+    // A condition only tests the pointer.
     if (isa<IfStmt, WhileStmt, ForStmt, DoStmt>(P))
       return false;
     if (auto *Unary = dyn_cast<UnaryOperator>(P)) {
@@ -82,13 +81,13 @@ bool mayBeKept(const DeclRefExpr &Ref, const FunctionView &View) {
         return false;
       if (!isForgetful(*Callee))
         return true;
-      // What strchr returns leads to the memory as well.
+      // A returned pointer, as of strchr, points into the same memory.
       return Callee->getReturnType()->isPointerType() &&
              !isa<CompoundStmt>(View.parent(Call));
     } else {
       return true;
     }
-    // *p, p[i], p->f: what is read from there, or written there.
+    // *p, p[i], p->f: reads or writes through the pointer.
     const Stmt *Use = View.parent(P);
     while (Use && isa<ParenExpr>(Use))
       Use = View.parent(Use);
@@ -117,7 +116,7 @@ bool callsUnknown(const Stmt *S) {
   return false;
 }
 
-/// Functions of the file at hand are looked into, this many calls deep.
+/// Maximum call depth to which functions of the translation unit are examined.
 static constexpr unsigned CallDepth = 3;
 
 static bool mayNotReturn(const Stmt *S, unsigned Depth) {

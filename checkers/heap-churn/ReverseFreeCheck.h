@@ -13,7 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// Loops that release in reverse order what was allocated in ascending order.
+/// Reports loops that release in reverse order what was allocated in ascending
+/// order.
 class ReverseFreeCheck : public HeapCheck {
 public:
   using HeapCheck::HeapCheck;

@@ -23,8 +23,9 @@ namespace {
 enum class SystemCall { None, Advise, Protect, Unmap, Shrink, Trim };
 } // namespace
 
-/// The advice that takes pages away: MADV_DONTNEED, _FREE, _REMOVE, _COLD,
-/// _PAGEOUT, _DONTNEED_LOCKED, as Linux numbers them on all its machines.
+/// Returns true if the advice removes pages: MADV_DONTNEED, _FREE, _REMOVE,
+/// _COLD, _PAGEOUT, _DONTNEED_LOCKED, as Linux numbers them on all
+/// architectures.
 static bool takesAway(int64_t Advice) {
   return llvm::is_contained({4, 8, 9, 20, 21, 24}, Advice);
 }
@@ -124,8 +125,8 @@ static void callsIn(const Stmt *S, SmallVectorImpl<const CallExpr *> &Found,
       callsIn(Child, Found, Context);
 }
 
-/// Mappings that have nothing to do with each other take a call each, mostly
-/// when all ends.
+/// Returns true if fewer calls could do the same. Unrelated mappings need a
+/// call each, mostly when the program ends.
 static bool couldBeFewer(const CallExpr &Call, const Stmt *Loop,
                          const FunctionView &View) {
   switch (systemCallOf(Call, View.Context)) {

@@ -14,7 +14,8 @@
 
 namespace vfriendly::tidy {
 
-/// System calls in loops that interrupt every CPU of the process each time.
+/// Reports system calls in loops that interrupt every CPU of the process each
+/// time.
 class ShootdownCallsCheck : public HeapCheck {
 public:
   using HeapCheck::HeapCheck;

@@ -25,7 +25,8 @@ static StringRef methodOf(const CXXMemberCallExpr *Call) {
   return Method && Method->getIdentifier() ? Method->getName() : "";
 }
 
-/// The call of a member that Ref is the object of.
+/// Returns the call of a member function on the object that Ref names; null if
+/// there is none.
 static const CXXMemberCallExpr *callOn(const DeclRefExpr &Ref,
                                        const FunctionView &View) {
   const Stmt *P = View.parent(&Ref);
@@ -47,8 +48,8 @@ static bool runsAllIterations(const Stmt *S) {
   });
 }
 
-/// What the loop's iterations can be counted by: of a for its bound, of a
-/// range-for its range.
+/// Returns the expression that gives the number of iterations: the bound of a
+/// for, the range of a range-for.
 static const Expr *countOf(const Stmt *Loop, const FunctionView &View) {
   if (auto *Range = dyn_cast<CXXForRangeStmt>(Loop)) {
     const Expr *Init = Range->getRangeInit();
@@ -83,7 +84,7 @@ std::optional<GrownVector> findGrownVector(const VarDecl &Variable,
     if (Method == "reserve" || Method == "capacity" || Method == "swap")
       return std::nullopt;
     if (Method == "push_back" || Method == "emplace_back") {
-      // The first of all uses.
+      // Push is the first of all uses.
       if (!Found.Push || Ref->getBeginLoc() < Found.Push->getBeginLoc())
         Found.Push = Call;
     }
@@ -104,7 +105,7 @@ std::optional<GrownVector> findGrownVector(const VarDecl &Variable,
     Part = Full->getSubExpr();
   if (Part != Found.Push)
     return std::nullopt;
-  // Empty before, and grown by nothing else within.
+  // The vector must be empty before the loop, and grow by nothing else in it.
   bool Declared = false;
   for (const Stmt *S : Block->body()) {
     if (S == Found.Loop)
@@ -142,7 +143,7 @@ FixHints reserveBefore(const GrownVector &Grown, FunctionView &View) {
   } else if (!isInvariant(Count, Grown.Loop, View) ||
              !(Plain->getType()->isUnsignedIntegerType() ||
                constantOf(Plain, Context).value_or(-1) >= 0)) {
-    return {}; // Below zero there would be no iterations, but an exception.
+    return {}; // Then reserve would throw.
   }
   return {FixItHint::CreateInsertion(
       Begin, Grown.Variable->getName().str() + ".reserve(" + Text + ");\n" +

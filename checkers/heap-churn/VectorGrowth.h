@@ -14,21 +14,21 @@
 
 namespace vfriendly::tidy {
 
-/// An empty std::vector that a loop pushes one element to in each of its
-/// iterations, whose number is known before.
+/// An empty std::vector to which a loop adds one element per iteration, where
+/// the number of iterations is known before.
 struct GrownVector {
   const clang::VarDecl *Variable = nullptr;
   const clang::Stmt *Loop = nullptr;
   const clang::Expr *Push = nullptr;
 };
 
-/// Not where the loop does nothing else: clang-tidy's own
+/// Ignores loops that do nothing else: clang-tidy's own
 /// performance-inefficient-vector-operation finds those.
 std::optional<GrownVector> findGrownVector(const clang::VarDecl &Variable,
                                            FunctionView &View);
 
-/// `v.reserve(n);` before the loop, if n can be named there and is not below
-/// zero.
+/// Inserts `v.reserve(n);` before the loop, if n can be named there and is not
+/// negative.
 FixHints reserveBefore(const GrownVector &Grown, FunctionView &View);
 
 } // namespace vfriendly::tidy
