@@ -20,7 +20,7 @@ namespace vfriendly::tidy {
 static bool isStdAtomicRecord(const CXXRecordDecl *Record) {
   if (!Record || !Record->isInStdNamespace() || !Record->getIdentifier())
     return false;
-  // The second and later names are libstdc++'s and libc++'s bases.
+  // The second and later names are base classes in libstdc++ and libc++.
   return llvm::StringSwitch<bool>(Record->getName())
       .Cases({"atomic", "atomic_ref", "atomic_flag"}, true)
       .Cases({"__atomic_base", "__atomic_flag_base", "__atomic_float",
@@ -70,7 +70,7 @@ static std::optional<AtomicOp> matchBuiltin(const AtomicExpr &E) {
   Op.Kind = kindOf(Name);
   Op.Object = E.getPtr();
   Op.ObjectIsPointer = true;
-  // __atomic_load and its like return through a pointer.
+  // __atomic_load and similar builtins return through a pointer.
   bool Generic = !E.getOpAsString().starts_with("__c11");
   if (Generic && Name == "load")
     Op.Result = E.getVal1();
@@ -130,7 +130,7 @@ static void takeOperands(AtomicOp &Op, const CallExpr &Call, unsigned First) {
     Op.Value = Call.getArg(First + 1);
     return;
   }
-  // test_and_set and clear take nothing but a memory order.
+  // test_and_set and clear take only a memory order.
   if (Call.getNumArgs() > First &&
       !Call.getArg(First)->getType()->isEnumeralType())
     Op.Value = Call.getArg(First);
@@ -175,7 +175,7 @@ static std::optional<AtomicOp> matchOperator(const CXXOperatorCallExpr &Call) {
   }
 }
 
-/// std::atomic_load(&x) and its relatives.
+/// Matches std::atomic_load(&x) and similar functions.
 static std::optional<AtomicOp> matchStdFunction(const CallExpr &Call,
                                                 const FunctionDecl &Callee) {
   if (!Callee.isInStdNamespace() || Call.getNumArgs() == 0)

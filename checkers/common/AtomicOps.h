@@ -8,10 +8,10 @@
 //
 //   if (std::optional<AtomicOp> Op = matchAtomicOp(E)) switch (Op->Kind) ...
 //
-// One view of std::atomic and its relatives, C11 atomics, __atomic_* and
-// __sync_*: which object is accessed, and what a compare-and-exchange expects.
-// Plain reads and writes of _Atomic objects are ordinary expressions, not
-// calls: see isAtomicType.
+// A uniform view of std::atomic and related classes, C11 atomics, __atomic_*
+// and __sync_*: which object is accessed, and what a compare-and-exchange
+// expects. Plain reads and writes of _Atomic objects are ordinary expressions,
+// not calls: see isAtomicType.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,8 @@ enum class AtomicKind {
   Exchange, ///< Includes test-and-set, whose Value is null.
   CompareExchange,
   SetBits, ///< fetch_or, fetch_and: twice has the effect of once.
-  Modify,  ///< fetch_add and the like: each time has its own effect.
-  Other    ///< wait, notify, init: none of a polling loop's business.
+  Modify,  ///< fetch_add and the like: each execution has an effect.
+  Other    ///< wait, notify, init: irrelevant to polling loops.
 };
 
 struct AtomicOp {
@@ -38,35 +38,36 @@ struct AtomicOp {
   /// The object, or with ObjectIsPointer a pointer to it.
   const clang::Expr *Object = nullptr;
   bool ObjectIsPointer = false;
-  /// What a compare-and-exchange expects: a value, or, with ExpectedIsMemory,
-  /// a pointer to (C) or the name of (C++) what a failure overwrites.
+  /// The expected value of a compare-and-exchange or, with ExpectedIsMemory, a
+  /// pointer to (C) or the name of (C++) the memory that a failure overwrites.
   const clang::Expr *Expected = nullptr;
   bool ExpectedIsMemory = false;
   bool ExpectedIsPointer = false;
-  /// What is stored; null where the operation itself says.
+  /// The stored value; null where the operation implies it.
   const clang::Expr *Value = nullptr;
-  /// Where the result goes instead of being returned: __atomic_load and the
-  /// like take a pointer for it.
+  /// The memory that receives the result if it is not returned: __atomic_load
+  /// and similar builtins take a pointer to it.
   const clang::Expr *Result = nullptr;
-  /// A member of std::atomic or a relative, which has wait and notify_all.
+  /// Whether it is a member of std::atomic or a related class, which has wait
+  /// and notify_all.
   bool IsStdMember = false;
 };
 
 /// pre: E is a CallExpr or an AtomicExpr.
 std::optional<AtomicOp> matchAtomicCall(const clang::Expr *E);
 
-/// Looks at E itself, not at its operands.
+/// Matches E itself, not its operands.
 inline std::optional<AtomicOp> matchAtomicOp(const clang::Expr *E) {
-  // Asked of every expression, most of which are neither.
+  // A fast test: most expressions are neither.
   if (!llvm::isa<clang::CallExpr, clang::AtomicExpr>(E))
     return std::nullopt;
   return matchAtomicCall(E);
 }
 
-/// std::atomic, std::atomic_flag, std::atomic_ref and _Atomic.
+/// Returns true for std::atomic, std::atomic_flag, std::atomic_ref and _Atomic.
 bool isAtomicType(clang::QualType T);
 
-/// std::atomic_ref, whose memory is not its own.
+/// Returns true for std::atomic_ref, which refers to another object's memory.
 bool isAtomicRef(clang::QualType T);
 
 } // namespace vfriendly::tidy

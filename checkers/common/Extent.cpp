@@ -19,7 +19,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// A lambda has no name of its own.
+/// Returns the function, or for a lambda the innermost named function around
+/// it.
 static const FunctionDecl &namedAround(const FunctionDecl &Function) {
   const FunctionDecl *Named = &Function;
   for (const DeclContext *C = &Function; C; C = C->getParent())
@@ -42,8 +43,8 @@ static SourceRange nameOf(const FunctionDecl &Function) {
 void addExtent(const DiagnosticBuilder &Report, SourceRange Construct,
                const FunctionDecl &Function) {
   const ASTContext &Context = Function.getASTContext();
-  // clang-tidy writes offsets of the file, so a macro's text is where it is
-  // expanded.
+  // clang-tidy writes file offsets, so the text of a macro is the place where
+  // it is expanded.
   auto inFile = [&](SourceRange Range) {
     return Lexer::makeFileCharRange(
         Context.getSourceManager().getExpansionRange(Range),

@@ -37,7 +37,7 @@ const Frame *frameOf(const VarDecl &Variable, const Frame *In) {
   return nullptr;
 }
 
-/// What a lambda captured by copy is its own.
+/// Returns true if a lambda captured the variable by copy, and so has its own.
 static bool isCapturedByCopy(const VarDecl &Variable, const Frame *In) {
   for (const Frame *F = In; F; F = F->Caller) {
     auto *Method = dyn_cast<CXXMethodDecl>(F->Function);
@@ -62,7 +62,7 @@ static Place variablePlace(const DeclRefExpr &Ref, const VarDecl &Variable,
     if (auto *Parm = dyn_cast<ParmVarDecl>(&Variable); Parm && Owner)
       if (const Expr *Argument = Owner->Arguments.lookup(Parm))
         return placeOf(Argument, Owner->Caller);
-    // A reference bound where it is declared is another name for that.
+    // A reference bound at its declaration is another name for its initialiser.
     const Expr *Init =
         isa<ParmVarDecl>(Variable) ? nullptr : Variable.getInit();
     if (Init && Owner && Init->isGLValue())
@@ -78,8 +78,9 @@ static Place variablePlace(const DeclRefExpr &Ref, const VarDecl &Variable,
   return {Place::Elsewhere, &Variable, In, &Ref};
 }
 
-/// A cast that makes a volatile access out of an untyped address, as accessors
-/// of device registers do. `*(volatile int *)&flag` is none.
+/// Returns true if the cast turns an untyped address into a pointer to
+/// volatile, as accessors of device registers do. `*(volatile int *)&flag` does
+/// not.
 static bool isMadeVolatile(const CastExpr &Cast) {
   return isa<ExplicitCastExpr>(Cast) && Cast.getType()->isPointerType() &&
          Cast.getType()->getPointeeType().isVolatileQualified() &&
@@ -89,7 +90,7 @@ static bool isMadeVolatile(const CastExpr &Cast) {
              ->isVoidPointerType();
 }
 
-/// `(T *)0xfee00000`, but not `(T *)(uintptr_t)&flag`.
+/// Returns true for `(T *)0xfee00000`, but not for `(T *)(uintptr_t)&flag`.
 static bool isMadeOfInteger(const CastExpr &Cast) {
   if (Cast.getCastKind() != CK_IntegralToPointer)
     return false;
@@ -143,7 +144,8 @@ Place pointeeOf(const Expr *Pointer, const Frame *In) {
       return pointeeOf(Argument, Owner->Caller);
   } else if (auto *Variable =
                  Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr) {
-    // A pointer that starts out at a register stays among registers.
+    // A pointer initialised with a device register points to device registers
+    // later too.
     const Expr *Init = Variable->getAnyInitializer();
     auto *Cast =
         Init ? dyn_cast<CastExpr>(Init->IgnoreParenImpCasts()) : nullptr;
@@ -181,7 +183,7 @@ Place placeOf(const Expr *LValue, const Frame *In) {
       P.Variable = Static;
       return P;
     }
-    // A reference member leads elsewhere whatever holds it.
+    // A reference member refers to another object, independent of its own.
     if (Member->getMemberDecl()->getType()->isReferenceType())
       return P;
     return PartOf(Member->isArrow() ? pointeeOf(Member->getBase(), In)
@@ -222,7 +224,7 @@ bool isSamePlace(const Place &A, const Place &B, const ASTContext &Context) {
 
 namespace {
 
-/// Collects variables that are named other than to be read or written.
+/// Collects variables that are used other than by reading or writing them.
 class EscapeFinder {
 public:
   VarSet Escapes;
@@ -245,7 +247,7 @@ public:
       return;
     }
     if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(S)) {
-      // The array decays here, and still nobody else knows where it is.
+      // The array decays to a pointer here, but its address does not escape.
       auto *Decay = dyn_cast<ImplicitCastExpr>(Subscript->getBase());
       visit(Decay ? Decay->getSubExpr() : Subscript->getBase());
       visit(Subscript->getIdx());
@@ -288,8 +290,8 @@ private:
         bind(*Argument);
   }
 
-  /// Whoever gets a reference to const does not write, unless it is an atomic,
-  /// which is passed on for others to write.
+  /// A function that takes a reference to const does not write through it,
+  /// unless to an atomic, which it may pass on for others to write.
   void bind(const Expr &Argument) {
     if (Argument.isGLValue() && (!Argument.getType().isConstQualified() ||
                                  isAtomicType(Argument.getType())))

@@ -9,9 +9,9 @@
 //   Place P = placeOf(LValue, In);
 //   if (P.Where == Place::Elsewhere) ... others may write it
 //
-// Looks through references, parameters and pointers into the frames of the
-// functions that the code being judged calls: what a small function polls is
-// what its caller passes.
+// Follows references, parameters and pointers through the frames of the
+// functions that the examined code calls: a small function that polls usually
+// polls an argument of its caller.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,17 +25,17 @@
 
 namespace vfriendly::tidy {
 
-/// A function being looked into, and how it was called. The function that
-/// holds the loop has no caller.
+/// A function being examined, and how it was called. The function that contains
+/// the loop has no caller.
 struct Frame {
   const clang::FunctionDecl *Function = nullptr;
   const Frame *Caller = nullptr;
   unsigned Depth = 0;
   llvm::SmallDenseMap<const clang::ParmVarDecl *, const clang::Expr *, 4>
       Arguments;
-  /// The object it was called on; a pointer to it for `p->f()`.
+  /// The object that the method was called on; a pointer to it for `p->f()`.
   const clang::Expr *Object = nullptr;
-  /// What it may return, and what it decides by.
+  /// The expressions that it may return, and its conditions.
   llvm::SmallVector<const clang::Expr *, 2> Results, Conditions;
 };
 
@@ -47,7 +47,7 @@ struct Place {
     Device     ///< A constant address.
   };
   Kind Where = Elsewhere;
-  /// The variable of a Local or a global; null for what pointers lead to.
+  /// The variable of a Local or a global; null for memory behind pointers.
   const clang::VarDecl *Variable = nullptr;
   const Frame *In = nullptr;
   /// The expression of In that names the place.
@@ -60,19 +60,21 @@ struct Place {
 Place placeOf(const clang::Expr *LValue, const Frame *In);
 Place pointeeOf(const clang::Expr *Pointer, const Frame *In);
 
-/// The frame in which a local variable named in In lives; null if the variable
-/// belongs to a function around the outermost one (a lambda's capture).
+/// Returns the frame in which a local variable named in In lives; null if the
+/// variable belongs to a function around the outermost one (a lambda's
+/// capture).
 const Frame *frameOf(const clang::VarDecl &Variable, const Frame *In);
 
 /// Returns true if both name the same memory, as far as their spelling tells.
 bool isSamePlace(const Place &A, const Place &B,
                  const clang::ASTContext &Context);
 
-/// The variable or member whose name E is; null if it is none, or a reference,
-/// whose name stands for something else.
+/// Returns the variable or member that E names; null if there is none, or if it
+/// is a reference, which stands for another object.
 const clang::ValueDecl *namedBy(const clang::Expr *E);
 
-/// Names and numbers: most of what there is, with nothing below it.
+/// Returns true for names and literals: the most common expressions, without
+/// children.
 inline bool isLeaf(const clang::Stmt *S) {
   return llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral,
                    clang::StringLiteral>(S);
@@ -80,8 +82,8 @@ inline bool isLeaf(const clang::Stmt *S) {
 
 using VarSet = llvm::SmallPtrSet<const clang::VarDecl *, 8>;
 
-/// The local variables of a body whose address somebody else may know. Looks at
-/// the whole body, so keeps what it found for the loops that follow.
+/// The local variables of a body whose address may escape. Examines the whole
+/// body, and caches the result for later loops.
 class Escapes {
 public:
   const VarSet &of(const clang::Stmt *Body);

@@ -32,7 +32,8 @@ std::string textOf(const Expr *E, const ASTContext &Context) {
       .str();
 }
 
-/// The last simple statement of a statement: the one that ends its text.
+/// Returns the last simple statement of a statement: the one that ends its
+/// text.
 static const Stmt *lastOf(const Stmt *S) {
   if (auto *If = dyn_cast<IfStmt>(S))
     return lastOf(If->getElse() ? If->getElse() : If->getThen());
@@ -84,8 +85,8 @@ CharSourceRange wholeStatement(const Stmt *S, const ASTContext &Context) {
   if (startsLine(Begin, Context) && Blank != StringRef::npos &&
       Rest[Blank] == '\n' &&
       SM.getFileOffset(Begin) > static_cast<unsigned>(Indent)) {
-    // From the end of the line before: where a removal ends before a blank,
-    // clang takes that away, too.
+    // The removal begins at the end of the previous line: clang also removes a
+    // blank that follows a removal.
     Begin = Begin.getLocWithOffset(-Indent - 1);
     End = End.getLocWithOffset(Blank);
   }

@@ -15,25 +15,25 @@
 
 namespace vfriendly::tidy {
 
-/// The text that makes up a statement, without its semicolon; invalid if a
-/// macro gives only a part of it.
+/// Returns the range of a statement in the file, without its semicolon; invalid
+/// if a macro expands to only a part of it.
 clang::CharSourceRange fileRange(const clang::Stmt *S,
                                  const clang::ASTContext &Context);
 
-/// What stands in the file; empty if that cannot be told.
+/// Returns the text of E in the file; empty if it cannot be determined.
 std::string textOf(const clang::Expr *E, const clang::ASTContext &Context);
 
-/// The place behind a statement and its semicolon; invalid if that cannot be
-/// told.
+/// Returns the location after a statement and its semicolon; invalid if it
+/// cannot be determined.
 clang::SourceLocation endOfStatement(const clang::Stmt *S,
                                      const clang::ASTContext &Context);
 
-/// The statement with its semicolon, and its lines if it has them for itself;
-/// invalid if that cannot be told.
+/// Returns the statement with its semicolon, and with its lines if nothing else
+/// is on them; invalid if it cannot be determined.
 clang::CharSourceRange wholeStatement(const clang::Stmt *S,
                                       const clang::ASTContext &Context);
 
-/// The white space a line starts with.
+/// Returns the white space that the line begins with.
 llvm::StringRef indentAt(clang::SourceLocation Place,
                          const clang::ASTContext &Context);
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// clang-tidy of another version loads the module, lists its checks and finds
-// nothing, or crashes. A static VersionGuard ends it before that, with a line
-// that says why. It calls one function of LLVM's, whose name and result have
-// stayed the same, and otherwise only C.
+// A clang-tidy of another version loads the module, lists its checks, and then
+// finds nothing or crashes. A static VersionGuard ends it before that, with a
+// line that says why. It calls one LLVM function, whose name and result have
+// not changed between versions, and otherwise only C.
 //
 //===----------------------------------------------------------------------===//
 

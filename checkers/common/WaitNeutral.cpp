@@ -33,7 +33,8 @@ static const llvm::StringMap<CallEffect> &neutralNames() {
   return Names;
 }
 
-/// Locks of other libraries are tried under many names, all of this form.
+/// Returns true if Name is that of a try-lock function. Other libraries have
+/// many such names, all of this form.
 static bool isTryLockName(StringRef Name) {
   return Name.ends_with("_trylock") ||
          llvm::StringSwitch<bool>(Name)
@@ -69,7 +70,8 @@ CallEffect classifyFunction(const FunctionDecl &Callee) {
   StringRef Name = Callee.getName();
   const auto &Names = neutralNames();
   if (isa<TranslationUnitDecl>(Callee.getDeclContext()->getRedeclContext())) {
-    // POSIX's pause blocks until a signal arrives; others mean the spin hint.
+    // POSIX's pause blocks until a signal arrives; other functions of this name
+    // are the spin hint.
     const SourceManager &SM = Callee.getASTContext().getSourceManager();
     if (Name == "pause")
       return SM.isInSystemHeader(Callee.getLocation()) ? CallEffect::Other
@@ -115,7 +117,8 @@ CallEffect classifyCall(const CallExpr &Call, const FunctionDecl &Callee) {
   return Effect;
 }
 
-/// The mnemonics and prefixes of an assembly text, without their operands.
+/// Returns the mnemonics and prefixes of an assembly text, without their
+/// operands.
 static SmallVector<std::string, 4> mnemonics(StringRef Text) {
   SmallVector<std::string, 4> Words;
   SmallVector<StringRef, 8> Lines;
@@ -141,7 +144,7 @@ static SmallVector<std::string, 4> mnemonics(StringRef Text) {
 
 AsmEffect classifyAsm(const GCCAsmStmt &Asm) {
   std::string Text = Asm.getAsmString();
-  // %= and alternatives {att|intel} do not matter to mnemonics.
+  // %= and alternatives {att|intel} do not change mnemonics.
   SmallVector<std::string, 4> Words = mnemonics(Text);
   auto AllStartWith = [&](std::initializer_list<StringRef> Prefixes) {
     return all_of(Words, [&](StringRef W) {
@@ -163,7 +166,7 @@ AsmEffect classifyAsm(const GCCAsmStmt &Asm) {
     return AsmEffect::Clock;
   if (Any("xadd") && AllStartWith({"lock", "xadd"}))
     return AsmEffect::Add;
-  // A question to Valgrind: rotations of a register that cancel out.
+  // A Valgrind client request: rotations of a register that cancel out.
   bool InMemory = StringRef(Text).contains('(');
   for (unsigned I = 0; I != Asm.getNumOutputs(); ++I)
     InMemory |= StringRef(Asm.getOutputConstraint(I)).contains('m');
@@ -172,7 +175,7 @@ AsmEffect classifyAsm(const GCCAsmStmt &Asm) {
   if (!InMemory && Any("rol") && AllStartWith({"rol", "xchg"}))
     return AsmEffect::None;
   bool Tries = Any("xchg") || Any("cmpxchg") || Any("bts");
-  // Not xadd, inc, dec: trying those twice leaves memory changed twice.
+  // Not xadd, inc, dec: each execution changes memory again.
   if (Tries && AllStartWith({"lock", "xchg", "cmpxchg", "bts", "set", "sbb",
                              "mov", "xor", "test"}))
     return AsmEffect::Try;

@@ -8,9 +8,9 @@
 //
 //   if (classifyFunction(*Call->getDirectCallee()) == CallEffect::Pause) ...
 //
-// Tells by name alone whether a loop that makes a call may still be a wait. The
-// names that object files have are passes/common/WaitNeutral.def, which the
-// passes read too; NeutralNames.def adds those that only the source has.
+// Decides by name alone whether a loop that makes a call may still be a wait.
+// Names that object files have are in passes/common/WaitNeutral.def, which the
+// passes read too; NeutralNames.def adds names that only the source has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,20 +29,21 @@ namespace vfriendly::tidy {
 enum class CallEffect {
   None,    ///< Computes its result from its operands, or nothing at all.
   Pause,   ///< The CPU's spin hint.
-  Yield,   ///< Gives the CPU to another runnable thread.
-  Sleep,   ///< Gives the CPU up for a time.
+  Yield,   ///< Yields the CPU to another runnable thread.
+  Sleep,   ///< Sleeps for a time.
   Clock,   ///< Reads a clock.
   Local,   ///< Touches the calling thread's own state only.
-  TryLock, ///< Tries to take a lock the caller cannot see into.
-  Other    ///< Not known by name: only its body can tell.
+  TryLock, ///< Tries to take a lock whose state is not visible to the caller.
+  Other    ///< Not known by name: its body must be examined.
 };
 
-/// Declared in namespace std, at whatever depth.
+/// Returns true if D is declared in namespace std, at any depth.
 bool isOfStd(const clang::Decl &D);
 
 CallEffect classifyFunction(const clang::FunctionDecl &Callee);
 
-/// classifyFunction, and select and poll where they watch no descriptor.
+/// Classifies a call as classifyFunction does, and also select and poll where
+/// they watch no descriptor.
 CallEffect classifyCall(const clang::CallExpr &Call,
                         const clang::FunctionDecl &Callee);
 
@@ -52,8 +53,8 @@ enum class AsmEffect {
   Clock,
   Load, ///< Moves memory into a register.
   Try,  ///< Exchange, compare and exchange, bit test and set.
-  Set,  ///< Sets or clears bits, whatever they were.
-  Add,  ///< Adds, and returns what was there.
+  Set,  ///< Sets or clears bits, whatever their old values.
+  Add,  ///< Adds, and returns the old value.
   Other
 };
 

@@ -24,8 +24,8 @@ void mark(Loop &L, StringRef Mark) {
   addStringMetadataToLoop(&L, Mark.data(), 1);
 }
 
-/// Looks at each latch: after inlining, two loops may have become one, whose
-/// latches carry different IDs.
+/// Examines each latch: inlining may merge two loops into one, whose latches
+/// carry different IDs.
 bool isMarked(const Loop &L, StringRef Mark) {
   SmallVector<BasicBlock *, 4> Latches;
   L.getLoopLatches(Latches);
@@ -81,7 +81,7 @@ static bool installsHandler(const Use &U) {
             Callee->getName() == "bsd_signal");
   }
   if (auto *Store = dyn_cast<StoreInst>(Usr)) {
-    // The handler is the first member: its address is the structure's.
+    // The handler is the first member, so its address is the structure's.
     const Value *Object = getUnderlyingObject(Store->getPointerOperand());
     if (auto *Local = dyn_cast<AllocaInst>(Object))
       return isSigaction(Local->getAllocatedType());

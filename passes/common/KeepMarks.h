@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A mark is loop metadata, so that it stays with the loop when its function is
-// inlined, unrolled or linked elsewhere.
+// A mark is loop metadata: it stays with the loop when its function is inlined,
+// unrolled or linked into another module.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,12 @@ class Module;
 
 namespace vfriendly {
 
-/// The pass has made up its mind about a loop.
+/// The pass has decided about the loop.
 inline constexpr llvm::StringLiteral DecidedMark = "vf.spin.decided";
-/// Reported with a doubt, which inlining may clear up until the next phase.
+/// The pass has reported the loop with a doubt, which inlining may resolve
+/// before the next phase.
 inline constexpr llvm::StringLiteral DoubtMark = "vf.spin.doubted";
-/// The author has: __attribute__((annotate("vfriendly:keep"))).
+/// The author keeps the loop: __attribute__((annotate("vfriendly:keep"))).
 inline constexpr llvm::StringLiteral KeepMark = "vf.spin.keep";
 
 void mark(llvm::Loop &L, llvm::StringRef Mark);
@@ -37,11 +38,11 @@ bool isMarked(const llvm::Loop &L, llvm::StringRef Mark);
 
 using FunctionSet = llvm::SmallPtrSet<const llvm::Function *, 8>;
 
-/// Functions annotated with vfriendly:keep.
+/// Returns the functions annotated with vfriendly:keep.
 FunctionSet findKeepFunctions(const llvm::Module &M);
 
-/// Functions seen to be installed as signal handlers: a handler must not give
-/// up the CPU to the thread it interrupts.
+/// Returns the functions that the module installs as signal handlers. A handler
+/// must not yield the CPU to the thread it interrupts.
 FunctionSet findSignalHandlers(const llvm::Module &M);
 
 } // namespace vfriendly

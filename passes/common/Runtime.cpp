@@ -19,7 +19,7 @@ using namespace llvm;
 namespace vfriendly {
 
 void linkDefinitions(Module &M, StringRef Text) {
-  // clang drops value names, but the parser needs them while it reads.
+  // clang discards value names, but the parser needs them.
   LLVMContext &Context = M.getContext();
   bool Discards = Context.shouldDiscardValueNames();
   Context.setDiscardValueNames(false);
@@ -31,7 +31,7 @@ void linkDefinitions(Module &M, StringRef Text) {
                              Error.getMessage());
   Ours->setDataLayout(M.getDataLayout());
   Ours->setTargetTriple(M.getTargetTriple());
-  // The linker itself says why.
+  // The linker reports the reason itself.
   if (Linker::linkModules(M, std::move(Ours), Linker::LinkOnlyNeeded))
     Context.emitError("vfriendly: fallback does not link");
 }

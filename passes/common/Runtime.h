@@ -17,9 +17,9 @@ class Module;
 
 namespace vfriendly {
 
-/// Adds the definitions in Text, textual IR of ours, that M declares. An object
-/// carries no more than that: how a program gets libvfrt is for its link to
-/// say. Emits an error where that fails.
+/// Adds those definitions of Text, vfriendly's own textual IR, that M declares.
+/// An object carries nothing else: how a program gets libvfrt is decided by its
+/// link. Emits an error on failure.
 void linkDefinitions(llvm::Module &M, llvm::StringRef Text);
 
 } // namespace vfriendly

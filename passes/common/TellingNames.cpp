@@ -19,7 +19,7 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// The words of my_yield_cpu, myYieldCPU and MyYield2, in lower case.
+/// Returns the words of my_yield_cpu, myYieldCPU or MyYield2, in lower case.
 static SmallVector<std::string, 4> wordsOf(StringRef Name) {
   SmallVector<std::string, 4> Words;
   char Before = '_';
@@ -36,8 +36,7 @@ static SmallVector<std::string, 4> wordsOf(StringRef Name) {
 }
 
 NameTells whatNameTells(StringRef Name) {
-  // `sleep_for_us`: the unit, the amount and the object say nothing of the
-  // verb.
+  // `sleep_for_us`: the unit, the amount and the object are not the verb.
   static constexpr StringLiteral Objects[] = {
       "us",    "ms",    "ns",    "usec", "msec",         "nsec",        "usecs",
       "msecs", "s",     "sec",   "for",  "until",        "cycles",      "ticks",
@@ -58,7 +57,7 @@ NameTells whatNameTells(StringRef Name) {
     Words.pop_back();
   if (Words.empty())
     return NamesTime ? NameTells::ReadsClock : NameTells::Nothing;
-  // The last word is the verb: a delay queue does not delay.
+  // The last word is the verb: delay_queue does not delay.
   return StringSwitch<NameTells>(Words.back())
       .Cases({"pause", "relax", "yield", "backoff", "stall"}, NameTells::Pauses)
       .Cases({"delay", "sleep", "usleep", "msleep", "nsleep", "nanosleep"},
@@ -74,7 +73,7 @@ bool namesWork(StringRef Name) {
       "run",   "process", "execute", "dispatch", "handle",   "drain",
       "flush", "step",    "work",    "steal",    "progress", "dequeue",
       "pop",   "take",    "recv",    "receive",  "accept"};
-  // Whole words of run_tasks and runTasks: what is_running tells is not work.
+  // Whole words of run_tasks and runTasks: is_running does no work.
   return any_of(wordsOf(Name),
                 [](StringRef W) { return is_contained(Work, W); });
 }

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a function is called proves nothing, so nothing is rewritten by it. But
-// a loop that calls rte_delay_us between polls is worth a report. The pass and
-// the check ask the same question.
+// A function's name proves nothing, so no rewrite depends on it. But a loop
+// that calls rte_delay_us between polls is worth a report. Shared by the pass
+// and the check.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,13 @@ namespace vfriendly {
 
 enum class NameTells {
   Nothing,
-  Pauses, ///< Keeps the CPU, or offers it, for a moment: cpu_relax, my_yield.
-  Delays, ///< Lets time pass: delay_us, msleep.
-  Fails,  ///< Does not come back: throw_exception, fatal.
+  Pauses,     ///< Occupies or yields the CPU for a moment: cpu_relax, my_yield.
+  Delays,     ///< Lets time pass: delay_us, msleep.
+  Fails,      ///< Does not return: throw_exception, fatal.
   ReadsClock, ///< get_cycles, my_rdtsc, now.
 };
 
-/// Name without namespace or class, not mangled.
+/// Classifies Name, given without namespace or class, not mangled.
 NameTells whatNameTells(llvm::StringRef Name);
 
 /// Returns true if a function of this name makes progress each time it is

@@ -64,8 +64,8 @@ static CallEffect classifyIntrinsic(const CallBase &Call, Intrinsic::ID ID) {
   }
 }
 
-/// The mnemonics of an assembly text, prefixes (rep, lock) as words of their
-/// own, directives and operands left out.
+/// Returns the mnemonics of an assembly text. Prefixes (rep, lock) are separate
+/// words; directives and operands are omitted.
 static SmallVector<StringRef, 4> mnemonics(StringRef Text) {
   SmallVector<StringRef, 4> Words;
   SmallVector<StringRef, 4> Lines;
@@ -92,7 +92,7 @@ static SmallVector<StringRef, 4> mnemonics(StringRef Text) {
   return Words;
 }
 
-/// The one memory operand of an assembly statement, or null.
+/// Returns the only memory operand of an assembly statement, or null.
 static Value *memoryOperand(const CallBase &Call) {
   Value *Found = nullptr;
   for (unsigned I = 0; I != Call.arg_size(); ++I) {
@@ -123,7 +123,7 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
     return {CallEffect::Clock};
 
   Value *Address = memoryOperand(Call);
-  // A question to Valgrind: rotations of a register that cancel out.
+  // A Valgrind client request: rotations of a register that cancel out.
   if (!Address && StringRef(Text).find_first_of("([") == StringRef::npos &&
       AllOf({"rol", "roll", "rolq", "xchg", "xchgl", "xchgq"}))
     return {CallEffect::None};
@@ -132,8 +132,9 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
   auto StartsWithAny = [](StringRef W, std::initializer_list<StringLiteral> P) {
     return any_of(P, [&](StringRef Prefix) { return W.starts_with(Prefix); });
   };
-  // Trying twice leaves memory as trying once does: exchange, compare and
-  // exchange, bit test and set, or, and. Not xadd, inc, dec.
+  // Idempotent operations: executing them twice leaves memory as executing them
+  // once does. Exchange, compare and exchange, bit test and set, or, and; not
+  // xadd, inc, dec.
   bool Tries = any_of(Words, [&](StringRef W) {
     return StartsWithAny(W, {"xchg", "cmpxchg", "bts", "or", "and"});
   });
@@ -156,7 +157,7 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
       all_of(Words, [&](StringRef W) { return W.starts_with("mov"); });
   if (OnlyMoves && !Call.getType()->isVoidTy())
     return {CallEffect::AsmLoad, Address};
-  // `movl %1, %0` with "=m"(*p): the one memory operand is what it writes.
+  // `movl %1, %0` with "=m"(*p): the only memory operand is written.
   if (OnlyMoves && any_of(Asm.ParseConstraints(), [](const auto &C) {
         return C.isIndirect && C.Type == InlineAsm::isOutput;
       }))

@@ -8,8 +8,8 @@
 //
 //   switch (classifyCall(Call).Effect) { case CallEffect::Pause: ... }
 //
-// Tells for one call whether a loop that makes it may still be a wait, and what
-// the call contributes: a hint, a clock, a poll.
+// Tells whether a loop that makes this call may still be a wait, and what the
+// call contributes: a hint, a clock, a poll.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,16 +28,17 @@ namespace vfriendly {
 enum class CallEffect {
   None,     ///< Computes its result from its operands, or nothing at all.
   Pause,    ///< The CPU's spin hint.
-  Yield,    ///< Gives the CPU to another runnable thread.
-  Sleep,    ///< Gives the CPU up for a time.
+  Yield,    ///< Yields the CPU to another runnable thread.
+  Sleep,    ///< Sleeps for a time.
   Clock,    ///< Reads a clock.
-  Local,    ///< Touches the calling thread's own state only.
-  TryLock,  ///< Tries to take a lock the caller cannot see into.
+  Local,    ///< Accesses the calling thread's own state only.
+  TryLock,  ///< Tries to take a lock whose state is not visible to the caller.
   AsmLoad,  ///< Inline assembly that reads Address.
   AsmTry,   ///< Inline assembly that tries an idempotent read-modify-write.
-  AsmAdd,   ///< Inline assembly that adds to Address: an effect each time.
+  AsmAdd,   ///< Inline assembly that adds to Address: each execution has an
+            ///< effect.
   AsmStore, ///< Inline assembly that writes Address, and nothing else.
-  Other     ///< Anything else: the loop has an effect outside.
+  Other     ///< Anything else: the loop has a side effect.
 };
 
 struct CallClass {
@@ -46,18 +47,18 @@ struct CallClass {
   llvm::Value *Address = nullptr;
 };
 
-/// Never inspects the callee's body.
+/// Classifies Call, without inspecting the callee's body.
 CallClass classifyCall(const llvm::CallBase &Call);
 
-/// What is called, as the source names it, without namespace or class: of a
+/// Returns the callee's name in the source, without namespace or class; for a
 /// function pointer, the variable's name. Empty if there is none.
 std::string calledName(const llvm::CallBase &Call);
 
-/// What calledName promises: Pause, Sleep, Clock, or Other. To be reported, not
-/// to be relied on.
+/// Returns what calledName suggests: Pause, Sleep, Clock, or Other. For reports
+/// only, not for rewrites.
 CallEffect promisedEffect(const llvm::CallBase &Call);
 
-/// Returns true if the call says that its caller waits.
+/// Returns true if the call shows that its caller waits.
 inline bool isHint(CallEffect Effect) {
   return Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
          Effect == CallEffect::Sleep;
