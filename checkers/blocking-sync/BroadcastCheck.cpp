@@ -6,17 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A broadcast may be a signal if
-//   1. all waits on the condition are in sight, and wait for the same;
-//   2. the function of the broadcast makes one step towards that, and whenever
-//   it
-//      does it broadcasts;
-//   3. a waiter that goes on takes that step back, so that the next waiter
-//   would
-//      find what it waited for gone.
-// With 2 and 3, as many waiters are woken as may go on. What fails 2 or 3 sets
-// a flag that all waiters must see, or lets several go on. A wait with a
-// deadline may be woken and yet give up, and would take the signal along.
+// A broadcast may be replaced by a signal if
+//   1. all waits on the condition are visible, and have the same predicate;
+//   2. the function with the broadcast makes one step towards that predicate,
+//      and broadcasts whenever it makes the step;
+//   3. a waiter that proceeds undoes that step, so that the next waiter would
+//      find the predicate false.
+// By 2 and 3 as many waiters are woken as can proceed. If 2 or 3 fails, the
+// function sets a flag that all waiters must see, or lets several proceed.
+// Waits with a deadline are excluded: a woken thread may time out and consume
+// the signal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +32,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Returns true if the text of a template's method may wait on a condition: it
-/// need not be instantiated here.
+/// Returns true if the body of a template's method may wait on a condition,
+/// even if it is not instantiated here.
 static bool mentionsWait(const Stmt *Body) {
   bool Found = false;
   forEachStmt(Body, [&](const Stmt *S, ArrayRef<const Stmt *>) {
@@ -53,7 +52,8 @@ static bool mentionsWait(const Stmt *Body) {
   return Found;
 }
 
-/// Returns true if no function out of sight can wait on this condition.
+/// Returns true if no function outside of this translation unit can wait on
+/// this condition.
 static bool isPrivate(const ValueDecl &Condition, const SyncModel &Model,
                       const ASTContext &Context) {
   if (auto *Variable = dyn_cast<VarDecl>(&Condition))
@@ -83,8 +83,8 @@ static bool isConditional(const Stmt *S) {
              ConditionalOperator>(S);
 }
 
-/// Returns true if Inner is executed wherever Outer's conditional statements
-/// are entered: each around Inner is around Outer too.
+/// Returns true if Inner runs whenever Outer does: each conditional statement
+/// around Inner is around Outer too.
 static bool isUnderNoMoreThan(ArrayRef<const Stmt *> Inner,
                               ArrayRef<const Stmt *> Outer) {
   return llvm::all_of(Inner, [&](const Stmt *S) {
@@ -101,12 +101,12 @@ static const PlaceWrite *onlyStep(ArrayRef<PlaceWrite> Writes) {
              : nullptr;
 }
 
-/// Returns true if a waiter, once it goes on, takes back Step.
+/// Returns true if a waiter undoes Step once it proceeds.
 static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
                       const SharedPlaces &Places, const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
   const Stmt *Body = Wait.Function->getBody();
-  // The predicate's loop, or the wait itself where C++ hides it.
+  // The loop around the wait, or the wait itself where C++ hides the loop.
   const Stmt *Waiting = innermostLoop(Wait.Parents);
   if (Waiting && !placesIn(Wait.Predicate).contains(Step.Place))
     return false;
@@ -122,15 +122,16 @@ static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
     if (!SM.isBeforeInTranslationUnit(Wait.Site->getBeginLoc(),
                                       W.Site->getBeginLoc()))
       continue;
-    // Under the same conditions as the wait, but for its own loop.
+    // The step must be undone under the same conditions as the wait, except for
+    // the loop around it.
     Found |= isUnderNoMoreThan(W.Parents, Wait.Parents) &&
              !llvm::is_contained(W.Parents, Waiting);
   }
   return Found;
 }
 
-/// Returns true if a waiter may return between the wait and the step back for
-/// another reason than that there is nothing to take.
+/// Returns true if a waiter may return after the wait without undoing the step,
+/// for another reason than that there is nothing to take.
 static bool mayLeaveIt(const SyncSite &Wait, const PlaceWrite &Step,
                        const SharedPlaces &Places, const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
@@ -171,7 +172,7 @@ static std::optional<FixItHint> signalInstead(const SyncSite &Broadcast) {
                       .Case("cnd_broadcast", "cnd_signal")
                       .Case("vf_cond_broadcast", "vf_cond_signal")
                       .Default("");
-  // A wrapper keeps its name, a macro its text.
+  // A call through a wrapper or a macro is not edited.
   if (New.empty() || Where.isInvalid() || Where.isMacroID())
     return std::nullopt;
   return FixItHint::CreateReplacement(CharSourceRange::getTokenRange(Where),
@@ -203,7 +204,7 @@ void BroadcastCheck::inspect(const SyncModel &Model,
       SmallVector<PlaceWrite, 4> Writes =
           writesTo(Places, F.Function->getBody(), Context);
       const PlaceWrite *Step = onlyStep(Writes);
-      // Whenever the step is made there must be a wake-up, each of one step.
+      // Every step must come with one wake-up, and every wake-up with one step.
       if (!Step || innermostLoop(Broadcast.Parents) ||
           !isUnderNoMoreThan(Broadcast.Parents, Step->Parents) ||
           !llvm::all_of(Waits, [&](const SyncSite *W) {

@@ -13,7 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// A broadcast of what lets one waiter go on: the others wake in vain.
+/// Reports broadcasts after which only one waiter can proceed: the others are
+/// woken in vain.
 class BroadcastCheck : public SyncCheck {
 public:
   using SyncCheck::SyncCheck;

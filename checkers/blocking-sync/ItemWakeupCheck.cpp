@@ -15,13 +15,13 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Fewer items than that are not worth a batch: threads of a pool are ended by
-/// one item each.
+/// Minimum number of items that are worth a batch. Smaller loops often end the
+/// threads of a pool by one item each.
 static constexpr uint64_t FewItems = 16;
 
-/// Returns true for a loop over what is there before it begins: over a range,
-/// or counting up to a bound. One that asks for the next item until there is
-/// none may wait for each of them.
+/// Returns true for a loop over items that exist before it begins: over a
+/// range, or counting up to a bound. A loop that fetches the next item until
+/// there is none may wait for each item.
 static bool isOverKnownItems(const Stmt *Loop, const ASTContext &Context) {
   if (isa<CXXForRangeStmt>(Loop))
     return true;
@@ -46,7 +46,7 @@ static bool isOverKnownItems(const Stmt *Loop, const ASTContext &Context) {
   return !Calls;
 }
 
-/// Returns true if the arguments of the call have to do with the loop's items.
+/// Returns true if the arguments of the call depend on the loop's item.
 static bool passesItem(const CallExpr &Call, const Stmt *Loop) {
   const VarDecl *Item = nullptr;
   if (auto *Range = dyn_cast<CXXForRangeStmt>(Loop))
@@ -58,7 +58,7 @@ static bool passesItem(const CallExpr &Call, const Stmt *Loop) {
       auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
       if (!Variable)
         return;
-      // A counter, the range's item, or what the body made of them.
+      // A counter, the range's item, or a variable that the body declares.
       Found |= Variable == Item;
       forEachStmt(Loop, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
         if (auto *Declaration = dyn_cast<DeclStmt>(Below))

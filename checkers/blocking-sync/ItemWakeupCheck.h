@@ -13,8 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// Items that are all there and go into a queue one by one, with a lock and a
-/// wake-up each.
+/// Reports loops that put existing items into a queue one by one, with a lock
+/// and a wake-up each.
 class ItemWakeupCheck : public SyncCheck {
 public:
   using SyncCheck::SyncCheck;

@@ -16,7 +16,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// A queue has three methods that hold its lock, and nothing to divide.
+/// Minimum number of locked methods for a report. A queue has three, and its
+/// lock cannot be split.
 static constexpr unsigned ManyMethods = 4;
 
 /// Returns the lock that a method holds from its first statement to its end, by
@@ -36,7 +37,7 @@ static const ValueDecl *heldThroughout(const FunctionSync &F) {
   return nullptr;
 }
 
-/// PTHREAD_MUTEX_RECURSIVE, as a constant that a call is given.
+/// Returns true if the call passes PTHREAD_MUTEX_RECURSIVE as a constant.
 static bool isRecursiveKind(const CallExpr &Call, const ASTContext &Context) {
   Expr::EvalResult Value;
   return Call.getNumArgs() == 2 && !Call.getArg(1)->isValueDependent() &&

@@ -13,8 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// Recursive locks, and classes each of whose methods holds one lock all the
-/// time.
+/// Reports recursive locks, and classes whose methods all hold one lock for
+/// their whole body.
 class MonitorCheck : public SyncCheck {
 public:
   using SyncCheck::SyncCheck;

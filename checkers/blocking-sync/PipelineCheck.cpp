@@ -18,8 +18,8 @@ namespace {
 enum class Role { None, Takes, Puts };
 } // namespace
 
-/// Returns true if one of the words of a name, in whatever style it is written,
-/// is one of Words.
+/// Returns true if one of the words of a name, in any naming style, is one of
+/// Words.
 static bool hasWord(StringRef Name, ArrayRef<StringRef> Words) {
   std::string Lower = Name.lower();
   for (StringRef Word : Words) {
@@ -35,8 +35,8 @@ static bool hasWord(StringRef Name, ArrayRef<StringRef> Words) {
   return false;
 }
 
-/// What a call does to a queue. Without a definition in sight, only names that
-/// say it without doubt count.
+/// Returns what a call does to a queue. Without a visible definition, only
+/// unambiguous names count.
 static Role roleOf(const CallSite &C, const SyncModel &Model) {
   if (!C.Callee->getIdentifier())
     return Role::None;
@@ -61,8 +61,8 @@ static const ValueDecl *queueOf(const CallExpr &Call) {
   return Call.getNumArgs() ? objectOf(Call.getArg(0)) : nullptr;
 }
 
-/// Returns the call by which F is a stage: it takes in a loop and puts
-/// elsewhere.
+/// Returns the call that makes F a pipeline stage: F takes items in a loop and
+/// puts them into another queue.
 static const CallExpr *stageOf(const FunctionSync &F, const SyncModel &Model) {
   for (const CallSite &Take : F.Calls) {
     if (roleOf(Take, Model) != Role::Takes)
@@ -87,7 +87,7 @@ void PipelineCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
   for (const FunctionSync &F : Model.functions())
     if (const CallExpr *Take = stageOf(F, Model))
       Stages.push_back({Take, F.Function});
-  // One function that moves items is no pipeline.
+  // A single function that moves items is no pipeline.
   if (Stages.size() < 2)
     return;
   for (auto [Take, Function] : Stages)

@@ -13,7 +13,7 @@
 
 namespace vfriendly::tidy {
 
-/// Threads that take items from one queue and put them into the next.
+/// Reports threads that take items from one queue and put them into the next.
 class PipelineCheck : public SyncCheck {
 public:
   using SyncCheck::SyncCheck;

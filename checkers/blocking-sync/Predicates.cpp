@@ -53,7 +53,7 @@ static void writeShape(const Stmt *S, raw_ostream &OS) {
     OS << ' ' << Number->getValue();
   else if (auto *Ref = dyn_cast<DeclRefExpr>(S)) {
     auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
-    // Objects may have other names in other functions.
+    // An object may have another name in another function.
     if (!Variable || Variable->hasGlobalStorage())
       OS << ' ' << static_cast<const void *>(Ref->getDecl());
   }
@@ -87,7 +87,7 @@ static bool isOne(const Expr *E, const ASTContext &Context) {
          Value.Val.getInt() == 1;
 }
 
-/// `i = (i + 1) % n` and `i = i + 1`.
+/// Returns true for `i = (i + 1) % n` and `i = i + 1`.
 static bool stepsItself(const Expr *Right, const ValueDecl *Place,
                         const ASTContext &Context) {
   Right = Right->IgnoreParenImpCasts();
@@ -100,7 +100,7 @@ static bool stepsItself(const Expr *Right, const ValueDecl *Place,
          isOne(Binary->getRHS(), Context);
 }
 
-/// `if (i == n) i = 0`, after a step.
+/// Returns true for `if (i == n) i = 0` after a step.
 static bool wrapsAround(const BinaryOperator &Assignment,
                         ArrayRef<const Stmt *> Parents, const ValueDecl *Place,
                         const ASTContext &Context) {
@@ -154,7 +154,8 @@ static std::optional<PlaceWrite::Kind> byMethod(const CXXMemberCallExpr &Call) {
               "emplace_front"},
              PlaceWrite::Add)
       .Cases({"pop", "pop_back", "pop_front"}, PlaceWrite::Remove)
-      // These look, although they could give a reference to write through.
+      // These only read, although some return a reference that could be written
+      // through.
       .Cases({"front", "back", "begin", "end", "size", "empty", "top", "at"},
              std::nullopt)
       .Default(PlaceWrite::Other);

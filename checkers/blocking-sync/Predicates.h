@@ -17,14 +17,14 @@
 
 namespace vfriendly::tidy {
 
-/// Fields and variables that are not of one call: what threads share.
+/// Fields and global variables: the places that threads share.
 using SharedPlaces = llvm::SmallSetVector<const clang::ValueDecl *, 4>;
 
 /// Returns the places that an expression reads.
 SharedPlaces placesIn(const clang::Expr *E);
 
-/// Returns text that is equal for two expressions that ask the same of an
-/// object, whatever the object is called.
+/// Returns text that is equal for two expressions that test the same property
+/// of an object, whatever the object's name.
 std::string predicateShape(const clang::Expr *E);
 
 /// Returns true if one comparison in E reads both places, as that of a ring
@@ -44,8 +44,8 @@ struct PlaceWrite {
   llvm::SmallVector<const clang::Stmt *, 8> Parents;
 };
 
-/// Returns what the statements below Body write of Places. The return to zero
-/// of an index that has reached its end counts as a part of its step.
+/// Returns the writes to Places below Body. Setting an index back to zero at
+/// its end counts as a part of its step.
 llvm::SmallVector<PlaceWrite, 4> writesTo(const SharedPlaces &Places,
                                           const clang::Stmt *Body,
                                           const clang::ASTContext &Context);

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Loops that look without a lock are vfriendly-spin-loops' business.
+// Loops that poll without a lock are reported by vfriendly-spin-loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Returns true if the call only looks, so that a loop with it may still be a
-/// wait.
+/// Returns true if the call has no side effect, so that a loop with it may
+/// still be a wait.
 static bool onlyLooks(const CallExpr &Call, const FunctionDecl &Callee) {
   switch (classifyCall(Call, Callee)) {
   case CallEffect::Other:
@@ -36,7 +36,7 @@ static bool onlyLooks(const CallExpr &Call, const FunctionDecl &Callee) {
          Callee.hasAttr<ConstAttr>();
 }
 
-/// Returns true if the loop has an exit of its own: what it looks for ends it.
+/// Returns true if the loop has an exit that depends on what it reads.
 static bool hasExit(const Stmt *Loop) {
   const Expr *Condition = nullptr;
   if (auto *While = dyn_cast<WhileStmt>(Loop))
@@ -74,7 +74,7 @@ void SleepPollCheck::inspect(const SyncModel &Model,
       for (const CallSite &C : F.Calls)
         if (llvm::is_contained(C.Parents, Loop))
           Works |= !onlyLooks(*C.Call, *C.Callee);
-      // What it writes is its work, but for locals.
+      // A loop that writes anything but locals does work, and is no wait.
       forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
         const Expr *Written = nullptr;
         if (auto *Binary = dyn_cast<BinaryOperator>(S);

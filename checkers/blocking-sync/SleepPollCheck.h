@@ -13,7 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// A loop that takes a lock, looks, and sleeps before it looks again.
+/// Reports loops that take a lock, test a condition, and sleep before the next
+/// test.
 class SleepPollCheck : public SyncCheck {
 public:
   using SyncCheck::SyncCheck;

@@ -16,7 +16,7 @@ void SpinlockCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
   llvm::DenseSet<const ValueDecl *> Told;
   for (const FunctionSync &F : Model.functions())
     for (const SyncSite &Lock : F.Syncs) {
-      // Once for each lock: its type is what has to change.
+      // Reported once per lock, as its type must change.
       if (Lock.Kind != SyncKind::SpinLock ||
           isa_and_nonnull<ParmVarDecl>(Lock.Object) ||
           (Lock.Object && !Told.insert(Lock.Object).second) ||

@@ -13,7 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// POSIX's spin locks, which poll for as long as the holder is away.
+/// Reports POSIX spin locks, whose waiters poll even while the holder is
+/// preempted.
 class SpinlockCheck : public SyncCheck {
 public:
   using SyncCheck::SyncCheck;

@@ -19,7 +19,8 @@ using namespace clang::ast_matchers;
 
 namespace vfriendly::tidy {
 
-/// The checks of a translation unit are made together and die together.
+/// The models of one translation unit. Its checks are created and destroyed
+/// together.
 class SyncCheck::Models {
 public:
   static std::shared_ptr<Models> get() {

@@ -19,8 +19,8 @@ namespace vfriendly::tidy {
 /// Locks, conditions, semaphores and barriers that spin only while it pays and
 /// block without waking each other in vain.
 ///
-/// The part that looks: one check for each way to wait more often than needed,
-/// each told what the whole translation unit does. See
+/// The base class of the checks, one check for each kind of unnecessary wait.
+/// Each receives a model of the whole translation unit. See
 /// guidelines/blocking-sync.md.
 class SyncCheck : public clang::tidy::ClangTidyCheck {
 public:
@@ -32,18 +32,18 @@ public:
   void onEndOfTranslationUnit() override;
 
 protected:
-  /// Is called once, when all functions are known.
+  /// Called once, when all functions are known.
   virtual void inspect(const SyncModel &Model,
                        const clang::ASTContext &Context) = 0;
 
-  /// Returns true the first time for a place that may be reported: outside of
-  /// system headers, not in a function that is to be kept. Instances of a
-  /// template share a place.
+  /// Returns true on the first call for a place that may be reported: not in a
+  /// system header, and not in a function that is kept as it is. Instances of a
+  /// template share one place.
   bool claim(clang::SourceLocation Where, const clang::FunctionDecl *In,
              const clang::ASTContext &Context);
 
-  /// Says what was seen, what that costs in a virtual machine, what to do, and
-  /// where it is explained.
+  /// Emits a diagnostic: what was seen, what it costs in a virtual machine,
+  /// what to do, and the page of the guideline.
   clang::DiagnosticBuilder report(clang::SourceLocation Where,
                                   const llvm::Twine &Seen,
                                   llvm::StringRef Remedy,

@@ -34,7 +34,7 @@ const ValueDecl *objectOf(const Expr *E) {
       E = Element->getBase();
       continue;
     }
-    // A smart pointer's -> and *.
+    // operator-> and operator* of a smart pointer.
     if (auto *Call = dyn_cast<CXXOperatorCallExpr>(E);
         Call && Call->getNumArgs() == 1) {
       E = Call->getArg(0);
@@ -87,11 +87,11 @@ void walk(const Stmt *S, SmallVectorImpl<const Stmt *> &Parents,
 
 struct Meaning {
   SyncKind Kind;
-  /// The argument that is the object; -1 for none.
+  /// The index of the argument that is the object; -1 for none.
   int Object;
 };
 
-/// Of functions that are in no namespace.
+/// Returns the meaning of a function that is in no namespace.
 std::optional<Meaning> byName(StringRef Name) {
   static const llvm::StringMap<Meaning> Names = {
       {"pthread_mutex_lock", {SyncKind::Lock, 0}},
@@ -133,7 +133,7 @@ bool isNamed(const CXXRecordDecl *Class, std::initializer_list<StringRef> Names,
          llvm::is_contained(Names, Class->getName());
 }
 
-/// Of a method of one of the standard library's classes, or vf's own.
+/// Returns the meaning of a method of a standard library class, or of vf's own.
 std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
   if (!Method.getIdentifier())
     return std::nullopt;
@@ -160,7 +160,7 @@ std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
   return std::nullopt;
 }
 
-/// What ends a wait: the condition of the loop around it.
+/// Returns the condition of the loop around a wait.
 const Expr *predicateOf(ArrayRef<const Stmt *> Parents) {
   const Stmt *Loop = innermostLoop(Parents);
   if (auto *While = dyn_cast_or_null<WhileStmt>(Loop))
@@ -172,7 +172,7 @@ const Expr *predicateOf(ArrayRef<const Stmt *> Parents) {
   return nullptr;
 }
 
-/// Of C++'s wait(lock, predicate): what the predicate returns.
+/// Returns the predicate of C++'s wait(lock, predicate): the lambda's result.
 const Expr *predicateOfLambda(const Expr *Argument) {
   auto *Lambda = dyn_cast<LambdaExpr>(Argument->IgnoreUnlessSpelledInSource());
   auto *Body =
@@ -285,8 +285,8 @@ void SyncModel::finish() {
   if (Finished)
     return;
   Finished = true;
-  // What a function does to a parameter, its callers do. One level: wrappers
-  // that check the result.
+  // A function that locks, waits on or wakes a parameter does so for its
+  // callers' arguments. One level suffices: wrappers that check the result.
   for (FunctionSync &F : Functions)
     for (const CallSite &Call : F.Calls) {
       const FunctionSync *Wrapper = of(Call.Callee);
@@ -318,8 +318,7 @@ const FunctionSync *SyncModel::of(const FunctionDecl *Function) const {
   return Where == Known.end() ? nullptr : &Functions[Where->second];
 }
 
-/// More calls deep than this, what a function does is not looked for: wrappers
-/// of queues are two or three.
+/// Maximum call depth to examine: wrappers of queues have two or three levels.
 static constexpr unsigned MaxDepth = 4;
 
 static bool waitsWithin(const SyncModel &Model, const FunctionDecl *Function,
@@ -342,7 +341,7 @@ bool SyncModel::mayWait(const FunctionDecl *Function) const {
   return waitsWithin(*this, Function, 0);
 }
 
-/// Returns true if a statement that returns from a function is below S.
+/// Returns true if S contains a statement that leaves the function.
 static bool mayReturn(const Stmt *S) {
   bool Found = false;
   forEachStmt(S, [&](const Stmt *Below, ArrayRef<const Stmt *>) {

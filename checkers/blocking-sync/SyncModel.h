@@ -10,9 +10,10 @@
 //     for (const SyncSite &S : F.Syncs)
 //       if (S.Kind == SyncKind::Broadcast) ...
 //
-// What the functions of one translation unit do to locks, conditions and
-// threads, by POSIX's, C11's, C++'s and vfriendly's own names. A function that
-// does it to its parameter counts as doing it to what a call passes.
+// Records what the functions of one translation unit do to locks, conditions
+// and threads, recognized by the names of POSIX, C11, C++ and vfriendly. An
+// operation on a function's parameter counts as one on the argument of each
+// call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,20 +38,20 @@ enum class SyncKind {
   CreateThread,
   Join,
   Detach,
-  Accept, ///< Takes a connection: work that comes from outside.
+  Accept, ///< Accepts a connection: work that arrives from outside.
   Sleep
 };
 
-/// A call and the statements around it, the outermost first.
+/// A synchronization call and the statements around it, the outermost first.
 struct SyncSite {
   SyncKind Kind;
   const clang::Expr *Site;
   const clang::FunctionDecl *Function;
-  /// The variable or field that is locked, waited on and so on; null if it has
+  /// The variable or field that is locked, waited on or woken; null if it has
   /// no name.
   const clang::ValueDecl *Object = nullptr;
-  /// Of a wait: what ends it, in either sense. Null if that is not in one
-  /// place.
+  /// The condition that a wait waits for, possibly negated; null if there is
+  /// not exactly one.
   const clang::Expr *Predicate = nullptr;
   llvm::SmallVector<const clang::Stmt *, 8> Parents;
 };
@@ -64,22 +65,22 @@ struct CallSite {
 struct FunctionSync {
   const clang::FunctionDecl *Function;
   std::vector<SyncSite> Syncs;
-  /// Of what is not known by name.
+  /// Calls of functions that are not recognized by name.
   std::vector<CallSite> Calls;
 };
 
 class SyncModel {
 public:
-  /// Adds a definition that is compiled as it stands. Once only.
+  /// Adds a definition that is compiled as written. Call once for each.
   void add(const clang::FunctionDecl &Function);
-  /// Is called after the last add.
+  /// Call after the last add.
   void finish();
 
   llvm::ArrayRef<FunctionSync> functions() const { return Functions; }
-  /// Null for a function without a definition in sight.
+  /// Returns null for a function without a visible definition.
   const FunctionSync *of(const clang::FunctionDecl *Function) const;
   /// Returns true if a call of Function may wait on a condition, as far as
-  /// definitions are in sight.
+  /// definitions are visible.
   bool mayWait(const clang::FunctionDecl *Function) const;
   /// Returns true if each call of Function that returns wakes a waiter.
   bool alwaysWakes(const clang::FunctionDecl *Function) const;

@@ -23,8 +23,8 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
                              : nullptr;
       if (!Loop)
         continue;
-      // Threads that a loop creates and another loop joins are a pool. A task's
-      // thread is joined or forgotten in the same iteration.
+      // Threads that one loop creates and another loop joins are a pool. The
+      // thread of a task is joined or detached in the same iteration.
       bool Ends = false;
       for (const SyncSite &S : F.Syncs) {
         if (innermostLoop(S.Parents) != Loop)

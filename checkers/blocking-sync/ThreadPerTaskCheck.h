@@ -14,7 +14,7 @@
 
 namespace vfriendly::tidy {
 
-/// A thread that is created for one task in a loop of them.
+/// Reports loops that create a thread for each task.
 class ThreadPerTaskCheck : public SyncCheck {
 public:
   using SyncCheck::SyncCheck;
