@@ -26,16 +26,18 @@ static inline void attend(void) {
     vf_set_up();
 }
 
-/* Whoever gives memory back hears of it whenever a thread has freed that much:
- * so much of each thread's can stay unseen. 40 ns, then, are nothing. */
+/* After each thread has freed this many bytes, it notifies the helper, so at
+ * most this much per thread is unnoticed. The cost of 40 ns is negligible for
+ * this amount. */
 #define TOLD_BYTES ((uint64_t)256 << 10)
 
-/* Of what is loaded when the program starts. */
+/* Initial-exec: for libraries that are loaded when the program starts. */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
-/* What this thread has allocated and freed in its life, which jemalloc counts;
- * the latter when it was told last and when it is told next; and the most that
- * it can have had (allocated less freed) since the last look. */
+/* The bytes this thread has allocated and freed in its life, which jemalloc
+ * counts; the bytes freed at the last notification and those that trigger the
+ * next; and the maximum it may have held (allocated less freed) since the last
+ * look. */
 static const uint64_t unknown = 0;
 static VF_THREAD struct {
   const uint64_t *allocated, *freed;
@@ -49,9 +51,9 @@ static const uint64_t *counter(const char *name) {
   return vf_je_mallctl(name, &result, &size, NULL, 0) == 0 ? result : &unknown;
 }
 
-/* Not where libc frees what an ended thread had: it has ended for jemalloc, to
- * which all but free and its like would make it a thread again; and libc holds
- * the lock of all stacks, which pthread_create takes. */
+/* Ignores calls in which libc frees the memory of an ended thread. The thread
+ * has ended for jemalloc too, and most of jemalloc's functions would set it up
+ * again; libc also holds the lock of all stacks, which pthread_create takes. */
 static __attribute__((noinline)) void tell(const void *caller) {
   if (vf_is_libc_code(caller))
     return;
@@ -63,7 +65,8 @@ static __attribute__((noinline)) void tell(const void *caller) {
   }
   uint64_t freed = *own.freed;
   int64_t has = (int64_t)(*own.allocated - freed);
-  /* It had no more between the two calls, as that was freed at most. */
+  /* An upper bound of what it held between the two calls, as it freed no more
+   * than that. */
   int64_t had = has + (int64_t)(freed - own.told);
   if (own.most < had)
     own.most = had;
@@ -79,8 +82,9 @@ static inline __attribute__((always_inline)) void count_freed(void) {
     tell(__builtin_return_address(0));
 }
 
-/* Before a call fails: what other arenas keep, or what is on its way back to
- * the kernel, may be enough. */
+/* Before a call fails, releases memory that other arenas keep, or that is being
+ * returned to the kernel, as that may suffice. Returns true if the call should
+ * be repeated. */
 static bool is_worth_another(const void *result) {
   if (__builtin_expect(result != NULL, 1))
     return false;
@@ -89,7 +93,7 @@ static bool is_worth_another(const void *result) {
   return true;
 }
 
-/* The other attempt is over. */
+/* Ends the second attempt. */
 static void *another(void *result) {
   vf_giving_resume();
   return result;
@@ -115,8 +119,8 @@ static void *zeroed(size_t size) {
 
 VF_API void *calloc(size_t n, size_t size) {
   attend();
-  /* pthread_create calls this, before there is a second thread, for the new
-   * one's thread-local storage. */
+  /* Before a second thread exists, pthread_create calls this for the new
+   * thread's thread-local storage. */
   vf_set_up_for_threads();
   size_t bytes;
   if (!__builtin_mul_overflow(n, size, &bytes) && bytes >= VF_LARGE_CLEAR)
@@ -125,8 +129,9 @@ VF_API void *calloc(size_t n, size_t size) {
   return is_worth_another(p) ? another(vf_je_calloc(n, size)) : p;
 }
 
-/* As realloc, where it costs more to copy the block than to move its pages;
- * NULL elsewhere, or if there is no memory, p being as it was. */
+/* Acts as realloc where copying the block costs more than moving its pages.
+ * Returns NULL in all other cases, or if there is no memory; p is unchanged
+ * then. */
 static void *grow_large(void *p, size_t size) {
   if (size < VF_LARGE_MOVE || !p)
     return NULL;
@@ -152,7 +157,7 @@ VF_API void *realloc(void *p, size_t size) {
     result = vf_je_realloc(p, size);
   if (size != 0 && is_worth_another(result))
     result = another(vf_je_realloc(p, size));
-  /* jemalloc 5.3 does not say so. Without a size it has freed p. */
+  /* jemalloc 5.3 does not set errno. If size is 0, p has been freed. */
   if (!result && (size != 0 || !p))
     errno = ENOMEM;
   count_freed();
@@ -171,7 +176,7 @@ VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
     error = vf_je_posix_memalign(p, alignment, size);
     another(NULL);
   }
-  /* As glibc's does; programs look at it. */
+  /* As in glibc: programs test errno. */
   if (error == ENOMEM)
     errno = ENOMEM;
   return error;
@@ -184,7 +189,7 @@ VF_API void *aligned_alloc(size_t alignment, size_t size) {
                              : p;
 }
 
-/* Of glibc: the next power of two serves any alignment. */
+/* From glibc: an alignment is rounded up to the next power of two. */
 VF_API void *memalign(size_t alignment, size_t size) {
   if (alignment > SIZE_MAX / 2 + 1) {
     errno = EINVAL;
@@ -196,12 +201,12 @@ VF_API void *memalign(size_t alignment, size_t size) {
   return aligned_alloc(power, size);
 }
 
-/* jemalloc's leaves errno alone when there is no memory. */
+/* jemalloc's valloc does not set errno if there is no memory. */
 VF_API void *valloc(size_t size) {
   return memalign((size_t)sysconf(_SC_PAGESIZE), size);
 }
 
-/* Of glibc: whole pages. */
+/* From glibc: the size is rounded up to whole pages. */
 VF_API void *pvalloc(size_t size) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   if (size > SIZE_MAX - page) {
@@ -215,15 +220,16 @@ VF_API size_t malloc_usable_size(void *p) {
   return vf_je_malloc_usable_size(p);
 }
 
-/* Of glibc: what is free goes back, with the padding too; 1 if anything did. */
+/* From glibc: returns all free memory, the padding included; the result is 1 if
+ * any was returned. */
 VF_API int malloc_trim(size_t pad) {
   (void)pad;
   attend();
   return vf_give_all() != 0;
 }
 
-/* jemalloc's own functions, for programs that are linked with it: they mix them
- * with those above, so they have to be of the same heap. */
+/* jemalloc's own functions. Programs that are linked with jemalloc mix them
+ * with the functions above, so both must use the same heap. */
 VF_API void *mallocx(size_t size, int flags) {
   attend();
   return vf_je_mallocx(size, flags);

@@ -10,17 +10,17 @@
 #include <stdbool.h>
 #include <sys/single_threaded.h>
 
-/* Until the first call of the allocator. */
+/* True until the first call of the allocator. */
 extern bool vf_is_new;
-/* Until the first time after there was a second thread. */
+/* True until the first check that finds a second thread. */
 extern bool vf_is_for_one_thread;
 
-/* Puts our hooks in place: for one thread, and for any number of them. Not from
- * where the allocator is at work. */
+/* Install our hooks: for one thread, and for any number of threads. Must not be
+ * called from inside the allocator. */
 void vf_set_up(void);
 void vf_set_up_all(void);
 
-/* To be called before threads are there that allocate, or soon after. */
+/* Call before other threads allocate, or soon after. */
 static inline void vf_set_up_for_threads(void) {
   if (!__libc_single_threaded &&
       __atomic_load_n(&vf_is_for_one_thread, __ATOMIC_RELAXED))

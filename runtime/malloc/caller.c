@@ -17,11 +17,13 @@
 #include "malloc/jemalloc.h"
 #include "platform/linux/kernel.h"
 
-/* Early returns may cost a 32nd of the time, 3 %. */
+/* Early returns may cost a 32nd of the time: 3 %. */
 #define CREDIT_SHIFT 5
-/* Enough to return a gigabyte once more after a long time without. */
+/* The maximum credit suffices to return a gigabyte once after a long time
+ * without returns. */
 #define CREDIT_MAX_NS INT64_C(100000000)
-/* A return needs some credit, and the first comes before any time was seen. */
+/* The initial credit: a return needs some, and the first one may come before
+ * any time has been measured. */
 #define CREDIT_FIRST_NS INT64_C(1000000)
 
 static struct {
@@ -31,7 +33,7 @@ static struct {
   uint64_t look_at, credited_at;
   int64_t credit_ns;
   uint64_t taken_then; /* at the last settlement */
-  size_t outstanding;  /* returned early, and not taken again so far */
+  size_t outstanding;  /* returned early, and not taken again since */
 } here;
 
 static void begin(uint64_t now) {
@@ -56,7 +58,7 @@ static void settle(const struct vf_pages_totals *totals, uint64_t now) {
   here.credit_ns -= (int64_t)vf_fault_costs_ns(taken);
 }
 
-/* Gives what is above the threshold. */
+/* Returns the memory above the threshold. */
 static void look_early(void) {
   vf_jemalloc_release();
   struct vf_pages_totals totals = vf_pages_totals();
@@ -79,7 +81,7 @@ bool vf_caller_look(size_t drained) {
   if (!here.has_begun)
     begin(now);
   settle(&totals, now);
-  /* Half: that much may stay, unseen. */
+  /* Half of the threshold, as that much may be unnoticed. */
   bool is_early =
       here.credit_ns > 0 && drained >= vf_threshold(&here.watch, &totals) / 2;
   bool is_time = now >= here.look_at;
@@ -92,6 +94,6 @@ bool vf_caller_look(size_t drained) {
 }
 
 void vf_caller_after_fork(void) {
-  here.lock = VF_FREE; /* Whoever had it stayed behind. */
+  here.lock = VF_FREE; /* Its holder does not exist in the child. */
   here.has_begun = false;
 }

@@ -14,13 +14,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The caller's blocks have become less by `drained` bytes since this last
- * returned true, which it does after it looked at the arenas. Opens no files,
- * and asks the kernel for nothing but its clocks before it gives memory back.
- */
+/* Reports that the caller's blocks have shrunk by `drained` bytes since the
+ * last call that returned true. Returns true if it examined the arenas. Opens
+ * no files, and makes no system call except for clocks before it returns
+ * memory. */
 bool vf_caller_look(size_t drained);
 
-/* Around a fork, in the child. */
+/* Call in the child after a fork. */
 void vf_caller_after_fork(void);
 
 #endif /* VFRIENDLY_MALLOC_CALLER_H */

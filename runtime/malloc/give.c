@@ -18,9 +18,10 @@
 #define PIDFD_SELF_THREAD_GROUP (-10001) /* Linux 6.14, <linux/pidfd.h> */
 #endif
 
-static bool is_refused; /* process_madvise was */
+static bool is_refused; /* whether the kernel refused process_madvise */
 
-/* Bytes of the batch that were given by one call for all ranges. */
+/* Returns how many bytes of the batch one call for all ranges has given back.
+ */
 static size_t give_at_once(const struct vf_pages_batch *batch) {
   int saved = errno;
   ssize_t given = syscall(SYS_process_madvise, PIDFD_SELF_THREAD_GROUP,
@@ -30,7 +31,7 @@ static size_t give_at_once(const struct vf_pages_batch *batch) {
     if (self >= 0) {
       given = syscall(SYS_process_madvise, self, batch->ranges, batch->n,
                       MADV_DONTNEED, 0);
-      syscall(SYS_close, self); /* close() is where a thread is cancelled. */
+      syscall(SYS_close, self); /* close() is a cancellation point. */
     }
   }
   errno = saved;
@@ -44,7 +45,7 @@ static bool give_one(const struct iovec *range) {
   return good;
 }
 
-/* All or nothing, so that nobody has to keep account of parts. */
+/* Gives back the whole batch or fails, so that no caller has to track parts. */
 static bool give(const struct vf_pages_batch *batch, struct vf_given *sum) {
   if (batch->n > 1 && !is_refused) {
     ++sum->calls;
@@ -58,11 +59,12 @@ static bool give(const struct vf_pages_batch *batch, struct vf_given *sum) {
   return good;
 }
 
-/* A call takes no more than 2 GiB less a page. */
+/* One call accepts at most 2 GiB less a page. */
 #define BATCH_BYTES ((size_t)1 << 30)
 
 struct vf_given vf_give_back(size_t bytes) {
-  /* One thread at a time, and 16 KiB: not on a stack. */
+  /* Static, as 16 KiB are too large for a stack; only one thread at a time runs
+   * this. */
   static struct vf_pages_batch batch;
   struct vf_given sum = {0};
   while (sum.bytes < bytes &&
@@ -71,7 +73,7 @@ struct vf_given vf_give_back(size_t bytes) {
                                            : BATCH_BYTES)) {
     bool given = give(&batch, &sum);
     vf_pages_end_giving(&batch, given);
-    if (!given) /* Locked in memory, say. */
+    if (!given) /* Locked in memory, for example. */
       break;
     sum.bytes += batch.bytes;
     sum.ranges += (uint64_t)batch.n;
@@ -79,10 +81,12 @@ struct vf_given vf_give_back(size_t bytes) {
   return sum;
 }
 
-/* Enough for a clock of a microsecond; they take 0.2 ms. */
+/* Enough pages for a clock with a resolution of a microsecond; the measurement
+ * takes 0.2 ms. */
 #define PROBE_PAGES 64
 
-/* Others may run meanwhile: not for their time. */
+/* Returns the CPU time of this thread: other threads may run during the
+ * measurement. */
 static uint64_t own_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -94,13 +98,14 @@ static void touch(char *from, size_t page) {
     *(volatile char *)(from + i * page) = 1;
 }
 
-/* Once, on memory that is there: two calls, as each interrupts the others. */
+/* Measures once, on memory that is present. Makes only two calls, as each
+ * interrupts other CPUs. */
 struct vf_costs vf_give_costs(void) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PROBE_PAGES * page;
   bool zero = false;
   char *probe = vf_pages_take(NULL, size, page, &zero);
   if (!probe)
-    return (struct vf_costs){2000, 10000}; /* As measured elsewhere. */
+    return (struct vf_costs){2000, 10000}; /* Measured on another machine. */
   touch(probe, page);
   uint64_t begin = own_ns();
   madvise(probe, size, MADV_DONTNEED);

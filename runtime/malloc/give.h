@@ -14,13 +14,14 @@ struct vf_given {
   uint64_t ranges, calls;
 };
 
-/* The largest free, resident ranges of vf_pages, up to so many bytes. */
+/* Gives the largest free, resident ranges of vf_pages back to the kernel, up to
+ * this many bytes. */
 struct vf_given vf_give_back(size_t bytes);
 
-/* What that costs here. */
+/* What giving memory back costs on this machine. */
 struct vf_costs {
-  uint64_t fault_ns; /* a page: given, and touched again */
-  uint64_t call_ns;  /* a call for one page, without it */
+  uint64_t fault_ns; /* per page: given back, and touched again */
+  uint64_t call_ns;  /* per call for one page, without fault_ns */
 };
 
 struct vf_costs vf_give_costs(void);

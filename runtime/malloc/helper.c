@@ -17,20 +17,22 @@
 #include <sys/single_threaded.h>
 #include <sys/stat.h>
 
-/* Its own work needs less than a sixteenth. But where the program's last thread
- * ended just before it does, libc calls exit() in it. */
+/* The helper itself needs less than a sixteenth. But if the program's last
+ * other thread ends just before it, libc calls exit() in the helper. */
 #define STACK ((size_t)256 << 10)
-/* How late a process may end, or be known to have one thread again. */
+/* Maximum delay until the helper notices that the process ends or has only one
+ * thread left. */
 #define CHECK_NS UINT64_C(50000000)
-/* Much longer than a hold, after which all that is free would be returned were
- * it above the threshold; and a thread a second costs nothing. */
+/* Much longer than a hold, after which all free memory above the threshold
+ * would be returned. Starting a thread once a second is cheap. */
 #define IDLE_NS UINT64_C(1000000000)
-/* Where no thread can be started, an attempt is some 20 us. */
+/* Pause after a failed attempt to start the thread; an attempt takes about 20
+ * us. */
 #define RETRY_NS UINT64_C(10000000000)
 
-/* NONE -> TOLD by whoever starts it. ASLEEP -> TOLD by whoever frees: without
- * that, what was freed stays until the helper ends. TOLD -> ASLEEP and
- * ASLEEP -> NONE by the helper. */
+/* NONE -> TOLD by the thread that starts the helper. ASLEEP -> TOLD by a thread
+ * that frees: if it fails to set it, freed memory stays until the helper ends.
+ * TOLD -> ASLEEP and ASLEEP -> NONE by the helper. */
 enum { NONE, ASLEEP, TOLD };
 static uint32_t state;
 static uint64_t retry_at; /* 0: the last attempt to start it succeeded */
@@ -41,9 +43,9 @@ static bool change(uint32_t from, uint32_t to) {
                                      __ATOMIC_RELAXED);
 }
 
-/* Returns false if the process has `few` threads or less. One that has ended
- * counts if it is main's and others are left. Without /proc, libc knows whether
- * there was ever a second one. */
+/* Returns true if the process has more than `few` threads. The main thread
+ * counts even after it has ended, if others are left. Without /proc, libc knows
+ * whether there was ever a second thread. */
 static bool has_more_threads_than(unsigned few) {
   struct stat tasks;
   if (__libc_single_threaded)
@@ -51,7 +53,8 @@ static bool has_more_threads_than(unsigned few) {
   return stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink - 2 > few;
 }
 
-/* The helper and one more: main's, which may have ended, or the only one that a
+/* Returns true if the process has a thread besides the helper and one more:
+ * that one is the main thread, which may have ended, or the only thread that a
  * fork left. */
 static bool is_wanted(void) { return has_more_threads_than(2); }
 
@@ -79,7 +82,7 @@ static void check_pressure(struct helper *helper) {
   give_under_pressure();
 }
 
-/* Returns false once the helper is not wanted any more. */
+/* Returns false once the helper is no longer wanted. */
 static bool sleep_between_looks(struct helper *helper, uint64_t ns) {
   while (ns != 0) {
     uint64_t part = ns < CHECK_NS ? ns : CHECK_NS;
@@ -98,20 +101,22 @@ static bool has_excess(const struct helper *helper) {
   return totals.resident > vf_threshold(&helper->watch, &totals);
 }
 
-/* Nobody missed what is free, and nobody will look after it. Returns false if
- * more was freed meanwhile. */
+/* Returns all free memory and ends the helper: no thread used this memory, and
+ * no thread will look after it. Returns false if more was freed meanwhile. */
 static bool leave(struct helper *helper) {
   vf_watch_end(&helper->watch);
   vf_give_excess(&helper->watch);
   return change(ASLEEP, NONE);
 }
 
-/* Sleeps until something is freed. Returns false once it has left. */
+/* Sleeps until a thread frees memory. Returns false if the helper has ended
+ * instead. */
 static bool sleep_until_told(struct helper *helper) {
   uint64_t end = vf_now_ns() + IDLE_NS;
   for (;;) {
     __atomic_store_n(&state, ASLEEP, __ATOMIC_SEQ_CST);
-    /* What was freed before that store is seen here, the rest is told. */
+    /* Memory freed before that store is seen here; later frees notify the
+     * helper. */
     if (!is_wanted() || vf_now_ns() >= end) {
       if (leave(helper))
         return false;
@@ -122,8 +127,8 @@ static bool sleep_until_told(struct helper *helper) {
       vf_futex_wait(&state, ASLEEP, CHECK_NS);
       check_pressure(helper);
     }
-    /* Whoever frees goes on, or takes it again: a look at once would only tell
-     * that something was freed. */
+    /* A thread that frees will free more, or allocate again: an immediate look
+     * would see only that something was freed. */
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == TOLD &&
         sleep_between_looks(helper, vf_first_pause_ns(&helper->watch)))
       return true;
@@ -157,7 +162,8 @@ static bool create(void) {
   return is_there;
 }
 
-/* Returns true if there is a helper now. */
+/* Starts the helper if it is worth it. Returns true if there is a helper now.
+ */
 static bool start(void) {
   if (__libc_single_threaded)
     return false;
@@ -171,7 +177,7 @@ static bool start(void) {
   if (!change(NONE, TOLD))
     return true;
   bool is_there = create();
-  /* Else no more threads are allowed, or there is no room for one. */
+  /* The thread limit is reached, or there is no memory for its stack. */
   __atomic_store_n(&retry_at, is_there ? 0 : vf_now_ns() + RETRY_NS,
                    __ATOMIC_RELAXED);
   if (!is_there)
@@ -179,7 +185,8 @@ static bool start(void) {
   return is_there;
 }
 
-/* Where the process has a limit, threads' stacks need what we keep. */
+/* Unmaps free memory if the process has a limit of address space: stacks of
+ * threads need it. */
 static void make_room(void) {
   size_t spare = vf_space_spare();
   if (spare == SIZE_MAX)

@@ -20,14 +20,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Something was freed; `drained` and the result as in vf_caller_look. Not from
- * inside the allocator: it may allocate. Errno may change. */
+/* Notifies the helper that memory was freed; `drained` and the result as in
+ * vf_caller_look. May allocate, so must not be called from inside the
+ * allocator. May change errno. */
 bool vf_helper_tell(size_t drained);
 
-/* How many times memory was short for others. */
+/* Returns how many times memory was short for other programs. */
 uint64_t vf_helper_pressure(void);
 
-/* Around a fork, in the child. */
+/* Call in the child after a fork. */
 void vf_helper_after_fork(void);
 
 #endif /* VFRIENDLY_MALLOC_HELPER_H */

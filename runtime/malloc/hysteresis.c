@@ -15,11 +15,11 @@
 
 #define ALL (SIZE_MAX & ~(page_size - 1))
 
-/* The price makes a page be kept for 50 ms where a fault takes 2 us, an eighth
- * of a peak of 0.4 s that comes every 2 s (figure 7.3 of the thesis). Faults
- * and calls are measured when a threshold is passed. What others lose by an
- * interrupt cannot be: 3200 cycles (section 7.2), and about as long for the
- * exit. */
+/* With this price a page is kept for 50 ms if a fault takes 2 us: an eighth of
+ * a peak of 0.4 s that comes every 2 s (figure 7.3 of the thesis). The costs of
+ * faults and calls are measured when a threshold is first passed. The time that
+ * an interrupt takes from other CPUs cannot be measured: 3200 cycles (section
+ * 7.2), and about as long again for the exit. */
 static struct vf_policy policy = {
     .tune_percent = 100,
     .hold_price = 40000,
@@ -31,7 +31,7 @@ static struct vf_return_counts counts;
 static uint32_t giving; /* a plain lock: one thread gives at a time */
 static size_t page_size = 4096;
 
-/* Without jemalloc's own, of which it touches as much as it needs. */
+/* Excludes jemalloc's own memory, of which it touches only what it needs. */
 size_t vf_used_for_blocks(const struct vf_pages_totals *totals) {
   size_t own = vf_jemalloc_metadata();
   return totals->used > own ? totals->used - own : 0;
@@ -81,7 +81,7 @@ static void look_slowly(struct vf_watch *watch, uint64_t now) {
   watch->cpu_then = cpu;
 }
 
-/* The least that was free in the last VF_LOOKS looks. */
+/* Returns the minimum of free memory in the last VF_LOOKS looks. */
 static size_t least(const struct vf_watch *watch) {
   size_t result = watch->looks < VF_LOOKS ? 0 : SIZE_MAX;
   for (unsigned i = 0; i != VF_LOOKS && result != 0; ++i)
@@ -108,7 +108,7 @@ void vf_watch_end(struct vf_watch *watch) {
   settle(watch, &totals, true);
 }
 
-/* When it is about to matter for the first time. */
+/* Measures the costs once, just before they are first needed. */
 static void measure_costs(void) {
   static bool done;
   if (__atomic_exchange_n(&done, true, __ATOMIC_RELAXED))
@@ -135,7 +135,7 @@ static size_t above_padding(size_t bytes, size_t threshold) {
 size_t vf_give_excess(const struct vf_watch *watch) {
   struct vf_pages_totals totals = vf_pages_totals();
   size_t threshold = vf_threshold(watch, &totals);
-  /* Also learns what that costs, for the next time. */
+  /* Also measures what giving back costs, for the next decision. */
   measure_costs();
   return give(above_padding(totals.resident, threshold));
 }
@@ -189,5 +189,5 @@ void vf_giving_stop(void) { vf_plain_lock(&giving); }
 void vf_giving_resume(void) { vf_plain_unlock(&giving, VF_PRIVATE); }
 
 void vf_hysteresis_after_fork(void) {
-  giving = VF_FREE; /* Sleepers stayed behind. */
+  giving = VF_FREE; /* Its holder does not exist in the child. */
 }

@@ -29,14 +29,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A hold is that many looks: the hold of what becomes free between two of them
- * is a quarter longer at most. */
+/* Looks per hold. Memory that becomes free between two looks is held at most a
+ * quarter longer. */
 #define VF_LOOKS 4
-/* CPUs in use and pressure are looked at no more often: the thesis' prototype
- * takes the former each second, and pressure has to be met within two. */
+/* Minimum interval between measurements of the CPUs in use and of memory
+ * pressure. The thesis' prototype measures the former each second, and pressure
+ * must be answered within two seconds. */
 #define VF_SLOW_NS UINT64_C(1000000000)
-/* Less than that is worth neither a thread nor a return; the least threshold is
- * 100 kB. */
+/* Below this size neither a thread nor a return is worthwhile; the minimum
+ * threshold is 100 kB. */
 #define VF_WORTH ((size_t)1 << 20)
 
 struct vf_watch {
@@ -52,47 +53,49 @@ struct vf_return_counts {
   uint64_t returns, ranges, calls, bytes, regrets;
 };
 
-/* Reads the VF_MALLOC_* variables. Once, before any other of these. */
+/* Reads the VF_MALLOC_* variables. Call once, before the functions below. */
 void vf_hysteresis_configure(void);
 
 void vf_watch_begin(struct vf_watch *watch);
 
-/* One look, after which memory may have gone back. Returns the time until the
- * next in nanoseconds, or 0 if nothing is to be seen until more is freed.
+/* Examines free memory once, and may give some of it back. Returns the time
+ * until the next look in nanoseconds, or 0 if there is nothing to do until more
+ * is freed.
  *
  * pre: one thread at a time for each watch. */
 uint64_t vf_look(struct vf_watch *watch);
 
-/* Judges the last return of the watch now: it may not look again. */
+/* Evaluates the last return of the watch now, as it may not look again. */
 void vf_watch_end(struct vf_watch *watch);
 
-/* Until what is free may have to go, from a moment at which little is free. */
+/* Returns how long free memory is kept at least, starting when little is free.
+ */
 uint64_t vf_first_pause_ns(const struct vf_watch *watch);
 
-/* Free memory up to this stays. */
+/* Returns the amount of free memory that is never given back. */
 size_t vf_threshold(const struct vf_watch *watch,
                     const struct vf_pages_totals *totals);
 
-/* Bytes of pages with blocks in them. */
+/* Returns the bytes of pages that contain blocks. */
 size_t vf_used_for_blocks(const struct vf_pages_totals *totals);
 
-/* CPU time that it takes to touch so many bytes again, nanoseconds. */
+/* Returns the CPU time for touching this many bytes again, in nanoseconds. */
 uint64_t vf_fault_costs_ns(size_t bytes);
 
-/* Gives all that is free back now, or all that is above the padding of the
- * threshold. Returns the bytes. */
+/* Give back all free memory, or all above the padding of the threshold, now.
+ * Return the number of bytes. */
 size_t vf_give_all(void);
 size_t vf_give_excess(const struct vf_watch *watch);
 
-/* Between these two nothing is on its way back, where no other thread could
- * get it. */
+/* Between these two calls no memory is being given back. Memory that is being
+ * given back is unavailable to all threads. */
 void vf_giving_stop(void);
 void vf_giving_resume(void);
 
 struct vf_return_counts vf_return_counts(void);
 
-/* After a fork, in the child, where vf_giving_stop was called before: what is
- * on its way back would be lost to the child. */
+/* Call in the child after a fork, if vf_giving_stop was called before it:
+ * memory that is being given back would be lost to the child. */
 void vf_hysteresis_after_fork(void);
 
 #endif /* VFRIENDLY_MALLOC_HYSTERESIS_H */

@@ -21,45 +21,45 @@
 
 bool vf_is_new = true, vf_is_for_one_thread = true;
 
-/* What jemalloc reads when it starts; MALLOC_CONF can still change it.
+/* jemalloc's options at startup; MALLOC_CONF can still change them.
  *
- * dirty_decay: an arena gives nothing away by itself. muzzy_decay, retain: and
- * then all. lg_extent_max_active_fit: it takes of what it has before it asks
- * for more, also where that is 64 times as large. oversize_threshold: else
- * blocks of 8 MiB and more were of an arena that it makes by itself, and that
- * has other hooks. slab_sizes, in pages: 64 KiB for each size of small blocks,
- * where it would be 4 to 28, so that it has fewer of them to look after; 14 KiB
- * blocks need a multiple of 7. */
+ * dirty_decay: an arena gives no memory back by itself. muzzy_decay, retain: if
+ * told to, it gives back all of it. lg_extent_max_active_fit: it reuses a free
+ * extent, even one 64 times as large, before it requests more memory.
+ * oversize_threshold: blocks of 8 MiB and more would otherwise use a separate
+ * arena with other hooks. slab_sizes, in pages: 64 KiB per slab for each size
+ * of small blocks, instead of 4 to 28 KiB, so that there are fewer slabs to
+ * manage; 14 KiB blocks need a multiple of 7 pages. */
 const char *vf_je_malloc_conf =
     "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:0,"
     "lg_extent_max_active_fit:63,oversize_threshold:0,"
     "slab_sizes:1-12288:16|12289-14336:14";
 
-/* opt.cache_oblivious: a page more for each block of 16 KiB or more, which is a
- * quarter of the smallest of them, for caches that newer processors do not
- * have. 5.3.0 forgets to read it (jemalloc #2307), so it is set by its inner
- * name, before jemalloc starts. */
+/* opt.cache_oblivious adds a page to each block of 16 KiB or more, a quarter of
+ * the smallest of them, for caches that newer processors do not have. jemalloc
+ * 5.3.0 ignores the option (jemalloc #2307), so its internal variable is set
+ * before jemalloc starts. */
 extern bool je_opt_cache_oblivious __attribute__((weak));
 
-/* Of jemalloc's memory for itself, which it never frees. */
+/* The alignment of jemalloc's memory for itself, which it never frees. */
 #define METADATA_ALIGNMENT ((size_t)2 << 20)
 static size_t metadata;
-/* The smallest there is. */
+/* The smallest page size of any machine. */
 #define PAGE ((uintptr_t)4096)
 
 size_t vf_jemalloc_metadata(void) {
   return __atomic_load_n(&metadata, __ATOMIC_RELAXED);
 }
 
-/* jemalloc reads what describes an extent before it first writes there: the
- * page is the kernel's page of zeros then, and to write means a copy of it and
- * an interrupt for all CPUs that run the process. So the page behind is written
- * before it is reached. The linker puts this before jemalloc's own function. */
+/* jemalloc reads an extent's descriptor before it first writes to it. The read
+ * maps the kernel's zero page, and the write then copies it and interrupts all
+ * CPUs that run the process. So this writes to the next page before jemalloc
+ * reaches it. The linker substitutes this function for jemalloc's own. */
 void *__real_je_base_alloc_edata(void *tsdn, void *base) __attribute__((weak));
 void *__wrap_je_base_alloc_edata(void *tsdn, void *base) {
   char *edata = __real_je_base_alloc_edata(tsdn, base);
   uintptr_t next = ((uintptr_t)edata | (PAGE - 1)) + 1;
-  /* Others may have begun to use it: who sees a zero writes one. */
+  /* Other threads may already use the page: zero is only replaced by zero. */
   uint32_t zero = 0;
   if (edata && next % METADATA_ALIGNMENT != 0)
     __atomic_compare_exchange_n((volatile uint32_t *)next, &zero, 0, false,
@@ -88,7 +88,8 @@ static void hook_destroy(extent_hooks_t *hooks, void *start, size_t size,
   hook_dalloc(hooks, start, size, committed, arena);
 }
 
-/* Any two neighbours are one: all is anonymous memory. False is success. */
+/* Any two neighbours may be merged, as all memory is anonymous. False means
+ * success. */
 static bool hook_split(extent_hooks_t *hooks, void *start, size_t size,
                        size_t first, size_t second, bool committed,
                        unsigned arena) {
@@ -129,16 +130,17 @@ static void after_fork_in_child(void) {
   vf_helper_after_fork();
 }
 
-/* Before jemalloc does: who forks takes its locks in the opposite order, first
- * jemalloc's, under some of which it calls us, then ours. */
+/* Registered before jemalloc's handlers, so that a fork takes the locks in the
+ * usual order: first jemalloc's, under some of which jemalloc calls us, then
+ * ours. */
 static void watch_forks(void) {
   static bool done;
   if (!__atomic_exchange_n(&done, true, __ATOMIC_ACQ_REL))
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* Before jemalloc starts: at the first call of ours, which may be another
- * library's constructor's, or at jemalloc's own constructor. */
+/* Runs before jemalloc starts: at the first call of the allocator, which
+ * another library's constructor may make, or in jemalloc's own constructor. */
 static void begin(void) {
   watch_forks();
   if (&je_opt_cache_oblivious)
@@ -154,8 +156,8 @@ static void set_hooks(unsigned arena) {
   vf_je_mallctl(name, NULL, NULL, &ours, sizeof ours);
 }
 
-/* To give an arena hooks is to make it, which takes 20 page faults; the first
- * is the one of a program's first thread. */
+/* Setting an arena's hooks creates it, which takes 20 page faults. At first
+ * only the arena of the program's first thread is created. */
 void vf_set_up(void) {
   if (!__atomic_exchange_n(&vf_is_new, false, __ATOMIC_ACQ_REL))
     return;
@@ -164,8 +166,8 @@ void vf_set_up(void) {
   vf_set_up_for_threads();
 }
 
-/* Arenas that other threads use by now have some memory of jemalloc's own,
- * which it returns to us. */
+/* Arenas that other threads already use return memory of jemalloc's own to us.
+ */
 void vf_set_up_all(void) {
   if (!__atomic_exchange_n(&vf_is_for_one_thread, false, __ATOMIC_ACQ_REL))
     return;

@@ -35,11 +35,11 @@ void vf_je_sdallocx(void *p, size_t size, int flags);
 size_t vf_je_nallocx(size_t size, int flags);
 extern const char *vf_je_malloc_conf;
 
-/* What the arenas keep for themselves of what is free becomes vf_pages'. Not
- * from where the allocator is at work. */
+/* Moves all free memory that the arenas keep to vf_pages. Must not be called
+ * from inside the allocator. */
 void vf_jemalloc_release(void);
 
-/* Bytes it has from vf_pages for its own purposes. */
+/* Returns the bytes from vf_pages that jemalloc uses for itself. */
 size_t vf_jemalloc_metadata(void);
 
 #endif /* VFRIENDLY_MALLOC_JEMALLOC_H */

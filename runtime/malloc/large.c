@@ -24,8 +24,8 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-/* A block of more mappings than about that many is copied, after which it is of
- * one again. */
+/* Maximum number of moves. A block of more mappings than about this is copied,
+ * and consists of one mapping again afterwards. */
 #define TRIES_MAX 16
 
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
@@ -35,7 +35,7 @@ void vf_large_clear(void *start, size_t size) {
   char *from = start, *to = from + size;
   char *first = (char *)(((uintptr_t)from + page - 1) & ~(page - 1));
   char *end = (char *)((uintptr_t)to & ~(page - 1));
-  /* Refused if it is locked in memory. */
+  /* madvise fails on memory that is locked. */
   if (first >= end ||
       madvise(first, (size_t)(end - first), MADV_DONTNEED) != 0) {
     memset(start, 0, size);
@@ -45,8 +45,8 @@ void vf_large_clear(void *start, size_t size) {
   memset(end, 0, (size_t)(to - end));
 }
 
-/* Whole pages. Returns false, and nothing has changed, if that is not possible.
- */
+/* Moves whole pages. Returns false, with nothing changed, if that is
+ * impossible. */
 static bool move_pages(char *to, char *from, size_t size) {
   void *between =
       mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
@@ -54,8 +54,8 @@ static bool move_pages(char *to, char *from, size_t size) {
     return false;
   if (mremap(between, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) ==
       MAP_FAILED) {
-    /* Too many mappings, which the kernel sees before it unmaps `to`; or no
-     * memory of its own, after that. */
+    /* There are too many mappings, which the kernel detects before it unmaps
+     * `to`; or the kernel has run out of memory, after it has unmapped it. */
     mmap(to, size, PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     memcpy(to, between, size);
@@ -64,7 +64,8 @@ static bool move_pages(char *to, char *from, size_t size) {
   return true;
 }
 
-/* Halves what cannot be moved at once: what is left of one mapping each. */
+/* Splits a range that cannot be moved at once in halves, until each part is one
+ * mapping. */
 static void move(char *to, char *from, size_t size, size_t page, int *tries) {
   if (size >= VF_LARGE_CLEAR && --*tries >= 0) {
     if (move_pages(to, from, size))

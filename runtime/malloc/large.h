@@ -13,20 +13,22 @@
 
 #include <stddef.h>
 
-/* From this size on a call interrupts others for less time than it takes to
- * write zeros, 50 us. jemalloc itself asks the kernel for any whole page. */
+/* From this size on, the interrupts of a call cost other CPUs less time than
+ * writing zeros takes, 50 us. jemalloc itself makes the call for any whole
+ * page. */
 #define VF_LARGE_CLEAR ((size_t)1 << 20)
-/* To copy that many bytes takes 3 ms, a hundred times as long as to move them;
- * and each move leaves up to three mappings more, of which the kernel allows a
- * process 65530. */
+/* Copying this many bytes takes 3 ms, a hundred times as long as moving them.
+ * Each move adds up to three mappings, of which the kernel allows a process
+ * 65530. */
 #define VF_LARGE_MOVE ((size_t)16 << 20)
 
 /* Makes all bytes read as zero. */
 void vf_large_clear(void *start, size_t size);
 
-/* Copies as memcpy does; what is at `from` afterwards is undefined.
+/* Copies as memcpy does; the contents of `from` are undefined afterwards.
  *
- * pre: all of their pages are theirs alone, private and anonymous. */
+ * pre: the pages of both ranges contain nothing else, and are private and
+ * anonymous. */
 void vf_large_move(void *to, void *from, size_t size);
 
 #endif /* VFRIENDLY_MALLOC_LARGE_H */

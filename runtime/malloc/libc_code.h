@@ -9,8 +9,9 @@
 
 #include <stdbool.h>
 
-/* Whether the code at that address is libc's or the dynamic linker's, or that
- * cannot be told yet, before our constructors. Takes no lock. */
+/* Returns true if the code at that address belongs to libc or the dynamic
+ * linker, or if this is unknown because our constructors have not run yet.
+ * Takes no lock. */
 bool vf_is_libc_code(const void *code);
 
 #endif /* VFRIENDLY_MALLOC_LIBC_CODE_H */

@@ -24,26 +24,27 @@
 #include <bsd/sys/tree.h>
 #include <string.h>
 
-/* A mapping for many extents: jemalloc asks for 16 KiB at a time, and a call
- * costs a microsecond. An eighth of what there is, so that their number grows
- * with the logarithm of the size; in units of a huge page, as the kernel leaves
- * gaps between mappings otherwise. */
+/* The size of a mapping, which serves many extents: jemalloc requests 16 KiB at
+ * a time, and a system call takes a microsecond. An eighth of the mapped
+ * memory, so that the number of mappings grows with the logarithm of the size;
+ * in units of a huge page, as the kernel would otherwise leave gaps between
+ * mappings. */
 #define GROW_MIN ((size_t)2 << 20)
 #define GROW_MAX ((size_t)64 << 20)
 #define GROW_SHIFT 3
-/* No kernel gives a process more that does not ask for it. */
+/* The largest address space that a kernel gives to a process by default. */
 #define SPACE ((size_t)1 << 48)
-/* Ranges too short, when aligned, that are passed over before one is looked for
- * that fits wherever it begins. */
+/* Maximum number of ranges that are too short once aligned to try, before
+ * searching for one that fits with any start address. */
 #define ALIGN_TRIES 8
-/* One for each part of a range that is taken out of the middle, and one to
- * spare; twice that, as memory for more may have to be taken in the same way.
- */
+/* One node for each remaining part of a range whose middle is taken, and one to
+ * spare. Twice that is kept, as memory for more nodes may have to be carved in
+ * the same way. */
 #define NODES_NEEDED 3
 #define NODES_KEPT (2 * NODES_NEEDED)
 #define NODES_BYTES ((size_t)64 << 10)
 
-/* In units of the smallest page there is: a block of 256 KiB at most, or the
+/* In units of the smallest page size. The largest is a block of 256 KiB, or the
  * pages of many small ones. */
 #define QUICK_SHIFT 12
 #define QUICK_SIZES 65
@@ -80,7 +81,7 @@ static struct free_ranges {
   struct by_size by_size;
 } of[STATES];
 
-static uint32_t lock; /* of all below, and of the trees */
+static uint32_t lock; /* of all data below, and of the trees */
 static struct vf_pages_totals totals;
 static size_t lowest;
 static struct range *nodes;              /* unused */
@@ -119,13 +120,13 @@ static void erase(enum state state, struct range *node) {
   release_node(node);
 }
 
-/* The range that begins there, or the first one behind it. */
+/* Returns the range at start, or the first one after it. */
 static struct range *at_or_behind(enum state state, uintptr_t start) {
   struct range key = {.start = start};
   return RB_NFIND(by_address, &of[state].by_address, &key);
 }
 
-/* Inserts a range, joined with its neighbours. */
+/* Inserts a range, merged with its neighbours. */
 static void join(enum state state, uintptr_t start, size_t size) {
   struct range *behind = at_or_behind(state, start);
   struct range *before =
@@ -148,7 +149,7 @@ static struct range **quick_list(size_t size) {
   return units < QUICK_SIZES ? &quick[units] : NULL;
 }
 
-/* False if it is not for that. */
+/* Returns false if ranges of this size have no quick list. */
 static bool put_quickly(uintptr_t start, size_t size) {
   struct range **list = quick_list(size);
   if (!list)
@@ -160,7 +161,8 @@ static bool put_quickly(uintptr_t start, size_t size) {
   return true;
 }
 
-/* The address, or 0 if there is none of that size. */
+/* Returns an address from the quick list, or 0 if there is none of that size.
+ */
 static uintptr_t take_quickly(size_t size, size_t alignment) {
   struct range **list = quick_list(size);
   struct range *node = list ? *list : NULL;
@@ -213,7 +215,7 @@ static struct range *find(enum state state, size_t size, size_t alignment) {
              : NULL;
 }
 
-/* Takes that part out of the range. */
+/* Removes a part from the range. */
 static void carve(enum state state, struct range *range, uintptr_t start,
                   size_t size) {
   uintptr_t from = range->start, to = from + range->size;
@@ -224,7 +226,7 @@ static void carve(enum state state, struct range *range, uintptr_t start,
     insert(state, start + size, to - (start + size));
 }
 
-/* Fresh address space, joined with what there is. */
+/* Maps new address space and merges it with adjacent ranges. */
 static bool grow(size_t size, size_t alignment) {
   if (size > SIZE_MAX - alignment)
     return false;
@@ -244,8 +246,8 @@ static bool grow(size_t size, size_t alignment) {
   return true;
 }
 
-/* All that is free goes, which makes room for something larger. False if there
- * is nothing, or nothing helps. */
+/* Unmaps all free memory to make room for a larger range. Returns false if
+ * there is none, or if that cannot help. */
 static bool unmap_free_for(size_t size) {
   if (size > SPACE)
     return false;
@@ -279,7 +281,7 @@ static void *taken(enum state state, uintptr_t start, size_t size) {
   return (void *)start;
 }
 
-/* Of what is free, where the kernel has no more. */
+/* Allocates memory for nodes, from free memory if the kernel has no more. */
 static void *node_memory(void) {
   void *p = vf_space_map(NODES_BYTES);
   for (enum state state = RESIDENT; !p && state != STATES; ++state) {
@@ -303,7 +305,7 @@ static bool have_nodes(void) {
   return unused_nodes >= NODES_NEEDED;
 }
 
-/* In place of the state, where it was found. */
+/* Takes the range at this address, and sets *state to the list it was in. */
 static void *take_at(uintptr_t at, size_t size, enum state *state) {
   join_all();
   for (*state = RESIDENT; *state != STATES; ++*state) {
@@ -316,8 +318,9 @@ static void *take_at(uintptr_t at, size_t size, enum state *state) {
   return NULL;
 }
 
-/* Where neighbours of either kind have room together; 0 if nowhere. It looks at
- * all there are, which is done no more often than address space is mapped. */
+/* Returns an address at which adjacent free ranges of both states have enough
+ * room together; 0 if there is none. It walks all ranges, but runs no more
+ * often than address space is mapped. */
 static uintptr_t gather(size_t size, size_t alignment) {
   struct range *next[STATES] = {
       RB_MIN(by_address, &of[RESIDENT].by_address),
@@ -342,7 +345,8 @@ static uintptr_t gather(size_t size, size_t alignment) {
   return 0;
 }
 
-/* The part of a state's ranges between two addresses, all of which is free. */
+/* Removes the part of a state's ranges between two addresses. All memory
+ * between them is free. */
 static void take_part(enum state state, uintptr_t from, uintptr_t to) {
   for (;;) {
     struct range *range = at_or_behind(state, from);
@@ -418,7 +422,7 @@ bool vf_pages_put(void *start, size_t size) {
   if (good) {
     if (!put_quickly((uintptr_t)start, size))
       join(RESIDENT, (uintptr_t)start, size);
-    /* Some were mapped by jemalloc, before we came. */
+    /* jemalloc may have mapped it before our hooks were installed. */
     totals.used -= least(size, totals.used);
     totals.resident += size;
     ++totals.puts;
@@ -460,7 +464,7 @@ size_t vf_pages_begin_giving(struct vf_pages_batch *batch, size_t bytes) {
     size_t size = range->size, left = bytes - batch->bytes;
     if (size > left)
       size = left;
-    /* From the end: what is left begins where it did. */
+    /* Takes the end of the range, so that the rest keeps its start. */
     uintptr_t start = range->start + range->size - size;
     carve(RESIDENT, range, start, size);
     batch->ranges[batch->n++] = (struct iovec){(void *)start, size};
@@ -476,8 +480,8 @@ size_t vf_pages_begin_giving(struct vf_pages_batch *batch, size_t bytes) {
 void vf_pages_end_giving(const struct vf_pages_batch *batch, bool given) {
   begin();
   for (int i = 0; i != batch->n; ++i) {
-    /* Without a node it is lost, as address space and, if it was not given, as
-     * memory: no worse than if it were used. */
+    /* Without a node the range is lost as address space and, if it was not
+     * given back, as memory: no worse than if it were in use. */
     if (!have_nodes())
       break;
     join(given ? CLEAN : RESIDENT, (uintptr_t)batch->ranges[i].iov_base,
@@ -492,7 +496,7 @@ void vf_pages_before_fork(void) { begin(); }
 
 void vf_pages_after_fork(bool is_child) {
   if (is_child)
-    lock = VF_FREE; /* Sleepers stayed behind. */
+    lock = VF_FREE; /* Its holder does not exist in the child. */
   else
     end();
 }

@@ -31,58 +31,59 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* What a kernel call takes (UIO_MAXIOV). */
+/* The maximum number of ranges per system call (UIO_MAXIOV). */
 #define VF_BATCH_MAX 1024
 
-/* Sums over the process, in bytes unless it says otherwise. */
+/* Sums over the process, in bytes unless noted. */
 struct vf_pages_totals {
-  size_t used;          /* with the allocator */
+  size_t used;          /* in use by the allocator */
   size_t resident;      /* free, but not given back */
   size_t mapped;        /* address space; the rest of it is clean */
-  uint64_t taken_clean; /* so far: to be faulted in, if they are touched */
-  uint64_t puts;        /* ranges so far */
+  uint64_t taken_clean; /* total so far: needs page faults if touched */
+  uint64_t puts;        /* number of ranges so far */
 };
 
-/* size bytes, aligned; at that place if `at` is not null. *zero says whether
- * they have to read as zeros, and then whether they do. NULL if the kernel has
- * no more, or if the place is taken.
+/* Returns size bytes with this alignment; at address `at` if it is not null. On
+ * entry *zero tells whether they must read as zeros, on return whether they do.
+ * Returns NULL if the kernel has no more memory, or if the place is taken.
  *
- * pre: size > 0, and it and alignment are multiples of the page size;
- * alignment is a power of 2. */
+ * pre: size > 0, and it and alignment are multiples of the page size; alignment
+ * is a power of 2. */
 void *vf_pages_take(void *at, size_t size, size_t alignment, bool *zero);
 
-/* They count as resident. False, and they stay with the caller, if there is no
- * memory to note them.
+/* Frees the range, which counts as resident. Returns false, and the caller
+ * keeps the range, if there is no memory to record it.
  *
- * pre: whole pages that were taken, or mapped by others and left to us. */
+ * pre: whole pages that were taken, or mapped by other code and passed to us.
+ */
 bool vf_pages_put(void *start, size_t size);
 
 struct vf_pages_totals vf_pages_totals(void);
 
-/* The least that was free and resident since the last call: nobody has missed
- * that much. */
+/* Returns the minimum of free, resident memory since the last call: no thread
+ * needed that much. */
 size_t vf_pages_lowest(void);
 
-/* Free, resident ranges, which nobody gets meanwhile. */
+/* Free, resident ranges that cannot be taken meanwhile. */
 struct vf_pages_batch {
   int n;
   size_t bytes;
   struct iovec ranges[VF_BATCH_MAX];
 };
 
-/* The largest ranges, up to `bytes` in all; a part of the last one. Returns the
- * bytes of the batch, 0 if there is nothing to give.
+/* Collects the largest ranges, up to `bytes` in all, the last one possibly in
+ * part. Returns the bytes of the batch, 0 if there is nothing to give back.
  *
  * pre: bytes is a multiple of the page size. */
 size_t vf_pages_begin_giving(struct vf_pages_batch *batch, size_t bytes);
 
-/* They are clean now, if they were given. */
+/* Ends the batch. Its ranges are clean now if they were given back. */
 void vf_pages_end_giving(const struct vf_pages_batch *batch, bool given);
 
-/* All free ranges are mapped no more. */
+/* Unmaps all free ranges. */
 void vf_pages_unmap(void);
 
-/* Around a fork, in this order. */
+/* Call around a fork, in this order. */
 void vf_pages_before_fork(void);
 void vf_pages_after_fork(bool is_child);
 

@@ -7,15 +7,15 @@
 
 #include "malloc/policy.h"
 
-/* Holds of 50 ms become 3.2 s at most: what is regretted for longer than that
- * happens so seldom that it costs less than 2 %. */
+/* Limits holds of 50 ms to 3.2 s: memory that is needed again after a longer
+ * time costs less than 2 %. */
 #define MAX_HOLD_LOG2 6
-/* Bounds of a hold, should what was measured be off: no shorter than a time
- * slice or two, no longer than the thesis' prototype looks ahead. */
+/* Bounds of a hold, in case a measurement is wrong: no shorter than one or two
+ * time slices, no longer than the thesis' prototype looks ahead. */
 #define HOLD_MIN_NS 10000000u
 #define HOLD_MAX_NS 1000000000u
 
-/* Table 7.1. */
+/* Table 7.1 of the thesis. */
 size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
                            uint32_t cpus) {
   size_t base;
@@ -27,7 +27,7 @@ size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
     base = used / 10 + 400000;
   else
     base = 100000000;
-  /* Section 7.5: 1 + CPUs / 100, of the shootdowns that a return is. */
+  /* Section 7.5: 1 + CPUs / 100, as each return is a shootdown. */
   uint64_t factor = (10000u + cpus) * (uint64_t)policy->tune_percent;
   return (size_t)((double)base * (double)factor / 1e6);
 }
@@ -48,8 +48,8 @@ uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
   return (uint64_t)hold << policy->hold_log2;
 }
 
-/* Who takes it again later than that has paid for it less than a tenth of the
- * time. */
+/* Memory that is needed again after a longer time costs less than a tenth of
+ * that time. */
 void vf_policy_learn(struct vf_policy *policy, size_t given, size_t taken) {
   if (taken > given / 2) {
     if (policy->hold_log2 != MAX_HOLD_LOG2)

@@ -25,26 +25,27 @@
 struct vf_policy {
   uint32_t tune_percent; /* of the threshold */
   uint32_t hold_price;   /* CPU time that a page is worth, ns a second */
-  uint64_t fault_ns;     /* a page: given back, and touched again */
-  uint64_t call_ns;      /* a call that gives back a range */
-  uint64_t shootdown_ns; /* more of it for each other CPU that is in use */
+  uint64_t fault_ns;     /* per page: given back, and touched again */
+  uint64_t call_ns;      /* per call that gives back a range */
+  uint64_t shootdown_ns; /* added for each other CPU that is in use */
   uint32_t hold_log2;    /* holds are 2^hold_log2 times as long */
 };
 
-/* Free memory that is never worth a look: see policy.c.
+/* Returns the amount of free memory that is not worth a look: see policy.c.
  * cpus: in use by the process, in hundredths. */
 size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
                            uint32_t cpus);
 
-/* How much of what goes unused is kept nevertheless. */
+/* Returns how much unused memory is kept nevertheless. */
 size_t vf_policy_padding(size_t threshold);
 
-/* How long `pages` in `calls` ranges have to be unused before they go back. */
+/* Returns how long `pages` in `calls` ranges must be unused before they are
+ * given back. */
 uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
                            size_t calls, uint32_t cpus);
 
-/* After a return: what was taken again within so many holds, of what went
- * back. */
+/* Adapts the hold after a return: `taken` of the `given` bytes were needed
+ * again within this many holds. */
 #define VF_REGRET_HOLDS 8
 void vf_policy_learn(struct vf_policy *policy, size_t given, size_t taken);
 

@@ -20,15 +20,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of a second: some task waits for memory 1 % of the time. */
+/* Per second: a task waits for memory 1 % of the time. */
 #define WAITED_US 10000
-/* Of a limit: closer than that is near. A program that takes a tenth of its
- * limit within a second, between two looks, is killed with or without us. */
+/* Memory use is near a limit if less than this fraction of it is left. A
+ * program that allocates a tenth of its limit within a second, between two
+ * looks, is killed with or without this library. */
 #define NEAR_SHIFT 4
-/* memory.stat of version 1, whose sums are at its end, has 2 KiB. */
+/* memory.stat of version 1, whose totals are at its end, has 2 KiB. */
 #define TEXT 4096
 
-/* How the versions of control groups call it. */
+/* File and field names in each version of control groups. */
 struct names {
   const char *line, *mount, *usage, *limits[2], *cache;
   const char *events, *counted[2];
@@ -56,7 +57,7 @@ static char group[512];
 static uint64_t events_then, waited_then;
 static bool has_begun;
 
-/* A short file. False if there is none. */
+/* Reads a short file. Returns false if there is none. */
 static bool read_text(const char *folder, const char *name, char *text) {
   char path[sizeof group + 64];
   snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -69,7 +70,8 @@ static bool read_text(const char *folder, const char *name, char *text) {
   return n > 0;
 }
 
-/* The number behind a word at the beginning of a line; without one `other`. */
+/* Returns the number after a word at the beginning of a line; `other` if there
+ * is no such line. */
 static uint64_t number_after(const char *text, const char *word,
                              uint64_t other) {
   const char *line = text;
@@ -90,7 +92,8 @@ static uint64_t number_in(const char *folder, const char *name,
   return read_text(folder, name, text) ? number_after(text, "", other) : other;
 }
 
-/* The memory controller is of one version only. */
+/* Finds the control group. The memory controller belongs to one version only.
+ */
 static void find_group(void) {
   char text[TEXT];
   if (!read_text("/proc/self", "cgroup", text))
@@ -123,7 +126,8 @@ static bool is_near_limit(const char *folder) {
          usage - number_after(text, names->cache, usage) > bound;
 }
 
-/* Of any group that we are in. */
+/* Returns true if any control group that contains this process is near its
+ * limit. */
 static bool is_any_near_limit(void) {
   char folder[sizeof group];
   strcpy(folder, group);

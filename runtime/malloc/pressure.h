@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* Whether memory was short since the last call, in our control group or in the
- * whole machine. For one thread. */
+/* Returns true if memory was short since the last call, in our control group or
+ * in the whole machine. For one thread only. */
 bool vf_pressure_rose(void);
 
 #endif /* VFRIENDLY_MALLOC_PRESSURE_H */

@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* Of a limit: what is unmapped at a time is worth its calls, and seven eighths
- * can be used. */
+/* The fraction of a limit to keep unmapped: large enough for the cost of its
+ * calls, and seven eighths stay usable. */
 #define SPARE_SHIFT 3
 
 static size_t spare = SIZE_MAX;

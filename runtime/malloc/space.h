@@ -13,15 +13,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* NULL if there is no more. */
+/* Maps address space. Returns NULL if there is no more. */
 void *vf_space_map(size_t size);
 
-/* False if the kernel cannot note the hole that would make. */
+/* Returns false if the kernel cannot split the mapping. */
 bool vf_space_unmap(void *start, size_t size);
 
-/* How much may stay mapped and free: all there is, unless the process has a
- * limit (RLIMIT_AS, RLIMIT_DATA). Then others of it, threads' stacks first,
- * need what we keep. As it was at the last vf_space_map. */
+/* Returns how much memory may stay mapped and free: any amount, unless the
+ * process has a limit (RLIMIT_AS, RLIMIT_DATA). Under a limit other code,
+ * thread stacks first, needs the memory that we keep. The value is that of the
+ * last vf_space_map. */
 size_t vf_space_spare(void);
 
 #endif /* VFRIENDLY_MALLOC_SPACE_H */

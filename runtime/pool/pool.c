@@ -18,23 +18,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first one: with the state in it, a page. */
+/* The first chunk, which also holds the state: a page. */
 #define LEAST_CHUNK ((size_t)4096)
-/* Each is as large as all before together, so that their number is a logarithm,
- * up to this: a chunk that one block keeps is no more than that. */
+/* Each chunk is as large as all before together, so that their number grows
+ * with the logarithm of the size, up to this limit: a single live block keeps
+ * at most one chunk of this size. */
 #define MOST_CHUNK ((size_t)1 << 20)
-/* What an aligned block's tag can tell. */
+/* Limited by the tag of an aligned block. */
 #define MOST_ALIGNMENT ((size_t)1 << 35)
 
-/* A block, free or not; its tag is all there is of one in use. */
+/* A block, free or in use. A block in use consists of the tag only, and its
+ * owner's memory. */
 struct block {
-  /* Grains from the start of the chunk, or of the block that an aligned one
-   * lies in, to where its owner's memory starts. */
+  /* The distance in grains from the start of the chunk, or of the block that
+   * contains an aligned one, to the owner's memory. */
   uint32_t back;
-  /* A class, or one of the two below. */
+  /* A size class, or one of the two values below. */
   uint32_t kind;
   struct block *next;
-  /* What points here, to be taken out of the list at once. */
+  /* The pointer to this block, for removal from the list in constant time. */
   struct block **link;
 };
 #define TAG offsetof(struct block, next)
@@ -55,15 +57,15 @@ struct vf_pool_state {
   struct chunk first; /* what ends the ring of chunks */
   struct chunk *current;
   uintptr_t owner;
-  size_t held; /* bytes of all chunks, but those of blocks that are alone */
+  size_t held; /* bytes of all chunks, except those of single blocks */
   size_t live;
   vf_pool self; /* of vf_pool_create */
   struct block *free[VF_CLASSES];
-  /* Last, beside the largest classes: others write it. */
+  /* Placed last, beside the largest classes, as other threads write it. */
   struct block *freed_by_others;
 };
 
-/* Behind a header of so many bytes, the first place where a block may start. */
+/* The first offset of a block after a header of this many bytes. */
 #define FIRST_BLOCK(header)                                                    \
   (((header) + TAG + VF_GRAIN - 1) / VF_GRAIN * VF_GRAIN - TAG)
 
@@ -90,7 +92,8 @@ static void *out_of_memory(void) {
   return NULL;
 }
 
-/* malloc, of `wanted` bytes, and if there are not so many then of `needed`. */
+/* Allocates a chunk of `wanted` bytes, or of `needed` bytes if there is not
+ * enough memory. */
 static struct chunk *take(size_t wanted, size_t needed) {
   size_t size = wanted > needed ? wanted : needed;
   struct chunk *chunk = malloc(size);
@@ -139,7 +142,8 @@ static void drop(struct chunk *chunk) {
   free(chunk);
 }
 
-/* Of those that blocks share: all but the first, which the state needs. */
+/* Frees a chunk of shared blocks if it has no live block. The first chunk
+ * stays, as it contains the state. */
 static void drop_if_unused(struct vf_pool_state *state, struct chunk *chunk) {
   if (chunk->live != 0 || chunk == &state->first)
     return;
@@ -164,8 +168,9 @@ static void link_free(struct vf_pool_state *state, struct block *block) {
   *head = block;
 }
 
-/* pre: all its blocks are in the lists. Each was freed once since it was cut
- * off here, so that walking over them is a constant for each free. */
+/* Removes the chunk's free blocks from the lists. pre: all its blocks are in
+ * the lists. Each was freed once since it was cut off here, so this walk adds
+ * constant time per free. */
 static void forget_blocks(const struct vf_pool_state *state,
                           struct chunk *chunk) {
   size_t at = first_block_of(state, chunk), end = chunk->used;
@@ -177,7 +182,7 @@ static void forget_blocks(const struct vf_pool_state *state,
   }
 }
 
-/* The owner's free. */
+/* Frees a block in the owner's thread. */
 static void take_back(struct vf_pool_state *state, struct block *block) {
   if (block->kind == WITHIN)
     block = block_of((char *)memory_of(block) - (size_t)block->back * VF_GRAIN);
@@ -214,7 +219,7 @@ static void *use(struct vf_pool_state *state, struct chunk *chunk,
   return memory;
 }
 
-/* A block that has been used before, or one that has not; NULL if there is
+/* Returns a free block, or a new one of the current chunk; NULL if there is
  * none. */
 static void *find(struct vf_pool_state *state, unsigned class) {
   struct block *block = state->free[class];
@@ -247,7 +252,8 @@ static void *from_new_chunk(struct vf_pool_state *state, unsigned class) {
   return find(state, class);
 }
 
-/* A chunk with one block. The allocator knows whether it is zero already. */
+/* Allocates a chunk with a single block. calloc is used for zeroed memory, as
+ * the allocator knows whether it is zero already. */
 static void *alone(struct vf_pool_state *state, size_t size, bool zeroed) {
   size_t offset = FIRST_BLOCK(sizeof(struct chunk));
   size_t all = offset + TAG + size;
@@ -259,7 +265,7 @@ static void *alone(struct vf_pool_state *state, size_t size, bool zeroed) {
 }
 
 static void *allocate(vf_pool *pool, size_t size, bool zeroed) {
-  /* Half of the address space is more than any malloc gives. */
+  /* No malloc returns more than half of the address space. */
   if (size > PTRDIFF_MAX)
     return out_of_memory();
   size_t grains = (size + TAG + VF_GRAIN - 1) / VF_GRAIN;
@@ -343,7 +349,7 @@ VF_API void vf_pool_free(vf_pool *pool, void *memory) {
                                       __ATOMIC_RELAXED));
 }
 
-/* All chunks but the first. */
+/* Frees all chunks except the first. */
 static void drop_rest(struct vf_pool_state *state) {
   while (state->first.next != &state->first)
     drop(state->first.next);

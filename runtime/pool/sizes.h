@@ -14,14 +14,14 @@
 
 #include <stddef.h>
 
-/* What malloc aligns to on every 64-bit target. */
+/* The alignment that malloc guarantees on every 64-bit target. */
 #define VF_GRAIN 16u
-/* A tag and the links of a free block. */
+/* The minimum block: a tag and the links of a free block. */
 #define VF_LEAST_GRAINS 2u
-/* Up to here a class for each. */
+/* Up to this size each size has its own class. */
 #define VF_EXACT_GRAINS 32u
 #define VF_STEPS_LOG 3
-/* 128 KiB: above, glibc's malloc takes pages of its own for each block. */
+/* 128 KiB: for larger blocks glibc's malloc maps pages for each block. */
 #define VF_MOST_GRAINS 8192u
 /* 8 doublings from VF_EXACT_GRAINS to VF_MOST_GRAINS. */
 #define VF_CLASSES                                                             \
@@ -31,7 +31,7 @@
 static inline unsigned vf_class_of(size_t grains) {
   if (grains <= VF_EXACT_GRAINS)
     return (unsigned)grains - VF_LEAST_GRAINS;
-  /* 0 for all up to the first doubling, 1 up to the second... */
+  /* 0 for all sizes up to the first doubling, 1 up to the second, and so on. */
   unsigned last = (unsigned)grains - 1;
   unsigned doubling = 31 - (unsigned)__builtin_clz(last / VF_EXACT_GRAINS);
   unsigned step = (last >> (doubling + 5 - VF_STEPS_LOG)) & 7u;
@@ -39,7 +39,7 @@ static inline unsigned vf_class_of(size_t grains) {
          step;
 }
 
-/* Those of the largest block of the class. */
+/* Returns the grains of the largest block of the class. */
 static inline size_t vf_grains_of(unsigned class) {
   if (class <= VF_EXACT_GRAINS - VF_LEAST_GRAINS)
     return class + VF_LEAST_GRAINS;
