@@ -22,15 +22,17 @@
 #include "spin-wait/crowd.h"
 #include <stdbool.h>
 
-/* 8 pauses are 0.2 us here, 128 3 us: each look takes the line from the holder,
- * who with sections of some nanoseconds passes a hundred times meanwhile. */
+/* The number of pauses between two looks, at first and at most: 8 take 0.2 us
+ * on the development machine, 128 take 3 us. Each look takes the cache line
+ * away from the holder; a lock with sections of some nanoseconds changes hands
+ * a hundred times in 3 us. */
 #define VF_FIRST_PAUSES 8u
 #define VF_LOOK_PAUSES 128u
-/* Each spin that ended in sleep halves the next ones, to 1/64 of the budget,
- * under a microsecond; each that got what it waited for doubles them. */
+/* Each spin that ended in sleep halves the next budgets, down to 1/64, which is
+ * under a microsecond; each successful spin doubles them. */
 #define VF_MAX_FAILED_SPINS 6u
 
-/* Counts the last spins that failed, less those that succeeded. A lost update
+/* Counts the recent failed spins, less the successful ones. A lost update
  * halves or doubles one budget. */
 static inline void vf_learn(uint32_t *failed, bool succeeded) {
   uint32_t before = vf_get(failed);
@@ -41,8 +43,9 @@ static inline void vf_learn(uint32_t *failed, bool succeeded) {
     vf_set(failed, now);
 }
 
-/* Between two looks: 8 pauses, 16, and so on up to VF_LOOK_PAUSES. Brings *now
- * up to date. False if this took so long that the CPU was away. */
+/* Pauses between two looks: 8 times, then 16, and so on up to VF_LOOK_PAUSES.
+ * Updates *now. Returns false if this took so long that the thread was
+ * preempted. */
 static inline bool vf_pause(unsigned *pauses, uint64_t *now) {
   for (unsigned i = 0; i < *pauses; ++i)
     vf_relax();

@@ -27,7 +27,7 @@ static uint64_t with_round(uint32_t round, uint32_t arrived) {
   return (uint64_t)round << 32 | arrived;
 }
 
-/* The half of the word that sleepers sleep on. */
+/* Returns the half of the word that is the futex of sleepers. */
 static uint32_t *round_word(vf_barrier *barrier) {
   return (uint32_t *)&barrier->word_ +
          (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
@@ -64,9 +64,9 @@ static void wait_for_end(vf_barrier *barrier, uint32_t round,
   }
 }
 
-/* Orders nothing itself: the caller's load saw all arrivals of the round, and as
- * the word only ever changes by read-modify-writes, who sees the new round sees
- * it after each arrival's release. */
+/* This exchange needs no ordering: the caller's load saw all arrivals of the
+ * round. As the word changes only by read-modify-writes, a thread that sees the
+ * new round sees it after the release of each arrival. */
 static void end(vf_barrier *barrier, uint32_t round) {
   enum vf_scope scope = vf_scope(barrier->flags_);
   uint64_t word = load(barrier), next;
@@ -100,7 +100,7 @@ VF_API int vf_barrier_wait(vf_barrier *barrier) {
   bool last = before % threads == threads - 1;
   struct vf_visit visit = vf_visit_begin(last ? 0 : VF_CALLER);
   if (last) {
-    wait_for_end(barrier, round - ROUND, &visit); /* Over, but for crowds. */
+    wait_for_end(barrier, round - ROUND, &visit); /* Usually over. */
     end(barrier, round);
   } else {
     wait_for_end(barrier, round, &visit);

@@ -23,7 +23,7 @@
 #include "blocking-sync/waiting.h"
 #include "common/sites.h"
 
-/* The word of a private condition: may someone be queued? */
+/* Records in the word of a private condition whether a waiter may be queued. */
 static void set_queued(void *what, bool queued) {
   vf_cond *cond = what;
   __atomic_store_n(&cond->word_, queued, __ATOMIC_RELAXED);
@@ -55,7 +55,7 @@ static int wait_private(vf_cond *cond, vf_mutex *mutex,
       vf_park(&self, cond, queue, release_mutex, NULL, &waiting, deadline);
   vf_visit_slept(&visit);
   vf_visit_end(&visit);
-  if (self.was_moved) { /* Signalled, even if the time was up by then. */
+  if (self.was_moved) { /* Signalled, even if late. */
     vf_mutex_lock_moved(mutex, &self, how, site);
     return 0;
   }
@@ -72,7 +72,7 @@ static int wait_shared(vf_cond *cond, vf_mutex *mutex,
   return result == ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
-/* A vf_decide. */
+/* A vf_decide: wakes the first waiter. */
 static enum vf_wake wake_one(void *cond, const struct vf_waiter *first,
                              bool more) {
   set_queued(cond, more);

@@ -11,8 +11,8 @@
 
 #define SET 1u
 #define SLEEPERS 2u
-/* Counted up by each set, so that who waited then returns even if the event was
- * reset before it ran. Wraps after 2^30 sets during one wait. */
+/* Incremented by each set, so that a waiter returns even if the event is reset
+ * before the waiter runs. Wraps after 2^30 sets during one wait. */
 #define ONE_SET 4u
 
 static uint32_t load(const vf_event *event) {

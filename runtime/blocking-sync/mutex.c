@@ -56,12 +56,13 @@
 #define SKIPS 0xff00u
 #define GENERATION_SHIFT 16
 
-/* The look at the queue takes as long as 20 acquisitions of a lock that nobody
- * else wants. As many as fit the field: a spinner gives up within VF_BYPASS_NS,
- * and until another comes each unlock looks. */
+/* The number of unlocks that skip the queue. Examining the queue takes as long
+ * as 20 acquisitions of an uncontended lock. The maximum of the field: a
+ * spinner gives up within VF_BYPASS_NS, and until the next spinner comes each
+ * unlock examines the queue. */
 #define MAX_SKIPS 250u
-/* Several wake-ups (25 to 100 us in a virtual machine), a third of a time
- * slice. */
+/* How long a waiter may be bypassed: several wake-ups (25 to 100 us in a
+ * virtual machine), a third of a time slice. */
 #define VF_BYPASS_NS 1000000u
 #define VF_HANDED_UNIT_LOG2 10
 
@@ -91,25 +92,27 @@ static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
                                      __ATOMIC_RELAXED);
 }
 
-/* Passed over between so many pairs of looks: once happens by chance. */
+/* The lock has been passed over between this many pairs of looks: one time may
+ * be chance. */
 #define VF_PASSED_LOOKS 2u
-/* Three looks: enough for a section of a microsecond, and a quarter of what it
- * costs to be parked and woken. */
+/* The spin of a thread beside a spinner. Three looks: enough for a section of a
+ * microsecond, and a quarter of the cost of parking and waking. */
 #define VF_BRIEF_NS 1500u
-/* The first nap, with 50 us of timer slack, Linux' default, some 110. Each next
- * one is as long as was waited so far: four to the millisecond after which the
- * lock is handed over, and a lock that got free meanwhile stays so for as long
- * again at most. */
+/* The first nap; with Linux' default of 50 us timer slack it takes about 110
+ * us. Each next nap is as long as the wait so far: four naps up to the
+ * millisecond after which the lock is handed over, and a lock that becomes free
+ * during a nap stays free for at most as long as the wait before it. */
 #define VF_NAP_NS 50000u
 
 struct locking {
   vf_mutex *mutex;
-  bool spinning; /* SPINNING is ours */
-  bool may_nap;  /* there is no deadline to oversleep */
+  bool spinning; /* this thread has set SPINNING */
+  bool may_nap;  /* there is no deadline that a nap could miss */
   struct vf_visit visit;
 };
 
-/* Parks only if it is still held: then its unlock finds us. */
+/* A vf_validate: parks only if the lock is still held, as then its unlock finds
+ * this waiter. */
 static bool still_held(void *what, struct vf_waiter *self) {
   struct locking *locking = what;
   uint32_t word = load(locking->mutex);
@@ -124,8 +127,8 @@ static bool still_held(void *what, struct vf_waiter *self) {
   return true;
 }
 
-/* A vf_look. Only beside a spinner, as otherwise the unlock has woken somebody:
- * what it forgot is not to be hidden. */
+/* A vf_look. Returns true only if there is a spinner: without one the unlock
+ * has woken a waiter, and this look must not hide a missing wake-up. */
 static bool is_left_free(void *what) {
   const struct locking *locking = what;
   uint32_t word = load(locking->mutex);
@@ -137,9 +140,8 @@ static bool take(struct locking *locking, uint32_t *word) {
   return change(locking->mutex, word, taken, __ATOMIC_ACQUIRE);
 }
 
-/* With nobody parked, no unlock asks for SPINNING, which is in the way of those
- * that pass: the lock is quicker without. False if the word is another by now.
- */
+/* Clears SPINNING if no waiter is parked: no unlock needs it then, and the lock
+ * is faster without it. Returns false if the word has changed meanwhile. */
 static bool unmark(struct locking *locking, uint32_t word) {
   if (locking->spinning &&
       !change(locking->mutex, &word, without_spinner(word) & ~SKIPS,
@@ -149,11 +151,11 @@ static bool unmark(struct locking *locking, uint32_t word) {
   return true;
 }
 
-/* Spins until it has the lock or had its share.
+/* Spins until it has the lock or its budget is used up.
  *
- * Where the lock went from hand to hand between the looks, it is in use all the
- * time: to spin on gains nobody anything, and to be woken costs those who use
- * it a system call each time. So it naps until it is owed the lock. */
+ * If the lock changed hands between the looks, it is in constant use. Spinning
+ * on gains nothing then, and each wake-up costs the lock's users a system call.
+ * So the thread naps until the lock must be handed to it. */
 static bool spin(struct locking *locking, uint64_t budget) {
   vf_mutex *mutex = locking->mutex;
   uint64_t begin = vf_now_ns(), now = begin;
@@ -183,8 +185,8 @@ static bool spin(struct locking *locking, uint64_t budget) {
   }
 }
 
-/* The first wait of a thread that found the lock held: as the spinner, or, if
- * there is one, for a moment beside it. */
+/* The first wait of a thread that found the lock held: as the spinner or, if
+ * there is one already, for a short time beside it. */
 static bool spin_first(struct locking *locking) {
   vf_mutex *mutex = locking->mutex;
   uint32_t word = load(mutex);
@@ -198,7 +200,7 @@ static bool spin_first(struct locking *locking) {
   return got_it;
 }
 
-/* deadline may be null. */
+/* Takes the lock as the spinner or as a parked waiter. deadline may be null. */
 static int lock_as(struct locking *locking, struct vf_waiter *self,
                    const struct vf_deadline *deadline) {
   if (locking->spinning ? spin(locking, vf_spin_budget_ns())
@@ -217,7 +219,7 @@ static int lock_as(struct locking *locking, struct vf_waiter *self,
     case VF_WAKE_RETRY:
       locking->spinning = true;
       break;
-    default: /* It became free. */
+    default: /* The lock became free. */
       break;
     }
     if (spin(locking, locking->spinning ? vf_spin_budget_ns() : VF_BRIEF_NS))
@@ -232,8 +234,8 @@ static void count_taken(vf_mutex *mutex, uintptr_t site) {
   vf_site_took(site, mutex);
 }
 
-/* Takes the lock for a waiter that comes, with spinning, from being woken as
- * the spinner. */
+/* Takes the lock for a thread that arrives, or that was woken as the spinner
+ * (spinning). */
 static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
                        const struct vf_deadline *deadline, uintptr_t site) {
   struct locking locking = {mutex, spinning, deadline == NULL,
@@ -245,7 +247,7 @@ static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
   return result;
 }
 
-/* In memory that several processes map, the kernel queues. */
+/* In memory that several processes map, the kernel keeps the queue. */
 static int lock_shared(vf_mutex *mutex, const struct vf_deadline *deadline) {
   uint64_t state = 0;
   do
@@ -268,7 +270,7 @@ VF_API int vf_mutex_destroy(vf_mutex *mutex) {
   return load(mutex) & held ? EBUSY : 0;
 }
 
-/* Looks first, as a compare-and-swap in vain costs more. */
+/* Loads first, as a failing compare-and-swap costs more. */
 static bool try_now(vf_mutex *mutex, uintptr_t site) {
   uint32_t word = load(mutex);
   while (!(word & HELD))
@@ -291,7 +293,7 @@ VF_API int vf_mutex_trylock(vf_mutex *mutex) {
 
 static int lock_found(vf_mutex *mutex, uint32_t found, uintptr_t site) {
   if (!(found & HELD)) {
-    vf_site_took(site, mutex); /* COUNTED, or nobody would come here. */
+    vf_site_took(site, mutex); /* Free, so COUNTED was set. */
     return 0;
   }
   if (mutex->flags_ & VF_SHARED)
@@ -343,8 +345,8 @@ static bool is_due(uint64_t now, const struct vf_waiter *first,
          since_handed > VF_BYPASS_NS >> VF_HANDED_UNIT_LOG2;
 }
 
-/* A vf_decide: what becomes of the word, which the caller still holds. Nothing
- * of *mutex is touched once HELD is gone. */
+/* A vf_decide: determines the new word of the lock, which the caller still
+ * holds. *mutex is not accessed once HELD is cleared. */
 static enum vf_wake release(void *what, const struct vf_waiter *first,
                             bool more) {
   vf_mutex *mutex = what;
@@ -364,7 +366,7 @@ static enum vf_wake release(void *what, const struct vf_waiter *first,
   for (;;) {
     uint32_t without = word & ~(SKIPS | PARKED);
     uint32_t left = without | (more ? PARKED : 0);
-    if (hand_over) { /* Who gets it acquires by being woken. */
+    if (hand_over) { /* The new holder acquires through its wake-up. */
       if (change(mutex, &word, left, __ATOMIC_RELAXED))
         return VF_WAKE_HANDED;
     } else if (has_spinner(word)) {
@@ -393,7 +395,8 @@ VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
         vf_site_woke(site);
       return 0;
     }
-    /* Without a spinner nothing is left to say, whatever a fork left there. */
+    /* Without a spinner SKIPS is cleared too, as a fork may have left any
+     * value. */
     left = spins ? (word & ~(HELD | SKIPS)) | ((word + SKIP) & SKIPS)
                  : word & COUNTED;
   } while (!change(mutex, &word, left, __ATOMIC_RELEASE));

@@ -11,15 +11,15 @@
 #include "blocking-sync/parking.h"
 #include "vfriendly/mutex.h"
 
-/* Whether waiters can be queued for it. */
+/* Returns true if waiters can be queued for it. */
 static inline bool vf_mutex_is_parkable(const vf_mutex *mutex) {
   return mutex->flags_ == 0;
 }
 
-/* A vf_may_move: waiters for a condition become waiters for the mutex. */
+/* A vf_may_move: turns waiters for a condition into waiters for the mutex. */
 bool vf_mutex_may_move(void *mutex, bool must);
 
-/* vf_mutex_lock and vf_mutex_clocklock for a place in the program (sites.h). */
+/* vf_mutex_lock and vf_mutex_clocklock with the call site (sites.h). */
 void vf_mutex_lock_at(vf_mutex *mutex, uintptr_t site);
 int vf_mutex_clocklock_at(vf_mutex *mutex, clockid_t clock,
                           const struct timespec *at, uintptr_t site);

@@ -13,15 +13,15 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* Waiters for different locks that share a bucket cost each other the walk past
- * them. 256 as for spin waits: more than there are CPUs in most machines, and
- * only the lines in use are touched. */
+/* Locks that share a bucket make each other's queue operations longer. 256
+ * buckets as for spin waits: more than the CPUs of most machines, and only the
+ * used lines are touched. */
 #define VF_PARKING_LOG2 8
 #define VF_PARKING_BUCKETS (1u << VF_PARKING_LOG2)
 
-/* Three time slices: who is kept from running by other threads runs by then. A
- * look costs a wake-up, 25 to 100 us in a virtual machine, a hundredth of the
- * sleep at most. */
+/* The interval of looks. Three time slices: a thread that was preempted by
+ * others runs by then. A look costs a wake-up, 25 to 100 us in a virtual
+ * machine, at most a hundredth of the sleep. */
 #define VF_LOOK_NS 10000000u
 
 struct vf_bucket {
@@ -30,9 +30,9 @@ struct vf_bucket {
 } __attribute__((aligned(VF_CACHE_LINE)));
 
 /* Shared by all copies of libvfrt in a process: a lock may be taken through one
- * and released through another. A copy whose symbols are hidden has a table of
- * its own, and must not share locks with the others: who parks in one table is
- * not found in the other. */
+ * copy and released through another. A copy with hidden symbols has a table of
+ * its own and must not share locks with other copies, as a waiter in one table
+ * is not found in the other. */
 struct vf_parking {
   uint32_t registered; /* the first copy's fork handler */
   uint32_t generation;
@@ -49,7 +49,8 @@ uint32_t vf_generation(void) {
   return __atomic_load_n(&vf_parking_1.generation, __ATOMIC_RELAXED);
 }
 
-/* The child is its only thread: nobody holds a bucket, and nobody is queued. */
+/* Resets the table in a child: it has a single thread, so no bucket is locked
+ * and no waiter is queued. */
 static void start_anew(void) {
   __atomic_fetch_add(&vf_parking_1.generation, 1, __ATOMIC_RELAXED);
   for (unsigned i = 0; i < VF_PARKING_BUCKETS; ++i) {
@@ -58,8 +59,8 @@ static void start_anew(void) {
   }
 }
 
-/* Early, so that in a child the table is in order before any other fork handler
- * takes a lock. 100 and below are the compiler's. */
+/* Runs early, so that in a child the table is reset before any other fork
+ * handler takes a lock. Priorities up to 100 are reserved for the compiler. */
 __attribute__((constructor(101))) static void watch_forks(void) {
   if (__atomic_exchange_n(&vf_parking_1.registered, 1, __ATOMIC_RELAXED) == 0)
     pthread_atfork(NULL, NULL, start_anew);
@@ -79,7 +80,8 @@ static void unlock_bucket(struct vf_bucket *bucket) {
   vf_plain_unlock(&bucket->lock, VF_PRIVATE);
 }
 
-/* In the order of addresses, as everybody does; they may be one. */
+/* Locks both buckets in the order of addresses, as all threads do; they may be
+ * the same. */
 static void lock_both(struct vf_bucket *a, struct vf_bucket *b) {
   vf_plain_lock(a < b ? &a->lock : &b->lock);
   if (a != b)
@@ -92,8 +94,8 @@ static void unlock_both(struct vf_bucket *a, struct vf_bucket *b) {
     unlock_bucket(b);
 }
 
-/* The link to the first waiter for key from here on; to null if none is left.
- */
+/* Returns the link to the first waiter for key from here on, or the null link
+ * at the end. */
 static struct vf_waiter **find(struct vf_waiter **link, const void *key) {
   while (*link && (*link)->key != key)
     link = &(*link)->next;
@@ -107,7 +109,8 @@ static struct vf_waiter **end_of(struct vf_bucket *bucket) {
   return link;
 }
 
-/* The last access to the waiter, whose owner may return at once. */
+/* Wakes the waiter. This is the last access to it, as its owner may return at
+ * once. */
 static void set_woken(struct vf_waiter *waiter, enum vf_wake how) {
   waiter->woken_at = vf_now_ns();
   __atomic_store_n(&waiter->woken, (uint32_t)how, __ATOMIC_RELEASE);
@@ -117,7 +120,8 @@ static enum vf_wake woken(const struct vf_waiter *waiter) {
   return (enum vf_wake)__atomic_load_n(&waiter->woken, __ATOMIC_ACQUIRE);
 }
 
-/* Takes self out of the queue it is in; false if someone else has. */
+/* Takes self out of the queue it is in. Returns false if another thread has
+ * done so. */
 static bool leave(struct vf_waiter *self) {
   for (;;) {
     const void *key = __atomic_load_n(&self->key, __ATOMIC_RELAXED);
@@ -136,8 +140,9 @@ static bool leave(struct vf_waiter *self) {
   }
 }
 
-/* When who waits since then looks next, on the deadline's clock; false if that
- * comes first. */
+/* Sets *next to the time of the next look of a waiter that has waited since
+ * `since`, on the deadline's clock. Returns false if the deadline is earlier.
+ */
 static bool looks_first(struct vf_deadline *next, uint64_t since, uint64_t now,
                         const struct vf_deadline *deadline) {
   uint64_t ns = now - since > VF_LOOK_NS ? now - since : VF_LOOK_NS;
@@ -218,8 +223,8 @@ bool vf_unpark_one(const void *key, vf_decide *decide, void *what) {
   return wakes;
 }
 
-/* Moves the waiters for key that want lock next, as long as may_move allows.
- * Returns the others, linked, who are still to be woken. */
+/* Moves the waiters for key that want this lock to its queue, as long as
+ * may_move allows. Returns the others as a list; the caller must wake them. */
 static struct vf_waiter *move(struct vf_bucket *from, const void *key,
                               void *lock, vf_may_move *may_move) {
   struct vf_waiter *woken = NULL;
@@ -230,10 +235,10 @@ static struct vf_waiter *move(struct vf_bucket *from, const void *key,
     struct vf_waiter *waiter = *link;
     *link = waiter->next;
     if (end == &waiter->next)
-      end = link; /* It was the last of the only bucket. */
+      end = link; /* It was the last waiter of the only bucket. */
     if (lock && may_move(lock, /*must=*/woken != NULL)) {
       waiter->was_moved = true;
-      waiter->since = now; /* Only now does it wait for the lock. */
+      waiter->since = now; /* It waits for the lock from now on. */
       __atomic_store_n(&waiter->key, lock, __ATOMIC_RELAXED);
       waiter->next = NULL;
       *end = waiter;
@@ -261,7 +266,7 @@ void vf_unpark_all(const void *key, vf_may_move *may_move,
     lock_both(from, to);
     struct vf_waiter *woken = move(from, key, lock, may_move);
     left = *find(&from->first, key) != NULL;
-    /* Before anyone is woken, who may see to it that *what is gone. */
+    /* Called before any waiter is woken, as a woken thread may free *what. */
     done(what, left);
     uint32_t *wake = NULL;
     while (woken) {

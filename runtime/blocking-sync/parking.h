@@ -36,68 +36,71 @@
 
 enum vf_wake {
   VF_WAKE_NONE,    /* still parked */
-  VF_WAKE_RETRY,   /* try again: what one waits for may be there */
-  VF_WAKE_HANDED,  /* it is there, and nobody else's */
-  VF_WAKE_INVALID, /* P2 said not to wait */
-  VF_WAKE_LOOKED,  /* and so did a look later */
+  VF_WAKE_RETRY,   /* try again: the lock or event may be available */
+  VF_WAKE_HANDED,  /* the lock was handed to this waiter alone */
+  VF_WAKE_INVALID, /* validate said not to wait */
+  VF_WAKE_LOOKED,  /* look said not to wait any longer */
   VF_WAKE_TIMEOUT
 };
 
-/* A thread that waits, on its own stack. Written under the bucket's lock, but
- * for `woken`. */
+/* A waiting thread; on its own stack. All fields except `woken` are written
+ * under the bucket's lock. */
 struct vf_waiter {
   struct vf_waiter *next;
-  /* What it is queued for: changes when it is moved to another queue. */
+  /* The object it is queued for; changes when it is moved to another queue. */
   const void *key;
   /* enum vf_wake; the owner sleeps while it is VF_WAKE_NONE. */
   uint32_t woken;
-  /* When its owner was first queued for the lock; 0 before. */
+  /* When it was first queued for the lock; 0 before. */
   uint64_t since;
   /* When it was woken, for vf_wake_took. */
   uint64_t woken_at;
-  /* Of a waiter for a condition: what to lock when that is signalled. */
+  /* For a waiter for a condition: the lock to take once it is signalled. */
   void *lock;
   bool was_moved;
 };
 
-/* Says, under the bucket's lock, whether to wait at all. */
+/* Called under the bucket's lock: returns true if the thread must wait. */
 typedef bool vf_validate(void *what, struct vf_waiter *self);
 
-/* Asked without the bucket's lock, by who has slept for VF_LOOK_NS and each
- * time for as long as it had waited before: whether to wait no longer. */
+/* Called without the bucket's lock by a thread that has slept for VF_LOOK_NS,
+ * and again whenever its wait has doubled: returns true if it must stop
+ * waiting. */
 typedef bool vf_look(void *what);
 
-/* Sleeps until someone takes self out of key's queue, or until the deadline.
- * before_sleep, which may be null, runs when self is queued and the bucket
- * free; look may be null.
+/* Sleeps until another thread takes self out of key's queue, or until the
+ * deadline. before_sleep, which may be null, runs when self is queued and the
+ * bucket unlocked; look may be null.
  *
- * Who was queued before for the same thing (since != 0) goes to the front. */
+ * A thread that has been queued for the same object before (since != 0) is
+ * queued at the front. */
 enum vf_wake vf_park(struct vf_waiter *self, const void *key,
                      vf_validate *validate, void (*before_sleep)(void *what),
                      vf_look *look, void *what,
                      const struct vf_deadline *deadline);
 
-/* Decides, under the bucket's lock, how the first waiter wakes: VF_WAKE_NONE
- * leaves it queued. `first` is null if there is none; `more` are behind it. */
+/* Called under the bucket's lock: decides how the first waiter wakes;
+ * VF_WAKE_NONE leaves it queued. `first` is null if there is none; `more` tells
+ * whether others follow it. */
 typedef enum vf_wake vf_decide(void *what, const struct vf_waiter *first,
                                bool more);
 
-/* Whether one was woken. */
+/* Wakes the first waiter as decide says. Returns true if one was woken. */
 bool vf_unpark_one(const void *key, vf_decide *decide, void *what);
 
-/* Called under both buckets' locks: may those queued for a condition be queued
- * for the lock instead? Then it has made the lock's next unlock look for them.
- * If they must, it says yes. */
+/* Called under both buckets' locks: returns true if waiters for a condition may
+ * be queued for the lock instead. It has then made the lock's next unlock
+ * examine the queue. If `must` is true, it returns true. */
 typedef bool vf_may_move(void *lock, bool must);
 
 /* Moves the waiters of key to the locks they want next, as long as may_move
  * allows; otherwise wakes the first and moves the others. Calls done(what,
- * left) with whether some remain, under key's bucket lock. */
+ * left) under key's bucket lock; left tells whether some waiters remain. */
 void vf_unpark_all(const void *key, vf_may_move *may_move,
                    void (*done)(void *what, bool left), void *what);
 
-/* How many forks this process is away from the first: what was written into a
- * lock in another generation about threads is void. */
+/* Returns the number of forks between the first process and this one. What
+ * another generation wrote into a lock about its threads is void. */
 uint32_t vf_generation(void);
 
 #endif /* VFRIENDLY_BLOCKING_SYNC_PARKING_H */

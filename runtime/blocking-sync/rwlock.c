@@ -15,10 +15,11 @@
 #include "blocking-sync/waiting.h"
 #include "common/sites.h"
 
-/* Set by a writer that holds the gate; cleared by a reader that holds it. Legal
- * to be set without a writer: a reader takes the way through the gate. */
+/* Set by a writer that holds the gate; cleared by a reader that holds it. It
+ * may be set without a writer: a reader then passes through the gate. */
 #define GATED (1u << 31)
-/* The writer sleeps until the last reader has left. Set and cleared by it. */
+/* The writer sleeps until the last reader has left. The writer sets and clears
+ * it. */
 #define SLEEPER (1u << 30)
 #define READERS (SLEEPER - 1)
 
@@ -26,14 +27,14 @@ static uint32_t load(const vf_rwlock *lock) {
   return __atomic_load_n(&lock->word_, __ATOMIC_RELAXED);
 }
 
-/* Acquires when it fails, too: a writer may learn so that the readers have
- * left. */
+/* Acquires even on failure: the failing exchange may tell a writer that the
+ * readers have left. */
 static bool change(vf_rwlock *lock, uint32_t *from, uint32_t to) {
   return __atomic_compare_exchange_n(&lock->word_, from, to, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* EBUSY if it has to go through the gate. */
+/* Takes the lock as a reader without the gate; EBUSY if the gate is needed. */
 static int read_past_gate(vf_rwlock *lock) {
   uint32_t word = load(lock);
   while (!(word & GATED)) {
@@ -45,9 +46,9 @@ static int read_past_gate(vf_rwlock *lock) {
   return EBUSY;
 }
 
-/* pre: the caller holds the gate, so there is no writer. Lets go of it.
- * Release: readers that find the mark gone see through this what the writer
- * wrote. */
+/* pre: the caller holds the gate, so there is no writer. Takes the lock as a
+ * reader and releases the gate. Release order: readers that find the mark
+ * cleared see what the writer wrote. */
 static int read_at_gate(vf_rwlock *lock) {
   uint32_t word = load(lock);
   int result = 0;
@@ -84,7 +85,7 @@ static int drain(vf_rwlock *lock, const struct vf_deadline *deadline,
                                  vf_scope(lock->flags_));
     word = load(lock);
   }
-  if (word & SLEEPER) /* Who slept acquires here. */
+  if (word & SLEEPER) /* A writer that slept acquires here. */
     word = __atomic_and_fetch(&lock->word_, ~SLEEPER, __ATOMIC_ACQUIRE);
   vf_visit_end(&visit);
   if ((word & READERS) == 0)
@@ -158,7 +159,7 @@ VF_API int vf_rwlock_clockwrlock(vf_rwlock *lock, clockid_t clock,
 }
 
 VF_API int vf_rwlock_unlock(vf_rwlock *lock) {
-  /* Whoever holds it to read is counted. */
+  /* Every reader is counted, so with no reader the caller is the writer. */
   if ((load(lock) & READERS) == 0)
     return vf_mutex_unlock(&lock->gate_);
   enum vf_scope scope = vf_scope(lock->flags_);

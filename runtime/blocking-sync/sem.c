@@ -19,12 +19,12 @@
 
 static uint32_t value_of(uint64_t word) { return (uint32_t)word; }
 
-/* The half of the word that sleepers sleep on. */
+/* Returns the half of the word that is the futex of sleepers. */
 static uint32_t *value_word(vf_sem *sem) {
   return (uint32_t *)&sem->word_ + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
 
-/* Takes one, and away whoever slept for it. */
+/* Takes one unit, and deregisters the sleeper if the caller is one. */
 static bool take(vf_sem *sem, uint64_t sleeper) {
   uint64_t word = __atomic_load_n(&sem->word_, __ATOMIC_RELAXED);
   while (value_of(word) > 0)
@@ -48,7 +48,7 @@ static int wait(vf_sem *sem, const struct vf_deadline *deadline,
     if (vf_futex_wait_until(value_word(sem), 0, deadline,
                             vf_scope(sem->flags_)) == ETIMEDOUT) {
       if (take(sem, SLEEPER))
-        return 0; /* It may have been given to us. */
+        return 0; /* The unit may have been meant for this thread. */
       __atomic_fetch_sub(&sem->word_, SLEEPER, __ATOMIC_RELAXED);
       return ETIMEDOUT;
     }

@@ -31,8 +31,9 @@ static inline bool vf_flags_are_good(unsigned flags) {
   return (flags & ~VF_SHARED) == 0;
 }
 
-/* One more failed look; false once it is time to sleep. With a deadline it does
- * not yield: a thread that computes would keep the CPU far beyond it. */
+/* Pauses after a failed look. Returns false once it is time to sleep. With a
+ * deadline it does not yield, as a computing thread would keep the CPU far
+ * beyond it. */
 static inline bool vf_keep_spinning(uint64_t *state,
                                     const struct vf_deadline *deadline) {
   if (vf_would_block(*state) || (deadline && vf_would_yield(*state)))
@@ -41,7 +42,7 @@ static inline bool vf_keep_spinning(uint64_t *state,
   return !vf_would_block(*state);
 }
 
-/* Returns 0 or EINVAL. */
+/* Sets the deadline. Returns 0 or EINVAL. */
 static inline int vf_deadline_from(struct vf_deadline *deadline,
                                    clockid_t clock, const struct timespec *at) {
   if ((clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) ||
@@ -49,7 +50,8 @@ static inline int vf_deadline_from(struct vf_deadline *deadline,
     return EINVAL;
   deadline->clock = clock;
   deadline->at = *at;
-  /* The kernel refuses times before its clock's beginning, which are over. */
+  /* The kernel refuses times before the clock's epoch, which are in the past.
+   */
   if (at->tv_sec < 0)
     deadline->at = (struct timespec){0, 0};
   return 0;
