@@ -39,13 +39,14 @@ static uint32_t arrive(struct vf_libc_barrier *barrier) {
   }
 }
 
-/* Acquire: with the round, what those wrote who arrived before its end. */
+/* Acquire: with the round the caller sees what threads wrote that arrived
+ * before its end. */
 static uint32_t round_of(const struct vf_libc_barrier *barrier) {
   return __atomic_load_n(&barrier->round, __ATOMIC_ACQUIRE);
 }
 
-/* Ends the rounds that place makes complete, if others have not yet. Returns
- * the round. */
+/* Ends the rounds that this place completes, unless other threads already have.
+ * Returns the current round. */
 static uint32_t end_rounds(struct vf_libc_barrier *barrier, uint32_t place) {
   uint32_t threads = barrier->threads, ended = place - place % threads;
   uint32_t round = round_of(barrier);
@@ -77,7 +78,7 @@ static void leave(struct vf_libc_barrier *barrier) {
     return;
   vf_set(&barrier->round, 0);
   vf_set(&barrier->out, 0);
-  /* Now it may be gone: its address is all that is used. */
+  /* From here on the barrier may be destroyed: only its address is used. */
   __atomic_store_n(&barrier->in, 0, __ATOMIC_RELEASE);
   vf_futex_wake(&barrier->in, INT_MAX, VF_PRIVATE);
 }

@@ -53,7 +53,7 @@ struct wait {
   uintptr_t site;
 };
 
-/* Cannot change while anyone waits. */
+/* The flags cannot change while a thread waits. */
 static uint32_t flags_of(const pthread_cond_t *cond) {
   return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED);
 }
@@ -62,7 +62,7 @@ static bool takes_over(const pthread_cond_t *cond) {
   return vf_is_on(VF_CONDS) && !(flags_of(cond) & VF_LIBC_COND_SHARED);
 }
 
-/* Asked by each wait; wakers always look in both places. */
+/* Decides for each wait; wakers always examine both queues. */
 static bool waits_here(const pthread_cond_t *cond,
                        const pthread_mutex_t *mutex) {
   return takes_over(cond) && vf_takes_over(mutex) &&
@@ -96,8 +96,9 @@ static bool fall_asleep(uint32_t *state) {
                                      __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
 }
 
-/* Asynchronously cancelled, as libc's own sleep is: in between no lock is held.
- * That goes for ThreadSanitizer's as well, which is kept out for it. */
+/* Cancellable asynchronously, as libc's own sleep is: no lock is held
+ * meanwhile. ThreadSanitizer's instrumentation would take locks, so it is
+ * disabled here. */
 __attribute__((disable_sanitizer_instrumentation)) static int
 sleep_cancellably(uint32_t *state, const struct vf_deadline *deadline) {
   pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
@@ -107,7 +108,7 @@ sleep_cancellably(uint32_t *state, const struct vf_deadline *deadline) {
   return result;
 }
 
-/* Whether it was woken before the deadline. */
+/* Returns true if it was woken before the deadline. */
 static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
   uint32_t *state = &wait->self.state;
   int result;
@@ -122,23 +123,23 @@ static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
   return result != ETIMEDOUT;
 }
 
-/* pre: both are taken over. deadline may be null. */
+/* pre: condition and mutex are both taken over. deadline may be null. */
 static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
                     const struct vf_deadline *deadline, uintptr_t site) {
   if (!vf_mutex_may_unlock(mutex))
     return EPERM;
-  /* Here the mutex is held, as it is where a wait is cancelled. Without this
-   * one that always spins until it is signalled would never be. */
+  /* The mutex is held here, as POSIX demands on cancellation. A waiter whose
+   * spin always succeeds would never be cancelled otherwise. */
   pthread_testcancel();
-  /* Whatever the caller wants, only in its sleep can a waiter be cancelled and
-   * leave the queue. */
+  /* Independent of the caller's setting, a waiter can be cancelled only in its
+   * sleep, where it can leave the queue. */
   int type;
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
   struct wait wait = {.cond = cond, .mutex = mutex, .site = site};
   struct vf_visit visit = vf_visit_begin(site);
   bool behind = vf_queue_enter(&wait.self, cond, mutex);
   vf_mutex_unlock_to_wait(mutex);
-  /* From here on the condition may be gone whenever self is WOKEN. */
+  /* From here on the condition may be destroyed whenever self is WOKEN. */
   uint32_t *state = &wait.self.state;
   int result = 0;
   bool spun = !behind && vf_spin(cond, &spins, is_woken, state, deadline);

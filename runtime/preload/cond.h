@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/* pthread_cond_wait and pthread_cond_timedwait for a place in the program
+/* pthread_cond_wait and pthread_cond_timedwait with the call site
  * (common/sites.h). */
 int vf_cond_wait_at(pthread_cond_t *cond, pthread_mutex_t *mutex,
                     uintptr_t site);

@@ -26,7 +26,8 @@ static bool has(const pthread_mutex_t *mutex, int lock, unsigned count,
          mutex->__data.__owner == owner && mutex->__data.__nusers == users;
 }
 
-/* Also that the id libc leaves there is the one found at VF_LIBC_TID_OFFSET. */
+/* Verifies libc's layout of mutexes, and that the thread id that libc writes
+ * there is found at VF_LIBC_TID_OFFSET. */
 static bool mutex_is_known(void) {
   pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
   int self = vf_libc_tid();
@@ -42,8 +43,8 @@ static bool spin_lock_is_known(void) {
   return pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE) == 0 && lock == 1;
 }
 
-/* Of conditions only the attributes are looked at: the rest is libc's waiters',
- * and ours are in a table. */
+/* Verifies only the attributes of conditions: the rest belongs to libc's
+ * waiters, and our waiters are in a table. */
 static bool cond_is_known(void) {
   pthread_cond_t cond;
   pthread_condattr_t attr;
@@ -74,7 +75,8 @@ static bool rwlock_is_known(void) {
   return known && data->__readers == VF_LIBC_WRITERS_TURN;
 }
 
-/* destroy adds to the departures what is missing of the last round's end. */
+/* Verifies libc's layout of barriers. destroy adds the missing departures of
+ * the last round. */
 static bool barrier_is_known(void) {
   union {
     pthread_barrier_t object;
@@ -119,7 +121,7 @@ static uint32_t what_is_known(void) {
 }
 
 static void complain(uint32_t known) {
-  char line[256]; /* The sentence takes 100, all names 65. */
+  char line[256]; /* The sentence takes 100 bytes, all names 65. */
   int n = snprintf(line, sizeof line,
                    "vfriendly: libvfpthread knows glibc %s only, this is %.20s "
                    "or differs; left as they are:",
@@ -130,19 +132,19 @@ static void complain(uint32_t known) {
           snprintf(line + n, sizeof line - (size_t)n, "%s", primitives[i].name);
   n += snprintf(line + n, sizeof line - (size_t)n, "\n");
   if (write(STDERR_FILENO, line, (size_t)n) < 0)
-    return; /* Nobody left to tell. */
+    return; /* The message cannot be delivered. */
 }
 
 uint32_t vf_libc_decide(void) {
-  static uint32_t said; /* So that the line is printed once. */
+  static uint32_t said; /* Set once the line is printed. */
   int saved = errno;
   uint32_t all = VF_DECIDED, mode = what_is_known();
   for (size_t i = 0; i < PRIMITIVES; ++i)
     all |= primitives[i].what;
-  /* Before libc's own constructor there is no environment to read: for now as
-   * if there were nothing in it. Changing our mind later is harmless, as what
-   * either locked the other unlocks; but for conditions, as who waits with the
-   * one is not found by the other. */
+  /* Before libc's own constructor the environment is unreadable, and is treated
+   * as empty. A later change of the decision is harmless for locks, as each
+   * side can unlock what the other has locked; but not for conditions, where a
+   * waiter of one side is not found by the other. */
   if (!environ) {
     mode &= ~VF_CONDS;
   } else {

@@ -20,50 +20,51 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The version whose source and machine code the rest was read from. */
+/* The glibc version whose source and machine code the constants below describe.
+ */
 #define VF_LIBC_VERSION "2.36"
-/* Where its struct pthread has the thread's id, which it writes to __owner. To
- * read it there, as libc does, needs no cache that fork, _Fork, vfork or clone
- * would make stale. */
+/* The offset of the thread's id in libc's struct pthread; libc writes this id
+ * to __owner. Read there, as libc does, it needs no cache that fork, _Fork,
+ * vfork or clone would invalidate. */
 #define VF_LIBC_TID_OFFSET 0x2d0
 
-/* __kind: the lowest two bits are the type. This bit is set in mutexes made
- * PTHREAD_MUTEX_NORMAL by attribute, mtx_plain among them, to keep them from
- * lock elision, which no kind taken over uses anyway. Any other bit stands for
- * robust, PI, PP, shared between processes or elided. */
+/* __kind: the lowest two bits are the type. VF_LIBC_NO_ELISION is set in
+ * mutexes that were made PTHREAD_MUTEX_NORMAL by attribute, mtx_plain among
+ * them, and disables lock elision, which no kind taken over uses anyway. Any
+ * other bit means robust, PI, PP, process-shared or elided. */
 #define VF_LIBC_TYPE 3
 #define VF_LIBC_NO_ELISION 512
 
 /* __wrefs of conditions: the clock of timedwait, and whether processes share
- * it. The rest counts those who wait inside libc. */
+ * it. The other bits count the waiters inside libc. */
 #define VF_LIBC_COND_SHARED 1
 #define VF_LIBC_COND_MONOTONIC 2
 
-/* __readers of read-write locks: whether the writers have their turn, whether
- * one has the lock or waits for the readers to leave, and how many these are.
- * One that waits for the lock is counted, too. */
+/* __readers of read-write locks: whether it is the writers' turn, whether a
+ * writer has the lock or waits for the readers to leave, and the number of
+ * readers. A reader that waits for the lock is counted too. */
 #define VF_LIBC_WRITERS_TURN 1u
 #define VF_LIBC_WRITER 2u
 #define VF_LIBC_READER 8u
 
-/* How libc uses a pthread_barrier_t. */
+/* glibc's layout of a pthread_barrier_t. */
 struct vf_libc_barrier {
-  uint32_t in;    /* arrivals since it was made or started anew */
-  uint32_t round; /* the arrivals that rounds ended so far let go */
+  uint32_t in;    /* arrivals since it was initialized or restarted */
+  uint32_t round; /* the arrivals released by the rounds that have ended */
   uint32_t threads;
   uint32_t shared; /* a futex flag, the opposite of FUTEX_PRIVATE_FLAG */
   uint32_t out;    /* departures, which destroy waits for */
 };
-/* Arrivals it may count before it starts anew: at the end of the last round
- * below. */
+/* Maximum number of arrivals before it restarts: at the end of the last round
+ * below the limit. */
 #define VF_LIBC_BARRIER_LIMIT (UINT32_MAX / 2)
 
-/* The half of a sem_t that says what there is to take. */
+/* Returns the half of a sem_t that contains its value. */
 static inline uint32_t *vf_libc_sem_value(sem_t *sem) {
   return (uint32_t *)sem;
 }
 
-/* The bits of vf_libc_mode below: what is taken over. Written once libc is
+/* The bits of vf_libc_mode below: what is taken over. Written when libc is
  * initialized, always with the same value. */
 #define VF_DECIDED 1u
 #define VF_MUTEXES 2u
@@ -72,13 +73,13 @@ static inline uint32_t *vf_libc_sem_value(sem_t *sem) {
 #define VF_RWLOCKS 16u
 #define VF_BARRIERS 32u
 #define VF_SEMS 64u
-/* Of conditions, also those whose broadcasts wake several. */
+/* Also takes over conditions whose broadcasts wake several waiters. */
 #define VF_CROWDS 128u
 
 extern uint32_t vf_libc_mode;
 
-/* Async-signal-safe but for reading the environment; any number of threads may
- * come here at once. Leaves errno as it was. */
+/* Decides what to take over. Async-signal-safe except for reading the
+ * environment; any number of threads may call it at once. Preserves errno. */
 uint32_t vf_libc_decide(void);
 
 static inline bool vf_is_on(uint32_t what) {
@@ -88,16 +89,16 @@ static inline bool vf_is_on(uint32_t what) {
   return (mode & what) != 0;
 }
 
-/* Nobody may change the type of a mutex in use, but libc may set the bit of
- * elision at any time: it then elides no lock that is held, and none of ours.
- */
+/* Returns true if this library handles the mutex. Its type cannot change while
+ * it is in use, but libc may set the elision bit at any time: libc then elides
+ * no held lock, and none of ours. */
 static inline bool vf_takes_over(const pthread_mutex_t *mutex) {
   int kind = __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
   return (kind & ~(VF_LIBC_TYPE | VF_LIBC_NO_ELISION)) == 0 &&
          vf_is_on(VF_MUTEXES);
 }
 
-/* What libc holds to be the id of the calling thread. */
+/* Returns what libc uses as the id of the calling thread. */
 static inline int vf_libc_tid(void) {
   const char *thread = __builtin_thread_pointer();
   return *(const int *)(thread + VF_LIBC_TID_OFFSET);

@@ -39,8 +39,9 @@
 #include "preload/spin.h"
 
 static const struct vf_spin_kind spins = {VF_PRELOAD_SPINS, VF_SPIN_LOCK};
-/* After a condition: who signalled mostly still holds the mutex, and where the
- * woken took its CPU, does not go on while it spins. */
+/* For relocking after a condition wait: the signalling thread mostly still
+ * holds the mutex, and if the woken thread runs on its CPU, it cannot continue
+ * while that thread spins. */
 static const struct vf_spin_kind spins_again = {VF_PRELOAD_SPINS,
                                                 VF_SPIN_EVENT};
 
@@ -61,19 +62,21 @@ static bool take_if_free(void *what) {
   return vf_get(attempt->lock) == FREE && take(attempt->lock, attempt->as);
 }
 
-/* What libc finds of a time, and only once it would sleep, in this order. */
+/* Validates a time as libc does, in the same order, and only when a thread
+ * would sleep. */
 static int refuse(const struct timespec *at) {
   if (at->tv_sec < 0)
     return ETIMEDOUT;
   return at->tv_nsec < 0 || at->tv_nsec > 999999999 ? EINVAL : 0;
 }
 
-/* Returns 0, ETIMEDOUT or EINVAL. at is null for never. */
+/* Returns 0, ETIMEDOUT or EINVAL. A null at means no deadline. */
 static int lock_slowly(uint32_t *lock, clockid_t clock,
                        const struct timespec *at,
                        const struct vf_spin_kind *kind,
                        struct vf_visit *visit) {
-  /* Another address, as other spins tell nothing of these. */
+  /* A separate address, as the success of other spins does not predict that of
+   * these. */
   const void *object = kind == &spins ? lock : lock + 2;
   struct vf_deadline until = {.clock = clock}, *deadline = NULL;
   int result = 0;
@@ -106,7 +109,8 @@ static int type_of(const pthread_mutex_t *mutex) {
   return mutex->__data.__kind & VF_LIBC_TYPE;
 }
 
-/* True of the caller only if it is so: nobody else writes its id. */
+/* Returns true if the caller is the owner. Exact for the caller, as no other
+ * thread writes its id. */
 static bool is_owner(const pthread_mutex_t *mutex) {
   return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) ==
          vf_libc_tid();
@@ -123,7 +127,7 @@ static int lock_again(pthread_mutex_t *mutex) {
   return 0;
 }
 
-/* users: how many more. */
+/* Records the caller as the owner. users: the increment of __nusers. */
 static int taken(pthread_mutex_t *mutex, unsigned users) {
   set_owner(mutex, vf_libc_tid());
   mutex->__data.__nusers += users;
@@ -132,7 +136,7 @@ static int taken(pthread_mutex_t *mutex, unsigned users) {
   return 0;
 }
 
-/* pre: vf_takes_over(mutex). *at is read by who must wait only. */
+/* pre: vf_takes_over(mutex). *at is read only if the thread must wait. */
 static inline int lock_until(pthread_mutex_t *mutex, clockid_t clock,
                              const struct timespec *at, unsigned users,
                              const struct vf_spin_kind *kind, bool *had_to_wait,
@@ -237,8 +241,8 @@ bool vf_mutex_may_unlock(const pthread_mutex_t *mutex) {
   }
 }
 
-/* pre: vf_takes_over(mutex), vf_mutex_may_unlock(mutex). users: how many less.
- */
+/* pre: vf_takes_over(mutex), vf_mutex_may_unlock(mutex). users: the decrement
+ * of __nusers. */
 static inline void unlock(pthread_mutex_t *mutex, unsigned users) {
   if (type_of(mutex) == PTHREAD_MUTEX_RECURSIVE_NP &&
       --mutex->__data.__count != 0)
@@ -247,7 +251,7 @@ static inline void unlock(pthread_mutex_t *mutex, unsigned users) {
   uintptr_t site = vf_sites_are_on() ? vf_site_freeing(mutex) : 0;
   set_owner(mutex, 0);
   mutex->__data.__nusers -= users;
-  /* From here on the mutex may be gone: its address is all that is used. */
+  /* From here on the mutex may be destroyed: only its address is used. */
   if (__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) == SLEEPERS) {
     vf_count_preload(VF_PRELOAD_WAKES);
     if (site != 0)

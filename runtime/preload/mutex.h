@@ -15,22 +15,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* pthread_mutex_lock and its siblings, for a place in the program
- * (common/sites.h). */
+/* pthread_mutex_lock and similar functions with the call site (common/sites.h).
+ */
 int vf_mutex_lock_at(pthread_mutex_t *mutex, uintptr_t site);
 int vf_mutex_trylock_at(pthread_mutex_t *mutex, uintptr_t site);
 int vf_mutex_timedlock_at(pthread_mutex_t *mutex, const struct timespec *at,
                           uintptr_t site);
 
-/* pre of what follows: vf_takes_over(mutex). */
+/* Precondition of the functions below: vf_takes_over(mutex). */
 
-/* False if the mutex checks its owner and that is another. */
+/* Returns false if the mutex checks its owner, and the caller is not the owner.
+ */
 bool vf_mutex_may_unlock(const pthread_mutex_t *mutex);
 
-/* pre: vf_mutex_may_unlock(mutex). Of a recursive one, one level. */
+/* pre: vf_mutex_may_unlock(mutex). Releases one level of a recursive mutex. */
 void vf_mutex_unlock_to_wait(pthread_mutex_t *mutex);
 
-/* As vf_mutex_lock_at; sets *had_to_wait if another held it. */
+/* As vf_mutex_lock_at; sets *had_to_wait if another thread held it. */
 int vf_mutex_lock_again(pthread_mutex_t *mutex, bool *had_to_wait,
                         uintptr_t site);
 

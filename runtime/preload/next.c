@@ -11,7 +11,7 @@
 
 struct vf_next vf_next_table;
 
-/* Twice at the same time writes the same twice. */
+/* Two concurrent calls write the same values. */
 void vf_next_look_up(void) {
   int saved = errno;
 #define VF_NEXT_LOOK_UP(name)                                                  \
@@ -25,7 +25,8 @@ void vf_next_look_up(void) {
 
 __attribute__((constructor)) static void look_up(void) { vf_next_look_up(); }
 
-/* Exported by every glibc since 2.2.5, for libraries older than 2.34. */
+/* Exported by every glibc since 2.2.5, for compatibility with libraries older
+ * than 2.34. */
 int own_lock(pthread_mutex_t *mutex);
 int own_trylock(pthread_mutex_t *mutex);
 int own_unlock(pthread_mutex_t *mutex);

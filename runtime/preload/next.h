@@ -18,8 +18,8 @@
 #include <semaphore.h>
 #include <stdint.h>
 
-/* dlsym gives the newest version of each: of conditions the one of
- * exports.map. */
+/* dlsym returns the newest version of each function: for conditions the version
+ * of exports.map. */
 #define VF_NEXT_FUNCTIONS(X)                                                   \
   X(pthread_mutex_timedlock)                                                   \
   X(pthread_mutex_clocklock)                                                   \
@@ -53,7 +53,8 @@ static inline const struct vf_next *vf_next(void) {
   return &vf_next_table;
 }
 
-/* By names that nobody interposes: no look-up. */
+/* libc's functions under names that no library interposes, so they need no
+ * look-up. */
 int vf_libc_lock(pthread_mutex_t *mutex);
 int vf_libc_trylock(pthread_mutex_t *mutex);
 int vf_libc_unlock(pthread_mutex_t *mutex);

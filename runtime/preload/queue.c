@@ -13,15 +13,16 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* As many as in the parking lot, for the same reason. */
+/* As many as in the parking lot (blocking-sync/parking.c), for the same reason.
+ */
 #define BUCKETS_LOG2 8
-/* The kernel wipes pages: x86-64 has them of this size. */
+/* The kernel clears memory on fork in pages; on x86-64 they have this size. */
 #define PAGE 4096
 
 struct bucket {
   uint32_t lock;
   struct vf_queued *first, *last;
-  /* Of all conditions that share the bucket. */
+  /* For all conditions that share the bucket. */
   uint32_t draws_crowds;
 } __attribute__((aligned(VF_CACHE_LINE)));
 
@@ -46,7 +47,7 @@ static struct vf_queued *find(struct vf_queued *from, const void *key) {
   return from;
 }
 
-/* Atomic, as is_empty looks without the lock. */
+/* Atomic, as is_empty reads without the lock. */
 static void set(struct vf_queued **link, struct vf_queued *waiter) {
   __atomic_store_n(link, waiter, __ATOMIC_RELAXED);
 }
@@ -63,14 +64,16 @@ static void take_out(struct bucket *bucket, struct vf_queued *waiter) {
   *(waiter->next ? &waiter->next->before : &bucket->last) = waiter->before;
 }
 
-/* The word to wake in the kernel once the bucket is unlocked, or null. Its
- * owner may have returned by then: it is a key and is not read. */
+/* Returns the word to wake in the kernel once the bucket is unlocked, or null.
+ * Its owner may have returned by then: the address is only a key and is not
+ * read. */
 static uint32_t *take_to_wake(struct bucket *bucket, struct vf_queued *waiter,
                               bool passes_on) {
   take_out(bucket, waiter);
   waiter->passes_on = passes_on;
   uint32_t *state = &waiter->state;
-  /* Who falls asleep right now is not worth another look. */
+  /* A waiter that falls asleep right now gets no time: another load would not
+   * pay. */
   if (vf_get(state) == VF_QUEUED_ASLEEP)
     waiter->woken_at = vf_now_ns();
   bool asleep = __atomic_exchange_n(state, VF_QUEUED_WOKEN, __ATOMIC_RELEASE) ==
@@ -109,8 +112,9 @@ enum vf_left vf_queue_leave(struct vf_queued *self, const void *cond) {
   return left;
 }
 
-/* One load, where nobody waits. It sees who entered before something that
- * happened before this; others it may miss, and so may libc. */
+/* Returns true if no thread waits, with a single load. It sees waiters that
+ * entered before an event that happened before this call; it may miss others,
+ * as libc may. */
 static bool is_empty(const struct bucket *bucket) {
   return __atomic_load_n(&bucket->first, __ATOMIC_RELAXED) == NULL;
 }
@@ -134,7 +138,7 @@ void vf_queue_wake_all(const void *cond) {
   struct bucket *bucket = bucket_of(cond);
   if (is_empty(bucket))
     return;
-  bool more = true; /* Waiters with another mutex: a round for each. */
+  bool more = true; /* Each iteration handles the waiters with one mutex. */
   while (more) {
     vf_plain_lock(&bucket->lock);
     struct vf_queued *first = find(bucket->first, cond);

@@ -40,52 +40,54 @@
 
 enum vf_queued_state {
   VF_QUEUED_AWAKE,  /* it spins */
-  VF_QUEUED_ASLEEP, /* on its state: who wakes it must call the kernel */
-  VF_QUEUED_WOKEN   /* and out of the queue */
+  VF_QUEUED_ASLEEP, /* sleeps on its state: the waker must call the kernel */
+  VF_QUEUED_WOKEN   /* woken, and out of the queue */
 };
 
 struct vf_queued {
   struct vf_queued *before, *next;
-  /* The condition, or the mutex once a broadcast came. */
+  /* The condition, or the mutex after a broadcast. */
   const void *key;
   const void *mutex;
-  /* enum vf_queued_state: made WOKEN under the bucket's lock, the last access
-   * to the waiter by another. */
+  /* enum vf_queued_state. Set to WOKEN under the bucket's lock; this is the
+   * last access to the waiter by another thread. */
   uint32_t state;
   /* Written before it is WOKEN. */
   bool passes_on;
-  /* When it was woken out of its sleep, for vf_wake_took; 0 if it was awake. */
+  /* When it was woken from sleep, for vf_wake_took; 0 if it was awake. */
   uint64_t woken_at;
 };
 
-/* Whether queues work here. May be called any number of times. */
+/* Returns true if queues work here. May be called any number of times. */
 bool vf_queues_prepare(void);
 
-/* Whether one of self's condition is queued before it. */
+/* Queues self. Returns true if a waiter of the same condition is queued before
+ * it. */
 bool vf_queue_enter(struct vf_queued *self, const void *cond,
                     const void *mutex);
 
 enum vf_left {
-  VF_LEFT_WAITING,  /* nobody had woken it */
+  VF_LEFT_WAITING,  /* no thread had woken it */
   VF_LEFT_SIGNALED, /* by a broadcast, but not woken yet */
   VF_LEFT_WOKEN
 };
 
-/* pre: self entered the queue. Afterwards it is in none. */
+/* Takes self out of the queue after a timeout or a cancellation. pre: self
+ * entered the queue. Afterwards it is in none. */
 enum vf_left vf_queue_leave(struct vf_queued *self, const void *cond);
 
-/* False if nobody waits. A waiter is found that entered before something that
- * happened before this. */
+/* Wakes one waiter. Returns false if there is none. Finds each waiter that
+ * entered before an event that happened before this call. */
 bool vf_queue_wake_one(const void *cond);
 
 void vf_queue_wake_all(const void *cond);
 
-/* Whether the last broadcast that found waiters here found several, and no
- * signal came since. It costs time to be wrong. */
+/* Returns true if the last broadcast that found waiters here found several, and
+ * no signal came since. A wrong answer costs time only. */
 bool vf_queue_draws_crowds(const void *cond);
 
-/* pre: the caller was WOKEN with passes_on. Wakes the next n of the broadcast.
- */
+/* pre: the caller was WOKEN with passes_on. Wakes the next n waiters of the
+ * broadcast. */
 void vf_queue_pass_on(const void *cond, const void *mutex, int n);
 
 #endif /* VFRIENDLY_PRELOAD_QUEUE_H */

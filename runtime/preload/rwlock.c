@@ -31,7 +31,7 @@ static bool may_read(void *what) {
     return true;
   if (word & VF_LIBC_WRITERS_TURN)
     return false;
-  /* One waits for the readers to leave. */
+  /* A writer waits for the readers to leave. */
   return lock->__data.__flags != PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP ||
          word < VF_LIBC_READER;
 }
@@ -41,14 +41,16 @@ static bool may_write(void *what) {
   return !(word & VF_LIBC_WRITER) && word < VF_LIBC_READER;
 }
 
-/* The holder is told of a deadlock at once. */
+/* Returns true if the lock would wait. The holder would not: libc reports its
+ * deadlock at once. */
 static bool would_wait(pthread_rwlock_t *lock, bool (*may)(void *what)) {
   return !may(lock) && vf_is_on(VF_RWLOCKS) &&
          __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) !=
              vf_libc_tid();
 }
 
-/* Nothing to be done here: libc's function is jumped to. */
+/* Returns true if libc's function can be called directly, as the lock is free
+ * and statistics are off. */
 static bool is_quick(pthread_rwlock_t *lock, bool (*may)(void *what)) {
   return may(lock) && !vf_sites_are_on();
 }
@@ -67,7 +69,8 @@ static int lock_in_libc(pthread_rwlock_t *lock, bool writes, enum vf_ends ends,
   }
 }
 
-/* Whoever has spun in vain sleeps in libc, but for an unlock in between. */
+/* Spins first. If that fails, the thread sleeps in libc, unless the lock is
+ * released in between. */
 __attribute__((noinline)) static int
 lock_slowly(pthread_rwlock_t *lock, bool (*may)(void *what), enum vf_ends ends,
             clockid_t clock, const struct timespec *at, uintptr_t site) {

@@ -27,7 +27,8 @@ static bool would_wait(sem_t *sem) {
   return !has_some(vf_libc_sem_value(sem)) && vf_is_on(VF_SEMS);
 }
 
-/* Nothing to be done here: libc's function is jumped to. */
+/* Returns true if libc's function can be called directly, as a unit is
+ * available and statistics are off. */
 static bool is_quick(sem_t *sem) {
   return has_some(vf_libc_sem_value(sem)) && !vf_sites_are_on();
 }
@@ -44,7 +45,8 @@ static int wait_in_libc(sem_t *sem, enum vf_ends ends, clockid_t clock,
   }
 }
 
-/* Whoever has spun in vain sleeps in libc, but for a post in between. */
+/* Spins first. If that fails, the thread sleeps in libc, unless another thread
+ * posts in between. */
 __attribute__((noinline)) static int wait_slowly(sem_t *sem, enum vf_ends ends,
                                                  clockid_t clock,
                                                  const struct timespec *at,

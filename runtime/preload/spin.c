@@ -10,31 +10,31 @@
 #include "common/hash.h"
 #include "spin-wait/tuning.h"
 
-/* Unit of a mark: 1 us, wraps after 73 minutes, when a mark left behind may
- * keep others from spinning for as long as MARK_AGE. */
+/* The unit of a mark: 1 us. It wraps after 73 minutes; an old mark may then
+ * keep other threads from spinning for MARK_AGE. */
 #define MARK_UNIT_LOG2 10
-/* The largest budget twice: by then a spinner has given up or was off its CPU,
- * and then another may spin. */
+/* Twice the maximum budget: after that a spinner has given up or was preempted,
+ * and another thread may spin. */
 #define MARK_AGE (2 * VF_BUDGET_MAX_NS >> MARK_UNIT_LOG2)
-/* After so many waits without, one has the whole budget, and if that ends well,
- * so have those that follow. Two threads that wait for each other would
- * otherwise never come back to spinning once both sleep: each then takes as
- * long as a wake-up, which is more than the others would spin. A 64th of the
- * budget for each wait is what a spin costs when all others have failed. */
+/* After this many waits without a spin, one wait gets the whole budget; if it
+ * succeeds, so do the next ones. Otherwise two threads that wait for each other
+ * would never spin again once both sleep: each then takes as long as a wake-up,
+ * which is longer than the other would spin. A 64th of the budget per wait is
+ * also the cost of a spin after the maximum number of failures. */
 #define TRIAL_LOG2 VF_MAX_FAILED_SPINS
-/* Each trial in vain doubles that, up to 1024 waits: then trials cost less than
- * the look before them. */
+/* Each failed trial doubles the number of waits until the next one, up to 1024:
+ * then trials cost less than the look before them. */
 #define TRIAL_MAX_LOG2 10u
-/* As many as buckets of spin waits, for the same reason: only objects waited
- * for at the same time can meet. */
+/* As many as buckets of spin waits, for the same reason: only objects that are
+ * waited for at the same time can collide. */
 #define PLACES_LOG2 8
 
 static struct place {
-  uint32_t mark;     /* when the spin began, 0 for nobody spins */
-  uint32_t failed;   /* spins, less those that succeeded */
+  uint32_t mark;     /* when the spin began, 0 if no thread spins */
+  uint32_t failed;   /* failed spins, less those that succeeded */
   uint32_t waits;    /* since the last trial */
-  uint32_t trials;   /* in vain */
-  uint64_t woken_at; /* who was, and has not run since; 0 for nobody */
+  uint32_t trials;   /* that failed */
+  uint64_t woken_at; /* of a woken thread that has not run since; else 0 */
 } __attribute__((aligned(VF_CACHE_LINE))) places[1u << PLACES_LOG2];
 
 static struct place *place_of(const void *object) {
@@ -75,7 +75,7 @@ static uint64_t time_left(const struct vf_deadline *deadline) {
   clock_gettime(deadline->clock, &now);
   if (deadline->at.tv_sec < now.tv_sec)
     return 0;
-  /* Far more than a budget, and no overflow. */
+  /* Much longer than a budget, and cannot overflow. */
   if (deadline->at.tv_sec - now.tv_sec > 1)
     return UINT64_MAX;
   int64_t left = (deadline->at.tv_sec - now.tv_sec) * INT64_C(1000000000) +
@@ -105,7 +105,8 @@ static void learn(struct place *place, bool was_trial, bool got_it) {
 bool vf_spin(const void *object, const struct vf_spin_kind *kind,
              bool (*look)(void *what), void *what,
              const struct vf_deadline *deadline) {
-  /* Says nothing of spinning: who was woken mostly finds it free. */
+  /* Success here says nothing about spinning: a woken thread mostly finds the
+   * object free. */
   if (look(what))
     return true;
   struct place *place = place_of(object);
@@ -144,10 +145,10 @@ struct vf_visit vf_spin_visit(const void *object,
   return visit;
 }
 
-/* Of several that are on their way the first stands here: if one runs first
- * that was woken later, it seems slow, which counts for little (tuning.c); with
- * the last it would seem quick. Where nobody slept, the mark is void once no
- * wake-up is believed to take that long. */
+/* The time of the first of several pending wake-ups is kept: if a later one
+ * runs first, it seems slow, which has little weight (tuning.c); with the last
+ * one's time it would seem fast. If no thread slept, the mark becomes void
+ * after the longest plausible wake-up. */
 void vf_spin_wakes(const void *object) {
   uint64_t *woken_at = &place_of(object)->woken_at, now = vf_now_ns();
   if (now - __atomic_load_n(woken_at, __ATOMIC_RELAXED) > VF_WAKE_MAX_NS)
@@ -158,7 +159,7 @@ void vf_spin_woken(const void *object) {
   uint64_t *woken_at = &place_of(object)->woken_at;
   uint64_t then = __atomic_load_n(woken_at, __ATOMIC_RELAXED);
   if (then == 0)
-    return; /* Woken by libc, or another took it. */
+    return; /* Woken by libc, or handled by another thread. */
   __atomic_store_n(woken_at, 0, __ATOMIC_RELAXED);
   vf_wake_took(vf_now_ns() - then);
 }

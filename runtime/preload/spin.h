@@ -33,20 +33,21 @@
 struct vf_spin_kind {
   enum vf_preload_counter
       counter;       /* the one behind it: those that ended well */
-  unsigned gives_up; /* after how many in vain */
+  unsigned gives_up; /* after this many failures */
 };
 
-/* Of the budget an eighth is left by then, 6 us: less than any wait that a
- * wake-up is part of (spin-wait/tuning.h). A lock may well be free within the
- * microsecond that is left in the end. */
+/* After three failures an eighth of the budget is left, 6 us: less than any
+ * wait that includes a wake-up (spin-wait/tuning.h). A lock may well become
+ * free within the microsecond that is left at the minimum. */
 #define VF_SPIN_EVENT 3
 #define VF_SPIN_LOCK UINT_MAX
 
-/* Looks until look(what), which may take what it finds, says true, the budget
- * of waits for this object is used up, the time is up, or another spins for it.
- * Whether look said true.
+/* Calls look(what), which may take what it finds, until it returns true, the
+ * budget of waits for this object is used up, the deadline passes, or another
+ * thread spins for it. Returns look's last result.
  *
- * deadline may be null, and need not be valid: then no time is left. */
+ * deadline may be null, and need not be valid: an invalid one leaves no time.
+ */
 bool vf_spin(const void *object, const struct vf_spin_kind *kind,
              bool (*look)(void *what), void *what,
              const struct vf_deadline *deadline);
@@ -55,21 +56,22 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
  * the clock that it names. */
 enum vf_ends { VF_NEVER, VF_AT, VF_AT_CLOCK };
 
-/* A visit of the site that spins first; kind is null if it must not. */
+/* Begins a visit of the site with a spin; a null kind means no spin. */
 struct vf_visit vf_spin_visit(const void *object,
                               const struct vf_spin_kind *kind,
                               bool (*look)(void *what), void *what,
                               enum vf_ends ends, clockid_t clock,
                               const struct timespec *at, uintptr_t site);
 
-/* Called right before the kernel is told to wake one that sleeps for object, of
- * which only the address is used; and by a sleeper that the kernel says was
- * woken. How long it took is what spins are as long as (vf_wake_took). */
+/* vf_spin_wakes is called right before the kernel is told to wake a thread that
+ * sleeps for object, of which only the address is used; vf_spin_woken by a
+ * sleeper that the kernel says was woken. The measured wake-up time determines
+ * the length of spins (vf_wake_took). */
 void vf_spin_wakes(const void *object);
 void vf_spin_woken(const void *object);
 
-/* The end of a call of libc's, one of what (libc.h), that was for the visit,
- * which is zero if it did not have to wait. Returns the call's result. */
+/* Ends a call of libc's function of the kind `what` (libc.h) that belongs to
+ * the visit, which is zero if it did not wait. Returns the call's result. */
 static inline int vf_counted(int result, uint32_t what,
                              const struct vf_visit *visit, uintptr_t site) {
   if (vf_sites_are_on()) {

@@ -10,8 +10,8 @@
 
 #include "spin-wait/shared.h"
 
-/* In the order they are printed. Behind each SPINS are those that ended
- * well. */
+/* In the order they are printed. Each SPINS is followed by the number of
+ * successful spins. */
 enum vf_preload_counter {
   VF_PRELOAD_SPINS,           /* times a waiter for a mutex spun */
   VF_PRELOAD_SPUN,            /* those that got the lock */
