@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One write, so that lines of several processes don't mix; a value too long for
- * the line is cut. */
+/* Makes one write, so that lines of several processes don't mix; a value too
+ * long for the line is cut. */
 static void complain(const char *name, const char *value, const char *allowed,
                      const char *preset) {
   char line[256];
@@ -23,7 +23,7 @@ static void complain(const char *name, const char *value, const char *allowed,
                    name, value, allowed, preset);
   int saved = errno;
   if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
-    errno = saved; /* Nobody left to tell. */
+    errno = saved; /* The message cannot be delivered. */
 }
 
 bool vf_env_number(const char *name, uint64_t low, uint64_t high,

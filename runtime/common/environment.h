@@ -19,12 +19,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The decimal number in the variable, in low..high; false, with *result left
- * alone, if it is unset. preset is the default that a complaint names. */
+/* Reads a decimal number in low..high from the variable. Returns false, with
+ * *result unchanged, if it is unset. preset is the default that a complaint
+ * names. */
 bool vf_env_number(const char *name, uint64_t low, uint64_t high,
                    uint64_t preset, uint64_t *result);
 
-/* Whether the variable is `yes` rather than `no`; preset if it is unset. */
+/* Returns true if the variable is `yes`, false if it is `no`, and preset if it
+ * is unset. */
 bool vf_env_choice(const char *name, const char *no, const char *yes,
                    bool preset);
 

@@ -10,9 +10,9 @@
 
 #include <stdint.h>
 
-/* A number below 1 << log2; the same for all addresses in eight bytes.
- * Fibonacci hashing, since addresses in arrays differ in a few middle bits
- * only. */
+/* Returns a number below 1 << log2; equal for all addresses within eight bytes.
+ * Fibonacci hashing, as addresses in arrays differ only in a few middle bits.
+ */
 static inline uint64_t vf_hash(const volatile void *address, unsigned log2) {
   uint64_t key = (uint64_t)(uintptr_t)address >> 3;
   return key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - log2);

@@ -17,11 +17,12 @@
 #include "relax.h"
 #include <stdbool.h>
 
-/* Whoever sets bit 0 of one that is not free leaves it as it was: vf_mutex_lock
- * does so with those of VF_SHARED. */
+/* Setting bit 0 of a lock that is not free does not change its state:
+ * vf_mutex_lock does so with locks of VF_SHARED. */
 enum { VF_FREE, VF_HELD, VF_HELD_SLEEPERS = 3 };
 
-/* A queue operation takes some 50 ns; 2 us of pauses outlast several. */
+/* The number of pauses before sleep. A queue operation takes some 50 ns; 2 us
+ * of pauses outlast several. */
 #define VF_PLAIN_SPINS 80
 
 static inline bool vf_plain_try(uint32_t *word) {
@@ -30,7 +31,7 @@ static inline bool vf_plain_try(uint32_t *word) {
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Sleeps until it has the lock; 0, or ETIMEDOUT. */
+/* Sleeps until it has the lock. Returns 0 or ETIMEDOUT. */
 static inline int vf_plain_sleep(uint32_t *word,
                                  const struct vf_deadline *deadline,
                                  enum vf_scope scope) {

@@ -21,16 +21,16 @@
 
 #define VF_API __attribute__((visibility("default")))
 
-/* So that two words written by different threads do not share a line. 64 bytes
- * on every x86-64 and nearly every other server CPU; where it is more, buckets
- * share lines, which costs time only. */
+/* Alignment that keeps words written by different threads on separate cache
+ * lines. 64 bytes on every x86-64 and nearly every other server CPU; on CPUs
+ * with longer lines buckets share lines, which costs time only. */
 #define VF_CACHE_LINE 64
 
 #define VF_STRING_(x) #x
 #define VF_STRING(x) VF_STRING_(x)
 
-/* Zeroed, the same object in the whole process, on cache lines of its own: what
- * the linker puts behind it starts on another. */
+/* Defines a zeroed object, one for the whole process, on cache lines of its
+ * own: the next object of the linker starts on another line. */
 /* clang-format off */
 #define VF_PROCESS_WIDE(name, size)                                            \
   __asm__(".pushsection .bss." #name ",\"aw\",%nobits\n"                       \

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char path[512]; /* as VF_STATS says; empty: stderr */
+static char path[512]; /* from VF_STATS; empty: stderr */
 
 bool vf_report_is_wanted(void) {
   const char *value = getenv("VF_STATS");
@@ -29,7 +29,7 @@ bool vf_report_is_wanted(void) {
   return true;
 }
 
-/* The file, or stderr, which the caller must not close. */
+/* Returns the report's file, or stderr, which the caller must not close. */
 static int open_file(void) {
   char name[sizeof path + 32];
   const char *mark = strstr(path, "%p");
@@ -52,7 +52,7 @@ static void write_out(struct vf_report *report) {
   report->length = 0;
   int file = *path ? open_file() : STDERR_FILENO;
   if (write(file, report->text, length) < 0 && file == STDERR_FILENO)
-    return; /* Nobody left to tell. */
+    return; /* The message cannot be delivered. */
   if (file != STDERR_FILENO)
     close(file);
 }
@@ -87,7 +87,7 @@ void vf_report_counters(struct vf_report *report, const char *library,
                   __atomic_load_n(&counters[i], __ATOMIC_RELAXED));
 }
 
-/* As a JSON string. */
+/* Adds the program's name as a JSON string. */
 static void add_program(struct vf_report *report) {
   vf_report_add(report, "\"");
   for (const char *c = program_invocation_short_name; *c; ++c)

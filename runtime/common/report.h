@@ -22,7 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-initialized by who uses it. The size is what a pipe takes at once. */
+/* A report; the user must zero-initialize it. The size is what a pipe accepts
+ * at once. */
 struct vf_report {
   char text[4096];
   size_t length;
@@ -32,12 +33,12 @@ struct vf_report {
  * vf_env_choice. */
 bool vf_report_is_wanted(void);
 
-/* Begins the report of a library. Others may count meanwhile. */
+/* Begins the report of a library. Other threads may count meanwhile. */
 void vf_report_counters(struct vf_report *report, const char *library,
                         const char *const *names, const uint64_t *counters,
                         int n);
 
-/* pre: the text is shorter than the buffer; what goes beyond is cut. */
+/* Adds text to the report. A text longer than the buffer is cut. */
 void vf_report_add(struct vf_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -15,36 +15,38 @@
 #include <link.h>
 #include <unistd.h>
 
-/* Powers of two of a nanosecond; the last holds all from 2.1 s on. */
+/* Powers of two of a nanosecond; the last one includes all times from 2.1 s on.
+ */
 #define VF_TIMES 32u
-/* More places than anybody reads about. The last stands for those that found no
- * room. */
+/* More places than a reader would look at. The last one counts for all places
+ * that found no free entry. */
 #define VF_SITES_LOG2 8
 #define VF_SITES (1u << VF_SITES_LOG2)
 #define VF_OTHER_SITES (VF_SITES - 1)
-/* As many locks can be held at a time without two of them falling on the same
- * entry by more than chance; then one of the two has no hold time. */
+/* As many held locks have entries of their own except for hash collisions; of
+ * two that collide, one has no hold time. */
 #define VF_HELD_LOG2 10
 
 struct vf_site {
-  uintptr_t place; /* Set once, by the first that comes; 0 before. */
+  uintptr_t place; /* Set once, by its first visitor; 0 before. */
   uint64_t acquisitions, contended, spun, blocked, wakes;
   uint64_t waited_ns;
   uint64_t hold[VF_TIMES], wait[VF_TIMES];
 };
 
-/* Who took a lock, and when. Written by the lock's holder only; but holders of
- * other locks may fall on the same entry, so `lock` is 0 while it changes. Two
- * that write at the same time may leave one's place with the other's time: a
- * wrong count. */
+/* The site that took a lock, and when. Written only by the lock's holder.
+ * Holders of other locks may use the same entry, so `lock` is 0 while it
+ * changes. Two concurrent writers may leave the site of one with the time of
+ * the other: a wrong count. */
 struct vf_held {
   uintptr_t lock;
   uintptr_t site;
   uint64_t since;
 };
 
-/* Shared by all copies of libvfrt: a lock may be taken through one and given up
- * through another. Untouched pages, unless statistics are on. */
+/* Shared by all copies of libvfrt: a lock may be taken through one copy and
+ * released through another. The pages stay untouched unless statistics are on.
+ */
 struct vf_sites {
   struct vf_site sites[VF_SITES];
   struct vf_held held[1u << VF_HELD_LOG2];
@@ -161,7 +163,8 @@ static int print_if_inside(struct dl_phdr_info *module, size_t size,
   return 0;
 }
 
-/* The call, not what comes after it: that is what addr2line names. */
+/* Prints the place. One is subtracted, as addr2line would otherwise name the
+ * statement after the call. */
 static void print_place(struct vf_report *report, uintptr_t place) {
   struct search search = {place - 1, report};
   if (place == 0)
@@ -198,8 +201,8 @@ static void print_site(struct vf_report *report, const struct vf_site *site) {
   vf_report_add(report, "}");
 }
 
-/* The site that waited longest of those not yet printed; null if none is left.
- * Works on a copy of the times, which may go on growing. */
+/* Returns the site with the longest wait of those not yet printed; null if none
+ * is left. Works on a copy of the times, which may still grow. */
 static const struct vf_site *pick(uint64_t waited[VF_SITES],
                                   bool is_left[VF_SITES]) {
   unsigned best = VF_SITES;

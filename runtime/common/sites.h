@@ -29,14 +29,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The place from which the function it stands in was called. */
+/* The return address of the current function. */
 #define VF_CALLER ((uintptr_t)__builtin_return_address(0))
 
 static inline bool vf_sites_are_on(void) {
   return __builtin_expect(vf_get(&vf_spin_shared_1.stats) != 0, 0);
 }
 
-/* A wait that goes on; site 0 if nobody wants to know. */
+/* A wait in progress; site is 0 if statistics are off. */
 struct vf_visit {
   uintptr_t site;
   uint64_t began;
@@ -54,7 +54,7 @@ static inline void vf_visit_slept(struct vf_visit *visit) {
   visit->slept = true;
 }
 
-/* pre: statistics are on. */
+/* Records a wait. pre: statistics are on. */
 void vf_site_waited(uintptr_t site, uint64_t ns, bool slept);
 
 static inline void vf_visit_end(const struct vf_visit *visit) {
@@ -62,17 +62,19 @@ static inline void vf_visit_end(const struct vf_visit *visit) {
     vf_site_waited(visit->site, vf_now_ns() - visit->began, visit->slept);
 }
 
-/* pre: statistics are on. What was waited for is had. */
+/* Records that the site has got what it waited for. pre: statistics are on. */
 void vf_site_passed(uintptr_t site);
 
-/* pre: statistics are on. The same, and the caller alone holds lock now. */
+/* As vf_site_passed, where the caller alone holds lock now. pre: statistics are
+ * on. */
 void vf_site_took(uintptr_t site, const void *lock);
 
-/* pre: statistics are on, and the caller still holds lock. Returns the site
- * that took it, 0 if that is not known. */
+/* Records the end of the hold. Returns the site that took the lock, 0 if
+ * unknown. pre: statistics are on, and the caller still holds lock. */
 uintptr_t vf_site_freeing(const void *lock);
 
-/* pre: statistics are on. Giving up what that site took woke somebody. */
+/* Records that releasing the lock which that site took woke a thread. pre:
+ * statistics are on. */
 void vf_site_woke(uintptr_t site);
 
 /* Adds "sites": [...] to the report, longest wait first. */

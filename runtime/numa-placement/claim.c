@@ -12,11 +12,11 @@
 #include "numa-placement/shared.h"
 #include "vfriendly/numa.h"
 
-/* Pages of one call: its arrays take 8 KiB of stack. The kernel works in chunks
- * of its own, of one page of pointers. */
+/* Pages per call: the arrays take 8 KiB of stack. The kernel splits calls in
+ * chunks of its own, of one page of pointers. */
 enum { BATCH = 512 };
-/* Of a huge page the kernel moves all with the first part and says EBUSY of the
- * second; pages can be busy for a moment, too. */
+/* The kernel moves a huge page as a whole with its first part, and returns
+ * EBUSY for the other parts; pages can also be busy for a moment. */
 enum { ATTEMPTS = 3 };
 
 struct batch {
@@ -25,7 +25,7 @@ struct batch {
   size_t count;
 };
 
-/* Leaves in the batch what has memory and lies elsewhere. */
+/* Keeps in the batch only pages that exist and are on another node. */
 static int keep_misplaced(struct batch *batch, unsigned node) {
   int error = vf_move_pages(batch->count, batch->address, NULL, batch->node);
   if (error)
@@ -81,7 +81,7 @@ VF_API int vf_numa_claim(void *memory, size_t size, int how) {
     vf_numa_count(VF_NUMA_ONE_NODE, 1);
     return 0;
   }
-  /* A thread may run where its cpuset allows no memory. */
+  /* A thread may run on a node where its cpuset allows no memory. */
   bool allowed = vf_has_node(&machine.allowed, node);
   int error = EPERM;
   if (allowed && how == VF_NUMA_NOW) {

@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of /proc/self/stat, proc(5): the brk heap's begin, counted behind the name's
- * closing parenthesis, where field 3 comes first. */
+/* In /proc/self/stat, proc(5): the start of the brk heap, counted from field 3,
+ * which follows the name's closing parenthesis. */
 enum { FIELD_START_BRK = 47, FIRST_FIELD = 3 };
 #define MAX_CPUS 8192 /* Linux's limit on x86-64 */
 
-/* What fits of a file, as a string; empty if it cannot be read. */
+/* Reads as much of a file as fits, as a string; empty if it cannot be read. */
 static void read_file(const char *path, char *text, size_t room) {
   int saved = errno;
   size_t length = 0;
@@ -82,7 +82,7 @@ struct vf_machine vf_numa_machine_here(void) {
 
 static int16_t cpu_node[MAX_CPUS]; /* plus 1; 0 is unknown */
 
-/* A list such as "0-5,12-17". */
+/* Parses a list such as "0-5,12-17". */
 static void note_cpus(const char *list, int node) {
   while (*list >= '0' && *list <= '9') {
     char *end;

@@ -14,8 +14,8 @@
 #include "platform/linux/memory_policy.h"
 #include <stdint.h>
 
-/* A block smaller than this is not worth a system call: 16 pages. The pass
- * leaves objects alone that it knows to be smaller. */
+/* A smaller block is not worth a system call: 16 pages. The pass ignores
+ * objects that it knows to be smaller. */
 #define VF_NUMA_LEAST ((size_t)64 << 10)
 
 /* Larger teams are treated as if their threads were not bound. */
@@ -25,25 +25,26 @@ struct vf_machine {
   struct vf_nodes allowed;
   unsigned nodes; /* in allowed; 1 if there is no NUMA */
   size_t page;
-  /* Where the heap that grows by brk begins; 0 if it is not known. */
+  /* The start of the brk heap; 0 if unknown. */
   uintptr_t heap;
   int is_virtual;
   bool opaque;
 };
 
-/* Found out at the first call. The cpuset at that time is what counts: a policy
- * for a node that is forbidden later has no effect in the kernel. */
+/* Returns the machine, determined at the first call. The cpuset at that time
+ * counts: in the kernel a policy for a node that is forbidden later has no
+ * effect. */
 struct vf_machine vf_numa_machine_here(void);
 
-/* The node of a CPU, -1 if it is not known. */
+/* Returns the node of a CPU, -1 if unknown. */
 int vf_node_of_cpu(unsigned cpu);
 
-/* The node of each thread that the next OpenMP team will have; -1 for a node
- * that is not known or not allowed. Returns the number of threads, 0 if they
- * are not bound or there is no OpenMP. Starts no thread. */
+/* Sets the node of each thread of the next OpenMP team; -1 for a node that is
+ * unknown or not allowed. Returns the number of threads, 0 if they are not
+ * bound or there is no OpenMP. Starts no thread. */
 unsigned vf_team_nodes(int16_t node[VF_NUMA_MAX_THREADS]);
 
-/* Whether threads of OpenMP teams are bound, by the environment. */
+/* Returns true if the environment binds threads of OpenMP teams. */
 bool vf_team_is_bound(void);
 
 /* Calls body(data, thread, threads) in each thread of a team. Returns false,
@@ -51,7 +52,7 @@ bool vf_team_is_bound(void);
 bool vf_team_run(void (*body)(void *data, unsigned thread, unsigned threads),
                  void *data);
 
-/* The whole pages of a range. */
+/* The whole pages in a range. */
 struct vf_pages {
   char *begin;
   size_t size;

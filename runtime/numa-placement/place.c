@@ -16,21 +16,22 @@
 #include <sys/sysinfo.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
-/* Huge pages in turn are as uneven as one of them is of a node's share: 8 MB on
- * four nodes were 128, 640, 640 and 640 pages. With 50 a node it is 2 %. */
+/* Interleaving huge pages is as uneven as one of them is compared with a node's
+ * share: 8 MB on four nodes were distributed as 128, 640, 640 and 640 pages.
+ * With 50 huge pages per node the deviation is 2 %. */
 #define LEAST_HUGE_PER_NODE 50
-/* A team that touches blocks shares the huge page at each border: rounding
- * moves it by 1 MiB at most, 5 % of this. */
+/* The two threads at each border of blocks share a huge page: rounding moves
+ * the border by at most 1 MiB, 5 % of this. */
 #define LEAST_ROUNDED_BLOCK ((size_t)20 << 20)
 
-/* Linux 5.14; older C libraries do not know it. */
+/* Since Linux 5.14; older C libraries do not define it. */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
 static int counted(int error) {
   if (error == EPERM || error == ENOSYS || error == EACCES || error == ENOMEM) {
-    /* A sandbox, a kernel without NUMA, or too many mappings. */
+    /* The cause is a sandbox, a kernel without NUMA, or too many mappings. */
     vf_numa_count(VF_NUMA_REFUSED, 1);
     return 0;
   }
@@ -56,7 +57,7 @@ static int interleave(const struct vf_machine *machine, struct vf_pages pages,
   return error;
 }
 
-/* Where a thread's block begins, rounded to a multiple of grain. */
+/* Returns where a thread's block begins, rounded to a multiple of grain. */
 static char *block_begin(struct vf_pages pages, unsigned thread,
                          unsigned threads, size_t grain) {
   size_t share = (size_t)((unsigned __int128)pages.size * thread / threads);
@@ -68,7 +69,7 @@ static char *block_begin(struct vf_pages pages, unsigned thread,
   return thread == threads || rounded > end ? end : rounded;
 }
 
-/* A huge page is never where two policies meet, so these borders are exact. */
+/* Borders between policies never split a huge page, so they are exact. */
 static int place_blocks(size_t page, struct vf_pages pages, const int16_t *node,
                         unsigned threads) {
   int result = 0;
@@ -106,8 +107,8 @@ static void touch_block(void *data, unsigned thread, unsigned threads) {
     __atomic_fetch_or(at, 0, __ATOMIC_RELAXED);
 }
 
-/* What the program never writes would have stayed without memory: so only what
- * fits twice into the memory that is free. */
+/* Touching also populates pages that the program would never write. So only
+ * objects are touched that take at most half of the free memory. */
 static bool fits(size_t size) {
   struct sysinfo info;
   int saved = errno;

@@ -16,7 +16,7 @@ struct vf_numa_copies {
   const void *original;
   size_t size;
   unsigned highest;      /* the node of the last element */
-  const void *of_node[]; /* the original where there is no copy */
+  const void *of_node[]; /* the original for nodes without a copy */
 };
 
 static unsigned highest_node(const struct vf_nodes *nodes) {
@@ -26,8 +26,8 @@ static unsigned highest_node(const struct vf_nodes *nodes) {
   return node;
 }
 
-/* A copy on that node; NULL if there is no memory, and the original if the
- * kernel does not let us choose nodes. */
+/* Returns a copy on that node; NULL if there is no memory, and the original if
+ * the kernel does not let us choose nodes. */
 static const void *copy_on(unsigned node, const void *original, size_t size) {
   void *copy = mmap(NULL, size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -40,7 +40,7 @@ static const void *copy_on(unsigned node, const void *original, size_t size) {
     return original;
   }
   memcpy(copy, original, size);
-  mprotect(copy, size, PROT_READ); /* A write to one must not go unnoticed. */
+  mprotect(copy, size, PROT_READ); /* Writes to one copy must fail. */
   vf_numa_count(VF_NUMA_COPIED, 1);
   return copy;
 }

@@ -25,7 +25,7 @@ __attribute__((constructor)) static void configure(void) {
   errno = saved;
 }
 
-/* A part of libvfrt's report: see spin-wait/tuning.c. */
+/* Adds a part to libvfrt's report: see spin-wait/tuning.c. */
 void vf_report_numa(struct vf_report *report) {
   static const char *const names[VF_NUMA_COUNTERS] = {
       "placed",  "touched", "one_node", "small", "heap",

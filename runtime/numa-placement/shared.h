@@ -10,7 +10,7 @@
 
 #include "spin-wait/shared.h"
 
-/* Of VF_STATS=1, in the order they are printed. */
+/* Counters of VF_STATS=1, in the order they are printed. */
 enum vf_numa_counter {
   VF_NUMA_PLACED,   /* ranges that got a policy */
   VF_NUMA_TOUCHED,  /* ranges touched by a team, in an opaque machine */
@@ -33,7 +33,7 @@ struct vf_numa_shared {
 };
 #define VF_NUMA_SHARED_SIZE 80
 
-/* The digit is the layout's version. */
+/* The digit is the version of the layout. */
 extern VF_API struct vf_numa_shared vf_numa_shared_1;
 
 static inline void vf_numa_count(enum vf_numa_counter counter, uint64_t n) {

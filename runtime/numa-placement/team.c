@@ -25,9 +25,9 @@ WEAK void omp_get_place_proc_ids(int place, int *ids);
 WEAK void GOMP_parallel(void (*body)(void *), void *data, unsigned threads,
                         unsigned flags);
 
-/* Of omp_proc_bind_t. */
+/* Values of omp_proc_bind_t. */
 enum { BIND_FALSE = 0, BIND_PRIMARY = 2, BIND_CLOSE = 3 };
-/* Processors of a place; more of them are not looked at. */
+/* Maximum number of processors of a place to examine. */
 enum { MAX_PROCESSORS = 8192 };
 
 static bool has_openmp(void) {
@@ -36,8 +36,8 @@ static bool has_openmp(void) {
          omp_get_place_num && omp_get_place_num_procs && omp_get_place_proc_ids;
 }
 
-/* The environment first: asking OpenMP initializes it, and a program may be
- * about to set its variables. */
+/* The environment is read first: a call of OpenMP initializes it, and the
+ * program may still set its variables. */
 bool vf_team_is_bound(void) {
   const char *bind = getenv("OMP_PROC_BIND");
   bool asked = bind ? strcasecmp(bind, "false") != 0
@@ -54,7 +54,7 @@ static int node_of_place(int place, const struct vf_machine *machine) {
   if (!ids)
     return -1;
   omp_get_place_proc_ids(place, ids);
-  /* One that spans several nodes is none's. */
+  /* A place that spans several nodes has no node. */
   int node = vf_node_of_cpu((unsigned)ids[0]);
   for (int i = 1; i < processors; ++i)
     if (vf_node_of_cpu((unsigned)ids[i]) != node)
