@@ -29,7 +29,7 @@ namespace vfriendly::vf {
 /// vf-spin-to-wait, vf-first-touch and vf-pool-allocs.
 void registerPasses();
 
-/// The dialect, its lowering and the passes, for a tool or a plugin.
+/// Registers the dialect, its lowering and the passes, for a tool or a plugin.
 void registerAll(mlir::DialectRegistry &Registry);
 
 } // namespace vfriendly::vf

@@ -42,7 +42,7 @@ std::optional<int64_t> vfriendly::vf::staticBytes(MemRefType Memref) {
          llvm::divideCeil(Element.getIntOrFloatBitWidth(), 8);
 }
 
-/// A memref has as many indices as dimensions, a pointer none.
+/// A memref needs as many indices as it has dimensions, a pointer none.
 static LogicalResult verifyIndices(Operation *Op, Type Address,
                                    unsigned Indices) {
   auto Memref = dyn_cast<MemRefType>(Address);
@@ -81,8 +81,8 @@ LogicalResult NotifyOp::verify() {
   return verifyIndices(*this, getAddress().getType(), getIndices().size());
 }
 
-/// Nothing that was woken has run between two notifies of one address that
-/// stand side by side.
+/// Erases the first of two adjacent notifies of the same address: no woken
+/// thread has run between them.
 LogicalResult NotifyOp::canonicalize(NotifyOp Op, PatternRewriter &Rewriter) {
   auto Next = dyn_cast_or_null<NotifyOp>(Op->getNextNode());
   if (!Next || Next.getAddress() != Op.getAddress() ||
@@ -96,7 +96,7 @@ LogicalResult NotifyOp::canonicalize(NotifyOp Op, PatternRewriter &Rewriter) {
 // Pools
 //===----------------------------------------------------------------------===//
 
-/// A pool that nothing is allocated from is not needed.
+/// Erases a pool without allocations.
 LogicalResult PoolCreateOp::canonicalize(PoolCreateOp Op,
                                          PatternRewriter &Rewriter) {
   if (!llvm::all_of(Op->getUsers(), llvm::IsaPred<PoolDestroyOp>))
@@ -143,7 +143,7 @@ std::optional<Value> PoolAllocOp::buildClone(OpBuilder &Builder,
 
 namespace {
 
-/// Sizes that are constants become part of the type.
+/// Makes constant sizes a part of the type.
 struct FoldSizes : OpRewritePattern<PoolAllocOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PoolAllocOp Op,
@@ -172,7 +172,7 @@ struct FoldSizes : OpRewritePattern<PoolAllocOp> {
   }
 };
 
-/// A block that is only freed is not needed.
+/// Erases a block that is only freed.
 struct EraseUnused : OpRewritePattern<PoolAllocOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PoolAllocOp Op,

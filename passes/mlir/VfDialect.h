@@ -22,13 +22,13 @@
 
 namespace vfriendly::vf {
 
-/// What waits use up: see VfOps.td.
+/// The resource that waits consume: see VfOps.td.
 struct TimeResource : mlir::SideEffects::Resource::Base<TimeResource> {
   llvm::StringRef getName() final { return "vf.time"; }
 };
 
-/// Below this size, in bytes, placing memory does not pay; vf_numa_place does
-/// nothing either. 16 pages: less than the caches hold.
+/// Minimum size in bytes of a placed object, as in vf_numa_place. 16 pages:
+/// smaller objects fit into caches.
 inline constexpr int64_t MinPlacedBytes = 64 << 10;
 
 /// Returns the size of a memref with static shape and whole bytes, or nullopt.

@@ -33,8 +33,8 @@ def Vf_Dialect : Dialect {
 class Vf_Op<string mnemonic, list<Trait> traits = []>
     : Op<Vf_Dialect, mnemonic, traits>;
 
-/// What waits and hints use up. Ops that write it are neither dead nor reordered
-/// among each other, and alias no memory.
+/// The time that waits and hints consume. Ops that write it are neither dead
+/// nor reordered among each other, and alias no memory.
 def Vf_Time : Resource<"::vfriendly::vf::TimeResource">;
 
 def Vf_PoolType : TypeDef<Vf_Dialect, "Pool"> {
@@ -56,7 +56,7 @@ def Vf_Policy : I32EnumAttr<"Policy", "a placement of pages on NUMA nodes",
   let cppNamespace = "::vfriendly::vf";
 }
 
-/// An element of a memref, or what a pointer points at.
+/// An element of a memref, or the pointee of a pointer.
 def Vf_Address : AnyTypeOf<[AnyMemRef, LLVM_AnyPointer], "memref or pointer">;
 
 def Vf_RelaxOp : Vf_Op<"relax", [MemoryEffects<[MemWrite<Vf_Time>]>]> {
@@ -138,7 +138,7 @@ def Vf_NotifyOp : Vf_Op<"notify", [MemoryEffects<[MemWrite<Vf_Time>]>]> {
     vf.notify %flag[%i] : memref<?xi32>
     ```
   }];
-  // The read keeps it after the store.
+  // The read effect keeps it after the store.
   let arguments = (ins
     Arg<Vf_Address, "the memory that was written", [MemRead]>:$address,
     Variadic<Index>:$indices);
@@ -223,7 +223,7 @@ def Vf_NumaPlaceOp : Vf_Op<"numa.place", [MemoryEffects<[MemWrite<Vf_Time>]>]> {
     vf.numa.place %m, blocks : memref<?x?xf64>
     ```
   }];
-  // The read keeps it before later writes.
+  // The read effect keeps it before later writes.
   let arguments = (ins
     Arg<AnyStridedMemRef, "the memory to place", [MemRead]>:$memref,
     Vf_Policy:$policy);

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions are those of runtime/include/vfriendly: spin_wait.h, pool.h and
-// numa.h; so are the values of flags and policies.
+// The functions, flags and policies are those of runtime/include/vfriendly:
+// spin_wait.h, pool.h and numa.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ enum : uint32_t {
   Trylock = 0x400,
 };
 
-/// What the lowerings share: calls of the runtime, constants, addresses.
+/// Helpers of all lowerings: calls of the runtime, constants, addresses.
 template <typename OpT> class ToRuntime : public ConvertOpToLLVMPattern<OpT> {
 public:
   using ConvertOpToLLVMPattern<OpT>::ConvertOpToLLVMPattern;
@@ -60,7 +60,7 @@ protected:
     return LLVM::ConstantOp::create(R, Loc, T, R.getIntegerAttr(T, Of));
   }
 
-  /// Calls Name of libvfrt; Result may be null for void.
+  /// Emits a call of Name in libvfrt; a null Result means void.
   FailureOr<LLVM::CallOp> call(Rewriter &R, Operation *Op, StringRef Name,
                                Type Result, ValueRange Arguments) const {
     Operation *Module = Op->getParentWithTrait<OpTrait::SymbolTable>();
@@ -73,7 +73,8 @@ protected:
     return LLVM::CallOp::create(R, Op->getLoc(), *Callee, Arguments);
   }
 
-  /// The address of an element of Given, which was Of before conversion.
+  /// Returns the address of an element of Given, which was Of before
+  /// conversion.
   Value elementOf(Rewriter &R, Location Loc, Value Of, Value Given,
                   ValueRange Indices) const {
     if (auto Memref = dyn_cast<MemRefType>(Of.getType()))
@@ -81,7 +82,8 @@ protected:
     return Given;
   }
 
-  /// The bytes of a memref of identity layout with this descriptor.
+  /// Returns the size in bytes of a memref of identity layout with this
+  /// descriptor.
   Value bytesOf(Rewriter &R, Location Loc, MemRefType Memref,
                 ValueRange Sizes) const {
     SmallVector<Value> Shape, Strides;
@@ -104,7 +106,8 @@ struct LowerRelax : ToRuntime<RelaxOp> {
                               : llvm::sys::getDefaultTargetTriple());
     StringRef Hint = Target.isX86()       ? "pause"
                      : Target.isAArch64() ? "isb"
-                     // PAUSE, a FENCE that older assemblers do not name.
+                     // PAUSE, a FENCE encoding that older assemblers have no
+                     // name for.
                      : Target.isRISCV() ? ".insn i 0x0F, 0, x0, x0, 0x010"
                                         : "";
     if (!Hint.empty())
@@ -173,7 +176,7 @@ struct LowerNotify : ToRuntime<NotifyOp> {
                                 Rewriter &R) const override {
     Value Address = elementOf(R, Op.getLoc(), Op.getAddress(),
                               Adaptor.getAddress(), Adaptor.getIndices());
-    // The call itself returns soon when nobody waits.
+    // The call returns soon if no thread waits.
     if (failed(call(R, Op, "vf_spin_notify", Type(), Address)))
       return failure();
     R.eraseOp(Op);
@@ -260,7 +263,8 @@ struct LowerNumaPlace : ToRuntime<NumaPlaceOp> {
         Descriptor.bufferPtr(R, Loc, *this->getTypeConverter(), Memref);
     Value Policy =
         constant(R, Loc, integer(32), static_cast<int64_t>(Op.getPolicy()));
-    // It reports nothing that could be done about: see numa.h.
+    // The result is ignored, as the program cannot react to a failure: see
+    // numa.h.
     if (failed(
             call(R, Op, "vf_numa_place", integer(32), {Begin, Bytes, Policy})))
       return failure();

@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Who writes first is found by walking over the program from where it begins,
-// in the order of its blocks and into calls. Of two branches that exclude each
-// other the one that comes first in that order counts: a wrong answer costs
-// placement, never the program's meaning.
+// The first writer is found by walking the program from its entry, in the order
+// of its blocks and into calls. Of two exclusive branches the first in that
+// order counts: a wrong answer costs placement, never the program's meaning.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +29,9 @@ class FirstWrite {
 public:
   FirstWrite(const Object &Of, Regions &Threads) : Of(Of), Threads(Threads) {}
 
-  /// Sets At and IsParallel; false if F, and what it calls, writes nothing.
-  /// IsPassed: F may reach the object through its parameters.
+  /// Finds the first write in F and its callees. Sets At and IsParallel;
+  /// returns false if there is none. IsPassed: F may reach the object through
+  /// its parameters.
   bool find(Function &F, bool InParallel, bool IsPassed);
 
   const Instruction *At = nullptr;
@@ -42,7 +42,7 @@ private:
 
   const Object &Of;
   Regions &Threads;
-  /// Functions that are being walked over, or that write nothing.
+  /// Functions that are being walked, or that contain no write.
   std::set<std::tuple<Function *, bool, bool>> Seen;
 };
 
@@ -79,8 +79,8 @@ bool FirstWrite::findIn(Instruction &I, bool InParallel, bool IsPassed) {
               Of.isPassedBy(*Call));
 }
 
-/// Where the program begins: main, or all that other files may call. Static
-/// constructors come before.
+/// Returns where the program begins: main, or all functions that other files
+/// may call. Static constructors come first.
 static SmallVector<Function *, 4> rootsOf(Module &M, const Regions &Threads) {
   SmallVector<Function *, 4> Roots;
   if (auto *List = M.getGlobalVariable("llvm.global_ctors"))
@@ -119,7 +119,8 @@ static bool isParallelUse(const Instruction &I, const Object &Of,
   });
 }
 
-/// Sets Use and InBlocks; false if no region goes through the object.
+/// Sets Use and InBlocks. Returns false if no region accesses the object in
+/// bulk.
 static bool findUses(const Object &Of, Regions &Threads, Judgement &Result) {
   Result.InBlocks = true;
   for (const auto &[I, How] : Of.Accesses) {

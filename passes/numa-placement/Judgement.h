@@ -14,25 +14,27 @@
 namespace vfriendly {
 
 enum class Verdict {
-  NotShared,     ///< No parallel region goes through it.
-  Lost,          ///< It is in a table of pointers, which is not followed.
+  NotShared,     ///< No parallel region accesses it in bulk.
+  Lost,          ///< It escapes into a table of pointers.
   Table,         ///< It is such a table itself.
   ParallelFirst, ///< Its users write it first.
-  NeverWritten,  ///< No write is seen that goes through it.
+  NeverWritten,  ///< No bulk write of it is visible.
   SerialFirst    ///< One thread writes what a team uses.
 };
 
 struct Judgement {
   Verdict Is = Verdict::NotShared;
-  /// The write of SerialFirst and ParallelFirst.
+  /// The first write, for SerialFirst and ParallelFirst.
   const llvm::Instruction *FirstWrite = nullptr;
   /// A use in a region.
   const llvm::Instruction *Use = nullptr;
-  /// Every use in a region that goes through it does so by static schedule:
-  /// each thread has a block of it.
+  /// Whether each bulk use in a region is in a loop with a static schedule, so
+  /// that each thread has one block of the object.
   bool InBlocks = false;
 };
 
+/// Decides about Of.
+///
 /// pre: Of has been followed.
 Judgement judge(const Object &Of, Regions &Threads);
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-// The policy: which objects are looked at, and what is said about each.
+// The policy: selects the objects, and emits a remark about each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,9 +36,10 @@ namespace vfriendly {
 
 namespace {
 
-/// As VF_NUMA_LEAST of the runtime: of less than 16 pages none is placed.
+/// Minimum size of a placed object, as VF_NUMA_LEAST of the runtime: 16 pages.
 constexpr uint64_t LeastSize = 64 << 10;
-/// A page: what is smaller lies on the same one as its neighbours.
+/// Minimum size for a remark: a page, as a smaller object shares its page with
+/// neighbours.
 constexpr uint64_t LeastSpokenOf = 4096;
 
 class NumaPlacementImpl {
@@ -92,7 +93,7 @@ bool NumaPlacementImpl::run() {
     for (Instruction &I : instructions(F))
       if (auto *Call = dyn_cast<CallBase>(&I))
         lookAtCall(*Call);
-  // All is known before anything changes.
+  // All decisions are made before anything changes.
   for (Placed &Each : Calls)
     placeAfter(*Each.Call, Each.Size, Each.InBlocks);
   placeBeforeMain(M, Arrays);
@@ -110,8 +111,8 @@ void NumaPlacementImpl::lookAtArray(GlobalVariable &Array) {
     decide(Array, &Size, Array.getName());
 }
 
-/// The variable in whose declaration or global the pointer is kept; empty if it
-/// is not known.
+/// Returns the name of the variable or global that keeps the pointer; empty if
+/// unknown.
 static StringRef nameOf(CallBase &Call) {
   SmallVector<DbgVariableRecord *, 2> Records;
   findDbgValues(&Call, Records);
@@ -134,7 +135,7 @@ void NumaPlacementImpl::lookAtCall(CallBase &Call) {
   if (!isFreshAllocation(Call, TLI, Size) ||
       (Size.isConstant() && Size.Constant < LeastSpokenOf))
     return;
-  // Each call of a wrapper has an object of its own.
+  // Each call of a wrapper creates an object of its own.
   if (isWrapperOf(F, Call) && !Threads.callsOf(F).empty())
     return lookAtWrapper(F, Size);
   decide(Call, &Size, nameOf(Call));

@@ -16,10 +16,10 @@ namespace vfriendly {
 /// Finds data that one thread places and other threads use, and puts each page
 /// on the node that uses it.
 ///
-/// What serial code writes first and a parallel region uses gets a call of
-/// vf_numa_place after its allocation, static arrays before main: in blocks if
-/// all uses are loops with a static schedule, else interleaved. The call only
-/// chooses nodes; without libvfrt it does nothing.
+/// If serial code writes an object first and a parallel region uses it, inserts
+/// a call of vf_numa_place after its allocation, for static arrays before main:
+/// in blocks if all uses are loops with a static schedule, else interleaved.
+/// The call only chooses nodes; without libvfrt it does nothing.
 class NumaPlacementPass : public llvm::PassInfoMixin<NumaPlacementPass> {
 public:
   explicit NumaPlacementPass(bool Rewrites) : Rewrites(Rewrites) {}

@@ -19,16 +19,19 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Members of members: an iterator of a vector in an object that a closure has
-/// captured is four.
+/// Maximum length of a path through members: an iterator of a vector in an
+/// object that a closure has captured needs four.
 static constexpr size_t MostSteps = 5;
-/// Pointers looked at for one object; beyond, it is lost. BT, the largest of
-/// the NAS benchmarks in one file, needs some hundreds.
+/// Maximum number of pointers to visit for one object; beyond it the object
+/// counts as lost. BT, the largest of the NAS benchmarks in one file, needs
+/// some hundreds.
 static constexpr size_t MostPointers = 20000;
-/// Paths from one value to the object. A struct has fewer pointers to it; a
-/// pointer that steps through a table has one more with each step.
+/// Maximum number of paths from one value to the object. A struct has fewer
+/// pointers to it; a pointer that steps through a table gets another path with
+/// each step.
 static constexpr size_t MostPaths = 64;
-/// Instructions between an address and the index that it is computed from.
+/// Maximum number of instructions between an address and the index that it is
+/// computed from.
 static constexpr unsigned MostDepth = 6;
 
 bool isThroughParameter(const Instruction &I) {
@@ -54,7 +57,7 @@ const DataLayout &PointerFollower::layout() const {
 void PointerFollower::run() {
   add(Of.Root, {});
   while (!Of.IsLost && (!Worklist.empty() || !Bases.empty())) {
-    // No recursion: chains of pointers may be as long as the program.
+    // Iterative, as chains of pointers may be as long as the program.
     Waiting &List = Bases.empty() ? Worklist : Bases;
     auto [V, To] = std::move(List.back());
     List.pop_back();
@@ -68,7 +71,7 @@ void PointerFollower::run() {
   }
 }
 
-/// Puts V on the list, unless it was there before with the same path.
+/// Adds V to the list, unless it was there before with the same path.
 void PointerFollower::enter(Value *V, const Path &To, Known &Set,
                             Waiting &List) {
   std::set<Path> &Paths = Set[V];
@@ -84,10 +87,10 @@ void PointerFollower::add(Value *V, const Path &To) {
     enter(V, To, Seen, Worklist);
 }
 
-/// From Pointer one gets to the object by To. Finds all other names of the
+/// Pointer leads to the object by the path To. Finds all other names of the
 /// memory that Pointer points to.
 void PointerFollower::addLocation(Value *Pointer, Path To) {
-  // A call may have another type than its callee.
+  // A call may have another function type than its callee.
   if (!Pointer || !Pointer->getType()->isPointerTy())
     return;
   APInt Offset(layout().getIndexTypeSizeInBits(Pointer->getType()), 0);
@@ -95,7 +98,7 @@ void PointerFollower::addLocation(Value *Pointer, Path To) {
       layout(), Offset, /*AllowNonInbounds=*/true);
   if (!To.empty())
     To.front() += Offset.getSExtValue();
-  if (isa<GEPOperator>(Base)) { // by an index that is no constant
+  if (isa<GEPOperator>(Base)) { // an index that is not constant
     Of.IsLost = true;
     return;
   }
@@ -145,7 +148,7 @@ void PointerFollower::visitUse(Use &U, const Path &To) {
     return add(Each, To);
   auto *I = dyn_cast<Instruction>(Each);
   if (!I) {
-    // A pointer in an initializer: a cell that others may load.
+    // A pointer in an initializer: other code may load it from there.
     if (isa<ConstantAggregate>(Each))
       Of.IsLost = true;
     return;
@@ -180,14 +183,14 @@ void PointerFollower::visitOffset(User &Offset, const Path &To) {
   }
   Path Rest = To;
   Rest.front() -= Bytes.getSExtValue();
-  // Past the member: a pointer to another one, from which none goes back.
+  // The new pointer is past the member, and pointers do not go back from there.
   if (Rest.front() >= 0)
     add(&Offset, Rest);
 }
 
 void PointerFollower::visitStore(Instruction &Store, Use &U, const Path &To) {
   Value *Pointer = const_cast<Value *>(getLoadStorePointerOperand(&Store));
-  if (!Pointer) // what reads and writes at once
+  if (!Pointer) // reads and writes at once
     Pointer = Store.getOperand(0);
   if (U.get() == Pointer &&
       U.getOperandNo() == (isa<StoreInst>(Store) ? 1 : 0)) {
@@ -226,14 +229,14 @@ void PointerFollower::visitCall(CallBase &Call, Use &U, const Path &To) {
   }
   if (!Callee || Callee->isDeclaration() || Operand >= Callee->arg_size())
     return;
-  // A pointer to another member before it: the callee stays within that one.
+  // A pointer to an earlier member: the callee stays within that member.
   Argument &Parameter = *Callee->getArg(Operand);
   uint64_t Extent = Parameter.getDereferenceableBytes();
   if (To.empty() || Extent == 0 || uint64_t(To.front()) < Extent)
     add(&Parameter, To);
 }
 
-/// Returns true if V is computed from a value that L's iterations load.
+/// Returns true if V is computed from a value that iterations of L load.
 static bool isLoadedIn(const Value *V, const Loop &L, unsigned Depth = 0) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !L.contains(I) || Depth > MostDepth)

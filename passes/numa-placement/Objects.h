@@ -22,23 +22,25 @@ namespace vfriendly {
 /// How an instruction uses an object.
 struct Access {
   bool Writes = false;
-  /// It goes through many elements: in a loop, or in a call such as memset.
+  /// Whether it accesses many elements: in a loop, or in a call such as memset.
   bool IsBulk = false;
-  /// Its address is computed from what is loaded, as in x[index[i]].
+  /// Whether its address is computed from a loaded value, as in x[index[i]].
   bool IsIndirect = false;
 };
 
-/// An array: a global variable, or what one allocation call returns.
+/// An array: a global variable, or the result of one allocation call.
 struct Object {
   /// The GlobalVariable or the CallBase.
   llvm::Value *Root = nullptr;
-  /// By instruction, of all functions.
+  /// Accesses in all functions, by instruction.
   llvm::MapVector<const llvm::Instruction *, Access> Accesses;
-  /// Values that lead to it.
+  /// Values that point to the object, or to pointers to it.
   llvm::SmallPtrSet<const llvm::Value *, 16> Pointers;
-  /// The pointer goes where it is not followed: into a table of pointers.
+  /// Whether a pointer to it goes where it cannot be followed: into a table of
+  /// pointers.
   bool IsLost = false;
-  /// It is such a table, small beside what its pointers lead to.
+  /// Whether it is such a table itself, which is small compared with the memory
+  /// that its pointers lead to.
   bool HoldsPointers = false;
 
   /// Returns true if Call may use it through a parameter of its callee.
@@ -50,16 +52,16 @@ struct Object {
 };
 
 /// Returns true if I, an access, reaches its memory from a parameter of its
-/// function: which object that is depends on the call.
+/// function: the object then depends on the call.
 bool isThroughParameter(const llvm::Instruction &I);
 
-/// Follows pointers to one object through variables, captures, members and
-/// calls, of all functions: which instruction may use it.
+/// Finds all instructions that may access one object, by following pointers to
+/// it through variables, captures, members and calls of all functions.
 ///
-/// What is known of a pointer is how to get from it to the object: `path` is
-/// the offset of a pointer in the memory that it points to, the offset in what
-/// that one points to, and so on; an empty path means that it points into the
-/// object itself. Offsets are exact, so members of a struct are told apart;
+/// A Path describes how a pointer leads to the object: the offset of a pointer
+/// in the memory that it points to, the offset in the memory that that one
+/// points to, and so on; an empty path means that it points into the object
+/// itself. Offsets are exact, so members of a struct are distinguished;
 /// elements of an array of pointers are not, and make the object lost.
 class PointerFollower {
 public:
@@ -90,7 +92,7 @@ private:
   const Regions &Threads;
   llvm::FunctionAnalysisManager &FAM;
   Known Seen, SeenBases;
-  /// Pointers whose uses, and bases whose other names, are still to be visited.
+  /// Pointers whose uses, and bases whose other names, are not yet visited.
   Waiting Worklist, Bases;
   size_t NumSeen = 0;
 };

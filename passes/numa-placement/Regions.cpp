@@ -19,7 +19,7 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// OpenMP's sched_type: kmp_sch_static, and the bits of modifiers above it.
+/// OpenMP's sched_type: kmp_sch_static, and the modifier bits above it.
 static constexpr uint64_t StaticSchedule = 34, ScheduleModifiers = 3u << 29;
 
 Function *calleeOf(const CallBase &Call) {
@@ -27,8 +27,9 @@ Function *calleeOf(const CallBase &Call) {
       Call.getCalledOperand()->stripPointerCastsAndAliases());
 }
 
-/// The operand of Callee's calls that is the threads' function, and the first
-/// that is passed on; {0, 0} if it starts no threads.
+/// Returns the index of the operand of Callee's calls that is the thread
+/// function, and of the first operand passed on; {0, 0} if it starts no
+/// threads.
 static std::pair<unsigned, unsigned> forkOperands(StringRef Callee) {
   return StringSwitch<std::pair<unsigned, unsigned>>(Callee)
       .Cases({"__kmpc_fork_call", "__kmpc_fork_teams"}, {2, 3})
@@ -48,7 +49,7 @@ std::optional<Fork> forkOf(const CallBase &Call) {
       Call.getArgOperand(Body)->stripPointerCastsAndAliases());
   if (!F || F->isDeclaration())
     return std::nullopt;
-  // OpenMP passes the numbers of the thread first.
+  // OpenMP passes two thread numbers first.
   return Fork{F, First, Callee->getName().starts_with("__kmpc") ? 2u : 0u};
 }
 
@@ -119,7 +120,7 @@ bool Regions::isSingle(const Instruction &I) {
       FAM.getResult<DominatorTreeAnalysis>(const_cast<Function &>(F));
   for (const CallBase *Call : Here.Singles)
     for (const User *Each : Call->users()) {
-      // All threads but one get 0.
+      // The call returns 0 in all threads but one.
       auto *Compare = dyn_cast<ICmpInst>(Each);
       if (!Compare || !Compare->isEquality() ||
           !isa<ConstantInt>(Compare->getOperand(1)))

@@ -18,8 +18,8 @@
 
 namespace vfriendly {
 
-/// The function that Call calls, through aliases and casts, as constructors of
-/// C++ are called; null for an indirect call and for inline assembly.
+/// Returns the function that Call calls, through aliases and casts, as C++
+/// constructors are called; null for an indirect call and for inline assembly.
 llvm::Function *calleeOf(const llvm::CallBase &Call);
 
 /// A call by which one or more threads run Body.
@@ -29,7 +29,7 @@ struct Fork {
   unsigned FirstOperand, FirstParameter;
 };
 
-/// __kmpc_fork_call and its kind, and pthread_create.
+/// Recognizes __kmpc_fork_call, similar functions, and pthread_create.
 std::optional<Fork> forkOf(const llvm::CallBase &Call);
 
 enum class Schedule {
@@ -37,27 +37,27 @@ enum class Schedule {
   Other
 };
 
-/// The parallel regions of a module, and who calls whom.
+/// The parallel regions and the call graph of a module.
 class Regions {
 public:
   Regions(llvm::Module &M, llvm::FunctionAnalysisManager &FAM);
 
-  /// True if the module starts no threads.
+  /// Returns true if the module starts no threads.
   bool empty() const { return Forks.empty(); }
 
-  /// Calls and forks that run F.
+  /// Returns the calls and forks that run F.
   llvm::ArrayRef<llvm::CallBase *> callsOf(const llvm::Function &F) const;
 
-  /// True if threads of a region run F, directly or through calls.
+  /// Returns true if threads of a region run F, directly or through calls.
   bool isParallel(const llvm::Function &F) const {
     return Parallel.contains(&F);
   }
 
-  /// True if one thread of a team runs I and the others do not: `single`,
-  /// `master` and `masked` constructs.
+  /// Returns true if only one thread of a team runs I: `single`, `master` and
+  /// `masked` constructs.
   bool isSingle(const llvm::Instruction &I);
 
-  /// The schedule of the worksharing loop around I in its function.
+  /// Returns the schedule of the worksharing loop around I in its function.
   Schedule scheduleOf(const llvm::Instruction &I);
 
 private:

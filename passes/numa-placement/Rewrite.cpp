@@ -27,17 +27,19 @@ static constexpr StringLiteral EarlyName = "vf_numa_place_static";
 static constexpr StringLiteral PlacedMark = "vf.numa.placed";
 /// enum vf_numa_policy of vfriendly/numa.h.
 enum Policy : uint32_t { R4K = 1, Blocks = 2, Early = 16 };
-/// After those of the implementation, before all that have no priority.
+/// Runs after the implementation's constructors, and before those without a
+/// priority.
 static constexpr int ConstructorPriority = 101;
 
 static uint32_t policyOf(bool InBlocks) { return InBlocks ? Blocks : R4K; }
 
-/// Where clang puts the initializers of C++ variables, which run before main.
+/// Returns true if F is in the section of clang's initializers of C++
+/// variables, which run before main.
 static bool isBeforeMain(const Function &F) {
   return F.getSection() == ".text.startup";
 }
 
-/// Adds V to the product; false if there is no such value.
+/// Multiplies Size by V.
 static void multiply(AllocationSize &Size, Value *V) {
   if (auto *Number = dyn_cast<ConstantInt>(V))
     Size.Constant *= Number->getZExtValue();
@@ -178,7 +180,7 @@ void linkPlaceFallback(Module &M) {
   if (!F || !F->isDeclaration())
     return;
   linkDefinitions(M, fallback::Place);
-  // Once LTO has made it internal, its parameters would be optimized away, and
+  // Otherwise LTO could make it internal and optimize its parameters away, and
   // the next phase could add no call.
   appendToCompilerUsed(M, {M.getFunction(PlaceName)});
 }

@@ -19,41 +19,42 @@ class TargetLibraryInfo;
 
 namespace vfriendly {
 
-/// What an allocation call takes its size from: the product of Factors, of
-/// which Constant is the part that is known.
+/// The size of an allocation: the product of Factors and Constant.
 struct AllocationSize {
   llvm::SmallVector<llvm::Value *, 2> Factors;
   uint64_t Constant = 1;
   bool isConstant() const { return Factors.empty(); }
 };
 
-/// Returns true if Call allocates memory that nobody has written yet, and sets
+/// Returns true if Call allocates memory that has not been written, and sets
 /// Size.
 bool isFreshAllocation(llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI,
                        AllocationSize &Size);
 
-/// The calls of F, if F returns what Allocation has returned and does nothing
-/// else with it than to compare it with null: each has an object of its own.
+/// Returns true if F returns the result of Allocation and otherwise only
+/// compares it with null: each call of F then creates an object of its own.
 bool isWrapperOf(const llvm::Function &F, const llvm::CallBase &Allocation);
 
-/// Where F is a wrapper of an allocation of that size, the size for Call, a
-/// call of F; false if it cannot be told outside of F.
+/// Sets Size to the size that Call allocates; Call calls F, a wrapper of an
+/// allocation of size Inside. Returns false if the size is not computable
+/// outside of F.
 bool sizeAt(const llvm::CallBase &Call, const AllocationSize &Inside,
             AllocationSize &Size);
 
-/// On an object that is placed, so that a linker's run of the pass leaves it.
+/// Returns true if Root has been placed by an earlier run of the pass, as at
+/// link time.
 bool isMarkedPlaced(const llvm::Value &Root);
 
-/// After Call, which allocates.
+/// Inserts a placement call after Call, which allocates.
 void placeAfter(llvm::CallBase &Call, const AllocationSize &Size,
                 bool InBlocks);
 
-/// Before main.
+/// Inserts placement calls that run before main.
 void placeBeforeMain(llvm::Module &M,
                      llvm::ArrayRef<std::pair<llvm::GlobalVariable *, bool>>
                          ArraysAndWhetherInBlocks);
 
-/// Defines what the calls call, if there are any.
+/// Adds the definitions that placement calls refer to, if there are any.
 void linkPlaceFallback(llvm::Module &M);
 
 } // namespace vfriendly

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Linux places a page on the node of the thread that writes it first. Of memory
-// that one thread fills and a team uses, all pages would be on one node:
+// Linux places a page on the node of the thread that writes it first. If one
+// thread fills a buffer that a team uses, all its pages would be on one node:
 //
 //   %m = memref.alloc(%n)
 //   vf.numa.place %m, blocks          <- inserted
@@ -35,14 +35,14 @@ namespace {
 constexpr auto Category =
     remark::RemarkOpts::name("FirstTouch").category("vf-first-touch");
 
-/// By name, so that no dialect of parallelism has to be loaded.
+/// Compares names, so that no dialect of parallelism has to be loaded.
 bool isParallel(Operation *Op) {
   StringRef Name = Op->getName().getStringRef();
   return Name == "scf.parallel" || Name == "scf.forall" ||
          Name == "affine.parallel" || Name == "omp.parallel";
 }
 
-/// The outermost parallel operation around Op, in the same function.
+/// Returns the outermost parallel operation around Op, in the same function.
 Operation *parallelAround(Operation *Op) {
   Operation *Found = nullptr;
   for (; Op && !Op->hasTrait<OpTrait::IsIsolatedFromAbove>();
@@ -52,8 +52,8 @@ Operation *parallelAround(Operation *Op) {
   return Found;
 }
 
-/// Returns true if V is the first induction variable of a parallel loop: of
-/// OpenMP's, omp.loop_nest has it.
+/// Returns true if V is the first induction variable of a parallel loop; for
+/// OpenMP this is an argument of omp.loop_nest.
 bool isFirstParallelIndex(Value V) {
   auto Argument = dyn_cast<BlockArgument>(V);
   if (!Argument || Argument.getArgNumber() != 0)
@@ -64,10 +64,10 @@ bool isFirstParallelIndex(Value V) {
                                  : isParallel(Loop);
 }
 
-/// What uses a buffer, through its views.
+/// The uses of a buffer, through its views.
 struct Uses {
   SmallVector<Operation *> Serial, Parallel;
-  /// The outermost dimension goes with the outermost parallel loop.
+  /// Whether the outermost dimension is indexed by the outermost parallel loop.
   bool InBlocks = true;
 };
 
@@ -108,7 +108,7 @@ Uses usesOf(Value Buffer) {
 bool writes(Operation *Op, Value Buffer) {
   if (auto Store = dyn_cast<memref::StoreOp>(Op))
     return Store.getMemref() == Buffer;
-  // Of linalg's and memref's operations on whole buffers.
+  // Operations of linalg and memref on whole buffers.
   auto Effects = dyn_cast<MemoryEffectOpInterface>(Op);
   return Effects && Effects.getEffectOnValue<MemoryEffects::Write>(Buffer);
 }
