@@ -131,7 +131,7 @@ void *realloc(void *p, size_t n) {
   return to;
 }
 
-// What libraries take before is not the program's.
+// Restarts the counts: libraries have allocated before the program begins.
 __attribute__((constructor)) void guard_restart(void) {
   const char *text = getenv("VF_FAIL_AT");
   fail_at = text ? atol(text) : 0;

@@ -6,9 +6,9 @@
 //
 //   many-opt PLUGIN FILE=PASSES...
 //
-// Runs PASSES with -verify-each over each module. Prints FILE before it starts
-// with it, so that the last line names the one that ended the process; "FILE:
-// error" if the passes reported an error, "FILE: invalid" if there is no module.
+// Runs PASSES with -verify-each on each module. Prints FILE before it begins
+// with the module, so that after a crash the last line names it; "FILE: error"
+// if the passes reported an error, "FILE: invalid" if there is no module.
 //
 //===----------------------------------------------------------------------===//
 

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Every setter notifies.
+// Enabled from the start, so that every setter notifies.
 uint32_t vf_spin_armed = 1;
 
 enum { BUCKETS = 1 << 12 };
@@ -55,7 +55,8 @@ uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
   if (!(how & VF_SPIN_NOTIFIED) || !size || !addr)
     return VF_SPIN_POLLS_UNCALLED + 1;
   uint32_t before = __atomic_load_n(bucket(addr), __ATOMIC_SEQ_CST);
-  // Changed before this call: whether it was notified cannot be told.
+  // The value had changed before this call, so it is unknown whether it was
+  // notified.
   if (read_at(addr, size) != observed)
     return VF_SPIN_POLLS_UNCALLED + 1;
   uint64_t last = observed;
@@ -70,7 +71,7 @@ uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
       (void)!write(2, text, sizeof text - 1);
       abort();
     }
-    // Not usleep, at which a thread can be cancelled.
+    // Not usleep, which is a cancellation point.
     syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 20000}, NULL);
   }
   return VF_SPIN_POLLS_UNCALLED + 1;
