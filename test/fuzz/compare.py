@@ -1,10 +1,10 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs compilers and programs, and tells how a program differs from what it was.
+"""Runs compilers and programs, and compares a program before and after the passes.
 
 A judge raises Found if the rewritten program behaves differently, and Skip if
-the program shows nothing: it does not compile or does not end without the plugin.
+the program proves nothing: without the plugin it does not compile or does not end.
 """
 
 import os
@@ -29,7 +29,7 @@ class Found(Exception):
 
 
 class Skip(Exception):
-    """Why a program shows nothing."""
+    """The reason why a program proves nothing."""
 
 
 class Done:
@@ -107,12 +107,12 @@ class Tools:
         if not os.path.exists(path):
             source = os.path.join(self.inputs, "headers.hpp")
             call(["clang++", "-w", "-std=c++17", "-pthread", *language, "-xc++-header", source, "-o", path], timeout=60)
-        # Without it all works too.
+        # Optional: all works without it.
         return ["-include-pch", path] if os.path.exists(path) else []
 
 
 def reference(program, **options):
-    """Runs the program as it was."""
+    """Runs the program as built without the plugin."""
     before = call([program], **options)
     if before.hangs:
         raise Skip("does not end without the plugin")
@@ -127,7 +127,7 @@ def same(before, program, how, reference_program, env=None):
     """Raises Found unless program behaves as the reference, which gave before."""
     after = call([program], env=env)
     if after.hangs:
-        after = call([program], env=env)  # Once may be the machine.
+        after = call([program], env=env)  # A single failure may come from the machine.
         if after.hangs:
             raise Found("hangs", how, f"over {TIMEOUT} s, {before.seconds:.2f} s without the plugin")
     if (after.out, after.status) != (before.out, before.status):

@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Results of units on disk, valid while every file that was read has the same bytes.
 
-One file a unit, renamed into place: a scan that was killed goes on where it was. What is
-not noticed is a new header earlier on the include path than the one that was read: for
-that there is --no-cache.
+One file per unit, renamed into place, so that a killed scan can be continued. A new header
+earlier on the include path than the one that was read is not noticed: use --no-cache then.
 """
 
 import hashlib
@@ -26,7 +25,7 @@ TICK_NS = 50_000_000
 
 
 class Files:
-    """The digests of files' bytes; those of unchanged size and times are not read again."""
+    """Caches digests of files. Files of unchanged size and times are not read again."""
 
     def __init__(self, store: Path | None = None) -> None:
         self._store = store
@@ -40,7 +39,7 @@ class Files:
                 pass  # only an accelerator
 
     def digest(self, path: str) -> str | None:
-        """Of the file as it was when this run first asked; None if it cannot be read."""
+        """Returns the digest of the file as of its first use in this run; None if it is unreadable."""
         if path in self._run:
             return self._run[path]
         value = self._fresh(path)
@@ -97,7 +96,7 @@ def replace(path: Path, data: bytes) -> None:
 
 
 class Cache:
-    """What was found in units. folder None: nothing is kept."""
+    """Stores the results of units. With folder None nothing is stored."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
@@ -113,7 +112,7 @@ class Cache:
         return self.folder / f"{key}.json"
 
     def entry(self, key: str) -> dict[str, Any] | None:
-        """What is stored under the key, whether it is still valid or not."""
+        """Returns the entry of the key, valid or not."""
         if not self.folder:
             return None
         try:
@@ -123,7 +122,7 @@ class Cache:
             return None
 
     def load(self, key: str) -> dict[str, Any] | None:
-        """The result, if every file that it was made from has the same bytes."""
+        """Returns the result if all files that it depends on are unchanged."""
         entry = self.entry(key)
         if not entry or self.files.digest_all(entry["files"]) != entry["digest"]:
             return None
@@ -141,7 +140,7 @@ class Cache:
             except OSError:
                 return
             if max(stat.st_mtime_ns, stat.st_ctime_ns) > began - TICK_NS:
-                return  # it changed meanwhile: nobody knows which bytes were read
+                return  # it changed meanwhile: the bytes that were read are unknown
         digest = self.files.digest_all(read, again=True)
         if digest:
             entry = {"files": read, "digest": digest, "result": result}

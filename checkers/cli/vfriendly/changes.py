@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a change edits, as git and its diff say."""
+"""Reads from git which lines a change edits."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ class Change:
     changed: dict[str, Lines] = field(default_factory=dict)  # by path: lines added, or beside a deletion
     hunks: dict[str, Lines] = field(default_factory=dict)  # by path: lines that the diff shows
     before: dict[str, str] = field(default_factory=dict)  # by path: the path it had, if it existed
-    gone: set[str] = field(default_factory=set)  # paths that are no more
+    gone: set[str] = field(default_factory=set)  # deleted paths
 
 
 def _git(root: str, *words: str) -> bytes:
@@ -68,7 +68,7 @@ def _lines(section: str, base: str) -> tuple[Lines, Lines]:
         at = hunk.target_start
         for line in hunk:
             if line.is_removed:
-                # What stood between the line before and this one is gone.
+                # The lines between the previous line and this one were deleted.
                 lines.update((at - 1, at))
             elif line.is_added:
                 lines.add(at)
@@ -78,7 +78,7 @@ def _lines(section: str, base: str) -> tuple[Lines, Lines]:
 
 
 def read(root: str, base: str) -> Change:
-    """Of the work tree under root, also what is not committed, since it left base."""
+    """Reads the changes of the work tree under root since base, uncommitted ones included."""
     top = os.path.realpath(decode(_git(root, "rev-parse", "--show-toplevel")).rstrip("\n"))
     try:
         commit = decode(_git(top, "merge-base", "--", base, "HEAD")).strip()
@@ -111,7 +111,7 @@ def read(root: str, base: str) -> Change:
 
 
 def content(root: str, change: Change, path: str) -> bytes:
-    """A changed file as it was."""
+    """Returns the old content of a changed file."""
     return _git(root, "cat-file", "blob", f"{change.base}:{change.before[path]}")
 
 

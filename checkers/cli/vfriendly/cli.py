@@ -4,9 +4,9 @@
 """The command line: one module of vfriendly.commands for each subcommand.
 
 A module of that package is a subcommand if its name does not begin with '_'. It has
-  SENTENCE            what it does
+  SENTENCE            its description
   options(parser)     adds its options
-  run(options) -> int does it, and returns the exit status
+  run(options) -> int runs it, and returns the exit status
 Add a subcommand by adding a module: nothing else names them.
 """
 
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"vfriendly: {error}", file=sys.stderr)
         return UNUSABLE
     except BrokenPipeError:
-        # Whoever read the output has seen enough. Nothing may be flushed at exit.
+        # The reader has closed the pipe. Nothing may be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNUSABLE
     except KeyboardInterrupt:

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Examines units on the workers of a `distributed` scheduler, which reach the same paths.
 
-Results come back as they are made, so those of a worker that dies are the only ones that
-are computed again. A unit whose files differ on its worker is examined here.
+Each result is returned at once, so only the units in progress of a worker that dies are
+examined again. A unit whose files differ on its worker is examined locally.
 """
 
 import os
@@ -27,7 +27,7 @@ CONNECT_SECONDS = 10
 
 
 def describe(module: str) -> list[str]:
-    """On a worker: what must be as it is here."""
+    """Runs on a worker: returns the properties that must equal the local ones."""
     try:
         digest = tools.digest_of(module)
     except OSError as error:
@@ -36,7 +36,7 @@ def describe(module: str) -> list[str]:
 
 
 def examine(unit: Unit, found: Tools, timeout: float, extra: Sequence[str]) -> tuple[Outcome, str | None]:
-    """On a worker: the outcome, and the digest of the files it was made from."""
+    """Runs on a worker: returns the outcome, and the digest of the files it depends on."""
     store = cache.Cache(None)
     outcome = Examiner(found, store, timeout, extra)(unit)
     return outcome, store.files.digest_all(sorted(set(outcome.files)))
@@ -90,7 +90,7 @@ def _accept(unit: Unit, future: Any, local: Examiner, began: int) -> Outcome:
     except Exception as error:  # of the worker, or of its deaths
         print(f"vfriendly: {os.path.basename(unit.file)} is examined here: {error}", file=sys.stderr)
         return local(unit)
-    # Without a list of files, as of a unit with errors, nobody can tell that they are the same.
+    # Without a list of files, as for a unit with errors, they cannot be compared.
     files = sorted(set(outcome.files))
     if not files or local.store.files.digest_all(files, again=True) != digest:
         return local(unit)

@@ -70,7 +70,7 @@ def _unit(row: Any, path: Path, number: int) -> Unit:
 
 
 def read(build: str) -> tuple[list[Unit], int]:
-    """The units of C, C++ and Objective-C, and how many entries are of other languages."""
+    """Returns the units of C, C++ and Objective-C, and the number of entries of other languages."""
     path = locate(build)
     try:
         rows = json.loads(path.read_bytes())

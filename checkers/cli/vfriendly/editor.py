@@ -35,7 +35,7 @@ def uri_of(path: str) -> str:
 
 
 class Editor:
-    """What is known of the open files. Notifications come from several threads."""
+    """The state of the open files. Notifications arrive from several threads."""
 
     def __init__(self, server: LanguageServer, units: list[Unit], root: str, examiner: Examiner) -> None:
         self.server, self.units, self.root, self.examiner = server, units, root, examiner
@@ -43,7 +43,7 @@ class Editor:
         self.lock = threading.Lock()
 
     def units_of(self, path: str) -> list[Unit]:
-        """Those of a source; of a header the first that was seen to read it."""
+        """Returns the units of a source; for a header the first unit known to include it."""
         own = [u for u in self.units if real(u.directory, u.file) == path]
         if own:
             return own
@@ -85,7 +85,7 @@ class Editor:
         return out
 
     def unchanged(self, result: Result, edits: tuple[Edit, ...]) -> bool:
-        """Whether each file that a fix edits is in the editor as it was examined."""
+        """Returns True if each file that a fix edits is unchanged in the editor since its examination."""
         for path in {e.path for e in edits}:
             document = self.server.workspace.get_text_document(uri_of(path))
             if document.source.replace("\r\n", "\n") != decode(result.sources[path].data).replace("\r\n", "\n"):

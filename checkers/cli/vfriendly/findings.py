@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What was found, independent of the units it was found in.
+"""Findings, independent of the units that they come from.
 
 Diagnostics of a unit come from `clang-tidy --export-fixes`. A header's findings come once
 from each unit that includes it; those that agree in file, offset and check are one
@@ -43,7 +43,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One of a unit's, as exported; paths are absolute."""
+    """A diagnostic of a unit, as exported; paths are absolute."""
 
     check: str
     message: str
@@ -103,7 +103,7 @@ class Finding:
         return "; also: ".join(self.messages)
 
     def rank(self) -> tuple[Any, ...]:
-        """Most worth reading first."""
+        """Sorts findings, the most important ones first."""
         return (-self.weight, not self.edits, -len(self.units), self.path, self.offset,
                 self.check)
 
@@ -137,7 +137,7 @@ def complete_includes(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def overlap(a: Edit, b: Edit) -> bool:
-    """Whether two edits cannot both be made, in either order with the same result."""
+    """Returns True unless both edits can be made, with the same result in either order."""
     if a == b or a.path != b.path:
         return False
     if a.offset == b.offset and not (a.length and b.length):
@@ -146,9 +146,9 @@ def overlap(a: Edit, b: Edit) -> bool:
 
 
 def join(ours: tuple[Edit, ...], others: tuple[Edit, ...]) -> tuple[Edit, ...]:
-    """The fix of a place that two units have, each of which may edit its own file besides.
+    """Joins the fixes of one place by two units, each of which may also edit its own file.
 
-    There is none if one unit has none (there the change is not safe), or if they disagree.
+    Returns no fix if one unit has none (the change is unsafe there), or if they disagree.
     """
     if not ours or not others:
         return ()
@@ -158,7 +158,7 @@ def join(ours: tuple[Edit, ...], others: tuple[Edit, ...]) -> tuple[Edit, ...]:
 
 
 def merge(units: Iterable[tuple[str, Iterable[Diagnostic]]]) -> list[Finding]:
-    """The findings of all units. The order in which units come does not matter."""
+    """Merges the findings of all units. The result does not depend on their order."""
     found: dict[tuple[str, int, str], Finding] = {}
     for unit, diagnostics in sorted(units, key=lambda pair: pair[0]):
         for d in complete_includes(diagnostics):

@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names findings so that a later scan knows them again.
+"""Computes fingerprints, by which a later scan recognizes findings.
 
 A fingerprint is made of the path, the check, the enclosing function, the line without its
 blanks, and an ordinal among those that agree in all of this. It is the same after lines
@@ -18,7 +18,7 @@ from vfriendly.sources import Source, Sources, decode
 
 # Where the check did not say in which function: what git takes for one.
 HEAD = re.compile(rb"^[A-Za-z_][^;]*\(|^[A-Za-z_][\w ]*\{?$")
-# A function of more lines than this is found by its check's own word.
+# Maximum lines of a function to search; beyond, the check must have named it.
 FAR = 2000
 
 

@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Applies fixes: each whole or not at all, on bytes, as clang-apply-replacements does."""
+"""Applies each fix completely or not at all, on bytes, as clang-apply-replacements does."""
 
 import bisect
 import difflib
@@ -17,7 +17,7 @@ from vfriendly.sources import Source, Sources, decode
 
 
 def with_line_ends(findings: Iterable[Finding], sources: Sources) -> None:
-    """Lines that a fix adds end as the others of the file do."""
+    """Gives the lines that a fix adds the line ends of the file."""
     for f in findings:
         if any("\n" in e.text for e in f.edits):
             f.edits = tuple(
@@ -26,7 +26,7 @@ def with_line_ends(findings: Iterable[Finding], sources: Sources) -> None:
 
 
 def edited(source: Source, edits: Iterable[Edit]) -> bytes:
-    """The source with the edits made, which do not overlap."""
+    """Returns the source with the edits made; they must not overlap."""
     out, at = [], 0
     for e in sorted(set(edits)):
         out += [source.data[at:e.offset], e.text.encode()]
@@ -101,7 +101,7 @@ class Suggestion:
 
 
 def suggestion(edits: Sequence[Edit], source: Source) -> Suggestion | None:
-    """None if the edits are in several files."""
+    """Returns None if the edits are in several files."""
     if not edits or len({e.path for e in edits}) != 1:
         return None
     first = source.position(min(e.offset for e in edits)).line
@@ -130,6 +130,6 @@ def patch(edits: Iterable[Edit], sources: Sources, names: dict[str, str]) -> str
 
 
 def within(lines: Sequence[tuple[int, int]], first: int, last: int) -> bool:
-    """Whether one of the sorted line ranges holds first..last."""
+    """Returns True if one of the sorted line ranges contains first..last."""
     at = bisect.bisect_right(lines, (first, 1 << 60)) - 1
     return at >= 0 and lines[at][0] <= first and last <= lines[at][1]

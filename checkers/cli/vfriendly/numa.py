@@ -46,7 +46,7 @@ def imbalance(counts: list[float]) -> float:
 
 
 def thresholds(nodes: int) -> tuple[float, float]:
-    """Up to which imbalance it is low, and up to which moderate."""
+    """Returns the upper limits of a low and of a moderate imbalance."""
     scale = math.sqrt((nodes - 1) / (NODES_OF_THESIS - 1))
     return LOW * scale, MODERATE * scale
 
@@ -63,7 +63,7 @@ class Run:
 
 
 def read_runs(path: str) -> list[Run]:
-    """Lines of a name and a count for each node; '#' begins a comment."""
+    """Reads lines of a name and a count for each node; '#' begins a comment."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()
@@ -109,7 +109,7 @@ SYSFS = "/sys/devices/system/node"
 
 
 def machine() -> list[str]:
-    """What the kernel says of this machine's nodes."""
+    """Describes this machine's nodes as the kernel reports them."""
     try:
         names = sorted(n for n in os.listdir(SYSFS) if re.fullmatch(r"node\d+", n))
     except OSError:
@@ -135,7 +135,7 @@ def _is_opaque() -> bool:
 
 
 def pages_of(pid: str) -> dict[int, int]:
-    """Pages of a process by node, in kB."""
+    """Returns the memory of a process by node, in kB."""
     path = f"/proc/{pid}/numa_maps"
     if not re.fullmatch(r"[1-9]\d*", pid):
         raise Refused(f"'{pid}' is no process number")

@@ -1,9 +1,9 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random loops that take memory, use all of it and free it.
+"""Random loops that allocate memory, use all of it and free it.
 
-In all orders, on all ways out: by goto, break, exceptions and longjmp. The program prints a
+They do so in all orders, and leave by goto, break, exceptions and longjmp. The program prints a
 checksum. Odd seeds are in C, even ones in C++.
 """
 
@@ -47,7 +47,7 @@ class Program:
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.cxx = seed % 2 == 0
-        # Of what a program loses by itself the pass may lose less.
+        # A program that leaks may leak less after the pass.
         self.loses = self.r.random() < 0.2
         self.count = 0
         self.depth = 0
@@ -77,7 +77,7 @@ class Program:
             "(size_t)(50 - i)", "(size_t)(i + 5)", "(size_t)(i & 15) * 3 + 1")
 
     def take(self, size):
-        """How it is taken, and freed; whether it is zero."""
+        """Returns how a block is allocated and freed, and whether it is zeroed."""
         kind = self.r.randrange(8 if self.cxx and not self.must_not_throw() else 5)
         if kind < 3:
             return f"(unsigned char *)malloc({size})", "free(%s);", False
@@ -92,7 +92,7 @@ class Program:
         return f"(unsigned char *)::operator new({size})", f"::operator delete(%s, {size});", False
 
     def leave(self, since, end):
-        """Out of here by end, freeing what was taken since."""
+        """Leaves by the statement end, and frees the blocks allocated since."""
         frees = "".join(free % name for name, _, free in reversed(self.held[since:])
                         if not (self.loses and self.r.random() < 0.4))
         return f"{{ {frees} {end} }}"
@@ -104,11 +104,11 @@ class Program:
         return self.r.choice(ways)
 
     def must_not_throw(self):
-        """What is held by hand would be lost by an exception or longjmp."""
+        """Returns True if an exception or longjmp would leak a block that is freed by hand."""
         return bool(self.held) and not self.loses
 
     def jump(self):
-        """Past this function."""
+        """Leaves this function by longjmp or an exception."""
         if self.must_not_throw():
             return "see(x);"
         return f"jump({self.condition()} && fuel % 11 == 0);"
@@ -137,7 +137,7 @@ class Program:
 
     def region(self):
         name, size = self.name("p"), self.size()
-        # The size must mean the same throughout.
+        # The size must have one meaning throughout.
         s = self.name("s")
         call, free, zero = self.take(s)
         if self.r.random() < 0.25 and size.isdigit():
@@ -155,7 +155,7 @@ class Program:
         text += self.block(4)
         for _ in range(self.r.randrange(1, 4)):
             text += self.use(name, s)
-        # What may take long, behind the last use.
+        # Code that may take long, after the last use.
         text += self.loop() if self.depth < 3 and self.r.random() < 0.2 else ""
         self.held.pop()
         text += self.pick(free % name, free % name, f"if ({name}) {{ {free % name} }}",
@@ -163,7 +163,7 @@ class Program:
         return f"{{ {text} }}"
 
     def scoped(self):
-        """What C++ frees by itself, whatever happens."""
+        """A block that a C++ destructor frees on every path."""
         name, size = self.name("v"), self.size()
         text = self.pick(
             f"std::vector<unsigned char> {name}({size}); see(look({name}.data(), {name}.size()));",
@@ -202,7 +202,7 @@ class Program:
         return text
 
     def found(self):
-        """A loop that is left with what the last round took, or without."""
+        """A loop that ends with the block of its last iteration, or without one."""
         p, n = self.name("p"), self.name("l")
         size = self.pick("n", "200", "(x & 31) + 8")
         return (f"{{ unsigned char *{p}; for (int i = 0; i < 9; ++i) {{ if (!burn()) goto none{n}; {p} = (unsigned char *)malloc({size} + 8); "

@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random programs whose blocks wander through arrays and lists: none is freed as another's.
+"""Random programs whose blocks move through arrays and lists.
 
 Each function has containers that own blocks: it fills, frees, moves, swaps, lends and links
 them, and some of what it does must keep the pass from using a pool.
@@ -10,7 +10,7 @@ them, and some of what it does must keep the pass from using a pool.
 import random
 import re
 
-# What no pass should mind, and what makes a block known elsewhere, or another's come in.
+# Harmless operations, operations by which a block escapes, and those that mix in other blocks.
 HARMLESS = """
 if (!A[E]) { A[E] = malloc(S); if (A[E]) fill(A[E], 24, (int)x); }
 if (!A[E]) { A[E] = calloc(S, 1); }
@@ -104,7 +104,7 @@ class Program:
                 body.append("  jump(x % 4 == 1);")
             if self.r.random() < 0.3:
                 body.append(f"  if (x % 5 == 2) {{\n{FREE_ALL}    return x;\n  }}")
-        # Out of it with nothing held: a pool must not be lost.
+        # Leaves the function while it holds no block: a pool must not leak.
         end = FREE_ALL + ("  jump(x % 3 == 1);\n" if self.r.random() < 0.5 else "")
         return (f"APART unsigned f{number}(unsigned x) {{\n  unsigned char *a[8] = {{0}};\n"
                 "  unsigned char **v = calloc(8, sizeof *v);\n  struct node *h = NULL, *g = NULL;\n"

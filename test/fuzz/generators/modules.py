@@ -52,7 +52,7 @@ declare void @llvm.assume(i1)
 declare i32 @llvm.vector.reduce.or.v4i32(<4 x i32>)
 declare preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr, i64, i64, i32)
 """
-# Of the pointers: what no register of a program usually holds is here too.
+# Pointer types, including those that programs rarely use.
 CONSTANTS = ["null", "undef", "poison", "@g32", "@g64", "@gp", "@ga", "@gt", "@gc", "@gx", "@ge", "@gf", "@gw", "@al", "@f0", "@malloc",
              "inttoptr (i64 64 to ptr)", "inttoptr (i64 4096 to ptr)", "inttoptr (i64 -8 to ptr)", "getelementptr (i8, ptr null, i64 4)",
              "getelementptr inbounds ([16 x i32], ptr @ga, i64 0, i64 3)", "getelementptr (i8, ptr @gw, i64 8)",
@@ -78,7 +78,7 @@ class Module:
         return self.r.choice(["0", "0", "1", "-1", "2", "7", "64", "poison", "undef"])
 
     def value(self, type, here):
-        """A value that dominates: of this block, the entry or the arguments."""
+        """Returns a dominating value: of this block, the entry or the arguments."""
         every = self.entry.get(type, []) + here.get(type, [])
         return self.r.choice(every[-6:]) if every and self.r.random() < 0.8 else self.constant(type)
 

@@ -5,7 +5,7 @@
 
 They work on atomic, volatile, plain, local and thread-local memory. A program has one thread
 and ends by itself: a loop that works takes fuel, and returns when that is used up; one that
-waits does so for what has come already, or a bounded number of rounds. It prints a checksum.
+waits does so for a condition that already holds, or for a bounded number of iterations. It prints a checksum.
 """
 
 import platform
@@ -120,13 +120,13 @@ class Program:
         return " ".join(self.statement() for _ in range(self.r.randrange(most)))
 
     def neutral(self):
-        """What a wait may do between polls."""
+        """Returns a statement that a wait may execute between polls."""
         return self.r.choice(["", "", "", '__asm__ volatile("" ::: "memory");', "x ^= 1;",
                               "atomic_thread_fence(memory_order_acquire);", "sched_yield();",
                               "__builtin_ia32_pause();" if X86 else "", "e = 0;"])
 
     def wait(self):
-        """A wait for what is the case already, or a bounded number of rounds."""
+        """Returns a wait for a condition that already holds, or for a bounded number of iterations."""
         n = self.labels = self.labels + 1
         i = self.index()
         v = self.r.randrange(1, 5)

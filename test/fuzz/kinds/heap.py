@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs that take and free memory, in C and C++.
+"""Programs that allocate and free memory, in C and C++.
 
 Their malloc is Inputs/guard.c, which aborts at a wrong access or free. Built with the
 plugin, a program must print the same, hold no more blocks at its end, and lose none if

@@ -61,7 +61,7 @@ class Kind:
                 raise SystemExit(done.err)
             ended = bool(said) and said[-1] == "done"
             named = [s for s in left if sources[s] in said]
-            # The one it ended with, and those it reported.
+            # The module that ended the process, and those it reported.
             again = [s for s in named if f"{sources[s]}: error" in said] + ([] if ended else named[-1:] or left[:1])
             for seed in again:
                 try:

@@ -69,7 +69,7 @@ class Project:
 
 
 def open_project(options: argparse.Namespace) -> Project:
-    """Refuses whatever would make a scan fail as a whole, before any unit."""
+    """Raises Refused for errors that would make the whole scan fail, before any unit."""
     if options.jobs < 0 or options.timeout <= 0:
         raise Refused("--jobs and --timeout must be positive")
     output = getattr(options, "output", None)
@@ -103,7 +103,7 @@ def _store(options: argparse.Namespace) -> cache.Cache:
 
 
 def scan(project: Project, units: list[Unit]) -> Result:
-    """The merged result of these units of the project."""
+    """Returns the merged result of these units of the project."""
     options = project.options
     runner = _runner(project)
     outcomes = scanning.outcomes_of(units, runner, options.quiet)
