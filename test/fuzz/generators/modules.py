@@ -40,6 +40,7 @@ declare i64 @strlen(ptr)
 declare i32 @snprintf(ptr, i64, ptr, ...)
 declare i32 @sched_yield()
 declare i32 @usleep(i32)
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare void @pthread_exit(ptr) noreturn
 declare i32 @pthread_mutex_trylock(ptr)
 declare void @other()
@@ -51,10 +52,22 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.assume(i1)
 declare i32 @llvm.vector.reduce.or.v4i32(<4 x i32>)
 declare preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr, i64, i64, i32)
+@slots = internal global [1024 x ptr] zeroinitializer
+define internal ptr @thread(ptr %p) {
+  br label %step
+step:
+  %at = phi ptr [ %p, %0 ], [ %next, %step ]
+  store ptr %at, ptr %at
+  %next = getelementptr i8, ptr %at, i64 8
+  %more = icmp ne ptr %next, getelementptr (i8, ptr @slots, i64 8192)
+  br i1 %more, label %step, label %end
+end:
+  ret ptr null
+}
 """
 # Pointer types, including those that programs rarely use.
 CONSTANTS = ["null", "undef", "poison", "@g32", "@g64", "@gp", "@ga", "@gt", "@gc", "@gx", "@ge", "@gf", "@gw", "@al", "@f0", "@malloc",
-             "inttoptr (i64 64 to ptr)", "inttoptr (i64 4096 to ptr)", "inttoptr (i64 -8 to ptr)", "getelementptr (i8, ptr null, i64 4)",
+             "@slots", "inttoptr (i64 64 to ptr)", "inttoptr (i64 4096 to ptr)", "inttoptr (i64 -8 to ptr)", "getelementptr (i8, ptr null, i64 4)",
              "getelementptr inbounds ([16 x i32], ptr @ga, i64 0, i64 3)", "getelementptr (i8, ptr @gw, i64 8)",
              "addrspacecast (ptr addrspace(1) @gs to ptr)", "inttoptr (i64 ptrtoint (ptr @g32 to i64) to ptr)"]
 
@@ -139,13 +152,14 @@ class Module:
             text, made = r.choice([("call i32 @sched_yield()", "i32"), (f"call i64 @strlen(ptr {p})", "i64"), ("call i32 @usleep(i32 1)", "i32"), (f"call i32 @ask(ptr {p})", "i32"),
                                    (f"call i32 @pthread_mutex_trylock(ptr {p})", "i32"), (f"call i32 (ptr, i64, ptr, ...) @snprintf(ptr {p}, i64 9, ptr @text, ptr {self.pointer(here)})", "i32"),
                                    (f"call i32 {p}(ptr {self.pointer(here)})", "i32"), (f"call i32 @f0(i32 {v('i32')}, i64 {v('i64')}, ptr {p}, i1 {v('i1')})", "i32"),
+                                   (f"call i32 @pthread_create(ptr {p}, ptr null, ptr @thread, ptr {self.pointer(here)})", "i32"),
                                    ("call i32 asm sideeffect \"\", \"=r,~{memory}\"()", "i32"),
                                    (f"call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr {p}, i64 {v('i64')}, i64 {v('i64')}, i32 {r.choice(['0', '4', '260', '512', v('i32')])})", "i64")])
             if r.random() < 0.3:
                 return r.choice(["call void @other()", 'call void asm sideeffect "", "~{memory}"()', f"call void @llvm.memset.p0.i64(ptr {p}, i8 0, i64 {v('i64')}, i1 false)",
                                  f"call void @llvm.memcpy.p0.p0.i64(ptr {p}, ptr {self.pointer(here)}, i64 8, i1 {r.choice(['true', 'false'])})", f"call void @llvm.assume(i1 {v('i1')})"])
         elif kind == "allocate":
-            text, made = r.choice([f"call ptr @malloc(i64 {r.choice(['8', '64', v('i64')])})", f"call ptr @calloc(i64 4, i64 {v('i64')})", f"call ptr @realloc(ptr {p}, i64 16)",
+            text, made = r.choice([f"call ptr @malloc(i64 {r.choice(['8', '64', '65536', v('i64')])})", f"call ptr @calloc(i64 4, i64 {v('i64')})", f"call ptr @realloc(ptr {p}, i64 16)",
                                    "call ptr @_Znwm(i64 24)", "alloca i32, i32 4", "alloca [8 x i64]"]), "ptr"
         elif kind == "free":
             own = [x for x in here.get("ptr", []) if x.startswith("%")]
@@ -164,12 +178,31 @@ class Module:
         here.setdefault(made, []).append(name)
         return f"{name} = {text}"
 
+    def wait(self, here, block, blocks):
+        """Returns what polls, and a terminator that polls again or leaves."""
+        r = self.r
+        t = r.choice(["i8", "i32", "i32", "i64", "ptr"])
+        p, seen, more = self.pointer(here), self.new(), self.new()
+        how = r.choice([f"load atomic {t}, ptr {p} {r.choice(ORDERS[:2])}, align {ALIGN[t]}", f"load volatile {t}, ptr {p}", f"load {t}, ptr {p}"])
+        here.setdefault(t, []).append(seen)
+        here.setdefault("i1", []).append(more)
+        to = [f"label %b{block}", f"label %b{r.randrange(1, blocks)}"]
+        r.shuffle(to)
+        body = [f"{seen} = {how}", f"{more} = icmp {r.choice(['eq', 'ne'])} {t} {seen}, {self.constant(t)}"]
+        return body, r.choice([f"br i1 {more}, {', '.join(to)}"] * 6 + [self.jump(here, to)])
+
+    def jump(self, here, to):
+        """Returns a terminator that goes where an address or assembly says."""
+        if to[0] != to[1] and self.r.random() < 0.3:
+            return f'callbr void asm sideeffect "", "!i"() to {to[0]} [ {to[1]} ]'
+        return f"indirectbr ptr {self.pointer(here)}, [ {', '.join(to)} ]"
+
     def terminator(self, here, blocks, returns):
         r = self.r
         to = lambda: f"%b{r.randrange(1, blocks)}"
         last = [x for x in here.get("i1", []) if x.startswith("%")]
         condition = last[-1] if last and r.random() < 0.8 else self.value("i1", here)
-        kind = r.randrange(16)
+        kind = r.randrange(17)
         if kind < 8:
             return f"br i1 {condition}, label {to()}, label {to()}"
         if kind < 11:
@@ -182,6 +215,8 @@ class Module:
             return r.choice(["unreachable", "call void @stop()\n  unreachable", "call void @pthread_exit(ptr null)\n  unreachable"])
         if kind == 14:
             return f"invoke void @other() to label %n{returns} unwind label %pad"
+        if kind == 15:
+            return self.jump(here, [f"label {to()}", f"label {to()}"])
         return f"ret i32 {self.value('i32', here)}"
 
     def function(self, number):
@@ -199,7 +234,11 @@ class Module:
             for name, type in phis[block]:
                 here.setdefault(type, []).append(name)
             bodies[block] = [self.instruction(here) for _ in range(r.choice([0, 1, 2, 3, 6]))]
-            ends[block] = self.terminator(here, blocks, block)
+            if r.random() < 0.3:
+                polls, ends[block] = self.wait(here, block, blocks)
+                bodies[block] += polls
+            else:
+                ends[block] = self.terminator(here, blocks, block)
             lands |= "invoke" in ends[block]
         lines = [f"define {r.choice(['', '', 'internal '])}i32 @f{number}(i32 %a, i64 %b, ptr %p, i1 %c) {r.choice(ATTRIBUTES)} "
                  f"{'personality ptr @__gxx_personality_v0 ' if lands else ''}{{", "entry:"]
