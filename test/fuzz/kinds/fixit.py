@@ -6,7 +6,7 @@
 import os
 import shutil
 
-from compare import Found, Skip, call, reference, same
+from compare import Found, Skip, call_patiently, reference, same
 from generators import heap_loops, heap_ways, spin_loops, threads
 from kinds.heap import REPORT
 
@@ -39,7 +39,7 @@ class Kind:
             raise Skip(f"status {before.status} before the fix: {before.err[-300:]}")
         fixed = shutil.copy(source, os.path.join(self.folder, "fixed" + os.path.splitext(source)[1]))
         standard = "-std=c++17" if fixed.endswith(".cpp") else "-std=gnu11"
-        done = call(["clang-tidy", f"--load={self.tools.tidy}", "--checks=-*,vfriendly-*", "--fix", "--quiet", fixed, "--", standard, "-w"], timeout=60)
+        done = call_patiently(["clang-tidy", f"--load={self.tools.tidy}", "--checks=-*,vfriendly-*", "--fix", "--quiet", fixed, "--", standard, "-w"], timeout=60)
         if done.hangs or done.status:
             raise Found("compiler", "clang-tidy --fix", done.out[-800:] + done.err[-800:])
         with open(source) as one, open(fixed) as other:

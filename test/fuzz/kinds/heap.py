@@ -11,7 +11,7 @@ some allocations fail. Every eighth one runs with AddressSanitizer's allocator i
 import os
 import re
 
-from compare import Found, Skip, call, check_defined, reference, same
+from compare import Found, Skip, call, call_patiently, check_defined, reference, same
 from generators import heap_loops, heap_pools, heap_ways
 
 SENTENCE = "memory in loops and containers, in C and C++: exceptions, longjmp, cancellation, failing malloc"
@@ -80,7 +80,7 @@ class Kind:
             raise Found("calls", how, f"{now_calls} allocations, {calls} without the plugin")
         for fail_at in (FAILURES[seed % 5], FAILURES[(seed + 2) % 5]):
             env = {"VF_FAIL_AT": str(fail_at)}
-            fails = call([path], env=env)
+            fails = call_patiently([path], env=env)
             unchanged = call([original], env=env)
             if unchanged.status or unchanged.hangs:
                 continue  # Fails by itself without that memory.
@@ -97,7 +97,7 @@ class Kind:
         self.tools.compile(source, ir, "-fno-strict-aliasing", "-O1", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm")
         passes = ("inferattrs,function(sroa),cgscc(function-attrs),vf-heap-churn,verify,"
                   "function(verify<domtree>,verify<loops>),vf-heap-churn,verify")
-        done = call(["opt", f"-load-pass-plugin={self.tools.plugin}", "-S", ir, "-o", changed, f"-passes={passes}"])
+        done = call_patiently(["opt", f"-load-pass-plugin={self.tools.plugin}", "-S", ir, "-o", changed, f"-passes={passes}"])
         if done.status:
             raise Found("compiler", f"opt -passes={passes}", done.err)
         path = os.path.join(self.folder, "changed")

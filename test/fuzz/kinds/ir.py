@@ -9,7 +9,7 @@ together may, is judged again by opt alone.
 
 import os
 
-from compare import Found, Skip, call
+from compare import Found, Skip, call, call_patiently
 from generators import modules
 
 SENTENCE = "random control flow over all kinds of memory, and llvm-stress, under -verify-each"
@@ -46,7 +46,7 @@ class Kind:
         plain = call(["opt", "-passes=verify" if "vf" in passes else f"-passes={passes}", source, "-o", "/dev/null"], timeout=SECONDS_ONE)
         if plain.status or plain.hangs:
             raise Skip(f"fails without the plugin: {plain.err[:600]}")
-        done = call(["opt", f"-load-pass-plugin={self.tools.plugin}", "-verify-each", f"-passes={passes}", source, "-o", "/dev/null"],
+        done = call_patiently(["opt", f"-load-pass-plugin={self.tools.plugin}", "-verify-each", f"-passes={passes}", source, "-o", "/dev/null"],
                     timeout=SECONDS_ONE)
         if done.status or done.hangs:
             raise Found("hangs" if done.hangs else "compiler", f"opt -verify-each -passes={passes}", done.err)

@@ -9,7 +9,7 @@ closest to what was written.
 
 import os
 
-from compare import Found, Skip, call, check_defined, reference, same
+from compare import Found, Skip, call_patiently, check_defined, reference, same
 from generators import spin_loops
 
 SENTENCE = "loops of one thread over atomic, volatile, plain and thread-local memory"
@@ -44,7 +44,7 @@ class Kind:
         self.tools.compile(source, ir, "-O1", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm")
         mode = MODES[seed % len(MODES)]
         passes = f"function(mem2reg),vf-spin-loops<mode={mode}>,verify,vf-spin-loops<mode={mode}>,verify"
-        done = call(["opt", f"-load-pass-plugin={self.tools.plugin}", "-S", ir, "-o", out, f"-passes={passes}"])
+        done = call_patiently(["opt", f"-load-pass-plugin={self.tools.plugin}", "-S", ir, "-o", out, f"-passes={passes}"])
         if done.status or done.hangs:
             raise Found("compiler", f"opt -passes={passes}", done.err)
         with open(out) as file:
