@@ -371,6 +371,19 @@ def dedup(report):
         file.write("\n")
 
 
+def rebuilt(report):
+    """The packages of which all tests could be run; others are only counted."""
+    ran = [row for row in report["summary"] if row["state"] == "run"]
+    yield (f"{len(ran)} programs by `./dev rebuilt`, commit `{report['commit'][:10]}`. Newly failing are tests that pass without the passes, and "
+           "with them\nneither in a first nor in a second run.\n")
+    yield "| program | version | tests | pass without | pass with | newly failing | heap rewrites | waits rewritten |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for row in ran:
+        rewrites = row["rewrites"]
+        yield (f"| {row['name']} | {row.get('version', '')} | {row['tests']} | {row['without']} | {row['with_passes']} | {len(row['only_without'])} | "
+               f"{rewrites['vf-heap-churn']} | {rewrites['vf-spin-loops']} |")
+
+
 # report -> the page it is shown on, the comments that it is shown between, what renders it
 TABLES = {
     "spin-loops": ("spin-loops", "figures", spin_loops),
@@ -381,6 +394,7 @@ TABLES = {
     "dedup": ("blocking-sync", "figures of dedup", dedup),
     "heap-churn": ("heap-churn", "figures", heap_churn),
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
+    "rebuilt": ("guides/tested", "figures of rebuilt", rebuilt),
     "paratick": ("paratick", "figures", paratick),
     "paratick-virtual": ("paratick", "figures of paratick-virtual", paratick_beside),
     "paratick-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep", paratick_beside),

@@ -16,6 +16,7 @@ Each is built by clang -O2 as it is, and with vfriendly.cfg: all passes and libv
 in the one and not in the other is told, if a second run says the same. So is what the passes
 rewrote: a remark names each place once. The result of each program is kept in NAME.json, and
 taken from there as long as neither the package nor the passes change, unless --again.
+rebuilt.json has the results of the call, for guidelines/figures.py.
 Exit status: 0 if all is the same, 1 if not, 2 on a usage error, 3 if something was not run.
 """
 
@@ -197,6 +198,10 @@ def main():
     for name in options.name or every:
         report[name] = kept_or_run(name, every[name], Place(shared, name, debian), files[0], digest.hexdigest()[:16], options.again)
     show(report, options.details)
+    written = bench.Report("rebuilt", tree, shared, {"passes": digest.hexdigest()[:16]})
+    for name, entry in report.items():
+        written.summary(name=name, **entry)
+    written.write()
     if any(e.get("only_without") for e in report.values()):
         return 1
     return 3 if any(e["state"] != "run" for e in report.values()) else 0
