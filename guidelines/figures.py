@@ -372,7 +372,7 @@ def dedup(report):
 
 
 def rebuilt(report):
-    """The packages of which all tests could be run; others are only counted."""
+    """A row for each program that was run."""
     ran = [row for row in report["summary"] if row["state"] == "run"]
     yield (f"{len(ran)} programs by `./dev rebuilt`, commit `{report['commit'][:10]}`. Newly failing are tests that pass without the passes, and "
            "with them\nneither in a first nor in a second run.\n")

@@ -14,9 +14,9 @@ import signal
 import subprocess
 import time
 
-# Programs run for milliseconds and compilers for a second; what is over this hangs. On a
-# machine that other work fills they may get no CPU for that long: what hangs is asked again,
-# with more patience.
+# Programs run for milliseconds and compilers for a second; what takes longer than this hangs.
+# On a busy machine they may get no CPU for that long: what hangs runs again, with a limit
+# PATIENCE times as long.
 TIMEOUT, TIMEOUT_COMPILER, PATIENCE = 10, 60, 3
 # Slower by this factor and this many seconds is a finding, if repeats say the same.
 SLOWER, SLACK = 3, 0.3
@@ -93,7 +93,7 @@ class Tools:
         fails with the plugin, Skip if it fails without."""
         cxx = source.endswith(".cpp")
         standard = ["-std=c++17"] if cxx else ["-std=gnu11"] if source.endswith(".c") else []
-        # Of the linkers the one that takes the least time.
+        # mold takes the least time.
         command = ["clang++" if cxx else "clang", "-w", *standard, "-pthread", "-fuse-ld=mold", *self.headers(cxx, options),
                    source, *options, "-o", program]
         done = call_patiently(command, timeout=TIMEOUT_COMPILER)
@@ -104,10 +104,9 @@ class Tools:
             raise Skip(f"does not compile: {said[:2000]}")
         return done.err
 
-
     def headers(self, cxx, options):
-        """C++ headers, parsed once for the options that change what they say: half the time of
-        a compilation."""
+        """Options that take the C++ headers from a precompiled header, one for each set of
+        options that change what they say. Parsing them is half the time of a compilation."""
         if not cxx:
             return []
         language = [o for o in options if o.startswith(("-O", "-f")) and not o.startswith("-fpass-plugin")]
@@ -115,7 +114,7 @@ class Tools:
         if not os.path.exists(path):
             source = os.path.join(self.inputs, "headers.hpp")
             call(["clang++", "-w", "-std=c++17", "-pthread", *language, "-xc++-header", source, "-o", path], timeout=60)
-        # Optional: all works without it.
+        # Programs include what they need, and compile without it too.
         return ["-include-pch", path] if os.path.exists(path) else []
 
 

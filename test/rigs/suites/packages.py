@@ -16,7 +16,7 @@ import bring
 
 CMAKE = "cmake -S . -B out -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O2 -DCMAKE_CXX_FLAGS=-O2 {} && cmake --build out -j2 {}"
 CTEST = "ctest --test-dir out --timeout 120 {}"
-# The archive's own files of autotools are as new as their sources, but for the times that Debian's patches leave.
+# Debian's patches leave configure.ac newer than configure; autotools are not needed for that.
 CONFIGURE = "export ACLOCAL=: AUTOCONF=: AUTOHEADER=: AUTOMAKE=:; ./configure {} && make -j2 {}"
 # `t NAME COMMAND` is a test that passes if the command does.
 PRELUDE = 't() { n=$1; shift; if "$@" > "t-$n.log" 2>&1; then echo "PASS: $n"; else echo "FAIL: $n"; fi; }\n'
@@ -90,7 +90,7 @@ PACKAGES = {
     "pbzip2": Package("files there and back by threads", "make -j2 CXX=$CXX",
                       "for p in 1 2 4; do t threads$p sh -c \"./pbzip2 -p$p -1 -c /usr/bin/perl > a$p.bz2 && ./pbzip2 -p$p -d -c a$p.bz2 | cmp - /usr/bin/perl\"; t test$p ./pbzip2 -t -p$p a$p.bz2; t stream$p sh -c \"./pbzip2 -p$p -c < /usr/bin/perl | bzip2 -t\"; done",
                       needs=("libbz2-dev",)),
-    # A million turns of a lock by two threads take minutes where they share CPUs with others.
+    # A million acquisitions of a lock by two threads take minutes if they share their CPUs with others.
     "ck": Package("regressions of its data structures, locks and barriers, two threads",
                   "sed -i -E 's/^(#define ITERATE) [0-9]+/\\1 20000/; s/^(#define ITERATIONS) [0-9]+/\\1 4/' regressions/ck_spinlock/validate/validate.h regressions/ck_[br]*/validate/*.c && "
                   "./configure && make -j2 && for d in array bitmap ec fifo hp hs ht pr queue rhs ring rwlock sequence stack spinlock barrier; do make -C regressions/ck_$d/validate || exit; done",
