@@ -186,8 +186,8 @@ bool isPolledFirst(const Poll &P, const Loop &L, const DominatorTree &DT) {
   });
 }
 
-CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
-                   DominatorTree &DT) {
+CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
+                   LoopInfo &LI, DominatorTree &DT) {
   Loop &L = *S.L;
   Module &M = *L.getHeader()->getModule();
   BasicBlock *Edge = splitBackEdge(L, LI, DT);
@@ -211,13 +211,15 @@ CallInst *emitWait(const SpinLoop &S, uint32_t Flags, LoopInfo &LI,
   BasicBlock *Latch = InCall->getSuccessor(0);
   B.SetInsertPoint(InCall);
 
-  Value *Address = ConstantPointerNull::get(B.getPtrTy());
+  Value *Nowhere = ConstantPointerNull::get(B.getPtrTy());
+  Value *Address = Key.Address ? Key.Address : Nowhere;
   Value *Observed = B.getInt64(0);
   uint32_t Size = 0;
+  if (auto *I = dyn_cast<Instruction>(Address))
+    Address = valueAt(I, Edge, L, Nowhere, DT);
+  if (Key.Several)
+    Flags |= VF_SPIN_SEVERAL;
   if (const Poll *P = S.uniquePoll()) {
-    Address = P->Address;
-    if (auto *I = dyn_cast<Instruction>(Address))
-      Address = valueAt(I, Edge, L, ConstantPointerNull::get(B.getPtrTy()), DT);
     // Memory whose address is polled too may be gone once that changes.
     bool Stays = none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });
     bool MayRead = Stays && !P->Volatile && isPolledFirst(*P, L, DT) &&
@@ -291,7 +293,9 @@ std::optional<Location> locateWait(const CallInst &Wait, const LoopInfo &LI) {
   // polls tells it in any case.
   const Value *Address = Wait.getArgOperand(0);
   const Loop *L = LI.getLoopFor(Wait.getParent());
-  if (!L || isa<ConstantPointerNull, PHINode>(Address))
+  ConstantInt *How = howOf(Wait);
+  if (!L || isa<ConstantPointerNull, PHINode>(Address) || !How ||
+      How->getZExtValue() & VF_SPIN_SEVERAL)
     return std::nullopt;
   for (const BasicBlock *B : L->blocks())
     for (const Instruction &I : *B)
@@ -309,13 +313,30 @@ void makeAcquire(LoadInst &Load) {
 
 static constexpr StringLiteral NotifyMark = "vf.spin.notifies";
 
-bool isInstrumented(const Instruction &Write) {
-  return Write.hasMetadata(NotifyMark);
+/// Key as an operand of the mark.
+static Metadata *markOf(const NotifyKey &Key, LLVMContext &Context) {
+  return ConstantAsMetadata::get(
+      Key.Fixed
+          ? Key.Fixed
+          : ConstantInt::getSigned(Type::getInt64Ty(Context), Key.Distance));
 }
 
-void emitNotify(Instruction &Write, Value &Address) {
+bool emitNotify(Instruction &Write, Value &Address, ArrayRef<NotifyKey> Keys) {
   Module &M = *Write.getModule();
-  Write.setMetadata(NotifyMark, MDNode::get(M.getContext(), {}));
+  SmallVector<Metadata *, 2> Marks;
+  if (MDNode *Old = Write.getMetadata(NotifyMark))
+    Marks.append(Old->op_begin(), Old->op_end());
+  SmallVector<NotifyKey, 2> New;
+  for (const NotifyKey &Key : Keys) {
+    Metadata *Mark = markOf(Key, M.getContext());
+    if (is_contained(Marks, Mark))
+      continue;
+    Marks.push_back(Mark);
+    New.push_back(Key);
+  }
+  if (New.empty())
+    return false;
+  Write.setMetadata(NotifyMark, MDNode::get(M.getContext(), Marks));
   IRBuilder<> B(Write.getNextNode());
   B.SetCurrentDebugLocation(Write.getDebugLoc());
 
@@ -343,9 +364,15 @@ void emitNotify(Instruction &Write, Value &Address) {
   if (!OwnReferences)
     cast<Function>(Notify.getCallee())
         ->setLinkage(GlobalValue::ExternalWeakLinkage);
-  CallInst *Call = B.CreateCall(Notify, {&Address});
-  Call->addFnAttr(Attribute::NoUnwind);
-  Call->addFnAttr(Attribute::Cold);
+  for (const NotifyKey &Key : New) {
+    Value *Waited = Key.Fixed ? Key.Fixed : &Address;
+    if (Key.Distance != 0)
+      Waited = B.CreatePtrAdd(Waited, B.getInt64(-Key.Distance));
+    CallInst *Call = B.CreateCall(Notify, {Waited});
+    Call->addFnAttr(Attribute::NoUnwind);
+    Call->addFnAttr(Attribute::Cold);
+  }
+  return true;
 }
 
 void linkFallback(Module &M) {

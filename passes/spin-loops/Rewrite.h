@@ -16,6 +16,7 @@
 #define VFRIENDLY_PASSES_SPINLOOPS_REWRITE_H
 
 #include "passes/spin-loops/SpinLoopAnalysis.h"
+#include "passes/spin-loops/WaitKeys.h"
 #include "passes/spin-loops/Writers.h"
 
 #include "llvm/IR/IRBuilder.h"
@@ -70,11 +71,11 @@ void emitPause(llvm::Loop &L, llvm::LoopInfo &LI, llvm::DominatorTree &DT);
 llvm::CallingConv::ID waitConvention(const llvm::Module &M);
 llvm::FunctionType *boundedWaitType(llvm::LLVMContext &Context);
 
-/// Puts a call of WaitFunction on the back edge of S: on S.uniquePoll() if
-/// there is one. `how` is emitted with the bits of Flags.
+/// Puts a call of WaitFunction on the back edge of S, with Key, which is
+/// keyOf(S). `how` is emitted with the bits of Flags.
 /// pre: canBlock, namesAreFree, hasSplittableLatches.
-llvm::CallInst *emitWait(const SpinLoop &S, uint32_t Flags, llvm::LoopInfo &LI,
-                         llvm::DominatorTree &DT);
+llvm::CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
+                         llvm::LoopInfo &LI, llvm::DominatorTree &DT);
 
 /// Returns true if VF_SPIN_NOTIFIED is not set in the `how` of a call emitWait
 /// made, and can be.
@@ -83,17 +84,18 @@ bool canBeNotified(const llvm::CallInst &Wait);
 void setNotified(llvm::CallInst &Wait);
 
 /// Where a call emitWait made waits, by an access in its loop; nothing for one
-/// that waits nowhere, or whose loop is gone.
+/// that waits nowhere or for several words, or whose loop is gone.
 std::optional<Location> locateWait(const llvm::CallInst &Wait,
                                    const llvm::LoopInfo &LI);
 
 /// Makes a load acquire that is not atomic yet, if its type allows.
 void makeAcquire(llvm::LoadInst &Load);
 
-/// After Write: wakes waiters on Address, at the cost of a relaxed load and a
-/// branch if there are none.
-void emitNotify(llvm::Instruction &Write, llvm::Value &Address);
-bool isInstrumented(const llvm::Instruction &Write);
+/// After Write, which writes at Address: wakes waiters on Keys, at the cost of
+/// a relaxed load and a branch if there are none. Returns false if Write did
+/// that already.
+bool emitNotify(llvm::Instruction &Write, llvm::Value &Address,
+                llvm::ArrayRef<NotifyKey> Keys);
 
 /// Adds the definitions rewritten code refers to. Call once a module, last.
 void linkFallback(llvm::Module &M);

@@ -24,6 +24,7 @@
 #include "passes/spin-loops/Writers.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
@@ -70,10 +71,12 @@ struct FoundLoops {
   SpinLoopInfo Info;
 };
 
-/// A call that waits, and where. Null for a poll that only pauses.
+/// A call that waits, and for what; one for each word. Null for a poll that
+/// only pauses.
 struct WaitSite {
   CallInst *Call;
   Location Where;
+  NotifyKey Key;
 };
 
 class SpinLoopsImpl {
@@ -368,17 +371,16 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
 
   auto &LI = FAM.getResult<LoopAnalysis>(F);
   auto &DT = FAM.getResult<DominatorTreeAnalysis>(F);
-  const Poll *Unique = S.uniquePoll();
-  std::optional<Location> Where;
-  if (Unique)
-    Where = locatePoll(*Unique);
+  WaitKey Key = keyOf(S);
+  if (D.Action == Decision::WaitBounded && Key.Several)
+    Key = WaitKey();
   for (const Poll &P : S.Polls)
     if (auto *Load = dyn_cast<LoadInst>(P.Access))
       makeAcquire(*Load);
   if (D.Action == Decision::Pause) {
     emitPause(*S.L, LI, DT);
-    if (Where)
-      Waits.push_back({nullptr, *Where});
+    for (auto &[Where, Notified] : Key.Words)
+      Waits.push_back({nullptr, Where, Notified});
   } else {
     uint32_t Flags = 0;
     if (S.Kind == SpinKind::Ticket || S.Kind == SpinKind::Queue)
@@ -387,12 +389,12 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
       Flags |= VF_SPIN_TRYLOCK;
     CallInst *Call =
         D.Action == Decision::Wait
-            ? emitWait(S, Flags, LI, DT)
+            ? emitWait(S, Key, Flags, LI, DT)
             : emitBoundedWait(S, *D.Plan, Flags,
                               FAM.getResult<ScalarEvolutionAnalysis>(F), LI,
                               DT);
-    if (Where)
-      Waits.push_back({Call, *Where});
+    for (auto &[Where, Notified] : Key.Words)
+      Waits.push_back({Call, Where, Notified});
   }
   mark(*S.L, DecidedMark); // On the new back edge.
   FAM.invalidate(F, [] {
@@ -428,24 +430,27 @@ void SpinLoopsImpl::notifyWriters() {
         continue;
       auto &LI = FAM.getResult<LoopAnalysis>(*Call->getFunction());
       if (auto Where = locateWait(*Call, LI))
-        Waits.push_back({Call, *Where});
+        Waits.push_back({Call, *Where, NotifyKey()});
     }
   }
   SmallVector<Awaited, 0> Places;
   for (const WaitSite &W : Waits)
-    Places.push_back({W.Where, W.Call != nullptr});
+    Places.push_back({W.Where, W.Call != nullptr, W.Key});
   Writers::Outcome Done = AllWriters->instrument(
       Places, [&](const Function &F) { return mayChange(F); });
-  for (auto [W, Covered] : zip_equal(Waits, Done.Covered)) {
-    if (!W.Call)
-      continue;
+  // A wait for several words is covered if each of them is.
+  MapVector<CallInst *, bool> IsCovered;
+  for (auto [W, Covered] : zip_equal(Waits, Done.Covered))
+    if (W.Call)
+      IsCovered.insert({W.Call, true}).first->second &= Covered;
+  for (auto [Call, Covered] : IsCovered) {
     if (Covered) {
-      setNotified(*W.Call);
+      setNotified(*Call);
       Changed = true;
     } else if (Thin && Phase == SpinPhase::Late) {
       sayOutOfSight(FAM.getResult<OptimizationRemarkEmitterAnalysis>(
-                        *W.Call->getFunction()),
-                    *W.Call);
+                        *Call->getFunction()),
+                    *Call);
     }
   }
   Changed |= !Done.Changed.empty();

@@ -320,7 +320,7 @@ void Writers::instrument(Group &G, const Writer &W, bool MayChange,
       Store->setAtomic(AtomicOrdering::Release);
       Changed.insert(&F);
     }
-  if (!G.Notifies)
+  if (G.Notifies.empty())
     return;
   if (!MayChange || !HasPlaceAfter) {
     G.AnySilent = true;
@@ -328,10 +328,8 @@ void Writers::instrument(Group &G, const Writer &W, bool MayChange,
   }
   // The linker may take another file's F, which does not notify.
   G.AnyLoud |= F.isStrongDefinitionForLinker();
-  if (isInstrumented(*W.I))
-    return;
-  emitNotify(*W.I, *W.Address);
-  Changed.insert(&F);
+  if (emitNotify(*W.I, *W.Address, G.Notifies))
+    Changed.insert(&F);
 }
 
 Writers::Outcome
@@ -343,18 +341,22 @@ Writers::instrument(ArrayRef<Awaited> Waits,
     bool AnyLoud = false, AnySilent = false;
   };
   SmallVector<Asked, 0> Places;
-  DenseMap<Place, unsigned> PlaceOf[2];
+  using Asking = std::tuple<Place, unsigned, const void *, int64_t>;
+  DenseMap<Asking, unsigned> PlaceOf;
   SmallVector<unsigned, 0> Of;
   for (const Awaited &W : Waits) {
     auto [It, New] =
-        PlaceOf[W.Blocks].try_emplace(placeOf(W.Where), Places.size());
+        PlaceOf.try_emplace(Asking(placeOf(W.Where), unsigned(W.Blocks),
+                                   W.Key.Fixed, W.Key.Distance),
+                            Places.size());
     if (New)
       Places.push_back({W});
     Of.push_back(It->second);
   }
   for (const Asked &A : Places)
     anyMatch(A.W.Where, [&](unsigned G) {
-      Groups[G].Notifies |= A.W.Blocks;
+      if (A.W.Blocks && !is_contained(Groups[G].Notifies, A.W.Key))
+        Groups[G].Notifies.push_back(A.W.Key);
       Groups[G].Releases |=
           A.W.Where.Plain && surelyMatch(A.W.Where, Groups[G].Where);
       return false;
@@ -363,7 +365,7 @@ Writers::instrument(ArrayRef<Awaited> Waits,
   Outcome Result;
   DenseMap<const Function *, bool> Changeable;
   for (Group &G : Groups) {
-    if (!G.Notifies && !G.Releases)
+    if (G.Notifies.empty() && !G.Releases)
       continue;
     for (const Writer &W : G.Members) {
       Function *F = W.I->getFunction();

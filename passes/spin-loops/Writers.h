@@ -67,11 +67,23 @@ struct Writer {
   llvm::Value *Address;
 };
 
+/// What a writer notifies (WaitKeys.h): Fixed, or if that is null its own
+/// address less Distance.
+struct NotifyKey {
+  llvm::Constant *Fixed = nullptr;
+  int64_t Distance = 0;
+
+  bool operator==(const NotifyKey &Other) const {
+    return Fixed == Other.Fixed && Distance == Other.Distance;
+  }
+};
+
 /// A place that is polled.
 struct Awaited {
   Location Where;
   /// Calls the runtime, so that a notify is of use to it.
   bool Blocks;
+  NotifyKey Key;
 };
 
 /// Every store of a module, found once and then asked for each wait.
@@ -110,7 +122,8 @@ private:
   struct Group {
     Location Where;
     llvm::SmallVector<Writer, 1> Members;
-    bool Notifies = false, Releases = false;
+    llvm::SmallVector<NotifyKey, 1> Notifies;
+    bool Releases = false;
     /// After instrument: some member does, or some member does not, notify.
     bool AnyLoud = false, AnySilent = false;
   };

@@ -54,6 +54,10 @@ extern "C" {
  * before it yields, even where threads share CPUs. */
 #define VF_SPIN_TRYLOCK 0x400u
 
+/* The condition reads several words: addr is one key that the writers of all of
+ * them notify, and is not read. The size is 0. */
+#define VF_SPIN_SEVERAL 0x800u
+
 /* How many failed polls need no call: 64 are a tenth of a microsecond, what a
  * hand-over between running threads takes. A caller may count that far in state
  * before it calls for the first time. */

@@ -1,0 +1,122 @@
+//===- WaitKeys.cpp - What a wait sleeps on -------------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/WaitKeys.h"
+
+#include "passes/spin-loops/Describe.h"
+
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/Metadata.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+/// The variable that all of Polls lie in, or null.
+static GlobalVariable *commonGlobal(ArrayRef<const Poll *> Polls) {
+  GlobalVariable *Common = nullptr;
+  for (const Poll *P : Polls) {
+    auto *Global = dyn_cast<GlobalVariable>(
+        getUnderlyingObject(P->Address, /*MaxLookup=*/16));
+    // Each thread has its own; its name alone is the address of the caller's.
+    if (!Global || Global->isThreadLocal() || (Common && Common != Global))
+      return nullptr;
+    Common = Global;
+  }
+  return Common;
+}
+
+/// The bytes from First to P, if their number is always the same.
+static std::optional<int64_t> distanceOf(const Poll &P, const Poll &First) {
+  if (P.Varies || First.Varies)
+    return std::nullopt;
+  const DataLayout &DL = P.Access->getDataLayout();
+  unsigned Bits = DL.getIndexTypeSizeInBits(P.Address->getType());
+  APInt To(Bits, 0), From(Bits, 0);
+  if (P.Address->stripAndAccumulateConstantOffsets(DL, To,
+                                                   /*AllowNonInbounds=*/true) !=
+      First.Address->stripAndAccumulateConstantOffsets(
+          DL, From, /*AllowNonInbounds=*/true))
+    return std::nullopt;
+  return (To - From).getSExtValue();
+}
+
+/// A key for any object of the types that Words tell: the same in each file
+/// that waits for words of these names. No object's address has its first bit
+/// set.
+static Constant *keyByName(ArrayRef<std::pair<Location, NotifyKey>> Words,
+                           LLVMContext &Context) {
+  std::string Names;
+  raw_string_ostream OS(Names);
+  for (const auto &[Where, Key] : Words) {
+    auto *Tag = dyn_cast_or_null<MDNode>(Where.Tag);
+    auto *TagName = Tag && Tag->getNumOperands() != 0
+                        ? dyn_cast_or_null<MDString>(Tag->getOperand(0).get())
+                        : nullptr;
+    if (Where.Global)
+      OS << Where.Global->getName();
+    else if (TagName)
+      OS << TagName->getString() << '+' << Where.TagOffset;
+    else if (Where.Struct && Where.Struct->hasName())
+      OS << Where.Struct->getName() << '+' << Where.StructOffset.value_or(0);
+    OS << ' ' << Where.Size << ' ';
+  }
+  uint64_t Hash = xxh3_64bits(Names) | UINT64_C(1) << 63;
+  return ConstantExpr::getIntToPtr(
+      ConstantInt::get(Type::getInt64Ty(Context), Hash),
+      PointerType::getUnqual(Context));
+}
+
+WaitKey keyOf(const SpinLoop &S) {
+  WaitKey Key;
+  if (const Poll *Unique = S.uniquePoll()) {
+    Key.Address = Unique->Address;
+    Key.Words.push_back({locatePoll(*Unique), NotifyKey()});
+    return Key;
+  }
+  SmallVector<const Poll *, 4> Polls;
+  for (const Poll &P : S.Polls) {
+    if (P.OnlyLocates)
+      continue;
+    if (!P.Address) // A library's lock: nobody tells when it is given up.
+      return Key;
+    Polls.push_back(&P);
+  }
+  if (Polls.empty())
+    return Key;
+
+  Key.Several = true;
+  if (GlobalVariable *Global = commonGlobal(Polls)) {
+    Key.Address = Global;
+    for (const Poll *P : Polls)
+      Key.Words.push_back({locatePoll(*P), NotifyKey{Global, 0}});
+    return Key;
+  }
+  Key.Address = Polls.front()->Address;
+  for (const Poll *P : Polls) {
+    std::optional<int64_t> Distance = distanceOf(*P, *Polls.front());
+    if (!Distance)
+      Key.Address = nullptr;
+    Key.Words.push_back(
+        {locatePoll(*P), NotifyKey{nullptr, Distance.value_or(0)}});
+  }
+  if (Key.Address)
+    return Key;
+  Constant *Name = keyByName(Key.Words, S.L->getHeader()->getContext());
+  Key.Address = Name;
+  for (auto &Word : Key.Words)
+    Word.second = NotifyKey{Name, 0};
+  return Key;
+}
+
+} // namespace vfriendly

@@ -1,0 +1,51 @@
+//===- WaitKeys.h - What a wait sleeps on ------------------------*- C++
+//-*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A wait for one word sleeps on that word's address. A wait whose condition
+// reads several words sleeps on one key, and the writers of each of the words
+// notify that key:
+//
+//   the words are                         the key is            a writer
+//   computes parts of one global                   the global            that
+//   at constant distances of each other   the first of them     its own
+//   address,
+//                                                               less the
+//                                                               distance
+//   elsewhere                             a constant, made of   that
+//                                         the names of all
+//
+// Waits of the third kind in different objects share their key: a notify for
+// one wakes all of them, and costs each that blocks at that time one more poll.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_SPINLOOPS_WAITKEYS_H
+#define VFRIENDLY_PASSES_SPINLOOPS_WAITKEYS_H
+
+#include "passes/spin-loops/SpinLoopAnalysis.h"
+#include "passes/spin-loops/Writers.h"
+
+namespace vfriendly {
+
+struct WaitKey {
+  /// What the wait passes to the runtime; null if no key is known to the
+  /// writers of all its words.
+  llvm::Value *Address = nullptr;
+  /// It is the key of several words, not the address of the only one.
+  bool Several = false;
+  /// The words, and what their writers notify. Empty without an address.
+  llvm::SmallVector<std::pair<Location, NotifyKey>, 2> Words;
+};
+
+/// Returns the key of S. Valid while S is unchanged.
+WaitKey keyOf(const SpinLoop &S);
+
+} // namespace vfriendly
+
+#endif
