@@ -124,6 +124,28 @@ static bool changed(const volatile void *addr, uint64_t observed,
   return false;
 }
 
+/* Yields, and returns true if another thread ran here and gave the CPU back: it
+ * waits as well, and a sleep that nothing ends early would free the CPU for
+ * nobody and end up to VF_BLIND_MAX_NS late. False after a yield for which
+ * nobody was there, and after one to a thread that computes: sleep then. */
+static bool yield_to_waiters(void) {
+  uint64_t begin = vf_now_ns();
+  if (vf_hogged(begin))
+    return false;
+  vf_yield();
+  uint64_t end = vf_now_ns(), took = end - begin;
+  vf_count(VF_SPIN_YIELDS, 1);
+  if (took <= VF_SLOW_YIELD_NS) {
+    vf_crowd_not_seen();
+    return false;
+  }
+  vf_crowd_seen();
+  if (took <= VF_HOG_NS)
+    return true;
+  vf_hog_seen(end, took);
+  return false;
+}
+
 static uint64_t sleep_blind(uint64_t state, uint32_t how) {
   uint64_t ns = how & VF_SPIN_NO_SLEEP
                     ? 0
@@ -133,6 +155,8 @@ static uint64_t sleep_blind(uint64_t state, uint32_t how) {
     vf_yield();
     return state;
   }
+  if (yield_to_waiters())
+    return state;
   vf_count(VF_SPIN_BLIND_SLEEPS, 1);
   vf_sleep_ns(ns);
   return state;
@@ -168,6 +192,8 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
     ns = blind_sleep_ns(waited);
     if (ns == 0 || how & VF_SPIN_NO_SLEEP)
       return sleep_blind(state, VF_SPIN_NO_SLEEP);
+    if (yield_to_waiters())
+      return state;
   }
 
   uint32_t seq = __atomic_load_n(&bucket->seq, __ATOMIC_ACQUIRE);

@@ -188,6 +188,29 @@ static void blind_sleeps_stay_below_a_sixteenth(void) {
   CHECK(fake_blocks == 0 && vf_spin_armed == 0);
 }
 
+static void blind_waits_yield_to_waiters(void) {
+  reset();
+  uint64_t state = wait_until(0, 4, &fake_sleeps);
+  /* Others run here and yield back. */
+  fake_yield_ns = 5000;
+  uint64_t sleeps = fake_sleeps;
+  for (int i = 0; i < 10000; ++i)
+    state = vf_spin_wait(&flag, 0, state, 4);
+  CHECK(fake_sleeps == sleeps);
+  /* Nobody does any more. */
+  fake_yield_ns = 440;
+  state = vf_spin_wait(&flag, 0, state, 4);
+  CHECK(fake_sleeps == sleeps + 1);
+  /* A thread that computes: no yield until the spell is over. */
+  fake_yield_ns = 3000000;
+  for (int i = 0; i < 3; ++i)
+    state = vf_spin_wait(&flag, 0, state, 4);
+  uint64_t yields = fake_yields;
+  sleeps = fake_sleeps;
+  state = vf_spin_wait(&flag, 0, state, 4);
+  CHECK(fake_yields == yields && fake_sleeps == sleeps + 1);
+}
+
 static void no_sleep_never_sleeps(void) {
   reset();
   uint64_t state = 0, end = fake_now + UINT64_C(2000000000);
@@ -312,6 +335,7 @@ int main(void) {
   one_long_yield_is_an_accident();
   a_hog_makes_waits_block_for_a_while();
   blind_sleeps_stay_below_a_sixteenth();
+  blind_waits_yield_to_waiters();
   no_sleep_never_sleeps();
   timeouts_grow_with_the_wait();
   missed_notifies_make_the_bucket_blind();
