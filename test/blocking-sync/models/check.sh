@@ -3,10 +3,14 @@
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# check.sh MODEL [-DNAME=VALUE...]: checks MODEL.pml, ROUNDS=1 unless told otherwise,
-# and prints Spin's summary. A search that was cut short is an error here.
+# check.sh MODEL [-DNAME=VALUE...]: checks MODEL.pml of this folder, or the file MODEL,
+# ROUNDS=1 unless told otherwise, and prints Spin's summary. A search that was cut short
+# is an error here.
 set -eu
-model=$(dirname "$(realpath "$0")")/$1.pml
+case $1 in
+*.pml) model=$(realpath "$1") ;;
+*) model=$(dirname "$(realpath "$0")")/$1.pml ;;
+esac
 shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

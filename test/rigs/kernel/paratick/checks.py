@@ -187,6 +187,26 @@ def check_idle(rig, options):
     return found
 
 
+# Two periods, and what wake-ups take in an emulated guest; a tick that never comes makes it
+# hundreds.
+LAG_PERIODS = 4
+PARTS, PHASES_S = 3, 54
+
+
+def check_phases(rig, options):
+    """Time goes on for a guest that is busy for a part of each period, at each phase."""
+    seconds, found = options.seconds or PHASES_S, []
+    for title, cpus, variant, words in cells("phases", 1, 2, 4):
+        for v in rig.like(host_cpus=1).run(title, cpus, f"sleep 1\n/times phases {seconds} || exit 1\n",
+                                           PARTS, seconds, words=words).results:
+            late = [phase for phase, lag in enumerate(v["lags"]) if lag > LAG_PERIODS]
+            found.append(Finding(
+                not late, f"{title}, busy for {v['part']:g} of each period: the coarse clock stood still for "
+                f"{max(v['lags']):g} periods, at most {LAG_PERIODS}; in {len(late)} phases of "
+                f"{len(v['lags'])} for more", v))
+    return found
+
+
 # Here it matters that ticks come, and from whom; check_rate says whether all do. On a busy
 # machine vCPUs are away for a third of 3 s, and their ticks are coalesced.
 FEW_S_SHARE = 0.5
@@ -320,7 +340,7 @@ class Check:
 
 CHECKS = {name: Check(*how) for name, *how in (
     ("rate", check_rate), ("rates", check_rates, True), ("nohz-full", check_nohz_full, True),
-    ("times", check_times), ("idle", check_idle),
+    ("times", check_times), ("idle", check_idle), ("phases", check_phases),
     ("hotplug", check_hotplug), ("unpatched", check_unpatched), ("refused", check_refused),
     ("reboot", check_reboot), ("crash", check_crash), ("suspend", check_suspend),
     ("boots", check_boots), ("soak", check_soak),

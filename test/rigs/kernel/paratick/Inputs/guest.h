@@ -34,6 +34,14 @@ static inline void sleep_for(double seconds) {
     ;
 }
 
+// By CLOCK_MONOTONIC.
+static inline void sleep_until(double at) {
+  struct timespec t = {.tv_sec = (time_t)at};
+  t.tv_nsec = (long)((at - (double)t.tv_sec) * 1e9);
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0))
+    ;
+}
+
 // The compiler can neither drop it nor do it faster.
 static inline void step(unsigned n) {
   for (unsigned i = 0; i < n; ++i)

@@ -6,6 +6,9 @@
 // prints a line of JSON:
 //   times rate SECONDS     ticks of each CPU while all are busy
 //   times idle SECONDS     jiffies and timers while none is
+//   times phases SECONDS   for how long the coarse clock stands still while
+//                          each CPU computes for a part of each tick's period,
+//                          at each of some phases
 //   times account SECONDS  what a thread with so much CPU time is charged with,
 //                          and its timers
 //   times hotplug ROUNDS   ticks of the last CPU after it went and came often
@@ -20,6 +23,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
@@ -135,6 +139,75 @@ static void idle(double seconds) {
          took, jiffies() - before, times_s() - times, late);
 }
 
+enum { PHASES = 18 };
+static const double parts[] = {0.25, 0.5, 0.75};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+struct part_time {
+  double period, phase, busy, until;
+  double lag; // at most
+};
+
+// Ticks set the coarse clock, and so does a CPU whose tick was stopped when it
+// wakes up.
+static double coarse_lag(void) {
+  double fine = now(CLOCK_MONOTONIC);
+  return fine - now(CLOCK_MONOTONIC_COARSE);
+}
+
+static void *part_time(void *argument) {
+  struct part_time *me = argument;
+  // Else sleeps take 50 us more.
+  prctl(PR_SET_TIMERSLACK, 1);
+  // Periods begin at multiples of theirs on the clock, as ticks do.
+  double at = now(CLOCK_MONOTONIC), next;
+  uint64_t period = (uint64_t)(at / me->period);
+  while (at < me->until) {
+    do
+      next = ((double)++period + me->phase) * me->period;
+    while (next < at);
+    sleep_until(next);
+    do {
+      double lag = coarse_lag();
+      me->lag = lag > me->lag ? lag : me->lag;
+      at = now(CLOCK_MONOTONIC);
+    } while (at < next + me->busy);
+  }
+  return 0;
+}
+
+// The longest lag at each phase, in periods; all CPUs have the same phase.
+static void phases(double seconds) {
+  struct timespec resolution;
+  if (clock_getres(CLOCK_MONOTONIC_COARSE, &resolution))
+    err(1, "clock_getres");
+  double period = (double)resolution.tv_nsec / 1e9;
+  int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  for (int part = 0; part < PARTS; ++part) {
+    printf("{\"check\": \"phases\", \"period_s\": %g, \"part\": %g, "
+           "\"lags\": [",
+           period, parts[part]);
+    for (int phase = 0; phase < PHASES; ++phase) {
+      struct part_time of[MAX_CPUS];
+      pthread_t threads[MAX_CPUS];
+      double until = now(CLOCK_MONOTONIC) + seconds / PARTS / PHASES, lag = 0;
+      for (int i = 0; i < cpus; ++i) {
+        of[i] = (struct part_time){.period = period,
+                                   .phase = (double)phase / PHASES,
+                                   .busy = period * parts[part],
+                                   .until = until};
+        threads[i] = start(part_time, &of[i], i);
+      }
+      for (int i = 0; i < cpus; ++i) {
+        pthread_join(threads[i], 0);
+        lag = of[i].lag > lag ? of[i].lag : lag;
+      }
+      printf("%s%.2f", phase ? ", " : "", lag / period);
+    }
+    printf("]}\n");
+  }
+}
+
 static atomic_uint prof, virtual;
 
 static void count(int signal) { ++*(signal == SIGPROF ? &prof : &virtual); }
@@ -243,13 +316,15 @@ static void hibernate(int rounds) {
 
 int main(int argc, char **argv) {
   if (argc != 3 || atof(argv[2]) <= 0)
-    errx(2, "usage: times rate|idle|account SECONDS, or times "
+    errx(2, "usage: times rate|idle|phases|account SECONDS, or times "
             "hotplug|hibernate ROUNDS");
   double number = atof(argv[2]);
   if (!strcmp(argv[1], "rate"))
     rate(number);
   else if (!strcmp(argv[1], "idle"))
     idle(number);
+  else if (!strcmp(argv[1], "phases"))
+    phases(number);
   else if (!strcmp(argv[1], "account"))
     account(number);
   else if (!strcmp(argv[1], "hotplug"))
