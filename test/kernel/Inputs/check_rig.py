@@ -49,7 +49,7 @@ END = f"{nested.L2}: end 0"
 OFF, ON = [*lines(40, 0), END], [*lines(20, 500), END]
 
 
-def test(what, *guests):
+def test(what, *guests, periodic=False):
     """guests: each one's L2, a list of lines or what it breaks with, and L1's console."""
     left, words = list(guests), []
 
@@ -69,7 +69,7 @@ def test(what, *guests):
     asked = []
     machine.boot, nested.write = boot, write
     options = SimpleNamespace(chosen=["busy"], reps=1, seconds=2, hz=250, checks=False,
-                              host_cpus=rig.L1_CPUS)
+                              host_cpus=rig.L1_CPUS, periodic=periodic)
     report = Report()
     run_test.WORKLOADS = {"busy": run_test.Workload((1,), "")}
     print(f"{what}: {run_test.main(Rig(), options, report)}", flush=True)
@@ -81,6 +81,10 @@ content, asked = test("well", (OFF, ""), ("a crash", ""), (ON, ""))
 assert asked == ["paratick=off", "paratick=on", "paratick=on"], asked
 assert content["broke"] == ["busy, 1 vCPU, on, 1 of 1: a crash"] and content["boots"] == 3, content
 assert content["aims"][1]["ratio"] == 0.5 and content["failures"] == [], content
+
+content, asked = test("periodic", (OFF, ""), (ON, ""), ([*lines(30, 0), END], ""), periodic=True)
+assert asked[2].startswith("paratick=off nohz=off "), asked
+assert content["summary"][0]["per"]["s"]["HLT"] == {"off": 20, "on": 10, "ratio": 0.5, "periodic": 15}, content
 
 content, _ = test("complaints", (OFF, "[1.0] hello\nWARNING: CPU: 0 at x.c\n"),
                   (["BUG: unable to handle", *ON], ""))

@@ -83,6 +83,7 @@ def parser():
     found.add_argument("--reps", type=int, default=3, help="guests for each cell, off and on [%(default)s]")
     found.add_argument("--seconds", type=float, help="length of a run [3; of a check its own]")
     found.add_argument("--only", metavar="NAME,...", help="these workloads, or checks")
+    found.add_argument("--periodic", action="store_true", help="count exits with a periodic timer, too")
     found.add_argument("--checks", action="store_true", help="whether it is right, not what it costs")
     found.add_argument("--selftests", action="store_true", help="KVM's own, in a host with the series "
                        "and in one without; --only: these")
