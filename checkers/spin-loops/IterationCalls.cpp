@@ -112,6 +112,9 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
     return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
   if (Callee->isNoReturn())
     return true; // A failed assertion ends more than the loop.
+  // What this check's fix calls waits as it should.
+  if (llvm::is_contained({"vf_spin_wait", "vf_spin_backoff"}, calleeName(Call)))
+    return false;
   CallEffect Effect = classifyCall(Call, *Callee);
   if (Effect != CallEffect::Other && Effect != CallEffect::TryLock)
     return visitNeutralCall(Call, Effect, C);

@@ -17,6 +17,8 @@
 #include "clang/AST/ExprCXX.h"
 #include "clang/ASTMatchers/ASTMatchers.h"
 
+#include <utility>
+
 using namespace clang;
 using namespace clang::ast_matchers;
 
@@ -160,6 +162,15 @@ void SpinLoopsCheck::check(const MatchFinder::MatchResult &Result) {
 }
 
 void SpinLoopsCheck::report(const SpinLoop &Spin, const LoopSite &Site) {
+  if (reportWithFix(Spin, Site) && !std::exchange(SaidRuntime, true))
+    diag(
+        Spin.Shape.keyword(),
+        "the fix calls libvfrt: compile with its headers' folder (-I) and link "
+        "with -lvfrt; pkg-config vfriendly has both",
+        DiagnosticIDs::Note);
+}
+
+bool SpinLoopsCheck::reportWithFix(const SpinLoop &Spin, const LoopSite &Site) {
   auto Report = diag(Spin.Shape.keyword(), describe(Spin));
   SourceRange Loop = Spin.Shape.Statement->getSourceRange();
   if (Spin.Shape.backJump() && !Spin.Shape.Body.empty())
@@ -167,13 +178,14 @@ void SpinLoopsCheck::report(const SpinLoop &Spin, const LoopSite &Site) {
   addExtent(Report, Loop, Site.Function);
   Fix Edit = planFix(Style, Spin, Site, Uses, Names);
   if (Edit.Hints.empty())
-    return;
+    return false;
   Report << Edit.Hints;
   if (Edit.Header.empty())
-    return;
+    return false;
   FileID File =
       Spin.Facts->Context.getSourceManager().getFileID(Spin.Shape.keyword());
   Report << Inserter.createIncludeInsertion(File, Edit.Header);
+  return StringRef(Edit.Header).starts_with("vfriendly/");
 }
 
 } // namespace vfriendly::tidy

@@ -41,6 +41,8 @@ private:
 
   void visitFunction(const clang::FunctionDecl &Function);
   void report(const SpinLoop &Spin, const LoopSite &Site);
+  /// Returns true if the report has a fix that calls libvfrt.
+  bool reportWithFix(const SpinLoop &Spin, const LoopSite &Site);
 
   std::string StyleName;
   FixStyle Style = FixStyle::SpinThenBlock;
@@ -50,6 +52,8 @@ private:
   FunctionFacts Functions;
   /// Loops reported: a template and its instances share one.
   llvm::DenseSet<clang::SourceLocation> Reported;
+  /// What the first fix that calls libvfrt needs to build.
+  bool SaidRuntime = false;
   /// Lambdas are reached from the function around them and by themselves.
   llvm::DenseSet<const clang::Stmt *> Visited;
 };

@@ -7,6 +7,9 @@
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' --fix %t.c -- -std=gnu11
 // RUN: FileCheck %s --input-file=%t.c
 // RUN: clang -std=gnu11 -fsyntax-only -Wall -Wextra -Werror -Wno-unused-function -I %vf_include %t.c
+// The check is silent to what it has written.
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %t.c -- -std=gnu11 -I %vf_include 2>&1 | FileCheck %s --check-prefix=SILENT --allow-empty
+// SILENT-NOT: vf_spin_
 // RUN: cp %t.c %t.again.c
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' --fix %t.again.c -- -std=gnu11 -I %vf_include
 // RUN: diff %t.c %t.again.c
