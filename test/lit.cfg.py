@@ -1,6 +1,8 @@
 # lit configuration: `lit build/test`, or `./dev test [PATH...]`.
 
+import glob
 import os
+import shutil
 import sys
 import lit.formats
 
@@ -27,6 +29,8 @@ lit_config.maxIndividualTestTime = 600
 
 plugin = os.path.join(lib, "libvfriendly.so")
 tidy = os.path.join(lib, "libvfriendly-tidy.so")
+# clang 19 reads -mllvm before it loads pass plugins.
+as_plugin = f"-fplugin={plugin} " if config.vf_llvm_major == "19" else ""
 config.substitutions += [
     ("%python", sys.executable),
     ("%vf_src", src),
@@ -43,12 +47,16 @@ config.substitutions += [
     # First: %vf_clang is a prefix of it.
     ("%vf_clang_tidy", f"clang-tidy --load={tidy}"),
     # Compile with the plugin.
-    ("%vf_clangxx", f"clang++ -fpass-plugin={plugin}"),
-    ("%vf_clang", f"clang -fpass-plugin={plugin}"),
+    ("%vf_clangxx", f"clang++ {as_plugin}-fpass-plugin={plugin}"),
+    ("%vf_clang", f"clang {as_plugin}-fpass-plugin={plugin}"),
     ("%vf_opt", f"opt -load-pass-plugin={plugin}"),
     # Link with the runtime; with it absent, objects fall back by themselves.
     ("%vf_link", f"-L{lib} -Wl,-rpath,{lib} -Wl,--no-as-needed -lvfrt -lpthread"),
 ]
+# The LLVM whose tools run, and others that are installed beside it.
+config.available_features.update(os.path.basename(d) for d in glob.glob("/usr/lib/llvm-*"))
+config.substitutions.append(("%llvm_major", config.vf_llvm_major))
+config.available_features.add(f"target-llvm-{config.vf_llvm_major}")
 # Where MLIR's packages are not, its library is not built.
 mlir_plugin = os.path.join(lib, "libvfriendly-mlir.so")
 if os.path.exists(mlir_plugin):
@@ -71,6 +79,8 @@ if in_group.where():
     config.available_features.add("memory-groups")
 if os.path.exists(os.path.join(config.vf_llvm_dir, "lib", "libomp.so")):
     config.available_features.add("openmp")
+if shutil.which("dpkg-shlibdeps"):
+    config.available_features.add("dpkg-dev")
 import platform
 config.available_features.add("host-" + platform.machine())
 # Only `./dev bench blocking-sync-guest` installs an emulator and fetches a kernel;
@@ -81,7 +91,6 @@ from guest import packages
 if packages.complete(os.path.join(config.vf_build_dir, "guest")):
     config.available_features.add("guest")
 # Of Python's tools, where they are installed: pip install mypy ruff types-PyYAML
-import shutil
 if shutil.which("mypy") and shutil.which("ruff"):
     config.available_features.add("python-linters")
 import importlib.util

@@ -21,7 +21,14 @@ write_basic_package_version_file(
 install(FILES
   ${CMAKE_BINARY_DIR}/package/VFriendlyConfig.cmake
   ${CMAKE_BINARY_DIR}/package/VFriendlyConfigVersion.cmake
-  DESTINATION ${VF_PACKAGE_DIR})
+  DESTINATION ${VF_PACKAGE_DIR} COMPONENT dev)
+
+# Relocatable, as the CMake package is.
+file(RELATIVE_PATH VF_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/vfriendly.pc.in
+  ${CMAKE_BINARY_DIR}/package/vfriendly.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/package/vfriendly.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
 set(VF_PACKAGE_LIBDIR ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(VF_PACKAGE_INCLUDEDIR ${PROJECT_SOURCE_DIR}/runtime/include)

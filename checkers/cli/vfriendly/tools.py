@@ -16,7 +16,7 @@ from pathlib import Path
 
 from vfriendly.errors import Refused
 
-LLVM = 22
+LLVM = int(os.environ.get("VFRIENDLY_LLVM", "22"))
 LLVM_BIN = f"/usr/lib/llvm-{LLVM}/bin"
 MODULE = "libvfriendly-tidy.so"
 PLUGIN = "libvfriendly.so"
@@ -54,7 +54,9 @@ def program(name: str, given: str | None) -> str:
 def library(name: str, given: str | None, option: str) -> str:
     folders = [os.environ.get("VFRIENDLY_LIB"), f"{sys.prefix}/lib", "/usr/local/lib",
                sysconfig.get_config_var("LIBDIR"), "/usr/lib"]
-    for path in [Path(given)] if given else [Path(f) / name for f in folders if f]:
+    # Installed, it stands in a folder of its LLVM.
+    found = [Path(f) / part / name for f in folders if f for part in ("", f"vfriendly/llvm-{LLVM}")]
+    for path in [Path(given)] if given else found:
         if path.is_file():
             return str(path.resolve())
     if given:

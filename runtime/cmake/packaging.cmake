@@ -1,0 +1,65 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# CPack: Debian packages and one relocatable archive; `./dev package` makes both. The
+# plugin and the clang-tidy module are a package for each LLVM; a build for another LLVM
+# than the main one makes these two only, and they stand side by side.
+
+set(llvm "${LLVM_VERSION_MAJOR}")
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(DIRECTORY guidelines/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/guidelines
+  COMPONENT doc FILES_MATCHING PATTERN *.md)
+install(DIRECTORY runtime/kernel DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+
+set(CPACK_PACKAGE_NAME vfriendly)
+set(CPACK_PACKAGE_VENDOR "the vfriendly project")
+set(CPACK_PACKAGE_CONTACT "the vfriendly project <vfriendly@localhost>")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_FILE_NAME vfriendly-${PROJECT_VERSION}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+# The C libraries' versions are read from the files.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+
+# One package: its component, name, what it needs besides, and what it is.
+macro(vf_package component name depends description)
+  string(TOUPPER ${component} upper)
+  list(APPEND CPACK_COMPONENTS_ALL ${component})
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name})
+  set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${depends}")
+  set(CPACK_COMPONENT_${upper}_DESCRIPTION "${description}")
+endmacro()
+set(CPACK_COMPONENTS_ALL "")
+set(dev "libvfrt-dev (= ${PROJECT_VERSION})")
+vf_package(runtime libvfrt0 ""
+  "Waits, locks and pools for programs in virtual machines")
+vf_package(dev libvfrt-dev "libvfrt0 (= ${PROJECT_VERSION})"
+  "Headers, static library, CMake package and vfriendly.pc of libvfrt")
+vf_package(preload libvfpreload ""
+  "Locks and an allocator for programs that cannot be rebuilt, as preloaded libraries")
+vf_package(doc vfriendly-doc "" "Guidelines, and patches of Linux")
+if(TARGET vfriendly)
+  vf_package(plugin vfriendly-llvm-${llvm} "clang-${llvm}, ${dev}"
+    "Pass plugin for clang ${llvm}")
+  # Its symbols come from the tool that loads it.
+  set(CPACK_DEBIAN_PLUGIN_PACKAGE_SHLIBDEPS OFF)
+endif()
+if(TARGET vfriendly-tidy)
+  vf_package(tidy vfriendly-tidy-${llvm} "clang-tidy-${llvm}" "Checks for clang-tidy ${llvm}")
+  set(CPACK_DEBIAN_TIDY_PACKAGE_SHLIBDEPS OFF)
+  vf_package(tool vfriendly "python3 (>= 3.11), python3-yaml, python3-rich, python3-unidiff, vfriendly-tidy-${llvm}"
+    "Runs the checks over a project, and reviews changes")
+  set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS OFF)
+endif()
+if(TARGET vfriendly-mlir)
+  vf_package(mlir vfriendly-mlir-${llvm} "mlir-${llvm}-tools" "MLIR dialect and passes")
+endif()
+include(CPack)

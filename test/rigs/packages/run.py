@@ -1,0 +1,120 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""run.py [--try] BUILD [BUILD_OF_ANOTHER_LLVM...]: makes the packages and tries them.
+
+The first build tree makes all packages and the archive, each other one the plugin and the
+clang-tidy module for its LLVM. --try makes a bare Debian 12 in a folder, installs the
+packages there, rewrites a program, upgrades and removes them, and prints how long each step
+took and how much it added. It must be root, and needs no more network than apt.
+"""
+
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def make(build, generators, components=None):
+    command = ["cpack", "-G", generators, "--config", os.path.join(build, "CPackConfig.cmake")]
+    if components:
+        command += ["-D", f"CPACK_COMPONENTS_ALL={components}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"dev package: cpack failed in {build}:\n{done.stdout}{done.stderr}")
+
+
+def size_of(folder):
+    return int(subprocess.run(["du", "-sxm", folder], capture_output=True, text=True,
+                              check=True).stdout.split()[0])
+
+
+class Root:
+    """A bare Debian in a folder, and the steps that were run in it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.size = 0
+
+    def run(self, what, script):
+        start = time.monotonic()
+        done = subprocess.run(["chroot", self.folder, "/bin/sh", "-euc", script],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
+                                   "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"})
+        seconds = time.monotonic() - start
+        if done.returncode:
+            sys.exit(f"dev package: {what} failed:\n{script}\n{done.stdout}{done.stderr}")
+        before, self.size = self.size, size_of(self.folder)
+        print(f"{seconds:6.1f} s  {self.size - before:+5d} MB  {what}", flush=True)
+        return done.stdout + done.stderr
+
+
+def bootstrap(folder, cache):
+    """A bare Debian 12, from an archive of one that was made before if there is one."""
+    if os.path.exists(cache):
+        subprocess.run(["tar", "-xf", cache, "-C", folder], check=True)
+        return
+    done = subprocess.run(["debootstrap", "--variant=minbase", "bookworm", folder],
+                          capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"dev package: debootstrap failed:\n{done.stdout[-2000:]}{done.stderr}")
+    shutil.copy("/etc/resolv.conf", os.path.join(folder, "etc"))
+    # LLVM 22 is in the archive of security updates.
+    with open(os.path.join(folder, "etc/apt/sources.list"), "w") as file:
+        for line in ("debian bookworm main", "debian bookworm-updates main",
+                     "debian-security bookworm-security main"):
+            file.write(f"deb http://deb.debian.org/{line}\n")
+    subprocess.run(["tar", "-cf", cache, "-C", folder, "."], check=True)
+
+
+def try_them(packages, cache):
+    with tempfile.TemporaryDirectory(prefix="vf-root-") as folder:
+        bootstrap(folder, cache)
+        root = Root(folder)
+        root.size = size_of(folder)
+        print(f"bare Debian 12: {root.size} MB")
+        shutil.copytree(packages, os.path.join(folder, "srv/packages"))
+        shutil.copytree(os.path.join(HERE, "project"), os.path.join(folder, "srv/project"))
+        steps = open(os.path.join(HERE, "steps.txt")).read().split("\n== ")[1:]
+        for step in steps:
+            what, script = step.split("\n", 1)
+            wanted = [line[8:] for line in script.splitlines() if line.startswith("expect: ")]
+            script = "\n".join(line for line in script.splitlines() if not line.startswith("expect: "))
+            said = root.run(what, script)
+            for words in wanted:
+                if words not in said:
+                    sys.exit(f"dev package: {what}: '{words}' is not in:\n{said}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="dev package")
+    parser.add_argument("--try", action="store_true", dest="tried")
+    parser.add_argument("build")
+    parser.add_argument("others", nargs="*")
+    args = parser.parse_args()
+    build = os.path.abspath(args.build)
+    packages = os.path.join(build, "packages")
+    shutil.rmtree(packages, ignore_errors=True)
+    make(build, "DEB;TGZ")
+    for other in args.others:
+        make(other, "DEB", "plugin;tidy")
+        for deb in glob.glob(os.path.join(other, "packages", "*.deb")):
+            shutil.copy(deb, packages)
+    shutil.rmtree(os.path.join(packages, "_CPack_Packages"), ignore_errors=True)
+    for name in sorted(os.listdir(packages)):
+        print(f"{os.path.getsize(os.path.join(packages, name)) / 1024:7.0f} KiB  {name}")
+    if args.tried:
+        if os.geteuid():
+            sys.exit("dev package: --try makes a root to change into: run it as root")
+        try_them(packages, os.path.join(build, "bookworm.tar"))
+
+
+if __name__ == "__main__":
+    main()
