@@ -11,7 +11,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 #include <string>
 
@@ -58,14 +57,17 @@ NameTells whatNameTells(StringRef Name) {
   if (Words.empty())
     return NamesTime ? NameTells::ReadsClock : NameTells::Nothing;
   // The last word is the verb: delay_queue does not delay.
-  return StringSwitch<NameTells>(Words.back())
-      .Cases({"pause", "relax", "yield", "backoff", "stall"}, NameTells::Pauses)
-      .Cases({"delay", "sleep", "usleep", "msleep", "nsleep", "nanosleep"},
-             NameTells::Delays)
-      .Case("off", Words.size() > 1 && Words[Words.size() - 2] == "back"
-                       ? NameTells::Pauses
-                       : NameTells::Nothing)
-      .Default(NamesTime ? NameTells::ReadsClock : NameTells::Nothing);
+  StringRef Verb = Words.back();
+  if (is_contained({"pause", "relax", "yield", "backoff", "stall"}, Verb))
+    return NameTells::Pauses;
+  if (is_contained(
+          {"delay", "sleep", "usleep", "msleep", "nsleep", "nanosleep"}, Verb))
+    return NameTells::Delays;
+  if (Verb == "off")
+    return Words.size() > 1 && Words[Words.size() - 2] == "back"
+               ? NameTells::Pauses
+               : NameTells::Nothing;
+  return NamesTime ? NameTells::ReadsClock : NameTells::Nothing;
 }
 
 bool namesWork(StringRef Name) {

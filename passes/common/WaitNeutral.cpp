@@ -8,6 +8,7 @@
 
 #include "passes/common/WaitNeutral.h"
 
+#include "passes/common/LLVMVersions.h"
 #include "passes/common/TellingNames.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -43,7 +44,7 @@ static CallEffect classifyIntrinsic(const CallBase &Call, Intrinsic::ID ID) {
   case Intrinsic::x86_tpause:
   case Intrinsic::aarch64_hint:
   case Intrinsic::aarch64_isb:
-  case Intrinsic::riscv_pause:
+  case RiscvPause:
     return CallEffect::Pause;
   case Intrinsic::readcyclecounter:
   case Intrinsic::readsteadycounter:

@@ -11,7 +11,7 @@
 #include "passes/heap-churn/Allocation.h"
 #include "passes/heap-churn/Remarks.h"
 
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/MemoryBuiltins.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -26,11 +26,9 @@ namespace vfriendly {
 /// Returns true if Callee interrupts all CPUs that run the process.
 static bool resizesProcess(const Function &Callee) {
   return Callee.isDeclaration() &&
-         StringSwitch<bool>(Callee.getName())
-             .Cases({"madvise", "munmap", "mprotect", "mremap", "brk", "sbrk",
-                     "posix_madvise", "malloc_trim"},
-                    true)
-             .Default(false);
+         is_contained({"madvise", "munmap", "mprotect", "mremap", "brk", "sbrk",
+                       "posix_madvise", "malloc_trim"},
+                      Callee.getName());
 }
 
 bool runsLong(Loop &L, ScalarEvolution &SE) {

@@ -24,6 +24,7 @@
 
 #include "passes/heap-churn/Allocation.h"
 
+#include "passes/common/LLVMVersions.h"
 #include "passes/heap-churn/Escape.h"
 
 #include "llvm/ADT/SmallPtrSet.h"

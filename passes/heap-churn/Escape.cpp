@@ -8,10 +8,10 @@
 
 #include "passes/heap-churn/Escape.h"
 
+#include "passes/common/LLVMVersions.h"
 #include "passes/heap-churn/Allocation.h"
 
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Analysis/CaptureTracking.h"
 #include "llvm/Analysis/MemoryBuiltins.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -86,19 +86,13 @@ static bool isPlainFormat(const Value &Format) {
   return true;
 }
 
-/// Returns true if the use captures more than whether the pointer is null,
-/// which a rewrite leaves as it was.
-static bool tellsPlace(CaptureComponents Of) {
-  return capturesAnything(Of & ~CaptureComponents::AddressIsNull);
-}
-
 static PointerUse useArgument(const CallBase &Call, const Use &U,
                               const TargetLibraryInfo &TLI) {
   if (isRealloc(Call, TLI))
     return {"its size is changed"};
   if (getFreedOperand(&Call, &TLI) == U.get())
     return {"it is freed in another way than it was taken"};
-  if (Call.getIntrinsicID() == Intrinsic::fake_use)
+  if (Call.getIntrinsicID() == FakeUse)
     return {};
   auto *Intrinsic = dyn_cast<IntrinsicInst>(&Call);
   if (!Call.isArgOperand(&U) ||
@@ -121,14 +115,13 @@ static PointerUse useArgument(const CallBase &Call, const Use &U,
     return {isPlainFormat(*Call.getArgOperand(Format->second))
                 ? ""
                 : "its address may be what a format asks for"};
-  CaptureInfo Known = Call.getCaptureInfo(Number);
-  if (tellsPlace(Known.getOtherComponents()))
+  if (mayKeepArgument(Call, Number))
     return {"a function it is given to may keep its address"};
   if (!Call.hasFnAttr(Attribute::NoFree) &&
       !Call.paramHasAttr(Number, Attribute::NoFree) &&
       !Call.onlyReadsMemory(Number))
     return {"a function it is given to may free it"};
-  return {"", tellsPlace(Known.getRetComponents())};
+  return {"", mayReturnArgument(Call, Number)};
 }
 
 PointerUse usePointer(const Use &U, const TargetLibraryInfo &TLI) {
@@ -143,11 +136,10 @@ PointerUse usePointer(const Use &U, const TargetLibraryInfo &TLI) {
   if (auto *Store = dyn_cast<StoreInst>(&I);
       Store && Store->getValueOperand() == U.get())
     return {"its address is stored"};
-  UseCaptureInfo Known = DetermineUseCaptureKind(U, /*Base=*/nullptr);
   // The same object has another address in another address space.
-  if (Known.isPassthrough() && I.getType() == U->getType())
+  if (isPassthrough(U) && I.getType() == U->getType())
     return {"", true};
-  if (!tellsPlace(Known))
+  if (!mayTellPlace(U))
     return {};
   if (isa<ReturnInst>(I))
     return {"it is returned"};

@@ -21,6 +21,7 @@
 
 #include "passes/heap-churn/Advice.h"
 
+#include "passes/common/LLVMVersions.h"
 #include "passes/heap-churn/Allocation.h"
 #include "passes/heap-churn/Remarks.h"
 

@@ -94,16 +94,20 @@ FunctionView::FunctionView(Function &F, FunctionAnalysisManager &FAM)
       DT(FAM.getResult<DominatorTreeAnalysis>(F)),
       LI(FAM.getResult<LoopAnalysis>(F)) {}
 
+/// Returns true if F has an attribute sanitize_*; which there are differs by
+/// version.
+static bool isSanitized(const Function &F) {
+  return any_of(F.getAttributes().getFnAttrs(), [](Attribute A) {
+    return A.isEnumAttribute() &&
+           Attribute::getNameFromAttrKind(A.getKindAsEnum())
+               .starts_with("sanitize_");
+  });
+}
+
 static bool mayTreat(const Function &F) {
   return !F.hasOptNone() && !F.hasFnAttribute(Attribute::Naked) &&
          !F.isPresplitCoroutine() && !F.callsFunctionThatReturnsTwice() &&
-         !F.hasFnAttribute(Attribute::SanitizeAddress) &&
-         !F.hasFnAttribute(Attribute::SanitizeHWAddress) &&
-         !F.hasFnAttribute(Attribute::SanitizeMemory) &&
-         !F.hasFnAttribute(Attribute::SanitizeMemTag) &&
-         !F.hasFnAttribute(Attribute::SanitizeThread) &&
-         !F.hasFnAttribute(Attribute::SanitizeType) &&
-         !F.hasFnAttribute(Attribute::SanitizeRealtime);
+         !isSanitized(F);
 }
 
 const Recursion &HeapChurnImpl::recursion() {
@@ -151,7 +155,8 @@ bool HeapChurnImpl::moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
     FunctionView Here(F, FAM);
     findVanishing(Here);
     while (!Calls.empty() && !Here.IsStale) {
-      CallBase *Call = Calls.consume_front();
+      CallBase *Call = Calls.front();
+      Calls = Calls.drop_front();
       StringRef Why;
       if (!moveOrHoist(*Call, Here, Why))
         Others.push_back({Call, Why});

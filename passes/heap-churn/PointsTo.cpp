@@ -17,6 +17,7 @@
 
 #include "passes/heap-churn/PointsTo.h"
 
+#include "passes/common/LLVMVersions.h"
 #include "passes/heap-churn/Allocation.h"
 #include "passes/heap-churn/Escape.h"
 
@@ -97,7 +98,7 @@ bool PointsTo::Cell::overlaps(Offset Where, uint64_t Bytes) const {
 PointsTo::PointsTo(Function &F, ArrayRef<CallBase *> Calls,
                    const TargetLibraryInfo &TLI)
     : TLI(TLI), DL(F.getDataLayout()) {
-  Allocations.insert_range(Calls);
+  insertRange(Allocations, Calls);
   ReversePostOrderTraversal<Function *> Order(&F);
   for (bool IsNew = true; IsNew;) {
     IsNew = false;

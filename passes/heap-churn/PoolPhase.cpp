@@ -172,7 +172,7 @@ bool PoolPhase::outlivesIteration(const CallBase &Call,
 
 /// Returns what in the function prevents any pool.
 StringRef PoolPhase::obstacle(function_ref<bool()> IsRecursive) const {
-  const Triple &T = Here.F.getParent()->getTargetTriple();
+  const Triple T(Here.F.getParent()->getTargetTriple());
   // Without libvfrt its functions are null, which needs weak ELF symbols; its
   // sizes are 64 bits.
   if (!T.isOSBinFormatELF() ||

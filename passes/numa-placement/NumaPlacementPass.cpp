@@ -12,12 +12,14 @@
 
 #include "passes/numa-placement/NumaPlacementPass.h"
 
+#include "passes/common/KeepMarks.h"
+#include "passes/common/LLVMVersions.h"
 #include "passes/numa-placement/Judgement.h"
 #include "passes/numa-placement/Rewrite.h"
-#include "passes/common/KeepMarks.h"
 #include "vfriendly/Catalogue.h"
 
 #include "llvm/ADT/Statistic.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Demangle/Demangle.h"
@@ -115,7 +117,7 @@ void NumaPlacementImpl::lookAtArray(GlobalVariable &Array) {
 /// unknown.
 static StringRef nameOf(CallBase &Call) {
   SmallVector<DbgVariableRecord *, 2> Records;
-  findDbgValues(&Call, Records);
+  findDebugValues(Call, Records);
   for (const User *Each : Call.users())
     if (auto *Store = dyn_cast<StoreInst>(Each);
         Store && Store->getValueOperand() == &Call) {

@@ -32,7 +32,8 @@ Function *calleeOf(const CallBase &Call) {
 /// threads.
 static std::pair<unsigned, unsigned> forkOperands(StringRef Callee) {
   return StringSwitch<std::pair<unsigned, unsigned>>(Callee)
-      .Cases({"__kmpc_fork_call", "__kmpc_fork_teams"}, {2, 3})
+      .Case("__kmpc_fork_call", {2, 3})
+      .Case("__kmpc_fork_teams", {2, 3})
       .Case("__kmpc_fork_call_if", {2, 4})
       .Case("pthread_create", {2, 3})
       .Default({0, 0});

@@ -6,12 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/common/LLVMVersions.h"
+#include "passes/common/Summary.h"
 #include "passes/plugin/VersionGuard.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "vfriendly/Passes.h"
 
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Plugins/PassPlugin.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/Process.h"
@@ -218,9 +219,15 @@ static void registerPasses(PassBuilder &PB) {
     addPassNames(*PIC);
     PIC->addClassToPassName(SpinLoopPrinterPass::name(),
                             "print<vf-spin-loops>");
+    PIC->addClassToPassName(SummaryPass::name(), "vf-summary");
+    PIC->addClassToPassName(UnoptimizedWarningPass::name(),
+                            "vf-unoptimized-warning");
   }
   PB.registerAnalysisRegistrationCallback([](FunctionAnalysisManager &FAM) {
     FAM.registerPass([] { return SpinLoopAnalysis(); });
+  });
+  PB.registerAnalysisRegistrationCallback([](ModuleAnalysisManager &MAM) {
+    MAM.registerPass([] { return SummaryAnalysis(); });
   });
   PB.registerPipelineParsingCallback(
       [](StringRef Name, FunctionPassManager &FPM,
@@ -238,29 +245,33 @@ static void registerPasses(PassBuilder &PB) {
 
   // Waits on plain memory must be seen before JumpThreading breaks them; what
   // inlining brings into sight is looked at again after it.
-  PB.registerPipelineEarlySimplificationEPCallback([](ModulePassManager &MPM,
-                                                      OptimizationLevel Level,
-                                                      ThinOrFullLTOPhase LTO) {
-    addSpinLoops(MPM, Level, SpinPhase::Early, LTO);
-  });
-  PB.registerOptimizerEarlyEPCallback([](ModulePassManager &MPM,
-                                         OptimizationLevel Level,
-                                         ThinOrFullLTOPhase LTO) {
-    if (Level == OptimizationLevel::O0)
-      return;
-    addSpinLoops(MPM, Level, SpinPhase::Late, LTO);
-    // After inlining: what becomes of a pointer shows.
-    addHeapChurn(MPM, LTO);
-    addNumaPlacement(MPM, LTO);
-  });
-  PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM,
-                                        OptimizationLevel Level,
-                                        ThinOrFullLTOPhase LTO) {
-    if (Level != OptimizationLevel::O0 &&
-        LTO != ThinOrFullLTOPhase::ThinLTOPreLink &&
-        LTO != ThinOrFullLTOPhase::FullLTOPreLink)
-      addSpinLoops(MPM, Level, SpinPhase::Last, LTO);
-  });
+  PB.registerPipelineEarlySimplificationEPCallback(
+      withPhase([](ModulePassManager &MPM, OptimizationLevel Level,
+                   ThinOrFullLTOPhase LTO) {
+        addSpinLoops(MPM, Level, SpinPhase::Early, LTO);
+        if (Level == OptimizationLevel::O0)
+          MPM.addPass(UnoptimizedWarningPass());
+      }));
+  PB.registerOptimizerEarlyEPCallback(
+      withPhase([](ModulePassManager &MPM, OptimizationLevel Level,
+                   ThinOrFullLTOPhase LTO) {
+        if (Level == OptimizationLevel::O0)
+          return;
+        addSpinLoops(MPM, Level, SpinPhase::Late, LTO);
+        // After inlining: what becomes of a pointer shows.
+        addHeapChurn(MPM, LTO);
+        addNumaPlacement(MPM, LTO);
+      }));
+  PB.registerOptimizerLastEPCallback(
+      withPhase([](ModulePassManager &MPM, OptimizationLevel Level,
+                   ThinOrFullLTOPhase LTO) {
+        if (Level != OptimizationLevel::O0 &&
+            LTO != ThinOrFullLTOPhase::ThinLTOPreLink &&
+            LTO != ThinOrFullLTOPhase::FullLTOPreLink)
+          addSpinLoops(MPM, Level, SpinPhase::Last, LTO);
+        if (Level != OptimizationLevel::O0 && !isInLinker(LTO))
+          MPM.addPass(SummaryPass());
+      }));
   PB.registerFullLinkTimeOptimizationLastEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         addSpinLoops(MPM, Level, SpinPhase::Last,

@@ -13,6 +13,7 @@
 #include "passes/spin-loops/BoundedSpin.h"
 
 #include "passes/common/KeepMarks.h"
+#include "passes/common/LLVMVersions.h"
 #include "passes/spin-loops/Rewrite.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 
@@ -25,7 +26,6 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
 
@@ -95,7 +95,7 @@ private:
 void BoundedRewriter::expand() {
   Enter =
       InsertPreheaderForLoop(&L, &DT, &LI, nullptr, /*PreserveLCSSA=*/false);
-  SCEVExpander Expander(SE, "vf");
+  SCEVExpander Expander = expanderOf(SE);
   Instruction *At = Enter->getTerminator();
   IRBuilder<> B(At);
   // Poison, where the loop as written may end by its poll before it tests a

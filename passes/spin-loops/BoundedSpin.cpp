@@ -32,6 +32,7 @@
 
 #include "passes/spin-loops/BoundedSpin.h"
 
+#include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/Rewrite.h"
 #include "runtime/include/vfriendly/spin_wait.h"
@@ -39,7 +40,6 @@
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
 
@@ -309,7 +309,7 @@ std::optional<BoundedPlan> Planner::plan(StringRef &Why) {
     Why = findBranches();
   if (!Why.empty())
     return std::nullopt;
-  SCEVExpander Expander(SE, "vf");
+  SCEVExpander Expander = expanderOf(SE);
   if (!Expander.isSafeToExpand(Found.Bound) ||
       !all_of(Found.Counters,
               [&](auto &C) { return Expander.isSafeToExpand(C.second); })) {

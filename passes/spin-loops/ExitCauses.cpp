@@ -8,6 +8,7 @@
 
 #include "passes/spin-loops/ExitCauses.h"
 
+#include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
 
 #include "llvm/Analysis/ValueTracking.h"
@@ -312,9 +313,9 @@ void CauseCollector::addAccess(Instruction &Access, const Causes &Where) {
   C.Polls.insert(&Access);
   if (Where.Inner)
     C.Varying.insert(&Access);
-  C.Varying.insert_range(Where.Varying);
-  C.Pointers.insert_range(Where.Polls);
-  C.Pointers.insert_range(Where.Pointers);
+  insertRange(C.Varying, Where.Varying);
+  insertRange(C.Pointers, Where.Polls);
+  insertRange(C.Pointers, Where.Pointers);
 }
 
 void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {

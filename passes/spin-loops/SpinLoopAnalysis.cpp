@@ -12,6 +12,7 @@
 
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 
+#include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/LoopJudge.h"
 
@@ -253,9 +254,9 @@ Causes LoopJudge::guardsOf(BasicBlock *Exiting) {
     Causes C = Collector.collect(Condition);
     if (!C.onlyOthers())
       continue; // It counts, to poll now and then.
-    All.Polls.insert_range(C.Polls);
-    All.Pointers.insert_range(C.Pointers);
-    All.Varying.insert_range(C.Varying);
+    insertRange(All.Polls, C.Polls);
+    insertRange(All.Pointers, C.Pointers);
+    insertRange(All.Varying, C.Varying);
   }
   return All;
 }
@@ -271,8 +272,8 @@ void LoopJudge::noteCauses(const Causes &C) {
   for (Instruction *Access : C.Polls)
     if (AllPlain || !IsPlain(Access))
       Accesses.insert(Access);
-  Pointers.insert_range(C.Pointers);
-  Varying.insert_range(C.Varying);
+  insertRange(Pointers, C.Pointers);
+  insertRange(Varying, C.Varying);
 }
 
 void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {

@@ -12,6 +12,8 @@
 
 #include "passes/spin-loops/SpinLoopsPass.h"
 
+#include "passes/common/LLVMVersions.h"
+#include "passes/common/Summary.h"
 #include "passes/spin-loops/BoundedSpin.h"
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/ExitCauses.h"
@@ -81,9 +83,9 @@ struct WaitSite {
 
 class SpinLoopsImpl {
 public:
-  SpinLoopsImpl(Module &M, FunctionAnalysisManager &FAM, SpinMode Mode,
-                SpinPhase Phase, bool Thin)
-      : M(M), FAM(FAM), Mode(Mode), Phase(Phase), Thin(Thin) {}
+  SpinLoopsImpl(Module &M, FunctionAnalysisManager &FAM, Summary &Counts,
+                SpinMode Mode, SpinPhase Phase, bool Thin)
+      : M(M), FAM(FAM), Counts(Counts), Mode(Mode), Phase(Phase), Thin(Thin) {}
 
   bool run();
 
@@ -102,6 +104,7 @@ private:
 
   Module &M;
   FunctionAnalysisManager &FAM;
+  Summary &Counts;
   SpinMode Mode;
   SpinPhase Phase;
   bool Thin;
@@ -409,6 +412,8 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
 void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
   auto &ORE = FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
   sayDecision(ORE, S, D);
+  if (S.Kind != SpinKind::Retry && S.Kind != SpinKind::Device)
+    Counts.count(D.Action != Decision::Leave, D.Why);
   if (D.waits() && !std::exchange(SaidRuntime, true))
     sayNeedsRuntime(ORE, S);
 }
@@ -454,14 +459,16 @@ void SpinLoopsImpl::notifyWriters() {
     }
   }
   Changed |= !Done.Changed.empty();
-  Rewritten.insert_range(Done.Changed);
+  insertRange(Rewritten, Done.Changed);
 }
 
 } // namespace
 
 PreservedAnalyses SpinLoopsPass::run(Module &M, ModuleAnalysisManager &MAM) {
   auto &FAM = MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
-  return SpinLoopsImpl(M, FAM, Mode, Phase, Thin).run()
+  return SpinLoopsImpl(M, FAM, MAM.getResult<SummaryAnalysis>(M), Mode, Phase,
+                       Thin)
+                 .run()
              ? PreservedAnalyses::none()
              : PreservedAnalyses::all();
 }

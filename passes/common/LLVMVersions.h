@@ -1,0 +1,162 @@
+//===- LLVMVersions.h - What differs between LLVM 19, 21, 22 ----*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The only file that asks for LLVM's version. Names that a version lacks are
+// declared here, in namespace vfriendly, so that code reads as for the newest
+// one. Where an older LLVM knows less, what is declared here is the cautious
+// answer. LLVM 20 is not in Debian and has not been tried.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_COMMON_LLVMVERSIONS_H
+#define VFRIENDLY_PASSES_COMMON_LLVMVERSIONS_H
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/CaptureTracking.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicsRISCV.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+
+#if LLVM_VERSION_MAJOR >= 22
+#include "llvm/Plugins/PassPlugin.h"
+#else
+#include "llvm/Passes/PassPlugin.h"
+#endif
+
+namespace vfriendly {
+
+#if LLVM_VERSION_MAJOR < 22
+/// isa<PtrToIntInst, PtrToAddrInst> holds for PtrToIntInst alone.
+using PtrToAddrInst = llvm::PtrToIntInst;
+#endif
+
+/// Set.insert_range(Range), which LLVM 19 does not have.
+template <typename SetT, typename RangeT>
+void insertRange(SetT &Set, const RangeT &Range) {
+  Set.insert(llvm::adl_begin(Range), llvm::adl_end(Range));
+}
+
+#if LLVM_VERSION_MAJOR >= 22
+inline llvm::SCEVExpander expanderOf(llvm::ScalarEvolution &SE) {
+  return llvm::SCEVExpander(SE, "vf");
+}
+
+inline void
+findDebugValues(llvm::Value &V,
+                llvm::SmallVectorImpl<llvm::DbgVariableRecord *> &Records) {
+  llvm::findDbgValues(&V, Records);
+}
+#else
+inline llvm::SCEVExpander expanderOf(llvm::ScalarEvolution &SE) {
+  return llvm::SCEVExpander(SE, SE.getDataLayout(), "vf");
+}
+
+inline void
+findDebugValues(llvm::Value &V,
+                llvm::SmallVectorImpl<llvm::DbgVariableRecord *> &Records) {
+  llvm::SmallVector<llvm::DbgValueInst *, 2> Calls;
+  llvm::findDbgValues(Calls, &V, &Records);
+}
+#endif
+
+#if LLVM_VERSION_MAJOR >= 21
+inline constexpr llvm::Intrinsic::ID RiscvPause = llvm::Intrinsic::riscv_pause;
+inline constexpr llvm::Intrinsic::ID FakeUse = llvm::Intrinsic::fake_use;
+using llvm::CmpPredicate;
+
+/// Returns true if Of tells more than whether there is any memory. That stays
+/// as it was.
+inline bool tellsPlace(llvm::CaptureComponents Of) {
+  return capturesAnything(Of & ~llvm::CaptureComponents::AddressIsNull);
+}
+
+/// Returns true if the callee may keep the address that is its argument Number.
+inline bool mayKeepArgument(const llvm::CallBase &Call, unsigned Number) {
+  return tellsPlace(Call.getCaptureInfo(Number).getOtherComponents());
+}
+
+/// Returns true if what the call returns may hold that address.
+inline bool mayReturnArgument(const llvm::CallBase &Call, unsigned Number) {
+  return tellsPlace(Call.getCaptureInfo(Number).getRetComponents());
+}
+
+/// Returns true if the result of U's user is a place in what U points to.
+inline bool isPassthrough(const llvm::Use &U) {
+  return DetermineUseCaptureKind(U, /*Base=*/nullptr).isPassthrough();
+}
+
+/// Returns true if U's user may tell the address. pre: !isPassthrough(U).
+inline bool mayTellPlace(const llvm::Use &U) {
+  return tellsPlace(DetermineUseCaptureKind(U, /*Base=*/nullptr));
+}
+// This vtable is the only variable of LLVM's that the plugin refers to and LLVM
+// 19 lacks: a strong reference would end a wrong load before the version guard
+// can say what is wrong. A file whose object has the reference includes this
+// one.
+__asm__(".weak _ZTVN4llvm21SimpleCaptureAnalysisE");
+#else
+/// No call is one of these.
+inline constexpr llvm::Intrinsic::ID RiscvPause = ~0u, FakeUse = ~0u - 1;
+inline constexpr auto LibFunc_reallocarray =
+    static_cast<llvm::LibFunc>(llvm::NotLibFunc + 1);
+inline constexpr auto LibFunc_cxa_throw = LibFunc_reallocarray;
+inline constexpr auto LibFunc_terminate = LibFunc_reallocarray;
+inline constexpr auto LibFunc_exit = LibFunc_reallocarray;
+using CmpPredicate = llvm::CmpInst::Predicate;
+
+/// `nocapture` says that neither memory nor the result holds the address.
+inline bool mayKeepArgument(const llvm::CallBase &Call, unsigned Number) {
+  return !Call.doesNotCapture(Number);
+}
+
+inline bool mayReturnArgument(const llvm::CallBase &Call, unsigned Number) {
+  return !Call.doesNotCapture(Number);
+}
+
+inline bool isPassthrough(const llvm::Use &U) {
+  return DetermineUseCaptureKind(U, nullptr) ==
+         llvm::UseCaptureKind::PASSTHROUGH;
+}
+
+inline bool mayTellPlace(const llvm::Use &U) {
+  // LLVM 19 is less strict with comparisons than later ones: only whether there
+  // is any memory may be asked.
+  if (auto *Compare = llvm::dyn_cast<llvm::ICmpInst>(U.getUser()))
+    return !Compare->isEquality() || !isNoAliasCall(U.get()) ||
+           !llvm::isa<llvm::ConstantPointerNull>(
+               Compare->getOperand(1 - U.getOperandNo()));
+  return DetermineUseCaptureKind(U, nullptr) !=
+         llvm::UseCaptureKind::NO_CAPTURE;
+}
+#endif
+
+using PhaseCallback =
+    std::function<void(llvm::ModulePassManager &, llvm::OptimizationLevel,
+                       llvm::ThinOrFullLTOPhase)>;
+
+#if LLVM_VERSION_MAJOR >= 21
+inline PhaseCallback withPhase(PhaseCallback Callback) { return Callback; }
+#else
+/// LLVM 19 does not tell in which phase of an LTO build a pipeline is made.
+inline auto withPhase(PhaseCallback Callback) {
+  return
+      [Callback](llvm::ModulePassManager &MPM, llvm::OptimizationLevel Level) {
+        Callback(MPM, Level, llvm::ThinOrFullLTOPhase::None);
+      };
+}
+#endif
+
+} // namespace vfriendly
+
+#endif
