@@ -17,6 +17,7 @@
 #include "vfriendly/Checks.h"
 
 #include "clang-tidy/ClangTidyModule.h"
+#include "llvm/Support/Registry.h"
 
 using namespace clang::tidy;
 
@@ -31,7 +32,8 @@ public:
   }
 };
 
-const ClangTidyModuleRegistry::Add<VfriendlyModule>
+// ClangTidyModuleRegistry, whose header differs by version.
+const llvm::Registry<ClangTidyModule>::Add<VfriendlyModule>
     Registered("vfriendly-module", "Adds the checks of vfriendly.");
 
 } // namespace

@@ -150,14 +150,25 @@ static std::optional<PlaceWrite::Kind> byMethod(const CXXMemberCallExpr &Call) {
   StringRef Name =
       Method->getIdentifier() ? Method->getName() : StringRef("operator");
   return llvm::StringSwitch<std::optional<PlaceWrite::Kind>>(Name)
-      .Cases({"push", "push_back", "push_front", "emplace", "emplace_back",
-              "emplace_front"},
-             PlaceWrite::Add)
-      .Cases({"pop", "pop_back", "pop_front"}, PlaceWrite::Remove)
+      .Case("push", PlaceWrite::Add)
+      .Case("push_back", PlaceWrite::Add)
+      .Case("push_front", PlaceWrite::Add)
+      .Case("emplace", PlaceWrite::Add)
+      .Case("emplace_back", PlaceWrite::Add)
+      .Case("emplace_front", PlaceWrite::Add)
+      .Case("pop", PlaceWrite::Remove)
+      .Case("pop_back", PlaceWrite::Remove)
+      .Case("pop_front", PlaceWrite::Remove)
       // These only read, although some return a reference that could be written
       // through.
-      .Cases({"front", "back", "begin", "end", "size", "empty", "top", "at"},
-             std::nullopt)
+      .Case("front", std::nullopt)
+      .Case("back", std::nullopt)
+      .Case("begin", std::nullopt)
+      .Case("end", std::nullopt)
+      .Case("size", std::nullopt)
+      .Case("empty", std::nullopt)
+      .Case("top", std::nullopt)
+      .Case("at", std::nullopt)
       .Default(PlaceWrite::Other);
 }
 

@@ -142,7 +142,8 @@ std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
   if (isNamed(Class, {"condition_variable", "condition_variable_any"}))
     return llvm::StringSwitch<std::optional<SyncKind>>(Name)
         .Case("wait", SyncKind::Wait)
-        .Cases({"wait_for", "wait_until"}, SyncKind::TimedWait)
+        .Case("wait_for", SyncKind::TimedWait)
+        .Case("wait_until", SyncKind::TimedWait)
         .Case("notify_one", SyncKind::Signal)
         .Case("notify_all", SyncKind::Broadcast)
         .Default(std::nullopt);

@@ -22,10 +22,15 @@ static bool isStdAtomicRecord(const CXXRecordDecl *Record) {
     return false;
   // The second and later names are base classes in libstdc++ and libc++.
   return llvm::StringSwitch<bool>(Record->getName())
-      .Cases({"atomic", "atomic_ref", "atomic_flag"}, true)
-      .Cases({"__atomic_base", "__atomic_flag_base", "__atomic_float",
-              "__atomic_ref", "__atomic_ref_base", "atomic_bool"},
-             true)
+      .Case("atomic", true)
+      .Case("atomic_ref", true)
+      .Case("atomic_flag", true)
+      .Case("__atomic_base", true)
+      .Case("__atomic_flag_base", true)
+      .Case("__atomic_float", true)
+      .Case("__atomic_ref", true)
+      .Case("__atomic_ref_base", true)
+      .Case("atomic_bool", true)
       .Default(false);
 }
 
@@ -82,8 +87,8 @@ static std::optional<AtomicOp> matchBuiltin(const AtomicExpr &E) {
     Op.Value = E.getVal2();
     return Op;
   }
-  if (Op.Kind != AtomicKind::Load && E.hasVal1Operand() &&
-      E.getNumSubExprs() > 2)
+  if (Op.Kind != AtomicKind::Load && Name != "test_and_set" &&
+      Name != "clear" && E.getNumSubExprs() > 2)
     Op.Value = E.getVal1();
   return Op;
 }

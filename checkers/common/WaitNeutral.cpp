@@ -36,13 +36,18 @@ static const llvm::StringMap<CallEffect> &neutralNames() {
 /// Returns true if Name is that of a try-lock function. Other libraries have
 /// many such names, all of this form.
 static bool isTryLockName(StringRef Name) {
-  return Name.ends_with("_trylock") ||
-         llvm::StringSwitch<bool>(Name)
-             .Cases({"trylock", "try_lock", "try_lock_shared", "tryLock",
-                     "TryLock", "try_acquire", "tryAcquire", "TryAcquire"},
-                    true)
-             .Cases({"try_acquire_for", "try_lock_for"}, false)
-             .Default(false);
+  return Name.ends_with("_trylock") || llvm::StringSwitch<bool>(Name)
+                                           .Case("trylock", true)
+                                           .Case("try_lock", true)
+                                           .Case("try_lock_shared", true)
+                                           .Case("tryLock", true)
+                                           .Case("TryLock", true)
+                                           .Case("try_acquire", true)
+                                           .Case("tryAcquire", true)
+                                           .Case("TryAcquire", true)
+                                           .Case("try_acquire_for", false)
+                                           .Case("try_lock_for", false)
+                                           .Default(false);
 }
 
 static bool isInNamespace(const Decl &D, StringRef Name) {

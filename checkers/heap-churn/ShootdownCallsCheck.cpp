@@ -41,14 +41,14 @@ static SystemCall systemCallOf(const CallExpr &Call,
     return I < Call.getNumArgs() ? constantOf(Call.getArg(I), Context)
                                  : std::nullopt;
   };
-  SystemCall Kind =
-      llvm::StringSwitch<SystemCall>(Callee->getName())
-          .Case("madvise", SystemCall::Advise)
-          .Cases({"mprotect", "pkey_mprotect"}, SystemCall::Protect)
-          .Case("munmap", SystemCall::Unmap)
-          .Case("sbrk", SystemCall::Shrink)
-          .Case("malloc_trim", SystemCall::Trim)
-          .Default(SystemCall::None);
+  SystemCall Kind = llvm::StringSwitch<SystemCall>(Callee->getName())
+                        .Case("madvise", SystemCall::Advise)
+                        .Case("mprotect", SystemCall::Protect)
+                        .Case("pkey_mprotect", SystemCall::Protect)
+                        .Case("munmap", SystemCall::Unmap)
+                        .Case("sbrk", SystemCall::Shrink)
+                        .Case("malloc_trim", SystemCall::Trim)
+                        .Default(SystemCall::None);
   if (Kind == SystemCall::Advise && !takesAway(Argument(2).value_or(0)))
     return SystemCall::None;
   if (Kind == SystemCall::Shrink) {

@@ -54,8 +54,13 @@ static const Expr *countOf(const Stmt *Loop, const FunctionView &View) {
   if (auto *Range = dyn_cast<CXXForRangeStmt>(Loop)) {
     const Expr *Init = Range->getRangeInit();
     return llvm::StringSwitch<bool>(stdKindOf(Init->getType()))
-                   .Cases({"vector", "deque", "list", "set", "map"}, true)
-                   .Cases({"unordered_set", "unordered_map"}, true)
+                   .Case("vector", true)
+                   .Case("deque", true)
+                   .Case("list", true)
+                   .Case("set", true)
+                   .Case("map", true)
+                   .Case("unordered_set", true)
+                   .Case("unordered_map", true)
                    .Default(false)
                ? Init
                : nullptr;

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/LoopJudge.h"
 

@@ -45,12 +45,12 @@ bool canBeAtomic(Type *Ty, Align Alignment, const DataLayout &DL) {
 }
 
 bool hasPauseHint(const Module &M) {
-  const Triple &T = M.getTargetTriple();
+  const Triple T(M.getTargetTriple());
   return T.isX86() || T.isAArch64() || T.isRISCV();
 }
 
 bool canBlock(const Module &M) {
-  const Triple &T = M.getTargetTriple();
+  const Triple T(M.getTargetTriple());
   return T.isOSLinux() && T.isOSBinFormatELF() && T.isArch64Bit() &&
          M.getDataLayout().getPointerSizeInBits() == 64; // Not x32.
 }
@@ -73,7 +73,7 @@ FunctionType *boundedWaitType(LLVMContext &Context) {
 
 // As in fallback/*.ll, whose definitions are linked in later.
 CallingConv::ID waitConvention(const Module &M) {
-  Triple::ArchType Arch = M.getTargetTriple().getArch();
+  Triple::ArchType Arch = Triple(M.getTargetTriple()).getArch();
   return Arch == Triple::x86_64 || Arch == Triple::aarch64
              ? CallingConv::PreserveMost
              : CallingConv::C;
@@ -128,13 +128,14 @@ BasicBlock *splitBackEdge(Loop &L, LoopInfo &LI, DominatorTree &DT) {
 
 void emitPause(Loop &L, LoopInfo &LI, DominatorTree &DT) {
   IRBuilder<> B(splitBackEdge(L, LI, DT)->getTerminator());
-  const Triple &T = L.getHeader()->getModule()->getTargetTriple();
+  const Triple T(L.getHeader()->getModule()->getTargetTriple());
   if (T.isX86()) {
-    B.CreateIntrinsic(Intrinsic::x86_sse2_pause, {});
+    B.CreateIntrinsic(Intrinsic::x86_sse2_pause, ArrayRef<Type *>(), {});
   } else if (T.isAArch64()) {
     // ISB waits about as long as x86's PAUSE does; YIELD is a no-op on cores
     // without SMT, which are most. 15: full system, the only defined operand.
-    B.CreateIntrinsic(Intrinsic::aarch64_isb, {B.getInt32(15)});
+    B.CreateIntrinsic(Intrinsic::aarch64_isb, ArrayRef<Type *>(),
+                      {B.getInt32(15)});
   } else {
     // PAUSE of Zihintpause, spelt as the hint it is encoded as, so that it
     // assembles without the extension and does nothing on CPUs without it.
@@ -284,7 +285,7 @@ static Type *accessedType(const Instruction &I, const Value *Address) {
                : nullptr;
   if (!isa<LoadInst, StoreInst>(I) || getLoadStorePointerOperand(&I) != Address)
     return nullptr;
-  Type *Ty = getLoadStoreType(&I);
+  Type *Ty = getLoadStoreType(const_cast<Instruction *>(&I));
   return Ty->isScalableTy() ? nullptr : Ty;
 }
 
@@ -382,7 +383,7 @@ void linkFallback(Module &M) {
   if (none_of(Ours,
               [](const GlobalValue *G) { return G && G->isDeclaration(); }))
     return;
-  const Triple &T = M.getTargetTriple();
+  const Triple T(M.getTargetTriple());
   linkDefinitions(M, T.getArch() == Triple::x86_64    ? fallback::X86_64
                      : T.getArch() == Triple::aarch64 ? fallback::AArch64
                      : T.getArch() == Triple::riscv64 ? fallback::RISCV64
