@@ -1,4 +1,4 @@
-//===- LLVMVersions.h - What differs between LLVM 19, 21, 22 ----*- C++ -*-===//
+//===- LLVMVersions.h - What differs between LLVM 19 and 22 -----*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,7 +9,8 @@
 // The only file that asks for LLVM's version. Names that a version lacks are
 // declared here, in namespace vfriendly, so that code reads as for the newest
 // one. Where an older LLVM knows less, what is declared here is the cautious
-// answer. LLVM 20 is not in Debian and has not been tried.
+// answer. LLVM 21, which is not in Debian 12, is told apart by its headers and
+// has not been built for; LLVM 20 is not in Debian.
 //
 //===----------------------------------------------------------------------===//
 
