@@ -20,7 +20,7 @@ ALLOWED = {
     "passes/FEATURE": {"passes/common"},
     "passes/FEATURE/mlir": {"passes/mlir"},
     "passes/mlir": {"passes/plugin"},  # the guard against another LLVM
-    "passes/plugin": {"passes/spin-loops"},  # print<vf-spin-loops>
+    "passes/plugin": {"passes/common", "passes/spin-loops"},  # print<vf-spin-loops>
     "passes/spin-loops": {"passes/common", "runtime/include"},  # the words of the ABI
     "runtime/common": {"runtime/platform", "runtime/spin-wait"},
     "runtime/spin-wait": {"runtime/common", "runtime/include", "runtime/platform"},
