@@ -76,12 +76,42 @@ static Fix planPause(const SpinLoop &Spin, const LoopSite &Site) {
   return {Edit.take(), Target.isX86() ? "<immintrin.h>" : ""};
 }
 
-/// Makes the reads of a wait on ordinary memory atomic.
+static bool contains(const Stmt *S, const Stmt *Part) {
+  return S == Part || (S && llvm::any_of(S->children(), [&](const Stmt *Child) {
+                         return contains(Child, Part);
+                       }));
+}
+
+/// Returns true if S has a jump out of it that is not inside a loop of its own.
+static bool leavesDirectly(const Stmt *S) {
+  if (!S || isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt, LambdaExpr>(S))
+    return false;
+  return isa<ReturnStmt, BreakStmt, GotoStmt>(S) ||
+         llvm::any_of(S->children(), leavesDirectly);
+}
+
+/// Returns true if E is read by the condition of an `if` in S that does not end
+/// the wait itself: `if (ncpu > 1) for (...) if (try()) return;`.
+static bool stepsAside(const Stmt *S, const Expr *E) {
+  if (!S)
+    return false;
+  if (auto *If = dyn_cast<IfStmt>(S); If && !leavesDirectly(If->getThen()) &&
+                                      !leavesDirectly(If->getElse()) &&
+                                      contains(If->getCond(), E))
+    return true;
+  return llvm::any_of(S->children(),
+                      [&](const Stmt *Child) { return stepsAside(Child, E); });
+}
+
+/// Makes the reads of a wait on ordinary memory atomic. Conditions beside the
+/// wait stay as they are.
 static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
   const ASTContext &Context = Spin.Facts->Context;
   llvm::SmallPtrSet<const Expr *, 4> Done;
   for (const Poll &P : Spin.Polls) {
-    if (!P.isPlain() || !Done.insert(P.Access).second)
+    if (!P.isPlain() || !Done.insert(P.Access).second ||
+        llvm::any_of(Spin.Shape.Body,
+                     [&](const Stmt *S) { return stepsAside(S, P.Access); }))
       continue;
     auto *Read = dyn_cast_or_null<CastExpr>(P.Access);
     if (!Read || Read->getCastKind() != CK_LValueToRValue ||

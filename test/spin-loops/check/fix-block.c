@@ -205,3 +205,17 @@ void ticket(struct lock *l) {
 }
 // CHECK: l->owner++; vf_spin_notify_if_waiting(&l->owner); }
 void unlock(struct lock *l) { l->owner++; }
+
+// A condition beside the wait stays as it is: it ends nothing by itself.
+int cpus;
+void beside(volatile unsigned long *lock, int spin) {
+  for (;;) {
+    if (*lock == 0 && __sync_bool_compare_and_swap(lock, 0, 1))
+      return;
+    // CHECK: {{^}}    if (cpus > 1)
+    if (cpus > 1)
+      for (int i = 0; i < spin; i++)
+        if (*lock == 0 && __sync_bool_compare_and_swap(lock, 0, 1))
+          return;
+  }
+}
