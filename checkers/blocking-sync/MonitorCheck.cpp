@@ -51,10 +51,10 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
       "held";
   auto RecursiveLock = [&](SourceLocation Where, const FunctionDecl *In) {
     if (claim(Where, In, Context))
-      report(
-          Where, "this lock may be taken again by its holder", RecursiveRemedy,
-          "nobody can tell how long it is held, and each waiter for a holder "
-          "without a vCPU blocks");
+      report(Where, "this lock may be taken again by its holder",
+             RecursiveRemedy,
+             "its hold time is unknown, and each waiter for a preempted holder "
+             "blocks");
   };
   llvm::MapVector<const ValueDecl *, unsigned> Holders;
   for (const FunctionSync &F : Model.functions()) {

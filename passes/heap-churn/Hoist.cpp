@@ -204,7 +204,7 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
   for (CallBase *Free : A.Frees) {
     if (!L.contains(Free)) {
       if (toldSize(*Free, Here.TLI) && !isSameInAllIterations(*A.Call, L))
-        return "it is freed behind the loop, with a size that it may not have";
+        return "it is freed after the loop, with a size that may be another";
     } else if (StringRef Why = whyNotFreeHere(*Free, *A.Call, L, Here.TLI);
                !Why.empty()) {
       return Why;
@@ -237,7 +237,7 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
                             ? Owner.between(*From, *Phi->getParent())
                             : Owned::Unreachable;
           There == Owned::Yes || There == Owned::Maybe)
-        return "it is used behind the loop, where it may be null";
+        return "it is used after the loop, where it may be null";
   SmallVector<BasicBlock *, 4> Exits;
   L.getUniqueExitBlocks(Exits);
   for (const BasicBlock *Exit : Exits)
