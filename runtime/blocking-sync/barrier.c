@@ -4,13 +4,13 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * One word has the round and how many have arrived in it, so that each arrival
- * knows both. With more threads than the barrier is for, some arrive for the
- * next round before this one is over: the count then goes beyond, and the end
- * of a round takes off it only its own.
+ * One word contains the round and the number of arrivals in it, so each arrival
+ * knows both. If more threads use the barrier than it was made for, some arrive
+ * for the next round before this one is over: the count then exceeds the
+ * number, and the end of a round subtracts only its own arrivals.
  *
  * Waiters watch the round, whose lowest bit says that some sleep. The end of
- * the round, and the farewell of each thread, are the last accesses to the
+ * the round, and the departure of each thread, are the last accesses to the
  * barrier, so destroy can wait for them.
  *===----------------------------------------------------------------------===*/
 

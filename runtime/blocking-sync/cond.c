@@ -4,16 +4,16 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A waiter queues for the condition before it releases the mutex, so a signal
- * that follows finds it. A broadcast moves those who wait to the queue of the
- * mutex, where they sleep on until an unlock wakes them one after the other, as
- * it wakes those who wait to lock.
+ * A waiter queues for the condition before it releases the mutex, so a later
+ * signal finds it. A broadcast moves the waiters to the queue of the mutex,
+ * where they sleep until an unlock wakes them one after the other, as it wakes
+ * waiters for the lock.
  *
- * A signal wakes its one waiter at once, even though the mutex is mostly held
- * then: the way out of sleep takes longer than the rest of the section. Moving
- * it as well would put it behind all others in the queue, each of which takes a
- * wake-up to find that there is nothing for it: examples/blocking-sync took 1.2
- * s so and takes 0.3, where glibc's condition takes 0.43.
+ * A signal wakes its one waiter at once, even though the mutex is usually held
+ * then: waking up takes longer than the rest of the section. If the waiter were
+ * moved to the mutex too, it would queue after all others there, each of which
+ * needs a wake-up to find nothing to do: examples/blocking-sync took 1.2 s that
+ * way and takes 0.3, where glibc's condition takes 0.43.
  *
  * Conditions in shared memory count signals instead, and the kernel queues.
  *===----------------------------------------------------------------------===*/

@@ -4,40 +4,42 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The word says:
+ * The bits of the word:
  *
- * HELD: set by who takes it, cleared by who releases it; stays set when it is
- * handed over.
+ * HELD: set by the thread that takes the lock, cleared by the thread that
+ * releases it; stays set when the lock is handed over.
  *
  * PARKED: threads are queued in the parking lot. Set and cleared under the
- * bucket's lock. Legal to be set with nobody queued: an unlock looks in vain.
- * Failing to set it leaves the queued asleep for ever.
+ * bucket's lock. It may be set with no thread queued: an unlock then searches
+ * in vain. Failing to set it leaves the queued threads asleep for ever.
  *
- * SPINNING: one waiter is awake and looks, so unlocks need not wake another.
- * Set by that waiter, or by the unlock that wakes it; cleared by it alone, when
- * it takes the lock, parks, or naps with nobody parked. Setting it with nobody
- * awake leaves the parked asleep for ever, which is why it is void in a forked
- * child: GENERATION says in which process it was set.
+ * SPINNING: one waiter is awake and polls, so unlocks need not wake another.
+ * Set by that waiter, or by the unlock that wakes it; cleared only by that
+ * waiter, when it takes the lock, parks, or naps while no thread is parked.
+ * Setting it with no waiter awake leaves parked threads asleep for ever; so it
+ * is void in a forked child: GENERATION says in which process it was set.
  *
- * COUNTED: statistics are kept of it (sites.h), so that what mutex.h inlines
- * comes here each time. Set by init or by the first holder that had to wait,
- * and then for good.
+ * COUNTED: statistics are kept of the lock (sites.h), so the inlined part of
+ * mutex.h calls the functions below each time. Set by init or by the first
+ * holder that had to wait, and never cleared.
  *
- * SKIPS: how many unlocks relied on SPINNING, modulo 256. The spinner sees by
- * it that it was passed over. Wrong, it costs a look at the queue, or a nap.
+ * SKIPS: how many unlocks relied on SPINNING, modulo 256. It tells the spinner
+ * that it was bypassed. A wrong value costs an examination of the queue, or a
+ * nap.
  *
- * A free lock is anybody's, so a section between two others of a running thread
- * costs no switch. What bounds how often the parked are passed over: after
- * MAX_SKIPS unlocks one looks at the first of them, and if that has waited for
- * VF_BYPASS_NS it is handed the lock. One hand-over in that time, since each
- * leaves the lock idle for as long as a wake-up takes: handing over at every
- * unlock is the convoy that barging is there to avoid.
+ * Any thread may take a free lock, so a running thread can release and retake
+ * it without a switch. This bounds how often parked threads are bypassed: after
+ * MAX_SKIPS unlocks, one unlock examines the first of them, and if that one has
+ * waited for VF_BYPASS_NS, it is handed the lock. There is one hand-over in
+ * that time, as each leaves the lock idle for the duration of a wake-up:
+ * handing over at every unlock is the convoy that barging avoids.
  *
- * A spinner that does not run, as its vCPU is away or a signal handler blocks,
- * keeps the parked from a free lock until MAX_SKIPS more unlocks, but none for
- * longer than 10 ms or as long as that one had waited, whichever is more: then
- * it looks itself (vf_look). Who was moved here from a condition does not look:
- * it sleeps as one that may have to wait for ever.
+ * A spinner that does not run, because its vCPU is preempted or a signal
+ * handler blocks, keeps parked threads from a free lock until MAX_SKIPS more
+ * unlocks. But no thread waits longer than 10 ms or the time it had already
+ * waited, whichever is more: then it looks itself (vf_look). A waiter that was
+ * moved here from a condition does not look: it sleeps like one that may have
+ * to wait for ever.
  *===----------------------------------------------------------------------===*/
 
 #define VF_NO_INLINE /* The functions that the header inlines are these. */

@@ -5,8 +5,8 @@
  *===----------------------------------------------------------------------===*
  *
  * Where threads sleep that wait for a lock or a condition: a table beside the
- * locks, so that a lock is one word, and who unlocks need not touch it again
- * once it is free. (WebKit's WTF::ParkingLot showed how.)
+ * locks, so that a lock is one word, and an unlocking thread need not access it
+ * again once it is free. (After WebKit's WTF::ParkingLot.)
  *
  *   waiter                        unlocker
  *   P1 lock the address's bucket  U1 lock the bucket
@@ -15,13 +15,13 @@
  *   P4 sleep on one's own word    U3 unlock the bucket
  *                                 U4 wake that waiter
  *
- * What the word says and who is queued change together, under the bucket's
- * lock: no wake-up is lost, and none goes to a thread that is not there. U4
- * names the waiter's word as a key only; its owner may have returned by then.
+ * The word and the queue change together, under the bucket's lock: no wake-up
+ * is lost, and none goes to a thread that is not queued. U4 uses the waiter's
+ * word as a key only; its owner may have returned by then.
  *
  * A forked child has the table but not the threads in it, so it starts with an
- * empty one. Words keep saying that threads are parked; U2 finds none and puts
- * that right.
+ * empty one. Words may still say that threads are parked; U2 finds none and
+ * corrects the word.
  *
  * test/blocking-sync/models: mutex.pml, cond.pml and, in a child, fork.pml
  * model this.

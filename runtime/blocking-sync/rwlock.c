@@ -4,10 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A writer holds the gate, a mutex, from asking to unlocking, and marks the
- * word, so that readers queue at the gate too. It then waits for those inside
- * to leave. Its unlock is the gate's: the mark stays, for the next at the gate
- * to clear, so that nothing is touched once the lock is free.
+ * A writer holds the gate, a mutex, from its request to its unlock, and marks
+ * the word, so that readers queue at the gate too. It then waits until the
+ * readers inside have left. Its unlock is the gate's unlock: the mark stays
+ * until the next thread at the gate clears it, so that the lock is not accessed
+ * once it is free.
  *===----------------------------------------------------------------------===*/
 
 #include "vfriendly/rwlock.h"

@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * One 64-bit word: what there is, and above it how many sleep. Both in one, so
- * that giving is one atomic operation, after which nothing of the semaphore is
- * touched: the wake-up that may follow names its address only. (glibc 2.21 does
- * the same.) No queue of ours: a post in a signal handler must not meet a lock
- * that the interrupted thread holds.
+ * One 64-bit word contains the value, and above it the number of sleepers. A
+ * post is therefore one atomic operation, after which the semaphore is not
+ * accessed: the wake-up that may follow uses only its address. (glibc 2.21 does
+ * the same.) There is no queue in user space: a post in a signal handler must
+ * not need a lock that the interrupted thread holds.
  *===----------------------------------------------------------------------===*/
 
 #include "vfriendly/sem.h"

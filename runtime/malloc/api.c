@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * jemalloc's, and one test with each of them: whether there is something to be
- * done that must not be done while jemalloc is at work.
+ * jemalloc's functions, each with one test: whether there is work that must not
+ * be done inside jemalloc.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"

@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * In a process of one thread a return interrupts nobody. What it costs is the
- * page faults of what is needed again, so it may come early as long as these
- * stay a small share of the time: each return is charged with what is taken
- * again after it. Once that is used up, returns come from the looks that time
- * brings, after a hold.
+ * In a single-threaded process a return interrupts no other CPU. Its cost is
+ * the page faults on memory that is needed again. Returns may come early as
+ * long as these faults stay a small share of the time: each return is charged
+ * for the memory that is taken again after it. Once the credit is used up,
+ * memory is returned only by the regular looks, after a hold.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/caller.h"

@@ -4,8 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Where there is no helper thread (helper.h): a free looks when it is time to,
- * and at once when much became free, as nobody looks if it was the last one.
+ * Used if there is no helper thread (helper.h): a free examines the arenas when
+ * the time has come, and at once when much memory became free, as there may be
+ * no later free.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_CALLER_H

@@ -4,13 +4,13 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * It exists only in a process that has threads of its own: a program of one
- * thread stays one. It blocks all signals, ends a second after the last free
- * that it was told of, and as soon as no more than one other thread is left,
- * so that a process ends when its own last thread does. The next free that
- * needs it starts it again.
+ * The helper exists only in a multi-threaded process: a single-threaded program
+ * stays single-threaded. It blocks all signals. It ends a second after the last
+ * free that it was notified of, and as soon as at most one other thread is
+ * left, so that a process ends when its own last thread does. The next free
+ * that needs it starts it again.
  *
- * In all other processes the thread that frees does its work (caller.h).
+ * In all other processes the freeing thread does its work (caller.h).
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_HELPER_H

@@ -4,17 +4,17 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The policy (policy.h) applied to the process's free pages (pages.h). Whoever
- * watches looks again and again:
+ * The policy (policy.h) applied to the process's free pages (pages.h). The
+ * watching thread looks repeatedly:
  *
  *   struct vf_watch watch;
  *   vf_watch_begin(&watch);
  *   for (uint64_t pause; (pause = vf_look(&watch)) != 0;)
  *     vf_sleep_ns(pause);
  *
- * Each look takes from the arenas what they did not use again since the look
- * before, and sees the least that was free for all meanwhile. What was free
- * through all looks of a hold was needed by nobody for that long, and it is
+ * Each look takes from the arenas the memory that they have not used since the
+ * previous look, and reads the minimum of free memory since then. Memory that
+ * was free in all looks of a hold was not needed for that long, and is
  * returned, except for some padding.
  *
  * None of these may be called from inside the allocator. All leave errno

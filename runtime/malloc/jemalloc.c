@@ -4,9 +4,10 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Its extent hooks are where it gets whole pages from, for any arena, and where
- * it returns them. An arena keeps what is freed for itself until the helper
- * looks next: then what it has not taken again is for all.
+ * jemalloc gets whole pages for any arena through extent hooks, and returns
+ * them through these. An arena keeps freed pages until the next look of the
+ * helper: pages that it has not used again by then become available to all
+ * arenas.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/jemalloc.h"

@@ -5,12 +5,12 @@
  *===----------------------------------------------------------------------===*
  *
  * A block is moved in two steps. The first moves its pages to a place that the
- * kernel chooses, and leaves the block's own addresses mapped, and empty
- * (MREMAP_DONTUNMAP, Linux 5.7). It fails, and has changed nothing, if the
- * block is of several mappings, which earlier moves leave, or if the kernel has
- * no such thing. The second moves them to their new place, instead of what is
- * mapped there. In one step, a failure would leave a hole there, in which
- * another thread's mmap may land before it is closed.
+ * kernel chooses, and leaves the block's own addresses mapped and empty
+ * (MREMAP_DONTUNMAP, Linux 5.7). It fails, with nothing changed, if the block
+ * consists of several mappings, which earlier moves leave, or if the kernel
+ * does not support it. The second moves the pages to their new place and
+ * replaces the mapping there. With a single step, a failure would leave a hole
+ * there, which another thread's mmap could use before it is closed.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/large.h"

@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Reads, of the control group, how much of its limit is used but for what the
- * kernel can drop by itself, the same of the groups around it, how often limits
- * were met, and the time that tasks have waited for memory, in the group or,
- * outside of any, in the machine. They are read: only newer kernels than 6.1
- * let anybody be woken by them.
+ * Reads how much of its limit the control group uses, except for memory that
+ * the kernel can drop by itself; the same of the enclosing groups; how often
+ * limits were reached; and the time that tasks have waited for memory, in the
+ * group or, without a group, in the machine. The values are polled, as only
+ * kernels newer than 6.1 can notify an unprivileged process.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/pressure.h"

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Everything here is found out at the first use. Threads that come at the same
- * time, or a signal handler, find out the same by themselves: nobody waits.
+ * Everything here is determined at the first use. Concurrent threads, or a
+ * signal handler, determine the same values themselves: no thread waits.
  *===----------------------------------------------------------------------===*/
 
 #include "numa-placement/machine.h"

@@ -4,18 +4,20 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Each arrival has a number, its place. A round lets all go whose place is not
- * above `round`, which only grows. Everybody who left says so in `out`, his
- * last access: libc's pthread_barrier_destroy waits for that.
+ * Each arrival has a number, its place. The end of a round releases all threads
+ * whose place is not above `round`, which only grows. Each thread that leaves
+ * counts itself in `out`, its last access: libc's pthread_barrier_destroy waits
+ * for that.
  *
- * At the limit the numbers start anew. Who arrives beyond it waits until all
- * before have left, the last of whom sets all to zero, `in` last, and arrives
- * again. destroy makes the same happen early.
+ * At the limit the numbers restart. A thread that arrives beyond it waits until
+ * all earlier threads have left; the last of these sets all fields to zero,
+ * `in` last, and the waiting thread arrives again. destroy triggers the same
+ * earlier.
  *
- * libc sleeps in each round. Here a waiter spins first, yielding where there
- * are more threads than CPUs. The end of a round always calls the kernel, as
- * nothing says whether someone sleeps; where nobody does that is a system call
- * without a switch. Between processes all is libc's.
+ * libc sleeps in each round. Here a waiter spins first, and yields if there are
+ * more threads than CPUs. The end of a round always calls the kernel, as
+ * nothing tells whether a thread sleeps; if none does, this is a system call
+ * without a switch. Barriers shared by processes are left to libc.
  *===----------------------------------------------------------------------===*/
 
 #include "blocking-sync/waiting.h"

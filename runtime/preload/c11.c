@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * They are POSIX' with other results, and in the statistics at the place of
- * their own caller. libc's call its own functions by names that cannot be
- * interposed.
+ * These are POSIX's functions with other results; statistics name the place of
+ * their own caller. libc's C11 functions call internal functions by names that
+ * cannot be interposed.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"

@@ -4,33 +4,34 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Each wait decides by its mutex: with one that is taken over it queues in a
- * table of ours (queue.h), with any other inside libc; those of a condition
- * that processes share all do. The condition stays as libc made it, and is
- * libc's to destroy, which need not know our waiters: they do not touch it once
- * they were woken.
+ * Each wait decides by its mutex: with a mutex that is taken over it queues in
+ * our table (queue.h), with any other, or if processes share the condition,
+ * inside libc. The condition keeps libc's layout, and libc's destroy need not
+ * know our waiters: they do not access it once they are woken.
  *
- * A signal looks at the table, and if nobody waits there, asks libc. That look
- * is one relaxed load, and no wake-up is lost by it: a wait enters the queue
- * before it releases the mutex. Whoever must find it has locked that mutex
- * later, or learnt from one who did, so the store of the queue happened before
- * its load. A signal that nothing orders behind the release may come before the
- * wait, here as in libc.
+ * A signal examines the table and, if no thread waits there, calls libc. That
+ * look is one relaxed load, and no wake-up is lost by it: a wait enters the
+ * queue before it releases the mutex. A signalling thread that must find it has
+ * locked that mutex later, or synchronized with a thread that has, so the store
+ * of the queue happened before its load. A signal that is not ordered after the
+ * release may come before the wait, here as in libc.
  *
- * Where broadcasts wake several, waits go to libc as well (queue.h).
+ * If broadcasts wake several waiters, later waits go to libc as well (queue.h).
  *
- * Broadcasts ask libc first: the woken may free the condition at once. They
- * wake their waiters one after another, each by the one before, as all want the
- * same mutex: libc wakes all, who then sleep for the mutex. While nobody has to
- * wait for the mutex each wakes two. It takes what libc's own signal takes,
- * that the woken go on: there, that they leave the futex.
+ * Broadcasts call libc first, as a woken thread may free the condition at once.
+ * They wake their waiters one after another, each by the previous one, as all
+ * need the same mutex: libc wakes all, which then sleep for the mutex. While no
+ * thread has to wait for the mutex, each wakes two. This relies on the woken
+ * threads to continue, as libc's own signal does: there they must leave the
+ * futex.
  *
- * Who was first in the queue when it came spins, as the next signal is for it.
+ * A thread that was first in the queue when it arrived spins, as the next
+ * signal is for it.
  *
- * The wait is a cancellation point: when it is called, and in its sleep. Who is
- * cancelled leaves the queue, and if a signal had been for it already, wakes
- * another. A signal handler must not jump out of it: it would leave its waiter
- * queued, as it leaves it counted in libc.
+ * The wait is a cancellation point: when it is called, and in its sleep. A
+ * cancelled thread leaves the queue and, if it had already been signalled,
+ * wakes another. A signal handler must not jump out of the wait: its waiter
+ * would stay queued, as it would stay counted in libc.
  *===----------------------------------------------------------------------===*/
 
 #include "preload/cond.h"

@@ -4,12 +4,12 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * libvfpthread shares each object with libc, whose functions initialize and
- * destroy them, and unlock, wait and post by themselves. So it must know how
- * libc 2.36 on x86-64 uses the fields, and takes over nothing until libc was
- * asked for its version and seen to use them so (libc.c), of each primitive by
- * itself. That happens at the first call of anything here, which may be earlier
- * than any constructor.
+ * libvfpthread shares each object with libc, whose functions initialize,
+ * destroy, unlock, wait and post on their own. So it must know how libc 2.36 on
+ * x86-64 uses the fields. It takes over each primitive only after it has
+ * checked libc's version and observed this use of the fields (libc.c). That
+ * happens at the first call of any function of this library, possibly before
+ * any constructor.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PRELOAD_LIBC_H

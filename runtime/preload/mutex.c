@@ -11,24 +11,24 @@
  * Private mutexes of the four plain types are taken over. Robust, priority and
  * shared mutexes stay libc's: their words are private to libc's algorithms.
  *
- * The mutex stays what libc makes of it, since libc's conditions, those that
- * processes share, lock and unlock it too. __lock is
+ * The mutex keeps libc's layout, since libc's conditions, those that processes
+ * share, lock and unlock it too. __lock is
  *
  *   FREE
- *   HELD      and whoever releases it need wake nobody
- *   SLEEPERS  held, and the release wakes one that sleeps on this word. Legal
- *             to be set with nobody asleep, for one system call; failing to set
+ *   HELD      held, and the release need not wake a thread
+ *   SLEEPERS  held, and the release wakes one that sleeps on this word. It may
+ *             be set with no thread asleep, for one system call; failing to set
  *             it before sleeping, or on being woken while others sleep on, may
  *             leave them asleep for ever.
  *
- * The release makes it FREE and is done with the mutex; it is anybody's then,
- * who makes it HELD if he just came. Whoever was woken makes it SLEEPERS, for
- * he cannot know who else sleeps. __owner and __nusers are the holder's to
- * write.
+ * The release makes it FREE and does not access the mutex again. Any thread may
+ * then take it: a thread that just arrived sets HELD; a thread that was woken
+ * sets SLEEPERS, as it cannot know whether others sleep. Only the holder writes
+ * __owner and __nusers.
  *
  * libc sleeps as soon as the lock is found held. Here a waiter spins first, and
  * again when it was woken: meanwhile the others pass the lock on as HELD, and
- * make no system calls. At most one spins (spin.h).
+ * make no system calls. At most one thread spins (spin.h).
  *===----------------------------------------------------------------------===*/
 
 #include "preload/mutex.h"

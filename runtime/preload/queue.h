@@ -5,31 +5,31 @@
  *===----------------------------------------------------------------------===*
  *
  * A table of queues by the condition's address, of waiters on their own stacks.
- * The condition itself is never touched here: it may be gone as soon as all its
- * waiters were woken.
+ * The condition itself is never accessed here: it may be freed as soon as all
+ * its waiters are woken.
  *
- * A broadcast wakes the first of those with the same mutex; the others stay in
- * the table, but for that mutex, where no signal finds them. Whoever was woken
- * by a broadcast, or by one who was, has the duty to wake the next (passes_on)
- * once it has the mutex, whichever way its wait ends. So while some are left
- * for a mutex, one is awake who will wake them: the duty and the next waiter
- * change hands together, under the bucket's lock, and it ends only where there
- * is no next.
+ * A broadcast wakes the first of the waiters with the same mutex. The others
+ * stay in the table, now queued for that mutex, where no signal finds them. A
+ * waiter that was woken by a broadcast, directly or through another waiter,
+ * must wake the next one (passes_on) once it has the mutex, however its wait
+ * ends. So while some are left for a mutex, one thread is awake that will wake
+ * them: the duty and the next waiter change hands together, under the bucket's
+ * lock, and the duty ends only if there is no next waiter.
  *
- * That takes a wake-up for each after the other. Where all have little to do
- * with the mutex, as at a barrier made of a condition, libc's way of waking all
- * at once is quicker (streamcluster: twice): so a condition whose broadcasts
- * found several waiters leaves those that follow to libc, until it is signaled
- * (cond.c). VF_PTHREAD_CROWDS=own keeps them here, for tests.
+ * The wake-ups therefore follow one another. If all threads need the mutex only
+ * briefly, as at a barrier made of a condition, libc's wake-up of all at once
+ * is faster (streamcluster: twice): so a condition whose broadcasts found
+ * several waiters leaves later waits to libc, until it is signaled (cond.c).
+ * VF_PTHREAD_CROWDS=own keeps them here, for tests.
  *
  * The kernel gives a forked child an empty table (MADV_WIPEONFORK), whichever
- * way it was forked: its parent's waiters are not there.
+ * function forked it: its parent's waiters do not exist there.
  *
  * test/blocking-sync/models/preload-cond.pml models this with cond.c.
  *
- * Not blocking-sync/parking.h, whose waiters move on to the queue of a lock,
- * which libc's mutexes do not have, sleep without being cancelled, and rely on
- * a fork handler.
+ * This does not use blocking-sync/parking.h: its waiters move to the queue of a
+ * lock, which libc's mutexes do not have, sleep without being cancelled, and
+ * rely on a fork handler.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PRELOAD_QUEUE_H

@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Only reads the word until libc's function would get the lock without waiting,
- * or the time is up, and then calls that function. So all of libc's rules hold:
- * who goes first, who is told of a deadlock, what else is in the lock. Of locks
- * that prefer writers a writer does not spin: libc keeps new readers out as
- * soon as it knows of one.
+ * Reads the word until libc's function would get the lock without waiting, or
+ * the spin's time is up, and then calls that function. So all of libc's rules
+ * hold: which thread goes first, which deadlocks are reported, how the fields
+ * are used. A writer does not spin for a lock that prefers writers: libc keeps
+ * new readers out as soon as it knows of a writer.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"

@@ -4,13 +4,14 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Only reads the value, until there is something to take or the time is up, and
- * then calls libc, which takes it, sleeps, is cancelled and interrupted. So
- * nothing is said of who else waits, whether processes share it, or what libc
- * does with the rest of it. Whoever spins barges as one does that just comes.
+ * Reads the value until it is positive or the spin's time is up, and then calls
+ * libc, which takes a unit, sleeps, and handles cancellation and signals. So
+ * this code makes no assumption about other waiters, sharing by processes, or
+ * libc's other fields. A spinning thread may overtake sleeping ones, as a newly
+ * arriving thread may.
  *
  * A signal handler that runs during the spin, some 50 us, does not end the wait
- * with EINTR, just as one that ran before the call would not.
+ * with EINTR, just as a handler that runs before the call does not.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"

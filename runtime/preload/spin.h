@@ -10,15 +10,15 @@
  *                           NULL, VF_CALLER);
  *   return vf_counted(libc's sem_wait(sem), VF_SEMS, &visit, VF_CALLER);
  *
- * At most one spins for an object at a time: more would take the line from who
- * is waited for, and the CPU from others, and mostly only one can win.
+ * At most one thread spins for an object at a time: more would take the cache
+ * line from the holder and the CPU from other threads, and usually only one can
+ * succeed.
  *
- * Whether one spins, and whether that was worth it so far, is noted in a table
- * by the object's address. What stands there costs time only. A spinner's mark
+ * A table by the object's address records whether a thread spins, and whether
+ * spinning has paid off so far. Wrong entries cost time only. A spinner's mark
  * is the time it began, and void once any spinner must have given up: so it
- * does not matter if it never clears it, in a forked child (by whatever kind of
- * fork), or as a signal handler jumped out, or as another object's spinner
- * overwrote it.
+ * does not matter if it is never cleared, in a forked child, after a signal
+ * handler has jumped out, or when another object's spinner has overwritten it.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PRELOAD_SPIN_H

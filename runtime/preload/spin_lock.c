@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The word is libc's: 1 is free, anything less held. libc on x86-64 counts it
- * down to try, so another process, without this library, may leave it negative;
- * every unlock stores 1. Whether another process uses it the word does not say,
- * so a notify may never come: vf_spin_wait sleeps by time limits, and learns
- * where nobody notifies.
+ * The word is libc's: 1 is free, any lower value held. libc on x86-64
+ * decrements it to try, so another process without this library may leave it
+ * negative; every unlock stores 1. The word does not tell whether another
+ * process uses it, so a notify may never come: vf_spin_wait sleeps with time
+ * limits, and learns where no thread notifies.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"

@@ -32,11 +32,11 @@ typedef struct vf_barrier {
 /* What one thread a round gets, the last to arrive. */
 #define VF_BARRIER_LAST (-1)
 
-/* pre: nobody uses *barrier. EINVAL if threads is 0 or flags neither 0 nor
+/* pre: *barrier is not in use. EINVAL if threads is 0 or flags neither 0 nor
  * VF_SHARED. */
 int vf_barrier_init(vf_barrier *barrier, unsigned flags, unsigned threads);
 
-/* pre: nobody waits for others to arrive. Waits until all who were released
+/* pre: no thread waits for others to arrive. Waits until all who were released
  * have left. */
 int vf_barrier_destroy(vf_barrier *barrier);
 

@@ -10,12 +10,12 @@
  *   ...
  *   vf_mutex_unlock(&lock);
  *
- * and whoever makes it true, with or without holding the lock by then:
+ * and the thread that makes it true, with or without holding the lock by then:
  *
  *   vf_cond_broadcast(&changed);
  *
- * Of those whom a broadcast finds waiting while the lock is held, each is woken
- * when it is its turn to have the lock, instead of all at once to wait for it.
+ * If the lock is held, a broadcast wakes each waiter when it is its turn to
+ * have the lock, instead of all at once to wait for it.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_COND_H
@@ -36,10 +36,10 @@ typedef struct vf_cond {
 
 #define VF_COND_INIT {0, 0}
 
-/* pre: nobody uses *cond. flags is 0 or VF_SHARED; EINVAL if it is not. */
+/* pre: *cond is not in use. flags is 0 or VF_SHARED; EINVAL if it is not. */
 int vf_cond_init(vf_cond *cond, unsigned flags);
 
-/* pre: nobody waits, or all who waited have been signalled; with VF_SHARED,
+/* pre: no thread waits, or all that waited have been signalled; with VF_SHARED,
  * have returned. */
 int vf_cond_destroy(vf_cond *cond);
 

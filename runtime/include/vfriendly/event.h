@@ -29,10 +29,10 @@ typedef struct vf_event {
 
 #define VF_EVENT_INIT {0, 0}
 
-/* pre: nobody uses *event. flags is 0 or VF_SHARED; EINVAL if it is not. */
+/* pre: *event is not in use. flags is 0 or VF_SHARED; EINVAL if it is not. */
 int vf_event_init(vf_event *event, unsigned flags);
 
-/* pre: nobody waits. */
+/* pre: no thread waits. */
 int vf_event_destroy(vf_event *event);
 
 int vf_event_wait(vf_event *event);

@@ -10,20 +10,20 @@
  *   vf_mutex_unlock(&lock);
  *
  * One waiter at a time spins, for as long as blocking would cost and only while
- * there are CPUs to spare; all others sleep. Whoever comes by may take a free
- * lock before those who wait, but of those passed over for a millisecond
- * one gets it handed, each millisecond. While the one that spins is kept from
- * running, a lock that got free may be left so by those asleep: for 10 ms, or
- * as long as they had waited if that is more; by those whom a broadcast moved
- * here, until it runs on or 250 more unlocks. Not recursive; no priority
- * inheritance.
+ * there are CPUs to spare; all others sleep. An arriving thread may take a free
+ * lock before the waiters, but once per millisecond the lock is handed to a
+ * waiter that was bypassed for a millisecond. While the spinner is kept from
+ * running, a free lock may be left unused by sleeping waiters: for 10 ms, or
+ * for as long as they had waited if that is more; by waiters that a broadcast
+ * moved here, until the spinner runs again or for 250 more unlocks. Not
+ * recursive; no priority inheritance.
  *
- * In this header and its siblings, unless they say otherwise: functions return
- * 0 or an errno value, leave errno alone, never abort, and may be called from
- * any thread and before main, not from signal handlers but where it says so.
- * None is a cancellation point, and none that waits may be left by longjmp out
- * of a signal handler or by asynchronous cancellation. A forked child may go on
- * using a mutex or a write lock that its own thread held.
+ * In this and the other headers, unless stated otherwise: functions return 0 or
+ * an errno value, preserve errno, never abort, and may be called from any
+ * thread and before main, but not from signal handlers. None is a cancellation
+ * point, and no waiting function may be left by longjmp out of a signal handler
+ * or by asynchronous cancellation. A forked child may go on using a mutex or a
+ * write lock that its own thread held.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MUTEX_H
@@ -50,7 +50,7 @@ typedef struct vf_mutex {
  * the kernel, and the bound on being passed over does not hold. */
 #define VF_SHARED 1u
 
-/* pre: nobody uses *mutex. flags is 0 or VF_SHARED; EINVAL if it is not. */
+/* pre: *mutex is not in use. flags is 0 or VF_SHARED; EINVAL if it is not. */
 int vf_mutex_init(vf_mutex *mutex, unsigned flags);
 
 /* EBUSY if it is locked. To lock it again afterwards takes a new init. */
@@ -77,10 +77,10 @@ int vf_mutex_unlock(vf_mutex *mutex);
 int vf_mutex_lock_found(vf_mutex *mutex, uint32_t found);
 int vf_mutex_unlock_contended(vf_mutex *mutex);
 
-/* To take a lock that is free, and to release one that nobody waits for, is an
- * atomic operation each: with optimization these stand where it is used. So two
- * bits of the word are part of the ABI: 1, held, and 8, statistics are kept,
- * and 1 alone is what nobody has to be told of the release of.
+/* Taking a free lock, and releasing a lock without waiters, is one
+ * atomic operation each: with optimization both are inlined. So two bits of the
+ * word are part of the ABI: 1, held, and 8, statistics are kept. A word of 1
+ * alone is released without a call.
  *
  * The lock sets its bit whatever the others are: a compare-and-swap would fail
  * for each thread that passes while others are parked, and need another. The

@@ -59,7 +59,7 @@ enum vf_numa_policy {
 int vf_numa_place(void *memory, size_t size, int policy);
 
 enum vf_numa_claim {
-  /* Pages not touched yet, whoever touches them. */
+  /* Pages not touched yet, by any thread. */
   VF_NUMA_NEXT_TOUCH = 0,
   /* Pages that exist, which the kernel copies now. */
   VF_NUMA_NOW = 1
@@ -76,14 +76,14 @@ typedef struct vf_numa_copies vf_numa_copies;
 
 /* Copies size bytes at memory to each node; with one node, and where copies on
  * nodes are forbidden, there are none and vf_numa_nearest returns memory. pre:
- * nobody writes the range until vf_numa_release. post: returns 0 and sets
+ * no thread writes the range until vf_numa_release. post: returns 0 and sets
  * *copies; ENOMEM, with *copies NULL. */
 int vf_numa_replicate(const void *memory, size_t size, vf_numa_copies **copies);
 
 /* The copy of the node on which the calling thread runs now. */
 const void *vf_numa_nearest(const vf_numa_copies *copies);
 
-/* Frees the copies. pre: nobody uses them; copies may be NULL. */
+/* Frees the copies. pre: they are not in use; copies may be NULL. */
 void vf_numa_release(vf_numa_copies *copies);
 
 struct vf_numa_machine {

@@ -57,11 +57,11 @@ void vf_pool_free(vf_pool *pool, void *block);
 void vf_pool_trim(vf_pool *pool);
 
 /* Frees all blocks and keeps a little for the next ones, whose thread becomes
- * the owner. pre: nobody uses the pool or its blocks; from any thread. */
+ * the owner. pre: pool and blocks are not in use; from any thread. */
 void vf_pool_reset(vf_pool *pool);
 
 /* Frees all blocks, and the pool itself if vf_pool_create made it; else it is
- * as VF_POOL_INIT again. pre: nobody uses the pool or its blocks; from any
+ * as VF_POOL_INIT again. pre: pool and blocks are not in use; from any
  * thread. */
 void vf_pool_destroy(vf_pool *pool);
 

@@ -32,7 +32,7 @@ typedef struct vf_rwlock {
 
 #define VF_RWLOCK_INIT {VF_MUTEX_INIT, 0, 0}
 
-/* pre: nobody uses *lock. flags is 0 or VF_SHARED; EINVAL if it is not. */
+/* pre: *lock is not in use. flags is 0 or VF_SHARED; EINVAL if it is not. */
 int vf_rwlock_init(vf_rwlock *lock, unsigned flags);
 
 /* EBUSY if it is locked. */

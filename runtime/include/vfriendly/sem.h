@@ -29,11 +29,11 @@ typedef struct vf_sem {
 #define VF_SEM_MAX 0x7fffffffu
 #define VF_SEM_INIT(value) {(value), 0}
 
-/* pre: nobody uses *sem. EINVAL if value is above VF_SEM_MAX or flags neither 0
- * nor VF_SHARED. */
+/* pre: *sem is not in use. EINVAL if value is above VF_SEM_MAX or flags neither
+ * 0 nor VF_SHARED. */
 int vf_sem_init(vf_sem *sem, unsigned flags, unsigned value);
 
-/* pre: nobody waits. */
+/* pre: no thread waits. */
 int vf_sem_destroy(vf_sem *sem);
 
 /* Takes one, waiting for it if there is none. */
