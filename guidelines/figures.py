@@ -318,6 +318,24 @@ def paratick_beside(report):
     yield from exits_of_paratick(report)
 
 
+SHOOTDOWN = ("HLT", "ICR", "INTR", "all", "interrupts")
+
+
+def pv_shootdown(report):
+    p = report["parameters"]
+    if p["checks"] or p["only"] or p["patches"] or p["also"] or report["failures"]:
+        fail("not all was measured: run ./dev kernel-test pv-shootdown, without --only")
+    yield (f"One run of `./dev kernel-test pv-shootdown --reps {p['reps']}`, commit `{report['commit'][:10]}`, {report['kernel']} as guest "
+           f"and host,\nin an emulated machine of {p['host_cpus']} CPUs; {guests(p['reps'])} for each, medians for each operation, off → on. "
+           "ICR are writes, which are exits too.\n")
+    yield f"| workload | vCPUs | {' | '.join(SHOOTDOWN)} | all, on / off |"
+    yield f"|---|---|{'---|' * len(SHOOTDOWN)}---|"
+    for row in report["summary"]:
+        kinds = row["per"]
+        cells = [f"{digits(kinds[k]['off'])} → {digits(kinds[k]['on'])}" for k in SHOOTDOWN]
+        yield f"| {row['workload']} | {row['vcpus']} | {' | '.join(cells)} | {kinds['all']['ratio']:.2f} |"
+
+
 PARATICK_RATES = "./dev kernel-test paratick --checks --only rates"
 
 
@@ -396,6 +414,7 @@ TABLES = {
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
     "rebuilt": ("guides/tested", "figures of rebuilt", rebuilt),
     "paratick": ("paratick", "figures", paratick),
+    "pv-shootdown": ("pv-shootdown", "figures", pv_shootdown),
     "paratick-virtual": ("paratick", "figures of paratick-virtual", paratick_beside),
     "paratick-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep", paratick_beside),
     "paratick-checks": ("paratick", "figures of paratick-checks", paratick_rates),
