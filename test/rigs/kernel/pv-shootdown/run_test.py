@@ -148,7 +148,7 @@ COMPLAINT = "check_flush_owed"
 def check_owed(rig, options):
     """As remap for --seconds, and L1's KVM complains if a guest runs with a flush owed."""
     if os.path.basename(options.also or "") != OWED:
-        raise Broken(f"it is for a host with --also test/kernel/pv-shootdown/Inputs/{OWED}")
+        raise Broken(f"it is for a host with --also test/rigs/kernel/pv-shootdown/Inputs/{OWED}")
     seconds = options.seconds or REMAP_S
     for host_words, wanted in (("", False), ("kvm.lose_flush=1", True)):
         before = len(rig.complained)
