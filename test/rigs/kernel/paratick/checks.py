@@ -187,16 +187,17 @@ def check_idle(rig, options):
     return found
 
 
-# Two periods, and what wake-ups take in an emulated guest; a tick that never comes makes it
-# hundreds.
-LAG_PERIODS = 4
+# Less than two periods, and what wake-ups take; vCPUs that share the host's one CPU wait for
+# each other as well, 6 periods were seen with two of them, with a timer 5. Without a tick
+# it would be all that is left of a phase, as Inputs/starve.patch is there to try.
+LAG_PERIODS = 25
 PARTS, PHASES_S = 3, 54
 
 
 def check_phases(rig, options):
     """Time goes on for a guest that is busy for a part of each period, at each phase."""
     seconds, found = options.seconds or PHASES_S, []
-    for title, cpus, variant, words in cells("phases", 1, 2, 4):
+    for title, cpus, variant, words in cells("phases", 1, 2):
         for v in rig.like(host_cpus=1).run(title, cpus, f"sleep 1\n/times phases {seconds} || exit 1\n",
                                            PARTS, seconds, words=words).results:
             late = [phase for phase, lag in enumerate(v["lags"]) if lag > LAG_PERIODS]
