@@ -87,7 +87,14 @@ def run_single(options, name, kind, seed, work, counts):
 
 def run_batch(options, name, kind, seeds, work, counts):
     counts.programs += len(seeds)
-    sources = {seed: kind.write(seed, work) for seed in seeds}
+    sources = {}
+    for seed in seeds:
+        try:
+            sources[seed] = kind.write(seed, work)
+        except Skip as why:
+            kind.skipped += 1
+            if options.verbose:
+                print(f"{name}: seed {seed}: skipped: {why}", flush=True)
     for seed, found in kind.judge_all(sources).items():
         counts.findings += 1
         keep(options, name, seed, sources[seed], found, kind)

@@ -30,8 +30,8 @@ class Kind:
     def write(self, seed, folder):
         path = os.path.join(folder, f"{seed}.ll")
         if seed % 10 == 3:
-            done = call(["llvm-stress", f"-seed={seed}", f"-size={20 + seed % 180}", "-o", path])
-            if done.status:
+            done = call_patiently(["llvm-stress", f"-seed={seed}", f"-size={20 + seed % 180}", "-o", path])
+            if done.status or done.hangs:
                 raise Skip(f"llvm-stress: {done.err}")
         else:
             with open(path, "w") as file:
