@@ -2,8 +2,9 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conditions on several words: the sum of an array, any of an array behind a pointer, two fields of a
-// structure, and two variables. The writers of each word wake the waiter.
+// Conditions on several words: the sum of an array, any of an array behind a
+// pointer, two fields of a structure, and two variables. The writers of each
+// word wake the waiter.
 //
 // RUN: %spin_exec --tsan clean
 
@@ -24,7 +25,7 @@ static struct ring ring;
 static atomic_int left, right;
 
 static void raise_flag(int round) {
-  switch (round % 4) {
+  switch (round / 50 % 4) { /* Each kind has a round in which waiters block. */
   case 0:
     for (int i = 0; i < Slots; ++i)
       atomic_store(&global[i].value, round);
@@ -41,7 +42,7 @@ static void raise_flag(int round) {
 }
 
 static void await(int round) {
-  switch (round % 4) {
+  switch (round / 50 % 4) { /* Each kind has a round in which waiters block. */
   case 0:
     for (;;) {
       int sum = 0;
