@@ -15,7 +15,6 @@
 #include "clang/AST/Stmt.h"
 #include "clang/Basic/Builtins.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -122,71 +121,18 @@ CallEffect classifyCall(const CallExpr &Call, const FunctionDecl &Callee) {
   return Effect;
 }
 
-/// Returns the mnemonics and prefixes of an assembly text, without their
-/// operands.
-static SmallVector<std::string, 4> mnemonics(StringRef Text) {
-  SmallVector<std::string, 4> Words;
-  SmallVector<StringRef, 8> Lines;
-  Text.split(Lines, '\n');
-  for (StringRef Line : Lines) {
-    SmallVector<StringRef, 4> Statements;
-    Line.split(Statements, ';');
-    for (StringRef S : Statements) {
-      for (S = S.trim(" \t"); !S.empty();) {
-        StringRef Word =
-            S.take_until([](char C) { return C == ' ' || C == '\t'; });
-        S = S.drop_front(Word.size()).ltrim(" \t");
-        if (Word.ends_with(":"))
-          continue;
-        Words.push_back(Word.lower());
-        if (Words.back() != "rep" && Words.back() != "lock")
-          break;
-      }
-    }
-  }
-  return Words;
-}
-
-AsmEffect classifyAsm(const GCCAsmStmt &Asm) {
-  std::string Text = Asm.getAsmString();
-  // %= and alternatives {att|intel} do not change mnemonics.
-  SmallVector<std::string, 4> Words = mnemonics(Text);
-  auto AllStartWith = [&](std::initializer_list<StringRef> Prefixes) {
-    return all_of(Words, [&](StringRef W) {
-      return any_of(Prefixes, [&](StringRef P) { return W.starts_with(P); });
-    });
-  };
-  if (AllStartWith({"mfence", "lfence", "sfence", "dmb", "dsb", "fence"}))
-    return AsmEffect::None; // The empty text too: a compiler barrier.
-  if (AllStartWith({"pause", "rep", "nop", "yield", "isb", "wfe", "sevl"}))
-    return AsmEffect::Pause;
-  auto Any = [&](StringRef Prefix) {
-    return any_of(Words, [&](StringRef W) { return W.starts_with(Prefix); });
-  };
-  if (Any("lock") && AllStartWith({"lock", "or", "and"}))
-    return AsmEffect::Set;
-  if ((Any("rd") || Any("mrs")) &&
-      AllStartWith({"rdtsc", "lfence", "mfence", "rdtime", "isb", "mrs", "shl",
-                    "sal", "or"}))
-    return AsmEffect::Clock;
-  if (Any("xadd") && AllStartWith({"lock", "xadd"}))
-    return AsmEffect::Add;
-  // A Valgrind client request: rotations of a register that cancel out.
-  bool InMemory = StringRef(Text).contains('(');
+CallEffect classifyAsm(const GCCAsmStmt &Asm) {
+  AsmOperands Has;
   for (unsigned I = 0; I != Asm.getNumOutputs(); ++I)
-    InMemory |= StringRef(Asm.getOutputConstraint(I)).contains('m');
+    (StringRef(Asm.getOutputConstraint(I)).contains('m') ? Has.WritesMemory
+                                                         : Has.HasResult) =
+        true;
+  Has.HasMemory = Has.WritesMemory;
+  // A pointer in a register is as good: the text says `(%0)` or `[%0]`.
   for (unsigned I = 0; I != Asm.getNumInputs(); ++I)
-    InMemory |= StringRef(Asm.getInputConstraint(I)).contains('m');
-  if (!InMemory && Any("rol") && AllStartWith({"rol", "xchg"}))
-    return AsmEffect::None;
-  bool Tries = Any("xchg") || Any("cmpxchg") || Any("bts");
-  // Not xadd, inc, dec: each execution changes memory again.
-  if (Tries && AllStartWith({"lock", "xchg", "cmpxchg", "bts", "set", "sbb",
-                             "mov", "xor", "test"}))
-    return AsmEffect::Try;
-  if (Asm.getNumOutputs() > 0 && AllStartWith({"mov", "ldr", "lda", "ld"}))
-    return AsmEffect::Load;
-  return AsmEffect::Other;
+    Has.HasMemory |= StringRef(Asm.getInputConstraint(I)).contains('m') ||
+                     Asm.getInputExpr(I)->getType()->isPointerType();
+  return effectOfAsm(Asm.getAsmString(), Has);
 }
 
 } // namespace vfriendly::tidy

@@ -17,6 +17,8 @@
 #ifndef VFRIENDLY_CHECKERS_COMMON_WAITNEUTRAL_H
 #define VFRIENDLY_CHECKERS_COMMON_WAITNEUTRAL_H
 
+#include "passes/common/CallEffects.h"
+
 namespace clang {
 class CallExpr;
 class Decl;
@@ -25,17 +27,6 @@ class GCCAsmStmt;
 } // namespace clang
 
 namespace vfriendly::tidy {
-
-enum class CallEffect {
-  None,    ///< Computes its result from its operands, or nothing at all.
-  Pause,   ///< The CPU's spin hint.
-  Yield,   ///< Yields the CPU to another runnable thread.
-  Sleep,   ///< Sleeps for a time.
-  Clock,   ///< Reads a clock.
-  Local,   ///< Touches the calling thread's own state only.
-  TryLock, ///< Tries to take a lock whose state is not visible to the caller.
-  Other    ///< Not known by name: its body must be examined.
-};
 
 /// Returns true if D is declared in namespace std, at any depth.
 bool isOfStd(const clang::Decl &D);
@@ -47,18 +38,8 @@ CallEffect classifyFunction(const clang::FunctionDecl &Callee);
 CallEffect classifyCall(const clang::CallExpr &Call,
                         const clang::FunctionDecl &Callee);
 
-enum class AsmEffect {
-  None, ///< A barrier, or nothing.
-  Pause,
-  Clock,
-  Load, ///< Moves memory into a register.
-  Try,  ///< Exchange, compare and exchange, bit test and set.
-  Set,  ///< Sets or clears bits, whatever their old values.
-  Add,  ///< Adds, and returns the old value.
-  Other
-};
-
-AsmEffect classifyAsm(const clang::GCCAsmStmt &Asm);
+/// effectOfAsm, with the operands of this statement.
+CallEffect classifyAsm(const clang::GCCAsmStmt &Asm);
 
 } // namespace vfriendly::tidy
 

@@ -80,26 +80,13 @@ static std::string seen(const SpinLoop &Spin) {
              : "loop polls by a call";
   }
   std::string What = (memoryOf(*P) + "'" + nameOf(*P, Context) + "'").str();
-  switch (Spin.Kind) {
-  case SpinKind::Flag:
+  StringRef Phrase = phraseOf(Spin.Kind);
+  if (Phrase.empty())
     return "loop spins on " + What;
-  case SpinKind::TryLock:
-    return "loop spins on a try-lock, " + howTried(*P).str() + " of " + What;
-  case SpinKind::TestAndTestAndSet:
-    return "loop spins on a test-and-test-and-set lock, " + howTried(*P).str() +
-           " of " + What;
-  case SpinKind::Ticket:
-    return "loop spins on a ticket lock, " + What;
-  case SpinKind::Queue:
-    return "loop spins on a queue node, " + What;
-  case SpinKind::Barrier:
-    return "loop spins at a barrier on " + What;
-  case SpinKind::SeqLock:
-    return "loop spins on a seqlock's version, " + What;
-  case SpinKind::TryLockCall:
-    break;
-  }
-  llvm_unreachable("a trylock call is named above");
+  if (Spin.Kind == SpinKind::TryLock ||
+      Spin.Kind == SpinKind::TestAndTestAndSet)
+    What = (howTried(*P) + " of " + What).str();
+  return ("loop spins " + Phrase + ", " + What).str();
 }
 
 std::string describe(const SpinLoop &Spin) {

@@ -60,6 +60,11 @@ static std::optional<uint64_t> amountOf(const Rmw &R,
     if (const FunctionDecl *Callee = Call->getDirectCallee();
         Callee && Callee->getIdentifier())
       Subtracts = Callee->getName().contains("sub");
+  } else if (auto *Asm = dyn_cast<GCCAsmStmt>(R.Site)) {
+    AsmSum Sum = sumOfAsm(Asm->getAsmString());
+    if (Sum.ByOne)
+      return Sum.Subtracts ? ~uint64_t(0) : uint64_t(1);
+    Subtracts = Sum.Subtracts;
   }
   // Atomics wrap around: -4u is as good as -4, and 1 << 63 its own negative.
   std::optional<uint64_t> Amount = constantOf(R.Op.Value, R.In, Context);

@@ -237,10 +237,10 @@ bool IterationWalker::visitConstruct(const CXXConstructExpr &E, Context &C) {
 bool IterationWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
   if (Asm.isAsmGoto())
     return false;
-  AsmEffect Effect = classifyAsm(Asm);
-  if (Effect == AsmEffect::Other)
+  CallEffect Effect = classifyAsm(Asm);
+  if (Effect == CallEffect::Other)
     return false;
-  if (Effect == AsmEffect::Pause)
+  if (Effect == CallEffect::Pause)
     Facts.Hints.push_back({CallEffect::Pause, &Asm, C.In});
 
   const Expr *Memory = nullptr;
@@ -271,28 +271,29 @@ bool IterationWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
     }
   }
 
-  if (Effect == AsmEffect::Load && IsWritten) // A move the other way.
-    return Outputs.empty() && Inputs.size() == 1 &&
+  if (Effect == CallEffect::AsmStore)
+    return IsWritten && Outputs.empty() && Inputs.size() == 1 &&
            say(&Asm, Memory, /*ByPointer=*/false, Inputs.front(), C);
   Write W{Write::Clock};
-  if (Effect == AsmEffect::Try || Effect == AsmEffect::Load ||
-      Effect == AsmEffect::Set || Effect == AsmEffect::Add) {
+  bool Adds = Effect == CallEffect::AsmAdd;
+  if (Adds || Effect == CallEffect::AsmTry || Effect == CallEffect::AsmLoad) {
     if (!Memory)
       return false;
     AtomicOp Op;
-    bool Compares = Effect == AsmEffect::Try &&
-                    StringRef(Asm.getAsmString()).contains("cmpxchg");
-    Op.Kind = Compares                   ? AtomicKind::CompareExchange
-              : Effect == AsmEffect::Try ? AtomicKind::Exchange
-              : Effect == AsmEffect::Set ? AtomicKind::SetBits
-              : Effect == AsmEffect::Add ? AtomicKind::Modify
-                                         : AtomicKind::Load;
+    std::string Text = Asm.getAsmString();
+    Op.Kind =
+        Effect == CallEffect::AsmLoad         ? AtomicKind::Load
+        : Adds                                ? AtomicKind::Modify
+        : StringRef(Text).contains("cmpxchg") ? AtomicKind::CompareExchange
+        : StringRef(Text).contains("xchg") || StringRef(Text).contains("bts")
+            ? AtomicKind::Exchange
+            : AtomicKind::SetBits;
     Op.Object = Memory;
     Op.ObjectIsPointer = MemoryIsPointer;
-    if (Effect == AsmEffect::Add && Inputs.size() == 1)
+    if (Adds && Inputs.size() == 1)
       Op.Value = Inputs.front();
     Facts.Rmws.push_back({Op, &Asm, C.In, Inputs});
-    if (Effect == AsmEffect::Add) {
+    if (Adds) {
       if (!doubt(Doubt::Modify, &Asm, C, Memory))
         return false;
       Facts.Doubts.back().RmwIndex = Facts.Rmws.size() - 1;

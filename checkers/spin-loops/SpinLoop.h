@@ -19,23 +19,12 @@
 #define VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOP_H
 
 #include "checkers/spin-loops/Causes.h"
+#include "passes/common/SpinKind.h"
 
 #include <memory>
 #include <string>
 
 namespace vfriendly::tidy {
-
-/// What a loop waits for, by the shape of the code around it.
-enum class SpinKind {
-  Flag,              ///< A flag or counter is polled.
-  TryLock,           ///< A read-modify-write is tried until it succeeds.
-  TestAndTestAndSet, ///< Polled by reads between the tries.
-  Ticket,            ///< Polled until it equals a number drawn before.
-  Queue,             ///< Polled in a waiter's own queue node.
-  Barrier,           ///< Polled after counting oneself in.
-  SeqLock,           ///< Polled until a version number is even and unchanged.
-  TryLockCall        ///< A library's trylock is called until it succeeds.
-};
 
 struct SpinLoop {
   LoopShape Shape;

@@ -11,9 +11,7 @@
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/TellingNames.h"
 
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InlineAsm.h"
@@ -30,13 +28,6 @@
 using namespace llvm;
 
 namespace vfriendly {
-
-static CallEffect classifyLibraryFunction(StringRef Name) {
-  return StringSwitch<CallEffect>(Name)
-#define VF_NEUTRAL(NAME, WHAT) .Case(#NAME, CallEffect::WHAT)
-#include "passes/common/WaitNeutral.def"
-      .Default(CallEffect::Other);
-}
 
 static CallEffect classifyIntrinsic(const CallBase &Call, Intrinsic::ID ID) {
   switch (ID) {
@@ -65,105 +56,24 @@ static CallEffect classifyIntrinsic(const CallBase &Call, Intrinsic::ID ID) {
   }
 }
 
-/// Returns the mnemonics of an assembly text. Prefixes (rep, lock) are separate
-/// words; directives and operands are omitted.
-static SmallVector<StringRef, 4> mnemonics(StringRef Text) {
-  SmallVector<StringRef, 4> Words;
-  SmallVector<StringRef, 4> Lines;
-  for (StringRef Line : split(Text, '\n')) {
-    SmallVector<StringRef, 4> Parts;
-    Line.split(Parts, ';');
-    Lines.append(Parts);
-  }
-  for (StringRef Line : Lines) {
-    Line = Line.trim();
-    while (!Line.empty()) {
-      auto [Word, Rest] =
-          Line.split(Line.contains(' ') && (!Line.contains('\t') ||
-                                            Line.find(' ') < Line.find('\t'))
-                         ? ' '
-                         : '\t');
-      if (!Word.ends_with(":"))
-        Words.push_back(Word);
-      if (Word != "rep" && Word != "lock" && !Word.ends_with(":"))
-        break;
-      Line = Rest.trim();
-    }
-  }
-  return Words;
-}
-
-/// Returns the only memory operand of an assembly statement, or null.
-static Value *memoryOperand(const CallBase &Call) {
-  Value *Found = nullptr;
+static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
+  AsmOperands Has;
+  Value *Address = nullptr;
   for (unsigned I = 0; I != Call.arg_size(); ++I) {
     Value *Arg = Call.getArgOperand(I);
     if (!Arg->getType()->isPointerTy() || !Call.getParamElementType(I))
       continue;
     // "+m" appears as an output and as an input: the same pointer twice.
-    if (Found && Found != Arg)
-      return nullptr;
-    Found = Arg;
+    Has.IsOpaque |= Address && Address != Arg;
+    Address = Arg;
   }
-  return Found;
-}
-
-static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
-  std::string Text = StringRef(Asm.getAsmString()).lower();
-  SmallVector<StringRef, 4> Words = mnemonics(Text);
-
-  auto AllOf = [&](std::initializer_list<StringLiteral> Allowed) {
-    return all_of(Words, [&](StringRef W) { return is_contained(Allowed, W); });
-  };
-  if (AllOf({"mfence", "lfence", "sfence", "dmb", "dsb", "fence"}))
-    return {CallEffect::None}; // The empty text too: a compiler barrier.
-  if (AllOf({"pause", "rep", "nop", "yield", "isb", "wfe", "sevl"}))
-    return {CallEffect::Pause};
-  if (AllOf({"rdtsc", "rdtscp", "lfence", "mfence", "rdtime", "isb", "mrs",
-             "shl", "shlq", "salq", "or", "orq"}))
-    return {CallEffect::Clock};
-
-  Value *Address = memoryOperand(Call);
-  // A Valgrind client request: rotations of a register that cancel out.
-  if (!Address && StringRef(Text).find_first_of("([") == StringRef::npos &&
-      AllOf({"rol", "roll", "rolq", "xchg", "xchgl", "xchgq"}))
-    return {CallEffect::None};
-  if (!Address)
-    return {CallEffect::Other};
-  auto StartsWithAny = [](StringRef W, std::initializer_list<StringLiteral> P) {
-    return any_of(P, [&](StringRef Prefix) { return W.starts_with(Prefix); });
-  };
-  // Idempotent operations: executing them twice leaves memory as executing them
-  // once does. Exchange, compare and exchange, bit test and set, or, and; not
-  // xadd, inc, dec.
-  bool Tries = any_of(Words, [&](StringRef W) {
-    return StartsWithAny(W, {"xchg", "cmpxchg", "bts", "or", "and"});
+  Has.HasMemory = Address && !Has.IsOpaque;
+  Has.HasResult = !Call.getType()->isVoidTy();
+  Has.WritesMemory = any_of(Asm.ParseConstraints(), [](const auto &C) {
+    return C.isIndirect && C.Type == InlineAsm::isOutput;
   });
-  bool OnlyTries = all_of(Words, [&](StringRef W) {
-    return StartsWithAny(W, {"lock", "xchg", "cmpxchg", "bts", "or", "and",
-                             "set", "sbb", "mov", "xor", "test"});
-  });
-  if (Tries && OnlyTries)
-    return {CallEffect::AsmTry, Address};
-  bool Adds = any_of(Words, [&](StringRef W) {
-    return StartsWithAny(W, {"xadd", "add", "sub", "inc", "dec"});
-  });
-  bool OnlyAdds = all_of(Words, [&](StringRef W) {
-    return StartsWithAny(
-        W, {"lock", "xadd", "add", "sub", "inc", "dec", "set", "sbb", "mov"});
-  });
-  if (Adds && OnlyAdds)
-    return {CallEffect::AsmAdd, Address};
-  bool OnlyMoves =
-      all_of(Words, [&](StringRef W) { return W.starts_with("mov"); });
-  if (OnlyMoves && !Call.getType()->isVoidTy())
-    return {CallEffect::AsmLoad, Address};
-  // `movl %1, %0` with "=m"(*p): the only memory operand is written.
-  if (OnlyMoves && any_of(Asm.ParseConstraints(), [](const auto &C) {
-        return C.isIndirect && C.Type == InlineAsm::isOutput;
-      }))
-    return {CallEffect::AsmStore, Address};
-  return {CallEffect::Other};
+  CallEffect Effect = effectOfAsm(Asm.getAsmString(), Has);
+  return {Effect, Has.HasMemory ? Address : nullptr};
 }
 
 CallClass classifyCall(const CallBase &Call) {
@@ -175,7 +85,7 @@ CallClass classifyCall(const CallBase &Call) {
   if (Callee->isIntrinsic())
     return {classifyIntrinsic(Call, Callee->getIntrinsicID())};
 
-  CallEffect Effect = classifyLibraryFunction(Callee->getName());
+  CallEffect Effect = effectOfLibraryFunction(Callee->getName());
   // select and poll sleep only when they watch no descriptor.
   if (Effect == CallEffect::Sleep &&
       (Callee->getName() == "select" || Callee->getName() == "poll")) {

@@ -16,6 +16,8 @@
 #ifndef VFRIENDLY_PASSES_COMMON_WAITNEUTRAL_H
 #define VFRIENDLY_PASSES_COMMON_WAITNEUTRAL_H
 
+#include "passes/common/CallEffects.h"
+
 #include <string>
 
 namespace llvm {
@@ -24,22 +26,6 @@ class Value;
 } // namespace llvm
 
 namespace vfriendly {
-
-enum class CallEffect {
-  None,     ///< Computes its result from its operands, or nothing at all.
-  Pause,    ///< The CPU's spin hint.
-  Yield,    ///< Yields the CPU to another runnable thread.
-  Sleep,    ///< Sleeps for a time.
-  Clock,    ///< Reads a clock.
-  Local,    ///< Accesses the calling thread's own state only.
-  TryLock,  ///< Tries to take a lock whose state is not visible to the caller.
-  AsmLoad,  ///< Inline assembly that reads Address.
-  AsmTry,   ///< Inline assembly that tries an idempotent read-modify-write.
-  AsmAdd,   ///< Inline assembly that adds to Address: each execution has an
-            ///< effect.
-  AsmStore, ///< Inline assembly that writes Address, and nothing else.
-  Other     ///< Anything else: the loop has a side effect.
-};
 
 struct CallClass {
   CallEffect Effect;
@@ -57,12 +43,6 @@ std::string calledName(const llvm::CallBase &Call);
 /// Returns what calledName suggests: Pause, Sleep, Clock, or Other. For reports
 /// only, not for rewrites.
 CallEffect promisedEffect(const llvm::CallBase &Call);
-
-/// Returns true if the call shows that its caller waits.
-inline bool isHint(CallEffect Effect) {
-  return Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
-         Effect == CallEffect::Sleep;
-}
 
 } // namespace vfriendly
 

@@ -133,13 +133,14 @@ static std::optional<Addition> asAddition(const Instruction &I) {
     if (!Call || classifyCall(*Call).Effect != CallEffect::AsmAdd)
       return std::nullopt;
     Found.Address = classifyCall(*Call).Address;
-    StringRef Text = cast<InlineAsm>(Call->getCalledOperand())->getAsmString();
-    Found.Subtracts = Text.contains("sub");
+    AsmSum Sum =
+        sumOfAsm(cast<InlineAsm>(Call->getCalledOperand())->getAsmString());
+    Found.Subtracts = Sum.Subtracts;
     for (const Use &Arg : Call->args())
       if (!Arg->getType()->isPointerTy())
         Found.Amount = Arg;
-    if (Text.contains("inc") || Text.contains("dec"))
-      Found = {Found.Address, nullptr, Text.contains("inc") ? 1 : -1, false};
+    if (Sum.ByOne)
+      Found = {Found.Address, nullptr, Sum.Subtracts ? -1 : 1, false};
     else if (!Found.Amount)
       return std::nullopt;
   }

@@ -18,34 +18,6 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-StringRef toString(SpinKind Kind) {
-  switch (Kind) {
-  case SpinKind::Flag:
-    return "flag poll";
-  case SpinKind::TryLock:
-    return "try-lock";
-  case SpinKind::TestAndTestAndSet:
-    return "test-and-test-and-set";
-  case SpinKind::Ticket:
-    return "ticket lock";
-  case SpinKind::Queue:
-    return "queue lock";
-  case SpinKind::Barrier:
-    return "barrier";
-  case SpinKind::SeqLock:
-    return "seqlock reader";
-  case SpinKind::TryLockCall:
-    return "trylock calls";
-  case SpinKind::Call:
-    return "repeated call";
-  case SpinKind::Retry:
-    return "lock-free retry";
-  case SpinKind::Device:
-    return "device register";
-  }
-  llvm_unreachable("all kinds named above");
-}
-
 /// Compares two reads of the same address with each other, perhaps among other
 /// conditions.
 bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {

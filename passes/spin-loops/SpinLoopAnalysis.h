@@ -21,6 +21,8 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_SPINLOOPANALYSIS_H
 #define VFRIENDLY_PASSES_SPINLOOPS_SPINLOOPANALYSIS_H
 
+#include "passes/common/SpinKind.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -30,23 +32,6 @@
 #include <string>
 
 namespace vfriendly {
-
-/// What a loop waits for, by the shape of the code around it.
-enum class SpinKind {
-  Flag,              ///< A flag or counter is polled.
-  TryLock,           ///< A read-modify-write is tried until it succeeds.
-  TestAndTestAndSet, ///< Polled by reads between the tries.
-  Ticket,            ///< Polled until it equals a number drawn before.
-  Queue,             ///< Polled in the waiter's own queue node.
-  Barrier,           ///< Polled after counting oneself in.
-  SeqLock,           ///< Polled until a version number is even and unchanged.
-  TryLockCall,       ///< A library's trylock is called until it succeeds.
-  Call,   ///< A function whose effects do not show is called for that.
-  Retry,  ///< Not a wait: a lock-free update that was overtaken.
-  Device, ///< Not a wait for a thread: memory at a constant address.
-};
-
-llvm::StringRef toString(SpinKind Kind);
 
 /// One access whose value decides whether the wait is over.
 struct Poll {
