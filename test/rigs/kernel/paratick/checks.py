@@ -188,8 +188,8 @@ def check_idle(rig, options):
 
 
 # Less than two periods, and what wake-ups take; vCPUs that share the host's one CPU wait for
-# each other as well, 6 periods were seen with two of them, with a timer 5. Without a tick
-# it would be all that is left of a phase, as Inputs/starve.patch is there to try.
+# each other as well, 6 periods were seen with two of them, with a timer 5. With
+# Inputs/starve.patch it is all of the phase, in 4 to 8 phases of 18 with one vCPU.
 LAG_PERIODS = 25
 PARTS, PHASES_S = 3, 54
 
