@@ -128,10 +128,10 @@ CallEffect classifyAsm(const GCCAsmStmt &Asm) {
                                                          : Has.HasResult) =
         true;
   Has.HasMemory = Has.WritesMemory;
-  // A pointer in a register is as good: the text says `(%0)` or `[%0]`.
-  for (unsigned I = 0; I != Asm.getNumInputs(); ++I)
-    Has.HasMemory |= StringRef(Asm.getInputConstraint(I)).contains('m') ||
-                     Asm.getInputExpr(I)->getType()->isPointerType();
+  for (unsigned I = 0; I != Asm.getNumInputs(); ++I) {
+    Has.HasMemory |= StringRef(Asm.getInputConstraint(I)).contains('m');
+    Has.HasPointer |= Asm.getInputExpr(I)->getType()->isPointerType();
+  }
   return effectOfAsm(Asm.getAsmString(), Has);
 }
 

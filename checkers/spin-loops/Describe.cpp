@@ -86,7 +86,7 @@ static std::string seen(const SpinLoop &Spin) {
   if (Spin.Kind == SpinKind::TryLock ||
       Spin.Kind == SpinKind::TestAndTestAndSet)
     What = (howTried(*P) + " of " + What).str();
-  return ("loop spins " + Phrase + ", " + What).str();
+  return ("loop spins " + Phrase + What).str();
 }
 
 std::string describe(const SpinLoop &Spin) {

@@ -90,7 +90,7 @@ CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
       Text.find_first_of("([") == Text.npos && Words.anyStartsWith({"rol"}) &&
       Words.allStartWith({"rol", "xchg"}))
     return CallEffect::None;
-  if (!Has.HasMemory)
+  if (!Has.HasMemory && !Has.HasPointer)
     return CallEffect::Other;
 
   // Trying twice leaves memory as trying once does: exchange, compare and

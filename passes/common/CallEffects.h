@@ -49,8 +49,9 @@ CallEffect effectOfLibraryFunction(llvm::StringRef Name);
 struct AsmOperands {
   bool HasMemory = false;    ///< Exactly one object in memory.
   bool WritesMemory = false; ///< That object is an output.
-  bool HasResult = false;    ///< Writes a register.
-  bool IsOpaque = false;     ///< Several objects in memory: no telling which.
+  bool HasPointer = false; ///< A register points to an object: `(%0)`, `[%0]`.
+  bool HasResult = false;  ///< Writes a register.
+  bool IsOpaque = false;   ///< Several objects in memory: no telling which.
 };
 
 /// Text may spell operands as the source does or as the IR does.

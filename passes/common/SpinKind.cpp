@@ -25,17 +25,17 @@ static constexpr KindTexts textsOf(SpinKind Kind) {
   case SpinKind::Flag:
     return {"flag poll", ""};
   case SpinKind::TryLock:
-    return {"try-lock", "on a try-lock"};
+    return {"try-lock", "on a try-lock, "};
   case SpinKind::TestAndTestAndSet:
-    return {"test-and-test-and-set", "on a test-and-test-and-set lock"};
+    return {"test-and-test-and-set", "on a test-and-test-and-set lock, "};
   case SpinKind::Ticket:
-    return {"ticket lock", "on a ticket lock"};
+    return {"ticket lock", "on a ticket lock, "};
   case SpinKind::Queue:
-    return {"queue lock", "on a queue node"};
+    return {"queue lock", "on a queue node, "};
   case SpinKind::Barrier:
-    return {"barrier", "at a barrier"};
+    return {"barrier", "at a barrier on "};
   case SpinKind::SeqLock:
-    return {"seqlock reader", "on a seqlock's version"};
+    return {"seqlock reader", "on a seqlock's version, "};
   case SpinKind::TryLockCall:
     return {"trylock calls", ""};
   case SpinKind::Call:

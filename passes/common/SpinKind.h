@@ -32,7 +32,7 @@ enum class SpinKind {
 /// The name that remarks use: "try-lock".
 llvm::StringRef toString(SpinKind Kind);
 
-/// What the check's report says before the memory polled: "on a ticket lock".
+/// What the check's report says before the memory polled: "on a ticket lock, ".
 /// Empty for the kinds that the variable or the call describes.
 llvm::StringRef phraseOf(SpinKind Kind);
 

@@ -1,5 +1,4 @@
-//===- WaitKeys.h - What a wait sleeps on ------------------------*- C++
-//-*-===//
+//===- WaitKeys.h - What a wait sleeps on -----------------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,14 +10,10 @@
 // reads several words sleeps on one key, and the writers of each of the words
 // notify that key:
 //
-//   the words are                         the key is            a writer
-//   computes parts of one global                   the global            that
-//   at constant distances of each other   the first of them     its own
-//   address,
-//                                                               less the
-//                                                               distance
-//   elsewhere                             a constant, made of   that
-//                                         the names of all
+// - the words are parts of one global: the key is the global;
+// - they are at constant distances from each other: the key is the address of
+//   the first word, which a writer computes from its own and the distance;
+// - they are anywhere else: the key is a constant, made of the names of all.
 //
 // Waits of the third kind in different objects share their key: a notify for
 // one wakes all of them, and costs each that blocks at that time one more poll.

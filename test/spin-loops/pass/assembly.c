@@ -58,5 +58,16 @@ void not_rotation(int *a, int *b) {
                      : "eax", "memory");
 }
 
+// Why not: it reads and writes memory in two steps.
+void not_exchange_by_moves(void) {
+  int v;
+  do {
+    __asm__ volatile("movl %1, %0\n\tmovl $1, %1"
+                     : "=&r"(v), "+m"(word)
+                     :
+                     : "memory");
+  } while (v);
+}
+
 // Said once a module.
 // expected-remark@* 0-1 {{link with libvfrt}}
