@@ -9,11 +9,14 @@ guests each time. L1 counts the exits, L2 the interrupts that others than the fl
 
 import itertools
 import os
+import shutil
 import statistics
+import subprocess
 from dataclasses import dataclass
 
 import bench
 from guest import Broken
+from kernel import source
 
 SENTENCE = "Exits and wake-ups for TLB flushes, while other vCPUs are halted."
 CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel.config")
@@ -141,6 +144,27 @@ def check_unpatched(rig, options):
                f"{title}: {found['remaps']} remaps, {found['wrong']} words are old", found)
 
 
+READER = os.path.join("tools", "testing", "selftests", "x86", "vcpu_state.c")
+
+
+def check_device(rig, options):
+    """The series' own test of /dev/vcpu_state, in a guest."""
+    tree = os.path.join(options.build, "kernel", options.version, f"{source.PATCHED}-{rig.name}")
+    program, headers = (os.path.join(rig.out, name) for name in ("vcpu_state", "include"))
+    os.makedirs(os.path.join(headers, "asm"), exist_ok=True)
+    for name in ("kvm_para.h", "vcpu_state.h"):  # the others are this machine's
+        shutil.copy(os.path.join(tree, "arch", "x86", "include", "uapi", "asm", name), os.path.join(headers, "asm"))
+    done = subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "-static", "-I", headers, "-o", program,
+                           os.path.join(tree, READER)], capture_output=True, text=True)
+    if done.returncode:
+        raise Broken(f"{READER} does not compile: {done.stderr.strip()}")
+    ran = rig.run("device", 2, "/vcpu_state; echo '{\"status\": '$?'}'\n", 1,
+                  files={"vcpu_state": program})
+    # Of the kernel test's own lines.
+    said = [line for line in ran.lines if line.startswith(("ok ", "not ok ", "# CPU", "1.."))]
+    yield ran.results[0]["status"] == 0, "; ".join(said), ran.results[0]
+
+
 OWED = "check-owed.patch"
 COMPLAINT = "check_flush_owed"
 
@@ -171,8 +195,8 @@ class Check:
         return self.run.__doc__ + (" Only by its name." if self.by_name else "")
 
 
-CHECKS = {"remap": Check(check_remap), "hotplug": Check(check_hotplug), "unpatched": Check(check_unpatched),
-          "owed": Check(check_owed, True)}
+CHECKS = {"remap": Check(check_remap), "hotplug": Check(check_hotplug), "device": Check(check_device),
+          "unpatched": Check(check_unpatched), "owed": Check(check_owed, True)}
 
 
 def correctness(rig, options, report):
