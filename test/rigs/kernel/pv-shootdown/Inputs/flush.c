@@ -32,9 +32,9 @@ static const struct kind {
   enum what what;
   bool sleeping;
 } kinds[] = {
-    {"tables-asleep", FREE_TABLES, true},   {"tables-busy", FREE_TABLES, false},
-    {"madvise-asleep", DROP, true},         {"madvise-busy", DROP, false},
-    {"mprotect-asleep", PROTECT, true},     {"mprotect-busy", PROTECT, false},
+    {"tables-asleep", FREE_TABLES, true}, {"tables-busy", FREE_TABLES, false},
+    {"madvise-asleep", DROP, true},       {"madvise-busy", DROP, false},
+    {"mprotect-asleep", PROTECT, true},   {"mprotect-busy", PROTECT, false},
     {"nothing-asleep", NOTHING, true},
 };
 
