@@ -107,7 +107,8 @@ static Use *toldSize(CallBase &Free, const TargetLibraryInfo &TLI) {
 /// new buffer.
 static bool growsEachIteration(Value *Size, const Loop &L) {
   Value *Inner;
-  while (L.contains(dyn_cast<Instruction>(Size)) && !isa<PHINode>(Size)) {
+  while (isa<Instruction>(Size) && L.contains(cast<Instruction>(Size)) &&
+         !isa<PHINode>(Size)) {
     if (!match(Size, m_CombineOr(m_ZExtOrSExt(m_Value(Inner)),
                                  m_Trunc(m_Value(Inner)))) &&
         !match(Size, m_c_Add(m_Value(Inner), m_ConstantInt())) &&

@@ -81,7 +81,8 @@ class Tools:
         self.plugin, self.tidy, _ = (
             shutil.copy(os.path.abspath(file), self.lib)
             for file in (plugin or os.path.join(built, "libvfriendly.so"), tidy or os.path.join(built, "libvfriendly-tidy.so"),
-                         os.path.join(built, "libvfrt.so")))
+                         os.path.join(built, "libvfrt.so.0")))
+        os.symlink("libvfrt.so.0", os.path.join(self.lib, "libvfrt.so"))
         self.inputs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs")
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         self.include = os.path.join(root, "runtime", "include")

@@ -106,9 +106,9 @@ class Model:
         self.work = work
         self.files = {}
         shutil.rmtree(work, ignore_errors=True)
-        for folder in ("blocking-sync", "include/vfriendly"):
+        for folder, pattern in (("blocking-sync", "*.[ch]"), ("include/vfriendly", "*.[ch]"), ("common", "plain_lock.h")):
             os.makedirs(os.path.join(work, folder))
-            for path in glob.glob(os.path.join(RUNTIME, folder, "*.[ch]")):
+            for path in glob.glob(os.path.join(RUNTIME, folder, pattern)):
                 name = f"{folder}/{os.path.basename(path)}"
                 self.files[name] = open(path).read()
         for name, (old, new) in [*LOWERED.items(), *BLIND.items()]:
@@ -190,7 +190,7 @@ def weakenings(files):
 
 def breaks(files):
     for scenario, name, old, new in BREAKS:
-        name = "blocking-sync/" + name
+        name = next(n for n in files if os.path.basename(n) == name)
         if files[name].count(old) != 1:
             sys.exit(f"orders.py: {name} does not have once: {old}")
         what = " ".join(new.split()) or "without " + " ".join(old.split())
