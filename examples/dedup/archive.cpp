@@ -15,13 +15,6 @@ namespace {
 
 constexpr unsigned char Magic[] = {'V', 'F', 'D', 'E', 'D', 'U', 'P', Version};
 
-template <typename T> void put(Sink &Out, T Value) {
-  unsigned char Raw[sizeof(T)];
-  for (size_t I = 0; I < sizeof(T); ++I)
-    Raw[I] = static_cast<unsigned char>(Value >> 8 * I);
-  Out.write(Raw, sizeof Raw);
-}
-
 /// Takes an archive apart from its beginning.
 class Reader {
 public:
@@ -45,29 +38,16 @@ public:
                 ": " + What);
   }
   bool atEnd() const { return At == From.size(); }
+  /// Returns the digest of all that was read so far.
+  Digest digest() const { return sha256(From.data(), At); }
 
 private:
   const Bytes &From;
   size_t At = 0;
 };
 
-std::shared_ptr<void> newDigests() {
-  std::shared_ptr<EVP_MD_CTX> Context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  if (!Context || !EVP_DigestInit_ex(Context.get(), EVP_sha256(), nullptr))
-    throw Error("OpenSSL cannot begin a SHA-256");
-  return Context;
-}
-
-void add(const std::shared_ptr<void> &Digests, const Digest &D) {
-  EVP_DigestUpdate(static_cast<EVP_MD_CTX *>(Digests.get()), D.data(),
-                   D.size());
-}
-
-Digest result(const std::shared_ptr<void> &Digests) {
-  Digest D;
-  EVP_DigestFinal_ex(static_cast<EVP_MD_CTX *>(Digests.get()), D.data(),
-                     nullptr);
-  return D;
+EVP_MD_CTX *hash(const std::shared_ptr<void> &State) {
+  return static_cast<EVP_MD_CTX *>(State.get());
 }
 
 } // namespace
@@ -99,30 +79,43 @@ size_t Compressor::append(Bytes &Out, const unsigned char *Data, size_t Size) {
 }
 
 ArchiveWriter::ArchiveWriter(Sink &Out, uint64_t Size)
-    : Out(Out), Digests(newDigests()) {
-  Out.write(Magic, sizeof Magic);
-  put(Out, Size);
+    : Out(Out), State(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+  if (!State || !EVP_DigestInit_ex(hash(State), EVP_sha256(), nullptr))
+    throw Error("OpenSSL cannot begin a SHA-256");
+  put(Magic, sizeof Magic);
+  put(Size);
+}
+
+void ArchiveWriter::put(const void *Data, size_t Size) {
+  EVP_DigestUpdate(hash(State), Data, Size);
+  Out.write(Data, Size);
+}
+
+template <typename T> void ArchiveWriter::put(T Value) {
+  unsigned char Raw[sizeof(T)];
+  for (size_t I = 0; I < sizeof(T); ++I)
+    Raw[I] = static_cast<unsigned char>(Value >> 8 * I);
+  put(Raw, sizeof Raw);
 }
 
 void ArchiveWriter::fresh(size_t Size, const Digest &D,
                           const unsigned char *Packed, size_t PackedSize) {
-  Out.write("N", 1);
-  put(Out, uint32_t(Size));
-  put(Out, uint32_t(PackedSize));
-  Out.write(D.data(), D.size());
-  Out.write(Packed, PackedSize);
-  add(Digests, D);
+  put('N');
+  put(uint32_t(Size));
+  put(uint32_t(PackedSize));
+  put(D.data(), D.size());
+  put(Packed, PackedSize);
 }
 
-void ArchiveWriter::repeat(uint64_t Index, const Digest &D) {
-  Out.write("R", 1);
-  put(Out, Index);
-  add(Digests, D);
+void ArchiveWriter::repeat(uint64_t Index) {
+  put('R');
+  put(Index);
 }
 
 void ArchiveWriter::end() {
-  Out.write("E", 1);
-  Digest D = result(Digests);
+  put('E');
+  Digest D;
+  EVP_DigestFinal_ex(hash(State), D.data(), nullptr);
   Out.write(D.data(), D.size());
 }
 
@@ -136,25 +129,19 @@ void dedup::decode(const Bytes &Archive, Sink &Out) {
                 std::to_string(Found[sizeof Magic - 1]) +
                 ", this program reads " + std::to_string(Version));
   uint64_t Left = In.number<uint64_t>();
-  struct Known {
-    Bytes Data;
-    Digest D;
-  };
-  std::vector<Known> Chunks;
-  std::shared_ptr<void> Digests = newDigests();
-  auto Emit = [&](const Known &K) {
-    if (K.Data.size() > Left)
+  std::vector<Bytes> Chunks;
+  auto Emit = [&](const Bytes &Data) {
+    if (Data.size() > Left)
       In.damaged("it has more data than its size says");
-    Left -= K.Data.size();
-    add(Digests, K.D);
-    Out.write(K.Data.data(), K.Data.size());
+    Left -= Data.size();
+    Out.write(Data.data(), Data.size());
   };
   for (;;) {
     unsigned char Kind = *In.bytes(1);
     if (Kind == 'E') {
-      Digest D = result(Digests);
+      Digest D = In.digest();
       if (memcmp(In.bytes(D.size()), D.data(), D.size()) != 0)
-        In.damaged("chunks are not those that were packed");
+        In.damaged("it is not what was written");
       if (Left)
         In.damaged("it has less data than its size says");
       if (!In.atEnd())
@@ -174,14 +161,14 @@ void dedup::decode(const Bytes &Archive, Sink &Out) {
     // Limits come before memory is taken.
     if (Size == 0 || Size > MaxChunk)
       In.damaged("a chunk has an impossible size");
-    Known K;
-    memcpy(K.D.data(), In.bytes(K.D.size()), K.D.size());
+    Digest D;
+    memcpy(D.data(), In.bytes(D.size()), D.size());
     const unsigned char *From = In.bytes(Packed);
-    K.Data.resize(Size);
-    size_t Got = ZSTD_decompress(K.Data.data(), Size, From, Packed);
-    if (Got != Size || sha256(K.Data.data(), Size) != K.D)
+    Bytes Data(Size);
+    size_t Got = ZSTD_decompress(Data.data(), Size, From, Packed);
+    if (Got != Size || sha256(Data.data(), Size) != D)
       In.damaged("a chunk is not what was packed");
-    Emit(K);
-    Chunks.push_back(std::move(K));
+    Emit(Data);
+    Chunks.push_back(std::move(Data));
   }
 }

@@ -140,12 +140,13 @@ private:
 //   "VFDEDUP" version:1   size of the original:8
 //   'N' size:4 packed:4 digest:32 bytes...   a chunk not seen before
 //   'R' index:8                              the index-th of those again
-//   'E' digest:32                            of all chunks' digests, in order
+//   'E' digest:32                            of all bytes before it
 //
-// Numbers are little-endian. A decoder checks each digest, so that no flipped
-// bit goes unnoticed.
+// Numbers are little-endian. A decoder checks each digest. The last one is of
+// the packed bytes, as zstd ignores some of their bits: a flipped bit is found
+// even where it changes no data.
 
-constexpr unsigned char Version = 1;
+constexpr unsigned char Version = 2;
 
 /// Writes an archive; calls come in the order of the chunks.
 class ArchiveWriter {
@@ -153,12 +154,14 @@ public:
   ArchiveWriter(Sink &Out, uint64_t Size);
   void fresh(size_t Size, const Digest &D, const unsigned char *Packed,
              size_t PackedSize);
-  void repeat(uint64_t Index, const Digest &D);
+  void repeat(uint64_t Index);
   void end();
 
 private:
+  void put(const void *Data, size_t Size);
+  template <typename T> void put(T Value);
   Sink &Out;
-  std::shared_ptr<void> Digests;
+  std::shared_ptr<void> State; ///< SHA-256 of what was written so far.
 };
 
 /// Writes to Out what Archive was made of. Throws Error if it is no whole

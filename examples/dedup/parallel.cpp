@@ -119,7 +119,7 @@ void dedup::encode(const Bytes &Input, unsigned Threads, Sink &Out) {
     uint64_t Written = 0;
     for (const Chunk &C : Chunks) {
       if (C.Index < Written) {
-        Writer.repeat(C.Index, C.D);
+        Writer.repeat(C.Index);
         continue;
       }
       const Packed &P = Results[Written++];

@@ -175,7 +175,7 @@ private:
         Chunk &Now = *I->second;
         Content &Same = *Now.Same;
         if (Same.Written) {
-          Writer.repeat(Same.Index, Now.D);
+          Writer.repeat(Same.Index);
           continue;
         }
         Writer.fresh(Now.Data.size(), Now.D, Same.Packed.data(),

@@ -31,6 +31,31 @@ Bytes original() {
   Twice.insert(Twice.end(), Data.begin(), Data.end());
   return Twice;
 }
+
+// Decodes an archive that should be refused unless it is Good.
+void check(const Bytes &Archive, const Bytes &Good, const Bytes &Original) {
+  Memory Out;
+  try {
+    decode(Archive, Out);
+  } catch (const Error &) {
+    if (Archive == Good)
+      __builtin_trap();
+    return;
+  }
+  if (Archive != Good || Out.Data != Original)
+    __builtin_trap(); // a change that goes unnoticed
+}
+
+// zstd ignores a few bits of what it packed, too few for a fuzzer to find in seconds.
+void flipEachBit(const Bytes &Good, const Bytes &Original) {
+  Bytes Archive = Good;
+  for (unsigned char &Byte : Archive)
+    for (unsigned Bit = 1; Bit < 256; Bit <<= 1) {
+      Byte ^= Bit;
+      check(Archive, Good, Original);
+      Byte ^= Bit;
+    }
+}
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
@@ -38,6 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
   static const Bytes Good = [] {
     Memory Out;
     encode(Original, 2, Out);
+    flipEachBit(Out.Data, Original);
     return Out.Data;
   }();
   Bytes Archive;
@@ -49,13 +75,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
     for (size_t I = 1; I + 3 <= Size; I += 3)
       Archive[(Data[I] << 8 | Data[I + 1]) % Archive.size()] ^= Data[I + 2];
   }
-  Memory Out;
-  try {
-    decode(Archive, Out);
-  } catch (const Error &) {
-    return 0;
-  }
-  if (Archive == Good ? Out.Data != Original : Size && !(Data[0] & 1))
-    __builtin_trap(); // a change that goes unnoticed
+  check(Archive, Good, Original);
   return 0;
 }
