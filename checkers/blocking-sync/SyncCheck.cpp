@@ -9,6 +9,7 @@
 #include "checkers/blocking-sync/SyncCheck.h"
 
 #include "checkers/common/Kept.h"
+#include "checkers/common/PerUnit.h"
 #include "vfriendly/Catalogue.h"
 
 #include "clang/AST/ASTContext.h"
@@ -19,22 +20,8 @@ using namespace clang::ast_matchers;
 
 namespace vfriendly::tidy {
 
-/// The models of one translation unit. Its checks are created and destroyed
-/// together.
-class SyncCheck::Models {
-public:
-  static std::shared_ptr<Models> get() {
-    static thread_local std::weak_ptr<Models> Current;
-    std::shared_ptr<Models> Result = Current.lock();
-    if (!Result)
-      Current = Result = std::make_shared<Models>();
-    return Result;
-  }
-  SyncModel Model;
-};
-
 SyncCheck::SyncCheck(StringRef Name, clang::tidy::ClangTidyContext *Context)
-    : ClangTidyCheck(Name, Context), Shared(Models::get()) {}
+    : ClangTidyCheck(Name, Context), Model(perUnit<SyncModel>()) {}
 
 SyncCheck::~SyncCheck() = default;
 
@@ -50,14 +37,14 @@ void SyncCheck::check(const MatchFinder::MatchResult &Result) {
   Context = Result.Context;
   if (Function.getBody() && !Function.isDependentContext() &&
       !Function.isInvalidDecl())
-    Shared->Model.add(Function);
+    Model->add(Function);
 }
 
 void SyncCheck::onEndOfTranslationUnit() {
   if (!Context)
     return;
-  Shared->Model.finish();
-  inspect(Shared->Model, *Context);
+  Model->finish();
+  inspect(*Model, *Context);
 }
 
 bool SyncCheck::claim(SourceLocation Where, const FunctionDecl *In,

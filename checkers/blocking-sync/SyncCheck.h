@@ -53,8 +53,7 @@ protected:
       "exits";
 
 private:
-  class Models;
-  std::shared_ptr<Models> Shared;
+  std::shared_ptr<SyncModel> Model; ///< Shared by all checks of the unit.
   const clang::ASTContext *Context = nullptr;
   llvm::DenseSet<clang::SourceLocation> Claimed;
 };

@@ -12,7 +12,6 @@
 
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/StmtCXX.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace clang;
@@ -48,25 +47,11 @@ const ValueDecl *objectOf(const Expr *E) {
   }
 }
 
-static bool isLoop(const Stmt *S) {
-  return isa<WhileStmt, ForStmt, DoStmt, CXXForRangeStmt>(S);
-}
-
 const Stmt *innermostLoop(ArrayRef<const Stmt *> Parents) {
   for (const Stmt *S : llvm::reverse(Parents))
     if (isLoop(S))
       return S;
   return nullptr;
-}
-
-const Stmt *loopBody(const Stmt *Loop) {
-  if (auto *While = dyn_cast<WhileStmt>(Loop))
-    return While->getBody();
-  if (auto *For = dyn_cast<ForStmt>(Loop))
-    return For->getBody();
-  if (auto *Do = dyn_cast<DoStmt>(Loop))
-    return Do->getBody();
-  return cast<CXXForRangeStmt>(Loop)->getBody();
 }
 
 namespace {

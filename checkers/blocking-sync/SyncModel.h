@@ -20,6 +20,8 @@
 #ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_SYNCMODEL_H
 #define VFRIENDLY_CHECKERS_BLOCKINGSYNC_SYNCMODEL_H
 
+#include "checkers/common/Loops.h"
+
 #include "clang/AST/Decl.h"
 #include "clang/AST/Expr.h"
 #include "llvm/ADT/MapVector.h"
@@ -97,9 +99,6 @@ const clang::ValueDecl *objectOf(const clang::Expr *E);
 
 /// Returns the innermost loop among Parents; null if there is none.
 const clang::Stmt *innermostLoop(llvm::ArrayRef<const clang::Stmt *> Parents);
-
-/// Returns the statement that a loop repeats.
-const clang::Stmt *loopBody(const clang::Stmt *Loop);
 
 /// Calls Visit(statement, parents) for all statements below Root, but not those
 /// of lambdas.

@@ -80,7 +80,7 @@ static bool isWords(QualType Type) {
 /// `while ((c = getopt(...)) != -1)`
 static bool isOverArguments(const Stmt *Loop, const FunctionView &View) {
   auto Names = [&](auto &Self, const Stmt *S) -> bool {
-    if (!S || S == bodyOf(Loop))
+    if (!S || S == loopBody(Loop))
       return false;
     if (auto *Ref = dyn_cast<DeclRefExpr>(S)) {
       if (!Ref->getDecl()->getIdentifier())

@@ -16,16 +16,6 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-const Stmt *bodyOf(const Stmt *Loop) {
-  if (auto *While = dyn_cast<WhileStmt>(Loop))
-    return While->getBody();
-  if (auto *For = dyn_cast<ForStmt>(Loop))
-    return For->getBody();
-  if (auto *Do = dyn_cast<DoStmt>(Loop))
-    return Do->getBody();
-  return cast<CXXForRangeStmt>(Loop)->getBody();
-}
-
 FunctionView::FunctionView(const FunctionDecl &Function, HeapCalls &Heap)
     : Function(Function), Context(Function.getASTContext()), Heap(Heap) {
   walk(Function.getBody());
@@ -82,7 +72,7 @@ const Stmt *FunctionView::loopAround(const Stmt &S) const {
     // The initialisation runs once, before the iterations.
     if (auto *For = dyn_cast<ForStmt>(P); For && For->getInit() == Child)
       continue;
-    if (isa<CXXForRangeStmt>(P) && bodyOf(P) != Child)
+    if (isa<CXXForRangeStmt>(P) && loopBody(P) != Child)
       continue;
     return P;
   }

@@ -18,10 +18,10 @@
 #ifndef VFRIENDLY_CHECKERS_HEAPCHURN_FUNCTIONVIEW_H
 #define VFRIENDLY_CHECKERS_HEAPCHURN_FUNCTIONVIEW_H
 
+#include "checkers/common/Loops.h"
 #include "checkers/heap-churn/HeapCalls.h"
 
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/StmtCXX.h"
 #include "clang/Analysis/CFG.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -29,15 +29,6 @@
 #include <memory>
 
 namespace vfriendly::tidy {
-
-inline bool isLoop(const clang::Stmt *S) {
-  return llvm::isa<clang::WhileStmt, clang::ForStmt, clang::DoStmt,
-                   clang::CXXForRangeStmt>(S);
-}
-
-/// Returns the part of the loop that each iteration executes, without the
-/// implicit parts of a range-for.
-const clang::Stmt *bodyOf(const clang::Stmt *Loop);
 
 using StmtSet = llvm::SmallPtrSet<const clang::Stmt *, 4>;
 

@@ -10,6 +10,7 @@
 
 #include "checkers/common/Extent.h"
 #include "checkers/common/Kept.h"
+#include "checkers/common/PerUnit.h"
 #include "checkers/common/SourceText.h"
 #include "vfriendly/Catalogue.h"
 
@@ -25,15 +26,6 @@ namespace vfriendly::tidy {
 /// caching the last view suffices.
 class HeapCheck::Views {
 public:
-  static std::shared_ptr<Views> get() {
-    // The checks of a translation unit are created and destroyed together.
-    static thread_local std::weak_ptr<Views> Current;
-    std::shared_ptr<Views> Result = Current.lock();
-    if (!Result)
-      Current = Result = std::make_shared<Views>();
-    return Result;
-  }
-
   FunctionView &of(const FunctionDecl &Function) {
     if (!Last || &Last->Function != &Function)
       Last = std::make_unique<FunctionView>(Function, Heap);
@@ -46,7 +38,7 @@ private:
 };
 
 HeapCheck::HeapCheck(StringRef Name, clang::tidy::ClangTidyContext *Context)
-    : ClangTidyCheck(Name, Context), Shared(Views::get()) {}
+    : ClangTidyCheck(Name, Context), Shared(perUnit<Views>()) {}
 
 HeapCheck::~HeapCheck() = default;
 

@@ -123,7 +123,7 @@ static std::string nullIn(const FunctionView &View, const HeapCall &Malloc) {
 FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View) {
   const HeapCall &Allocation = *Pair.Allocation;
   const VarDecl &Owner = *Pair.Owner;
-  auto *Body = dyn_cast<CompoundStmt>(bodyOf(Pair.Loop));
+  auto *Body = dyn_cast<CompoundStmt>(loopBody(Pair.Loop));
   // Only malloc: calloc would have to clear again, strdup to copy again.
   if (!Body || Pair.Releases.size() != 1 || !Allocation.Callee ||
       Allocation.Callee->getBuiltinID() != Builtin::BImalloc)
@@ -253,7 +253,7 @@ static bool isQuiet(QualType Type) {
 FixHints hoistLocal(const IterationLocal &Local, FunctionView &View) {
   const VarDecl &Variable = *Local.Variable;
   const ASTContext &Context = View.Context;
-  auto *Body = dyn_cast<CompoundStmt>(bodyOf(Local.Loop));
+  auto *Body = dyn_cast<CompoundStmt>(loopBody(Local.Loop));
   if (!Body || (Local.Kind != "vector" && Local.Kind != "basic_string") ||
       !hasRoomAround(Local.Loop, View) ||
       !isEditable(Local.Loop->getSourceRange(), View) ||

@@ -204,7 +204,7 @@ std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
     return std::nullopt;
   IterationLocal Found{&Variable, nullptr, Kind, nullptr};
   for (const Stmt *Loop : View.loops())
-    if (auto *Block = dyn_cast<CompoundStmt>(bodyOf(Loop)))
+    if (auto *Block = dyn_cast<CompoundStmt>(loopBody(Loop)))
       for (const Stmt *Part : Block->body())
         if (auto *D = dyn_cast<DeclStmt>(Part);
             D && llvm::is_contained(D->decls(), &Variable))
@@ -218,7 +218,7 @@ std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
     case Use::TakesAway:
       return std::nullopt;
     case Use::Fills:
-      if (!Found.Allocates && isSure(Site, bodyOf(Found.Loop), View))
+      if (!Found.Allocates && isSure(Site, loopBody(Found.Loop), View))
         Found.Allocates = Site;
       break;
     case Use::Harmless:

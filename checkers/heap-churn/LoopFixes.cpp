@@ -82,7 +82,7 @@ static bool isReleasedAnyOrder(const HeapCall &Release) {
 FixHints reverseLoop(const ElementCall &Release, FunctionView &View) {
   const ASTContext &Context = View.Context;
   std::optional<Counted> By = countedBy(Release.Loop, View);
-  const Stmt *Only = onlyStatement(bodyOf(Release.Loop));
+  const Stmt *Only = onlyStatement(loopBody(Release.Loop));
   // `if (a[i]) free(a[i]);`
   if (auto *If = dyn_cast_or_null<IfStmt>(Only);
       If && !If->getElse() && !If->getInit() &&
@@ -170,7 +170,7 @@ FixHints oneCall(const CallExpr &Call, FunctionView &View) {
   std::optional<Counted> By = countedBy(Loop, View);
   auto *Sum = dyn_cast<BinaryOperator>(Call.getArg(0)->IgnoreParenImpCasts());
   std::optional<int64_t> Length = constantOf(Call.getArg(1), Context);
-  if (!By || onlyStatement(bodyOf(Loop)) != &Call || !Length || *Length <= 0 ||
+  if (!By || onlyStatement(loopBody(Loop)) != &Call || !Length || *Length <= 0 ||
       *Length % largestPage(Context) != 0 || !Sum ||
       Sum->getOpcode() != BO_Add || !By->Step->isIncrementOp() ||
       By->Condition->getOpcode() != BO_LT ||

@@ -110,7 +110,7 @@ static bool isMappedInIteration(const CallExpr &Call, const Stmt *Loop,
       return Child && Self(Self, Child);
     });
   };
-  return Memory && Maps(Maps, bodyOf(Loop));
+  return Memory && Maps(Maps, loopBody(Loop));
 }
 
 static void callsIn(const Stmt *S, SmallVectorImpl<const CallExpr *> &Found,

@@ -98,7 +98,7 @@ std::optional<GrownVector> findGrownVector(const VarDecl &Variable,
     return std::nullopt;
   Found.Loop = View.loopAround(*Found.Push);
   auto *Body =
-      Found.Loop ? dyn_cast<CompoundStmt>(bodyOf(Found.Loop)) : nullptr;
+      Found.Loop ? dyn_cast<CompoundStmt>(loopBody(Found.Loop)) : nullptr;
   auto *Block = Found.Loop
                     ? dyn_cast_or_null<CompoundStmt>(View.parent(Found.Loop))
                     : nullptr;

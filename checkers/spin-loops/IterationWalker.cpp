@@ -8,6 +8,7 @@
 
 #include "checkers/spin-loops/IterationWalker.h"
 
+#include "checkers/common/Loops.h"
 #include "passes/common/TellingNames.h"
 
 #include "clang/AST/ASTContext.h"
@@ -16,10 +17,6 @@
 using namespace clang;
 
 namespace vfriendly::tidy {
-
-static bool isLoop(const Stmt *S) {
-  return isa<WhileStmt, ForStmt, DoStmt, CXXForRangeStmt>(S);
-}
 
 /// `do { } while (0)`, the wrapping of macros.
 static bool isOnceOnly(const Stmt *S, const ASTContext &Context) {

@@ -73,6 +73,15 @@ protected:
     return LLVM::CallOp::create(R, Op->getLoc(), *Callee, Arguments);
   }
 
+  /// Replaces Op, which has no result, by a call of Name.
+  LogicalResult callInstead(Rewriter &R, Operation *Op, StringRef Name,
+                            Type Result, ValueRange Arguments) const {
+    if (failed(call(R, Op, Name, Result, Arguments)))
+      return failure();
+    R.eraseOp(Op);
+    return success();
+  }
+
   /// Returns the address of an element of Given, which was Of before
   /// conversion.
   Value elementOf(Rewriter &R, Location Loc, Value Of, Value Given,
@@ -177,10 +186,7 @@ struct LowerNotify : ToRuntime<NotifyOp> {
     Value Address = elementOf(R, Op.getLoc(), Op.getAddress(),
                               Adaptor.getAddress(), Adaptor.getIndices());
     // The call returns soon if no thread waits.
-    if (failed(call(R, Op, "vf_spin_notify", Type(), Address)))
-      return failure();
-    R.eraseOp(Op);
-    return success();
+    return callInstead(R, Op, "vf_spin_notify", Type(), Address);
   }
 };
 
@@ -200,10 +206,7 @@ struct LowerPoolDestroy : ToRuntime<PoolDestroyOp> {
   using ToRuntime::ToRuntime;
   LogicalResult matchAndRewrite(PoolDestroyOp Op, OpAdaptor Adaptor,
                                 Rewriter &R) const override {
-    if (failed(call(R, Op, "vf_pool_destroy", Type(), Adaptor.getPool())))
-      return failure();
-    R.eraseOp(Op);
-    return success();
+    return callInstead(R, Op, "vf_pool_destroy", Type(), Adaptor.getPool());
   }
 };
 
@@ -240,10 +243,8 @@ struct LowerPoolFree : ToRuntime<PoolFreeOp> {
                                 Rewriter &R) const override {
     Value Block =
         MemRefDescriptor(Adaptor.getMemref()).allocatedPtr(R, Op.getLoc());
-    if (failed(call(R, Op, "vf_pool_free", Type(), {Adaptor.getPool(), Block})))
-      return failure();
-    R.eraseOp(Op);
-    return success();
+    return callInstead(R, Op, "vf_pool_free", Type(),
+                       {Adaptor.getPool(), Block});
   }
 };
 
@@ -265,11 +266,8 @@ struct LowerNumaPlace : ToRuntime<NumaPlaceOp> {
         constant(R, Loc, integer(32), static_cast<int64_t>(Op.getPolicy()));
     // The result is ignored, as the program cannot react to a failure: see
     // numa.h.
-    if (failed(
-            call(R, Op, "vf_numa_place", integer(32), {Begin, Bytes, Policy})))
-      return failure();
-    R.eraseOp(Op);
-    return success();
+    return callInstead(R, Op, "vf_numa_place", integer(32),
+                       {Begin, Bytes, Policy});
   }
 };
 

@@ -57,6 +57,17 @@ class Others:
         return max(0.0, (now[1] - self.began[1]) / took) if took else 0.0
 
 
+@dataclass(frozen=True)
+class Workload:
+    """What L2 does, and with how many vCPUs."""
+
+    vcpus: tuple
+    sentence: str
+
+    def __str__(self):
+        return self.sentence
+
+
 @dataclass
 class Ran:
     """What L2 printed: the results, see nested.Counter, and each line. In each result is

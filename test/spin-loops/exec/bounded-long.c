@@ -6,28 +6,5 @@
 //
 // RUN: %spin_exec --tsan clean
 
-#include <pthread.h>
-#include <stdatomic.h>
-
-static int threads;
-static atomic_int flag;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static void raise_flag(int round) {
-  pthread_mutex_lock(&mutex);
-  atomic_store(&flag, round);
-  pthread_cond_broadcast(&cond);
-  pthread_mutex_unlock(&mutex);
-}
-static void await(int round) {
-  for (int i = 0; i < 4000; ++i)
-    if (atomic_load(&flag) == round)
-      return;
-  pthread_mutex_lock(&mutex);
-  while (atomic_load(&flag) != round)
-    pthread_cond_wait(&cond, &mutex);
-  pthread_mutex_unlock(&mutex);
-}
-
-#define KIND_FLAG
-#include "harness.h"
+#define TRIES 4000
+#include "bounded.c"

@@ -9,6 +9,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#ifndef TRIES
+#define TRIES 100
+#endif
+
 static int threads;
 static atomic_int flag;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -20,7 +24,7 @@ static void raise_flag(int round) {
   pthread_mutex_unlock(&mutex);
 }
 static void await(int round) {
-  for (int i = 0; i < 100; ++i)
+  for (int i = 0; i < TRIES; ++i)
     if (atomic_load(&flag) == round)
       return;
   pthread_mutex_lock(&mutex);

@@ -9,24 +9,15 @@ pair of guests each time; L1 counts the exits.
 
 import itertools
 import os
-from dataclasses import dataclass
 
 import bench
 import checks
 import table
 from guest import Broken
+from kernel.rig import Workload
 
 SENTENCE = "Exits of a guest that takes its ticks from the hypervisor."
 CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel.config")
-
-@dataclass(frozen=True)
-class Workload:
-    vcpus: tuple
-    sentence: str
-
-    def __str__(self):
-        return self.sentence
-
 
 # L1 has 2 CPUs.
 WORKLOADS = {

@@ -17,20 +17,10 @@ from dataclasses import dataclass
 import bench
 from guest import Broken
 from kernel import source
+from kernel.rig import Workload
 
 SENTENCE = "Exits and wake-ups for TLB flushes, while other vCPUs are halted."
 CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel.config")
-
-
-@dataclass(frozen=True)
-class Workload:
-    vcpus: tuple
-    sentence: str
-
-    def __str__(self):
-        return self.sentence
-
-
 WORKLOADS = {
     "nothing-asleep": Workload((4,), "No flush, only the wake-ups that go before one."),
     "tables-asleep": Workload((4,), "munmap frees page tables, with a thread asleep on each other vCPU."),
