@@ -68,6 +68,12 @@ def main():
             print(f"== {name}", flush=True)
             worst = max(worst, run(build, name, arguments))
         return worst
+    if arguments[0] in ("-h", "--help"):
+        print("usage: ./dev bench [NAME] [OPTIONS]\n")
+        for name in names():
+            print(f"  {name:20}{'*' if load(name).ALONE else ' '} {load(name).SENTENCE}")
+        print("\nWithout NAME those with * run. ./dev bench NAME --help prints the options of one.")
+        return 0
     if arguments[0] not in names():
         print(f"bench: no benchmark '{arguments[0]}', there are: {', '.join(names())}", file=sys.stderr)
         return 2
