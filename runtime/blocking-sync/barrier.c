@@ -4,13 +4,13 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * One word contains the round and the number of arrivals in it, so each arrival
+ * One word contains the phase and the number of arrivals in it, so each arrival
  * knows both. If more threads use the barrier than it was made for, some arrive
- * for the next round before this one is over: the count then exceeds the
- * number, and the end of a round subtracts only its own arrivals.
+ * for the next phase before this one is over: the count then exceeds the
+ * number, and the end of a phase subtracts only its own arrivals.
  *
- * Waiters watch the round, whose lowest bit says that some sleep. The end of
- * the round, and the departure of each thread, are the last accesses to the
+ * Waiters watch the phase, whose lowest bit says that some sleep. The end of
+ * the phase, and the departure of each thread, are the last accesses to the
  * barrier, so destroy can wait for them.
  *===----------------------------------------------------------------------===*/
 
@@ -19,16 +19,16 @@
 #include "common/sites.h"
 
 #define SLEEPERS 1u
-#define ROUND 2u
+#define PHASE 2u
 
-static uint32_t round_of(uint64_t word) { return (uint32_t)(word >> 32); }
+static uint32_t phase_of(uint64_t word) { return (uint32_t)(word >> 32); }
 
-static uint64_t with_round(uint32_t round, uint32_t arrived) {
-  return (uint64_t)round << 32 | arrived;
+static uint64_t with_phase(uint32_t phase, uint32_t arrived) {
+  return (uint64_t)phase << 32 | arrived;
 }
 
 /* Returns the half of the word that is the futex of sleepers. */
-static uint32_t *round_word(vf_barrier *barrier) {
+static uint32_t *phase_word(vf_barrier *barrier) {
   return (uint32_t *)&barrier->word_ +
          (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 }
@@ -37,20 +37,20 @@ static uint64_t load(const vf_barrier *barrier) {
   return __atomic_load_n(&barrier->word_, __ATOMIC_ACQUIRE);
 }
 
-static bool is_over(uint64_t word, uint32_t round) {
-  return (int32_t)((round_of(word) & ~SLEEPERS) - round) > 0;
+static bool is_over(uint64_t word, uint32_t phase) {
+  return (int32_t)((phase_of(word) & ~SLEEPERS) - phase) > 0;
 }
 
-static void wait_for_end(vf_barrier *barrier, uint32_t round,
+static void wait_for_end(vf_barrier *barrier, uint32_t phase,
                          struct vf_visit *visit) {
   uint64_t word = load(barrier), state = 0;
-  while (!is_over(word, round) && vf_keep_spinning(&state, NULL))
+  while (!is_over(word, phase) && vf_keep_spinning(&state, NULL))
     word = load(barrier);
 
-  while (!is_over(word, round)) {
-    uint32_t now = round_of(word);
+  while (!is_over(word, phase)) {
+    uint32_t now = phase_of(word);
     if (!(now & SLEEPERS)) {
-      uint64_t marked = with_round(now | SLEEPERS, (uint32_t)word);
+      uint64_t marked = with_phase(now | SLEEPERS, (uint32_t)word);
       if (!__atomic_compare_exchange_n(&barrier->word_, &word, marked, false,
                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
         word = load(barrier);
@@ -58,24 +58,24 @@ static void wait_for_end(vf_barrier *barrier, uint32_t round,
       }
     }
     vf_visit_slept(visit);
-    vf_futex_wait_until(round_word(barrier), now | SLEEPERS, NULL,
+    vf_futex_wait_until(phase_word(barrier), now | SLEEPERS, NULL,
                         vf_scope(barrier->flags_));
     word = load(barrier);
   }
 }
 
 /* This exchange needs no ordering: the caller's load saw all arrivals of the
- * round. As the word changes only by read-modify-writes, a thread that sees the
- * new round sees it after the release of each arrival. */
-static void end(vf_barrier *barrier, uint32_t round) {
+ * phase. As the word changes only by read-modify-writes, a thread that sees the
+ * new phase sees it after the release of each arrival. */
+static void end(vf_barrier *barrier, uint32_t phase) {
   enum vf_scope scope = vf_scope(barrier->flags_);
   uint64_t word = load(barrier), next;
   do
-    next = with_round(round + ROUND, (uint32_t)word - barrier->threads_);
+    next = with_phase(phase + PHASE, (uint32_t)word - barrier->threads_);
   while (!__atomic_compare_exchange_n(&barrier->word_, &word, next, false,
                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-  if (round_of(word) & SLEEPERS)
-    vf_futex_wake(round_word(barrier), INT_MAX, scope);
+  if (phase_of(word) & SLEEPERS)
+    vf_futex_wake(phase_word(barrier), INT_MAX, scope);
 }
 
 VF_API int vf_barrier_init(vf_barrier *barrier, unsigned flags,
@@ -96,14 +96,14 @@ VF_API int vf_barrier_wait(vf_barrier *barrier) {
   __atomic_fetch_add(&barrier->inside_, 1, __ATOMIC_RELAXED);
   uint64_t word = __atomic_fetch_add(&barrier->word_, 1, __ATOMIC_RELEASE);
   uint32_t before = (uint32_t)word, threads = barrier->threads_;
-  uint32_t round = (round_of(word) & ~SLEEPERS) + ROUND * (before / threads);
+  uint32_t phase = (phase_of(word) & ~SLEEPERS) + PHASE * (before / threads);
   bool last = before % threads == threads - 1;
   struct vf_visit visit = vf_visit_begin(last ? 0 : VF_CALLER);
   if (last) {
-    wait_for_end(barrier, round - ROUND, &visit); /* Usually over. */
-    end(barrier, round);
+    wait_for_end(barrier, phase - PHASE, &visit); /* Usually over. */
+    end(barrier, phase);
   } else {
-    wait_for_end(barrier, round, &visit);
+    wait_for_end(barrier, phase, &visit);
   }
   vf_visit_end(&visit);
   __atomic_fetch_sub(&barrier->inside_, 1, __ATOMIC_RELEASE);

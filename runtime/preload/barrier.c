@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Each arrival has a number, its place. The end of a round releases all threads
- * whose place is not above `round`, which only grows. Each thread that leaves
+ * Each arrival has a number, its place. The end of a phase releases all threads
+ * whose place is not above `phase`, which only grows. Each thread that leaves
  * counts itself in `out`, its last access: libc's pthread_barrier_destroy waits
  * for that.
  *
@@ -14,8 +14,8 @@
  * `in` last, and the waiting thread arrives again. destroy triggers the same
  * earlier.
  *
- * libc sleeps in each round. Here a waiter spins first, and yields if there are
- * more threads than CPUs. The end of a round always calls the kernel, as
+ * libc sleeps in each phase. Here a waiter spins first, and yields if there are
+ * more threads than CPUs. The end of a phase always calls the kernel, as
  * nothing tells whether a thread sleeps; if none does, this is a system call
  * without a switch. Barriers shared by processes are left to libc.
  *===----------------------------------------------------------------------===*/
@@ -41,36 +41,36 @@ static uint32_t arrive(struct vf_libc_barrier *barrier) {
   }
 }
 
-/* Acquire: with the round the caller sees what threads wrote that arrived
+/* Acquire: with the phase the caller sees what threads wrote that arrived
  * before its end. */
-static uint32_t round_of(const struct vf_libc_barrier *barrier) {
-  return __atomic_load_n(&barrier->round, __ATOMIC_ACQUIRE);
+static uint32_t phase_of(const struct vf_libc_barrier *barrier) {
+  return __atomic_load_n(&barrier->phase, __ATOMIC_ACQUIRE);
 }
 
-/* Ends the rounds that this place completes, unless other threads already have.
- * Returns the current round. */
-static uint32_t end_rounds(struct vf_libc_barrier *barrier, uint32_t place) {
+/* Ends the phases that this place completes, unless other threads already have.
+ * Returns the current phase. */
+static uint32_t end_phases(struct vf_libc_barrier *barrier, uint32_t place) {
   uint32_t threads = barrier->threads, ended = place - place % threads;
-  uint32_t round = round_of(barrier);
-  while (round < ended)
-    if (__atomic_compare_exchange_n(&barrier->round, &round, ended, false,
+  uint32_t phase = phase_of(barrier);
+  while (phase < ended)
+    if (__atomic_compare_exchange_n(&barrier->phase, &phase, ended, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-      vf_futex_wake(&barrier->round, INT_MAX, VF_PRIVATE);
+      vf_futex_wake(&barrier->phase, INT_MAX, VF_PRIVATE);
       return ended;
     }
-  return round;
+  return phase;
 }
 
-static void wait_for_round(struct vf_libc_barrier *barrier, uint32_t place,
-                           uint32_t round, struct vf_visit *visit) {
+static void wait_for_phase(struct vf_libc_barrier *barrier, uint32_t place,
+                           uint32_t phase, struct vf_visit *visit) {
   uint64_t state = 0;
-  while (round < place && vf_keep_spinning(&state, NULL))
-    round = round_of(barrier);
-  while (round < place) {
+  while (phase < place && vf_keep_spinning(&state, NULL))
+    phase = phase_of(barrier);
+  while (phase < place) {
     vf_count_preload(VF_PRELOAD_BARRIER_SLEEPS);
     vf_visit_slept(visit);
-    vf_futex_wait_until(&barrier->round, round, NULL, VF_PRIVATE);
-    round = round_of(barrier);
+    vf_futex_wait_until(&barrier->phase, phase, NULL, VF_PRIVATE);
+    phase = phase_of(barrier);
   }
 }
 
@@ -78,7 +78,7 @@ static void leave(struct vf_libc_barrier *barrier) {
   uint32_t last = last_place(barrier);
   if (__atomic_add_fetch(&barrier->out, 1, __ATOMIC_ACQ_REL) != last)
     return;
-  vf_set(&barrier->round, 0);
+  vf_set(&barrier->phase, 0);
   vf_set(&barrier->out, 0);
   /* From here on the barrier may be destroyed: only its address is used. */
   __atomic_store_n(&barrier->in, 0, __ATOMIC_RELEASE);
@@ -90,15 +90,15 @@ VF_API int pthread_barrier_wait(pthread_barrier_t *object) {
   if (!vf_is_on(VF_BARRIERS) || barrier->shared)
     return vf_next()->pthread_barrier_wait(object);
   uint32_t place = arrive(barrier);
-  bool ends_round = place % barrier->threads == 0;
-  uint32_t round = end_rounds(barrier, place);
+  bool ends_phase = place % barrier->threads == 0;
+  uint32_t phase = end_phases(barrier, place);
   struct vf_visit visit = {0};
-  if (round < place) {
+  if (phase < place) {
     vf_count_preload(VF_PRELOAD_BARRIER_WAITS);
     visit = vf_visit_begin(VF_CALLER);
   }
-  wait_for_round(barrier, place, round, &visit);
+  wait_for_phase(barrier, place, phase, &visit);
   vf_visit_end(&visit);
   leave(barrier);
-  return ends_round ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+  return ends_phase ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }

@@ -76,7 +76,7 @@ static bool rwlock_is_known(void) {
 }
 
 /* Verifies libc's layout of barriers. destroy adds the missing departures of
- * the last round. */
+ * the last phase. */
 static bool barrier_is_known(void) {
   union {
     pthread_barrier_t object;
@@ -86,7 +86,7 @@ static bool barrier_is_known(void) {
   if (pthread_barrier_init(&barrier.object, NULL, 3) != 0 ||
       memcmp(&barrier.is, &made, sizeof made) != 0)
     return false;
-  barrier.is.in = barrier.is.round = barrier.is.out = 6;
+  barrier.is.in = barrier.is.phase = barrier.is.out = 6;
   return pthread_barrier_destroy(&barrier.object) == 0 && barrier.is.in == 6 &&
          barrier.is.out == VF_LIBC_BARRIER_LIMIT - VF_LIBC_BARRIER_LIMIT % 3;
 }

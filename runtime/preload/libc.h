@@ -50,12 +50,12 @@
 /* glibc's layout of a pthread_barrier_t. */
 struct vf_libc_barrier {
   uint32_t in;    /* arrivals since it was initialized or restarted */
-  uint32_t round; /* the arrivals released by the rounds that have ended */
+  uint32_t phase; /* the arrivals released by the phases that have ended */
   uint32_t threads;
   uint32_t shared; /* a futex flag, the opposite of FUTEX_PRIVATE_FLAG */
   uint32_t out;    /* departures, which destroy waits for */
 };
-/* Maximum number of arrivals before it restarts: at the end of the last round
+/* Maximum number of arrivals before it restarts: at the end of the last phase
  * below the limit. */
 #define VF_LIBC_BARRIER_LIMIT (UINT32_MAX / 2)
 

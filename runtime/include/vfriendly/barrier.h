@@ -5,7 +5,7 @@
  *===----------------------------------------------------------------------===*
  *
  *   vf_barrier_init(&all, 0, threads);
- *   ... each thread, each round:
+ *   ... each thread, each phase:
  *   int last = vf_barrier_wait(&all) == VF_BARRIER_LAST;
  *===----------------------------------------------------------------------===*/
 
@@ -29,7 +29,7 @@ typedef struct vf_barrier {
 
 #define VF_BARRIER_INIT(threads) {0, 0, (threads), 0}
 
-/* What one thread a round gets, the last to arrive. */
+/* What one thread of each phase gets: the last to arrive. */
 #define VF_BARRIER_LAST (-1)
 
 /* pre: *barrier is not in use. EINVAL if threads is 0 or flags neither 0 nor
@@ -41,7 +41,7 @@ int vf_barrier_init(vf_barrier *barrier, unsigned flags, unsigned threads);
 int vf_barrier_destroy(vf_barrier *barrier);
 
 /* Waits until `threads` threads have called it; more may use the barrier, and
- * those that come while it is full wait for the next round. Returns
+ * those that come while it is full wait for the next phase. Returns
  * VF_BARRIER_LAST in the last of them, and 0 in the others. */
 int vf_barrier_wait(vf_barrier *barrier);
 

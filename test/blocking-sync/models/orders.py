@@ -87,7 +87,7 @@ BREAKS = [
     ("rwlock-shared", "rwlock.c", "    vf_futex_wake(&lock->word_, 1, scope);",
      "    vf_futex_wake(&lock->word_, 1, VF_PRIVATE);"),
     ("sem", "sem.c", "  if (word >= SLEEPER)\n", "  if (word > SLEEPER)\n"),
-    ("barrier", "barrier.c", "  if (round_of(word) & SLEEPERS)\n", "  if (0)\n"),
+    ("barrier", "barrier.c", "  if (phase_of(word) & SLEEPERS)\n", "  if (0)\n"),
     ("barrier-crowd", "barrier.c", "(uint32_t)word - barrier->threads_);", "0);"),
     ("event", "event.c", "  if (word & SLEEPERS)\n", "  if (0)\n"),
     ("event-pulse", "event.c", "return (word & SET) || (word & ~(SET | SLEEPERS)) != begin;",

@@ -61,15 +61,15 @@ BREAKS = {
     "queue-broadcasts-to-one": ("queue.c", "other->key = mutex;", ";", "cond gates 8 200"),
     "queue-wakes-nobody": ("queue.c", "return asleep ? state : NULL;",
                            "return asleep ? NULL : NULL;", "cond gates 8 200"),
-    "barrier-wakes-nobody": ("barrier.c", "vf_futex_wake(&barrier->round, INT_MAX, VF_PRIVATE);",
+    "barrier-wakes-nobody": ("barrier.c", "vf_futex_wake(&barrier->phase, INT_MAX, VF_PRIVATE);",
                              ";", "others barrier 8 3000"),
     "barrier-does-not-start-anew": ("barrier.c", "  __atomic_store_n(&barrier->in, 0, __ATOMIC_RELEASE);",
                                     "", "others barrier-anew 3 100"),
-    "barrier-leaves-too-early": ("barrier.c", "  wait_for_round(barrier, place, round, &visit);\n"
+    "barrier-leaves-too-early": ("barrier.c", "  wait_for_phase(barrier, place, phase, &visit);\n"
                                  "  vf_visit_end(&visit);\n  leave(barrier);",
-                                 "  leave(barrier);\n  wait_for_round(barrier, place, round, &visit);",
+                                 "  leave(barrier);\n  wait_for_phase(barrier, place, phase, &visit);",
                                  "others barrier-destroy 3 500"),
-    "barrier-ends-rounds-early": ("barrier.c", "ended = place - place % threads",
+    "barrier-ends-phases-early": ("barrier.c", "ended = place - place % threads",
                                   "ended = place + 1", "others barrier 8 300"),
     "sem-takes-nothing": ("sem.c", "  if (would_wait(sem))\n",
                           "  if (would_wait(sem) &&\n"
