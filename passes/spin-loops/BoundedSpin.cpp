@@ -34,7 +34,6 @@
 
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
-#include "passes/spin-loops/Rewrite.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"

@@ -16,7 +16,7 @@
 #include "passes/common/TellingNames.h"
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/LoopJudge.h"
-#include "passes/spin-loops/Rewrite.h"
+#include "passes/spin-loops/RuntimeCalls.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InlineAsm.h"

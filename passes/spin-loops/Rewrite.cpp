@@ -30,11 +30,6 @@ using namespace llvm;
 
 namespace vfriendly {
 
-bool calls(const CallBase &Call, StringRef Function) {
-  const llvm::Function *Callee = Call.getCalledFunction();
-  return Callee && Callee->getName() == Function;
-}
-
 bool canBeAtomic(Type *Ty, Align Alignment, const DataLayout &DL) {
   if (!Ty->isIntegerTy() && !Ty->isPointerTy() && !Ty->isFloatTy() &&
       !Ty->isDoubleTy())

@@ -15,6 +15,7 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_REWRITE_H
 #define VFRIENDLY_PASSES_SPINLOOPS_REWRITE_H
 
+#include "passes/spin-loops/RuntimeCalls.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "passes/spin-loops/WaitKeys.h"
 #include "passes/spin-loops/Writers.h"
@@ -22,18 +23,6 @@
 #include "llvm/IR/IRBuilder.h"
 
 namespace vfriendly {
-
-/// The name of the hidden function every rewritten module carries; it calls
-/// libvfrt where that is linked, and waits by itself where not.
-inline constexpr llvm::StringLiteral WaitFunction = "vf_spin_wait_or_fallback";
-/// The same for waits that give up after a count (BoundedSpin.h): where libvfrt
-/// is not linked, the loop spins as written.
-inline constexpr llvm::StringLiteral BoundedWaitFunction =
-    "vf_spin_wait_bounded_or_fallback";
-inline constexpr llvm::StringLiteral NotifyFunction = "vf_spin_notify";
-
-/// Returns true if Call is one that an earlier run has put in.
-bool calls(const llvm::CallBase &Call, llvm::StringRef Function);
 
 /// Can accesses of this type be made atomic without changing their meaning?
 bool canBeAtomic(llvm::Type *Ty, llvm::Align Alignment,

@@ -10,7 +10,6 @@
 
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/ExitCauses.h"
-#include "passes/spin-loops/Rewrite.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DataLayout.h"
@@ -302,88 +301,6 @@ bool Writers::anyFor(const Location &Where) const {
 bool Writers::anySurelyFor(const Location &Where) const {
   return anyMatch(
       Where, [&](unsigned G) { return surelyMatch(Where, Groups[G].Where); });
-}
-
-void Writers::instrument(Group &G, const Writer &W, bool MayChange,
-                         SmallSetVector<Function *, 4> &Changed) {
-  Function &F = *W.I->getFunction();
-  // Nothing can be put right after these: an invoke, asm goto, a call whose
-  // result is returned at once.
-  auto *Call = dyn_cast<CallInst>(W.I);
-  bool HasPlaceAfter =
-      !W.I->isTerminator() && !(Call && Call->isMustTailCall());
-  if (MayChange && G.Releases)
-    if (auto *Store = dyn_cast<StoreInst>(W.I);
-        Store && Store->isUnordered() && !Store->isVolatile() &&
-        canBeAtomic(Store->getValueOperand()->getType(), Store->getAlign(),
-                    M.getDataLayout())) {
-      Store->setAtomic(AtomicOrdering::Release);
-      Changed.insert(&F);
-    }
-  if (G.Notifies.empty())
-    return;
-  if (!MayChange || !HasPlaceAfter) {
-    G.AnySilent = true;
-    return;
-  }
-  // The linker may take another file's F, which does not notify.
-  G.AnyLoud |= F.isStrongDefinitionForLinker();
-  if (emitNotify(*W.I, *W.Address, G.Notifies))
-    Changed.insert(&F);
-}
-
-Writers::Outcome
-Writers::instrument(ArrayRef<Awaited> Waits,
-                    function_ref<bool(const Function &)> MayChange) {
-  // Many waits look at the same place.
-  struct Asked {
-    Awaited W;
-    bool AnyLoud = false, AnySilent = false;
-  };
-  SmallVector<Asked, 0> Places;
-  using Asking = std::tuple<Place, unsigned, const void *, int64_t>;
-  DenseMap<Asking, unsigned> PlaceOf;
-  SmallVector<unsigned, 0> Of;
-  for (const Awaited &W : Waits) {
-    auto [It, New] =
-        PlaceOf.try_emplace(Asking(placeOf(W.Where), unsigned(W.Blocks),
-                                   W.Key.Fixed, W.Key.Distance),
-                            Places.size());
-    if (New)
-      Places.push_back({W});
-    Of.push_back(It->second);
-  }
-  for (const Asked &A : Places)
-    anyMatch(A.W.Where, [&](unsigned G) {
-      if (A.W.Blocks && !is_contained(Groups[G].Notifies, A.W.Key))
-        Groups[G].Notifies.push_back(A.W.Key);
-      Groups[G].Releases |=
-          A.W.Where.Plain && surelyMatch(A.W.Where, Groups[G].Where);
-      return false;
-    });
-
-  Outcome Result;
-  DenseMap<const Function *, bool> Changeable;
-  for (Group &G : Groups) {
-    if (G.Notifies.empty() && !G.Releases)
-      continue;
-    for (const Writer &W : G.Members) {
-      Function *F = W.I->getFunction();
-      auto [It, New] = Changeable.try_emplace(F, false);
-      if (New)
-        It->second = MayChange(*F);
-      instrument(G, W, It->second, Result.Changed);
-    }
-  }
-  for (auto &A : Places)
-    anyMatch(A.W.Where, [&](unsigned G) {
-      A.AnyLoud |= Groups[G].AnyLoud;
-      A.AnySilent |= Groups[G].AnySilent;
-      return false;
-    });
-  for (unsigned I : Of)
-    Result.Covered.push_back(Places[I].AnyLoud && !Places[I].AnySilent);
-  return Result;
 }
 
 } // namespace vfriendly

@@ -31,6 +31,14 @@ ALLOWED = {
     "runtime/numa-placement": {"runtime/common", "runtime/include", "runtime/platform", "runtime/spin-wait"},
     "runtime/pool": {"runtime/common", "runtime/include"},
 }
+# A header that declares rewrites, and what of its folder may include it: passes and other rewrites.
+# Each other file there is analysis, which must not depend on what is made of it.
+REWRITES = {
+    "passes/heap-churn/Rewrite.h": {"FreeEarlier.cpp", "HeapChurnPass.cpp", "Hoist.cpp", "PoolPhase.h",
+                                    "StackPromotion.cpp"},
+    "passes/spin-loops/Rewrite.h": {"BoundedRewrite.cpp", "NotifyWriters.cpp", "Rewrite.cpp",
+                                    "SpinLoopsPass.cpp"},
+}
 ROOTS = ("", "runtime/", "runtime/include/")
 SHARED = {"common", "include", "mlir", "platform", "plugin"}
 
@@ -54,8 +62,8 @@ def sources(source):
                     yield os.path.relpath(os.path.join(folder, name), source)
 
 
-def arrows(source):
-    """Each include of one room by another: the file, its room, and the other."""
+def includes(source):
+    """Each file that includes another of the project, and the other."""
     for path in sorted(sources(source)):
         with open(os.path.join(source, path)) as file:
             names = re.findall(r'^#include "([^"]+)"', file.read(), re.M)
@@ -63,19 +71,29 @@ def arrows(source):
             beside = os.path.relpath(os.path.join(source, os.path.dirname(path), name), source)
             for candidate in [root + name for root in ROOTS] + [beside]:
                 if os.path.exists(os.path.join(source, candidate)):
-                    if room(candidate) != room(path):
-                        yield path, room(path), room(candidate)
+                    yield path, os.path.normpath(candidate)
                     break
 
 
 def main():
     (source,) = sys.argv[1:]
     wrong, seen = [], set()
-    for path, whose, what in arrows(source):
+    for path, header in includes(source):
+        whose, what = room(path), room(header)
+        if whose == what:
+            if header in REWRITES:
+                name = os.path.basename(path)
+                if name not in REWRITES[header]:
+                    wrong.append(f"{path}: analysis must not include {header}")
+                seen.add((header, name))
+            continue
         entries = {whose, feature_of(whose)} & set(ALLOWED)
         if not any(what in ALLOWED[entry] for entry in entries):
             wrong.append(f"{path}: {whose} must not include {what}")
         seen |= {(entry, what) for entry in entries}
+    for header, names in REWRITES.items():
+        wrong += [f"{name} does not include {header} any more" for name in sorted(names)
+                  if (header, name) not in seen]
     for entry, others in ALLOWED.items():
         wrong += [f"nothing in {entry} includes {what} any more" for what in sorted(others)
                   if (entry, what) not in seen]

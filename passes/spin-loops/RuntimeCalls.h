@@ -1,0 +1,39 @@
+//===- RuntimeCalls.h - Calls that an earlier run emitted -------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The names of the functions that rewritten code calls. The analysis knows them
+// to recognise its own output; Rewrite.h emits the calls.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_SPINLOOPS_RUNTIMECALLS_H
+#define VFRIENDLY_PASSES_SPINLOOPS_RUNTIMECALLS_H
+
+#include "llvm/IR/Function.h"
+#include "llvm/IR/InstrTypes.h"
+
+namespace vfriendly {
+
+/// A hidden function that every rewritten module defines. It calls libvfrt if
+/// that is linked, and otherwise waits without it.
+inline constexpr llvm::StringLiteral WaitFunction = "vf_spin_wait_or_fallback";
+/// The same for waits that give up after a count (BoundedSpin.h). If libvfrt is
+/// not linked, the loop spins as written.
+inline constexpr llvm::StringLiteral BoundedWaitFunction =
+    "vf_spin_wait_bounded_or_fallback";
+inline constexpr llvm::StringLiteral NotifyFunction = "vf_spin_notify";
+
+/// Returns true if Call calls the function of this name directly.
+inline bool calls(const llvm::CallBase &Call, llvm::StringRef Name) {
+  const llvm::Function *Callee = Call.getCalledFunction();
+  return Callee && Callee->getName() == Name;
+}
+
+} // namespace vfriendly
+
+#endif
