@@ -120,111 +120,164 @@ static std::string nullIn(const FunctionView &View, const HeapCall &Malloc) {
   return SM.isInSystemHeader(Malloc.Callee->getLocation()) ? "NULL" : "0";
 }
 
-FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View) {
-  const HeapCall &Allocation = *Pair.Allocation;
-  const VarDecl &Owner = *Pair.Owner;
+namespace {
+/// What the fix-it moves: statements of the loop's body, so that every
+/// iteration executes both.
+struct BufferStatements {
+  const CompoundStmt *Body;
+  const Stmt *Allocate, *Release;
+};
+
+/// The edits that differ between a declared and an assigned buffer.
+struct AllocationEdit {
+  /// Inserted before the loop.
+  std::string Before;
+  FixItHint InLoop;
+};
+} // namespace
+
+/// Returns true if the pair is a malloc and a free, and each of them is all
+/// that happens to the variable. calloc would have to clear the memory again,
+/// strdup to copy again.
+static bool isPlainBuffer(const IterationPair &Pair) {
+  auto Is = [](const HeapCall &Call, unsigned Builtin) {
+    return Call.Callee && Call.Callee->getBuiltinID() == Builtin;
+  };
+  return Pair.OnlyRelease && Pair.IsOnlyWrite &&
+         Is(*Pair.Allocation, Builtin::BImalloc) &&
+         Is(*Pair.OnlyRelease, Builtin::BIfree);
+}
+
+static std::optional<BufferStatements>
+findStatements(const IterationPair &Pair, const FunctionView &View) {
   auto *Body = dyn_cast<CompoundStmt>(loopBody(Pair.Loop));
-  // Only malloc: calloc would have to clear again, strdup to copy again.
-  if (!Body || Pair.Releases.size() != 1 || !Allocation.Callee ||
-      Allocation.Callee->getBuiltinID() != Builtin::BImalloc)
-    return {};
-  const HeapCall &Release = *Pair.Releases.front();
-  if (!Release.Callee || Release.Callee->getBuiltinID() != Builtin::BIfree ||
-      !hasRoomAround(Pair.Loop, View) ||
-      !isEditable(Pair.Loop->getSourceRange(), View) ||
-      !isInvariant(Allocation.Size, Pair.Loop, View))
-    return {};
-  for (const HeapCall &Other : View.calls())
-    if (&Other != &Release && Other.Op != HeapOp::Allocate &&
-        variableOf(Other.Pointer) == &Owner)
-      return {};
-  // Both must be statements of the body, so that every iteration executes both.
-  const Stmt *Take = View.partOf(*Body, Allocation.Site),
-             *Give = View.partOf(*Body, Release.Site);
-  if (!Take || !isa_and_nonnull<Expr>(Give) ||
-      Give != Release.Site->IgnoreParenCasts() ||
-      !isEditable(Take->getSourceRange(), View) ||
-      !isEditable(Give->getSourceRange(), View))
-    return {};
-  for (const DeclRefExpr *Ref : View.refs(Owner))
-    if (!View.isWithin(Ref, Body) ||
-        (!View.isWithin(Ref, Take) && mayBeKept(*Ref, View)))
-      return {};
-  std::optional<StmtSet> Writes = View.writesOf(Owner);
-  for (const Stmt *Write : *Writes)
-    if (!View.isWithin(Allocation.Site, Write))
-      return {};
-  // An exit from the loop would leak the block, unless the allocation has
-  // failed.
+  if (!Body)
+    return std::nullopt;
+  const Expr *Free = Pair.OnlyRelease->Site;
+  const Stmt *Allocate = View.partOf(*Body, Pair.Allocation->Site),
+             *Release = View.partOf(*Body, Free);
+  if (!Allocate || !isa_and_nonnull<Expr>(Release) ||
+      Release != Free->IgnoreParenCasts() ||
+      !isEditable(Allocate->getSourceRange(), View) ||
+      !isEditable(Release->getSourceRange(), View))
+    return std::nullopt;
+  return BufferStatements{Body, Allocate, Release};
+}
+
+/// Returns true if the pointer is used in the loop's body only, and does not
+/// escape there.
+static bool staysInBody(const IterationPair &Pair, const BufferStatements &In,
+                        const FunctionView &View) {
+  return llvm::all_of(View.refs(*Pair.Owner), [&](const DeclRefExpr *Ref) {
+    return View.isWithin(Ref, In.Body) &&
+           (View.isWithin(Ref, In.Allocate) || !mayBeKept(*Ref, View));
+  });
+}
+
+/// Returns true if a block that lives until the loop ends leaks only where the
+/// block of one iteration leaks today: between the two statements.
+static bool endsWithoutBlock(const IterationPair &Pair,
+                             const BufferStatements &In,
+                             const FunctionView &View) {
   SmallVector<const Stmt *, 4> Exits;
   exitsIn(Pair.Loop, Exits);
   for (const Stmt *Exit : Exits)
-    if (!isFailurePath(Exit, Owner, View))
-      return {};
+    if (!isFailurePath(Exit, *Pair.Owner, View))
+      return false;
   bool Between = false;
-  for (const Stmt *Part : Body->body()) {
-    Between |= Part == Take;
+  for (const Stmt *Part : In.Body->body()) {
+    Between |= Part == In.Allocate;
     if (!Between && mayNotReturn(Part))
-      return {};
-    if (Part == Give)
+      return false;
+    if (Part == In.Release)
       Between = false;
   }
-  for (const Stmt *Part : Pair.Loop->children())
-    if (Part && Part != Body && mayNotReturn(Part))
-      return {};
+  return llvm::none_of(Pair.Loop->children(), [&](const Stmt *Part) {
+    return Part && Part != In.Body && mayNotReturn(Part);
+  });
+}
 
+/// For `T *p = malloc(n);`: declares p before the loop.
+static std::optional<AllocationEdit>
+hoistDeclaration(const DeclStmt &Declaration, const VarDecl &Owner,
+                 StringRef Null, const FunctionView &View) {
+  if (!Declaration.isSingleDecl() || !isOnlyOne(Owner, View) ||
+      !isTypeOfFile(Owner) || Owner.getType().isConstQualified() ||
+      Owner.isStaticLocal() || Owner.hasAttrs())
+    return std::nullopt;
   const ASTContext &Context = View.Context;
-  std::string Name = Owner.getName().str(), Null = nullIn(View, Allocation);
-  std::string Indent = indentAt(Pair.Loop->getBeginLoc(), Context).str();
-  SourceLocation After = endOfStatement(Pair.Loop, Context);
-  CharSourceRange Old = wholeStatement(Give, Context);
-  if (After.isInvalid() || Old.isInvalid() ||
-      !hasRoomBefore(Pair.Loop->getBeginLoc(), Context))
+  SourceLocation Begin = Declaration.getBeginLoc(),
+                 End = endOfStatement(&Declaration, Context),
+                 NameEnd = Lexer::getLocForEndOfToken(
+                     Owner.getLocation(), 0, Context.getSourceManager(),
+                     Context.getLangOpts());
+  auto Text = [&](SourceLocation From, SourceLocation To) {
+    return Lexer::getSourceText(CharSourceRange::getCharRange(From, To),
+                                Context.getSourceManager(),
+                                Context.getLangOpts());
+  };
+  StringRef Declarator = Text(Begin, NameEnd);
+  std::string Init = textOf(Owner.getInit(), Context);
+  if (Declarator.empty() || Init.empty() || End.isInvalid() ||
+      Text(NameEnd, Owner.getInit()->getBeginLoc()).trim() != "=")
+    return std::nullopt;
+  std::string Name = Owner.getName().str();
+  return AllocationEdit{
+      (Declarator + " = " + Null + ";\n").str(),
+      FixItHint::CreateReplacement(CharSourceRange::getCharRange(Begin, End),
+                                   "if (!" + Name + ")\n" +
+                                       indentAt(Begin, Context).str() + "  " +
+                                       Name + " = " + Init + ";")};
+}
+
+/// For `p = malloc(n);`: sets p to null before the loop, which nothing reads
+/// outside of it.
+static std::optional<AllocationEdit> hoistAssignment(const Stmt &Allocate,
+                                                     const VarDecl &Owner,
+                                                     StringRef Null,
+                                                     const FunctionView &View) {
+  auto *Assign = dyn_cast<BinaryOperator>(&Allocate);
+  if (!Assign || Assign->getOpcode() != BO_Assign ||
+      Owner.getType().isVolatileQualified() || isa<ParmVarDecl>(Owner) ||
+      !startsLine(Assign->getBeginLoc(), View.Context))
+    return std::nullopt;
+  SourceLocation Begin = Assign->getBeginLoc();
+  return AllocationEdit{
+      (Owner.getName() + " = " + Null + ";\n").str(),
+      FixItHint::CreateInsertion(Begin, ("if (!" + Owner.getName() + ")\n" +
+                                         indentAt(Begin, View.Context) + "  ")
+                                            .str())};
+}
+
+FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View) {
+  if (!isPlainBuffer(Pair) || !hasRoomAround(Pair.Loop, View) ||
+      !isEditable(Pair.Loop->getSourceRange(), View) ||
+      !isInvariant(Pair.Allocation->Size, Pair.Loop, View))
     return {};
+  std::optional<BufferStatements> In = findStatements(Pair, View);
+  if (!In || !staysInBody(Pair, *In, View) ||
+      !endsWithoutBlock(Pair, *In, View))
+    return {};
+  const ASTContext &Context = View.Context;
+  SourceLocation Begin = Pair.Loop->getBeginLoc(),
+                 After = endOfStatement(Pair.Loop, Context);
+  CharSourceRange Old = wholeStatement(In->Release, Context);
+  if (After.isInvalid() || Old.isInvalid() || !hasRoomBefore(Begin, Context))
+    return {};
+  std::string Null = nullIn(View, *Pair.Allocation);
+  auto *Declaration = dyn_cast<DeclStmt>(In->Allocate);
+  std::optional<AllocationEdit> Edit =
+      Declaration ? hoistDeclaration(*Declaration, *Pair.Owner, Null, View)
+                  : hoistAssignment(*In->Allocate, *Pair.Owner, Null, View);
+  if (!Edit)
+    return {};
+  std::string Indent = indentAt(Begin, Context).str();
   FixHints Hints;
-  std::string Before;
-  if (auto *Declaration = dyn_cast<DeclStmt>(Take)) {
-    const SourceManager &SM = Context.getSourceManager();
-    if (!Declaration->isSingleDecl() || !isOnlyOne(Owner, View) ||
-        !isTypeOfFile(Owner) || Owner.getType().isConstQualified() ||
-        Owner.isStaticLocal() || Owner.hasAttrs())
-      return {};
-    SourceLocation NameEnd = Lexer::getLocForEndOfToken(
-        Owner.getLocation(), 0, SM, Context.getLangOpts());
-    StringRef Declarator = Lexer::getSourceText(
-        CharSourceRange::getCharRange(Declaration->getBeginLoc(), NameEnd), SM,
-        Context.getLangOpts());
-    std::string Init = textOf(Owner.getInit(), Context);
-    SourceLocation End = endOfStatement(Declaration, Context);
-    StringRef Between = Lexer::getSourceText(
-        CharSourceRange::getCharRange(NameEnd, Owner.getInit()->getBeginLoc()),
-        SM, Context.getLangOpts());
-    if (Declarator.empty() || Init.empty() || Between.trim() != "=" ||
-        End.isInvalid())
-      return {};
-    Before = (Declarator + " = " + Null + ";\n" + Indent).str();
-    Hints.push_back(FixItHint::CreateReplacement(
-        CharSourceRange::getCharRange(Declaration->getBeginLoc(), End),
-        "if (!" + Name + ")\n" +
-            indentAt(Declaration->getBeginLoc(), Context).str() + "  " + Name +
-            " = " + Init + ";"));
-  } else {
-    // The variable is not read before or after the loop.
-    auto *Assign = dyn_cast<BinaryOperator>(Take);
-    if (!Assign || Assign->getOpcode() != BO_Assign ||
-        Owner.getType().isVolatileQualified() || isa<ParmVarDecl>(Owner) ||
-        !startsLine(Assign->getBeginLoc(), Context))
-      return {};
-    Before = Name + " = " + Null + ";\n" + Indent;
-    Hints.push_back(FixItHint::CreateInsertion(
-        Assign->getBeginLoc(),
-        "if (!" + Name + ")\n" +
-            indentAt(Assign->getBeginLoc(), Context).str() + "  "));
-  }
-  Hints.push_back(FixItHint::CreateInsertion(Pair.Loop->getBeginLoc(), Before));
+  Hints.push_back(Edit->InLoop);
+  Hints.push_back(FixItHint::CreateInsertion(Begin, Edit->Before + Indent));
   Hints.push_back(FixItHint::CreateRemoval(Old));
   Hints.push_back(FixItHint::CreateInsertion(
-      After, "\n" + Indent + textOf(Release.Site, Context) + ";"));
+      After, "\n" + Indent + textOf(Pair.OnlyRelease->Site, Context) + ";"));
   return Hints;
 }
 

@@ -174,8 +174,11 @@ std::optional<IterationPair> findPair(const HeapCall &Allocation,
   std::optional<FunctionView::Position> At = View.positionOf(Allocation.Site);
   if (!Writes || !At)
     return std::nullopt;
+  auto IsAllocation = [&](const Stmt *Write) {
+    return View.isWithin(Allocation.Site, Write);
+  };
   auto IsOwn = [&](const Stmt *Write) {
-    if (View.isWithin(Allocation.Site, Write))
+    if (IsAllocation(Write))
       return true;
     // p = realloc(p, n)
     auto *Assign = dyn_cast<BinaryOperator>(Write);
@@ -230,6 +233,12 @@ std::optional<IterationPair> findPair(const HeapCall &Allocation,
   }
   if (Pair.Releases.empty())
     return std::nullopt;
+  Pair.IsOnlyWrite = llvm::all_of(*Writes, IsAllocation);
+  if (llvm::count_if(View.calls(), [&](const HeapCall &Call) {
+        return Call.Op != HeapOp::Allocate &&
+               variableOf(Call.Pointer) == Pair.Owner;
+      }) == 1)
+    Pair.OnlyRelease = Pair.Releases.front();
   return Pair;
 }
 

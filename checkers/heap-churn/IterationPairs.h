@@ -25,6 +25,10 @@ struct IterationPair {
   const clang::VarDecl *Owner = nullptr;
   const clang::Stmt *Loop = nullptr;
   llvm::SmallVector<const HeapCall *, 2> Releases;
+  /// The release if no other heap call takes Owner, else null.
+  const HeapCall *OnlyRelease = nullptr;
+  /// Owner is written by the allocation alone.
+  bool IsOnlyWrite = false;
 };
 
 std::optional<IterationPair> findPair(const HeapCall &Allocation,
