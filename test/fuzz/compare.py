@@ -20,6 +20,7 @@ import time
 TIMEOUT, TIMEOUT_COMPILER, PATIENCE = 10, 60, 3
 # Slower by this factor and this many seconds is a finding, if repeats say the same.
 SLOWER, SLACK = 3, 0.3
+REPEATS = 10
 
 
 class Found(Exception):
@@ -141,11 +142,14 @@ def same(before, program, how, reference_program, env=None):
         raise Found(symptom, how, f"status {after.status}, not {before.status}\n--- without\n{before.out[-800:]}"
                                   f"--- with\n{after.out[-800:]}{after.err[-800:]}")
     if _slower(before.seconds, after.seconds):
-        # The best of three each: other work on the machine only adds.
-        pairs = [(call([reference_program], env=env).seconds, call([program], env=env).seconds) for _ in range(3)]
-        least, now = (min(each) for each in zip((before.seconds, after.seconds), *pairs))
-        if _slower(least, now):
-            raise Found("slow", how, f"{now:.2f} s, {least:.2f} s without the plugin")
+        # The best of many each: other work on the machine only adds, and adds much where a program yields.
+        least, now = before.seconds, after.seconds
+        for _ in range(REPEATS):
+            least = min(least, call([reference_program], env=env).seconds)
+            now = min(now, call([program], env=env).seconds)
+            if not _slower(least, now):
+                return after
+        raise Found("slow", how, f"{now:.2f} s, {least:.2f} s without the plugin")
     return after
 
 
