@@ -6,8 +6,10 @@
 Every block of shell commands runs, in the order of the page, in one shell: the first
 block of README.md in the project's root, where it sets VF, all others in a folder with the files
 of Inputs/docs. A block after `<!-- not run: REASON -->` is left out. A block that fails is named.
+A block on any other page of the project must have that mark.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -35,6 +37,13 @@ def blocks(source, page):
             yield where, match["text"]
 
 
+def unmarked(source, pages):
+    """Returns the place of each block that is neither on one of PAGES nor marked."""
+    found = ["README.md", *glob.glob("guidelines/**/*.md", root_dir=source, recursive=True),
+             *glob.glob("examples/**/README.md", root_dir=source, recursive=True)]
+    return [where for page in sorted(set(found) - set(pages)) for where, _ in blocks(source, page)]
+
+
 def run(script, source, environment):
     return subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=source, env=environment,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True)  # lit ends what hangs
@@ -42,6 +51,8 @@ def run(script, source, environment):
 
 def main():
     source, scratch, *pages = sys.argv[1:]
+    if forgotten := unmarked(source, pages):
+        sys.exit(f"no test runs the commands of {', '.join(forgotten)}: add the page to docs.test or the mark 'not run: REASON'")
     shutil.rmtree(scratch, ignore_errors=True)
     shutil.copytree(os.path.join(os.path.dirname(os.path.abspath(__file__)), "docs"), scratch)
     os.makedirs(os.path.join(scratch, "project"))
