@@ -61,7 +61,7 @@ FLAGS = [
     ("static volatile unsigned char $F;", ["BARRIER; $F = $V;"], ["$F"]),
     ("static volatile long $F;", ["BARRIER; $F = $V;", "BARRIER; __atomic_store_n(&$F, $V, __ATOMIC_RELEASE);"], ["$F"]),
     ("static int $F;", ["__atomic_store_n(&$F, $V, __ATOMIC_RELEASE);", "BARRIER; $F = $V; BARRIER;", "__atomic_exchange_n(&$F, $V, __ATOMIC_ACQ_REL);",
-                        "{ int v = $V; __atomic_store(&$F, &v, __ATOMIC_SEQ_CST); }"],
+                        "{ int given = $V; __atomic_store(&$F, &given, __ATOMIC_SEQ_CST); }"],
      ["__atomic_load_n(&$F, __ATOMIC_ACQUIRE)", "*(volatile int *)&$F", "__sync_fetch_and_add(&$F, 0)"]),
     ("static struct { long pad; atomic_int at; } $F[3];", ["atomic_store(&$F[1].at, $V);", "atomic_store(&$F[$V & 0 | 1].at, $V);"], ["atomic_load(&$F[1].at)"]),
     ("static atomic_int *$F; __attribute__((constructor)) static void make_$F(void) { $F = calloc(1, 64); }",
@@ -69,7 +69,7 @@ FLAGS = [
     ("static _Atomic uintptr_t $F;", ["atomic_store(&$F, (uintptr_t)$V);"], ["atomic_load(&$F)"]),
     ("static _Atomic(void *) $F;", ["atomic_store(&$F, (void *)(uintptr_t)$V);"], ["(int)(uintptr_t)atomic_load(&$F)"]),
     ("static _Atomic float $F;", ["atomic_store(&$F, (float)$V);"], ["(int)atomic_load(&$F)"]),
-    ("extern int $F; int $F;", ["__atomic_store_n(&$F, $V, __ATOMIC_RELEASE);", "BARRIER; $F = $V; BARRIER;", "{ int v = $V; BARRIER; memcpy(&$F, &v, 4); BARRIER; }",
+    ("extern int $F; int $F;", ["__atomic_store_n(&$F, $V, __ATOMIC_RELEASE);", "BARRIER; $F = $V; BARRIER;", "{ int given = $V; BARRIER; memcpy(&$F, &given, 4); BARRIER; }",
                                 '__asm__ volatile("movl %1, %0" : "=m"($F) : "r"($V) : "memory");'],
      ["__atomic_load_n(&$F, __ATOMIC_ACQUIRE)", "*(volatile int *)&$F"]),
 ]
