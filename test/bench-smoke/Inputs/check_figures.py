@@ -57,4 +57,15 @@ assert verdict("flag-atomic", 1, cell(**even)) == "ok"
 assert "short: speed 0.91" in verdict("flag-atomic", 1, cell(**{**even, "rewritten": 11}))
 few = {name: runs[:20] for name, runs in cell(**even).items()}
 assert verdict("flag-atomic", 1, few) == "unknown: fewer than 21 pairs"
+# A bounded spin: 0.8 of the best by hand from 4 threads a CPU on, no speedup asked.
+slower = cell(**{**fast, "original": 20, "no_notify": 20, "futex": 8.1})
+assert verdict("flag-bounded-4000", 4, slower) == "ok"
+slower = cell(**{**fast, "original": 20, "no_notify": 20, "futex": 7.9})
+assert "short: over peer 1.27" in verdict("flag-bounded-4000", 4, slower)
+assert verdict("flag-bounded-4000", 2, slower) == "ok"
+# Giving up takes as long as it did, neither less nor more.
+assert verdict("giveup-bounded-100", 1, cell(original=100, rewritten=109)) == "ok"
+assert "gives up late 1.11" in verdict("giveup-bounded-100", 1, cell(original=100, rewritten=111))
+assert "gives up early 0.89" in verdict("giveup-bounded-100", 1, cell(original=100, rewritten=89))
+assert "unknown" in verdict("giveup-bounded-100", 1, cell(original=100))
 print("figures: ok")

@@ -24,6 +24,15 @@
  * none with four (23 us; 53 us with 100, 128 us with 1000). */
 #define FUTEX_SPINS 100
 
+/* pre: word is a naturally aligned int. Sleeps while it holds seen; may return
+ * early, so the caller tests again. */
+static inline void futex_sleep(volatile void *word, int seen,
+                               atomic_uint *waiters, unsigned bits) {
+  atomic_fetch_add(waiters, 1);
+  syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, NULL, NULL, bits);
+  atomic_fetch_sub(waiters, 1);
+}
+
 /* pre: word is a naturally aligned int. Returns when it may hold something else
  * than seen; the caller tests again. */
 static inline void futex_relax(volatile void *word, int seen,
@@ -33,9 +42,7 @@ static inline void futex_relax(volatile void *word, int seen,
       return;
     CPU_PAUSE();
   }
-  atomic_fetch_add(waiters, 1);
-  syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, NULL, NULL, bits);
-  atomic_fetch_sub(waiters, 1);
+  futex_sleep(word, seen, waiters, bits);
 }
 
 /* Call after the store. The fence orders that store before the count is read;

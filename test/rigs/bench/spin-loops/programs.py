@@ -17,9 +17,38 @@ import measure
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+# Polls before a bounded kind gives up: a hand-over between running threads, a
+# short and a long spin (Redis' I/O threads take the last).
+TRIES = (100, 4_000, 1_000_000)
+
+
+def _descriptors():
+    return sorted(os.path.splitext(e)[0] for e in os.listdir(os.path.join(HERE, "kinds")))
+
+
 def kinds():
-    names = (os.path.splitext(e)[0] for e in os.listdir(os.path.join(HERE, "kinds")))
-    return sorted(names)
+    """The waits without a bound."""
+    return [d for d in _descriptors() if not d.endswith("-bounded")]
+
+
+def bounded_kinds(numbers=TRIES):
+    """DESCRIPTOR-TRIES: each bounded descriptor with each number of polls."""
+    return [f"{d}-{tries}" for d in _descriptors() if d.endswith("-bounded") for tries in numbers]
+
+
+def is_bounded(kind):
+    return "-bounded-" in kind
+
+
+def is_giveup(kind):
+    """Whether nobody ends the waits of this kind."""
+    return kind.startswith("giveup-")
+
+
+def variants_of(kind, names):
+    """Those of the variants that say something about this kind: a wait that
+    nobody ends has no peer by hand."""
+    return [n for n in names if not (is_giveup(kind) and n not in ("original", "rewritten"))]
 
 
 @dataclass(frozen=True)
@@ -62,7 +91,11 @@ def compile_program(tree, kind, variant, folder, flags=(), descriptor=None):
     role = kind.split("-")[0]
     os.makedirs(folder, exist_ok=True)
     program = os.path.join(folder, f"{kind}.{variant.program}")
-    descriptor = descriptor or os.path.join(HERE, "kinds", f"{kind}.h")
+    name = kind
+    if is_bounded(kind):
+        name, tries = kind.rsplit("-", 1)
+        flags = (*flags, f"-DTRIES={tries}")
+    descriptor = descriptor or os.path.join(HERE, "kinds", f"{name}.h")
     bench.build(
         [tree.tool("clang"), "-O2", "-Wall", "-Wextra", "-pthread"]
         + (tree.plugin_flags() if variant.plugin else [])

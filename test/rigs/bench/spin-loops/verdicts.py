@@ -17,6 +17,11 @@ SPEEDUP_KINDS = ("barrier-volatile", "barrier-atomic", "flag-volatile", "flag-at
 # As soon as threads exceed CPUs, at most this much slower than the best wait
 # written by hand, whichever that is on this machine.
 OVER_PEER = 1.2
+# The same for a bounded spin, from CROWDED on: 0.8 of the best one's speed.
+BOUNDED_OVER_PEER = 1.25
+# The time to give up with nobody coming, as part of the original's, with a CPU
+# for each thread.
+GIVE_UP = (0.9, 1.1)
 # With a CPU for each thread, at least this part of the original's speed, by
 # the median of so many pairs.
 OWN_CPU = 0.95
@@ -67,6 +72,7 @@ def judge(kind, times, runs):
         "no_notify": ratio(runs, "no-notify", "original"),
     }
     short = []
+    bounded = programs.is_bounded(kind)
 
     def demand(what, figure, met, form):
         if figure is None or met(figure) is None:
@@ -74,6 +80,13 @@ def judge(kind, times, runs):
         elif not met(figure):
             short.append(f"short: {what} {figure.text(form)}")
 
+    if programs.is_giveup(kind):
+        took = ratio(runs, "rewritten", "original")
+        found["give_up"] = took
+        if times <= 1:
+            demand("gives up early", took, lambda f: f.at_least(GIVE_UP[0]), "{:.2f}")
+            demand("gives up late", took, lambda f: f.at_most(GIVE_UP[1]), "{:.2f}")
+        return found, "; ".join(short) or ("ok" if times <= 1 else "-")
     if times <= 1:
         demand("speed", found["speedup"], lambda f: f.at_least(OWN_CPU), "{:.2f}")
         if len(runs.get("rewritten", [])) < OWN_CPU_PAIRS:
@@ -81,6 +94,8 @@ def judge(kind, times, runs):
     else:
         if times >= CROWDED and kind in SPEEDUP_KINDS:
             demand("speedup", found["speedup"], lambda f: f.at_least(SPEEDUP), "{:.1f}")
-        demand("over peer", found["over_peer"], lambda f: f.at_most(OVER_PEER), "{:.2f}")
+        if times >= CROWDED or not bounded:
+            most = BOUNDED_OVER_PEER if bounded else OVER_PEER
+            demand("over peer", found["over_peer"], lambda f: f.at_most(most), "{:.2f}")
     demand("no-notify", found["no_notify"], lambda f: f.at_most(NO_NOTIFY), "{:.2f}")
     return found, "; ".join(short) or "ok"
