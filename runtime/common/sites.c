@@ -163,9 +163,9 @@ static int print_if_inside(struct dl_phdr_info *module, size_t size,
   return 0;
 }
 
-/* Prints the place. One is subtracted, as addr2line would otherwise name the
- * statement after the call. */
-static void print_place(struct vf_report *report, uintptr_t place) {
+/* One is subtracted, as addr2line would otherwise name the statement after the
+ * call. */
+void vf_report_place(struct vf_report *report, uintptr_t place) {
   struct search search = {place - 1, report};
   if (place == 0)
     vf_report_add(report, "others");
@@ -188,7 +188,7 @@ static void print_times(struct vf_report *report, const char *name,
 
 static void print_site(struct vf_report *report, const struct vf_site *site) {
   vf_report_add(report, "{\"site\": \"");
-  print_place(report, site->place);
+  vf_report_place(report, site->place);
   vf_report_add(report,
                 "\", \"acquisitions\": %" PRIu64 ", \"contended\": %" PRIu64
                 ", \"spun\": %" PRIu64 ", \"blocked\": %" PRIu64

@@ -77,6 +77,9 @@ uintptr_t vf_site_freeing(const void *lock);
  * statistics are on. */
 void vf_site_woke(uintptr_t site);
 
+/* Adds the place as MODULE+OFFSET, for addr2line; 0 as "others". */
+void vf_report_place(struct vf_report *report, uintptr_t place);
+
 /* Adds "sites": [...] to the report, longest wait first. */
 void vf_report_sites(struct vf_report *report);
 

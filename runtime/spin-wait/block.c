@@ -35,6 +35,7 @@
 #include "spin-wait/block.h"
 #include "common/hash.h"
 #include "platform/linux/kernel.h"
+#include "spin-wait/blind.h"
 #include "spin-wait/crowd.h"
 #include "spin-wait/shared.h"
 #include "spin-wait/state.h"
@@ -146,7 +147,7 @@ static bool yield_to_waiters(void) {
   return false;
 }
 
-static uint64_t sleep_blind(uint64_t state, uint32_t how) {
+static uint64_t sleep_blind(uint64_t state, uint32_t how, uintptr_t place) {
   uint64_t ns = how & VF_SPIN_NO_SLEEP
                     ? 0
                     : blind_sleep_ns(vf_waited(state, vf_now_ns()));
@@ -158,6 +159,7 @@ static uint64_t sleep_blind(uint64_t state, uint32_t how) {
   if (yield_to_waiters())
     return state;
   vf_count(VF_SPIN_BLIND_SLEEPS, 1);
+  vf_blind_slept(place, VF_BLIND_NO_WRITER, ns);
   vf_sleep_ns(ns);
   return state;
 }
@@ -173,9 +175,9 @@ static uint64_t woken(uint64_t state) {
 }
 
 uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
-                       uint64_t state, uint32_t how) {
+                       uint64_t state, uint32_t how, uintptr_t place) {
   if (!(how & VF_SPIN_NOTIFIED))
-    return sleep_blind(state, how);
+    return sleep_blind(state, how, place);
 
   struct vf_spin_bucket *bucket = bucket_of(addr);
   if (vf_field(state, VF_TIMED_OUT)) {
@@ -187,11 +189,12 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
                       vf_get(&bucket->trusted) ? VF_TIMEOUT_TRUSTED_NS
                                                : VF_TIMEOUT_MIN_NS,
                       VF_TIMEOUT_MAX_NS);
-  if (vf_get(&bucket->suspect) > VF_SUSPECT_LIMIT) {
+  bool blind = vf_get(&bucket->suspect) > VF_SUSPECT_LIMIT;
+  if (blind) {
     /* Still armed, so that a notify, should there be any, restores trust. */
     ns = blind_sleep_ns(waited);
     if (ns == 0 || how & VF_SPIN_NO_SLEEP)
-      return sleep_blind(state, VF_SPIN_NO_SLEEP);
+      return sleep_blind(state, VF_SPIN_NO_SLEEP, place);
     if (yield_to_waiters())
       return state;
   }
@@ -212,6 +215,8 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
   }
 
   vf_count(VF_SPIN_BLOCKS, 1);
+  if (blind)
+    vf_blind_slept(place, VF_BLIND_MISSED, ns);
   state = vf_with(state, VF_SNAPPED, 0);
   switch (vf_futex_wait(&bucket->seq, seq, ns)) {
   case ETIMEDOUT:

@@ -12,9 +12,10 @@
 #include <stdint.h>
 
 /* One call of a wait in VF_BLOCKING: sleeps until a notify or a timeout, or
- * yields where this wait may not sleep. Arguments as vf_spin_wait. */
+ * yields where this wait may not sleep. Arguments as vf_spin_wait, and the place
+ * in the program that waits. */
 uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
-                       uint64_t state, uint32_t how);
+                       uint64_t state, uint32_t how, uintptr_t place);
 
 /* Sleeps for at most ns, until a notify. Returns whether it did: not where the
  * wait may not sleep, is not notified or has no value to compare. */

@@ -9,6 +9,7 @@
 #include "common/environment.h"
 #include "common/report.h"
 #include "common/sites.h"
+#include "spin-wait/blind.h"
 #include <errno.h>
 #include <stdbool.h>
 
@@ -72,6 +73,7 @@ __attribute__((destructor)) static void report(void) {
   vf_report_counters(&report, "vfrt", names, vf_spin_shared_1.counters,
                      VF_SPIN_COUNTERS);
   vf_report_sites(&report);
+  vf_report_blind(&report);
   if (vf_report_numa)
     vf_report_numa(&report);
   vf_report_end(&report);

@@ -23,6 +23,7 @@
  * instead.
  *===----------------------------------------------------------------------===*/
 
+#include "common/sites.h"
 #include "platform/linux/kernel.h"
 #include "relax.h"
 #include "spin-wait/block.h"
@@ -121,8 +122,8 @@ static uint64_t begin(uint64_t state, bool trying, uint64_t now) {
                                  : enter(state, VF_SPINNING);
 }
 
-VF_API uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
-                             uint64_t state, uint32_t how) {
+static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
+                               uint64_t state, uint32_t how, uintptr_t place) {
   bool opening = vf_field(state, VF_PHASE) == VF_OPENING,
        trying = how & VF_SPIN_TRYLOCK;
   if (opening && vf_field(state, VF_ROUND) < VF_OPENING_CALLS &&
@@ -138,10 +139,16 @@ VF_API uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
     return spin(state, now);
   if (vf_cpu_time_counts(now))
     return burn(state);
-  return phase == VF_YIELDING ? yield(state, now)
-                              : vf_spin_block(addr, observed, state, how);
+  return phase == VF_YIELDING
+             ? yield(state, now)
+             : vf_spin_block(addr, observed, state, how, place);
+}
+
+VF_API uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
+                             uint64_t state, uint32_t how) {
+  return wait_at(addr, observed, state, how, VF_CALLER);
 }
 
 VF_API uint64_t vf_spin_backoff(uint64_t state, uint32_t how) {
-  return vf_spin_wait(NULL, 0, state, how & ~VF_SPIN_SIZE_MASK);
+  return wait_at(NULL, 0, state, how & ~VF_SPIN_SIZE_MASK, VF_CALLER);
 }

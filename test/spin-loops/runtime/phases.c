@@ -13,7 +13,9 @@
 
 #include "check.h"
 #include "platform/linux/kernel.h"
+#include "spin-wait/blind.h"
 #include "spin-wait/shared.h"
+#include <stdbool.h>
 #include <string.h>
 #include <sys/time.h>
 
@@ -267,6 +269,35 @@ static void missed_notifies_make_the_bucket_blind(void) {
   CHECK(bucket->suspect == 0);
 }
 
+static bool report_has(const char *text) {
+  struct vf_report report = {.length = 0};
+  vf_report_blind(&report);
+  report.text[report.length] = '\0';
+  return strstr(report.text, text) != NULL;
+}
+
+/* The calls in wait_until are one place, vf_spin_backoff's caller another. */
+static void blind_sleeps_say_why_and_where(void) {
+  CHECK(report_has("\"blind\": []")); /* Without statistics, nothing. */
+  reset();
+  vf_spin_shared_1.stats = 1;
+  wait_until(0, 4, &fake_sleeps);
+  CHECK(report_has("\"no_writer\": 1, \"missed\": 0, \"asked_ns\": 50"));
+  /* Sleeps that a notify may end are not blind ones. */
+  for (int i = 0; i < 5; ++i)
+    wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  CHECK(report_has("\"no_writer\": 1, \"missed\": 0"));
+  wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  CHECK(report_has("\"no_writer\": 1, \"missed\": 1"));
+  CHECK(!report_has("}, {"));
+  uint64_t before = fake_sleeps;
+  for (uint64_t state = 0; fake_sleeps == before;)
+    state = vf_spin_backoff(state, 0);
+  CHECK(report_has("}, {\"site\": \""));
+  CHECK(!report_has("others"));
+  reset();
+}
+
 static void a_good_notify_allows_longer_timeouts(void) {
   reset();
   wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
@@ -339,6 +370,7 @@ int main(void) {
   no_sleep_never_sleeps();
   timeouts_grow_with_the_wait();
   missed_notifies_make_the_bucket_blind();
+  blind_sleeps_say_why_and_where();
   a_good_notify_allows_longer_timeouts();
   notify_visits_armed_buckets_once();
   size_0_arms_first_and_sleeps_on_the_next_call();

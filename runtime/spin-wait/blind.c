@@ -1,0 +1,76 @@
+/*===- spin-wait/blind.c - Why a wait slept with nobody to wake it --------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*/
+
+#include "spin-wait/blind.h"
+#include "common/process_wide.h"
+#include "common/sites.h"
+#include <inttypes.h>
+
+/* More places than programs are known to wait at. The last one counts for all
+ * that found no free entry. */
+#define VF_BLIND_SITES 64u
+
+struct vf_blind_site {
+  uintptr_t place; /* Set once, by its first visitor; 0 before. */
+  uint64_t sleeps[VF_BLIND_REASONS];
+  uint64_t asked_ns;
+};
+
+/* Shared by all copies of libvfrt, as one of them prints the report. The pages
+ * stay untouched unless statistics are on. */
+#define VF_BLIND_SIZE 2048
+VF_PROCESS_WIDE(vf_blind_1, VF_BLIND_SIZE);
+extern VF_API struct vf_blind_site vf_blind_1[VF_BLIND_SITES];
+_Static_assert(sizeof vf_blind_1 == VF_BLIND_SIZE,
+               "VF_BLIND_SIZE is what the assembler reserves");
+
+/* A linear search is cheap enough: the caller then sleeps for at least 50 us.
+ */
+static struct vf_blind_site *site_of(uintptr_t place) {
+  for (unsigned i = 0; i < VF_BLIND_SITES - 1; ++i) {
+    struct vf_blind_site *site = &vf_blind_1[i];
+    uintptr_t there = __atomic_load_n(&site->place, __ATOMIC_RELAXED);
+    if (there == 0 &&
+        __atomic_compare_exchange_n(&site->place, &there, place, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      return site;
+    if (there == place)
+      return site;
+  }
+  return &vf_blind_1[VF_BLIND_SITES - 1];
+}
+
+void vf_blind_slept(uintptr_t place, enum vf_blind_reason reason, uint64_t ns) {
+  if (!vf_sites_are_on())
+    return;
+  struct vf_blind_site *site = site_of(place);
+  __atomic_fetch_add(&site->sleeps[reason], 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&site->asked_ns, ns, __ATOMIC_RELAXED);
+}
+
+static uint64_t get(const uint64_t *counter) {
+  return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+void vf_report_blind(struct vf_report *report) {
+  const char *comma = "";
+  vf_report_add(report, ", \"blind\": [");
+  for (unsigned i = 0; i < VF_BLIND_SITES; ++i) {
+    const struct vf_blind_site *site = &vf_blind_1[i];
+    uint64_t no_writer = get(&site->sleeps[VF_BLIND_NO_WRITER]);
+    uint64_t missed = get(&site->sleeps[VF_BLIND_MISSED]);
+    if (no_writer + missed == 0)
+      continue;
+    vf_report_add(report, "%s{\"site\": \"", comma);
+    vf_report_place(report, site->place);
+    vf_report_add(report,
+                  "\", \"no_writer\": %" PRIu64 ", \"missed\": %" PRIu64
+                  ", \"asked_ns\": %" PRIu64 "}",
+                  no_writer, missed, get(&site->asked_ns));
+    comma = ", ";
+  }
+  vf_report_add(report, "]");
+}
