@@ -8,6 +8,7 @@
 
 #include "checkers/spin-loops/Describe.h"
 
+#include "checkers/spin-loops/Bound.h"
 #include "checkers/spin-loops/SpinLoop.h"
 #include "vfriendly/Catalogue.h"
 
@@ -89,6 +90,18 @@ static std::string seen(const SpinLoop &Spin) {
   return ("loop spins " + Phrase + What).str();
 }
 
+/// "up to 1,000,000 times", if the bound is known.
+static std::string howOften(const SpinLoop &Spin) {
+  std::optional<uint64_t> Bound =
+      constantBound(*Spin.Shape.Statement, Spin.Facts->Context);
+  if (!Bound)
+    return "a bounded number of times";
+  std::string Digits = std::to_string(*Bound);
+  for (size_t At = Digits.size(); At > 3;)
+    Digits.insert(At -= 3, ",");
+  return "up to " + Digits + (*Bound == 1 ? " time" : " times");
+}
+
 std::string describe(const SpinLoop &Spin) {
   std::string Text = seen(Spin);
   if (Spin.Sleeps)
@@ -97,8 +110,9 @@ std::string describe(const SpinLoop &Spin) {
         "costs the virtual machine exits, and the change is noticed late; "
         "block until it happens instead of sleeping";
   else if (Spin.Counts)
-    Text += ", a bounded number of times: while the thread it waits for is "
-            "descheduled, the vCPU is wasted up to that bound; keep the bound "
+    Text += ", " + howOften(Spin) +
+            ": while the thread it waits for is descheduled, the vCPU is "
+            "wasted up to that bound; keep the bound "
             "short, pause in it and block after it";
   else if (Spin.Yields)
     Text += " and yields between polls: while the thread it waits for is "

@@ -65,14 +65,14 @@ void hints() {
 
 // Bounded, then blocking elsewhere.
 bool bounded() {
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready', a bounded number of times: while the thread it waits for is descheduled, the vCPU is wasted up to that bound
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready', up to 1,000 times: while the thread it waits for is descheduled, the vCPU is wasted up to that bound
   for (int i = 0; i < 1000; i++) {
     if (ready)
       return true;
     __builtin_ia32_pause();
   }
   // With a hint even a plain poll is a wait.
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'plain', a bounded
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'plain', up to 1,000 times: while
   for (int i = 0; i < 1000 && !plain; i++)
     __builtin_ia32_pause();
   return false;

@@ -138,7 +138,7 @@ void through_wrappers(void) {
       break;
     __atomic_fetch_or(&lock, 2, __ATOMIC_RELAXED); // Says that it waits.
   }
-  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'pthread_mutex_trylock', a bounded number of times
+  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'pthread_mutex_trylock', up to 100 times:
   for (int i = 0; i < 100; i++) {
     if (!atomic_load(&alock) && !pthread_mutex_trylock(&extra))
       break;

@@ -1,0 +1,165 @@
+//===- Bound.cpp - How often a counting loop iterates at most -------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/Bound.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Expr.h"
+#include "clang/AST/Stmt.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// Constants are kept to 32 bits, so that sums of two cannot overflow.
+static std::optional<int64_t> constant(const Expr *E,
+                                       const ASTContext &Context) {
+  Expr::EvalResult Result;
+  if (!E || E->isValueDependent() || !E->EvaluateAsInt(Result, Context))
+    return std::nullopt;
+  std::optional<int64_t> Value = Result.Val.getInt().tryExtValue();
+  if (!Value || *Value > UINT32_MAX || *Value < INT32_MIN)
+    return std::nullopt;
+  return Value;
+}
+
+static const VarDecl *variableOf(const Expr *E) {
+  auto *Ref = dyn_cast<DeclRefExpr>(E->IgnoreParenImpCasts());
+  return Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+}
+
+namespace {
+struct Start {
+  const VarDecl *Counter;
+  int64_t Value;
+};
+} // namespace
+
+static std::optional<Start> startOf(const Stmt *Init,
+                                    const ASTContext &Context) {
+  const VarDecl *Counter = nullptr;
+  const Expr *Value = nullptr;
+  if (auto *Decls = dyn_cast_or_null<DeclStmt>(Init)) {
+    if (Decls->isSingleDecl())
+      Counter = dyn_cast<VarDecl>(Decls->getSingleDecl());
+    Value = Counter ? Counter->getInit() : nullptr;
+  } else if (auto *Assign = dyn_cast_or_null<BinaryOperator>(Init);
+             Assign && Assign->getOpcode() == BO_Assign) {
+    Counter = variableOf(Assign->getLHS());
+    Value = Assign->getRHS();
+  }
+  if (!Counter || !Counter->hasLocalStorage() ||
+      !Counter->getType()->isIntegerType() ||
+      Counter->getType().isVolatileQualified())
+    return std::nullopt;
+  std::optional<int64_t> From = constant(Value, Context);
+  return From ? std::optional<Start>({Counter, *From}) : std::nullopt;
+}
+
+/// Returns what each iteration adds; 0 if that is not known.
+static int64_t stepOf(const Expr *Increment, const VarDecl *Counter,
+                      const ASTContext &Context) {
+  if (!Increment)
+    return 0;
+  Increment = Increment->IgnoreParens();
+  if (auto *Op = dyn_cast<UnaryOperator>(Increment);
+      Op && Op->isIncrementDecrementOp())
+    return variableOf(Op->getSubExpr()) != Counter ? 0
+           : Op->isIncrementOp()                   ? 1
+                                                   : -1;
+  auto *Op = dyn_cast<CompoundAssignOperator>(Increment);
+  if (!Op || variableOf(Op->getLHS()) != Counter)
+    return 0;
+  int64_t By = constant(Op->getRHS(), Context).value_or(0);
+  return Op->getOpcode() == BO_AddAssign   ? By
+         : Op->getOpcode() == BO_SubAssign ? -By
+                                           : 0;
+}
+
+/// Returns true if S only reads the counter.
+static bool onlyReads(const Stmt *S, const VarDecl *Counter) {
+  if (!S)
+    return true;
+  if (auto *Cast = dyn_cast<ImplicitCastExpr>(S);
+      Cast && Cast->getCastKind() == CK_LValueToRValue &&
+      variableOf(Cast->getSubExpr()) == Counter)
+    return true;
+  if (auto *E = dyn_cast<DeclRefExpr>(S))
+    return E->getDecl() != Counter;
+  for (const Stmt *Child : S->children())
+    if (!onlyReads(Child, Counter))
+      return false;
+  return true;
+}
+
+static bool fits(int64_t Value, QualType T, const ASTContext &Context) {
+  unsigned Width = Context.getIntWidth(T);
+  if (Width > 32)
+    return T->isSignedIntegerType() || Value >= 0;
+  return T->isSignedIntegerType() ? llvm::isIntN(Width, Value)
+                                  : Value >= 0 && llvm::isUIntN(Width, Value);
+}
+
+/// Returns the bound that a comparison of the counter with a constant sets.
+static std::optional<uint64_t> boundBy(const BinaryOperator &Test,
+                                       const Start &From, int64_t Step,
+                                       const ASTContext &Context) {
+  const Expr *Left = Test.getLHS(), *Right = Test.getRHS();
+  BinaryOperatorKind Kind = Test.getOpcode();
+  if (variableOf(Left) != From.Counter) {
+    std::swap(Left, Right);
+    if (!BinaryOperator::isComparisonOp(Kind))
+      return std::nullopt;
+    Kind = BinaryOperator::reverseComparisonOp(Kind);
+  }
+  std::optional<int64_t> To = constant(Right, Context);
+  if (variableOf(Left) != From.Counter || !To)
+    return std::nullopt;
+  // The first value that ends the loop.
+  int64_t End = Kind == BO_LE ? *To + 1 : Kind == BO_GE ? *To - 1 : *To;
+  bool Up = Kind == BO_LT || Kind == BO_LE || (Kind == BO_NE && Step == 1);
+  bool Down = Kind == BO_GT || Kind == BO_GE || (Kind == BO_NE && Step == -1);
+  int64_t Distance = Step > 0 ? End - From.Value : From.Value - End;
+  int64_t By = Step > 0 ? Step : -Step;
+  if ((Step > 0 ? !Up : !Down) || Distance <= 0)
+    return std::nullopt;
+  int64_t Iterations = (Distance + By - 1) / By;
+  // Where the counter would wrap before it gets there, there is no bound.
+  if (!fits(From.Value + Iterations * Step, From.Counter->getType(), Context))
+    return std::nullopt;
+  return Iterations;
+}
+
+std::optional<uint64_t> constantBound(const Stmt &Loop,
+                                      const ASTContext &Context) {
+  auto *For = dyn_cast<ForStmt>(&Loop);
+  if (!For || !For->getCond())
+    return std::nullopt;
+  std::optional<Start> From = startOf(For->getInit(), Context);
+  if (!From)
+    return std::nullopt;
+  int64_t Step = stepOf(For->getInc(), From->Counter, Context);
+  if (Step == 0 || !onlyReads(For->getBody(), From->Counter) ||
+      !onlyReads(For->getCond(), From->Counter))
+    return std::nullopt;
+  SmallVector<const Expr *, 4> Conjuncts = {For->getCond()};
+  while (!Conjuncts.empty()) {
+    auto *Test = dyn_cast<BinaryOperator>(
+        Conjuncts.pop_back_val()->IgnoreParenImpCasts());
+    if (!Test)
+      continue;
+    if (Test->getOpcode() == BO_LAnd)
+      Conjuncts.append({Test->getLHS(), Test->getRHS()});
+    else if (std::optional<uint64_t> Bound =
+                 boundBy(*Test, *From, Step, Context))
+      return Bound;
+  }
+  return std::nullopt;
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,28 @@
+//===- Bound.h - How often a counting loop iterates at most -----*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_BOUND_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_BOUND_H
+
+#include "clang/AST/Stmt.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace vfriendly::tidy {
+
+/// Returns the largest number of iterations of a `for` loop that counts a local
+/// variable from one constant to another by a constant step, whatever other
+/// exits it has; nothing for any other loop. For the words of a report: what
+/// changes the counter through a pointer is not looked for.
+std::optional<uint64_t> constantBound(const clang::Stmt &Loop,
+                                      const clang::ASTContext &Context);
+
+} // namespace vfriendly::tidy
+
+#endif
