@@ -6,7 +6,7 @@
 // RUN: cp %s %t.c
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-heap-churn-*' --fix %t.c -- -std=gnu11 > %t.out 2>&1
 // RUN: grep -c 'warning: .*vfriendly-heap-churn' %t.out | FileCheck %s
-// CHECK: {{^}}28{{$}}
+// CHECK: {{^}}30{{$}}
 // RUN: diff %s %t.c
 
 #include <stdio.h>
@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 void use(void *memory);
-int ask(void);
+// Returns each time: an unknown function in a loop forbids hoisting by itself.
+__attribute__((nothrow)) int ask(void);
 
 //===--- Hoisting ---------------------------------------------------------===//
 
@@ -89,6 +90,30 @@ void two_ways(void) {
     char *p = malloc(10);
     p[0] = 1;
     if (ask()) {
+      free(p);
+      continue;
+    }
+    free(p);
+  }
+}
+// A second write: with p null, each iteration would allocate, and the release
+// after the loop would get none of the blocks.
+void set_to_null(void) {
+  while (ask()) {
+    char *p = malloc(10);
+    p[0] = 1;
+    free(p);
+    p = NULL;
+  }
+}
+// A second release, whichever of the two is found first.
+void two_ways_else(void) {
+  while (ask()) {
+    char *p = malloc(10);
+    p[0] = 1;
+    if (ask())
+      p[1] = 1;
+    else {
       free(p);
       continue;
     }
