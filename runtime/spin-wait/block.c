@@ -15,21 +15,24 @@
  *   W5 sleep while seq == s         N6 seq++ (release)
  *                                   N7 wake all
  *
- * With a direct call of vf_spin_notify no wake-up is lost: by the fences either
- * W4 sees the new value or N4 sees armed, and then W5 sees N6 or sleeps before
- * N7. Should W2 find armed already set, its notify has N5 still to come, hence N6
- * after W1. Writers that test vf_spin_armed first (N2) run without a fence
- * between N1 and N2, for that is what makes them free; a waiter that arms in the
- * nanoseconds between sleeps until its timeout.
+ * A direct call of vf_spin_notify loses no wake-up. By the two fences, either
+ * W4 sees the new value, or N4 sees armed; then W5 sees N6 or sleeps before N7.
+ * If W2 finds armed already set, the notify that clears it has not reached N5,
+ * so its N6 comes after W1. A writer that tests vf_spin_armed first (N2) has no
+ * fence between N1 and N2, which keeps its cost at a load and a branch. A
+ * waiter that arms in the nanoseconds between N1 and N2 sleeps until its
+ * timeout.
  *
- * Counting errs on the side of too many: vf_spin_armed goes up before armed is
- * set and down after it is cleared, so a thread that dies in between, or a fork,
- * leaves notifies a function call dearer, never a bucket that nobody visits.
+ * vf_spin_armed may be too large, never too small: it is incremented before
+ * armed is set and decremented after armed is cleared. If a thread dies in
+ * between, or the process forks, each notify costs a function call more; no
+ * bucket with a waiter is skipped.
  *
- * A notify wakes all. It cannot know whose condition its store fulfilled, and
- * waking only some would need the woken to pass it on, which they don't: they
- * leave their loop without telling us. Where that herd would hurt, in locks with
- * many waiters, waits mostly end while yielding (wait.c).
+ * A notify wakes all waiters of the bucket. It does not know whose condition
+ * the store fulfilled. Waking one would require that the woken thread wakes the
+ * next, but rewritten code leaves its loop without a call. In locks with many
+ * waiters, where waking all is expensive, most waits end while yielding
+ * (wait.c).
  *===----------------------------------------------------------------------===*/
 
 #include "spin-wait/block.h"
@@ -41,33 +44,35 @@
 #include "spin-wait/state.h"
 #include <stdbool.h>
 
-/* A missed notify may cost this much at first: a third of a time slice. Later
- * an eighth of the time already waited, so that it never makes a wait much
- * longer than it was, up to 64 ms, where sixteen wake-ups a second are nothing. */
+/* First timeout, which a missed notify costs: a third of a time slice. Later
+ * timeouts are an eighth of the time already waited, so that a missed notify
+ * prolongs the wait by an eighth, and at most 64 ms: sixteen wake-ups a second
+ * are negligible. */
 #define VF_TIMEOUT_MIN_NS 1000000u
 #define VF_TIMEOUT_MAX_NS 64000000u
-/* Where notifies do come, the first timeout is later than the next tick, of 100
- * Hz even. An earlier one is written to the timer of the (virtual) CPU at each
- * sleep, mostly an exit to the hypervisor: 16 threads passing a flag with two
- * computing beside them took 243 us a round with 1 ms, 145 us with 10 ms. */
+/* First timeout in a bucket where notifies arrive: later than the next tick, at
+ * 100 Hz too. The kernel programs the (virtual) CPU's timer for an earlier one
+ * at each sleep, which usually exits to the hypervisor: 16 threads that pass a
+ * flag beside two that compute took 243 us for each pass with 1 ms, 145 us with
+ * 10 ms. */
 #define VF_TIMEOUT_TRUSTED_NS 16000000u
 #define VF_TIMEOUT_SHARE 8
-/* A sleep that nothing ends early is at most a sixteenth of the time waited so
- * far, what it overshoots included: 50 us of timer slack, Linux' default, and
- * the way out of idle; 72 us measured here. */
+/* A blind sleep is one that no notify ends. It takes at most a sixteenth of the
+ * time waited so far, overshoot included: 50 us of timer slack, Linux' default,
+ * and the exit from idle; 72 us measured here. */
 #define VF_BLIND_SHARE 16
 #define VF_BLIND_MIN_NS 50000u
 #define VF_BLIND_MAX_NS 1000000u
 #define VF_OVERSHOOT_NS 75000u
-/* More missed notifies than this, and the bucket's waits are treated as if
- * nobody would notify. One or two happen by bad luck (N2 above). */
+/* After more missed notifies than this, waits in the bucket sleep no longer
+ * than blind ones. One or two can be missed by chance (N2 above). */
 #define VF_SUSPECT_LIMIT 4u
-/* So that as many good notifies bring it back. */
+/* Upper limit of the count, so that a few good notifies restore trust. */
 #define VF_SUSPECT_MAX 8u
 
 static struct vf_spin_bucket *bucket_of(const volatile void *addr) {
-  /* Eight bytes share a bucket: a store may be wider or narrower than the load
-   * that polls, or touch only the byte that matters. */
+  /* All bytes of an aligned 8-byte word share a bucket: the store may be wider
+   * or narrower than the polling load, and begin at another byte. */
   return &vf_spin_shared_1.buckets[vf_hash(addr, VF_SPIN_BUCKETS_LOG2)];
 }
 
@@ -88,7 +93,8 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high) {
   return value < low ? low : value > high ? high : value;
 }
 
-/* How long a wait that took so long may sleep unnoticed; 0 for not at all. */
+/* Returns how long a blind sleep may be after this time of waiting, 0 for none.
+ */
 static uint64_t blind_sleep_ns(uint64_t waited) {
   uint64_t share = waited / VF_BLIND_SHARE;
   if (share < VF_BLIND_MIN_NS + VF_OVERSHOOT_NS)
@@ -96,7 +102,7 @@ static uint64_t blind_sleep_ns(uint64_t waited) {
   return clamp(share - VF_OVERSHOOT_NS, VF_BLIND_MIN_NS, VF_BLIND_MAX_NS);
 }
 
-/* W2 and W3. */
+/* Steps W2 and W3 of the protocol above. */
 static void arm(struct vf_spin_bucket *bucket) {
   if (vf_get(&bucket->armed) == 0) {
     __atomic_fetch_add(&vf_spin_armed, 1, __ATOMIC_RELAXED);
@@ -125,10 +131,10 @@ static bool changed(const volatile void *addr, uint64_t observed,
   return false;
 }
 
-/* Yields, and returns true if another thread ran here and gave the CPU back: it
- * waits as well, and a sleep that nothing ends early would free the CPU for
- * nobody and end up to VF_BLIND_MAX_NS late. False after a yield for which
- * nobody was there, and after one to a thread that computes: sleep then. */
+/* Yields. Returns true if another thread ran on this CPU and soon yielded back.
+ * It is a waiter too, so a blind sleep would only end up to VF_BLIND_MAX_NS
+ * late. Returns false if no other thread ran, or one that computes: the caller
+ * then sleeps. */
 static bool yield_to_waiters(void) {
   uint64_t begin = vf_now_ns();
   if (vf_hogged(begin))
@@ -164,9 +170,9 @@ static uint64_t sleep_blind(uint64_t state, uint32_t how, uintptr_t place) {
   return state;
 }
 
-/* The condition may have moved on: let the caller look, and if it is still not
- * his turn, yield while others run here before sleeping again. The budget stays
- * used up, so the first yield that lets nobody run leads back here. */
+/* After a notify: returns to the yielding phase, so that the caller polls, and
+ * yields to others before it sleeps again. The spin budget stays used up: the
+ * first yield after which no other thread ran leads back to sleeping. */
 static uint64_t woken(uint64_t state) {
   uint64_t now = vf_now_ns();
   return vf_hogged(now)
@@ -191,7 +197,7 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
                       VF_TIMEOUT_MAX_NS);
   bool blind = vf_get(&bucket->suspect) > VF_SUSPECT_LIMIT;
   if (blind) {
-    /* Still armed, so that a notify, should there be any, restores trust. */
+    /* The bucket is armed all the same, so that notifies can restore trust. */
     ns = blind_sleep_ns(waited);
     if (ns == 0 || how & VF_SPIN_NO_SLEEP)
       return sleep_blind(state, VF_SPIN_NO_SLEEP, place);
@@ -204,7 +210,7 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
   if (size == 0 && !(vf_field(state, VF_SNAPPED) &&
                      vf_field(state, VF_SNAPSHOT) ==
                          (seq & vf_max(VF_SNAPSHOT)))) {
-    /* Only the caller can look again (W4), and sleeps on its next call. */
+    /* Only the caller can poll again (W4). It sleeps in its next call. */
     arm(bucket);
     return vf_with(vf_with(state, VF_SNAPPED, 1), VF_SNAPSHOT, seq);
   }
@@ -247,7 +253,7 @@ bool vf_spin_block_for(const volatile void *addr, uint64_t observed,
   vf_count(VF_SPIN_BLOCKS, 1);
   if (vf_futex_wait(&bucket->seq, seq, ns < most ? ns : most) == ETIMEDOUT) {
     vf_count(VF_SPIN_TIMEOUTS, 1);
-    /* That it was the end of the wait says nothing about notifies. */
+    /* A timeout that is the end of the wait does not show a missed notify. */
     if (ns >= most)
       suspect_more(bucket);
   }

@@ -11,14 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One call of a wait in VF_BLOCKING: sleeps until a notify or a timeout, or
- * yields where this wait may not sleep. Arguments as vf_spin_wait, and the place
- * in the program that waits. */
+/* One step of a wait in phase VF_BLOCKING: sleeps until a notify or a timeout,
+ * or yields if this wait may not sleep. Arguments and result as of vf_spin_wait,
+ * and place is where the program waits. */
 uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
                        uint64_t state, uint32_t how, uintptr_t place);
 
-/* Sleeps for at most ns, until a notify. Returns whether it did: not where the
- * wait may not sleep, is not notified or has no value to compare. */
+/* Sleeps until a notify, for at most ns. Returns false without sleeping if the
+ * wait is not notified, has no value to compare, or misses too many notifies.
+ */
 bool vf_spin_block_for(const volatile void *addr, uint64_t observed,
                        uint32_t how, uint64_t ns);
 

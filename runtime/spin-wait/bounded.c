@@ -4,16 +4,15 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The caller has so many polls left before it does something else: takes a
- * mutex, gives up. That number is a length of time, and stays one: time given
- * to other threads here is taken off as the polls that it would have been.
+ * The caller polls a limited number of times before it takes a mutex or gives
+ * up. The limit is meant as a length of time, and stays one: time that the
+ * waiter gives to other threads is subtracted as the polls it would have made.
  *
- * What a poll takes is learnt from the polls that are made: the time from one
- * call's return to the next one's entry. Where each thread has a CPU, that is
- * all that happens. The loop polls in windows of some microseconds, and a yield
- * each spin budget looks whether that is still so. On evidence of
- * over-commitment (crowd.h) it yields after every poll; where yields take long,
- * it blocks if somebody notifies.
+ * The cost of a poll is measured from the return of one call to the entry of
+ * the next. If each thread has a CPU, the loop only polls, in windows of some
+ * microseconds, and yields once per spin budget to see whether that has
+ * changed. On evidence of over-commitment (crowd.h) it yields after each poll,
+ * and if yields take long, it blocks, provided that a writer notifies.
  *===----------------------------------------------------------------------===*/
 
 #include "platform/linux/kernel.h"
@@ -24,29 +23,30 @@
 #include "spin-wait/tuning.h"
 #include <stdbool.h>
 
-/* Blocks of polls before the next call, less one: VF_SPIN_POLLS_MASK. */
+/* Blocks of polls until the next call, minus one: VF_SPIN_POLLS_MASK. */
 static const struct vf_field VF_POLLS = {0, 16};
-/* When the last call returned, in nanoseconds: wraps after 4.3 s, and a thread
- * that was off its CPU for as long as that measures one window wrongly. */
+/* When the last call returned, in nanoseconds. Wraps after 4.3 s: a thread that
+ * was off its CPU for that long measures one window wrongly. */
 static const struct vf_field VF_RETURNED = {16, 32};
-/* log2 of the blocks in a window. */
+/* log2 of the number of blocks in a window. */
 static const struct vf_field VF_WINDOW = {48, 4};
-/* Spun since the last yield, in 1.02 us, saturating at 261 us. */
+/* Time spun since the last yield, in units of 1.02 us; saturates at 261 us. */
 static const struct vf_field VF_SPENT = {52, 8};
 #define VF_SPENT_UNIT_LOG2 10
 
-/* A window lasts from this long to twice as long: call and clock, some 45 ns
- * here, are then 1 % of what is measured. */
+/* A window takes between this time and twice as long. The call and the clock,
+ * some 45 ns here, are then 1 % of what is measured. */
 #define VF_WINDOW_NS 4000u
-/* Costs are in 1/1024 ns, so that a poll of a quarter of a nanosecond, one
- * cycle at 4 GHz, is known to 0.4 %. They saturate at 4.2 ms. */
+/* The unit of costs is 1/1024 ns, so that a poll of a quarter of a nanosecond,
+ * one cycle at 4 GHz, is known to 0.4 %. Costs saturate at 4.2 ms. */
 #define VF_COST_LOG2 10
-/* Sleeping and being woken again takes about half of this, most of it timer
- * slack (block.c): for less, yield. */
+/* Shortest wait worth a sleep: twice what sleeping and waking take, most of it
+ * timer slack (block.c). */
 #define VF_SLEEP_MIN_NS 150000u
 
-/* Costs go down at once and up slowly: what makes a window take longer is an
- * interrupt or a neighbour, nothing makes it shorter. */
+/* Updates a measured cost: lower values replace it at once, higher ones pull it
+ * up by a sixteenth. Interrupts and other load on the core lengthen a window;
+ * nothing shortens it. */
 static void learn(uint32_t *cost, uint32_t known, uint64_t took,
                   uint64_t polls) {
   uint64_t now = (took << VF_COST_LOG2) / polls;
@@ -65,13 +65,14 @@ static uint64_t block_of(uint32_t how) {
   return polls != 0 ? polls : 1;
 }
 
-/* What a window of so many blocks takes. */
+/* Returns the expected time of a window of 2^window blocks. */
 static uint64_t window_ns(uint32_t cost, uint32_t how, uint64_t window) {
   return cost * block_of(how) << window >> VF_COST_LOG2;
 }
 
-/* The window that takes VF_WINDOW_NS; while that is not known, twice the last.
- * A single block is none: so a wait polls between yields. */
+/* Returns log2 of the blocks that take VF_WINDOW_NS; twice the last window
+ * while the cost is unknown. At least two blocks: VF_POLLS == 0, a single
+ * block, marks polls between yields, which are not measured. */
 static uint64_t window_for(uint32_t cost, uint32_t how, uint64_t window) {
   if (cost == 0)
     return window < vf_max(VF_WINDOW) ? window + 1 : window;
@@ -81,9 +82,9 @@ static uint64_t window_for(uint32_t cost, uint32_t how, uint64_t window) {
   return window;
 }
 
-/* How many polls the time is worth. What is left over counts as one poll as
- * often as it is that part of one, by the clock's last digits: on average
- * nothing is lost. */
+/* Returns the number of polls that take ns. The remainder is rounded up with a
+ * probability equal to its fraction of a poll, by the low bits of the clock, so
+ * that the number is right on average. */
 static uint64_t polls_in(uint64_t ns, uint32_t cost, uint64_t now) {
   if (cost == 0)
     return 0;
@@ -98,7 +99,7 @@ static struct vf_spin_bounded answer(uint64_t state, uint64_t now,
   return (struct vf_spin_bounded){vf_with(state, VF_POLLS, blocks - 1), skip};
 }
 
-/* Until now the loop spun. */
+/* Accounts for the window that the loop has just spun. */
 static uint64_t spun(uint64_t state, uint64_t now, uint32_t *cost,
                      uint32_t known, uint32_t how) {
   uint32_t took = (uint32_t)now - (uint32_t)vf_field(state, VF_RETURNED);
@@ -109,8 +110,8 @@ static uint64_t spun(uint64_t state, uint64_t now, uint32_t *cost,
     vf_crowd_seen();
     return state;
   }
-  /* Far less than expected: a first window was measured in which the thread was
-   * off its CPU. */
+  /* Much less than expected: the thread was off its CPU during the window from
+   * which the cost was learnt. */
   if (took >= VF_WINDOW_NS || window == vf_max(VF_WINDOW) ||
       took < expected / 2)
     learn(cost, known, took, block_of(how) << window);
@@ -125,7 +126,7 @@ static bool has_spent_its_budget(uint64_t state) {
          spent << VF_SPENT_UNIT_LOG2 >= vf_spin_budget_ns();
 }
 
-/* Lets others run once. */
+/* Lets other threads run once: blocks or yields. */
 static void give_way(const volatile void *addr, uint64_t observed, uint32_t how,
                      uint64_t most_ns, uint64_t begin) {
   if (vf_hogged(begin) && most_ns >= VF_SLEEP_MIN_NS &&
@@ -159,7 +160,8 @@ VF_API struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
     state = vf_with(state, VF_WINDOW,
                     window_for(known, how, vf_field(state, VF_WINDOW)));
   }
-  /* Locks are mostly held for less than a switch to another thread takes. */
+  /* A lock's holder usually releases it in less time than a context switch
+   * takes, so a thread that tries a lock spins on. */
   bool patient = how & VF_SPIN_TRYLOCK;
   bool crowded = known != 0 && vf_crowded();
   if (!(crowded && !patient) && !has_spent_its_budget(state))

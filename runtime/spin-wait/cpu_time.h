@@ -4,10 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A signal handler that sets a flag may run once the process has used so much
- * CPU time. A loop that waits for the flag brings that about itself: asleep, it
- * would wait for ever, and a wait that yields to a thread that computes gets no
- * time either. So while such a signal may come, waits only pause.
+ * A timer of CPU time sends a signal once the process has used that much, and
+ * the handler may set a flag that a loop waits for. If the loop slept, no CPU
+ * time would pass and the signal would never come; if it yielded to a thread
+ * that computes, it would use hardly any itself. While such a timer runs, waits
+ * only pause.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_SPIN_WAIT_CPU_TIME_H
@@ -16,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns true if a wait may neither yield nor sleep now. The answer is up to
- * 10 ms old, one for all threads: a timer that was set since costs as much. */
+/* Returns true if a wait may neither yield nor sleep now. All threads share one
+ * answer, up to 10 ms old: a timer that was set since is noticed that late. */
 bool vf_cpu_time_counts(uint64_t now);
 
 #endif /* VFRIENDLY_SPIN_WAIT_CPU_TIME_H */

@@ -4,28 +4,30 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * When more threads want to run than there are CPUs, spinning keeps the very
- * thread away that is waited for, and yielding is the fastest way to it; when
- * not, yielding is slower than spinning. Both show in what a wait does anyway:
+ * If there are more runnable threads than CPUs, a spinning waiter may occupy
+ * the CPU of the thread it waits for, and yielding lets that thread run
+ * soonest. Otherwise yielding is slower than spinning. A wait recognises
+ * over-commitment by the time that its own steps take:
  *
- *  - a batch of pauses that took far too long: this thread, or its whole vCPU,
- *    was taken off its CPU;
- *  - a yield that took longer than an empty one: another thread ran here.
+ *  - a batch of pauses took far too long: this thread, or its whole vCPU, was
+ *    preempted;
+ *  - a yield took longer than one without effect: another thread ran here.
  *
- * Run delay (/proc/thread-self/schedstat) and steal time (/proc/stat) are not
- * read. They say the same later and dearer (4.8 us and 10 us here, the second
- * growing with CPUs and interrupts), and a program that only spun before must
- * not start opening files from its loops: it may run out of descriptors, count
- * on their numbers, or be in a seccomp sandbox that kills it for openat.
+ * Run delay (/proc/thread-self/schedstat) and steal time (/proc/stat) show the
+ * same later and cost more (4.8 us and 10 us here, the second growing with CPUs
+ * and interrupts). Also, a program that only spun must not begin to open files
+ * in its loops: it may run out of descriptors, depend on their numbers, or be
+ * killed by a seccomp filter for openat.
  *
- * The evidence is a score, not a time stamp, so reading it needs no clock, and it
- * fades by contradiction: each empty yield takes one off.
+ * The evidence is a score and not a time stamp, so reading it needs no clock.
+ * Each yield without effect decrements it.
  *
- * Yielding is good only among waiters, who yield back at once. A thread that
- * computes keeps the CPU for its time slice, 3 ms here: with one such thread
- * beside 16 at a barrier a round took 2.7 ms by yielding and 0.13 ms by blocking,
- * since being woken does not wait for the end of a slice. So when yields take that
- * long again and again, all waits block instead of yielding for a while.
+ * Yielding works among waiters, which yield back at once. A thread that
+ * computes keeps the CPU for its time slice, 3 ms here. With one such thread
+ * beside 16 at a barrier, a phase took 2.7 ms by yielding and 0.13 ms by
+ * blocking, as a woken thread does not wait for the end of a slice. Below, a
+ * thread that computes is called a hog; after repeated long yields all waits
+ * block for a while.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_SPIN_WAIT_CROWD_H
@@ -35,34 +37,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A batch of pauses takes half a microsecond. Interrupts take up to some 10 us;
- * being scheduled out takes longer. */
+/* Pauses that take longer than this show a preemption. A batch takes half a
+ * microsecond, an interrupt up to some 10 us, a preemption more. */
 #define VF_GAP_NS 20000u
-/* Here an empty yield takes 0.44 us, one that switches to another thread and
- * back 2.4 us or more. Where empty yields are slower than this, waits begin by
- * yielding: they react in the time of one yield instead of one pause. */
+/* A yield longer than this has let another thread run. Here a yield without
+ * effect takes 0.44 us, a switch to another thread and back 2.4 us or more. On
+ * machines with slower yields, waits begin by yielding, and notice a change
+ * after a yield instead of a pause. */
 #define VF_SLOW_YIELD_NS 1500u
-/* How many empty yields in a row, process-wide, end the belief in
- * over-commitment. A false alarm costs that many yields instead of pauses, 7 us
- * in all; a missed one costs a spin budget. */
+/* Number of consecutive yields without effect, in the process, after which it
+ * no longer counts as over-committed. A false alarm costs as many yields, 7 us
+ * in all; over-commitment that is not noticed costs a spin budget. */
 #define VF_CROWD_MAX 16u
 
-/* Eight times what being woken costs; a yield among 64 waiters a CPU takes less.*/
+/* A yield longer than this went to a hog: eight times the cost of a wake-up,
+ * and more than a yield among 64 waiters on a CPU takes. */
 #define VF_HOG_NS 200000u
-/* A long yield that begins sooner after the last one than that took is no
- * accident: half of the time goes to others. With much less, yielding still beats
- * blocking, which is 2 to 10 times slower among 16 waiters. (On the Linux
- * 6.18 this was measured on, a yield forfeits the rest of the slice, so a computing
- * thread gets nearly all of the CPU.)
+/* Waits block for this many times the length of a long yield, if it began
+ * within its own length after the last one: half of the time then goes to hogs.
+ * If hogs get much less, yielding is faster than blocking, which is 2 to 10
+ * times slower among 16 waiters. (Measured on Linux 6.18, where a yield gives
+ * up the rest of the slice, so a hog gets nearly all of the CPU.)
  *
- * It keeps the next waits from yielding for so many times as long: trying again,
- * twice, costs an eighth, against the factor of 10 or 20 that yielding to a hog
- * costs; and at most for 134 ms, as waits stay slower than need be for that long
- * after the hog has gone. */
+ * Two long yields are needed to find a hog again. With a factor of 16 they cost
+ * an eighth of the time; yielding to a hog costs a factor of 10 to 20. The
+ * limit of 134 ms is how long waits stay slower than need be after the hog has
+ * gone. */
 #define VF_HOG_FACTOR 16u
 #define VF_HOG_MAX_NS (UINT64_C(128) << 20)
-/* Unit of hogged_until and hog_ended, 66 us: wraps after 3 days, costing one
- * spell of blocking. */
+/* Unit of hogged_until and hog_ended, 66 us. They wrap after 3 days, which may
+ * cause one needless period of blocking. */
 #define VF_HOG_UNIT_LOG2 16
 
 static inline bool vf_crowded(void) {
@@ -84,13 +88,13 @@ static inline void vf_crowd_not_seen(void) {
     vf_set(&vf_spin_shared_1.crowd, crowd - 1);
 }
 
-/* A yield that ended now took so long. */
+/* Records a yield of length took, longer than VF_HOG_NS, that ended now. */
 static inline void vf_hog_seen(uint64_t now, uint64_t took) {
   uint32_t ended = vf_get(&vf_spin_shared_1.hog_ended);
   uint32_t began = (uint32_t)((now - took) >> VF_HOG_UNIT_LOG2);
   int32_t between = (int32_t)(began - ended);
   vf_set(&vf_spin_shared_1.hog_ended, (uint32_t)(now >> VF_HOG_UNIT_LOG2));
-  /* Whoever yielded before the same slice began also sees it. */
+  /* A long yield that began before the last one ended lost the same slice. */
   if (between < 0 || between > (int64_t)(took >> VF_HOG_UNIT_LOG2))
     return;
   uint64_t spell = took * VF_HOG_FACTOR;
@@ -100,7 +104,8 @@ static inline void vf_hog_seen(uint64_t now, uint64_t took) {
   vf_set(&vf_spin_shared_1.hogged_until, until ? until : 1);
 }
 
-/* Whether a hog was seen at all: cheaper than vf_hogged, and outdated. */
+/* Returns true if a hog was seen and vf_hogged has not cleared it yet. Needs no
+ * clock, but may be outdated. */
 static inline bool vf_hog_remembered(void) {
   return vf_get(&vf_spin_shared_1.hogged_until) != 0;
 }

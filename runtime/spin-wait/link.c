@@ -4,10 +4,10 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Rewritten objects refer to the runtime weakly, and a weak reference takes
- * nothing out of an archive, nor does it keep a shared library that is linked
- * as needed. This object, vfrt-link.o, refers to it strongly: a link that names
- * it before libvfrt gets the runtime, with any linker.
+ * Rewritten objects have weak references to the runtime. A weak reference
+ * neither extracts a member from an archive nor keeps a library under
+ * --as-needed. This object, vfrt-link.o, has strong references: a link that
+ * names it before libvfrt gets the runtime, with any linker.
  *===----------------------------------------------------------------------===*/
 
 __asm__(".globl vf_spin_wait\n.globl vf_spin_wait_bounded\n"

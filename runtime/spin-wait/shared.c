@@ -6,17 +6,17 @@
  *
  * A process may hold several copies of libvfrt: one linked statically into the
  * executable, others into plugins opened with RTLD_LOCAL. A notify through one
- * must wake a wait through another, and the pass reads vf_spin_armed through the
- * GOT of whatever module the store is in.
+ * must wake a wait through another, and the pass reads vf_spin_armed through
+ * the GOT of whatever module the store is in.
  *
- * common/process_wide.h says how.
+ * common/process_wide.h describes how the copies find each other.
  *
- * What remains: a copy whose symbols are not in a dynamic symbol table shares
- * nothing. That is a copy linked with --exclude-libs or a version script that
- * hides vf_spin_*, and a static copy in an executable linked without
- * --export-dynamic-symbol='vf_*' (libvfrt.a's CMake target adds it). Waits
- * through one and notifies through the other then miss each other, which the
- * timeouts and `suspect` in block.c turn into time.
+ * A copy whose symbols are not in a dynamic symbol table shares nothing: one
+ * that is linked with --exclude-libs or a version script that hides vf_spin_*,
+ * and a static copy in an executable that is linked without
+ * --export-dynamic-symbol='vf_*' (libvfrt.a's CMake target adds it). Notifies
+ * through one copy then miss waits through another; by the timeouts and
+ * `suspect` of block.c this costs time, never progress.
  *===----------------------------------------------------------------------===*/
 
 #include "spin-wait/shared.h"

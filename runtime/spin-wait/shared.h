@@ -4,12 +4,12 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * One block of zero-initialized memory per process, however many copies of
- * libvfrt it holds (shared.c says how). Zero is a working state: waits work
- * before any constructor ran.
+ * All copies of libvfrt in a process share one zero-initialized block of memory
+ * (shared.c). Zero is a valid state, so waits work before any constructor runs.
  *
- * Every word here is a relaxed atomic that any thread may write at any time, in
- * a signal handler too. What a lost or wrong write costs stands beside it.
+ * Each word is accessed by relaxed atomics, and any thread may write it at any
+ * time, also in a signal handler. The comment of each word says what a lost or
+ * wrong write costs.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_SPIN_WAIT_SHARED_H
@@ -18,31 +18,31 @@
 #include "common/process_wide.h"
 #include "vfriendly/spin_wait.h"
 
-/* Only waiters blocked at the same time can meet in a bucket, and a meeting
- * costs one needless wake-up (some 5 us) a notify. 256 keeps that below 1 in 16
- * for 16 addresses with blocked waiters; the 16 KiB are touched only where
- * used. */
+/* Two waiters that sleep at the same time on different addresses of one bucket
+ * cost each notify a needless wake-up, some 5 us. With 256 buckets and sleepers
+ * on 16 addresses, fewer than 1 notify in 16 pays it. Of the 16 KiB, only
+ * buckets in use are touched. */
 #define VF_SPIN_BUCKETS_LOG2 8
 #define VF_SPIN_BUCKETS (1u << VF_SPIN_BUCKETS_LOG2)
 
 struct vf_spin_bucket {
-  /* What waiters sleep on. Incremented by a notify that found `armed` set.
-   * Failing to increment it while someone sleeps here costs that sleeper its
-   * timeout; incrementing it for nobody costs a sleeper one more poll. */
+  /* The futex word on which waiters sleep. A notify that finds `armed` set
+   * increments it. Failing to increment it costs each sleeper its timeout;
+   * incrementing it without need costs each sleeper one poll. */
   uint32_t seq;
-  /* Set by a waiter before it sleeps, cleared by the notify that takes over the
-   * duty to wake everyone here. Sticky: no waiter ever clears it, so a waiter
-   * that vanishes (longjmp, cancellation, exec) costs one empty wake. Legal to
-   * set with nobody asleep; failing to set it before sleeping costs a
-   * timeout.*/
+  /* Set by a waiter before it sleeps, cleared by the notify that will wake all
+   * sleepers. Waiters never clear it, so one that leaves without waking
+   * (longjmp, cancellation, exec) costs one wake without effect. Legal to set
+   * while no thread sleeps; failing to set it before sleeping costs a
+   * timeout. */
   uint32_t armed;
-  /* How many waits here ended by timeout and did not come back, so that their
-   * notify must be missing; less those that a notify did wake. Counts may get
-   * lost: it steers how long to sleep, nothing else. */
+  /* Number of sleeps that timed out and whose loop then ended, which shows that
+   * a notify was missed, minus those that a notify ended. Updates may get lost:
+   * the number only selects how to sleep. */
   uint32_t suspect;
-  /* Set by a notify that woke somebody, cleared by a timeout that may have
-   * missed one. Wrongly set, a missed notify costs 16 ms instead of 1; not set,
-   * sleeps cost a timer interrupt's programming more. */
+  /* Set by a notify that woke a waiter, cleared by a timeout. If it is set
+   * wrongly, a missed notify costs 16 ms instead of 1; if it is not set, each
+   * sleep programs the timer. */
   uint32_t trusted;
 } __attribute__((aligned(VF_CACHE_LINE)));
 
@@ -62,23 +62,24 @@ enum vf_spin_counter {
 };
 
 struct vf_spin_shared {
-  /* Evidence that there are more runnable threads than CPUs to run them, see
-   * crowd.h. On a line of its own, as every wait reads it. */
+  /* Evidence that there are more runnable threads than CPUs, see crowd.h. On
+   * its own cache line, as every wait reads it. */
   uint32_t crowd __attribute__((aligned(VF_CACHE_LINE)));
-  /* Until when yields are known to take long, see crowd.h; 0 if they don't. */
+  /* Until when waits block instead of yielding, see crowd.h; 0 if they do not.
+   */
   uint32_t hogged_until;
-  /* When the last long yield ended. Stale or lost: a spell begins a slice later
-   * or one slice too early. */
+  /* When the last long yield ended. If the value is stale or lost, a period of
+   * blocking begins one time slice too early or too late. */
   uint32_t hog_ended;
-  /* What being woken takes here, see tuning.c; 0 before the first. A lost
-   * update costs one measurement. */
+  /* Measured time of a wake-up, see tuning.c; 0 before the first. A lost update
+   * costs one measurement. */
   uint32_t wake_ns;
-  /* When it was asked last whether CPU time counts (cpu_time.c), and in bit 0
-   * the answer; 0 if never. A lost or stale one is asked again 10 ms later. */
+  /* Time of the last query for timers of CPU time (cpu_time.c), with its answer
+   * in bit 0; 0 before the first. A lost or stale value lasts for 10 ms. */
   uint32_t cpu_time;
 
-  /* The environment's say, see tuning.c. Written once, by the first copy's
-   * constructor; zero means the default. */
+  /* Settings from the environment, see tuning.c. Written once, by the first
+   * copy's constructor; zero means the default. */
   uint32_t configured __attribute__((aligned(VF_CACHE_LINE)));
   uint32_t budget_ns_plus_1;
   uint32_t notify_off;
@@ -89,8 +90,8 @@ struct vf_spin_shared {
   struct vf_spin_bucket buckets[VF_SPIN_BUCKETS];
 };
 
-/* The digit is the layout's version: copies with different layouts share
- * nothing but vf_spin_armed, which the ABI fixes. */
+/* The suffix is the version of the layout. Copies with different layouts share
+ * only vf_spin_armed, which is part of the ABI. */
 extern VF_API struct vf_spin_shared vf_spin_shared_1;
 
 static inline uint32_t vf_get(const uint32_t *word) {

@@ -4,10 +4,10 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The caller carries it in a register from one failed poll to the next. It is
- * the wait's only memory: no thread-local storage, so a wait in a signal handler
- * or in a coroutine is a wait like any other. Fields that wrap or saturate
- * restart a phase or stay in it; neither can lose a wake-up.
+ * The caller keeps the state in a register from one failed poll to the next.
+ * There is no thread-local storage, so waits in signal handlers and coroutines
+ * need nothing special. A field that wraps or saturates restarts a phase or
+ * prolongs it; neither can lose a wake-up.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_SPIN_WAIT_STATE_H
@@ -19,27 +19,28 @@ struct vf_field {
   unsigned shift, bits;
 };
 
-/* When the wait read the clock first, in 4.1 us: wraps after 275 s, and a wait
- * that long then sleeps and yields as if it had just begun. */
+/* When the wait first read the clock, in units of 4.1 us. Wraps after 275 s:
+ * the wait then yields and sleeps as if it had just begun. */
 static const struct vf_field VF_STARTED = {0, 26};
-/* The bucket's seq when this wait armed it, if VF_SNAPPED: 65536 notifies
- * between two polls would pass for none, for as long as the timeout lasts. */
+/* Low bits of the bucket's seq when this wait armed it; valid if VF_SNAPPED is
+ * set. Exactly 65536 notifies between two polls would look like none, which
+ * costs a timeout. */
 static const struct vf_field VF_SNAPSHOT = {26, 16};
-/* Time burnt so far on pauses and yields that let nobody else run, in 256 ns,
- * saturating at 1.05 ms: above the largest budget. */
+/* Time spent so far on pauses and on yields without effect, in units of 256 ns.
+ * Saturates at 1.05 ms, above the largest budget. */
 static const struct vf_field VF_BURNT = {42, 12};
-/* Opening phase: calls so far. Spin phase: log2 of the pauses a batch. Yielding
- * phase: yields so far. */
+/* Opening phase: calls so far. Spinning phase: log2 of the pauses in a batch.
+ * Yielding phase: yields so far. */
 static const struct vf_field VF_ROUND = {54, 5};
 static const struct vf_field VF_SNAPPED = {59, 1};
-/* The last call ended by timeout: coming back with this set tells the bucket
- * that no notify was missed. */
+/* The last sleep timed out. If the caller returns with this bit, its condition
+ * still fails, so no notify was missed. */
 static const struct vf_field VF_TIMED_OUT = {60, 1};
 static const struct vf_field VF_PHASE = {61, 2};
 
 enum { VF_OPENING, VF_SPINNING, VF_YIELDING, VF_BLOCKING };
 
-/* Set in every state handed back: a state is never 0. */
+/* Set in every returned state, so that none is 0. */
 #define VF_LIVE (UINT64_C(1) << 63)
 
 #define VF_STARTED_UNIT_LOG2 12
@@ -53,7 +54,7 @@ static inline uint64_t vf_field(uint64_t state, struct vf_field f) {
   return state >> f.shift & vf_max(f);
 }
 
-/* state with f set to value modulo its width. */
+/* Returns state with field f set to the low bits of value. */
 static inline uint64_t vf_with(uint64_t state, struct vf_field f,
                                uint64_t value) {
   return (state & ~(vf_max(f) << f.shift)) | (value & vf_max(f)) << f.shift;
@@ -63,7 +64,7 @@ static inline uint64_t vf_started_at(uint64_t state, uint64_t now) {
   return vf_with(state, VF_STARTED, now >> VF_STARTED_UNIT_LOG2);
 }
 
-/* Nanoseconds since vf_started_at, to within 4.1 us. */
+/* Returns the nanoseconds since vf_started_at, to within 4.1 us. */
 static inline uint64_t vf_waited(uint64_t state, uint64_t now) {
   uint64_t units =
       (now >> VF_STARTED_UNIT_LOG2) - vf_field(state, VF_STARTED);
@@ -74,8 +75,8 @@ static inline uint64_t vf_burnt(uint64_t state) {
   return vf_field(state, VF_BURNT) * VF_BURNT_UNIT_NS;
 }
 
-/* At least one unit a call, so that every budget is used up one day even where
- * the clock stands still. */
+/* Adds ns to the time spent, at least one unit, so that each budget ends even
+ * if the clock stands still. */
 static inline uint64_t vf_burn(uint64_t state, uint64_t ns) {
   uint64_t units = (ns + VF_BURNT_UNIT_NS / 2) / VF_BURNT_UNIT_NS;
   uint64_t burnt = vf_field(state, VF_BURNT) + (units ? units : 1);
@@ -83,12 +84,12 @@ static inline uint64_t vf_burn(uint64_t state, uint64_t ns) {
                  burnt < vf_max(VF_BURNT) ? burnt : vf_max(VF_BURNT));
 }
 
-/* Whether the wait would give the CPU to others next. */
+/* Returns true if the wait would yield next. */
 static inline int vf_would_yield(uint64_t state) {
   return vf_field(state, VF_PHASE) == VF_YIELDING;
 }
 
-/* Whether the wait has burnt its budget and would block next. */
+/* Returns true if the wait has used up its budget and would block next. */
 static inline int vf_would_block(uint64_t state) {
   return vf_field(state, VF_PHASE) == VF_BLOCKING;
 }

@@ -21,11 +21,11 @@ uint32_t vf_spin_budget_ns(void) {
   return wake != 0 ? wake + VF_SLEEP_COSTS_NS : VF_BUDGET_DEFAULT_NS;
 }
 
-/* Eight steps up are one step down, so it stays where one wake-up in nine is
- * quicker: those that did not wait for a CPU. Measured on the program's own
- * wake-ups, as they come: a constructor that starts threads to measure some
- * would surprise programs that fork or drop their rights, and measure an idle
- * machine. */
+/* A step down is eight times a step up, so the estimate converges to the
+ * quickest ninth of wake-ups: those in which the thread did not wait for a CPU.
+ * It uses the wake-ups of the program itself. A constructor that started
+ * threads to measure some would disturb programs that fork or drop privileges,
+ * and would measure an idle machine. */
 void vf_wake_took(uint64_t ns) {
   uint32_t wake = vf_get(&vf_spin_shared_1.wake_ns);
   if (wake == 0)
@@ -41,9 +41,8 @@ void vf_wake_took(uint64_t ns) {
 /* The copy that read the environment also prints the counters. */
 static bool configuring;
 
-/* The first copy of a process speaks for all: an error is reported once, and
- * the counters, which all copies share, are printed once. Failing to be first
- * costs nothing. */
+/* Only the first copy of the library in a process reads the environment, so
+ * that an error is reported once and the shared counters are printed once. */
 __attribute__((constructor)) static void configure(void) {
   struct vf_spin_shared *shared = &vf_spin_shared_1;
   if (__atomic_exchange_n(&shared->configured, 1, __ATOMIC_RELAXED) != 0)
@@ -60,7 +59,7 @@ __attribute__((constructor)) static void configure(void) {
   errno = saved;
 }
 
-/* libvfpthread has this file and no placement. */
+/* Weak: libvfpthread contains this file, but not numa-placement. */
 __attribute__((weak)) void vf_report_numa(struct vf_report *report);
 
 __attribute__((destructor)) static void report(void) {

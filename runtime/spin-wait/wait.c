@@ -4,23 +4,24 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A wait runs through phases, one bounded step a call:
+ * A wait goes through phases. Each call is one step of bounded length:
  *
- *   opening   pauses without looking at the clock: waits that end within a
- *             fraction of a microsecond pay a function call and nothing else
+ *   opening   pauses without reading the clock: waits that end within a
+ *             fraction of a microsecond cost a function call
  *   spinning  batches of pauses, doubling up to half a microsecond, until the
  *             spin budget is used up
  *   yielding  sched_yield while others run on this CPU
  *   blocking  block.c
  *
- * Evidence of over-commitment (crowd.h) ends the first two at once, and lets
- * later waits begin by yielding; evidence of threads that don't yield back, by
- * blocking after the opening. Waits that try a lock spin all the same: a yield
- * among threads that compute comes back a time slice later, when the lock was
- * free many times over. PARSEC's streamcluster tries one after each barrier.
+ * Evidence of over-commitment (crowd.h) ends the first two phases at once, and
+ * later waits begin by yielding. On evidence of threads that do not yield back,
+ * they block after the opening. Waits that try a lock spin all the same: a
+ * yield among threads that compute returns a time slice later, in which the
+ * lock was free many times. PARSEC's streamcluster tries a lock after each
+ * barrier.
  *
- * While CPU time itself may end the wait (cpu_time.h), the last two pause
- * instead.
+ * While a timer of CPU time may end the wait (cpu_time.h), the last two phases
+ * pause instead.
  *===----------------------------------------------------------------------===*/
 
 #include "common/sites.h"
@@ -35,24 +36,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Half a microsecond of single pauses, several hand-offs between running
- * threads (70 ns here). 64 was no faster with two threads on two CPUs. */
+/* Half a microsecond of single pauses: several hand-overs between running
+ * threads (70 ns each here). 64 was no faster with two threads on two CPUs. */
 #define VF_OPENING_CALLS 16u
-/* A batch may double while it takes less than this, so none takes much more
- * than twice as long: a quarter of what being woken takes at best (2.6 us, same
- * CPU), and long enough that reading the clock twice a batch (42 ns) does not
- * show. */
+/* A batch doubles as long as it takes less than this, so none takes much more
+ * than twice as long: a quarter of the quickest wake-up (2.6 us, same CPU), and
+ * long against two reads of the clock (42 ns). */
 #define VF_BATCH_NS 256u
-/* Where pauses take no time at all: 1024 of them are half a microsecond on
- * anything. */
+/* Limit of the batch if the pause is a no-op: 1024 iterations take half a
+ * microsecond on any machine. */
 #define VF_BATCH_MAX_LOG2 10u
-/* Yields that let others run are the cheapest way to wait under over-commitment
- * (1.2 us a switch against 3-7 us to wake a sleeper, 23 us on another CPU), so
- * stay with them for as long as a round of 16 threads may take, and then stop:
- * yielding waiters get in the way of whoever does work. */
+/* Maximum time of yielding. Yields that let others run are the cheapest way to
+ * wait under over-commitment (1.2 us for a switch against 3 to 7 us to wake a
+ * sleeper, 23 us on another CPU). 16 threads may all have run once in this
+ * time; after it, yielding waiters delay threads that do work. */
 #define VF_YIELDING_NS 1000000u
-/* One yield may take that long by accident, when a passer-by gets a time slice;
- * in a queue of waiters one that blocks holds up all behind it. */
+/* Yields before that maximum applies: a single yield may take as long if an
+ * unrelated thread gets a time slice, and in a queue of waiters one that blocks
+ * delays all after it. */
 #define VF_YIELDS_MIN 4u
 
 /* About half a microsecond, the longest batch of the spin phase. */
@@ -62,7 +63,7 @@ static uint64_t enter(uint64_t state, uint64_t phase) {
   return vf_with(vf_with(state, VF_PHASE, phase), VF_ROUND, 0);
 }
 
-/* The spin phase is over. */
+/* Ends the spinning phase. */
 static uint64_t enter_yielding(uint64_t state, uint64_t now) {
   return enter(state, vf_hogged(now) ? VF_BLOCKING : VF_YIELDING);
 }
@@ -105,7 +106,8 @@ static uint64_t yield(uint64_t state, uint64_t begin) {
   return yields > VF_YIELDS_MIN ? state : vf_with(state, VF_ROUND, yields);
 }
 
-/* Locks that only spin here (blocking-sync/waiting.h) see that it is time to
+/* Pauses while a timer of CPU time runs. The phase becomes VF_BLOCKING, by
+ * which locks that only spin here (blocking-sync/waiting.h) see that they may
  * sleep. */
 static uint64_t burn(uint64_t state) {
   for (unsigned i = 0; i != VF_BURNING_PAUSES; ++i)
@@ -114,7 +116,7 @@ static uint64_t burn(uint64_t state) {
   return enter(state, VF_BLOCKING);
 }
 
-/* Ends the opening phase: from here on the wait has a clock. */
+/* Ends the opening phase. The later phases measure time. */
 static uint64_t begin(uint64_t state, bool trying, uint64_t now) {
   vf_count(VF_SPIN_WAITS, 1);
   state = vf_started_at(state | VF_LIVE, now);
