@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The change that BoundedSpin.h draws.
+// The transformation drawn in BoundedSpin.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +75,8 @@ private:
   Module &M;
   Type *I64;
 
-  /// Where both ways part, and the blocks before the copy and the loop.
+  /// The block that chooses between the copy and the loop, and the preheaders
+  /// of both.
   BasicBlock *Enter = nullptr, *Chunk = nullptr, *Written = nullptr;
   BasicBlock *Latch = nullptr;
   Value *Bound = nullptr;
@@ -85,7 +86,7 @@ private:
   BasicBlock *Iteration = nullptr, *IterationEnd = nullptr;
   BasicBlock *CheckLeft = nullptr, *InCall = nullptr;
   DenseMap<const PHINode *, PHINode *> InChunk, InIteration;
-  /// For each header phi its values after the copy's last iteration, before
+  /// For each header phi, its values after the copy's last iteration, before
   /// and after the skip.
   DenseMap<const PHINode *, std::pair<Value *, Value *>> Next;
   CallInst *Call = nullptr;
@@ -110,7 +111,7 @@ void BoundedRewriter::expand() {
   for (auto &[Phi, Step] : Plan.Counters)
     Steps[Phi] = Expand(Step, Phi->getType());
   Bound = B.CreateZExt(Bound, I64, "vf.bound");
-  // From here on the loop is not what was analyzed.
+  // From here on the analysis of the loop is out of date.
   SE.forgetLoop(&L);
 }
 
@@ -137,7 +138,8 @@ void BoundedRewriter::copy() {
   }
 }
 
-/// The copy runs no iteration in which a counter ends the loop.
+/// Removes the tests of counters from the copy: in none of its iterations do
+/// they end the loop.
 void BoundedRewriter::dropTests() {
   for (const ExitLeaf &Test : Plan.Tests) {
     Value *InCopy = inCopy(Test.Condition);
@@ -173,7 +175,7 @@ CallInst *BoundedRewriter::emitCall(IRBuilder<> &B, Value *State, Value *Left) {
     }
   }
 
-  // What an iteration takes here, learnt by all waits at this place.
+  // The cost of a poll here, learnt by all waits at this place.
   auto *Cost = new GlobalVariable(M, B.getInt32Ty(), /*isConstant=*/false,
                                   GlobalValue::PrivateLinkage, B.getInt32(0),
                                   "vf.spin.cost");
@@ -218,13 +220,13 @@ void BoundedRewriter::closeCopy() {
   if (DISubprogram *In = F.getSubprogram())
     Nowhere = DILocation::get(Context, 0, 0, In);
 
-  // How far the loop has come, and how far it may go before the next call.
+  // The number of iterations so far, and the limit before the next call.
   PHINode *Begin = phiIn(Chunk, I64, "vf.begin");
   PHINode *Limit = phiIn(Chunk, I64, "vf.limit");
   PHINode *State = phiIn(Chunk, I64, "vf.state");
   resumeIn(Chunk, Enter);
 
-  // A block of iterations is a loop of its own.
+  // Each block of iterations is an inner loop.
   BasicBlock *Into = CopyHeader, *End = CopyLatch;
   Instruction *Back = CopyLatch->getTerminator();
   DebugLoc BackAt = Back->getDebugLoc();
@@ -270,7 +272,7 @@ void BoundedRewriter::closeCopy() {
   B.SetInsertPoint(InCall);
   Call = emitCall(B, State, Left);
   Value *NextState = B.CreateExtractValue(Call, 0);
-  // The runtime is another library: the bound is kept whatever it returns.
+  // The runtime is a separate library, so the bound holds whatever it returns.
   Value *Skipped = B.CreateBinaryIntrinsic(Intrinsic::umin,
                                            B.CreateExtractValue(Call, 1), Left);
   Value *NextBegin = B.CreateAdd(Done, Skipped, "", /*HasNUW=*/true);
@@ -299,7 +301,7 @@ void BoundedRewriter::closeCopy() {
   State->addIncoming(NextState, InCall);
   for (PHINode &Phi : Header->phis()) {
     InChunk[&Phi]->addIncoming(Next[&Phi].second, InCall);
-    // The loop as written goes on where the copy left off.
+    // The loop as written continues after the copy's last iteration.
     PHINode *Resumed = phiIn(Written, Phi.getType(), Phi.getName());
     Resumed->addIncoming(Phi.getIncomingValueForBlock(Written), Enter);
     Resumed->addIncoming(Next[&Phi].first, CheckLeft);
@@ -308,8 +310,8 @@ void BoundedRewriter::closeCopy() {
   }
 }
 
-/// A new loop around Inner, of Blocks and all of Inner's; the first is its
-/// header.
+/// Creates a loop around Inner, of Blocks and all of Inner's. The first of
+/// Blocks is its header.
 Loop *BoundedRewriter::loopAround(Loop *Inner, ArrayRef<BasicBlock *> Blocks) {
   Loop *Parent = Inner->getParentLoop();
   Loop *Outer = LI.AllocateLoop();
@@ -337,7 +339,7 @@ void BoundedRewriter::updateLoops() {
     Iterations = loopAround(Copy, {Iteration, IterationEnd});
   Loop *Chunks = loopAround(Iterations, {Chunk, CheckLeft, InCall});
   DT.recalculate(F);
-  // Later runs find them again.
+  // The names are how later runs find them.
   for (Loop *Made : Chunks->getLoopsInPreorder())
     mark(*Made, DecidedMark);
 }

@@ -6,27 +6,27 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The proof. Say iteration n has polled, failed and gone on. To skip k
-// iterations is to execute iterations n+1 to n+k there and then, with every
-// access reading what it read in iteration n: a legal execution, as long as
+// The proof. Suppose iteration n has polled, failed and continued. To skip k
+// iterations is to execute iterations n+1 to n+k at that point, with every
+// access reading what it read in iteration n. That is a legal execution if
 //
-//  - none of them has an effect: the loop stores nothing, and what it calls
-//    matters to no other thread and to nothing after the loop;
-//  - none of them ends the loop: a condition that depends on no counter is what
-//    it was in iteration n, and one that depends on counters says stay in each
-//    iteration before the bound that ScalarEvolution gives;
-//  - one atomic or volatile access is all that each of them reads. Of two, the
-//    first may have changed by the time of the second, and iteration n+1 had to
-//    see that; plain memory does not change while others may write it. A lock
-//    that is read and then tried is one word: what was read last says that it
-//    is held, to both;
+//  - none of them has an effect: the loop stores nothing, and its calls affect
+//    no other thread and nothing after the loop;
+//  - none of them ends the loop: a condition that depends on no counter has its
+//    value of iteration n, and one that depends on counters keeps the loop
+//    running before the bound that ScalarEvolution gives;
+//  - of atomic and volatile memory, each of them reads one word. With two, the
+//    first may have changed when the second is read, and iteration n+1 had to
+//    see that. Plain memory cannot change: that would be a data race. A lock
+//    that is read and then tried is one word: the last read shows that it is
+//    held;
 //  - each of them polls what iteration n polled: no address depends on a
-//    counter, and where the way through the loop does, the exits are tested in
+//    counter, and if the path through the loop does, the exits are tested in
 //    every iteration all the same;
-//  - nothing else goes from one iteration to the next.
+//  - nothing else is carried from one iteration to the next.
 //
-// Volatile reads are left out as others are: SpinLoopsPass lets only those come
-// here that a thread of the program writes.
+// Volatile reads are skipped like others: SpinLoopsPass admits only those of
+// memory that the program writes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,8 +79,8 @@ private:
   SmallPtrSet<const PHINode *, 4> Counters;
 };
 
-/// Does V, computed in L, depend on how often L has iterated? ThroughPhi is set
-/// if it also depends on the way through the loop.
+/// Returns true if V, computed in L, depends on the number of iterations.
+/// ThroughPhi is set if it also depends on the path through the loop.
 bool Planner::dependsOnCounter(const Value *V, bool *ThroughPhi) const {
   SmallVector<const Value *, 8> Worklist{V};
   SmallPtrSet<const Value *, 16> Seen;
@@ -101,7 +101,8 @@ bool Planner::dependsOnCounter(const Value *V, bool *ThroughPhi) const {
   return false;
 }
 
-/// Sorts the header's phis. Returns what forbids the rewrite, or nothing.
+/// Classifies the header's phis. Returns why they forbid the rewrite, or an
+/// empty string.
 StringRef Planner::findCounters() {
   SmallVector<PHINode *, 2> Carried;
   for (PHINode &Phi : L.getHeader()->phis()) {
@@ -122,7 +123,7 @@ StringRef Planner::findCounters() {
     Found.Counters.push_back({&Phi, Counts->getStepRecurrence(SE)});
     Counters.insert(&Phi);
   }
-  // What was read last, for after the loop: each skipped iteration reads the
+  // The last value read, used after the loop: each skipped iteration reads the
   // same.
   for (PHINode *Phi : Carried) {
     for (const User *U : Phi->users())
@@ -142,7 +143,7 @@ StringRef Planner::findCounters() {
   return "";
 }
 
-/// What an iteration does besides polling, or nothing.
+/// Returns what an iteration does besides polling, or an empty string.
 StringRef Planner::findEffect() const {
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &I : *B) {
@@ -190,7 +191,7 @@ static bool isSynchronizing(const Instruction &I) {
   return I.isAtomic() && !isa<FenceInst>(I);
 }
 
-/// Sees to it that one look decides whether an iteration fails.
+/// Requires that a single read decides whether an iteration fails.
 StringRef Planner::findReads() const {
   constexpr StringLiteral Several =
       "it is bounded, and an iteration looks at more than one word";
@@ -223,7 +224,7 @@ StringRef Planner::findBound() {
          leavesOf(Br->getCondition(), L.contains(Br->getSuccessor(0)))) {
       if (!dependsOnCounter(Leaf.Condition))
         continue;
-      // In a loop inside, it is tested more than once an iteration.
+      // An inner loop tests it more than once in an iteration.
       if (LI.getLoopFor(B) != &L)
         return "it is bounded, and its bound cannot be computed";
       const SCEV *Stays =
@@ -242,8 +243,8 @@ StringRef Planner::findBound() {
   return Found.Bound ? "" : "it is bounded, but not by a counter";
 }
 
-/// Where the way through the loop depends on a counter, every exit has to be
-/// tested in every iteration, by values that do not depend on the way.
+/// If the path through the loop depends on a counter, every exit has to be
+/// tested in every iteration, by values that do not depend on the path.
 StringRef Planner::findBranches() {
   bool Depends = false;
   for (BasicBlock *B : L.blocks()) {
@@ -315,8 +316,8 @@ std::optional<BoundedPlan> Planner::plan(StringRef &Why) {
     Why = "it is bounded, and its bound cannot be computed";
     return std::nullopt;
   }
-  // A poll that takes the cache line from the lock's holder, or that comes
-  // after a pause or a delay, takes many times as long as a read.
+  // A poll takes many times as long as a read if it takes the cache line from
+  // the lock's holder, or follows a pause or a delay.
   bool Slow = S.Pauses || S.Yields || !L.isInnermost() ||
               any_of(S.Polls, [](const Poll &P) { return P.ReadModifyWrite; });
   Found.FirstPolls = Slow ? VF_SPIN_POLLS_UNCALLED / 8 : VF_SPIN_POLLS_UNCALLED;

@@ -10,11 +10,11 @@
 //     if (flag)
 //       break;
 //
-// The count is a budget of time: iterations in which the poll fails differ in
-// nothing but their number. Such iterations may be executed all at once, each
-// seeing what the last poll saw, and the time that they would have taken may be
-// given to other threads. planBoundedSpin proves that a loop is of this form;
-// emitBoundedWait takes iterations off its count:
+// The count is a limit of time: iterations in which the poll fails are all
+// alike. Such iterations may be executed at once, each reading what the last
+// poll read, and the time they would have taken may be given to other threads.
+// planBoundedSpin proves that a loop has this form; emitBoundedWait skips
+// iterations:
 //
 //         enter: i = start
 //           |  \ fewer iterations than a wait is worth
@@ -34,9 +34,10 @@
 //           v                                 v
 //        the loop as written: poll, i < n ---> exit
 //
-// The copy runs only iterations in which the tests of the counters say stay, so
-// it has none of them. The loop as written runs the iteration in which one of
-// them ends it: order of tests, final values and exits are the author's.
+// The copy executes only iterations in which no test of a counter ends the
+// loop, so it omits these tests. The loop as written executes the iteration in
+// which one of them ends it, so the order of tests, the final values and the
+// exits are unchanged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,20 +53,20 @@
 
 namespace vfriendly {
 
-/// How iterations are taken off a loop's count. Valid while the loop and its
+/// How iterations of a loop may be skipped. Valid while the loop and its
 /// function's ScalarEvolution are unchanged.
 struct BoundedPlan {
   /// Header phis whose value is start + iteration * step.
   llvm::SmallVector<std::pair<llvm::PHINode *, const llvm::SCEV *>, 2> Counters;
-  /// Conditions on counters that say stay before iteration Bound.
+  /// Conditions on counters that keep the loop running before iteration Bound.
   llvm::SmallVector<ExitLeaf, 2> Tests;
   /// The first iteration, counted from 0, in which one of Tests ends the loop.
   const llvm::SCEV *Bound = nullptr;
-  /// How many failed polls come before the first call of a wait.
+  /// Number of failed polls before the first call of a wait.
   unsigned FirstPolls = 0;
-  /// Polls come in blocks of so many, or 1. Where the bound is a constant, LLVM
-  /// unrolls the loop, and would not unroll a copy whose limit is not: each
-  /// block is a loop of a constant number of iterations.
+  /// Number of polls in a block, or 1. LLVM unrolls a loop with a constant
+  /// bound, but not a copy with a variable limit, so each block is a loop of a
+  /// constant number of iterations.
   unsigned Block = 1;
 
   /// Returns true if the bound is a constant so small that the loop may end
@@ -73,8 +74,8 @@ struct BoundedPlan {
   bool isSmall() const;
 };
 
-/// Returns how iterations may be taken off S's count; if they may not be, Why
-/// says what forbids it.
+/// Returns how iterations of S may be skipped; if they may not, Why is the
+/// reason.
 std::optional<BoundedPlan> planBoundedSpin(const SpinLoop &S,
                                            llvm::ScalarEvolution &SE,
                                            const llvm::LoopInfo &LI,

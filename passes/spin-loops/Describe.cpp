@@ -44,9 +44,10 @@ std::string describe(const Poll &P) {
   return Text;
 }
 
-/// A loop without an ID is made of gotos, or is endless but for what happens
-/// inside: its first poll says more than the code before it, as seen from the
-/// function the loop is written in. Polls of loops inside say where those are.
+/// A loop without an ID consists of gotos, or has no exit but those inside. Its
+/// first poll gives a better location than the code before it, in the function
+/// in which the loop is written. Polls of inner loops give the location of
+/// those.
 DebugLoc locateLoop(const SpinLoop &S) {
   auto IsInside = [&](const Poll &P) {
     return any_of(S.L->getSubLoops(),

@@ -18,13 +18,14 @@
 
 namespace vfriendly {
 
-/// Where in memory it looks.
+/// Returns the memory that P reads.
 Location locatePoll(const Poll &P);
 
-/// "volatile 'flag'", "plain memory at offset 8 of 'struct.node'".
+/// Returns a description such as "volatile 'flag'", "plain memory at offset 8
+/// of 'struct.node'".
 std::string describe(const Poll &P);
 
-/// Where in the source the loop is: its keyword.
+/// Returns the source location of the loop's keyword.
 llvm::DebugLoc locateLoop(const SpinLoop &S);
 
 } // namespace vfriendly

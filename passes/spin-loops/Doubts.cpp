@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop that gives a spin hint in every iteration says that it waits, even
-// where the rest of the iteration does not show: a function of another file is
-// polled, statistics are kept, a log is written now and then. Such loops are
-// worth a report, and nothing more: what is in doubt is never rewritten.
+// A loop that gives a spin hint in every iteration is meant as a wait, even if
+// the rest of the iteration does not prove it: it polls a function of another
+// file, keeps statistics, or writes a log now and then. Such a loop is reported
+// but never rewritten.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +33,8 @@ static CallEffect shownOrPromised(const CallBase &Call) {
   return Effect == CallEffect::Other ? promisedEffect(Call) : Effect;
 }
 
-/// Where a loop is come to: the test before it, if it is a while loop that was
-/// turned into `if (c) do ... while (c)`.
+/// Returns the block before the loop, or before the test of a while loop that
+/// was rotated into `if (c) do ... while (c)`.
 static BasicBlock *entryOf(const Loop &Sub) {
   BasicBlock *Header = Sub.getHeader();
   BasicBlock *Before = Sub.getLoopPredecessor();
@@ -48,13 +48,13 @@ static BasicBlock *entryOf(const Loop &Sub) {
   return Skips ? Before : Header;
 }
 
-/// Returns true if every iteration that continues gives a hint, or waits in an
+/// Returns true if every iteration that repeats gives a hint, or waits in an
 /// inner loop. With OnlyPauses, the hint must be one to other threads, not a
 /// delay for a device.
 bool LoopJudge::everyIterationHints(bool OnlyPauses) {
   SmallPtrSet<BasicBlock *, 8> Hinting;
   for (BasicBlock *B : L.blocks()) {
-    // A hint inside an inner loop is given as often as that loop is come to.
+    // A hint in an inner loop counts as a hint wherever that loop is entered.
     BasicBlock *At = B;
     for (Loop *Sub = LI.getLoopFor(B); Sub && Sub != &L;
          Sub = Sub->getParentLoop())
@@ -74,8 +74,8 @@ bool LoopJudge::everyIterationHints(bool OnlyPauses) {
   return everyIterationPasses(Hinting);
 }
 
-/// Where each iteration gives a hint to other threads, what a call returns may
-/// be what is waited for.
+/// If each iteration gives a hint to other threads, the result of an opaque
+/// call may be what the loop waits for.
 bool LoopJudge::authorSaysItWaits() {
   if (Effects.size() > MaxEffects || !everyIterationHints(/*OnlyPauses=*/false))
     return false;
@@ -85,7 +85,7 @@ bool LoopJudge::authorSaysItWaits() {
 }
 
 bool LoopJudge::excuseEffects() {
-  // Who asks several functions in each iteration looks for something to do.
+  // A loop that asks several functions in each iteration looks for work.
   if (count_if(Effects, [&](Instruction *I) {
         auto *Call = dyn_cast<CallBase>(I);
         return Call && promisedEffect(*Call) == CallEffect::Other &&
@@ -95,7 +95,7 @@ bool LoopJudge::excuseEffects() {
   return all_of(Effects, [&](Instruction *I) { return excuse(*I); });
 }
 
-/// Kept in memory, but a count all the same: ++statistics.waits.
+/// Returns true for a counter in memory: ++statistics.waits.
 static bool isStatistics(const StoreInst &Store) {
   Value *Old;
   return Store.isSimple() &&
@@ -106,7 +106,8 @@ static bool isStatistics(const StoreInst &Store) {
          cast<LoadInst>(Old)->getPointerOperand() == Store.getPointerOperand();
 }
 
-/// An addition to shared memory, by any means: of a constant, or of Amount.
+/// An addition to shared memory, by a plain or an atomic access: of a constant,
+/// or of Amount.
 struct Addition {
   const Value *Address = nullptr;
   const Value *Amount = nullptr;
@@ -151,7 +152,8 @@ static std::optional<Addition> asAddition(const Instruction &I) {
   return Found;
 }
 
-/// Counted out again in the same iteration: a reader who came too early.
+/// Returns true if the same iteration undoes the addition: a reader that
+/// registered and found a writer.
 static bool isTakenBack(const Addition &A, const Loop &L) {
   return any_of(L.blocks(), [&](const BasicBlock *B) {
     return any_of(*B, [&](const Instruction &I) {
@@ -182,7 +184,7 @@ bool LoopJudge::leavesNoTrace() const {
   });
 }
 
-/// A constant written to shared memory, by any means.
+/// A store of a constant to shared memory, plain or atomic.
 struct Announcement {
   const Value *Address, *Said;
 };
@@ -207,8 +209,9 @@ static std::optional<Announcement> asAnnouncement(const Instruction &I) {
   return Found;
 }
 
-/// A reader who says that he is here, finds a writer, and says that he is not:
-/// each failed iteration leaves that place as the iteration before did.
+/// Returns true if the iteration also stores another constant there: a reader
+/// that registers, finds a writer and retracts. Each failed iteration then
+/// leaves the memory as the one before.
 static bool isRetracted(const Announcement &A, const Loop &L) {
   return any_of(L.blocks(), [&](const BasicBlock *B) {
     return any_of(*B, [&](const Instruction &I) {
@@ -218,7 +221,8 @@ static bool isRetracted(const Announcement &A, const Loop &L) {
   });
 }
 
-/// A variable of the loop's own that is only ever set: `if (!said) ...`.
+/// Returns true for a local variable to which the loop only assigns constants:
+/// `if (!said) ...`.
 bool LoopJudge::isOnce(Value *Condition) const {
   Value *Of;
   if (match(Condition, m_Not(m_Value(Of))) ||
@@ -243,7 +247,8 @@ bool LoopJudge::isOnce(Value *Condition) const {
   return true;
 }
 
-/// Done once, once in a number of iterations, or after a time.
+/// Returns true if B runs once, once in a number of iterations, or after a
+/// time.
 bool LoopJudge::isRare(BasicBlock *B) {
   for (BasicBlock *D : L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
@@ -278,7 +283,7 @@ bool LoopJudge::excuse(Instruction &Effect) {
     if (isRetracted(*A, L))
       return Doubt("it says that it is there and takes that back");
   auto *Call = dyn_cast<CallBase>(&Effect);
-  // It follows a store, which is judged itself.
+  // It belongs to a store, which is judged by itself.
   if (Call && calls(*Call, NotifyFunction))
     return true;
   if (Call && (promisedEffect(*Call) != CallEffect::Other ||

@@ -23,8 +23,8 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Returns true if this local's address may reach anything but loads, stores to
-/// it, and calls that touch the caller's own state.
+/// Returns true if the address of this local escapes: reaches anything but
+/// loads, stores to it, and calls that access only the caller's state.
 static bool escapes(const AllocaInst &Local) {
   // std::atomic's constructor calls its base's, and so on: 4 levels.
   static constexpr unsigned MaxCalls = 4;
@@ -62,7 +62,7 @@ static bool escapes(const AllocaInst &Local) {
         CallEffect Effect = classifyCall(*Call).Effect;
         if (Effect == CallEffect::Clock || Effect == CallEffect::Sleep)
           continue;
-        // Empty assembly may pass it on by another name.
+        // Empty assembly may return the same address.
         auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand());
         if (Asm && Effect == CallEffect::None && !Asm->getAsmString().empty())
           continue;
@@ -137,14 +137,14 @@ void CauseCollector::begin(Instruction *Access, ArrayRef<Value *> From) {
   push(From, 0);
 }
 
-/// The first of them is visited first.
+/// Adds visits, in the order of Next.
 void CauseCollector::push(ArrayRef<Value *> Next, unsigned Depth) {
   for (Value *V : reverse(Next))
     Steps.push_back({Step::Visit, V, Depth});
 }
 
-/// Longer chains of operands are generated code that computes, and coming back
-/// searches the chain.
+/// Maximum length of a chain of operands. Longer ones are generated code that
+/// computes, and each revisit searches the chain.
 static constexpr unsigned MaxChain = 2000;
 
 void CauseCollector::visit(Value *V, unsigned Depth) {
@@ -162,8 +162,8 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
     auto *Again = find_if(Open, [&](const auto &O) { return O.first == I; });
     if (Again == Open.end() || Depth <= Again->second)
       return;
-    // A circle through the loop's own header or a variable in memory, or one
-    // that a loop inside runs through before the next iteration?
+    // Does the cycle pass through the loop's header or a variable in memory, or
+    // only through an inner loop, before the next iteration?
     bool Outer = any_of(make_range(Again, Open.end()), [&](const auto &O) {
       return isa<LoadInst>(O.first) ||
              (isa<PHINode>(O.first) && O.first->getParent() == L.getHeader());
@@ -188,7 +188,7 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
   } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(I)) {
     visitAddress(*Exchange, Exchange->getPointerOperand(), Depth);
   } else {
-    // Looking at a value, or choosing one, is not progress; computing is.
+    // Converting, comparing or selecting values is no progress; computing is.
     bool Computes = !isa<SelectInst, FreezeInst, CastInst, CmpInst,
                          ExtractValueInst, InsertValueInst>(I);
     push(SmallVector<Value *>(I->operands()), Depth + Computes);
@@ -197,8 +197,8 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
 
 void CauseCollector::visitPhi(PHINode &Phi, unsigned Depth) {
   SmallVector<Value *> Next(Phi.incoming_values());
-  // Which value arrives is decided by the branches above the phi. At a loop
-  // header that is the loop itself, whose exits are judged on their own.
+  // The branches above the phi decide which value it has. At the loop's header
+  // these are the loop's exits, which are judged on their own.
   const BasicBlock *Block = Phi.getParent();
   const DomTreeNode *Above = DT.getNode(Block)->getIDom();
   if (Block != L.getHeader() && Above)
@@ -221,8 +221,8 @@ void CauseCollector::visitLoad(LoadInst &Load, unsigned Depth) {
   visitAddress(Load, Load.getPointerOperand(), Depth);
 }
 
-/// Collects what L stores into this object, which only its own thread can
-/// write. False if L may write it by other means.
+/// Collects the values that L stores to this object, which only its own thread
+/// can write. Returns false if L may write it in another way.
 static bool collectStores(const Loop &L, const Value &Object,
                           SmallVectorImpl<Value *> &Stored) {
   for (const BasicBlock *B : L.blocks())
@@ -244,7 +244,8 @@ static bool collectStores(const Loop &L, const Value &Object,
   return true;
 }
 
-/// A variable of this file that nothing in it writes keeps its first value.
+/// Returns true for an internal variable without stores: it keeps its initial
+/// value.
 static bool isNeverWritten(const GlobalVariable &Global) {
   if (!Global.hasLocalLinkage())
     return false;
@@ -266,11 +267,11 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     auto [It, New] = Variables.NeverWritten.try_emplace(Global, false);
     if (New)
       It->second = Global->isConstant() || isNeverWritten(*Global);
-    // A table: its index is what matters.
+    // A constant table: the index decides.
     if (It->second)
       return push(Address, Depth);
   }
-  // errno tells how the call before it went, which is what counts itself.
+  // errno is the result of the preceding call, which is judged itself.
   if (auto *Call = dyn_cast<CallBase>(Object))
     if (classifyCall(*Call).Effect == CallEffect::Local)
       return;
@@ -283,7 +284,7 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
   visitOperands(Access, Address);
 }
 
-/// Access is a poll if what tells where it looks stays, or is polled too.
+/// Access is a poll if its address is invariant or depends on polls only.
 void CauseCollector::visitOperands(Instruction &Access,
                                    ArrayRef<Value *> Operands) {
   auto [It, New] = Addresses.try_emplace(&Access, nullptr);
@@ -295,8 +296,8 @@ void CauseCollector::visitOperands(Instruction &Access,
     found().Walks = true;
 }
 
-/// Longer chains of pointers are generated code, or a search; the sets of those
-/// passed would take the square of their number.
+/// Maximum number of pointers on the path to an address. Longer chains are
+/// generated code or a search, and their sets would take quadratic memory.
 static constexpr unsigned MaxPointers = 64;
 
 void CauseCollector::addAccess(Instruction &Access, const Causes &Where) {

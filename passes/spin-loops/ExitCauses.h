@@ -21,24 +21,26 @@
 
 namespace vfriendly {
 
-/// Everything inside a loop that one value is computed from.
+/// What a value computed in a loop depends on.
 struct Causes {
-  /// Accesses to memory that others may write, at an address that stays.
+  /// Accesses to memory that other threads may write, at an invariant address.
   llvm::SmallSetVector<llvm::Instruction *, 4> Polls;
-  /// Polls that only tell where another one is: p in `while (!p->flag)`.
+  /// Polls that only compute the address of another one: p in `while
+  /// (!p->flag)`.
   llvm::SmallSetVector<llvm::Instruction *, 4> Pointers;
-  /// Polls whose address moves with a loop inside this one: of several places.
+  /// Polls whose address depends on an inner loop, so that each iteration polls
+  /// several words.
   llvm::SmallSetVector<llvm::Instruction *, 4> Varying;
   /// The loop's own progress: a counter, its own variables.
   bool Own = false;
-  /// The progress of a loop inside, which begins anew in each iteration.
+  /// The progress of an inner loop, which starts again in each iteration.
   bool Inner = false;
-  /// Progress that comes back to where it was: i = (i + 1) % n.
+  /// Progress that repeats: i = (i + 1) % n.
   bool Rotates = false;
-  /// Memory at an address that rotates so: each of several places in turn.
+  /// Memory at such an address: several words, polled in turn.
   bool InTurn = false;
   bool Clock = false;
-  /// Memory at an address that moves from iteration to iteration.
+  /// Memory at an address that changes from iteration to iteration.
   bool Walks = false;
 
   bool isNothing() const { return Polls.empty() && !ofItself(); }
@@ -48,32 +50,32 @@ private:
   bool ofItself() const { return Own || Rotates || InTurn || Clock || Walks; }
 };
 
-/// Collects causes by walking operands backwards, within one loop. Generated
-/// code has chains of any length, so the walk keeps its own stack.
+/// Collects causes by following operands within one loop. Generated code has
+/// chains of any length, so the walk keeps its own stack.
 class CauseCollector {
 public:
   CauseCollector(const llvm::Loop &L, const llvm::DominatorTree &DT,
                  VariableFacts &Variables)
       : L(L), DT(DT), Variables(Variables) {}
 
-  /// pre: V is of L's function. Causes of a value from outside L are empty.
+  /// pre: V belongs to L's function. A value defined outside L has no causes.
   Causes collect(llvm::Value *V);
 
-  /// From now on the result of a call that does not show its effects is a poll,
-  /// as far as its operands stay; before, it is the loop's own progress.
+  /// From now on the result of a call with unknown effects is a poll if its
+  /// arguments are invariant. Without this it counts as progress of the loop.
   void takeCallsAsPolls() { CallsArePolls = true; }
 
 private:
-  /// The walk from one value, or from the operands that tell where an access
-  /// looks.
+  /// The walk from one value, or from the operands that determine the address
+  /// of an access.
   struct Walk {
     /// The access, or null.
     llvm::Instruction *Access;
     Causes Found;
     llvm::SmallPtrSet<llvm::Instruction *, 16> Visited;
     /// Instructions being visited, outermost first, with the number of
-    /// computing instructions passed on the way to them: coming back with more
-    /// means that the value evolves by itself.
+    /// computing instructions on the path to each. If the path returns to one
+    /// with a higher number, the value depends on its own previous value.
     llvm::SmallVector<std::pair<llvm::Instruction *, unsigned>, 16> Open;
   };
   struct Step {
@@ -82,7 +84,7 @@ private:
     unsigned Depth = 0;
   };
 
-  /// Starts a walk, whose result comes with the step Finish.
+  /// Starts a walk. The step Finish delivers its result.
   void begin(llvm::Instruction *Access, llvm::ArrayRef<llvm::Value *> From);
   void push(llvm::ArrayRef<llvm::Value *> Next, unsigned Depth);
   void visit(llvm::Value *V, unsigned Depth);
@@ -102,9 +104,9 @@ private:
   bool CallsArePolls = false;
   llvm::SmallVector<Step, 16> Steps;
   llvm::SmallVector<std::unique_ptr<Walk>, 4> Walks;
-  /// What the place of each access depends on, looked at once a loop. Null
-  /// while that is being found out: coming back then means that the loop
-  /// follows pointers.
+  /// The causes of each access's address, computed once per loop. Null while
+  /// they are being computed: a second visit then means that the loop follows
+  /// pointers.
   llvm::DenseMap<llvm::Instruction *, std::unique_ptr<Causes>> Addresses;
 };
 
@@ -112,7 +114,8 @@ private:
 /// locals that do not escape, constants and thread-local variables.
 bool mayBeShared(const llvm::Value *Address);
 
-/// A constant address: a device register, or nothing of ours.
+/// Returns true if Address is a constant, which may be a device register but no
+/// object of the program.
 bool isDeviceAddress(const llvm::Value *Address);
 
 } // namespace vfriendly

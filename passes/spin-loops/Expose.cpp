@@ -27,20 +27,20 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// libstdc++'s compare_exchange has one case for each pair of memory orders,
-/// about 200 instructions before constants are folded; nothing that large is a
-/// condition otherwise.
+/// Maximum number of instructions of an inlined function. libstdc++'s
+/// compare_exchange has a case for each pair of memory orders, about 200
+/// instructions before constants are folded; other conditions are smaller.
 static constexpr unsigned MaxInstructions = 300;
-/// A member of a class, its std::atomic base, that one's helpers: 4 calls deep;
-/// twice that for wrappers around wrappers.
+/// Maximum depth of calls: a member of a class, its std::atomic base and that
+/// one's helpers are 4, and twice that for wrappers around wrappers.
 static constexpr unsigned MaxDepth = 8;
 
-/// No wait hides behind more calls than this; what does is some other loop, and
-/// inlining it level by level would multiply its code.
+/// Maximum number of calls to inline. Waits have fewer; in other loops,
+/// inlining level by level would multiply the code.
 static constexpr unsigned MaxInlined = 64;
 
-/// As many effects as a loop may have that says it waits (LoopJudge.h), and
-/// some that show as none once they are inlined.
+/// Maximum number of effects: those of a loop that gives hints (LoopJudge.h),
+/// and some that disappear when they are inlined.
 static constexpr unsigned MaxHarms = 24;
 
 static bool mayInline(const Function &F) {
@@ -52,8 +52,8 @@ static bool mayInline(const Function &F) {
          !F.isPresplitCoroutine();
 }
 
-/// Marks in Stored through which parameter of its function V is written; false
-/// if V is neither a parameter's memory, of a callee, nor a local variable's.
+/// Sets the bit of the parameter through which V is written. Returns false if V
+/// is neither a parameter's memory, in a callee, nor a local variable's.
 static bool noteStore(const Value *V, bool OfLoop, uint32_t &Stored) {
   const Value *Object = getUnderlyingObject(V);
   if (isa<AllocaInst>(Object))
@@ -76,7 +76,7 @@ ConditionExposer::Summary ConditionExposer::summarize(Function &F,
 
   Effects Does;
   for (BasicBlock &B : F) {
-    // What happens on the way to abort or terminate is no part of a wait.
+    // Code that only leads to abort or terminate is no part of a wait.
     if (isa<UnreachableInst>(B.getTerminator()))
       continue;
     for (Instruction &I : B) {
@@ -98,8 +98,8 @@ ConditionExposer::Summary ConditionExposer::summarize(Function &F,
   return Does;
 }
 
-/// Returns true if a waiting loop may make this call, directly or by what it
-/// calls. Adds its effects to Does, the effects of the calling function.
+/// Returns true if a spin loop may contain this call. Adds the effects of the
+/// call to Does, the effects of the calling function.
 bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth, bool OfLoop,
                                   Effects &Does) {
   CallClass Class = classifyCall(Call);
@@ -124,8 +124,8 @@ bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth, bool OfLoop,
   return true;
 }
 
-/// False for a loop that ends by counting alone: it waits for nobody, whatever
-/// it calls.
+/// Returns false for a loop that ends by counting alone: it does not wait,
+/// whatever it calls.
 static bool mayEndByOthers(const Loop &L) {
   SmallVector<BasicBlock *, 4> Exiting;
   L.getExitingBlocks(Exiting);
@@ -137,7 +137,7 @@ static bool mayEndByOthers(const Loop &L) {
     const Instruction *I = Left.pop_back_val();
     if (!L.contains(I) || !Seen.insert(I).second)
       continue;
-    // Any other phi depends on the branches that lead to it as well.
+    // The value of any other phi also depends on branches.
     bool Carried = I->getParent() == L.getHeader() && L.getLoopLatch();
     if (I->mayReadFromMemory() || (isa<PHINode>(I) && !Carried))
       return true;
@@ -148,9 +148,8 @@ static bool mayEndByOthers(const Loop &L) {
   return false;
 }
 
-/// Collects the calls of L to be inlined. False if L cannot be a wait anyway:
-/// it only counts, or has an effect, and no hint says that it waits all the
-/// same.
+/// Collects the calls of L to be inlined. Returns false if L cannot be a wait:
+/// it only counts, or it has an effect and gives no hint.
 bool ConditionExposer::collectCalls(const Loop &L,
                                     SmallVectorImpl<CallBase *> &Calls) {
   if (!mayEndByOthers(L))
@@ -185,13 +184,13 @@ bool ConditionExposer::collectCalls(const Loop &L,
 bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
   bool Changed = false;
   unsigned Total = 0;
-  // One iteration a level of calls, and one to see that nothing is left.
+  // One iteration for each level of calls, and one that finds none left.
   for (unsigned Iteration = 0; Iteration <= MaxDepth; ++Iteration) {
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
     SmallVector<CallBase *, 8> Calls;
     for (Loop *L : LI.getLoopsInPreorder()) {
       SmallVector<CallBase *, 4> OfLoop;
-      // Calls of an inner loop come up again with the loop around it.
+      // The calls of an inner loop are also calls of the outer one.
       if (collectCalls(*L, OfLoop))
         for (CallBase *Call : OfLoop)
           if (!is_contained(Calls, Call))
@@ -218,8 +217,8 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
       break;
     Changed = true;
     FAM.invalidate(F, PreservedAnalyses::none());
-    // What the front of the pipeline did to F before, for what is new in it;
-    // nothing here looks across iterations.
+    // Repeats the early passes for the inlined code. None of them looks across
+    // iterations.
     FunctionPassManager Cleanup;
     Cleanup.addPass(SimplifyCFGPass());
     Cleanup.addPass(SROAPass(SROAOptions::ModifyCFG));

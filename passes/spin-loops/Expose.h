@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `while (!p->done());` waits on what done() reads. LLVM's inliner comes too
-// late for it: by then a wait on plain memory is gone. So the calls that decide
-// a candidate loop are inlined first, by LLVM's own InlineFunction.
+// `while (!p->done());` waits for memory that done() reads. LLVM's inliner runs
+// too late: by then a wait on plain memory has been optimized away. So the
+// calls on which a candidate loop's exits depend are inlined first, by LLVM's
+// InlineFunction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,14 +35,14 @@ public:
   bool run(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 private:
-  /// What a function does that its callers may want to know.
+  /// The side effects of a function that do not forbid a wait in its caller.
   struct Effects {
-    /// The parameters it stores through, as bits.
+    /// Bit N: stores through parameter N.
     uint32_t Stored = 0;
-    /// Adds to memory that others see.
+    /// Adds to memory that other threads may read.
     bool Adds = false;
   };
-  /// Nothing if it has another effect, or is not ours to inline.
+  /// nullopt if the function has another effect, or may not be inlined.
   using Summary = std::optional<Effects>;
 
   Summary summarize(llvm::Function &F, unsigned Depth);

@@ -26,7 +26,7 @@ void LoopJudge::noteHint(CallEffect Effect) {
   Found.Sleeps |= Effect == CallEffect::Sleep;
 }
 
-/// Notes what could be missed outside of the loop, and the hints in it.
+/// Collects the effects that may be visible outside the loop, and its hints.
 void LoopJudge::scanEffects() {
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : *B)
@@ -46,7 +46,7 @@ bool LoopJudge::hasEffect(Instruction &I) {
   if (auto *Call = dyn_cast<CallBase>(&I)) {
     CallClass Class = classifyCall(*Call);
     noteHint(Class.Effect);
-    // What an earlier run made of a wait inside: still nothing but that wait.
+    // A wait that an earlier run has emitted for an inner loop.
     if (calls(*Call, WaitFunction))
       return LI.getLoopFor(I.getParent()) == &L;
     if (Class.Effect == CallEffect::AsmStore)
@@ -64,10 +64,10 @@ bool LoopJudge::hasEffect(Instruction &I) {
 }
 
 /// Returns true if V is the value of Phi in the previous iteration, perhaps
-/// counted up or down, in growing steps as back-offs do, or reset.
+/// incremented or decremented, by a growing step as in back-off, or reset.
 static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
                        unsigned Depth = 0) {
-  // A choice of a limited step of a conditional step: 4 levels and 2 to spare.
+  // A selected, limited, conditional step has 4 levels; 2 are spare.
   if (Depth > 6)
     return false;
   if (&V == &Phi || isa<Constant>(V))
@@ -97,7 +97,7 @@ static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
   }
 }
 
-/// Returns true if Phi only ever changes by constants, or not at all.
+/// Returns true if Phi changes by constants only, or not at all.
 static bool countsByConstants(const PHINode &Phi, const Loop &L) {
   SmallVector<const Value *, 8> Worklist{&Phi};
   SmallPtrSet<const Value *, 8> Seen;
@@ -119,11 +119,13 @@ static bool countsByConstants(const PHINode &Phi, const Loop &L) {
   return true;
 }
 
-/// Computes something for later while it watches a flag: a value that evolves
-/// and is used outside without deciding how long the loop runs, or one that
-/// decides it by more than counting; or goes through memory.
+/// Returns true if the loop computes something while it polls: a value that
+/// changes and is used after the loop but does not decide the number of
+/// iterations; or one that decides it in another way than by counting; or if it
+/// walks over memory.
 bool LoopJudge::doesWork() {
-  // What decides how long the loop runs, and how long a delay inside it does.
+  // Instructions that decide the number of iterations, of this loop and of
+  // delays inside it.
   SmallPtrSet<const Value *, 16> Deciding;
   SmallVector<Value *, 16> Worklist(OwnConditions.begin(), OwnConditions.end());
   for (BasicBlock *B : L.blocks()) {
@@ -155,8 +157,8 @@ bool LoopJudge::doesWork() {
     }
     if (Deciding.contains(&Phi) ? Counts : !LivesOn)
       continue;
-    // The iterations of a wait, kept to tell of them; without a hint in each
-    // iteration it is what is counted that matters.
+    // A wait may count its iterations for statistics; without a hint in each
+    // iteration, the count is taken for the result.
     if (Deciding.contains(&Phi) || !countsByConstants(Phi, L) ||
         !everyIterationHints(/*OnlyPauses=*/true))
       return true;
@@ -171,7 +173,7 @@ bool LoopJudge::doesWork() {
             (Where.Own || Where.Walks || Where.Inner))
           return true;
       }
-      // Thread-local memory is read later, by whom does not show.
+      // Thread-local memory may be read later, by code out of sight.
       if (auto *Store = dyn_cast<StoreInst>(&I))
         if (!is_contained(Effects, Store) &&
             !isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand())))
@@ -180,7 +182,8 @@ bool LoopJudge::doesWork() {
   return false;
 }
 
-/// Trying again leaves memory as trying once does.
+/// Returns true if the operation, repeated, leaves memory as after the first
+/// time.
 bool LoopJudge::isIdempotent(const AtomicRMWInst &RMW) const {
   if (!L.isLoopInvariant(RMW.getValOperand()))
     return false;

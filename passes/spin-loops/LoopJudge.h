@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The inside of SpinLoopAnalysis: SpinLoopAnalysis.cpp judges the exits,
-// LoopEffects.cpp the rest of the loop, Doubts.cpp takes the author's word
-// where nothing can be proved, SpinKinds.cpp names what was found.
+// The implementation of SpinLoopAnalysis: SpinLoopAnalysis.cpp classifies the
+// exits, LoopEffects.cpp the rest of the loop. Doubts.cpp accepts loops that
+// give a hint in each iteration where nothing can be proved, SpinKinds.cpp
+// names the kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +36,8 @@ struct ExitLeaf {
 /// itself; `stay if A || B` stays whole.
 llvm::SmallVector<ExitLeaf, 4> leavesOf(llvm::Value *Condition, bool StaysIf);
 
-/// Who waits does little else: a loop with more effects than this is none, and
-/// not worth the time to look at.
+/// Spin loops have few side effects. A loop with more than this is not a wait,
+/// and not examined further.
 inline constexpr unsigned MaxEffects = 16;
 
 /// Judges one loop.
@@ -95,19 +96,19 @@ private:
   const llvm::DominatorTree &DT;
   const SpinLoopInfo &Inner;
   VariableFacts &Variables;
-  /// countsBefore of the blocks it was asked for.
+  /// Results of countsBefore, by block.
   llvm::DenseMap<const llvm::BasicBlock *, bool> &Counted;
   CauseCollector Collector;
 
   SpinLoop Found;
   llvm::SmallSetVector<llvm::Instruction *, 4> Accesses, Pointers, Varying;
   llvm::SmallVector<ExitLeaf, 4> Waiting;
-  /// What may be missed outside of the loop.
+  /// Instructions whose effect may be visible outside the loop.
   llvm::SmallVector<llvm::Instruction *, 4> Effects;
-  /// The conditions of the exits the loop causes itself.
+  /// The conditions of exits that depend on the loop's own progress.
   llvm::SmallVector<llvm::Value *, 4> OwnConditions;
   bool Walks = false;
-  /// Some exit depends on how far a loop inside has got.
+  /// Some exit depends on the progress of an inner loop.
   bool Scans = false;
 };
 

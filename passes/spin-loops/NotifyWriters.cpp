@@ -24,8 +24,8 @@ namespace vfriendly {
 void Writers::instrument(Group &G, const Writer &W, bool MayChange,
                          SmallSetVector<Function *, 4> &Changed) {
   Function &F = *W.I->getFunction();
-  // Nothing can be put right after these: an invoke, asm goto, a call whose
-  // result is returned at once.
+  // No code can be inserted directly after an invoke, asm goto, or a musttail
+  // call.
   auto *Call = dyn_cast<CallInst>(W.I);
   bool HasPlaceAfter =
       !W.I->isTerminator() && !(Call && Call->isMustTailCall());
@@ -43,7 +43,7 @@ void Writers::instrument(Group &G, const Writer &W, bool MayChange,
     G.AnySilent = true;
     return;
   }
-  // The linker may take another file's F, which does not notify.
+  // The linker may choose another file's copy of F, which does not notify.
   G.AnyLoud |= F.isStrongDefinitionForLinker();
   if (emitNotify(*W.I, *W.Address, G.Notifies))
     Changed.insert(&F);
@@ -52,7 +52,7 @@ void Writers::instrument(Group &G, const Writer &W, bool MayChange,
 Writers::Outcome
 Writers::instrument(ArrayRef<Awaited> Waits,
                     function_ref<bool(const Function &)> MayChange) {
-  // Many waits look at the same place.
+  // Many waits poll the same location.
   struct Asked {
     Awaited W;
     bool AnyLoud = false, AnySilent = false;

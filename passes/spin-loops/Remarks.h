@@ -21,28 +21,31 @@ class OptimizationRemarkEmitter;
 
 namespace vfriendly {
 
-/// What is done about one loop, and the reason where it is less than asked.
+/// What is done with one loop. Why is the reason if that is less than the mode
+/// asks for.
 struct Decision {
   enum { Leave, Pause, Wait, WaitBounded } Action;
   llvm::StringRef Why;
-  /// Of WaitBounded.
+  /// Set for WaitBounded.
   std::optional<BoundedPlan> Plan = std::nullopt;
 
   bool waits() const { return Action == Wait || Action == WaitBounded; }
 };
 
-/// One remark a loop: what it is, what is done about it, and why no more.
+/// Emits the remark for a loop: what it is, what is done with it, and why no
+/// more.
 void sayDecision(llvm::OptimizationRemarkEmitter &ORE, const SpinLoop &S,
                  const Decision &D);
 
-/// Once a module in which S is the first to wait.
+/// Emits a remark, once per module, that it needs the runtime. S is the first
+/// loop that waits.
 void sayNeedsRuntime(llvm::OptimizationRemarkEmitter &ORE, const SpinLoop &S);
 
-/// Without optimization every value lives in memory, and no wait can be told
-/// from work.
+/// Emits a remark that F is unoptimized: every value is in memory, so waits
+/// cannot be distinguished from work.
 void sayUnoptimized(llvm::OptimizationRemarkEmitter &ORE, llvm::Function &F);
 
-/// Of a wait that nobody notifies, at ThinLTO.
+/// Emits a remark for a wait without a known writer at ThinLTO.
 void sayOutOfSight(llvm::OptimizationRemarkEmitter &ORE,
                    const llvm::CallInst &Wait);
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop around a compare-and-exchange is a lock-free update, which was
-// overtaken and may succeed at once, or a wait for who holds a lock. What it
-// expects tells them apart: what was just read there, or what only others can
-// bring about.
+// A loop around a compare-and-exchange is either a lock-free update, whose next
+// try may succeed at once, or a wait for the holder of a lock. They differ in
+// the expected value: one that was just read there, or one that only other
+// threads can store.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +29,11 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-/// What waits inside for a word to be free, and then takes that word, waits as
-/// a whole, though it may be overtaken: `do { while ((v = lock) & 1); } while
-/// (!exchange(&lock, v, v | 1))`. With more to be seen than that word it is an
-/// update that finds room first.
+/// Returns true if an inner loop waits until a word is free and the loop then
+/// takes that word: `do { while ((v = lock) & 1); } while (!exchange(&lock, v,
+/// v | 1))`. Such a loop waits as a whole, though another thread may take the
+/// word first. If the inner loop polls more than that word, the loop is an
+/// update that waits for room first.
 bool LoopJudge::takesWhatItWaitedFor() const {
   if (any_of(Waiting,
              [&](const ExitLeaf &E) { return isVersionCheck(E.Condition); }))
@@ -65,7 +66,7 @@ bool LoopJudge::takesWhatItWaitedFor() const {
   });
 }
 
-/// Assembly that compares and exchanges, and does not exchange alone.
+/// Returns true if the assembly compares before it exchanges.
 static bool comparesAssembly(const CallBase &Call) {
   auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand());
   return Asm && StringRef(Asm->getAsmString()).contains("cmpxchg");
@@ -110,7 +111,7 @@ bool LoopJudge::isLeftIfCleared(Value *V) const {
   const APInt *Kept;
   if (!match(V, m_And(m_Value(Read), m_APInt(Kept))))
     return false;
-  // The next iteration may expect what this one has looked at.
+  // The next iteration may expect what this one has read.
   SmallVector<Value *, 2> Looked = {Read};
   if (auto *Phi = dyn_cast<PHINode>(Read);
       Phi && Phi->getParent() == L.getHeader())
@@ -138,14 +139,14 @@ bool LoopJudge::isLeftIfCleared(Value *V) const {
 
 using KnownValues = SmallDenseMap<const Value *, Constant *, 8>;
 
-/// The constant that V is on a way on which these are known.
+/// Returns the constant that V is on a path with these known values, or null.
 static Constant *valueOn(const KnownValues &Known, Value *V,
                          const DataLayout &DL, unsigned Depth = 0) {
   if (auto *C = dyn_cast<Constant>(V))
     return C;
   if (Constant *C = Known.lookup(V))
     return C;
-  // What a small function returned is compared and negated.
+  // The result of a small function is compared and negated.
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !isa<ICmpInst, BinaryOperator>(I) || Depth == 2)
     return nullptr;
@@ -155,13 +156,14 @@ static Constant *valueOn(const KnownValues &Known, Value *V,
                        : nullptr;
 }
 
-/// Adds what the phis of B are where From leads to it.
+/// Adds the values of B's phis for the edge from From.
 static void enter(KnownValues &Known, BasicBlock *From, BasicBlock *B) {
   for (PHINode &Phi : B->phis())
     Known[&Phi] = dyn_cast<Constant>(Phi.getIncomingValueForBlock(From));
 }
 
-/// Where B leads on a way on which these are known; null if they don't decide.
+/// Returns the successor of B on a path with these known values; null if they
+/// do not decide it.
 static BasicBlock *nextOn(const KnownValues &Known, BasicBlock *B) {
   if (BasicBlock *Only = B->getSingleSuccessor())
     return Only;
@@ -178,8 +180,8 @@ static BasicBlock *nextOn(const KnownValues &Known, BasicBlock *B) {
             : Switch->findCaseValue(Decides)->getCaseSuccessor();
 }
 
-/// Not by a way that no iteration can go: the end of a block with several ways
-/// out of it often is one place, which a number leads on from.
+/// Ignores infeasible paths: several exits of an inlined function often share
+/// one block, from which a number selects the successor.
 bool LoopJudge::everyIterationPasses(
     const SmallPtrSetImpl<BasicBlock *> &Blocks) const {
   using Edge = std::pair<BasicBlock *, BasicBlock *>;
@@ -209,8 +211,8 @@ namespace {
 enum class Way { Unclear, Out, Iteration };
 } // namespace
 
-/// Where the way that begins with this edge leads, in a few blocks: surely out
-/// of L, or to L's next iteration.
+/// Returns where the path that begins with this edge leads within a few blocks:
+/// out of L, or to L's next iteration.
 static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
                   KnownValues Known) {
   // The ends of two small functions, one inlined into the other.
@@ -228,7 +230,7 @@ static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
   return Way::Unclear;
 }
 
-/// Where L goes when the exchange succeeds.
+/// Returns where L continues when the exchange succeeds.
 static Way wayOfSuccess(const Loop &L, const AtomicCmpXchgInst &Exchange) {
   std::optional<Way> Where;
   auto Follow = [&](const Value *Flag, bool IfSuccess) {
@@ -253,10 +255,10 @@ static Way wayOfSuccess(const Loop &L, const AtomicCmpXchgInst &Exchange) {
   return Where.value_or(Way::Unclear);
 }
 
-/// An exchange that succeeds in each iteration changes memory, and goes on:
-/// work.
+/// Returns true if an exchange that succeeds is followed by another iteration:
+/// the loop does work.
 bool LoopJudge::succeedsAndGoesOn() const {
-  // One of several things that another iteration needs, as it may be.
+  // Success may be only one of several conditions for another iteration.
   auto StaysOnSuccess = [](const ExitLeaf &Leaf) {
     auto *Extract = dyn_cast<ExtractValueInst>(Leaf.Condition);
     return Extract && Leaf.StaysIf && Extract->getIndices()[0] == 1 &&
@@ -269,10 +271,11 @@ bool LoopJudge::succeedsAndGoesOn() const {
          });
 }
 
-/// Returns true if an inner loop repeats it until it succeeds, which ends L as
-/// well, or gives up for what it has read. In `while (!exchange(&readers, n, n
-/// + 1)) if (n & WRITER) return false;` a reader retries because of other
-/// readers; the loop around it waits for the writer, if it waits at all.
+/// Returns true if an inner loop repeats the exchange until it succeeds, which
+/// ends L as well, or gives up because of the value read. In `while
+/// (!exchange(&readers, n, n + 1)) if (n & WRITER) return false;` a reader
+/// retries because of other readers; only the outer loop may wait for the
+/// writer.
 bool LoopJudge::isGivenUpInside(const AtomicCmpXchgInst &Exchange) const {
   const Loop *Of = LI.getLoopFor(Exchange.getParent());
   return Of != &L && Found.hints() &&
@@ -283,15 +286,16 @@ bool LoopJudge::isGivenUpInside(const AtomicCmpXchgInst &Exchange) const {
          wayOfSuccess(L, Exchange) == Way::Out;
 }
 
-/// A lock-free update: every path from header to latch goes through a
-/// compare-and- exchange that expects what was just read, so it can succeed at
-/// once; or through a comparison of two reads of one version number.
+/// Returns true for a lock-free update: every path from header to latch passes
+/// a compare-and-exchange that expects a value just read, so it can succeed at
+/// once, or a comparison of two reads of one version number.
 bool LoopJudge::retriesOnly() {
   if (takesWhatItWaitedFor())
     return false;
 
   SmallPtrSet<BasicBlock *, 4> Retries;
-  // Expected as it was read; with bits cleared, others must clear them first.
+  // Expects the value read. If it expects bits cleared, other threads must
+  // clear them first.
   auto IsPolledOrOwn = [&](Value *V) {
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
@@ -308,8 +312,8 @@ bool LoopJudge::retriesOnly() {
              expectsWhatWasRead(*Exchange)))
           Retries.insert(B);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
-        // Which operand of assembly is compared with does not always show: any
-        // but the memory itself.
+        // The operand that assembly compares with is not always known: any
+        // except the memory itself.
         auto MayBeExpected = [&](const Use &Arg) {
           unsigned Number = Call->getArgOperandNo(&Arg);
           return !Call->getParamElementType(Number) &&
@@ -323,7 +327,7 @@ bool LoopJudge::retriesOnly() {
       }
     }
   for (const ExitLeaf &Leaf : Waiting)
-    // Not where the version is also seen to be odd: that is a wait.
+    // Not if the loop also tests whether the version is odd: that is a wait.
     if (isa<ICmpInst>(Leaf.Condition) && endsUnchanged(Leaf))
       for (BasicBlock *B : L.blocks())
         if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))

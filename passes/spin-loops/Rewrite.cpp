@@ -66,7 +66,7 @@ FunctionType *boundedWaitType(LLVMContext &Context) {
                            false);
 }
 
-// As in fallback/*.ll, whose definitions are linked in later.
+// As in fallback/*.ll, which is linked in later.
 CallingConv::ID waitConvention(const Module &M) {
   Triple::ArchType Arch = Triple(M.getTargetTriple()).getArch();
   return Arch == Triple::x86_64 || Arch == Triple::aarch64
@@ -127,21 +127,21 @@ void emitPause(Loop &L, LoopInfo &LI, DominatorTree &DT) {
   if (T.isX86()) {
     B.CreateIntrinsic(Intrinsic::x86_sse2_pause, ArrayRef<Type *>(), {});
   } else if (T.isAArch64()) {
-    // ISB waits about as long as x86's PAUSE does; YIELD is a no-op on cores
-    // without SMT, which are most. 15: full system, the only defined operand.
+    // ISB takes about as long as x86's PAUSE; YIELD is a no-op on cores without
+    // SMT, which are most. 15: full system, the only defined operand.
     B.CreateIntrinsic(Intrinsic::aarch64_isb, ArrayRef<Type *>(),
                       {B.getInt32(15)});
   } else {
-    // PAUSE of Zihintpause, spelt as the hint it is encoded as, so that it
-    // assembles without the extension and does nothing on CPUs without it.
+    // PAUSE of Zihintpause, written as its encoding, so that it assembles
+    // without the extension and is a no-op on CPUs without it.
     auto *Ty = FunctionType::get(B.getVoidTy(), false);
     B.CreateCall(Ty, InlineAsm::get(Ty, ".insn i 0x0F, 0, x0, x0, 0x010",
                                     "~{memory}", /*hasSideEffects=*/true));
   }
 }
 
-/// V, or the value of it that is current at the end of At; Outside where the
-/// loop got to At without passing V.
+/// Returns the value of V at the end of At; Outside on paths that did not pass
+/// V.
 static Value *valueAt(Instruction *V, BasicBlock *At, const Loop &L,
                       Value *Outside, const DominatorTree &DT) {
   if (DT.dominates(V, At->getTerminator()))
@@ -190,11 +190,10 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
   IRBuilder<> B(Edge->getTerminator());
 
   // The state of this wait: 0 at its start, the number of polls before the
-  // first call, then what the last call returned.
+  // first call, then the result of the last call.
   auto *State = PHINode::Create(B.getInt64Ty(), 2, "vf.state");
   State->insertInto(L.getHeader(), L.getHeader()->begin());
-  // Not where a poll takes the cache line from the lock's holder, or waits
-  // long.
+  // Not if a poll takes the cache line from the lock's holder, or takes long.
   bool Cheap = !S.Pauses && !S.Yields && none_of(S.Polls, [](const Poll &P) {
     return P.ReadModifyWrite;
   });
@@ -216,7 +215,7 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
   if (Key.Several)
     Flags |= VF_SPIN_SEVERAL;
   if (const Poll *P = S.uniquePoll()) {
-    // Memory whose address is polled too may be gone once that changes.
+    // If the address is polled too, the memory may be freed once that changes.
     bool Stays = none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });
     bool MayRead = Stays && !P->Volatile && isPolledFirst(*P, L, DT) &&
                    DT.dominates(P->Access, Edge->getTerminator());
@@ -253,7 +252,7 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
 
 static constexpr unsigned HowArgument = 3;
 
-/// Null where LLVM has merged two waits into one, which chooses between theirs.
+/// Null if LLVM has merged two waits and selects between their arguments.
 static ConstantInt *howOf(const CallInst &Wait) {
   return dyn_cast<ConstantInt>(Wait.getArgOperand(HowArgument));
 }
@@ -270,7 +269,7 @@ bool canBeNotified(const CallInst &Wait) {
   return How && !(How->getZExtValue() & VF_SPIN_NOTIFIED);
 }
 
-/// What I accesses at Address; null if it is no load, store or the like there.
+/// Returns the type that I accesses at Address; null if I does not access it.
 static Type *accessedType(const Instruction &I, const Value *Address) {
   if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
     return RMW->getPointerOperand() == Address ? RMW->getType() : nullptr;
@@ -285,8 +284,8 @@ static Type *accessedType(const Instruction &I, const Value *Address) {
 }
 
 std::optional<Location> locateWait(const CallInst &Wait, const LoopInfo &LI) {
-  // The width is in the call only where the runtime may read; the access that
-  // polls tells it in any case.
+  // The call has the width only if the runtime may read; the polling access
+  // always has it.
   const Value *Address = Wait.getArgOperand(0);
   const Loop *L = LI.getLoopFor(Wait.getParent());
   ConstantInt *How = howOf(Wait);
@@ -309,7 +308,7 @@ void makeAcquire(LoadInst &Load) {
 
 static constexpr StringLiteral NotifyMark = "vf.spin.notifies";
 
-/// Key as an operand of the mark.
+/// Returns Key as an operand of NotifyMark.
 static Metadata *markOf(const NotifyKey &Key, LLVMContext &Context) {
   return ConstantAsMetadata::get(
       Key.Fixed
@@ -336,8 +335,8 @@ bool emitNotify(Instruction &Write, Value &Address, ArrayRef<NotifyKey> Keys) {
   IRBuilder<> B(Write.getNextNode());
   B.SetCurrentDebugLocation(Write.getDebugLoc());
 
-  // The runtime may be absent; a stand-in that stays zero saves the branch. A
-  // reference of the program's own stays as strong as it is.
+  // The runtime may be absent: then a variable that stays zero avoids a branch.
+  // A reference that the program has itself keeps its linkage.
   bool OwnReferences = M.getNamedValue(ArmedWord);
   auto *Armed =
       cast<GlobalVariable>(M.getOrInsertGlobal(ArmedWord, B.getInt32Ty()));
@@ -383,8 +382,8 @@ void linkFallback(Module &M) {
                      : T.getArch() == Triple::aarch64 ? fallback::AArch64
                      : T.getArch() == Triple::riscv64 ? fallback::RISCV64
                                                       : fallback::Generic);
-  // Once LTO has made them internal, their parameters would be optimized away,
-  // and the next phase could add no call.
+  // If LTO made them internal, their parameters would be optimized away, and
+  // the next run could add no call.
   for (StringRef Name : {WaitFunction, BoundedWaitFunction})
     if (Function *Wait = M.getFunction(Name))
       appendToCompilerUsed(M, {Wait});
@@ -405,7 +404,7 @@ bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {
     L->getExitEdges(Exits);
     for (auto [From, To] : Exits) {
       Instruction *Branch = From->getTerminator();
-      // A switch may come up once for each of its cases.
+      // A switch may be listed once for each of its cases.
       if (To->isEHPad() || !isa<BranchInst, SwitchInst>(Branch) ||
           !is_contained(successors(From), To))
         continue;
@@ -417,7 +416,7 @@ bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {
                                     .unsetPreserveLoopSimplify());
       if (!Own || !isa<BranchInst>(Own->getFirstNonPHIIt()))
         continue;
-      // No code, but enough to keep the block.
+      // Emits no code, but keeps the block.
       IRBuilder<> B(Own->getTerminator());
       auto *Ty = FunctionType::get(B.getVoidTy(), false);
       B.CreateCall(Ty, InlineAsm::get(Ty, "", "", /*hasSideEffects=*/true));
@@ -443,7 +442,7 @@ void forgetPromises(ArrayRef<Function *> Changed) {
     SmallVector<User *, 8> Users(Fn->users());
     while (!Users.empty()) {
       User *U = Users.pop_back_val();
-      // Constants of a function's address belong to its module alone.
+      // Constants that use a function's address belong to its module alone.
       if (isa<GlobalAlias, ConstantExpr>(U)) {
         append_range(Users, U->users());
         continue;

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each function here makes one change to the IR and leaves LoopInfo and
-// DominatorTree valid where it takes them. None decides whether to change
-// anything: SpinLoopsPass does.
+// Each function makes one change to the IR and updates the LoopInfo and
+// DominatorTree it takes. SpinLoopsPass decides what to change.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,11 +23,12 @@
 
 namespace vfriendly {
 
-/// Can accesses of this type be made atomic without changing their meaning?
+/// Returns true if accesses of this type can be made atomic without changing
+/// their meaning.
 bool canBeAtomic(llvm::Type *Ty, llvm::Align Alignment,
                  const llvm::DataLayout &DL);
 
-/// Does the target of M have a spin hint?
+/// Returns true if the target of M has a spin hint.
 bool hasPauseHint(const llvm::Module &M);
 /// Returns true if rewritten code of M's target can call the runtime through
 /// weak symbols.
@@ -36,19 +36,20 @@ bool canBlock(const llvm::Module &M);
 /// Returns true if M uses none of the runtime's names for something else.
 bool namesAreFree(const llvm::Module &M);
 
-/// Can a block be put on every way back to L's header?
+/// Returns true if a block can be inserted on every back edge of L.
 bool hasSplittableLatches(const llvm::Loop &L);
 
-/// A new block through which every way back to L's header goes.
+/// Inserts a block that all back edges of L pass.
 /// pre: hasSplittableLatches.
 llvm::BasicBlock *splitBackEdge(llvm::Loop &L, llvm::LoopInfo &LI,
                                 llvm::DominatorTree &DT);
 
-/// The polled value as the runtime compares it, or null if there is none.
+/// Returns the polled value as the runtime compares it, or null if there is
+/// none.
 llvm::Value *observedValue(const Poll &P, llvm::IRBuilder<> &B);
 
-/// May the runtime read the polled memory once more before the loop does?
-/// Only if the loop would do so next, whatever else changes meanwhile.
+/// Returns true if the runtime may read the polled memory before the loop does:
+/// only if the loop reads it next, whatever else changes meanwhile.
 bool isPolledFirst(const Poll &P, const llvm::Loop &L,
                    const llvm::DominatorTree &DT);
 
@@ -56,7 +57,8 @@ bool isPolledFirst(const Poll &P, const llvm::Loop &L,
 /// pre: hasPauseHint, hasSplittableLatches.
 void emitPause(llvm::Loop &L, llvm::LoopInfo &LI, llvm::DominatorTree &DT);
 
-/// How the two are called.
+/// The calling convention of both wait functions, and the type of the bounded
+/// one.
 llvm::CallingConv::ID waitConvention(const llvm::Module &M);
 llvm::FunctionType *boundedWaitType(llvm::LLVMContext &Context);
 
@@ -69,36 +71,37 @@ llvm::CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
 /// Returns true if VF_SPIN_NOTIFIED is not set in the `how` of a call emitWait
 /// made, and can be.
 bool canBeNotified(const llvm::CallInst &Wait);
-/// Sets it. pre: canBeNotified.
+/// Sets VF_SPIN_NOTIFIED. pre: canBeNotified.
 void setNotified(llvm::CallInst &Wait);
 
-/// Where a call emitWait made waits, by an access in its loop; nothing for one
-/// that waits nowhere or for several words, or whose loop is gone.
+/// Returns the memory that a call of emitWait waits for, by an access in its
+/// loop; nullopt if it waits for no word or several, or if its loop is gone.
 std::optional<Location> locateWait(const llvm::CallInst &Wait,
                                    const llvm::LoopInfo &LI);
 
-/// Makes a load acquire that is not atomic yet, if its type allows.
+/// Makes a non-atomic load an acquire load, if its type allows.
 void makeAcquire(llvm::LoadInst &Load);
 
-/// After Write, which writes at Address: wakes waiters on Keys, at the cost of
-/// a relaxed load and a branch if there are none. Returns false if Write did
-/// that already.
+/// Inserts a notify of Keys after Write, which writes at Address. It costs a
+/// relaxed load and a branch if no thread waits. Returns false if Write already
+/// notifies them.
 bool emitNotify(llvm::Instruction &Write, llvm::Value &Address,
                 llvm::ArrayRef<NotifyKey> Keys);
 
-/// Adds the definitions rewritten code refers to. Call once a module, last.
+/// Adds the definitions that rewritten code refers to. Called once per module,
+/// last.
 void linkFallback(llvm::Module &M);
 
-/// Gives the exits of F's waiting loops blocks of their own, so that the stack
-/// frame a call needs is made and undone around the wait alone: where the first
-/// test succeeds, not one instruction is added. Run this last: before code
-/// generation, empty blocks do not live long.
+/// Gives the exits of F's waiting loops their own blocks, so that the stack
+/// frame for a call is set up around the wait only: if the first test succeeds,
+/// no instruction is added. Runs last before code generation, as passes remove
+/// empty blocks.
 bool separateWaitExits(llvm::Function &F, llvm::LoopInfo &LI,
                        llvm::DominatorTree &DT);
 
-/// Takes from these functions, their call sites and their callers in the module
-/// the promises that do not hold any more now that they may wait or wake:
-/// without this, LLVM deletes the calls.
+/// Removes from these functions, their call sites and their callers in the
+/// module the attributes that no longer hold because they may wait or wake.
+/// Otherwise LLVM would delete the calls.
 void forgetPromises(llvm::ArrayRef<llvm::Function *> Changed);
 
 } // namespace vfriendly

@@ -18,8 +18,8 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-/// Compares two reads of the same address with each other, perhaps among other
-/// conditions.
+/// Returns true if the condition compares two reads of one address, perhaps
+/// among other conditions.
 bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
   // `(a & 1) || a != b`, negated: 4 levels leave room for one more.
   if (Depth > 4)
@@ -42,7 +42,7 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
       return {};
     if (auto *Load = dyn_cast<LoadInst>(I))
       return {I, Load->getPointerOperand()};
-    // What was read in the iteration before, or in the one before that.
+    // The value read one or two iterations before.
     if (auto *Phi = dyn_cast<PHINode>(I);
         Phi && Phi->getParent() == L.getHeader() && Iteration < 2) {
       const Value *Address = nullptr;
@@ -66,8 +66,8 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
          First.first != Second.first;
 }
 
-/// Returns true if the loop ends when a version is found unchanged. A loop that
-/// ends when the version has changed waits for a writer.
+/// Returns true if the loop ends when a version number is unchanged. A loop
+/// that ends when the version has changed waits for a writer.
 bool LoopJudge::endsUnchanged(const ExitLeaf &Leaf) const {
   auto *Cmp = dyn_cast<ICmpInst>(Leaf.Condition);
   if (Cmp && (!Cmp->isEquality() ||
@@ -122,7 +122,7 @@ static bool exchanges(const Value *V) {
   });
 }
 
-/// Drawn from a counter by fetch-and-add, perhaps a part of it.
+/// Returns true if V is the result of a fetch-and-add, or a part of it.
 bool LoopJudge::isTicketNumber(const Value *V, unsigned Depth) const {
   // A ticket is masked, shifted and narrowed at most; 6 leaves room for each.
   if (Depth > 6)
@@ -137,12 +137,13 @@ bool LoopJudge::isTicketNumber(const Value *V, unsigned Depth) const {
                 [&](const Value *Op) { return isTicketNumber(Op, Depth + 1); });
 }
 
-/// Computed from nothing that changes in the loop, though perhaps inside it.
+/// Returns true if V depends on nothing that changes in the loop, though it may
+/// be computed there.
 bool LoopJudge::isInvariant(Value *V) {
   return Collector.collect(V).isNothing();
 }
 
-/// Returns true if V is exchanged itself, not exchanged into.
+/// Returns true if V is the new value of an exchange, not its address.
 static bool isExchanged(const Value &V) {
   auto IsStored = [](const Use &U) {
     return U.getOperandNo() != 0 && exchanges(U.getUser());
@@ -153,9 +154,9 @@ static bool isExchanged(const Value &V) {
   });
 }
 
-/// Returns true for a queue node: its own address was exchanged into the
-/// queue's tail (MCS), or it came out of there (CLH). Clang exchanges pointers
-/// as integers.
+/// Returns true for a node of a queue lock: its address was exchanged into the
+/// queue's tail (MCS), or it was returned by that exchange (CLH). Clang
+/// exchanges pointers as integers.
 bool LoopJudge::isQueueNode(const Value *Address) {
   const Value *Node = getUnderlyingObject(Address, /*MaxLookup=*/16);
   if (auto *Cast = dyn_cast<IntToPtrInst>(Node))
@@ -168,7 +169,7 @@ bool LoopJudge::isQueueNode(const Value *Address) {
       It->second = isExchanged(*Variable);
     return It->second;
   }
-  // Uses of other constants are not kept, or are those of all modules.
+  // LLVM records no uses of other constants, or those of all modules.
   return !isa<Constant>(Node) && isExchanged(*Node);
 }
 
@@ -225,7 +226,7 @@ SpinKind LoopJudge::nameKind() {
     if (!P.OnlyLocates && isQueueNode(P.Address))
       return SpinKind::Queue;
 
-  // Counting oneself in, then waiting.
+  // A counted arrival before the wait: a barrier.
   if (const DomTreeNode *Before = DT.getNode(L.getHeader())->getIDom();
       Before && countsBefore(*Before->getBlock()))
     return SpinKind::Barrier;

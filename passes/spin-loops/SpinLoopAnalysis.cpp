@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For one loop: scan its effects, judge its exits, tell waits from retries.
+// For each loop: scan its effects, classify its exits, distinguish waits from
+// retries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +56,7 @@ std::optional<SpinLoop> LoopJudge::judge() {
     return std::nullopt;
   if (!judgeExits() || !excuseEffects())
     return std::nullopt;
-  // Data gone through while a flag is watched is work.
+  // Walking over data while polling a flag is work.
   if (Walks || doesWork() || succeedsAndGoesOn())
     return std::nullopt;
 
@@ -66,16 +67,17 @@ std::optional<SpinLoop> LoopJudge::judge() {
     if (!Accesses.contains(Access))
       addPoll(*Access, /*OnlyLocates=*/true);
   for (const Poll &P : Found.Polls) {
-    // Going through plain memory again and again is a search, unless its author
-    // says that it waits.
+    // A repeated walk over plain memory is a search, unless each iteration
+    // gives a hint.
     if (P.isPlain() && P.Varies && !Found.hints())
       return std::nullopt;
     AnyPlain |= P.isPlain() && !P.OnlyLocates;
     AllPlain &= P.isPlain() || P.OnlyLocates;
     AllDevice &= P.Address && isDeviceAddress(P.Address);
   }
-  // A counted loop over plain memory is everyday code, and so is one that goes
-  // on where a loop inside it has got to, unless its author says that it waits.
+  // A counted loop over plain memory is common in other code, and so is one
+  // that continues from the progress of an inner loop, unless each iteration
+  // gives a hint.
   if (((AllPlain && Found.Bounded) || (AnyPlain && Scans)) && !Found.hints())
     return std::nullopt;
 
@@ -106,7 +108,7 @@ SmallVector<ExitLeaf, 4> leavesOf(Value *Condition, bool StaysIf) {
   return Leaves;
 }
 
-/// The constant that a counter is compared with: 1000 of `i < 1000`.
+/// Returns the constant that a counter is compared with: 1000 for `i < 1000`.
 static uint64_t boundIn(const Value *Condition) {
   auto *Compare = dyn_cast<ICmpInst>(Condition);
   if (!Compare)
@@ -118,10 +120,10 @@ static uint64_t boundIn(const Value *Condition) {
   return Bound;
 }
 
-/// What an exit needs, of several things at once: `if (++i % 64 == 0 && flag)`,
-/// perhaps as a phi of `false` and `flag`, from iteration to iteration. What
-/// others must do is enough for the exit to be theirs, however often the loop
-/// looks. It is not blocked on, though: a look may take many iterations.
+/// Splits an exit into the conditions that must all hold: `if (++i % 64 == 0 &&
+/// flag)`, perhaps a phi of `false` and `flag` over iterations. If one of them
+/// depends on other threads, the exit does. The loop does not block on it, as
+/// many iterations may pass between two polls.
 static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
   SmallVector<ExitLeaf, 4> Needs;
   SmallVector<ExitLeaf, 4> Worklist{Leaf};
@@ -149,7 +151,7 @@ static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
       Worklist.push_back({A, (Is == ICmpInst::ICMP_NE) == Stays});
       continue;
     }
-    // By a value that it stays with, or that it had when it stayed.
+    // With this value the loop continues.
     auto Remains = [&](const Value *In) {
       auto *C = dyn_cast<ConstantInt>(In);
       return C ? C->isZero() != Stays : Seen.contains(In);
@@ -174,8 +176,8 @@ static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
   return Needs;
 }
 
-/// Sorts the exits into those only others can cause and the loop's own. True if
-/// there is one of the former.
+/// Classifies each exit: only other threads can cause it, or the loop itself.
+/// Returns true if there is one of the former.
 bool LoopJudge::judgeExits() {
   SmallVector<BasicBlock *, 4> Exiting;
   L.getExitingBlocks(Exiting);
@@ -221,8 +223,8 @@ bool LoopJudge::judgeExits() {
   return !Waiting.empty();
 }
 
-/// `while (sem_trywait(&s) && errno == EINTR);` repeats what a signal came
-/// between, and waits for nobody.
+/// Returns true for `while (sem_trywait(&s) && errno == EINTR);`, which repeats
+/// a call that a signal has interrupted and waits for no other thread.
 bool LoopJudge::staysIfInterrupted(const ExitLeaf &Leaf) const {
   auto *Compare = dyn_cast<ICmpInst>(Leaf.Condition);
   if (!Compare || !Compare->isEquality() ||
@@ -234,8 +236,8 @@ bool LoopJudge::staysIfInterrupted(const ExitLeaf &Leaf) const {
          Leaf.StaysIf == (Compare->getPredicate() == ICmpInst::ICMP_EQ);
 }
 
-/// What decides whether an exit is tried at all: the lock's read in
-/// `if (!lock && !exchange(&lock, 1)) break;`.
+/// Returns the causes of the conditions under which an exit is reached: the
+/// read of the lock in `if (!lock && !exchange(&lock, 1)) break;`.
 Causes LoopJudge::guardsOf(BasicBlock *Exiting) {
   Causes All;
   for (BasicBlock *B : L.blocks()) {
@@ -253,7 +255,7 @@ Causes LoopJudge::guardsOf(BasicBlock *Exiting) {
       continue;
     Causes C = Collector.collect(Condition);
     if (!C.onlyOthers())
-      continue; // It counts, to poll now and then.
+      continue; // It counts to poll in some iterations only.
     insertRange(All.Polls, C.Polls);
     insertRange(All.Pointers, C.Pointers);
     insertRange(All.Varying, C.Varying);
@@ -261,8 +263,8 @@ Causes LoopJudge::guardsOf(BasicBlock *Exiting) {
   return All;
 }
 
-/// Plain memory compared with what is polled by other means, such as a local
-/// sense passed by reference, is an operand, not a poll.
+/// Plain memory that is compared with an atomic or volatile poll, such as a
+/// local sense passed by reference, is an operand, not a poll.
 void LoopJudge::noteCauses(const Causes &C) {
   auto IsPlain = [](const Instruction *I) {
     auto *Load = dyn_cast<LoadInst>(I);

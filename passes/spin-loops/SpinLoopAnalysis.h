@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop waits if it has an exit that only others can cause. It may also count,
-// read a clock, or call functions that do not matter to a wait (pause, yield,
-// sleeps, trylock: WaitNeutral.def); it has no effect outside, except a failed
-// read-modify-write. What cannot be shown to have none, but gives a hint in
-// each iteration, is found too, with a doubt: to be reported, never rewritten.
+// A loop waits if it has an exit that only other threads can cause. It may also
+// count, read a clock, or call functions that are neutral to a wait (pause,
+// yield, sleeps, trylock: WaitNeutral.def). It has no effect outside, except a
+// failed read-modify-write. A loop that gives a hint in each iteration, but may
+// have effects, is found with a doubt: it is reported, never rewritten.
 //
 //   for (const SpinLoop &S : FAM.getResult<SpinLoopAnalysis>(F).Loops) ...
 //
@@ -37,16 +37,16 @@ namespace vfriendly {
 struct Poll {
   /// A load, atomicrmw, cmpxchg, or a call (inline assembly or a trylock).
   llvm::Instruction *Access;
-  /// Null for a call whose memory is not ours to look into, a trylock's.
+  /// Null for a call whose memory is opaque: a trylock.
   llvm::Value *Address;
-  /// Width in bytes; 0 where there is no single access to tell it.
+  /// Width in bytes; 0 if there is no single access.
   unsigned Size;
   llvm::AtomicOrdering Ordering;
   bool Volatile;
   bool ReadModifyWrite;
-  /// Only tells where another poll is: p in `while (!p->flag)`.
+  /// Only computes the address of another poll: p in `while (!p->flag)`.
   bool OnlyLocates;
-  /// At several addresses in each iteration.
+  /// Each iteration polls several addresses.
   bool Varies = false;
 
   bool isPlain() const {
@@ -59,17 +59,17 @@ struct SpinLoop {
   llvm::Loop *L;
   SpinKind Kind;
   llvm::SmallVector<Poll, 2> Polls;
-  /// Has an exit of its own as well: a counter or a clock.
+  /// Also has an exit of its own: a counter or a clock.
   bool Bounded = false;
-  /// Looks only when its counter says so, now and then.
+  /// Polls only in some iterations, selected by its counter.
   bool Gated = false;
-  /// What its counter is compared with, if that is a constant; else 0.
+  /// The constant that its counter is compared with, or 0.
   uint64_t Bound = 0;
-  /// What the author already put in.
+  /// Hints that the source already has.
   bool Pauses = false, Yields = false, Sleeps = false;
   bool hints() const { return Pauses || Yields || Sleeps; }
-  /// Why it may be more than a wait, though its author says by a hint in each
-  /// iteration that it waits; empty where that is proved.
+  /// Why it may be more than a wait, though each iteration gives a hint; empty
+  /// if it is proved to be a wait.
   std::string Doubt;
 
   /// The poll a waiter would block on, or null if there is none or more than
@@ -82,14 +82,15 @@ struct SpinLoopInfo {
   llvm::SmallVector<SpinLoop, 1> Loops;
 };
 
-/// What all uses of a variable tell, looked at once: a module may have as many
-/// waits for one variable as that has uses. Valid until a use is added.
+/// Facts that take a walk over all uses of a variable, computed once: a module
+/// may have as many waits for a variable as uses of it. Valid until a use is
+/// added.
 struct VariableFacts {
   llvm::DenseMap<const llvm::GlobalVariable *, bool> NeverWritten, Exchanged;
 };
 
-/// Finds the spin loops of one loop nest's worth of code, without calls into
-/// bodies: what small functions hide must be inlined first (Expose.h).
+/// Finds the spin loops of F. Called functions are not examined: small ones
+/// must be inlined first (Expose.h).
 SpinLoopInfo findSpinLoops(llvm::Function &F, llvm::LoopInfo &LI,
                            const llvm::DominatorTree &DT,
                            VariableFacts &Variables);

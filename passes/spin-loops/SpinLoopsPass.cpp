@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The policy: which spin loop is treated how, and what is said about it.
+// The policy: decides what is done with each spin loop, and emits the remarks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,9 +62,10 @@ static StringRef toString(SpinMode Mode) {
 
 namespace {
 
-/// As many PAUSEs take as long as a sleeper takes to be woken: 25 us at the 25
-/// ns of one here. A larger bound counts iterations of a nanosecond or two:
-/// with PAUSE streamcluster's 35,000 would last a millisecond, not 70 us.
+/// A bounded loop with more iterations gets no PAUSE. 1000 PAUSEs take as long
+/// as a wake-up: 25 us at the 25 ns of one here. A larger bound counts
+/// iterations of a nanosecond or two: with PAUSE streamcluster's 35,000 would
+/// last a millisecond, not 70 us.
 constexpr uint64_t MaxPausedIterations = 1000;
 
 /// The loops of one function. Valid while its LoopInfo is.
@@ -73,8 +74,8 @@ struct FoundLoops {
   SpinLoopInfo Info;
 };
 
-/// A call that waits, and for what; one for each word. Null for a poll that
-/// only pauses.
+/// A call that waits and a word that it waits for; one entry for each word.
+/// Call is null for a poll that only pauses.
 struct WaitSite {
   CallInst *Call;
   Location Where;
@@ -111,7 +112,7 @@ private:
   FunctionSet Keep, Handlers;
   ConditionExposer Exposer;
   VariableFacts Variables;
-  /// Of variables that are polled: nothing in the program writes them.
+  /// Polled variables that nothing in the program writes.
   DenseMap<const GlobalVariable *, bool> OnlyRead;
   std::optional<Writers> AllWriters;
   SmallVector<FoundLoops, 4> All;
@@ -130,12 +131,12 @@ bool SpinLoopsImpl::run() {
   CheckedForRaces = isCheckedForRaces(M);
   StrictSeccomp = entersStrictSeccomp(M);
   AsynchronousCancel = cancelsAsynchronously(M);
-  // Before anything is inlined: the marks go with the loops.
+  // Before inlining, as inlined loops take their marks along.
   for (Function &F : M)
     if (!F.isDeclaration() && Keep.contains(&F) && Phase == SpinPhase::Early)
       keep(F);
-  // First everything is found, then anything is rewritten: what can be done
-  // about one loop depends on stores elsewhere.
+  // All loops are found before any is rewritten: a decision depends on stores
+  // elsewhere.
   for (Function &F : M)
     if (!F.isDeclaration())
       find(F);
@@ -150,7 +151,7 @@ bool SpinLoopsImpl::run() {
         S.Kind = SpinKind::Device;
       if (isMarked(*S.L, DecidedMark))
         continue;
-      // By now JumpThreading and LICM have had their way with these.
+      // JumpThreading and LICM have already transformed these.
       if (Phase == SpinPhase::Late &&
           any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
         continue;
@@ -200,14 +201,14 @@ void SpinLoopsImpl::keep(Function &F) {
 }
 
 void SpinLoopsImpl::find(Function &F) {
-  // A quick look that most functions do not get past.
+  // A cheap test that most functions fail.
   SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 8> BackEdges;
   FindFunctionBackedges(F, BackEdges);
   if (BackEdges.empty())
     return;
   if (Phase == SpinPhase::Unoptimized ||
       F.hasFnAttribute(Attribute::OptimizeNone)) {
-    if (Phase != SpinPhase::Late) // Said before.
+    if (Phase != SpinPhase::Late) // Emitted before.
       sayUnoptimized(FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), F);
     return;
   }
@@ -221,7 +222,7 @@ void SpinLoopsImpl::find(Function &F) {
     All.push_back({&F, std::move(Info)});
 }
 
-/// The vetoes for all of F's code, asked before anything in it is changed.
+/// Tests the vetoes for all of F's code, before anything in it is changed.
 bool SpinLoopsImpl::mayChange(const Function &F, StringRef *Why) const {
   StringRef Ignored;
   StringRef &Reason = Why ? *Why : Ignored;
@@ -236,7 +237,8 @@ bool SpinLoopsImpl::mayChange(const Function &F, StringRef *Why) const {
   return mayRewrite(F, &Reason);
 }
 
-/// The tries of all waits: they take a lock, and never end a wait for it.
+/// Returns the tries of all waits: they take a lock, and never end a wait for
+/// it.
 SmallPtrSet<const Instruction *, 8> SpinLoopsImpl::tries() const {
   SmallPtrSet<const Instruction *, 8> Tries;
   for (const FoundLoops &Found : All)
@@ -247,9 +249,9 @@ SmallPtrSet<const Instruction *, 8> SpinLoopsImpl::tries() const {
   return Tries;
 }
 
-/// Drivers let a device have its time between two looks at a register, where
-/// threads pause for each other. Not told by this: memory that the program
-/// itself writes.
+/// Returns true if the loop may poll a device register: it sleeps between
+/// polls, where threads would pause for each other, and the program itself does
+/// not write the memory.
 bool SpinLoopsImpl::mayBeDriver(const SpinLoop &S) const {
   return S.Sleeps && !S.Pauses && !S.Yields &&
          all_of(S.Polls, [&](const Poll &P) {
@@ -296,7 +298,7 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Sleeps)
     return {Decision::Leave, "it sleeps between polls: wait for an event "
                              "instead, on a futex or a condition variable"};
-  // An inner loop that waits for the same thing has been treated already.
+  // An inner loop that waits for the same word has already been rewritten.
   for (Loop *Sub : S.L->getSubLoops())
     if (isMarked(*Sub, DecidedMark) && !isMarked(*Sub, KeepMark) &&
         S.Kind == SpinKind::TestAndTestAndSet)
@@ -352,7 +354,7 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       continue;
     if (isDeviceAddress(P.Address))
       return PauseOnly("it polls a constant address: a device register");
-    // To wait takes no look at a register away, to skip iterations does.
+    // A wait omits no read of a register; skipping iterations does.
     if (isa<LoadInst>(P.Access) && P.Volatile &&
         (S.Bounded || !locatePoll(P).Global) &&
         !AllWriters->anyFor(locatePoll(P)))
@@ -418,8 +420,8 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
     sayNeedsRuntime(ORE, S);
 }
 
-/// Makes the writers in sight notify, and tells the waits, those of earlier
-/// runs too, for which that was done.
+/// Makes the known writers notify, and marks the waits, also those of earlier
+/// runs, whose writers all do.
 void SpinLoopsImpl::notifyWriters() {
   SmallPtrSet<const CallInst *, 8> New;
   for (const WaitSite &W : Waits)
@@ -443,7 +445,7 @@ void SpinLoopsImpl::notifyWriters() {
     Places.push_back({W.Where, W.Call != nullptr, W.Key});
   Writers::Outcome Done = AllWriters->instrument(
       Places, [&](const Function &F) { return mayChange(F); });
-  // A wait for several words is covered if each of them is.
+  // A wait for several words is notified if each of them is.
   MapVector<CallInst *, bool> IsCovered;
   for (auto [W, Covered] : zip_equal(Waits, Done.Covered))
     if (W.Call)

@@ -15,7 +15,7 @@
 
 namespace vfriendly {
 
-/// What to do about a spin loop.
+/// What to do with a spin loop.
 enum class SpinMode {
   Off,   ///< Nothing.
   Pause, ///< The CPU's spin hint.
@@ -24,8 +24,8 @@ enum class SpinMode {
 
 std::optional<SpinMode> parseSpinMode(llvm::StringRef Text);
 
-/// Where in a pipeline the pass runs. The earlier, the more is still there:
-/// JumpThreading breaks waits on plain memory, and has not run only in Early.
+/// Where in a pipeline the pass runs. Only Early runs before JumpThreading,
+/// which breaks waits on plain memory.
 enum class SpinPhase {
   Unoptimized, ///< -O0: nothing is rewritten, and a remark says so.
   Early,       ///< Before simplification: loops are as written.
@@ -36,10 +36,9 @@ enum class SpinPhase {
 /// Finds loops that wait by polling memory and makes them give up the CPU when
 /// the wait gets long.
 ///
-/// Every loop is decided on once, with a remark. It then carries the loop
-/// metadata `vf.spin.decided`, so that later runs (after inlining, at link
-/// time) leave it alone, except that a wait whose writer comes into sight then
-/// is told that it will be notified.
+/// Each loop is decided once, with a remark, and then carries the loop metadata
+/// `vf.spin.decided`, so that later runs (after inlining, at link time) skip
+/// it. A later run only marks a wait as notified if it then finds its writer.
 class SpinLoopsPass : public llvm::PassInfoMixin<SpinLoopsPass> {
 public:
   /// Thin: the linker runs the pass, on one module of the program at a time.
@@ -51,7 +50,7 @@ public:
   void printPipeline(
       llvm::raw_ostream &OS,
       llvm::function_ref<llvm::StringRef(llvm::StringRef)> MapClassName);
-  /// Without this, optnone functions would be passed over in silence.
+  /// Without this, optnone functions would be skipped without a remark.
   static bool isRequired() { return true; }
 
 private:

@@ -62,7 +62,7 @@ bool cancelsAsynchronously(const Module &M) {
   });
 }
 
-/// The numbers of Linux, x86-64's and those of newer architectures.
+/// System call numbers of Linux, for x86-64 and for newer architectures.
 bool entersStrictSeccomp(const Module &M) {
   auto Is = [](const CallBase &Call, unsigned I, ArrayRef<uint64_t> Values) {
     if (I >= Call.arg_size())

@@ -18,11 +18,10 @@ class Module;
 
 namespace vfriendly {
 
-/// Returns true if F's code may be changed at all. If not, Why says what
-/// forbids it.
+/// Returns true if F's code may be changed. If not, Why is the reason.
 bool mayRewrite(const llvm::Function &F, llvm::StringRef *Why = nullptr);
-/// Returns true if ThreadSanitizer checks some function of M. It checks atomics
-/// of all the others, too, with the plain accesses of the ones it checks.
+/// Returns true if ThreadSanitizer instruments some function of M. It compares
+/// their plain accesses with the atomics of all functions.
 bool isCheckedForRaces(const llvm::Module &M);
 /// Returns true if M contains a call by which a thread enters seccomp's strict
 /// mode: prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), or the same by syscall().

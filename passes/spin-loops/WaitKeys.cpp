@@ -22,13 +22,13 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// The variable that all of Polls lie in, or null.
+/// Returns the variable that contains all of Polls, or null.
 static GlobalVariable *commonGlobal(ArrayRef<const Poll *> Polls) {
   GlobalVariable *Common = nullptr;
   for (const Poll *P : Polls) {
     auto *Global = dyn_cast<GlobalVariable>(
         getUnderlyingObject(P->Address, /*MaxLookup=*/16));
-    // Each thread has its own; its name alone is the address of the caller's.
+    // Each thread has its own copy; the name is the address of the caller's.
     if (!Global || Global->isThreadLocal() || (Common && Common != Global))
       return nullptr;
     Common = Global;
@@ -36,7 +36,7 @@ static GlobalVariable *commonGlobal(ArrayRef<const Poll *> Polls) {
   return Common;
 }
 
-/// The bytes from First to P, if their number is always the same.
+/// Returns the distance in bytes from First to P, if it is constant.
 static std::optional<int64_t> distanceOf(const Poll &P, const Poll &First) {
   if (P.Varies || First.Varies)
     return std::nullopt;
@@ -51,7 +51,7 @@ static std::optional<int64_t> distanceOf(const Poll &P, const Poll &First) {
   return (To - From).getSExtValue();
 }
 
-/// A key for any object of the types that Words tell: the same in each file
+/// Returns a key for all objects of the types of Words, the same in each file
 /// that waits for words of these names. No object's address has its first bit
 /// set.
 static Constant *keyByName(ArrayRef<std::pair<Location, NotifyKey>> Words,

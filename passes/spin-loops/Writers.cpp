@@ -20,8 +20,8 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// The structure and field an address is computed with, from the address
-/// computation nearest to the access.
+/// Finds the structure and field of an address, from the address computation
+/// nearest to the access.
 static void locateField(const Value *Address, const DataLayout &DL,
                         Location &Where) {
   auto *GEP = dyn_cast<GEPOperator>(Address->stripPointerCasts());
@@ -38,7 +38,7 @@ static void locateField(const Value *Address, const DataLayout &DL,
         DL.getIndexedOffsetInType(GEP->getSourceElementType(), Indices);
 }
 
-/// The structure and field a TBAA tag names: {base, access, offset}, where a
+/// Finds the structure and field of a TBAA tag: {base, access, offset}; a
 /// scalar access has its own type as base.
 static void locateTag(const MDNode *Tag, Location &Where) {
   if (!Tag || Tag->getNumOperands() < 3 ||
@@ -85,7 +85,7 @@ bool mayMatch(const Location &A, const Location &B) {
     return A.Tag == B.Tag && A.TagOffset == B.TagOffset;
   if (A.Struct && B.Struct)
     return A.Struct == B.Struct && sameOffset(A.StructOffset, B.StructOffset);
-  // Behind just any pointer, only accesses meant for other threads count.
+  // Through an unknown pointer, only accesses meant for other threads count.
   return !A.Plain && !B.Plain && sameOffset(A.Offset, B.Offset);
 }
 
@@ -111,8 +111,8 @@ Writers::Place Writers::placeOf(const Location &Where) {
           Known};
 }
 
-/// Stand for an offset that varies, and for any offset at all. No object has
-/// the size to reach them, nor the two that DenseMap keeps for itself.
+/// Offsets that stand for a variable offset and for any offset. No object is
+/// large enough to reach them, nor the two values that DenseMap reserves.
 static constexpr int64_t Varying = INT64_MIN / 2, Any = INT64_MIN / 2 + 1;
 
 SmallVector<Writers::Key, 4> Writers::keysOfWriter(const Location &Where) {
@@ -191,7 +191,8 @@ Writers::Writers(Module &M, const SmallPtrSetImpl<const Instruction *> &Tries)
           visit(I);
 }
 
-/// The size of the memory operand that assembly writes, by its element type.
+/// Returns the size of the memory operand that assembly writes, by its element
+/// type.
 static std::optional<uint64_t> sizeOfOperand(const CallBase &Call,
                                              const Value *Address,
                                              const DataLayout &DL) {
@@ -232,15 +233,16 @@ void Writers::visit(Instruction &I) {
     auto S = asSetter(*Callee, 0);
     if (!S)
       return;
-    // Behind just any pointer the setter's own store is instrumented.
+    // Through an unknown pointer the setter's own store is instrumented.
     Value *Address = Call->getArgOperand(S->Param);
     if (locate(I, Address, S->Size, false).isNamed())
       add(I, Address, S->Size, false);
   }
 }
 
-/// Is F something like std::atomic<T>::store: small, and writing to nothing
-/// that others see but the object one parameter points to?
+/// Returns the parameter through which F writes if F is like
+/// std::atomic<T>::store: small, and its only write that other threads may see
+/// is through one parameter.
 std::optional<Writers::Setter> Writers::asSetter(Function &F, unsigned Depth) {
   // As in Expose.cpp: std::atomic's members have a case for each memory order,
   // and call each other a few levels deep.

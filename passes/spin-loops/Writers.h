@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Stores are matched with waits by what their addresses look like: the same
+// Stores are matched with waits by the form of their addresses: the same
 // global, the same field of the same structure, or memory known only by a
-// pointer. A match too many costs a load and a branch at that store; a match
-// that proves wrong costs late wake-ups, which the runtime notices and stops
-// relying on. Only the certain matches change how memory is accessed.
+// pointer. A wrong match costs a load and a branch at that store, and late
+// wake-ups, which the runtime notices and then stops relying on. Only certain
+// matches change how memory is accessed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,24 +29,25 @@
 
 namespace vfriendly {
 
-/// What can be told of a memory location from the code that accesses it.
+/// What is known of a memory location from the code that accesses it.
 struct Location {
   /// The global it lies in, or null.
   const llvm::GlobalVariable *Global = nullptr;
-  /// Bytes from the start of the global or the pointer; nothing if an index
-  /// varies.
+  /// Bytes from the start of the global or the pointer; nullopt for a variable
+  /// index.
   std::optional<int64_t> Offset;
   /// The structure it is a field of, by how its address is computed, or null.
   const llvm::StructType *Struct = nullptr;
   std::optional<int64_t> StructOffset;
-  /// The same by the access's TBAA tag, which outlives the types, or null.
+  /// The same by the access's TBAA tag, which survives when types are lost, or
+  /// null.
   const llvm::Metadata *Tag = nullptr;
   int64_t TagOffset = 0;
   uint64_t Size = 0;
   /// Neither volatile nor atomic.
   bool Plain = false;
 
-  /// Not just memory behind some pointer.
+  /// Returns true if more is known than an unnamed pointer.
   bool isNamed() const { return Global || Struct || Tag; }
 };
 
@@ -54,9 +55,10 @@ struct Location {
 Location locate(const llvm::Instruction &Access, const llvm::Value *Address,
                 uint64_t Size, bool Plain);
 
-/// May the two be the same memory, judged by their looks?
+/// Returns true if the two may be the same memory.
 bool mayMatch(const Location &A, const Location &B);
-/// Are they the same variable, or the same field of the same structure?
+/// Returns true if they are the same variable, or the same field of the same
+/// structure.
 bool surelyMatch(const Location &A, const Location &B);
 
 /// An instruction that may end a wait: a store, atomicrmw, cmpxchg, inline
@@ -81,33 +83,33 @@ struct NotifyKey {
 /// A place that is polled.
 struct Awaited {
   Location Where;
-  /// Calls the runtime, so that a notify is of use to it.
+  /// The wait calls the runtime, which a notify can wake.
   bool Blocks;
   NotifyKey Key;
 };
 
-/// Every store of a module, found once and then asked for each wait.
+/// Every store of a module, collected once.
 class Writers {
 public:
   /// Tries are accesses that write but end no wait.
   Writers(llvm::Module &M,
           const llvm::SmallPtrSetImpl<const llvm::Instruction *> &Tries);
 
-  /// May any of them end a wait at Where?
+  /// Returns true if any of them may end a wait at Where.
   bool anyFor(const Location &Where) const;
-  /// Does any of them surely write there?
+  /// Returns true if any of them certainly writes there.
   bool anySurelyFor(const Location &Where) const;
 
   struct Outcome {
-    /// For each wait, in order: every writer in sight that may end it notifies,
-    /// and at least one will do so in the program, too: its function is not one
-    /// that the linker may take from another file.
+    /// For each wait, in order: true if every writer in the module that may end
+    /// it notifies, and at least one also does in the program: the linker
+    /// cannot replace its function by another file's.
     llvm::SmallVector<bool, 0> Covered;
     llvm::SmallSetVector<llvm::Function *, 4> Changed;
   };
   /// Makes each writer that may end one of Waits notify, and each plain store
-  /// that surely ends a plain one a release store. Writers in a function for
-  /// which MayChange is false stay as they are.
+  /// that certainly ends a plain wait a release store. Writers in functions for
+  /// which MayChange returns false are not changed.
   Outcome
   instrument(llvm::ArrayRef<Awaited> Waits,
              llvm::function_ref<bool(const llvm::Function &)> MayChange);
@@ -118,13 +120,13 @@ private:
     unsigned Param;
     uint64_t Size;
   };
-  /// The writers whose places look the same.
+  /// The writers with equal locations.
   struct Group {
     Location Where;
     llvm::SmallVector<Writer, 1> Members;
     llvm::SmallVector<NotifyKey, 1> Notifies;
     bool Releases = false;
-    /// After instrument: some member does, or some member does not, notify.
+    /// After instrument: some member notifies, some member does not.
     bool AnyLoud = false, AnySilent = false;
   };
 
@@ -135,8 +137,8 @@ private:
   void instrument(Group &G, const Writer &W, bool MayChange,
                   llvm::SmallSetVector<llvm::Function *, 4> &Changed);
 
-  /// What two places have in common that may match: a base, be it a global, a
-  /// tag, a structure or just any pointer (null), the size, and the offset from
+  /// The common properties of two locations that may match: a base (a global, a
+  /// tag, a structure, or null for any pointer), the size, and the offset from
   /// that base.
   using Key = std::tuple<const void *, uint64_t, int64_t>;
   static llvm::SmallVector<Key, 4> keysOfWriter(const Location &Where);
@@ -147,14 +149,15 @@ private:
 
   llvm::Module &M;
   llvm::SmallVector<Group, 0> Groups;
-  /// The group of each place, by all that is known of it.
+  /// The group of each location, by all that is known of it.
   using Place = std::tuple<const void *, const void *, const void *, int64_t,
                            int64_t, int64_t, uint64_t, unsigned>;
   static Place placeOf(const Location &Where);
   llvm::DenseMap<Place, unsigned> GroupOf;
   llvm::DenseMap<Key, llvm::SmallVector<unsigned, 1>> Index;
   llvm::DenseMap<llvm::Function *, std::optional<Setter>> Setters;
-  /// mayBeShared of each object stored to, which walks all of a local's uses.
+  /// Results of mayBeShared for each object stored to; it walks all uses of a
+  /// local.
   llvm::DenseMap<const llvm::Value *, bool> Shared;
 };
 
