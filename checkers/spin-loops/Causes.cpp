@@ -45,7 +45,7 @@ Causes CauseFinder::ofChildren(const Stmt *S, const Frame *In) {
   return All;
 }
 
-/// What the address depends on; reading it is not itself a poll.
+/// Returns what the address depends on. Computing it is no poll.
 Causes CauseFinder::ofAddress(const Expr *LValue, const Frame *In) {
   const Expr *E = LValue->IgnoreParens();
   if (auto *Cast = dyn_cast<CastExpr>(E)) {
@@ -63,7 +63,7 @@ Causes CauseFinder::ofAddress(const Expr *LValue, const Frame *In) {
       const Expr *Argument = Owner->Arguments.lookup(Parm);
       return Argument ? ofAddress(Argument, Owner->Caller) : Causes();
     }
-    // One bound within the loop moves with what it is bound to.
+    // A reference bound in the loop changes with its initializer.
     const Expr *Init = Variable->getInit();
     const SourceManager &SM = Facts.Context.getSourceManager();
     bool BoundOnce =
@@ -110,8 +110,8 @@ static void splitBoth(const Expr *E, const Frame *In, bool Holds,
   splitBoth(Op->getRHS(), In, Holds, Parts);
 }
 
-/// What several conditions that must all hold depend on: on others alone, if
-/// one of them does.
+/// Returns what a conjunction of conditions depends on: on other threads alone,
+/// if one of the conditions does.
 Causes CauseFinder::ofGuards(const Guards &Under) {
   Guards Parts;
   for (const Guard &G : Under)
@@ -185,7 +185,7 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
       break;
     }
     Causes Value = causesOf(W.Assigned, W.In);
-    // A constant, `done = true`, tells what it was written under.
+    // For a constant, `done = true`, the guards of the write matter.
     C.add(Value.none() ? ofGuards(W.Under) : Value);
   }
   Lasting -= Lasts;
@@ -193,7 +193,7 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
   return C;
 }
 
-/// An access to an object that others may write, or to a local one.
+/// Returns the causes of an access, to shared memory or to a local object.
 Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
                              bool IsPointer, const Frame *In, bool IsMemory) {
   Place P = IsPointer ? pointeeOf(Object, In) : placeOf(Object, In);
@@ -201,9 +201,9 @@ Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
                                                      : ofAddress(Object, In);
   Causes C;
   if (IsPointer && !Object->getType()->isPointerType())
-    return own(); // Only a template's arguments say what it points to.
-  // Nobody swaps with a register, or reads one as an atomic object; but locks
-  // are passed about as void *, and runtimes keep addresses as numbers.
+    return own(); // Only a template's arguments determine what it points to.
+  // Device registers are not exchanged or read as atomic objects; but locks are
+  // passed as void *, and runtimes keep addresses as numbers.
   if (Address.Device ||
       (!IsMemory && (P.Where == Place::Device || P.Untyped))) {
     C.Device = true;
@@ -219,7 +219,8 @@ Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
   }
   if (P.Where == Place::Local && !isAtomicRef(Object->getType()))
     return P.Variable ? ofVariable(Access, P) : ofChildren(Object, In);
-  // errno and its like: found through a call that looks at this thread only.
+  // errno and the like: their address is returned by a call that reads only
+  // this thread's state.
   if (auto *Call = dyn_cast<CallExpr>(
           (IsPointer ? Object : P.LValue)->IgnoreParenCasts()))
     if (const FunctionDecl *Callee = Call->getDirectCallee())
@@ -311,8 +312,8 @@ Causes CauseFinder::ofCall(const CallExpr &Call, const Frame *In) {
   }
 }
 
-/// A version number found unchanged, `seq == before`, ends a reader's loop
-/// without anyone doing anything.
+/// Returns true for an unchanged version number, `seq == before`, which ends a
+/// reader's loop without another thread.
 Causes CauseFinder::ofComparison(const BinaryOperator &Op, const Frame *In) {
   Causes Left = causesOf(Op.getLHS(), In), Right = causesOf(Op.getRHS(), In);
   bool Unchanged = false;
@@ -378,7 +379,7 @@ Causes CauseFinder::causesOf(const Expr *E, const Frame *In) {
     return {};
   if (auto *Default = dyn_cast<CXXDefaultArgExpr>(E))
     return causesOf(Default->getExpr(), In);
-  // A glvalue that is passed on rather than read here.
+  // A glvalue that is not read here.
   if (E->isGLValue() && isa<DeclRefExpr, MemberExpr, ArraySubscriptExpr>(E))
     return E->getType()->isFunctionType() ? Causes()
                                           : ofAccess(E, E, false, In);

@@ -26,13 +26,13 @@ struct Poll {
   /// The expression that reads: a load, a call, a read-modify-write.
   const clang::Expr *Access = nullptr;
   const Frame *In = nullptr;
-  /// Where it reads; LValue is null for a foreign lock, that cannot be seen.
+  /// The place it reads; LValue is null for a lock of a library.
   Place At;
   clang::QualType Type;
   bool Volatile = false, Atomic = false;
   const Rmw *Tries = nullptr;
   const clang::FunctionDecl *TryLock = nullptr;
-  /// A call of a function that cannot be seen whole.
+  /// A call of a function whose body is not fully visible.
   const clang::CallExpr *Unseen = nullptr;
 
   bool isPlain() const {
@@ -46,8 +46,8 @@ struct Causes {
   bool Clock = false;
   bool Walks =
       false; ///< Memory at an address that moves from iteration to iteration.
-  /// Can come true at once, whatever others do: a compare-and-swap that expects
-  /// what it has just seen, a version number found unchanged.
+  /// Can come true without another thread: a compare-and-swap that expects what
+  /// was just read, a version number found unchanged.
   bool AtOnce = false;
   bool Device = false;
 
@@ -62,13 +62,13 @@ struct Causes {
 
 class CauseFinder {
 public:
-  /// With Rescans, what starts anew in each iteration makes no progress from
-  /// iteration to iteration: an inner loop's index, a sum over all threads.
+  /// With Rescans, what restarts in each iteration is no progress of the loop:
+  /// an inner loop's index, a sum over all threads.
   explicit CauseFinder(const LoopFacts &Facts, bool Rescans = false)
       : Facts(Facts), Rescans(Rescans) {}
 
   Causes causesOf(const clang::Expr *E, const Frame *In);
-  /// What decides whether a read-modify-write succeeds.
+  /// Returns what decides whether a read-modify-write succeeds.
   Causes causesOf(const Rmw &R);
 
 private:
@@ -90,12 +90,14 @@ private:
 
   const LoopFacts &Facts;
   const bool Rescans;
-  /// Being looked at: coming back to one means that it makes its own value.
+  /// Variables and calls being examined. A second visit means that the value
+  /// depends on its own previous value.
   llvm::SmallPtrSet<const void *, 8> Open;
-  /// Read-modify-writes being looked at, and how many Lasting variables had
-  /// been passed on the way to each.
+  /// Read-modify-writes being examined, each with the value of Lasting when its
+  /// examination began.
   llvm::SmallVector<std::pair<const Rmw *, unsigned>, 2> Tried;
-  /// Variables on the way that keep their value from iteration to iteration.
+  /// Number of variables on the path that keep their value from iteration to
+  /// iteration.
   unsigned Lasting = 0;
   unsigned Budget = 2000;
 };

@@ -24,9 +24,9 @@ static Causes ownProgress() {
   return C;
 }
 
-/// An object of the loop's function that a call is given to put something in:
-/// taking things is more than waiting for them. A structure given by pointer
-/// may as well be what others know by that pointer.
+/// Returns true for a local object that a call may use for its result: the loop
+/// then takes something, and does not only wait. Excludes structures given by
+/// pointer, which may be shared through that pointer.
 static bool isPlaceForResult(const Expr *Argument, const Frame *In) {
   if (Argument->isGLValue())
     return !Argument->getType().isConstQualified() &&
@@ -37,9 +37,8 @@ static bool isPlaceForResult(const Expr *Argument, const Frame *In) {
          placeOf(Address->getSubExpr(), In).Where == Place::Local;
 }
 
-/// A call of a function that is not seen whole polls, unless what it is given
-/// makes it go on by itself: an argument that advances, an object of the loop's
-/// own that the call may change.
+/// An opaque call is a poll, unless its arguments may change its result: one
+/// that advances, or a local object that the call may modify.
 Causes CauseFinder::ofUnseen(const CallExpr &Call, const Frame *In) {
   auto *Callee = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
   Causes Given;
@@ -73,7 +72,7 @@ Causes CauseFinder::ofUnseen(const CallExpr &Call, const Frame *In) {
   return C;
 }
 
-/// `v & ~BUSY`, `v | FREE`: what was read, but with some bits as they must be.
+/// Returns true for a value with some bits forced: `v & ~BUSY`, `v | FREE`.
 static bool isMasked(const Expr *E, const ASTContext &Context) {
   auto *Op = dyn_cast<BinaryOperator>(E->IgnoreParenCasts());
   if (!Op || (Op->getOpcode() != BO_And && Op->getOpcode() != BO_Or))
@@ -84,13 +83,13 @@ static bool isMasked(const Expr *E, const ASTContext &Context) {
   return IsConstant(Op->getLHS()) || IsConstant(Op->getRHS());
 }
 
-/// What the expected value makes of the outcome. A masked one makes nothing: it
-/// cannot be found before others have set those bits.
+/// Returns how the outcome depends on the expected value. A masked one has no
+/// causes: it is only found after other threads have set those bits.
 Causes CauseFinder::ofExpectedValue(const Expr *Expected, const Frame *In) {
   Causes C = causesOf(Expected, In);
-  // Variables may have each other's values; a few steps lead to any mask.
+  // Variables may be copies of each other; a few steps reach any mask.
   for (unsigned Step = 0; Step != 4; ++Step) {
-    // The value a wrapper was given, or that was kept in a variable before.
+    // A wrapper's argument, or a value that a variable was assigned before.
     auto *Ref = dyn_cast<DeclRefExpr>(Expected->IgnoreParenImpCasts());
     auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
     const Frame *Owner = Variable ? frameOf(*Variable, In) : nullptr;
@@ -146,8 +145,9 @@ Causes CauseFinder::ofExpected(const Rmw &R) {
 Causes CauseFinder::causesOf(const Rmw &R) {
   for (const auto &[Other, LastingThen] : Tried)
     if (Other == &R) {
-      // What it expects depends on what it returned. If a variable carried that
-      // over from the iteration before, it expects what it has just seen.
+      // The expected value depends on the result. If a variable carries that
+      // over from the previous iteration, the operation expects what it has
+      // just read.
       Causes Itself;
       Itself.AtOnce = Lasting > LastingThen;
       return Itself;
@@ -168,15 +168,15 @@ Causes CauseFinder::causesOf(const Rmw &R) {
     C.AtOnce |= Expects.AtOnce || !Expects.Polls.empty() || Expects.Walks;
     C.Own |= Expects.Own || Expects.Clock;
   } else if (Op.Kind == AtomicKind::CompareExchange && Op.Value) {
-    // Swapping a value for itself is a read.
+    // Exchanging a value for itself is a read.
   } else if (Op.Kind == AtomicKind::Modify) {
-    // Its amount is a constant, or it is not taken back (Doubts.h).
+    // The operand is a constant, or the operation is not undone (Doubts.h).
   } else if (Op.Value && Op.Kind != AtomicKind::CompareExchange) {
     C.Own |= !(Op.Result ? ofAccess(Op.Value, Op.Value, true, R.In)
                          : causesOf(Op.Value, R.In))
                   .none();
   }
-  // Assembly says what it expects in an input: that must come from outside.
+  // The expected value of assembly is an input, which must come from outside.
   if (Op.Kind == AtomicKind::CompareExchange)
     for (const Expr *Input : R.Inputs) {
       Causes Read = causesOf(Input, R.In);

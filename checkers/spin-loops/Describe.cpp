@@ -35,7 +35,8 @@ static std::string nameOf(const Poll &P, const ASTContext &Context) {
   if (auto *Member = dyn_cast<MemberExpr>(E); Member && Member->isArrow()) {
     auto *Base = dyn_cast<UnaryOperator>(Member->getBase()->IgnoreParens());
     if (Base && Base->getOpcode() == UO_AddrOf) {
-      // What <stdatomic.h> makes of an atomic_flag: (&flag)->_Value.
+      // The expansion of an atomic_flag operation of <stdatomic.h>:
+      // (&flag)->_Value.
       Base->getSubExpr()->printPretty(OS, nullptr, Policy);
       StringRef Field = Member->getMemberDecl()->getName();
       return Field == "_Value" ? Name : Name + "." + Field.str();
@@ -66,13 +67,13 @@ static StringRef memoryOf(const Poll &P) {
   return P.Volatile ? "volatile " : "plain ";
 }
 
-/// What was seen.
+/// Returns what was found.
 static std::string seen(const SpinLoop &Spin) {
   const ASTContext &Context = Spin.Facts->Context;
   const Poll *P = &Spin.Polls.front();
   for (const Poll &Other : Spin.Polls)
     if (Other.Tries || Other.TryLock || Other.Unseen)
-      P = &Other; // The try says more than the reads in between.
+      P = &Other; // The try describes the wait better than the reads.
   if (P->TryLock)
     return "loop retries '" + P->TryLock->getNameAsString() + "'";
   if (P->Unseen) {

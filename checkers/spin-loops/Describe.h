@@ -15,8 +15,8 @@ namespace vfriendly::tidy {
 
 struct SpinLoop;
 
-/// What was seen, what it costs under virtualization, what to do, and where
-/// that is explained.
+/// Returns the text of the report: what was found, what it costs under
+/// virtualization, what to do, and the guideline page.
 std::string describe(const SpinLoop &Spin);
 
 } // namespace vfriendly::tidy

@@ -19,8 +19,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// What Value is, seen through the wrappers it was passed to; nullopt if that
-/// is no constant of at most 64 bits.
+/// Returns the value of the expression, followed through wrappers' arguments;
+/// nullopt if it is not a constant of at most 64 bits.
 static std::optional<uint64_t> constantOf(const Expr *Value, const Frame *In,
                                           const ASTContext &Context) {
   while (Value) {
@@ -33,7 +33,7 @@ static std::optional<uint64_t> constantOf(const Expr *Value, const Frame *In,
     Value = Argument;
     In = Owner->Caller;
   }
-  // `gate = 1` makes its 1 an _Atomic one first, which has no value.
+  // `gate = 1` first converts 1 to an _Atomic type, which is no constant.
   if (Value && Value->getType()->isAtomicType())
     Value = Value->IgnoreImpCasts();
   Expr::EvalResult Result;
@@ -44,7 +44,7 @@ static std::optional<uint64_t> constantOf(const Expr *Value, const Frame *In,
   return static_cast<uint64_t>(Result.Val.getInt().getSExtValue());
 }
 
-/// What is added, subtractions negated; nullopt if that is no constant.
+/// Returns the addend, negated for subtractions; nullopt if it is no constant.
 static std::optional<uint64_t> amountOf(const Rmw &R,
                                         const ASTContext &Context) {
   bool Subtracts = false;
@@ -66,7 +66,7 @@ static std::optional<uint64_t> amountOf(const Rmw &R,
       return Sum.Subtracts ? ~uint64_t(0) : uint64_t(1);
     Subtracts = Sum.Subtracts;
   }
-  // Atomics wrap around: -4u is as good as -4, and 1 << 63 its own negative.
+  // Atomics wrap around: -4u is equal to -4, and 1 << 63 to its own negative.
   std::optional<uint64_t> Amount = constantOf(R.Op.Value, R.In, Context);
   return Subtracts && Amount ? -*Amount : Amount;
 }
@@ -132,8 +132,9 @@ void DoubtJudge::findRetracted() {
 }
 
 bool areHopeless(const LoopFacts &Facts) {
-  // Names need no hint, nor do the stores of a seqlock's reader; of the others
-  // toleratesOne and tolerates ask for one, which an inner wait is, too.
+  // Calls doubted only by name need no hint, nor do the stores of a seqlock's
+  // reader. For the others toleratesOne and tolerates require one; an inner
+  // wait counts as one.
   return Facts.Hints.empty() && !Facts.HasInnerLoop &&
          llvm::any_of(Facts.Doubts, [](const Doubt &D) {
            return D.What != Doubt::Telling && D.What != Doubt::Store;
@@ -145,8 +146,8 @@ void DoubtJudge::rely(const Twine &On) {
     Text = On.str();
 }
 
-/// `if (!told) { told = true; ...`: a variable that what it guards sets, and
-/// that nothing else in the loop does.
+/// Returns true for `if (!told) { told = true; ...`: a variable that is set
+/// under the guard and nowhere else in the loop.
 static bool happensOnce(const Guard &G, const LoopFacts &Facts) {
   const Expr *E = G.Condition->IgnoreParenImpCasts();
   if (auto *Not = dyn_cast<UnaryOperator>(E);
@@ -165,7 +166,7 @@ static bool happensOnce(const Guard &G, const LoopFacts &Facts) {
          });
 }
 
-/// `iterations > most`: what the loop counts or the clock tells, against a
+/// Returns true for `iterations > most`: a counter or a clock, compared with a
 /// limit in an ordinary variable.
 bool DoubtJudge::reachesLimit(const Guard &G) {
   auto *Op = dyn_cast<BinaryOperator>(G.Condition->IgnoreParenImpCasts());
@@ -179,7 +180,8 @@ bool DoubtJudge::reachesLimit(const Guard &G) {
          llvm::all_of(Limit.Polls, [](const Poll &P) { return P.isPlain(); });
 }
 
-/// Done every so many iterations, or every so often, or once.
+/// Returns true if D happens once in a number of iterations, after a time, or
+/// once.
 bool DoubtJudge::isGuarded(const Doubt &D, const IterationHints &Given) {
   return llvm::any_of(D.Under, [&](const Guard &G) {
     if (happensOnce(G, Facts))
@@ -188,7 +190,7 @@ bool DoubtJudge::isGuarded(const Doubt &D, const IterationHints &Given) {
     if ((!C.Polls.empty() && !reachesLimit(G)) || C.Walks || C.AtOnce ||
         C.Device)
       return false;
-    // What sleeps and then looks at the clock is a periodic job.
+    // A loop that sleeps and then reads the clock is a periodic job.
     return (C.Clock && Given.Pauses) || (C.Own && !C.Clock);
   });
 }
@@ -239,7 +241,7 @@ private:
 
 } // namespace
 
-/// A number kept for people to read: the file never decides by it.
+/// Returns true for a statistic: nothing in the file decides by it.
 static bool isStatistic(const Expr *LValue, const ASTContext &Context) {
   const Expr *E = LValue->IgnoreParenCasts();
   while (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))
@@ -291,9 +293,9 @@ bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
   return true;
 }
 
-/// Drivers wait a number of delays for what their device writes to memory. Such
-/// memory looks like any other, but is reached by address, or made volatile
-/// where it is read, and not by the name that the program's threads use.
+/// Drivers wait in delays until their device writes to memory. Such memory is
+/// accessed by address, or made volatile at the read, and not by the name that
+/// the program's threads use.
 static bool mayBeDevice(ArrayRef<Poll> Polls) {
   return llvm::any_of(Polls, [](const Poll &P) {
     if (!P.At.LValue || P.Tries)

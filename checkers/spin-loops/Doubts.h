@@ -11,10 +11,10 @@
 //   if (!Doubts.tolerates(Polls, hintsOfIterations(Shape, Facts))) ... not a
 //   wait
 //
-// People log, count and call through interfaces while they wait. In a loop that
-// pauses in every iteration such things are taken for what they are; in any
-// other they make it more than a wait. The report then says what it relies on,
-// and no fix is offered.
+// Waits in real code also log, count and call through interfaces. If the loop
+// pauses in every iteration, such effects are tolerated; otherwise the loop is
+// more than a wait. The report says which of them it tolerates, and has no
+// fix-it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,15 +28,16 @@
 
 namespace vfriendly::tidy {
 
-/// Returns true if there are doubts that nothing can make tolerable. Cheaper
-/// than judging.
+/// Returns true if some doubt can never be tolerated. Cheaper than the full
+/// judgement.
 bool areHopeless(const LoopFacts &Facts);
 
 class DoubtJudge {
 public:
   DoubtJudge(const LoopFacts &Facts, CauseFinder &Finder);
 
-  /// One of two in an iteration of which the later takes the earlier back.
+  /// Returns true if another operation of the same iteration undoes R, or R
+  /// undoes it.
   bool isUndone(const Rmw &R) const { return Undone.contains(&R); }
 
   /// pre: Polls are what the loop's waiting exits depend on; MayStore for kinds
@@ -45,7 +46,7 @@ public:
   bool tolerates(llvm::ArrayRef<Poll> Polls, const IterationHints &Given,
                  bool MayStore, bool IsBounded);
 
-  /// What the report relies on, in a few words; empty if there is no doubt.
+  /// The assumption that the report states; empty if there is no doubt.
   const std::string &text() const { return Text; }
 
 private:

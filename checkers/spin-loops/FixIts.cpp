@@ -45,12 +45,13 @@ std::string StateNames::next(const FunctionDecl &Function) {
   }
 }
 
-/// What is not text of its own cannot be edited for itself.
+/// Returns true for a template instance, whose text cannot be edited by itself.
 static bool isInstance(const FunctionDecl &Function) {
   return Function.getTemplateInstantiationPattern() != nullptr;
 }
 
-/// A loop that polls between the tries of a lock does the waiting.
+/// Returns true if S contains a loop that waits between the tries of a lock: the
+/// fix belongs there.
 static bool holdsWait(const Stmt *S, const FunctionDecl &Function,
                       FunctionFacts &Functions) {
   if (!S || isa<Expr>(S))
@@ -103,8 +104,8 @@ static bool stepsAside(const Stmt *S, const Expr *E) {
                       [&](const Stmt *Child) { return stepsAside(Child, E); });
 }
 
-/// Makes the reads of a wait on ordinary memory atomic. Conditions beside the
-/// wait stay as they are.
+/// Makes the reads of a wait on plain memory atomic. Other conditions stay as
+/// they are.
 static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
   const ASTContext &Context = Spin.Facts->Context;
   llvm::SmallPtrSet<const Expr *, 4> Done;
@@ -141,8 +142,8 @@ static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
 
 static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
                              TuUses &Uses, StateNames &Names) {
-  // A bounded spin is somebody's own spin-then-block: its iterations are to be
-  // short.
+  // A bounded spin is a part of the program's own spin-then-block: its
+  // iterations should be short.
   if (Spin.Counts)
     return {};
   LoopEdit Edit(Spin, Site);
@@ -171,7 +172,7 @@ Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
       isInstance(Site.Function))
     return {};
 
-  // The fix belongs to the inner loop, which has a report of its own.
+  // The fix belongs to the inner loop, which is reported by itself.
   if (!Spin.Facts->InnerConditions.empty() &&
       llvm::any_of(Spin.Shape.Body, [&](const Stmt *S) {
         return holdsWait(S, Site.Function, Spin.Facts->Functions);

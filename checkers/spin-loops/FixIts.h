@@ -9,9 +9,9 @@
 //   Fix Edit = planFix(Style, Spin, Site, Uses, Names);
 //   if (!Edit.Hints.empty()) ...
 //
-// A fix is planned only where its result compiles and means the same: not in
-// macros, not in templates' instances, not where the state it needs has no
-// place to live.
+// A fix is planned only if its result compiles and preserves the meaning: not
+// in macros or template instances, and not where no variable for the wait's
+// state can be declared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +28,10 @@ namespace vfriendly::tidy {
 
 enum class FixStyle { Pause, SpinThenBlock, StdAtomicWait };
 
-/// What Style may say; nullopt for anything else.
+/// Parses the option Style; nullopt if the value is unknown.
 std::optional<FixStyle> parseStyle(llvm::StringRef Name);
 
-/// Where a loop stands.
+/// The surroundings of a loop.
 struct LoopSite {
   const clang::FunctionDecl &Function;
   /// The statements around it, outermost first.

@@ -17,7 +17,7 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// How many functions deep a poll may hide: accessor, wrapper, atomic's own.
+/// Maximum call depth of a poll: accessor, wrapper, std::atomic's member.
 static constexpr unsigned MaxDepth = 5;
 
 bool IterationWalker::visitNeutralCall(const CallExpr &Call, CallEffect Effect,
@@ -31,7 +31,7 @@ bool IterationWalker::visitNeutralCall(const CallExpr &Call, CallEffect Effect,
     if (Effect == CallEffect::None || !Argument->getType()->isPointerType() ||
         Argument->getType()->getPointeeType().isConstQualified())
       continue;
-    // clock_gettime(…, &now) fills what it is given.
+    // clock_gettime(…, &now) writes to its argument.
     Place P = pointeeOf(Argument, C.In);
     if (P.Where == Place::Local && P.Variable)
       note(P.Variable, P.In,
@@ -65,13 +65,13 @@ void IterationWalker::takeBack(const Mark &M) {
   Budget = M.Budget;
 }
 
-/// What the source calls a callee: a function, or a pointer to one.
+/// Returns the callee's name: of a function, or of a pointer to one.
 static StringRef calleeName(const CallExpr &Call) {
   auto *D = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
   return D && D->getIdentifier() ? D->getName() : StringRef();
 }
 
-/// The hint a name promises; Other if it promises none.
+/// Returns the hint that a name suggests; Other if none.
 static CallEffect hintOf(NameTells Tells) {
   switch (Tells) {
   case NameTells::Pauses:
@@ -83,11 +83,11 @@ static CallEffect hintOf(NameTells Tells) {
   }
 }
 
-/// A call of a function that has effects, or that cannot be seen.
+/// Handles a call of a function that has effects or is opaque.
 bool IterationWalker::visitUnknownCall(const CallExpr &Call, Context &C,
                                        bool IsAlwaysUnseen) {
   EndedUnseen = false;
-  // What a template calls shows in its instances.
+  // The callee is known only in the template's instances.
   if (Call.isInstantiationDependent())
     return false;
   NameTells Tells = whatNameTells(calleeName(Call));
@@ -112,7 +112,7 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
     return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
   if (Callee->isNoReturn())
     return true; // A failed assertion ends more than the loop.
-  // What this check's fix calls waits as it should.
+  // Functions that this check's fix-its call already wait well.
   if (llvm::is_contained({"vf_spin_wait", "vf_spin_backoff"}, calleeName(Call)))
     return false;
   CallEffect Effect = classifyCall(Call, *Callee);
@@ -130,14 +130,14 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
       return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
   }
 
-  // A trylock whose body shows what it tries is better than its name, as long
-  // as the body shows nothing that only a success does.
+  // A visible body describes a trylock better than its name, as long as the
+  // body has no effect that only a success has.
   bool Tries = Effect == CallEffect::TryLock;
   if (!Tries || (Callee->isDefined() && !isOfStd(*Callee))) {
     Mark Before = mark();
     if (visitBody(Call, *Callee, C) &&
         (!Tries || Facts.Doubts.size() == Before.Doubts)) {
-      // It is clean, but what it does to pass the time does not show.
+      // It has no effects, but its hint is opaque.
       CallEffect Told = hintOf(whatNameTells(calleeName(Call)));
       if (Told != CallEffect::Other && Facts.Hints.size() == Before.Hints)
         Facts.Hints.push_back({Told, &Call, C.In});

@@ -26,9 +26,8 @@ bool IterationWalker::visitChildren(const Stmt *S, Context &C) {
   return true;
 }
 
-/// Notes what a wait may do for other reasons only. Of doubts that need such a
-/// reason, a guard around them, those without any end the walk at once; a
-/// function that an iteration calls is then doubted as a whole.
+/// Records a doubt. Doubts that are only tolerated under a guard end the walk
+/// at once if they have none; a called function is then doubted as a whole.
 bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
                             const Context &C, const Expr *LValue) {
   bool NeedsGuard = What == Doubt::Other;
@@ -36,13 +35,13 @@ bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
     return false;
   if ((What == Doubt::Call || What == Doubt::Store) && C.InCallee)
     return false;
-  // Counting in an inner loop is what that loop is for.
+  // Counting is the purpose of an inner loop.
   if (What == Doubt::Count && C.InLoop)
     return false;
-  // More than a few, and the loop does something else.
+  // A loop with more doubts is not a wait.
   if (Facts.Doubts.size() == 12)
     return false;
-  // An inner loop's bound is no reason to do it now and then.
+  // An inner loop's bound does not make its body rare.
   Guards Under = C.Under;
   if (C.InLoop)
     Under.truncate(C.AroundLoop);
@@ -50,8 +49,9 @@ bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
   return true;
 }
 
-/// A reader may say that he is here, and take that back in the same iteration:
-/// by functions that return nothing, as what others return may be polled.
+/// Records a published value. A reader may register and retract that in the
+/// same iteration, through functions that return nothing; the result of others
+/// may be polled.
 bool IterationWalker::say(const Stmt *Site, const Expr *Object, bool ByPointer,
                           const Expr *Value, const Context &C) {
   if (C.InLoop ||
@@ -74,7 +74,7 @@ bool IterationWalker::store(const Expr *LValue, Write W, Context &C) {
   if (P.Where == Place::Device)
     return false;
   if (P.Where == Place::Elsewhere) {
-    // Repeating a plain copy to one place changes nothing; counting does.
+    // A plain store of the same value may be repeated; counting may not.
     if (isAtomicType(LValue->getType()) ||
         LValue->getType().isVolatileQualified())
       return say(LValue, LValue, /*ByPointer=*/false,
@@ -98,7 +98,7 @@ bool IterationWalker::declare(const DeclStmt &Decls, Context &C) {
       continue;
     if (!Variable->hasLocalStorage())
       continue; // A static is like a global; initialised once.
-    // A guard object: constructing and destroying it is work.
+    // Constructing and destroying a guard object is work.
     if (Variable->needsDestruction(Facts.Context) != QualType::DK_none) {
       if (!doubt(Doubt::Other, &Decls, C))
         return false;
@@ -150,7 +150,7 @@ bool IterationWalker::visit(const Expr *E, Context &C) {
   if (auto *Default = dyn_cast<CXXDefaultArgExpr>(E))
     return visit(Default->getExpr(), C);
 
-  // What may run code that is not seen, or cannot be resolved yet.
+  // May run opaque code, or cannot be resolved yet.
   if (isa<CXXNewExpr, CXXDeleteExpr, LambdaExpr, CXXBindTemporaryExpr,
           BlockExpr>(E))
     return doubt(Doubt::Other, E, C);
@@ -159,7 +159,8 @@ bool IterationWalker::visit(const Expr *E, Context &C) {
           CXXUnresolvedConstructExpr, RecoveryExpr, PackExpansionExpr,
           CXXFoldExpr>(E))
     return false;
-  // A lambda called where it stands, or kept in a variable, is only its body.
+  // A lambda that is called in place or kept in a variable has only the effects
+  // of its body.
   return visitChildren(E, C);
 }
 
@@ -181,7 +182,7 @@ bool IterationWalker::visitAtomic(const Expr *E, const AtomicOp &Op,
   case AtomicKind::Other:
     return doubt(Doubt::Other, E, C);
   case AtomicKind::Modify: {
-    // fetch_add(0) is a way to read.
+    // fetch_add(0) is a read.
     Expr::EvalResult Value;
     if (Op.Value && !Op.Value->isValueDependent() &&
         Op.Value->EvaluateAsInt(Value, Facts.Context) &&
@@ -212,7 +213,7 @@ bool IterationWalker::visitAtomic(const Expr *E, const AtomicOp &Op,
   }
   if (!Op.ExpectedIsMemory)
     return true;
-  // A failure writes what it saw where it was told what to expect.
+  // A failure writes the value read to the expected operand.
   Place Expected = Op.ExpectedIsPointer ? pointeeOf(Op.Expected, C.In)
                                         : placeOf(Op.Expected, C.In);
   if (Expected.Where != Place::Local)

@@ -18,8 +18,8 @@ namespace vfriendly::tidy {
 
 namespace {
 
-/// Follows the paths of an iteration and intersects what they give. Where a
-/// path is not understood, it gives nothing.
+/// Follows the paths of an iteration and intersects their hints. A path that is
+/// not understood has none.
 class PathFollower {
 public:
   enum : unsigned { Any = 1, Pauses = 2, Waits = 4, All = 7 };
@@ -33,7 +33,7 @@ public:
     for (const Stmt *S : Shape.Body)
       if (Goes)
         Goes = follow(S, Falls, Facts.root());
-    // A goto loop repeats by its gotos only.
+    // A goto loop repeats only by its gotos.
     if (Goes && !Shape.backJump())
       Repeating &= Falls;
     return Repeating | inExpr(Shape.Condition, Facts.root()) |
@@ -41,7 +41,8 @@ public:
   }
 
 private:
-  /// Adds to Given what S surely gives; false if no path falls out of S.
+  /// Adds to Given the hints on all paths through S; returns false if no path
+  /// reaches its end.
   bool follow(const Stmt *S, unsigned &Given, const Frame *In);
   bool followIf(const IfStmt &If, unsigned &Given, const Frame *In);
   unsigned inExpr(const Stmt *E, const Frame *In);
@@ -50,11 +51,11 @@ private:
 
   const LoopShape &Shape;
   const LoopFacts &Facts;
-  /// What all paths to another iteration give.
+  /// Hints on all paths to another iteration.
   unsigned Repeating = All;
-  /// What all returns of the callee looked at give.
+  /// Hints on all paths to a return of the current callee.
   unsigned Returning = All;
-  /// Loops inside the loop: continue there does not repeat it.
+  /// Depth of inner loops, where continue does not repeat the outer loop.
   unsigned Nested = 0;
 };
 
@@ -66,7 +67,7 @@ unsigned PathFollower::inCallee(const Frame &Callee) {
   --Nested;
   Given = Falls ? Returning & Given : Returning;
   Returning = Saved;
-  // A callee's wait does not make a retry another thing.
+  // A wait in a callee does not change what a retry is.
   return Given & (Any | Pauses);
 }
 
@@ -98,13 +99,13 @@ unsigned PathFollower::inExpr(const Stmt *S, const Frame *In) {
 }
 
 unsigned PathFollower::inLoop(const LoopShape &Inner, const Frame *In) {
-  // What an inner wait does says nothing of the loop around it but that it
-  // waits: for each of many things, perhaps.
+  // An inner wait only shows that the outer loop waits too, perhaps for each of
+  // several objects.
   if (judgeLoop(Inner, *In->Function, Facts.Functions))
     return In == Facts.root() ? Any | Waits : unsigned(Any);
   unsigned Given = inExpr(Inner.Condition, In), Body = 0;
-  // A loop of pauses is a pause. That it may run no iteration, as back-off does
-  // at first, does not make it another thing.
+  // A loop of pauses is a pause, even if it may have no iteration, as a
+  // back-off at first.
   ++Nested;
   follow(Inner.Body.front(), Body, In);
   --Nested;
@@ -156,7 +157,7 @@ bool PathFollower::follow(const Stmt *S, unsigned &Given, const Frame *In) {
     Returning &= Given | inExpr(Return->getRetValue(), In);
     return false;
   }
-  // Out of an inner loop or a switch this is only a way on.
+  // In an inner loop or a switch, control only continues after it.
   if (isa<BreakStmt>(S))
     return false;
   if (LoopShape Inner = shapeOf(S); Inner.Statement) {
@@ -167,7 +168,7 @@ bool PathFollower::follow(const Stmt *S, unsigned &Given, const Frame *In) {
   }
   if (auto *Switch = dyn_cast<SwitchStmt>(S)) {
     Given |= inExpr(Switch->getCond(), In);
-    unsigned Cases = 0; // No case is surely taken.
+    unsigned Cases = 0; // No case is certain to be taken.
     follow(Switch->getBody(), Cases, In);
     return true;
   }

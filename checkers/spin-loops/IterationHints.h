@@ -10,9 +10,9 @@
 //   IterationHints Given = hintsOfIterations(Shape, Facts);
 //   if (Given.Any) ... whoever wrote this loop meant it to wait
 //
-// A loop that pauses here and there may do anything. One that does so before
-// each repetition was written as a wait, so that logging or statistics in it do
-// not make it another thing.
+// A loop that pauses on some paths may have any purpose. One that pauses before
+// each repetition was written as a wait, even if it also logs or keeps
+// statistics.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 
 namespace vfriendly::tidy {
 
-/// What every path gives that leads to another iteration.
+/// The hints on every path to another iteration.
 struct IterationHints {
   bool Any = false;    ///< A pause, a yield, a sleep, or a wait.
   bool Pauses = false; ///< Without sleeps, which those give who poll devices.

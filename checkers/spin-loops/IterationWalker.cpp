@@ -18,7 +18,7 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// `do { } while (0)`, the wrapping of macros.
+/// Returns true for `do { } while (0)`, as used in macros.
 static bool isOnceOnly(const Stmt *S, const ASTContext &Context) {
   auto *Do = dyn_cast<DoStmt>(S);
   bool Value;
@@ -26,7 +26,7 @@ static bool isOnceOnly(const Stmt *S, const ASTContext &Context) {
          Do->getCond()->EvaluateAsBooleanCondition(Value, Context) && !Value;
 }
 
-/// The call that a statement is, or ends with: `(report(), abort())`.
+/// Returns the call that a statement is, or ends with: `(report(), abort())`.
 static const CallExpr *callIn(const Stmt *S) {
   auto *E = dyn_cast_or_null<Expr>(S);
   if (!E)
@@ -52,13 +52,15 @@ static const Stmt *lastOf(const Stmt *S) {
   return S;
 }
 
-/// A path that reports and gives up: no iteration of a wait goes through it.
+/// Returns true for a path that reports and terminates: no iteration of a wait
+/// passes it.
 static bool endsProgram(const Stmt *S) {
   const Stmt *Last = lastOf(S);
   return Last && isNoReturnCall(Last);
 }
 
-/// The call by whose name alone a path ends the program; null if none does.
+/// Returns the call that ends the program, by its name alone; null if none
+/// does.
 static const CallExpr *endsByName(const Stmt *S) {
   const CallExpr *Call = callIn(lastOf(S));
   const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
@@ -213,12 +215,12 @@ bool IterationWalker::walkGoto(const Stmt *S, Context &C) {
 }
 
 bool IterationWalker::walkSequence(ArrayRef<const Stmt *> Body, Context &C) {
-  // Guards that statements here put up hold to the end of the sequence, and for
-  // what falls out of it.
+  // Guards of a statement hold to the end of the sequence, and for what follows
+  // it.
   for (const Stmt *Child : Body) {
     Ends E = C.InCallee ? Ends() : endsOf(Child, C);
     if (E.staysOut()) {
-      leave(C); // What an exit does on its way out is not the wait's doing.
+      leave(C); // Effects on an exit path are no part of the wait.
       return true;
     }
     if (!walk(Child, C))
@@ -268,7 +270,7 @@ bool IterationWalker::walkIf(const IfStmt &If, Context &C) {
     return false;
   if (C.InCallee)
     return true;
-  // Where one branch continues the loop, what follows waits for the condition.
+  // If one branch continues the loop, what follows is under the condition.
   if (!Then.Falls && Then.Repeats)
     C.Under.push_back({If.getCond(), C.In, false});
   if (If.getElse() && !Else.Falls && Else.Repeats)
@@ -284,7 +286,7 @@ bool IterationWalker::walkInnerLoop(const Stmt *S, Context &C) {
   Facts.HasInnerLoop = true;
   LoopShape Loop = shapeOf(S);
   if (!Loop.Statement)
-    return false; // A range: there is data to walk over.
+    return false; // A range-for walks over data.
   if (auto *For = dyn_cast<ForStmt>(S))
     if (!walk(For->getInit(), Inner))
       return false;

@@ -28,15 +28,16 @@ public:
   bool walkIteration();
 
 private:
-  /// What break and continue mean here, and whether leaving leaves the loop.
+  /// The meaning of break and continue here, and whether a return leaves the
+  /// loop.
   struct Context {
     Frame *In;
     Guards Under;
     bool BreakLeaves = true;
     bool ContinueRepeats = true;
     bool InCallee = false;
-    bool InLoop = false; ///< Done any number of times an iteration.
-    /// How many of the guards hold around the outermost such loop.
+    bool InLoop = false; ///< Runs any number of times in an iteration.
+    /// Number of guards outside the outermost such loop.
     unsigned AroundLoop = 0;
   };
   /// How a statement can end.
@@ -81,7 +82,8 @@ private:
                         Context &C);
   bool visitBody(const clang::CallExpr &Call, const clang::FunctionDecl &Callee,
                  Context &C);
-  /// What a call may be taken back to, if its body turns out to do too much.
+  /// A state to which the walk returns if the body of a call has too many
+  /// effects.
   struct Mark {
     unsigned Rmws, Hints, Doubts, Inner, Written, Budget;
   };
@@ -90,14 +92,14 @@ private:
 
   const LoopShape &Shape;
   LoopFacts &Facts;
-  /// Nodes looked at: a wait is small, so whatever is large is none.
+  /// Number of nodes left to visit. Waits are small; a larger loop is none.
   unsigned Budget = 600;
-  /// The same, with what was taken back: bodies that turned out to do too much.
+  /// The same, including bodies whose effects were discarded.
   unsigned Effort = 4000;
-  /// What was written, in order.
+  /// The variables written, in order.
   llvm::SmallVector<decltype(LoopFacts::Writes)::key_type, 8> Written;
-  /// The walk of a called body ended at a call that is unseen whoever calls the
-  /// body. Valid as long as walks return false.
+  /// The walk of a called body ended at a call that is opaque in every calling
+  /// context. Valid while walks return false.
   bool EndedUnseen = false;
 };
 

@@ -54,7 +54,7 @@ void LoopEdit::insert(SourceLocation Place, const Twine &Text) {
   Hints.push_back(FixItHint::CreateInsertion(Place, Text.str()));
 }
 
-/// Returns true if S is the loop's only hint, given directly or by a small
+/// Returns true if S is the loop's only hint, directly or through a small
 /// function.
 bool LoopEdit::isOnlyHint(const Stmt *S) const {
   if (Spin.Facts->Hints.size() != 1)
@@ -96,8 +96,8 @@ bool LoopEdit::waitInBlock(const CompoundStmt &Block, StringRef Call) {
       return true;
   StringRef Indent = indentAt(Shape.keyword(), Context);
   if (hasContinue(&Block)) {
-    // Only at the start is it sure to be passed, and only a condition in front
-    // makes that a failed iteration.
+    // Only at the start of the body every iteration passes it, and only after a
+    // condition the iteration has failed.
     if (Shape.TestsLast || !Shape.Condition || Shape.backJump())
       return false;
     insert(Lexer::getLocForEndOfToken(Block.getLBracLoc(), 0, SM,
@@ -168,7 +168,7 @@ bool LoopEdit::waitBeforeGotos(StringRef Call) {
   collectJumps(Site.Function.getBody(), Path, Shape.Head, Labels, All);
   for (const Stmt *S : Shape.Body)
     collectJumps(S, Path, Shape.Head, Ignored, Inside);
-  // A jump from elsewhere, or to elsewhere past the declaration.
+  // A jump into the loop, or past the declaration.
   if (All.size() != Inside.size() || Labels != 1)
     return false;
   for (auto [Goto, Parent] : Inside) {
@@ -196,7 +196,7 @@ bool LoopEdit::waitInBody(StringRef Call, bool HasValue) {
     return waitInStatement(Body, Call);
   if (!HasValue)
     return !hasContinue(Body) && waitInStatement(Body, Call);
-  // A do loop tests after its body: waiting there would delay the first test.
+  // A do loop tests after its body: a wait there would delay the first test.
   if (auto *Block = dyn_cast<CompoundStmt>(Body))
     for (const Stmt *Child : Block->body())
       if (replaceHint(Child, Call))
@@ -219,8 +219,8 @@ bool LoopEdit::declareBefore(StringRef Declaration) {
     insert(Begin, Declaration + "\n" + Indent);
     return true;
   }
-  // A jump past a declaration is an error in C++: keep it in its own block
-  // where there is anything to jump to.
+  // A jump past a declaration is an error in C++, so a function with labels
+  // gets a block for it.
   bool InBlock = isa<CompoundStmt>(Parent);
   bool MayBePassed = (Around && isa<SwitchStmt>(Around)) ||
                      countLabels(Site.Function.getBody()) != 0;

@@ -9,10 +9,10 @@
 //   LoopEdit Edit(Spin, Site);
 //   if (Edit.waitInBody("_mm_pause()")) Hints = Edit.take();
 //
-// Finds the places for a fix by the loop's form: in an empty body, in place of
-// the hint that is there, at the end of a block, in a do loop's condition,
-// before a goto. Every step says no rather than edit what it does not see
-// whole.
+// Finds the places for a fix by the loop's form: in an empty body, instead of
+// an existing hint, at the end of a block, in the condition of a do loop,
+// before a goto. Each step fails rather than edit text that it does not fully
+// understand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +28,10 @@ class LoopEdit {
 public:
   LoopEdit(const SpinLoop &Spin, const LoopSite &Site);
 
-  /// Makes every failed iteration run Call, an expression, once. A do loop runs
-  /// it in its condition if Call's value, not zero, allows that.
+  /// Makes every failed iteration evaluate the expression Call once, in a do
+  /// loop as part of its condition if Call's nonzero value allows that.
   bool waitInBody(llvm::StringRef Call, bool HasValue);
-  /// Declares a variable in front of the loop, in a new block if need be.
+  /// Declares a variable before the loop, in a new block if needed.
   bool declareBefore(llvm::StringRef Declaration);
   void add(clang::FixItHint Hint) { Hints.push_back(std::move(Hint)); }
 

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks one iteration, in the loop's function and in those it calls, and gives
-// up at the first thing that makes the loop more than a wait: that is what
-// keeps the check cheap.
+// Walks one iteration, in the loop's function and its callees, and stops at the
+// first effect that a wait does not have. This keeps the check cheap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +28,7 @@ LoopShape shapeOf(const Stmt *S) {
     Shape.Body.push_back(While->getBody());
     Shape.HeadEnd = While->getRParenLoc();
     if (While->getConditionVariable())
-      return {}; // Declares anew each iteration: never a mere wait.
+      return {}; // A declaration in each iteration: no mere wait.
   } else if (auto *For = dyn_cast<ForStmt>(S)) {
     Shape.Condition = For->getCond();
     Shape.Increment = For->getInc();
@@ -73,8 +72,7 @@ static bool names(const Stmt *S, const VarDecl *Variable) {
          });
 }
 
-/// The local variable that an increment moves on from where it was: `++i`,
-/// `p = p->next`.
+/// Returns the local variable that an increment advances: `++i`, `p = p->next`.
 static const VarDecl *movedBy(const Expr *Increment) {
   const Expr *E = Increment ? Increment->IgnoreParens() : nullptr;
   const Expr *Moved = nullptr, *From = nullptr;
@@ -94,7 +92,7 @@ static const VarDecl *movedBy(const Expr *Increment) {
              : nullptr;
 }
 
-/// One test that calls nothing.
+/// Returns true for a test without calls.
 static bool isSimple(const Stmt *S) {
   if (isa<CallExpr, AtomicExpr, StmtExpr, CXXConstructExpr, LambdaExpr>(S))
     return false;
@@ -106,9 +104,9 @@ static bool isSimple(const Stmt *S) {
   });
 }
 
-/// Most loops are `for (i = 0; i < n; ++i)` or `for (p = list; p; p = p->next)`
-/// with no other way out, which nobody else can end. What follows would find
-/// the same, at a price.
+/// Returns true for loops like `for (i = 0; i < n; ++i)` or `for (p = list; p;
+/// p = p->next)` without other exits, which no other thread can end. These are
+/// most loops; the full walk has the same result and costs more.
 static bool onlyWalks(const LoopShape &Shape) {
   const VarDecl *Moved = movedBy(Shape.Increment);
   return Moved && Shape.Condition && isSimple(Shape.Condition) &&

@@ -9,9 +9,10 @@
 //   LoopFacts Facts(Context);
 //   if (!collectFacts(Shape, Facts)) ... it does something others could miss
 //
-// The first of two steps: everything a loop does in an iteration that stays in
-// it, small functions included, and its exits with the conditions in front of
-// them. The second (Causes.h) asks what those conditions depend on.
+// The first of two steps collects the effects of an iteration that repeats,
+// including those of small functions, and the loop's exits with the conditions
+// under which they are reached. The second step (Causes.h) finds what those
+// conditions depend on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,8 @@ struct LoopShape {
   }
 };
 
-/// The shape of a loop statement; of anything else, one without a statement.
+/// Returns the shape of a loop statement; for another statement, a shape
+/// without Statement.
 LoopShape shapeOf(const clang::Stmt *S);
 
 struct Guard {
@@ -68,7 +70,7 @@ struct Write {
   const Frame *In = nullptr;
   unsigned RmwIndex = 0;
   Guards Under = {};
-  /// Done once in every iteration, whatever else it does.
+  /// Executed exactly once in every iteration.
   bool EachIteration = false;
 };
 
@@ -78,7 +80,7 @@ struct Rmw {
   AtomicOp Op;
   const clang::Stmt *Site;
   const Frame *In;
-  /// What inline assembly reads besides the object.
+  /// Operands that inline assembly reads besides the object.
   llvm::SmallVector<const clang::Expr *, 2> Inputs;
 };
 
@@ -88,8 +90,8 @@ struct Hint {
   const Frame *In;
 };
 
-/// Something that a wait does not do, unless the loop says by other means that
-/// it waits: Doubts.h decides. Recording one costs nothing but that decision.
+/// An effect that a wait does not have, unless hints show that the loop waits:
+/// Doubts.h decides.
 struct Doubt {
   enum Kind {
     Telling, ///< A call that only its name makes a pause or a delay.
@@ -103,18 +105,19 @@ struct Doubt {
   const clang::Stmt *Site;
   const Frame *In;
   Guards Under;
-  /// What Modify changes, or what a Store, Count or Publish names.
+  /// The object of Modify, Store, Count or Publish.
   const clang::Expr *LValue = nullptr;
   unsigned RmwIndex = 0;
-  /// What Publish writes; and is LValue a pointer to where?
+  /// The value that Publish writes, and whether LValue is a pointer to the
+  /// object.
   const clang::Expr *Said = nullptr;
   bool ByPointer = false;
 };
 
-/// What was found out about whole functions, kept for all loops of a file.
+/// Facts about functions, kept for all loops of a file.
 struct FunctionFacts {
   Escapes Escaping;
-  /// Functions that call something unseen, wherever they are called from.
+  /// Functions that contain an opaque call in every calling context.
   llvm::DenseSet<const clang::FunctionDecl *> CallsUnseen;
 };
 
@@ -133,9 +136,9 @@ struct LoopFacts {
   llvm::DenseMap<std::pair<const clang::Expr *, const Frame *>, const Frame *>
       Calls;
   llvm::SmallVector<Doubt, 1> Doubts;
-  /// Calls among them, whose results may be what the loop waits for.
+  /// Calls among Doubts whose results may be what the loop waits for.
   llvm::DenseSet<std::pair<const clang::Expr *, const Frame *>> Unseen;
-  /// What inner loops decide by: polls there are reads between tries.
+  /// The conditions of inner loops: their polls are reads between tries.
   llvm::SmallVector<std::pair<const clang::Expr *, const Frame *>, 1>
       InnerConditions;
   bool HasInnerLoop = false;
@@ -145,8 +148,8 @@ struct LoopFacts {
   const Frame *root() const { return &Frames.front(); }
 };
 
-/// Returns false, and leaves Facts incomplete, if the loop does something that
-/// others could miss or that cannot be told.
+/// Returns false, and leaves Facts incomplete, if the loop has an effect that
+/// other code may depend on, or one that is unknown.
 bool collectFacts(const LoopShape &Shape, const clang::FunctionDecl &Function,
                   LoopFacts &Facts);
 

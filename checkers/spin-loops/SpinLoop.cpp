@@ -41,7 +41,7 @@ const Poll *SpinLoop::uniquePoll() const {
 
 namespace {
 
-/// Judges one loop by its exits.
+/// Decides by its exits whether one loop waits.
 class LoopJudge {
 public:
   LoopJudge(SpinLoop &Found, bool Rescans)
@@ -51,7 +51,7 @@ public:
   bool judge();
 
 private:
-  /// A condition that has to hold, among others, for an exit to be taken.
+  /// One of the conditions under which an exit is taken.
   struct Leaf {
     const Expr *Condition;
     const Frame *In;
@@ -72,7 +72,7 @@ private:
   CauseFinder Finder;
   DoubtJudge Doubts;
   std::optional<IterationHints> Given;
-  /// Compare-and-swaps that can succeed at once.
+  /// Compare-and-swaps that can succeed without another thread.
   SmallVector<Poll, 2> Retries;
   llvm::SmallPtrSet<const Rmw *, 4> Waited;
   bool AtOnce = false, Device = false, Walks = false, Waits = false;
@@ -84,7 +84,7 @@ LoopJudge::Alternatives LoopJudge::both(const Alternatives &A,
   for (const Alternative &X : A)
     for (const Alternative &Y : B) {
       if (All.size() == 16)
-        return All; // More ways out than any wait has.
+        return All; // More exits than any wait has.
       All.push_back(X);
       All.back().append(Y.begin(), Y.end());
     }
@@ -140,7 +140,7 @@ void LoopJudge::judgeAlternative(const Alternative &A) {
     ThisCounts |= C.Own;
     ThisReadsClock |= C.Clock;
   }
-  // An ordinary setting beside a counter, `i++ < n || verbose`, is not polled.
+  // A plain setting next to a counter, `i++ < n || verbose`, is not polled.
   if (ThisCounts &&
       llvm::all_of(Polls, [](const Poll &P) { return P.isPlain(); }))
     ThisWaits = false;
@@ -164,9 +164,9 @@ void LoopJudge::judgeExit(const Guards &Exit) {
     judgeAlternative(A);
 }
 
-/// Walking over data while it waits, or a read-modify-write that no exit
-/// depends on: more than a wait. Setting the same bits again, to announce that
-/// one waits, is none.
+/// Returns true if the loop is more than a wait: it walks over data, or has a
+/// read-modify-write on which no exit depends. Setting the same bits again, to
+/// announce a waiter, is allowed.
 bool LoopJudge::doesWork() {
   for (const Rmw &R : Found.Facts->Rmws)
     if (R.Op.Kind != AtomicKind::Load && R.Op.Kind != AtomicKind::SetBits &&
@@ -179,14 +179,14 @@ bool LoopJudge::doesWork() {
   return false;
 }
 
-/// Finds out whether the loop's function draws a number from the object, or
-/// counts itself in, before it waits.
+/// Finds out whether the function draws a ticket from the object, or counts its
+/// arrival, before it waits.
 class CountFinder {
 public:
   CountFinder(SourceLocation Loop, const SourceManager &SM)
       : Loop(Loop), SM(SM) {}
 
-  /// Variables that hold what a fetch-and-add returned.
+  /// Variables with the result of a fetch-and-add.
   VarSet Drawn;
   bool CountsIn = false;
 
@@ -212,7 +212,7 @@ public:
   }
 
 private:
-  /// Dear, so asked last.
+  /// Expensive; evaluated last.
   bool isBeforeLoop(const Stmt &S) const {
     return S.getBeginLoc().isValid() &&
            SM.isBeforeInTranslationUnit(S.getBeginLoc(), Loop);
@@ -259,7 +259,8 @@ bool namesAny(const Stmt *S, const VarSet &Variables) {
   });
 }
 
-/// A member of a structure that links to others of its kind.
+/// Returns true for a member of a structure that contains a pointer to its own
+/// type.
 bool isInQueueNode(const Place &P) {
   auto *Member =
       P.LValue ? dyn_cast<MemberExpr>(P.LValue->IgnoreParenCasts()) : nullptr;
@@ -347,7 +348,7 @@ bool LoopJudge::judge() {
   }
   if (doesWork())
     return false;
-  // A retry that waits in every iteration before it tries takes a lock.
+  // A retry that waits before each try takes a lock.
   if (!Retries.empty()) {
     if (!given().Waits)
       return false;
@@ -360,14 +361,14 @@ bool LoopJudge::judge() {
     Found.Yields |= H.Effect == CallEffect::Yield;
     Found.Sleeps |= H.Effect == CallEffect::Sleep;
   }
-  // A search through ordinary data that can also end at its own bound.
+  // A search in plain data that can also end at its own bound.
   if (Found.isPlain() && Found.Counts && Facts.Hints.empty())
     return false;
   auto Tolerates = [&](bool MayStore) {
     return Facts.Doubts.empty() ||
            Doubts.tolerates(Found.Polls, given(), MayStore, Found.Counts);
   };
-  // Naming the kind looks at the whole function: only where it may matter.
+  // Naming the kind walks the whole function, so only if it may matter.
   bool MayStore = versionIsReread(Facts);
   if (!Tolerates(MayStore))
     return false;
@@ -395,7 +396,7 @@ std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
   if (LoopJudge(Found, /*Rescans=*/false).judge())
     return Found;
 
-  // One that pauses before it looks at all of its memory again waits, too.
+  // A loop that pauses before it reads all of its memory again also waits.
   const LoopFacts &Facts = *Found.Facts;
   if (Facts.InnerConditions.empty() || Facts.Hints.empty() ||
       !hintsOfIterations(Shape, Facts).Pauses)

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop waits if it has an exit that only others can cause. It may also count,
-// read a clock, or call functions that do not matter to a wait; it has no
+// A loop waits if it has an exit that only other threads can cause. It may also
+// count, read a clock, or call functions that are neutral to a wait. It has no
 // effect outside, except a failed read-modify-write.
 //
 //   if (std::optional<SpinLoop> Spin = judgeLoop(Shape, Function, Functions))
@@ -29,31 +29,31 @@ namespace vfriendly::tidy {
 struct SpinLoop {
   LoopShape Shape;
   SpinKind Kind = SpinKind::Flag;
-  /// What the waiting exits depend on; the first is what the report names.
+  /// The polls on which the waiting exits depend; the report names the first.
   llvm::SmallVector<Poll, 2> Polls;
-  /// Has an exit of its own as well.
+  /// Also has an exit of its own.
   bool Counts = false, ReadsClock = false;
-  /// What the author already put in.
+  /// Hints that the source already has.
   bool Pauses = false, Yields = false, Sleeps = false;
-  /// What the report relies on besides what was seen. Where there is a doubt,
-  /// nothing is changed.
+  /// An unproved assumption of the report, if any. A loop with a doubt is never
+  /// changed.
   std::string Doubt;
-  /// The tries of the lock whose waiting this loop does, if there is one.
+  /// The tries, in the outer loop, of the lock that this loop waits for.
   llvm::SmallVector<const clang::Stmt *, 2> OuterTries;
-  /// Keeps the expressions' frames.
+  /// Owns the frames of the expressions.
   std::unique_ptr<LoopFacts> Facts;
 
   bool isPlain() const;
   bool handsOverInOrder() const {
     return Kind == SpinKind::Ticket || Kind == SpinKind::Queue;
   }
-  /// The poll to block on: the only one, or the reads among tries of one
-  /// object. Null if there are several, or none that can be named.
+  /// The poll to block on: the only one, or the read between tries of one
+  /// object. Null if there are several, or if the source cannot name it.
   const Poll *uniquePoll() const;
 };
 
-/// pre: Function is a definition that is not dependent in what matters; what is
-/// dependent counts as unknown.
+/// Returns the wait if the loop is one. pre: Function is a definition.
+/// Dependent expressions count as unknown.
 std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
                                   const clang::FunctionDecl &Function,
                                   FunctionFacts &Functions);

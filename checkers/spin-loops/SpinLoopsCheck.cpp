@@ -52,8 +52,8 @@ void SpinLoopsCheck::registerPPCallbacks(const SourceManager &,
 }
 
 void SpinLoopsCheck::registerMatchers(MatchFinder *Finder) {
-  // One cheap match a function; loops are found by the check's own short walk,
-  // which knows what is around them.
+  // One cheap match for each function. The check's own walk finds the loops and
+  // knows their surroundings.
   Finder->addMatcher(
       functionDecl(isDefinition(), unless(isExpansionInSystemHeader()))
           .bind("function"),
@@ -146,7 +146,7 @@ private:
   const FunctionDecl &Function;
   const SourceManager &SM;
   SmallVector<const Stmt *, 16> Parents;
-  /// The read-modify-writes of the waiting loops around.
+  /// The read-modify-writes of enclosing waits.
   SmallVector<const Stmt *, 2> OuterTries;
 };
 

@@ -21,8 +21,8 @@ namespace vfriendly::tidy {
 /// Finds loops that wait by polling memory and makes them give up the CPU when
 /// the wait gets long.
 ///
-/// Says what is polled and how, what that costs in a virtual machine, and
-/// offers a fix in the style that the option Style names: `pause`,
+/// Reports what is polled and how, and what that costs in a virtual machine,
+/// and offers a fix in the style that the option Style names: `pause`,
 /// `spin-then-block` (default) or `std-atomic-wait`. See
 /// guidelines/spin-loops.md.
 class SpinLoopsCheck : public clang::tidy::ClangTidyCheck {
@@ -50,11 +50,12 @@ private:
   TuUses Uses;
   StateNames Names;
   FunctionFacts Functions;
-  /// Loops reported: a template and its instances share one.
+  /// Locations of reported loops: a template and its instances share one.
   llvm::DenseSet<clang::SourceLocation> Reported;
-  /// What the first fix that calls libvfrt needs to build.
+  /// The note on how to link libvfrt was emitted.
   bool SaidRuntime = false;
-  /// Lambdas are reached from the function around them and by themselves.
+  /// Visited loops: lambdas are visited from the enclosing function and by
+  /// themselves.
   llvm::DenseSet<const clang::Stmt *> Visited;
 };
 

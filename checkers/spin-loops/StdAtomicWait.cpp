@@ -20,7 +20,7 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// A body that only hints, which a blocking wait makes needless.
+/// Returns true for a body with only hints, which a blocking wait replaces.
 static bool onlyHints(const Stmt *Body, const SpinLoop &Spin) {
   if (isa<NullStmt>(Body))
     return true;
@@ -38,17 +38,19 @@ static bool onlyHints(const Stmt *Body, const SpinLoop &Spin) {
   });
 }
 
-/// The member call that polls: `x.load(order)`, or the conversion in `x == 1`.
+/// Returns the polling member call: `x.load(order)`, or the conversion in `x ==
+/// 1`.
 static const CXXMemberCallExpr *pollingCall(const Poll &P) {
   auto *Call = dyn_cast_or_null<CXXMemberCallExpr>(P.Access);
   if (!Call || !isAtomicType(P.Type) || P.Type->isAtomicType())
     return nullptr;
   const CXXRecordDecl *Record = P.Type->getAsCXXRecordDecl();
-  // An atomic_ref is gone by the time that somebody else has to notify it.
+  // The atomic_ref no longer exists when another thread has to notify it.
   return Record && Record->getName() != "atomic_ref" ? Call : nullptr;
 }
 
-/// `, std::memory_order_acquire`, as the loop's own read has it.
+/// Returns `, std::memory_order_acquire`, with the memory order of the loop's
+/// read.
 static std::string orderText(const CXXMemberCallExpr &Call,
                              const ASTContext &Context) {
   if (isa<CXXConversionDecl>(Call.getMethodDecl()) || Call.getNumArgs() == 0 ||
@@ -69,7 +71,8 @@ static bool replaceLoop(const SpinLoop &Spin, const std::string &Text,
   return true;
 }
 
-/// A loop that ends with the first value that does not satisfy its condition.
+/// Returns true for a loop that ends at the first value for which its condition
+/// fails.
 static bool waitForOther(const SpinLoop &Spin, const CXXMemberCallExpr &Call,
                          const std::string &Object, Fix &Plan) {
   const ASTContext &Context = Spin.Facts->Context;
@@ -109,8 +112,8 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
   std::string Object = objectText(Spin, *P, IsPointer);
   if (!Call || P->In != Spin.Facts->root() || Object.empty() || IsPointer)
     return {};
-  // The waiter may leave, and an automatic variable with it, between the write
-  // and the notify.
+  // The waiter may return, which ends the life of an automatic variable,
+  // between the write and the notify.
   if (P->At.Where == Place::Local ||
       (P->At.Variable && P->At.Variable->hasLocalStorage()))
     return {};
@@ -120,8 +123,8 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
   auto Notify = [&](const WriteSite &W) {
     return textOf(W.LValue, Context) + ".notify_all();";
   };
-  // A fix must stand alone: where another one brings the notifies, this loop
-  // has to wait for the next run, which will find them in place.
+  // Each fix must be correct alone: if another fix adds the notifies, this loop
+  // is fixed by the next run, which finds them in place.
   if (llvm::any_of(*Writes, [&](const WriteSite *W) {
         return Uses.Notified.contains(W->Access) &&
                !isFollowedBy(*W, Notify(*W), Context);
@@ -130,7 +133,7 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
 
   Fix Plan;
   if (P->Tries) {
-    // A failed test-and-set leaves the flag set, so that is what is there.
+    // A failed test-and-set leaves the flag set: the value to wait on.
     const Expr *Stored = P->Tries->Op.Value;
     bool Value = true;
     bool Flag =

@@ -65,7 +65,7 @@ private:
         isa<LambdaExpr>(Parent) || isRead(Parent))
       return;
     if (auto *Member = dyn_cast<MemberExpr>(Parent)) {
-      // `x.load()`, or `s.flag` where this is only the s.
+      // `x.load()`, or `s.flag` if this is only the s.
       if (isa<FieldDecl, VarDecl>(Member->getMemberDecl()))
         return;
       Climb();
@@ -82,7 +82,7 @@ private:
     noteAtomic(Uses, LValue, I);
   }
 
-  /// pre: Around[I - 1] is the call or builtin that is given the object.
+  /// pre: Around[I - 1] is the call or builtin that takes the object.
   void noteAtomic(DeclUses &Uses, const Expr &LValue, size_t I) {
     auto *Operation = I == 0 ? nullptr : dyn_cast<Expr>(Around[I - 1]);
     std::optional<AtomicOp> Op =
@@ -99,7 +99,7 @@ private:
     if (Op->Kind == AtomicKind::Load)
       return;
     if (Op->Kind == AtomicKind::Other) {
-      // wait and notify neither write nor pass it on.
+      // wait and notify neither write it nor let it escape.
       return;
     }
     noteWrite(Uses, *Operation, LValue, I - 1);
@@ -149,7 +149,7 @@ private:
     return Step && Step->isIncrementDecrementOp();
   }
 
-  /// The runtime takes an address as a key.
+  /// Returns true if the runtime takes the address as a key.
   static bool isRuntimeCall(const Expr *E) {
     auto *Call = dyn_cast_or_null<CallExpr>(E);
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
@@ -176,7 +176,7 @@ static bool staysInFile(const ValueDecl &D, const SourceManager &SM) {
     return Variable->isLocalVarDecl() ||
            Variable->getFormalLinkage() == Linkage::Internal;
   auto *Field = dyn_cast<FieldDecl>(&D);
-  // Members of a template are named in ways that only its instances resolve.
+  // References to members of a template are resolved only in its instances.
   return Field && !Field->getParent()->isDependentContext() &&
          SM.isInMainFile(SM.getExpansionLoc(Field->getLocation()));
 }

@@ -9,7 +9,7 @@
 //   if (const DeclUses *All = Uses.find(Variable, Context))
 //     for (const WriteSite &W : All->Writes) ...
 //
-// Scans the translation unit once, when the first fix asks for it.
+// Scans the translation unit once, on first use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,23 +25,23 @@ namespace vfriendly::tidy {
 
 struct WriteSite {
   const clang::Expr *Access; ///< The assignment or the atomic operation.
-  const clang::Expr *LValue; ///< How it names the variable.
-  /// The whole statement, if the write is one; null where it is a part.
+  const clang::Expr *LValue; ///< The expression that names the variable.
+  /// The statement, if the write is a whole one; else null.
   const clang::Stmt *Statement;
   bool InBlock;            ///< Statement stands directly in a block.
-  const clang::Stmt *Next; ///< What follows it there; null at the end.
+  const clang::Stmt *Next; ///< The statement after it; null at the end.
 };
 
 struct DeclUses {
   llvm::SmallVector<WriteSite, 2> Writes;
-  bool Escapes = false; ///< Named other than to be read or written.
+  bool Escapes = false; ///< Used other than to be read or written.
 };
 
 class TuUses {
 public:
-  /// All uses of a variable or member, if nothing outside this file can use it:
+  /// Returns all uses of a variable or member if no other file can use it:
   /// internal linkage, local, or a member of a structure of the main file.
-  /// Null otherwise, and if its address escapes.
+  /// Returns null otherwise, and if its address escapes.
   const DeclUses *find(const clang::ValueDecl &D,
                        const clang::ASTContext &Context);
 

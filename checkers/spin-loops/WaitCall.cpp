@@ -40,8 +40,9 @@ std::string WaitCall::textWith(StringRef State) const {
          ")";
 }
 
-/// Reading E again at the end of the loop's body names the same memory and does
-/// nothing: no calls, and only variables from outside the loop.
+/// Returns true if evaluating E again at the end of the loop's body reads the
+/// same memory and has no effect: no calls, and only variables from outside the
+/// loop.
 static bool isRepeatable(const Expr *E, SourceLocation Loop,
                          const SourceManager &SM) {
   E = E->IgnoreParenImpCasts();
@@ -73,7 +74,7 @@ std::string objectText(const SpinLoop &Spin, const Poll &P, bool &IsPointer) {
   const Expr *E = P.At.LValue;
   if (E->refersToBitField() || isAtomicRef(P.Type))
     return "";
-  // What a macro makes of its argument, (&flag)->_Value, has no text.
+  // The expansion of a macro's argument, (&flag)->_Value, has no text.
   IsPointer = !E->isGLValue();
   return textOf(E->IgnoreParenImpCasts(), Context);
 }

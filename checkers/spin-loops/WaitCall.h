@@ -23,15 +23,15 @@
 namespace vfriendly::tidy {
 
 struct WaitCall {
-  /// A pointer to what is polled; empty where it cannot be named.
+  /// A pointer to the polled object; empty if the source cannot name it.
   std::string Address;
-  /// What it holds as long as the wait lasts, and how wide it is; empty where
-  /// the runtime must not look.
+  /// The value it has while the wait lasts, and its size; empty if the runtime
+  /// must not read it.
   std::string Observed, Size;
   bool NoSleep = false;
   bool TryLock = false;
   bool Notified = false;
-  /// Writes that still need a notify for Notified to be the truth.
+  /// Writes that must get a notify if Notified is set.
   llvm::SmallVector<const WriteSite *, 2> Writes;
 
   std::string textWith(llvm::StringRef State) const;
@@ -39,25 +39,25 @@ struct WaitCall {
 
 WaitCall planWait(const SpinLoop &Spin, TuUses &Uses);
 
-/// The constant that the polled object holds while the loop iterates, if the
-/// loop ends with the first other value: an expression, or empty. Boolean and
-/// pointer constants are spelt for C++ if Spelt.
+/// Returns, as an expression, the constant that the polled object has while the
+/// loop iterates, if the loop ends with the first other value; else an empty
+/// string. Boolean and pointer constants are spelt for C++ if Spelt is set.
 std::string heldValue(const SpinLoop &Spin, const Poll &P, bool Spelt);
 
-/// All writes of what is polled, if each is a statement of this file; nullopt
-/// if somebody else may write it. The loop's own tries do not count.
+/// Returns all writes of the polled object, if each is a statement of this
+/// file; nullopt if other code may write it. The loop's own tries do not count.
 std::optional<llvm::SmallVector<const WriteSite *, 2>>
 findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses);
 
-/// The text of the polled object, usable at the loop; empty if there is none.
-/// IsPointer: the text is that of a pointer to it.
+/// Returns an expression for the polled object that is valid at the loop; empty
+/// if there is none. Sets IsPointer if it is a pointer to the object.
 std::string objectText(const SpinLoop &Spin, const Poll &P, bool &IsPointer);
 
-/// Returns true if Statement follows the write already.
+/// Returns true if Statement already follows the write.
 bool isFollowedBy(const WriteSite &W, const std::string &Statement,
                   const clang::ASTContext &Context);
 
-/// Adds a statement behind a write, once.
+/// Adds a statement after a write, once.
 void addAfterWrite(const WriteSite &W, const std::string &Statement,
                    TuUses &Uses, const clang::ASTContext &Context,
                    llvm::SmallVectorImpl<clang::FixItHint> &Hints);
