@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """docs.py SOURCE SCRATCH PAGE...: runs the commands of pages as they stand.
 
-Every block of shell commands runs, in the order of the page, in one shell: the first
-block of README.md in the project's root, where it sets VF, all others in a folder with the files
-of Inputs/docs. A block after `<!-- not run: REASON -->` is left out. A block that fails is named.
+Every block of shell commands runs, in the order of the page, in one shell: those of examples
+and the first of README.md in the project's root, where it sets VF, all others in a folder with
+the files of Inputs/docs. A block after `<!-- not run: REASON -->` is left out. A block that fails is named.
 A block on any other page of the project must have that mark.
 """
 
@@ -62,7 +62,8 @@ def main():
     # Each block says where it is, so that the last line names the one that failed.
     script = ""
     for number, (where, text) in enumerate(todo):
-        script += f"echo 'docs: {where}'\n" + (f"cd '{scratch}'\n" if number else "") + text
+        in_root = number == 0 or where.startswith("examples/")
+        script += f"echo 'docs: {where}'\ncd '{source if in_root else scratch}'\n{text}"
     # The pages name the tools as a user's shell finds them, with their version.
     result = run(script, source, {**os.environ, "PATH": "/usr/local/bin:/usr/bin:/bin", "CC": "clang-22"})
     print(result.stdout + result.stderr)
