@@ -50,8 +50,8 @@ static bool isInstance(const FunctionDecl &Function) {
   return Function.getTemplateInstantiationPattern() != nullptr;
 }
 
-/// Returns true if S contains a loop that waits between the tries of a lock: the
-/// fix belongs there.
+/// Returns true if S contains a loop that waits between the tries of a lock:
+/// the fix belongs there.
 static bool holdsWait(const Stmt *S, const FunctionDecl &Function,
                       FunctionFacts &Functions) {
   if (!S || isa<Expr>(S))
