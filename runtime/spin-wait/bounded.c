@@ -12,11 +12,14 @@
  * the next. If each thread has a CPU, the loop only polls, in windows of some
  * microseconds, and yields once per spin budget to see whether that has
  * changed. On evidence of over-commitment (crowd.h) it yields after each poll,
- * and if yields take long, it blocks, provided that a writer notifies.
+ * and if yields take long, it blocks, provided that a writer notifies. While a
+ * signal may come by CPU time (cpu_time.h), it only polls: time off the CPU
+ * brings that signal no nearer.
  *===----------------------------------------------------------------------===*/
 
 #include "platform/linux/kernel.h"
 #include "spin-wait/block.h"
+#include "spin-wait/cpu_time.h"
 #include "spin-wait/crowd.h"
 #include "spin-wait/shared.h"
 #include "spin-wait/state.h"
@@ -43,6 +46,12 @@ static const struct vf_field VF_SPENT = {52, 8};
 /* Shortest wait worth a sleep: twice what sleeping and waking take, most of it
  * timer slack (block.c). */
 #define VF_SLEEP_MIN_NS 150000u
+/* Most time to subtract at once: about a time slice. A thread that did not give
+ * way would use no more CPU time while all others run once. If all of a longer
+ * time were subtracted, a wait would end before the thread that it waits for had
+ * its share: other processes run here, or all were stopped (SIGSTOP, a paused
+ * VM). */
+#define VF_GIVEN_MAX_NS 4000000u
 
 /* Updates a measured cost: lower values replace it at once, higher ones pull it
  * up by a sixteenth. Interrupts and other load on the core lengthen a window;
@@ -164,14 +173,20 @@ VF_API struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
    * takes, so a thread that tries a lock spins on. */
   bool patient = how & VF_SPIN_TRYLOCK;
   bool crowded = known != 0 && vf_crowded();
-  if (!(crowded && !patient) && !has_spent_its_budget(state))
+  if ((!(crowded && !patient) && !has_spent_its_budget(state)) ||
+      vf_cpu_time_counts(begin))
     return answer(state, begin, 0, UINT64_C(1) << vf_field(state, VF_WINDOW));
 
   uint64_t most =
       left > UINT64_MAX >> 32 ? UINT32_MAX : left * known >> VF_COST_LOG2;
+  if (most > VF_GIVEN_MAX_NS)
+    most = VF_GIVEN_MAX_NS;
   give_way(addr, observed, how, known ? most : 0, begin);
   uint64_t end = vf_now_ns();
-  uint64_t skip = polls_in(end - begin, known, end);
+  uint64_t given = end - begin;
+  if (given > VF_GIVEN_MAX_NS)
+    given = VF_GIVEN_MAX_NS;
+  uint64_t skip = polls_in(given, known, end);
   crowded = known != 0 && vf_crowded();
   if (!crowded || patient)
     state = vf_with(state, VF_SPENT, 0);

@@ -108,7 +108,8 @@ struct vf_spin_bounded {
  *
  * Where each thread has a CPU, it spins as it would without; where not, it gives
  * the CPU to others, and takes off the count as many polls as would have taken
- * that time: it gives up when it would have.
+ * that time, up to a time slice for each time it gives way: it gives up when it
+ * would have. While a signal may come by CPU time, it only spins.
  *
  * addr, observed and how as for vf_spin_wait; VF_SPIN_NO_SLEEP means nothing, for
  * a sleep is never longer than what is left. state is 0 on the first call of a

@@ -143,3 +143,28 @@ int not_yielding(int n) {
   }
   return i;
 }
+
+// Why not: a back-off makes each iteration longer than the one before. Their number is no measure
+// of time, and a wait that takes iterations off by time would give up far too early.
+int not_backing_off(unsigned n) {
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}it is bounded, and some of its iterations take longer than others}}
+  for (unsigned i = 0; i < n; ++i) {
+    if (atomic_load_explicit(&flag, memory_order_acquire))
+      return 1;
+    for (unsigned j = 0; j < i; ++j)
+      __asm__ volatile("");
+  }
+  return 0;
+}
+
+// A delay of one length.
+int delaying_evenly(unsigned n, unsigned length) {
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, as long as its bound would take}}
+  for (unsigned i = 0; i < n; ++i) {
+    if (atomic_load_explicit(&flag, memory_order_acquire))
+      return 1;
+    for (unsigned j = 0; j < length; ++j)
+      __asm__ volatile("");
+  }
+  return 0;
+}
