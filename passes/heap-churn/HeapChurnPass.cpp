@@ -61,8 +61,10 @@ struct Left {
 
 class HeapChurnImpl {
 public:
-  HeapChurnImpl(Module &M, FunctionAnalysisManager &FAM, bool Rewrites)
-      : M(M), FAM(FAM), Keep(findKeepFunctions(M)), Rewrites(Rewrites) {}
+  HeapChurnImpl(Module &M, FunctionAnalysisManager &FAM, bool Rewrites,
+                bool IsBeforeLink)
+      : M(M), FAM(FAM), Keep(findKeepFunctions(M)), Rewrites(Rewrites),
+        IsBeforeLink(IsBeforeLink) {}
 
   bool run(Function &F);
 
@@ -85,6 +87,7 @@ private:
   /// Analysis of the whole module, computed on first use.
   std::optional<Recursion> Recursive;
   bool Rewrites;
+  bool IsBeforeLink;
 };
 
 } // namespace
@@ -108,6 +111,12 @@ static bool mayTreat(const Function &F) {
   return !F.hasOptNone() && !F.hasFnAttribute(Attribute::Naked) &&
          !F.isPresplitCoroutine() && !F.callsFunctionThatReturnsTwice() &&
          !isSanitized(F);
+}
+
+/// Returns true if link-time optimization may move F's frame into another one.
+/// LLVM's inliner checks only for callers that call themselves directly.
+static bool mayBeInlined(const Function &F) {
+  return !F.hasFnAttribute(Attribute::NoInline) && F.getName() != "main";
 }
 
 const Recursion &HeapChurnImpl::recursion() {
@@ -179,6 +188,8 @@ bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionView &Here,
   uint64_t Size = stackSize(A, Here);
   if (Size != 0 && movedToFrame(Here.F) + Size > MaxFrame) {
     Why = "the frame would become too large";
+  } else if (Size != 0 && IsBeforeLink && mayBeInlined(Here.F)) {
+    Why = "the linker may inline its function into a recursive one";
   } else if (Size != 0 && recursion().mayBeRecursive(Here.F)) {
     Why = "its function may be called by what it calls";
   } else if (Size != 0) {
@@ -328,7 +339,7 @@ bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
 
 PreservedAnalyses HeapChurnPass::run(Module &M, ModuleAnalysisManager &MAM) {
   auto &FAM = MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
-  HeapChurnImpl Impl(M, FAM, Rewrites);
+  HeapChurnImpl Impl(M, FAM, Rewrites, IsBeforeLink);
   bool Changed = false;
   for (Function &F : M)
     if (!F.isDeclaration())

@@ -10,6 +10,7 @@
 #define VFRIENDLY_PASSES_HEAPCHURN_HEAPCHURNPASS_H
 
 #include "llvm/IR/PassManager.h"
+#include "llvm/Pass.h"
 
 namespace vfriendly {
 
@@ -23,7 +24,11 @@ namespace vfriendly {
 /// code. Each obstacle is reported by a remark.
 class HeapChurnPass : public llvm::PassInfoMixin<HeapChurnPass> {
 public:
-  explicit HeapChurnPass(bool Rewrites) : Rewrites(Rewrites) {}
+  explicit HeapChurnPass(bool Rewrites, llvm::ThinOrFullLTOPhase LTO =
+                                            llvm::ThinOrFullLTOPhase::None)
+      : Rewrites(Rewrites),
+        IsBeforeLink(LTO == llvm::ThinOrFullLTOPhase::ThinLTOPreLink ||
+                     LTO == llvm::ThinOrFullLTOPhase::FullLTOPreLink) {}
 
   llvm::PreservedAnalyses run(llvm::Module &M,
                               llvm::ModuleAnalysisManager &MAM);
@@ -33,6 +38,8 @@ public:
 
 private:
   bool Rewrites;
+  /// The linker may inline functions of this module into those of others.
+  bool IsBeforeLink;
 };
 
 } // namespace vfriendly

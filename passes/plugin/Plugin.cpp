@@ -203,7 +203,7 @@ static void addHeapChurn(ModulePassManager &MPM, ThinOrFullLTOPhase LTO) {
   auto Rewrites = heapRewritesByDefault(LTO);
   if (!Rewrites)
     return MPM.addPass(UsageErrorPass(Rewrites.takeError()));
-  MPM.addPass(HeapChurnPass(*Rewrites));
+  MPM.addPass(HeapChurnPass(*Rewrites, LTO));
 }
 
 static void addNumaPlacement(ModulePassManager &MPM, ThinOrFullLTOPhase LTO) {

@@ -10,8 +10,8 @@
 // RUN: %vf_clang -Os -S -emit-llvm %s -o - | FileCheck %s
 // RUN: %vf_clang -Oz -S -emit-llvm %s -o - | FileCheck %s
 // RUN: %vf_clang -Og -S -emit-llvm %s -o - | FileCheck %s
-// RUN: %vf_clang -O2 -flto -S -emit-llvm %s -o - | FileCheck %s
-// RUN: %vf_clang -O2 -flto=thin -S -emit-llvm %s -o - | FileCheck %s
+// RUN: %vf_clang -O2 -flto -S -emit-llvm %s -o - | FileCheck %s --check-prefix=BEFORE-LINK
+// RUN: %vf_clang -O2 -flto=thin -S -emit-llvm %s -o - | FileCheck %s --check-prefix=BEFORE-LINK
 // Without optimization, with sanitizers, or when told so it is left.
 // RUN: %vf_clang -O0 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
 // RUN: %vf_clang -O2 -fsanitize=address -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
@@ -45,6 +45,12 @@ int hoisted(size_t n, int rounds) {
 // CHECK-LABEL: @moved(
 // CHECK-NOT: call {{.*}}@malloc(
 // CHECK: ret i32
+// Before the link its callers are unknown (lto-recursion.test): left to the linker.
+// BEFORE-LINK-LABEL: @hoisted(
+// BEFORE-LINK: call {{.*}}@malloc({{.*}}!vf.heap
+// BEFORE-LINK-LABEL: @moved(
+// BEFORE-LINK: call {{.*}}@malloc(
+// BEFORE-LINK: ret i32
 // OFF-NOT: !vf.heap
 int moved(int x) {
   char *p = malloc(64);
