@@ -245,20 +245,21 @@ StringRef Planner::findBound() {
 
 /// If the path through the loop depends on a counter, every exit has to be
 /// tested in every iteration, by values that do not depend on the path. An
-/// inner loop whose length depends on a counter, as in a back-off, makes some
-/// iterations longer than others: their number is then no measure of time.
+/// inner loop whose length is no constant, as in a back-off, makes some
+/// iterations longer than others, here or in another call, while the cost of an
+/// iteration is measured for the place: their number is no measure of time.
 StringRef Planner::findBranches() {
+  if (any_of(L.getLoopsInPreorder(), [&](const Loop *Inner) {
+        return Inner != &L && SE.getSmallConstantTripCount(Inner) == 0;
+      }))
+    return "it is bounded, and some of its iterations take longer than others";
   bool Depends = false;
   for (BasicBlock *B : L.blocks()) {
     Instruction *End = B->getTerminator();
     if (End->getNumSuccessors() < 2 || L.isLoopExiting(B))
       continue;
-    if (none_of(End->operand_values(),
-                [&](Value *V) { return dependsOnCounter(V); }))
-      continue;
-    if (LI.getLoopFor(B) != &L)
-      return "it is bounded, and some of its iterations take longer than others";
-    Depends = true;
+    Depends |= any_of(End->operand_values(),
+                      [&](Value *V) { return dependsOnCounter(V); });
   }
   if (!Depends)
     return "";
