@@ -110,10 +110,10 @@ LOCKS = {
 SCENES = {
     # Two threads in turn.
     "ping": ("$DECL $SETTER static int box$N; static void *body$N(void *a) { long me = (long)a; for (int i = 0; i < $R; ++i) { int v = 2 * i + (int)me; "
-             "{ $WAIT{$GET != v} } box$N = box$N * 3 + v; set$N(v + 1); } return 0; }", "run(2, body$N); see((unsigned)box$N);"),
+             "{ $WAIT{$GET != v} } $ORDER box$N = box$N * 3 + v; set$N(v + 1); } return 0; }", "run(2, body$N); see((unsigned)box$N);"),
     # One publishes, the others read and count.
     "publish": ("$DECL $SETTER static int box$N; static atomic_int got$N, total$N; static void *body$N(void *a) { if (!a) { for (int v = 1; v <= $R; ++v) { box$N = v * 7; set$N(v); "
-                "while (atomic_load(&got$N) < v * ($T - 1)) $H; } } else for (int v = 1; v <= $R; ++v) { { $WAIT{$GET < v} } atomic_fetch_add(&total$N, box$N); atomic_fetch_add(&got$N, 1); } return 0; }",
+                "while (atomic_load(&got$N) < v * ($T - 1)) $H; } } else for (int v = 1; v <= $R; ++v) { { $WAIT{$GET < v} } $ORDER atomic_fetch_add(&total$N, box$N); atomic_fetch_add(&got$N, 1); } return 0; }",
                 "run($T, body$N); see((unsigned)total$N);"),
     "delayed": ("$DECL $SETTER static void *body$N(void *a) { if (a) { nap(3); set$N(9); } else { $WAIT{$GET != 9} } return 0; }", "run(2, body$N); see(1);"),
     "sense": ("static atomic_int in$N, sense$N; static atomic_int cell$N[$R]; static atomic_int bad$N; static APART void meet$N(int *mine) { *mine = !*mine; if (atomic_fetch_add(&in$N, 1) == $T - 1) { in$N = 0; sense$N = *mine; } else while (sense$N != *mine) $H; }"
@@ -181,9 +181,12 @@ class Program:
         lock = LOCKS[self.r.choice(sorted(LOCKS))]
         which, alarm = self.r.choice([("ITIMER_REAL", "SIGALRM"), ("ITIMER_VIRTUAL", "SIGVTALRM"), ("ITIMER_PROF", "SIGPROF")])
         hint = self.r.choice(HINTS)
+        get = self.r.choice(loads)
         names = {
+            # Nothing else orders a volatile read before plain ones.
+            "$ORDER": "BARRIER;" if "volatile" in declaration + get else "",
             "$DECL": declaration, "$SETTER": setter, "$LOCK": lock[0], "$ACQUIRE": lock[1], "$RELEASE": lock[2],
-            "$GET": self.r.choice(loads), "$A2": self.r.choice(ATTRIBUTES), "$A": self.r.choice(ATTRIBUTES), "$F": f"f{n}", "$T": str(self.r.choice([2, 2, 3])),
+            "$GET": get, "$A2": self.r.choice(ATTRIBUTES), "$A": self.r.choice(ATTRIBUTES), "$F": f"f{n}", "$T": str(self.r.choice([2, 2, 3])),
             "$R": str(self.r.choice([4, 8, 12])), "$WHICH": which, "$ALARM": alarm, "$Q": self.r.choice(["atomic_uint", "volatile unsigned"]),
             "$S": self.r.choice(["volatile sig_atomic_t", "atomic_int", "volatile unsigned char"]),
             "$CLOCK": self.r.choice(["CLOCK_MONOTONIC", "CLOCK_PROCESS_CPUTIME_ID", "CLOCK_THREAD_CPUTIME_ID", "CLOCK_REALTIME"]),
