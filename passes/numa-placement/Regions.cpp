@@ -8,7 +8,6 @@
 
 #include "passes/numa-placement/Regions.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
@@ -27,47 +26,53 @@ Function *calleeOf(const CallBase &Call) {
       Call.getCalledOperand()->stripPointerCastsAndAliases());
 }
 
-/// Returns the index of the operand of Callee's calls that is the thread
-/// function, and of the first operand passed on; {0, 0} if it starts no
-/// threads.
-static std::pair<unsigned, unsigned> forkOperands(StringRef Callee) {
-  return StringSwitch<std::pair<unsigned, unsigned>>(Callee)
-      .Case("__kmpc_fork_call", {2, 3})
-      .Case("__kmpc_fork_teams", {2, 3})
-      .Case("__kmpc_fork_call_if", {2, 4})
-      .Case("pthread_create", {2, 3})
-      .Default({0, 0});
-}
+/// A function that starts threads: the index of its operand that is the thread
+/// function, and of the first operand passed on.
+struct ForkFunction {
+  StringLiteral Name;
+  unsigned Body, First;
+};
+static constexpr ForkFunction ForkFunctions[] = {{"__kmpc_fork_call", 2, 3},
+                                                 {"__kmpc_fork_teams", 2, 3},
+                                                 {"__kmpc_fork_call_if", 2, 4},
+                                                 {"pthread_create", 2, 3}};
 
 std::optional<Fork> forkOf(const CallBase &Call) {
   Function *Callee = calleeOf(Call);
   if (!Callee)
     return std::nullopt;
-  auto [Body, First] = forkOperands(Callee->getName());
-  if (Body == 0 || Call.arg_size() <= Body)
+  const ForkFunction *Starts =
+      find_if(ForkFunctions, [&](const ForkFunction &Each) {
+        return Each.Name == Callee->getName();
+      });
+  if (Starts == std::end(ForkFunctions) || Call.arg_size() <= Starts->Body)
     return std::nullopt;
   auto *F = dyn_cast<Function>(
-      Call.getArgOperand(Body)->stripPointerCastsAndAliases());
+      Call.getArgOperand(Starts->Body)->stripPointerCastsAndAliases());
   if (!F || F->isDeclaration())
     return std::nullopt;
   // OpenMP passes two thread numbers first.
-  return Fork{F, First, Callee->getName().starts_with("__kmpc") ? 2u : 0u};
+  return Fork{F, Starts->First,
+              Callee->getName().starts_with("__kmpc") ? 2u : 0u};
 }
 
 Regions::Regions(Module &M, FunctionAnalysisManager &FAM) : FAM(FAM) {
+  for (const ForkFunction &Each : ForkFunctions)
+    if (Function *Starts = M.getFunction(Each.Name))
+      for (User *Using : Starts->users())
+        if (auto *Call = dyn_cast<CallBase>(Using); Call && forkOf(*Call))
+          Forks.push_back(Call);
+  if (Forks.empty())
+    return;
   for (Function &F : M)
-    for (Instruction &I : instructions(F)) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      if (!Call)
-        continue;
-      if (std::optional<Fork> Started = forkOf(*Call)) {
-        Forks.push_back(Call);
-        Calls[Started->Body].push_back(Call);
-      } else if (Function *Callee = calleeOf(*Call)) {
-        if (!Callee->isDeclaration())
+    for (Instruction &I : instructions(F))
+      if (auto *Call = dyn_cast<CallBase>(&I)) {
+        if (std::optional<Fork> Started = forkOf(*Call))
+          Calls[Started->Body].push_back(Call);
+        else if (Function *Callee = calleeOf(*Call);
+                 Callee && !Callee->isDeclaration())
           Calls[Callee].push_back(Call);
       }
-    }
   for (const CallBase *Each : Forks)
     findParallel(*forkOf(*Each)->Body);
 }

@@ -8,14 +8,15 @@
 
 #include "passes/spin-loops/Expose.h"
 
-#include "passes/common/WaitNeutral.h"
 #include "passes/common/KeepMarks.h"
+#include "passes/common/WaitNeutral.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Attributes.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -68,7 +69,7 @@ static bool noteStore(const Value *V, bool OfLoop, uint32_t &Stored) {
 ConditionExposer::Summary ConditionExposer::summarize(Function &F,
                                                       unsigned Depth) {
   if (Depth > MaxDepth || !mayInline(F) ||
-      F.getInstructionCount() > MaxInstructions)
+      !hasNItemsOrLess(instructions(F), MaxInstructions))
     return std::nullopt;
   auto [It, New] = Summaries.try_emplace(&F, std::nullopt); // Ends recursion.
   if (!New)

@@ -11,6 +11,7 @@
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/PatternMatch.h"
 
 using namespace llvm;
@@ -81,7 +82,7 @@ using RMWTest = function_ref<bool(const AtomicRMWInst &)>;
 static bool contains(const Function &F, RMWTest Is, unsigned Depth) {
   // libstdc++'s largest such function has a case for each memory order, about
   // 60 instructions; operator++ calls fetch_add calls its base's: 3 levels.
-  if (F.isDeclaration() || F.getInstructionCount() > 60 || Depth > 3)
+  if (F.isDeclaration() || !hasNItemsOrLess(instructions(F), 60) || Depth > 3)
     return false;
   for (const BasicBlock &B : F)
     for (const Instruction &I : B) {

@@ -13,6 +13,7 @@
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DataLayout.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 
@@ -246,7 +247,7 @@ void Writers::visit(Instruction &I) {
 std::optional<Writers::Setter> Writers::asSetter(Function &F, unsigned Depth) {
   // As in Expose.cpp: std::atomic's members have a case for each memory order,
   // and call each other a few levels deep.
-  if (F.isDeclaration() || Depth > 4 || F.getInstructionCount() > 300)
+  if (F.isDeclaration() || Depth > 4 || !hasNItemsOrLess(instructions(F), 300))
     return std::nullopt;
   auto [It, New] = Setters.try_emplace(&F, std::nullopt);
   if (!New)
