@@ -49,6 +49,7 @@ private:
   void dropTests();
   void resumeIn(BasicBlock *B, BasicBlock *From);
   void closeCopy();
+  void emitSecondLook(IRBuilder<> &B);
   CallInst *emitCall(IRBuilder<> &B, Value *State, Value *Left);
   Loop *loopAround(Loop *Inner, ArrayRef<BasicBlock *> Blocks);
   void updateLoops();
@@ -85,6 +86,8 @@ private:
   Loop *Copy = nullptr;
   BasicBlock *Iteration = nullptr, *IterationEnd = nullptr;
   BasicBlock *CheckLeft = nullptr, *InCall = nullptr;
+  /// Where the words are read once more; null if an iteration reads only one.
+  BasicBlock *SecondLook = nullptr;
   DenseMap<const PHINode *, PHINode *> InChunk, InIteration;
   /// For each header phi, its values after the copy's last iteration, before
   /// and after the skip.
@@ -195,6 +198,22 @@ CallInst *BoundedRewriter::emitCall(IRBuilder<> &B, Value *State, Value *Left) {
   return Made;
 }
 
+/// Makes the call depend on a second look at all words, which finds them as the
+/// last iteration did.
+void BoundedRewriter::emitSecondLook(IRBuilder<> &B) {
+  SecondLook = BasicBlock::Create(M.getContext(), ".vf.look", &F, InCall);
+  B.SetInsertPoint(SecondLook);
+  Value *Same = nullptr;
+  for (LoadInst *Read : Plan.Reads) {
+    auto *First = cast<LoadInst>(inCopy(Read));
+    auto *Second = cast<LoadInst>(First->clone());
+    B.Insert(Second, Read->getName() + ".again");
+    Value *AsBefore = B.CreateICmpEQ(First, Second);
+    Same = Same ? B.CreateAnd(Same, AsBefore) : AsBefore;
+  }
+  B.CreateCondBr(Same, InCall, Chunk);
+}
+
 /// Phis of B for all that goes from one iteration to the next, with their first
 /// values, those of the copy's header by now.
 void BoundedRewriter::resumeIn(BasicBlock *B, BasicBlock *From) {
@@ -267,7 +286,11 @@ void BoundedRewriter::closeCopy() {
   Value *Block = B.getInt64(Plan.Block);
   Value *Left = B.CreateSub(Bound, Done, "vf.left", /*HasNUW=*/true);
   MDNode *Unlikely = MDBuilder(Context).createUnlikelyBranchWeights();
-  B.CreateCondBr(B.CreateICmpULT(Left, Block), Written, InCall, Unlikely);
+  if (!Plan.Reads.empty())
+    emitSecondLook(B);
+  B.SetInsertPoint(CheckLeft);
+  B.CreateCondBr(B.CreateICmpULT(Left, Block), Written,
+                 SecondLook ? SecondLook : InCall, Unlikely);
 
   B.SetInsertPoint(InCall);
   Call = emitCall(B, State, Left);
@@ -299,8 +322,18 @@ void BoundedRewriter::closeCopy() {
   Limit->addIncoming(NextLimit, InCall);
   State->addIncoming(B.getInt64(0), Enter);
   State->addIncoming(NextState, InCall);
+  if (SecondLook) {
+    // One more block of polls, and the call after it.
+    B.SetInsertPoint(SecondLook->getTerminator());
+    Begin->addIncoming(Done, SecondLook);
+    Limit->addIncoming(B.CreateAdd(Done, Block, "", /*HasNUW=*/true),
+                       SecondLook);
+    State->addIncoming(State, SecondLook);
+  }
   for (PHINode &Phi : Header->phis()) {
     InChunk[&Phi]->addIncoming(Next[&Phi].second, InCall);
+    if (SecondLook)
+      InChunk[&Phi]->addIncoming(Next[&Phi].first, SecondLook);
     // The loop as written continues after the copy's last iteration.
     PHINode *Resumed = phiIn(Written, Phi.getType(), Phi.getName());
     Resumed->addIncoming(Phi.getIncomingValueForBlock(Written), Enter);
@@ -337,7 +370,10 @@ void BoundedRewriter::updateLoops() {
   Loop *Iterations = Copy;
   if (Plan.Block > 1)
     Iterations = loopAround(Copy, {Iteration, IterationEnd});
-  Loop *Chunks = loopAround(Iterations, {Chunk, CheckLeft, InCall});
+  SmallVector<BasicBlock *, 4> Around{Chunk, CheckLeft, InCall};
+  if (SecondLook)
+    Around.push_back(SecondLook);
+  Loop *Chunks = loopAround(Iterations, Around);
   DT.recalculate(F);
   // The names are how later runs find them.
   for (Loop *Made : Chunks->getLoopsInPreorder())

@@ -44,9 +44,14 @@ using namespace llvm;
 
 namespace vfriendly {
 
+/// 4 us, which a yield to another thread and back takes, in polls of 0.25 ns (a
+/// cycle at 4 GHz) and of 25 ns (a PAUSE here).
+static constexpr uint64_t SmallBound = 16000, SmallSlowBound = 160;
+
 bool BoundedPlan::isSmall() const {
   auto *Constant = dyn_cast<SCEVConstant>(Bound);
-  return Constant && Constant->getAPInt().ule(2 * FirstPolls);
+  return Constant &&
+         Constant->getAPInt().ule(SlowPolls ? SmallSlowBound : SmallBound);
 }
 
 namespace {
@@ -62,8 +67,9 @@ public:
 private:
   StringRef findCounters();
   StringRef findEffect() const;
-  StringRef findReads() const;
+  StringRef findReads();
   StringRef findBound();
+  bool isRepeatable(const Instruction &I) const;
   StringRef findBranches();
   bool dependsOnCounter(const Value *V, bool *ThroughPhi = nullptr) const;
   bool isPoll(const Instruction &I) const {
@@ -191,20 +197,45 @@ static bool isSynchronizing(const Instruction &I) {
   return I.isAtomic() && !isa<FenceInst>(I);
 }
 
-/// Requires that a single read decides whether an iteration fails.
-StringRef Planner::findReads() const {
-  constexpr StringLiteral Several =
-      "it is bounded, and an iteration looks at more than one word";
+/// Returns true if I is a read of the same word in each iteration, and all
+/// failed iterations execute it: it can be repeated after one of them.
+bool Planner::isRepeatable(const Instruction &I) const {
+  auto *Load = dyn_cast<LoadInst>(&I);
+  if (!Load || Load->isVolatile() || !Load->getType()->isIntOrPtrTy())
+    return false;
+  bool ThroughPhi = false;
+  if (dependsOnCounter(Load->getPointerOperand(), &ThroughPhi) || ThroughPhi)
+    return false;
+  SmallVector<BasicBlock *, 2> Latches;
+  L.getLoopLatches(Latches);
+  return all_of(Latches, [&](const BasicBlock *Latch) {
+    return DT.dominates(Load->getParent(), Latch);
+  });
+}
+
+/// Finds the reads that decide whether an iteration fails.
+StringRef Planner::findReads() {
   bool Locks = S.Kind == SpinKind::TestAndTestAndSet && S.uniquePoll();
-  const Instruction *Only = nullptr;
+  SmallVector<Instruction *, 2> Reads;
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : *B) {
       if (!isSynchronizing(I))
         continue;
-      if (LI.getLoopFor(B) != &L || !isPoll(I) || (Only && !Locks))
-        return Several;
-      Only = &I;
+      if (LI.getLoopFor(B) != &L || !isPoll(I))
+        return "it is bounded, and an iteration also reads other shared memory";
+      Reads.push_back(&I);
     }
+  if (Reads.size() < 2 || Locks)
+    return "";
+  for (Instruction *I : Reads) {
+    if (!isRepeatable(*I))
+      return "it is bounded, and an iteration looks at several words, not all "
+             "of which can be read once more";
+    Found.Reads.push_back(cast<LoadInst>(I));
+  }
+  // Each dominates the latch, so one of any two dominates the other.
+  sort(Found.Reads,
+       [&](LoadInst *A, LoadInst *B) { return A != B && DT.dominates(A, B); });
   return "";
 }
 
@@ -325,10 +356,13 @@ std::optional<BoundedPlan> Planner::plan(StringRef &Why) {
   }
   // A poll takes many times as long as a read if it takes the cache line from
   // the lock's holder, or follows a pause or a delay.
-  bool Slow = S.Pauses || S.Yields || !L.isInnermost() ||
-              any_of(S.Polls, [](const Poll &P) { return P.ReadModifyWrite; });
-  Found.FirstPolls = Slow ? VF_SPIN_POLLS_UNCALLED / 8 : VF_SPIN_POLLS_UNCALLED;
-  if (auto *Constant = dyn_cast<SCEVConstant>(Found.Bound); Constant && !Slow)
+  Found.SlowPolls =
+      S.Pauses || S.Yields || !L.isInnermost() ||
+      any_of(S.Polls, [](const Poll &P) { return P.ReadModifyWrite; });
+  Found.FirstPolls =
+      Found.SlowPolls ? VF_SPIN_POLLS_UNCALLED / 8 : VF_SPIN_POLLS_UNCALLED;
+  if (auto *Constant = dyn_cast<SCEVConstant>(Found.Bound);
+      Constant && !Found.SlowPolls)
     Found.FirstPolls = Found.Block =
         blockFor(Constant->getAPInt().getLimitedValue());
   return std::move(Found);

@@ -34,6 +34,13 @@
 //           v                                 v
 //        the loop as written: poll, i < n ---> exit
 //
+// If an iteration reads several words, the first of them may have changed when
+// the last is read, and the next iteration would have to see that. So all words
+// are read once more before the call. If one is not as the last iteration found
+// it, there is no call, and a block of polls follows. Otherwise the skipped
+// iterations may all have been executed when the last word was read: each of
+// them fails, as all words had the values of the failed poll at that time.
+//
 // The copy executes only iterations in which no test of a counter ends the
 // loop, so it omits these tests. The loop as written executes the iteration in
 // which one of them ends it, so the order of tests, the final values and the
@@ -62,6 +69,8 @@ struct BoundedPlan {
   llvm::SmallVector<ExitLeaf, 2> Tests;
   /// The first iteration, counted from 0, in which one of Tests ends the loop.
   const llvm::SCEV *Bound = nullptr;
+  /// The reads of each iteration, in their order, if there are several.
+  llvm::SmallVector<llvm::LoadInst *, 2> Reads;
   /// Number of failed polls before the first call of a wait.
   unsigned FirstPolls = 0;
   /// Number of polls in a block, or 1. LLVM unrolls a loop with a constant
@@ -69,8 +78,11 @@ struct BoundedPlan {
   /// constant number of iterations.
   unsigned Block = 1;
 
-  /// Returns true if the bound is a constant so small that the loop may end
-  /// before a wait would first give way.
+  /// A poll takes as long as a PAUSE, not a cycle.
+  bool SlowPolls = false;
+
+  /// Returns true if the bound is a constant that the loop reaches in less time
+  /// than a context switch takes: there is nothing to give to other threads.
   bool isSmall() const;
 };
 

@@ -12,13 +12,13 @@
 
 #include "passes/spin-loops/SpinLoopsPass.h"
 
+#include "passes/common/KeepMarks.h"
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/Summary.h"
 #include "passes/spin-loops/BoundedSpin.h"
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/ExitCauses.h"
 #include "passes/spin-loops/Expose.h"
-#include "passes/common/KeepMarks.h"
 #include "passes/spin-loops/Remarks.h"
 #include "passes/spin-loops/Rewrite.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
@@ -344,8 +344,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
     if (S.Yields)
       return PauseOnly("it is bounded, and yields already");
     if (Plan->isSmall())
-      return {Decision::Leave, "its bound is what a hand-over between running "
-                               "threads takes"};
+      return {Decision::Leave,
+              "its bound is reached in less time than a context "
+              "switch takes"};
   }
   if (S.Kind == SpinKind::SeqLock)
     return PauseOnly("a reader waits for a moment between two writes");

@@ -2,9 +2,9 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A bounded spin in front of a blocking call: a count of thousands waits in the runtime.
+// A bounded spin in front of a blocking call: a count that takes longer than a context switch waits in the runtime.
 //
 // RUN: %spin_exec --tsan clean
 
-#define TRIES 4000
+#define TRIES 40000
 #include "bounded.c"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which counts may have iterations taken off: those whose end can be computed before
-// the loop, in loops that do nothing but look at one word and count.
+// the loop, in loops that do nothing but look at words and count.
 //
 // RUN: %verify_c %s -o /dev/null
 
@@ -49,7 +49,7 @@ unsigned to_an_equal(unsigned i, unsigned n) {
 unsigned two_counters(unsigned n) {
   unsigned i, j = n;
   // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
-  for (i = 0; i < 5000 && j != 0; ++i, j -= 1)
+  for (i = 0; i < 50000 && j != 0; ++i, j -= 1)
     if (word)
       break;
   return i * 3 + j;
@@ -76,29 +76,58 @@ int nested(int n) {
   for (int o = 0; o < n; ++o) {
     atomic_store(&other, o);
     // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
-    for (int i = o; i < 4000; ++i)
+    for (int i = o; i < 40000; ++i)
       if (atomic_load(&flag))
         return i;
   }
   return -1;
 }
 
-// A hand-over between running threads takes as long: a call would be late.
+// Done before another thread could run and return.
 int small(void) {
-  // expected-remark@+1 {{left as it is: its bound is what a hand-over between running threads takes}}
+  // expected-remark@+1 {{left as it is: its bound is reached in less time than a context switch takes}}
   for (int i = 0; i < 100; ++i)
     if (atomic_load(&flag))
       return 1;
   return 0;
 }
 
-// Why not: of two words the first may have changed by the time the second is read, and
-// the next iteration, which would be skipped, had to see that.
-int not_two_words(int n) {
+// Each failed iteration reads both.
+int two_words(int n) {
   int i;
-  // expected-remark@+1 {{it is bounded, and an iteration looks at more than one word}}
+  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
   for (i = 0; i < n; ++i)
     if (atomic_load(&flag) || atomic_load(&other))
+      break;
+  return i;
+}
+
+// Why not: a failed iteration may have read the first word only. What the second held is unknown.
+int not_both_words(int n) {
+  int i;
+  // expected-remark@+1 {{it is bounded, and an iteration looks at several words, not all of which can be read once more}}
+  for (i = 0; i < n; ++i)
+    if (atomic_load(&flag) && atomic_load(&other))
+      break;
+  return i;
+}
+
+// Why not: volatile memory is read as often as the program says.
+int not_two_volatile_words(int n) {
+  int i;
+  // expected-remark@+1 {{it is bounded, and an iteration looks at several words, not all of which can be read once more}}
+  for (i = 0; i < n; ++i)
+    if (atomic_load(&flag) || word)
+      break;
+  return i;
+}
+
+// No wait: the iterations look at different words.
+atomic_int slots[4];
+int not_in_turn(int n) {
+  int i;
+  for (i = 0; i < n; ++i)
+    if (atomic_load(&flag) || atomic_load(&slots[i & 3]))
       break;
   return i;
 }

@@ -31,7 +31,7 @@ void set(void) {
 int counted(void) {
   // expected-remark-re@+2 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, as long as its bound would take}}
   // expected-remark@+1 {{link with libvfrt}}
-  for (int i = 0; i < 1000; ++i)
+  for (int i = 0; i < 16001; ++i)
     if (atomic_load(&flag))
       return 1;
   return 0;
@@ -39,7 +39,7 @@ int counted(void) {
 
 int counted_far(void) {
   // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, as long as its bound would take}}
-  for (int i = 0; i < 1001; ++i)
+  for (int i = 0; i < 1000000; ++i)
     if (atomic_load(&flag))
       return 1;
   return 0;
@@ -63,7 +63,7 @@ int counted_volatile(int n) {
 
 void block(pthread_mutex_t *m) {
   // expected-remark-re@+1 {{(trylock calls) on a lock {{.*}}wait in the runtime, as long as its bound would take}}
-  for (int i = 0; i < 100; ++i)
+  for (int i = 0; i < 161; ++i)
     if (pthread_mutex_trylock(m) == 0)
       return;
   pthread_mutex_lock(m);
@@ -71,7 +71,7 @@ void block(pthread_mutex_t *m) {
 
 int try_a_while(atomic_int *l) {
   // expected-remark-re@+1 {{(try-lock) on atomic memory {{.*}}wait in the runtime, as long as its bound would take}}
-  for (int i = 0; i < 50; ++i)
+  for (int i = 0; i < 200; ++i)
     if (!atomic_exchange(l, 1))
       return 1;
   return 0;
@@ -110,8 +110,8 @@ int timed_by_cycles(unsigned long long limit) {
 // A loop around that spins again for ever is a wait, whatever is inside.
 void again_and_again(void) {
   for (;;) {
-      // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: its bound is what a hand-over between running threads takes}}
-    for (int i = 0; i < 100; ++i)
+      // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: its bound is reached in less time than a context switch takes}}
+    for (int i = 0; i < 16000; ++i)
       if (atomic_load(&flag))
         return;
     pthread_testcancel();

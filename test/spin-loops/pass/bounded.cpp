@@ -17,7 +17,7 @@ void set() { flag = 1; }
 void before_blocking(std::mutex &m, std::condition_variable &c) {
   // expected-remark-re@+2 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, as long as its bound would take}}
   // expected-remark@+1 {{link with libvfrt}}
-  for (int i = 0; i < 4000; ++i)
+  for (int i = 0; i < 40000; ++i)
     if (flag.load())
       return;
   std::unique_lock<std::mutex> l(m);

@@ -22,7 +22,7 @@ declare i64 @time(ptr)
 ; CHECK: load atomic i32, ptr @flag acquire
 ; CHECK: %[[J:.*]] = add i32
 ; CHECK: .vf.left:
-; CHECK: %[[LEFT:.*]] = sub nuw i64 9999, %vf.done
+; CHECK: %[[LEFT:.*]] = sub nuw i64 99999, %vf.done
 ; CHECK: .vf.call:
 ; CHECK: call preserve_mostcc { i64, i64 } @vf_spin_wait_bounded_or_fallback(ptr @flag, i64 %{{.*}}, i64 %vf.state, i32 {{[0-9]+}}, i64 %[[LEFT]], ptr @vf.spin.cost)
 ; CHECK: %[[SKIP:.*]] = call i64 @llvm.umin.i64(i64 %{{.*}}, i64 %[[LEFT]])
@@ -32,7 +32,7 @@ declare i64 @time(ptr)
 ; CHECK: [[WRITTEN]]:
 ; CHECK: phi i32 [ 0, %{{.*}} ], [ %[[J]], %.vf.left ], [ %[[I]], %.vf.call ]
 ; CHECK: loop:
-; CHECK: icmp ult i32 %j, 10000
+; CHECK: icmp ult i32 %j, 100000
 ; CHECK: ret void
 define void @counted() {
 entry:
@@ -44,7 +44,45 @@ loop:
   br i1 %c, label %next, label %exit
 next:
   %j = add i32 %i, 1
-  %more = icmp ult i32 %j, 10000
+  %more = icmp ult i32 %j, 100000
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+}
+
+; Two words: both are read once more, and only if they are as the last iteration found
+; them is anything skipped. Otherwise a block of polls follows, and another look.
+; LOOPS: two_words: loop: flag poll, bounded; @flag x4 acquire; @other x4 monotonic{{$}}
+; CHECK-LABEL: define void @two_words(
+; CHECK: phi i32 [ 0, %{{.*}} ], [ %[[I:.*]], %.vf.call ], [ %[[J:.*]], %.vf.look ]
+; CHECK: %[[BEGIN:.*]] = phi i64
+; CHECK: loop.vf.copy:
+; CHECK: %[[A:.*]] = load atomic i32, ptr @flag acquire
+; CHECK: %[[B:.*]] = load atomic i32, ptr @other monotonic
+; CHECK: .vf.look:
+; CHECK: %[[A2:.*]] = load atomic i32, ptr @flag acquire
+; CHECK: %[[SAMEA:.*]] = icmp eq i32 %[[A]], %[[A2]]
+; CHECK: %[[B2:.*]] = load atomic i32, ptr @other monotonic
+; CHECK: %[[SAMEB:.*]] = icmp eq i32 %[[B]], %[[B2]]
+; CHECK: %[[SAME:.*]] = and i1 %[[SAMEA]], %[[SAMEB]]
+; CHECK: br i1 %[[SAME]], label %.vf.call, label %
+; CHECK: .vf.call:
+; CHECK: @vf_spin_wait_bounded_or_fallback(
+; CHECK: ret void
+@other = global i32 0
+define void @two_words() {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %next ]
+  %a = load atomic i32, ptr @flag acquire, align 4
+  %b = load atomic i32, ptr @other monotonic, align 4
+  %or = or i32 %a, %b
+  %c = icmp eq i32 %or, 0
+  br i1 %c, label %next, label %exit
+next:
+  %j = add i32 %i, 1
+  %more = icmp ult i32 %j, 100000
   br i1 %more, label %loop, label %exit
 exit:
   ret void

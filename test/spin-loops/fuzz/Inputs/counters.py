@@ -36,6 +36,7 @@ PRELUDE = """
 #define LOCK reference_poll()
 #define SWAP reference_poll()
 #define CALL reference_poll()
+#define BOTH reference_poll()
 #else
 #define NAME(f) f##_rewritten
 #define FLAG (atomic_load_explicit(&flag, memory_order_acquire) != 0)
@@ -43,10 +44,11 @@ PRELUDE = """
 #define LOCK (!atomic_exchange(&lock, 1))
 #define SWAP try_swap()
 #define CALL (pthread_mutex_trylock(&mutex) == 0)
+#define BOTH (FLAG | (atomic_load_explicit(&other, memory_order_relaxed) != 0))
 pthread_mutex_t mutex;
-atomic_int flag, lock = 1, swap = 1;
+atomic_int flag, other, lock = 1, swap = 1;
 volatile int word;
-void set_all(int free) { flag = free; word = free; lock = !free; swap = !free; }
+void set_all(int free) { flag = other = free; word = free; lock = !free; swap = !free; }
 static int try_swap(void) {
   int expected = 0;
   return atomic_compare_exchange_strong(&swap, &expected, 1);
@@ -189,13 +191,13 @@ class Loop:
         r = self.r
         kind = r.choice(list(TYPES))
         bits, signed = TYPES[kind]
-        poll = r.choice(["CALL"] * 5 + ["FLAG"] * 2 + ["WORD", "LOCK", "SWAP"])
+        poll = r.choice(["CALL"] * 5 + ["FLAG"] * 2 + ["BOTH"] * 2 + ["WORD", "LOCK", "SWAP"])
         step = r.choice([1, 1, 1, 1, 2, 3, 7, 64])
         down = r.random() < 0.4
         # What may overflow in a signed type would be undefined: of int and longer, it starts near
         # zero and ends by a comparison that no step can miss.
         wide = signed and bits >= 32
-        bound = r.choice(["a", "a", "b", str(r.choice([0, 1, 63, 64, 65, 99, 100, 129, 256, 1000, 4000, 65535, 100000]))])
+        bound = r.choice(["a", "a", "b", str(r.choice([0, 1, 63, 64, 65, 99, 100, 129, 256, 1000, 4000, 16001, 16384, 65535, 100000]))])
         start = r.choice(["0", "0", "1", "5", "b", "-3"])
         relation = r.choice(["<", "<=", "!="]) if not down else r.choice([">", ">=", "!="])
         if down:
