@@ -18,6 +18,21 @@ __attribute__((noinline)) int look(const char *p) { return p[0] + 3 * p[3]; }
 void unknown(int);
 int any(void);
 
+// Why not: each iteration would need a larger block than the one before, and none would be saved.
+int growing(size_t n) {
+  int sum = 0;
+  for (size_t i = 4; i < n; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as its size grows in each iteration: take once what the last one needs
+    char *p = malloc(8 * i);
+    if (!p)
+      return -1;
+    memset(p, 1, i);
+    sum += look(p);
+    free(p);
+  }
+  return sum;
+}
+
 int same(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {

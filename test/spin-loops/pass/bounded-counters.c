@@ -141,6 +141,18 @@ int not_a_volatile_counter(void) {
   return i;
 }
 
+// Why not: the iterations that are skipped would not write.
+int not_writing(int n) {
+  volatile int progress = 0;
+  // expected-remark-re@+1 {{(flag poll) {{.*}}it is bounded, and it writes memory between polls}}
+  for (int i = 0; i < n; ++i) {
+    if (atomic_load(&flag))
+      break;
+    progress = i;
+  }
+  return progress;
+}
+
 // Why not: its step is not constant.
 int not_doubling(unsigned n) {
   unsigned i;

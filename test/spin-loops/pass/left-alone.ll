@@ -162,6 +162,23 @@ exit:
   ret void
 }
 
+; Why not: each iteration takes an argument from the list.
+; CHECK-LABEL: define i32 @not_va_arg(
+; CHECK-NOT: vf_spin_wait
+; CHECK-NOT: pause
+; CHECK: ret i32
+define i32 @not_va_arg(ptr %list) {
+entry:
+  br label %loop
+loop:
+  %last = va_arg ptr %list, i32
+  %v = load atomic i32, ptr @flag acquire, align 4
+  %c = icmp eq i32 %v, 0
+  br i1 %c, label %loop, label %exit
+exit:
+  ret i32 %last
+}
+
 define void @set() {
   store atomic i32 1, ptr @flag release, align 4
   ret void
