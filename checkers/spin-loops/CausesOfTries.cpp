@@ -170,7 +170,9 @@ Causes CauseFinder::causesOf(const Rmw &R) {
   } else if (Op.Kind == AtomicKind::CompareExchange && Op.Value) {
     // Exchanging a value for itself is a read.
   } else if (Op.Kind == AtomicKind::Modify) {
-    // The operand is a constant, or the operation is not undone (Doubts.h).
+    // Adds no cause: what a failed attempt adds or sets is a constant, or
+    // Doubts.h has found no operation that takes it back, as fetch_sub does
+    // after fetch_add.
   } else if (Op.Value && Op.Kind != AtomicKind::CompareExchange) {
     C.Own |= !(Op.Result ? ofAccess(Op.Value, Op.Value, true, R.In)
                          : causesOf(Op.Value, R.In))

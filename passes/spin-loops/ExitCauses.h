@@ -66,8 +66,8 @@ public:
   void takeCallsAsPolls() { CallsArePolls = true; }
 
 private:
-  /// The walk from one value, or from the operands that determine the address
-  /// of an access.
+  /// The state of a search backwards through operands for all that one value
+  /// depends on, or the address of one access.
   struct Walk {
     /// The access, or null.
     llvm::Instruction *Access;

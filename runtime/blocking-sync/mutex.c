@@ -129,8 +129,10 @@ static bool still_held(void *what, struct vf_waiter *self) {
   return true;
 }
 
-/* A vf_look. Returns true only if there is a spinner: without one the unlock
- * has woken a waiter, and this look must not hide a missing wake-up. */
+/* A vf_look, which polls before its thread sleeps. Returns true if the lock is
+ * free and another thread spins for it: only then did the unlock wake nobody.
+ * Without a spinner the wake-up must come, and if the poll ended the wait
+ * instead, a missing wake-up would go unnoticed. */
 static bool is_left_free(void *what) {
   const struct locking *locking = what;
   uint32_t word = load(locking->mutex);

@@ -32,7 +32,7 @@ static struct {
   struct vf_watch watch;
   uint64_t look_at, credited_at;
   int64_t credit_ns;
-  uint64_t taken_then; /* at the last settlement */
+  uint64_t taken_then; /* value of totals.taken_clean at the last update */
   size_t outstanding;  /* returned early, and not taken again since */
 } here;
 

@@ -84,8 +84,9 @@ static struct free_ranges {
 static uint32_t lock; /* of all data below, and of the trees */
 static struct vf_pages_totals totals;
 static size_t lowest;
-static struct range *nodes;              /* unused */
-static struct range *quick[QUICK_SIZES]; /* resident, not joined */
+static struct range *nodes; /* unused */
+/* Free and resident, and not merged with neighbours. */
+static struct range *quick[QUICK_SIZES];
 static bool any_quick;
 static unsigned unused_nodes;
 

@@ -38,8 +38,8 @@
 struct vf_pages_totals {
   size_t used;          /* in use by the allocator */
   size_t resident;      /* free, but not given back */
-  size_t mapped;        /* address space; the rest of it is clean */
-  uint64_t taken_clean; /* total so far: needs page faults if touched */
+  size_t mapped;        /* address space; beyond used and resident, no memory */
+  uint64_t taken_clean; /* taken so far without memory: faults if touched */
   uint64_t puts;        /* number of ranges so far */
 };
 

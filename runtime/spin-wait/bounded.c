@@ -48,9 +48,9 @@ static const struct vf_field VF_SPENT = {52, 8};
 #define VF_SLEEP_MIN_NS 150000u
 /* Most time to subtract at once: about a time slice. A thread that did not give
  * way would use no more CPU time while all others run once. If all of a longer
- * time were subtracted, a wait would end before the thread that it waits for had
- * its share: other processes run here, or all were stopped (SIGSTOP, a paused
- * VM). */
+ * time were subtracted, a wait would end before the thread that it waits for
+ * had its share: other processes run here, or all were stopped (SIGSTOP, a
+ * paused VM). */
 #define VF_GIVEN_MAX_NS 4000000u
 
 /* Updates a measured cost: lower values replace it at once, higher ones pull it
@@ -108,7 +108,8 @@ static struct vf_spin_bounded answer(uint64_t state, uint64_t now,
   return (struct vf_spin_bounded){vf_with(state, VF_POLLS, blocks - 1), skip};
 }
 
-/* Accounts for the window that the loop has just spun. */
+/* Adds the polls since the last call to the time spent, and learns from them
+ * what a poll costs. */
 static uint64_t spun(uint64_t state, uint64_t now, uint32_t *cost,
                      uint32_t known, uint32_t how) {
   uint32_t took = (uint32_t)now - (uint32_t)vf_field(state, VF_RETURNED);

@@ -106,9 +106,9 @@ static uint64_t yield(uint64_t state, uint64_t begin) {
   return yields > VF_YIELDS_MIN ? state : vf_with(state, VF_ROUND, yields);
 }
 
-/* Pauses while a timer of CPU time runs. The phase becomes VF_BLOCKING, by
- * which locks that only spin here (blocking-sync/waiting.h) see that they may
- * sleep. */
+/* Pauses in place of a sleep, which would stop a running timer of CPU time
+ * (ITIMER_PROF). The phase becomes VF_BLOCKING all the same: it tells locks
+ * that sleep by themselves (blocking-sync/waiting.h) that the spin is over. */
 static uint64_t burn(uint64_t state) {
   for (unsigned i = 0; i != VF_BURNING_PAUSES; ++i)
     vf_relax();

@@ -245,6 +245,14 @@ public:
     Items.pop_front();
     return true;
   }
+  // Beside it, one that waits without a limit.
+  int popSurely() {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    NotEmpty.wait(Lock, [&] { return !Items.empty(); });
+    int Item = Items.front();
+    Items.pop_front();
+    return Item;
+  }
 
 private:
   std::mutex Mutex;
