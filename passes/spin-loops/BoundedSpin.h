@@ -37,9 +37,12 @@
 // If an iteration reads several words, the first of them may have changed when
 // the last is read, and the next iteration would have to see that. So all words
 // are read once more before the call. If one is not as the last iteration found
-// it, there is no call, and a block of polls follows. Otherwise the skipped
-// iterations may all have been executed when the last word was read: each of
-// them fails, as all words had the values of the failed poll at that time.
+// it, there is no call, and a block of polls follows. Otherwise all words had
+// the values of the failed poll at one time: when its last word was read, or
+// when the first was read again. The skipped iterations may have been executed
+// then, and all of them fail. Words that change and change back around both
+// reads look unchanged; as failed iterations are alike, the skipped ones may
+// then have been executed in any earlier poll of the block.
 //
 // The copy executes only iterations in which no test of a counter ends the
 // loop, so it omits these tests. The loop as written executes the iteration in
