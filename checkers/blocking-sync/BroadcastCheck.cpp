@@ -122,8 +122,8 @@ static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
     if (!SM.isBeforeInTranslationUnit(Wait.Site->getBeginLoc(),
                                       W.Site->getBeginLoc()))
       continue;
-    // The step must be undone under the same conditions as the wait, except for
-    // the loop around it.
+    // The waiter must change back what the notifier has changed, under the same
+    // conditions as it waits, except for the loop around the wait.
     Found |= isUnderNoMoreThan(W.Parents, Wait.Parents) &&
              !llvm::is_contained(W.Parents, Waiting);
   }

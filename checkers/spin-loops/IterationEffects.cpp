@@ -26,8 +26,8 @@ bool IterationWalker::visitChildren(const Stmt *S, Context &C) {
   return true;
 }
 
-/// Records a doubt. Doubts that are only tolerated under a guard end the walk
-/// at once if they have none; a called function is then doubted as a whole.
+/// Records a doubt. Returns false for one that is only tolerated under a guard
+/// and has none; a called function is then doubted as a whole.
 bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
                             const Context &C, const Expr *LValue) {
   bool NeedsGuard = What == Doubt::Other;

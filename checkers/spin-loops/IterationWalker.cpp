@@ -286,7 +286,7 @@ bool IterationWalker::walkInnerLoop(const Stmt *S, Context &C) {
   Facts.HasInnerLoop = true;
   LoopShape Loop = shapeOf(S);
   if (!Loop.Statement)
-    return false; // A range-for walks over data.
+    return false; // A range-for traverses data.
   if (auto *For = dyn_cast<ForStmt>(S))
     if (!walk(For->getInit(), Inner))
       return false;

@@ -82,8 +82,8 @@ private:
                         Context &C);
   bool visitBody(const clang::CallExpr &Call, const clang::FunctionDecl &Callee,
                  Context &C);
-  /// A state to which the walk returns if the body of a call has too many
-  /// effects.
+  /// The state before the body of a called function is visited. It is restored
+  /// if that body has too many effects.
   struct Mark {
     unsigned Rmws, Hints, Doubts, Inner, Written, Budget;
   };
@@ -98,8 +98,8 @@ private:
   unsigned Effort = 4000;
   /// The variables written, in order.
   llvm::SmallVector<decltype(LoopFacts::Writes)::key_type, 8> Written;
-  /// The walk of a called body ended at a call that is opaque in every calling
-  /// context. Valid while walks return false.
+  /// The visit of a called function's body ended at a call that is opaque in
+  /// every calling context. Valid while visits return false.
   bool EndedUnseen = false;
 };
 

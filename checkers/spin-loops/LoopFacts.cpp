@@ -106,7 +106,7 @@ static bool isSimple(const Stmt *S) {
 
 /// Returns true for loops like `for (i = 0; i < n; ++i)` or `for (p = list; p;
 /// p = p->next)` without other exits, which no other thread can end. These are
-/// most loops; the full walk has the same result and costs more.
+/// most loops; a visit of all statements has the same result and costs more.
 static bool onlyWalks(const LoopShape &Shape) {
   const VarDecl *Moved = movedBy(Shape.Increment);
   return Moved && Shape.Condition && isSimple(Shape.Condition) &&

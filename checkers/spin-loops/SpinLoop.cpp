@@ -164,7 +164,7 @@ void LoopJudge::judgeExit(const Guards &Exit) {
     judgeAlternative(A);
 }
 
-/// Returns true if the loop is more than a wait: it walks over data, or has a
+/// Returns true if the loop is more than a wait: it traverses data, or has a
 /// read-modify-write on which no exit depends. Setting the same bits again, to
 /// announce a waiter, is allowed.
 bool LoopJudge::doesWork() {

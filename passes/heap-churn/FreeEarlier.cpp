@@ -45,7 +45,7 @@ static bool mayTakeLong(const Instruction &I, const TargetLibraryInfo &TLI) {
 enum class Walk { Beyond, NotBeyond, Stop };
 
 /// Calls Visit for the blocks reachable from From without passing Call again.
-/// Returns false if Visit stopped the walk, or there are more than Most blocks.
+/// Returns false if Visit returned Stop, or there are more than Most blocks.
 static bool walkBehind(BasicBlock &From, const CallBase &Call, unsigned Most,
                        function_ref<Walk(BasicBlock &)> Visit) {
   SmallPtrSet<BasicBlock *, 16> Seen;

@@ -198,8 +198,8 @@ CallInst *BoundedRewriter::emitCall(IRBuilder<> &B, Value *State, Value *Left) {
   return Made;
 }
 
-/// Makes the call depend on a second look at all words, which finds them as the
-/// last iteration did.
+/// Loads all words once more, and makes the call depend on their values: they
+/// must be those of the last iteration.
 void BoundedRewriter::emitSecondLook(IRBuilder<> &B) {
   SecondLook = BasicBlock::Create(M.getContext(), ".vf.look", &F, InCall);
   B.SetInsertPoint(SecondLook);

@@ -85,7 +85,8 @@ bool LoopJudge::authorSaysItWaits() {
 }
 
 bool LoopJudge::excuseEffects() {
-  // A loop that asks several functions in each iteration looks for work.
+  // A loop that tests the results of several calls in each iteration searches
+  // for work to do: it is no wait.
   if (count_if(Effects, [&](Instruction *I) {
         auto *Call = dyn_cast<CallBase>(I);
         return Call && promisedEffect(*Call) == CallEffect::Other &&

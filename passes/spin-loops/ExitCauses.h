@@ -50,8 +50,9 @@ private:
   bool ofItself() const { return Own || Rotates || InTurn || Clock || Walks; }
 };
 
-/// Collects causes by following operands within one loop. Generated code has
-/// chains of any length, so the walk keeps its own stack.
+/// Collects causes by following operands from uses to definitions within one
+/// loop. Generated code has use-def chains of any length, so this is done with
+/// an explicit stack, not by recursion.
 class CauseCollector {
 public:
   CauseCollector(const llvm::Loop &L, const llvm::DominatorTree &DT,
@@ -84,7 +85,8 @@ private:
     unsigned Depth = 0;
   };
 
-  /// Starts a walk. The step Finish delivers its result.
+  /// Starts a search. Its last step, Finish, adds what it found to the search
+  /// around it.
   void begin(llvm::Instruction *Access, llvm::ArrayRef<llvm::Value *> From);
   void push(llvm::ArrayRef<llvm::Value *> Next, unsigned Depth);
   void visit(llvm::Value *V, unsigned Depth);

@@ -218,8 +218,8 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
       break;
     Changed = true;
     FAM.invalidate(F, PreservedAnalyses::none());
-    // Repeats the early passes for the inlined code. None of them looks across
-    // iterations.
+    // Repeats the early passes for the inlined code. None of them uses what is
+    // known from the previous iteration.
     FunctionPassManager Cleanup;
     Cleanup.addPass(SimplifyCFGPass());
     Cleanup.addPass(SROAPass(SROAOptions::ModifyCFG));

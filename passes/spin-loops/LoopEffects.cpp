@@ -122,7 +122,7 @@ static bool countsByConstants(const PHINode &Phi, const Loop &L) {
 /// Returns true if the loop computes something while it polls: a value that
 /// changes and is used after the loop but does not decide the number of
 /// iterations; or one that decides it in another way than by counting; or if it
-/// walks over memory.
+/// reads another address in each iteration.
 bool LoopJudge::doesWork() {
   // Instructions that decide the number of iterations, of this loop and of
   // delays inside it.

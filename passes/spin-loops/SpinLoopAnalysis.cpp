@@ -67,8 +67,8 @@ std::optional<SpinLoop> LoopJudge::judge() {
     if (!Accesses.contains(Access))
       addPoll(*Access, /*OnlyLocates=*/true);
   for (const Poll &P : Found.Polls) {
-    // A repeated walk over plain memory is a search, unless each iteration
-    // gives a hint.
+    // A loop that reads plain memory at several addresses again and again is a
+    // search, unless each iteration gives a spin hint.
     if (P.isPlain() && P.Varies && !Found.hints())
       return std::nullopt;
     AnyPlain |= P.isPlain() && !P.OnlyLocates;
