@@ -11,8 +11,9 @@
  * The cost of a poll is measured from the return of one call to the entry of
  * the next. If each thread has a CPU, the loop only polls, in windows of some
  * microseconds, and yields once per spin budget to see whether that has
- * changed. On evidence of over-commitment (crowd.h) it yields after each poll,
- * and if yields take long, it blocks, provided that a writer notifies. While a
+ * changed. On evidence of over-commitment (crowd.h) it yields after each poll.
+ * If yields take long, it blocks, provided that a writer notifies, or else
+ * polls on: a yield would take more time than the wait has left. While a
  * signal may come by CPU time (cpu_time.h), it only polls: time off the CPU
  * brings that signal no nearer.
  *===----------------------------------------------------------------------===*/
@@ -136,22 +137,29 @@ static bool has_spent_its_budget(uint64_t state) {
          spent << VF_SPENT_UNIT_LOG2 >= vf_spin_budget_ns();
 }
 
-/* Lets other threads run once: blocks or yields. */
-static void give_way(const volatile void *addr, uint64_t observed, uint32_t how,
+/* Lets other threads run once: blocks or yields. Returns false if it did
+ * neither: a hog would keep the CPU for longer than the wait may last, so the
+ * wait would end late, and a holder on another CPU would long be done. */
+static bool give_way(const volatile void *addr, uint64_t observed, uint32_t how,
                      uint64_t most_ns, uint64_t begin) {
-  if (vf_hogged(begin) && most_ns >= VF_SLEEP_MIN_NS &&
-      vf_spin_block_for(addr, observed, how, most_ns))
-    return;
+  if (vf_hogged(begin)) {
+    if (most_ns >= VF_SLEEP_MIN_NS &&
+        vf_spin_block_for(addr, observed, how, most_ns))
+      return true;
+    if (most_ns < VF_GIVEN_MAX_NS)
+      return false;
+  }
   vf_yield();
   uint64_t end = vf_now_ns();
   vf_count(VF_SPIN_YIELDS, 1);
   if (end - begin <= VF_SLOW_YIELD_NS) {
     vf_crowd_not_seen();
-    return;
+    return true;
   }
   vf_crowd_seen();
   if (end - begin > VF_HOG_NS)
     vf_hog_seen(end, end - begin);
+  return true;
 }
 
 VF_API struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
@@ -182,7 +190,8 @@ VF_API struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
       left > UINT64_MAX >> 32 ? UINT32_MAX : left * known >> VF_COST_LOG2;
   if (most > VF_GIVEN_MAX_NS)
     most = VF_GIVEN_MAX_NS;
-  give_way(addr, observed, how, known ? most : 0, begin);
+  if (!give_way(addr, observed, how, known ? most : 0, begin))
+    return answer(state, begin, 0, UINT64_C(1) << vf_field(state, VF_WINDOW));
   uint64_t end = vf_now_ns();
   uint64_t given = end - begin;
   if (given > VF_GIVEN_MAX_NS)

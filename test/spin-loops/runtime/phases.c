@@ -173,6 +173,41 @@ static void a_hog_makes_waits_block_for_a_while(void) {
   CHECK(fake_now - begin > 45000000 && fake_now - begin < 55000000);
 }
 
+/* Polls cost 1 ns each. Calls after the polls that each call asks for. */
+static void bounded_wait(uint64_t left, uint32_t how) {
+  static uint32_t cost;
+  cost = 1024;
+  uint64_t state = 0;
+  while (left != 0) {
+    struct vf_spin_bounded w =
+        vf_spin_wait_bounded(&flag, 0, state, how, left, &cost);
+    state = w.state;
+    CHECK(w.skip <= left);
+    left -= w.skip;
+    uint64_t polls = (state & VF_SPIN_POLLS_MASK) + 1;
+    fake_now += polls;
+    left -= polls < left ? polls : left;
+  }
+}
+
+static void a_bounded_wait_does_not_yield_to_a_hog(void) {
+  reset();
+  fake_yield_ns = 3000000;
+  wait_until(0, 4, &fake_yields);
+  wait_until(0, 4, &fake_yields);
+  CHECK(fake_yields == 2);
+  uint64_t begin = fake_now;
+  bounded_wait(1000000, 4);
+  CHECK(fake_yields == 2);
+  CHECK(fake_now - begin < 1200000); /* Each call reads the clock. */
+  /* It blocks if a notify may end that. */
+  bounded_wait(1000000, 4 | VF_SPIN_NOTIFIED);
+  CHECK(fake_yields == 2 && fake_blocks > 0);
+  /* One that may last for several time slices yields. */
+  bounded_wait(20000000, 4);
+  CHECK(fake_yields > 2);
+}
+
 static void blind_sleeps_stay_below_a_sixteenth(void) {
   reset();
   uint64_t begin = fake_now, state = 0;
@@ -365,6 +400,7 @@ int main(void) {
   cpu_time_that_counts_is_used();
   one_long_yield_is_an_accident();
   a_hog_makes_waits_block_for_a_while();
+  a_bounded_wait_does_not_yield_to_a_hog();
   blind_sleeps_stay_below_a_sixteenth();
   blind_waits_yield_to_waiters();
   no_sleep_never_sleeps();
