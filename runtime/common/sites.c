@@ -62,20 +62,11 @@ static void add(uint64_t *counter, uint64_t n) {
   __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
-static uint64_t get(const uint64_t *counter) {
-  return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}
-
 static struct vf_site *site_of(uintptr_t place) {
   uint64_t first = vf_hash((const void *)place, VF_SITES_LOG2);
   for (unsigned i = 0; i < VF_OTHER_SITES; ++i) {
     struct vf_site *site = &vf_sites_1.sites[(first + i) % VF_OTHER_SITES];
-    uintptr_t there = __atomic_load_n(&site->place, __ATOMIC_RELAXED);
-    if (there == 0 &&
-        __atomic_compare_exchange_n(&site->place, &there, place, false,
-                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-      return site;
-    if (there == place)
+    if (vf_site_claim(&site->place, place))
       return site;
   }
   return &vf_sites_1.sites[VF_OTHER_SITES];
@@ -178,9 +169,9 @@ static void print_times(struct vf_report *report, const char *name,
   const char *comma = "";
   vf_report_add(report, ", \"%s\": {", name);
   for (unsigned i = 0; i < VF_TIMES; ++i)
-    if (get(&times[i]) != 0) {
+    if (vf_site_get(&times[i]) != 0) {
       vf_report_add(report, "%s\"%" PRIu64 "\": %" PRIu64, comma,
-                    UINT64_C(1) << i, get(&times[i]));
+                    UINT64_C(1) << i, vf_site_get(&times[i]));
       comma = ", ";
     }
   vf_report_add(report, "}");
@@ -193,9 +184,9 @@ static void print_site(struct vf_report *report, const struct vf_site *site) {
                 "\", \"acquisitions\": %" PRIu64 ", \"contended\": %" PRIu64
                 ", \"spun\": %" PRIu64 ", \"blocked\": %" PRIu64
                 ", \"wakes\": %" PRIu64 ", \"waited_ns\": %" PRIu64,
-                get(&site->acquisitions), get(&site->contended),
-                get(&site->spun), get(&site->blocked), get(&site->wakes),
-                get(&site->waited_ns));
+                vf_site_get(&site->acquisitions), vf_site_get(&site->contended),
+                vf_site_get(&site->spun), vf_site_get(&site->blocked),
+                vf_site_get(&site->wakes), vf_site_get(&site->waited_ns));
   print_times(report, "wait_ns", site->wait);
   print_times(report, "hold_ns", site->hold);
   vf_report_add(report, "}");
@@ -220,8 +211,9 @@ void vf_report_sites(struct vf_report *report) {
   bool is_left[VF_SITES];
   for (unsigned i = 0; i < VF_SITES; ++i) {
     const struct vf_site *site = &vf_sites_1.sites[i];
-    waited[i] = get(&site->waited_ns);
-    is_left[i] = get(&site->acquisitions) != 0 || get(&site->contended) != 0;
+    waited[i] = vf_site_get(&site->waited_ns);
+    is_left[i] = vf_site_get(&site->acquisitions) != 0 ||
+                 vf_site_get(&site->contended) != 0;
   }
   const char *comma = "";
   vf_report_add(report, ", \"sites\": [");

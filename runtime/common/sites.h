@@ -36,6 +36,23 @@ static inline bool vf_sites_are_on(void) {
   return __builtin_expect(vf_get(&vf_spin_shared_1.stats) != 0, 0);
 }
 
+/* Returns true if the entry of a table, whose place is *entry, belongs to
+ * place; takes the entry for it if it was free. An entry keeps its place for
+ * good. */
+static inline bool vf_site_claim(uintptr_t *entry, uintptr_t place) {
+  uintptr_t there = __atomic_load_n(entry, __ATOMIC_RELAXED);
+  return there == place ||
+         (there == 0 &&
+          (__atomic_compare_exchange_n(entry, &there, place, false,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+           there == place));
+}
+
+/* Returns a counter of a table of places. */
+static inline uint64_t vf_site_get(const uint64_t *counter) {
+  return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
 /* A wait in progress; site is 0 if statistics are off. */
 struct vf_visit {
   uintptr_t site;

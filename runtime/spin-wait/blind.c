@@ -32,12 +32,7 @@ _Static_assert(sizeof vf_blind_1 == VF_BLIND_SIZE,
 static struct vf_blind_site *site_of(uintptr_t place) {
   for (unsigned i = 0; i < VF_BLIND_SITES - 1; ++i) {
     struct vf_blind_site *site = &vf_blind_1[i];
-    uintptr_t there = __atomic_load_n(&site->place, __ATOMIC_RELAXED);
-    if (there == 0 &&
-        __atomic_compare_exchange_n(&site->place, &there, place, false,
-                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-      return site;
-    if (there == place)
+    if (vf_site_claim(&site->place, place))
       return site;
   }
   return &vf_blind_1[VF_BLIND_SITES - 1];
@@ -51,17 +46,13 @@ void vf_blind_slept(uintptr_t place, enum vf_blind_reason reason, uint64_t ns) {
   __atomic_fetch_add(&site->asked_ns, ns, __ATOMIC_RELAXED);
 }
 
-static uint64_t get(const uint64_t *counter) {
-  return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}
-
 void vf_report_blind(struct vf_report *report) {
   const char *comma = "";
   vf_report_add(report, ", \"blind\": [");
   for (unsigned i = 0; i < VF_BLIND_SITES; ++i) {
     const struct vf_blind_site *site = &vf_blind_1[i];
-    uint64_t no_writer = get(&site->sleeps[VF_BLIND_NO_WRITER]);
-    uint64_t missed = get(&site->sleeps[VF_BLIND_MISSED]);
+    uint64_t no_writer = vf_site_get(&site->sleeps[VF_BLIND_NO_WRITER]);
+    uint64_t missed = vf_site_get(&site->sleeps[VF_BLIND_MISSED]);
     if (no_writer + missed == 0)
       continue;
     vf_report_add(report, "%s{\"site\": \"", comma);
@@ -69,7 +60,7 @@ void vf_report_blind(struct vf_report *report) {
     vf_report_add(report,
                   "\", \"no_writer\": %" PRIu64 ", \"missed\": %" PRIu64
                   ", \"asked_ns\": %" PRIu64 "}",
-                  no_writer, missed, get(&site->asked_ns));
+                  no_writer, missed, vf_site_get(&site->asked_ns));
     comma = ", ";
   }
   vf_report_add(report, "]");
