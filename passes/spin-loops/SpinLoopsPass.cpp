@@ -275,6 +275,16 @@ bool SpinLoopsImpl::isOnlyRead(const GlobalVariable &Global) {
   return It->second;
 }
 
+/// Returns true if a loop inside L was rewritten into a bounded wait.
+static bool waitsForACount(const Loop &L) {
+  return any_of(L.blocks(), [](const BasicBlock *BB) {
+    return any_of(*BB, [](const Instruction &I) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      return Call && calls(*Call, BoundedWaitFunction);
+    });
+  });
+}
+
 Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Kind == SpinKind::Retry)
     return {Decision::Leave, "it can succeed at once: not a wait"};
@@ -303,6 +313,10 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
     if (isMarked(*Sub, DecidedMark) && !isMarked(*Sub, KeepMark) &&
         S.Kind == SpinKind::TestAndTestAndSet)
       return {Decision::Leave, "the loop inside it waits for the same lock"};
+  // Another yield would cost another time slice. libuv, uv__async_spin.
+  if (S.Yields && waitsForACount(*S.L))
+    return {Decision::Leave, "it yields, and the loop inside it waits for as "
+                             "long as its bound"};
 
   auto PauseOnly = [&](StringRef Why) -> Decision {
     if (S.Pauses)

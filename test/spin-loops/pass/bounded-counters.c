@@ -185,6 +185,19 @@ int not_yielding(int n) {
   return i;
 }
 
+// Why not the outer loop: the inner one gives way for as long as its bound lasts, and another yield beside its author's costs the
+// time slice of another thread.
+int not_yielding_twice(int n) {
+  // expected-remark@+1 {{it yields, and the loop inside it waits for as long as its bound}}
+  for (;;) {
+    // expected-remark@+1 {{wait in the runtime, as long as its bound would take}}
+    for (int i = 0; i < n; ++i)
+      if (atomic_load(&flag))
+        return i;
+    sched_yield();
+  }
+}
+
 // Why not: a back-off makes each iteration longer than the one before. Their number is no measure
 // of time, and a wait that takes iterations off by time would give up far too early.
 int not_backing_off(unsigned n) {
