@@ -23,7 +23,8 @@ static void complain(const char *name, const char *value, const char *allowed,
                    name, value, allowed, preset);
   int saved = errno;
   if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
-    errno = saved; /* The message cannot be delivered. */
+    errno = saved; /* A failed write to stderr is ignored: there is nowhere to
+                      report it. */
 }
 
 bool vf_env_number(const char *name, uint64_t low, uint64_t high,

@@ -19,9 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads a decimal number in low..high from the variable. Returns false, with
- * *result unchanged, if it is unset. preset is the default that a complaint
- * names. */
+/* Reads a decimal number between low and high from the environment variable.
+ * Returns false and leaves *result unchanged if the variable is unset. An error
+ * message names preset as the value that is used instead. */
 bool vf_env_number(const char *name, uint64_t low, uint64_t high,
                    uint64_t preset, uint64_t *result);
 

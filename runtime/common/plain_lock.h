@@ -17,8 +17,8 @@
 #include "relax.h"
 #include <stdbool.h>
 
-/* Setting bit 0 of a lock that is not free does not change its state:
- * vf_mutex_lock does so with locks of VF_SHARED. */
+/* Setting bit 0 of a lock that is held has no effect; vf_mutex_lock does so for
+ * locks shared between processes (VF_SHARED). */
 enum { VF_FREE, VF_HELD, VF_HELD_SLEEPERS = 3 };
 
 /* The number of pauses before sleep. A queue operation takes some 50 ns; 2 us
@@ -31,7 +31,7 @@ static inline bool vf_plain_try(uint32_t *word) {
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Sleeps until it has the lock. Returns 0 or ETIMEDOUT. */
+/* Sleeps until the caller has acquired the lock. Returns 0 or ETIMEDOUT. */
 static inline int vf_plain_sleep(uint32_t *word,
                                  const struct vf_deadline *deadline,
                                  enum vf_scope scope) {

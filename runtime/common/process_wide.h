@@ -29,8 +29,8 @@
 #define VF_STRING_(x) #x
 #define VF_STRING(x) VF_STRING_(x)
 
-/* Defines a zeroed object, one for the whole process, on cache lines of its
- * own: the next object of the linker starts on another line. */
+/* Defines a zero-initialized object that exists once per process, even if
+ * several copies of the library are loaded. It has cache lines of its own. */
 /* clang-format off */
 #define VF_PROCESS_WIDE(name, size)                                            \
   __asm__(".pushsection .bss." #name ",\"aw\",%nobits\n"                       \

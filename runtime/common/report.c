@@ -29,7 +29,8 @@ bool vf_report_is_wanted(void) {
   return true;
 }
 
-/* Returns the report's file, or stderr, which the caller must not close. */
+/* Returns the descriptor of the file that VF_STATS names, or stderr's, which
+ * the caller must not close. */
 static int open_file(void) {
   char name[sizeof path + 32];
   const char *mark = strstr(path, "%p");
@@ -52,7 +53,7 @@ static void write_out(struct vf_report *report) {
   report->length = 0;
   int file = *path ? open_file() : STDERR_FILENO;
   if (write(file, report->text, length) < 0 && file == STDERR_FILENO)
-    return; /* The message cannot be delivered. */
+    return; /* A failed write is ignored: there is nowhere to report it. */
   if (file != STDERR_FILENO)
     close(file);
 }
@@ -70,7 +71,7 @@ void vf_report_add(struct vf_report *report, const char *format, ...) {
       report->length += (size_t)n;
       return;
     }
-    if (report->length == 0) { /* Longer than the buffer. */
+    if (report->length == 0) { /* The text is longer than the whole buffer. */
       report->length = left - 1;
       return;
     }

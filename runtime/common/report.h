@@ -33,7 +33,8 @@ struct vf_report {
  * vf_env_choice. */
 bool vf_report_is_wanted(void);
 
-/* Begins the report of a library. Other threads may count meanwhile. */
+/* Begins the report of a library. Other threads may go on counting while it is
+ * written. */
 void vf_report_counters(struct vf_report *report, const char *library,
                         const char *const *names, const uint64_t *counters,
                         int n);

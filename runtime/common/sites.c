@@ -15,20 +15,21 @@
 #include <link.h>
 #include <unistd.h>
 
-/* Powers of two of a nanosecond; the last one includes all times from 2.1 s on.
- */
+/* Number of histogram bins. Bin i counts times from 2^i ns; the last one
+ * includes all times from 2.1 s on. */
 #define VF_TIMES 32u
-/* More places than a reader would look at. The last one counts for all places
- * that found no free entry. */
+/* log2 of the number of entries, more than a person would read. The last one
+ * counts for all places that found no free entry. */
 #define VF_SITES_LOG2 8
 #define VF_SITES (1u << VF_SITES_LOG2)
 #define VF_OTHER_SITES (VF_SITES - 1)
-/* As many held locks have entries of their own except for hash collisions; of
- * two that collide, one has no hold time. */
+/* log2 of the number of held locks whose hold times are measured. If two of
+ * them have the same hash, one is not measured. */
 #define VF_HELD_LOG2 10
 
 struct vf_site {
-  uintptr_t place; /* Set once, by its first visitor; 0 before. */
+  uintptr_t place; /* The return address of the waiting call. Set once; 0 if the
+                      entry is free. */
   uint64_t acquisitions, contended, spun, blocked, wakes;
   uint64_t waited_ns;
   uint64_t hold[VF_TIMES], wait[VF_TIMES];
@@ -137,7 +138,7 @@ static int print_if_inside(struct dl_phdr_info *module, size_t size,
     if (segment->p_type != PT_LOAD || search->place < begin ||
         search->place - begin >= segment->p_memsz)
       continue;
-    char path[256]; /* Longer ones are cut off. */
+    char path[256]; /* Longer paths are cut off. */
     const char *name = module->dlpi_name;
     if (!name || !*name) { /* The program itself. */
       ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -154,8 +155,8 @@ static int print_if_inside(struct dl_phdr_info *module, size_t size,
   return 0;
 }
 
-/* One is subtracted, as addr2line would otherwise name the statement after the
- * call. */
+/* Prints the address before the return address: addr2line would otherwise name
+ * the statement after the call. */
 void vf_report_place(struct vf_report *report, uintptr_t place) {
   struct search search = {place - 1, report};
   if (place == 0)
@@ -192,8 +193,9 @@ static void print_site(struct vf_report *report, const struct vf_site *site) {
   vf_report_add(report, "}");
 }
 
-/* Returns the site with the longest wait of those not yet printed; null if none
- * is left. Works on a copy of the times, which may still grow. */
+/* Returns the site with the longest total wait among those not printed yet, or
+ * null. It reads a copy of the times, as other threads may still increase them.
+ */
 static const struct vf_site *pick(uint64_t waited[VF_SITES],
                                   bool is_left[VF_SITES]) {
   unsigned best = VF_SITES;

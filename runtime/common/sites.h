@@ -53,7 +53,8 @@ static inline uint64_t vf_site_get(const uint64_t *counter) {
   return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-/* A wait in progress; site is 0 if statistics are off. */
+/* A wait in progress. site is the return address of the waiting call, or 0 if
+ * statistics are off. */
 struct vf_visit {
   uintptr_t site;
   uint64_t began;
@@ -79,22 +80,25 @@ static inline void vf_visit_end(const struct vf_visit *visit) {
     vf_site_waited(visit->site, vf_now_ns() - visit->began, visit->slept);
 }
 
-/* Records that the site has got what it waited for. pre: statistics are on. */
+/* Records that a wait at this site has ended successfully. pre: statistics are
+ * on. */
 void vf_site_passed(uintptr_t site);
 
-/* As vf_site_passed, where the caller alone holds lock now. pre: statistics are
- * on. */
+/* Like vf_site_passed, for a lock that the caller now holds exclusively. pre:
+ * statistics are on. */
 void vf_site_took(uintptr_t site, const void *lock);
 
-/* Records the end of the hold. Returns the site that took the lock, 0 if
- * unknown. pre: statistics are on, and the caller still holds lock. */
+/* Records that the caller is about to release the lock. Returns the site that
+ * acquired it, or 0 if unknown. pre: statistics are on, and the caller still
+ * holds the lock. */
 uintptr_t vf_site_freeing(const void *lock);
 
 /* Records that releasing the lock which that site took woke a thread. pre:
  * statistics are on. */
 void vf_site_woke(uintptr_t site);
 
-/* Adds the place as MODULE+OFFSET, for addr2line; 0 as "others". */
+/* Prints a code address as MODULE+OFFSET, for addr2line; 0 is printed as
+ * "others". */
 void vf_report_place(struct vf_report *report, uintptr_t place);
 
 /* Adds "sites": [...] to the report, longest wait first. */

@@ -12,8 +12,8 @@
 #include "numa-placement/shared.h"
 #include "vfriendly/numa.h"
 
-/* Pages per call: the arrays take 8 KiB of stack. The kernel splits calls in
- * chunks of its own, of one page of pointers. */
+/* Number of pages passed to one move_pages call: its arrays take 8 KiB of
+ * stack. The kernel itself splits longer requests into chunks of this order. */
 enum { BATCH = 512 };
 /* The kernel moves a huge page as a whole with its first part, and returns
  * EBUSY for the other parts; pages can also be busy for a moment. */

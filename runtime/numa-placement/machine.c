@@ -56,7 +56,8 @@ static bool has_firmware_nodes(void) {
 
 struct vf_machine vf_numa_machine_here(void) {
   static struct vf_machine known;
-  static int state; /* 1: known is being written; 2: it is valid */
+  static int state; /* State of `known`: 0 not read yet, 1 being written by a
+                       thread, 2 valid. */
   if (__builtin_expect(__atomic_load_n(&state, __ATOMIC_ACQUIRE) == 2, 1))
     return known;
   struct vf_machine found = {.nodes = 0};
@@ -80,7 +81,7 @@ struct vf_machine vf_numa_machine_here(void) {
   return found;
 }
 
-static int16_t cpu_node[MAX_CPUS]; /* plus 1; 0 is unknown */
+static int16_t cpu_node[MAX_CPUS]; /* node of a CPU, plus 1; 0 if unknown */
 
 /* Parses a list such as "0-5,12-17". */
 static void note_cpus(const char *list, int node) {

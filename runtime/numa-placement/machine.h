@@ -14,16 +14,18 @@
 #include "platform/linux/memory_policy.h"
 #include <stdint.h>
 
-/* A smaller block is not worth a system call: 16 pages. The pass ignores
- * objects that it knows to be smaller. */
+/* Minimum size of an object to place: for less than 16 pages the system call
+ * costs more than it gains. The pass ignores objects that it knows to be
+ * smaller. */
 #define VF_NUMA_LEAST ((size_t)64 << 10)
 
-/* Larger teams are treated as if their threads were not bound. */
+/* Maximum number of threads in a team. Larger teams are treated as if their
+ * threads were not bound to CPUs. */
 #define VF_NUMA_MAX_THREADS 4096
 
 struct vf_machine {
   struct vf_nodes allowed;
-  unsigned nodes; /* in allowed; 1 if there is no NUMA */
+  unsigned nodes; /* of `allowed`; 1 without NUMA */
   size_t page;
   /* The start of the brk heap; 0 if unknown. */
   uintptr_t heap;
@@ -31,20 +33,21 @@ struct vf_machine {
   bool opaque;
 };
 
-/* Returns the machine, determined at the first call. The cpuset at that time
- * counts: in the kernel a policy for a node that is forbidden later has no
- * effect. */
+/* Returns the description of the machine, which is read on the first call.
+ * Nodes outside of the cpuset of that time are not used: the kernel ignores
+ * policies for forbidden nodes. */
 struct vf_machine vf_numa_machine_here(void);
 
 /* Returns the node of a CPU, -1 if unknown. */
 int vf_node_of_cpu(unsigned cpu);
 
-/* Sets the node of each thread of the next OpenMP team; -1 for a node that is
- * unknown or not allowed. Returns the number of threads, 0 if they are not
- * bound or there is no OpenMP. Starts no thread. */
+/* Writes the node of each thread of the next OpenMP team to node[]; -1 if it is
+ * unknown or not allowed. Returns the number of threads, or 0 if they are not
+ * bound to CPUs or OpenMP is not in use. Starts no thread. */
 unsigned vf_team_nodes(int16_t node[VF_NUMA_MAX_THREADS]);
 
-/* Returns true if the environment binds threads of OpenMP teams. */
+/* Returns true if the environment (OMP_PROC_BIND) binds the threads of OpenMP
+ * teams to CPUs. */
 bool vf_team_is_bound(void);
 
 /* Calls body(data, thread, threads) in each thread of a team. Returns false,
@@ -52,7 +55,7 @@ bool vf_team_is_bound(void);
 bool vf_team_run(void (*body)(void *data, unsigned thread, unsigned threads),
                  void *data);
 
-/* The whole pages in a range. */
+/* The pages that lie completely inside an address range. */
 struct vf_pages {
   char *begin;
   size_t size;

@@ -16,22 +16,24 @@
 #include <sys/sysinfo.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
-/* Interleaving huge pages is as uneven as one of them is compared with a node's
- * share: 8 MB on four nodes were distributed as 128, 640, 640 and 640 pages.
- * With 50 huge pages per node the deviation is 2 %. */
+/* Minimum number of huge pages per node for interleaving. With few, one huge
+ * page more or less is a large part of a node's share: 8 MB on four nodes were
+ * distributed as 128, 640, 640 and 640 small pages. With 50 per node the
+ * deviation is 2 %. */
 #define LEAST_HUGE_PER_NODE 50
-/* The two threads at each border of blocks share a huge page: rounding moves
- * the border by at most 1 MiB, 5 % of this. */
+/* Minimum bytes per thread's block for huge pages. Neighbouring blocks share a
+ * huge page: rounding moves the border by at most 1 MiB, 5 % of this. */
 #define LEAST_ROUNDED_BLOCK ((size_t)20 << 20)
 
-/* Since Linux 5.14; older C libraries do not define it. */
+/* Available since Linux 5.14; headers of older C libraries do not define it. */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
 static int counted(int error) {
   if (error == EPERM || error == ENOSYS || error == EACCES || error == ENOMEM) {
-    /* The cause is a sandbox, a kernel without NUMA, or too many mappings. */
+    /* The system call failed: a sandbox, a kernel without NUMA, or too many
+     * mappings. */
     vf_numa_count(VF_NUMA_REFUSED, 1);
     return 0;
   }
@@ -69,7 +71,8 @@ static char *block_begin(struct vf_pages pages, unsigned thread,
   return thread == threads || rounded > end ? end : rounded;
 }
 
-/* Borders between policies never split a huge page, so they are exact. */
+/* The kernel never splits a huge page at a border between two policies, so the
+ * number of pages on each node is exact. */
 static int place_blocks(size_t page, struct vf_pages pages, const int16_t *node,
                         unsigned threads) {
   int result = 0;
@@ -107,8 +110,8 @@ static void touch_block(void *data, unsigned thread, unsigned threads) {
     __atomic_fetch_or(at, 0, __ATOMIC_RELAXED);
 }
 
-/* Touching also populates pages that the program would never write. So only
- * objects are touched that take at most half of the free memory. */
+/* Touching pages also allocates those that the program would never write. So an
+ * object is touched only if it takes at most half of the free memory. */
 static bool fits(size_t size) {
   struct sysinfo info;
   int saved = errno;

@@ -15,8 +15,8 @@
 struct vf_numa_copies {
   const void *original;
   size_t size;
-  unsigned highest;      /* the node of the last element */
-  const void *of_node[]; /* the original for nodes without a copy */
+  unsigned highest;      /* node of the last element of `copies` */
+  const void *of_node[]; /* one pointer per node: its copy, or the original */
 };
 
 static unsigned highest_node(const struct vf_nodes *nodes) {
@@ -40,7 +40,8 @@ static const void *copy_on(unsigned node, const void *original, size_t size) {
     return original;
   }
   memcpy(copy, original, size);
-  mprotect(copy, size, PROT_READ); /* Writes to one copy must fail. */
+  mprotect(copy, size, PROT_READ); /* The copies are read-only: a write to one
+                                      copy would not reach the others. */
   vf_numa_count(VF_NUMA_COPIED, 1);
   return copy;
 }

@@ -12,28 +12,32 @@
 
 /* Counters of VF_STATS=1, in the order they are printed. */
 enum vf_numa_counter {
-  VF_NUMA_PLACED,   /* ranges that got a policy */
-  VF_NUMA_TOUCHED,  /* ranges touched by a team, in an opaque machine */
+  VF_NUMA_PLACED,  /* ranges that got a policy */
+  VF_NUMA_TOUCHED, /* ranges touched by the threads of a team, because the guest
+                      sees one node */
   VF_NUMA_ONE_NODE, /* calls that did nothing as there is one node */
-  VF_NUMA_SMALL,    /* ... as there are too few pages */
-  VF_NUMA_HEAP,     /* ... as the memory is of the heap that grows by brk */
-  VF_NUMA_REFUSED,  /* ... as the kernel or a sandbox forbids it */
-  VF_NUMA_UNBOUND,  /* blocks that were interleaved as no thread is bound */
-  VF_NUMA_CLAIMED,  /* pages moved by vf_numa_claim */
-  VF_NUMA_COPIED,   /* copies by vf_numa_replicate */
+  VF_NUMA_SMALL,    /* calls that did nothing, as the range has too few pages */
+  VF_NUMA_HEAP, /* calls that did nothing, as the memory belongs to the brk heap
+                 */
+  VF_NUMA_REFUSED, /* calls that did nothing, as the kernel or a sandbox forbids
+                      it */
+  VF_NUMA_UNBOUND, /* blocks that were interleaved as no thread is bound */
+  VF_NUMA_CLAIMED, /* pages moved by vf_numa_claim */
+  VF_NUMA_COPIED,  /* copies by vf_numa_replicate */
   VF_NUMA_COUNTERS
 };
 
-/* Relaxed atomics; zero is a working state, before any constructor. */
+/* Counters, accessed by relaxed atomics. Zero is a valid state, so they work
+ * before any constructor runs. */
 struct vf_numa_shared {
   uint64_t counters[VF_NUMA_COUNTERS];
-  /* Written once, by the first copy's constructor. */
+  /* Written once, by the constructor of the first copy of the library. */
   uint32_t configured;
   uint32_t touch_off; /* VF_NUMA_OPAQUE=off */
 };
 #define VF_NUMA_SHARED_SIZE 80
 
-/* The digit is the version of the layout. */
+/* The digit in the name is the version of the layout. */
 extern VF_API struct vf_numa_shared vf_numa_shared_1;
 
 static inline void vf_numa_count(enum vf_numa_counter counter, uint64_t n) {

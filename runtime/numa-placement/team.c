@@ -27,7 +27,7 @@ WEAK void GOMP_parallel(void (*body)(void *), void *data, unsigned threads,
 
 /* Values of omp_proc_bind_t. */
 enum { BIND_FALSE = 0, BIND_PRIMARY = 2, BIND_CLOSE = 3 };
-/* Maximum number of processors of a place to examine. */
+/* Maximum number of processors examined per OpenMP place. */
 enum { MAX_PROCESSORS = 8192 };
 
 static bool has_openmp(void) {
@@ -54,7 +54,7 @@ static int node_of_place(int place, const struct vf_machine *machine) {
   if (!ids)
     return -1;
   omp_get_place_proc_ids(place, ids);
-  /* A place that spans several nodes has no node. */
+  /* A place whose processors belong to several nodes counts as unknown. */
   int node = vf_node_of_cpu((unsigned)ids[0]);
   for (int i = 1; i < processors; ++i)
     if (vf_node_of_cpu((unsigned)ids[i]) != node)

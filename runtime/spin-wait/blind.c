@@ -9,12 +9,13 @@
 #include "common/sites.h"
 #include <inttypes.h>
 
-/* More places than programs are known to wait at. The last one counts for all
- * that found no free entry. */
+/* Number of entries, more than any known program needs. The last one counts for
+ * all places that found no free entry. */
 #define VF_BLIND_SITES 64u
 
 struct vf_blind_site {
-  uintptr_t place; /* Set once, by its first visitor; 0 before. */
+  uintptr_t place; /* The return address of the waiting call. Set once; 0 if the
+                      entry is free. */
   uint64_t sleeps[VF_BLIND_REASONS];
   uint64_t asked_ns;
 };

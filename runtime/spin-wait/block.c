@@ -119,22 +119,21 @@ static bool changed(const volatile void *addr, uint64_t observed,
     return __atomic_load_n((const volatile uint8_t *)addr, __ATOMIC_RELAXED) !=
            (uint8_t)observed;
   case 2:
-    return __atomic_load_n((const volatile uint16_t *)addr,
-                           __ATOMIC_RELAXED) != (uint16_t)observed;
+    return __atomic_load_n((const volatile uint16_t *)addr, __ATOMIC_RELAXED) !=
+           (uint16_t)observed;
   case 4:
-    return __atomic_load_n((const volatile uint32_t *)addr,
-                           __ATOMIC_RELAXED) != (uint32_t)observed;
+    return __atomic_load_n((const volatile uint32_t *)addr, __ATOMIC_RELAXED) !=
+           (uint32_t)observed;
   case 8:
-    return __atomic_load_n((const volatile uint64_t *)addr,
-                           __ATOMIC_RELAXED) != observed;
+    return __atomic_load_n((const volatile uint64_t *)addr, __ATOMIC_RELAXED) !=
+           observed;
   }
   return false;
 }
 
-/* Yields. Returns true if another thread ran on this CPU and soon yielded back.
- * It is a waiter too, so a blind sleep would only end up to VF_BLIND_MAX_NS
- * late. Returns false if no other thread ran, or one that computes: the caller
- * then sleeps. */
+/* Yields the CPU. Returns true if another thread ran here and soon yielded
+ * back: it waits, too, so a timed sleep would only end late. Returns false if
+ * no other thread ran, or one that computes; the caller then sleeps. */
 static bool yield_to_waiters(void) {
   uint64_t begin = vf_now_ns();
   if (vf_hogged(begin))
@@ -170,9 +169,9 @@ static uint64_t sleep_blind(uint64_t state, uint32_t how, uintptr_t place) {
   return state;
 }
 
-/* After a notify: returns to the yielding phase, so that the caller polls, and
- * yields to others before it sleeps again. The spin budget stays used up: the
- * first yield after which no other thread ran leads back to sleeping. */
+/* After a notify, returns to the yielding phase: the caller polls, and yields
+ * to other threads before it sleeps again. The spin budget stays used up, so
+ * the first yield after which no other thread ran leads back to sleeping. */
 static uint64_t woken(uint64_t state) {
   uint64_t now = vf_now_ns();
   return vf_hogged(now)
@@ -207,10 +206,11 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
 
   uint32_t seq = __atomic_load_n(&bucket->seq, __ATOMIC_ACQUIRE);
   uint32_t size = how & VF_SPIN_SIZE_MASK;
-  if (size == 0 && !(vf_field(state, VF_SNAPPED) &&
-                     vf_field(state, VF_SNAPSHOT) ==
-                         (seq & vf_max(VF_SNAPSHOT)))) {
-    /* Only the caller can poll again (W4). It sleeps in its next call. */
+  if (size == 0 &&
+      !(vf_field(state, VF_SNAPPED) &&
+        vf_field(state, VF_SNAPSHOT) == (seq & vf_max(VF_SNAPSHOT)))) {
+    /* Without an address only the caller can poll again (step W4 above), so
+     * this call arms the bucket and the next one sleeps. */
     arm(bucket);
     return vf_with(vf_with(state, VF_SNAPPED, 1), VF_SNAPSHOT, seq);
   }
@@ -244,8 +244,8 @@ bool vf_spin_block_for(const volatile void *addr, uint64_t observed,
   struct vf_spin_bucket *bucket = bucket_of(addr);
   if (vf_get(&bucket->suspect) > VF_SUSPECT_LIMIT)
     return false;
-  uint64_t most = vf_get(&bucket->trusted) ? VF_TIMEOUT_TRUSTED_NS
-                                           : VF_TIMEOUT_MIN_NS;
+  uint64_t most =
+      vf_get(&bucket->trusted) ? VF_TIMEOUT_TRUSTED_NS : VF_TIMEOUT_MIN_NS;
   uint32_t seq = __atomic_load_n(&bucket->seq, __ATOMIC_ACQUIRE);
   arm(bucket);
   if (changed(addr, observed, size))
@@ -253,7 +253,8 @@ bool vf_spin_block_for(const volatile void *addr, uint64_t observed,
   vf_count(VF_SPIN_BLOCKS, 1);
   if (vf_futex_wait(&bucket->seq, seq, ns < most ? ns : most) == ETIMEDOUT) {
     vf_count(VF_SPIN_TIMEOUTS, 1);
-    /* A timeout that is the end of the wait does not show a missed notify. */
+    /* A timeout that ends a bounded wait does not show that a notify was
+     * missed. */
     if (ns >= most)
       suspect_more(bucket);
   }

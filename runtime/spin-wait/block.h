@@ -11,15 +11,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One step of a wait in phase VF_BLOCKING: sleeps until a notify or a timeout,
- * or yields if this wait may not sleep. Arguments and result as of vf_spin_wait,
- * and place is where the program waits. */
+/* Performs one step of a wait in phase VF_BLOCKING: sleeps until a notify or a
+ * timeout, or yields if this wait may not sleep. place is the return address of
+ * the waiting call; other arguments and the result are those of vf_spin_wait.
+ */
 uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
                        uint64_t state, uint32_t how, uintptr_t place);
 
-/* Sleeps until a notify, for at most ns. Returns false without sleeping if the
- * wait is not notified, has no value to compare, or misses too many notifies.
- */
+/* Sleeps until a notify, at most ns nanoseconds. Returns false without sleeping
+ * if no writer notifies this wait, if there is no value to compare, or if too
+ * many notifies were missed. */
 bool vf_spin_block_for(const volatile void *addr, uint64_t observed,
                        uint32_t how, uint64_t ns);
 

@@ -27,7 +27,8 @@
 #include "spin-wait/tuning.h"
 #include <stdbool.h>
 
-/* Blocks of polls until the next call, minus one: VF_SPIN_POLLS_MASK. */
+/* Number of blocks of polls to make before the next call, minus one
+ * (VF_SPIN_POLLS_MASK). */
 static const struct vf_field VF_POLLS = {0, 16};
 /* When the last call returned, in nanoseconds. Wraps after 4.3 s: a thread that
  * was off its CPU for that long measures one window wrongly. */
@@ -38,8 +39,8 @@ static const struct vf_field VF_WINDOW = {48, 4};
 static const struct vf_field VF_SPENT = {52, 8};
 #define VF_SPENT_UNIT_LOG2 10
 
-/* A window takes between this time and twice as long. The call and the clock,
- * some 45 ns here, are then 1 % of what is measured. */
+/* A window takes between this time and twice as long. The call and the clock
+ * take some 45 ns here, 1 % of that. */
 #define VF_WINDOW_NS 4000u
 /* The unit of costs is 1/1024 ns, so that a poll of a quarter of a nanosecond,
  * one cycle at 4 GHz, is known to 0.4 %. Costs saturate at 4.2 ms. */
@@ -47,11 +48,11 @@ static const struct vf_field VF_SPENT = {52, 8};
 /* Shortest wait worth a sleep: twice what sleeping and waking take, most of it
  * timer slack (block.c). */
 #define VF_SLEEP_MIN_NS 150000u
-/* Most time to subtract at once: about a time slice. A thread that did not give
- * way would use no more CPU time while all others run once. If all of a longer
- * time were subtracted, a wait would end before the thread that it waits for
- * had its share: other processes run here, or all were stopped (SIGSTOP, a
- * paused VM). */
+/* Maximum time to subtract from a wait at once: about a time slice. While all
+ * other threads run once, a thread that did not give way would use no more CPU
+ * time than that. If longer times were subtracted completely, a wait could end
+ * before the awaited thread had run: other processes may have used the CPU, or
+ * all threads were stopped (SIGSTOP, a paused VM). */
 #define VF_GIVEN_MAX_NS 4000000u
 
 /* Updates a measured cost: lower values replace it at once, higher ones pull it

@@ -37,8 +37,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Pauses that take longer than this show a preemption. A batch takes half a
- * microsecond, an interrupt up to some 10 us, a preemption more. */
+/* A batch of pauses that takes longer than this was preempted: it normally
+ * takes half a microsecond, with an interrupt up to some 10 us. */
 #define VF_GAP_NS 20000u
 /* A yield longer than this has let another thread run. Here a yield without
  * effect takes 0.44 us, a switch to another thread and back 2.4 us or more. On
@@ -53,20 +53,19 @@
 /* A yield longer than this went to a hog: eight times the cost of a wake-up,
  * and more than a yield among 64 waiters on a CPU takes. */
 #define VF_HOG_NS 200000u
-/* Waits block for this many times the length of a long yield, if it began
- * within its own length after the last one: half of the time then goes to hogs.
- * If hogs get much less, yielding is faster than blocking, which is 2 to 10
- * times slower among 16 waiters. (Measured on Linux 6.18, where a yield gives
- * up the rest of the slice, so a hog gets nearly all of the CPU.)
- *
- * Two long yields are needed to find a hog again. With a factor of 16 they cost
- * an eighth of the time; yielding to a hog costs a factor of 10 to 20. The
- * limit of 134 ms is how long waits stay slower than need be after the hog has
- * gone. */
+/* After a long yield, waits block for this many times its length, provided that
+ * the long yield before it ended at most its length earlier: hogs then had half
+ * of the time. If hogs get much less, yielding is faster than blocking, which
+ * is 2 to 10 times slower among 16 waiters. (Measured on Linux 6.18, where a
+ * yield gives up the rest of the slice, so a hog gets nearly all of the CPU.)
+ * Two long yields are needed to notice a hog again. With a factor of 16 they
+ * cost an eighth of the time; yielding to a hog costs a factor of 10 to 20. The
+ * limit of 134 ms is how long waits stay slower than necessary after the hog
+ * has gone. */
 #define VF_HOG_FACTOR 16u
 #define VF_HOG_MAX_NS (UINT64_C(128) << 20)
-/* Unit of hogged_until and hog_ended, 66 us. They wrap after 3 days, which may
- * cause one needless period of blocking. */
+/* log2 of the unit of hogged_until and hog_ended, 66 us. They wrap after 3
+ * days, which may cause one needless period of blocking. */
 #define VF_HOG_UNIT_LOG2 16
 
 static inline bool vf_crowded(void) {
@@ -76,7 +75,7 @@ static inline bool vf_crowded(void) {
 static inline void vf_crowd_seen(void) {
   uint32_t crowd = vf_get(&vf_spin_shared_1.crowd);
   if (crowd == VF_CROWD_MAX)
-    return; /* Not writing keeps the line shared. */
+    return; /* Not writing an unchanged value keeps the cache line shared. */
   if (crowd == 0)
     vf_count(VF_SPIN_OVERCOMMIT, 1);
   vf_set(&vf_spin_shared_1.crowd, VF_CROWD_MAX);
@@ -88,13 +87,14 @@ static inline void vf_crowd_not_seen(void) {
     vf_set(&vf_spin_shared_1.crowd, crowd - 1);
 }
 
-/* Records a yield of length took, longer than VF_HOG_NS, that ended now. */
+/* Records a yield that took longer than VF_HOG_NS and has just ended. */
 static inline void vf_hog_seen(uint64_t now, uint64_t took) {
   uint32_t ended = vf_get(&vf_spin_shared_1.hog_ended);
   uint32_t began = (uint32_t)((now - took) >> VF_HOG_UNIT_LOG2);
   int32_t between = (int32_t)(began - ended);
   vf_set(&vf_spin_shared_1.hog_ended, (uint32_t)(now >> VF_HOG_UNIT_LOG2));
-  /* A long yield that began before the last one ended lost the same slice. */
+  /* A long yield that began before the last one ended waited for the same time
+   * slice, so it is no second evidence. */
   if (between < 0 || between > (int64_t)(took >> VF_HOG_UNIT_LOG2))
     return;
   uint64_t spell = took * VF_HOG_FACTOR;

@@ -49,13 +49,13 @@ struct vf_spin_bucket {
 /* Counters of VF_STATS=1, in the order they are printed. Written only when
  * `stats` is on. */
 enum vf_spin_counter {
-  VF_SPIN_WAITS,        /* waits that outlasted the first pauses */
+  VF_SPIN_WAITS,        /* waits that were longer than the opening phase */
   VF_SPIN_SPUN,         /* timed batches of pauses */
   VF_SPIN_YIELDS,       /* sched_yield */
   VF_SPIN_BLOCKS,       /* sleeps that a notify can end */
-  VF_SPIN_TIMEOUTS,     /* those that ended by timeout */
+  VF_SPIN_TIMEOUTS,     /* blocking sleeps that ended by timeout */
   VF_SPIN_WAKES,        /* waiters woken by notifies */
-  VF_SPIN_NOTIFIES,     /* notifies that found their bucket armed */
+  VF_SPIN_NOTIFIES,     /* notifies that found waiters in their bucket */
   VF_SPIN_BLIND_SLEEPS, /* sleeps that nothing ends early */
   VF_SPIN_OVERCOMMIT,   /* times that over-commitment was noticed anew */
   VF_SPIN_COUNTERS
@@ -65,8 +65,8 @@ struct vf_spin_shared {
   /* Evidence that there are more runnable threads than CPUs, see crowd.h. On
    * its own cache line, as every wait reads it. */
   uint32_t crowd __attribute__((aligned(VF_CACHE_LINE)));
-  /* Until when waits block instead of yielding, see crowd.h; 0 if they do not.
-   */
+  /* Time until which waits block instead of yielding, see crowd.h; 0 if they
+   * yield. */
   uint32_t hogged_until;
   /* When the last long yield ended. If the value is stale or lost, a period of
    * blocking begins one time slice too early or too late. */

@@ -22,9 +22,9 @@ struct vf_field {
 /* When the wait first read the clock, in units of 4.1 us. Wraps after 275 s:
  * the wait then yields and sleeps as if it had just begun. */
 static const struct vf_field VF_STARTED = {0, 26};
-/* Low bits of the bucket's seq when this wait armed it; valid if VF_SNAPPED is
- * set. Exactly 65536 notifies between two polls would look like none, which
- * costs a timeout. */
+/* Low bits of the bucket's seq at the time this wait armed it; valid if
+ * VF_SNAPPED is set. Exactly 65536 notifies between two polls would go
+ * unnoticed, which costs a timeout. */
 static const struct vf_field VF_SNAPSHOT = {26, 16};
 /* Time spent so far on pauses and on yields without effect, in units of 256 ns.
  * Saturates at 1.05 ms, above the largest budget. */
@@ -33,14 +33,14 @@ static const struct vf_field VF_BURNT = {42, 12};
  * Yielding phase: yields so far. */
 static const struct vf_field VF_ROUND = {54, 5};
 static const struct vf_field VF_SNAPPED = {59, 1};
-/* The last sleep timed out. If the caller returns with this bit, its condition
- * still fails, so no notify was missed. */
+/* Set if the last sleep timed out. If the caller passes a state with this bit,
+ * its condition is still false, so no notify was missed. */
 static const struct vf_field VF_TIMED_OUT = {60, 1};
 static const struct vf_field VF_PHASE = {61, 2};
 
 enum { VF_OPENING, VF_SPINNING, VF_YIELDING, VF_BLOCKING };
 
-/* Set in every returned state, so that none is 0. */
+/* Set in every returned state, so that no state is 0. */
 #define VF_LIVE (UINT64_C(1) << 63)
 
 #define VF_STARTED_UNIT_LOG2 12
@@ -66,8 +66,7 @@ static inline uint64_t vf_started_at(uint64_t state, uint64_t now) {
 
 /* Returns the nanoseconds since vf_started_at, to within 4.1 us. */
 static inline uint64_t vf_waited(uint64_t state, uint64_t now) {
-  uint64_t units =
-      (now >> VF_STARTED_UNIT_LOG2) - vf_field(state, VF_STARTED);
+  uint64_t units = (now >> VF_STARTED_UNIT_LOG2) - vf_field(state, VF_STARTED);
   return (units & vf_max(VF_STARTED)) << VF_STARTED_UNIT_LOG2;
 }
 

@@ -29,21 +29,24 @@
  * wake-up takes 17 to 96 us (Ding et al., ATC'14, table 2). Each measured
  * wake-up moves the budget away from this value (tuning.c). */
 #define VF_BUDGET_DEFAULT_NS 50000u
-/* CPU time of the waker and the sleeper, from the figures above. */
+/* CPU time that the waker and the sleeper spend on a sleep, from the figures
+ * above. */
 #define VF_SLEEP_COSTS_NS 12000u
-/* Limits of the estimate: the quickest wake-up measured here, on the waker's
- * CPU, and twice the slowest of table 2. What takes longer is the wait for a
- * CPU. */
+/* Limits of the estimated wake-up time: the quickest measured here, on the
+ * waker's CPU, and twice the slowest of table 2. In a wake-up that takes
+ * longer, the thread waited for a CPU. */
 #define VF_WAKE_MIN_NS 3000u
 #define VF_WAKE_MAX_NS 200000u
-/* The time in the state saturates a little above (state.h). */
+/* Maximum spin budget. The time kept in a wait's state saturates just above it
+ * (state.h). */
 #define VF_BUDGET_MAX_NS 1000000u
 
 /* Not inline: the reference makes the linker extract this file's constructor
  * from libvfrt.a. */
 uint32_t vf_spin_budget_ns(void);
 
-/* Records that a sleeper ran ns after it was woken. */
+/* Records that a sleeping thread ran again ns nanoseconds after it was woken.
+ */
 void vf_wake_took(uint64_t ns);
 
 #endif /* VFRIENDLY_SPIN_WAIT_TUNING_H */

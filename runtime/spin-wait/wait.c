@@ -36,12 +36,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Half a microsecond of single pauses: several hand-overs between running
- * threads (70 ns each here). 64 was no faster with two threads on two CPUs. */
+/* Number of calls in the opening phase, each a single pause: half a microsecond
+ * in all, several hand-overs between running threads (70 ns each here). 64 was
+ * no faster with two threads on two CPUs. */
 #define VF_OPENING_CALLS 16u
-/* A batch doubles as long as it takes less than this, so none takes much more
- * than twice as long: a quarter of the quickest wake-up (2.6 us, same CPU), and
- * long against two reads of the clock (42 ns). */
+/* The number of pauses in a batch doubles until a batch takes this long, so
+ * none takes much more than twice that: a quarter of the quickest wake-up (2.6
+ * us, same CPU), and long against two reads of the clock (42 ns). */
 #define VF_BATCH_NS 256u
 /* Limit of the batch if the pause is a no-op: 1024 iterations take half a
  * microsecond on any machine. */
@@ -51,12 +52,13 @@
  * sleeper, 23 us on another CPU). 16 threads may all have run once in this
  * time; after it, yielding waiters delay threads that do work. */
 #define VF_YIELDING_NS 1000000u
-/* Yields before that maximum applies: a single yield may take as long if an
- * unrelated thread gets a time slice, and in a queue of waiters one that blocks
- * delays all after it. */
+/* Minimum number of yields before that maximum applies: a single yield may take
+ * as long if an unrelated thread gets a time slice, and in a queue of waiters
+ * one that blocks delays all after it. */
 #define VF_YIELDS_MIN 4u
 
-/* About half a microsecond, the longest batch of the spin phase. */
+/* Number of pauses: about half a microsecond, as the longest batch of the
+ * spinning phase. */
 #define VF_BURNING_PAUSES 16u
 
 static uint64_t enter(uint64_t state, uint64_t phase) {

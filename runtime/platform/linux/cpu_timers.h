@@ -35,8 +35,9 @@ static inline bool vf_interval_timer_runs(int which) {
          (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0);
 }
 
-/* Of any clock, as the kernel does not say which: a program with a timer of
- * another one waits without sleeping, as it did before. */
+/* Counts POSIX timers of any clock, as the kernel does not say which clock they
+ * use: a program that has a timer of another clock waits without sleeping, as
+ * it did before the rewrite. */
 static inline bool vf_posix_timer_runs(void) {
   int saved = errno;
   bool runs = false;
@@ -49,8 +50,8 @@ static inline bool vf_posix_timer_runs(void) {
   return runs;
 }
 
-/* Only where the signal does more than to end the process: it is handled, or
- * blocked, and then some thread may wait for it. */
+/* A signal matters only if the program handles it, or blocks it and may wait
+ * for it; otherwise it just ends the process. */
 static inline bool vf_cpu_limit_is_told(void) {
   struct rlimit limit;
   struct sigaction action;

@@ -23,10 +23,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Linux's own limit (CONFIG_NODES_SHIFT is at most 10). */
+/* Linux's maximum number of NUMA nodes (CONFIG_NODES_SHIFT is at most 10). */
 #define VF_MAX_NODES 1024
 #define VF_NODE_WORD (sizeof(unsigned long) * CHAR_BIT)
-/* Linux 6.9; EINVAL before. */
+/* Available since Linux 6.9; older kernels return EINVAL. */
 #define VF_MPOL_WEIGHTED_INTERLEAVE 6
 
 struct vf_nodes {
@@ -45,7 +45,7 @@ static inline struct vf_nodes vf_only_node(unsigned node) {
 }
 
 static inline int vf_result_of(long result, int saved) {
-  int error = result < 0 ? errno : 0; /* move_pages returns a count, too */
+  int error = result < 0 ? errno : 0; /* move_pages returns a count */
   errno = saved;
   return error;
 }
@@ -59,20 +59,22 @@ static inline int vf_allowed_nodes(struct vf_nodes *nodes) {
                       saved);
 }
 
-/* nodes may be NULL, for MPOL_LOCAL and MPOL_DEFAULT. pages are whole. */
+/* pre: pages are whole pages. nodes may be NULL for MPOL_LOCAL and
+ * MPOL_DEFAULT. */
 static inline int vf_mbind(void *memory, size_t size, int mode,
                            const struct vf_nodes *nodes) {
   int saved = errno;
-  /* The kernel takes one bit less than it is told. */
+  /* Adds one, because the kernel uses one bit less of the mask than it is told.
+   */
   return vf_result_of(
       syscall(SYS_mbind, memory, size, mode, nodes ? nodes->words : NULL,
               nodes ? (unsigned long)VF_MAX_NODES + 1 : 0ul, 0u),
       saved);
 }
 
-/* Moves page i to node to[i], as far as possible. With to NULL it moves
- * nothing, and status[i] is the page's node or, for one without memory,
- * negative. */
+/* Moves page i to node to[i] where possible. If to is NULL, moves nothing and
+ * sets status[i] to the node of page i, or to a negative number if the page has
+ * no memory. */
 static inline int vf_move_pages(size_t count, void **pages, const int *to,
                                 int *status) {
   int saved = errno;
@@ -81,7 +83,8 @@ static inline int vf_move_pages(size_t count, void **pages, const int *to,
                       saved);
 }
 
-/* The calling thread's node, now; 0 if the kernel does not say. */
+/* Returns the node on which the calling thread runs now; 0 if the kernel does
+ * not say. */
 static inline unsigned vf_current_node(void) {
   int saved = errno;
   unsigned cpu, node = 0;

@@ -8,7 +8,7 @@
 #ifndef VFRIENDLY_PLATFORM_HYPERVISOR_H
 #define VFRIENDLY_PLATFORM_HYPERVISOR_H
 
-/* Unknown: no instruction tells. */
+/* Returns -1, unknown: no instruction available in user mode tells. */
 static inline int vf_is_virtual(void) { return -1; }
 
 #endif /* VFRIENDLY_PLATFORM_HYPERVISOR_H */

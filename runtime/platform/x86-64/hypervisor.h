@@ -10,8 +10,8 @@
 
 #include <cpuid.h>
 
-/* 1: yes; 0: no; -1: unknown. CPUID leaf 1, ECX bit 31 is never set by a
- * processor. */
+/* Returns 1 if the program runs in a virtual machine, 0 if not, and -1 if
+ * unknown. Hypervisors set CPUID leaf 1, ECX bit 31; processors never do. */
 static inline int vf_is_virtual(void) {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) ? (int)(c >> 31) : -1;
