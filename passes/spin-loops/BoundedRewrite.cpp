@@ -178,7 +178,8 @@ CallInst *BoundedRewriter::emitCall(IRBuilder<> &B, Value *State, Value *Left) {
     }
   }
 
-  // The cost of a poll here, learnt by all waits at this place.
+  // The measured cost of a poll in this loop, shared by all executions of the
+  // loop.
   auto *Cost = new GlobalVariable(M, B.getInt32Ty(), /*isConstant=*/false,
                                   GlobalValue::PrivateLinkage, B.getInt32(0),
                                   "vf.spin.cost");
@@ -323,7 +324,7 @@ void BoundedRewriter::closeCopy() {
   State->addIncoming(B.getInt64(0), Enter);
   State->addIncoming(NextState, InCall);
   if (SecondLook) {
-    // One more block of polls, and the call after it.
+    // Continue with another block of polls, and the call after it.
     B.SetInsertPoint(SecondLook->getTerminator());
     Begin->addIncoming(Done, SecondLook);
     Limit->addIncoming(B.CreateAdd(Done, Block, "", /*HasNUW=*/true),

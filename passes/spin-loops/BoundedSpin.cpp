@@ -255,7 +255,7 @@ StringRef Planner::findBound() {
          leavesOf(Br->getCondition(), L.contains(Br->getSuccessor(0)))) {
       if (!dependsOnCounter(Leaf.Condition))
         continue;
-      // An inner loop tests it more than once in an iteration.
+      // A test inside an inner loop is executed more than once per iteration.
       if (LI.getLoopFor(B) != &L)
         return "it is bounded, and its bound cannot be computed";
       const SCEV *Stays =

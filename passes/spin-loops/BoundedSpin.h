@@ -10,11 +10,11 @@
 //     if (flag)
 //       break;
 //
-// The count is a limit of time: iterations in which the poll fails are all
-// alike. Such iterations may be executed at once, each reading what the last
-// poll read, and the time they would have taken may be given to other threads.
-// planBoundedSpin proves that a loop has this form; emitBoundedWait skips
-// iterations:
+// The count limits the waiting time, because all iterations whose poll fails
+// are alike. The rewritten loop may therefore skip iterations, as if each of
+// them had read the same value as the last poll, and let other threads run for
+// the time that they would have taken. planBoundedSpin proves that a loop has
+// this form; emitBoundedWait skips iterations:
 //
 //         enter: i = start
 //           |  \ fewer iterations than a wait is worth
@@ -34,15 +34,17 @@
 //           v                                 v
 //        the loop as written: poll, i < n ---> exit
 //
-// If an iteration reads several words, the first of them may have changed when
-// the last is read, and the next iteration would have to see that. So all words
-// are read once more before the call. If one is not as the last iteration found
-// it, there is no call, and a block of polls follows. Otherwise all words had
-// the values of the failed poll at one time: when its last word was read, or
-// when the first was read again. The skipped iterations may have been executed
-// then, and all of them fail. Words that change and change back around both
-// reads look unchanged; as failed iterations are alike, the skipped ones may
-// then have been executed in any earlier poll of the block.
+// If an iteration reads several words, the first word may change before the
+// last word is read, and the next iteration would have to see that change. So
+// the rewritten loop reads all words once more before the call. If a word
+// differs from its value in the last iteration, the loop does not call the
+// runtime but executes another block of polls. Otherwise all words had the
+// values of the failed poll at one time: when its last word was read, or when
+// the first was read again. The skipped iterations may have been executed then,
+// and all of them fail. If a word changes and changes back between the two
+// reads, this comparison does not see it; as failed iterations are alike, the
+// skipped iterations may then have been executed in any earlier poll of the
+// block.
 //
 // The copy executes only iterations in which no test of a counter ends the
 // loop, so it omits these tests. The loop as written executes the iteration in
@@ -81,7 +83,8 @@ struct BoundedPlan {
   /// constant number of iterations.
   unsigned Block = 1;
 
-  /// A poll takes as long as a PAUSE, not a cycle.
+  /// True if one poll takes about as long as a PAUSE instruction, false if it
+  /// takes about a cycle.
   bool SlowPolls = false;
 
   /// Returns true if the bound is a constant that the loop reaches in less time

@@ -173,8 +173,8 @@ static bool isFailing(const Instruction &Effect) {
   });
 }
 
-/// Returns true if a failed iteration changes nothing, apart from doubts that
-/// need no hint: it takes back what it adds, as a failed try does, or is on a
+/// Returns true if no effect of the loop outlasts a failed iteration: the same
+/// iteration undoes the addition, as a failed try does, or the effect is on a
 /// path that fails.
 bool LoopJudge::leavesNoTrace() const {
   if (Effects.size() > MaxEffects)

@@ -162,8 +162,8 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
     auto *Again = find_if(Open, [&](const auto &O) { return O.first == I; });
     if (Again == Open.end() || Depth <= Again->second)
       return;
-    // Does the cycle pass through the loop's header or a variable in memory, or
-    // only through an inner loop, before the next iteration?
+    // Distinguish cycles through the loop's header or a variable in memory from
+    // those that pass only through an inner loop, within one iteration.
     bool Outer = any_of(make_range(Again, Open.end()), [&](const auto &O) {
       return isa<LoadInst>(O.first) ||
              (isa<PHINode>(O.first) && O.first->getParent() == L.getHeader());
@@ -267,7 +267,7 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     auto [It, New] = Variables.NeverWritten.try_emplace(Global, false);
     if (New)
       It->second = Global->isConstant() || isNeverWritten(*Global);
-    // A constant table: the index decides.
+    // Loads from a constant table have the causes of the index.
     if (It->second)
       return push(Address, Depth);
   }

@@ -33,11 +33,13 @@ struct Causes {
   llvm::SmallSetVector<llvm::Instruction *, 4> Varying;
   /// The loop's own progress: a counter, its own variables.
   bool Own = false;
-  /// The progress of an inner loop, which starts again in each iteration.
+  /// The progress of an inner loop, which restarts in each iteration of this
+  /// loop.
   bool Inner = false;
   /// Progress that repeats: i = (i + 1) % n.
   bool Rotates = false;
-  /// Memory at such an address: several words, polled in turn.
+  /// Memory whose address depends on progress that repeats: the loop polls
+  /// several words in turn.
   bool InTurn = false;
   bool Clock = false;
   /// Memory at an address that changes from iteration to iteration.

@@ -182,8 +182,8 @@ bool LoopJudge::doesWork() {
   return false;
 }
 
-/// Returns true if the operation, repeated, leaves memory as after the first
-/// time.
+/// Returns true if the operation is idempotent: repeating it leaves memory as
+/// after the first execution.
 bool LoopJudge::isIdempotent(const AtomicRMWInst &RMW) const {
   if (!L.isLoopInvariant(RMW.getValOperand()))
     return false;

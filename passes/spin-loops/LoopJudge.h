@@ -108,7 +108,7 @@ private:
   /// The conditions of exits that depend on the loop's own progress.
   llvm::SmallVector<llvm::Value *, 4> OwnConditions;
   bool Walks = false;
-  /// Some exit depends on the progress of an inner loop.
+  /// True if some exit condition depends on the progress of an inner loop.
   bool Scans = false;
 };
 

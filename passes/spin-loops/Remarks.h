@@ -21,8 +21,8 @@ class OptimizationRemarkEmitter;
 
 namespace vfriendly {
 
-/// What is done with one loop. Why is the reason if that is less than the mode
-/// asks for.
+/// The action that the pass takes on one loop. If it does less than the
+/// selected mode asks for, Why is the reason.
 struct Decision {
   enum { Leave, Pause, Wait, WaitBounded } Action;
   llvm::StringRef Why;
@@ -32,8 +32,8 @@ struct Decision {
   bool waits() const { return Action == Wait || Action == WaitBounded; }
 };
 
-/// Emits the remark for a loop: what it is, what is done with it, and why no
-/// more.
+/// Emits the remark for a loop: its kind, the action taken, and the reason if
+/// the pass does less than the mode asks for.
 void sayDecision(llvm::OptimizationRemarkEmitter &ORE, const SpinLoop &S,
                  const Decision &D);
 

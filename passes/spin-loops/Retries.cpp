@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A loop around a compare-and-exchange is either a lock-free update, whose next
-// try may succeed at once, or a wait for the holder of a lock. They differ in
-// the expected value: one that was just read there, or one that only other
+// attempt may succeed without any other thread's help, or a wait for the holder
+// of a lock. The expected value distinguishes them: an update expects the value
+// that it has just read from the word, a wait expects a value that only other
 // threads can store.
 //
 //===----------------------------------------------------------------------===//

@@ -44,7 +44,8 @@ struct Poll {
   llvm::AtomicOrdering Ordering;
   bool Volatile;
   bool ReadModifyWrite;
-  /// Only computes the address of another poll: p in `while (!p->flag)`.
+  /// True if the value is used only to compute the address of another poll: p
+  /// in `while (!p->flag)`.
   bool OnlyLocates;
   /// Each iteration polls several addresses.
   bool Varies = false;
@@ -59,17 +60,18 @@ struct SpinLoop {
   llvm::Loop *L;
   SpinKind Kind;
   llvm::SmallVector<Poll, 2> Polls;
-  /// Also has an exit of its own: a counter or a clock.
+  /// True if the loop also has an exit that does not need another thread: a
+  /// counter or a clock.
   bool Bounded = false;
-  /// Polls only in some iterations, selected by its counter.
+  /// True if the loop polls only in some iterations, selected by its counter.
   bool Gated = false;
-  /// The constant that its counter is compared with, or 0.
+  /// The constant that the loop's counter is compared with, or 0.
   uint64_t Bound = 0;
   /// Hints that the source already has.
   bool Pauses = false, Yields = false, Sleeps = false;
   bool hints() const { return Pauses || Yields || Sleeps; }
-  /// Why it may be more than a wait, though each iteration gives a hint; empty
-  /// if it is proved to be a wait.
+  /// The reason why the loop is not proved to be a wait, although each
+  /// iteration gives a spin hint; empty if it is proved.
   std::string Doubt;
 
   /// The poll a waiter would block on, or null if there is none or more than

@@ -32,7 +32,8 @@ struct WaitKey {
   /// What the wait passes to the runtime; null if no key is known to the
   /// writers of all its words.
   llvm::Value *Address = nullptr;
-  /// It is the key of several words, not the address of the only one.
+  /// True if the key stands for several words; false if it is the address of
+  /// the only polled word.
   bool Several = false;
   /// The words, and what their writers notify. Empty without an address.
   llvm::SmallVector<std::pair<Location, NotifyKey>, 2> Words;

@@ -47,7 +47,8 @@ struct Location {
   /// Neither volatile nor atomic.
   bool Plain = false;
 
-  /// Returns true if more is known than an unnamed pointer.
+  /// Returns true if the global, the structure field or the TBAA tag of the
+  /// location is known.
   bool isNamed() const { return Global || Struct || Tag; }
 };
 
@@ -55,7 +56,7 @@ struct Location {
 Location locate(const llvm::Instruction &Access, const llvm::Value *Address,
                 uint64_t Size, bool Plain);
 
-/// Returns true if the two may be the same memory.
+/// Returns true if the two locations may be the same memory.
 bool mayMatch(const Location &A, const Location &B);
 /// Returns true if they are the same variable, or the same field of the same
 /// structure.
@@ -83,7 +84,7 @@ struct NotifyKey {
 /// A place that is polled.
 struct Awaited {
   Location Where;
-  /// The wait calls the runtime, which a notify can wake.
+  /// True if the wait calls the runtime, so that a notify can wake it.
   bool Blocks;
   NotifyKey Key;
 };
@@ -95,9 +96,9 @@ public:
   Writers(llvm::Module &M,
           const llvm::SmallPtrSetImpl<const llvm::Instruction *> &Tries);
 
-  /// Returns true if any of them may end a wait at Where.
+  /// Returns true if any store may end a wait for the memory at Where.
   bool anyFor(const Location &Where) const;
-  /// Returns true if any of them certainly writes there.
+  /// Returns true if any store certainly writes the memory at Where.
   bool anySurelyFor(const Location &Where) const;
 
   struct Outcome {
@@ -126,7 +127,7 @@ private:
     llvm::SmallVector<Writer, 1> Members;
     llvm::SmallVector<NotifyKey, 1> Notifies;
     bool Releases = false;
-    /// After instrument: some member notifies, some member does not.
+    /// Valid after instrument: some member notifies, some member does not.
     bool AnyLoud = false, AnySilent = false;
   };
 

@@ -23,21 +23,23 @@ struct Poll {
   mlir::Operation *Op = nullptr;
   mlir::Value Address;
   mlir::ValueRange Indices;
-  /// What a load read; null for a compare-and-swap.
+  /// The result of the load; null for a compare-and-swap.
   mlir::Value Seen;
 
-  /// Whether the loop has its wait from an earlier run.
+  /// True if an earlier run of the pass has already inserted a wait into the
+  /// loop.
   bool isWaitAlready() const;
 };
 
 /// Decides whether the operations of one iteration only poll.
 class Judge {
 public:
-  /// IsInvariant says whether a value is defined outside of the loop.
+  /// IsInvariant returns true if a value is defined outside the loop.
   explicit Judge(std::function<bool(mlir::Value)> IsInvariant)
       : IsInvariant(std::move(IsInvariant)) {}
 
-  /// Returns why Op is none of a wait's, or an empty string.
+  /// Returns the reason why a wait cannot contain Op, or an empty string if it
+  /// can.
   llvm::StringRef visit(mlir::Operation &Op);
 
   /// After all were visited: sets Found to what is polled if anything is, and
