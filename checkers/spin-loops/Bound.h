@@ -16,10 +16,11 @@
 
 namespace vfriendly::tidy {
 
-/// Returns the largest number of iterations of a `for` loop that counts a local
-/// variable from one constant to another by a constant step, whatever other
-/// exits it has; nothing for any other loop. For the words of a report: what
-/// changes the counter through a pointer is not looked for.
+/// Returns the maximum number of iterations of a `for` loop that counts a local
+/// variable from one constant to another by a constant step, even if the loop
+/// has other exits; nullopt for any other loop. Use the result only in the text
+/// of a report: the function does not detect writes to the counter through a
+/// pointer.
 std::optional<uint64_t> constantBound(const clang::Stmt &Loop,
                                       const clang::ASTContext &Context);
 

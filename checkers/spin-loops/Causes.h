@@ -26,7 +26,7 @@ struct Poll {
   /// The expression that reads: a load, a call, a read-modify-write.
   const clang::Expr *Access = nullptr;
   const Frame *In = nullptr;
-  /// The place it reads; LValue is null for a lock of a library.
+  /// The object that the access reads; LValue is null for a lock of a library.
   Place At;
   clang::QualType Type;
   bool Volatile = false, Atomic = false;
@@ -46,8 +46,9 @@ struct Causes {
   bool Clock = false;
   bool Walks =
       false; ///< Memory at an address that moves from iteration to iteration.
-  /// Can come true without another thread: a compare-and-swap that expects what
-  /// was just read, a version number found unchanged.
+  /// True if the condition can become true without another thread: a
+  /// compare-and-swap that expects the value just read, or a version number
+  /// that has not changed.
   bool AtOnce = false;
   bool Device = false;
 
@@ -62,13 +63,14 @@ struct Causes {
 
 class CauseFinder {
 public:
-  /// With Rescans, what restarts in each iteration is no progress of the loop:
-  /// an inner loop's index, a sum over all threads.
+  /// If Rescans is set, values that restart in each iteration, such as an inner
+  /// loop's index or a sum over all threads, do not count as progress of the
+  /// loop.
   explicit CauseFinder(const LoopFacts &Facts, bool Rescans = false)
       : Facts(Facts), Rescans(Rescans) {}
 
   Causes causesOf(const clang::Expr *E, const Frame *In);
-  /// Returns what decides whether a read-modify-write succeeds.
+  /// Returns the causes that decide whether a read-modify-write succeeds.
   Causes causesOf(const Rmw &R);
 
 private:

@@ -15,8 +15,8 @@ namespace vfriendly::tidy {
 
 struct SpinLoop;
 
-/// Returns the text of the report: what was found, what it costs under
-/// virtualization, what to do, and the guideline page.
+/// Returns the text of the report: the kind of loop, its cost under
+/// virtualization, the recommended change, and the guideline page.
 std::string describe(const SpinLoop &Spin);
 
 } // namespace vfriendly::tidy

@@ -11,10 +11,10 @@
 //   if (!Doubts.tolerates(Polls, hintsOfIterations(Shape, Facts))) ... not a
 //   wait
 //
-// Waits in real code also log, count and call through interfaces. If the loop
-// pauses in every iteration, such effects are tolerated; otherwise the loop is
-// more than a wait. The report says which of them it tolerates, and has no
-// fix-it.
+// Spin loops in real code may also write logs, count, and call virtual
+// functions. A doubt is such an effect. If the loop pauses in every iteration,
+// its doubts are tolerated and it is reported as a wait, with the assumption
+// made and without a fix-it; otherwise it is not reported as a wait.
 //
 //===----------------------------------------------------------------------===//
 

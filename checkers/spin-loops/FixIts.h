@@ -38,7 +38,8 @@ struct LoopSite {
   llvm::ArrayRef<const clang::Stmt *> Parents;
 };
 
-/// Names for the state of waits, each used once in a function.
+/// Names for the variables that hold a wait's state, each used once in a
+/// function.
 class StateNames {
   const clang::FunctionDecl *In = nullptr;
   unsigned Used = 0;

@@ -10,9 +10,9 @@
 //   IterationHints Given = hintsOfIterations(Shape, Facts);
 //   if (Given.Any) ... whoever wrote this loop meant it to wait
 //
-// A loop that pauses on some paths may have any purpose. One that pauses before
-// each repetition was written as a wait, even if it also logs or keeps
-// statistics.
+// A loop that pauses only on some paths may have any purpose. A loop that
+// pauses before every next iteration was written as a wait, even if it also
+// writes logs or keeps statistics.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +23,10 @@
 
 namespace vfriendly::tidy {
 
-/// The hints on every path to another iteration.
+/// The spin hints that the loop executes on every path to the next iteration.
 struct IterationHints {
   bool Any = false;    ///< A pause, a yield, a sleep, or a wait.
-  bool Pauses = false; ///< Without sleeps, which those give who poll devices.
+  bool Pauses = false; ///< Excludes sleeps: loops that poll devices sleep.
   bool Waits = false;  ///< An inner loop, in the loop itself, that waits.
 };
 

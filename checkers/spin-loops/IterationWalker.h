@@ -92,11 +92,13 @@ private:
 
   const LoopShape &Shape;
   LoopFacts &Facts;
-  /// Number of nodes left to visit. Waits are small; a larger loop is none.
+  /// Number of AST nodes left to visit. Spin loops are small; the walker gives
+  /// up on a larger loop.
   unsigned Budget = 600;
-  /// The same, including bodies whose effects were discarded.
+  /// Like Budget, but nodes of called functions' bodies whose effects were
+  /// discarded count too.
   unsigned Effort = 4000;
-  /// The variables written, in order.
+  /// The variables that the loop writes, in the order of the writes.
   llvm::SmallVector<decltype(LoopFacts::Writes)::key_type, 8> Written;
   /// The visit of a called function's body ended at a call that is opaque in
   /// every calling context. Valid while visits return false.

@@ -70,7 +70,7 @@ struct Write {
   const Frame *In = nullptr;
   unsigned RmwIndex = 0;
   Guards Under = {};
-  /// Executed exactly once in every iteration.
+  /// True if the write is executed exactly once in every iteration.
   bool EachIteration = false;
 };
 
@@ -90,8 +90,8 @@ struct Hint {
   const Frame *In;
 };
 
-/// An effect that a wait does not have, unless hints show that the loop waits:
-/// Doubts.h decides.
+/// An effect that suggests that the loop is more than a wait. Doubts.h decides
+/// whether the loop's spin hints outweigh it.
 struct Doubt {
   enum Kind {
     Telling, ///< A call that only its name makes a pause or a delay.

@@ -31,14 +31,16 @@ struct SpinLoop {
   SpinKind Kind = SpinKind::Flag;
   /// The polls on which the waiting exits depend; the report names the first.
   llvm::SmallVector<Poll, 2> Polls;
-  /// Also has an exit of its own.
+  /// True if the loop also has an exit that does not need another thread: a
+  /// counter or a clock.
   bool Counts = false, ReadsClock = false;
   /// Hints that the source already has.
   bool Pauses = false, Yields = false, Sleeps = false;
   /// An unproved assumption of the report, if any. A loop with a doubt is never
   /// changed.
   std::string Doubt;
-  /// The tries, in the outer loop, of the lock that this loop waits for.
+  /// The read-modify-writes by which the outer loop tries to take the lock that
+  /// this loop waits for.
   llvm::SmallVector<const clang::Stmt *, 2> OuterTries;
   /// Owns the frames of the expressions.
   std::unique_ptr<LoopFacts> Facts;

@@ -52,7 +52,7 @@ private:
   FunctionFacts Functions;
   /// Locations of reported loops: a template and its instances share one.
   llvm::DenseSet<clang::SourceLocation> Reported;
-  /// The note on how to link libvfrt was emitted.
+  /// True if the note on how to link libvfrt has been emitted.
   bool SaidRuntime = false;
   /// Visited loops: lambdas are visited from the enclosing function and by
   /// themselves.

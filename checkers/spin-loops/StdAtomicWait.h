@@ -13,9 +13,9 @@
 
 namespace vfriendly::tidy {
 
-/// Plans a fix with C++20's wait and notify_all. Unlike the runtime's waits
-/// these never end without a notify, so the fix requires that every write is
-/// known.
+/// Plans a fix with C++20's wait and notify_all. Unlike the runtime's waits,
+/// std::atomic's wait may never return without a notify, so the fix requires
+/// that every write is known.
 Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site, TuUses &Uses);
 
 } // namespace vfriendly::tidy

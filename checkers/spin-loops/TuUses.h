@@ -26,7 +26,8 @@ namespace vfriendly::tidy {
 struct WriteSite {
   const clang::Expr *Access; ///< The assignment or the atomic operation.
   const clang::Expr *LValue; ///< The expression that names the variable.
-  /// The statement, if the write is a whole one; else null.
+  /// The statement that consists of the write alone, or null if the write is
+  /// part of a larger statement.
   const clang::Stmt *Statement;
   bool InBlock;            ///< Statement stands directly in a block.
   const clang::Stmt *Next; ///< The statement after it; null at the end.

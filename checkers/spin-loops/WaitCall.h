@@ -25,8 +25,8 @@ namespace vfriendly::tidy {
 struct WaitCall {
   /// A pointer to the polled object; empty if the source cannot name it.
   std::string Address;
-  /// The value it has while the wait lasts, and its size; empty if the runtime
-  /// must not read it.
+  /// The value of the polled object while the wait lasts, and the object's
+  /// size; empty if the runtime must not read the object.
   std::string Observed, Size;
   bool NoSleep = false;
   bool TryLock = false;
