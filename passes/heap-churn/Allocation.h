@@ -44,7 +44,8 @@ struct Allocation {
   /// Phis that are null, and not the result of Call, if control arrives from
   /// that block.
   llvm::SmallVector<std::pair<llvm::PHINode *, llvm::BasicBlock *>, 2> Nones;
-  /// Whether all uses are understood. If not, Why names an obstacle.
+  /// True if the analysis understands all uses of the block. Otherwise Why
+  /// names an obstacle.
   bool Known = true;
   llvm::StringRef Why;
 };

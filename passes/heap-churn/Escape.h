@@ -33,13 +33,14 @@ class Use;
 
 namespace vfriendly {
 
-/// What an instruction does with a pointer operand, besides reading and writing
-/// the object until the instruction has completed.
+/// The effects of an instruction on a pointer operand and its object, other
+/// than reads and writes of the object while the instruction executes.
 struct PointerUse {
-  /// Why the pointer may escape at the instruction, or the instruction may free
-  /// the object; empty if neither. The string is never freed.
+  /// The reason why the pointer may escape at the instruction, or why the
+  /// instruction may free the object; empty if it does neither. The string is
+  /// never freed.
   llvm::StringRef Escape;
-  /// Whether the result may point into the object.
+  /// True if the instruction's result may point into the object.
   bool IsInResult = false;
 };
 

@@ -20,7 +20,8 @@ class Loop;
 
 namespace vfriendly {
 
-/// Whether an iteration of the loop owns the block that it allocates.
+/// The ownership state at one point of an iteration: whether the iteration owns
+/// the block that it allocates.
 enum class Owned {
   Unreachable, ///< No path, or only paths of iterations without a block.
   No,          ///< Not allocated yet, or freed.
@@ -56,7 +57,8 @@ private:
   const Allocation &A;
   const llvm::Loop &L;
   const llvm::DominatorTree &DT;
-  /// A and its frees, in program order in each block.
+  /// The call that allocates A and the frees of A, in program order in each
+  /// basic block.
   llvm::DenseMap<const llvm::BasicBlock *,
                  llvm::SmallVector<const llvm::Instruction *, 2>>
       Events;

@@ -54,7 +54,7 @@ struct Offset {
   bool join(Offset Other);
 };
 
-/// The places that a pointer may lead to, besides null.
+/// The memory locations that a pointer may point to, besides null.
 struct Places {
   /// Keyed by the instruction that creates the object: an allocation or an
   /// alloca.
@@ -105,7 +105,7 @@ private:
   /// Returns the pointers held in Size bytes at Where.
   Places held(const Places &Where, uint64_t Size) const;
 
-  /// Each of these returns true if it added anything.
+  /// Each of these functions returns true if it added a fact to the analysis.
   bool set(const llvm::Instruction &I, const Places &P);
   bool hold(const llvm::Instruction &Object, Offset At, uint64_t Size,
             const Places &Held);
@@ -118,7 +118,7 @@ private:
   llvm::DenseMap<const llvm::Value *, Places> Known;
   llvm::DenseMap<const llvm::Instruction *, llvm::SmallVector<Cell, 4>> Cells;
   llvm::DenseMap<const llvm::Instruction *, llvm::StringRef> Shared;
-  /// Work done so far.
+  /// Number of analysis steps done so far, to limit compile time.
   mutable size_t Work = 0;
   bool Done = false;
 };

@@ -42,8 +42,8 @@ public:
   /// Allocations whose blocks can come from a pool of the function.
   llvm::ArrayRef<llvm::CallBase *> pooled() const { return Pooled; }
 
-  /// Returns why an allocation that outlives its iteration is not pooled; empty
-  /// for others.
+  /// Returns the reason why an allocation that outlives its iteration does not
+  /// come from the pool; empty for any other allocation.
   llvm::StringRef whyNot(const llvm::CallBase &Call) const {
     return WhyNot.lookup(&Call);
   }
@@ -77,7 +77,8 @@ private:
   struct Free {
     llvm::CallBase *Call;
     llvm::SmallVector<llvm::CallBase *, 2> Sources;
-    /// Whether a pointer from elsewhere may reach it too.
+    /// True if a pointer that comes from none of these allocations may also
+    /// reach the call.
     bool IsMixed;
   };
 

@@ -47,7 +47,8 @@ struct FunctionView {
   const llvm::TargetLibraryInfo &TLI;
   llvm::DominatorTree &DT;
   llvm::LoopInfo &LI;
-  /// Work done so far: see MaxWork in Hoist.cpp.
+  /// Number of analysis steps done for this function, limited by MaxWork in
+  /// Hoist.cpp.
   mutable size_t Work = 0;
   /// Instructions in loops where control may leave the function: see mayLeave.
   llvm::SmallPtrSet<const llvm::Instruction *, 16> Vanishing;
@@ -55,7 +56,8 @@ struct FunctionView {
   /// walks all of F, whether for one variable or for all.
   llvm::SmallVector<llvm::AllocaInst *, 8> Promoted;
   bool IsChanged = false;
-  /// DT and LI are out of date: create a new view.
+  /// True if DT and LI are out of date, so that the caller must create a new
+  /// view.
   bool IsStale = false;
 };
 
