@@ -65,6 +65,8 @@ SOURCE = """\
 
 #include "checkers/{slug}/{name}Check.h"
 
+#include "checkers/common/Kept.h"
+
 #include "clang/ASTMatchers/ASTMatchers.h"
 
 using namespace clang;
@@ -72,16 +74,25 @@ using namespace clang::ast_matchers;
 
 namespace vfriendly::tidy {{
 
+static constexpr const char *Example = "{example}";
+static constexpr const char *Page = "{page}";
+
 void {name}Check::registerMatchers(MatchFinder *Finder) {{
   Finder->addMatcher(
-      callExpr(callee(functionDecl(hasName("{example}")))).bind("call"), this);
+      callExpr(callee(functionDecl(hasName(Example))),
+               optionally(forFunction(functionDecl().bind("function"))))
+          .bind("call"),
+      this);
 }}
 
 void {name}Check::check(const MatchFinder::MatchResult &Result) {{
   const auto *Call = Result.Nodes.getNodeAs<CallExpr>("call");
-  diag(Call->getBeginLoc(), "call of '{example}': what it costs in a virtual "
-                            "machine; what to do instead ({page})")
-      << Call->getSourceRange();
+  const auto *Function = Result.Nodes.getNodeAs<FunctionDecl>("function");
+  if (Function && isKept(*Function))
+    return;
+  diag(Call->getBeginLoc(), "call of '%0': what it costs in a virtual machine; "
+                            "what to do instead (%1)")
+      << Example << Page << Call->getSourceRange();
 }}
 
 }} // namespace vfriendly::tidy
@@ -103,6 +114,11 @@ void seen(void) {{
 // Not reported: it only has a similar name.
 void left(void) {{
   {example}_not();
+}}
+
+// Not reported: its author says so.
+__attribute__((annotate("vfriendly:keep"))) void kept(void) {{
+  {example}();
 }}
 """
 
