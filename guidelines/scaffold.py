@@ -355,7 +355,7 @@ def main():
         print(f"wrote {path}")
     write_catalogue(catalogue)
     print("wrote guidelines/catalogue.json")
-    print("next: ./dev build && ./dev test test/" + args.name.partition("/")[0])
+    print("next: ./dev build && ./dev test " + next(path for path in files if path.startswith("test/")))
     return 0
 
 
