@@ -28,7 +28,7 @@ namespace vfriendly::tidy {
 
 enum class HeapOp { Allocate, Resize, Release };
 
-/// What a function does to the heap; the numbers are argument indices.
+/// The heap operation of a function; the numbers are argument indices.
 struct HeapFunction {
   HeapOp Op = HeapOp::Allocate;
   std::optional<unsigned> Pointer = {}; ///< Resized or released.

@@ -32,16 +32,17 @@ public:
   check(const clang::ast_matchers::MatchFinder::MatchResult &Result) override;
 
 protected:
-  /// Called for each function that is compiled as written: not for a template,
-  /// but for its instances.
+  /// Inspects one function. The base class calls it for each ordinary function
+  /// and each template instance, but not for templates themselves.
   virtual void inspect(FunctionView &View) = 0;
 
-  /// Returns true on the first call for a place that may be reported. System
-  /// headers may not; instances of a template share one place.
+  /// Returns true if Where may be reported and has not been claimed before.
+  /// Locations in system headers may not be reported; all instances of a
+  /// template share one location.
   bool claim(clang::SourceLocation Where, FunctionView &View);
 
-  /// Emits a diagnostic: what was seen, what it costs in a virtual machine,
-  /// what to do, and the page of the guideline.
+  /// Emits a diagnostic: the finding, its cost in a virtual machine, the
+  /// recommended change, and the guideline page.
   clang::DiagnosticBuilder report(clang::SourceLocation Where,
                                   const llvm::Twine &Seen,
                                   llvm::StringRef Remedy,

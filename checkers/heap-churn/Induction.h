@@ -18,8 +18,9 @@ namespace vfriendly::tidy {
 std::optional<int> stepOf(const clang::VarDecl &Variable,
                           const clang::Stmt *Loop, const FunctionView &View);
 
-/// Returns 1 if E grows with the variable, as `v + 1` and `8 * v` do, -1 if it
-/// shrinks, as `n - v` does, 0 if it does not name it, and nullopt otherwise.
+/// Returns 1 if the value of E increases with the variable v, as `v + 1` and `8
+/// * v` do, -1 if it decreases, as `n - v` does, 0 if E does not name the
+/// variable, and nullopt otherwise.
 std::optional<int> signIn(const clang::Expr *E, const clang::VarDecl &Variable,
                           const clang::ASTContext &Context);
 

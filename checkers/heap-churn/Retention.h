@@ -18,10 +18,11 @@ namespace vfriendly::tidy {
 /// passed to a function of the C library that does not keep it.
 bool mayBeKept(const clang::DeclRefExpr &Ref, const FunctionView &View);
 
-/// Returns true if S calls functions of which nothing is known.
+/// Returns true if S calls a function whose effects are unknown.
 bool callsUnknown(const clang::Stmt *S);
 
-/// Returns true if S may not complete: what it calls may jump or throw.
+/// Returns true if S may not complete because a function that it calls may
+/// throw or jump.
 bool mayNotReturn(const clang::Stmt *S);
 
 } // namespace vfriendly::tidy

@@ -14,8 +14,8 @@
 
 namespace vfriendly::tidy {
 
-/// An empty std::vector to which a loop adds one element per iteration, where
-/// the number of iterations is known before.
+/// An empty std::vector to which a loop adds one element per iteration; the
+/// number of iterations is known before the loop.
 struct GrownVector {
   const clang::VarDecl *Variable = nullptr;
   const clang::Stmt *Loop = nullptr;
