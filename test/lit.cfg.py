@@ -79,6 +79,8 @@ if in_group.where():
     config.available_features.add("memory-groups")
 if os.path.exists(os.path.join(config.vf_llvm_dir, "lib", "libomp.so")):
     config.available_features.add("openmp")
+if os.path.exists(os.path.join(config.vf_llvm_dir, "bin", "clang-format")):
+    config.available_features.add("clang-format")
 if shutil.which("dpkg-shlibdeps"):
     config.available_features.add("dpkg-dev")
 import platform

@@ -170,8 +170,8 @@ FixHints oneCall(const CallExpr &Call, FunctionView &View) {
   std::optional<Counted> By = countedBy(Loop, View);
   auto *Sum = dyn_cast<BinaryOperator>(Call.getArg(0)->IgnoreParenImpCasts());
   std::optional<int64_t> Length = constantOf(Call.getArg(1), Context);
-  if (!By || onlyStatement(loopBody(Loop)) != &Call || !Length || *Length <= 0 ||
-      *Length % largestPage(Context) != 0 || !Sum ||
+  if (!By || onlyStatement(loopBody(Loop)) != &Call || !Length ||
+      *Length <= 0 || *Length % largestPage(Context) != 0 || !Sum ||
       Sum->getOpcode() != BO_Add || !By->Step->isIncrementOp() ||
       By->Condition->getOpcode() != BO_LT ||
       constantOf(By->Begin, Context) != std::optional<int64_t>(0) ||

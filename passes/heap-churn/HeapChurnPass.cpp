@@ -13,13 +13,13 @@
 
 #include "passes/heap-churn/HeapChurnPass.h"
 
+#include "passes/common/KeepMarks.h"
 #include "passes/heap-churn/Advice.h"
 #include "passes/heap-churn/Allocation.h"
 #include "passes/heap-churn/PoolPhase.h"
 #include "passes/heap-churn/Recursion.h"
 #include "passes/heap-churn/Remarks.h"
 #include "passes/heap-churn/Rewrite.h"
-#include "passes/common/KeepMarks.h"
 
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Analysis/LoopInfo.h"

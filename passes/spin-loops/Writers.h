@@ -96,9 +96,9 @@ public:
   Writers(llvm::Module &M,
           const llvm::SmallPtrSetImpl<const llvm::Instruction *> &Tries);
 
-  /// Returns true if any store may end a wait for the memory at Where.
+  /// Returns true if any writer may end a wait for the memory at Where.
   bool anyFor(const Location &Where) const;
-  /// Returns true if any store certainly writes the memory at Where.
+  /// Returns true if any writer certainly writes the memory at Where.
   bool anySurelyFor(const Location &Where) const;
 
   struct Outcome {

@@ -45,8 +45,8 @@
 #define VF_NO_INLINE /* The functions that the header inlines are these. */
 #include "blocking-sync/mutex.h"
 #include "blocking-sync/adaptive_spin.h"
-#include "common/plain_lock.h"
 #include "blocking-sync/waiting.h"
+#include "common/plain_lock.h"
 #include "common/sites.h"
 #include "spin-wait/tuning.h"
 

@@ -6,8 +6,8 @@
  *===----------------------------------------------------------------------===*/
 
 #include "blocking-sync/parking.h"
-#include "common/plain_lock.h"
 #include "common/hash.h"
+#include "common/plain_lock.h"
 #include "common/process_wide.h"
 #include "spin-wait/tuning.h"
 #include <pthread.h>

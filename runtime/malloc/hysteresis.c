@@ -6,8 +6,8 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/hysteresis.h"
-#include "common/plain_lock.h"
 #include "common/environment.h"
+#include "common/plain_lock.h"
 #include "malloc/give.h"
 #include "malloc/jemalloc.h"
 #include "malloc/policy.h"

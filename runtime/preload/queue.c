@@ -6,8 +6,8 @@
  *===----------------------------------------------------------------------===*/
 
 #include "preload/queue.h"
-#include "common/plain_lock.h"
 #include "common/hash.h"
+#include "common/plain_lock.h"
 #include "common/process_wide.h"
 #include "preload/statistics.h"
 #include <stddef.h>

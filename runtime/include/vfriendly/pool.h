@@ -52,8 +52,8 @@ void *vf_pool_aligned_alloc(vf_pool *pool, size_t alignment, size_t size);
 /* pre: block is of this pool, or NULL. From any thread. */
 void vf_pool_free(vf_pool *pool, void *block);
 
-/* A pool without blocks holds nothing afterwards, unless vf_pool_create made it:
- * then its first page. */
+/* A pool without blocks holds nothing afterwards, unless vf_pool_create made
+ * it: then its first page. */
 void vf_pool_trim(vf_pool *pool);
 
 /* Frees all blocks and keeps a little for the next ones, whose thread becomes

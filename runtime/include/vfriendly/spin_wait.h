@@ -19,10 +19,10 @@
  *
  * The pass vf-spin-loops emits exactly this. A forgotten notify costs time,
  * never progress: every wait is timed, and an address whose waits keep ending
- * without a notify is treated as if VF_SPIN_NOTIFIED were not set. While a signal
- * may come that counts CPU time (ITIMER_VIRTUAL, ITIMER_PROF, a timer of
- * timer_create, RLIMIT_CPU), waits only pause: its handler may end the wait, and
- * only time that is used brings it.
+ * without a notify is treated as if VF_SPIN_NOTIFIED were not set. While a
+ * signal may come that counts CPU time (ITIMER_VIRTUAL, ITIMER_PROF, a timer of
+ * timer_create, RLIMIT_CPU), waits only pause: its handler may end the wait,
+ * and only time that is used brings it.
  *
  * All functions may be called from any thread, before main, after fork and in
  * signal handlers. None locks, allocates, aborts or changes errno.
@@ -49,9 +49,9 @@ extern "C" {
  * where one sleeping waiter holds up all behind it. Yields to VF_SPIN_NOTIFIED:
  * with both set, the wait may block. */
 #define VF_SPIN_NO_SLEEP 0x200u
-/* Waits for a lock by trying to take it. Such locks are mostly held for less than
- * a switch to another thread takes, so the wait spins for as long as it may
- * before it yields, even where threads share CPUs. */
+/* Waits for a lock by trying to take it. Such locks are mostly held for less
+ * than a switch to another thread takes, so the wait spins for as long as it
+ * may before it yields, even where threads share CPUs. */
 #define VF_SPIN_TRYLOCK 0x400u
 
 /* The condition reads several words: addr is one key that the writers of all of
@@ -72,13 +72,13 @@ extern "C" {
  *
  * pre: (how & VF_SPIN_SIZE_MASK) is 0, or that many bytes at addr are readable
  *      and naturally aligned. addr may be null when that size is 0.
- * Returns the state for the next call, above VF_SPIN_POLLS_UNCALLED. May return early at any time;
- * the caller tests its condition again. Orders no memory. */
+ * Returns the state for the next call, above VF_SPIN_POLLS_UNCALLED. May return
+ * early at any time; the caller tests its condition again. Orders no memory. */
 uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
                       uint64_t state, uint32_t how);
 
-/* The low bits of a bounded wait's state: how many blocks of failed polls may be
- * made before the next call, less one. */
+/* The low bits of a bounded wait's state: how many blocks of failed polls may
+ * be made before the next call, less one. */
 #define VF_SPIN_POLLS_MASK 0xffffu
 /* In `how` of a bounded wait: a block is so many polls, 1 to 65535; without it,
  * one. */
@@ -106,17 +106,17 @@ struct vf_spin_bounded {
  *   }
  *   return false;
  *
- * Where each thread has a CPU, it spins as it would without; where not, it gives
- * the CPU to others, and takes off the count as many polls as would have taken
- * that time, up to a time slice for each time it gives way: it gives up when it
- * would have. While a signal may come by CPU time, it only spins.
+ * Where each thread has a CPU, it spins as it would without; where not, it
+ * gives the CPU to others, and takes off the count as many polls as would have
+ * taken that time, up to a time slice for each time it gives way: it gives up
+ * when it would have. While a signal may come by CPU time, it only spins.
  *
- * addr, observed and how as for vf_spin_wait; VF_SPIN_NO_SLEEP means nothing, for
- * a sleep is never longer than what is left. state is 0 on the first call of a
- * wait, and what the last call returned from then on. left is how many polls the
- * loop may still make, at least 1. *cost belongs to the place in the code: zero
- * before its first wait, then written by this function only, by relaxed atomics.
- * A lost write costs a measurement.
+ * addr, observed and how as for vf_spin_wait; VF_SPIN_NO_SLEEP means nothing,
+ * for a sleep is never longer than what is left. state is 0 on the first call
+ * of a wait, and what the last call returned from then on. left is how many
+ * polls the loop may still make, at least 1. *cost belongs to the place in the
+ * code: zero before its first wait, then written by this function only, by
+ * relaxed atomics. A lost write costs a measurement.
  *
  * pre: polls were made since the last call as its state told. */
 struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,

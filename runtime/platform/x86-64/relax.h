@@ -5,7 +5,8 @@
  *===----------------------------------------------------------------------===*
  *
  * PAUSE: 24 ns on the Zen 5 this was tuned on, 40-60 ns on Intel since Skylake,
- * a few ns before. It is what pause-loop exiting (PLE) in the hypervisor counts.
+ * a few ns before. It is what pause-loop exiting (PLE) in the hypervisor
+ * counts.
  *
  * TPAUSE/UMWAIT (WAITPKG) and MWAITX are not used: the spin phase polls every
  * half microsecond for at most 50 us, so a deeper wait could only save power,
