@@ -8,6 +8,8 @@
 
 #include "checkers/spin-loops/Bound.h"
 
+#include "checkers/spin-loops/LoopFacts.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Expr.h"
 #include "clang/AST/Stmt.h"
@@ -28,7 +30,7 @@ static std::optional<int64_t> constant(const Expr *E,
   return Value;
 }
 
-static const VarDecl *variableOf(const Expr *E) {
+const VarDecl *uncastVariable(const Expr *E) {
   auto *Ref = dyn_cast<DeclRefExpr>(E->IgnoreParenImpCasts());
   return Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
 }
@@ -50,7 +52,7 @@ static std::optional<Start> startOf(const Stmt *Init,
     Value = Counter ? Counter->getInit() : nullptr;
   } else if (auto *Assign = dyn_cast_or_null<BinaryOperator>(Init);
              Assign && Assign->getOpcode() == BO_Assign) {
-    Counter = variableOf(Assign->getLHS());
+    Counter = uncastVariable(Assign->getLHS());
     Value = Assign->getRHS();
   }
   if (!Counter || !Counter->hasLocalStorage() ||
@@ -64,16 +66,13 @@ static std::optional<Start> startOf(const Stmt *Init,
 /// Returns what each iteration adds; 0 if that is not known.
 static int64_t stepOf(const Expr *Increment, const VarDecl *Counter,
                       const ASTContext &Context) {
-  if (!Increment)
+  if (movedBy(Increment) != Counter)
     return 0;
   Increment = Increment->IgnoreParens();
-  if (auto *Op = dyn_cast<UnaryOperator>(Increment);
-      Op && Op->isIncrementDecrementOp())
-    return variableOf(Op->getSubExpr()) != Counter ? 0
-           : Op->isIncrementOp()                   ? 1
-                                                   : -1;
+  if (auto *Op = dyn_cast<UnaryOperator>(Increment))
+    return Op->isIncrementOp() ? 1 : -1;
   auto *Op = dyn_cast<CompoundAssignOperator>(Increment);
-  if (!Op || variableOf(Op->getLHS()) != Counter)
+  if (!Op)
     return 0;
   int64_t By = constant(Op->getRHS(), Context).value_or(0);
   return Op->getOpcode() == BO_AddAssign   ? By
@@ -87,7 +86,7 @@ static bool onlyReads(const Stmt *S, const VarDecl *Counter) {
     return true;
   if (auto *Cast = dyn_cast<ImplicitCastExpr>(S);
       Cast && Cast->getCastKind() == CK_LValueToRValue &&
-      variableOf(Cast->getSubExpr()) == Counter)
+      uncastVariable(Cast->getSubExpr()) == Counter)
     return true;
   if (auto *E = dyn_cast<DeclRefExpr>(S))
     return E->getDecl() != Counter;
@@ -111,14 +110,14 @@ static std::optional<uint64_t> boundBy(const BinaryOperator &Test,
                                        const ASTContext &Context) {
   const Expr *Left = Test.getLHS(), *Right = Test.getRHS();
   BinaryOperatorKind Kind = Test.getOpcode();
-  if (variableOf(Left) != From.Counter) {
+  if (uncastVariable(Left) != From.Counter) {
     std::swap(Left, Right);
     if (!BinaryOperator::isComparisonOp(Kind))
       return std::nullopt;
     Kind = BinaryOperator::reverseComparisonOp(Kind);
   }
   std::optional<int64_t> To = constant(Right, Context);
-  if (variableOf(Left) != From.Counter || !To)
+  if (uncastVariable(Left) != From.Counter || !To)
     return std::nullopt;
   // The first value that ends the loop.
   int64_t End = Kind == BO_LE ? *To + 1 : Kind == BO_GE ? *To - 1 : *To;

@@ -24,6 +24,11 @@ namespace vfriendly::tidy {
 std::optional<uint64_t> constantBound(const clang::Stmt &Loop,
                                       const clang::ASTContext &Context);
 
+/// Returns the variable that E names; null if none. Ignores parentheses and
+/// implicit casts, but no explicit cast, as heap-churn's variableOf does: that
+/// changes the value that is compared.
+const clang::VarDecl *uncastVariable(const clang::Expr *E);
+
 } // namespace vfriendly::tidy
 
 #endif

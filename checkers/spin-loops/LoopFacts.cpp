@@ -72,8 +72,7 @@ static bool names(const Stmt *S, const VarDecl *Variable) {
          });
 }
 
-/// Returns the local variable that an increment advances: `++i`, `p = p->next`.
-static const VarDecl *movedBy(const Expr *Increment) {
+const VarDecl *movedBy(const Expr *Increment) {
   const Expr *E = Increment ? Increment->IgnoreParens() : nullptr;
   const Expr *Moved = nullptr, *From = nullptr;
   if (auto *Op = dyn_cast_or_null<UnaryOperator>(E);

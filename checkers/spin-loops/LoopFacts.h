@@ -50,6 +50,10 @@ struct LoopShape {
 /// without Statement.
 LoopShape shapeOf(const clang::Stmt *S);
 
+/// Returns the local variable that an increment advances: `++i`, `p = p->next`;
+/// null if there is none. Increment may be null.
+const clang::VarDecl *movedBy(const clang::Expr *Increment);
+
 struct Guard {
   const clang::Expr *Condition;
   const Frame *In;

@@ -58,6 +58,11 @@ void unknown(int most) {
   for (unsigned char c = 0; c < 256; c++)
     if (ready)
       break;
+  // What is compared is not the counter.
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}, a bounded number of times:
+  for (int i = 0; (unsigned char)i < 300; i++)
+    if (ready)
+      break;
   // The count alone does not end it.
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready': while
   for (int i = 0; i < 100 || !ready; i++)
