@@ -218,11 +218,11 @@ void BroadcastCheck::inspect(const SyncModel &Model,
       });
       std::optional<FixItHint> Fix =
           IsSafe ? signalInstead(Broadcast) : std::nullopt;
-      DiagnosticBuilder Diag = report(Broadcast.Site->getExprLoc(),
-                                      "wakes all threads that wait on '" +
-                                          Broadcast.Object->getName() +
-                                          "', but only one of them can proceed",
-                                      "wake one");
+      DiagnosticBuilder Diag = report(
+          *Broadcast.Site, *Broadcast.Site, *F.Function,
+          "wakes all threads that wait on '" + Broadcast.Object->getName() +
+              "', but only one of them can proceed",
+          "wake one");
       if (Fix)
         Diag << *Fix;
     }

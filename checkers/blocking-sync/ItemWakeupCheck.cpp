@@ -80,7 +80,7 @@ void ItemWakeupCheck::inspect(const SyncModel &Model,
           !Model.alwaysWakes(Push.Callee) || !passesItem(*Push.Call, Loop) ||
           !claim(Push.Call->getExprLoc(), F.Function, Context))
         continue;
-      report(Push.Call->getExprLoc(),
+      report(*Push.Call, *Loop, *F.Function,
              "loop calls '" + Push.Callee->getNameAsString() +
                  "' for each item, which takes a lock and wakes a waiter each "
                  "time",

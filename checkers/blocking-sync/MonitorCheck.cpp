@@ -45,13 +45,23 @@ static bool isRecursiveKind(const CallExpr &Call, const ASTContext &Context) {
          Value.Val.getInt() == 1;
 }
 
+/// Returns the class of a field, the function of a local variable; otherwise
+/// the declaration itself.
+static const NamedDecl &around(const ValueDecl &Declared) {
+  auto *Around = dyn_cast<NamedDecl>(Declared.getDeclContext());
+  if (isa_and_nonnull<CXXRecordDecl, FunctionDecl>(Around))
+    return *Around;
+  return Declared;
+}
+
 void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
   constexpr llvm::StringLiteral RecursiveRemedy =
       "let public functions take a plain lock and call others that expect it "
       "held";
-  auto RecursiveLock = [&](SourceLocation Where, const FunctionDecl *In) {
-    if (claim(Where, In, Context))
-      report(Where, "this lock may be taken again by its holder",
+  auto RecursiveLock = [&](SourceLocation Where, SourceRange Construct,
+                           const NamedDecl &In) {
+    if (claim(Where, dyn_cast<FunctionDecl>(&In), Context))
+      report(Where, Construct, In, "this lock may be taken again by its holder",
              RecursiveRemedy,
              "its hold time is unknown, and each waiter for a preempted holder "
              "blocks");
@@ -62,7 +72,8 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
       if (C.Callee->getIdentifier() &&
           C.Callee->getName() == "pthread_mutexattr_settype" &&
           isRecursiveKind(*C.Call, Context))
-        RecursiveLock(C.Call->getExprLoc(), F.Function);
+        RecursiveLock(C.Call->getExprLoc(), C.Call->getSourceRange(),
+                      *F.Function);
     llvm::SmallPtrSet<const ValueDecl *, 4> Seen;
     for (const SyncSite &S : F.Syncs)
       if (S.Kind == SyncKind::Lock && S.Object && Seen.insert(S.Object).second)
@@ -70,7 +81,8 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
             Class && Class->getIdentifier() &&
             (Class->getName() == "recursive_mutex" ||
              Class->getName() == "recursive_timed_mutex"))
-          RecursiveLock(S.Object->getLocation(), nullptr);
+          RecursiveLock(S.Object->getLocation(), S.Object->getSourceRange(),
+                        around(*S.Object));
     auto *Method = dyn_cast<CXXMethodDecl>(F.Function);
     if (!Method || isa<CXXConstructorDecl, CXXDestructorDecl>(Method))
       continue;
@@ -89,7 +101,7 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
         !claim(Field->getLocation(), nullptr, Context))
       continue;
     report(
-        Field->getLocation(),
+        Field->getLocation(), Field->getSourceRange(), *Class,
         "each of the " + llvm::Twine(Count) + " methods of '" +
             Class->getName() + "' holds '" + Field->getName() +
             "' from its beginning to its end",

@@ -61,9 +61,18 @@ static const ValueDecl *queueOf(const CallExpr &Call) {
   return Call.getNumArgs() ? objectOf(Call.getArg(0)) : nullptr;
 }
 
-/// Returns the call that makes F a pipeline stage: F takes items in a loop and
+namespace {
+struct Stage {
+  const CallExpr *Take;
+  const Stmt *Loop;
+  const FunctionDecl *Function;
+};
+} // namespace
+
+/// Returns how F is a pipeline stage, if it is: F takes items in a loop and
 /// puts them into another queue.
-static const CallExpr *stageOf(const FunctionSync &F, const SyncModel &Model) {
+static std::optional<Stage> stageOf(const FunctionSync &F,
+                                    const SyncModel &Model) {
   for (const CallSite &Take : F.Calls) {
     if (roleOf(Take, Model) != Role::Takes)
       continue;
@@ -77,23 +86,23 @@ static const CallExpr *stageOf(const FunctionSync &F, const SyncModel &Model) {
       if (roleOf(Put, Model) == Role::Puts &&
           llvm::is_contained(Put.Parents, Loop) &&
           queueOf(*Put.Call) != queueOf(*Take.Call))
-        return Take.Call;
+        return Stage{Take.Call, Loop, F.Function};
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 void PipelineCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
-  SmallVector<std::pair<const CallExpr *, const FunctionDecl *>, 8> Stages;
+  SmallVector<Stage, 8> Stages;
   for (const FunctionSync &F : Model.functions())
-    if (const CallExpr *Take = stageOf(F, Model))
-      Stages.push_back({Take, F.Function});
+    if (std::optional<Stage> Found = stageOf(F, Model))
+      Stages.push_back(*Found);
   // A single function that moves items is no pipeline.
   if (Stages.size() < 2)
     return;
-  for (auto [Take, Function] : Stages)
+  for (auto [Take, Loop, Function] : Stages)
     if (claim(Take->getExprLoc(), Function, Context))
       report(
-          Take->getExprLoc(),
+          *Take, *Loop, *Function,
           "'" + Function->getNameAsString() +
               "' is a stage of a pipeline: each item is handed from thread to "
               "thread through queues",

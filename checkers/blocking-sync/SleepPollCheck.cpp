@@ -92,7 +92,7 @@ void SleepPollCheck::inspect(const SyncModel &Model,
       if (!Locks || Works ||
           !claim(Sleep.Site->getExprLoc(), F.Function, Context))
         continue;
-      report(Sleep.Site->getExprLoc(),
+      report(*Sleep.Site, *Loop, *F.Function,
              "loop takes a lock to look for a change and sleeps between looks",
              "wait on a condition that the change signals",
              "each wake-up that finds nothing changed costs a virtual machine "

@@ -22,7 +22,7 @@ void SpinlockCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
           (Lock.Object && !Told.insert(Lock.Object).second) ||
           !claim(Lock.Site->getExprLoc(), F.Function, Context))
         continue;
-      report(Lock.Site->getExprLoc(),
+      report(*Lock.Site, *Lock.Site, *F.Function,
              "takes " +
                  (Lock.Object ? "'" + Lock.Object->getName() + "'"
                               : std::string("a lock")) +

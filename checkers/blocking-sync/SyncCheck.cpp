@@ -8,6 +8,7 @@
 
 #include "checkers/blocking-sync/SyncCheck.h"
 
+#include "checkers/common/Extent.h"
 #include "checkers/common/Kept.h"
 #include "checkers/common/PerUnit.h"
 #include "vfriendly/Catalogue.h"
@@ -55,11 +56,14 @@ bool SyncCheck::claim(SourceLocation Where, const FunctionDecl *In,
          Claimed.insert(SM.getExpansionLoc(Where)).second;
 }
 
-DiagnosticBuilder SyncCheck::report(SourceLocation Where, const Twine &Seen,
+DiagnosticBuilder SyncCheck::report(SourceLocation Where, SourceRange Construct,
+                                    const NamedDecl &In, const Twine &Seen,
                                     StringRef Remedy, StringRef Cost) {
-  return diag(Where, (Seen + ": " + Cost + "; " + Remedy + " (" +
-                      BlockingSync.Guideline + ")")
-                         .str());
+  DiagnosticBuilder Report = diag(Where, (Seen + ": " + Cost + "; " + Remedy +
+                                          " (" + BlockingSync.Guideline + ")")
+                                             .str());
+  addExtent(Report, Construct, In);
+  return Report;
 }
 
 } // namespace vfriendly::tidy

@@ -43,11 +43,20 @@ protected:
              const clang::ASTContext &Context);
 
   /// Emits a diagnostic: what was seen, what it costs in a virtual machine,
-  /// what to do, and the page of the guideline.
-  clang::DiagnosticBuilder report(clang::SourceLocation Where,
-                                  const llvm::Twine &Seen,
-                                  llvm::StringRef Remedy,
-                                  llvm::StringRef Cost = WakeUpCost);
+  /// what to do, and the page of the guideline. Construct is the report's
+  /// extent, in the function or class In.
+  clang::DiagnosticBuilder
+  report(clang::SourceLocation Where, clang::SourceRange Construct,
+         const clang::NamedDecl &In, const llvm::Twine &Seen,
+         llvm::StringRef Remedy, llvm::StringRef Cost = WakeUpCost);
+  /// The same for an expression in a function.
+  clang::DiagnosticBuilder
+  report(const clang::Expr &Site, const clang::Stmt &Construct,
+         const clang::NamedDecl &In, const llvm::Twine &Seen,
+         llvm::StringRef Remedy, llvm::StringRef Cost = WakeUpCost) {
+    return report(Site.getExprLoc(), Construct.getSourceRange(), In, Seen,
+                  Remedy, Cost);
+  }
   static constexpr llvm::StringLiteral WakeUpCost =
       "each thread that sleeps and is woken costs a virtual machine up to four "
       "exits";

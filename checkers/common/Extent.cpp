@@ -33,7 +33,11 @@ static const FunctionDecl &namedAround(const FunctionDecl &Function) {
   return *Named;
 }
 
-static SourceRange nameOf(const FunctionDecl &Function) {
+static SourceRange nameOf(const NamedDecl &In) {
+  auto *Given = dyn_cast<FunctionDecl>(&In);
+  if (!Given)
+    return In.getLocation();
+  const FunctionDecl &Function = namedAround(*Given);
   SourceRange Name = Function.getNameInfo().getSourceRange();
   if (NestedNameSpecifierLoc Qualifier = Function.getQualifierLoc())
     Name.setBegin(Qualifier.getBeginLoc());
@@ -41,8 +45,8 @@ static SourceRange nameOf(const FunctionDecl &Function) {
 }
 
 void addExtent(const DiagnosticBuilder &Report, SourceRange Construct,
-               const FunctionDecl &Function) {
-  const ASTContext &Context = Function.getASTContext();
+               const NamedDecl &In) {
+  const ASTContext &Context = In.getASTContext();
   // clang-tidy writes file offsets, so the text of a macro is the place where
   // it is expanded.
   auto inFile = [&](SourceRange Range) {
@@ -51,7 +55,7 @@ void addExtent(const DiagnosticBuilder &Report, SourceRange Construct,
         Context.getSourceManager(), Context.getLangOpts());
   };
   CharSourceRange What = inFile(Construct);
-  CharSourceRange Where = inFile(nameOf(namedAround(Function)));
+  CharSourceRange Where = inFile(nameOf(In));
   if (What.isValid() && Where.isValid())
     Report << What << Where;
 }

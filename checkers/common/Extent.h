@@ -13,20 +13,19 @@
 
 namespace clang {
 class DiagnosticBuilder;
-class FunctionDecl;
+class NamedDecl;
 } // namespace clang
 
 namespace vfriendly::tidy {
 
 /// Adds two ranges to a report, which clang-tidy --export-fixes writes in this
-/// order: the construct, and the name of the function it is in.
+/// order: the construct, and the name of the function or class it is in.
 ///
 /// A review shows a report when the construct has changed, even if the reported
-/// line has not. The function's name identifies a report whose line has moved.
+/// line has not. That name identifies a report whose line has moved.
 /// Nothing is added if the construct does not lie in one file.
 void addExtent(const clang::DiagnosticBuilder &Report,
-               clang::SourceRange Construct,
-               const clang::FunctionDecl &Function);
+               clang::SourceRange Construct, const clang::NamedDecl &In);
 
 } // namespace vfriendly::tidy
 
