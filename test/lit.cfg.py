@@ -99,6 +99,11 @@ import importlib.util
 for module in ("pygls", "distributed"):
     if importlib.util.find_spec(module):
         config.available_features.add("python-" + module)
+# Hosts of vfriendly-cli, where they are installed. Other Bazels than Debian's fetch their rules.
+if shutil.which("bazel") and os.path.exists("/usr/share/bazel/rules/java"):
+    config.available_features.add("bazel")
+if shutil.which("CodeChecker") and shutil.which("report-converter"):
+    config.available_features.add("codechecker")
 # Only `./dev site` installs what builds the site; until then that part is skipped.
 if os.path.exists(os.path.join(config.vf_build_dir, "site-venv", "requirements.txt")):
     config.available_features.add("site")

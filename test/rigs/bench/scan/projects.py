@@ -31,6 +31,9 @@ PROJECTS = {
         ["./configure", "-q", "--without-readline", "--without-zlib"],
         ["make", "-s", "-C", "src/backend", "generated-headers"],
     ], "src/backend", []),
+    "openssl": ("openssl", "crypto/mem.c", [
+        ["perl", "Configure", "linux-x86_64", "no-tests"], ["make", "-s", "build_generated"],
+    ], ".", ["_build_sw"]),
 }
 
 
