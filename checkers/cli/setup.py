@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Puts the project's catalogue into the package; all else is in pyproject.toml."""
+"""Puts the catalogue and the guidelines' pages into the package; all else is in pyproject.toml."""
 
 import shutil
 from pathlib import Path
@@ -9,13 +9,16 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-CATALOGUE = Path(__file__).resolve().parents[2] / "guidelines" / "catalogue.json"
+GUIDELINES = Path(__file__).resolve().parents[2] / "guidelines"
 
 
-class BuildWithCatalogue(build_py):
+class BuildWithGuidelines(build_py):
     def run(self):
         super().run()
-        shutil.copy(CATALOGUE, Path(self.build_lib) / "vfriendly" / "catalogue.json")
+        to = Path(self.build_lib) / "vfriendly" / "guidelines"
+        to.mkdir(parents=True, exist_ok=True)
+        for page in [GUIDELINES / "catalogue.json", *GUIDELINES.glob("*.md")]:
+            shutil.copy(page, to)
 
 
-setup(cmdclass={"build_py": BuildWithCatalogue})
+setup(cmdclass={"build_py": BuildWithGuidelines})

@@ -3,9 +3,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the catalogue says about the checks: their pages, and their weights.
 
-In the catalogue a feature's "weights" gives a number from 0 to 100 for a check, or for a
-kind of its findings as {"words of the message": number, "": all others}. A weight tells
-how much a finding of this kind is likely to cost in a virtual machine.
+Links go to "address" + "/guidelines/PAGE.md". The catalogue's "address" is empty until the
+repository is published: then links go to the pages beside this tool, as file://. The variable
+VFRIENDLY_GUIDELINES is used instead of both.
+
+A feature's "weights" gives a number from 0 to 100 for a check, or for a kind of its findings as
+{"words of the message": number, "": all others}. A weight tells how much a finding of this kind
+is likely to cost in a virtual machine:
+
+    90  a waiter keeps a vCPU busy for as long as another vCPU is away
+    80  every call interrupts every CPU that runs the process
+    70  every item or task wakes a thread, up to four exits each
+    60  memory that goes back to the kernel, or a thread that wakes up, if that happens often
+    50  the same, but less often as the program goes on
+    40  bounded by design, or to be judged by a person: a note
 """
 
 import functools
@@ -15,8 +26,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# Where pages are; VFRIENDLY_GUIDELINES names another place, as that of ./dev site.
-SITE = "https://github.com/vfriendly/vfriendly/blob/main"
 DEFAULT_WEIGHT = 50
 # Findings from this weight on are warnings, others notes.
 WARNING_WEIGHT = 50
@@ -34,17 +43,29 @@ class Rule:
 
     @property
     def url(self) -> str:
-        base = os.environ.get("VFRIENDLY_GUIDELINES", SITE).rstrip("/")
-        return f"{base}/{self.guideline}" if self.guideline else base
+        return f"{address()}/{self.guideline}" if self.guideline else address()
 
     def weight(self, message: str) -> int:
         return next((w for words, w in self.weights if words in message), DEFAULT_WEIGHT)
 
 
-def _path() -> Path:
+def _folder() -> Path:
+    """Returns the folder with guidelines/: the package's, or the repository's."""
     here = Path(__file__).resolve().parent
-    packaged = here / "catalogue.json"
-    return packaged if packaged.exists() else here.parents[2] / "guidelines" / "catalogue.json"
+    return here if (here / "guidelines").is_dir() else here.parents[2]
+
+
+@functools.cache
+def _catalogue() -> dict[str, Any]:
+    with open(_folder() / "guidelines" / "catalogue.json", encoding="utf-8") as file:
+        loaded: dict[str, Any] = json.load(file)
+    return loaded
+
+
+def address() -> str:
+    """Returns the start of links to pages, without a slash at its end."""
+    given = os.environ.get("VFRIENDLY_GUIDELINES") or _catalogue().get("address")
+    return given.rstrip("/") if given else _folder().as_uri()
 
 
 def _weights(given: Any) -> tuple[tuple[str, int], ...]:
@@ -58,12 +79,10 @@ def _weights(given: Any) -> tuple[tuple[str, int], ...]:
 
 @functools.cache
 def rules() -> dict[str, Rule]:
-    with open(_path(), encoding="utf-8") as file:
-        features = json.load(file)["features"]
     return {
         check: Rule(check, f["title"], f["sentence"], f["guideline"],
                     _weights(f.get("weights", {}).get(check)))
-        for f in features for check in f["checks"]
+        for f in _catalogue()["features"] for check in f["checks"]
     }
 
 

@@ -38,5 +38,5 @@ def write(result: Result) -> str:
             "location": {"path": relative(p.path, result.root)},
             "severity": "ERROR", "code": {"value": formats.NOT_EXAMINED},
         })
-    document = {"source": {"name": "vfriendly", "url": catalogue.SITE}, "diagnostics": rows}
+    document = {"source": {"name": "vfriendly", "url": catalogue.address()}, "diagnostics": rows}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

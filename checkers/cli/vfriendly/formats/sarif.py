@@ -154,7 +154,7 @@ class Writer:
         } for p in self.result.problems]
         invocation = {"executionSuccessful": not self.result.problems,
                       "toolExecutionNotifications": notifications}
-        driver = {"name": "vfriendly", "version": __version__, "informationUri": catalogue.SITE,
+        driver = {"name": "vfriendly", "version": __version__, "informationUri": catalogue.address(),
                   "rules": rules}
         return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{
             "tool": {"driver": driver}, "columnKind": "utf16CodeUnits",
