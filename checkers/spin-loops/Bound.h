@@ -25,8 +25,8 @@ std::optional<uint64_t> constantBound(const clang::Stmt &Loop,
                                       const clang::ASTContext &Context);
 
 /// Returns the variable that E names; null if none. Ignores parentheses and
-/// implicit casts, but no explicit cast, as heap-churn's variableOf does: that
-/// changes the value that is compared.
+/// implicit casts but, unlike the variableOf of heap-churn, no explicit cast:
+/// that changes the value that is compared.
 const clang::VarDecl *uncastVariable(const clang::Expr *E);
 
 } // namespace vfriendly::tidy
