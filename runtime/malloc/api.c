@@ -26,18 +26,18 @@ static inline void attend(void) {
     vf_set_up();
 }
 
-/* After each thread has freed this many bytes, it notifies the helper, so at
- * most this much per thread is unnoticed. The cost of 40 ns is negligible for
- * this amount. */
+/* A thread notifies the helper each time it has freed this many bytes, so the
+ * helper misses at most this much per thread. A notification takes 40 ns,
+ * negligible for this amount. */
 #define TOLD_BYTES ((uint64_t)256 << 10)
 
 /* Initial-exec: for libraries that are loaded when the program starts. */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
-/* The bytes this thread has allocated and freed in its life, which jemalloc
- * counts; the bytes freed at the last notification and those that trigger the
- * next; and the maximum it may have held (allocated less freed) since the last
- * look. */
+/* Counters of this thread in bytes: allocated and freed so far, which jemalloc
+ * counts; freed at the last notification of the helper, and the count that
+ * triggers the next; and the maximum that the thread may have held (allocated
+ * less freed) since the helper last examined memory. */
 static const uint64_t unknown = 0;
 static VF_THREAD struct {
   const uint64_t *allocated, *freed;
@@ -65,8 +65,8 @@ static __attribute__((noinline)) void tell(const void *caller) {
   }
   uint64_t freed = *own.freed;
   int64_t has = (int64_t)(*own.allocated - freed);
-  /* An upper bound of what it held between the two calls, as it freed no more
-   * than that. */
+  /* An upper bound of the bytes that the thread held between the two
+   * notifications, as it has freed no more than that in the meantime. */
   int64_t had = has + (int64_t)(freed - own.told);
   if (own.most < had)
     own.most = had;
@@ -93,7 +93,7 @@ static bool is_worth_another(const void *result) {
   return true;
 }
 
-/* Ends the second attempt. */
+/* The second attempt is the last one. */
 static void *another(void *result) {
   vf_giving_resume();
   return result;
@@ -176,7 +176,7 @@ VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
     error = vf_je_posix_memalign(p, alignment, size);
     another(NULL);
   }
-  /* As in glibc: programs test errno. */
+  /* errno is set as in glibc, because programs test it. */
   if (error == ENOMEM)
     errno = ENOMEM;
   return error;

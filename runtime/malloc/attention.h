@@ -15,12 +15,13 @@ extern bool vf_is_new;
 /* True until the first check that finds a second thread. */
 extern bool vf_is_for_one_thread;
 
-/* Install our hooks: for one thread, and for any number of threads. Must not be
- * called from inside the allocator. */
+/* Install our hooks in jemalloc: the first function while the process has one
+ * thread, the second for any number of threads. They must not be called from
+ * inside the allocator. */
 void vf_set_up(void);
 void vf_set_up_all(void);
 
-/* Call before other threads allocate, or soon after. */
+/* Must be called before other threads allocate, or soon after. */
 static inline void vf_set_up_for_threads(void) {
   if (!__libc_single_threaded &&
       __atomic_load_n(&vf_is_for_one_thread, __ATOMIC_RELAXED))

@@ -17,13 +17,13 @@
 #include "malloc/jemalloc.h"
 #include "platform/linux/kernel.h"
 
-/* Early returns may cost a 32nd of the time: 3 %. */
+/* Memory is returned early only as long as this takes less than a 32nd, 3 %, of
+ * the program's time. */
 #define CREDIT_SHIFT 5
-/* The maximum credit suffices to return a gigabyte once after a long time
- * without returns. */
+/* Maximum of the time saved up for returns, the credit. It suffices to return a
+ * gigabyte once after a long time without returns. */
 #define CREDIT_MAX_NS INT64_C(100000000)
-/* The initial credit: a return needs some, and the first one may come before
- * any time has been measured. */
+/* Initial credit, for a return before any time has been measured. */
 #define CREDIT_FIRST_NS INT64_C(1000000)
 
 static struct {
@@ -33,7 +33,7 @@ static struct {
   uint64_t look_at, credited_at;
   int64_t credit_ns;
   uint64_t taken_then; /* value of totals.taken_clean at the last update */
-  size_t outstanding;  /* returned early, and not taken again since */
+  size_t outstanding;  /* bytes returned early, and not allocated again since */
 } here;
 
 static void begin(uint64_t now) {
@@ -75,13 +75,14 @@ bool vf_caller_look(size_t drained) {
   struct vf_pages_totals totals = vf_pages_totals();
   if (vf_used_for_blocks(&totals) + totals.resident <= VF_WORTH)
     return false;
-  if (!vf_plain_try(&here.lock)) /* Another thread looks. */
+  if (!vf_plain_try(&here.lock)) /* Another thread is examining free memory. */
     return false;
   uint64_t now = vf_now_ns();
   if (!here.has_begun)
     begin(now);
   settle(&totals, now);
-  /* Half of the threshold, as that much may be unnoticed. */
+  /* Half of the threshold, because frees of up to the other half may not have
+   * been reported yet. */
   bool is_early =
       here.credit_ns > 0 && drained >= vf_threshold(&here.watch, &totals) / 2;
   bool is_time = now >= here.look_at;
@@ -94,6 +95,7 @@ bool vf_caller_look(size_t drained) {
 }
 
 void vf_caller_after_fork(void) {
-  here.lock = VF_FREE; /* Its holder does not exist in the child. */
+  here.lock = VF_FREE; /* The thread that held the lock does not exist in the
+                          child process. */
   here.has_begun = false;
 }

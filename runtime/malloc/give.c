@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 
 #ifndef PIDFD_SELF_THREAD_GROUP
-#define PIDFD_SELF_THREAD_GROUP (-10001) /* Linux 6.14, <linux/pidfd.h> */
+#define PIDFD_SELF_THREAD_GROUP (-10001) /* since Linux 6.14 */
 #endif
 
 static bool is_refused; /* whether the kernel refused process_madvise */
@@ -31,7 +31,7 @@ static size_t give_at_once(const struct vf_pages_batch *batch) {
     if (self >= 0) {
       given = syscall(SYS_process_madvise, self, batch->ranges, batch->n,
                       MADV_DONTNEED, 0);
-      syscall(SYS_close, self); /* close() is a cancellation point. */
+      syscall(SYS_close, self); /* close() would be a cancellation point. */
     }
   }
   errno = saved;
@@ -63,8 +63,8 @@ static bool give(const struct vf_pages_batch *batch, struct vf_given *sum) {
 #define BATCH_BYTES ((size_t)1 << 30)
 
 struct vf_given vf_give_back(size_t bytes) {
-  /* Static, as 16 KiB are too large for a stack; only one thread at a time runs
-   * this. */
+  /* Static, as 16 KiB are too large for the stack of a small thread. Only one
+   * thread at a time runs this function. */
   static struct vf_pages_batch batch;
   struct vf_given sum = {0};
   while (sum.bytes < bytes &&
@@ -73,7 +73,7 @@ struct vf_given vf_give_back(size_t bytes) {
                                            : BATCH_BYTES)) {
     bool given = give(&batch, &sum);
     vf_pages_end_giving(&batch, given);
-    if (!given) /* Locked in memory, for example. */
+    if (!given) /* The kernel refused: locked pages. */
       break;
     sum.bytes += batch.bytes;
     sum.ranges += (uint64_t)batch.n;
@@ -81,8 +81,8 @@ struct vf_given vf_give_back(size_t bytes) {
   return sum;
 }
 
-/* Enough pages for a clock with a resolution of a microsecond; the measurement
- * takes 0.2 ms. */
+/* Number of pages to measure with: enough for a clock with a resolution of a
+ * microsecond. The measurement takes 0.2 ms. */
 #define PROBE_PAGES 64
 
 /* Returns the CPU time of this thread: other threads may run during the
@@ -98,14 +98,15 @@ static void touch(char *from, size_t page) {
     *(volatile char *)(from + i * page) = 1;
 }
 
-/* Measures once, on memory that is present. Makes only two calls, as each
- * interrupts other CPUs. */
+/* Measures the costs once, on memory that is present. Makes only two calls, as
+ * each interrupts other CPUs. */
 struct vf_costs vf_give_costs(void) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PROBE_PAGES * page;
   bool zero = false;
   char *probe = vf_pages_take(NULL, size, page, &zero);
   if (!probe)
-    return (struct vf_costs){2000, 10000}; /* Measured on another machine. */
+    return (struct vf_costs){2000, 10000}; /* Used if the measurement fails;
+                                              measured on another machine. */
   touch(probe, page);
   uint64_t begin = own_ns();
   madvise(probe, size, MADV_DONTNEED);

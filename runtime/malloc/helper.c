@@ -17,14 +17,16 @@
 #include <sys/single_threaded.h>
 #include <sys/stat.h>
 
-/* The helper itself needs less than a sixteenth. But if the program's last
- * other thread ends just before it, libc calls exit() in the helper. */
+/* Stack size of the helper. The helper itself needs less than a sixteenth of
+ * it, but if the program's last other thread ends just before the helper, libc
+ * calls exit() in the helper. */
 #define STACK ((size_t)256 << 10)
 /* Maximum delay until the helper notices that the process ends or has only one
  * thread left. */
 #define CHECK_NS UINT64_C(50000000)
-/* Much longer than a hold, after which all free memory above the threshold
- * would be returned. Starting a thread once a second is cheap. */
+/* Time without frees after which the helper ends: much longer than a hold, so
+ * all free memory above the threshold has been returned by then. Starting a
+ * thread once a second is cheap. */
 #define IDLE_NS UINT64_C(1000000000)
 /* Pause after a failed attempt to start the thread; an attempt takes about 20
  * us. */
@@ -35,7 +37,8 @@
  * TOLD -> ASLEEP and ASLEEP -> NONE by the helper. */
 enum { NONE, ASLEEP, TOLD };
 static uint32_t state;
-static uint64_t retry_at; /* 0: the last attempt to start it succeeded */
+static uint64_t retry_at; /* when to try again to start the helper; 0 if the
+                             last attempt succeeded */
 static uint64_t under_pressure;
 
 static bool change(uint32_t from, uint32_t to) {
@@ -82,7 +85,7 @@ static void check_pressure(struct helper *helper) {
   give_under_pressure();
 }
 
-/* Returns false once the helper is no longer wanted. */
+/* Returns true as long as the helper is needed. */
 static bool sleep_between_looks(struct helper *helper, uint64_t ns) {
   while (ns != 0) {
     uint64_t part = ns < CHECK_NS ? ns : CHECK_NS;
@@ -115,8 +118,8 @@ static bool sleep_until_told(struct helper *helper) {
   uint64_t end = vf_now_ns() + IDLE_NS;
   for (;;) {
     __atomic_store_n(&state, ASLEEP, __ATOMIC_SEQ_CST);
-    /* Memory freed before that store is seen here; later frees notify the
-     * helper. */
+    /* Memory freed before the state became ASLEEP is seen by this check; later
+     * frees notify the helper. */
     if (!is_wanted() || vf_now_ns() >= end) {
       if (leave(helper))
         return false;
@@ -127,8 +130,8 @@ static bool sleep_until_told(struct helper *helper) {
       vf_futex_wait(&state, ASLEEP, CHECK_NS);
       check_pressure(helper);
     }
-    /* A thread that frees will free more, or allocate again: an immediate look
-     * would see only that something was freed. */
+    /* Waits before it examines memory: a thread that frees usually frees more,
+     * or allocates again, in the next moment. */
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == TOLD &&
         sleep_between_looks(helper, vf_first_pause_ns(&helper->watch)))
       return true;
@@ -162,8 +165,8 @@ static bool create(void) {
   return is_there;
 }
 
-/* Starts the helper if it is worth it. Returns true if there is a helper now.
- */
+/* Starts the helper if there is enough free memory to be worth a thread.
+ * Returns true if there is a helper now. */
 static bool start(void) {
   if (__libc_single_threaded)
     return false;
@@ -177,7 +180,8 @@ static bool start(void) {
   if (!change(NONE, TOLD))
     return true;
   bool is_there = create();
-  /* The thread limit is reached, or there is no memory for its stack. */
+  /* pthread_create failed: the limit of threads is reached, or there is no
+   * memory for a stack. */
   __atomic_store_n(&retry_at, is_there ? 0 : vf_now_ns() + RETRY_NS,
                    __ATOMIC_RELAXED);
   if (!is_there)
@@ -185,8 +189,8 @@ static bool start(void) {
   return is_there;
 }
 
-/* Unmaps free memory if the process has a limit of address space: stacks of
- * threads need it. */
+/* Unmaps free memory if the process has a limit of address space: its threads'
+ * stacks need that space. */
 static void make_room(void) {
   size_t spare = vf_space_spare();
   if (spare == SIZE_MAX)

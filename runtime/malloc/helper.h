@@ -25,10 +25,11 @@
  * allocator. May change errno. */
 bool vf_helper_tell(size_t drained);
 
-/* Returns how many times memory was short for other programs. */
+/* Returns how often the library gave memory back because memory was short for
+ * other programs. */
 uint64_t vf_helper_pressure(void);
 
-/* Call in the child after a fork. */
+/* Must be called in the child process after a fork. */
 void vf_helper_after_fork(void);
 
 #endif /* VFRIENDLY_MALLOC_HELPER_H */

@@ -15,11 +15,11 @@
 
 #define ALL (SIZE_MAX & ~(page_size - 1))
 
-/* With this price a page is kept for 50 ms if a fault takes 2 us: an eighth of
- * a peak of 0.4 s that comes every 2 s (figure 7.3 of the thesis). The costs of
- * faults and calls are measured when a threshold is first passed. The time that
- * an interrupt takes from other CPUs cannot be measured: 3200 cycles (section
- * 7.2), and about as long again for the exit. */
+/* The default policy. At its hold_price a page is kept for 50 ms if a fault
+ * takes 2 us: an eighth of a peak of 0.4 s that comes every 2 s (figure 7.3 of
+ * the thesis). The costs of faults and calls are measured when a threshold is
+ * first passed. The time that an interrupt takes from other CPUs cannot be
+ * measured: 3200 cycles (section 7.2), and about as long again for the exit. */
 static struct vf_policy policy = {
     .tune_percent = 100,
     .hold_price = 40000,
@@ -28,10 +28,11 @@ static struct vf_policy policy = {
     .shootdown_ns = 2000,
 };
 static struct vf_return_counts counts;
-static uint32_t giving; /* a plain lock: one thread gives at a time */
+static uint32_t giving; /* a lock */
 static size_t page_size = 4096;
 
-/* Excludes jemalloc's own memory, of which it touches only what it needs. */
+/* Returns the bytes in use, without those that jemalloc uses for itself: it
+ * touches only the part of them that it needs. */
 size_t vf_used_for_blocks(const struct vf_pages_totals *totals) {
   size_t own = vf_jemalloc_metadata();
   return totals->used > own ? totals->used - own : 0;
@@ -81,7 +82,7 @@ static void look_slowly(struct vf_watch *watch, uint64_t now) {
   watch->cpu_then = cpu;
 }
 
-/* Returns the minimum of free memory in the last VF_LOOKS looks. */
+/* Returns the minimum of free memory over the last VF_LOOKS examinations. */
 static size_t least(const struct vf_watch *watch) {
   size_t result = watch->looks < VF_LOOKS ? 0 : SIZE_MAX;
   for (unsigned i = 0; i != VF_LOOKS && result != 0; ++i)
@@ -135,7 +136,7 @@ static size_t above_padding(size_t bytes, size_t threshold) {
 size_t vf_give_excess(const struct vf_watch *watch) {
   struct vf_pages_totals totals = vf_pages_totals();
   size_t threshold = vf_threshold(watch, &totals);
-  /* Also measures what giving back costs, for the next decision. */
+  /* Also measures the cost of giving memory back, for the next decision. */
   measure_costs();
   return give(above_padding(totals.resident, threshold));
 }
@@ -189,5 +190,6 @@ void vf_giving_stop(void) { vf_plain_lock(&giving); }
 void vf_giving_resume(void) { vf_plain_unlock(&giving, VF_PRIVATE); }
 
 void vf_hysteresis_after_fork(void) {
-  giving = VF_FREE; /* Its holder does not exist in the child. */
+  giving = VF_FREE; /* The thread that held the lock does not exist in the child
+                       process. */
 }

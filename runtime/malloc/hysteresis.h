@@ -29,15 +29,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Looks per hold. Memory that becomes free between two looks is held at most a
- * quarter longer. */
+/* Number of examinations of free memory per hold. Memory that becomes free
+ * between two of them is held at most a quarter longer. */
 #define VF_LOOKS 4
 /* Minimum interval between measurements of the CPUs in use and of memory
  * pressure. The thesis' prototype measures the former each second, and pressure
  * must be answered within two seconds. */
 #define VF_SLOW_NS UINT64_C(1000000000)
-/* Below this size neither a thread nor a return is worthwhile; the minimum
- * threshold is 100 kB. */
+/* Minimum threshold in bytes: for less free memory neither a helper thread nor
+ * a return is worthwhile. */
 #define VF_WORTH ((size_t)1 << 20)
 
 struct vf_watch {
@@ -53,7 +53,8 @@ struct vf_return_counts {
   uint64_t returns, ranges, calls, bytes, regrets;
 };
 
-/* Reads the VF_MALLOC_* variables. Call once, before the functions below. */
+/* Reads the VF_MALLOC_* variables. Must be called once, before the functions
+ * below. */
 void vf_hysteresis_configure(void);
 
 void vf_watch_begin(struct vf_watch *watch);
@@ -65,11 +66,12 @@ void vf_watch_begin(struct vf_watch *watch);
  * pre: one thread at a time for each watch. */
 uint64_t vf_look(struct vf_watch *watch);
 
-/* Evaluates the last return of the watch now, as it may not look again. */
+/* Evaluates now whether the watch's last return was worthwhile, because the
+ * watch may end before its next examination. */
 void vf_watch_end(struct vf_watch *watch);
 
-/* Returns how long free memory is kept at least, starting when little is free.
- */
+/* Returns the initial hold: how long free memory is kept at least, as long as
+ * little is free. */
 uint64_t vf_first_pause_ns(const struct vf_watch *watch);
 
 /* Returns the amount of free memory that is never given back. */
@@ -82,20 +84,21 @@ size_t vf_used_for_blocks(const struct vf_pages_totals *totals);
 /* Returns the CPU time for touching this many bytes again, in nanoseconds. */
 uint64_t vf_fault_costs_ns(size_t bytes);
 
-/* Give back all free memory, or all above the padding of the threshold, now.
- * Return the number of bytes. */
+/* Give back all free memory, or all above the padding of the threshold,
+ * immediately. Return the number of bytes. */
 size_t vf_give_all(void);
 size_t vf_give_excess(const struct vf_watch *watch);
 
-/* Between these two calls no memory is being given back. Memory that is being
- * given back is unavailable to all threads. */
+/* Prevent other threads from giving memory back between these two calls. Memory
+ * that is being given back is unavailable to all threads. */
 void vf_giving_stop(void);
 void vf_giving_resume(void);
 
 struct vf_return_counts vf_return_counts(void);
 
-/* Call in the child after a fork, if vf_giving_stop was called before it:
- * memory that is being given back would be lost to the child. */
+/* Must be called in the child process after a fork if vf_giving_stop was called
+ * before the fork: memory that is being given back would be lost to the child.
+ */
 void vf_hysteresis_after_fork(void);
 
 #endif /* VFRIENDLY_MALLOC_HYSTERESIS_H */

@@ -60,7 +60,8 @@ void *__real_je_base_alloc_edata(void *tsdn, void *base) __attribute__((weak));
 void *__wrap_je_base_alloc_edata(void *tsdn, void *base) {
   char *edata = __real_je_base_alloc_edata(tsdn, base);
   uintptr_t next = ((uintptr_t)edata | (PAGE - 1)) + 1;
-  /* Other threads may already use the page: zero is only replaced by zero. */
+  /* Writes zero only where zero was read, by an atomic operation, because other
+   * threads may already use the page. */
   uint32_t zero = 0;
   if (edata && next % METADATA_ALIGNMENT != 0)
     __atomic_compare_exchange_n((volatile uint32_t *)next, &zero, 0, false,
@@ -89,8 +90,8 @@ static void hook_destroy(extent_hooks_t *hooks, void *start, size_t size,
   hook_dalloc(hooks, start, size, committed, arena);
 }
 
-/* Any two neighbours may be merged, as all memory is anonymous. False means
- * success. */
+/* jemalloc's merge hook. Any two neighbours may be merged, as all memory is
+ * anonymous. Returning false means success. */
 static bool hook_split(extent_hooks_t *hooks, void *start, size_t size,
                        size_t first, size_t second, bool committed,
                        unsigned arena) {
@@ -167,8 +168,8 @@ void vf_set_up(void) {
   vf_set_up_for_threads();
 }
 
-/* Arenas that other threads already use return memory of jemalloc's own to us.
- */
+/* Arenas that other threads use already return memory to us that jemalloc has
+ * mapped itself. */
 void vf_set_up_all(void) {
   if (!__atomic_exchange_n(&vf_is_for_one_thread, false, __ATOMIC_ACQ_REL))
     return;

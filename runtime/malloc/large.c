@@ -24,8 +24,8 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-/* Maximum number of moves. A block of more mappings than about this is copied,
- * and consists of one mapping again afterwards. */
+/* Maximum number of mremap calls per block. A block with more mappings than
+ * about this is copied, and is a single mapping again afterwards. */
 #define TRIES_MAX 16
 
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
@@ -35,7 +35,7 @@ void vf_large_clear(void *start, size_t size) {
   char *from = start, *to = from + size;
   char *first = (char *)(((uintptr_t)from + page - 1) & ~(page - 1));
   char *end = (char *)((uintptr_t)to & ~(page - 1));
-  /* madvise fails on memory that is locked. */
+  /* Falls back to writing zeros, because madvise fails on locked memory. */
   if (first >= end ||
       madvise(first, (size_t)(end - first), MADV_DONTNEED) != 0) {
     memset(start, 0, size);
@@ -54,8 +54,9 @@ static bool move_pages(char *to, char *from, size_t size) {
     return false;
   if (mremap(between, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) ==
       MAP_FAILED) {
-    /* There are too many mappings, which the kernel detects before it unmaps
-     * `to`; or the kernel has run out of memory, after it has unmapped it. */
+    /* The move failed: there are too many mappings, which the kernel detects
+     * before it unmaps `to`, or the kernel has run out of memory after it has
+     * unmapped `to`. */
     mmap(to, size, PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     memcpy(to, between, size);

@@ -34,18 +34,18 @@
 #define GROW_SHIFT 3
 /* The largest address space that a kernel gives to a process by default. */
 #define SPACE ((size_t)1 << 48)
-/* Maximum number of ranges that are too short once aligned to try, before
- * searching for one that fits with any start address. */
+/* Maximum number of ranges to try that may be too short once their start is
+ * aligned, before searching for one that fits with any start address. */
 #define ALIGN_TRIES 8
-/* One node for each remaining part of a range whose middle is taken, and one to
- * spare. Twice that is kept, as memory for more nodes may have to be carved in
- * the same way. */
+/* Number of spare nodes: one for each remaining part of a range whose middle is
+ * taken, and one more. Twice that is kept, as memory for more nodes may have to
+ * be taken from a free range, too. */
 #define NODES_NEEDED 3
 #define NODES_KEPT (2 * NODES_NEEDED)
 #define NODES_BYTES ((size_t)64 << 10)
 
-/* In units of the smallest page size. The largest is a block of 256 KiB, or the
- * pages of many small ones. */
+/* Limits of the sizes in quick lists, in units of the smallest page size. The
+ * largest is a block of 256 KiB, or the pages of many small blocks. */
 #define QUICK_SHIFT 12
 #define QUICK_SIZES 65
 
@@ -81,11 +81,12 @@ static struct free_ranges {
   struct by_size by_size;
 } of[STATES];
 
-static uint32_t lock; /* of all data below, and of the trees */
+static uint32_t lock; /* protects all data below, and the trees */
 static struct vf_pages_totals totals;
 static size_t lowest;
 static struct range *nodes; /* unused */
-/* Free and resident, and not merged with neighbours. */
+/* Quick lists of ranges that are free, resident, and not merged with
+ * neighbours. */
 static struct range *quick[QUICK_SIZES];
 static bool any_quick;
 static unsigned unused_nodes;
@@ -216,7 +217,7 @@ static struct range *find(enum state state, size_t size, size_t alignment) {
              : NULL;
 }
 
-/* Removes a part from the range. */
+/* Removes a part of the range from its tree. */
 static void carve(enum state state, struct range *range, uintptr_t start,
                   size_t size) {
   uintptr_t from = range->start, to = from + range->size;
@@ -388,7 +389,7 @@ static void *take(size_t size, size_t alignment, enum state *state) {
     range = find(CLEAN, size, alignment);
   }
   if (!range && (start = gather(size, alignment)) != 0) {
-    *state = RESIDENT; /* Not all of it is zero. */
+    *state = RESIDENT; /* Part of it may not read as zero. */
     return take_gathered(start, size);
   }
   if (!range && (grow(size, alignment) ||
@@ -497,7 +498,8 @@ void vf_pages_before_fork(void) { begin(); }
 
 void vf_pages_after_fork(bool is_child) {
   if (is_child)
-    lock = VF_FREE; /* Its holder does not exist in the child. */
+    lock = VF_FREE; /* The thread that held the lock does not exist in the child
+                       process. */
   else
     end();
 }

@@ -36,11 +36,13 @@
 
 /* Sums over the process, in bytes unless noted. */
 struct vf_pages_totals {
-  size_t used;          /* in use by the allocator */
-  size_t resident;      /* free, but not given back */
-  size_t mapped;        /* address space; beyond used and resident, no memory */
-  uint64_t taken_clean; /* taken so far without memory: faults if touched */
-  uint64_t puts;        /* number of ranges so far */
+  size_t used;     /* in use by the allocator */
+  size_t resident; /* free, and not given back to the kernel */
+  size_t mapped; /* mapped address space; what exceeds used and resident has no
+                    memory */
+  uint64_t taken_clean; /* total bytes allocated so far that had no memory: they
+                           fault when touched */
+  uint64_t puts;        /* number of ranges freed so far */
 };
 
 /* Returns size bytes with this alignment; at address `at` if it is not null. On
@@ -64,7 +66,8 @@ struct vf_pages_totals vf_pages_totals(void);
  * needed that much. */
 size_t vf_pages_lowest(void);
 
-/* Free, resident ranges that cannot be taken meanwhile. */
+/* Free, resident ranges that no thread can allocate while they are in the
+ * batch. */
 struct vf_pages_batch {
   int n;
   size_t bytes;
@@ -77,13 +80,14 @@ struct vf_pages_batch {
  * pre: bytes is a multiple of the page size. */
 size_t vf_pages_begin_giving(struct vf_pages_batch *batch, size_t bytes);
 
-/* Ends the batch. Its ranges are clean now if they were given back. */
+/* Ends the batch and frees its ranges. They read as zeros now if they were
+ * given back. */
 void vf_pages_end_giving(const struct vf_pages_batch *batch, bool given);
 
 /* Unmaps all free ranges. */
 void vf_pages_unmap(void);
 
-/* Call around a fork, in this order. */
+/* Must be called around a fork, in this order. */
 void vf_pages_before_fork(void);
 void vf_pages_after_fork(bool is_child);
 

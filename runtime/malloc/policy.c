@@ -10,12 +10,12 @@
 /* Limits holds of 50 ms to 3.2 s: memory that is needed again after a longer
  * time costs less than 2 %. */
 #define MAX_HOLD_LOG2 6
-/* Bounds of a hold, in case a measurement is wrong: no shorter than one or two
- * time slices, no longer than the thesis' prototype looks ahead. */
+/* Limits of a hold, in case a measurement is wrong: no shorter than one or two
+ * time slices, no longer than the prototype of the thesis looks ahead. */
 #define HOLD_MIN_NS 10000000u
 #define HOLD_MAX_NS 1000000000u
 
-/* Table 7.1 of the thesis. */
+/* Constants from table 7.1 of the thesis. */
 size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
                            uint32_t cpus) {
   size_t base;

@@ -24,19 +24,19 @@
 
 struct vf_policy {
   uint32_t tune_percent; /* of the threshold */
-  uint32_t hold_price;   /* CPU time that a page is worth, ns a second */
+  uint32_t hold_price;   /* CPU time that a page is worth, in ns per second */
   uint64_t fault_ns;     /* per page: given back, and touched again */
   uint64_t call_ns;      /* per call that gives back a range */
-  uint64_t shootdown_ns; /* added for each other CPU that is in use */
-  uint32_t hold_log2;    /* holds are 2^hold_log2 times as long */
+  uint64_t shootdown_ns; /* added to call_ns for each other CPU in use */
+  uint32_t hold_log2;    /* holds are 2^hold_log2 as long */
 };
 
-/* Returns the amount of free memory that is not worth a look: see policy.c.
- * cpus: in use by the process, in hundredths. */
+/* Returns the amount of free memory that is not worth examining: see policy.c.
+ * cpus is the number of CPUs that the process uses, in hundredths. */
 size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
                            uint32_t cpus);
 
-/* Returns how much unused memory is kept nevertheless. */
+/* Returns the amount of unused memory that is never given back. */
 size_t vf_policy_padding(size_t threshold);
 
 /* Returns how long `pages` in `calls` ranges must be unused before they are

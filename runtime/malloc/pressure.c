@@ -20,13 +20,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Per second: a task waits for memory 1 % of the time. */
+/* Threshold of memory pressure, in us per second: tasks wait for memory 1 % of
+ * the time. */
 #define WAITED_US 10000
 /* Memory use is near a limit if less than this fraction of it is left. A
  * program that allocates a tenth of its limit within a second, between two
  * looks, is killed with or without this library. */
 #define NEAR_SHIFT 4
-/* memory.stat of version 1, whose totals are at its end, has 2 KiB. */
+/* Buffer size: memory.stat of version 1 has 2 KiB, and its totals are at its
+ * end. */
 #define TEXT 4096
 
 /* File and field names in each version of control groups. */
@@ -154,7 +156,7 @@ bool vf_pressure_rose(void) {
              number_after(text, names->counted[1], 0);
   if ((names && read_text(group, "memory.pressure", text)) ||
       read_text("/proc/pressure", "memory", text))
-    waited = total_of(text); /* The line of "some" is the first. */
+    waited = total_of(text); /* The first line of the file is that of "some". */
   bool rose =
       has_begun && (events > events_then || waited > waited_then + WAITED_US);
   has_begun = true;

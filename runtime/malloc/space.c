@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* The fraction of a limit to keep unmapped: large enough for the cost of its
- * calls, and seven eighths stay usable. */
+/* The fraction of the limit of address space to keep unmapped: an eighth is
+ * large enough to pay for its system calls, and leaves seven eighths usable. */
 #define SPARE_SHIFT 3
 
 static size_t spare = SIZE_MAX;

@@ -19,9 +19,9 @@ void *vf_space_map(size_t size);
 /* Returns false if the kernel cannot split the mapping. */
 bool vf_space_unmap(void *start, size_t size);
 
-/* Returns how much memory may stay mapped and free: any amount, unless the
- * process has a limit (RLIMIT_AS, RLIMIT_DATA). Under a limit other code,
- * thread stacks first, needs the memory that we keep. The value is that of the
+/* Returns how much free memory may stay mapped: any amount, unless the process
+ * has a limit (RLIMIT_AS, RLIMIT_DATA). Under a limit other code, especially
+ * thread stacks, needs the address space that we keep. The value is that of the
  * last vf_space_map. */
 size_t vf_space_spare(void);
 

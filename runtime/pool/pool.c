@@ -18,13 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first chunk, which also holds the state: a page. */
+/* Size of the first chunk, which also contains the pool's state: a page. */
 #define LEAST_CHUNK ((size_t)4096)
 /* Each chunk is as large as all before together, so that their number grows
  * with the logarithm of the size, up to this limit: a single live block keeps
  * at most one chunk of this size. */
 #define MOST_CHUNK ((size_t)1 << 20)
-/* Limited by the tag of an aligned block. */
+/* Maximum alignment, limited by the bits for the distance in an aligned block's
+ * tag. */
 #define MOST_ALIGNMENT ((size_t)1 << 35)
 
 /* A block, free or in use. A block in use consists of the tag only, and its
@@ -36,32 +37,34 @@ struct block {
   /* A size class, or one of the two values below. */
   uint32_t kind;
   struct block *next;
-  /* The pointer to this block, for removal from the list in constant time. */
+  /* The address of the pointer to this block, so that removing it from its list
+   * takes constant time. */
   struct block **link;
 };
 #define TAG offsetof(struct block, next)
 
 enum {
-  ALONE = VF_CLASSES, /* has a chunk of its own */
-  WITHIN,             /* aligned, within another */
+  ALONE = VF_CLASSES, /* the block has a chunk of its own */
+  WITHIN,             /* an aligned block, which lies within another block */
 };
 
 struct chunk {
   struct chunk *next, *previous;
   size_t size;
-  size_t used; /* where the next block may start */
+  size_t used; /* offset of the next block to be cut off */
   size_t live; /* blocks in use */
 };
 
 struct vf_pool_state {
-  struct chunk first; /* what ends the ring of chunks */
+  struct chunk first; /* head of the circular list of chunks */
   struct chunk *current;
   uintptr_t owner;
   size_t held; /* bytes of all chunks, except those of single blocks */
   size_t live;
   vf_pool self; /* of vf_pool_create */
   struct block *free[VF_CLASSES];
-  /* Placed last, beside the largest classes, as other threads write it. */
+  /* Placed last, away from the lists of small classes, as other threads write
+   * this list. */
   struct block *freed_by_others;
 };
 
@@ -169,8 +172,8 @@ static void link_free(struct vf_pool_state *state, struct block *block) {
 }
 
 /* Removes the chunk's free blocks from the lists. pre: all its blocks are in
- * the lists. Each was freed once since it was cut off here, so this walk adds
- * constant time per free. */
+ * the lists. Each block was freed at least once since it was cut off the chunk,
+ * so this walk adds constant time per free. */
 static void forget_blocks(const struct vf_pool_state *state,
                           struct chunk *chunk) {
   size_t at = first_block_of(state, chunk), end = chunk->used;
@@ -265,7 +268,8 @@ static void *alone(struct vf_pool_state *state, size_t size, bool zeroed) {
 }
 
 static void *allocate(vf_pool *pool, size_t size, bool zeroed) {
-  /* No malloc returns more than half of the address space. */
+  /* Larger sizes always fail: no malloc returns more than half of the address
+   * space. */
   if (size > PTRDIFF_MAX)
     return out_of_memory();
   size_t grains = (size + TAG + VF_GRAIN - 1) / VF_GRAIN;

@@ -16,7 +16,7 @@
 
 /* The alignment that malloc guarantees on every 64-bit target. */
 #define VF_GRAIN 16u
-/* The minimum block: a tag and the links of a free block. */
+/* Minimum size of a block in grains: a tag and the links of a free block. */
 #define VF_LEAST_GRAINS 2u
 /* Up to this size each size has its own class. */
 #define VF_EXACT_GRAINS 32u
@@ -31,7 +31,8 @@
 static inline unsigned vf_class_of(size_t grains) {
   if (grains <= VF_EXACT_GRAINS)
     return (unsigned)grains - VF_LEAST_GRAINS;
-  /* 0 for all sizes up to the first doubling, 1 up to the second, and so on. */
+  /* Returns the number of the doubling: 0 for all sizes up to the first, 1 up
+   * to the second, and so on. */
   unsigned last = (unsigned)grains - 1;
   unsigned doubling = 31 - (unsigned)__builtin_clz(last / VF_EXACT_GRAINS);
   unsigned step = (last >> (doubling + 5 - VF_STEPS_LOG)) & 7u;
