@@ -4,18 +4,17 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Free ranges in two red-black trees for each state: by address, to join
- * neighbours, and by size, to find the smallest that is large enough. Resident
- * ranges are used first, so that as few pages as possible are touched anew;
- * the smallest that fits, so that large ones, which go back in one call, stay.
+ * Free ranges are in two red-black trees for each state: by address, to join
+ * neighbours, and by size, to find the smallest range that is large enough.
+ * Resident ranges are used first, so that few pages are touched anew, and the
+ * smallest that fits, so that large ranges remain, which one call gives back.
  *
- * A small range that was put stays as it is at first, in a list of its size:
- * what is asked for next mostly is of the same. It is joined with its
- * neighbours when that list does not help, or before anything goes back.
+ * A small range that is freed goes into a list of its size first, as the next
+ * request mostly has the same size. It is joined with its neighbours when that
+ * list is empty, or before memory is given back.
  *
- * The trees are those of BSD, from libbsd: tested for twenty years, intrusive,
- * and without an allocation of their own. (glibc's tsearch allocates; C++'s map
- * would bring libstdc++ into every C program.)
+ * The trees are those of libbsd: tested for twenty years, intrusive, without
+ * allocations. (glibc's tsearch allocates; C++'s map would need libstdc++.)
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/pages.h"
@@ -24,28 +23,26 @@
 #include <bsd/sys/tree.h>
 #include <string.h>
 
-/* The size of a mapping, which serves many extents: jemalloc requests 16 KiB at
- * a time, and a system call takes a microsecond. An eighth of the mapped
- * memory, so that the number of mappings grows with the logarithm of the size;
- * in units of a huge page, as the kernel would otherwise leave gaps between
- * mappings. */
+/* Size of a new mapping: an eighth of the mapped memory, so that few mappings
+ * are made, and a multiple of a huge page, as the kernel would otherwise leave
+ * gaps between them. jemalloc requests 16 KiB at a time, and a call takes 1 us.
+ */
 #define GROW_MIN ((size_t)2 << 20)
 #define GROW_MAX ((size_t)64 << 20)
 #define GROW_SHIFT 3
-/* The largest address space that a kernel gives to a process by default. */
+/* The largest address space that a kernel gives a process by default. */
 #define SPACE ((size_t)1 << 48)
 /* Maximum number of ranges to try that may be too short once their start is
  * aligned, before searching for one that fits with any start address. */
 #define ALIGN_TRIES 8
-/* Number of spare nodes: one for each remaining part of a range whose middle is
- * taken, and one more. Twice that is kept, as memory for more nodes may have to
- * be taken from a free range, too. */
+/* Nodes that taking the middle of a range needs, and a spare one. Twice that is
+ * kept, as memory for more nodes may have to be taken from a range, too. */
 #define NODES_NEEDED 3
 #define NODES_KEPT (2 * NODES_NEEDED)
 #define NODES_BYTES ((size_t)64 << 10)
 
-/* Limits of the sizes in quick lists, in units of the smallest page size. The
- * largest is a block of 256 KiB, or the pages of many small blocks. */
+/* Sizes with a quick list, in units of the smallest page size: up to 256 KiB.
+ */
 #define QUICK_SHIFT 12
 #define QUICK_SIZES 65
 
@@ -321,8 +318,8 @@ static void *take_at(uintptr_t at, size_t size, enum state *state) {
 }
 
 /* Returns an address at which adjacent free ranges of both states have enough
- * room together; 0 if there is none. It walks all ranges, but runs no more
- * often than address space is mapped. */
+ * room together; 0 if there is none. Slow, but runs only before a new mapping.
+ */
 static uintptr_t gather(size_t size, size_t alignment) {
   struct range *next[STATES] = {
       RB_MIN(by_address, &of[RESIDENT].by_address),
