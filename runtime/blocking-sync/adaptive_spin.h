@@ -22,18 +22,19 @@
 #include "spin-wait/crowd.h"
 #include <stdbool.h>
 
-/* The number of pauses between two looks, at first and at most: 8 take 0.2 us
- * on the development machine, 128 take 3 us. Each look takes the cache line
- * away from the holder; a lock with sections of some nanoseconds changes hands
- * a hundred times in 3 us. */
+/* Initial and maximum number of pauses between two reads of the lock word: 8
+ * take 0.2 us on the development machine, 128 take 3 us. Each read takes the
+ * cache line away from the holder; a lock with sections of some nanoseconds
+ * changes hands a hundred times in 3 us. */
 #define VF_FIRST_PAUSES 8u
 #define VF_LOOK_PAUSES 128u
-/* Each spin that ended in sleep halves the next budgets, down to 1/64, which is
- * under a microsecond; each successful spin doubles them. */
+/* Each spin that failed, so that the thread slept, halves the budget of the
+ * next spins, down to 1/64, which is under a microsecond; each successful spin
+ * doubles it. */
 #define VF_MAX_FAILED_SPINS 6u
 
-/* Counts the recent failed spins, less the successful ones. A lost update
- * halves or doubles one budget. */
+/* Number of recent failed spins minus the successful ones. A lost update halves
+ * or doubles one budget. */
 static inline void vf_learn(uint32_t *failed, bool succeeded) {
   uint32_t before = vf_get(failed);
   uint32_t now = succeeded
@@ -43,9 +44,9 @@ static inline void vf_learn(uint32_t *failed, bool succeeded) {
     vf_set(failed, now);
 }
 
-/* Pauses between two looks: 8 times, then 16, and so on up to VF_LOOK_PAUSES.
- * Updates *now. Returns false if this took so long that the thread was
- * preempted. */
+/* Pauses between two reads of the lock word: 8 times, then 16, and so on up to
+ * VF_LOOK_PAUSES. Updates *now. Returns false if this took so long that the
+ * thread must have been preempted. */
 static inline bool vf_pause(unsigned *pauses, uint64_t *now) {
   for (unsigned i = 0; i < *pauses; ++i)
     vf_relax();

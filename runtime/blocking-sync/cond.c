@@ -55,7 +55,8 @@ static int wait_private(vf_cond *cond, vf_mutex *mutex,
       vf_park(&self, cond, queue, release_mutex, NULL, &waiting, deadline);
   vf_visit_slept(&visit);
   vf_visit_end(&visit);
-  if (self.was_moved) { /* Signalled, even if late. */
+  if (self.was_moved) { /* The waiter was signalled, even if that was after the
+                           deadline. */
     vf_mutex_lock_moved(mutex, &self, how, site);
     return 0;
   }
@@ -72,7 +73,7 @@ static int wait_shared(vf_cond *cond, vf_mutex *mutex,
   return result == ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
-/* A vf_decide: wakes the first waiter. */
+/* Callback of type vf_decide: wakes the first waiter. */
 static enum vf_wake wake_one(void *cond, const struct vf_waiter *first,
                              bool more) {
   set_queued(cond, more);

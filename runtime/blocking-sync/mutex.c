@@ -42,7 +42,8 @@
  * to wait for ever.
  *===----------------------------------------------------------------------===*/
 
-#define VF_NO_INLINE /* The functions that the header inlines are these. */
+#define VF_NO_INLINE /* External definitions of the inline functions in        \
+                        mutex.h. */
 #include "blocking-sync/mutex.h"
 #include "blocking-sync/adaptive_spin.h"
 #include "blocking-sync/waiting.h"
@@ -58,13 +59,15 @@
 #define SKIPS 0xff00u
 #define GENERATION_SHIFT 16
 
-/* The number of unlocks that skip the queue. Examining the queue takes as long
- * as 20 acquisitions of an uncontended lock. The maximum of the field: a
- * spinner gives up within VF_BYPASS_NS, and until the next spinner comes each
- * unlock examines the queue. */
+/* Number of unlocks that do not examine the queue while a spinner exists.
+ * Examining the queue takes as long as 20 acquisitions of an uncontended lock.
+ * The value is the maximum of the field SKIPS: a spinner gives up within
+ * VF_BYPASS_NS, and until the next spinner comes each unlock examines the
+ * queue. */
 #define MAX_SKIPS 250u
-/* How long a waiter may be bypassed: several wake-ups (25 to 100 us in a
- * virtual machine), a third of a time slice. */
+/* Time for which other threads may take the lock before a waiter gets it:
+ * several wake-ups (25 to 100 us in a virtual machine), a third of a time
+ * slice. */
 #define VF_BYPASS_NS 1000000u
 #define VF_HANDED_UNIT_LOG2 10
 
@@ -94,27 +97,29 @@ static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
                                      __ATOMIC_RELAXED);
 }
 
-/* The lock has been passed over between this many pairs of looks: one time may
- * be chance. */
+/* Number of pairs of reads between which the lock must have changed hands
+ * before it counts as busy: one change may be chance. */
 #define VF_PASSED_LOOKS 2u
-/* The spin of a thread beside a spinner. Three looks: enough for a section of a
- * microsecond, and a quarter of the cost of parking and waking. */
+/* Number of reads of the lock word by a thread that finds another spinner:
+ * enough for a section of a microsecond, and a quarter of the cost of parking
+ * and waking. */
 #define VF_BRIEF_NS 1500u
-/* The first nap; with Linux' default of 50 us timer slack it takes about 110
- * us. Each next nap is as long as the wait so far: four naps up to the
- * millisecond after which the lock is handed over, and a lock that becomes free
- * during a nap stays free for at most as long as the wait before it. */
+/* Length of a spinner's first nap; with Linux' default of 50 us timer slack it
+ * takes about 110 us. Each next nap is as long as the wait so far: four naps up
+ * to the millisecond after which the lock is handed over. A lock that becomes
+ * free during a nap therefore stays free for at most as long as the spinner has
+ * waited before. */
 #define VF_NAP_NS 50000u
 
 struct locking {
   vf_mutex *mutex;
-  bool spinning; /* this thread has set SPINNING */
-  bool may_nap;  /* there is no deadline that a nap could miss */
+  bool spinning; /* true if this thread has set SPINNING */
+  bool may_nap;  /* true if there is no deadline, which a nap could miss */
   struct vf_visit visit;
 };
 
-/* A vf_validate: parks only if the lock is still held, as then its unlock finds
- * this waiter. */
+/* Callback of type vf_validate: lets the thread park only if the lock is still
+ * held, because the holder's unlock then finds the waiter. */
 static bool still_held(void *what, struct vf_waiter *self) {
   struct locking *locking = what;
   uint32_t word = load(locking->mutex);
@@ -129,10 +134,10 @@ static bool still_held(void *what, struct vf_waiter *self) {
   return true;
 }
 
-/* A vf_look, which polls before its thread sleeps. Returns true if the lock is
- * free and another thread spins for it: only then did the unlock wake nobody.
- * Without a spinner the wake-up must come, and if the poll ended the wait
- * instead, a missing wake-up would go unnoticed. */
+/* Callback of type vf_look: polls the lock for a parked thread. Returns true if
+ * the lock is free and another thread spins for it: only then did the unlock
+ * wake nobody. Without a spinner the unlock must wake the parked thread; if
+ * polling ended that wait, a missing wake-up would go unnoticed. */
 static bool is_left_free(void *what) {
   const struct locking *locking = what;
   uint32_t word = load(locking->mutex);
@@ -144,8 +149,9 @@ static bool take(struct locking *locking, uint32_t *word) {
   return change(locking->mutex, word, taken, __ATOMIC_ACQUIRE);
 }
 
-/* Clears SPINNING if no waiter is parked: no unlock needs it then, and the lock
- * is faster without it. Returns false if the word has changed meanwhile. */
+/* Clears SPINNING if no waiter is parked: no unlock needs the bit then, and
+ * unlocking is faster without it. Returns false if the word has changed
+ * meanwhile. */
 static bool unmark(struct locking *locking, uint32_t word) {
   if (locking->spinning &&
       !change(locking->mutex, &word, without_spinner(word) & ~SKIPS,
@@ -155,11 +161,10 @@ static bool unmark(struct locking *locking, uint32_t word) {
   return true;
 }
 
-/* Spins until it has the lock or its budget is used up.
- *
- * If the lock changed hands between the looks, it is in constant use. Spinning
- * on gains nothing then, and each wake-up costs the lock's users a system call.
- * So the thread naps until the lock must be handed to it. */
+/* Spins until the caller has the lock or its budget is used up. If the lock
+ * changes hands between two reads, it is in constant use: more spinning gains
+ * nothing then, and waking a sleeper costs the lock's users a system call. So
+ * the thread naps until the lock must be handed to it. */
 static bool spin(struct locking *locking, uint64_t budget) {
   vf_mutex *mutex = locking->mutex;
   uint64_t begin = vf_now_ns(), now = begin;
@@ -189,8 +194,8 @@ static bool spin(struct locking *locking, uint64_t budget) {
   }
 }
 
-/* The first wait of a thread that found the lock held: as the spinner or, if
- * there is one already, for a short time beside it. */
+/* First wait of a thread that found the lock held: as the spinner or, if there
+ * is a spinner already, with a few reads only. */
 static bool spin_first(struct locking *locking) {
   vf_mutex *mutex = locking->mutex;
   uint32_t word = load(mutex);
@@ -204,7 +209,8 @@ static bool spin_first(struct locking *locking) {
   return got_it;
 }
 
-/* Takes the lock as the spinner or as a parked waiter. deadline may be null. */
+/* Waits for the lock as the spinner or as a parked waiter, and acquires it.
+ * deadline may be null. */
 static int lock_as(struct locking *locking, struct vf_waiter *self,
                    const struct vf_deadline *deadline) {
   if (locking->spinning ? spin(locking, vf_spin_budget_ns())
@@ -231,15 +237,16 @@ static int lock_as(struct locking *locking, struct vf_waiter *self,
   }
 }
 
-/* pre: the caller holds it, and statistics are on. */
+/* Records the acquisition. pre: the caller holds the lock, and statistics are
+ * on. */
 static void count_taken(vf_mutex *mutex, uintptr_t site) {
   if (!(load(mutex) & COUNTED))
     __atomic_fetch_or(&mutex->word_, COUNTED, __ATOMIC_RELAXED);
   vf_site_took(site, mutex);
 }
 
-/* Takes the lock for a thread that arrives, or that was woken as the spinner
- * (spinning). */
+/* Acquires the lock for a thread that has just arrived or, if spinning is true,
+ * was woken to be the spinner. */
 static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
                        const struct vf_deadline *deadline, uintptr_t site) {
   struct locking locking = {mutex, spinning, deadline == NULL,
@@ -251,7 +258,8 @@ static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
   return result;
 }
 
-/* In memory that several processes map, the kernel keeps the queue. */
+/* For locks in memory that several processes map, the kernel keeps the queue.
+ */
 static int lock_shared(vf_mutex *mutex, const struct vf_deadline *deadline) {
   uint64_t state = 0;
   do
@@ -297,7 +305,7 @@ VF_API int vf_mutex_trylock(vf_mutex *mutex) {
 
 static int lock_found(vf_mutex *mutex, uint32_t found, uintptr_t site) {
   if (!(found & HELD)) {
-    vf_site_took(site, mutex); /* Free, so COUNTED was set. */
+    vf_site_took(site, mutex); /* The lock is free, so COUNTED was set. */
     return 0;
   }
   if (mutex->flags_ & VF_SHARED)
@@ -349,8 +357,8 @@ static bool is_due(uint64_t now, const struct vf_waiter *first,
          since_handed > VF_BYPASS_NS >> VF_HANDED_UNIT_LOG2;
 }
 
-/* A vf_decide: determines the new word of the lock, which the caller still
- * holds. *mutex is not accessed once HELD is cleared. */
+/* Callback of type vf_decide: determines the new value of the lock word. The
+ * caller still holds the lock; *mutex is not accessed once HELD is cleared. */
 static enum vf_wake release(void *what, const struct vf_waiter *first,
                             bool more) {
   vf_mutex *mutex = what;
@@ -370,7 +378,8 @@ static enum vf_wake release(void *what, const struct vf_waiter *first,
   for (;;) {
     uint32_t without = word & ~(SKIPS | PARKED);
     uint32_t left = without | (more ? PARKED : 0);
-    if (hand_over) { /* The new holder acquires through its wake-up. */
+    if (hand_over) { /* The new holder's acquire operation is that of its
+                        wake-up. */
       if (change(mutex, &word, left, __ATOMIC_RELAXED))
         return VF_WAKE_HANDED;
     } else if (has_spinner(word)) {
@@ -399,8 +408,8 @@ VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
         vf_site_woke(site);
       return 0;
     }
-    /* Without a spinner SKIPS is cleared too, as a fork may have left any
-     * value. */
+    /* If there is no spinner, SKIPS is cleared too, as a fork may have left any
+     * value in it. */
     left = spins ? (word & ~(HELD | SKIPS)) | ((word + SKIP) & SKIPS)
                  : word & COUNTED;
   } while (!change(mutex, &word, left, __ATOMIC_RELEASE));

@@ -11,12 +11,13 @@
 #include "blocking-sync/parking.h"
 #include "vfriendly/mutex.h"
 
-/* Returns true if waiters can be queued for it. */
+/* Returns true if waiters for the mutex can be queued in this process. */
 static inline bool vf_mutex_is_parkable(const vf_mutex *mutex) {
   return mutex->flags_ == 0;
 }
 
-/* A vf_may_move: turns waiters for a condition into waiters for the mutex. */
+/* Callback of type vf_may_move: turns waiters for a condition into waiters for
+ * the mutex. */
 bool vf_mutex_may_move(void *mutex, bool must);
 
 /* vf_mutex_lock and vf_mutex_clocklock with the call site (sites.h). */
@@ -24,7 +25,8 @@ void vf_mutex_lock_at(vf_mutex *mutex, uintptr_t site);
 int vf_mutex_clocklock_at(vf_mutex *mutex, clockid_t clock,
                           const struct timespec *at, uintptr_t site);
 
-/* Locks for a waiter that was moved to the mutex's queue and woken there. */
+/* Acquires the mutex for a waiter that was moved to its queue and woken there.
+ */
 void vf_mutex_lock_moved(vf_mutex *mutex, struct vf_waiter *self,
                          enum vf_wake how, uintptr_t site);
 

@@ -19,9 +19,10 @@
 #define VF_PARKING_LOG2 8
 #define VF_PARKING_BUCKETS (1u << VF_PARKING_LOG2)
 
-/* The interval of looks. Three time slices: a thread that was preempted by
- * others runs by then. A look costs a wake-up, 25 to 100 us in a virtual
- * machine, at most a hundredth of the sleep. */
+/* Time after which a parked thread first looks whether it must go on waiting:
+ * three time slices, in which a preempted holder has run. A look costs a
+ * wake-up, 25 to 100 us in a virtual machine, at most a hundredth of the sleep.
+ */
 #define VF_LOOK_NS 10000000u
 
 struct vf_bucket {
@@ -34,7 +35,7 @@ struct vf_bucket {
  * its own and must not share locks with other copies, as a waiter in one table
  * is not found in the other. */
 struct vf_parking {
-  uint32_t registered; /* the first copy's fork handler */
+  uint32_t registered; /* set by the fork handler of the first copy */
   uint32_t generation;
   struct vf_bucket buckets[VF_PARKING_BUCKETS];
 };
@@ -49,8 +50,8 @@ uint32_t vf_generation(void) {
   return __atomic_load_n(&vf_parking_1.generation, __ATOMIC_RELAXED);
 }
 
-/* Resets the table in a child: it has a single thread, so no bucket is locked
- * and no waiter is queued. */
+/* Resets the table in the child process after a fork: the child has a single
+ * thread, so no bucket is locked and no waiter is queued. */
 static void start_anew(void) {
   __atomic_fetch_add(&vf_parking_1.generation, 1, __ATOMIC_RELAXED);
   for (unsigned i = 0; i < VF_PARKING_BUCKETS; ++i) {
@@ -120,8 +121,8 @@ static enum vf_wake woken(const struct vf_waiter *waiter) {
   return (enum vf_wake)__atomic_load_n(&waiter->woken, __ATOMIC_ACQUIRE);
 }
 
-/* Takes self out of the queue it is in. Returns false if another thread has
- * done so. */
+/* Removes self from the queue it is in. Returns false if another thread has
+ * already done so. */
 static bool leave(struct vf_waiter *self) {
   for (;;) {
     const void *key = __atomic_load_n(&self->key, __ATOMIC_RELAXED);
@@ -140,9 +141,9 @@ static bool leave(struct vf_waiter *self) {
   }
 }
 
-/* Sets *next to the time of the next look of a waiter that has waited since
- * `since`, on the deadline's clock. Returns false if the deadline is earlier.
- */
+/* Computes when a waiter that has waited since `since` must next look at its
+ * object, on the deadline's clock, and stores that in *next. Returns false if
+ * the deadline is earlier. */
 static bool looks_first(struct vf_deadline *next, uint64_t since, uint64_t now,
                         const struct vf_deadline *deadline) {
   uint64_t ns = now - since > VF_LOOK_NS ? now - since : VF_LOOK_NS;
@@ -235,10 +236,10 @@ static struct vf_waiter *move(struct vf_bucket *from, const void *key,
     struct vf_waiter *waiter = *link;
     *link = waiter->next;
     if (end == &waiter->next)
-      end = link; /* It was the last waiter of the only bucket. */
+      end = link; /* The last waiter has left the only bucket in use. */
     if (lock && may_move(lock, /*must=*/woken != NULL)) {
       waiter->was_moved = true;
-      waiter->since = now; /* It waits for the lock from now on. */
+      waiter->since = now; /* From now on the thread waits for the lock. */
       __atomic_store_n(&waiter->key, lock, __ATOMIC_RELAXED);
       waiter->next = NULL;
       *end = waiter;
@@ -266,7 +267,8 @@ void vf_unpark_all(const void *key, vf_may_move *may_move,
     lock_both(from, to);
     struct vf_waiter *woken = move(from, key, lock, may_move);
     left = *find(&from->first, key) != NULL;
-    /* Called before any waiter is woken, as a woken thread may free *what. */
+    /* Calls done before any waiter is woken, as a woken thread may free *what.
+     */
     done(what, left);
     uint32_t *wake = NULL;
     while (woken) {

@@ -38,22 +38,23 @@ enum vf_wake {
   VF_WAKE_NONE,    /* still parked */
   VF_WAKE_RETRY,   /* try again: the lock or event may be available */
   VF_WAKE_HANDED,  /* the lock was handed to this waiter alone */
-  VF_WAKE_INVALID, /* validate said not to wait */
-  VF_WAKE_LOOKED,  /* look said not to wait any longer */
+  VF_WAKE_INVALID, /* validate returned false: the thread did not wait */
+  VF_WAKE_LOOKED,  /* look returned true: the thread stopped waiting */
   VF_WAKE_TIMEOUT
 };
 
-/* A waiting thread; on its own stack. All fields except `woken` are written
- * under the bucket's lock. */
+/* A waiting thread, allocated on that thread's stack. All fields except `woken`
+ * are written under the bucket's lock. */
 struct vf_waiter {
   struct vf_waiter *next;
-  /* The object it is queued for; changes when it is moved to another queue. */
+  /* The object for which the thread is queued; changes when the thread is moved
+   * to another queue. */
   const void *key;
   /* enum vf_wake; the owner sleeps while it is VF_WAKE_NONE. */
   uint32_t woken;
-  /* When it was first queued for the lock; 0 before. */
+  /* Time at which the thread was first queued for the lock; 0 before. */
   uint64_t since;
-  /* When it was woken, for vf_wake_took. */
+  /* Time at which the thread was woken, for vf_wake_took. */
   uint64_t woken_at;
   /* For a waiter for a condition: the lock to take once it is signalled. */
   void *lock;
@@ -85,7 +86,8 @@ enum vf_wake vf_park(struct vf_waiter *self, const void *key,
 typedef enum vf_wake vf_decide(void *what, const struct vf_waiter *first,
                                bool more);
 
-/* Wakes the first waiter as decide says. Returns true if one was woken. */
+/* Wakes the first waiter for key in the way that decide returns. Returns true
+ * if a waiter was woken. */
 bool vf_unpark_one(const void *key, vf_decide *decide, void *what);
 
 /* Called under both buckets' locks: returns true if waiters for a condition may
@@ -99,8 +101,9 @@ typedef bool vf_may_move(void *lock, bool must);
 void vf_unpark_all(const void *key, vf_may_move *may_move,
                    void (*done)(void *what, bool left), void *what);
 
-/* Returns the number of forks between the first process and this one. What
- * another generation wrote into a lock about its threads is void. */
+/* Returns the number of forks between the first process and this one. What a
+ * process of another number has recorded about its threads in a lock is invalid
+ * here. */
 uint32_t vf_generation(void);
 
 #endif /* VFRIENDLY_BLOCKING_SYNC_PARKING_H */

@@ -19,8 +19,8 @@
 /* Set by a writer that holds the gate; cleared by a reader that holds it. It
  * may be set without a writer: a reader then passes through the gate. */
 #define GATED (1u << 31)
-/* The writer sleeps until the last reader has left. The writer sets and clears
- * it. */
+/* Set while the writer sleeps until the last reader has left. Only the writer
+ * sets and clears it. */
 #define SLEEPER (1u << 30)
 #define READERS (SLEEPER - 1)
 
@@ -28,14 +28,15 @@ static uint32_t load(const vf_rwlock *lock) {
   return __atomic_load_n(&lock->word_, __ATOMIC_RELAXED);
 }
 
-/* Acquires even on failure: the failing exchange may tell a writer that the
- * readers have left. */
+/* The exchange has acquire order even on failure, because the failing exchange
+ * may tell a writer that the readers have left. */
 static bool change(vf_rwlock *lock, uint32_t *from, uint32_t to) {
   return __atomic_compare_exchange_n(&lock->word_, from, to, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* Takes the lock as a reader without the gate; EBUSY if the gate is needed. */
+/* Acquires the lock as a reader without the gate. Returns EBUSY if the gate is
+ * needed. */
 static int read_past_gate(vf_rwlock *lock) {
   uint32_t word = load(lock);
   while (!(word & GATED)) {
@@ -86,7 +87,7 @@ static int drain(vf_rwlock *lock, const struct vf_deadline *deadline,
                                  vf_scope(lock->flags_));
     word = load(lock);
   }
-  if (word & SLEEPER) /* A writer that slept acquires here. */
+  if (word & SLEEPER) /* acquire of a writer that slept */
     word = __atomic_and_fetch(&lock->word_, ~SLEEPER, __ATOMIC_ACQUIRE);
   vf_visit_end(&visit);
   if ((word & READERS) == 0)

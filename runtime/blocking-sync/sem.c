@@ -24,7 +24,8 @@ static uint32_t *value_word(vf_sem *sem) {
   return (uint32_t *)&sem->word_ + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
 
-/* Takes one unit, and deregisters the sleeper if the caller is one. */
+/* Takes one unit, and subtracts the caller from the number of sleepers if it is
+ * one. */
 static bool take(vf_sem *sem, uint64_t sleeper) {
   uint64_t word = __atomic_load_n(&sem->word_, __ATOMIC_RELAXED);
   while (value_of(word) > 0)
@@ -48,7 +49,7 @@ static int wait(vf_sem *sem, const struct vf_deadline *deadline,
     if (vf_futex_wait_until(value_word(sem), 0, deadline,
                             vf_scope(sem->flags_)) == ETIMEDOUT) {
       if (take(sem, SLEEPER))
-        return 0; /* The unit may have been meant for this thread. */
+        return 0; /* A post may rely on this sleeper. */
       __atomic_fetch_sub(&sem->word_, SLEEPER, __ATOMIC_RELAXED);
       return ETIMEDOUT;
     }

@@ -31,9 +31,9 @@ static inline bool vf_flags_are_good(unsigned flags) {
   return (flags & ~VF_SHARED) == 0;
 }
 
-/* Pauses after a failed look. Returns false once it is time to sleep. With a
- * deadline it does not yield, as a computing thread would keep the CPU far
- * beyond it. */
+/* Pauses after a failed attempt. Returns false once it is time to sleep. With a
+ * deadline it does not yield, because a thread that computes would keep the CPU
+ * far beyond the deadline. */
 static inline bool vf_keep_spinning(uint64_t *state,
                                     const struct vf_deadline *deadline) {
   if (vf_would_block(*state) || (deadline && vf_would_yield(*state)))

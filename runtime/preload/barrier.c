@@ -41,8 +41,8 @@ static uint32_t arrive(struct vf_libc_barrier *barrier) {
   }
 }
 
-/* Acquire: with the phase the caller sees what threads wrote that arrived
- * before its end. */
+/* Acquire order: a thread that sees the new phase also sees what others wrote
+ * before they arrived. */
 static uint32_t phase_of(const struct vf_libc_barrier *barrier) {
   return __atomic_load_n(&barrier->phase, __ATOMIC_ACQUIRE);
 }

@@ -63,7 +63,8 @@ static bool takes_over(const pthread_cond_t *cond) {
   return vf_is_on(VF_CONDS) && !(flags_of(cond) & VF_LIBC_COND_SHARED);
 }
 
-/* Decides for each wait; wakers always examine both queues. */
+/* Decides for each wait whether it uses our queue; wakers always examine both
+ * queues. */
 static bool waits_here(const pthread_cond_t *cond,
                        const pthread_mutex_t *mutex) {
   return takes_over(cond) && vf_takes_over(mutex) &&
@@ -109,7 +110,8 @@ sleep_cancellably(uint32_t *state, const struct vf_deadline *deadline) {
   return result;
 }
 
-/* Returns true if it was woken before the deadline. */
+/* Sleeps until self is woken. Returns true if that happened before the
+ * deadline. */
 static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
   uint32_t *state = &wait->self.state;
   int result;
@@ -140,7 +142,8 @@ static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
   struct vf_visit visit = vf_visit_begin(site);
   bool behind = vf_queue_enter(&wait.self, cond, mutex);
   vf_mutex_unlock_to_wait(mutex);
-  /* From here on the condition may be destroyed whenever self is WOKEN. */
+  /* From here on another thread may destroy the condition as soon as self is
+   * WOKEN. */
   uint32_t *state = &wait.self.state;
   int result = 0;
   bool spun = !behind && vf_spin(cond, &spins, is_woken, state, deadline);

@@ -121,7 +121,7 @@ static uint32_t what_is_known(void) {
 }
 
 static void complain(uint32_t known) {
-  char line[256]; /* The sentence takes 100 bytes, all names 65. */
+  char line[256]; /* Buffer size: the sentence takes 100 bytes, all names 65. */
   int n = snprintf(line, sizeof line,
                    "vfriendly: libvfpthread knows glibc %s only, this is %.20s "
                    "or differs; left as they are:",
@@ -132,11 +132,12 @@ static void complain(uint32_t known) {
           snprintf(line + n, sizeof line - (size_t)n, "%s", primitives[i].name);
   n += snprintf(line + n, sizeof line - (size_t)n, "\n");
   if (write(STDERR_FILENO, line, (size_t)n) < 0)
-    return; /* The message cannot be delivered. */
+    return; /* A failed write to stderr is ignored: there is nowhere to report
+               it. */
 }
 
 uint32_t vf_libc_decide(void) {
-  static uint32_t said; /* Set once the line is printed. */
+  static uint32_t said; /* True after the line was printed. */
   int saved = errno;
   uint32_t all = VF_DECIDED, mode = what_is_known();
   for (size_t i = 0; i < PRIMITIVES; ++i)

@@ -52,8 +52,8 @@ struct vf_libc_barrier {
   uint32_t in;    /* arrivals since it was initialized or restarted */
   uint32_t phase; /* the arrivals released by the phases that have ended */
   uint32_t threads;
-  uint32_t shared; /* a futex flag, the opposite of FUTEX_PRIVATE_FLAG */
-  uint32_t out;    /* departures, which destroy waits for */
+  uint32_t shared; /* a flag with the opposite meaning of FUTEX_PRIVATE_FLAG */
+  uint32_t out;    /* number of departures; destroy waits until all have left */
 };
 /* Maximum number of arrivals before it restarts: at the end of the last phase
  * below the limit. */
@@ -73,7 +73,7 @@ static inline uint32_t *vf_libc_sem_value(sem_t *sem) {
 #define VF_RWLOCKS 16u
 #define VF_BARRIERS 32u
 #define VF_SEMS 64u
-/* Also takes over conditions whose broadcasts wake several waiters. */
+/* Includes conditions whose broadcasts wake several waiters. */
 #define VF_CROWDS 128u
 
 extern uint32_t vf_libc_mode;
@@ -98,7 +98,8 @@ static inline bool vf_takes_over(const pthread_mutex_t *mutex) {
          vf_is_on(VF_MUTEXES);
 }
 
-/* Returns what libc uses as the id of the calling thread. */
+/* Returns the number that libc stores in a mutex as the id of the calling
+ * thread. */
 static inline int vf_libc_tid(void) {
   const char *thread = __builtin_thread_pointer();
   return *(const int *)(thread + VF_LIBC_TID_OFFSET);

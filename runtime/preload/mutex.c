@@ -39,9 +39,9 @@
 #include "preload/spin.h"
 
 static const struct vf_spin_kind spins = {VF_PRELOAD_SPINS, VF_SPIN_LOCK};
-/* For relocking after a condition wait: the signalling thread mostly still
- * holds the mutex, and if the woken thread runs on its CPU, it cannot continue
- * while that thread spins. */
+/* Used to relock a mutex after a condition wait. Such spins mostly fail: the
+ * signalling thread still holds the mutex and, if the woken thread runs on its
+ * CPU, cannot continue while that thread spins. */
 static const struct vf_spin_kind spins_again = {VF_PRELOAD_SPINS,
                                                 VF_SPIN_EVENT};
 
@@ -70,13 +70,14 @@ static int refuse(const struct timespec *at) {
   return at->tv_nsec < 0 || at->tv_nsec > 999999999 ? EINVAL : 0;
 }
 
-/* Returns 0, ETIMEDOUT or EINVAL. A null at means no deadline. */
+/* Waits for the mutex. Returns 0, ETIMEDOUT or EINVAL. If at is null, there is
+ * no deadline. */
 static int lock_slowly(uint32_t *lock, clockid_t clock,
                        const struct timespec *at,
                        const struct vf_spin_kind *kind,
                        struct vf_visit *visit) {
-  /* A separate address, as the success of other spins does not predict that of
-   * these. */
+  /* Uses a separate address to count successes, because the success of other
+   * spins does not predict that of these. */
   const void *object = kind == &spins ? lock : lock + 2;
   struct vf_deadline until = {.clock = clock}, *deadline = NULL;
   int result = 0;
@@ -109,8 +110,8 @@ static int type_of(const pthread_mutex_t *mutex) {
   return mutex->__data.__kind & VF_LIBC_TYPE;
 }
 
-/* Returns true if the caller is the owner. Exact for the caller, as no other
- * thread writes its id. */
+/* Returns true if the caller owns the mutex. The answer is exact, as no other
+ * thread writes the caller's id. */
 static bool is_owner(const pthread_mutex_t *mutex) {
   return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) ==
          vf_libc_tid();
@@ -127,7 +128,7 @@ static int lock_again(pthread_mutex_t *mutex) {
   return 0;
 }
 
-/* Records the caller as the owner. users: the increment of __nusers. */
+/* Records the caller as the owner, and adds users to __nusers. */
 static int taken(pthread_mutex_t *mutex, unsigned users) {
   set_owner(mutex, vf_libc_tid());
   mutex->__data.__nusers += users;
@@ -241,8 +242,8 @@ bool vf_mutex_may_unlock(const pthread_mutex_t *mutex) {
   }
 }
 
-/* pre: vf_takes_over(mutex), vf_mutex_may_unlock(mutex). users: the decrement
- * of __nusers. */
+/* Releases the mutex, and subtracts users from __nusers. pre:
+ * vf_takes_over(mutex), vf_mutex_may_unlock(mutex). */
 static inline void unlock(pthread_mutex_t *mutex, unsigned users) {
   if (type_of(mutex) == PTHREAD_MUTEX_RECURSIVE_NP &&
       --mutex->__data.__count != 0)

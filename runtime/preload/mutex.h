@@ -22,16 +22,16 @@ int vf_mutex_trylock_at(pthread_mutex_t *mutex, uintptr_t site);
 int vf_mutex_timedlock_at(pthread_mutex_t *mutex, const struct timespec *at,
                           uintptr_t site);
 
-/* Precondition of the functions below: vf_takes_over(mutex). */
+/* Precondition of all functions below: vf_takes_over(mutex). */
 
-/* Returns false if the mutex checks its owner, and the caller is not the owner.
- */
+/* Returns false if the mutex has an error-checking or recursive type and the
+ * caller does not own it. */
 bool vf_mutex_may_unlock(const pthread_mutex_t *mutex);
 
 /* pre: vf_mutex_may_unlock(mutex). Releases one level of a recursive mutex. */
 void vf_mutex_unlock_to_wait(pthread_mutex_t *mutex);
 
-/* As vf_mutex_lock_at; sets *had_to_wait if another thread held it. */
+/* Like vf_mutex_lock_at; sets *had_to_wait if another thread held the mutex. */
 int vf_mutex_lock_again(pthread_mutex_t *mutex, bool *had_to_wait,
                         uintptr_t site);
 

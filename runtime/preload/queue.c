@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* As many as in the parking lot (blocking-sync/parking.c), for the same reason.
+/* As many buckets as the table of blocking-sync/parking.c, for the same reason.
  */
 #define BUCKETS_LOG2 8
 /* The kernel clears memory on fork in pages; on x86-64 they have this size. */
@@ -22,7 +22,7 @@
 struct bucket {
   uint32_t lock;
   struct vf_queued *first, *last;
-  /* For all conditions that share the bucket. */
+  /* Shared by all conditions of the bucket. */
   uint32_t draws_crowds;
 } __attribute__((aligned(VF_CACHE_LINE)));
 
@@ -72,8 +72,9 @@ static uint32_t *take_to_wake(struct bucket *bucket, struct vf_queued *waiter,
   take_out(bucket, waiter);
   waiter->passes_on = passes_on;
   uint32_t *state = &waiter->state;
-  /* A waiter that falls asleep right now gets no time: another load would not
-   * pay. */
+  /* A waiter that is just falling asleep may be missed and gets no wake-up
+   * time; reading its state again would cost more than the measurement is
+   * worth. */
   if (vf_get(state) == VF_QUEUED_ASLEEP)
     waiter->woken_at = vf_now_ns();
   bool asleep = __atomic_exchange_n(state, VF_QUEUED_WOKEN, __ATOMIC_RELEASE) ==

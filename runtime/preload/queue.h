@@ -40,25 +40,29 @@
 
 enum vf_queued_state {
   VF_QUEUED_AWAKE,  /* it spins */
-  VF_QUEUED_ASLEEP, /* sleeps on its state: the waker must call the kernel */
-  VF_QUEUED_WOKEN   /* woken, and out of the queue */
+  VF_QUEUED_ASLEEP, /* the thread sleeps in the kernel, so the waker must call
+                       it */
+  VF_QUEUED_WOKEN   /* the thread was woken and is in no queue */
 };
 
 struct vf_queued {
   struct vf_queued *before, *next;
-  /* The condition, or the mutex after a broadcast. */
+  /* The condition for which the thread waits, or the mutex after a broadcast.
+   */
   const void *key;
   const void *mutex;
   /* enum vf_queued_state. Set to WOKEN under the bucket's lock; this is the
    * last access to the waiter by another thread. */
   uint32_t state;
-  /* Written before it is WOKEN. */
+  /* Written by the waker before it sets WOKEN. */
   bool passes_on;
-  /* When it was woken from sleep, for vf_wake_took; 0 if it was awake. */
+  /* Time at which the thread was woken from sleep, for vf_wake_took; 0 if it
+   * was awake. */
   uint64_t woken_at;
 };
 
-/* Returns true if queues work here. May be called any number of times. */
+/* Returns true if this kernel can clear memory on fork, which the queues need.
+ * May be called any number of times. */
 bool vf_queues_prepare(void);
 
 /* Queues self. Returns true if a waiter of the same condition is queued before
@@ -67,13 +71,14 @@ bool vf_queue_enter(struct vf_queued *self, const void *cond,
                     const void *mutex);
 
 enum vf_left {
-  VF_LEFT_WAITING,  /* no thread had woken it */
-  VF_LEFT_SIGNALED, /* by a broadcast, but not woken yet */
+  VF_LEFT_WAITING,  /* no other thread had woken the waiter */
+  VF_LEFT_SIGNALED, /* a broadcast had chosen the waiter, but had not woken it
+                       yet */
   VF_LEFT_WOKEN
 };
 
-/* Takes self out of the queue after a timeout or a cancellation. pre: self
- * entered the queue. Afterwards it is in none. */
+/* Removes self from the queue after a timeout or a cancellation. pre: self
+ * entered the queue. Afterwards self is in no queue. */
 enum vf_left vf_queue_leave(struct vf_queued *self, const void *cond);
 
 /* Wakes one waiter. Returns false if there is none. Finds each waiter that

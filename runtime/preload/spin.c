@@ -10,7 +10,7 @@
 #include "common/hash.h"
 #include "spin-wait/tuning.h"
 
-/* The unit of a mark: 1 us. It wraps after 73 minutes; an old mark may then
+/* Unit of time of a mark, 1 us. It wraps after 73 minutes; an old mark may then
  * keep other threads from spinning for MARK_AGE. */
 #define MARK_UNIT_LOG2 10
 /* Twice the maximum budget: after that a spinner has given up or was preempted,
@@ -22,8 +22,8 @@
  * which is longer than the other would spin. A 64th of the budget per wait is
  * also the cost of a spin after the maximum number of failures. */
 #define TRIAL_LOG2 VF_MAX_FAILED_SPINS
-/* Each failed trial doubles the number of waits until the next one, up to 1024:
- * then trials cost less than the look before them. */
+/* Each failed trial doubles the number of waits until the next trial, up to
+ * 1024: trials then cost less than the first read of the object does. */
 #define TRIAL_MAX_LOG2 10u
 /* As many as buckets of spin waits, for the same reason: only objects that are
  * waited for at the same time can collide. */
@@ -31,10 +31,11 @@
 
 static struct place {
   uint32_t mark;     /* when the spin began, 0 if no thread spins */
-  uint32_t failed;   /* failed spins, less those that succeeded */
-  uint32_t waits;    /* since the last trial */
+  uint32_t failed;   /* number of failed spins minus the successful ones */
+  uint32_t waits;    /* number of waits since the last trial */
   uint32_t trials;   /* that failed */
-  uint64_t woken_at; /* of a woken thread that has not run since; else 0 */
+  uint64_t woken_at; /* time at which a thread was woken that has not run since;
+                        0 if there is none */
 } __attribute__((aligned(VF_CACHE_LINE))) places[1u << PLACES_LOG2];
 
 static struct place *place_of(const void *object) {
@@ -75,7 +76,8 @@ static uint64_t time_left(const struct vf_deadline *deadline) {
   clock_gettime(deadline->clock, &now);
   if (deadline->at.tv_sec < now.tv_sec)
     return 0;
-  /* Much longer than a budget, and cannot overflow. */
+  /* A deadline this far away never ends a spin, and adding it cannot overflow.
+   */
   if (deadline->at.tv_sec - now.tv_sec > 1)
     return UINT64_MAX;
   int64_t left = (deadline->at.tv_sec - now.tv_sec) * INT64_C(1000000000) +
@@ -83,7 +85,7 @@ static uint64_t time_left(const struct vf_deadline *deadline) {
   return left > 0 ? (uint64_t)left : 0;
 }
 
-/* Lost updates make a trial earlier or later. */
+/* A lost update makes the next trial come earlier or later. */
 static bool is_trial_due(struct place *place) {
   uint32_t waits = vf_get(&place->waits) + 1;
   bool is_due = waits >> (TRIAL_LOG2 + vf_get(&place->trials)) != 0;
@@ -159,7 +161,7 @@ void vf_spin_woken(const void *object) {
   uint64_t *woken_at = &place_of(object)->woken_at;
   uint64_t then = __atomic_load_n(woken_at, __ATOMIC_RELAXED);
   if (then == 0)
-    return; /* Woken by libc, or handled by another thread. */
+    return; /* libc woke the thread, or another thread was quicker. */
   __atomic_store_n(woken_at, 0, __ATOMIC_RELAXED);
   vf_wake_took(vf_now_ns() - then);
 }

@@ -32,8 +32,8 @@
 
 struct vf_spin_kind {
   enum vf_preload_counter
-      counter;       /* the one behind it: those that ended well */
-  unsigned gives_up; /* after this many failures */
+      counter;       /* of spins; the next one counts those that succeeded */
+  unsigned gives_up; /* after this many failures only trials spin */
 };
 
 /* After three failures an eighth of the budget is left, 6 us: less than any

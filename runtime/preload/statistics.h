@@ -10,23 +10,25 @@
 
 #include "spin-wait/shared.h"
 
-/* In the order they are printed. Each SPINS is followed by the number of
- * successful spins. */
+/* Counters, in the order in which they are printed. Each SPINS is followed by
+ * the number of successful spins. */
 enum vf_preload_counter {
   VF_PRELOAD_SPINS,           /* times a waiter for a mutex spun */
-  VF_PRELOAD_SPUN,            /* those that got the lock */
+  VF_PRELOAD_SPUN,            /* spins that ended with the lock acquired */
   VF_PRELOAD_SLEEPS,          /* times one slept */
-  VF_PRELOAD_WAKES,           /* unlocks that woke one */
+  VF_PRELOAD_WAKES,           /* unlocks that woke a waiter */
   VF_PRELOAD_SPIN_LOCK_WAITS, /* waits for a spin lock */
   VF_PRELOAD_COND_SPINS,      /* times a waiter for a condition spun */
   VF_PRELOAD_COND_SPUN,
-  VF_PRELOAD_COND_SLEEPS,  /* times one slept */
-  VF_PRELOAD_COND_WAKES,   /* times one was woken out of sleep */
+  VF_PRELOAD_COND_SLEEPS, /* times one slept */
+  VF_PRELOAD_COND_WAKES,  /* times a waiter for a condition was woken from sleep
+                           */
   VF_PRELOAD_RWLOCK_SPINS, /* spins before libc's read-write locks */
   VF_PRELOAD_RWLOCK_SPUN,
   VF_PRELOAD_SEM_SPINS, /* spins before libc's semaphores */
   VF_PRELOAD_SEM_SPUN,
-  VF_PRELOAD_BARRIER_WAITS,  /* arrivals that did not end the round */
+  VF_PRELOAD_BARRIER_WAITS,  /* arrivals at a barrier that did not complete a
+                                phase */
   VF_PRELOAD_BARRIER_SLEEPS, /* times one slept */
   VF_PRELOAD_COUNTERS
 };

@@ -29,15 +29,15 @@ typedef struct vf_barrier {
 
 #define VF_BARRIER_INIT(threads) {0, 0, (threads), 0}
 
-/* What one thread of each phase gets: the last to arrive. */
+/* Returned to one thread of each phase, the last one to arrive. */
 #define VF_BARRIER_LAST (-1)
 
 /* pre: *barrier is not in use. EINVAL if threads is 0 or flags neither 0 nor
  * VF_SHARED. */
 int vf_barrier_init(vf_barrier *barrier, unsigned flags, unsigned threads);
 
-/* pre: no thread waits for others to arrive. Waits until all who were released
- * have left. */
+/* Waits until all released threads have left the barrier. pre: no thread waits
+ * for others to arrive. */
 int vf_barrier_destroy(vf_barrier *barrier);
 
 /* Waits until `threads` threads have called it; more may use the barrier, and

@@ -48,15 +48,15 @@ int vf_cond_destroy(vf_cond *cond);
  * without a signal. */
 int vf_cond_wait(vf_cond *cond, vf_mutex *mutex);
 
-/* The same until a deadline: ETIMEDOUT, EINVAL as of vf_mutex_clocklock; holds
- * mutex again in each case. */
+/* Like vf_cond_wait, until a deadline at most. Returns ETIMEDOUT after it, and
+ * EINVAL as vf_mutex_clocklock does; the caller holds mutex in each case. */
 int vf_cond_clockwait(vf_cond *cond, vf_mutex *mutex, clockid_t clock,
                       const struct timespec *deadline);
 
-/* Wakes one of those who wait, if any. */
+/* Wakes one waiter, if there is any. */
 int vf_cond_signal(vf_cond *cond);
 
-/* Wakes all who wait now. */
+/* Wakes all threads that wait now. */
 int vf_cond_broadcast(vf_cond *cond);
 
 #ifdef __cplusplus

@@ -37,18 +37,19 @@ int vf_event_destroy(vf_event *event);
 
 int vf_event_wait(vf_event *event);
 
-/* EAGAIN if it is not set. */
+/* Returns EAGAIN if the event is not set, and 0 otherwise. Never waits. */
 int vf_event_trywait(vf_event *event);
 
-/* ETIMEDOUT, EINVAL as of vf_mutex_clocklock. */
+/* Waits until a deadline at most. Returns ETIMEDOUT and EINVAL as
+ * vf_mutex_clocklock does. */
 int vf_event_clockwait(vf_event *event, clockid_t clock,
                        const struct timespec *deadline);
 
-/* Wakes all who wait, and lets later waits pass. May be called in a signal
- * handler. Touches nothing of *event once it is set. */
+/* Wakes all waiters, and lets later waits return at once. May be called in a
+ * signal handler. Does not access *event once the event is set. */
 int vf_event_set(vf_event *event);
 
-/* Makes later waits wait again. */
+/* Resets the event: later waits wait again. */
 int vf_event_reset(vf_event *event);
 
 #ifdef __cplusplus

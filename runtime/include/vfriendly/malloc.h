@@ -32,20 +32,20 @@
 extern "C" {
 #endif
 
-/* Later versions add members at the end. */
+/* Statistics of the allocator. Later versions add members at the end. */
 struct vf_malloc_stats {
-  size_t used;          /* bytes of the pages that blocks are in */
-  size_t resident_free; /* bytes of pages that were not given back */
+  size_t used;          /* bytes of the pages that contain blocks in use */
+  size_t resident_free; /* bytes of free pages that still have memory */
   size_t mapped;        /* bytes of address space */
   uint64_t frees;       /* ranges of pages that became free */
-  uint64_t returns;     /* decisions to give back */
+  uint64_t returns;     /* times the library decided to give memory back */
   uint64_t calls;       /* system calls that they took: each interrupts the
                            CPUs that run the process */
   uint64_t avoided;     /* had each range been given back when it became free,
                            so many calls more */
   uint64_t returned;    /* bytes in all */
-  uint64_t regrets;     /* returns of what was needed again soon */
-  uint64_t pressure;    /* times memory was short for others */
+  uint64_t regrets;     /* times memory was given back and soon needed again */
+  uint64_t pressure;    /* times memory was short for other programs */
 };
 
 /* Fills the first size bytes of *stats. From any thread. */

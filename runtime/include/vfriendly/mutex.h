@@ -53,23 +53,26 @@ typedef struct vf_mutex {
 /* pre: *mutex is not in use. flags is 0 or VF_SHARED; EINVAL if it is not. */
 int vf_mutex_init(vf_mutex *mutex, unsigned flags);
 
-/* EBUSY if it is locked. To lock it again afterwards takes a new init. */
+/* Returns EBUSY if the mutex is locked. It must be initialized again before it
+ * is locked again. */
 int vf_mutex_destroy(vf_mutex *mutex);
 
-/* pre: the caller does not hold it: that would wait for ever. */
+/* Acquires the mutex. pre: the caller does not hold it; it would wait forever.
+ */
 int vf_mutex_lock(vf_mutex *mutex);
 
-/* EBUSY if it is locked. */
+/* Acquires the mutex if it is free. Returns EBUSY if it is locked. */
 int vf_mutex_trylock(vf_mutex *mutex);
 
-/* ETIMEDOUT if it cannot be had by the deadline, a time of clock, which is
- * CLOCK_MONOTONIC or CLOCK_REALTIME. EINVAL for another clock or nanoseconds
- * outside 0..999999999, which are looked at only if it has to wait. */
+/* Acquires the mutex. Returns ETIMEDOUT if that is not possible by the
+ * deadline, a time of clock, which is CLOCK_MONOTONIC or CLOCK_REALTIME.
+ * Returns EINVAL for another clock or nanoseconds outside 0..999999999, which
+ * are checked only if it has to wait. */
 int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
                        const struct timespec *deadline);
 
-/* pre: the caller holds it. Touches nothing of *mutex once it is free, so that
- * the next holder may destroy it and free its memory. */
+/* Releases the mutex. pre: the caller holds it. Does not access *mutex once it
+ * is free, so the next holder may destroy it and free its memory. */
 int vf_mutex_unlock(vf_mutex *mutex);
 
 /* What follows, for use by each other. found is the word before HELD was set in
