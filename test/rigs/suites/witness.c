@@ -25,7 +25,7 @@ __attribute__((constructor)) static void testify(void) {
   const char *slash = strrchr(info.dli_fname, '/');
   int n = snprintf(line, sizeof line, "%s\t%s\n", program_invocation_short_name,
                    slash ? slash + 1 : info.dli_fname);
-  // Whoever may not write here is not counted.
+  // A process that may not write here is not counted.
   int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd >= 0) {
     if (n > 0 && n < (int)sizeof line && write(fd, line, (size_t)n) < 0)

@@ -5,7 +5,7 @@
  *===----------------------------------------------------------------------===*
  *
  * A waiter polls the flag, and sleeps on it in the kernel once TRIES polls have
- * failed. Whoever raises the flag enters the kernel only if a waiter sleeps.
+ * failed. The thread that sets the flag enters the kernel only if a waiter sleeps.
  *===----------------------------------------------------------------------===*/
 
 #include "futex.h"

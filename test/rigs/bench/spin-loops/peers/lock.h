@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * What a user has without writing any wait. Whoever comes first gets it, so it
+ * What a user has without writing any wait. The first thread that comes gets it, so it
  * is no substitute for a lock that promises an order.
  *===----------------------------------------------------------------------===*/
 
