@@ -162,7 +162,11 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
   if (auto *Parm = dyn_cast<ParmVarDecl>(&Variable); Parm && P.In)
     if (const Expr *Argument = P.In->Arguments.lookup(Parm))
       C.add(causesOf(Argument, P.In->Caller));
+  // From the second iteration on such a variable has the same value, so a test
+  // of it ends the loop there or never.
+  bool ChangesOnce = Lasts;
   for (const Write &W : Written->second) {
+    ChangesOnce &= W.From == Write::Value;
     switch (W.From) {
     case Write::Itself:
       if (StartsAnew && W.Assigned)
@@ -185,9 +189,11 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
       break;
     }
     Causes Value = causesOf(W.Assigned, W.In);
+    ChangesOnce &= W.EachIteration && Value.none();
     // For a constant, `done = true`, the guards of the write matter.
     C.add(Value.none() ? ofGuards(W.Under) : Value);
   }
+  C.Own |= ChangesOnce;
   Lasting -= Lasts;
   Open.erase(&Written->second);
   return C;

@@ -176,6 +176,24 @@ static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
   return Needs;
 }
 
+/// Returns true if a condition without causes differs between the first
+/// iteration of L and the others: `for (p = next; *p != x && p != first;
+/// p = first)`. The loop then ends by itself in the second iteration.
+static bool changesOnce(const Value &Condition, const Loop &L) {
+  SmallVector<const Value *, 8> Worklist{&Condition};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Worklist.empty()) {
+    auto *I = dyn_cast<Instruction>(Worklist.pop_back_val());
+    if (!I || !L.contains(I) || !Seen.insert(I).second)
+      continue;
+    auto *Phi = dyn_cast<PHINode>(I);
+    if (Phi && Phi->getParent() == L.getHeader() && !Phi->hasConstantValue())
+      return true;
+    Worklist.append(I->value_op_begin(), I->value_op_end());
+  }
+  return false;
+}
+
 /// Classifies each exit: only other threads can cause it, or the loop itself.
 /// Returns true if there is one of the former.
 bool LoopJudge::judgeExits() {
@@ -196,6 +214,8 @@ bool LoopJudge::judgeExits() {
         return false;
       Causes C = Collector.collect(Leaf.Condition);
       Causes Guards = guardsOf(B);
+      if (C.isNothing() && changesOnce(*Leaf.Condition, L))
+        C.Own = true;
       if (C.isNothing()) // `if (polled) if (fixed) break;`
         C = Guards;
       Walks |= C.Walks;

@@ -265,3 +265,16 @@ void silenced(void) {
   while (!volatile_flag)
     ;
 }
+
+// Ends by itself in the second iteration at the latest: {fmt}'s parse_align tests the character after the fill and then, once
+// more, the first.
+char aligned(const char *begin, long fill) {
+  const char *p = begin + fill;
+  for (;;) {
+    if (*p == '<' || *p == '>' || *p == '^')
+      return *p;
+    if (p == begin)
+      return 0;
+    p = begin;
+  }
+}

@@ -251,6 +251,19 @@ int mark(struct cell *c) {
   }
 }
 
+// Ends by itself in the second iteration at the latest: {fmt}'s parse_align tests the character after the fill and then, once
+// more, the first.
+char aligned(const char *begin, long fill) {
+  const char *p = begin + fill;
+  for (;;) {
+    if (*p == '<' || *p == '>' || *p == '^')
+      return *p;
+    if (p == begin)
+      return 0;
+    p = begin;
+  }
+}
+
 #ifdef __x86_64__
 // Pop by two words at once, in assembly. That the list is empty leads through
 // the same end of a block as a failed try, to another place.
