@@ -53,7 +53,8 @@ public:
 
 private:
   bool judgeExits();
-  bool staysIfInterrupted(const ExitLeaf &Leaf) const;
+  bool staysIfInterrupted(const llvm::BasicBlock &B,
+                          const ExitLeaf &Leaf) const;
   bool isVersionCheck(const llvm::Value *Condition, unsigned Depth = 0) const;
   bool endsUnchanged(const ExitLeaf &Leaf) const;
   Causes guardsOf(llvm::BasicBlock *Exiting);

@@ -256,8 +256,24 @@ static Way wayOfSuccess(const Loop &L, const AtomicCmpXchgInst &Exchange) {
   return Where.value_or(Way::Unclear);
 }
 
-/// Returns true if an exchange that succeeds is followed by another iteration:
-/// the loop does work.
+/// Returns where L continues when a call takes a lock or a unit, and returns 0
+/// as POSIX's and C's functions do.
+static Way wayOfSuccess(const Loop &L, const CallBase &Try) {
+  const Function *Callee = Try.getCalledFunction();
+  StringRef Name = Callee ? Callee->getName() : "";
+  bool ReturnsZero = Name.starts_with("pthread_") || Name.starts_with("sem_") ||
+                     Name.starts_with("mtx_");
+  if (!ReturnsZero || classifyCall(Try).Effect != CallEffect::TryLock ||
+      !Try.getType()->isIntegerTy())
+    return Way::Unclear;
+  KnownValues Known{{&Try, ConstantInt::get(Try.getType(), 0)}};
+  auto *B = const_cast<BasicBlock *>(Try.getParent());
+  BasicBlock *Next = nextOn(Known, B);
+  return Next ? follow(L, B, Next, Known) : Way::Unclear;
+}
+
+/// Returns true if an exchange or a try on a lock that succeeds is followed by
+/// another iteration: the loop does work, or takes all units of a semaphore.
 bool LoopJudge::succeedsAndGoesOn() const {
   // Success may be only one of several conditions for another iteration.
   auto StaysOnSuccess = [](const ExitLeaf &Leaf) {
@@ -268,7 +284,9 @@ bool LoopJudge::succeedsAndGoesOn() const {
   return any_of(Waiting, StaysOnSuccess) ||
          any_of(Accesses, [&](const Instruction *Access) {
            auto *Exchange = dyn_cast<AtomicCmpXchgInst>(Access);
-           return Exchange && wayOfSuccess(L, *Exchange) == Way::Iteration;
+           auto *Call = dyn_cast<CallBase>(Access);
+           return (Exchange && wayOfSuccess(L, *Exchange) == Way::Iteration) ||
+                  (Call && wayOfSuccess(L, *Call) == Way::Iteration);
          });
 }
 

@@ -209,7 +209,7 @@ bool LoopJudge::judgeExits() {
       continue; // An unwind edge ends no wait.
     }
     for (const ExitLeaf &Leaf : Leaves) {
-      if (staysIfInterrupted(Leaf) &&
+      if (staysIfInterrupted(*B, Leaf) &&
           everyIterationPasses(SmallPtrSet<BasicBlock *, 1>({B})))
         return false;
       Causes C = Collector.collect(Leaf.Condition);
@@ -243,16 +243,28 @@ bool LoopJudge::judgeExits() {
   return !Waiting.empty();
 }
 
-/// Returns true for `while (sem_trywait(&s) && errno == EINTR);`, which repeats
-/// a call that a signal has interrupted and waits for no other thread.
-bool LoopJudge::staysIfInterrupted(const ExitLeaf &Leaf) const {
-  auto *Compare = dyn_cast<ICmpInst>(Leaf.Condition);
-  if (!Compare || !Compare->isEquality() ||
-      !match(Compare->getOperand(1), m_SpecificInt(EINTR)))
-    return false;
-  auto *Load = dyn_cast<LoadInst>(Compare->getOperand(0));
+static bool readsErrno(const Value *V) {
+  auto *Load = dyn_cast<LoadInst>(V);
   auto *Call = Load ? dyn_cast<CallBase>(Load->getPointerOperand()) : nullptr;
-  return Call && classifyCall(*Call).Effect == CallEffect::Local &&
+  return Call && classifyCall(*Call).Effect == CallEffect::Local;
+}
+
+/// Returns true if B leaves the loop unless errno is EINTR: `while
+/// (sem_trywait(&s) && errno == EINTR);` repeats a call that a signal has
+/// interrupted and waits for no other thread.
+bool LoopJudge::staysIfInterrupted(const BasicBlock &B,
+                                   const ExitLeaf &Leaf) const {
+  if (auto *Switch = dyn_cast<SwitchInst>(B.getTerminator()))
+    return readsErrno(Switch->getCondition()) &&
+           !L.contains(Switch->getDefaultDest()) &&
+           all_of(Switch->cases(), [&](const auto &Case) {
+             return Case.getCaseValue()->equalsInt(EINTR) ||
+                    !L.contains(Case.getCaseSuccessor());
+           });
+  auto *Compare = dyn_cast<ICmpInst>(Leaf.Condition);
+  return Compare && Compare->isEquality() &&
+         match(Compare->getOperand(1), m_SpecificInt(EINTR)) &&
+         readsErrno(Compare->getOperand(0)) &&
          Leaf.StaysIf == (Compare->getPredicate() == ICmpInst::ICMP_EQ);
 }
 

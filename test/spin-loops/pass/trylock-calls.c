@@ -85,6 +85,34 @@ int not_interrupted(sem_t *s) {
   return result;
 }
 
+// As PostgreSQL asks: a switch over errno, of whose cases only EINTR goes on.
+_Noreturn void fatal(const char *);
+int not_interrupted_by_cases(sem_t *s) {
+  int result;
+  do {
+    result = sem_trywait(s);
+  } while (result < 0 && errno == EINTR);
+  if (result < 0) {
+    if (errno == EAGAIN || errno == EDEADLK)
+      return 0;
+    fatal("sem_trywait");
+  }
+  return 1;
+}
+
+// Why not: it goes on as long as it gets units, and ends when there are none. PostgreSQL, PGSemaphoreReset.
+void not_draining(sem_t *s) {
+  for (;;) {
+    if (sem_trywait(s) < 0) {
+      if (errno == EAGAIN || errno == EDEADLK)
+        break;
+      if (errno == EINTR)
+        continue;
+      fatal("sem_trywait");
+    }
+  }
+}
+
 // But this goes on while the semaphore is taken, too.
 void taken_or_interrupted(sem_t *s) {
   // expected-remark-re@+1 {{(trylock calls) on a lock {{.*}}wait in the runtime [}}

@@ -38,11 +38,11 @@ PG = "PATH=$PWD/pg/bin:$PATH LC_ALL=C"
 RECIPES = {r.name: r for r in [
     Recipe("memcached", ["memcached"], ["libevent-dev", "libmemcached-tools"],
            f"cd memcached && {CONFIGURE} --disable-docs && make -j2 memcached",
-           "memcslap --servers=127.0.0.1:{port} --concurrency={threads} --execute-number={requests} --test=set", 10_000,
+           "memcslap --servers=127.0.0.1:{port} --concurrency={threads} --execute-number={requests} --test=set", 100_000,
            serve="exec memcached/memcached -u root -l 127.0.0.1 -p {port} -t {threads} -m 256"),
     Recipe("postgresql", ["postgresql-15"], ["bison", "flex"],
            f"cd postgresql-15 && {CONFIGURE} --prefix=$PWD/../pg --without-readline --without-zlib && make -j2 -s install",
-           PG + " pgbench -h $PWD -p {port} -U postgres -n -N -c {threads} -j 2 -t {requests} postgres", 400,
+           PG + " pgbench -h $PWD -p {port} -U postgres -n -N -c {threads} -j 2 -t {requests} postgres", 4000,
            prepare=f"{PG} initdb -D data -U postgres -A trust -N && ({PG} pg_ctl -D data -w -o \"-k $PWD -p {{port}} -h ''\" start && "
                    f"{PG} pgbench -h $PWD -p {{port}} -U postgres -i -s 4 -q postgres; {PG} pg_ctl -D data -w stop)",
            serve=PG + " exec postgres -D data -k $PWD -p {port} -h '' -c fsync=off -c synchronous_commit=off -c autovacuum=off"),

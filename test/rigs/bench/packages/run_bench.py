@@ -71,7 +71,7 @@ def digest(tree):
 
 
 def compile_package(tree, debian, sources, recipe, folder, variant):
-    key = f"{recipe} {digest(tree) if variant == 'rewritten' else ''}"
+    key = f"{recipe.sources} {recipe.build} {digest(tree) if variant == 'rewritten' else ''}"
     with bring.Once(folder, key) as todo:
         if todo:
             for name in recipe.sources:
