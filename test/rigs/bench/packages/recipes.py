@@ -38,7 +38,7 @@ PG = "PATH=$PWD/pg/bin:$PATH LC_ALL=C"
 RECIPES = {r.name: r for r in [
     Recipe("memcached", ["memcached"], ["libevent-dev", "libmemcached-tools"],
            f"cd memcached && {CONFIGURE} --disable-docs && make -j2 memcached",
-           "memcslap --servers=127.0.0.1:{port} --concurrency={threads} --execute-number={requests} --test=set", 100_000,
+           "memcslap --servers=127.0.0.1:{port} --concurrency={threads} --execute-number={requests} --test=set", 40_000,
            serve="exec memcached/memcached -u root -l 127.0.0.1 -p {port} -t {threads} -m 256"),
     Recipe("postgresql", ["postgresql-15"], ["bison", "flex"],
            f"cd postgresql-15 && {CONFIGURE} --prefix=$PWD/../pg --without-readline --without-zlib && make -j2 -s install",
