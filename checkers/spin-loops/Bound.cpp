@@ -35,15 +35,7 @@ const VarDecl *uncastVariable(const Expr *E) {
   return Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
 }
 
-namespace {
-struct Start {
-  const VarDecl *Counter;
-  int64_t Value;
-};
-} // namespace
-
-static std::optional<Start> startOf(const Stmt *Init,
-                                    const ASTContext &Context) {
+std::optional<CountStart> startOf(const Stmt *Init, const ASTContext &Context) {
   const VarDecl *Counter = nullptr;
   const Expr *Value = nullptr;
   if (auto *Decls = dyn_cast_or_null<DeclStmt>(Init)) {
@@ -60,12 +52,11 @@ static std::optional<Start> startOf(const Stmt *Init,
       Counter->getType().isVolatileQualified())
     return std::nullopt;
   std::optional<int64_t> From = constant(Value, Context);
-  return From ? std::optional<Start>({Counter, *From}) : std::nullopt;
+  return From ? std::optional<CountStart>({Counter, *From}) : std::nullopt;
 }
 
-/// Returns what each iteration adds; 0 if that is not known.
-static int64_t stepOf(const Expr *Increment, const VarDecl *Counter,
-                      const ASTContext &Context) {
+int64_t stepOf(const Expr *Increment, const VarDecl *Counter,
+               const ASTContext &Context) {
   if (movedBy(Increment) != Counter)
     return 0;
   Increment = Increment->IgnoreParens();
@@ -106,7 +97,7 @@ static bool fits(int64_t Value, QualType T, const ASTContext &Context) {
 
 /// Returns the bound that a comparison of the counter with a constant sets.
 static std::optional<uint64_t> boundBy(const BinaryOperator &Test,
-                                       const Start &From, int64_t Step,
+                                       const CountStart &From, int64_t Step,
                                        const ASTContext &Context) {
   const Expr *Left = Test.getLHS(), *Right = Test.getRHS();
   BinaryOperatorKind Kind = Test.getOpcode();
@@ -139,7 +130,7 @@ std::optional<uint64_t> constantBound(const Stmt &Loop,
   auto *For = dyn_cast<ForStmt>(&Loop);
   if (!For || !For->getCond())
     return std::nullopt;
-  std::optional<Start> From = startOf(For->getInit(), Context);
+  std::optional<CountStart> From = startOf(For->getInit(), Context);
   if (!From)
     return std::nullopt;
   int64_t Step = stepOf(For->getInc(), From->Counter, Context);

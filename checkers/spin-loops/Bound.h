@@ -24,6 +24,20 @@ namespace vfriendly::tidy {
 std::optional<uint64_t> constantBound(const clang::Stmt &Loop,
                                       const clang::ASTContext &Context);
 
+struct CountStart {
+  const clang::VarDecl *Counter;
+  int64_t Value;
+};
+
+/// Returns the local integer variable that a statement gives a constant. Init
+/// may be null.
+std::optional<CountStart> startOf(const clang::Stmt *Init,
+                                  const clang::ASTContext &Context);
+
+/// Returns what an increment adds to Counter; 0 if that is not known.
+int64_t stepOf(const clang::Expr *Increment, const clang::VarDecl *Counter,
+               const clang::ASTContext &Context);
+
 /// Returns the variable that E names; null if none. Ignores parentheses and
 /// implicit casts but, unlike the variableOf of heap-churn, no explicit cast:
 /// that changes the value that is compared.

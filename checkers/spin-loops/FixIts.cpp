@@ -8,6 +8,7 @@
 
 #include "checkers/spin-loops/FixIts.h"
 
+#include "checkers/spin-loops/Budget.h"
 #include "checkers/spin-loops/LoopEdit.h"
 #include "checkers/spin-loops/StdAtomicWait.h"
 #include "checkers/spin-loops/WaitCall.h"
@@ -140,12 +141,50 @@ static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
   return true;
 }
 
+/// Adds a notify after each write that Wait expects to have one.
+static void notifyWriters(const WaitCall &Wait, const ASTContext &Context,
+                          TuUses &Uses, Fix &Plan) {
+  for (const WriteSite *W : Wait.Writes)
+    addAfterWrite(
+        *W, "vf_spin_notify_if_waiting(&" + textOf(W->LValue, Context) + ");",
+        Uses, Context, Plan.Hints);
+}
+
+static Fix planBounded(const SpinLoop &Spin, const LoopSite &Site, TuUses &Uses,
+                       StateNames &Names) {
+  Fix Plan;
+  std::optional<Budget> Count = planBudget(Spin, Site, Plan.WhyNot);
+  if (!Count)
+    return Plan;
+  WaitCall Wait = planWait(Spin, Uses, &Count->Exit);
+  Wait.NoSleep = false; // A sleep ends before the count does.
+  if (Count->IsVolatile && !Wait.Notified) {
+    Plan.WhyNot = "the word is volatile, and other files may write it: it may "
+                  "be a device's";
+    return Plan;
+  }
+  std::string State = Names.next(Site.Function);
+  LoopEdit Edit(Spin, Site);
+  Edit.keepHints();
+  std::string Call = Count->Assignment + "vf_spin_budget(" +
+                     (Wait.Address.empty() ? "0" : Wait.Address) + ", " +
+                     (Wait.Observed.empty() ? "0" : Wait.Observed) + ", &" +
+                     State + ", " + Wait.how() + ", " + Count->Left + ")";
+  if (!Edit.declareBefore("VF_SPIN_BUDGET(" + State + ");") ||
+      !Edit.waitInBody(Call, /*HasValue=*/false)) {
+    Names.giveBack();
+    Plan.WhyNot = "its text cannot be changed here";
+    return Plan;
+  }
+  Plan = {Edit.take(), "vfriendly/spin_wait.h"};
+  notifyWriters(Wait, Spin.Facts->Context, Uses, Plan);
+  return Plan;
+}
+
 static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
                              TuUses &Uses, StateNames &Names) {
-  // A bounded spin is a part of the program's own spin-then-block: its
-  // iterations should be short.
   if (Spin.Counts)
-    return {};
+    return planBounded(Spin, Site, Uses, Names);
   LoopEdit Edit(Spin, Site);
   if (!makeAtomic(Spin, Edit))
     return {};
@@ -159,18 +198,16 @@ static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
     return {};
   }
   Fix Plan{Edit.take(), "vfriendly/spin_wait.h"};
-  for (const WriteSite *W : Wait.Writes)
-    addAfterWrite(
-        *W, "vf_spin_notify_if_waiting(&" + textOf(W->LValue, Context) + ");",
-        Uses, Context, Plan.Hints);
+  notifyWriters(Wait, Context, Uses, Plan);
   return Plan;
 }
 
 Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
             TuUses &Uses, StateNames &Names) {
-  if (Spin.Sleeps || !Spin.Doubt.empty() || Spin.Shape.keyword().isMacroID() ||
-      isInstance(Site.Function))
+  if (Spin.Sleeps || !Spin.Doubt.empty() || isInstance(Site.Function))
     return {};
+  if (Spin.Shape.keyword().isMacroID())
+    return {{}, "", Spin.Counts ? "its text is a macro's" : ""};
 
   // The fix belongs to the inner loop, which is reported by itself.
   if (!Spin.Facts->InnerConditions.empty() &&

@@ -52,6 +52,9 @@ public:
 struct Fix {
   llvm::SmallVector<clang::FixItHint, 4> Hints;
   std::string Header; ///< To include; with its angle brackets, if any.
+  /// Why a bounded spin has no fix. Empty if it has one, or if the reason is
+  /// the same for all loops.
+  llvm::StringRef WhyNot = {};
 };
 
 Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,

@@ -113,7 +113,9 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
   if (Callee->isNoReturn())
     return true; // A failed assertion ends more than the loop.
   // Functions that this check's fix-its call already wait well.
-  if (llvm::is_contained({"vf_spin_wait", "vf_spin_backoff"}, calleeName(Call)))
+  if (llvm::is_contained({"vf_spin_wait", "vf_spin_backoff", "vf_spin_budget",
+                          "vf_spin_wait_bounded"},
+                         calleeName(Call)))
     return false;
   CallEffect Effect = classifyCall(Call, *Callee);
   if (Effect != CallEffect::Other && Effect != CallEffect::TryLock)

@@ -79,7 +79,7 @@ bool LoopEdit::isOnlyHint(const Stmt *S) const {
 }
 
 bool LoopEdit::replaceHint(const Stmt *S, StringRef Call) {
-  if (!isOnlyHint(S))
+  if (KeepsHints || !isOnlyHint(S))
     return false;
   CharSourceRange Range = fileRange(S, Context);
   if (Range.isInvalid() || endOfStatement(S, Context).isInvalid())

@@ -31,6 +31,9 @@ public:
   /// Makes every failed iteration evaluate the expression Call once, in a do
   /// loop as part of its condition if Call's nonzero value allows that.
   bool waitInBody(llvm::StringRef Call, bool HasValue);
+  /// Makes waitInBody add to the loop's hints instead of replacing one: what a
+  /// poll takes stays the same.
+  void keepHints() { KeepsHints = true; }
   /// Declares a variable before the loop, in a new block if needed.
   bool declareBefore(llvm::StringRef Declaration);
   void add(clang::FixItHint Hint) { Hints.push_back(std::move(Hint)); }
@@ -51,6 +54,7 @@ private:
   const LoopShape &Shape;
   const clang::ASTContext &Context;
   const clang::SourceManager &SM;
+  bool KeepsHints = false;
   llvm::SmallVector<clang::FixItHint, 4> Hints;
 };
 

@@ -162,7 +162,12 @@ void SpinLoopsCheck::check(const MatchFinder::MatchResult &Result) {
 }
 
 void SpinLoopsCheck::report(const SpinLoop &Spin, const LoopSite &Site) {
-  if (reportWithFix(Spin, Site) && !std::exchange(SaidRuntime, true))
+  Fix Edit = reportWithFix(Spin, Site);
+  if (!Edit.WhyNot.empty())
+    diag(Spin.Shape.keyword(), "no fix: %0", DiagnosticIDs::Note)
+        << Edit.WhyNot;
+  if (StringRef(Edit.Header).starts_with("vfriendly/") &&
+      !std::exchange(SaidRuntime, true))
     diag(
         Spin.Shape.keyword(),
         "the fix calls libvfrt: compile with its headers' folder (-I) and link "
@@ -170,22 +175,20 @@ void SpinLoopsCheck::report(const SpinLoop &Spin, const LoopSite &Site) {
         DiagnosticIDs::Note);
 }
 
-bool SpinLoopsCheck::reportWithFix(const SpinLoop &Spin, const LoopSite &Site) {
+Fix SpinLoopsCheck::reportWithFix(const SpinLoop &Spin, const LoopSite &Site) {
   auto Report = diag(Spin.Shape.keyword(), describe(Spin));
   SourceRange Loop = Spin.Shape.Statement->getSourceRange();
   if (Spin.Shape.backJump() && !Spin.Shape.Body.empty())
     Loop.setBegin(Spin.Shape.Body.front()->getBeginLoc());
   addExtent(Report, Loop, Site.Function);
   Fix Edit = planFix(Style, Spin, Site, Uses, Names);
-  if (Edit.Hints.empty())
-    return false;
   Report << Edit.Hints;
   if (Edit.Header.empty())
-    return false;
+    return Edit;
   FileID File =
       Spin.Facts->Context.getSourceManager().getFileID(Spin.Shape.keyword());
   Report << Inserter.createIncludeInsertion(File, Edit.Header);
-  return StringRef(Edit.Header).starts_with("vfriendly/");
+  return Edit;
 }
 
 } // namespace vfriendly::tidy

@@ -41,8 +41,8 @@ private:
 
   void visitFunction(const clang::FunctionDecl &Function);
   void report(const SpinLoop &Spin, const LoopSite &Site);
-  /// Returns true if the report has a fix that calls libvfrt.
-  bool reportWithFix(const SpinLoop &Spin, const LoopSite &Site);
+  /// Returns the fix that the report has.
+  Fix reportWithFix(const SpinLoop &Spin, const LoopSite &Site);
 
   std::string StyleName;
   FixStyle Style = FixStyle::SpinThenBlock;

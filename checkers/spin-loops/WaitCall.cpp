@@ -20,7 +20,7 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-std::string WaitCall::textWith(StringRef State) const {
+std::string WaitCall::how() const {
   std::string How = Size;
   auto AddFlag = [&](StringRef Flag) {
     How += (How.empty() ? "" : " | ") + Flag.str();
@@ -31,13 +31,15 @@ std::string WaitCall::textWith(StringRef State) const {
     AddFlag("VF_SPIN_TRYLOCK");
   if (Notified)
     AddFlag("VF_SPIN_NOTIFIED");
-  if (How.empty())
-    How = "0";
+  return How.empty() ? "0" : How;
+}
+
+std::string WaitCall::textWith(StringRef State) const {
   if (Address.empty())
-    return "vf_spin_backoff(" + State.str() + ", " + How + ")";
+    return "vf_spin_backoff(" + State.str() + ", " + how() + ")";
   return "vf_spin_wait(" + Address + ", " +
-         (Observed.empty() ? "0" : Observed) + ", " + State.str() + ", " + How +
-         ")";
+         (Observed.empty() ? "0" : Observed) + ", " + State.str() + ", " +
+         how() + ")";
 }
 
 /// Returns true if evaluating E again at the end of the loop's body reads the
@@ -108,16 +110,16 @@ static std::string constantText(const Expr *E, QualType Value, bool Spelt,
   return llvm::toString(Result.Val.getInt(), 10);
 }
 
-std::string heldValue(const SpinLoop &Spin, const Poll &P, bool Spelt) {
+/// The same, for one exit of a loop that may have others.
+static std::string heldBefore(const Guard &Exit, const SpinLoop &Spin,
+                              const Poll &P, bool Spelt) {
   const ASTContext &Context = Spin.Facts->Context;
-  if (Spin.Facts->Exits.size() != 1 || Spin.Facts->Exits.front().size() != 1 ||
-      P.Tries || P.In != Spin.Facts->root() || P.Type->isDependentType())
+  if (P.Tries || P.In != Spin.Facts->root() || P.Type->isDependentType())
     return "";
   QualType Value = valueTypeOf(P.Type);
   if (!Value->isPointerType() && !Value->isIntegralOrEnumerationType())
     return "";
 
-  const Guard &Exit = Spin.Facts->Exits.front().front();
   const Expr *E = Exit.Condition->IgnoreParenImpCasts();
   bool LeavesWhen = Exit.Holds;
   while (auto *Not = dyn_cast<UnaryOperator>(E)) {
@@ -146,6 +148,13 @@ std::string heldValue(const SpinLoop &Spin, const Poll &P, bool Spelt) {
   if (Right->IgnoreParenImpCasts() == Access)
     return constantText(Left, Value, Spelt, Context);
   return "";
+}
+
+std::string heldValue(const SpinLoop &Spin, const Poll &P, bool Spelt) {
+  const auto &Exits = Spin.Facts->Exits;
+  return Exits.size() == 1 && Exits.front().size() == 1
+             ? heldBefore(Exits.front().front(), Spin, P, Spelt)
+             : "";
 }
 
 std::optional<SmallVector<const WriteSite *, 2>>
@@ -206,7 +215,7 @@ void addAfterWrite(const WriteSite &W, const std::string &Statement,
   Hints.push_back(FixItHint::CreateInsertion(End, " " + Statement + " }"));
 }
 
-WaitCall planWait(const SpinLoop &Spin, TuUses &Uses) {
+WaitCall planWait(const SpinLoop &Spin, TuUses &Uses, const Guard *Exit) {
   WaitCall Wait;
   Wait.NoSleep = Spin.handsOverInOrder();
   Wait.TryLock = Spin.Kind == SpinKind::TryLockCall;
@@ -219,7 +228,8 @@ WaitCall planWait(const SpinLoop &Spin, TuUses &Uses) {
     return Wait;
   Wait.Address = IsPointer ? Object : "&" + Object;
   if (!P->Volatile) {
-    Wait.Observed = heldValue(Spin, *P, /*Spelt=*/false);
+    Wait.Observed = Exit ? heldBefore(*Exit, Spin, *P, /*Spelt=*/false)
+                         : heldValue(Spin, *P, /*Spelt=*/false);
     if (!Wait.Observed.empty())
       Wait.Size =
           IsPointer ? "sizeof(*" + Object + ")" : "sizeof(" + Object + ")";

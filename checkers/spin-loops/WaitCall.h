@@ -34,10 +34,15 @@ struct WaitCall {
   /// Writes that must get a notify if Notified is set.
   llvm::SmallVector<const WriteSite *, 2> Writes;
 
+  /// The argument `how`.
+  std::string how() const;
   std::string textWith(llvm::StringRef State) const;
 };
 
-WaitCall planWait(const SpinLoop &Spin, TuUses &Uses);
+/// Exit is the condition by which the poll ends the wait; null if the wait has
+/// no other exit.
+WaitCall planWait(const SpinLoop &Spin, TuUses &Uses,
+                  const Guard *Exit = nullptr);
 
 /// Returns, as an expression, the constant that the polled object has while the
 /// loop iterates, if the loop ends with the first other value; else an empty

@@ -33,6 +33,7 @@
 #include "passes/spin-loops/BoundedSpin.h"
 
 #include "passes/common/LLVMVersions.h"
+#include "passes/common/SmallBound.h"
 #include "passes/common/WaitNeutral.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 
@@ -43,10 +44,6 @@
 using namespace llvm;
 
 namespace vfriendly {
-
-/// 4 us, which a yield to another thread and back takes, in polls of 0.25 ns (a
-/// cycle at 4 GHz) and of 25 ns (a PAUSE here).
-static constexpr uint64_t SmallBound = 16000, SmallSlowBound = 160;
 
 bool BoundedPlan::isSmall() const {
   auto *Constant = dyn_cast<SCEVConstant>(Bound);

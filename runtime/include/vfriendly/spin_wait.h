@@ -124,6 +124,53 @@ struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
                                             uint32_t how, uint64_t left,
                                             uint32_t *cost);
 
+/* vf_spin_wait_bounded for loops written by hand: it counts the polls between
+ * the calls.
+ *
+ *   VF_SPIN_BUDGET(wait);
+ *   for (long i = 0; i < 1000000; i++) {
+ *     if (atomic_load_explicit(&flag, memory_order_acquire) != 0)
+ *       return true;
+ *     i += vf_spin_budget(&flag, 0, &wait, sizeof flag, 999999 - i);
+ *   }
+ *   return false;
+ *
+ * VF_SPIN_BUDGET declares the state of one wait, in a block, before the loop. A
+ * jump past it is an error, as past any variable that is initialized. */
+struct vf_spin_budget {
+  uint64_t state;
+  uint64_t polls; /* until the next call of vf_spin_wait_bounded, at least 1 */
+  uint32_t *cost;
+};
+#define VF_SPIN_BUDGET(name)                                                   \
+  static uint32_t name##_cost;                                                 \
+  struct vf_spin_budget name = {0, VF_SPIN_POLLS_UNCALLED, &name##_cost}
+
+/* One failed poll of a wait that gives up after a number of polls.
+ *
+ * addr, observed, how and left as for vf_spin_wait_bounded, but left may be 0;
+ * how has no VF_SPIN_BLOCK.
+ *
+ * pre: each further poll would be like the failed one: the loop only polls, one
+ *      word, and counts.
+ * Returns how many polls to take off the count; at most left. */
+static inline uint64_t vf_spin_budget(const volatile void *addr,
+                                      uint64_t observed,
+                                      struct vf_spin_budget *budget,
+                                      uint32_t how, uint64_t left) {
+  struct vf_spin_bounded wait;
+  if (__builtin_expect(--budget->polls != 0, 1))
+    return 0;
+  budget->polls = 1;
+  if (left == 0)
+    return 0;
+  wait = vf_spin_wait_bounded(addr, observed, budget->state, how, left,
+                              budget->cost);
+  budget->state = wait.state;
+  budget->polls = (wait.state & VF_SPIN_POLLS_MASK) + 1;
+  return wait.skip < left ? wait.skip : left;
+}
+
 /* One failed attempt at something that has no address to wait on, such as a
  * foreign trylock (with VF_SPIN_TRYLOCK), or that looks at several:
  * vf_spin_wait(NULL, 0, state, how without its size). */

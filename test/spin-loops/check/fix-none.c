@@ -26,8 +26,8 @@ void sleeps(void) {
     usleep(10);
 }
 
-// A bounded spin is half of a spin-then-block already; its iterations must stay
-// short.
+// A bounded spin that ends before another thread could run and return; more in
+// fix-bounded-none.c.
 void bounded(void) {
   for (int i = 0; i < 100; i++) {
     if (flag)

@@ -32,6 +32,19 @@ void announce(void) {
 }
 // example end
 
+// Spins for at most as long as a million polls take.
+// example: bounded
+bool came_soon(void) {
+  VF_SPIN_BUDGET(wait);
+  for (int i = 0; i < 1000000; i++) {
+    if (atomic_load(&ready))
+      return true;
+    i += vf_spin_budget(&ready, 0, &wait, sizeof ready | VF_SPIN_NOTIFIED, 999999 - i);
+  }
+  return false; // Now take the mutex.
+}
+// example end
+
 // Needs nothing of vfriendly.
 // example: block
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,0 +1,484 @@
+//===- Budget.cpp - Polls that a bounded spin may skip --------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/Budget.h"
+
+#include "checkers/common/SourceText.h"
+#include "checkers/spin-loops/Bound.h"
+#include "passes/common/SmallBound.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+static constexpr llvm::StringLiteral
+    DoesMore = "an iteration does more than poll one word and count",
+    ReadsMore = "an iteration also reads other memory",
+    Unclear = "its count is not one that this fix can continue";
+
+namespace {
+
+/// Reads the statements of one iteration, in the loop's function and its
+/// callees. Each kind of expression is named: any other ends the proof.
+class IterationReader {
+public:
+  IterationReader(const LoopFacts &Facts, const VarDecl &Counter)
+      : Facts(Facts), Counter(Counter) {}
+
+  bool read(const Stmt *S, const Frame *In);
+
+  unsigned SharedReads = 0;
+  bool IsVolatile = false;
+  StringRef Why = DoesMore;
+
+private:
+  bool readChildren(const Stmt *S, const Frame *In) {
+    return llvm::all_of(S->children(),
+                        [&](const Stmt *Child) { return read(Child, In); });
+  }
+  bool readMemory(const Expr *LValue, const Frame *In);
+  bool readCall(const CallExpr &Call, const Frame *In);
+  bool readInCallee(const Stmt *S, const Frame *In);
+  bool isHint(const Stmt *S, const Frame *In) const;
+  /// Returns true if nothing but In's own code can change Variable.
+  bool isPrivate(const VarDecl &Variable, const Frame *In) const {
+    return Variable.hasLocalStorage() &&
+           Variable.getDeclContext() == In->Function &&
+           !Variable.getType()->isReferenceType() &&
+           !Facts.Functions.Escaping.of(In->Function->getBody())
+                .contains(&Variable);
+  }
+  bool fail(StringRef Reason) {
+    Why = Reason;
+    return false;
+  }
+
+  const LoopFacts &Facts;
+  const VarDecl &Counter;
+};
+
+bool IterationReader::isHint(const Stmt *S, const Frame *In) const {
+  auto *E = dyn_cast<Expr>(S);
+  const Stmt *Bare = E ? E->IgnoreParenCasts() : S;
+  return llvm::any_of(Facts.Hints, [&](const Hint &H) {
+    auto *Site = dyn_cast<Expr>(H.Site);
+    return H.In == In && H.Effect != CallEffect::Sleep &&
+           Bare == (Site ? Site->IgnoreParenCasts() : H.Site);
+  });
+}
+
+/// A read of the object that LValue names.
+bool IterationReader::readMemory(const Expr *LValue, const Frame *In) {
+  QualType T = LValue->getType();
+  if (isAtomicType(T) || T.isVolatileQualified()) {
+    ++SharedReads;
+    IsVolatile |= !isAtomicType(T);
+    return read(LValue, In);
+  }
+  // Others write plain memory only where the loop's order of reads cannot see
+  // it, but a failed poll may order such a write before the next iteration.
+  const VarDecl *Variable = uncastVariable(LValue);
+  return Variable && isPrivate(*Variable, In) ? read(LValue, In)
+                                              : fail(ReadsMore);
+}
+
+bool IterationReader::readCall(const CallExpr &Call, const Frame *In) {
+  if (const Frame *Callee = Facts.Calls.lookup({&Call, In})) {
+    for (const Expr *Argument : Call.arguments())
+      if (!read(Argument, In))
+        return false;
+    auto *Member = dyn_cast<CXXMemberCallExpr>(&Call);
+    return (!Member || read(Member->getImplicitObjectArgument(), In)) &&
+           readInCallee(Callee->Function->getBody(), Callee);
+  }
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  if (Callee && Callee->getBuiltinID() == Builtin::BI__builtin_expect)
+    return read(Call.getArg(0), In) && read(Call.getArg(1), In);
+  return false;
+}
+
+/// A callee's local variables begin anew in each iteration.
+bool IterationReader::readInCallee(const Stmt *S, const Frame *In) {
+  if (!S)
+    return true;
+  if (auto *Decls = dyn_cast<DeclStmt>(S))
+    return llvm::all_of(Decls->decls(), [&](const Decl *D) {
+      auto *Variable = dyn_cast<VarDecl>(D);
+      return Variable && Variable->hasLocalStorage() &&
+             Variable->getType()->isScalarType() &&
+             (!Variable->getInit() || read(Variable->getInit(), In));
+    });
+  if (auto *Assign = dyn_cast<BinaryOperator>(S);
+      Assign && Assign->getOpcode() == BO_Assign) {
+    const VarDecl *To = uncastVariable(Assign->getLHS());
+    return To && isPrivate(*To, In) && !To->getType().isVolatileQualified() &&
+           !isAtomicType(To->getType()) && read(Assign->getRHS(), In);
+  }
+  // As macros are written.
+  if (auto *Do = dyn_cast<DoStmt>(S)) {
+    bool Again = true;
+    return !Do->getCond()->isValueDependent() &&
+           Do->getCond()->EvaluateAsBooleanCondition(Again, Facts.Context) &&
+           !Again && readInCallee(Do->getBody(), In);
+  }
+  if (isa<CompoundStmt, ReturnStmt>(S) ||
+      (isa<IfStmt>(S) && !cast<IfStmt>(S)->getConditionVariable()))
+    return llvm::all_of(S->children(), [&](const Stmt *Child) {
+      return readInCallee(Child, In);
+    });
+  return read(S, In);
+}
+
+bool IterationReader::read(const Stmt *S, const Frame *In) {
+  if (isa<NullStmt, IntegerLiteral, CharacterLiteral, CXXBoolLiteralExpr,
+          CXXNullPtrLiteralExpr, CXXThisExpr, UnaryExprOrTypeTraitExpr>(S) ||
+      isHint(S, In))
+    return true;
+  if (auto *Ref = dyn_cast<DeclRefExpr>(S))
+    return Ref->getDecl() != &Counter;
+  auto *E = dyn_cast<Expr>(S);
+  if (!E)
+    return false;
+  if (std::optional<AtomicOp> Op = matchAtomicOp(E)) {
+    if (Op->Kind != AtomicKind::Load || Op->Result)
+      return false;
+    ++SharedReads;
+    return read(Op->Object, In);
+  }
+  if (auto *Call = dyn_cast<CallExpr>(E))
+    return readCall(*Call, In);
+  if (auto *Cast = dyn_cast<CastExpr>(E))
+    return Cast->getCastKind() == CK_LValueToRValue
+               ? readMemory(Cast->getSubExpr(), In)
+               : read(Cast->getSubExpr(), In);
+  if (auto *Op = dyn_cast<UnaryOperator>(E))
+    return !Op->isIncrementDecrementOp() && readChildren(S, In);
+  if (auto *Op = dyn_cast<BinaryOperator>(E))
+    return !Op->isAssignmentOp() && readChildren(S, In);
+  return isa<ParenExpr, ConstantExpr, MemberExpr, ArraySubscriptExpr,
+             ConditionalOperator, ExprWithCleanups>(E) &&
+         readChildren(S, In);
+}
+
+/// The test that ends the loop by its count.
+struct CountTest {
+  BinaryOperatorKind Kind = BO_NE;
+  const Expr *Limit = nullptr; ///< Null for zero.
+  QualType Compared;
+  bool StepsAfter = false; ///< `n--`: tests the value before the step.
+};
+
+class BudgetPlanner {
+public:
+  BudgetPlanner(const SpinLoop &Spin, const LoopSite &Site)
+      : Spin(Spin), Site(Site), Facts(*Spin.Facts), Context(Facts.Context) {}
+
+  std::optional<Budget> plan(StringRef &Why);
+
+private:
+  StringRef findCounter();
+  StringRef findTest();
+  StringRef readIteration();
+  StringRef computeLeft();
+  std::optional<int64_t> findStart() const;
+  bool isCounted(const Expr *E, bool &After);
+  bool isUnchangedLocal(const VarDecl &Variable) const;
+  bool isLarge(int64_t Limit) const;
+
+  const SpinLoop &Spin;
+  const LoopSite &Site;
+  const LoopFacts &Facts;
+  const ASTContext &Context;
+  const VarDecl *Counter = nullptr;
+  int64_t Step = 0; ///< 0 until the test has told it.
+  std::optional<CountTest> Test;
+  /// The loop's condition without Test.
+  SmallVector<const Expr *, 2> Conditions;
+  Budget Found;
+};
+
+/// Returns true if all values of From are values of To.
+bool preserves(QualType From, QualType To, const ASTContext &Context) {
+  unsigned Width = Context.getIntWidth(From), Wider = Context.getIntWidth(To);
+  if (From->isUnsignedIntegerType() == To->isUnsignedIntegerType())
+    return Wider >= Width;
+  return From->isUnsignedIntegerType() && Wider > Width;
+}
+
+bool BudgetPlanner::isUnchangedLocal(const VarDecl &Variable) const {
+  QualType T = Variable.getType();
+  return Variable.hasLocalStorage() &&
+         Variable.getDeclContext() == &Site.Function && T->isIntegerType() &&
+         !T->isEnumeralType() && !T.isVolatileQualified() &&
+         Context.getIntWidth(T) <= 64 &&
+         !Facts.Functions.Escaping.of(Site.Function.getBody())
+              .contains(&Variable);
+}
+
+StringRef BudgetPlanner::findCounter() {
+  for (const auto &[Written, Writes] : Facts.Writes)
+    if (Written.second == Facts.root()) {
+      if (Counter && Counter != Written.first)
+        return "it changes more than one variable";
+      Counter = Written.first;
+    }
+  if (!Counter || !isUnchangedLocal(*Counter) ||
+      Counter->getType()->isBooleanType())
+    return "its counter is no local integer that only the loop changes";
+  if (Spin.Shape.Increment) {
+    Step = stepOf(Spin.Shape.Increment, Counter, Context);
+    if (Step != 1 && Step != -1)
+      return "its counter does not change by one each iteration";
+  }
+  return "";
+}
+
+/// Returns true if E is the counter, or its step where the loop's head has
+/// none.
+bool BudgetPlanner::isCounted(const Expr *E, bool &After) {
+  if (Spin.Shape.Increment)
+    return uncastVariable(E) == Counter;
+  auto *Op = dyn_cast<UnaryOperator>(E->IgnoreParenImpCasts());
+  if (!Op || !Op->isIncrementDecrementOp() ||
+      uncastVariable(Op->getSubExpr()) != Counter)
+    return false;
+  Step = Op->isIncrementOp() ? 1 : -1;
+  After = Op->isPostfix();
+  return true;
+}
+
+StringRef BudgetPlanner::findTest() {
+  if (!Spin.Shape.Condition)
+    return Unclear;
+  SmallVector<const Expr *, 4> Conjuncts = {Spin.Shape.Condition};
+  while (!Conjuncts.empty()) {
+    const Expr *E = Conjuncts.pop_back_val();
+    const Expr *Bare = E->IgnoreParenImpCasts();
+    auto *Op = dyn_cast<BinaryOperator>(Bare);
+    if (Op && Op->getOpcode() == BO_LAnd) {
+      Conjuncts.append({Op->getLHS(), Op->getRHS()});
+      continue;
+    }
+    CountTest Of;
+    const Expr *Counted = Bare;
+    if (Op && Op->isComparisonOp()) {
+      Counted = Op->getLHS();
+      Of.Limit = Op->getRHS();
+      Of.Kind = Op->getOpcode();
+      if (!isCounted(Counted, Of.StepsAfter)) {
+        std::swap(Counted, Of.Limit);
+        Of.Kind = BinaryOperator::reverseComparisonOp(Of.Kind);
+      }
+    }
+    if (!isCounted(Counted, Of.StepsAfter)) {
+      Conditions.push_back(E);
+      continue;
+    }
+    if (Test)
+      return Unclear;
+    Of.Compared = Of.Limit ? Counted->getType() : Counter->getType();
+    Test = Of;
+  }
+  if (!Test || !Test->Compared->isIntegerType() ||
+      !preserves(Counter->getType(), Test->Compared, Context))
+    return Unclear;
+  return "";
+}
+
+/// Returns true if S ends the loop whatever it does before.
+bool leaves(const Stmt *S) {
+  if (isa<BreakStmt, ReturnStmt>(S))
+    return true;
+  auto *Block = dyn_cast<CompoundStmt>(S);
+  return Block && !Block->body_empty() && leaves(Block->body_back()) &&
+         llvm::all_of(llvm::drop_end(Block->body()), [](const Stmt *Before) {
+           auto *E = dyn_cast<Expr>(Before);
+           return E && !isa<StmtExpr>(E->IgnoreParenCasts());
+         });
+}
+
+StringRef BudgetPlanner::readIteration() {
+  if (Spin.isPlain())
+    return "it reads plain memory: make that atomic first";
+  IterationReader Reader(Facts, *Counter);
+  auto ReadCondition = [&](const Expr *E, bool LeavesIf) {
+    unsigned Before = Reader.SharedReads;
+    bool Ok = Reader.read(E, Facts.root());
+    if (Reader.SharedReads != Before)
+      Found.Exit = {E, Facts.root(), LeavesIf};
+    return Ok;
+  };
+  for (const Expr *E : Conditions)
+    if (!ReadCondition(E, /*LeavesIf=*/false))
+      return Reader.Why;
+  const Stmt *Body = Spin.Shape.Body.front();
+  SmallVector<const Stmt *, 4> Statements = {Body};
+  if (auto *Block = dyn_cast<CompoundStmt>(Body))
+    Statements.assign(Block->body_begin(), Block->body_end());
+  for (const Stmt *S : Statements) {
+    auto *If = dyn_cast<IfStmt>(S);
+    if (!If) {
+      if (!Reader.read(S, Facts.root()))
+        return Reader.Why;
+      continue;
+    }
+    if (If->getElse() || If->getInit() || If->getConditionVariable() ||
+        !leaves(If->getThen()))
+      return DoesMore;
+    if (!ReadCondition(If->getCond(), /*LeavesIf=*/true))
+      return Reader.Why;
+  }
+  if (Reader.SharedReads != 1)
+    return "an iteration looks at several words";
+  Found.IsVolatile = Reader.IsVolatile;
+  return "";
+}
+
+/// Returns the counter's value before the first iteration, if it is a constant
+/// of the loop's head or of the statement before it.
+std::optional<int64_t> BudgetPlanner::findStart() const {
+  const Stmt *Init = nullptr;
+  if (auto *For = dyn_cast<ForStmt>(Spin.Shape.Statement))
+    Init = For->getInit();
+  if (auto *Block = dyn_cast_or_null<CompoundStmt>(
+          Site.Parents.empty() ? nullptr : Site.Parents.back());
+      Block && !Init)
+    for (const Stmt *S : Block->body()) {
+      if (S == Spin.Shape.Statement)
+        break;
+      Init = S;
+    }
+  std::optional<CountStart> Start = startOf(Init, Context);
+  if (!Start || Start->Counter != Counter)
+    return std::nullopt;
+  return Start->Value;
+}
+
+/// Returns the sum of a term and a number, as text.
+std::string plus(StringRef Term, int64_t Number) {
+  if (Number == 0)
+    return Term.str();
+  return (Term + (Number > 0 ? " + " : " - ") + Twine(std::abs(Number))).str();
+}
+
+/// A test of the value v at the end of an iteration, of v + Step in the next,
+/// and so on. Left counts those that hold before one does not.
+StringRef BudgetPlanner::computeLeft() {
+  std::optional<int64_t> Start = findStart(), Limit = 0;
+  const VarDecl *LimitVariable = nullptr;
+  if (Test->Limit) {
+    Limit.reset();
+    Expr::EvalResult Result;
+    if (!Test->Limit->isValueDependent() &&
+        Test->Limit->EvaluateAsInt(Result, Context)) {
+      Limit = Result.Val.getInt().tryExtValue();
+      // So that no sum below overflows.
+      if (!Limit || *Limit > INT64_MAX / 4 || *Limit < INT64_MIN / 4)
+        return Unclear;
+    } else {
+      LimitVariable = uncastVariable(Test->Limit);
+      if (!LimitVariable || !isUnchangedLocal(*LimitVariable) ||
+          LimitVariable == Counter ||
+          !preserves(LimitVariable->getType(), Test->Compared, Context))
+        return "its bound is no constant or local variable that stays as it is";
+    }
+  }
+
+  bool IsUp = Step > 0;
+  BinaryOperatorKind Kind = Test->Kind;
+  if (Kind == BO_NE) {
+    // It must get there, and not wrap.
+    bool Reaches = Limit && Start && (IsUp ? *Start < *Limit : *Start > *Limit);
+    Reaches |=
+        !IsUp && Limit == 0 && Counter->getType()->isUnsignedIntegerType();
+    if (!Reaches)
+      return "its counter may pass the bound";
+    Kind = IsUp ? BO_LT : BO_GT;
+  }
+  if (IsUp ? Kind != BO_LT && Kind != BO_LE : Kind != BO_GT && Kind != BO_GE)
+    return Unclear;
+  // Else the difference of the two may not be a value of their type.
+  bool IsNatural = IsUp ? Counter->getType()->isUnsignedIntegerType() ||
+                              (Start && *Start >= 0)
+                   : LimitVariable
+                       ? LimitVariable->getType()->isUnsignedIntegerType()
+                       : *Limit >= 0;
+  if (!IsNatural)
+    return "its counter may be negative";
+  if (Limit && Start) {
+    uint64_t Polls = IsUp ? *Limit - *Start : *Start - *Limit;
+    if (Polls <= (Spin.Pauses || Spin.Yields ? SmallSlowBound : SmallBound))
+      return "it gives up before another thread could run and return";
+  }
+
+  // Left is Limit + Add - v, or v - (Limit + Add).
+  int64_t Add = (Kind == BO_LT   ? -1
+                 : Kind == BO_GT ? 1
+                                 : 0) +
+                (Test->StepsAfter ? Step : 0);
+  Found.Counter = Counter->getNameAsString();
+  Found.Assignment = Found.Counter + (IsUp ? " += " : " -= ");
+  std::string Text;
+  if (const Expr *E = Test->Limit) {
+    E = E->IgnoreImpCasts();
+    bool IsName = isa<DeclRefExpr>(E) || (E->getBeginLoc().isMacroID() &&
+                                          isa<IntegerLiteral, ParenExpr>(E));
+    if (IsName)
+      Text = textOf(E, Context);
+    if (Text.empty() && LimitVariable)
+      return "its text is a macro's";
+  }
+  if (Text.empty() && IsUp)
+    Found.Left = std::to_string(*Limit + Add) + " - " + Found.Counter;
+  else if (Text.empty())
+    Found.Left = plus(Found.Counter, -(*Limit + Add));
+  else if (IsUp)
+    Found.Left = Add > 0 ? plus(Text + " - " + Found.Counter, Add)
+                         : plus(Text, Add) + " - " + Found.Counter;
+  else
+    Found.Left = Add > 0 ? plus(Found.Counter, -Add) + " - " + Text
+                         : plus(Found.Counter + " - " + Text, -Add);
+  return "";
+}
+
+std::optional<Budget> BudgetPlanner::plan(StringRef &Why) {
+  const FunctionDecl &Function = Site.Function;
+  if (Spin.Shape.backJump() || Spin.Shape.TestsLast)
+    Why = "it is no for or while loop";
+  else if (Spin.ReadsClock)
+    Why = "it also reads a clock";
+  else if (Function.isConstexpr() ||
+           (!Context.getLangOpts().CPlusPlus && Function.isInlined() &&
+            Function.isExternallyVisible()))
+    Why = "its function is constexpr, or inline in C, and may have no static "
+          "variable";
+  else
+    Why = findCounter();
+  if (Why.empty())
+    Why = findTest();
+  if (Why.empty())
+    Why = readIteration();
+  if (Why.empty())
+    Why = computeLeft();
+  if (!Why.empty())
+    return std::nullopt;
+  return std::move(Found);
+}
+
+} // namespace
+
+std::optional<Budget> planBudget(const SpinLoop &Spin, const LoopSite &Site,
+                                 StringRef &Why) {
+  return BudgetPlanner(Spin, Site).plan(Why);
+}
+
+} // namespace vfriendly::tidy
