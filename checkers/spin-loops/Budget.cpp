@@ -101,9 +101,11 @@ bool IterationReader::readCall(const CallExpr &Call, const Frame *In) {
            readInCallee(Callee->Function->getBody(), Callee);
   }
   const FunctionDecl *Callee = Call.getDirectCallee();
-  if (Callee && Callee->getBuiltinID() == Builtin::BI__builtin_expect)
-    return read(Call.getArg(0), In) && read(Call.getArg(1), In);
-  return false;
+  bool IsExpect =
+      Callee && Callee->getBuiltinID() == Builtin::BI__builtin_expect;
+  return (IsExpect || isHint(&Call, In)) &&
+         llvm::all_of(Call.arguments(),
+                      [&](const Expr *Argument) { return read(Argument, In); });
 }
 
 /// A callee's local variables begin anew in each iteration.
@@ -140,14 +142,16 @@ bool IterationReader::readInCallee(const Stmt *S, const Frame *In) {
 
 bool IterationReader::read(const Stmt *S, const Frame *In) {
   if (isa<NullStmt, IntegerLiteral, CharacterLiteral, CXXBoolLiteralExpr,
-          CXXNullPtrLiteralExpr, CXXThisExpr, UnaryExprOrTypeTraitExpr>(S) ||
-      isHint(S, In))
+          CXXNullPtrLiteralExpr, CXXThisExpr>(S))
     return true;
+  // A call's body is read where it shows: its name alone may make it a hint.
+  if (!isa<Expr>(S))
+    return isHint(S, In);
+  if (auto *Size = dyn_cast<UnaryExprOrTypeTraitExpr>(S))
+    return !Size->getTypeOfArgument()->isVariablyModifiedType();
   if (auto *Ref = dyn_cast<DeclRefExpr>(S))
     return Ref->getDecl() != &Counter;
-  auto *E = dyn_cast<Expr>(S);
-  if (!E)
-    return false;
+  auto *E = cast<Expr>(S);
   if (std::optional<AtomicOp> Op = matchAtomicOp(E)) {
     if (Op->Kind != AtomicKind::Load || Op->Result)
       return false;

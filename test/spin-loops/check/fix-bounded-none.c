@@ -19,6 +19,7 @@ static int plain, *where = &plain;
 static atomic_int *table[2];
 long spins;
 static inline void relax(void) { __asm__ volatile("pause"); }
+static int read_and_pause(void) { return other; }
 void set_own(void) { own = 1; }
 
 void bounds(int most, unsigned limit, char *p) {
@@ -85,6 +86,11 @@ void iterations(unsigned n) {
   // CHECK: :[[@LINE+1]]:3: note: no fix: an iteration looks at several words
   for (int i = 0; i < 1000000; i++)
     if (ready || other)
+      break;
+  // A pause by its name, and a read by its body.
+  // CHECK: :[[@LINE+1]]:3: note: no fix: an iteration looks at several words
+  for (int i = 0; i < 1000000 && !ready; i++)
+    if (read_and_pause())
       break;
   // Which word an iteration polls may change as well.
   // CHECK: :[[@LINE+1]]:3: note: no fix: an iteration also reads other memory
