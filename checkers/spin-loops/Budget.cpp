@@ -196,7 +196,6 @@ private:
   std::optional<int64_t> findStart() const;
   bool isCounted(const Expr *E, bool &After);
   bool isUnchangedLocal(const VarDecl &Variable) const;
-  bool isLarge(int64_t Limit) const;
 
   const SpinLoop &Spin;
   const LoopSite &Site;
