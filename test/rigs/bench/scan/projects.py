@@ -32,7 +32,7 @@ PROJECTS = {
         ["make", "-s", "-C", "src/backend", "generated-headers"],
     ], "src/backend", []),
     "openssl": ("openssl", "crypto/mem.c", [
-        ["perl", "Configure", "linux-x86_64", "no-tests"], ["make", "-s", "build_generated"],
+        ["perl", "Configure", "linux-x86_64", "no-tests", "no-shared", "no-module"], ["make", "-s", "build_generated"],
     ], ".", ["_build_sw"]),
 }
 
