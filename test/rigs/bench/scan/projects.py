@@ -33,6 +33,9 @@ PROJECTS = {
     ], "src/backend", []),
     "openssl": ("openssl", "crypto/mem.c", [
         ["perl", "Configure", "linux-x86_64", "no-tests", "no-shared", "no-module"], ["make", "-s", "build_generated"],
+        # build_generated leaves these out.
+        ["sh", "-c", "make -s apps/progs.h crypto/buildinf.h "
+         "$(grep -oE '^providers/common/include/prov/der_[a-z0-9_]*[.]h' Makefile | sort -u)"],
     ], ".", ["_build_sw"]),
 }
 
