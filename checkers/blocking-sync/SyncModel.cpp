@@ -267,6 +267,9 @@ void SyncModel::add(const FunctionDecl &Function) {
               });
 }
 
+/// Maximum call depth to examine: wrappers of queues have two or three levels.
+static constexpr unsigned MaxDepth = 4;
+
 void SyncModel::finish() {
   if (Finished)
     return;
@@ -294,6 +297,7 @@ void SyncModel::finish() {
           F.Syncs.back().Predicate = predicateOf(Call.Parents);
       }
     }
+  findWaiters();
 }
 
 const FunctionSync *SyncModel::of(const FunctionDecl *Function) const {
@@ -304,27 +308,30 @@ const FunctionSync *SyncModel::of(const FunctionDecl *Function) const {
   return Where == Known.end() ? nullptr : &Functions[Where->second];
 }
 
-/// Maximum call depth to examine: wrappers of queues have two or three levels.
-static constexpr unsigned MaxDepth = 4;
-
-static bool waitsWithin(const SyncModel &Model, const FunctionDecl *Function,
-                        unsigned Depth) {
-  const FunctionSync *F = Model.of(Function);
-  if (!F)
-    return false;
-  for (const SyncSite &S : F->Syncs)
-    if (S.Kind == SyncKind::Wait || S.Kind == SyncKind::TimedWait)
-      return true;
-  return Depth < MaxDepth &&
-         llvm::any_of(
-             F->Calls,
-             [&](const CallSite &C) {
-               return waitsWithin(Model, C.Callee, Depth + 1);
-             });
+void SyncModel::findWaiters() {
+  for (const FunctionSync &F : Functions)
+    if (llvm::any_of(F.Syncs, [](const SyncSite &S) {
+          return S.Kind == SyncKind::Wait || S.Kind == SyncKind::TimedWait;
+        }))
+      Waiters.insert(F.Function);
+  // One level of callers at a time: a search from each function would take
+  // exponential time where functions call each other.
+  for (unsigned Depth = 0; Depth < MaxDepth && !Waiters.empty(); ++Depth) {
+    SmallVector<const FunctionDecl *, 8> Callers;
+    for (const FunctionSync &F : Functions)
+      if (!Waiters.contains(F.Function) &&
+          llvm::any_of(F.Calls,
+                       [&](const CallSite &C) { return mayWait(C.Callee); }))
+        Callers.push_back(F.Function);
+    if (Callers.empty())
+      return;
+    Waiters.insert(Callers.begin(), Callers.end());
+  }
 }
 
 bool SyncModel::mayWait(const FunctionDecl *Function) const {
-  return waitsWithin(*this, Function, 0);
+  const FunctionSync *F = of(Function);
+  return F && Waiters.contains(F->Function);
 }
 
 /// Returns true if S contains a statement that leaves the function.
@@ -336,11 +343,20 @@ static bool mayReturn(const Stmt *S) {
   return Found;
 }
 
-static bool wakesWithin(const SyncModel &Model, const FunctionDecl *Function,
-                        unsigned Depth) {
-  const FunctionSync *F = Model.of(Function);
-  auto *Body =
-      F ? dyn_cast_or_null<CompoundStmt>(F->Function->getBody()) : nullptr;
+bool SyncModel::wakesWithin(const FunctionDecl *Function,
+                            unsigned Depth) const {
+  const FunctionSync *F = of(Function);
+  if (!F)
+    return false;
+  auto [Where, IsNew] = Wakes.try_emplace({F->Function, Depth}, false);
+  if (!IsNew)
+    return Where->second;
+  bool Result = searchWakes(*F, Depth);
+  return Wakes[{F->Function, Depth}] = Result;
+}
+
+bool SyncModel::searchWakes(const FunctionSync &F, unsigned Depth) const {
+  auto *Body = dyn_cast_or_null<CompoundStmt>(F.Function->getBody());
   if (!Body)
     return false;
   auto IsDirect = [&](ArrayRef<const Stmt *> Parents, const Stmt *Top) {
@@ -351,13 +367,13 @@ static bool wakesWithin(const SyncModel &Model, const FunctionDecl *Function,
            });
   };
   for (const Stmt *Top : Body->body()) {
-    for (const SyncSite &S : F->Syncs)
+    for (const SyncSite &S : F.Syncs)
       if ((S.Kind == SyncKind::Signal || S.Kind == SyncKind::Broadcast) &&
           (S.Site == Top || IsDirect(S.Parents, Top)))
         return true;
-    for (const CallSite &C : F->Calls)
+    for (const CallSite &C : F.Calls)
       if (Depth < MaxDepth && (C.Call == Top || IsDirect(C.Parents, Top)) &&
-          wakesWithin(Model, C.Callee, Depth + 1))
+          wakesWithin(C.Callee, Depth + 1))
         return true;
     if (mayReturn(Top))
       return false;
@@ -366,7 +382,7 @@ static bool wakesWithin(const SyncModel &Model, const FunctionDecl *Function,
 }
 
 bool SyncModel::alwaysWakes(const FunctionDecl *Function) const {
-  return wakesWithin(*this, Function, 0);
+  return wakesWithin(Function, 0);
 }
 
 } // namespace vfriendly::tidy

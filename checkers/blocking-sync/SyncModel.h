@@ -24,6 +24,7 @@
 
 #include "clang/AST/Decl.h"
 #include "clang/AST/Expr.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -88,8 +89,17 @@ public:
   bool alwaysWakes(const clang::FunctionDecl *Function) const;
 
 private:
+  void findWaiters();
+  bool wakesWithin(const clang::FunctionDecl *Function, unsigned Depth) const;
+  bool searchWakes(const FunctionSync &F, unsigned Depth) const;
+
   std::vector<FunctionSync> Functions;
   llvm::DenseMap<const clang::FunctionDecl *, size_t> Known;
+  /// Definitions that may wait on a condition, by themselves or by calls.
+  llvm::DenseSet<const clang::FunctionDecl *> Waiters;
+  /// Results of wakesWithin, by definition and depth.
+  mutable llvm::DenseMap<std::pair<const clang::FunctionDecl *, unsigned>, bool>
+      Wakes;
   bool Finished = false;
 };
 
