@@ -135,10 +135,11 @@ struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
  *   }
  *   return false;
  *
- * VF_SPIN_BUDGET declares the state of one wait: in a block, before the loop, not
- * where a static variable is forbidden (constexpr, C's extern inline).
+ * VF_SPIN_BUDGET declares the state of one wait: in a block, before the loop,
+ * not where a static variable is forbidden (constexpr, C's extern inline).
  *
- * Counting makes a poll without a PAUSE longer, and the bound in time with it. */
+ * Counting makes a poll without a PAUSE longer, and the bound in time with it.
+ */
 struct vf_spin_budget {
   uint64_t state;
   uint64_t polls; /* until the next call of vf_spin_wait_bounded, at least 1 */
