@@ -28,8 +28,8 @@ CallEffect effectOfLibraryFunction(StringRef Name) {
 
 namespace {
 
-/// The mnemonics of an assembly text, prefixes (rep, lock) as words of their
-/// own; labels, directives and operands left out.
+/// Returns the mnemonics of an assembly text. Prefixes (rep, lock) are words
+/// of their own; labels, directives and operands are left out.
 class Mnemonics {
 public:
   explicit Mnemonics(StringRef Text) : Lower(Text.lower()) {
@@ -76,7 +76,7 @@ private:
 
 CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
   Mnemonics Words(Text);
-  // The empty text too: a compiler barrier.
+  // An empty text is a compiler barrier, which has no effect either.
   if (Words.all({"mfence", "lfence", "sfence", "dmb", "dsb", "fence"}))
     return CallEffect::None;
   if (Words.all({"pause", "rep", "nop", "yield", "isb", "wfe", "sevl"}))
@@ -85,7 +85,7 @@ CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
       Words.all({"rdtsc", "rdtscp", "lfence", "mfence", "rdtime", "isb", "mrs",
                  "shl", "shlq", "sal", "salq", "or", "orq"}))
     return CallEffect::Clock;
-  // A question to Valgrind: rotations of a register that cancel out.
+  // A client request to Valgrind: rotations of a register that cancel out.
   if (!Has.HasMemory && !Has.IsOpaque &&
       Text.find_first_of("([") == Text.npos && Words.anyStartsWith({"rol"}) &&
       Words.allStartWith({"rol", "xchg"}))
@@ -93,9 +93,9 @@ CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
   if (!Has.HasMemory && !Has.HasPointer)
     return CallEffect::Other;
 
-  // Trying twice leaves memory as trying once does: exchange, compare and
-  // exchange, bit test and set; or, and, which are atomic only if locked. Not
-  // xadd, inc, dec.
+  // Instructions that leave memory the same whether they are executed once or
+  // twice: exchange, compare and exchange, bit test and set; or, and, which
+  // are atomic only if locked. Not xadd, inc, dec.
   bool Tries = Words.anyStartsWith({"xchg", "cmpxchg", "bts"}) ||
                (Words.any({"lock"}) && Words.anyStartsWith({"or", "and"}));
   if (Tries && Words.allStartWith({"lock", "xchg", "cmpxchg", "bts", "or",
@@ -106,7 +106,8 @@ CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
           {"lock", "xadd", "add", "sub", "inc", "dec", "set", "sbb", "mov"}))
     return CallEffect::AsmAdd;
   bool OnlyMoves = Words.allStartWith({"mov"});
-  // AArch64, Arm and RISC-V by their whole names: ldadd and ldclr write.
+  // Mnemonics of AArch64, Arm and RISC-V are compared as a whole: ldadd and
+  // ldclr write.
   bool OnlyLoads = Words.all(
       {"ldr",   "ldrb", "ldrh", "ldrsb", "ldrsh", "ldrsw",  "ldar",   "ldarb",
        "ldarh", "lda",  "ldab", "ldah",  "ldapr", "ldaprb", "ldaprh", "ld",

@@ -41,11 +41,11 @@ inline bool isHint(CallEffect Effect) {
          Effect == CallEffect::Sleep;
 }
 
-/// The effect of the library function that object files call Name; Other if
-/// WaitNeutral.def does not list it.
+/// Returns the effect of the library function Name (mangled, as in object
+/// files); Other if WaitNeutral.def does not list it.
 CallEffect effectOfLibraryFunction(llvm::StringRef Name);
 
-/// What a statement of inline assembly has besides its text.
+/// The properties of a statement of inline assembly besides its text.
 struct AsmOperands {
   bool HasMemory = false;    ///< Exactly one object in memory.
   bool WritesMemory = false; ///< That object is an output.
@@ -54,7 +54,8 @@ struct AsmOperands {
   bool IsOpaque = false;   ///< Several objects in memory: no telling which.
 };
 
-/// Text may spell operands as the source does or as the IR does.
+/// Classifies inline assembly. Text may spell operands as the source does or
+/// as the IR does.
 CallEffect effectOfAsm(llvm::StringRef Text, AsmOperands Has);
 
 /// How an AsmAdd changes memory.
@@ -63,7 +64,7 @@ struct AsmSum {
   bool ByOne;     ///< inc and dec have no operand.
 };
 
-/// pre: effectOfAsm(Text) is AsmAdd.
+/// Returns how the assembly changes memory. pre: effectOfAsm(Text) is AsmAdd.
 AsmSum sumOfAsm(llvm::StringRef Text);
 
 } // namespace vfriendly

@@ -25,12 +25,13 @@ class Module;
 
 namespace vfriendly {
 
-/// The pass has decided about the loop.
+/// Metadata of a loop about which the pass has decided.
 inline constexpr llvm::StringLiteral DecidedMark = "vf.spin.decided";
-/// The pass has reported the loop with a doubt, which inlining may resolve
-/// before the next phase.
+/// Metadata of a loop that the pass has reported with a doubt, which inlining
+/// may resolve before the next phase.
 inline constexpr llvm::StringLiteral DoubtMark = "vf.spin.doubted";
-/// The author keeps the loop: __attribute__((annotate("vfriendly:keep"))).
+/// Metadata of a loop that its author keeps as it is:
+/// __attribute__((annotate("vfriendly:keep"))).
 inline constexpr llvm::StringLiteral KeepMark = "vf.spin.keep";
 
 void mark(llvm::Loop &L, llvm::StringRef Mark);

@@ -38,7 +38,8 @@
 namespace vfriendly {
 
 #if LLVM_VERSION_MAJOR < 22
-/// isa<PtrToIntInst, PtrToAddrInst> holds for PtrToIntInst alone.
+/// In LLVM 19 there is no PtrToAddrInst: isa<PtrToIntInst, PtrToAddrInst> then
+/// tests for PtrToIntInst alone.
 using PtrToAddrInst = llvm::PtrToIntInst;
 #endif
 
@@ -76,8 +77,8 @@ inline constexpr llvm::Intrinsic::ID RiscvPause = llvm::Intrinsic::riscv_pause;
 inline constexpr llvm::Intrinsic::ID FakeUse = llvm::Intrinsic::fake_use;
 using llvm::CmpPredicate;
 
-/// Returns true if Of tells more than whether there is any memory. That stays
-/// as it was.
+/// Returns true if Of captures more of an address than whether it is null. A
+/// rewrite does not change that an address is not null.
 inline bool tellsPlace(llvm::CaptureComponents Of) {
   return capturesAnything(Of & ~llvm::CaptureComponents::AddressIsNull);
 }
@@ -87,27 +88,30 @@ inline bool mayKeepArgument(const llvm::CallBase &Call, unsigned Number) {
   return tellsPlace(Call.getCaptureInfo(Number).getOtherComponents());
 }
 
-/// Returns true if what the call returns may hold that address.
+/// Returns true if the call's result may contain the address that is its
+/// argument Number.
 inline bool mayReturnArgument(const llvm::CallBase &Call, unsigned Number) {
   return tellsPlace(Call.getCaptureInfo(Number).getRetComponents());
 }
 
-/// Returns true if the result of U's user is a place in what U points to.
+/// Returns true if the user of U computes another address within the object
+/// that U points to.
 inline bool isPassthrough(const llvm::Use &U) {
   return DetermineUseCaptureKind(U, /*Base=*/nullptr).isPassthrough();
 }
 
-/// Returns true if U's user may tell the address. pre: !isPassthrough(U).
+/// Returns true if the user of U may reveal the address. pre:
+/// !isPassthrough(U).
 inline bool mayTellPlace(const llvm::Use &U) {
   return tellsPlace(DetermineUseCaptureKind(U, /*Base=*/nullptr));
 }
-// This vtable is the only variable of LLVM's that the plugin refers to and LLVM
-// 19 lacks: a strong reference would end a wrong load before the version guard
-// can say what is wrong. A file whose object has the reference includes this
-// one.
+// The only variable of LLVM that the plugin refers to and that LLVM 19 lacks,
+// a vtable. With a strong reference, loading the plugin into LLVM 19 would
+// fail before the version guard can print its message. Each file whose object
+// has the reference includes this header.
 __asm__(".weak _ZTVN4llvm21SimpleCaptureAnalysisE");
 #else
-/// No call is one of these.
+/// Identifiers in place of those that LLVM 19 lacks: no call has one of them.
 inline constexpr llvm::Intrinsic::ID RiscvPause = ~0u, FakeUse = ~0u - 1;
 inline constexpr auto LibFunc_reallocarray =
     static_cast<llvm::LibFunc>(llvm::NotLibFunc + 1);
@@ -116,7 +120,8 @@ inline constexpr auto LibFunc_terminate = LibFunc_reallocarray;
 inline constexpr auto LibFunc_exit = LibFunc_reallocarray;
 using CmpPredicate = llvm::CmpInst::Predicate;
 
-/// `nocapture` says that neither memory nor the result holds the address.
+/// In LLVM 19, `nocapture` means that neither memory nor the result holds the
+/// address.
 inline bool mayKeepArgument(const llvm::CallBase &Call, unsigned Number) {
   return !Call.doesNotCapture(Number);
 }

@@ -31,7 +31,7 @@ void linkDefinitions(Module &M, StringRef Text) {
                              Error.getMessage());
   Ours->setDataLayout(M.getDataLayout());
   Ours->setTargetTriple(M.getTargetTriple());
-  // The linker reports the reason itself.
+  // The IR linker has reported the reason itself.
   if (Linker::linkModules(M, std::move(Ours), Linker::LinkOnlyNeeded))
     Context.emitError("vfriendly: fallback does not link");
 }

@@ -17,9 +17,9 @@ class Module;
 
 namespace vfriendly {
 
-/// Adds those definitions of Text, vfriendly's own textual IR, that M declares.
-/// An object carries nothing else: how a program gets libvfrt is decided by its
-/// link. Emits an error on failure.
+/// Adds to M those definitions of Text, which is vfriendly's own textual IR,
+/// that M declares. Objects do not name libvfrt: the link decides how a
+/// program gets it. Emits an error on failure.
 void linkDefinitions(llvm::Module &M, llvm::StringRef Text);
 
 } // namespace vfriendly

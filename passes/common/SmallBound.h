@@ -13,8 +13,9 @@
 
 namespace vfriendly {
 
-/// 4 us, which a yield to another thread and back takes, in polls of 0.25 ns (a
-/// cycle at 4 GHz) and of 25 ns (a PAUSE here).
+/// Bounds of spins that are too short to give way: 4 us, which a yield to
+/// another thread and back takes, in polls of 0.25 ns (a cycle at 4 GHz) and
+/// of 25 ns (a PAUSE here).
 inline constexpr uint64_t SmallBound = 16000, SmallSlowBound = 160;
 
 } // namespace vfriendly

@@ -13,8 +13,9 @@
 
 namespace vfriendly {
 
-/// What a loop waits for, by the shape of the code around it. The check never
-/// reports the last three: it says which call polls, and leaves the others out.
+/// The kind of a spin loop, by the shape of the code around it. The check
+/// never reports the last three: it names the call that polls, and does not
+/// report the others.
 enum class SpinKind {
   Flag,              ///< A flag or counter is polled.
   TryLock,           ///< A read-modify-write is tried until it succeeds.
@@ -29,11 +30,12 @@ enum class SpinKind {
   Device, ///< Not a wait for a thread: memory at a constant address.
 };
 
-/// The name that remarks use: "try-lock".
+/// Returns the name of the kind in remarks, such as "try-lock".
 llvm::StringRef toString(SpinKind Kind);
 
-/// What the check's report says before the memory polled: "on a ticket lock, ".
-/// Empty for the kinds that the variable or the call describes.
+/// Returns the words that the check's report puts before the polled memory:
+/// "on a ticket lock, ". Empty for kinds that the variable or the call
+/// describes.
 llvm::StringRef phraseOf(SpinKind Kind);
 
 } // namespace vfriendly

@@ -40,7 +40,8 @@ std::string Summary::text() const {
 }
 
 PreservedAnalyses SummaryPass::run(Module &M, ModuleAnalysisManager &MAM) {
-  // A remark needs a place: the first function that has one, or any.
+  // A remark needs a location: that of the first function that has one, or of
+  // any function.
   Function *First = nullptr;
   for (Function &F : M)
     if (!F.isDeclaration() &&

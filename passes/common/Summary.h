@@ -22,14 +22,15 @@
 
 namespace vfriendly {
 
-/// Counts decisions over all runs of the pass on one module: no change of the
-/// module invalidates it.
+/// Counts the decisions of all runs of the pass on one module. Changes of the
+/// module do not invalidate the counts.
 class Summary {
 public:
   /// Counts one loop; Why is empty if it was rewritten in full.
   void count(bool Rewritten, llvm::StringRef Why);
 
-  /// `3 waits seen, 1 rewritten, 2 left: it sleeps between polls (2)`
+  /// Returns the text of the remark: `3 waits seen, 1 rewritten, 2 left: it
+  /// sleeps between polls (2)`
   std::string text() const;
 
   bool invalidate(llvm::Module &, const llvm::PreservedAnalyses &,
@@ -39,7 +40,7 @@ public:
 
 private:
   unsigned Rewritten = 0, Left = 0;
-  /// In the order in which they came up.
+  /// The reasons, in the order in which they were first counted.
   llvm::MapVector<std::string, unsigned, std::map<std::string, unsigned>>
       Reasons;
 };

@@ -35,7 +35,8 @@ static SmallVector<std::string, 4> wordsOf(StringRef Name) {
 }
 
 NameTells whatNameTells(StringRef Name) {
-  // `sleep_for_us`: the unit, the amount and the object are not the verb.
+  // Words at the end of a name that are no verb: the unit, the amount and the
+  // object in `sleep_for_us`.
   static constexpr StringLiteral Objects[] = {
       "us",    "ms",    "ns",    "usec", "msec",         "nsec",        "usecs",
       "msecs", "s",     "sec",   "for",  "until",        "cycles",      "ticks",
@@ -75,7 +76,8 @@ bool namesWork(StringRef Name) {
       "run",   "process", "execute", "dispatch", "handle",   "drain",
       "flush", "step",    "work",    "steal",    "progress", "dequeue",
       "pop",   "take",    "recv",    "receive",  "accept"};
-  // Whole words of run_tasks and runTasks: is_running does no work.
+  // Compares whole words, as in run_tasks and runTasks: a function is_running
+  // does no work.
   return any_of(wordsOf(Name),
                 [](StringRef W) { return is_contained(Work, W); });
 }

@@ -63,7 +63,8 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
     Value *Arg = Call.getArgOperand(I);
     if (!Arg->getType()->isPointerTy() || !Call.getParamElementType(I))
       continue;
-    // "+m" appears as an output and as an input: the same pointer twice.
+    // A "+m" operand appears as an output and as an input, so the same pointer
+    // is found twice.
     Has.IsOpaque |= Address && Address != Arg;
     Address = Arg;
   }

@@ -29,7 +29,8 @@ namespace vfriendly {
 
 struct CallClass {
   CallEffect Effect;
-  /// What AsmLoad, AsmTry, AsmAdd and AsmStore access; null otherwise.
+  /// The address that AsmLoad, AsmTry, AsmAdd and AsmStore access; null for
+  /// other effects.
   llvm::Value *Address = nullptr;
 };
 
@@ -40,8 +41,8 @@ CallClass classifyCall(const llvm::CallBase &Call);
 /// function pointer, the variable's name. Empty if there is none.
 std::string calledName(const llvm::CallBase &Call);
 
-/// Returns what calledName suggests: Pause, Sleep, Clock, or Other. For reports
-/// only, not for rewrites.
+/// Returns the effect that the name of the callee suggests: Pause, Sleep,
+/// Clock, or Other. Used for reports only, not for rewrites.
 CallEffect promisedEffect(const llvm::CallBase &Call);
 
 } // namespace vfriendly

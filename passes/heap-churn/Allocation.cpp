@@ -64,8 +64,8 @@ bool isPlainAllocation(const CallBase &Call, const TargetLibraryInfo &TLI) {
   if (const Function *Callee = Call.getCalledFunction();
       Callee && !Callee->isDeclaration())
     return false;
-  // This allocates from a stack of OpenMP's runtime, which must be freed in
-  // reverse order.
+  // The function allocates from a stack of OpenMP's runtime, whose blocks must
+  // be freed in reverse order.
   if (TLI.getLibFunc(Call, Which) && Which == LibFunc___kmpc_alloc_shared)
     return false;
   return isAllocationFn(&Call, &TLI) && isRemovableAlloc(&Call, &TLI) &&
@@ -115,7 +115,7 @@ private:
       Worklist.push_back(&V);
   }
 
-  /// V must turn out to point into the same block.
+  /// V must be shown to point into the same block.
   void expect(Value *V, StringRef Why) { Partners.push_back({V, Why}); }
 
   void followUse(Use &U) {
@@ -232,7 +232,8 @@ private:
   const TargetLibraryInfo &TLI;
   const DominatorTree &DT;
   StringRef Family;
-  /// Whether a user is a call that returns a place in its argument, or null.
+  /// True if the user is a call that returns an address within its argument,
+  /// or null.
   bool HasFinders = false;
   SmallPtrSet<Value *, 8> Derived;
   /// Integers computed from the address.
@@ -269,7 +270,7 @@ void forgetPromises(const Allocation &A) {
           LLVMContext::MD_access_group,
           LLVMContext::MD_mem_parallel_loop_access})
       I->setMetadata(Kind, nullptr);
-    // Copies of structures carry the types of the fields.
+    // Copies of structures carry the TBAA types of their fields.
     AreSame &= !I->hasMetadata(LLVMContext::MD_tbaa_struct);
     const MDNode *Tag = I->getMetadata(LLVMContext::MD_tbaa);
     const MDNode *Accessed = Tag ? accessedType(*Tag) : nullptr;

@@ -132,11 +132,11 @@ PointerUse usePointer(const Use &U, const TargetLibraryInfo &TLI) {
     return useArgument(*Call, U, TLI);
   if (isa<FreezeInst>(I))
     return {"", true};
-  // A store may outlive the block, and only the optimizer knows the lifetime.
+  // The memory that holds the stored pointer may outlive the block.
   if (auto *Store = dyn_cast<StoreInst>(&I);
       Store && Store->getValueOperand() == U.get())
     return {"its address is stored"};
-  // The same object has another address in another address space.
+  // An object has another address in another address space.
   if (isPassthrough(U) && I.getType() == U->getType())
     return {"", true};
   if (!mayTellPlace(U))
@@ -156,7 +156,7 @@ static bool comesBackOrTells(const CallBase &Call, const TargetLibraryInfo &TLI,
       getFreedOperand(&Call, &TLI) ||
       (TLI.getLibFunc(Call, Which) && is_contained(ComesBack, Which)))
     return true;
-  // An empty asm statement is a compiler barrier only.
+  // An empty asm statement is a compiler barrier and executes nothing.
   if (auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand()))
     return Asm->getAsmString().empty();
   Body = Call.getCalledFunction();

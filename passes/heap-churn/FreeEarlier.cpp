@@ -34,7 +34,7 @@ static constexpr unsigned MaxSearch = 64;
 /// Maximum number of blocks to search for uses, once such code is found.
 static constexpr unsigned MaxProof = 1024;
 
-/// Returns true if I may take long.
+/// Returns true if the instruction may execute for a long time.
 static bool mayTakeLong(const Instruction &I, const TargetLibraryInfo &TLI) {
   auto *Call = dyn_cast<CallBase>(&I);
   LibFunc Known;
@@ -104,7 +104,8 @@ static bool isBehindAllUses(const Allocation &A, Instruction &At,
     if (!is_contained(A.Frees, User))
       WithUses.insert(User->getParent());
   return walkBehind(*Block, *A.Call, MaxProof, [&](BasicBlock &B) {
-    // Uses in the block of the call refer to the next execution's memory.
+    // Uses in the basic block of the allocation refer to the memory of its
+    // next execution.
     if (&B == A.Call->getParent())
       return Walk::NotBeyond;
     return &B == Block || WithUses.contains(&B) ? Walk::Stop : Walk::Beyond;

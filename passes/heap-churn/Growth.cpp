@@ -61,7 +61,8 @@ public:
     findEqual();
     findCounters();
     Change Found = Change::None;
-    // The size argument; for reallocarray the number and size of elements.
+    // Returns the size argument; for reallocarray, the number of elements and
+    // their size.
     for (Value *Size : drop_begin(Realloc.args()))
       Found = join(Found, changeOf(SE.getSCEV(Size)));
     return Found == Change::Grows;
@@ -170,7 +171,7 @@ private:
       if (Each == &Counter || !Seen.insert({Each, At}).second)
         continue;
       if (auto *Phi = dyn_cast<PHINode>(Each)) {
-        // An inner loop may add any number of times.
+        // An inner loop may execute the addition any number of times.
         if (LI.getLoopFor(Phi->getParent()) != &L ||
             Phi->getParent() == L.getHeader())
           return false;
@@ -325,7 +326,8 @@ private:
   AAResults &AA;
   bool EachIteration = false;
   SmallVector<std::pair<const SCEV *, const SCEV *>, 4> Equal;
-  /// Phis of the header that grow by steps, only on paths through Realloc.
+  /// Finds phis of the loop header that grow by steps, only on paths through
+  /// Realloc.
   SmallPtrSet<const PHINode *, 4> Counters;
 };
 

@@ -55,7 +55,7 @@ constexpr uint64_t MaxFrame = 1024;
 struct Left {
   CallBase *Call;
   StringRef Why;
-  /// Whether the function frees later what many iterations have allocated.
+  /// True if the function frees later what many iterations have allocated.
   bool IsFreedLater = false;
 };
 
@@ -97,8 +97,8 @@ FunctionView::FunctionView(Function &F, FunctionAnalysisManager &FAM)
       DT(FAM.getResult<DominatorTreeAnalysis>(F)),
       LI(FAM.getResult<LoopAnalysis>(F)) {}
 
-/// Returns true if F has an attribute sanitize_*; which there are differs by
-/// version.
+/// Returns true if F has any attribute sanitize_*. The set of these attributes
+/// differs between LLVM versions.
 static bool isSanitized(const Function &F) {
   return any_of(F.getAttributes().getFnAttrs(), [](Attribute A) {
     return A.isEnumAttribute() &&
@@ -128,7 +128,7 @@ const Recursion &HeapChurnImpl::recursion() {
 }
 
 bool HeapChurnImpl::run(Function &F) {
-  // The author keeps the function as it is.
+  // The function is marked vfriendly:keep.
   if (Keep.contains(&F))
     return false;
   bool Changed = Rewrites && mayTreat(F) && rewrite(F);

@@ -38,7 +38,8 @@ public:
 
 private:
   bool Rewrites;
-  /// The linker may inline functions of this module into those of others.
+  /// True if the linker may inline functions of this module into those of
+  /// others.
   bool IsBeforeLink;
 };
 

@@ -75,8 +75,8 @@ bool LoopOwnership::isUnreachableBy(const BasicBlock &From,
   if (!Branch || !Branch->isConditional() ||
       Branch->getSuccessor(0) == Branch->getSuccessor(1))
     return false;
-  // The branch goes the same way in all iterations, and this way never reaches
-  // A.
+  // The branch takes the same edge in all iterations, and that edge never
+  // leads to A.
   bool IsFirst = Branch->getSuccessor(0) == &To;
   if (isSameInAllIterations(*Branch->getCondition(), L))
     return DT.dominates(BasicBlockEdge(&From, Branch->getSuccessor(IsFirst)),

@@ -331,8 +331,8 @@ bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
   if (!Call.onlyReadsMemory(Number))
     for (auto [Object, At] : Given.Objects)
       IsNew |= hold(*Object, {At.Low, false}, ToTheEnd, elsewhere());
-  // LLVM does not say where a loaded value goes, and a result of any width may
-  // be a part of an address.
+  // LLVM does not tell where the callee stores a loaded value, and a result of
+  // any width may be a part of an address.
   if (!Call.onlyWritesMemory(Number))
     IsNew |= share(held(Given, ToTheEnd),
                    "a function is given what holds its address");

@@ -59,7 +59,8 @@ struct Places {
   /// Keyed by the instruction that creates the object: an allocation or an
   /// alloca.
   llvm::SmallMapVector<const llvm::Instruction *, Offset, 2> Objects;
-  /// Any memory except objects of the function that have not escaped.
+  /// True if the pointer may lead to any memory except objects of the function
+  /// that have not escaped.
   bool Elsewhere = false;
 
   bool join(const Places &Other);

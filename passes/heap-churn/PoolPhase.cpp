@@ -170,11 +170,12 @@ bool PoolPhase::outlivesIteration(const CallBase &Call,
   return false;
 }
 
-/// Returns what in the function prevents any pool.
+/// Returns the reason why the function can have no pool; empty if it can.
 StringRef PoolPhase::obstacle(function_ref<bool()> IsRecursive) const {
   const Triple T(Here.F.getParent()->getTargetTriple());
-  // Without libvfrt its functions are null, which needs weak ELF symbols; its
-  // sizes are 64 bits.
+  // In a program without libvfrt the addresses of its functions are null,
+  // which needs weak ELF symbols. The sizes that its functions take have 64
+  // bits.
   if (!T.isOSBinFormatELF() ||
       Here.F.getDataLayout().getPointerSizeInBits() != 64)
     return "libvfrt has no pools for this target";
@@ -286,8 +287,8 @@ bool linkPoolFallback(Module &M) {
   if (!IsMissing)
     return false;
   linkDefinitions(M, fallback::Pool);
-  // Otherwise LTO could make them internal and optimize their parameters away,
-  // and the next phase could add no call.
+  // Keeps the functions external: LTO could otherwise make them internal and
+  // remove their parameters, and the next phase could add no call.
   SmallVector<GlobalValue *, 5> Ours;
   for (StringRef Name : Used)
     Ours.push_back(M.getFunction(Name));

@@ -33,9 +33,9 @@ namespace vfriendly {
 /// that allocates them.
 class PoolPhase {
 public:
-  /// Analyses only; rewrite() changes the function. Others are the allocations
-  /// that no other rewrite has taken; IsRecursive tells whether the function
-  /// calls itself.
+  /// The constructor only analyses; rewrite() changes the function. Others are
+  /// the allocations that no other rewrite has taken; IsRecursive tells
+  /// whether the function calls itself.
   PoolPhase(llvm::ArrayRef<llvm::CallBase *> Others, FunctionView &Here,
             llvm::function_ref<bool()> IsRecursive);
 

@@ -57,7 +57,8 @@ static void addCycles(Node &Start, DenseSet<const Function *> &Found) {
 
 Recursion::Recursion(Module &M, GetTLI GetTLI) {
   DenseMap<const Function *, Node> Nodes;
-  // Start reaches all nodes, so that one walk over the graph finds all cycles.
+  // Start has an edge to every node, so that one walk over the graph finds all
+  // cycles.
   Node Start, Unknown;
   for (Function &F : M)
     if (!F.isDeclaration())

@@ -61,7 +61,8 @@ struct FunctionView {
   bool IsStale = false;
 };
 
-/// Fills Here.Vanishing.
+/// Finds the instructions at which control may leave the function, and stores
+/// them in Here.Vanishing.
 void findVanishing(FunctionView &Here);
 
 /// Returns the size of A if it is constant and small enough for a stack frame,

@@ -28,7 +28,8 @@ namespace vfriendly {
 static constexpr uint64_t MaxSize = 128;
 /// The alignment that malloc guarantees on every 64-bit target.
 static constexpr uint64_t MallocAlign = 16;
-/// A larger alignment makes each call realign the whole frame.
+/// Maximum alignment of a promoted block: a larger one makes each call realign
+/// the whole frame.
 static constexpr uint64_t MaxAlign = 16;
 uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
   std::optional<APInt> Size = getAllocSize(A.Call, &Here.TLI);

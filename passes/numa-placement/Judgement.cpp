@@ -29,9 +29,9 @@ class FirstWrite {
 public:
   FirstWrite(const Object &Of, Regions &Threads) : Of(Of), Threads(Threads) {}
 
-  /// Finds the first write in F and its callees. Sets At and IsParallel;
-  /// returns false if there is none. IsPassed: F may reach the object through
-  /// its parameters.
+  /// Finds the first write in F and its callees, and sets At and IsParallel.
+  /// Returns false if there is none. IsPassed is true if F may reach the
+  /// object through its parameters.
   bool find(Function &F, bool InParallel, bool IsPassed);
 
   const Instruction *At = nullptr;
@@ -42,7 +42,8 @@ private:
 
   const Object &Of;
   Regions &Threads;
-  /// Functions that are being walked, or that contain no write.
+  /// Functions that the search has entered and not left, or that contain no
+  /// write.
   std::set<std::tuple<Function *, bool, bool>> Seen;
 };
 
@@ -119,8 +120,8 @@ static bool isParallelUse(const Instruction &I, const Object &Of,
   });
 }
 
-/// Sets Use and InBlocks. Returns false if no region accesses the object in
-/// bulk.
+/// Finds out how parallel regions use the object, and sets Use and InBlocks.
+/// Returns false if no region accesses the object in bulk.
 static bool findUses(const Object &Of, Regions &Threads, Judgement &Result) {
   Result.InBlocks = true;
   for (const auto &[I, How] : Of.Accesses) {

@@ -24,7 +24,8 @@ enum class Verdict {
 
 struct Judgement {
   Verdict Is = Verdict::NotShared;
-  /// The first write, for SerialFirst and ParallelFirst.
+  /// The first write to the object, if the verdict is SerialFirst or
+  /// ParallelFirst.
   const llvm::Instruction *FirstWrite = nullptr;
   /// A use in a region.
   const llvm::Instruction *Use = nullptr;
@@ -33,9 +34,8 @@ struct Judgement {
   bool InBlocks = false;
 };
 
-/// Decides about Of.
-///
-/// pre: Of has been followed.
+/// Decides where the pages of the object Of belong. pre: all pointers to Of
+/// have been followed.
 Judgement judge(const Object &Of, Regions &Threads);
 
 } // namespace vfriendly

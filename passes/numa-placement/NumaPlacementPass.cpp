@@ -40,8 +40,8 @@ namespace {
 
 /// Minimum size of a placed object, as VF_NUMA_LEAST of the runtime: 16 pages.
 constexpr uint64_t LeastSize = 64 << 10;
-/// Minimum size for a remark: a page, as a smaller object shares its page with
-/// neighbours.
+/// Minimum size of an object to mention in a remark: a page, as a smaller
+/// object shares its page with others.
 constexpr uint64_t LeastSpokenOf = 4096;
 
 class NumaPlacementImpl {
@@ -95,7 +95,7 @@ bool NumaPlacementImpl::run() {
     for (Instruction &I : instructions(F))
       if (auto *Call = dyn_cast<CallBase>(&I))
         lookAtCall(*Call);
-  // All decisions are made before anything changes.
+  // The pass makes all decisions before it changes the module.
   for (Placed &Each : Calls)
     placeAfter(*Each.Call, Each.Size, Each.InBlocks);
   placeBeforeMain(M, Arrays);

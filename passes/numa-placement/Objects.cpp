@@ -71,7 +71,7 @@ void PointerFollower::run() {
   }
 }
 
-/// Adds V to the list, unless it was there before with the same path.
+/// Adds V to the work list, unless it was there before with the same path.
 void PointerFollower::enter(Value *V, const Path &To, Known &Set,
                             Waiting &List) {
   std::set<Path> &Paths = Set[V];
@@ -87,8 +87,8 @@ void PointerFollower::add(Value *V, const Path &To) {
     enter(V, To, Seen, Worklist);
 }
 
-/// Pointer leads to the object by the path To. Finds all other names of the
-/// memory that Pointer points to.
+/// Finds all other names of the memory that Pointer points to. Pointer leads
+/// to the object by the path To.
 void PointerFollower::addLocation(Value *Pointer, Path To) {
   // A call may have another function type than its callee.
   if (!Pointer || !Pointer->getType()->isPointerTy())

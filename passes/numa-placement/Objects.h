@@ -19,31 +19,33 @@
 
 namespace vfriendly {
 
-/// How an instruction uses an object.
+/// The way in which an instruction uses an object.
 struct Access {
   bool Writes = false;
-  /// Whether it accesses many elements: in a loop, or in a call such as memset.
+  /// True if it accesses many elements: in a loop, or in a call such as
+  /// memset.
   bool IsBulk = false;
-  /// Whether its address is computed from a loaded value, as in x[index[i]].
+  /// True if its address is computed from a loaded value, as in x[index[i]].
   bool IsIndirect = false;
 };
 
 /// An array: a global variable, or the result of one allocation call.
 struct Object {
-  /// The GlobalVariable or the CallBase.
+  /// The GlobalVariable, or the CallBase that allocates the object.
   llvm::Value *Root = nullptr;
   /// Accesses in all functions, by instruction.
   llvm::MapVector<const llvm::Instruction *, Access> Accesses;
   /// Values that point to the object, or to pointers to it.
   llvm::SmallPtrSet<const llvm::Value *, 16> Pointers;
-  /// Whether a pointer to it goes where it cannot be followed: into a table of
-  /// pointers.
+  /// True if a pointer to the object is stored where the analysis cannot
+  /// follow it: in a table of pointers.
   bool IsLost = false;
-  /// Whether it is such a table itself, which is small compared with the memory
-  /// that its pointers lead to.
+  /// True if the object is such a table itself, which is small compared with
+  /// the memory that its pointers lead to.
   bool HoldsPointers = false;
 
-  /// Returns true if Call may use it through a parameter of its callee.
+  /// Returns true if Call may use the object through a parameter of its
+  /// callee.
   bool isPassedBy(const llvm::CallBase &Call) const {
     return llvm::any_of(Call.args(), [&](const llvm::Use &U) {
       return Pointers.contains(U.get());
@@ -92,7 +94,8 @@ private:
   const Regions &Threads;
   llvm::FunctionAnalysisManager &FAM;
   Known Seen, SeenBases;
-  /// Pointers whose uses, and bases whose other names, are not yet visited.
+  /// Work lists: pointers whose uses, and bases whose other names, have not
+  /// been visited yet.
   Waiting Worklist, Bases;
   size_t NumSeen = 0;
 };

@@ -51,7 +51,7 @@ std::optional<Fork> forkOf(const CallBase &Call) {
       Call.getArgOperand(Starts->Body)->stripPointerCastsAndAliases());
   if (!F || F->isDeclaration())
     return std::nullopt;
-  // OpenMP passes two thread numbers first.
+  // The first two arguments that OpenMP passes are thread numbers.
   return Fork{F, Starts->First,
               Callee->getName().starts_with("__kmpc") ? 2u : 0u};
 }
@@ -126,7 +126,7 @@ bool Regions::isSingle(const Instruction &I) {
       FAM.getResult<DominatorTreeAnalysis>(const_cast<Function &>(F));
   for (const CallBase *Call : Here.Singles)
     for (const User *Each : Call->users()) {
-      // The call returns 0 in all threads but one.
+      // The call returns a nonzero value in one thread only.
       auto *Compare = dyn_cast<ICmpInst>(Each);
       if (!Compare || !Compare->isEquality() ||
           !isa<ConstantInt>(Compare->getOperand(1)))
@@ -153,7 +153,8 @@ Schedule Regions::scheduleOf(const Instruction &I) {
   const Constructs &Here = constructsOf(F);
   const auto &DT =
       FAM.getResult<DominatorTreeAnalysis>(const_cast<Function &>(F));
-  // The last loop that begins before I and does not end before it.
+  // Finds the last worksharing loop that begins before I and does not end
+  // before it.
   const CallBase *Nearest = nullptr;
   for (const CallBase *Init : Here.Inits)
     if (DT.dominates(Init, &I) && (!Nearest || DT.dominates(Nearest, Init)))

@@ -45,7 +45,7 @@ public:
   /// Returns true if the module starts no threads.
   bool empty() const { return Forks.empty(); }
 
-  /// Returns the calls and forks that run F.
+  /// Returns the calls, and the calls that start threads, which run F.
   llvm::ArrayRef<llvm::CallBase *> callsOf(const llvm::Function &F) const;
 
   /// Returns true if threads of a region run F, directly or through calls.

@@ -27,8 +27,8 @@ static constexpr StringLiteral EarlyName = "vf_numa_place_static";
 static constexpr StringLiteral PlacedMark = "vf.numa.placed";
 /// enum vf_numa_policy of vfriendly/numa.h.
 enum Policy : uint32_t { R4K = 1, Blocks = 2, Early = 16 };
-/// Runs after the implementation's constructors, and before those without a
-/// priority.
+/// Priority of the constructor that places static arrays: after those of the
+/// implementation, and before those without a priority.
 static constexpr int ConstructorPriority = 101;
 
 static uint32_t policyOf(bool InBlocks) { return InBlocks ? Blocks : R4K; }
@@ -180,8 +180,8 @@ void linkPlaceFallback(Module &M) {
   if (!F || !F->isDeclaration())
     return;
   linkDefinitions(M, fallback::Place);
-  // Otherwise LTO could make it internal and optimize its parameters away, and
-  // the next phase could add no call.
+  // Keeps the function external: LTO could otherwise make it internal and
+  // remove its parameters, and the next phase could add no call.
   appendToCompilerUsed(M, {M.getFunction(PlaceName)});
 }
 

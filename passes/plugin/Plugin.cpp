@@ -33,8 +33,9 @@ static cl::opt<std::string>
                cl::desc("Whether vf-numa-placement rewrites"));
 
 namespace {
-/// Says what is wrong with an option, once there is a module to say it to. To
-/// exit while a pipeline is built would end the program that embeds a compiler.
+/// Reports a wrong option as soon as there is a module to report it for.
+/// Exiting while a pipeline is built would end the program in which the
+/// compiler is embedded.
 class UsageErrorPass : public PassInfoMixin<UsageErrorPass> {
 public:
   explicit UsageErrorPass(Error E) : Message(toString(std::move(E))) {}
@@ -71,9 +72,9 @@ static bool isInLinker(ThinOrFullLTOPhase LTO) {
          LTO == ThinOrFullLTOPhase::FullLTOPostLink;
 }
 
-/// The mode the plugin runs with by itself: -mllvm -vf-spin, or else block. A
-/// linker reads its options before it loads plugins, so VF_SPIN in the
-/// environment is the way into it. Not into compilers: their caches know the
+/// Returns the default mode: -mllvm -vf-spin, or else block. A linker reads
+/// its options before it loads plugins, so it takes the mode from VF_SPIN in
+/// the environment. Compilers ignore that variable, as their caches know the
 /// command line only.
 static Expected<SpinMode> defaultSpinMode(ThinOrFullLTOPhase LTO) {
   if (SpinOption.getNumOccurrences())
@@ -84,7 +85,8 @@ static Expected<SpinMode> defaultSpinMode(ThinOrFullLTOPhase LTO) {
   return SpinMode::Block;
 }
 
-/// As defaultSpinMode: the option, in linkers the variable, or else on.
+/// Returns the default like defaultSpinMode: the option's value, in linkers
+/// the variable's, or else on.
 static Expected<bool> switchByDefault(const cl::opt<std::string> &Option,
                                       const char *Variable,
                                       ThinOrFullLTOPhase LTO) {
@@ -100,12 +102,12 @@ static Expected<bool> heapRewritesByDefault(ThinOrFullLTOPhase LTO) {
   return switchByDefault(HeapOption, "VF_HEAP", LTO);
 }
 
-/// VF_NUMA itself is libvfnuma's.
+/// The variable is not VF_NUMA, which libvfnuma reads.
 static Expected<bool> numaRewritesByDefault(ThinOrFullLTOPhase LTO) {
   return switchByDefault(NumaOption, "VF_NUMA_PASS", LTO);
 }
 
-/// The text M of NAME<mode=M>, or nothing if there are no parameters.
+/// Returns the text M of NAME<mode=M>, or nothing if there are no parameters.
 static Expected<std::optional<StringRef>>
 parseMode(StringRef Name, StringRef PassName, StringRef Values) {
   StringRef Parameters = Name.drop_front(PassName.size());
@@ -134,7 +136,7 @@ static Error addSpinLoops(ModulePassManager &MPM, StringRef Name,
   return Error::success();
 }
 
-/// A pass whose only parameter is mode=on|off.
+/// Describes a pass whose only parameter is mode=on|off.
 template <typename Pass>
 static Error addSwitched(ModulePassManager &MPM, StringRef Name,
                          StringRef PassName, Expected<bool> Default) {
@@ -163,7 +165,8 @@ static Error addNumaPlacement(ModulePassManager &MPM, StringRef Name) {
       numaRewritesByDefault(ThinOrFullLTOPhase::None));
 }
 
-/// Adds the pass that this pipeline element names; false if it names none.
+/// Adds the pass that this pipeline element names. Returns false if it names
+/// none of ours.
 static bool addByName(StringRef Name, ModulePassManager &MPM) {
   Error E = Error::success();
   if (isPass(Name, "vf-heap-churn")) {
@@ -184,7 +187,7 @@ static bool addByName(StringRef Name, ModulePassManager &MPM) {
   return true;
 }
 
-/// pre: Phase is not Unoptimized. Errors are said by the first phase.
+/// pre: Phase is not Unoptimized. Only the first phase reports errors.
 static void addSpinLoops(ModulePassManager &MPM, OptimizationLevel Level,
                          SpinPhase Phase, ThinOrFullLTOPhase LTO) {
   auto Mode = defaultSpinMode(LTO);
@@ -243,8 +246,8 @@ static void registerPasses(PassBuilder &PB) {
         return addByName(Name, MPM);
       });
 
-  // Waits on plain memory must be seen before JumpThreading breaks them; what
-  // inlining brings into sight is looked at again after it.
+  // Runs before JumpThreading, which breaks waits on plain memory apart. The
+  // pass runs again after inlining, which may expose more waits.
   PB.registerPipelineEarlySimplificationEPCallback(
       withPhase([](ModulePassManager &MPM, OptimizationLevel Level,
                    ThinOrFullLTOPhase LTO) {
@@ -258,7 +261,7 @@ static void registerPasses(PassBuilder &PB) {
         if (Level == OptimizationLevel::O0)
           return;
         addSpinLoops(MPM, Level, SpinPhase::Late, LTO);
-        // After inlining: what becomes of a pointer shows.
+        // Runs after inlining, when callees' uses of a pointer are visible.
         addHeapChurn(MPM, LTO);
         addNumaPlacement(MPM, LTO);
       }));
@@ -276,7 +279,8 @@ static void registerPasses(PassBuilder &PB) {
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         addSpinLoops(MPM, Level, SpinPhase::Last,
                      ThinOrFullLTOPhase::FullLTOPostLink);
-        // What was inlined from other files; there is no earlier point.
+        // Examines code that was inlined from other files; LTO has no earlier
+        // extension point.
         if (Level != OptimizationLevel::O0) {
           addHeapChurn(MPM, ThinOrFullLTOPhase::FullLTOPostLink);
           addNumaPlacement(MPM, ThinOrFullLTOPhase::FullLTOPostLink);

@@ -20,9 +20,11 @@
 
 namespace vfriendly {
 
-// 101 is the first priority not reserved for the implementation.
+// The highest constructor priority that is not reserved for the
+// implementation.
 __attribute__((constructor(101))) void requireMatchingLLVM() {
-  // Part of LLVM's C interface since LLVM 16, so its signature stays.
+  // A function of LLVM's C interface since LLVM 16, so its signature does not
+  // change.
   using GetVersion = void (*)(unsigned *, unsigned *, unsigned *);
   auto Get =
       reinterpret_cast<GetVersion>(dlsym(RTLD_DEFAULT, "LLVMGetVersion"));
@@ -42,7 +44,8 @@ __attribute__((constructor(101))) void requireMatchingLLVM() {
                  "vfriendly: this plugin is built for LLVM %d, the tool that "
                  "loads it has none, or one before 16: use clang-%d\n",
                  LLVM_VERSION_MAJOR, LLVM_VERSION_MAJOR);
-  // Not exit: static destructors of a half-loaded plugin would run.
+  // _exit instead of exit, which would run static destructors of a partly
+  // loaded plugin.
   _exit(1);
 }
 

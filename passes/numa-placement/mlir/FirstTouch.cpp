@@ -35,7 +35,8 @@ namespace {
 constexpr auto Category =
     remark::RemarkOpts::name("FirstTouch").category("vf-first-touch");
 
-/// Compares names, so that no dialect of parallelism has to be loaded.
+/// Compares names of operations, so that no dialect of parallelism must be
+/// loaded.
 bool isParallel(Operation *Op) {
   StringRef Name = Op->getName().getStringRef();
   return Name == "scf.parallel" || Name == "scf.forall" ||
@@ -67,7 +68,8 @@ bool isFirstParallelIndex(Value V) {
 /// The uses of a buffer, through its views.
 struct Uses {
   SmallVector<Operation *> Serial, Parallel;
-  /// Whether the outermost dimension is indexed by the outermost parallel loop.
+  /// True if the index of the outermost dimension is that of the outermost
+  /// parallel loop.
   bool InBlocks = true;
 };
 
@@ -108,7 +110,7 @@ Uses usesOf(Value Buffer) {
 bool writes(Operation *Op, Value Buffer) {
   if (auto Store = dyn_cast<memref::StoreOp>(Op))
     return Store.getMemref() == Buffer;
-  // Operations of linalg and memref on whole buffers.
+  // Handles operations of linalg and memref on whole buffers.
   auto Effects = dyn_cast<MemoryEffectOpInterface>(Op);
   return Effects && Effects.getEffectOnValue<MemoryEffects::Write>(Buffer);
 }
