@@ -92,8 +92,8 @@ static bool isUnderNoMoreThan(ArrayRef<const Stmt *> Inner,
   });
 }
 
-/// Returns the one step that a function makes in Places; null if it makes none,
-/// several, or changes them otherwise.
+/// Returns the single write by which a function advances one of Places; null
+/// if it makes none, several, or changes them in another way.
 static const PlaceWrite *onlyStep(ArrayRef<PlaceWrite> Writes) {
   return Writes.size() == 1 && Writes[0].How != PlaceWrite::Other &&
                  !innermostLoop(Writes[0].Parents)
@@ -101,7 +101,7 @@ static const PlaceWrite *onlyStep(ArrayRef<PlaceWrite> Writes) {
              : nullptr;
 }
 
-/// Returns true if a waiter undoes Step once it proceeds.
+/// Returns true if a waiter undoes the notifier's write once it proceeds.
 static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
                       const SharedPlaces &Places, const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
@@ -172,7 +172,7 @@ static std::optional<FixItHint> signalInstead(const SyncSite &Broadcast) {
                       .Case("cnd_broadcast", "cnd_signal")
                       .Case("vf_cond_broadcast", "vf_cond_signal")
                       .Default("");
-  // A call through a wrapper or a macro is not edited.
+  // The fix-it does not edit calls through a wrapper or a macro.
   if (New.empty() || Where.isInvalid() || Where.isMacroID())
     return std::nullopt;
   return FixItHint::CreateReplacement(CharSourceRange::getTokenRange(Where),
@@ -204,7 +204,9 @@ void BroadcastCheck::inspect(const SyncModel &Model,
       SmallVector<PlaceWrite, 4> Writes =
           writesTo(Places, F.Function->getBody(), Context);
       const PlaceWrite *Step = onlyStep(Writes);
-      // Every step must come with one wake-up, and every wake-up with one step.
+      // The fix-it is safe only if each write that lets one waiter proceed is
+      // followed by exactly one wake-up, and each wake-up follows such a
+      // write.
       if (!Step || innermostLoop(Broadcast.Parents) ||
           !isUnderNoMoreThan(Broadcast.Parents, Step->Parents) ||
           !llvm::all_of(Waits, [&](const SyncSite *W) {

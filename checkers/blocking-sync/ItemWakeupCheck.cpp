@@ -15,8 +15,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Minimum number of items that are worth a batch. Smaller loops often end the
-/// threads of a pool by one item each.
+/// Minimum number of items that are worth a batch. Smaller loops often put one
+/// item per thread to end the threads of a pool.
 static constexpr uint64_t FewItems = 16;
 
 /// Returns true for a loop over items that exist before it begins: over a
@@ -58,7 +58,8 @@ static bool passesItem(const CallExpr &Call, const Stmt *Loop) {
       auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
       if (!Variable)
         return;
-      // A counter, the range's item, or a variable that the body declares.
+      // The argument is the loop's counter, the item of its range, or a
+      // variable that its body declares.
       Found |= Variable == Item;
       forEachStmt(Loop, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
         if (auto *Declaration = dyn_cast<DeclStmt>(Below))

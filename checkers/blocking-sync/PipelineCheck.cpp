@@ -69,8 +69,8 @@ struct Stage {
 };
 } // namespace
 
-/// Returns how F is a pipeline stage, if it is: F takes items in a loop and
-/// puts them into another queue.
+/// Returns the call, loop and function of a pipeline stage if F is one: it
+/// takes items in a loop and puts them into another queue.
 static std::optional<Stage> stageOf(const FunctionSync &F,
                                     const SyncModel &Model) {
   for (const CallSite &Take : F.Calls) {

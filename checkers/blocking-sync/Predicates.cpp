@@ -18,7 +18,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Returns the place that a leaf names; null for locals and functions.
+/// Returns the field or global variable that an expression without operands
+/// names; null for locals and functions.
 static const ValueDecl *sharedPlace(const Stmt *S) {
   if (auto *Member = dyn_cast<MemberExpr>(S))
     return dyn_cast<FieldDecl>(Member->getMemberDecl());
@@ -53,7 +54,8 @@ static void writeShape(const Stmt *S, raw_ostream &OS) {
     OS << ' ' << Number->getValue();
   else if (auto *Ref = dyn_cast<DeclRefExpr>(S)) {
     auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
-    // An object may have another name in another function.
+    // The object's name is left out, as the object may have another name in
+    // another function.
     if (!Variable || Variable->hasGlobalStorage())
       OS << ' ' << static_cast<const void *>(Ref->getDecl());
   }

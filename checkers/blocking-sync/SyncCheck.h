@@ -32,7 +32,7 @@ public:
   void onEndOfTranslationUnit() override;
 
 protected:
-  /// Called once, when all functions are known.
+  /// Inspects the unit. Called once, when all functions are known.
   virtual void inspect(const SyncModel &Model,
                        const clang::ASTContext &Context) = 0;
 

@@ -72,11 +72,13 @@ void walk(const Stmt *S, SmallVectorImpl<const Stmt *> &Parents,
 
 struct Meaning {
   SyncKind Kind;
-  /// The index of the argument that is the object; -1 for none.
+  /// The index of the argument that is the lock, condition or semaphore; -1 if
+  /// there is none.
   int Object;
 };
 
-/// Returns the meaning of a function that is in no namespace.
+/// Returns the synchronization operation of a function in no namespace, by its
+/// name.
 std::optional<Meaning> byName(StringRef Name) {
   static const llvm::StringMap<Meaning> Names = {
       {"pthread_mutex_lock", {SyncKind::Lock, 0}},
@@ -118,7 +120,8 @@ bool isNamed(const CXXRecordDecl *Class, std::initializer_list<StringRef> Names,
          llvm::is_contained(Names, Class->getName());
 }
 
-/// Returns the meaning of a method of a standard library class, or of vf's own.
+/// Returns the synchronization operation of a method of the standard library's
+/// classes, or of vf's.
 std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
   if (!Method.getIdentifier())
     return std::nullopt;

@@ -76,7 +76,7 @@ class SyncModel {
 public:
   /// Adds a definition that is compiled as written. Call once for each.
   void add(const clang::FunctionDecl &Function);
-  /// Call after the last add.
+  /// Completes the model. Must be called after the last add.
   void finish();
 
   llvm::ArrayRef<FunctionSync> functions() const { return Functions; }

@@ -48,8 +48,8 @@ struct AtomicOp {
   /// The memory that receives the result if it is not returned: __atomic_load
   /// and similar builtins take a pointer to it.
   const clang::Expr *Result = nullptr;
-  /// Whether it is a member of std::atomic or a related class, which has wait
-  /// and notify_all.
+  /// True if the operation is a member of std::atomic or a related class,
+  /// which has wait and notify_all.
   bool IsStdMember = false;
 };
 
@@ -58,7 +58,8 @@ std::optional<AtomicOp> matchAtomicCall(const clang::Expr *E);
 
 /// Matches E itself, not its operands.
 inline std::optional<AtomicOp> matchAtomicOp(const clang::Expr *E) {
-  // A fast test: most expressions are neither.
+  // Returns true if E may be an atomic operation. Fast; most expressions are
+  // not.
   if (!llvm::isa<clang::CallExpr, clang::AtomicExpr>(E))
     return std::nullopt;
   return matchAtomicCall(E);

@@ -35,7 +35,8 @@ struct Frame {
       Arguments;
   /// The object that the method was called on; a pointer to it for `p->f()`.
   const clang::Expr *Object = nullptr;
-  /// The expressions that it may return, and its conditions.
+  /// The expressions that the function may return, and the conditions under
+  /// which it does.
   llvm::SmallVector<const clang::Expr *, 2> Results, Conditions;
 };
 
@@ -50,7 +51,7 @@ struct Place {
   /// The variable of a Local or a global; null for memory behind pointers.
   const clang::VarDecl *Variable = nullptr;
   const Frame *In = nullptr;
-  /// The expression of In that names the place.
+  /// The expression in frame In that names the place.
   const clang::Expr *LValue = nullptr;
   /// Reached through an untyped pointer that was made volatile, as accessors of
   /// device registers do.

@@ -13,7 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// `a[i] = malloc(n)` or `free(a[i])` in a loop that changes i.
+/// A call that allocates or releases an array's element, `a[i] = malloc(n)` or
+/// `free(a[i])`, in a loop that changes i.
 struct ElementCall {
   const HeapCall *Call = nullptr;
   const clang::ValueDecl *Array = nullptr; ///< A variable or a member.

@@ -69,7 +69,7 @@ const Stmt *FunctionView::loopAround(const Stmt &S) const {
   for (const Stmt *P = parent(Child); P; Child = P, P = parent(P)) {
     if (!isLoop(P))
       continue;
-    // The initialisation runs once, before the iterations.
+    // The initialisation of a for loop runs once, before the iterations.
     if (auto *For = dyn_cast<ForStmt>(P); For && For->getInit() == Child)
       continue;
     if (isa<CXXForRangeStmt>(P) && loopBody(P) != Child)

@@ -82,7 +82,7 @@ void GrowthCheck::inspect(FunctionView &View) {
     const Stmt *Loop = View.loopAround(*Call.Site);
     if (!Loop || Call.Op != HeapOp::Resize)
       continue;
-    // `2 * n` may double the size.
+    // A product with the variable, `2 * n`, may double the size.
     if ((Call.Size && multiplies(Call.Size, View.Context)) ||
         (Call.Count && multiplies(Call.Count, View.Context)))
       continue;

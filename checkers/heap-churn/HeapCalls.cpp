@@ -109,7 +109,8 @@ std::optional<HeapCall> HeapCalls::match(const Expr *E) {
   HeapCall Call;
   Call.Site = E;
   if (auto *New = dyn_cast<CXXNewExpr>(E)) {
-    // A class with its own operator new usually has its own pool.
+    // Does not match a class with its own operator new, which usually has its
+    // own pool.
     const FunctionDecl *Operator = New->getOperatorNew();
     if (!Operator || isa<CXXMethodDecl>(Operator) ||
         New->getNumPlacementArgs() != 0)
@@ -147,7 +148,7 @@ std::optional<HeapCall> HeapCalls::match(const Expr *E) {
 const HeapFunction *HeapCalls::find(const FunctionDecl &F) {
   const FunctionDecl *Key = F.getCanonicalDecl();
   // The entry is made before the body is examined, so that a recursive call
-  // finds an unknown function.
+  // counts as one of an unknown function.
   auto [Place, New] = Known.try_emplace(Key, std::nullopt);
   if (New) {
     std::optional<HeapFunction> Does = classify(F);

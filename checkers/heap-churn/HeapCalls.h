@@ -40,7 +40,8 @@ struct HeapCall {
   HeapOp Op = HeapOp::Allocate;
   const clang::Expr *Site = nullptr;
   const clang::Expr *Pointer = nullptr; ///< Resized or released.
-  /// The factors of the size; null where there is none, or it is not visible.
+  /// The factors of the size as expressions; null for a factor that does not
+  /// exist or is not visible.
   const clang::Expr *Size = nullptr, *Count = nullptr;
   const clang::FunctionDecl *Callee = nullptr; ///< Null for new and delete.
 

@@ -73,8 +73,8 @@ void HeldCheck::inspect(FunctionView &View) {
     const VarDecl *Owner = variableOf(Release.Pointer);
     if (!Owner || !Owner->hasLocalStorage() || isa<ParmVarDecl>(Owner))
       continue;
-    // The release must be a statement of a block, and the last reference to its
-    // memory.
+    // The release must be a statement of its own, and the last reference to
+    // its memory.
     const Stmt *Statement = Release.Site;
     while (View.parent(Statement) && isa<Expr>(View.parent(Statement)))
       Statement = View.parent(Statement);

@@ -121,8 +121,8 @@ static std::string nullIn(const FunctionView &View, const HeapCall &Malloc) {
 }
 
 namespace {
-/// What the fix-it moves: statements of the loop's body, so that every
-/// iteration executes both.
+/// The statements that the fix-it moves. Both are statements of the loop's
+/// body, so that every iteration executes them.
 struct BufferStatements {
   const CompoundStmt *Body;
   const Stmt *Allocate, *Release;
@@ -130,7 +130,7 @@ struct BufferStatements {
 
 /// The edits that differ between a declared and an assigned buffer.
 struct AllocationEdit {
-  /// Inserted before the loop.
+  /// Text to insert before the loop.
   std::string Before;
   FixItHint InLoop;
 };
@@ -197,7 +197,7 @@ static bool endsWithoutBlock(const IterationPair &Pair,
   });
 }
 
-/// For `T *p = malloc(n);`: declares p before the loop.
+/// Plans the fix for `T *p = malloc(n);`: declares p before the loop.
 static std::optional<AllocationEdit>
 hoistDeclaration(const DeclStmt &Declaration, const VarDecl &Owner,
                  StringRef Null, const FunctionView &View) {
@@ -230,8 +230,8 @@ hoistDeclaration(const DeclStmt &Declaration, const VarDecl &Owner,
                                        Name + " = " + Init + ";")};
 }
 
-/// For `p = malloc(n);`: sets p to null before the loop, which nothing reads
-/// outside of it.
+/// Plans the fix for `p = malloc(n);`: sets p to null before the loop; nothing
+/// reads p outside of the loop.
 static std::optional<AllocationEdit> hoistAssignment(const Stmt &Allocate,
                                                      const VarDecl &Owner,
                                                      StringRef Null,

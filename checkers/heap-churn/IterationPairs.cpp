@@ -204,7 +204,7 @@ std::optional<IterationPair> findPair(const HeapCall &Allocation,
           Reached.insert(Release);
           return Step::Stop;
         }
-        // A block that is kept for later iterations, until it must be replaced.
+        // The block is kept for later iterations, until it must be replaced.
         if (IsConditional && isBetweenIterations(Seen, Pair.Loop, View))
           return Step::Fail;
         return Writes->contains(Seen) && !IsOwn(Seen) ? Step::Fail : Step::On;

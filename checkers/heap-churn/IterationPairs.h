@@ -25,9 +25,10 @@ struct IterationPair {
   const clang::VarDecl *Owner = nullptr;
   const clang::Stmt *Loop = nullptr;
   llvm::SmallVector<const HeapCall *, 2> Releases;
-  /// The release if no other heap call takes Owner, else null.
+  /// The only release of the block, if no other heap call uses Owner; else
+  /// null.
   const HeapCall *OnlyRelease = nullptr;
-  /// Owner is written by the allocation alone.
+  /// True if nothing but the allocation writes Owner.
   bool IsOnlyWrite = false;
 };
 

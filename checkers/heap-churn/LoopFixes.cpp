@@ -46,8 +46,8 @@ static bool isSame(const Expr *A, const Expr *B, const ASTContext &Context) {
   return V && V == variableOf(B);
 }
 
-/// Returns true if it is the same array in all iterations, and evaluating it
-/// has no effect.
+/// Returns true if the expression names the same array in all iterations and
+/// has no side effect.
 static bool isPlainBase(const Expr *E, const Stmt *Loop,
                         const FunctionView &View) {
   E = E->IgnoreParenImpCasts();
@@ -75,7 +75,7 @@ static bool isReleasedAnyOrder(const HeapCall &Release) {
     return !Type.isNull() && (!Record || (Record->hasDefinition() &&
                                           Record->hasTrivialDestructor()));
   }
-  // Other side effects of a function of the program are unknown.
+  // A release function of the program may have side effects that are unknown.
   return Release.Callee && Release.Callee->getBuiltinID() == Builtin::BIfree;
 }
 
@@ -162,8 +162,8 @@ static int64_t largestPage(const ASTContext &Context) {
 FixHints oneCall(const CallExpr &Call, FunctionView &View) {
   const ASTContext &Context = View.Context;
   StringRef Name = Call.getDirectCallee()->getName();
-  // Only madvise and munmap: mprotect stops at the first range that fails, so a
-  // loop of calls may do more than one call.
+  // Returns true for madvise and munmap only: mprotect stops at the first
+  // range that fails, so a loop of calls may change more than one call would.
   if ((Name != "madvise" && Name != "munmap") || Call.getNumArgs() < 2)
     return {};
   const Stmt *Loop = View.loopAround(Call);

@@ -54,7 +54,7 @@ bool mayBeKept(const DeclRefExpr &Ref, const FunctionView &View) {
         return !Cast->getType()->isBooleanType();
       continue;
     }
-    // A condition only tests the pointer.
+    // As a condition, the pointer is only compared with null.
     if (isa<IfStmt, WhileStmt, ForStmt, DoStmt>(P))
       return false;
     if (auto *Unary = dyn_cast<UnaryOperator>(P)) {

@@ -21,8 +21,8 @@ bool mayBeKept(const clang::DeclRefExpr &Ref, const FunctionView &View);
 /// Returns true if S calls a function whose effects are unknown.
 bool callsUnknown(const clang::Stmt *S);
 
-/// Returns true if S may not complete because a function that it calls may
-/// throw or jump.
+/// Returns true if S may not complete because S, or a function that it calls,
+/// may throw or jump.
 bool mayNotReturn(const clang::Stmt *S);
 
 } // namespace vfriendly::tidy

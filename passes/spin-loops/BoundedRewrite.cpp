@@ -76,8 +76,8 @@ private:
   Module &M;
   Type *I64;
 
-  /// The block that chooses between the copy and the loop, and the preheaders
-  /// of both.
+  /// The block that branches either to the rewritten copy of the loop or to
+  /// the loop as written, and the preheaders of both.
   BasicBlock *Enter = nullptr, *Chunk = nullptr, *Written = nullptr;
   BasicBlock *Latch = nullptr;
   Value *Bound = nullptr;
@@ -86,24 +86,26 @@ private:
   Loop *Copy = nullptr;
   BasicBlock *Iteration = nullptr, *IterationEnd = nullptr;
   BasicBlock *CheckLeft = nullptr, *InCall = nullptr;
-  /// Where the words are read once more; null if an iteration reads only one.
+  /// The block in which the words are read once more; null if an iteration
+  /// reads only one word.
   BasicBlock *SecondLook = nullptr;
   DenseMap<const PHINode *, PHINode *> InChunk, InIteration;
-  /// For each header phi, its values after the copy's last iteration, before
-  /// and after the skip.
+  /// For each header phi of the loop, the value after the copy's last
+  /// iteration, before and after the skip.
   DenseMap<const PHINode *, std::pair<Value *, Value *>> Next;
   CallInst *Call = nullptr;
 };
 
-/// Computes bound and steps before the loop.
+/// Computes the bound and the steps of the counters before the loop.
 void BoundedRewriter::expand() {
   Enter =
       InsertPreheaderForLoop(&L, &DT, &LI, nullptr, /*PreserveLCSSA=*/false);
   SCEVExpander Expander = expanderOf(SE);
   Instruction *At = Enter->getTerminator();
   IRBuilder<> B(At);
-  // Poison, where the loop as written may end by its poll before it tests a
-  // counter: what is tested before the loop has to be a value.
+  // Freezes a value that may be poison: the loop as written may end by its
+  // poll before it tests a counter, but the rewritten one tests it before the
+  // loop.
   auto Expand = [&](const SCEV *Of, Type *Ty) -> Value * {
     Value *V = Expander.expandCodeFor(Of, Ty, At);
     return isGuaranteedNotToBeUndefOrPoison(V, nullptr, At, &DT)
@@ -114,7 +116,7 @@ void BoundedRewriter::expand() {
   for (auto &[Phi, Step] : Plan.Counters)
     Steps[Phi] = Expand(Step, Phi->getType());
   Bound = B.CreateZExt(Bound, I64, "vf.bound");
-  // From here on the analysis of the loop is out of date.
+  // From here on the loop analysis is out of date.
   SE.forgetLoop(&L);
 }
 
@@ -141,8 +143,8 @@ void BoundedRewriter::copy() {
   }
 }
 
-/// Removes the tests of counters from the copy: in none of its iterations do
-/// they end the loop.
+/// Removes the tests of counters from the copy, because they do not end the
+/// loop in any of its iterations.
 void BoundedRewriter::dropTests() {
   for (const ExitLeaf &Test : Plan.Tests) {
     Value *InCopy = inCopy(Test.Condition);
@@ -215,8 +217,8 @@ void BoundedRewriter::emitSecondLook(IRBuilder<> &B) {
   B.CreateCondBr(Same, InCall, Chunk);
 }
 
-/// Phis of B for all that goes from one iteration to the next, with their first
-/// values, those of the copy's header by now.
+/// Creates phis in block B for all values that an iteration passes to the
+/// next. Their first values are those in the header of the copy.
 void BoundedRewriter::resumeIn(BasicBlock *B, BasicBlock *From) {
   for (PHINode &Phi : Header->phis()) {
     auto *CopyPhi = cast<PHINode>(inCopy(&Phi));
@@ -228,7 +230,8 @@ void BoundedRewriter::resumeIn(BasicBlock *B, BasicBlock *From) {
   }
 }
 
-/// Ends the copy at its limit, and puts the call there.
+/// Ends the copy after the number of iterations that the last call allowed,
+/// and inserts the next call there.
 void BoundedRewriter::closeCopy() {
   LLVMContext &Context = M.getContext();
   BasicBlock *CopyHeader = Copy->getHeader();
@@ -246,7 +249,7 @@ void BoundedRewriter::closeCopy() {
   PHINode *State = phiIn(Chunk, I64, "vf.state");
   resumeIn(Chunk, Enter);
 
-  // Each block of iterations is an inner loop.
+  // Makes each block of iterations an inner loop.
   BasicBlock *Into = CopyHeader, *End = CopyLatch;
   Instruction *Back = CopyLatch->getTerminator();
   DebugLoc BackAt = Back->getDebugLoc();
@@ -296,7 +299,8 @@ void BoundedRewriter::closeCopy() {
   B.SetInsertPoint(InCall);
   Call = emitCall(B, State, Left);
   Value *NextState = B.CreateExtractValue(Call, 0);
-  // The runtime is a separate library, so the bound holds whatever it returns.
+  // Limits the skip to the iterations left: the runtime is a separate library,
+  // and the bound must hold whatever it returns.
   Value *Skipped = B.CreateBinaryIntrinsic(Intrinsic::umin,
                                            B.CreateExtractValue(Call, 1), Left);
   Value *NextBegin = B.CreateAdd(Done, Skipped, "", /*HasNUW=*/true);
@@ -376,7 +380,7 @@ void BoundedRewriter::updateLoops() {
     Around.push_back(SecondLook);
   Loop *Chunks = loopAround(Iterations, Around);
   DT.recalculate(F);
-  // The names are how later runs find them.
+  // Later runs of the pass recognize the loops by this mark.
   for (Loop *Made : Chunks->getLoopsInPreorder())
     mark(*Made, DecidedMark);
 }

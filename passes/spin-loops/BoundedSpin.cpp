@@ -82,8 +82,8 @@ private:
   SmallPtrSet<const PHINode *, 4> Counters;
 };
 
-/// Returns true if V, computed in L, depends on the number of iterations.
-/// ThroughPhi is set if it also depends on the path through the loop.
+/// Returns true if V, which L computes, depends on the number of iterations.
+/// Sets ThroughPhi if V also depends on the path through the loop.
 bool Planner::dependsOnCounter(const Value *V, bool *ThroughPhi) const {
   SmallVector<const Value *, 8> Worklist{V};
   SmallPtrSet<const Value *, 16> Seen;
@@ -104,8 +104,8 @@ bool Planner::dependsOnCounter(const Value *V, bool *ThroughPhi) const {
   return false;
 }
 
-/// Classifies the header's phis. Returns why they forbid the rewrite, or an
-/// empty string.
+/// Classifies the phis of the loop header. Returns the reason why they forbid
+/// the rewrite, or an empty string.
 StringRef Planner::findCounters() {
   SmallVector<PHINode *, 2> Carried;
   for (PHINode &Phi : L.getHeader()->phis()) {
@@ -126,8 +126,8 @@ StringRef Planner::findCounters() {
     Found.Counters.push_back({&Phi, Counts->getStepRecurrence(SE)});
     Counters.insert(&Phi);
   }
-  // The last value read, used after the loop: each skipped iteration reads the
-  // same.
+  // The phi is the last value read, which is used after the loop: each skipped
+  // iteration reads the same value.
   for (PHINode *Phi : Carried) {
     for (const User *U : Phi->users())
       if (U != Phi && L.contains(cast<Instruction>(U)))
@@ -146,7 +146,8 @@ StringRef Planner::findCounters() {
   return "";
 }
 
-/// Returns what an iteration does besides polling, or an empty string.
+/// Returns the reason why an iteration does more than poll, or an empty
+/// string.
 StringRef Planner::findEffect() const {
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &I : *B) {
@@ -230,7 +231,8 @@ StringRef Planner::findReads() {
              "of which can be read once more";
     Found.Reads.push_back(cast<LoadInst>(I));
   }
-  // Each dominates the latch, so one of any two dominates the other.
+  // Each of the blocks dominates the latch, so of any two one dominates the
+  // other.
   sort(Found.Reads,
        [&](LoadInst *A, LoadInst *B) { return A != B && DT.dominates(A, B); });
   return "";
@@ -313,10 +315,10 @@ StringRef Planner::findBranches() {
   return "";
 }
 
-/// The size of a block where the bound is this: a divisor, if there is one, as
-/// LLVM unrolls by a divisor. Larger than what is unrolled completely, which is
-/// 300 instructions of at least 3 each, and no more than a tenth of a
-/// microsecond or so.
+/// Returns the number of polls in a block for this bound: a divisor of the
+/// bound, if there is one, as LLVM unrolls by a divisor. A block is larger
+/// than what LLVM unrolls completely, which is 300 instructions of at least 3
+/// each, and takes no more than a tenth of a microsecond or so.
 static unsigned blockFor(uint64_t Bound) {
   for (unsigned Size = 256; Size >= 128; --Size)
     if (Bound % Size == 0 || (Bound + 1) % Size == 0)

@@ -48,9 +48,9 @@ static BasicBlock *entryOf(const Loop &Sub) {
   return Skips ? Before : Header;
 }
 
-/// Returns true if every iteration that repeats gives a hint, or waits in an
-/// inner loop. With OnlyPauses, the hint must be one to other threads, not a
-/// delay for a device.
+/// Returns true if every iteration that is followed by another one gives a
+/// spin hint, or waits in an inner loop. If OnlyPauses is set, the hint must
+/// be one to other threads, not a delay for a device.
 bool LoopJudge::everyIterationHints(bool OnlyPauses) {
   SmallPtrSet<BasicBlock *, 8> Hinting;
   for (BasicBlock *B : L.blocks()) {
@@ -164,8 +164,8 @@ static bool isTakenBack(const Addition &A, const Loop &L) {
   });
 }
 
-/// Returns true if Effect is on a path that fails, by the name of a function
-/// called after it.
+/// Returns true if the effect is on a path on which the program fails, as the
+/// name of a function called after it tells.
 static bool isFailing(const Instruction &Effect) {
   return any_of(*Effect.getParent(), [](const Instruction &I) {
     auto *Call = dyn_cast<CallBase>(&I);
@@ -222,8 +222,8 @@ static bool isRetracted(const Announcement &A, const Loop &L) {
   });
 }
 
-/// Returns true for a local variable to which the loop only assigns constants:
-/// `if (!said) ...`.
+/// Returns true for a local variable to which the loop only assigns constants,
+/// such as a flag that a message was printed: `if (!said) ...`.
 bool LoopJudge::isOnce(Value *Condition) const {
   Value *Of;
   if (match(Condition, m_Not(m_Value(Of))) ||
@@ -233,7 +233,8 @@ bool LoopJudge::isOnce(Value *Condition) const {
   auto *Phi = dyn_cast<PHINode>(Condition);
   if (!Phi || Phi->getParent() != L.getHeader())
     return false;
-  // Constants and itself, perhaps by way of phis at joins.
+  // The incoming values are constants and the phi itself, perhaps through phis
+  // at joins.
   SmallVector<Value *, 4> Worklist{Phi};
   SmallPtrSet<Value *, 4> Seen;
   while (!Worklist.empty()) {
@@ -284,7 +285,7 @@ bool LoopJudge::excuse(Instruction &Effect) {
     if (isRetracted(*A, L))
       return Doubt("it says that it is there and takes that back");
   auto *Call = dyn_cast<CallBase>(&Effect);
-  // It belongs to a store, which is judged by itself.
+  // The instruction belongs to a store, which is judged by itself.
   if (Call && calls(*Call, NotifyFunction))
     return true;
   if (Call && (promisedEffect(*Call) != CallEffect::Other ||

@@ -26,7 +26,8 @@ namespace vfriendly {
 /// Returns true if the address of this local escapes: reaches anything but
 /// loads, stores to it, and calls that access only the caller's state.
 static bool escapes(const AllocaInst &Local) {
-  // std::atomic's constructor calls its base's, and so on: 4 levels.
+  // Maximum depth of calls: std::atomic's constructor calls that of its base,
+  // and so on, 4 levels.
   static constexpr unsigned MaxCalls = 4;
   SmallVector<std::pair<const Value *, unsigned>, 8> Worklist{{&Local, 0}};
   SmallPtrSet<const Value *, 8> Seen;
@@ -62,7 +63,7 @@ static bool escapes(const AllocaInst &Local) {
         CallEffect Effect = classifyCall(*Call).Effect;
         if (Effect == CallEffect::Clock || Effect == CallEffect::Sleep)
           continue;
-        // Empty assembly may return the same address.
+        // An empty assembly statement may return the address that it is given.
         auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand());
         if (Asm && Effect == CallEffect::None && !Asm->getAsmString().empty())
           continue;
@@ -188,7 +189,8 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
   } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(I)) {
     visitAddress(*Exchange, Exchange->getPointerOperand(), Depth);
   } else {
-    // Converting, comparing or selecting values is no progress; computing is.
+    // Instructions that convert, compare or select values make no progress;
+    // those that compute do.
     bool Computes = !isa<SelectInst, FreezeInst, CastInst, CmpInst,
                          ExtractValueInst, InsertValueInst>(I);
     push(SmallVector<Value *>(I->operands()), Depth + Computes);
@@ -271,7 +273,7 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     if (It->second)
       return push(Address, Depth);
   }
-  // errno is the result of the preceding call, which is judged itself.
+  // errno is a result of the preceding call, which is judged by itself.
   if (auto *Call = dyn_cast<CallBase>(Object))
     if (classifyCall(*Call).Effect == CallEffect::Local)
       return;

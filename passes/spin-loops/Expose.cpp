@@ -138,7 +138,7 @@ static bool mayEndByOthers(const Loop &L) {
     const Instruction *I = Left.pop_back_val();
     if (!L.contains(I) || !Seen.insert(I).second)
       continue;
-    // The value of any other phi also depends on branches.
+    // The value of a phi in another block also depends on branches.
     bool Carried = I->getParent() == L.getHeader() && L.getLoopLatch();
     if (I->mayReadFromMemory() || (isa<PHINode>(I) && !Carried))
       return true;
@@ -185,7 +185,8 @@ bool ConditionExposer::collectCalls(const Loop &L,
 bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
   bool Changed = false;
   unsigned Total = 0;
-  // One iteration for each level of calls, and one that finds none left.
+  // Makes one iteration for each level of calls, and one that finds no more
+  // calls.
   for (unsigned Iteration = 0; Iteration <= MaxDepth; ++Iteration) {
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
     SmallVector<CallBase *, 8> Calls;
@@ -218,8 +219,9 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
       break;
     Changed = true;
     FAM.invalidate(F, PreservedAnalyses::none());
-    // Repeats the early passes for the inlined code. None of them uses what is
-    // known from the previous iteration.
+    // Simplifies the inlined code by the passes that run early in the
+    // pipeline. None of them uses facts about the previous iteration of a
+    // loop.
     FunctionPassManager Cleanup;
     Cleanup.addPass(SimplifyCFGPass());
     Cleanup.addPass(SROAPass(SROAOptions::ModifyCFG));

@@ -46,7 +46,8 @@ bool LoopJudge::hasEffect(Instruction &I) {
   if (auto *Call = dyn_cast<CallBase>(&I)) {
     CallClass Class = classifyCall(*Call);
     noteHint(Class.Effect);
-    // A wait that an earlier run has emitted for an inner loop.
+    // The call is a wait that an earlier run of the pass has inserted into an
+    // inner loop.
     if (calls(*Call, WaitFunction))
       return LI.getLoopFor(I.getParent()) == &L;
     if (Class.Effect == CallEffect::AsmStore)
@@ -67,7 +68,8 @@ bool LoopJudge::hasEffect(Instruction &I) {
 /// incremented or decremented, by a growing step as in back-off, or reset.
 static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
                        unsigned Depth = 0) {
-  // A selected, limited, conditional step has 4 levels; 2 are spare.
+  // Maximum depth of operands: a selected, limited, conditional step has 4
+  // levels; 2 are spare.
   if (Depth > 6)
     return false;
   if (&V == &Phi || isa<Constant>(V))
@@ -157,8 +159,8 @@ bool LoopJudge::doesWork() {
     }
     if (Deciding.contains(&Phi) ? Counts : !LivesOn)
       continue;
-    // A wait may count its iterations for statistics; without a hint in each
-    // iteration, the count is taken for the result.
+    // A wait may count its iterations for statistics. If not every iteration
+    // gives a hint, the count is assumed to be the purpose of the loop.
     if (Deciding.contains(&Phi) || !countsByConstants(Phi, L) ||
         !everyIterationHints(/*OnlyPauses=*/true))
       return true;

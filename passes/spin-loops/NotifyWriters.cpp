@@ -52,7 +52,7 @@ void Writers::instrument(Group &G, const Writer &W, bool MayChange,
 Writers::Outcome
 Writers::instrument(ArrayRef<Awaited> Waits,
                     function_ref<bool(const Function &)> MayChange) {
-  // Many waits poll the same location.
+  // Locations that were already examined: many waits poll the same one.
   struct Asked {
     Awaited W;
     bool AnyLoud = false, AnySilent = false;

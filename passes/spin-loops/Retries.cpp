@@ -112,7 +112,7 @@ bool LoopJudge::isLeftIfCleared(Value *V) const {
   const APInt *Kept;
   if (!match(V, m_And(m_Value(Read), m_APInt(Kept))))
     return false;
-  // The next iteration may expect what this one has read.
+  // The next iteration may expect the value that this iteration has read.
   SmallVector<Value *, 2> Looked = {Read};
   if (auto *Phi = dyn_cast<PHINode>(Read);
       Phi && Phi->getParent() == L.getHeader())
@@ -147,7 +147,7 @@ static Constant *valueOn(const KnownValues &Known, Value *V,
     return C;
   if (Constant *C = Known.lookup(V))
     return C;
-  // The result of a small function is compared and negated.
+  // Two levels: the result of a small function is compared and negated.
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !isa<ICmpInst, BinaryOperator>(I) || Depth == 2)
     return nullptr;
@@ -157,7 +157,7 @@ static Constant *valueOn(const KnownValues &Known, Value *V,
                        : nullptr;
 }
 
-/// Adds the values of B's phis for the edge from From.
+/// Records the values that the phis of B have when control comes from From.
 static void enter(KnownValues &Known, BasicBlock *From, BasicBlock *B) {
   for (PHINode &Phi : B->phis())
     Known[&Phi] = dyn_cast<Constant>(Phi.getIncomingValueForBlock(From));
@@ -216,7 +216,7 @@ enum class Way { Unclear, Out, Iteration };
 /// out of L, or to L's next iteration.
 static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
                   KnownValues Known) {
-  // The ends of two small functions, one inlined into the other.
+  // Four blocks: the ends of two small functions, one inlined into the other.
   for (unsigned Blocks = 0; Blocks != 4; ++Blocks) {
     if (!L.contains(To))
       return Way::Out;
@@ -313,8 +313,8 @@ bool LoopJudge::retriesOnly() {
     return false;
 
   SmallPtrSet<BasicBlock *, 4> Retries;
-  // Expects the value read. If it expects bits cleared, other threads must
-  // clear them first.
+  // The exchange expects the value read. If it expects that value with bits
+  // cleared, other threads must clear them first.
   auto IsPolledOrOwn = [&](Value *V) {
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
@@ -346,7 +346,7 @@ bool LoopJudge::retriesOnly() {
       }
     }
   for (const ExitLeaf &Leaf : Waiting)
-    // Not if the loop also tests whether the version is odd: that is a wait.
+    // A loop that also tests whether the version is odd is a wait.
     if (isa<ICmpInst>(Leaf.Condition) && endsUnchanged(Leaf))
       for (BasicBlock *B : L.blocks())
         if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))

@@ -66,7 +66,8 @@ FunctionType *boundedWaitType(LLVMContext &Context) {
                            false);
 }
 
-// As in fallback/*.ll, which is linked in later.
+// Returns the calling convention of the wait functions, as in fallback/*.ll,
+// which is linked in later.
 CallingConv::ID waitConvention(const Module &M) {
   Triple::ArchType Arch = Triple(M.getTargetTriple()).getArch();
   return Arch == Triple::x86_64 || Arch == Triple::aarch64
@@ -140,8 +141,8 @@ void emitPause(Loop &L, LoopInfo &LI, DominatorTree &DT) {
   }
 }
 
-/// Returns the value of V at the end of At; Outside on paths that did not pass
-/// V.
+/// Returns the value of V at the end of block At, or Outside on paths on which
+/// V was not computed.
 static Value *valueAt(Instruction *V, BasicBlock *At, const Loop &L,
                       Value *Outside, const DominatorTree &DT) {
   if (DT.dominates(V, At->getTerminator()))
@@ -193,7 +194,8 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
   // first call, then the result of the last call.
   auto *State = PHINode::Create(B.getInt64Ty(), 2, "vf.state");
   State->insertInto(L.getHeader(), L.getHeader()->begin());
-  // Not if a poll takes the cache line from the lock's holder, or takes long.
+  // The first polls make no call if they are cheap: if a poll neither takes
+  // the cache line from the lock's holder nor takes long.
   bool Cheap = !S.Pauses && !S.Yields && none_of(S.Polls, [](const Poll &P) {
     return P.ReadModifyWrite;
   });
@@ -215,7 +217,8 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
   if (Key.Several)
     Flags |= VF_SPIN_SEVERAL;
   if (const Poll *P = S.uniquePoll()) {
-    // If the address is polled too, the memory may be freed once that changes.
+    // If the loop also polls the address itself, the memory may be freed as
+    // soon as the address changes.
     bool Stays = none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });
     bool MayRead = Stays && !P->Volatile && isPolledFirst(*P, L, DT) &&
                    DT.dominates(P->Access, Edge->getTerminator());
@@ -252,7 +255,8 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
 
 static constexpr unsigned HowArgument = 3;
 
-/// Null if LLVM has merged two waits and selects between their arguments.
+/// Returns the argument `how`; null if LLVM has merged two waits and selects
+/// between their arguments.
 static ConstantInt *howOf(const CallInst &Wait) {
   return dyn_cast<ConstantInt>(Wait.getArgOperand(HowArgument));
 }
@@ -284,8 +288,8 @@ static Type *accessedType(const Instruction &I, const Value *Address) {
 }
 
 std::optional<Location> locateWait(const CallInst &Wait, const LoopInfo &LI) {
-  // The call has the width only if the runtime may read; the polling access
-  // always has it.
+  // The call tells the width of the word only if the runtime may read the
+  // word; the polling access always has a width.
   const Value *Address = Wait.getArgOperand(0);
   const Loop *L = LI.getLoopFor(Wait.getParent());
   ConstantInt *How = howOf(Wait);
@@ -335,8 +339,9 @@ bool emitNotify(Instruction &Write, Value &Address, ArrayRef<NotifyKey> Keys) {
   IRBuilder<> B(Write.getNextNode());
   B.SetCurrentDebugLocation(Write.getDebugLoc());
 
-  // The runtime may be absent: then a variable that stays zero avoids a branch.
-  // A reference that the program has itself keeps its linkage.
+  // If libvfrt is absent, a variable that stays zero takes the place of its
+  // own, so that no branch is needed. If the program refers to the variable
+  // itself, that reference keeps its linkage.
   bool OwnReferences = M.getNamedValue(ArmedWord);
   auto *Armed =
       cast<GlobalVariable>(M.getOrInsertGlobal(ArmedWord, B.getInt32Ty()));
@@ -382,8 +387,8 @@ void linkFallback(Module &M) {
                      : T.getArch() == Triple::aarch64 ? fallback::AArch64
                      : T.getArch() == Triple::riscv64 ? fallback::RISCV64
                                                       : fallback::Generic);
-  // If LTO made them internal, their parameters would be optimized away, and
-  // the next run could add no call.
+  // Keeps the functions external: if LTO made them internal, it would remove
+  // their parameters, and the next run could add no call.
   for (StringRef Name : {WaitFunction, BoundedWaitFunction})
     if (Function *Wait = M.getFunction(Name))
       appendToCompilerUsed(M, {Wait});
@@ -404,7 +409,7 @@ bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {
     L->getExitEdges(Exits);
     for (auto [From, To] : Exits) {
       Instruction *Branch = From->getTerminator();
-      // A switch may be listed once for each of its cases.
+      // A switch is a predecessor once for each of its cases.
       if (To->isEHPad() || !isa<BranchInst, SwitchInst>(Branch) ||
           !is_contained(successors(From), To))
         continue;
@@ -416,7 +421,7 @@ bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {
                                     .unsetPreserveLoopSimplify());
       if (!Own || !isa<BranchInst>(Own->getFirstNonPHIIt()))
         continue;
-      // Emits no code, but keeps the block.
+      // Empty assembly emits no code, but keeps LLVM from removing the block.
       IRBuilder<> B(Own->getTerminator());
       auto *Ty = FunctionType::get(B.getVoidTy(), false);
       B.CreateCall(Ty, InlineAsm::get(Ty, "", "", /*hasSideEffects=*/true));

@@ -43,7 +43,7 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
       return {};
     if (auto *Load = dyn_cast<LoadInst>(I))
       return {I, Load->getPointerOperand()};
-    // The value read one or two iterations before.
+    // A header phi may hold the value read one or two iterations before.
     if (auto *Phi = dyn_cast<PHINode>(I);
         Phi && Phi->getParent() == L.getHeader() && Iteration < 2) {
       const Value *Address = nullptr;
@@ -170,11 +170,12 @@ bool LoopJudge::isQueueNode(const Value *Address) {
       It->second = isExchanged(*Variable);
     return It->second;
   }
-  // LLVM records no uses of other constants, or those of all modules.
+  // LLVM records no uses of other constants, or records those of all modules.
   return !isa<Constant>(Node) && isExchanged(*Node);
 }
 
-/// Returns true if B, or a block that dominates it, counts something.
+/// Returns true if B, or a block that dominates B, increments or decrements
+/// memory.
 bool LoopJudge::countsBefore(const BasicBlock &B) {
   SmallVector<const BasicBlock *, 8> Passed;
   bool Found = false;
@@ -227,7 +228,7 @@ SpinKind LoopJudge::nameKind() {
     if (!P.OnlyLocates && isQueueNode(P.Address))
       return SpinKind::Queue;
 
-  // A counted arrival before the wait: a barrier.
+  // The function counts its arrival before the wait, so the loop is a barrier.
   if (const DomTreeNode *Before = DT.getNode(L.getHeader())->getIDom();
       Before && countsBefore(*Before->getBlock()))
     return SpinKind::Barrier;

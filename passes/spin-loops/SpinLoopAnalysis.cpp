@@ -56,7 +56,7 @@ std::optional<SpinLoop> LoopJudge::judge() {
     return std::nullopt;
   if (!judgeExits() || !excuseEffects())
     return std::nullopt;
-  // Walking over data while polling a flag is work.
+  // A loop that traverses data while it polls a flag does work.
   if (Walks || doesWork() || succeedsAndGoesOn())
     return std::nullopt;
 
@@ -151,7 +151,7 @@ static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
       Worklist.push_back({A, (Is == ICmpInst::ICMP_NE) == Stays});
       continue;
     }
-    // With this value the loop continues.
+    // Returns true if the loop continues when the condition has this value.
     auto Remains = [&](const Value *In) {
       auto *C = dyn_cast<ConstantInt>(In);
       return C ? C->isZero() != Stays : Seen.contains(In);

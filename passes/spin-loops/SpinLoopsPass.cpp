@@ -131,7 +131,7 @@ bool SpinLoopsImpl::run() {
   CheckedForRaces = isCheckedForRaces(M);
   StrictSeccomp = entersStrictSeccomp(M);
   AsynchronousCancel = cancelsAsynchronously(M);
-  // Before inlining, as inlined loops take their marks along.
+  // Marks loops before inlining, so that inlined copies have the marks too.
   for (Function &F : M)
     if (!F.isDeclaration() && Keep.contains(&F) && Phase == SpinPhase::Early)
       keep(F);
@@ -151,7 +151,7 @@ bool SpinLoopsImpl::run() {
         S.Kind = SpinKind::Device;
       if (isMarked(*S.L, DecidedMark))
         continue;
-      // JumpThreading and LICM have already transformed these.
+      // JumpThreading and LICM have already changed polls of plain memory.
       if (Phase == SpinPhase::Late &&
           any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
         continue;
@@ -237,8 +237,8 @@ bool SpinLoopsImpl::mayChange(const Function &F, StringRef *Why) const {
   return mayRewrite(F, &Reason);
 }
 
-/// Returns the tries of all waits: they take a lock, and never end a wait for
-/// it.
+/// Returns the read-modify-writes by which waits try to take a lock. Such a
+/// write does not end another wait for the lock.
 SmallPtrSet<const Instruction *, 8> SpinLoopsImpl::tries() const {
   SmallPtrSet<const Instruction *, 8> Tries;
   for (const FoundLoops &Found : All)
@@ -369,7 +369,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       continue;
     if (isDeviceAddress(P.Address))
       return PauseOnly("it polls a constant address: a device register");
-    // A wait omits no read of a register; skipping iterations does.
+    // Rewriting an unbounded wait keeps all reads of a device register;
+    // skipping iterations omits some.
     if (isa<LoadInst>(P.Access) && P.Volatile &&
         (S.Bounded || !locatePoll(P).Global) &&
         !AllWriters->anyFor(locatePoll(P)))

@@ -55,7 +55,7 @@ static bool anyCall(const Module &M, StringRef Name,
 
 bool cancelsAsynchronously(const Module &M) {
   return anyCall(M, "pthread_setcanceltype", [](const CallBase &Call) {
-    // PTHREAD_CANCEL_DEFERRED is 0 in glibc, and 0 in musl.
+    // PTHREAD_CANCEL_DEFERRED is 0, in glibc and in musl.
     auto *Type = Call.arg_size() ? dyn_cast<ConstantInt>(Call.getArgOperand(0))
                                  : nullptr;
     return !Type || !Type->isZero();

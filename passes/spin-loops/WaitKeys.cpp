@@ -28,7 +28,8 @@ static GlobalVariable *commonGlobal(ArrayRef<const Poll *> Polls) {
   for (const Poll *P : Polls) {
     auto *Global = dyn_cast<GlobalVariable>(
         getUnderlyingObject(P->Address, /*MaxLookup=*/16));
-    // Each thread has its own copy; the name is the address of the caller's.
+    // A thread-local variable is no key: each thread has its own copy, and the
+    // name means the caller's.
     if (!Global || Global->isThreadLocal() || (Common && Common != Global))
       return nullptr;
     Common = Global;
