@@ -23,6 +23,7 @@ for path in glob.glob(os.path.join(folder, "*.h")):
     text = re.sub(r"#if.*?#endif", "", text.split("extern \"C\"")[1].split("#endif", 1)[1],
                   flags=re.S)
     text = re.sub(r"\{[^{}]*(\{[^{}]*\}[^{}]*)*\}", "{}", text)
+    text = re.sub(r"\)\s*\{\}", ");", text)  # a definition ends a statement, too
     for statement in text.split(";"):
         if "static inline" in statement or "typedef" in statement:
             continue
