@@ -51,12 +51,14 @@ static void fill(size_t Size) {
 /// In several threads at once, whose stacks were there before.
 static void fillTogether() {
   std::atomic<bool> Begins = false;
+  std::atomic<int> Ready = 0;
   std::vector<std::thread> All;
   for (int I = 0; I != 4; ++I)
     All.emplace_back([&] {
       // Reserved now: under the limit the vector itself could fail to grow.
       std::vector<void *> Blocks;
       Blocks.reserve(300);
+      ++Ready;
       while (!Begins)
         std::this_thread::yield();
       for (int Round = 0; Round != 50; ++Round) {
@@ -68,6 +70,9 @@ static void fillTogether() {
         Blocks.clear();
       }
     });
+  // jemalloc 5.3 crashes in a thread for whose cache there is no memory.
+  while (Ready != 4)
+    std::this_thread::yield();
   struct rlimit Is = {Limit, Limit};
   CHECK(setrlimit(RLIMIT_AS, &Is) == 0);
   Begins = true;
