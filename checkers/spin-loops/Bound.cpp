@@ -18,7 +18,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Constants are kept to 32 bits, so that sums of two cannot overflow.
+/// Accepts constants of up to 32 bits only, so that the sum of two cannot
+/// overflow.
 static std::optional<int64_t> constant(const Expr *E,
                                        const ASTContext &Context) {
   Expr::EvalResult Result;
@@ -110,7 +111,7 @@ static std::optional<uint64_t> boundBy(const BinaryOperator &Test,
   std::optional<int64_t> To = constant(Right, Context);
   if (uncastVariable(Left) != From.Counter || !To)
     return std::nullopt;
-  // The first value that ends the loop.
+  // The first value of the counter that ends the loop.
   int64_t End = Kind == BO_LE ? *To + 1 : Kind == BO_GE ? *To - 1 : *To;
   bool Up = Kind == BO_LT || Kind == BO_LE || (Kind == BO_NE && Step == 1);
   bool Down = Kind == BO_GT || Kind == BO_GE || (Kind == BO_NE && Step == -1);
@@ -119,7 +120,8 @@ static std::optional<uint64_t> boundBy(const BinaryOperator &Test,
   if ((Step > 0 ? !Up : !Down) || Distance <= 0)
     return std::nullopt;
   int64_t Iterations = (Distance + By - 1) / By;
-  // Where the counter would wrap before it gets there, there is no bound.
+  // If the counter would wrap before it reaches that value, the loop has no
+  // bound.
   if (!fits(From.Value + Iterations * Step, From.Counter->getType(), Context))
     return std::nullopt;
   return Iterations;

@@ -27,8 +27,9 @@ static constexpr llvm::StringLiteral
 
 namespace {
 
-/// Reads the statements of one iteration, in the loop's function and its
-/// callees. Each kind of expression is named: any other ends the proof.
+/// Proves that an iteration only polls and counts, by visiting its statements
+/// in the loop's function and its callees. Expressions of kinds that are not
+/// listed here end the proof.
 class IterationReader {
 public:
   IterationReader(const LoopFacts &Facts, const VarDecl &Counter)
@@ -49,7 +50,7 @@ private:
   bool readCall(const CallExpr &Call, const Frame *In);
   bool readInCallee(const Stmt *S, const Frame *In);
   bool isHint(const Stmt *S, const Frame *In) const;
-  /// Returns true if nothing but In's own code can change Variable.
+  /// Returns true if only the code of In's function can change Variable.
   bool isPrivate(const VarDecl &Variable, const Frame *In) const {
     return Variable.hasLocalStorage() &&
            Variable.getDeclContext() == In->Function &&
@@ -76,7 +77,7 @@ bool IterationReader::isHint(const Stmt *S, const Frame *In) const {
   });
 }
 
-/// A read of the object that LValue names.
+/// Visits a read of the object that LValue names.
 bool IterationReader::readMemory(const Expr *LValue, const Frame *In) {
   QualType T = LValue->getType();
   if (isAtomicType(T) || T.isVolatileQualified()) {
@@ -84,8 +85,8 @@ bool IterationReader::readMemory(const Expr *LValue, const Frame *In) {
     IsVolatile |= !isAtomicType(T);
     return read(LValue, In);
   }
-  // Others write plain memory only where the loop's order of reads cannot see
-  // it, but a failed poll may order such a write before the next iteration.
+  // Rejects reads of plain memory: another thread may write it before the next
+  // iteration, ordered by the failed poll.
   const VarDecl *Variable = uncastVariable(LValue);
   return Variable && isPrivate(*Variable, In) ? read(LValue, In)
                                               : fail(ReadsMore);
@@ -125,7 +126,7 @@ bool IterationReader::readInCallee(const Stmt *S, const Frame *In) {
     return To && isPrivate(*To, In) && !To->getType().isVolatileQualified() &&
            !isAtomicType(To->getType()) && read(Assign->getRHS(), In);
   }
-  // As macros are written.
+  // `do { } while (0)`, as macros are written.
   if (auto *Do = dyn_cast<DoStmt>(S)) {
     bool Again = true;
     return !Do->getCond()->isValueDependent() &&
@@ -144,7 +145,8 @@ bool IterationReader::read(const Stmt *S, const Frame *In) {
   if (isa<NullStmt, IntegerLiteral, CharacterLiteral, CXXBoolLiteralExpr,
           CXXNullPtrLiteralExpr, CXXThisExpr>(S))
     return true;
-  // A call's body is read where it shows: its name alone may make it a hint.
+  // The body of a call is visited where it is visible: its name alone may have
+  // made it a hint.
   if (!isa<Expr>(S))
     return isHint(S, In);
   if (auto *Size = dyn_cast<UnaryExprOrTypeTraitExpr>(S))
@@ -204,7 +206,7 @@ private:
   const VarDecl *Counter = nullptr;
   int64_t Step = 0; ///< 0 until the test has told it.
   std::optional<CountTest> Test;
-  /// The loop's condition without Test.
+  /// The parts of the loop's condition other than Test.
   SmallVector<const Expr *, 2> Conditions;
   Budget Found;
 };
@@ -245,8 +247,8 @@ StringRef BudgetPlanner::findCounter() {
   return "";
 }
 
-/// Returns true if E is the counter, or its step where the loop's head has
-/// none.
+/// Returns true if E is the counter or, if the loop has no increment in its
+/// head, the step of the counter.
 bool BudgetPlanner::isCounted(const Expr *E, bool &After) {
   if (Spin.Shape.Increment)
     return uncastVariable(E) == Counter;
@@ -373,8 +375,9 @@ std::string plus(StringRef Term, int64_t Number) {
   return (Term + (Number > 0 ? " + " : " - ") + Twine(std::abs(Number))).str();
 }
 
-/// A test of the value v at the end of an iteration, of v + Step in the next,
-/// and so on. Left counts those that hold before one does not.
+/// Computes Left, the number of further iterations whose test holds: the test
+/// sees the value v at the end of this iteration, v + Step in the next, and so
+/// on.
 StringRef BudgetPlanner::computeLeft() {
   std::optional<int64_t> Start = findStart(), Limit = 0;
   const VarDecl *LimitVariable = nullptr;
@@ -384,7 +387,7 @@ StringRef BudgetPlanner::computeLeft() {
     if (!Test->Limit->isValueDependent() &&
         Test->Limit->EvaluateAsInt(Result, Context)) {
       Limit = Result.Val.getInt().tryExtValue();
-      // So that no sum below overflows.
+      // Limits the constant so that no sum below overflows.
       if (!Limit || *Limit > INT64_MAX / 4 || *Limit < INT64_MIN / 4)
         return Unclear;
     } else {
@@ -399,7 +402,7 @@ StringRef BudgetPlanner::computeLeft() {
   bool IsUp = Step > 0;
   BinaryOperatorKind Kind = Test->Kind;
   if (Kind == BO_NE) {
-    // It must get there, and not wrap.
+    // The counter must reach the limit without wrapping.
     bool Reaches = Limit && Start && (IsUp ? *Start < *Limit : *Start > *Limit);
     Reaches |=
         !IsUp && Limit == 0 && Counter->getType()->isUnsignedIntegerType();
@@ -409,7 +412,8 @@ StringRef BudgetPlanner::computeLeft() {
   }
   if (IsUp ? Kind != BO_LT && Kind != BO_LE : Kind != BO_GT && Kind != BO_GE)
     return Unclear;
-  // Else the difference of the two may not be a value of their type.
+  // Otherwise the difference of counter and limit may not be a value of their
+  // type.
   bool IsNatural = IsUp ? Counter->getType()->isUnsignedIntegerType() ||
                               (Start && *Start >= 0)
                    : LimitVariable

@@ -37,12 +37,13 @@
 namespace vfriendly::tidy {
 
 struct Budget {
-  /// The counter, an assignment that takes off polls, and the number of polls
-  /// left, each as text.
+  /// The counter, the assignment that skips polls, and the number of polls
+  /// left, each as source text.
   std::string Counter, Assignment, Left;
-  /// The condition whose value Holds is the exit of the poll.
+  /// The condition by which the poll ends the loop, if it has the value Holds.
   Guard Exit;
-  /// The word is volatile and not atomic: a device's, unless a writer shows.
+  /// True if the word is volatile and not atomic: it may be a device's, unless
+  /// a writer is visible.
   bool IsVolatile = false;
 };
 

@@ -45,7 +45,7 @@ Causes CauseFinder::ofChildren(const Stmt *S, const Frame *In) {
   return All;
 }
 
-/// Returns what the address depends on. Computing it is no poll.
+/// Returns the causes of an address. Computing the address is no poll.
 Causes CauseFinder::ofAddress(const Expr *LValue, const Frame *In) {
   const Expr *E = LValue->IgnoreParens();
   if (auto *Cast = dyn_cast<CastExpr>(E)) {
@@ -110,8 +110,8 @@ static void splitBoth(const Expr *E, const Frame *In, bool Holds,
   splitBoth(Op->getRHS(), In, Holds, Parts);
 }
 
-/// Returns what a conjunction of conditions depends on: on other threads alone,
-/// if one of the conditions does.
+/// Returns the causes of a conjunction of conditions: other threads alone, if
+/// that is true of one of the conditions.
 Causes CauseFinder::ofGuards(const Guards &Under) {
   Guards Parts;
   for (const Guard &G : Under)
@@ -190,7 +190,8 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
     }
     Causes Value = causesOf(W.Assigned, W.In);
     ChangesOnce &= W.EachIteration && Value.none();
-    // For a constant, `done = true`, the guards of the write matter.
+    // If the assigned value is a constant, as in `done = true`, the guards of
+    // the write are the causes.
     C.add(Value.none() ? ofGuards(W.Under) : Value);
   }
   C.Own |= ChangesOnce;
@@ -225,8 +226,8 @@ Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
   }
   if (P.Where == Place::Local && !isAtomicRef(Object->getType()))
     return P.Variable ? ofVariable(Access, P) : ofChildren(Object, In);
-  // errno and the like: their address is returned by a call that reads only
-  // this thread's state.
+  // Handles errno and similar objects: their address is returned by a call
+  // that reads only this thread's state.
   if (auto *Call = dyn_cast<CallExpr>(
           (IsPointer ? Object : P.LValue)->IgnoreParenCasts()))
     if (const FunctionDecl *Callee = Call->getDirectCallee())
@@ -385,7 +386,7 @@ Causes CauseFinder::causesOf(const Expr *E, const Frame *In) {
     return {};
   if (auto *Default = dyn_cast<CXXDefaultArgExpr>(E))
     return causesOf(Default->getExpr(), In);
-  // A glvalue that is not read here.
+  // Handles a glvalue that is not read here.
   if (E->isGLValue() && isa<DeclRefExpr, MemberExpr, ArraySubscriptExpr>(E))
     return E->getType()->isFunctionType() ? Causes()
                                           : ofAccess(E, E, false, In);

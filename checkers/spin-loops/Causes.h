@@ -21,7 +21,7 @@
 
 namespace vfriendly::tidy {
 
-/// One access whose value decides whether the wait is over.
+/// An access whose value decides whether the wait is over.
 struct Poll {
   /// The expression that reads: a load, a call, a read-modify-write.
   const clang::Expr *Access = nullptr;
@@ -32,7 +32,7 @@ struct Poll {
   bool Volatile = false, Atomic = false;
   const Rmw *Tries = nullptr;
   const clang::FunctionDecl *TryLock = nullptr;
-  /// A call of a function whose body is not fully visible.
+  /// True for a call of a function whose body is not fully visible.
   const clang::CallExpr *Unseen = nullptr;
 
   bool isPlain() const {

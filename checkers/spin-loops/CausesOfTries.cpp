@@ -87,9 +87,11 @@ static bool isMasked(const Expr *E, const ASTContext &Context) {
 /// causes: it is only found after other threads have set those bits.
 Causes CauseFinder::ofExpectedValue(const Expr *Expected, const Frame *In) {
   Causes C = causesOf(Expected, In);
-  // Variables may be copies of each other; a few steps reach any mask.
+  // Maximum number of assignments to follow: variables may be copies of each
+  // other, and a few steps reach any mask.
   for (unsigned Step = 0; Step != 4; ++Step) {
-    // A wrapper's argument, or a value that a variable was assigned before.
+    // Follows a wrapper's argument, or a value that a variable was assigned
+    // before.
     auto *Ref = dyn_cast<DeclRefExpr>(Expected->IgnoreParenImpCasts());
     auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
     const Frame *Owner = Variable ? frameOf(*Variable, In) : nullptr;
@@ -178,7 +180,8 @@ Causes CauseFinder::causesOf(const Rmw &R) {
                          : causesOf(Op.Value, R.In))
                   .none();
   }
-  // The expected value of assembly is an input, which must come from outside.
+  // The value that assembly expects is an input operand, which must come from
+  // outside.
   if (Op.Kind == AtomicKind::CompareExchange)
     for (const Expr *Input : R.Inputs) {
       Causes Read = causesOf(Input, R.In);

@@ -67,7 +67,7 @@ static StringRef memoryOf(const Poll &P) {
   return P.Volatile ? "volatile " : "plain ";
 }
 
-/// Returns what was found.
+/// Returns the first part of the report: the kind of wait and what it polls.
 static std::string seen(const SpinLoop &Spin) {
   const ASTContext &Context = Spin.Facts->Context;
   const Poll *P = &Spin.Polls.front();
@@ -91,7 +91,8 @@ static std::string seen(const SpinLoop &Spin) {
   return ("loop spins " + Phrase + What).str();
 }
 
-/// "up to 1,000,000 times", if the bound is known.
+/// Returns "up to 1,000,000 times" if the bound is known, else "a bounded
+/// number of times".
 static std::string howOften(const SpinLoop &Spin) {
   std::optional<uint64_t> Bound =
       constantBound(*Spin.Shape.Statement, Spin.Facts->Context);

@@ -132,9 +132,9 @@ void DoubtJudge::findRetracted() {
 }
 
 bool areHopeless(const LoopFacts &Facts) {
-  // Calls doubted only by name need no hint, nor do the stores of a seqlock's
-  // reader. For the others toleratesOne and tolerates require one; an inner
-  // wait counts as one.
+  // Calls that are doubted only because of their names need no hint, nor do
+  // the stores of a seqlock's reader. For other doubts toleratesOne and
+  // tolerates require a hint; an inner wait counts as one.
   return Facts.Hints.empty() && !Facts.HasInnerLoop &&
          llvm::any_of(Facts.Doubts, [](const Doubt &D) {
            return D.What != Doubt::Telling && D.What != Doubt::Store;
@@ -180,8 +180,8 @@ bool DoubtJudge::reachesLimit(const Guard &G) {
          llvm::all_of(Limit.Polls, [](const Poll &P) { return P.isPlain(); });
 }
 
-/// Returns true if D happens once in a number of iterations, after a time, or
-/// once.
+/// Returns true if the doubted effect happens once, once in a number of
+/// iterations, or after a time.
 bool DoubtJudge::isGuarded(const Doubt &D, const IterationHints &Given) {
   return llvm::any_of(D.Under, [&](const Guard &G) {
     if (happensOnce(G, Facts))
@@ -241,7 +241,8 @@ private:
 
 } // namespace
 
-/// Returns true for a statistic: nothing in the file decides by it.
+/// Returns true for a statistics counter: no decision in the file depends on
+/// it.
 static bool isStatistic(const Expr *LValue, const ASTContext &Context) {
   const Expr *E = LValue->IgnoreParenCasts();
   while (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))

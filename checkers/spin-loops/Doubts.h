@@ -40,9 +40,9 @@ public:
   /// undoes it.
   bool isUndone(const Rmw &R) const { return Undone.contains(&R); }
 
-  /// pre: Polls are what the loop's waiting exits depend on; MayStore for kinds
-  /// whose plain stores are no doubt; IsBounded if the loop counts its
-  /// iterations.
+  /// Returns true if all doubts are tolerated. pre: Polls are those on which
+  /// the loop's waiting exits depend; MayStore is set for kinds whose plain
+  /// stores are no doubt; IsBounded is set if the loop counts its iterations.
   bool tolerates(llvm::ArrayRef<Poll> Polls, const IterationHints &Given,
                  bool MayStore, bool IsBounded);
 

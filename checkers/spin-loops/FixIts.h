@@ -31,10 +31,10 @@ enum class FixStyle { Pause, SpinThenBlock, StdAtomicWait };
 /// Parses the option Style; nullopt if the value is unknown.
 std::optional<FixStyle> parseStyle(llvm::StringRef Name);
 
-/// The surroundings of a loop.
+/// The function and the statements around a loop.
 struct LoopSite {
   const clang::FunctionDecl &Function;
-  /// The statements around it, outermost first.
+  /// The statements around the loop, the outermost first.
   llvm::ArrayRef<const clang::Stmt *> Parents;
 };
 
@@ -52,8 +52,8 @@ public:
 struct Fix {
   llvm::SmallVector<clang::FixItHint, 4> Hints;
   std::string Header; ///< To include; with its angle brackets, if any.
-  /// Why a bounded spin has no fix. Empty if it has one, or if the reason is
-  /// the same for all loops.
+  /// The reason why a bounded spin has no fix. Empty if it has one, or if the
+  /// reason is the same for all loops.
   llvm::StringRef WhyNot = {};
 };
 

@@ -65,7 +65,8 @@ void IterationWalker::takeBack(const Mark &M) {
   Budget = M.Budget;
 }
 
-/// Returns the callee's name: of a function, or of a pointer to one.
+/// Returns the name of the called function, or of the pointer by which it is
+/// called.
 static StringRef calleeName(const CallExpr &Call) {
   auto *D = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
   return D && D->getIdentifier() ? D->getName() : StringRef();
@@ -112,7 +113,7 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
     return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
   if (Callee->isNoReturn())
     return true; // A failed assertion ends more than the loop.
-  // Functions that this check's fix-its call already wait well.
+  // The functions that this check's fix-its call already wait in the runtime.
   if (llvm::is_contained({"vf_spin_wait", "vf_spin_backoff", "vf_spin_budget",
                           "vf_spin_wait_bounded"},
                          calleeName(Call)))
@@ -139,7 +140,8 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
     Mark Before = mark();
     if (visitBody(Call, *Callee, C) &&
         (!Tries || Facts.Doubts.size() == Before.Doubts)) {
-      // It has no effects, but its hint is opaque.
+      // The function has no other effects, but whether it gives a hint is not
+      // visible.
       CallEffect Told = hintOf(whatNameTells(calleeName(Call)));
       if (Told != CallEffect::Other && Facts.Hints.size() == Before.Hints)
         Facts.Hints.push_back({Told, &Call, C.In});

@@ -26,8 +26,8 @@ bool IterationWalker::visitChildren(const Stmt *S, Context &C) {
   return true;
 }
 
-/// Records a doubt. Returns false for one that is only tolerated under a guard
-/// and has none; a called function is then doubted as a whole.
+/// Records a doubt. Returns false if the doubt is tolerated only under a guard
+/// and has none; the called function is then doubted as a whole.
 bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
                             const Context &C, const Expr *LValue) {
   bool NeedsGuard = What == Doubt::Other;
@@ -35,7 +35,7 @@ bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
     return false;
   if ((What == Doubt::Call || What == Doubt::Store) && C.InCallee)
     return false;
-  // Counting is the purpose of an inner loop.
+  // An inner loop counts by design.
   if (What == Doubt::Count && C.InLoop)
     return false;
   // A loop with more doubts is not a wait.
@@ -150,7 +150,7 @@ bool IterationWalker::visit(const Expr *E, Context &C) {
   if (auto *Default = dyn_cast<CXXDefaultArgExpr>(E))
     return visit(Default->getExpr(), C);
 
-  // May run opaque code, or cannot be resolved yet.
+  // The expression may run opaque code, or cannot be resolved yet.
   if (isa<CXXNewExpr, CXXDeleteExpr, LambdaExpr, CXXBindTemporaryExpr,
           BlockExpr>(E))
     return doubt(Doubt::Other, E, C);
@@ -213,7 +213,8 @@ bool IterationWalker::visitAtomic(const Expr *E, const AtomicOp &Op,
   }
   if (!Op.ExpectedIsMemory)
     return true;
-  // A failure writes the value read to the expected operand.
+  // A failed compare-and-exchange writes the value read to the expected
+  // operand.
   Place Expected = Op.ExpectedIsPointer ? pointeeOf(Op.Expected, C.In)
                                         : placeOf(Op.Expected, C.In);
   if (Expected.Where != Place::Local)

@@ -18,8 +18,8 @@ namespace vfriendly::tidy {
 
 namespace {
 
-/// Follows the paths of an iteration and intersects their hints. A path that is
-/// not understood has none.
+/// Computes the spin hints that all paths of an iteration give, by following
+/// each path. A path that cannot be followed gives none.
 class PathFollower {
 public:
   enum : unsigned { Any = 1, Pauses = 2, Waits = 4, All = 7 };
@@ -67,7 +67,7 @@ unsigned PathFollower::inCallee(const Frame &Callee) {
   --Nested;
   Given = Falls ? Returning & Given : Returning;
   Returning = Saved;
-  // A wait in a callee does not change what a retry is.
+  // A wait in a callee does not make a lock-free retry a wait.
   return Given & (Any | Pauses);
 }
 
@@ -157,7 +157,7 @@ bool PathFollower::follow(const Stmt *S, unsigned &Given, const Frame *In) {
     Returning &= Given | inExpr(Return->getRetValue(), In);
     return false;
   }
-  // In an inner loop or a switch, control only continues after it.
+  // A break in an inner loop or a switch only continues after that statement.
   if (isa<BreakStmt>(S))
     return false;
   if (LoopShape Inner = shapeOf(S); Inner.Statement) {

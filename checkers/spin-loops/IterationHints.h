@@ -30,7 +30,8 @@ struct IterationHints {
   bool Waits = false;  ///< An inner loop, in the loop itself, that waits.
 };
 
-/// pre: collectFacts returned true for both.
+/// Returns the spin hints that every iteration gives. pre: collectFacts
+/// returned true for both.
 IterationHints hintsOfIterations(const LoopShape &Shape,
                                  const LoopFacts &Facts);
 

@@ -215,8 +215,8 @@ bool IterationWalker::walkGoto(const Stmt *S, Context &C) {
 }
 
 bool IterationWalker::walkSequence(ArrayRef<const Stmt *> Body, Context &C) {
-  // Guards of a statement hold to the end of the sequence, and for what follows
-  // it.
+  // The conditions that guard a statement hold to the end of the sequence, and
+  // for what follows it.
   for (const Stmt *Child : Body) {
     Ends E = C.InCallee ? Ends() : endsOf(Child, C);
     if (E.staysOut()) {

@@ -37,10 +37,10 @@ private:
     bool ContinueRepeats = true;
     bool InCallee = false;
     bool InLoop = false; ///< Runs any number of times in an iteration.
-    /// Number of guards outside the outermost such loop.
+    /// Number of guards around the outermost inner loop.
     unsigned AroundLoop = 0;
   };
-  /// How a statement can end.
+  /// The ways in which control can leave a statement.
   struct Ends {
     bool Falls = true;
     bool Repeats = false;

@@ -96,8 +96,8 @@ bool LoopEdit::waitInBlock(const CompoundStmt &Block, StringRef Call) {
       return true;
   StringRef Indent = indentAt(Shape.keyword(), Context);
   if (hasContinue(&Block)) {
-    // Only at the start of the body every iteration passes it, and only after a
-    // condition the iteration has failed.
+    // At the start of the body every iteration executes the call, and after a
+    // condition only those that have failed.
     if (Shape.TestsLast || !Shape.Condition || Shape.backJump())
       return false;
     insert(Lexer::getLocForEndOfToken(Block.getLBracLoc(), 0, SM,
@@ -168,7 +168,7 @@ bool LoopEdit::waitBeforeGotos(StringRef Call) {
   collectJumps(Site.Function.getBody(), Path, Shape.Head, Labels, All);
   for (const Stmt *S : Shape.Body)
     collectJumps(S, Path, Shape.Head, Ignored, Inside);
-  // A jump into the loop, or past the declaration.
+  // Rejects a jump into the loop, or past the declaration.
   if (All.size() != Inside.size() || Labels != 1)
     return false;
   for (auto [Goto, Parent] : Inside) {

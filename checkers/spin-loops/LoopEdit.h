@@ -31,8 +31,8 @@ public:
   /// Makes every failed iteration evaluate the expression Call once, in a do
   /// loop as part of its condition if Call's nonzero value allows that.
   bool waitInBody(llvm::StringRef Call, bool HasValue);
-  /// Makes waitInBody add to the loop's hints instead of replacing one: what a
-  /// poll takes stays the same.
+  /// Makes waitInBody keep the loop's hints instead of replacing one, so that
+  /// a poll takes as long as before.
   void keepHints() { KeepsHints = true; }
   /// Declares a variable before the loop, in a new block if needed.
   bool declareBefore(llvm::StringRef Declaration);

@@ -48,8 +48,8 @@ LoopShape shapeOf(const Stmt *S) {
   return Shape;
 }
 
-/// Returns true if control may leave S other than by its end. BreakStays: a
-/// break ends only a statement inside S.
+/// Returns true if control may leave S other than by its end. If BreakStays is
+/// set, a break leaves only a statement inside S.
 static bool hasWayOut(const Stmt *S, bool BreakStays) {
   if (!S || isLeaf(S))
     return false;

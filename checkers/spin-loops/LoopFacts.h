@@ -140,7 +140,7 @@ struct LoopFacts {
   llvm::DenseMap<std::pair<const clang::Expr *, const Frame *>, const Frame *>
       Calls;
   llvm::SmallVector<Doubt, 1> Doubts;
-  /// Calls among Doubts whose results may be what the loop waits for.
+  /// The calls in Doubts whose results may be what the loop waits for.
   llvm::DenseSet<std::pair<const clang::Expr *, const Frame *>> Unseen;
   /// The conditions of inner loops: their polls are reads between tries.
   llvm::SmallVector<std::pair<const clang::Expr *, const Frame *>, 1>

@@ -212,7 +212,7 @@ public:
   }
 
 private:
-  /// Expensive; evaluated last.
+  /// This test is expensive and therefore evaluated last.
   bool isBeforeLoop(const Stmt &S) const {
     return S.getBeginLoc().isValid() &&
            SM.isBeforeInTranslationUnit(S.getBeginLoc(), Loop);
@@ -348,7 +348,7 @@ bool LoopJudge::judge() {
   }
   if (doesWork())
     return false;
-  // A retry that waits before each try takes a lock.
+  // A retry loop that waits before each attempt takes a lock.
   if (!Retries.empty()) {
     if (!given().Waits)
       return false;
@@ -361,14 +361,15 @@ bool LoopJudge::judge() {
     Found.Yields |= H.Effect == CallEffect::Yield;
     Found.Sleeps |= H.Effect == CallEffect::Sleep;
   }
-  // A search in plain data that can also end at its own bound.
+  // The loop searches plain data and can also end at a bound of its own.
   if (Found.isPlain() && Found.Counts && Facts.Hints.empty())
     return false;
   auto Tolerates = [&](bool MayStore) {
     return Facts.Doubts.empty() ||
            Doubts.tolerates(Found.Polls, given(), MayStore, Found.Counts);
   };
-  // Naming the kind walks the whole function, so only if it may matter.
+  // Finding the kind walks the whole function, so it is done only if it may
+  // matter.
   bool MayStore = versionIsReread(Facts);
   if (!Tolerates(MayStore))
     return false;
@@ -396,7 +397,7 @@ std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
   if (LoopJudge(Found, /*Rescans=*/false).judge())
     return Found;
 
-  // A loop that pauses before it reads all of its memory again also waits.
+  // A loop also waits if it pauses before it reads all of its memory again.
   const LoopFacts &Facts = *Found.Facts;
   if (Facts.InnerConditions.empty() || Facts.Hints.empty() ||
       !hintsOfIterations(Shape, Facts).Pauses)

@@ -34,7 +34,7 @@ struct SpinLoop {
   /// True if the loop also has an exit that does not need another thread: a
   /// counter or a clock.
   bool Counts = false, ReadsClock = false;
-  /// Hints that the source already has.
+  /// The spin hints that the source already has.
   bool Pauses = false, Yields = false, Sleeps = false;
   /// An unproved assumption of the report, if any. A loop with a doubt is never
   /// changed.
@@ -42,7 +42,7 @@ struct SpinLoop {
   /// The read-modify-writes by which the outer loop tries to take the lock that
   /// this loop waits for.
   llvm::SmallVector<const clang::Stmt *, 2> OuterTries;
-  /// Owns the frames of the expressions.
+  /// The facts of the loop, which own the frames of the expressions.
   std::unique_ptr<LoopFacts> Facts;
 
   bool isPlain() const;

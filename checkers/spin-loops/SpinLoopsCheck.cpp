@@ -52,8 +52,8 @@ void SpinLoopsCheck::registerPPCallbacks(const SourceManager &,
 }
 
 void SpinLoopsCheck::registerMatchers(MatchFinder *Finder) {
-  // One cheap match for each function. The check's own walk finds the loops and
-  // knows their surroundings.
+  // Matches each function once, cheaply. The check's own walk finds the loops
+  // and knows the statements around them.
   Finder->addMatcher(
       functionDecl(isDefinition(), unless(isExpansionInSystemHeader()))
           .bind("function"),

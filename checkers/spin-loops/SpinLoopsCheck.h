@@ -41,7 +41,7 @@ private:
 
   void visitFunction(const clang::FunctionDecl &Function);
   void report(const SpinLoop &Spin, const LoopSite &Site);
-  /// Returns the fix that the report has.
+  /// Emits the report and returns its fix.
   Fix reportWithFix(const SpinLoop &Spin, const LoopSite &Site);
 
   std::string StyleName;

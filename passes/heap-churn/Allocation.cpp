@@ -60,7 +60,8 @@ bool isPlainFree(const CallBase &Call, const TargetLibraryInfo &TLI) {
 
 bool isPlainAllocation(const CallBase &Call, const TargetLibraryInfo &TLI) {
   LibFunc Which;
-  // An allocator that the program defines may reuse its memory at other times.
+  // Excludes allocators that the program defines: the rewrite assumes the C
+  // library's rules about when memory is reused.
   if (const Function *Callee = Call.getCalledFunction();
       Callee && !Callee->isDeclaration())
     return false;

@@ -222,7 +222,8 @@ void SpinLoopsImpl::find(Function &F) {
     All.push_back({&F, std::move(Info)});
 }
 
-/// Tests the vetoes for all of F's code, before anything in it is changed.
+/// Returns true if no veto forbids changes of F. Must be called before
+/// anything in F is changed.
 bool SpinLoopsImpl::mayChange(const Function &F, StringRef *Why) const {
   StringRef Ignored;
   StringRef &Reason = Why ? *Why : Ignored;

@@ -20,7 +20,8 @@ static inline bool vf_mutex_is_parkable(const vf_mutex *mutex) {
  * the mutex. */
 bool vf_mutex_may_move(void *mutex, bool must);
 
-/* vf_mutex_lock and vf_mutex_clocklock with the call site (sites.h). */
+/* Like vf_mutex_lock and vf_mutex_clocklock, with the call site as an argument
+ * (sites.h). */
 void vf_mutex_lock_at(vf_mutex *mutex, uintptr_t site);
 int vf_mutex_clocklock_at(vf_mutex *mutex, clockid_t clock,
                           const struct timespec *at, uintptr_t site);

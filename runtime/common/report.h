@@ -29,8 +29,8 @@ struct vf_report {
   size_t length;
 };
 
-/* Returns true if VF_STATS asks for a report. For constructors, as is
- * vf_env_choice. */
+/* Returns true if VF_STATS asks for a report. Like vf_env_choice, it may be
+ * called in constructors. */
 bool vf_report_is_wanted(void);
 
 /* Begins the report of a library. Other threads may go on counting while it is

@@ -479,8 +479,9 @@ size_t vf_pages_begin_giving(struct vf_pages_batch *batch, size_t bytes) {
 void vf_pages_end_giving(const struct vf_pages_batch *batch, bool given) {
   begin();
   for (int i = 0; i != batch->n; ++i) {
-    /* Without a node the range is lost as address space and, if it was not
-     * given back, as memory: no worse than if it were in use. */
+    /* If there is no node to record the range, its address space is lost and,
+     * if it was not given back, its memory: no worse than if it were still in
+     * use. */
     if (!have_nodes())
       break;
     join(given ? CLEAN : RESIDENT, (uintptr_t)batch->ranges[i].iov_base,

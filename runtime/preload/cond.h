@@ -11,8 +11,8 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/* pthread_cond_wait and pthread_cond_timedwait with the call site
- * (common/sites.h). */
+/* Like pthread_cond_wait and pthread_cond_timedwait, with the call site as an
+ * argument (common/sites.h). */
 int vf_cond_wait_at(pthread_cond_t *cond, pthread_mutex_t *mutex,
                     uintptr_t site);
 int vf_cond_timedwait_at(pthread_cond_t *cond, pthread_mutex_t *mutex,

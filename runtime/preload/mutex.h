@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* pthread_mutex_lock and similar functions with the call site (common/sites.h).
- */
+/* Like pthread_mutex_lock and similar functions, with the call site as an
+ * argument (common/sites.h). */
 int vf_mutex_lock_at(pthread_mutex_t *mutex, uintptr_t site);
 int vf_mutex_trylock_at(pthread_mutex_t *mutex, uintptr_t site);
 int vf_mutex_timedlock_at(pthread_mutex_t *mutex, const struct timespec *at,

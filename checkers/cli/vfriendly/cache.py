@@ -17,10 +17,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-# Bumped when entries get another form or meaning.
+# Version of the cache's entries; incremented when their form or meaning changes.
 FORM = "1"
-# A file's time stamp is that of the kernel's tick, at most 10 ms old; with a reserve. A
-# file changed later than this before it was read may change again under the same stamp.
+# Time for which a file must have been unchanged before its time stamp is trusted: stamps have the
+# resolution of the kernel's tick, at most 10 ms, so a file changed just before it was read may
+# change again and keep its stamp. With a reserve.
 TICK_NS = 50_000_000
 
 

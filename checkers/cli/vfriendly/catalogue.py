@@ -72,7 +72,7 @@ def _weights(given: Any) -> tuple[tuple[str, int], ...]:
     if isinstance(given, int):
         return (("", given),)
     if isinstance(given, dict):
-        # The empty word is in every message: last.
+        # Every message contains the empty text, so it is compared last.
         return tuple(sorted(given.items(), key=lambda item: item[0] == ""))
     return ()
 

@@ -17,9 +17,9 @@ from vfriendly.errors import Refused
 NAME = "compile_commands.json"
 HOW = ("CMake: -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; Meson: is in its build folder; "
        "Ninja: ninja -t compdb; make: bear -- make; Bazel: bazel-compile-commands-extractor")
-# What clang-tidy can parse; a database may name assembly and Fortran besides.
+# Extensions of the files that clang-tidy can parse; a database may also name assembly and Fortran.
 SUFFIXES = {".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".m", ".mm", ".h", ".hh", ".hpp", ".i", ".ii"}
-# They turn warnings into errors, and an error ends the examination of a unit early.
+# Options to remove: they turn warnings into errors, which end the examination of a unit early.
 STRICT = re.compile(r"-Werror($|=)|-pedantic-errors$|-Wfatal-errors$")
 
 

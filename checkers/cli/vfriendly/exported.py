@@ -11,9 +11,9 @@ import yaml
 from vfriendly.findings import Diagnostic, Edit, Extent, Note, Remark
 from vfriendly.sources import real
 
-# libyaml's is 10 times as fast, and where PyYAML was built without it there is the other.
+# libyaml's loader is 10 times as fast; PyYAML may have been built without it.
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# LLVM writes this where text was not UTF-8, and nothing of the text after it.
+# LLVM writes this in place of text that is not UTF-8, and leaves out the rest of the text.
 LOST = "\N{REPLACEMENT CHARACTER}"
 
 

@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from vfriendly.findings import Finding
 from vfriendly.sources import Source, Sources, decode
 
-# Where the check did not say in which function: what git takes for one.
+# Matches the first line of a function as git does; used if the check did not name the function.
 HEAD = re.compile(rb"^[A-Za-z_][^;]*\(|^[A-Za-z_][\w ]*\{?$")
-# Maximum lines of a function to search; beyond, the check must have named it.
+# Maximum number of lines to search backwards for the start of a function that the check did not name.
 FAR = 2000
 
 

@@ -35,7 +35,7 @@ def edited(source: Source, edits: Iterable[Edit]) -> bytes:
 
 
 def _clash(a: Edit, b: Edit) -> bool:
-    # Two different #includes at one place are in either order the same.
+    # Two different #include lines may be inserted at one place in either order.
     return overlap(a, b) and not (INCLUDE.match(a.text) and INCLUDE.match(b.text))
 
 

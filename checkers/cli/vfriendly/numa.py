@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from vfriendly.errors import Refused
 
-# On the eight nodes of the thesis: low up to 85 %, moderate up to 130 %. An imbalance is at
-# most 100 * sqrt(N - 1), when one node has all; on other machines the same share of that.
+# Limits of an imbalance in percent, for the machine of the thesis with eight nodes: low up to 85,
+# moderate up to 130. The largest imbalance of N nodes is 100 * sqrt(N - 1), when one node has all
+# pages; on machines with other numbers of nodes the limits are the same shares of that maximum.
 LOW, MODERATE, NODES_OF_THESIS = 85, 130, 8
 FIRST_TOUCH, INTERLEAVE = "first touch", "interleave"
 

@@ -97,6 +97,6 @@ def join(findings: Iterable[Finding], found: Iterable[Remark], sources: Sources)
     for f in findings:
         place = sources[f.path].position(f.offset)
         at = by_place.get((f.path, place.line, place.byte), set())
-        # Instances of a template and inlined copies say the same.
+        # Instances of a template and inlined copies give the same remark several times.
         texts = {(r.kind, r.name, r.text): r for r in at}
         f.remarks = [texts[key] for key in sorted(texts)]

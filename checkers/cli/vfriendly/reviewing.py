@@ -72,7 +72,7 @@ def _scan(units: Sequence[Unit], scan_deps: str, jobs: int) -> dict[str, set[str
         if file:
             counts[file] -= 1
             found.setdefault(file, set()).update(read_files(rule, folders[file]))
-    # Of a file with several commands all must have been scanned.
+    # If a file has several compile commands, all of them must have been scanned.
     return {file: files for file, files in found.items() if counts[file] <= 0}
 
 

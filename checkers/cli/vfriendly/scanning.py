@@ -39,7 +39,7 @@ class Result:
     cached: int = 0
     other_languages: int = 0
     dropped: list[str] = field(default_factory=list)
-    # Of a review: the lines of each file that its diff shows, as ranges.
+    # For a review: the ranges of lines that the diff shows, for each file.
     hunks: dict[str, list[tuple[int, int]]] | None = None
 
 
@@ -112,7 +112,7 @@ class Progress:
 
 
 def outcomes_of(units: Sequence[Unit], runner: Runner, quiet: bool = False) -> Outcomes:
-    # The largest first, so that no long one is left for the end.
+    # The largest units come first, so that no long one begins last.
     def size(unit: Unit) -> int:
         try:
             return -os.stat(unit.file).st_size

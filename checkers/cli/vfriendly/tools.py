@@ -20,7 +20,7 @@ LLVM = int(os.environ.get("VFRIENDLY_LLVM", "22"))
 LLVM_BIN = f"/usr/lib/llvm-{LLVM}/bin"
 MODULE = "libvfriendly-tidy.so"
 PLUGIN = "libvfriendly.so"
-# A tool that says nothing for this long while it starts hangs.
+# Seconds after which a tool that prints nothing when it starts is assumed to hang.
 START_SECONDS = 60
 
 
@@ -54,7 +54,7 @@ def program(name: str, given: str | None) -> str:
 def library(name: str, given: str | None, option: str) -> str:
     folders = [os.environ.get("VFRIENDLY_LIB"), f"{sys.prefix}/lib", "/usr/local/lib",
                sysconfig.get_config_var("LIBDIR"), "/usr/lib"]
-    # Installed, it stands in a folder of its LLVM.
+    # Installed, the module is in a folder named after its LLVM version.
     found = [Path(f) / part / name for f in folders if f for part in ("", f"vfriendly/llvm-{LLVM}")]
     for path in [Path(given)] if given else found:
         if path.is_file():
@@ -88,7 +88,7 @@ def find(clang_tidy: str | None, module: str | None, checks: str) -> Tools:
     tidy = program("clang-tidy", clang_tidy)
     library_path = library(MODULE, module, "--module")
     wanted = f"-*,{checks}"
-    # In the root folder: no project's .clang-tidy has a say in this.
+    # Runs in the root folder, where no project's .clang-tidy applies.
     status, out, err = _output([tidy, f"--load={library_path}", f"--checks={wanted}",
                                 "--list-checks"], cwd="/")
     if "load request ignored" in err or status < 0:

@@ -135,7 +135,8 @@ public:
   }
 
 private:
-  /// What an argument of the second region is in the first.
+  /// Returns the value in the first region that an argument of the second
+  /// region stands for.
   Value throughAfter(Value V) {
     auto Argument = dyn_cast<BlockArgument>(V);
     if (!Argument || Argument.getOwner() != While.getAfterBody())

@@ -85,9 +85,10 @@ int vf_mutex_unlock_contended(vf_mutex *mutex);
  * word are part of the ABI: 1, held, and 8, statistics are kept. A word of 1
  * alone is released without a call.
  *
- * The lock sets its bit whatever the others are: a compare-and-swap would fail
- * for each thread that passes while others are parked, and need another. The
- * release looks before it swaps, for the same reason: the line is its own. */
+ * To lock, a fetch-or sets bit 1: a compare-and-swap would fail each time the
+ * waiters' bits have changed meanwhile, and be repeated. To unlock, a load
+ * comes before the compare-and-swap, so that this one seldom fails; the holder
+ * has the cache line anyway. */
 #if defined(__OPTIMIZE__) && !defined(VF_NO_INLINE)
 extern __inline__
     __attribute__((gnu_inline)) int vf_mutex_lock(vf_mutex *mutex) {

@@ -45,7 +45,7 @@ static inline struct vf_nodes vf_only_node(unsigned node) {
 }
 
 static inline int vf_result_of(long result, int saved) {
-  int error = result < 0 ? errno : 0; /* move_pages returns a count */
+  int error = result < 0 ? errno : 0; /* move_pages may return > 0 */
   errno = saved;
   return error;
 }
