@@ -12,10 +12,10 @@
  * the next. If each thread has a CPU, the loop only polls, in windows of some
  * microseconds, and yields once per spin budget to see whether that has
  * changed. On evidence of over-commitment (crowd.h) it yields after each poll.
- * If yields take long, it blocks, provided that a writer notifies, or else
- * polls on: a yield would take more time than the wait has left. While a
- * signal may come by CPU time (cpu_time.h), it only polls: time off the CPU
- * brings that signal no nearer.
+ * If yields take long, it blocks, provided that a writer notifies and the wait
+ * may last long enough. Without a notifying writer it polls on: a yield would
+ * take more time than the wait has left. While a signal may come by CPU time
+ * (cpu_time.h), it only polls: time off the CPU brings that signal no nearer.
  *===----------------------------------------------------------------------===*/
 
 #include "platform/linux/kernel.h"
@@ -54,6 +54,14 @@ static const struct vf_field VF_SPENT = {52, 8};
  * before the awaited thread had run: other processes may have used the CPU, or
  * all threads were stopped (SIGSTOP, a paused VM). */
 #define VF_GIVEN_MAX_NS 4000000u
+/* After a wait has polled beside a hog until its end, waits yield to hogs for
+ * this long: the awaited thread may have needed this CPU. A program that
+ * repeats such waits without a sleep in between spends at most
+ * VF_GIVEN_MAX_NS of this time on polls, 3 %. */
+#define VF_IN_VAIN_NS VF_HOG_MAX_NS
+
+/* End of that time, as vf_hog_time; 0 if waits may poll beside a hog. */
+static uint32_t in_vain_until;
 
 /* Updates a measured cost: lower values replace it at once, higher ones pull it
  * up by a sixteenth. Interrupts and other load on the core lengthen a window;
@@ -140,14 +148,17 @@ static bool has_spent_its_budget(uint64_t state) {
 
 /* Lets other threads run once: blocks or yields. Returns false if it did
  * neither: a hog would keep the CPU for longer than the wait may last, so the
- * wait would end late, and a holder on another CPU would long be done. */
+ * wait would end late, and a holder on another CPU would long be done. A wait
+ * with a notifying writer yields nevertheless: what looks like a hog may be
+ * that writer, at work between two notifies. */
 static bool give_way(const volatile void *addr, uint64_t observed, uint32_t how,
                      uint64_t most_ns, uint64_t begin) {
   if (vf_hogged(begin)) {
     if (most_ns >= VF_SLEEP_MIN_NS &&
         vf_spin_block_for(addr, observed, how, most_ns))
       return true;
-    if (most_ns < VF_GIVEN_MAX_NS)
+    if (most_ns < VF_GIVEN_MAX_NS && !(how & VF_SPIN_NOTIFIED) &&
+        !vf_is_before(&in_vain_until, begin))
       return false;
   }
   vf_yield();
@@ -191,8 +202,11 @@ VF_API struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
       left > UINT64_MAX >> 32 ? UINT32_MAX : left * known >> VF_COST_LOG2;
   if (most > VF_GIVEN_MAX_NS)
     most = VF_GIVEN_MAX_NS;
-  if (!give_way(addr, observed, how, known ? most : 0, begin))
+  if (!give_way(addr, observed, how, known ? most : 0, begin)) {
+    if (left <= block_of(how) << vf_field(state, VF_WINDOW))
+      vf_set(&in_vain_until, vf_hog_time(begin + VF_IN_VAIN_NS));
     return answer(state, begin, 0, UINT64_C(1) << vf_field(state, VF_WINDOW));
+  }
   uint64_t end = vf_now_ns();
   uint64_t given = end - begin;
   if (given > VF_GIVEN_MAX_NS)

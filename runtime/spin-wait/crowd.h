@@ -68,6 +68,24 @@
  * days, which may cause one needless period of blocking. */
 #define VF_HOG_UNIT_LOG2 16
 
+/* Returns a time in units of VF_HOG_UNIT_LOG2; never 0. */
+static inline uint32_t vf_hog_time(uint64_t ns) {
+  uint32_t time = (uint32_t)(ns >> VF_HOG_UNIT_LOG2);
+  return time ? time : 1;
+}
+
+/* Returns true if now is before *until, a vf_hog_time or 0. Sets *until to 0
+ * otherwise. */
+static inline bool vf_is_before(uint32_t *until, uint64_t now) {
+  uint32_t time = vf_get(until);
+  if (time == 0)
+    return false;
+  if ((int32_t)(time - (uint32_t)(now >> VF_HOG_UNIT_LOG2)) > 0)
+    return true;
+  vf_set(until, 0);
+  return false;
+}
+
 static inline bool vf_crowded(void) {
   return vf_get(&vf_spin_shared_1.crowd) != 0;
 }
@@ -100,8 +118,7 @@ static inline void vf_hog_seen(uint64_t now, uint64_t took) {
   uint64_t spell = took * VF_HOG_FACTOR;
   if (spell > VF_HOG_MAX_NS)
     spell = VF_HOG_MAX_NS;
-  uint32_t until = (uint32_t)((now + spell) >> VF_HOG_UNIT_LOG2);
-  vf_set(&vf_spin_shared_1.hogged_until, until ? until : 1);
+  vf_set(&vf_spin_shared_1.hogged_until, vf_hog_time(now + spell));
 }
 
 /* Returns true if a hog was seen and vf_hogged has not cleared it yet. Needs no
@@ -111,13 +128,7 @@ static inline bool vf_hog_remembered(void) {
 }
 
 static inline bool vf_hogged(uint64_t now) {
-  uint32_t until = vf_get(&vf_spin_shared_1.hogged_until);
-  if (until == 0)
-    return false;
-  if ((int32_t)(until - (uint32_t)(now >> VF_HOG_UNIT_LOG2)) > 0)
-    return true;
-  vf_set(&vf_spin_shared_1.hogged_until, 0);
-  return false;
+  return vf_is_before(&vf_spin_shared_1.hogged_until, now);
 }
 
 #endif /* VFRIENDLY_SPIN_WAIT_CROWD_H */
