@@ -28,7 +28,8 @@ def VfPoolAllocs : Pass<"vf-pool-allocs", "::mlir::ModuleOp"> {
     Hoists `memref.alloc` with its `memref.dealloc` out of loops where the size is
     the same in each iteration, and takes it from a pool where it is not.
   }];
-  let dependentDialects = ["::vfriendly::vf::VfDialect", "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::vfriendly::vf::VfDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def VfFirstTouch : Pass<"vf-first-touch", "::mlir::ModuleOp"> {

@@ -212,6 +212,19 @@ struct LowerPoolDestroy : ToRuntime<PoolDestroyOp> {
 
 struct LowerPoolAlloc : ToRuntime<PoolAllocOp> {
   using ToRuntime::ToRuntime;
+
+  /// Returns the alignment that loads of vectors take for granted, which is
+  /// above that of a pool's memory for long ones.
+  static std::optional<uint64_t> vectorAlignment(MemRefType Memref) {
+    auto Vector = dyn_cast<VectorType>(Memref.getElementType());
+    if (!Vector || !Vector.getElementType().isIntOrFloat())
+      return std::nullopt;
+    // LLVM has arrays of vectors of one dimension.
+    uint64_t Elements = Vector.getRank() ? Vector.getShape().back() : 1;
+    return llvm::PowerOf2Ceil(
+        llvm::divideCeil(Elements * Vector.getElementTypeBitWidth(), 8));
+  }
+
   LogicalResult matchAndRewrite(PoolAllocOp Op, OpAdaptor Adaptor,
                                 Rewriter &R) const override {
     Location Loc = Op.getLoc();
@@ -221,7 +234,10 @@ struct LowerPoolAlloc : ToRuntime<PoolAllocOp> {
     this->getMemRefDescriptorSizes(Loc, Memref, Adaptor.getSizes(), R, Shape,
                                    Strides, Bytes, /*sizeInBytes=*/true);
     FailureOr<LLVM::CallOp> Call;
-    if (std::optional<uint64_t> Alignment = Op.getAlignment())
+    std::optional<uint64_t> Alignment = Op.getAlignment();
+    if (!Alignment)
+      Alignment = vectorAlignment(Memref);
+    if (Alignment)
       Call = call(R, Op, "vf_pool_aligned_alloc", pointer(),
                   {Adaptor.getPool(),
                    constant(R, Loc, Bytes.getType(), *Alignment), Bytes});

@@ -40,6 +40,10 @@ func.func @pools(%n: index) {
   %m = vf.pool.alloc %p(%n) {alignment = 64 : i64} : memref<?x4xf32>
   // CHECK: llvm.call @vf_pool_alloc(%[[P]]
   %k = vf.pool.alloc %p() : memref<f32>
+  // Vectors are loaded with their natural alignment.
+  // CHECK: llvm.mlir.constant(32 : i64)
+  // CHECK: llvm.call @vf_pool_aligned_alloc(%[[P]]
+  %v = vf.pool.alloc %p(%n) : memref<?xvector<2x5xf32>>
   // CHECK: llvm.call @vf_pool_free(%[[P]]
   vf.pool.free %p, %m : memref<?x4xf32>
   // CHECK: llvm.call @vf_pool_destroy(%[[P]])

@@ -30,6 +30,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -58,6 +59,8 @@ StringRef findPair(memref::AllocOp Alloc, Pair &Found) {
     return "";
   Found.Alloc = Alloc;
   Found.Loop = cast<LoopLikeOpInterface>(Parent);
+  if (Alloc.getType().getMemorySpace())
+    return "it is not in the default memory space";
   for (Operation *User : Alloc->getUsers()) {
     if (auto Dealloc = dyn_cast<memref::DeallocOp>(User)) {
       if (Found.Dealloc)
@@ -76,10 +79,59 @@ StringRef findPair(memref::AllocOp Alloc, Pair &Found) {
   return "";
 }
 
-bool hasSameSizeInAllIterations(Pair &P) {
-  return llvm::all_of(P.Alloc->getOperands(), [&](Value Size) {
-    return P.Loop.isDefinedOutsideOfLoop(Size);
-  });
+/// Sizes are computed by a few operations; above this limit, give up.
+constexpr unsigned MaxSizeOps = 16;
+
+/// Returns true if the allocation's sizes are the same in all iterations, and
+/// adds to Inside the operations of the loop that compute them. They may run
+/// before the loop, also if it has no iteration.
+bool hasSameSizeInAllIterations(Pair &P, SetVector<Operation *> &Inside) {
+  SmallVector<Value> Left(P.Alloc->getOperands());
+  while (!Left.empty()) {
+    Value Size = Left.pop_back_val();
+    if (P.Loop.isDefinedOutsideOfLoop(Size))
+      continue;
+    Operation *Def = Size.getDefiningOp();
+    if (!Def || Def->getNumRegions() || !isPure(Def) ||
+        Inside.size() == MaxSizeOps)
+      return false;
+    if (Inside.insert(Def))
+      llvm::append_range(Left, Def->getOperands());
+  }
+  return true;
+}
+
+/// Replaces memref.dim of the allocation, also through memref.cast, by the
+/// size. In affine loops a size is a symbol if the operand of its memref.alloc
+/// is one; affine knows no such rule for vf.pool.alloc.
+void replaceDims(memref::AllocOp Alloc) {
+  MemRefType Type = Alloc.getType();
+  SmallVector<Value> Names{Alloc.getMemref()};
+  while (!Names.empty()) {
+    for (Operation *User :
+         llvm::make_early_inc_range(Names.pop_back_val().getUsers())) {
+      if (auto Cast = dyn_cast<memref::CastOp>(User))
+        Names.push_back(Cast.getDest());
+      auto Dim = dyn_cast<memref::DimOp>(User);
+      std::optional<int64_t> Number =
+          Dim ? Dim.getConstantIndex() : std::nullopt;
+      if (!Number || *Number < 0 || *Number >= Type.getRank())
+        continue;
+      // A symbol by its place, which the size need not be.
+      if (Dim->getParentOp()->hasTrait<OpTrait::AffineScope>())
+        continue;
+      Value Size;
+      if (Type.isDynamicDim(*Number)) {
+        Size = Alloc.getDynamicSizes()[Type.getDynamicDimIndex(*Number)];
+      } else {
+        OpBuilder Builder(Dim);
+        Size = arith::ConstantIndexOp::create(Builder, Dim.getLoc(),
+                                              Type.getDimSize(*Number));
+      }
+      Dim.replaceAllUsesWith(Size);
+      Dim.erase();
+    }
+  }
 }
 
 class PoolAllocs : public impl::VfPoolAllocsBase<PoolAllocs> {
@@ -104,18 +156,25 @@ class PoolAllocs : public impl::VfPoolAllocsBase<PoolAllocs> {
       remark::missed(Alloc.getLoc(), Category) << ("kept: " + Why).str();
       return false;
     }
-    if (hasSameSizeInAllIterations(P)) {
+    SetVector<Operation *> Inside;
+    if (hasSameSizeInAllIterations(P, Inside)) {
       remark::passed(Alloc.getLoc(), Category)
           << "allocated once for all iterations";
+      auto Computing = Inside.takeVector();
+      llvm::sort(Computing, [](Operation *A, Operation *B) {
+        return A->isBeforeInBlock(B);
+      });
+      for (Operation *Op : Computing)
+        Op->moveBefore(P.Loop);
       P.Alloc->moveBefore(P.Loop);
       P.Dealloc->moveAfter(P.Loop);
       return true;
     }
-    auto Type = P.Alloc.getType();
-    if (!Type.getLayout().isIdentity() || Type.getMemorySpace()) {
+    MemRefType Type = P.Alloc.getType();
+    auto Vector = dyn_cast<VectorType>(Type.getElementType());
+    if (!Type.getLayout().isIdentity() || (Vector && Vector.isScalable())) {
       remark::missed(Alloc.getLoc(), Category)
-          << "kept: its size differs, and no pool has its layout or memory "
-             "space";
+          << "kept: its size differs, and no pool has its layout";
       return false;
     }
     remark::passed(Alloc.getLoc(), Category)
@@ -125,6 +184,7 @@ class PoolAllocs : public impl::VfPoolAllocsBase<PoolAllocs> {
   }
 
   void toPool(Pair &P) {
+    replaceDims(P.Alloc);
     OpBuilder Builder(P.Loop);
     Value Pool = PoolCreateOp::create(Builder, P.Loop.getLoc());
     Builder.setInsertionPointAfter(P.Loop);

@@ -11,6 +11,8 @@
 // CHECK-DAG: kept: it is not freed in every iteration
 // CHECK-DAG: kept: its size is changed
 // CHECK-DAG: kept: it is not freed in the loop
+// CHECK-DAG: kept: it is not in the default memory space
+// CHECK-DAG: kept: its size differs, and no pool has its layout
 
 // Out of both loops.
 // CODE-LABEL: func @hoisted
@@ -125,6 +127,34 @@ func.func @given(%n: index, %a: index) {
   scf.for %i = %c0 to %n step %c1 {
     %m = memref.alloc(%a) : memref<?xf32>
     func.call @take(%m) : (memref<?xf32>) -> ()
+  }
+  return
+}
+
+// The memory of a device may have rules of its own.
+// CODE-LABEL: func @space
+// CODE: scf.for
+// CODE: memref.alloc
+func.func @space(%n: index, %a: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %m = memref.alloc(%a) : memref<?xf32, 3>
+    memref.dealloc %m : memref<?xf32, 3>
+  }
+  return
+}
+
+// A pool has the identity layout only.
+// CODE-LABEL: func @layout
+// CODE: scf.for
+// CODE: memref.alloc
+func.func @layout(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %m = memref.alloc(%i) : memref<4x?xf32, affine_map<(d0, d1) -> (d1, d0)>>
+    memref.dealloc %m : memref<4x?xf32, affine_map<(d0, d1) -> (d1, d0)>>
   }
   return
 }
