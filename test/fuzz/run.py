@@ -33,7 +33,7 @@ sys.path.insert(0, HERE)
 import reduce
 from compare import Found, Skip, Tools
 
-KINDS = ("csmith", "threads", "heap", "loops", "ir", "fixit")
+KINDS = ("csmith", "threads", "heap", "loops", "ir", "fixit", "mlir")
 DEFAULT_MINUTES = 10
 LLVM = "/usr/lib/llvm-22/bin"
 
@@ -173,7 +173,8 @@ def arguments():
 
 def main():
     options = arguments()
-    options.kind = options.kind or list(KINDS)
+    if not options.kind:
+        options.kind = [k for k in KINDS if k != "mlir" or os.path.exists(os.path.join(options.build, "lib", "libvfriendly-mlir.so"))]
     options.out = os.path.abspath(options.out or os.path.join(options.build, "fuzz"))
     if options.programs is None:
         options.minutes = (DEFAULT_MINUTES if options.minutes is None else options.minutes) / len(options.kind)
