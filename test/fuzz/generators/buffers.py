@@ -22,6 +22,7 @@ PRELUDE = """  %c0 = arith.constant 0 : index
   %z = arith.subi %n, %c2 : index
   %acc = memref.alloca() : memref<1xi32>
   memref.store %zero, %acc[%c0] : memref<1xi32>
+  %unranked = memref.cast %acc : memref<1xi32> to memref<*xi32>
 """
 
 
@@ -82,8 +83,10 @@ class Module:
         kind, constant = self.random.random(), self.random.randint(1, 40)
         if kind < .25:
             return self.let(f"arith.constant {constant} : index"), True
-        if kind < .35:
+        if kind < .32:
             return "%n", True
+        if kind < .35:
+            return self.let("memref.dim %unranked, %c0 : memref<*xi32>"), True
         if kind < .45:
             base = self.let(f"arith.constant {constant} : index") if self.chance(50) else "%n"
             return self.let(f"affine.apply affine_map<()[s] -> (s + {constant})>()[{base}]"), True
