@@ -69,6 +69,8 @@ config.substitutions += [
     ("%vf_mlir_run", "mlir-runner -O2 -e main -entry-point-result=i32 "
                      f"-shared-libs={llvm_bin}/../lib/libmlir_c_runner_utils.so,{lib}/libvfrt.so"),
 ]
+if os.path.exists(os.path.join(llvm_bin, "flang-22")) or shutil.which("flang-22"):
+    config.available_features.add("flang")
 if config.vf_sanitize:
     config.available_features.add("sanitizer")
 if os.path.exists(os.path.join(lib, "libvfmalloc.so")):

@@ -85,8 +85,9 @@ def opt(tool, arguments, variant, plugin, log):
     if "-o" in arguments and not done.returncode:
         with open(arguments[arguments.index("-o") + 1], "rb") as file:
             text = file.read()
-    with open(os.path.join(log, hashlib.sha1(text).hexdigest()), "w") as file:
-        json.dump([input_of(arguments), arguments], file)
+    if input_of(arguments):
+        with open(os.path.join(log, hashlib.sha1(text).hexdigest()), "w") as file:
+            json.dump([input_of(arguments), arguments], file)
     return done.returncode
 
 

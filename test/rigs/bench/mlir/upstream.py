@@ -110,7 +110,8 @@ def runs(folder, variant):
     try:
         with open(os.path.join(folder, variant, "log", "runs")) as file:
             for each in map(json.loads, file):
-                found.setdefault(os.path.relpath(each["test"], os.path.join(folder, "..")), []).append(each)
+                if each["test"]:
+                    found.setdefault(each["test"], []).append(each)
     except FileNotFoundError:
         pass
     return found
