@@ -43,6 +43,8 @@ config.substitutions += [
     ("%vf_preload", f"env LD_PRELOAD={os.path.join(lib, 'libvfpthread.so')}"),
     # Run with libvfmalloc, likewise.
     ("%vf_malloc", f"env LD_PRELOAD={os.path.join(lib, 'libvfmalloc.so')}"),
+    # Run with libvfnuma, likewise.
+    ("%vf_numa", f"env LD_PRELOAD={os.path.join(lib, 'libvfnuma.so')}"),
     ("%vf_include", os.path.join(src, "runtime", "include")),
     # First: %vf_clang is a prefix of it.
     ("%vf_clang_tidy", f"clang-tidy --load={tidy}"),

@@ -44,7 +44,7 @@ vf_package(runtime libvfrt0 ""
 vf_package(dev libvfrt-dev "libvfrt0 (= ${PROJECT_VERSION})"
   "Headers, static library, CMake package and vfriendly.pc of libvfrt")
 vf_package(preload libvfpreload ""
-  "Locks and an allocator for programs that cannot be rebuilt, as preloaded libraries")
+  "Locks, an allocator and NUMA placement for programs that cannot be rebuilt, as preloaded libraries")
 vf_package(doc vfriendly-doc "" "Guidelines, and patches of Linux")
 if(TARGET vfriendly)
   vf_package(plugin vfriendly-llvm-${llvm} "clang-${llvm}, ${dev}"

@@ -15,7 +15,7 @@
 
 /* Makes one write, so that lines of several processes don't mix; a value too
  * long for the line is cut. */
-static void complain(const char *name, const char *value, const char *allowed,
+void vf_env_complain(const char *name, const char *value, const char *allowed,
                      const char *preset) {
   char line[256];
   int n = snprintf(line, sizeof line,
@@ -46,21 +46,27 @@ bool vf_env_number(const char *name, uint64_t low, uint64_t high,
   snprintf(allowed, sizeof allowed, "a number in %" PRIu64 "..%" PRIu64, low,
            high);
   snprintf(standard, sizeof standard, "%" PRIu64, preset);
-  complain(name, value, allowed, standard);
+  vf_env_complain(name, value, allowed, standard);
   return false;
+}
+
+int vf_env_word(const char *name, const char *const *words, int n, int preset) {
+  const char *value = getenv(name);
+  char allowed[64] = "";
+  if (!value)
+    return preset;
+  for (int i = 0; i < n; ++i) {
+    if (strcmp(value, words[i]) == 0)
+      return i;
+    strcat(allowed, i == 0 ? "" : i == n - 1 ? " or " : ", ");
+    strcat(allowed, words[i]);
+  }
+  vf_env_complain(name, value, allowed, words[preset]);
+  return preset;
 }
 
 bool vf_env_choice(const char *name, const char *no, const char *yes,
                    bool preset) {
-  const char *value = getenv(name);
-  if (!value)
-    return preset;
-  if (strcmp(value, no) == 0)
-    return false;
-  if (strcmp(value, yes) == 0)
-    return true;
-  char allowed[64];
-  snprintf(allowed, sizeof allowed, "%s or %s", no, yes);
-  complain(name, value, allowed, preset ? yes : no);
-  return preset;
+  const char *const words[] = {no, yes};
+  return vf_env_word(name, words, 2, preset) == 1;
 }

@@ -25,9 +25,18 @@
 bool vf_env_number(const char *name, uint64_t low, uint64_t high,
                    uint64_t preset, uint64_t *result);
 
+/* Returns the index of the variable's value among n words, and preset if it is
+ * unset. pre: the words take at most 40 bytes in all. */
+int vf_env_word(const char *name, const char *const *words, int n, int preset);
+
 /* Returns true if the variable is `yes`, false if it is `no`, and preset if it
  * is unset. */
 bool vf_env_choice(const char *name, const char *no, const char *yes,
                    bool preset);
+
+/* Reports that a value, which is cut if it is long, is not what is allowed; for
+ * values of other forms. */
+void vf_env_complain(const char *name, const char *value, const char *allowed,
+                     const char *preset);
 
 #endif /* VFRIENDLY_COMMON_ENVIRONMENT_H */

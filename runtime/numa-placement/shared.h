@@ -40,6 +40,10 @@ struct vf_numa_shared {
 /* The digit in the name is the version of the layout. */
 extern VF_API struct vf_numa_shared vf_numa_shared_1;
 
+/* Adds the counters to the report of a library. */
+struct vf_report;
+void vf_report_numa(struct vf_report *report);
+
 static inline void vf_numa_count(enum vf_numa_counter counter, uint64_t n) {
   if (vf_get(&vf_spin_shared_1.stats))
     __atomic_fetch_add(&vf_numa_shared_1.counters[counter], n,

@@ -1,0 +1,122 @@
+/*===- numa-placement/preload/affinity.c - CPU masks, in cpusets -----------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * A program that binds thread i by CPU_SET(i) fails in a cpuset that lacks that
+ * CPU. Here CPU i becomes the i-th allowed CPU in node order.
+ *
+ * A module whose masks all name an allowed CPU is left alone: it knows which
+ * ones there are. The first mask that names none shows that its module counts
+ * CPUs from 0; from then on all masks of this module are remapped. Without the
+ * library such a mask is an error in a cpuset, so no program that works there
+ * is changed; of one started by taskset it leaves the CPUs it was given.
+ *===----------------------------------------------------------------------===*/
+
+#include "common/process_wide.h"
+#include "numa-placement/preload/cpus.h"
+#include "numa-placement/preload/next.h"
+#include "numa-placement/preload/settings.h"
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Modules that count CPUs from 0. More of them than these in one process are
+ * not noted: only their masks that name no allowed CPU are remapped. */
+enum { MAX_MODULES = 16 };
+static const void *modules[MAX_MODULES];
+
+static bool counts_from_zero(const void *module) {
+  for (int i = 0; i < MAX_MODULES; ++i)
+    if (__atomic_load_n(&modules[i], __ATOMIC_RELAXED) == module)
+      return module != NULL;
+  return false;
+}
+
+static void note(const void *module) {
+  for (int i = 0; i < MAX_MODULES; ++i) {
+    const void *was = NULL;
+    if (__atomic_compare_exchange_n(&modules[i], &was, module, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+        was == module)
+      return;
+  }
+}
+
+/* Returns the mask to use for a mask of that size given by code at caller: the
+ * remapped one in *room, or NULL to use the given one. */
+static const cpu_set_t *remapped(const void *caller, size_t size,
+                                 const cpu_set_t *given,
+                                 struct vf_cpu_mask *room) {
+  const struct vf_cpu_order *order = vf_cpus_in_node_order();
+  const unsigned char *bytes = (const unsigned char *)given;
+  /* A number that no CPU of the machine has stays an error, as a program may
+   * count the CPUs in this way. */
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  bool names_allowed = false, names_other = false;
+  if (order->count == 0 || !given) /* Attributes may lose theirs so. */
+    return NULL;
+  *room = (struct vf_cpu_mask){{0}};
+  for (unsigned cpu = 0; cpu < VF_CPUS && cpu / CHAR_BIT < size; ++cpu) {
+    if (!(bytes[cpu / CHAR_BIT] >> cpu % CHAR_BIT & 1))
+      continue;
+    bool allowed = vf_has_cpu(&order->allowed, cpu);
+    if (!allowed && (long)cpu >= online)
+      continue;
+    names_allowed |= allowed;
+    names_other |= !allowed;
+    vf_add_cpu(room, order->cpu[cpu % order->count]);
+  }
+  const void *module = vf_module_of(caller);
+  if (names_allowed ? !counts_from_zero(module) : !names_other)
+    return NULL;
+  if (!names_allowed)
+    note(module);
+  vf_count_numa_preload(VF_NUMA_REMAPPED);
+  return (const cpu_set_t *)room;
+}
+
+/* Other processes have cpusets of their own. */
+static bool is_own_thread(pid_t id) {
+  int saved = errno;
+  bool own = id == 0 || syscall(SYS_tgkill, getpid(), id, 0) == 0;
+  errno = saved;
+  return own;
+}
+
+VF_API int sched_setaffinity(pid_t id, size_t size, const cpu_set_t *mask) {
+  struct vf_cpu_mask room;
+  const cpu_set_t *other =
+      is_own_thread(id)
+          ? remapped(__builtin_return_address(0), size, mask, &room)
+          : NULL;
+  return vf_numa_next()->sched_setaffinity(id, other ? sizeof room : size,
+                                           other ? other : mask);
+}
+
+/* Of two versions each, see exports.map; they differ in nothing. */
+VF_API int own_setaffinity(pthread_t thread, size_t size,
+                           const cpu_set_t *mask) {
+  struct vf_cpu_mask room;
+  const cpu_set_t *other =
+      remapped(__builtin_return_address(0), size, mask, &room);
+  return vf_numa_next()->pthread_setaffinity_np(
+      thread, other ? sizeof room : size, other ? other : mask);
+}
+
+VF_API int own_attr_setaffinity(pthread_attr_t *attributes, size_t size,
+                                const cpu_set_t *mask) {
+  struct vf_cpu_mask room;
+  const cpu_set_t *other =
+      remapped(__builtin_return_address(0), size, mask, &room);
+  return vf_numa_next()->pthread_attr_setaffinity_np(
+      attributes, other ? sizeof room : size, other ? other : mask);
+}
+
+__asm__(".symver own_setaffinity, pthread_setaffinity_np@GLIBC_2.3.4\n"
+        ".symver own_setaffinity, pthread_setaffinity_np@@GLIBC_2.34\n"
+        ".symver own_attr_setaffinity, "
+        "pthread_attr_setaffinity_np@GLIBC_2.3.4\n"
+        ".symver own_attr_setaffinity, "
+        "pthread_attr_setaffinity_np@@GLIBC_2.32");

@@ -1,0 +1,46 @@
+/*===- numa-placement/preload/settings.h - Environment in, counters out ----===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * What libvfnuma was asked for. The constructor reads it; before that, every
+ * part of the library only calls the function it replaces.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_NUMA_PLACEMENT_PRELOAD_SETTINGS_H
+#define VFRIENDLY_NUMA_PLACEMENT_PRELOAD_SETTINGS_H
+
+#include "numa-placement/shared.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Minimum size of an allocation to place without VF_NUMA_MIN. A mapping of its
+ * own costs two system calls, and a fault for each page: 1 MiB has 256. */
+#define VF_NUMA_MIN_DEFAULT ((size_t)1 << 20)
+
+struct vf_numa_settings {
+  /* Allocations of at least this size are placed; SIZE_MAX if none is, which
+   * includes machines with one node. */
+  size_t least;
+  int policy; /* of enum vf_numa_policy, if any is placed */
+};
+extern struct vf_numa_settings vf_numa_settings;
+
+/* Counters of VF_STATS=1, in the order they are printed. */
+enum vf_numa_preload_counter {
+  VF_NUMA_BLOCKS_SEEN,   /* blocks of malloc and its siblings to be placed */
+  VF_NUMA_MAPPINGS_SEEN, /* mappings to be placed */
+  VF_NUMA_SHARE_HEAP,    /* blocks left alone: not in a mapping of their own */
+  VF_NUMA_TOUCHED_BY_MMAP, /* mappings left alone: populated or locked */
+  VF_NUMA_PINNED,          /* threads bound to CPUs */
+  VF_NUMA_PIN_KEPT,        /* threads left alone: their attributes bind them */
+  VF_NUMA_PIN_REFUSED,     /* threads that the kernel did not let us bind */
+  VF_NUMA_REMAPPED,        /* CPU masks remapped onto allowed CPUs */
+  VF_NUMA_PRELOAD_COUNTERS
+};
+
+void vf_count_numa_preload(enum vf_numa_preload_counter counter);
+
+#endif /* VFRIENDLY_NUMA_PLACEMENT_PRELOAD_SETTINGS_H */

@@ -1,0 +1,237 @@
+/*===- numa-placement/preload/threads.c - Threads, bound to CPUs -----------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * VF_NUMA_PIN: thread after thread, in the order of their creation, is bound
+ * to the next CPU or node. A thread binds itself before it runs the program's
+ * function, so that its stack and all it touches are where it stays. Threads
+ * whose attributes bind them, as those of GNU's OpenMP with OMP_PROC_BIND, are
+ * left alone, and so is the main thread.
+ *
+ * LLVM's OpenMP binds its threads by raw system calls later. It is told by
+ * OMP_PLACES, which it reads at its first use.
+ *===----------------------------------------------------------------------===*/
+
+#include "numa-placement/preload/threads.h"
+#include "common/environment.h"
+#include "common/process_wide.h"
+#include "numa-placement/preload/cpus.h"
+#include "numa-placement/preload/next.h"
+#include "numa-placement/preload/settings.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum pin { PIN_OFF, PIN_CORE, PIN_NODE, PIN_ALL, PIN_LIST };
+/* Maximum length of a list of CPUs: one for each of the largest machines. */
+enum { MAX_LISTED = 1024 };
+
+static int pin; /* an enum pin, written once */
+static uint16_t listed[MAX_LISTED];
+static unsigned listed_count, created;
+
+/* Reads a list such as "0,2-5" of CPUs that the process may use. */
+static bool read_list(const char *text) {
+  const struct vf_cpu_order *order = vf_cpus_in_node_order();
+  for (unsigned count = 0;; ++text) {
+    char *end;
+    if (*text < '0' || *text > '9')
+      return false;
+    unsigned long first = strtoul(text, &end, 10), last = first;
+    if (*end == '-' && end[1] >= '0' && end[1] <= '9')
+      last = strtoul(end + 1, &end, 10);
+    if (first > last || last >= VF_CPUS)
+      return false;
+    for (; first <= last; ++first) {
+      if (!vf_has_cpu(&order->allowed, (unsigned)first) || count == MAX_LISTED)
+        return false;
+      listed[count++] = (uint16_t)first;
+    }
+    listed_count = count;
+    text = end;
+    if (*text == '\0')
+      return true;
+    if (*text != ',')
+      return false;
+  }
+}
+
+static int read_pin(void) {
+  static const char *const words[] = {"off", "core", "node", "all"};
+  const char *value = getenv("VF_NUMA_PIN");
+  for (int i = PIN_OFF; value && i < PIN_LIST; ++i)
+    if (strcmp(value, words[i]) == 0)
+      return i;
+  if (!value)
+    return PIN_OFF;
+  if (read_list(value))
+    return PIN_LIST;
+  vf_env_complain("VF_NUMA_PIN", value,
+                  "off, core, node, all or a list of CPUs that this process "
+                  "may use, such as 0,2-5",
+                  "off");
+  return PIN_OFF;
+}
+
+/* Adds to text of that length and returns the new length; what does not fit is
+ * cut, and the result then is at least room. */
+static size_t add(char *text, size_t length, size_t room, const char *before,
+                  unsigned cpu) {
+  int n = length < room
+              ? snprintf(text + length, room - length, "%s%u", before, cpu)
+              : 0;
+  return length + (n > 0 ? (size_t)n : 0);
+}
+
+/* Writes places such as "{0,1},{2,3}". Returns false if they don't fit. */
+static bool write_places(char *text, size_t room) {
+  const struct vf_cpu_order *order = vf_cpus_in_node_order();
+  size_t length = 0;
+  unsigned count = pin == PIN_LIST ? listed_count : order->count;
+  for (unsigned i = 0; i < count; ++i) {
+    bool begins =
+        pin == PIN_LIST || i == 0 || order->group[i] != order->group[i - 1];
+    length = add(text, length, room, begins ? i ? "},{" : "{" : ",",
+                 pin == PIN_LIST ? listed[i] : order->cpu[i]);
+  }
+  if (length + 2 > room)
+    return false;
+  strcpy(text + length, "}");
+  return count > 0;
+}
+
+/* Names the places that this library has chosen, so that a program started by a
+ * launcher such as taskset does not take the launcher's for the user's. */
+#define OWN_PLACES "VF_NUMA_OMP_PLACES"
+
+static bool is_users_choice(void) {
+  const char *places = getenv("OMP_PLACES"), *own = getenv(OWN_PLACES);
+  return getenv("OMP_PROC_BIND") || getenv("KMP_AFFINITY") ||
+         getenv("GOMP_CPU_AFFINITY") ||
+         (places && !(own && strcmp(own, places) == 0));
+}
+
+static void tell_openmp(void) {
+  static char text[MAX_LISTED * sizeof "},{1023"];
+  const char *places = "threads";
+  if (is_users_choice())
+    return;
+  unsetenv("OMP_PLACES");
+  if (pin == PIN_ALL || (pin != PIN_CORE && !write_places(text, sizeof text)))
+    return;
+  if (pin != PIN_CORE)
+    places = text;
+  setenv("OMP_PLACES", places, 1);
+  setenv(OWN_PLACES, places, 1);
+}
+
+void vf_pin_configure(void) {
+  int found = read_pin();
+  __atomic_store_n(&pin, found, __ATOMIC_RELEASE);
+  if (found != PIN_OFF)
+    tell_openmp();
+}
+
+/* Binds the calling thread, which is the turn-th created. */
+static void bind_self(unsigned turn) {
+  const struct vf_cpu_order *order = vf_cpus_in_node_order();
+  struct vf_cpu_mask mask = {{0}};
+  if (order->count == 0)
+    return;
+  if (pin == PIN_CORE)
+    vf_add_cpu(&mask, order->cpu[turn % order->count]);
+  if (pin == PIN_LIST)
+    vf_add_cpu(&mask, listed[turn % listed_count]);
+  for (unsigned i = 0; pin == PIN_NODE && i < order->count; ++i)
+    if (order->group[i] == turn % order->nodes)
+      vf_add_cpu(&mask, order->cpu[i]);
+  int saved = errno;
+  bool bound = syscall(SYS_sched_setaffinity, 0, sizeof mask,
+                       pin == PIN_ALL ? order->allowed.words : mask.words) == 0;
+  errno = saved;
+  vf_count_numa_preload(bound ? VF_NUMA_PINNED : VF_NUMA_PIN_REFUSED);
+}
+
+struct start {
+  void *(*of_pthread)(void *); /* NULL for a thread of C11 */
+  int (*of_c11)(void *);
+  void *argument;
+  unsigned turn;
+};
+
+static struct start begin(void *data) {
+  struct start start = *(struct start *)data;
+  free(data);
+  bind_self(start.turn);
+  return start;
+}
+
+static void *run_pthread(void *data) {
+  struct start start = begin(data);
+  return start.of_pthread(start.argument);
+}
+
+static int run_c11(void *data) {
+  struct start start = begin(data);
+  return start.of_c11(start.argument);
+}
+
+static bool are_bound(const pthread_attr_t *attributes) {
+  struct vf_cpu_mask mask;
+  if (!attributes || pthread_attr_getaffinity_np(attributes, sizeof mask,
+                                                 (cpu_set_t *)&mask) != 0)
+    return false;
+  for (size_t i = 0; i < sizeof mask / sizeof *mask.words; ++i)
+    if (mask.words[i] != ULONG_MAX) /* libc's mask for those without one */
+      return true;
+  return false;
+}
+
+/* Returns what the new thread needs, or NULL if it is to be left alone. */
+static struct start *to_start(const pthread_attr_t *attributes) {
+  if (__atomic_load_n(&pin, __ATOMIC_ACQUIRE) == PIN_OFF)
+    return NULL;
+  if (are_bound(attributes)) {
+    vf_count_numa_preload(VF_NUMA_PIN_KEPT);
+    return NULL;
+  }
+  int saved = errno;
+  struct start *start = calloc(1, sizeof *start);
+  errno = saved;
+  if (start)
+    start->turn = __atomic_fetch_add(&created, 1, __ATOMIC_RELAXED);
+  return start;
+}
+
+VF_API int pthread_create(pthread_t *restrict thread,
+                          const pthread_attr_t *restrict attributes,
+                          void *(*function)(void *), void *restrict argument) {
+  struct start *start = to_start(attributes);
+  if (!start)
+    return vf_numa_next()->pthread_create(thread, attributes, function,
+                                          argument);
+  start->of_pthread = function;
+  start->argument = argument;
+  int error =
+      vf_numa_next()->pthread_create(thread, attributes, run_pthread, start);
+  if (error)
+    free(start);
+  return error;
+}
+
+/* libc's calls pthread_create by a name that cannot be interposed. */
+VF_API int thrd_create(thrd_t *thread, thrd_start_t function, void *argument) {
+  struct start *start = to_start(NULL);
+  if (!start)
+    return vf_numa_next()->thrd_create(thread, function, argument);
+  start->of_c11 = function;
+  start->argument = argument;
+  int error = vf_numa_next()->thrd_create(thread, run_c11, start);
+  if (error != thrd_success)
+    free(start);
+  return error;
+}
