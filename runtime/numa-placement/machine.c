@@ -54,6 +54,15 @@ static bool has_firmware_nodes(void) {
   return has;
 }
 
+unsigned vf_numa_nodes_here(struct vf_nodes *allowed) {
+  unsigned nodes = 0;
+  *allowed = (struct vf_nodes){{0}};
+  if (vf_allowed_nodes(allowed) == 0)
+    for (size_t i = 0; i < sizeof *allowed / sizeof(long); ++i)
+      nodes += (unsigned)__builtin_popcountl(allowed->words[i]);
+  return nodes > 0 ? nodes : 1;
+}
+
 struct vf_machine vf_numa_machine_here(void) {
   static struct vf_machine known;
   static int state; /* State of `known`: 0 not read yet, 1 being written by a
@@ -61,11 +70,7 @@ struct vf_machine vf_numa_machine_here(void) {
   if (__builtin_expect(__atomic_load_n(&state, __ATOMIC_ACQUIRE) == 2, 1))
     return known;
   struct vf_machine found = {.nodes = 0};
-  if (vf_allowed_nodes(&found.allowed) == 0)
-    for (size_t i = 0; i < sizeof found.allowed / sizeof(long); ++i)
-      found.nodes += (unsigned)__builtin_popcountl(found.allowed.words[i]);
-  if (found.nodes == 0)
-    found.nodes = 1;
+  found.nodes = vf_numa_nodes_here(&found.allowed);
   found.page = (size_t)sysconf(_SC_PAGESIZE);
   found.is_virtual = vf_is_virtual();
   if (found.nodes > 1)

@@ -38,6 +38,10 @@ struct vf_machine {
  * policies for forbidden nodes. */
 struct vf_machine vf_numa_machine_here(void);
 
+/* Returns the number of nodes with memory that the process may use, and writes
+ * them to *allowed. One system call, where the whole description takes many. */
+unsigned vf_numa_nodes_here(struct vf_nodes *allowed);
+
 /* Returns the node of a CPU, -1 if unknown. */
 int vf_node_of_cpu(unsigned cpu);
 

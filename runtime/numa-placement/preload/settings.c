@@ -30,7 +30,8 @@ static void read_placement(void) {
   int policy = policies[vf_env_word("VF_NUMA", words, 4, 0)];
   vf_env_number("VF_NUMA_MIN", VF_NUMA_LEAST, PTRDIFF_MAX, VF_NUMA_MIN_DEFAULT,
                 &least);
-  if (policy < 0 || vf_numa_machine_here().nodes == 1)
+  struct vf_nodes allowed;
+  if (policy < 0 || vf_numa_nodes_here(&allowed) == 1)
     return;
   vf_numa_settings.policy = policy;
   vf_numa_prepare_allocations((size_t)least);
@@ -57,7 +58,8 @@ __attribute__((destructor)) static void report(void) {
   struct vf_report report = {.length = 0};
   vf_report_counters(&report, "vfnuma", names, counters,
                      VF_NUMA_PRELOAD_COUNTERS);
-  vf_report_add(&report, ", \"nodes\": %u", vf_numa_machine_here().nodes);
+  struct vf_nodes allowed;
+  vf_report_add(&report, ", \"nodes\": %u", vf_numa_nodes_here(&allowed));
   vf_report_numa(&report);
   vf_report_end(&report);
 }
