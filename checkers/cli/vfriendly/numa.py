@@ -8,6 +8,7 @@ The classifier is that of Voron (PhD thesis, 2018, section 4.1): run with first 
 imbalance of accesses between nodes, and interleave if it is high.
 """
 
+import itertools
 import math
 import os
 import re
@@ -104,6 +105,15 @@ def judged(run: Run, what: str) -> str:
         rates.append(f"{right} of {found.programs} on {system}{weak}")
     return (f"{run.name}: imbalance of {what} {percent:.1f} %, {found.name}: {found.policy} "
             f"(right for {' and '.join(rates)})")
+
+
+def ranges(cpus: list[int]) -> str:
+    """Ascending numbers as Linux writes them: 0-3,8."""
+    words: list[str] = []
+    for _, run in itertools.groupby(enumerate(cpus), lambda item: item[1] - item[0]):
+        numbers = [cpu for _, cpu in run]
+        words.append(f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else str(numbers[0]))
+    return ",".join(words)
 
 
 SYSFS = "/sys/devices/system/node"

@@ -1,0 +1,110 @@
+/*===- numa-placement/probe/ping_pong.c - How far two CPUs are apart ------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * For `vfriendly numa probe`: two threads pass a cache line to and fro. The
+ * quickest of several batches counts, as a hypervisor or another thread makes
+ * some of them slower and none quicker.
+ *===----------------------------------------------------------------------===*/
+
+#include "common/process_wide.h"
+#include "platform/linux/kernel.h"
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* A batch takes 10 to 100 us: less than a time slice, so that some batches are
+ * not interrupted, and a thousand times the clock's 20 ns. */
+enum { BATCHES = 30, ROUNDS = 200 };
+/* Spins before a thread gives way, should both run on one CPU after all. */
+enum { SPINS = 1 << 20 };
+
+struct line {
+  /* The turn of the pinger if even, of its peer if odd. */
+  uint32_t turn __attribute__((aligned(VF_CACHE_LINE)));
+  int cpu __attribute__((aligned(VF_CACHE_LINE)));
+  int error;
+};
+
+static int bind_self(int cpu) {
+  cpu_set_t *mask = CPU_ALLOC(cpu + 1);
+  size_t size = CPU_ALLOC_SIZE(cpu + 1);
+  if (!mask)
+    return ENOMEM;
+  CPU_ZERO_S(size, mask);
+  CPU_SET_S(cpu, size, mask);
+  int error = pthread_setaffinity_np(pthread_self(), size, mask);
+  CPU_FREE(mask);
+  return error;
+}
+
+static void wait_for(uint32_t *word, uint32_t value) {
+  while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+    for (int i = 0;
+         i < SPINS && __atomic_load_n(word, __ATOMIC_ACQUIRE) != value; ++i)
+      if (i == SPINS - 1)
+        vf_yield();
+}
+
+static void *answer(void *data) {
+  struct line *line = data;
+  line->error = bind_self(line->cpu);
+  for (uint32_t turn = 1; turn <= 2 * (BATCHES * ROUNDS + 1); turn += 2) {
+    wait_for(&line->turn, turn);
+    __atomic_store_n(&line->turn, turn + 1, __ATOMIC_RELEASE);
+  }
+  return NULL;
+}
+
+struct pinger {
+  struct line *line;
+  int cpu, error;
+  double best;
+};
+
+static void *ask(void *data) {
+  struct pinger *pinger = data;
+  uint32_t *turn = &pinger->line->turn, next = 0;
+  pinger->error = bind_self(pinger->cpu);
+  /* One round before, until both are where they belong. */
+  for (int batch = -1; batch < BATCHES; ++batch) {
+    uint64_t begin = vf_now_ns();
+    for (int round = 0; round < (batch < 0 ? 1 : ROUNDS); ++round) {
+      __atomic_store_n(turn, next + 1, __ATOMIC_RELEASE);
+      next += 2;
+      wait_for(turn, next);
+    }
+    double took = (double)(vf_now_ns() - begin) / (2.0 * ROUNDS);
+    if (batch >= 0 && (batch == 0 || took < pinger->best))
+      pinger->best = took;
+  }
+  return NULL;
+}
+
+/* Sets *ns to the time that a cache line takes from one CPU to the other.
+ * Returns 0 or an errno value, EINVAL for CPUs that the process may not use. */
+VF_API int vf_probe_pair(int first, int second, double *ns) {
+  pthread_t threads[2];
+  struct line *line = aligned_alloc(VF_CACHE_LINE, sizeof *line);
+  if (!line)
+    return ENOMEM;
+  *line = (struct line){.cpu = second};
+  struct pinger pinger = {.line = line, .cpu = first};
+  int error = pthread_create(&threads[0], NULL, answer, line);
+  if (!error) {
+    error = pthread_create(&threads[1], NULL, ask, &pinger);
+    if (error) /* There is no thread of ours that would ask. */
+      ask(&pinger);
+    else
+      pthread_join(threads[1], NULL);
+    pthread_join(threads[0], NULL);
+  }
+  *ns = pinger.best;
+  if (!error)
+    error = line->error ? line->error : pinger.error;
+  free(line);
+  return error;
+}
