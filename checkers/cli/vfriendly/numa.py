@@ -13,6 +13,7 @@ import math
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from vfriendly.errors import Refused
 
@@ -143,6 +144,48 @@ def _is_opaque() -> bool:
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         virtual = re.search(r"^flags\s*:.*\bhypervisor\b", file.read(), re.M)
     return bool(virtual) and not os.path.exists("/sys/firmware/acpi/tables/SRAT")
+
+
+def process(pid: str) -> int:
+    if not re.fullmatch(r"[1-9]\d*", pid):
+        raise Refused(f"'{pid}' is no process number")
+    if not os.path.isdir(f"/proc/{pid}"):
+        raise Refused(f"/proc/{pid}: there is no such process")
+    return int(pid)
+
+
+def _numbers(text: str) -> list[int]:
+    """Of a list such as 0-3,8."""
+    spans = [span.partition("-") for span in text.strip().split(",") if span]
+    return [n for first, _, last in spans for n in range(int(first), int(last or first) + 1)]
+
+
+BALANCING = "/proc/sys/kernel/numa_balancing"
+
+
+def nodes_for(pid: int) -> tuple[list[int], dict[int, int]]:
+    """The nodes with memory that a process may use, and the node of each CPU.
+
+    Refuses where the kernel gives no samples of who accesses what.
+    """
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        with_memory = Path(SYSFS, "has_memory").read_text(encoding="ascii")
+    except OSError as error:
+        raise Refused(f"{error.filename}: {error.strerror}") from None
+    allowed = re.search(r"^Mems_allowed_list:\s*(\S+)", status, re.M)
+    nodes = [n for n in _numbers(with_memory) if not allowed or n in _numbers(allowed.group(1))]
+    if len(nodes) < 2:
+        raise Refused(f"process {pid} may use the memory of one node, so there is nothing to balance")
+    try:
+        mode = Path(BALANCING).read_text(encoding="ascii").strip()
+    except OSError:
+        mode = "missing"
+    if mode in ("0", "missing"):
+        raise Refused(f"{BALANCING} is {mode}, so the kernel samples no accesses: sysctl kernel.numa_balancing=1")
+    online = _numbers(Path(SYSFS, "online").read_text(encoding="ascii"))
+    return nodes, {cpu: node for node in online
+                   for cpu in _numbers(Path(SYSFS, f"node{node}", "cpulist").read_text(encoding="ascii"))}
 
 
 def pages_of(pid: str) -> dict[int, int]:

@@ -5,10 +5,19 @@
 
 import argparse
 import sys
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from vfriendly import numa, probing
+from vfriendly import balancing, numa, probing, sampling
 from vfriendly.errors import Refused
+
+# 10 MiB a second: copying and the flushes of TLBs take less than 1 % of a CPU.
+RATE = 2560
+# The kernel looks at a page again after 1 to 60 seconds; a process that was quiet long may need more.
+QUIET_S = 30
+# Rings of samples are emptied so often; moves are chosen each second.
+POLL_S = 0.1
 
 SENTENCE = "Shows nodes and pages by node, and names the placement that suits a program."
 
@@ -34,11 +43,29 @@ def options(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--save", metavar="FILE", help="keep the measured times in a file for --matrix")
     probe.add_argument("--library", metavar="FILE", help=f"{probing.LIBRARY}, if it is elsewhere")
     probe.set_defaults(do=_probe)
+    balance = inner.add_parser(
+        "balance", help="spreads those pages of a process over the nodes that several nodes access",
+        description="Samples the page faults of the kernel's automatic NUMA balancing, and moves hot pages that "
+                    "threads on several nodes access, until they lie evenly; others are left to the kernel. "
+                    "Ends when nothing was left to do for some time.")
+    balance.add_argument("pid", metavar="PID", help="a process")
+    balance.add_argument("--rate", type=_number, default=RATE, metavar="N", help="pages to move a second [%(default)s]")
+    balance.add_argument("--quiet", type=_number, default=QUIET_S, metavar="S",
+                         help="seconds without a move after which it ends [%(default)s]")
+    balance.add_argument("--seconds", type=_number, metavar="S", help="end after that time")
+    balance.set_defaults(do=_balance)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of at least 1")
+    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:
-    for line in options.do(options):
-        print(line)
+    lines: Iterable[str] = options.do(options)
+    for line in lines:
+        print(line, flush=True)
     return 0
 
 
@@ -75,3 +102,46 @@ def _progress(done: int, pairs: int) -> None:
     if sys.stderr.isatty() and (done % 20 == 0 or done + 1 == pairs):
         end = "\r" if done + 1 < pairs else "\r\033[K"
         print(f"measured {done} of {pairs} pairs of CPUs", end=end, file=sys.stderr, flush=True)
+
+
+def _balance(options: argparse.Namespace) -> Iterator[str]:
+    process = numa.process(options.pid)
+    nodes, node_of = numa.nodes_for(process)
+    balancer = balancing.Balancer(nodes)
+    try:
+        faults = sampling.Faults(process)
+        sampling.move_pages(process, [0], None)  # Asked before anything is moved: may we?
+    except ProcessLookupError:
+        raise Refused(f"process {process} is gone") from None
+    moved = 0
+    began = quiet_since = time.monotonic()
+    try:
+        while True:
+            second = time.monotonic() + 1
+            while time.monotonic() < second:
+                time.sleep(POLL_S)
+                for page, cpu in faults.read():
+                    if cpu in node_of:
+                        balancer.sample(page, node_of[cpu])
+            faults.follow()
+            pages = balancer.shared()
+            where = sampling.places(process, pages) if pages else {}
+            moves = balancer.moves(where, options.rate)
+            done = sampling.move(process, moves)
+            for page in moves.keys() - done.keys():
+                balancer.forget(page)
+            now = time.monotonic()
+            if done:
+                moved += len(done)
+                quiet_since = now
+                before, after = balancer.imbalance(where), balancer.imbalance(where | done)
+                yield (f"{now - began:.0f} s: {len(where)} hot shared pages, imbalance {before:.1f} % -> "
+                       f"{after:.1f} %, moved {len(done)}")
+            if now - quiet_since >= options.quiet:
+                yield f"moved {moved} pages; nothing to do for {options.quiet} s"
+                return
+            if options.seconds and now - began >= options.seconds:
+                yield f"moved {moved} pages in {options.seconds} s"
+                return
+    except ProcessLookupError:
+        yield f"moved {moved} pages; process {process} has ended"

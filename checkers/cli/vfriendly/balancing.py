@@ -1,0 +1,84 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which pages of a process to move to which node, by samples of who accesses them.
+
+After Carrefour (Voron's PhD thesis, 2018, section 4.1; Dashti et al., ASPLOS 2013). Pages that one
+node accesses are left to the kernel's automatic balancing, which brings them there. Pages that several
+nodes access it moves to and fro; here these are spread evenly once, and then left.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from vfriendly import numa
+
+# A page is hot with more than two samples, as in the thesis.
+HOT = 3
+# Of each page the last samples count, so that a page is private again after its thread has moved.
+REMEMBERED = 6
+# Fewer hot shared pages than these, 1 MiB, are no load.
+LEAST_PAGES = 256
+
+
+@dataclass
+class Balancer:
+    """Collects samples, and chooses moves that leave the hot shared pages evenly on the nodes."""
+
+    nodes: Sequence[int]  # that may have pages of the process
+    order: random.Random = field(default_factory=random.Random)
+    _seen: dict[int, list[int]] = field(default_factory=dict)
+    _is_moving: bool = False
+
+    def sample(self, page: int, node: int) -> None:
+        """Notes an access to a page from a CPU of a node."""
+        accesses = self._seen.setdefault(page, [])
+        accesses.append(node)
+        if len(accesses) > REMEMBERED:
+            del accesses[0]
+
+    def forget(self, page: int) -> None:
+        """For a page that could not be moved: it needs new samples before the next attempt."""
+        self._seen.pop(page, None)
+
+    def shared(self) -> list[int]:
+        """Hot pages that several nodes access."""
+        return [page for page, nodes in self._seen.items() if len(nodes) >= HOT and len(set(nodes)) > 1]
+
+    def imbalance(self, where: Mapping[int, int]) -> float:
+        """Of hot shared pages by node, in per cent. where: the node of each page."""
+        counts = Counter(where.values())
+        return numa.imbalance([float(counts[n]) for n in self.nodes]) if where else 0.0
+
+    def moves(self, where: Mapping[int, int], most: int) -> dict[int, int]:
+        """Chooses at most so many pages, and a node for each.
+
+        Begins if the imbalance is not low, and then goes on until no node has two pages more than
+        another. What is there evenly is never moved, so the moves of all calls are those of the
+        pages that lay on the wrong node.
+        """
+        low, _ = numa.thresholds(len(self.nodes))
+        if len(where) < LEAST_PAGES:
+            return {}
+        if not self._is_moving and self.imbalance(where) <= low:
+            return {}
+        chosen: dict[int, int] = {}
+        by_node: dict[int, list[int]] = {n: [] for n in self.nodes}
+        for page, node in sorted(where.items()):
+            if node in by_node:
+                by_node[node].append(page)
+        for pages in by_node.values():
+            self.order.shuffle(pages)
+        count = {n: len(pages) for n, pages in by_node.items()}
+        while len(chosen) < most:
+            fullest = max(count, key=lambda n: count[n])
+            emptiest = min(count, key=lambda n: count[n])
+            if count[fullest] - count[emptiest] < 2:
+                break
+            chosen[by_node[fullest].pop()] = emptiest
+            count[fullest] -= 1
+            count[emptiest] += 1
+        self._is_moving = len(chosen) == most
+        return chosen
