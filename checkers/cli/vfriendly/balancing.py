@@ -30,6 +30,7 @@ class Balancer:
     nodes: Sequence[int]  # that may have pages of the process
     order: random.Random = field(default_factory=random.Random)
     _seen: dict[int, list[int]] = field(default_factory=dict)
+    _moved: dict[int, int] = field(default_factory=dict)
     _is_moving: bool = False
 
     def sample(self, page: int, node: int) -> None:
@@ -38,10 +39,6 @@ class Balancer:
         accesses.append(node)
         if len(accesses) > REMEMBERED:
             del accesses[0]
-
-    def forget(self, page: int) -> None:
-        """For a page that could not be moved: it needs new samples before the next attempt."""
-        self._seen.pop(page, None)
 
     def shared(self) -> list[int]:
         """Hot pages that several nodes access."""
@@ -56,29 +53,36 @@ class Balancer:
         """Chooses at most so many pages, and a node for each.
 
         Begins if the imbalance is not low, and then goes on until no node has two pages more than
-        another. What is there evenly is never moved, so the moves of all calls are those of the
-        pages that lay on the wrong node.
+        another. A page is moved once, and counts as where it was moved: if the kernel takes it back, it
+        knows why, and neither side would ever end.
         """
         low, _ = numa.thresholds(len(self.nodes))
-        if len(where) < LEAST_PAGES:
+        placed = {page: self._moved.get(page, node) for page, node in where.items()}
+        if len(placed) < LEAST_PAGES or (not self._is_moving and self.imbalance(placed) <= low):
             return {}
-        if not self._is_moving and self.imbalance(where) <= low:
-            return {}
-        chosen: dict[int, int] = {}
-        by_node: dict[int, list[int]] = {n: [] for n in self.nodes}
-        for page, node in sorted(where.items()):
-            if node in by_node:
-                by_node[node].append(page)
-        for pages in by_node.values():
+        count = {n: 0 for n in self.nodes}
+        movable: dict[int, list[int]] = {n: [] for n in self.nodes}
+        for page, node in sorted(placed.items()):
+            if node in count:
+                count[node] += 1
+                if page not in self._moved:
+                    movable[node].append(page)
+        for pages in movable.values():
             self.order.shuffle(pages)
-        count = {n: len(pages) for n, pages in by_node.items()}
+        chosen: dict[int, int] = {}
         while len(chosen) < most:
             fullest = max(count, key=lambda n: count[n])
             emptiest = min(count, key=lambda n: count[n])
-            if count[fullest] - count[emptiest] < 2:
+            if count[fullest] - count[emptiest] < 2 or not movable[fullest]:
                 break
-            chosen[by_node[fullest].pop()] = emptiest
+            chosen[movable[fullest].pop()] = emptiest
             count[fullest] -= 1
             count[emptiest] += 1
         self._is_moving = len(chosen) == most
         return chosen
+
+    def done(self, moves: Mapping[int, int], moved: Mapping[int, int]) -> None:
+        """Of chosen moves, notes those that were made; the other pages need new samples first."""
+        self._moved.update(moved)
+        for page in moves.keys() - moved.keys():
+            self._seen.pop(page, None)

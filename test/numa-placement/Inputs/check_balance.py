@@ -43,13 +43,11 @@ class Process:
                 self.balancer.sample(page, self.rng.choice(users))
         where = {page: self.where[page] for page in self.balancer.shared()}
         moves = self.balancer.moves(where, RATE)
-        for page in moves:
-            if page in busy:
-                self.balancer.forget(page)
         done = {page: node for page, node in moves.items() if page not in busy}
         check(len(moves) <= RATE, f"{len(moves)} moves in a second")
         check(all(len(self.users[page]) > 1 for page in done), "a private page moves")
         check(all(self.where[page] != node for page, node in done.items()), "a page moves to its own node")
+        self.balancer.done(moves, done)
         self.where.update(done)
         self.moved.append(len(done))
 
@@ -75,6 +73,16 @@ for words, process in (("even pages", Process(2, SHARED, 0, on=None)), ("private
     for _ in range(SECONDS):
         process.second()
     check(not any(process.moved), f"{words} move")
+
+# A kernel that takes pages back is not fought against.
+process = Process(2, SHARED, PRIVATE)
+for _ in range(SECONDS):
+    process.second()
+    for page in process.where:
+        if process.rng.random() < 0.1:
+            process.where[page] = 0
+check(sum(process.moved) <= 1.2 * SHARED / 2, f"moves again and again: {sum(process.moved)}")
+check(not any(process.moved[SECONDS // 2:]), "is never quiet")
 
 # Pages that stay busy hold up no others.
 process = Process(2, SHARED, 0)

@@ -43,6 +43,7 @@ if user != "root":
 from vfriendly.cli import main
 sys.exit(main())
 """
+# The kernel looks at all pages each second; by default it does so more and more seldom.
 # As nobody and without the kernel's balancing nothing is moved; nor of a process that is gone.
 SCRIPT = f"""
 echo 0 > /proc/sys/kernel/numa_balancing
@@ -51,11 +52,13 @@ hot=$!
 sleep 1
 balance() {{ python3 -B -I -S /command.pyc "$@"; echo "status $?"; }}
 balance root numa balance $hot
+mount -t debugfs debug /sys/kernel/debug
+echo 1000 > /sys/kernel/debug/sched/numa_balancing/scan_period_max_ms
 echo 1 > /proc/sys/kernel/numa_balancing
 echo 3 > /proc/sys/kernel/perf_event_paranoid
 balance 65534 numa balance $hot
 balance root numa balance 999999
-balance root numa balance $hot --rate {RATE} --quiet 10 --seconds 60
+balance root numa balance $hot --rate {RATE} --quiet 15 --seconds 80
 kill $hot
 wait $hot
 """
@@ -91,7 +94,7 @@ def judge(lines):
     def share(when, what, node):
         return pages[when, what][node] / max(sum(pages[when, what]), 1)
 
-    moved = [int(n) for n in re.findall(r"moved (\d+)$", "\n".join(lines), re.M)]
+    moved = [int(n) for n in re.findall(r" s: .* moved (\d+)$", "\n".join(lines), re.M)]
     total = re.findall(r"^moved (\d+) pages", "\n".join(lines), re.M)
     if min(share("before", what, 0) for what in ("shared", "private 0", "private 1")) < FILLED:
         yield "pages are not on node 0 before"

@@ -128,8 +128,7 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
             where = sampling.places(process, pages) if pages else {}
             moves = balancer.moves(where, options.rate)
             done = sampling.move(process, moves)
-            for page in moves.keys() - done.keys():
-                balancer.forget(page)
+            balancer.done(moves, done)
             now = time.monotonic()
             if done:
                 moved += len(done)
@@ -138,7 +137,8 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
                 yield (f"{now - began:.0f} s: {len(where)} hot shared pages, imbalance {before:.1f} % -> "
                        f"{after:.1f} %, moved {len(done)}")
             if now - quiet_since >= options.quiet:
-                yield f"moved {moved} pages; nothing to do for {options.quiet} s"
+                yield (f"moved {moved} pages; nothing to do for {options.quiet} s: {len(where)} hot shared pages, "
+                       f"imbalance {balancer.imbalance(where):.1f} %")
                 return
             if options.seconds and now - began >= options.seconds:
                 yield f"moved {moved} pages in {options.seconds} s"
