@@ -53,31 +53,33 @@ class Balancer:
         """Chooses at most so many pages, and a node for each.
 
         Begins if the imbalance is not low, and then goes on until no node has two pages more than
-        another. A page is moved once, and counts as where it was moved: if the kernel takes it back, it
-        knows why, and neither side would ever end.
+        another. A page is moved once. That the kernel takes some back is no reason to move others, or
+        neither side would ever end: so nothing moves either if the moves made would be even.
         """
         low, _ = numa.thresholds(len(self.nodes))
-        placed = {page: self._moved.get(page, node) for page, node in where.items()}
-        if len(placed) < LEAST_PAGES or (not self._is_moving and self.imbalance(placed) <= low):
+        made = {page: self._moved.get(page, node) for page, node in where.items()}
+        if len(where) < LEAST_PAGES:
             return {}
-        count = {n: 0 for n in self.nodes}
+        if not self._is_moving and min(self.imbalance(where), self.imbalance(made)) <= low:
+            return {}
+        count, count_made = Counter(where.values()), Counter(made.values())
         movable: dict[int, list[int]] = {n: [] for n in self.nodes}
-        for page, node in sorted(placed.items()):
-            if node in count:
-                count[node] += 1
-                if page not in self._moved:
-                    movable[node].append(page)
+        for page, node in sorted(where.items()):
+            if node in movable and page not in self._moved:
+                movable[node].append(page)
         for pages in movable.values():
             self.order.shuffle(pages)
         chosen: dict[int, int] = {}
         while len(chosen) < most:
-            fullest = max(count, key=lambda n: count[n])
-            emptiest = min(count, key=lambda n: count[n])
-            if count[fullest] - count[emptiest] < 2 or not movable[fullest]:
+            fullest = max(self.nodes, key=lambda n: count[n])
+            emptiest = min(self.nodes, key=lambda n: count[n])
+            more = min(count[fullest] - count[emptiest], count_made[fullest] - count_made[emptiest])
+            if more < 2 or not movable[fullest]:
                 break
             chosen[movable[fullest].pop()] = emptiest
-            count[fullest] -= 1
-            count[emptiest] += 1
+            for counter in (count, count_made):
+                counter[fullest] -= 1
+                counter[emptiest] += 1
         self._is_moving = len(chosen) == most
         return chosen
 

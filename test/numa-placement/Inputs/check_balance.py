@@ -47,6 +47,8 @@ class Process:
         check(len(moves) <= RATE, f"{len(moves)} moves in a second")
         check(all(len(self.users[page]) > 1 for page in done), "a private page moves")
         check(all(self.where[page] != node for page, node in done.items()), "a page moves to its own node")
+        before = self.balancer.imbalance(where)
+        check(not done or self.balancer.imbalance({**where, **done}) < before, "a second makes it worse")
         self.balancer.done(moves, done)
         self.where.update(done)
         self.moved.append(len(done))
@@ -83,6 +85,15 @@ for _ in range(SECONDS):
             process.where[page] = 0
 check(sum(process.moved) <= 1.2 * SHARED / 2, f"moves again and again: {sum(process.moved)}")
 check(not any(process.moved[SECONDS // 2:]), "is never quiet")
+
+# A kernel that moves pages to and fro makes none of ours harmful.
+process = Process(2, SHARED, PRIVATE)
+for _ in range(SECONDS):
+    process.second()
+    for page in process.where:
+        if process.rng.random() < 0.2:
+            process.where[page] = process.rng.choice(process.users[page])
+check(process.imbalance() <= numa.thresholds(2)[0], "the kernel's moves confuse ours")
 
 # Pages that stay busy hold up no others.
 process = Process(2, SHARED, 0)
