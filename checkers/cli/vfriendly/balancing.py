@@ -46,21 +46,23 @@ class Balancer:
 
     def imbalance(self, where: Mapping[int, int]) -> float:
         """Of hot shared pages by node, in per cent. where: the node of each page."""
-        counts = Counter(where.values())
-        return numa.imbalance([float(counts[n]) for n in self.nodes]) if where else 0.0
+        here = Counter(where.values())
+        counts = [float(here[n]) for n in self.nodes]
+        return numa.imbalance(counts) if any(counts) else 0.0
 
     def moves(self, where: Mapping[int, int], most: int) -> dict[int, int]:
         """Chooses at most so many pages, and a node for each.
 
-        Begins if the imbalance is not low, and then goes on until no node has two pages more than
-        another. A page is moved once. That the kernel takes some back is no reason to move others, or
-        neither side would ever end: so nothing moves either if the moves made would be even.
+        Begins if the imbalance is more than half of what is low, so that it stays low with pages that were
+        not seen yet, and then goes on until no node has two pages more than another. A page is moved once.
+        That the kernel takes some back is no reason to move others, or neither side would ever end: so
+        nothing moves either if the moves made would be even.
         """
         low, _ = numa.thresholds(len(self.nodes))
         made = {page: self._moved.get(page, node) for page, node in where.items()}
         if len(where) < LEAST_PAGES:
             return {}
-        if not self._is_moving and min(self.imbalance(where), self.imbalance(made)) <= low:
+        if not self._is_moving and min(self.imbalance(where), self.imbalance(made)) <= low / 2:
             return {}
         count, count_made = Counter(where.values()), Counter(made.values())
         movable: dict[int, list[int]] = {n: [] for n in self.nodes}

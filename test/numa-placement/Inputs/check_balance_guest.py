@@ -58,7 +58,8 @@ echo 1 > /proc/sys/kernel/numa_balancing
 echo 3 > /proc/sys/kernel/perf_event_paranoid
 balance 65534 numa balance $hot
 balance root numa balance 999999
-balance root numa balance $hot --rate {RATE} --quiet 10 --seconds 60
+balance root numa balance $hot --rate {RATE} --quiet 15 --seconds 60
+echo 0 > /proc/sys/kernel/numa_balancing
 kill $hot
 wait $hot
 """
