@@ -10,9 +10,7 @@
 #define VFRIENDLY_CHECKERS_BLOCKINGSYNC_SYNCCHECK_H
 
 #include "checkers/blocking-sync/SyncModel.h"
-
-#include "clang-tidy/ClangTidyCheck.h"
-#include "llvm/ADT/DenseSet.h"
+#include "checkers/common/UnitCheck.h"
 
 namespace vfriendly::tidy {
 
@@ -22,33 +20,23 @@ namespace vfriendly::tidy {
 /// The base class of the checks, one check for each kind of unnecessary wait.
 /// Each receives a model of the whole translation unit. See
 /// guidelines/blocking-sync.md.
-class SyncCheck : public clang::tidy::ClangTidyCheck {
+class SyncCheck : public UnitCheck {
 public:
   SyncCheck(llvm::StringRef Name, clang::tidy::ClangTidyContext *Context);
   ~SyncCheck() override;
-  void registerMatchers(clang::ast_matchers::MatchFinder *Finder) override;
-  void
-  check(const clang::ast_matchers::MatchFinder::MatchResult &Result) override;
-  void onEndOfTranslationUnit() override;
 
 protected:
   /// Inspects the unit. Called once, when all functions are known.
   virtual void inspect(const SyncModel &Model,
                        const clang::ASTContext &Context) = 0;
 
-  /// Returns true on the first call for a place that may be reported: not in a
-  /// system header, and not in a function that is kept as it is. Instances of a
-  /// template share one place.
-  bool claim(clang::SourceLocation Where, const clang::FunctionDecl *In,
-             const clang::ASTContext &Context);
-
-  /// Emits a diagnostic: what was seen, what it costs in a virtual machine,
-  /// what to do, and the page of the guideline. Construct is the report's
-  /// extent, in the function or class In.
+  /// UnitCheck::report, with what a wake-up costs.
   clang::DiagnosticBuilder
   report(clang::SourceLocation Where, clang::SourceRange Construct,
          const clang::NamedDecl &In, const llvm::Twine &Seen,
-         llvm::StringRef Remedy, llvm::StringRef Cost = WakeUpCost);
+         llvm::StringRef Remedy, llvm::StringRef Cost = WakeUpCost) {
+    return UnitCheck::report(Where, Construct, In, Seen, Remedy, Cost);
+  }
   /// The same for an expression in a function.
   clang::DiagnosticBuilder
   report(const clang::Expr &Site, const clang::Stmt &Construct,
@@ -62,9 +50,10 @@ protected:
       "exits";
 
 private:
+  void add(const clang::FunctionDecl &Function) final;
+  void finish(const clang::ASTContext &Context) final;
+
   std::shared_ptr<SyncModel> Model; ///< Shared by all checks of the unit.
-  const clang::ASTContext *Context = nullptr;
-  llvm::DenseSet<clang::SourceLocation> Claimed;
 };
 
 } // namespace vfriendly::tidy

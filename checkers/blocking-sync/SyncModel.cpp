@@ -47,29 +47,7 @@ const ValueDecl *objectOf(const Expr *E) {
   }
 }
 
-const Stmt *innermostLoop(ArrayRef<const Stmt *> Parents) {
-  for (const Stmt *S : llvm::reverse(Parents))
-    if (isLoop(S))
-      return S;
-  return nullptr;
-}
-
 namespace {
-using Visitor = llvm::function_ref<void(const Stmt *, ArrayRef<const Stmt *>)>;
-
-void walk(const Stmt *S, SmallVectorImpl<const Stmt *> &Parents,
-          Visitor Visit) {
-  if (!S)
-    return;
-  Visit(S, Parents);
-  if (isa<LambdaExpr>(S))
-    return;
-  Parents.push_back(S);
-  for (const Stmt *Child : S->children())
-    walk(Child, Parents, Visit);
-  Parents.pop_back();
-}
-
 struct Meaning {
   SyncKind Kind;
   /// The index of the argument that is the lock, condition or semaphore; -1 if
@@ -253,11 +231,6 @@ private:
 };
 
 } // namespace
-
-void forEachStmt(const Stmt *Root, Visitor Visit) {
-  SmallVector<const Stmt *, 16> Parents;
-  walk(Root, Parents, Visit);
-}
 
 void SyncModel::add(const FunctionDecl &Function) {
   if (!Known.try_emplace(&Function, Functions.size()).second)

@@ -20,7 +20,7 @@
 #ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_SYNCMODEL_H
 #define VFRIENDLY_CHECKERS_BLOCKINGSYNC_SYNCMODEL_H
 
-#include "checkers/common/Loops.h"
+#include "checkers/common/Walk.h"
 
 #include "clang/AST/Decl.h"
 #include "clang/AST/Expr.h"
@@ -106,16 +106,6 @@ private:
 /// Returns the variable or field that an expression names, through addresses,
 /// pointers and elements; null if there is none.
 const clang::ValueDecl *objectOf(const clang::Expr *E);
-
-/// Returns the innermost loop among Parents; null if there is none.
-const clang::Stmt *innermostLoop(llvm::ArrayRef<const clang::Stmt *> Parents);
-
-/// Calls Visit(statement, parents) for all statements below Root, but not those
-/// of lambdas.
-void forEachStmt(const clang::Stmt *Root,
-                 llvm::function_ref<void(const clang::Stmt *,
-                                         llvm::ArrayRef<const clang::Stmt *>)>
-                     Visit);
 
 } // namespace vfriendly::tidy
 

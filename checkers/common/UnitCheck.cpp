@@ -1,0 +1,61 @@
+//===- UnitCheck.cpp - A check of a whole unit ----------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/common/UnitCheck.h"
+
+#include "checkers/common/Extent.h"
+#include "checkers/common/Kept.h"
+#include "vfriendly/Catalogue.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/ASTMatchers/ASTMatchers.h"
+
+using namespace clang;
+using namespace clang::ast_matchers;
+
+namespace vfriendly::tidy {
+
+void UnitCheck::registerMatchers(MatchFinder *Finder) {
+  Finder->addMatcher(
+      functionDecl(isDefinition(), unless(isExpansionInSystemHeader()))
+          .bind("function"),
+      this);
+}
+
+void UnitCheck::check(const MatchFinder::MatchResult &Result) {
+  const auto &Function = *Result.Nodes.getNodeAs<FunctionDecl>("function");
+  Context = Result.Context;
+  if (Function.getBody() && !Function.isDependentContext() &&
+      !Function.isInvalidDecl())
+    add(Function);
+}
+
+void UnitCheck::onEndOfTranslationUnit() {
+  if (Context)
+    finish(*Context);
+}
+
+bool UnitCheck::claim(SourceLocation Where, const FunctionDecl *In,
+                      const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  return Where.isValid() && !SM.isInSystemHeader(Where) &&
+         !SM.isInSystemMacro(Where) && !(In && isKept(*In)) &&
+         Claimed.insert(SM.getExpansionLoc(Where)).second;
+}
+
+DiagnosticBuilder UnitCheck::report(SourceLocation Where, SourceRange Construct,
+                                    const NamedDecl &In, const Twine &Seen,
+                                    StringRef Remedy, StringRef Cost) {
+  DiagnosticBuilder Report = diag(
+      Where,
+      (Seen + ": " + Cost + "; " + Remedy + " (" + Of.Guideline + ")").str());
+  addExtent(Report, Construct, In);
+  return Report;
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,63 @@
+//===- UnitCheck.h - A check of a whole unit --------------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_COMMON_UNITCHECK_H
+#define VFRIENDLY_CHECKERS_COMMON_UNITCHECK_H
+
+#include "clang-tidy/ClangTidyCheck.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace vfriendly {
+struct Feature;
+}
+
+namespace vfriendly::tidy {
+
+/// The base class of checks that inspect a translation unit when all of its
+/// functions are known, and of their reports.
+class UnitCheck : public clang::tidy::ClangTidyCheck {
+public:
+  UnitCheck(llvm::StringRef Name, clang::tidy::ClangTidyContext *Context,
+            const Feature &Of)
+      : ClangTidyCheck(Name, Context), Of(Of) {}
+  void registerMatchers(clang::ast_matchers::MatchFinder *Finder) override;
+  void
+  check(const clang::ast_matchers::MatchFinder::MatchResult &Result) override;
+  void onEndOfTranslationUnit() override;
+
+protected:
+  /// Called for each definition outside system headers that is compiled as
+  /// written: no templates, but their instances.
+  virtual void add(const clang::FunctionDecl &Function) = 0;
+  /// Called once, after the last add, if there was any.
+  virtual void finish(const clang::ASTContext &Context) = 0;
+
+  /// Returns true on the first call for a place that may be reported: not in a
+  /// system header, and not in a function that is kept as it is. Instances of a
+  /// template share one place.
+  bool claim(clang::SourceLocation Where, const clang::FunctionDecl *In,
+             const clang::ASTContext &Context);
+
+  /// Emits a diagnostic: what was seen, what it costs in a virtual machine,
+  /// what to do, and the page of the guideline. Construct is the report's
+  /// extent, in the function or class In.
+  clang::DiagnosticBuilder report(clang::SourceLocation Where,
+                                  clang::SourceRange Construct,
+                                  const clang::NamedDecl &In,
+                                  const llvm::Twine &Seen,
+                                  llvm::StringRef Remedy, llvm::StringRef Cost);
+
+private:
+  const Feature &Of;
+  const clang::ASTContext *Context = nullptr;
+  llvm::DenseSet<clang::SourceLocation> Claimed;
+};
+
+} // namespace vfriendly::tidy
+
+#endif
