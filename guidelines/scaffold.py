@@ -238,13 +238,23 @@ def banner(file, what):
     return head + "-" * (80 - len(head) - len(tail)) + tail + "\n"
 
 
+def in_json(value):
+    """A value on one line, but a table in the catalogue's entries with a line for each key."""
+    if not isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return "{\n" + ",\n".join(f"        {json.dumps(k)}: {json.dumps(v)}" for k, v in value.items()) + "\n      }"
+
+
 def write_catalogue(catalogue):
     """One line a key, as the file is kept by hand."""
     tables = []
     for name, entries in catalogue.items():
+        if not isinstance(entries, list):
+            tables.append(f"  {json.dumps(name)}: {in_json(entries)}")
+            continue
         rows = []
         for entry in entries:
-            lines = [f"      {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in entry.items()]
+            lines = [f"      {json.dumps(k)}: {in_json(v)}" for k, v in entry.items()]
             rows.append("    {\n" + ",\n".join(lines) + "\n    }")
         tables.append(f"  {json.dumps(name)}: [\n" + ",\n".join(rows) + "\n  ]")
     with open(CATALOGUE, "w") as file:
