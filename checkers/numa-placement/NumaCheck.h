@@ -1,0 +1,42 @@
+//===- NumaCheck.h - What the checks of placement share ---------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_NUMAPLACEMENT_NUMACHECK_H
+#define VFRIENDLY_CHECKERS_NUMAPLACEMENT_NUMACHECK_H
+
+#include "checkers/common/UnitCheck.h"
+#include "checkers/numa-placement/UnitValues.h"
+
+namespace vfriendly::tidy {
+
+/// Finds data that one thread places and other threads use, and puts each page
+/// on the node that uses it.
+///
+/// The base class of the checks, one check for each way to lose locality. Each
+/// receives what the variables of the whole translation unit are given. See
+/// guidelines/numa-placement.md.
+class NumaCheck : public UnitCheck {
+public:
+  NumaCheck(llvm::StringRef Name, clang::tidy::ClangTidyContext *Context);
+  ~NumaCheck() override;
+
+protected:
+  /// Inspects the unit. Called once, when all functions are known.
+  virtual void inspect(const UnitValues &Values,
+                       const clang::ASTContext &Context) = 0;
+
+private:
+  void add(const clang::FunctionDecl &Function) final;
+  void finish(const clang::ASTContext &Context) final;
+
+  std::shared_ptr<UnitValues> Values; ///< Shared by all checks of the unit.
+};
+
+} // namespace vfriendly::tidy
+
+#endif

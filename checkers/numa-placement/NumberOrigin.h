@@ -1,0 +1,83 @@
+//===- NumberOrigin.h - Where a number comes from ---------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_NUMAPLACEMENT_NUMBERORIGIN_H
+#define VFRIENDLY_CHECKERS_NUMAPLACEMENT_NUMBERORIGIN_H
+
+#include "checkers/numa-placement/UnitValues.h"
+
+#include <optional>
+
+namespace vfriendly::tidy {
+
+/// Where a number that may name a CPU or a thread comes from.
+enum class Origin {
+  Unknown,  ///< At least one of its values is not understood.
+  Chosen,   ///< Somebody chose it: an option, or a test of an affinity set.
+  Constant, ///< Constants only.
+  CpuCount, ///< A number of CPUs, or one beside it.
+  Counter,  ///< A variable that begins at a constant and is stepped.
+  Thread,   ///< The number of a thread, such as omp_get_thread_num().
+  Modulo    ///< The remainder by a number of CPUs or by a constant.
+};
+
+struct NumberOrigin {
+  Origin Kind = Origin::Unknown;
+  /// Where the number is made: the counter's use, the constant, the remainder.
+  Site At;
+  /// The counter, if the Kind is Counter.
+  const clang::VarDecl *Counter = nullptr;
+};
+
+/// Finds the origin of numbers by the values that variables are given in the
+/// translation unit.
+///
+///   NumberOrigins Origins(Values, Context);
+///   if (Origins.of(Site).Kind == Origin::Counter) ...
+class NumberOrigins {
+public:
+  NumberOrigins(const UnitValues &Values, const clang::ASTContext &Context);
+
+  NumberOrigin of(const Site &Number);
+
+private:
+  NumberOrigin ofOperator(const clang::BinaryOperator &Binary,
+                          const Site &Number);
+  NumberOrigin ofCall(const clang::CallExpr &Call, const Site &Number);
+  NumberOrigin ofName(const clang::ValueDecl &Name, const Site &Use);
+  NumberOrigin ofPointee(const Site &Pointer);
+  NumberOrigin ofValues(const UnitValues::ValueRefs &Given,
+                        const clang::ValueDecl &Of, const Site &Use);
+  NumberOrigin join(NumberOrigin A, NumberOrigin B) const;
+  bool isTested(const clang::VarDecl &Variable, const Site &Use) const;
+
+  /// A test whether an affinity set contains the number in Variable.
+  struct Test {
+    const clang::VarDecl *Variable;
+    Site At;
+  };
+
+  const UnitValues &Values;
+  const clang::ASTContext &Context;
+  std::vector<Test> Tests;
+  /// What is being examined: a variable may depend on itself.
+  llvm::SmallVector<const clang::ValueDecl *, 8> Open;
+};
+
+/// An expansion of CPU_SET, CPU_CLR or CPU_ISSET, or their forms with a size,
+/// as glibc writes them.
+struct CpuSetUse {
+  enum { Add, Remove, Test } Kind;
+  const clang::Expr *Cpu;
+  const clang::Expr *Set;
+};
+std::optional<CpuSetUse> matchCpuSetUse(const clang::Stmt &S);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,88 @@
+//===- UnitValues.h - What variables are given ------------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_NUMAPLACEMENT_UNITVALUES_H
+#define VFRIENDLY_CHECKERS_NUMAPLACEMENT_UNITVALUES_H
+
+#include "clang/AST/Decl.h"
+#include "clang/AST/Expr.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include <vector>
+
+namespace vfriendly::tidy {
+
+/// An expression in a function, with the statements around it, the outermost
+/// first. Those of a lambda are part of the function around it.
+struct Site {
+  const clang::Expr *E = nullptr;
+  const clang::FunctionDecl *In = nullptr;
+  llvm::SmallVector<const clang::Stmt *, 8> Parents;
+};
+
+/// What a variable is given somewhere.
+struct GivenValue {
+  enum How {
+    Assigned, ///< At.E.
+    Stepped,  ///< It is changed by a constant: ++, -= 2.
+    Unknown   ///< Its address or a reference to it leaves, or it is computed.
+  };
+  How Kind = Unknown;
+  Site At;
+  /// The value is a parameter's, and the call starts a thread.
+  bool StartsThread = false;
+};
+
+/// The values that the variables, fields and parameters of a translation unit
+/// are given, regardless of order, and the calls by which threads start:
+/// pthread_create, thrd_create, std::thread, std::jthread and std::async.
+class UnitValues {
+public:
+  /// Adds a definition that is compiled as written. Call once for each.
+  void add(const clang::FunctionDecl &Function);
+
+  using ValueRefs = llvm::SmallVector<const GivenValue *, 4>;
+  /// The values of the variable, field or parameter itself.
+  ValueRefs valuesOf(const clang::ValueDecl &Of) const;
+  /// The values of the elements of an array, or of what a pointer leads to.
+  ValueRefs elementsOf(const clang::ValueDecl &Of) const;
+
+  llvm::ArrayRef<const clang::FunctionDecl *> functions() const {
+    return Functions;
+  }
+  /// The calls of functions with a name, in the order of the functions.
+  llvm::ArrayRef<Site> calls() const { return Calls; }
+  /// The expressions by which threads start.
+  llvm::ArrayRef<Site> threadStarts() const { return Starts; }
+  /// Returns true if threads begin with this function.
+  bool isThreadEntry(const clang::FunctionDecl &Function) const;
+
+private:
+  class Collector;
+  using Values = llvm::SmallVector<GivenValue, 2>;
+
+  llvm::DenseMap<const clang::ValueDecl *, Values> Given, Elements;
+  /// What calls pass, by the first declaration of the function.
+  llvm::DenseMap<std::pair<const clang::FunctionDecl *, unsigned>, Values>
+      Passed;
+  llvm::DenseSet<const clang::FunctionDecl *> Entries, Known;
+  std::vector<const clang::FunctionDecl *> Functions;
+  std::vector<Site> Calls, Starts;
+};
+
+/// Returns the variable or field that E names, or whose memory it leads to by
+/// dereferences, elements and offsets; null if there is none.
+const clang::ValueDecl *rootOf(const clang::Expr *E);
+
+/// Returns E without parentheses, casts and temporaries.
+const clang::Expr *stripped(const clang::Expr *E);
+
+} // namespace vfriendly::tidy
+
+#endif
