@@ -90,6 +90,21 @@ bool NumberOrigins::isTested(const VarDecl &Variable, const Site &Use) const {
   });
 }
 
+/// Returns true if Object is what a thread was given when it started.
+bool NumberOrigins::isOfStart(const Expr *Object, unsigned Depth) const {
+  // The parameter, a cast of it in a variable, and a copy of that.
+  constexpr unsigned MaxDepth = 3;
+  const ValueDecl *Root = rootOf(Object);
+  UnitValues::ValueRefs Given = Root && Depth < MaxDepth
+                                    ? Values.valuesOf(*Root)
+                                    : UnitValues::ValueRefs();
+  return llvm::any_of(Given, [&](const GivenValue *Value) {
+    return Value->StartsThread ||
+           (Given.size() == 1 && Value->Kind == GivenValue::Assigned &&
+            isOfStart(Value->At.E, Depth + 1));
+  });
+}
+
 /// The value of two that are combined, or of one of two: what is less known
 /// decides.
 NumberOrigin NumberOrigins::join(NumberOrigin A, NumberOrigin B) const {
@@ -112,7 +127,9 @@ NumberOrigin NumberOrigins::join(NumberOrigin A, NumberOrigin B) const {
     }
     llvm_unreachable("all are listed");
   };
-  return Rank(A.Kind) >= Rank(B.Kind) ? A : B;
+  NumberOrigin Result = Rank(A.Kind) >= Rank(B.Kind) ? A : B;
+  Result.IsScaled = A.IsScaled || B.IsScaled;
+  return Result;
 }
 
 NumberOrigin NumberOrigins::of(const Site &Number) {
@@ -127,8 +144,12 @@ NumberOrigin NumberOrigins::of(const Site &Number) {
     return {Origin::Constant, At};
   if (auto *Ref = dyn_cast<DeclRefExpr>(E))
     return ofName(*Ref->getDecl(), At);
-  if (auto *Member = dyn_cast<MemberExpr>(E))
-    return ofName(*Member->getMemberDecl(), At);
+  if (auto *Member = dyn_cast<MemberExpr>(E)) {
+    NumberOrigin Found = ofName(*Member->getMemberDecl(), At);
+    if (Found.Kind == Origin::Counter && isOfStart(Member->getBase()))
+      Found.Kind = Origin::Thread;
+    return Found;
+  }
   if (auto *Binary = dyn_cast<BinaryOperator>(E))
     return ofOperator(*Binary, At);
   if (auto *Choice = dyn_cast<ConditionalOperator>(E)) {
@@ -167,13 +188,14 @@ NumberOrigin NumberOrigins::ofOperator(const BinaryOperator &Binary,
       Binary.isLogicalOp() || Binary.isPtrMemOp())
     return {};
   NumberOrigin L = of(Left), R = of(Right);
+  L.IsScaled |= !Binary.isAdditiveOp();
   if (Binary.getOpcode() != BO_Rem || L.Kind == Origin::Chosen)
     return join(L, R);
   Expr::EvalResult Divisor;
   bool IsSmall = Binary.getRHS()->EvaluateAsInt(Divisor, Context) &&
                  Divisor.Val.getInt().ult(CpuSetSize);
   if (R.Kind == Origin::CpuCount || IsSmall)
-    return {Origin::Modulo, Number};
+    return {Origin::Modulo, Number, nullptr, true};
   return R.Kind == Origin::Chosen ? R : L;
 }
 
@@ -314,6 +336,9 @@ NumberOrigin NumberOrigins::ofValues(const UnitValues::ValueRefs &Given,
   if (IsStepped &&
       (Found->Kind == Origin::Constant || Found->Kind == Origin::CpuCount))
     return {Origin::Counter, Use, Variable};
+  // Each thread walks on from its number.
+  if (IsStepped && Found->Kind == Origin::Thread)
+    return {};
   return *Found;
 }
 

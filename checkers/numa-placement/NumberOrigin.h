@@ -32,6 +32,9 @@ struct NumberOrigin {
   Site At;
   /// The counter, if the Kind is Counter.
   const clang::VarDecl *Counter = nullptr;
+  /// The number is multiplied, divided or masked: neighbours are no neighbours
+  /// any more.
+  bool IsScaled = false;
 };
 
 /// Finds the origin of numbers by the values that variables are given in the
@@ -54,6 +57,7 @@ private:
   NumberOrigin ofValues(const UnitValues::ValueRefs &Given,
                         const clang::ValueDecl &Of, const Site &Use);
   NumberOrigin join(NumberOrigin A, NumberOrigin B) const;
+  bool isOfStart(const clang::Expr *Object, unsigned Depth = 0) const;
   bool isTested(const clang::VarDecl &Variable, const Site &Use) const;
 
   /// A test whether an affinity set contains the number in Variable.

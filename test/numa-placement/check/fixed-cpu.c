@@ -110,7 +110,7 @@ void *numbered_by_field(void *arg) {
   struct job *job = arg;
   cpu_set_t set;
   CPU_ZERO(&set);
-  // CHECK: :[[@LINE+2]]:3: warning: 'CPU_SET' gets a counter as CPU number
+  // CHECK: :[[@LINE+2]]:3: warning: 'CPU_SET' gets the number of a thread as CPU number
   // CHECK: :[[@LINE+8]]:19: note: the number comes from here
   CPU_SET(job->cpu, &set);
   apply(&set);

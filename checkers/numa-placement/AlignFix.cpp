@@ -1,0 +1,137 @@
+//===- AlignFix.cpp - Aligns elements to cache lines ----------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/numa-placement/AlignFix.h"
+
+#include "checkers/common/Walk.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Lex/Lexer.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+namespace {
+/// Looks for uses of a type that its size decides.
+class SizeUses : public RecursiveASTVisitor<SizeUses> {
+public:
+  SizeUses(const RecordDecl &Of, const ASTContext &Context)
+      : Of(Of), Context(Context) {}
+
+  bool VisitUnaryExprOrTypeTraitExpr(UnaryExprOrTypeTraitExpr *E) {
+    return keep(E->getTypeOfArgument());
+  }
+  bool VisitFieldDecl(FieldDecl *Field) { return keep(Field->getType()); }
+  bool VisitCXXRecordDecl(CXXRecordDecl *Class) {
+    if (Class->isThisDeclarationADefinition())
+      for (const CXXBaseSpecifier &Base : Class->bases())
+        keep(Base.getType());
+    return !Found;
+  }
+
+  bool Found = false;
+
+private:
+  /// Returns true to go on.
+  bool keep(QualType T) {
+    T = Context.getBaseElementType(T);
+    const RecordDecl *Record = T->getAsRecordDecl();
+    Found |= Record && Record->getCanonicalDecl() == Of.getCanonicalDecl();
+    return !Found;
+  }
+  const RecordDecl &Of;
+  const ASTContext &Context;
+};
+} // namespace
+
+/// Returns true if the memory of the array is as aligned as its elements say.
+static bool isAligned(const ValueDecl &Array, const UnitValues &Values,
+                      const ASTContext &Context) {
+  auto *Variable = dyn_cast<VarDecl>(&Array);
+  if (!Variable)
+    return false;
+  QualType T = Variable->getType();
+  if (T->isConstantArrayType())
+    return true;
+  auto *Class = T->getAsCXXRecordDecl();
+  if (Class && Class->getIdentifier() && Class->getName() == "array")
+    return true;
+  // operator new knows of alignment since C++17.
+  if (!Context.getLangOpts().CPlusPlus17)
+    return false;
+  if (auto *Vector = dyn_cast_or_null<ClassTemplateSpecializationDecl>(Class))
+    return Vector->getName() == "vector" &&
+           Vector->getTemplateArgs().size() == 2 &&
+           Vector->getTemplateArgs()[1].getAsType().getAsString().find(
+               "std::allocator<") != std::string::npos;
+  UnitValues::ValueRefs Given = Values.valuesOf(Array);
+  return T->isPointerType() && !Given.empty() &&
+         llvm::all_of(Given, [](const GivenValue *Value) {
+           return Value->Kind == GivenValue::Assigned &&
+                  isa<CXXNewExpr>(stripped(Value->At.E)) &&
+                  !cast<CXXNewExpr>(stripped(Value->At.E))
+                       ->getNumPlacementArgs();
+         });
+}
+
+/// Returns true if the first member is alone in its declaration, so that an
+/// alignment applies to it only.
+static bool hasPlainFirst(const RecordDecl &Record) {
+  auto Field = Record.field_begin();
+  if (Field == Record.field_end() || Field->isBitField() ||
+      Field->getBeginLoc().isMacroID() || Field->hasAttr<AlignedAttr>())
+    return false;
+  SourceLocation First = Field->getBeginLoc();
+  return ++Field == Record.field_end() || Field->getBeginLoc() != First;
+}
+
+AlignFix alignFix(const ThreadElement &Element, const UnitValues &Values,
+                  const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  const LangOptions &Lang = Context.getLangOpts();
+  const RecordDecl *Record = Element.Element->getAsRecordDecl();
+  if (!Record)
+    return {{}, "the element is no structure, whose alignment could change"};
+  Record = Record->getDefinition();
+  if (!Record || !SM.isInMainFile(Record->getLocation()) ||
+      Record->getInnerLocStart().isMacroID())
+    return {{}, "its element's type is not defined in this file"};
+  if (Record->isUnion() || Record->hasAttr<PackedAttr>() ||
+      Record->hasAttr<AlignedAttr>() ||
+      isa<ClassTemplateSpecializationDecl>(Record))
+    return {{}, "its element's type says how it is laid out"};
+  if (Lang.CPlusPlus ? !Lang.CPlusPlus11 : !Lang.C11)
+    return {{}, "alignment needs C11 or C++11"};
+  if (!Lang.CPlusPlus && !hasPlainFirst(*Record))
+    return {{}, "the first member of its element's type cannot be aligned"};
+  if (!isAligned(*Element.Array, Values, Context))
+    return {{},
+            "its memory need not be aligned as the type says; take it from "
+            "aligned_alloc"};
+  SizeUses Uses(*Record, Context);
+  Uses.TraverseDecl(Context.getTranslationUnitDecl());
+  if (Uses.Found)
+    return {{}, "other code depends on the size of its element's type"};
+  std::string Bytes = std::to_string(CacheLine);
+  if (!Lang.CPlusPlus)
+    return {{FixItHint::CreateInsertion((*Record->field_begin())->getBeginLoc(),
+                                        "_Alignas(" + Bytes + ") ")},
+            ""};
+  return {
+      {FixItHint::CreateInsertion(
+          Lexer::getLocForEndOfToken(Record->getInnerLocStart(), 0, SM, Lang),
+          " alignas(" + Bytes + ")")},
+      ""};
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,40 @@
+//===- AlignFix.h - Aligns elements to cache lines --------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_NUMAPLACEMENT_ALIGNFIX_H
+#define VFRIENDLY_CHECKERS_NUMAPLACEMENT_ALIGNFIX_H
+
+#include "checkers/numa-placement/ThreadElement.h"
+
+#include "clang/Basic/Diagnostic.h"
+#include <string>
+
+namespace vfriendly::tidy {
+
+/// The cache line of x86-64 and of most AArch64 processors, in bytes.
+inline constexpr int64_t CacheLine = 64;
+
+struct AlignFix {
+  llvm::SmallVector<clang::FixItHint, 1> Hints;
+  /// Why there are no Hints.
+  std::string Reason;
+};
+
+/// Aligns the type of an element to cache lines, if that changes nothing else.
+///
+/// The type's size grows, so all memory for it must follow: the type is a
+/// structure of the main file, of which no other type is made; the array is a
+/// variable of array type, or is allocated by what knows the alignment, which
+/// malloc does not; and nobody asks for the type's size, as code does that
+/// allocates, copies, sends or maps its bytes.
+AlignFix alignFix(const ThreadElement &Element, const UnitValues &Values,
+                  const clang::ASTContext &Context);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,165 @@
+//===- SharedLineCheck.cpp - vfriendly-numa-placement-shared-line ---------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/numa-placement/SharedLineCheck.h"
+
+#include "checkers/common/AtomicOps.h"
+#include "checkers/common/WaitNeutral.h"
+#include "checkers/common/Walk.h"
+#include "checkers/numa-placement/AlignFix.h"
+#include "checkers/numa-placement/ThreadElement.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtOpenMP.h"
+#include "clang/Basic/SourceManager.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// A loop of fewer iterations moves a line too seldom to be seen in a profile:
+/// a thread's start costs as much as hundreds of moves.
+static constexpr int64_t FewIterations = 64;
+
+/// Returns the lvalue that S writes; null if it writes none.
+static const Expr *writtenBy(const Stmt *S) {
+  if (auto *Binary = dyn_cast<BinaryOperator>(S))
+    return Binary->isAssignmentOp() ? Binary->getLHS() : nullptr;
+  if (auto *Unary = dyn_cast<UnaryOperator>(S))
+    return Unary->isIncrementDecrementOp() ? Unary->getSubExpr() : nullptr;
+  auto *E = dyn_cast<Expr>(S);
+  auto Atomic = E ? matchAtomicOp(E) : std::nullopt;
+  if (!Atomic || !Atomic->Object || Atomic->Kind == AtomicKind::Load ||
+      Atomic->Kind == AtomicKind::Other)
+    return nullptr;
+  if (!Atomic->ObjectIsPointer)
+    return Atomic->Object;
+  auto *Address = dyn_cast<UnaryOperator>(stripped(Atomic->Object));
+  return Address && Address->getOpcode() == UO_AddrOf ? Address->getSubExpr()
+                                                      : nullptr;
+}
+
+/// Returns true for a loop from a constant to a constant that is short.
+static bool isShort(const Stmt *Loop, const ASTContext &Context) {
+  auto *For = dyn_cast<ForStmt>(Loop);
+  auto *Condition =
+      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+  Expr::EvalResult Bound;
+  return Condition && Condition->isRelationalOp() &&
+         !Condition->getRHS()->isValueDependent() &&
+         Condition->getRHS()->EvaluateAsInt(Bound, Context) &&
+         Bound.Val.getInt() < FewIterations;
+}
+
+/// Returns true if iterations sleep: a line that moves costs less.
+static bool sleeps(const Stmt *Loop) {
+  bool Found = false;
+  forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    Found |= Callee && classifyCall(*Call, *Callee) == CallEffect::Sleep;
+  });
+  return Found;
+}
+
+/// Returns true if the thread repeats the statement: a loop is around it, in
+/// the part of the function that a thread executes.
+static bool isRepeated(ArrayRef<const Stmt *> Parents,
+                       const ASTContext &Context) {
+  for (const Stmt *S : llvm::reverse(Parents)) {
+    if (isLoop(S) && !isShort(S, Context))
+      return !sleeps(S);
+    auto *Directive = dyn_cast<OMPExecutableDirective>(S);
+    if (isa<LambdaExpr>(S) ||
+        (Directive && isOpenMPParallelDirective(Directive->getDirectiveKind())))
+      return false;
+  }
+  return false;
+}
+
+/// Returns true if the array is the thread's own: declared in the region or in
+/// the lambda.
+static bool isPrivate(const ValueDecl &Array, ArrayRef<const Stmt *> Parents,
+                      const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  auto *Variable = dyn_cast<VarDecl>(&Array);
+  if (Variable && Variable->getTLSKind() != VarDecl::TLS_None)
+    return true;
+  if (!Variable || !Variable->hasLocalStorage())
+    return false;
+  return llvm::any_of(Parents, [&](const Stmt *S) {
+    const Stmt *Body = isa<LambdaExpr>(S) ? S : nullptr;
+    if (auto *Directive = dyn_cast<OMPExecutableDirective>(S))
+      Body = Directive->getRawStmt();
+    return Body && SM.isPointWithin(SM.getExpansionLoc(Variable->getLocation()),
+                                    SM.getExpansionLoc(Body->getBeginLoc()),
+                                    SM.getExpansionLoc(Body->getEndLoc()));
+  });
+}
+
+/// Returns the size of an element if neighbours may have a cache line in
+/// common, else 0. A structure as long as a line has part of another's line
+/// where nothing aligns it, unless it ends in padding.
+static CharUnits sharedSize(const ThreadElement &Found,
+                            const ASTContext &Context) {
+  QualType T = Found.Element;
+  if (T->isIncompleteType() || T->isDependentType())
+    return CharUnits::Zero();
+  if (auto *Fixed = Context.getAsConstantArrayType(Found.Array->getType());
+      Fixed && Fixed->getSize().ule(1))
+    return CharUnits::Zero();
+  CharUnits Size = Context.getTypeSizeInChars(T);
+  if (Size.getQuantity() < CacheLine)
+    return Size;
+  const RecordDecl *Record = T->getAsRecordDecl();
+  bool IsAligned = Context.getTypeAlignInChars(T).getQuantity() >= CacheLine ||
+                   Context.getDeclAlign(Found.Array).getQuantity() >= CacheLine;
+  if (Size.getQuantity() != CacheLine || !Record || IsAligned)
+    return CharUnits::Zero();
+  const FieldDecl *Last = nullptr;
+  for (const FieldDecl *Field : Record->fields())
+    Last = Field;
+  return Last && !Last->getType()->isArrayType() ? Size : CharUnits::Zero();
+}
+
+void SharedLineCheck::inspect(const UnitValues &Values,
+                              const ASTContext &Context) {
+  ThreadElements Elements(Values, Context);
+  llvm::DenseSet<const ValueDecl *> Reported;
+  for (const FunctionDecl *F : Values.functions())
+    forEachStmtAndLambda(F->getBody(), [&](const Stmt *S,
+                                           ArrayRef<const Stmt *> Parents) {
+      const Expr *Written = writtenBy(S);
+      if (!Written || !isRepeated(Parents, Context))
+        return;
+      auto Found = Elements.of({Written, F, {Parents.begin(), Parents.end()}});
+      SourceLocation Where =
+          Context.getSourceManager().getExpansionLoc(Written->getBeginLoc());
+      CharUnits Size = Found ? sharedSize(*Found, Context) : CharUnits::Zero();
+      if (Size.isZero() || isPrivate(*Found->Array, Parents, Context) ||
+          Reported.contains(Found->Array) || !claim(Where, F, Context))
+        return;
+      Reported.insert(Found->Array);
+      AlignFix Fix = alignFix(*Found, Values, Context);
+      report(Where, S->getSourceRange(), *F,
+             "threads write neighbouring elements of '" +
+                 Found->Array->getName() + "' in loops, " +
+                 Twine(Size.getQuantity()) + " bytes each",
+             "give each thread a cache line of its own, or add up in a local "
+             "variable and store once",
+             "each write fetches the cache line from the CPU that wrote "
+             "beside it, often from another node")
+          << Fix.Hints;
+      if (Fix.Hints.empty())
+        diag(Found->Array->getLocation(), "no fix: " + Fix.Reason,
+             DiagnosticIDs::Note);
+    });
+}
+
+} // namespace vfriendly::tidy

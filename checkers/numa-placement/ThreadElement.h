@@ -1,0 +1,53 @@
+//===- ThreadElement.h - An element for each thread -------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_NUMAPLACEMENT_THREADELEMENT_H
+#define VFRIENDLY_CHECKERS_NUMAPLACEMENT_THREADELEMENT_H
+
+#include "checkers/numa-placement/NumberOrigin.h"
+
+namespace vfriendly::tidy {
+
+/// An element of an array that only one of several threads uses: the index is
+/// the number of the thread, or the thread got its address.
+struct ThreadElement {
+  /// The array, or the pointer or vector that leads to it.
+  const clang::ValueDecl *Array;
+  clang::QualType Element;
+};
+
+/// Finds the element that a write in a thread changes.
+class ThreadElements {
+public:
+  ThreadElements(const UnitValues &Values, const clang::ASTContext &Context)
+      : Values(Values), Context(Context), Origins(Values, Context) {}
+
+  /// Returns the element that Written, an lvalue, is or is a part of; nothing
+  /// if another thread may write the same element, or the thread may write
+  /// others.
+  std::optional<ThreadElement> of(const Site &Written);
+
+private:
+  /// Where an address is followed to: through how many variables, and whether
+  /// it was passed to a thread when that started.
+  struct Way {
+    unsigned Depth = 0;
+    bool Started = false;
+  };
+  std::optional<ThreadElement> ofPointer(const Site &Pointer, Way By);
+  std::optional<ThreadElement> ofLValue(const Site &LValue, Way By);
+  bool isThreadNumber(const Site &Index, bool Started);
+
+  const UnitValues &Values;
+  const clang::ASTContext &Context;
+  NumberOrigins Origins;
+};
+
+} // namespace vfriendly::tidy
+
+#endif
