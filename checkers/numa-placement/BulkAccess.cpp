@@ -1,0 +1,298 @@
+//===- BulkAccess.cpp - Arrays that loops walk through --------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/numa-placement/BulkAccess.h"
+
+#include "checkers/common/WaitNeutral.h"
+#include "checkers/common/Walk.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtOpenMP.h"
+#include "clang/Basic/SourceManager.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+namespace {
+
+class Lister {
+public:
+  Lister(const FunctionDecl &In, const UnitValues &Values,
+         const ASTContext &Context)
+      : In(In), Values(Values), Context(Context) {}
+
+  void visit(const Stmt *S, ArrayRef<const Stmt *> Around) {
+    Parents = Around;
+    if (auto *Call = dyn_cast<CallExpr>(S))
+      call(*Call);
+    auto *E = dyn_cast<Expr>(S);
+    bool IsElement = isa<ArraySubscriptExpr>(S);
+    if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(S))
+      IsElement |= isElementOfVector(*Operator);
+    // Of a[i][j] the whole is the access.
+    if (E && IsElement && !isPartOfElement())
+      access(*E);
+  }
+
+  std::vector<BulkEvent> Events;
+
+private:
+  static bool isElementOfVector(const CXXOperatorCallExpr &Call) {
+    if (Call.getOperator() != OO_Subscript || Call.getNumArgs() != 2)
+      return false;
+    const CXXRecordDecl *Class =
+        Call.getArg(0)->getType()->getAsCXXRecordDecl();
+    return Class && Class->getIdentifier() && isOfStd(*Class) &&
+           llvm::is_contained({"vector", "array"}, Class->getName());
+  }
+
+  /// Returns true if the parents make a larger element of this one: a row's.
+  bool isPartOfElement() const {
+    for (const Stmt *S : llvm::reverse(Parents)) {
+      if (isa<ArraySubscriptExpr>(S))
+        return true;
+      auto *Cast = dyn_cast<ImplicitCastExpr>(S);
+      if (!isa<ParenExpr>(S) &&
+          !(Cast && Cast->getCastKind() == CK_ArrayToPointerDecay))
+        return false;
+    }
+    return false;
+  }
+
+  /// Returns the threads that execute what has these parents.
+  Team team() const {
+    Team By = Team::Callers;
+    for (const Stmt *S : Parents) {
+      if (auto *Directive = dyn_cast<OMPExecutableDirective>(S)) {
+        OpenMPDirectiveKind Kind = Directive->getDirectiveKind();
+        if (isOpenMPParallelDirective(Kind) ||
+            isOpenMPTargetExecutionDirective(Kind) ||
+            isOpenMPTaskingDirective(Kind))
+          By = Team::All;
+        else if (isa<OMPSingleDirective, OMPMasterDirective,
+                     OMPMaskedDirective>(S))
+          By = Team::One;
+      } else if (auto *Call = dyn_cast<CallExpr>(S)) {
+        if (isParallelAlgorithm(*Call))
+          InAlgorithm = Call;
+      } else if (isa<LambdaExpr>(S) &&
+                 (isUnderStart(S) ||
+                  (InAlgorithm && llvm::is_contained(Parents, InAlgorithm))))
+        By = Team::All;
+    }
+    return By;
+  }
+  bool isUnderStart(const Stmt *) const {
+    return llvm::any_of(Values.threadStarts(), [&](const Site &Start) {
+      return llvm::is_contained(Parents, Start.E);
+    });
+  }
+
+  static bool isParallelPolicy(const Expr *E) {
+    const CXXRecordDecl *Class = E->getType()->getAsCXXRecordDecl();
+    return Class && Class->getIdentifier() &&
+           llvm::is_contained(
+               {"parallel_policy", "parallel_unsequenced_policy"},
+               Class->getName());
+  }
+  static bool isParallelAlgorithm(const CallExpr &Call) {
+    const FunctionDecl *Callee = Call.getDirectCallee();
+    if (!Callee || !Callee->getIdentifier())
+      return false;
+    return llvm::is_contained(
+               {"parallel_for", "parallel_reduce", "parallel_for_each"},
+               Callee->getName()) ||
+           (Call.getNumArgs() && isParallelPolicy(Call.getArg(0)));
+  }
+
+  void call(const CallExpr &Call) {
+    const FunctionDecl *Callee = Call.getDirectCallee();
+    if (!Callee)
+      return;
+    if (Call.getNumArgs() && isParallelPolicy(Call.getArg(0))) {
+      // v.begin(), v.end()
+      for (const Expr *Argument : Call.arguments()) {
+        auto *Begin = dyn_cast<CXXMemberCallExpr>(stripped(Argument));
+        if (Begin && Begin->getMethodDecl()->getIdentifier() &&
+            Begin->getMethodDecl()->getName() == "begin")
+          if (const ValueDecl *Array =
+                  rootOf(Begin->getImplicitObjectArgument()))
+            add(BulkEvent::Write, Team::All, Call).Array = Array;
+      }
+      return;
+    }
+    for (const Site &Start : Values.threadStarts())
+      if (Start.E == &Call && Call.getNumArgs() == 4)
+        if (auto *Entry =
+                dyn_cast_or_null<FunctionDecl>(rootOf(Call.getArg(2)))) {
+          BulkEvent &Event = add(BulkEvent::Call, Team::All, Call);
+          Event.Callee = Entry;
+          Event.Arguments.push_back(Call.getArg(3));
+          return;
+        }
+    if (Context.getSourceManager().isInSystemHeader(Callee->getLocation()))
+      return;
+    BulkEvent &Event = add(BulkEvent::Call, team(), Call);
+    Event.Callee = Callee;
+    Event.Arguments.append(Call.arg_begin(), Call.arg_end());
+  }
+
+  BulkEvent &add(decltype(BulkEvent::Kind) Kind, Team By, const Expr &E) {
+    BulkEvent Event;
+    Event.Kind = Kind;
+    Event.By = By;
+    Event.At = {&E, &In, {Parents.begin(), Parents.end()}};
+    Events.push_back(std::move(Event));
+    return Events.back();
+  }
+
+  /// Returns the loop around the access that changes the variable; null if
+  /// there is none.
+  const Stmt *loopOf(const VarDecl &Variable) const {
+    for (const Stmt *S : llvm::reverse(Parents)) {
+      auto *For = dyn_cast<ForStmt>(S);
+      if (For && For->getInc() && names(For->getInc(), Variable))
+        return S;
+    }
+    for (const Stmt *S : llvm::reverse(Parents))
+      if (isLoop(S) &&
+          llvm::any_of(Values.valuesOf(Variable), [&](const GivenValue *Value) {
+            return llvm::is_contained(Value->At.Parents, S);
+          }))
+        return S;
+    return nullptr;
+  }
+  static bool names(const Stmt *S, const VarDecl &Variable) {
+    bool Found = false;
+    forEachStmt(S, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
+      auto *Ref = dyn_cast<DeclRefExpr>(Below);
+      Found |= Ref && Ref->getDecl() == &Variable;
+    });
+    return Found;
+  }
+  /// Returns true for the index that a parallel algorithm passes its lambda.
+  bool isOfAlgorithm(const VarDecl &Variable) const {
+    auto *Parameter = dyn_cast<ParmVarDecl>(&Variable);
+    auto *Method = Parameter
+                       ? dyn_cast<CXXMethodDecl>(Parameter->getDeclContext())
+                       : nullptr;
+    return Method && Method->getParent()->isLambda() && team() == Team::All;
+  }
+
+  /// Returns the iterations of a loop from 0 or 1 to a constant; 0 if they are
+  /// not known.
+  uint64_t iterations(const Stmt *Loop) const {
+    auto *For = dyn_cast<ForStmt>(Loop);
+    auto *Condition =
+        For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+    Expr::EvalResult Bound;
+    if (!Condition || !Condition->isRelationalOp() ||
+        !Condition->getRHS()->EvaluateAsInt(Bound, Context) ||
+        Bound.Val.getInt().isNegative())
+      return 0;
+    return Bound.Val.getInt().getZExtValue() + 1;
+  }
+
+  void access(const Expr &Element) {
+    // A table of pointers is small beside what they lead to.
+    if (Element.getType()->isPointerType())
+      return;
+    // From a[i][j] to a.
+    SmallVector<const Stmt *, 4> Loops;
+    bool IsOfAlgorithm = false;
+    const Expr *Base = &Element;
+    for (bool IsFirst = true;; IsFirst = false) {
+      Base = stripped(Base);
+      const Expr *Index = nullptr, *Next = nullptr;
+      if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(Base)) {
+        Index = Subscript->getIdx();
+        Next = Subscript->getBase();
+      } else if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(Base);
+                 Operator && isElementOfVector(*Operator)) {
+        Index = Operator->getArg(1);
+        Next = Operator->getArg(0);
+      } else {
+        break;
+      }
+      // The row is what a loaded pointer leads to.
+      if (!IsFirst && !Base->getType()->isArrayType())
+        return;
+      Base = Next;
+      forEachStmt(Index, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+        auto *Ref = dyn_cast<DeclRefExpr>(S);
+        auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+        if (!Variable)
+          return;
+        IsOfAlgorithm |= isOfAlgorithm(*Variable);
+        if (const Stmt *Loop = loopOf(*Variable);
+            Loop && !llvm::is_contained(Loops, Loop))
+          Loops.push_back(Loop);
+      });
+    }
+    const ValueDecl *Array =
+        isa<DeclRefExpr, MemberExpr>(Base) ? rootOf(Base) : nullptr;
+    if (!Array || (Loops.empty() && !IsOfAlgorithm))
+      return;
+    BulkEvent &Event =
+        add(isWritten(Element) ? BulkEvent::Write : BulkEvent::Read, team(),
+            Element);
+    Event.Array = Array;
+    uint64_t Bytes =
+        Element.getType()->isIncompleteType()
+            ? 0
+            : Context.getTypeSizeInChars(Element.getType()).getQuantity();
+    for (const Stmt *S : Parents)
+      if (llvm::is_contained(Loops, S)) {
+        if (!Event.Loop)
+          Event.Loop = S;
+        Bytes *= iterations(S);
+      }
+    Event.Bytes = IsOfAlgorithm ? 0 : Bytes;
+  }
+
+  /// Returns true if the element that has these parents is assigned, or a
+  /// member of it is.
+  bool isWritten(const Expr &Element) const {
+    const Expr *Whole = &Element;
+    for (const Stmt *S : llvm::reverse(Parents)) {
+      if (auto *Binary = dyn_cast<BinaryOperator>(S))
+        return Binary->isAssignmentOp() &&
+               stripped(Binary->getLHS()) == stripped(Whole);
+      if (auto *Unary = dyn_cast<UnaryOperator>(S))
+        return Unary->isIncrementDecrementOp();
+      auto *Member = dyn_cast<MemberExpr>(S);
+      if (!isa<ParenExpr>(S) && !(Member && !Member->isArrow()))
+        return false;
+      Whole = cast<Expr>(S);
+    }
+    return false;
+  }
+
+  const FunctionDecl &In;
+  const UnitValues &Values;
+  const ASTContext &Context;
+  ArrayRef<const Stmt *> Parents;
+  mutable const Stmt *InAlgorithm = nullptr;
+};
+
+} // namespace
+
+std::vector<BulkEvent> bulkEvents(const FunctionDecl &Function,
+                                  const UnitValues &Values,
+                                  const ASTContext &Context) {
+  Lister Into(Function, Values, Context);
+  forEachStmtAndLambda(Function.getBody(),
+                       [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+                         Into.visit(S, Parents);
+                       });
+  return std::move(Into.Events);
+}
+
+} // namespace vfriendly::tidy

@@ -1,0 +1,52 @@
+//===- BulkAccess.h - Arrays that loops walk through ------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_NUMAPLACEMENT_BULKACCESS_H
+#define VFRIENDLY_CHECKERS_NUMAPLACEMENT_BULKACCESS_H
+
+#include "checkers/numa-placement/UnitValues.h"
+
+namespace vfriendly::tidy {
+
+/// Which threads execute a part of a function.
+enum class Team {
+  Callers, ///< Those that call the function.
+  All,     ///< A team: an OpenMP region, a parallel algorithm, a thread.
+  One      ///< One thread of a team: single, master, masked.
+};
+
+/// What a function does to arrays, in the order of the source.
+struct BulkEvent {
+  enum {
+    Write, ///< A loop writes elements.
+    Read,  ///< A loop reads elements.
+    Call   ///< It calls, or starts threads with, Callee.
+  } Kind = Write;
+  Team By = Team::Callers;
+  Site At;
+  /// The array, or the pointer or vector that leads to it; null for a Call.
+  const clang::ValueDecl *Array = nullptr;
+  /// The outermost loop whose counter chooses the element; null if the counter
+  /// is a parallel algorithm's.
+  const clang::Stmt *Loop = nullptr;
+  /// The bytes that the loops write or read, 0 if that is not known.
+  uint64_t Bytes = 0;
+  const clang::FunctionDecl *Callee = nullptr;
+  llvm::SmallVector<const clang::Expr *, 4> Arguments;
+};
+
+/// Lists the bulk accesses of a function. An element is chosen by a variable
+/// that a loop around the access changes. Memory that a loaded pointer leads
+/// to, as in a table of rows, is left out: it is an object for each row.
+std::vector<BulkEvent> bulkEvents(const clang::FunctionDecl &Function,
+                                  const UnitValues &Values,
+                                  const clang::ASTContext &Context);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,217 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arrays that one thread fills and a team uses, and beside each what is placed already.
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-numa-placement-serial-init' %s -- -std=gnu11 -fopenmp -I%vf_include 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning: --implicit-check-not=note:
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <vfriendly/numa.h>
+
+double value(long i);
+
+// example: serial
+double sum_of(long n) {
+  double *x = malloc(n * sizeof *x);
+  // CHECK: :[[@LINE+2]]:3: warning: one thread fills 'x' before several use it: all pages lie on the node of that thread, which serves all others; fill in parallel, with the bounds and the schedule of the loop that uses the data, or call vf_numa_place before (guidelines/numa-placement.md) [vfriendly-numa-placement-serial-init]
+  // CHECK: :[[@LINE+6]]:12: note: threads use 'x' here
+  for (long i = 0; i < n; i++)
+    x[i] = 1;
+  double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+  for (long i = 0; i < n; i++)
+    sum += x[i];
+  free(x);
+  return sum;
+}
+// example end
+
+// example: parallel
+double sum_in_place(long n) {
+  double *x = malloc(n * sizeof *x);
+#pragma omp parallel for schedule(static)
+  for (long i = 0; i < n; i++)
+    x[i] = 1;
+  double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+  for (long i = 0; i < n; i++)
+    sum += x[i];
+  free(x);
+  return sum;
+}
+// example end
+
+// Two arrays of one loop, through functions and parameters.
+enum { N = 1 << 20 };
+static double a[N], b[N];
+static void fill(double *to, double *too) {
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'to' and 'too' before several use them
+  // CHECK: note: threads use 'x' here
+  // CHECK: :[[@LINE+1]]:3: note: no fix: the loop that uses it has other bounds
+  for (long i = 1; i < N; i++) {
+    to[i] = i;
+    too[i] = -i;
+  }
+}
+static double product(const double *x, const double *y, long n) {
+  double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+  for (long i = 0; i < n; i++)
+    sum += x[i] * y[i];
+  return sum;
+}
+double whole(void) {
+  fill(a, b);
+  return product(a, b, N);
+}
+
+// An orphaned worksharing loop that one thread calls is a serial one.
+static double orphan[N];
+static void zero(void) {
+  // CHECK: :[[@LINE+4]]:3: warning: one thread fills 'orphan'
+  // CHECK: note: threads use 'orphan' here
+  // CHECK: note: no fix: its iterations may depend on each other
+#pragma omp for
+  for (long i = 0; i < N; i++)
+    orphan[i] = value(i);
+}
+double called_serially(void) {
+  double sum = 0;
+  zero();
+#pragma omp parallel for reduction(+ : sum)
+  for (long i = 0; i < N; i++)
+    sum += orphan[i];
+  return sum;
+}
+
+// Threads of pthread_create, by a field of their argument.
+struct work {
+  double *data;
+  long from, to;
+};
+static void *scale(void *arg) {
+  struct work *work = arg;
+  for (long i = work->from; i < work->to; i++)
+    work->data[i] *= 2;
+  return 0;
+}
+void start(pthread_t *threads, long n, int count) {
+  double *data = malloc(n * sizeof *data);
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'data'
+  // CHECK: note: threads use 'data' here
+  // CHECK: :[[@LINE+1]]:3: note: no fix: the loop that uses it has no static schedule
+  for (long i = 0; i < n; i++)
+    data[i] = 0;
+  struct work *all = malloc(count * sizeof *all);
+  for (int t = 0; t < count; t++) {
+    all[t].data = data;
+    all[t].from = n / count * t;
+    all[t].to = n / count * (t + 1);
+    pthread_create(&threads[t], 0, scale, &all[t]);
+  }
+}
+
+// Not reported: less than 64 KiB.
+void small(double *out) {
+  static double table[1000];
+  double *block = malloc(1000 * sizeof *block);
+  for (int i = 0; i < 1000; i++)
+    table[i] = block[i] = i;
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+    out[i] = table[i % 1000] + block[i % 1000];
+}
+
+// Not reported: threads write it first; a serial loop that changes it comes too late.
+static double first[N];
+void threads_first(void) {
+#pragma omp parallel for
+  for (long i = 0; i < N; i++)
+    first[i] = 0;
+  for (long i = 0; i < N; i++)
+    first[i] += i;
+#pragma omp parallel for
+  for (long i = 0; i < N; i++)
+    first[i] *= 2;
+}
+
+// Not reported: the program places it; another file may have written it; one
+// thread uses it, or all of them, but each by its number.
+void file_of_other(double *x, long n);
+void elsewhere(long n, int threads) {
+  double *placed = malloc(n * sizeof *placed), *theirs = malloc(n * sizeof *theirs);
+  double *alone = malloc(n * sizeof *alone), *sums = malloc(threads * sizeof *sums);
+  vf_numa_place(placed, n * sizeof *placed, VF_NUMA_R4K);
+  file_of_other(theirs, n);
+  for (long i = 0; i < n; i++)
+    placed[i] = theirs[i] = alone[i] = i;
+  for (int t = 0; t < threads; t++)
+    sums[t] = 0;
+#pragma omp parallel
+  {
+    double sum = 0;
+#pragma omp for
+    for (long i = 0; i < n; i++)
+      sum += placed[i] + theirs[i];
+#pragma omp single
+    for (long i = 0; i < n; i++)
+      sum += alone[i];
+    sums[threads - 1] += sum;
+  }
+}
+
+// Not reported: a serial loop where the parallel one would not pay.
+double either(const int *wanted, long n) {
+  double *x = malloc(n * sizeof *x), sum = 0;
+  if (n < 1000)
+    for (long i = 0; i < n; i++)
+      x[i] = sum += wanted[i];
+  else
+#pragma omp parallel for
+    for (long i = 0; i < n; i++)
+      x[i] = wanted[i];
+  return x[0];
+}
+
+// Not reported: each thread has an array of this name.
+static double mine[N];
+#pragma omp threadprivate(mine)
+void of_each(double *out) {
+  for (long i = 0; i < N; i++)
+    mine[i] = i;
+#pragma omp parallel for copyin(mine)
+  for (long i = 0; i < N; i++)
+    out[i] = mine[i];
+}
+
+// Not reported: rows of a table of pointers, each a block of its own.
+void rows(double **table, long n) {
+  for (long i = 0; i < n; i++)
+    for (long j = 0; j < n; j++)
+      table[i][j] = 0;
+#pragma omp parallel for
+  for (long i = 0; i < n; i++)
+    for (long j = 0; j < n; j++)
+      table[i][j] += 1;
+}
+static double *buckets[1024 * 16];
+void one_row_each(void) {
+  for (int t = 0; t < 1024 * 16; t++)
+    buckets[t] = malloc(N * sizeof(double));
+#pragma omp parallel for
+  for (int t = 0; t < 1024 * 16; t++) {
+    double *bucket = buckets[t];
+    for (long i = 0; i < N; i++)
+      bucket[i] = 0;
+  }
+}
+
+// Not reported: its author says so.
+__attribute__((annotate("vfriendly:keep"))) void kept(double *x, long n) {
+  for (long i = 0; i < n; i++)
+    x[i] = 0;
+#pragma omp parallel for
+  for (long i = 0; i < n; i++)
+    x[i] += 1;
+}
