@@ -20,6 +20,23 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
+static bool isParallelPolicy(const Expr *E) {
+  const CXXRecordDecl *Class = E->getType()->getAsCXXRecordDecl();
+  return Class && Class->getIdentifier() &&
+         llvm::is_contained({"parallel_policy", "parallel_unsequenced_policy"},
+                            Class->getName());
+}
+
+bool isParallelAlgorithm(const CallExpr &Call) {
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  if (!Callee || !Callee->getIdentifier())
+    return false;
+  return llvm::is_contained(
+             {"parallel_for", "parallel_reduce", "parallel_for_each"},
+             Callee->getName()) ||
+         (Call.getNumArgs() && isParallelPolicy(Call.getArg(0)));
+}
+
 namespace {
 
 class Lister {
@@ -93,23 +110,6 @@ private:
     return llvm::any_of(Values.threadStarts(), [&](const Site &Start) {
       return llvm::is_contained(Parents, Start.E);
     });
-  }
-
-  static bool isParallelPolicy(const Expr *E) {
-    const CXXRecordDecl *Class = E->getType()->getAsCXXRecordDecl();
-    return Class && Class->getIdentifier() &&
-           llvm::is_contained(
-               {"parallel_policy", "parallel_unsequenced_policy"},
-               Class->getName());
-  }
-  static bool isParallelAlgorithm(const CallExpr &Call) {
-    const FunctionDecl *Callee = Call.getDirectCallee();
-    if (!Callee || !Callee->getIdentifier())
-      return false;
-    return llvm::is_contained(
-               {"parallel_for", "parallel_reduce", "parallel_for_each"},
-               Callee->getName()) ||
-           (Call.getNumArgs() && isParallelPolicy(Call.getArg(0)));
   }
 
   void call(const CallExpr &Call) {

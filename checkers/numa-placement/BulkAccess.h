@@ -40,6 +40,10 @@ struct BulkEvent {
   llvm::SmallVector<const clang::Expr *, 4> Arguments;
 };
 
+/// Returns true for tbb::parallel_for and its like, and for the algorithms of
+/// the standard library with a parallel policy.
+bool isParallelAlgorithm(const clang::CallExpr &Call);
+
 /// Lists the bulk accesses of a function. An element is chosen by a variable
 /// that a loop around the access changes. Memory that a loaded pointer leads
 /// to, as in a table of rows, is left out: it is an object for each row.

@@ -279,6 +279,13 @@ static std::string listOf(ArrayRef<const ValueDecl *> Arrays) {
 
 void SerialInitCheck::inspect(const UnitValues &Values,
                               const ASTContext &Context) {
+  bool HasThreads = Context.getLangOpts().OpenMP ||
+                    !Values.threadStarts().empty() ||
+                    llvm::any_of(Values.calls(), [](const Site &Call) {
+                      return isParallelAlgorithm(*cast<CallExpr>(Call.E));
+                    });
+  if (!HasThreads)
+    return;
   Simulation Program(Values, Context);
   Program.run();
   const SourceManager &SM = Context.getSourceManager();

@@ -130,6 +130,8 @@ static CharUnits sharedSize(const ThreadElement &Found,
 
 void SharedLineCheck::inspect(const UnitValues &Values,
                               const ASTContext &Context) {
+  if (!Context.getLangOpts().OpenMP && Values.threadStarts().empty())
+    return;
   ThreadElements Elements(Values, Context);
   llvm::DenseSet<const ValueDecl *> Reported;
   for (const FunctionDecl *F : Values.functions())
