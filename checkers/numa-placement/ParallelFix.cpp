@@ -280,11 +280,13 @@ ParallelFix parallelFix(const BulkEvent &Fill, const BulkEvent &Use,
     return {{}, "its iterations may depend on each other"};
   const FunctionDecl &In = *Fill.At.In;
   SourceLocation Begin = For->getBeginLoc();
-  bool InLambda = llvm::any_of(
-      Fill.At.Parents, [](const Stmt *S) { return isa<LambdaExpr>(S); });
+  // Some regions, such as those of simd, allow no parallel one within.
+  bool IsWithin = llvm::any_of(Fill.At.Parents, [](const Stmt *S) {
+    return isa<LambdaExpr, OMPExecutableDirective>(S);
+  });
   if (Begin.isMacroID() || For->getEndLoc().isMacroID() ||
       !SM.isInMainFile(Begin) || !hasRoomBefore(Begin, Context) ||
-      hasDirective(For->getSourceRange(), Context) || InLambda ||
+      hasDirective(For->getSourceRange(), Context) || IsWithin ||
       In.isTemplateInstantiation() || In.isConstexpr() ||
       Fill.By != Team::Callers)
     return {{}, "no directive can be inserted here"};

@@ -142,6 +142,23 @@ void scheduled(void) {
   sum_of("scheduled", scaled);
 }
 
+// No parallel region may be in one of simd.
+static double within[N];
+// FIXED-LABEL: void vectors(
+void vectors(void) {
+#pragma omp simd
+  for (int k = 0; k < 2; k++) {
+    // CHECK: warning: one thread fills 'within'
+    // CHECK: no fix: no directive can be inserted here
+    for (int i = 0; i < N; i++)
+      within[i] = i;
+  }
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+    scaled[i] = within[i];
+  sum_of("vectors", scaled);
+}
+
 // The counter is used after the loop.
 static double counted[N];
 // FIXED-LABEL: void counter(
@@ -166,6 +183,7 @@ int main(void) {
   overlap();
   private();
   scheduled();
+  vectors();
   counter();
   return 0;
 }
