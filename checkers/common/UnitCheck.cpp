@@ -8,23 +8,28 @@
 
 #include "checkers/common/UnitCheck.h"
 
+#include "checkers/common/EachFunction.h"
 #include "checkers/common/Extent.h"
 #include "checkers/common/Kept.h"
+#include "checkers/common/PerUnit.h"
 #include "vfriendly/Catalogue.h"
 
 #include "clang/AST/ASTContext.h"
-#include "clang/ASTMatchers/ASTMatchers.h"
 
 using namespace clang;
-using namespace clang::ast_matchers;
+using clang::ast_matchers::MatchFinder;
 
 namespace vfriendly::tidy {
 
+UnitCheck::UnitCheck(StringRef Name, clang::tidy::ClangTidyContext *Context,
+                     const Feature &Of)
+    : ClangTidyCheck(Name, Context), Of(Of),
+      Functions(perUnit<EachFunction>()) {}
+
+UnitCheck::~UnitCheck() = default;
+
 void UnitCheck::registerMatchers(MatchFinder *Finder) {
-  Finder->addMatcher(
-      functionDecl(isDefinition(), unless(isExpansionInSystemHeader()))
-          .bind("function"),
-      this);
+  Functions->add(*Finder, *this);
 }
 
 void UnitCheck::check(const MatchFinder::MatchResult &Result) {

@@ -12,19 +12,23 @@
 #include "clang-tidy/ClangTidyCheck.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <memory>
+
 namespace vfriendly {
 struct Feature;
 }
 
 namespace vfriendly::tidy {
 
+class EachFunction;
+
 /// The base class of checks that inspect a translation unit when all of its
 /// functions are known, and of their reports.
 class UnitCheck : public clang::tidy::ClangTidyCheck {
 public:
   UnitCheck(llvm::StringRef Name, clang::tidy::ClangTidyContext *Context,
-            const Feature &Of)
-      : ClangTidyCheck(Name, Context), Of(Of) {}
+            const Feature &Of);
+  ~UnitCheck() override;
   void registerMatchers(clang::ast_matchers::MatchFinder *Finder) override;
   void
   check(const clang::ast_matchers::MatchFinder::MatchResult &Result) override;
@@ -54,6 +58,7 @@ protected:
 
 private:
   const Feature &Of;
+  std::shared_ptr<EachFunction> Functions;
   const clang::ASTContext *Context = nullptr;
   llvm::DenseSet<clang::SourceLocation> Claimed;
 };

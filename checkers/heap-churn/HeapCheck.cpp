@@ -15,10 +15,9 @@
 #include "vfriendly/Catalogue.h"
 
 #include "clang/AST/ASTContext.h"
-#include "clang/ASTMatchers/ASTMatchers.h"
 
 using namespace clang;
-using namespace clang::ast_matchers;
+using clang::ast_matchers::MatchFinder;
 
 namespace vfriendly::tidy {
 
@@ -38,15 +37,13 @@ private:
 };
 
 HeapCheck::HeapCheck(StringRef Name, clang::tidy::ClangTidyContext *Context)
-    : ClangTidyCheck(Name, Context), Shared(perUnit<Views>()) {}
+    : ClangTidyCheck(Name, Context), Functions(perUnit<EachFunction>()),
+      Shared(perUnit<Views>()) {}
 
 HeapCheck::~HeapCheck() = default;
 
 void HeapCheck::registerMatchers(MatchFinder *Finder) {
-  Finder->addMatcher(
-      functionDecl(isDefinition(), unless(isExpansionInSystemHeader()))
-          .bind("function"),
-      this);
+  Functions->add(*Finder, *this);
 }
 
 void HeapCheck::check(const MatchFinder::MatchResult &Result) {

@@ -9,6 +9,7 @@
 #ifndef VFRIENDLY_CHECKERS_HEAPCHURN_HEAPCHECK_H
 #define VFRIENDLY_CHECKERS_HEAPCHURN_HEAPCHECK_H
 
+#include "checkers/common/EachFunction.h"
 #include "checkers/heap-churn/FunctionView.h"
 
 #include "clang-tidy/ClangTidyCheck.h"
@@ -52,6 +53,7 @@ protected:
       "process, in a virtual machine with an exit each";
 
 private:
+  std::shared_ptr<EachFunction> Functions;
   /// The views of one translation unit, shared by all checks that run on it.
   class Views;
   std::shared_ptr<Views> Shared;

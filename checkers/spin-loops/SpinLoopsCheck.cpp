@@ -10,23 +10,23 @@
 
 #include "checkers/common/Extent.h"
 #include "checkers/common/Kept.h"
+#include "checkers/common/PerUnit.h"
 #include "checkers/spin-loops/Describe.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/ASTMatchers/ASTMatchers.h"
 
 #include <utility>
 
 using namespace clang;
-using namespace clang::ast_matchers;
+using clang::ast_matchers::MatchFinder;
 
 namespace vfriendly::tidy {
 
 SpinLoopsCheck::SpinLoopsCheck(StringRef Name,
                                clang::tidy::ClangTidyContext *Context)
-    : ClangTidyCheck(Name, Context),
+    : ClangTidyCheck(Name, Context), Each(perUnit<EachFunction>()),
       StyleName(Options.get("Style", "spin-then-block")),
       Inserter(Options.getLocalOrGlobal(
                    "IncludeStyle", clang::tidy::utils::IncludeSorter::IS_LLVM),
@@ -52,12 +52,8 @@ void SpinLoopsCheck::registerPPCallbacks(const SourceManager &,
 }
 
 void SpinLoopsCheck::registerMatchers(MatchFinder *Finder) {
-  // Matches each function once, cheaply. The check's own walk finds the loops
-  // and knows the statements around them.
-  Finder->addMatcher(
-      functionDecl(isDefinition(), unless(isExpansionInSystemHeader()))
-          .bind("function"),
-      this);
+  // The check's own walk finds the loops and knows the statements around them.
+  Each->add(*Finder, *this);
 }
 
 /// Walks a function's statements and judges each loop on the way.

@@ -9,6 +9,7 @@
 #ifndef VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOPSCHECK_H
 #define VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOPSCHECK_H
 
+#include "checkers/common/EachFunction.h"
 #include "checkers/spin-loops/FixIts.h"
 #include "checkers/spin-loops/SpinLoop.h"
 
@@ -44,6 +45,7 @@ private:
   /// Emits the report and returns its fix.
   Fix reportWithFix(const SpinLoop &Spin, const LoopSite &Site);
 
+  std::shared_ptr<EachFunction> Each;
   std::string StyleName;
   FixStyle Style = FixStyle::SpinThenBlock;
   clang::tidy::utils::IncludeInserter Inserter;
