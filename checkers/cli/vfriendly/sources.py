@@ -12,9 +12,28 @@ from pathlib import Path
 
 
 @functools.cache
+def _real_folder(path: str) -> str:
+    return os.path.realpath(path)
+
+
+@functools.cache
+def _real_file(folder: str, name: str) -> str:
+    """The file's name, of a folder that has its own one name already."""
+    path = os.path.join(folder, name)
+    return os.path.realpath(path) if os.path.islink(path) else path
+
+
+@functools.cache
 def real(directory: str, path: str) -> str:
-    """One name for a file that units reach by links or by '..' over links."""
-    return os.path.realpath(os.path.join(directory, path))
+    """One name for a file that units reach by links or by '..' over links.
+
+    Units read some hundred headers of few folders each, by other names from each folder, and
+    realpath asks the system about each part of each name.
+    """
+    folder, name = os.path.split(os.path.join(directory, path))
+    if name in ("", os.curdir, os.pardir):
+        return _real_folder(os.path.join(folder, name))
+    return _real_file(_real_folder(folder), name)
 
 
 @dataclass(frozen=True)
