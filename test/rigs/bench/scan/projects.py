@@ -30,6 +30,8 @@ PROJECTS = {
     "postgresql": ("postgresql-15", "src/backend/main/main.c", [
         ["./configure", "-q", "--without-readline", "--without-zlib"],
         ["make", "-s", "-C", "src/backend", "generated-headers"],
+        # That leaves it out, as only path.c reads it.
+        ["make", "-s", "-C", "src/port", "pg_config_paths.h"],
     ], "src/backend", []),
     "openssl": ("openssl", "crypto/mem.c", [
         ["perl", "Configure", "linux-x86_64", "no-tests", "no-shared", "no-module"], ["make", "-s", "build_generated"],
