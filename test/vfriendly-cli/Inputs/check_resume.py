@@ -1,10 +1,11 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""check_resume.py FOLDER TIMES: killed at random and run again, a scan has the same result."""
+"""check_resume.py FOLDER TIMES: killed at random in TIMES runs, a scan has the same result."""
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,25 +26,34 @@ def main():
     wanted = subprocess.run([*words, "--no-cache"], cwd=project.root, env=project.environment, capture_output=True)
     took = time.monotonic() - began
     assert wanted.returncode == 1, wanted.stderr
-    killed = 0
-    for _ in range(times):
+    cache = project.root / ".vfriendly"
+
+    def kept():
+        return len(list(cache.glob("*.json")))
+
+    at, ended = [], 0  # what was kept at each kill; runs that ended before theirs
+    while len(at) < times and ended < 10 * times:
         child = subprocess.Popen(words, cwd=project.root, env=project.environment, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL, start_new_session=True)
         try:
             child.wait(draw.uniform(0, took))
         except subprocess.TimeoutExpired:
-            killed += 1
             # Only the tool: clang-tidy goes on, as after the kernel has killed a process.
             os.kill(child.pid, signal.SIGKILL)
-            child.wait()
+        if child.wait() == -signal.SIGKILL:
+            at.append(kept())
+        else:
+            ended += 1
+            shutil.rmtree(cache)  # the next has everything to do again
         if draw.random() < 0.5:  # else it goes on from what there is
             project.edit("src/user.c", "// Nothing", "// Nothing at all")
             project.edit("src/user.c", "// Nothing at all", "// Nothing")
+    assert len(at) == times, (at, ended)
     done = subprocess.run(words, cwd=project.root, env=project.environment, capture_output=True)
     assert done.returncode == 1 and done.stdout == wanted.stdout, done.stderr
-    print("killed", killed, "of", times)
-    left = [p.name for p in (project.root / ".vfriendly").iterdir() if p.name.startswith(".new-")]
-    assert len(left) <= killed
+    print("killed in", times, "runs; units kept at each kill:", *at)
+    left = [p.name for p in cache.iterdir() if p.name.startswith(".new-")]
+    assert len(left) <= times
 
 
 main()
