@@ -88,6 +88,19 @@ bool LoopEdit::replaceHint(const Stmt *S, StringRef Call) {
   return true;
 }
 
+/// Returns what the statements of a block are indented by more than its closing
+/// brace; two blanks if they do not tell.
+static StringRef stepOfIndent(const CompoundStmt &Block,
+                              const ASTContext &Context) {
+  StringRef Outer = indentAt(Block.getRBracLoc(), Context);
+  SourceLocation First =
+      Block.body_empty() ? SourceLocation() : Block.body_front()->getBeginLoc();
+  if (First.isInvalid() || First.isMacroID() || !startsLine(First, Context))
+    return "  ";
+  StringRef Step = indentAt(First, Context);
+  return Step.consume_front(Outer) && !Step.empty() ? Step : "  ";
+}
+
 bool LoopEdit::waitInBlock(const CompoundStmt &Block, StringRef Call) {
   if (Block.getLBracLoc().isMacroID() || Block.getRBracLoc().isMacroID())
     return false;
@@ -107,7 +120,8 @@ bool LoopEdit::waitInBlock(const CompoundStmt &Block, StringRef Call) {
   }
   SourceLocation End = Block.getRBracLoc();
   if (startsLine(End, Context))
-    insert(End, "  " + Call + ";\n" + indentAt(End, Context));
+    insert(End, stepOfIndent(Block, Context) + Call + ";\n" +
+                    indentAt(End, Context));
   else if (Block.body_empty())
     insert(End, "\n" + Indent + "  " + Call + ";\n" + Indent);
   else

@@ -6,6 +6,7 @@
 // RUN: grep -v CHECK %s > %t.c
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' --fix %t.c -- -std=gnu11
 // RUN: FileCheck %s --input-file=%t.c
+// RUN: FileCheck %s --input-file=%t.c --check-prefix=CHECK-INDENT --strict-whitespace
 // RUN: clang -std=gnu11 -fsyntax-only -Wall -Wextra -Werror -Wno-unused-function -I %vf_include %t.c
 // The check is silent to what it has written.
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %t.c -- -std=gnu11 -I %vf_include 2>&1 | FileCheck %s --check-prefix=SILENT --allow-empty
@@ -218,4 +219,13 @@ void beside(volatile unsigned long *lock, int spin) {
         if (*lock == 0 && __sync_bool_compare_and_swap(lock, 0, 1))
           return;
   }
+}
+
+// What is added is indented as the loop's statements are.
+void fourBlanks(volatile unsigned long *lock) {
+    for (;;) {
+        if (*lock == 0 && __sync_bool_compare_and_swap(lock, 0, 1))
+            return;
+        // CHECK-INDENT: {{^ {8}vf_state = vf_spin_backoff}}
+    }
 }
