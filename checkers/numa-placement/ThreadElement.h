@@ -25,7 +25,7 @@ struct ThreadElement {
 class ThreadElements {
 public:
   ThreadElements(const UnitValues &Values, const clang::ASTContext &Context)
-      : Values(Values), Context(Context), Origins(Values, Context) {}
+      : Values(Values), Origins(Values, Context) {}
 
   /// Returns the element that Written, an lvalue, is or is a part of; nothing
   /// if another thread may write the same element, or the thread may write
@@ -44,7 +44,6 @@ private:
   bool isThreadNumber(const Site &Index, bool Started);
 
   const UnitValues &Values;
-  const clang::ASTContext &Context;
   NumberOrigins Origins;
 };
 

@@ -162,8 +162,9 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
   if (auto *Parm = dyn_cast<ParmVarDecl>(&Variable); Parm && P.In)
     if (const Expr *Argument = P.In->Arguments.lookup(Parm))
       C.add(causesOf(Argument, P.In->Caller));
-  // From the second iteration on such a variable has the same value, so a test
-  // of it ends the loop there or never.
+  // A variable to which only values that the loop does not change are written
+  // has the same value from the second iteration on, so a test of it ends the
+  // loop in the second iteration or never.
   bool ChangesOnce = Lasts;
   for (const Write &W : Written->second) {
     ChangesOnce &= W.From == Write::Value;

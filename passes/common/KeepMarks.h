@@ -27,8 +27,8 @@ namespace vfriendly {
 
 /// Metadata of a loop about which the pass has decided.
 inline constexpr llvm::StringLiteral DecidedMark = "vf.spin.decided";
-/// Metadata of a loop that the pass has reported with a doubt, which inlining
-/// may resolve before the next phase.
+/// Metadata of a loop that the pass has reported with a doubt. It runs again
+/// later in the pipeline, where inlining may have resolved the doubt.
 inline constexpr llvm::StringLiteral DoubtMark = "vf.spin.doubted";
 /// Metadata of a loop that its author keeps as it is:
 /// __attribute__((annotate("vfriendly:keep"))).

@@ -131,9 +131,8 @@ StringRef Planner::findCounters() {
   for (PHINode *Phi : Carried) {
     for (const User *U : Phi->users())
       if (U != Phi && L.contains(cast<Instruction>(U)))
-        return "it is bounded, and a value goes from one poll to the next, and "
-               "is no counter of "
-               "constant step";
+        return "it is bounded, and an iteration uses a value of the one before "
+               "that is no counter of constant step";
     for (unsigned I = 0; I != Phi->getNumIncomingValues(); ++I) {
       bool ThroughPhi = false;
       if (L.contains(Phi->getIncomingBlock(I)) &&
@@ -195,8 +194,8 @@ static bool isSynchronizing(const Instruction &I) {
   return I.isAtomic() && !isa<FenceInst>(I);
 }
 
-/// Returns true if I is a read of the same word in each iteration, and all
-/// failed iterations execute it: it can be repeated after one of them.
+/// Returns true if I reads the same word in each iteration and every failed
+/// iteration executes I: the rewrite can then repeat I after any of them.
 bool Planner::isRepeatable(const Instruction &I) const {
   auto *Load = dyn_cast<LoadInst>(&I);
   if (!Load || Load->isVolatile() || !Load->getType()->isIntOrPtrTy())

@@ -249,8 +249,9 @@ bool LoopJudge::isOnce(Value *Condition) const {
   return true;
 }
 
-/// Returns true if B runs once, once in a number of iterations, or after a
-/// time.
+/// Returns true if B runs at most once in a wait, in every nth iteration only,
+/// or only after a time has passed: a branch on a counter, on a clock, or on a
+/// value that changes once decides about it.
 bool LoopJudge::isRare(BasicBlock *B) {
   for (BasicBlock *D : L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());

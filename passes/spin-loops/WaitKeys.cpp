@@ -52,9 +52,9 @@ static std::optional<int64_t> distanceOf(const Poll &P, const Poll &First) {
   return (To - From).getSExtValue();
 }
 
-/// Returns a key for all objects of the types of Words, the same in each file
-/// that waits for words of these names. No object's address has its first bit
-/// set.
+/// Returns a key made from the names of the globals or types that contain Words
+/// and from the offsets in them, so that all files compute the same one. Its
+/// highest bit is set, which it is in no address of user space.
 static Constant *keyByName(ArrayRef<std::pair<Location, NotifyKey>> Words,
                            LLVMContext &Context) {
   std::string Names;

@@ -135,9 +135,9 @@ static bool still_held(void *what, struct vf_waiter *self) {
 }
 
 /* Callback of type vf_look: polls the lock for a parked thread. Returns true if
- * the lock is free and another thread spins for it: only then did the unlock
- * wake nobody. Without a spinner the unlock must wake the parked thread; if
- * polling ended that wait, a missing wake-up would go unnoticed. */
+ * the lock is free and another thread spins for it. Only in that state may an
+ * unlock leave the parked thread asleep. In every other state the unlock must
+ * wake it; a poll that returned true there would hide that it did not. */
 static bool is_left_free(void *what) {
   const struct locking *locking = what;
   uint32_t word = load(locking->mutex);

@@ -24,9 +24,10 @@
 /* Maximum delay until the helper notices that the process ends or has only one
  * thread left. */
 #define CHECK_NS UINT64_C(50000000)
-/* Time without frees after which the helper ends: much longer than a hold, so
- * all free memory above the threshold has been returned by then. Starting a
- * thread once a second is cheap. */
+/* Time without frees after which the helper ends. Freed memory is kept for much
+ * less than this before it is returned, so everything above the threshold has
+ * been returned by then. The next free starts the helper again, so at most one
+ * thread is started a second, which is cheap. */
 #define IDLE_NS UINT64_C(1000000000)
 /* Pause after a failed attempt to start the thread; an attempt takes about 20
  * us. */

@@ -60,7 +60,8 @@ fallback:
   ret void
 }
 
-; The pool holds something only if there is a runtime.
+; Only the runtime stores a state in the pool. If the runtime is not linked, the
+; pool is null and @vf_pool_trim, which is then undefined, is not called.
 $vf_pool_trim_if_used = comdat any
 define linkonce_odr hidden void @vf_pool_trim_if_used(ptr %pool) noinline nounwind uwtable comdat {
   %state = load ptr, ptr %pool

@@ -58,9 +58,9 @@ extern "C" {
  * them notify, and is not read. The size is 0. */
 #define VF_SPIN_SEVERAL 0x800u
 
-/* How many failed polls need no call: 64 are a tenth of a microsecond, what a
- * hand-over between running threads takes. A caller may count that far in state
- * before it calls for the first time. */
+/* How many failed polls of one wait a caller may make before it first calls
+ * vf_spin_wait; it counts them in state. 64 polls take a tenth of a microsecond,
+ * as does a hand-over between two running threads. */
 #define VF_SPIN_POLLS_UNCALLED 64u
 
 /* One failed poll: pauses, yields or blocks for a bounded time.

@@ -156,7 +156,7 @@ int not_writing(int n) {
 // Why not: its step is not constant.
 int not_doubling(unsigned n) {
   unsigned i;
-  // expected-remark@+1 {{it is bounded, and a value goes from one poll to the next}}
+  // expected-remark@+1 {{it is bounded, and an iteration uses a value of the one before}}
   for (i = 1; i < n; i = i * 3 + 1)
     if (atomic_load(&flag))
       break;
