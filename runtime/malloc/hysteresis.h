@@ -66,8 +66,9 @@ void vf_watch_begin(struct vf_watch *watch);
  * pre: one thread at a time for each watch. */
 uint64_t vf_look(struct vf_watch *watch);
 
-/* Decides now whether the memory that the watch gave back last has stayed unused
- * for long enough, because the watch may end before its next examination. */
+/* Decides now whether the memory that the watch gave back last has stayed
+ * unused for long enough, because the watch may end before its next
+ * examination. */
 void vf_watch_end(struct vf_watch *watch);
 
 /* Returns the initial hold: how long free memory is kept at least, as long as

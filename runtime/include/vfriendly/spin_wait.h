@@ -59,8 +59,8 @@ extern "C" {
 #define VF_SPIN_SEVERAL 0x800u
 
 /* How many failed polls of one wait a caller may make before it first calls
- * vf_spin_wait; it counts them in state. 64 polls take a tenth of a microsecond,
- * as does a hand-over between two running threads. */
+ * vf_spin_wait; it counts them in state. 64 polls take a tenth of a
+ * microsecond, as does a hand-over between two running threads. */
 #define VF_SPIN_POLLS_UNCALLED 64u
 
 /* One failed poll: pauses, yields or blocks for a bounded time.
