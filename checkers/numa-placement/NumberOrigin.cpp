@@ -105,8 +105,8 @@ bool NumberOrigins::isOfStart(const Expr *Object, unsigned Depth) const {
   });
 }
 
-/// The value of two that are combined, or of one of two: what is less known
-/// decides.
+/// Returns the origin of a number that is computed from both, or is one of
+/// them: the origin of the one of which less is known.
 NumberOrigin NumberOrigins::join(NumberOrigin A, NumberOrigin B) const {
   auto Rank = [](Origin O) {
     switch (O) {
@@ -173,8 +173,8 @@ NumberOrigin NumberOrigins::of(const Site &Number) {
   return {};
 }
 
-/// A remainder below this many is one by a number of CPUs; larger ones keep a
-/// number inside of a cpu_set_t, which has 1024 bits.
+/// The size of cpu_set_t in bits. `n % m` with a smaller m is assumed to divide
+/// by the number of CPUs; with a larger one it only keeps n within the set.
 static constexpr unsigned CpuSetSize = 1024;
 
 NumberOrigin NumberOrigins::ofOperator(const BinaryOperator &Binary,
@@ -291,7 +291,7 @@ NumberOrigin NumberOrigins::ofPointee(const Site &Pointer) {
   return Found.value_or(NumberOrigin());
 }
 
-/// Negative values stand for no CPU.
+/// Returns true for a negative constant, which programs use for "no CPU".
 static bool isNegative(const Expr &E, const ASTContext &Context) {
   Expr::EvalResult Result;
   return E.getType()->isIntegralOrEnumerationType() && !E.isValueDependent() &&
@@ -325,7 +325,8 @@ NumberOrigin NumberOrigins::ofValues(const UnitValues::ValueRefs &Given,
       continue;
     NumberOrigin Next =
         Value->Kind == GivenValue::Assigned ? of(Value->At) : NumberOrigin();
-    // Each thread has its own number of the loop that creates them.
+    // A loop that creates threads passes each of them another value of its
+    // counter.
     if (Value->StartsThread && Next.Kind == Origin::Counter)
       Next.Kind = Origin::Thread;
     Found = Found ? join(*Found, Next) : Next;
@@ -336,7 +337,7 @@ NumberOrigin NumberOrigins::ofValues(const UnitValues::ValueRefs &Given,
   if (IsStepped &&
       (Found->Kind == Origin::Constant || Found->Kind == Origin::CpuCount))
     return {Origin::Counter, Use, Variable};
-  // Each thread walks on from its number.
+  // Each thread starts at its own number and goes on to others.
   if (IsStepped && Found->Kind == Origin::Thread)
     return {};
   return *Found;

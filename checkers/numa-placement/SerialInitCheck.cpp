@@ -24,7 +24,8 @@ namespace vfriendly::tidy {
 
 namespace {
 
-/// Below 16 pages the heap and the kernel's own decisions place memory.
+/// Smaller arrays are not reported: below 16 pages the heap decides on which
+/// pages they lie, and the gain is small.
 constexpr uint64_t LeastBytes = 64 * 1024;
 /// Call depth, and events of one program: what the largest unit of NPB takes,
 /// and some more.
@@ -68,7 +69,7 @@ public:
       }
   }
 
-  /// By the loop that fills.
+  /// The fills to report, by their loop.
   llvm::MapVector<const Stmt *, SerialFill> Found;
 
 private:
@@ -152,7 +153,8 @@ private:
                         Variable->hasAttr<OMPThreadPrivateDeclAttr>());
   }
 
-  /// Returns true if only one of both is executed: one serves small data.
+  /// Returns true if the two are in different branches of one `if`: programs
+  /// often have a serial branch for small data.
   static bool areExclusive(const BulkEvent &A, const BulkEvent &B) {
     for (const Stmt *S : A.At.Parents)
       if (auto *If = dyn_cast<IfStmt>(S);
@@ -163,8 +165,8 @@ private:
     return false;
   }
 
-  /// Returns true for a pointer out of a table, or out of what another leads
-  /// to: an object of its own.
+  /// Returns true for a pointer that is loaded from an array of pointers or
+  /// through another pointer. What it points to is no part of that object.
   static bool isLoaded(const Expr &E) {
     const Expr *From = stripped(&E);
     auto *Unary = dyn_cast<UnaryOperator>(From);

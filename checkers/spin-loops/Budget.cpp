@@ -23,7 +23,7 @@ namespace vfriendly::tidy {
 static constexpr llvm::StringLiteral
     DoesMore = "an iteration does more than poll one word and count",
     ReadsMore = "an iteration also reads other memory",
-    Unclear = "its count is not one that this fix can continue";
+    Unclear = "the fix cannot continue its count";
 
 namespace {
 
@@ -343,7 +343,7 @@ StringRef BudgetPlanner::readIteration() {
       return Reader.Why;
   }
   if (Reader.SharedReads != 1)
-    return "an iteration looks at several words";
+    return "an iteration polls several words";
   Found.IsVolatile = Reader.IsVolatile;
   return "";
 }
@@ -442,7 +442,7 @@ StringRef BudgetPlanner::computeLeft() {
     if (IsName)
       Text = textOf(E, Context);
     if (Text.empty() && LimitVariable)
-      return "its text is a macro's";
+      return "a macro expands to it";
   }
   if (Text.empty() && IsUp)
     Found.Left = std::to_string(*Limit + Add) + " - " + Found.Counter;

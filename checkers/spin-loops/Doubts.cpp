@@ -270,11 +270,11 @@ bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
     return true;
   }
   if (D.What == Doubt::Modify && Undone.contains(&Facts.Rmws[D.RmwIndex])) {
-    rely("it takes back what it adds");
+    rely("each iteration undoes its change of shared memory");
     return true;
   }
   if (D.What == Doubt::Publish && Retracted.contains(&D)) {
-    rely("it says that it is there and takes that back");
+    rely("each iteration registers the thread and retracts that");
     return true;
   }
   if (D.What == Doubt::Count) {
@@ -290,7 +290,7 @@ bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
   }
   if (!isGuarded(D, Given))
     return false;
-  rely("it does something else now and then");
+  rely("some of its iterations do more than poll");
   return true;
 }
 

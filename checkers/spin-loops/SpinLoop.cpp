@@ -407,7 +407,7 @@ std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
   if (!LoopJudge(Found, /*Rescans=*/true).judge())
     return std::nullopt;
   if (Found.Doubt.empty())
-    Found.Doubt = "it looks at many things each iteration";
+    Found.Doubt = "each iteration polls several objects";
   return Found;
 }
 

@@ -25,7 +25,7 @@ enum class SpinKind {
   Barrier,           ///< Polled after counting oneself in.
   SeqLock,           ///< Polled until a version number is even and unchanged.
   TryLockCall,       ///< A library's trylock is called until it succeeds.
-  Call,   ///< A function whose effects do not show is called for that.
+  Call,   ///< A function whose effects are unknown is called for that.
   Retry,  ///< Not a wait: a lock-free update that was overtaken.
   Device, ///< Not a wait for a thread: memory at a constant address.
 };

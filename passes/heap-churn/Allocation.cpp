@@ -141,7 +141,7 @@ private:
     if (!Known.IsInResult)
       return;
     if (!I->getType()->isPointerTy())
-      return giveUp("its address is computed with");
+      return giveUp("an integer is computed from its address");
     HasFinders |= Call != nullptr;
     derive(*I);
   }
@@ -188,14 +188,14 @@ private:
       }
       auto *Difference = dyn_cast<BinaryOperator>(Each);
       if (!Difference || Difference->getOpcode() != Instruction::Sub)
-        return giveUp("its address is computed with");
+        return giveUp("an integer is computed from its address");
       for (Value *Operand : Difference->operands())
         expectNumber(*Operand);
       // If only one operand were null on some path, the difference would be the
       // address.
       if (noneFrom(*Difference->getOperand(0)) !=
           noneFrom(*Difference->getOperand(1)))
-        return giveUp("its address is computed with");
+        return giveUp("an integer is computed from its address");
     }
   }
 
@@ -211,8 +211,8 @@ private:
   void expectNumber(Value &V) {
     if (isa<PtrToIntInst, PtrToAddrInst>(V))
       return expect(cast<Instruction>(V).getOperand(0),
-                    "its address is computed with");
-    expect(&V, "its address is computed with");
+                    "an integer is computed from its address");
+    expect(&V, "an integer is computed from its address");
   }
 
   /// Returns the blocks from which control arrives with V, an address, being

@@ -91,7 +91,7 @@ static PointerUse useArgument(const CallBase &Call, const Use &U,
   if (isRealloc(Call, TLI))
     return {"its size is changed"};
   if (getFreedOperand(&Call, &TLI) == U.get())
-    return {"it is freed in another way than it was taken"};
+    return {"it is freed by a function that does not match its allocation"};
   if (Call.getIntrinsicID() == FakeUse)
     return {};
   auto *Intrinsic = dyn_cast<IntrinsicInst>(&Call);
@@ -114,7 +114,7 @@ static PointerUse useArgument(const CallBase &Call, const Use &U,
       Number >= Call.getFunctionType()->getNumParams())
     return {isPlainFormat(*Call.getArgOperand(Format->second))
                 ? ""
-                : "its address may be what a format asks for"};
+                : "a format string may print or store its address"};
   if (mayKeepArgument(Call, Number))
     return {"a function it is given to may keep its address"};
   if (!Call.hasFnAttr(Attribute::NoFree) &&
@@ -144,7 +144,7 @@ PointerUse usePointer(const Use &U, const TargetLibraryInfo &TLI) {
   if (isa<ReturnInst>(I))
     return {"it is returned"};
   return {isa<ICmpInst>(I) ? "its address is compared"
-                           : "its address is computed with"};
+                           : "an integer is computed from its address"};
 }
 
 /// Returns true if what Call calls is known to return, throw or end the

@@ -191,7 +191,7 @@ bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionView &Here,
   } else if (Size != 0 && IsBeforeLink && mayBeInlined(Here.F)) {
     Why = "the linker may inline its function into a recursive one";
   } else if (Size != 0 && recursion().mayBeRecursive(Here.F)) {
-    Why = "its function may be called by what it calls";
+    Why = "its function may be recursive";
   } else if (Size != 0) {
     ++NumMovedToStack;
     say<OptimizationRemark>(remarks(Here.F), Call, "MovedToStack",

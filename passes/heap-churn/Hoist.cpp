@@ -134,7 +134,7 @@ static StringRef whyNotReuse(const Allocation &A, const Loop &L,
     Type *Byte = Type::getInt8Ty(A.Call->getContext());
     Constant *Initial = getInitialValueOfAllocation(A.Call, &TLI, Byte);
     if (!Initial || !isa<UndefValue>(Initial))
-      return "what it is at first is not known";
+      return "its initial contents are not known";
   }
   if (isSameInAllIterations(*A.Call, L))
     return "";
@@ -213,7 +213,7 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
   }
   Here.Work += L.getNumBlocks() + Here.Vanishing.size();
   if (Here.Work > MaxWork)
-    return "its function is too large to be looked through again";
+    return "its function is too large to analyse again";
 
   LoopOwnership Owner(A, L, Here.DT);
   for (const Instruction *I : Here.Vanishing) {
@@ -243,7 +243,7 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
   L.getUniqueExitBlocks(Exits);
   for (const BasicBlock *Exit : Exits)
     if (Owner.atExit(*Exit) == Owned::Maybe && !needsFree(A, L, Owner, *Exit))
-      return "the loop is left with it and without it";
+      return "at an exit of the loop it may or may not be freed yet";
   return "";
 }
 

@@ -110,7 +110,7 @@ PointsTo::PointsTo(Function &F, ArrayRef<CallBase *> Calls,
       }
     for (auto [Object, Why] : to_vector(Shared))
       IsNew |= share(held(allOf(*Object), ToTheEnd),
-                     "its address is where others may find it");
+                     "its address is in memory that other code may read");
   }
   Done = true;
 }
@@ -223,14 +223,15 @@ bool PointsTo::visit(Instruction &I) {
   if (auto *Call = dyn_cast<CallBase>(&I))
     return visitCall(*Call);
   bool IsNew = I.getType()->isPointerTy() && set(I, elsewhere());
-  StringRef Why =
-      isa<ReturnInst>(I) ? "it is returned" : "its address is computed with";
+  StringRef Why = isa<ReturnInst>(I)
+                      ? "it is returned"
+                      : "an integer is computed from its address";
   return shareOperands(I, Why) || IsNew;
 }
 
 bool PointsTo::joinAll(Instruction &I) {
   if (!I.getType()->isPointerTy())
-    return shareOperands(I, "its address is one of a vector's");
+    return shareOperands(I, "its address is an element of a vector");
   Places All;
   for (const Value *Operand : I.operand_values())
     if (Operand->getType() == I.getType())
@@ -244,7 +245,7 @@ bool PointsTo::visitLoad(Instruction &Load, Value &Address, Type &Type) {
   Places Found =
       held(From, Size.isScalable() ? ToTheEnd : Size.getFixedValue());
   if (!Type.isPointerTy())
-    return share(Found, "its address is read as something else");
+    return share(Found, "its address is loaded as a value of another type");
   Found.Elsewhere |= From.Elsewhere;
   return set(Load, Found);
 }
@@ -316,7 +317,7 @@ bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
   bool IsNew = false;
   if (Use.IsInResult) {
     if (!Call.getType()->isPointerTy())
-      return share(Given, "its address is computed with");
+      return share(Given, "an integer is computed from its address");
     Places Found;
     for (auto [Object, At] : Given.Objects)
       Found.Objects.insert({Object, {Anywhere, false}});
@@ -335,7 +336,7 @@ bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
   // any width may be a part of an address.
   if (!Call.onlyWritesMemory(Number))
     IsNew |= share(held(Given, ToTheEnd),
-                   "a function is given what holds its address");
+                   "a function is passed memory that holds its address");
   return IsNew;
 }
 

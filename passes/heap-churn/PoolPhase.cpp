@@ -91,16 +91,17 @@ PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
       judge(*Call, Known, Obstacle);
   spread([&](CallBase *C) { return WhyNot.contains(C); },
          [&](CallBase *C) {
-           return refuse(*C, "what is freed where it is freed cannot all come "
-                             "from a pool");
+           return refuse(
+               *C, "its free also gets blocks that cannot come from a pool");
          });
   for (CallBase *Call : Calls)
     if (Wanted.contains(Call) && !WhyNot.contains(Call))
       Pooled.push_back(Call);
 }
 
-/// If Is holds for one source of a free, calls Become for all its sources,
-/// until nothing changes.
+/// For each free that gets blocks from an allocation for which Is holds, calls
+/// Become for all allocations that it gets blocks from. Repeats that until
+/// nothing changes.
 void PoolPhase::spread(function_ref<bool(CallBase *)> Is,
                        function_ref<bool(CallBase *)> Become) const {
   for (bool IsNew = true; IsNew;) {
@@ -147,7 +148,7 @@ void PoolPhase::judge(const CallBase &Call, const PointsTo &Known,
     if (IsOwn && Here.LI.getLoopFor(Each.Call->getParent()))
       OwnRuns.insert(&Call);
     if (Each.IsMixed)
-      refuse(Call, "what is freed where it is freed may be another's");
+      refuse(Call, "its free may also get a block from elsewhere");
   }
   if (!IsFreed)
     refuse(Call, "it is not freed in this function");

@@ -226,8 +226,8 @@ StringRef Planner::findReads() {
     return "";
   for (Instruction *I : Reads) {
     if (!isRepeatable(*I))
-      return "it is bounded, and an iteration looks at several words, not all "
-             "of which can be read once more";
+      return "it is bounded, and an iteration polls several words, not all of "
+             "which can be read again";
     Found.Reads.push_back(cast<LoadInst>(I));
   }
   // Each of the blocks dominates the latch, so of any two one dominates the
@@ -275,8 +275,8 @@ StringRef Planner::findBound() {
 /// If the path through the loop depends on a counter, every exit has to be
 /// tested in every iteration, by values that do not depend on the path. An
 /// inner loop whose length is no constant, as in a back-off, makes some
-/// iterations longer than others, here or in another call, while the cost of an
-/// iteration is measured for the place: their number is no measure of time.
+/// iterations longer than others. The runtime measures one cost of an iteration
+/// for each loop, so it could not convert their number into time.
 StringRef Planner::findBranches() {
   if (any_of(L.getLoopsInPreorder(), [&](const Loop *Inner) {
         return Inner != &L && SE.getSmallConstantTripCount(Inner) == 0;

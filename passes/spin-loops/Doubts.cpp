@@ -281,10 +281,11 @@ bool LoopJudge::excuse(Instruction &Effect) {
       if (whatNameTells(calledName(*Call)) == NameTells::Fails)
         return Doubt("it calls '" + calledName(*Call) + "', which may return");
   if (std::optional<Addition> A = asAddition(Effect))
-    return isTakenBack(*A, L) && Doubt("it takes each try back");
+    return isTakenBack(*A, L) &&
+           Doubt("each iteration undoes its change of shared memory");
   if (std::optional<Announcement> A = asAnnouncement(Effect))
     if (isRetracted(*A, L))
-      return Doubt("it says that it is there and takes that back");
+      return Doubt("each iteration registers the thread and retracts that");
   auto *Call = dyn_cast<CallBase>(&Effect);
   // The instruction belongs to a store, which is judged by itself.
   if (Call && calls(*Call, NotifyFunction))
@@ -295,7 +296,7 @@ bool LoopJudge::excuse(Instruction &Effect) {
     std::string Name = calledName(*Call);
     return Doubt("it calls " +
                  (Name.empty() ? "a function" : "'" + Name + "'") +
-                 ", whose effects do not show");
+                 ", whose effects are unknown");
   }
   if (auto *Store = dyn_cast<StoreInst>(&Effect)) {
     if (isStatistics(*Store))
@@ -304,7 +305,7 @@ bool LoopJudge::excuse(Instruction &Effect) {
       return Doubt("it writes a variable that functions it calls may know");
   }
   if (isRare(Effect.getParent()))
-    return Doubt("it does more from time to time");
+    return Doubt("some of its iterations do more than poll");
   return false;
 }
 

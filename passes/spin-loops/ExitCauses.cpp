@@ -138,7 +138,7 @@ void CauseCollector::begin(Instruction *Access, ArrayRef<Value *> From) {
   push(From, 0);
 }
 
-/// Adds visits, in the order of Next.
+/// Schedules visits of the values in Next, the first of them first.
 void CauseCollector::push(ArrayRef<Value *> Next, unsigned Depth) {
   for (Value *V : reverse(Next))
     Steps.push_back({Step::Visit, V, Depth});

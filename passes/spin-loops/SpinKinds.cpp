@@ -97,8 +97,8 @@ static bool contains(const Function &F, RMWTest Is, unsigned Depth) {
   return false;
 }
 
-/// Returns true if V is such a read-modify-write, or a call of a small function
-/// around one.
+/// Returns true if V is a read-modify-write for which Is holds, or a call of a
+/// small function that contains one.
 static bool performs(const Value *V, RMWTest Is) {
   if (auto *RMW = dyn_cast<AtomicRMWInst>(V))
     return Is(*RMW);

@@ -288,7 +288,7 @@ static bool waitsForACount(const Loop &L) {
 
 Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Kind == SpinKind::Retry)
-    return {Decision::Leave, "it can succeed at once: not a wait"};
+    return {Decision::Leave, "a retry can succeed at once, so it is no wait"};
   if (S.Kind == SpinKind::Device)
     return {Decision::Leave, "it may poll a device: a constant address, or "
                              "delays between looks at memory that nothing in "
@@ -346,8 +346,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (!namesAreFree(M))
     return PauseOnly("the program uses the runtime's names for its own");
   if (S.Gated)
-    return PauseOnly("it looks only now and then: a wait would take the place "
-                     "of the iterations between");
+    return PauseOnly(
+        "it polls in some iterations only: a wait would replace the others");
   std::optional<BoundedPlan> Plan;
   if (S.Bounded) {
     StringRef Why;
@@ -364,7 +364,7 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
               "switch takes"};
   }
   if (S.Kind == SpinKind::SeqLock)
-    return PauseOnly("a reader waits for a moment between two writes");
+    return PauseOnly("a seqlock's reader waits only until a write has ended");
   for (const Poll &P : S.Polls) {
     if (!P.Address)
       continue;

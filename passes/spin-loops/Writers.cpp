@@ -86,7 +86,7 @@ bool mayMatch(const Location &A, const Location &B) {
     return A.Tag == B.Tag && A.TagOffset == B.TagOffset;
   if (A.Struct && B.Struct)
     return A.Struct == B.Struct && sameOffset(A.StructOffset, B.StructOffset);
-  // Through an unknown pointer, only accesses meant for other threads count.
+  // A write through an unknown pointer counts only if it is volatile or atomic.
   return !A.Plain && !B.Plain && sameOffset(A.Offset, B.Offset);
 }
 

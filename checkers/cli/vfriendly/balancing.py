@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 
 from vfriendly import numa
 
-# A page is hot with more than two samples, as in the thesis.
+# Minimum number of samples of a hot page: more than two, as in the thesis.
 HOT = 3
-# Of each page the last samples count, so that a page is private again after its thread has moved.
+# Only this many of the last samples of a page count, so that a page is private again after its
+# thread has moved to another node.
 REMEMBERED = 6
-# Fewer hot shared pages than these, 1 MiB, are no load.
+# Minimum number of hot shared pages to balance, 1 MiB: fewer put no load on a node.
 LEAST_PAGES = 256
 
 

@@ -23,16 +23,17 @@ from vfriendly.errors import Refused
 
 LIBRARY = "libvfprobe.so"
 
-# The least jump between two levels. Between sockets of the machines recorded in
-# github.com/nviennot/core-to-core-latency it is 1.9 to 3.4, within one without chiplets at most 1.3.
+# Minimum ratio of the latencies of two levels, such as within a socket and between sockets. On the
+# machines recorded in github.com/nviennot/core-to-core-latency it is 1.9 to 3.4 between sockets, and
+# at most 1.3 within a socket without chiplets.
 JUMP = 1.5
-# Nanoseconds within which a line stays in a core or in the part of a cache that a chiplet has: 20 to
-# 28 on the machines with chiplets there, 35 to 57 on the cores of one socket without.
+# A lower latency, in nanoseconds, means that two CPUs share a core or a chiplet's cache: it is 20 to
+# 28 on the recorded machines with chiplets, and 35 to 57 between cores of a socket without chiplets.
 CLOSE_NS = 32
-# The largest quotient of the 90th and the 10th percentile of what is said to be one level: 1.0 to 1.8
-# there, but 2.2 where cores are in pairs.
+# Maximum ratio of the 90th to the 10th percentile of the latencies that count as one level: 1.0 to
+# 1.8 on the recorded machines, and 2.2 where cores are in pairs.
 SPREAD = 2.5
-# Of two CPUs there is one time, which says nothing about others.
+# Minimum number of CPUs: two have only one latency, with nothing to compare it to.
 LEAST_CPUS = 3
 
 Groups = list[list[int]]

@@ -6,8 +6,8 @@
 ; library as before where libvfrt is not linked. The pool is vf_pool of
 ; vfriendly/pool.h, one pointer, which stays null without the runtime.
 ;
-; All that the runtime has of pools is one object file: who has vf_pool_alloc
-; has the rest.
+; One object file of the runtime defines all functions of pools, so if
+; @vf_pool_alloc is linked, the others are, too.
 
 declare extern_weak ptr @vf_pool_alloc(ptr, i64)
 declare extern_weak ptr @vf_pool_calloc(ptr, i64, i64)

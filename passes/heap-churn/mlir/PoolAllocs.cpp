@@ -101,9 +101,9 @@ bool hasSameSizeInAllIterations(Pair &P, SetVector<Operation *> &Inside) {
   return true;
 }
 
-/// Replaces memref.dim of the allocation, also through memref.cast, by the
-/// size. In affine loops a size is a symbol if the operand of its memref.alloc
-/// is one; affine knows no such rule for vf.pool.alloc.
+/// Replaces each memref.dim of the allocation, also of a memref.cast of it, by
+/// the size. An affine operation takes a memref.dim as a symbol if the size
+/// given to memref.alloc is one, but it knows nothing of vf.pool.alloc.
 void replaceDims(memref::AllocOp Alloc) {
   MemRefType Type = Alloc.getType();
   SmallVector<Value> Names{Alloc.getMemref()};
@@ -117,7 +117,8 @@ void replaceDims(memref::AllocOp Alloc) {
           Dim ? Dim.getConstantIndex() : std::nullopt;
       if (!Number || *Number < 0 || *Number >= Type.getRank())
         continue;
-      // A symbol by its place, which the size need not be.
+      // At the top level of an affine scope each index is a symbol. The size
+      // may be computed at another level.
       if (Dim->getParentOp()->hasTrait<OpTrait::AffineScope>())
         continue;
       Value Size;

@@ -2,8 +2,8 @@
 ; Exceptions. See LICENSE for license information.
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ;
-; x86_64.ll explains; this yields for ever: no system call is known for the target,
-; and a program without a C library spins as it did.
+; See x86_64.ll. This file knows no system calls: a wait yields until it ends, by
+; the C library's function; a program without one spins as written.
 
 @vf_spin_armed = extern_weak global i32
 $vf_spin_never_armed = comdat any

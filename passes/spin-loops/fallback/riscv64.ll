@@ -2,7 +2,8 @@
 ; Exceptions. See LICENSE for license information.
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ;
-; x86_64.ll explains; this differs in the instructions for hint and system call.
+; See x86_64.ll. This file differs in the instructions of the spin hint and of
+; system calls.
 
 @vf_spin_armed = extern_weak global i32
 $vf_spin_never_armed = comdat any

@@ -75,15 +75,15 @@ int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
  * is free, so the next holder may destroy it and free its memory. */
 int vf_mutex_unlock(vf_mutex *mutex);
 
-/* What follows, for use by each other. found is the word before HELD was set in
- * it. */
+/* Called only by the inline functions below. found is the word as it was before
+ * bit 1 was set. */
 int vf_mutex_lock_found(vf_mutex *mutex, uint32_t found);
 int vf_mutex_unlock_contended(vf_mutex *mutex);
 
-/* Taking a free lock, and releasing a lock without waiters, is one
- * atomic operation each: with optimization both are inlined. So two bits of the
- * word are part of the ABI: 1, held, and 8, statistics are kept. A word of 1
- * alone is released without a call.
+/* With optimization the lock and unlock of a mutex without waiters are inlined,
+ * one atomic read-modify-write each. So two bits of the word are part of the
+ * ABI: 1, the mutex is held, and 8, statistics are kept. A mutex whose word is
+ * 1 is released without a call.
  *
  * To lock, a fetch-or sets bit 1: a compare-and-swap would fail each time the
  * waiters' bits have changed meanwhile, and be repeated. To unlock, a load

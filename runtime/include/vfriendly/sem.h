@@ -50,7 +50,7 @@ int vf_sem_clockwait(vf_sem *sem, clockid_t clock,
  * Touches nothing of *sem once it is given. */
 int vf_sem_post(vf_sem *sem);
 
-/* How many there were a moment ago. */
+/* Returns the number of units, which may have changed meanwhile. */
 unsigned vf_sem_value(const vf_sem *sem);
 
 #ifdef __cplusplus

@@ -80,8 +80,8 @@ uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
 /* The low bits of a bounded wait's state: how many blocks of failed polls may
  * be made before the next call, less one. */
 #define VF_SPIN_POLLS_MASK 0xffffu
-/* In `how` of a bounded wait: a block is so many polls, 1 to 65535; without it,
- * one. */
+/* To be or-ed to `how` of a bounded wait: the number of polls in a block, 1 to
+ * 65535. Without it a block is one poll. */
 #define VF_SPIN_BLOCK(polls) ((uint32_t)(polls) << 16)
 
 struct vf_spin_bounded {
@@ -183,9 +183,10 @@ uint64_t vf_spin_backoff(uint64_t state, uint32_t how);
  * addr is a key and is never read, so the object may be gone by then. */
 void vf_spin_notify(const volatile void *addr);
 
-/* How many buckets of waiters want a notify; zero means vf_spin_notify has
- * nothing to do. Written by vf_spin_wait (before it blocks) and vf_spin_notify.
- * Reading a stale zero is legal: the waiter's timeout covers it. */
+/* Number of buckets in which threads wait for a notify; if it is zero,
+ * vf_spin_notify has nothing to do. Written by vf_spin_wait (before it blocks)
+ * and vf_spin_notify. Reading a stale zero is legal: the waiter's timeout
+ * covers it. */
 extern uint32_t vf_spin_armed;
 
 /* vf_spin_notify, at the cost of one relaxed load when nobody waits. */

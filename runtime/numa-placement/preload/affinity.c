@@ -55,7 +55,7 @@ static const cpu_set_t *remapped(const void *caller, size_t size,
    * count the CPUs in this way. */
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   bool names_allowed = false, names_other = false;
-  if (order->count == 0 || !given) /* Attributes may lose theirs so. */
+  if (order->count == 0 || !given) /* NULL removes the mask of attributes. */
     return NULL;
   *room = (struct vf_cpu_mask){{0}};
   for (unsigned cpu = 0; cpu < VF_CPUS && cpu / CHAR_BIT < size; ++cpu) {
@@ -77,7 +77,8 @@ static const cpu_set_t *remapped(const void *caller, size_t size,
   return (const cpu_set_t *)room;
 }
 
-/* Other processes have cpusets of their own. */
+/* A thread of another process may have other CPUs allowed, so masks for it are
+ * not remapped. */
 static bool is_own_thread(pid_t id) {
   int saved = errno;
   bool own = id == 0 || syscall(SYS_tgkill, getpid(), id, 0) == 0;
@@ -95,7 +96,8 @@ VF_API int sched_setaffinity(pid_t id, size_t size, const cpu_set_t *mask) {
                                            other ? other : mask);
 }
 
-/* Of two versions each, see exports.map; they differ in nothing. */
+/* Each is exported under two symbol versions, see exports.map, which behave
+ * alike. */
 VF_API int own_setaffinity(pthread_t thread, size_t size,
                            const cpu_set_t *mask) {
   struct vf_cpu_mask room;

@@ -31,7 +31,8 @@ void __libc_free(void *block);
  * malloc replaces free as well. */
 static inline bool is_libc(void) {
   void (*in_use)(void *) = free;
-  /* To a compiler two names are two functions. */
+  /* Otherwise the compiler assumes that two functions have two addresses and
+   * removes the comparison. */
   __asm__("" : "+r"(in_use));
   return in_use == __libc_free;
 }
@@ -42,21 +43,21 @@ void vf_numa_prepare_allocations(size_t least) {
             (int)(least < MOST_MMAP_THRESHOLD ? least : MOST_MMAP_THRESHOLD));
 }
 
-/* What libc notes before each block: the size of the block before it, here that
- * of the padding at the begin of a mapping, and the size of this one with
- * flags. */
+/* The header that libc writes before each block: the size of the previous
+ * block, which for a block with a mapping of its own is the padding at the
+ * start of the mapping, and the size of this block with flags. */
 struct chunk {
   size_t padding;
   size_t size_and_flags;
 };
 enum { CHUNK_FLAGS = 7, CHUNK_IS_MAPPED = 2 };
 
-/* Sets *mapping to that of a block which libc mapped alone, and returns false
- * if it did not. The check of the borders fails for a libc that notes something
- * else. */
+/* Sets *mapping to the mapping that contains only this block. Returns false if
+ * the block has none of its own. With another layout of the header, the borders
+ * computed from it would not be aligned to pages. */
 static bool is_alone(const void *block, struct vf_pages *mapping) {
   if (!is_libc())
-    return false; /* Nothing readable may come before the block. */
+    return false; /* There may be no readable memory before the block. */
   const struct chunk *chunk = (const struct chunk *)block - 1;
   uintptr_t mask = vf_numa_machine_here().page - 1;
   uintptr_t begin = (uintptr_t)chunk - chunk->padding;
@@ -69,8 +70,9 @@ static bool is_alone(const void *block, struct vf_pages *mapping) {
 
 __attribute__((weak)) int omp_get_max_threads(void);
 
-/* To find the threads' nodes asks OpenMP, so its own allocations, made while it
- * holds locks, are not placed. */
+/* Returns true if OpenMP's runtime allocates, which may hold locks of its own.
+ * VF_NUMA_BLOCKS asks that runtime for the nodes of its threads and would wait
+ * for those locks. */
 static bool is_openmp(const void *caller) {
   return vf_numa_settings.policy == VF_NUMA_BLOCKS && omp_get_max_threads &&
          vf_module_of(caller) ==
@@ -78,7 +80,7 @@ static bool is_openmp(const void *caller) {
 }
 
 static void place(void *memory, size_t size, const void *caller) {
-  /* OpenMP, when asked, may allocate through other libraries. */
+  /* True while OpenMP is asked, which may allocate. */
   static __thread bool busy __attribute__((tls_model("initial-exec")));
   if (busy || is_openmp(caller))
     return;
@@ -93,8 +95,9 @@ static inline bool is_large(size_t size) {
       size >= __atomic_load_n(&vf_numa_settings.least, __ATOMIC_ACQUIRE), 0);
 }
 
-/* With the page that has the chunk's header: if that had another policy, there
- * would be two mappings, which realloc cannot move. */
+/* Places the whole mapping with the page of the block's header. With another
+ * policy for that page there would be two mappings, which realloc's mremap
+ * cannot move. */
 static __attribute__((noinline)) void place_block(void *block,
                                                   const void *caller) {
   struct vf_pages mapping;
@@ -129,8 +132,9 @@ VF_API void *calloc(size_t n, size_t size) {
                                                : allocated(block, all, CALLER);
 }
 
-/* Returns true if libc would copy the block before its new place is known: out
- * of the heap, and out of a mapping in parts, one for each node. */
+/* Returns true if libc's realloc would copy the block, and touch the new memory
+ * before it can be placed: a block in the heap, and one whose mapping is split
+ * into a part for each node. */
 static bool is_copied(void *block, size_t size) {
   struct vf_pages mapping;
   if (!is_alone(block, &mapping))
@@ -177,8 +181,9 @@ VF_API void *pvalloc(size_t size) {
   return allocated(vf_numa_next()->pvalloc(size), size, CALLER);
 }
 
-/* Memory that is not reserved only, nor the kernel's to grow, nor of huge pages
- * of a fixed size, which no policy may split. */
+/* Returns true for memory that the program may write at once. Leaves out
+ * address space that is only reserved, stacks that the kernel extends, and huge
+ * pages of hugetlbfs, which no policy may split. */
 static bool is_memory(int protection, int flags) {
   const int others = MAP_GROWSDOWN | MAP_HUGETLB | MAP_STACK;
   return (flags & MAP_ANONYMOUS) && !(flags & others) &&
@@ -191,7 +196,7 @@ place_mapping(void *memory, size_t size, int flags, const void *caller) {
     vf_count_numa_preload(VF_NUMA_TOUCHED_BY_MMAP);
     return;
   }
-  /* A heap made of mappings holds what the program never asked to place. */
+  /* A mapping that the allocator makes for its heap will hold small blocks. */
   if (!is_libc() && vf_module_of(caller) == vf_module_of((const void *)free)) {
     vf_count_numa_preload(VF_NUMA_SHARE_HEAP);
     return;
@@ -209,6 +214,6 @@ VF_API void *mmap(void *address, size_t size, int protection, int flags,
   return memory;
 }
 
-/* The same function where off_t has 64 bits. */
+/* off_t has 64 bits, so both are the same function. */
 VF_API void *mmap64(void *address, size_t size, int protection, int flags,
                     int file, off_t at) __attribute__((alias("mmap")));

@@ -15,7 +15,8 @@ static struct vf_cpu_order order;
 static pthread_once_t remembered = PTHREAD_ONCE_INIT;
 static pthread_once_t ordered = PTHREAD_ONCE_INIT;
 
-/* A raw system call: a function of libc's may be one of another library. */
+/* A raw system call, because another library may have replaced libc's function.
+ */
 static void remember(void) {
   int saved = errno;
   if (syscall(SYS_sched_getaffinity, 0, sizeof order.allowed,

@@ -39,8 +39,8 @@ struct vf_cpu_order {
   uint16_t group[VF_CPUS]; /* which of the nodes: 0 to nodes - 1 */
 };
 
-/* Reads the affinity mask of the calling thread: that which the process was
- * started with if this is called early. The first call counts. */
+/* Reads the affinity mask of the calling thread. Called by the constructor, it
+ * gets the mask with which the process was started. Later calls do nothing. */
 void vf_cpus_remember(void);
 
 /* Determined at the first call. */

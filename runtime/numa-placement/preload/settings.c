@@ -40,7 +40,8 @@ static void read_placement(void) {
 
 __attribute__((constructor)) static void configure(void) {
   int saved = errno;
-  /* Also in processes without libvfrt, whose constructor sets it otherwise. */
+  /* libvfrt's constructor sets it too, but this process may not have libvfrt.
+   */
   if (vf_report_is_wanted())
     vf_set(&vf_spin_shared_1.stats, 1);
   vf_cpus_remember();

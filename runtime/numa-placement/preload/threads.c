@@ -77,8 +77,8 @@ static int read_pin(void) {
   return PIN_OFF;
 }
 
-/* Adds to text of that length and returns the new length; what does not fit is
- * cut, and the result then is at least room. */
+/* Appends to text, which has this length. Returns the new length; if the text
+ * did not fit, it is cut and the result is at least room. */
 static size_t add(char *text, size_t length, size_t room, const char *before,
                   unsigned cpu) {
   int n = length < room
@@ -223,7 +223,8 @@ VF_API int pthread_create(pthread_t *restrict thread,
   return error;
 }
 
-/* libc's calls pthread_create by a name that cannot be interposed. */
+/* Replaced as well, because libc's thrd_create does not call the replaced
+ * pthread_create. */
 VF_API int thrd_create(thrd_t *thread, thrd_start_t function, void *argument) {
   struct start *start = to_start(NULL);
   if (!start)

@@ -69,7 +69,8 @@ static void *ask(void *data) {
   struct pinger *pinger = data;
   uint32_t *turn = &pinger->line->turn, next = 0;
   pinger->error = bind_self(pinger->cpu);
-  /* One round before, until both are where they belong. */
+  /* Batch -1 is one exchange that is not timed: after it both threads run on
+   * their CPUs. */
   for (int batch = -1; batch < BATCHES; ++batch) {
     uint64_t begin = vf_now_ns();
     for (int round = 0; round < (batch < 0 ? 1 : ROUNDS); ++round) {
@@ -96,7 +97,7 @@ VF_API int vf_probe_pair(int first, int second, double *ns) {
   int error = pthread_create(&threads[0], NULL, answer, line);
   if (!error) {
     error = pthread_create(&threads[1], NULL, ask, &pinger);
-    if (error) /* There is no thread of ours that would ask. */
+    if (error) /* The second thread was not created, and the first one waits. */
       ask(&pinger);
     else
       pthread_join(threads[1], NULL);

@@ -134,7 +134,7 @@ long direct(size_t n, int rounds) {
 long mismatched(size_t n, int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} kept so, as it is freed in another way than it was taken
+    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} kept so, as it is freed by a function that does not match its allocation
     int *p = new int[n + 1]();
     sum += look(p, n);
     delete p;

@@ -154,7 +154,7 @@ int told(size_t n, int rounds) {
 int shown(size_t n, int rounds, char *text) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as its address may be what a format asks for
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a format string may print or store its address
     char *p = malloc(n);
     memset(p, i, n);
     snprintf(text, 20, "%p", (void *)p);
@@ -166,7 +166,7 @@ int shown(size_t n, int rounds, char *text) {
 int shown_by(size_t n, int rounds, char *text, const char *format) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as its address may be what a format asks for
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a format string may print or store its address
     char *p = malloc(n);
     memset(p, i, n);
     snprintf(text, 20, format, p);
@@ -335,7 +335,7 @@ int mixed(size_t n, int rounds) {
   char *p = 0;
   int i = 0;
   do {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as the loop is left with it and without it
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as at an exit of the loop it may or may not be freed yet
     p = malloc(n);
     memset(p, i, n);
     if (look(p))

@@ -52,7 +52,7 @@ struct node *returned(int n) {
 int mixed(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as what is freed where it is freed may be another's
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its free may also get a block from elsewhere
     blocks[i] = i % n ? malloc(20) : make();
     memset(blocks[i], i, 20);
   }
@@ -70,7 +70,7 @@ int joined(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
     if (i % n) {
-      // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as what is freed where it is freed cannot all come from a pool
+      // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its free also gets blocks that cannot come from a pool
       blocks[i] = malloc(20);
     } else {
       // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function it is given to may keep its address
@@ -91,7 +91,7 @@ int joined(int n) {
 int given(void) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its address is where others may find it
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its address is in memory that other code may read
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -112,7 +112,7 @@ __attribute__((noinline)) static void frees_one(char **p, int n) {
 int lent(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its address is where others may find it
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its address is in memory that other code may read
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -131,7 +131,7 @@ __attribute__((noinline)) static void keeps_one(char **p, int n) { global[n] = p
 int lent_and_kept(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function is given what holds its address
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function is passed memory that holds its address
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -152,7 +152,7 @@ __attribute__((noinline)) static uintptr_t tells_one(char **p, int n) {
 int lent_and_told(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function is given what holds its address
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function is passed memory that holds its address
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -174,7 +174,7 @@ __attribute__((noinline)) static unsigned upper(char **p) {
 int lent_and_told_in_parts(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function is given what holds its address
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function is passed memory that holds its address
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -242,7 +242,7 @@ int resized(int n) {
 int numbers(uintptr_t key) {
   uintptr_t blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its address is computed with
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as an integer is computed from its address
     char *one = malloc(20);
     memset(one, i, 20);
     blocks[i] = (uintptr_t)one ^ key;
@@ -267,7 +267,7 @@ int copied(const struct message *from) {
   for (int i = 0; i < N; ++i) {
     all[i] = from[i];
     if (i % 3 == 0) {
-      // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as what is freed where it is freed may be another's
+      // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its free may also get a block from elsewhere
       all[i].text = malloc(20);
       memset(all[i].text, i, 20);
     }

@@ -16,7 +16,7 @@ __attribute__((noinline)) static int look(const char *p) { return p[0] + 3 * p[3
 int known_to_others(void) {
   char *m[1000];
   for (int i = 0; i < 1000; i++)
-    // CHECK: together.c:[[#@LINE+1]]:{{.*}} each iteration takes memory; kept so, as its address is where others may find it
+    // CHECK: together.c:[[#@LINE+1]]:{{.*}} each iteration takes memory; kept so, as its address is in memory that other code may read
     m[i] = malloc(20);
   use(m);
   for (int i = 0; i < 1000; i++)

@@ -146,13 +146,13 @@ void unseen_work(struct thing *t) {
 
 void now_and_then(void) {
   int n = 0, told = 0;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it does something else now and then (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; some of its iterations do more than poll (
   while (!flag) {
     if (++n % 1000 == 0)
       report(n);
     __builtin_ia32_pause();
   }
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it does something else now and then (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; some of its iterations do more than poll (
   while (!flag) {
     if (!told) {
       told = 1;
@@ -161,7 +161,7 @@ void now_and_then(void) {
     __builtin_ia32_pause();
   }
   int first = 1;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins {{.*}} 'flag': {{.*}}; it does something else now and then (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins {{.*}} 'flag': {{.*}}; some of its iterations do more than poll (
   for (;;) {
     if (flag)
       break;
@@ -172,7 +172,7 @@ void now_and_then(void) {
     __builtin_ia32_pause();
   }
   uint64_t next = 0;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it does something else now and then (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; some of its iterations do more than poll (
   while (!flag) {
     __builtin_ia32_pause();
     if (__builtin_ia32_rdtsc() > next)
@@ -300,24 +300,24 @@ static int xadd(int *p, int n) {
 }
 extern int rw;
 void taken_back(void) {
-  // CHECK: :[[@LINE+1]]:3: warning: {{.*}} of atomic 'rw': {{.*}}; it takes back what it adds (
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}} of atomic 'rw': {{.*}}; each iteration undoes its change of shared memory (
   for (;;) {
     if (__atomic_fetch_add(&rw, 4, __ATOMIC_ACQUIRE) >= 0)
       break;
     __atomic_fetch_sub(&rw, 4, __ATOMIC_RELAXED);
     __builtin_ia32_pause();
   }
-  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it takes back what it adds (
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; each iteration undoes its change of shared memory (
   while (add(&rw, 4) < 0) {
     add(&rw, -4);
     __builtin_ia32_pause();
   }
-  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it takes back what it adds (
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; each iteration undoes its change of shared memory (
   while (xadd(&rw, 4) < 0) {
     xadd(&rw, -4);
     __builtin_ia32_pause();
   }
-  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it takes back what it adds (
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; each iteration undoes its change of shared memory (
   for (;;) {
     // CHECK: :[[@LINE+1]]:5: warning: loop spins {{.*}}atomic 'rw'
     while (__atomic_load_n(&rw, __ATOMIC_RELAXED) < 0)
@@ -334,7 +334,7 @@ extern unsigned rw32;
 void large(void) {
   while (__sync_fetch_and_add(&rw64, 1ull << 63) & 1)
     __builtin_ia32_pause();
-  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it takes back what it adds (
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; each iteration undoes its change of shared memory (
   while (__sync_fetch_and_add(&rw32, 4u) & 1) {
     __sync_fetch_and_add(&rw32, -4u);
     __builtin_ia32_pause();
@@ -367,14 +367,14 @@ void not_taken_back(void) {
 extern volatile int ready[8];
 void scans(int n) {
   int sum, all;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]' and yields {{.*}}; it looks at many things each iteration (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]' and yields {{.*}}; each iteration polls several objects (
   do {
     sched_yield();
     sum = 0;
     for (int i = 0; i < n; i++)
       sum += ready[i];
   } while (sum != n);
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]': {{.*}}; it looks at many things each iteration (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]': {{.*}}; each iteration polls several objects (
   do {
     __builtin_ia32_pause();
     all = 1;
@@ -414,14 +414,14 @@ extern void (*tell)(int);
 void limits(void) {
   int rounds = 0;
   // A limit that is kept in a variable.
-  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it does something else now and then (
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; some of its iterations do more than poll (
   while (!flag) {
     __builtin_ia32_pause();
     if (++rounds > most_rounds)
       tell(rounds);
   }
   // What it does after so many iterations may be a loop.
-  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; it does something else now and then (
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}}; some of its iterations do more than poll (
   while (!flag) {
     __builtin_ia32_pause();
     if (++rounds > most_rounds)

@@ -37,7 +37,7 @@ void bounds(int most, unsigned limit, char *p) {
     if (ready)
       break;
   // -1 is the largest of all, as the comparison sees it.
-  // CHECK: :[[@LINE+1]]:3: note: no fix: its count is not one that this fix can continue
+  // CHECK: :[[@LINE+1]]:3: note: no fix: the fix cannot continue its count
   for (int i = -1; i < limit; i++)
     if (ready)
       break;
@@ -56,7 +56,7 @@ void bounds(int most, unsigned limit, char *p) {
       break;
   // The counter starts anew, after a fix as before it; a test that holds is not
   // one after which others hold.
-  // CHECK: :[[@LINE+1]]:3: note: no fix: its count is not one that this fix can continue
+  // CHECK: :[[@LINE+1]]:3: note: no fix: the fix cannot continue its count
   for (unsigned i = 1000000; i < 2000000; i--)
     if (ready)
       break;
@@ -74,7 +74,7 @@ void bounds(int most, unsigned limit, char *p) {
       break;
   *counter = *p;
   // A hole in the count.
-  // CHECK: :[[@LINE+1]]:3: note: no fix: its count is not one that this fix can continue
+  // CHECK: :[[@LINE+1]]:3: note: no fix: the fix cannot continue its count
   for (int i = 0; i < 1000000 && i != 70000; i++)
     if (ready)
       break;
@@ -83,12 +83,12 @@ void bounds(int most, unsigned limit, char *p) {
 void iterations(unsigned n) {
   // The first word may change before the second is read; the next iteration
   // would see that.
-  // CHECK: :[[@LINE+1]]:3: note: no fix: an iteration looks at several words
+  // CHECK: :[[@LINE+1]]:3: note: no fix: an iteration polls several words
   for (int i = 0; i < 1000000; i++)
     if (ready || other)
       break;
   // A pause by its name, and a read by its body.
-  // CHECK: :[[@LINE+1]]:3: note: no fix: an iteration looks at several words
+  // CHECK: :[[@LINE+1]]:3: note: no fix: an iteration polls several words
   for (int i = 0; i < 1000000 && !ready; i++)
     if (read_and_pause())
       break;
@@ -158,7 +158,7 @@ inline bool in_inline(void) {
   for (int i = 0; i < 1000000 && !word; i++)                                   \
   relax()
 void in_macro(void) {
-  // CHECK: :[[@LINE+1]]:3: note: no fix: its text is a macro's
+  // CHECK: :[[@LINE+1]]:3: note: no fix: a macro expands to it
   WAIT_A_WHILE(ready);
 }
 // The end of the body is the macro's.

@@ -22,7 +22,7 @@ atomic_int writer, here;
 void write_lock(void) { atomic_store(&writer, 1); }
 
 void enter_pausing(void) {
-  // expected-remark@+1 {{left as it is: it says that it is there and takes that back}}
+  // expected-remark@+1 {{left as it is: each iteration registers the thread and retracts that}}
   for (;;) {
     atomic_store(&here, 1);
     if (!atomic_load(&writer))
@@ -34,7 +34,7 @@ void enter_pausing(void) {
 
 // Waiting inside is as good as a hint.
 void enter_waiting(void) {
-  // expected-remark@+1 {{left as it is: it says that it is there and takes that back}}
+  // expected-remark@+1 {{left as it is: each iteration registers the thread and retracts that}}
   for (;;) {
     while (atomic_load(&writer)) // expected-remark {{wait in the runtime}}
       ;
@@ -47,7 +47,7 @@ void enter_waiting(void) {
 
 // Exchanged in, stored out, a bounded number of times.
 bool try_enter(int *place, int tries) {
-  // expected-remark@+1 {{left as it is: it says that it is there and takes that back}}
+  // expected-remark@+1 {{left as it is: each iteration registers the thread and retracts that}}
   for (int i = 0; i < tries; i++) {
     atomic_exchange(&here, 1);
     if (!atomic_load(&writer))
@@ -66,7 +66,7 @@ static inline void say(unsigned *p, unsigned v) {
   __asm__ volatile("movl %1, %0" : "=m"(*p) : "r"(v) : "memory");
 }
 void enter_by_assembly(struct lock *l, struct reader *r) {
-  // expected-remark@+1 {{left as it is: it says that it is there and takes that back}}
+  // expected-remark@+1 {{left as it is: each iteration registers the thread and retracts that}}
   for (;;) {
     while (l->writer) // expected-remark {{wait in the runtime}}
       _mm_pause();

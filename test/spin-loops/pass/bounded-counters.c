@@ -105,7 +105,7 @@ int two_words(int n) {
 // Why not: a failed iteration may have read the first word only. What the second held is unknown.
 int not_both_words(int n) {
   int i;
-  // expected-remark@+1 {{it is bounded, and an iteration looks at several words, not all of which can be read once more}}
+  // expected-remark@+1 {{it is bounded, and an iteration polls several words, not all of which can be read again}}
   for (i = 0; i < n; ++i)
     if (atomic_load(&flag) && atomic_load(&other))
       break;
@@ -115,7 +115,7 @@ int not_both_words(int n) {
 // Why not: volatile memory is read as often as the program says.
 int not_two_volatile_words(int n) {
   int i;
-  // expected-remark@+1 {{it is bounded, and an iteration looks at several words, not all of which can be read once more}}
+  // expected-remark@+1 {{it is bounded, and an iteration polls several words, not all of which can be read again}}
   for (i = 0; i < n; ++i)
     if (atomic_load(&flag) || word)
       break;

@@ -23,13 +23,13 @@ void set(void) { atomic_store(&flag, 1); }
 // A hint by its name alone: of a function elsewhere, and of a pointer to one.
 void my_cpu_relax(void);
 void wait_relaxing(void) {
-  // expected-remark@+1 {{left as it is: it calls 'my_cpu_relax', whose effects do not show}}
+  // expected-remark@+1 {{left as it is: it calls 'my_cpu_relax', whose effects are unknown}}
   while (!atomic_load(&flag))
     my_cpu_relax();
 }
 extern void (*delay_us)(unsigned);
 void wait_delaying(void) {
-  // expected-remark@+1 {{left as it is: it calls 'delay_us', whose effects do not show}}
+  // expected-remark@+1 {{left as it is: it calls 'delay_us', whose effects are unknown}}
   while (!atomic_load(&flag))
     delay_us(10);
 }
@@ -57,7 +57,7 @@ int wait_for_cycles(unsigned long end) {
 // Now and then it says that it still waits.
 void log_waiting(void);
 void wait_logging(void) {
-  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it does more from time to time}}
+  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: some of its iterations do more than poll}}
   for (int n = 0; !atomic_load(&flag); ++n) {
     if (n % 1000000 == 999999)
       log_waiting();
@@ -77,7 +77,7 @@ void wait_counting(void) {
 
 // A reader who counts himself in, finds a writer, and counts himself out.
 void read_lock(void) {
-  // expected-remark-re@+1 {{(try-lock) {{.*}}left as it is: it takes each try back}}
+  // expected-remark-re@+1 {{(try-lock) {{.*}}left as it is: each iteration undoes its change of shared memory}}
   for (;;) {
     if (!(atomic_fetch_add(&readers, 2) & 1))
       return;
@@ -93,7 +93,7 @@ static inline int add(volatile int *p, int n) {
 }
 volatile int gate;
 void enter(void) {
-  // expected-remark@+1 {{(try-lock) on volatile 'gate' left as it is: it takes each try back}}
+  // expected-remark@+1 {{(try-lock) on volatile 'gate' left as it is: each iteration undoes its change of shared memory}}
   for (;;) {
     if (!(add(&gate, 2) & 1))
       return;
@@ -114,7 +114,7 @@ void wait_or_throw(int ticket) {
 }
 
 void enter_by_counting(void) {
-  // expected-remark@+1 {{left as it is: it takes each try back}}
+  // expected-remark@+1 {{left as it is: each iteration undoes its change of shared memory}}
   for (;;) {
     __asm__ volatile("lock; incl %0" : "+m"(gate)::"memory");
     if (!(gate & 1))
@@ -265,7 +265,7 @@ unsigned not_counting(unsigned x) {
 unsigned wait_as_told(volatile unsigned *word, unsigned wanted,
                       int (*done)(unsigned, unsigned)) {
   unsigned seen;
-  // expected-remark@+1 {{left as it is: it calls a function, whose effects do not show}}
+  // expected-remark@+1 {{left as it is: it calls a function, whose effects are unknown}}
   while (!done(seen = *word, wanted))
     _mm_pause();
   return seen;

@@ -23,13 +23,13 @@ struct ExponentialBackOff {
 
 void wait_backing_off() {
   util::ExponentialBackOff b;
-  // expected-remark@+1 {{left as it is: it calls 'backOff', whose effects do not show}}
+  // expected-remark@+1 {{left as it is: it calls 'backOff', whose effects are unknown}}
   while (!flag)
     b.backOff();
 }
 
 void wait_yielding() {
-  // expected-remark@+1 {{left as it is: it calls 'YieldThread', whose effects do not show}}
+  // expected-remark@+1 {{left as it is: it calls 'YieldThread', whose effects are unknown}}
   while (!flag)
     util::ExponentialBackOff::YieldThread();
 }
@@ -48,7 +48,7 @@ static inline void my_relax(int n) {
     spins = n;
 }
 void wait_relaxing() {
-  // expected-remark@+2 {{left as it is: it calls 'my_relax', whose effects do not show}}
+  // expected-remark@+2 {{left as it is: it calls 'my_relax', whose effects are unknown}}
   // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime [}}
   while (!flag)
     my_relax(3);
@@ -58,7 +58,7 @@ void wait_relaxing() {
 void log_waiting();
 void wait_announced() {
   bool said = false;
-  // expected-remark@+2 {{left as it is: it does more from time to time}}
+  // expected-remark@+2 {{left as it is: some of its iterations do more than poll}}
   // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime [}}
   while (!flag) {
     if (!said) {

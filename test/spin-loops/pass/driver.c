@@ -35,7 +35,7 @@ int reset_slow_device(struct registers *r) {
 // The program writes it: no device.
 void send(struct mailbox *m) { m->full = 1; }
 void receive(struct mailbox *m) {
-  // expected-remark-re@+1 {{(flag poll) on volatile memory {{.*}}it calls 'delay_us', whose effects do not show}}
+  // expected-remark-re@+1 {{(flag poll) on volatile memory {{.*}}it calls 'delay_us', whose effects are unknown}}
   while (!m->full)
     delay_us(10);
 }

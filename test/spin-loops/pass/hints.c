@@ -131,7 +131,7 @@ void not_yielding(int n) {
 // An unknown function is no pause, whatever it is called.
 void my_pause(void);
 void unknown_hint(void) {
-  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it calls 'my_pause', whose effects do not show}}
+  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it calls 'my_pause', whose effects are unknown}}
   while (!atomic_load(&flag))
     my_pause();
 }

@@ -18,7 +18,7 @@ void warn(int what);
 
 // A reader counts himself in, finds a writer, and counts himself out.
 void enter(void) {
-  // expected-remark@+1 {{left as it is: it takes each try back}}
+  // expected-remark@+1 {{left as it is: each iteration undoes its change of shared memory}}
   for (;;) {
     if (!(atomic_load(&gate) & 1)) {
       if (!(atomic_fetch_add(&gate, 2) & 1))

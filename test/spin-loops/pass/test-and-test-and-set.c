@@ -68,7 +68,7 @@ void lock_volatile_word(void) {
 
 // Between the tries it calls a function that may do work.
 void calling(void) {
-  // expected-remark@+1 {{(test-and-test-and-set) on atomic 'lock' left as it is: it calls 'pause_hint', whose effects do not show}}
+  // expected-remark@+1 {{(test-and-test-and-set) on atomic 'lock' left as it is: it calls 'pause_hint', whose effects are unknown}}
   while (atomic_load(&lock) || atomic_exchange(&lock, 1))
     pause_hint();
 }
@@ -112,7 +112,7 @@ void consume(void) { atomic_fetch_add(&tail, 1); }
 void not_update(void) {
   for (;;) {
     int seen = atomic_load(&lock);
-    // expected-remark@+1 {{(lock-free retry) on atomic 'lock' left as it is: it can succeed at once}}
+    // expected-remark@+1 {{(lock-free retry) on atomic 'lock' left as it is: a retry can succeed at once}}
     if (atomic_compare_exchange_weak(&lock, &seen, seen + 2))
       return;
   }

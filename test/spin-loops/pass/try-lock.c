@@ -93,7 +93,7 @@ void lock_volatile_word(void) {
 // the expected value was read a moment ago. Left as it is, and said so.
 void not_fetch_add_by_cas(void) {
   int seen = atomic_load(&lock);
-  // expected-remark@+1 {{(lock-free retry) on atomic 'lock' left as it is: it can succeed at once}}
+  // expected-remark@+1 {{(lock-free retry) on atomic 'lock' left as it is: a retry can succeed at once}}
   while (!atomic_compare_exchange_weak(&lock, &seen, seen + 1)) {}
 }
 

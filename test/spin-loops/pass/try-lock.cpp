@@ -76,7 +76,7 @@ void not_push(Node *n) {
 
 int not_pop_value(std::atomic<int> &word) {
   int seen = word.load();
-  // expected-remark@+1 {{(lock-free retry) on atomic memory behind a pointer left as it is: it can succeed at once}}
+  // expected-remark@+1 {{(lock-free retry) on atomic memory behind a pointer left as it is: a retry can succeed at once}}
   while (!word.compare_exchange_weak(seen, seen & (seen - 1))) {}
   return seen;
 }
