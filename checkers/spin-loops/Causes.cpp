@@ -8,6 +8,8 @@
 
 #include "checkers/spin-loops/Causes.h"
 
+#include "checkers/spin-loops/TestsOfCalls.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
@@ -219,7 +221,7 @@ Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
   }
   if (P.Where == Place::Device)
     P = {Place::Elsewhere, nullptr, In, Object};
-  if (P.Where == Place::ThreadLocal)
+  if (P.Where == Place::ThreadLocal || (!IsPointer && isErrno(*Object)))
     return own();
   if (Address.Own || Address.Walks || Address.Clock || Address.AtOnce) {
     C.Walks = true;
@@ -227,13 +229,6 @@ Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
   }
   if (P.Where == Place::Local && !isAtomicRef(Object->getType()))
     return P.Variable ? ofVariable(Access, P) : ofChildren(Object, In);
-  // Handles errno and similar objects: their address is returned by a call
-  // that reads only this thread's state.
-  if (auto *Call = dyn_cast<CallExpr>(
-          (IsPointer ? Object : P.LValue)->IgnoreParenCasts()))
-    if (const FunctionDecl *Callee = Call->getDirectCallee())
-      if (classifyFunction(*Callee) == CallEffect::Local)
-        return own();
 
   Poll Found;
   Found.Access = Access;

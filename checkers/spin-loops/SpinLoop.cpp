@@ -9,6 +9,7 @@
 #include "checkers/spin-loops/SpinLoop.h"
 
 #include "checkers/spin-loops/Doubts.h"
+#include "checkers/spin-loops/TestsOfCalls.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
@@ -123,21 +124,25 @@ void LoopJudge::note(const Causes &C) {
 void LoopJudge::judgeAlternative(const Alternative &A) {
   bool ThisWaits = false, ThisAtOnce = false, ThisCounts = false,
        ThisReadsClock = false;
+  const ASTContext &Context = Found.Facts->Context;
   SmallVector<Poll, 2> Polls, Retried;
   for (const Leaf &L : A) {
     Causes C = Finder.causesOf(L.Condition, L.In);
     note(C);
     Device |= C.Device;
     Walks |= C.Walks;
-    if (C.onlyOthers()) {
+    ErrnoTest Errno = testOfErrno(*L.Condition, L.Holds, Context);
+    bool Fails = isFailedTry(*L.Condition, L.Holds, Context);
+    if (C.onlyOthers() && !Fails) {
       ThisWaits = true;
       Polls.append(C.Polls.begin(), C.Polls.end());
     }
-    ThisAtOnce |= C.AtOnce;
+    ThisAtOnce |= C.AtOnce || Fails ||
+                  (A.size() == 1 && Errno == ErrnoTest::IsNotInterrupted);
     for (const Poll &P : C.Polls)
       if (C.AtOnce && P.Tries)
         Retried.push_back(P);
-    ThisCounts |= C.Own;
+    ThisCounts |= C.Own && Errno == ErrnoTest::None;
     ThisReadsClock |= C.Clock;
   }
   // A plain setting next to a counter, `i++ < n || verbose`, is not polled.
