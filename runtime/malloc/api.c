@@ -4,27 +4,22 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * jemalloc's functions, each with one test: whether there is work that must not
- * be done inside jemalloc.
+ * jemalloc's functions, and around them the work that must not be done inside
+ * jemalloc.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"
-#include "malloc/attention.h"
 #include "malloc/helper.h"
 #include "malloc/hysteresis.h"
 #include "malloc/jemalloc.h"
 #include "malloc/large.h"
 #include "malloc/libc_code.h"
+#include "malloc/pages.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static inline void attend(void) {
-  if (__builtin_expect(__atomic_load_n(&vf_is_new, __ATOMIC_RELAXED), 0))
-    vf_set_up();
-}
 
 /* A thread notifies the helper each time it has freed this many bytes, so the
  * helper misses at most this much per thread. A notification takes 40 ns,
@@ -33,6 +28,11 @@ static inline void attend(void) {
 
 /* Initial-exec: for libraries that are loaded when the program starts. */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
+
+/* Frees of a thread that do not make its counters known as long as the process
+ * is too small for returns. jemalloc needs 25 page faults to tell where its
+ * first counter is; this many frees of a short process take as long. */
+#define EARLY_FREES 1000
 
 /* Counters of this thread in bytes: allocated and freed so far, which jemalloc
  * counts; freed at the last notification of the helper, and the count that
@@ -43,7 +43,8 @@ static VF_THREAD struct {
   const uint64_t *allocated, *freed;
   uint64_t told, told_at;
   int64_t most;
-} own = {&unknown, &unknown, 0, 0, 0};
+  unsigned early_frees;
+} own = {&unknown, &unknown, 0, 0, 0, 0};
 
 static const uint64_t *counter(const char *name) {
   uint64_t *result;
@@ -55,10 +56,14 @@ static const uint64_t *counter(const char *name) {
  * has ended for jemalloc too, and most of jemalloc's functions would set it up
  * again; libc also holds the lock of all stacks, which pthread_create takes. */
 static __attribute__((noinline)) void tell(const void *caller) {
+  if (own.freed == &unknown && own.early_frees < EARLY_FREES &&
+      vf_pages_around() <= VF_WORTH) {
+    ++own.early_frees;
+    return;
+  }
   if (vf_is_libc_code(caller))
     return;
   int saved = errno;
-  vf_set_up_for_threads();
   if (own.freed == &unknown) {
     own.allocated = counter("thread.allocatedp");
     own.freed = counter("thread.deallocatedp");
@@ -100,7 +105,6 @@ static void *another(void *result) {
 }
 
 VF_API void *malloc(size_t size) {
-  attend();
   void *p = vf_je_malloc(size);
   return is_worth_another(p) ? another(vf_je_malloc(size)) : p;
 }
@@ -118,10 +122,6 @@ static void *zeroed(size_t size) {
 }
 
 VF_API void *calloc(size_t n, size_t size) {
-  attend();
-  /* Before a second thread exists, pthread_create calls this for the new
-   * thread's thread-local storage. */
-  vf_set_up_for_threads();
   size_t bytes;
   if (!__builtin_mul_overflow(n, size, &bytes) && bytes >= VF_LARGE_CLEAR)
     return zeroed(bytes);
@@ -151,7 +151,6 @@ static void *grow_large(void *p, size_t size) {
 }
 
 VF_API void *realloc(void *p, size_t size) {
-  attend();
   void *result = grow_large(p, size);
   if (!result)
     result = vf_je_realloc(p, size);
@@ -170,7 +169,6 @@ VF_API void free(void *p) {
 }
 
 VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
-  attend();
   int error = vf_je_posix_memalign(p, alignment, size);
   if (error == ENOMEM && is_worth_another(NULL)) {
     error = vf_je_posix_memalign(p, alignment, size);
@@ -183,7 +181,6 @@ VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
 }
 
 VF_API void *aligned_alloc(size_t alignment, size_t size) {
-  attend();
   void *p = vf_je_aligned_alloc(alignment, size);
   return is_worth_another(p) ? another(vf_je_aligned_alloc(alignment, size))
                              : p;
@@ -224,19 +221,16 @@ VF_API size_t malloc_usable_size(void *p) {
  * any was returned. */
 VF_API int malloc_trim(size_t pad) {
   (void)pad;
-  attend();
   return vf_give_all() != 0;
 }
 
 /* jemalloc's own functions. Programs that are linked with jemalloc mix them
  * with the functions above, so both must use the same heap. */
 VF_API void *mallocx(size_t size, int flags) {
-  attend();
   return vf_je_mallocx(size, flags);
 }
 
 VF_API void *rallocx(void *p, size_t size, int flags) {
-  attend();
   return vf_je_rallocx(p, size, flags);
 }
 
@@ -259,29 +253,24 @@ VF_API void sdallocx(void *p, size_t size, int flags) {
 }
 
 VF_API size_t nallocx(size_t size, int flags) {
-  attend();
   return vf_je_nallocx(size, flags);
 }
 
 VF_API int mallctl(const char *name, void *old, size_t *old_size, void *value,
                    size_t size) {
-  attend();
   return vf_je_mallctl(name, old, old_size, value, size);
 }
 
 VF_API int mallctlnametomib(const char *name, size_t *mib, size_t *length) {
-  attend();
   return vf_je_mallctlnametomib(name, mib, length);
 }
 
 VF_API int mallctlbymib(const size_t *mib, size_t length, void *old,
                         size_t *old_size, void *value, size_t size) {
-  attend();
   return vf_je_mallctlbymib(mib, length, old, old_size, value, size);
 }
 
 VF_API void malloc_stats_print(void (*write)(void *, const char *),
                                void *context, const char *options) {
-  attend();
   vf_je_malloc_stats_print(write, context, options);
 }

@@ -8,10 +8,14 @@
  * them through these. An arena keeps freed pages until the next look of the
  * helper: pages that it has not used again by then become available to all
  * arenas.
+ *
+ * The functions __wrap_NAME are called in place of functions NAME of jemalloc
+ * 5.3 (--wrap of the linker; CMakeLists.txt checks that jemalloc has them).
+ * mallctl could install the hooks, too, but only after jemalloc has started,
+ * and at the price of 60 page faults in each process.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/jemalloc.h"
-#include "malloc/attention.h"
 #include "malloc/helper.h"
 #include "malloc/hysteresis.h"
 #include "malloc/libc_code.h"
@@ -19,8 +23,6 @@
 #include <jemalloc/jemalloc.h>
 #include <pthread.h>
 #include <stdio.h>
-
-bool vf_is_new = true, vf_is_for_one_thread = true;
 
 /* jemalloc's options at startup; MALLOC_CONF can still change them.
  *
@@ -39,8 +41,14 @@ const char *vf_je_malloc_conf =
 /* opt.cache_oblivious adds a page to each block of 16 KiB or more, a quarter of
  * the smallest of them, for caches that newer processors do not have. jemalloc
  * 5.3.0 ignores the option (jemalloc #2307), so its internal variable is set
- * before jemalloc starts. */
-extern bool je_opt_cache_oblivious __attribute__((weak));
+ * when jemalloc computes its sizes, the first step that reads it. */
+extern bool je_opt_cache_oblivious;
+void __real_je_sz_boot(const void *classes, bool cache_oblivious);
+void __wrap_je_sz_boot(const void *classes, bool cache_oblivious) {
+  (void)cache_oblivious;
+  je_opt_cache_oblivious = false;
+  __real_je_sz_boot(classes, false);
+}
 
 /* The alignment of jemalloc's memory for itself, which it never frees. */
 #define METADATA_ALIGNMENT ((size_t)2 << 20)
@@ -55,8 +63,8 @@ size_t vf_jemalloc_metadata(void) {
 /* jemalloc reads an extent's descriptor before it first writes to it. The read
  * maps the kernel's zero page, and the write then copies it and interrupts all
  * CPUs that run the process. So this writes to the next page before jemalloc
- * reaches it. The linker substitutes this function for jemalloc's own. */
-void *__real_je_base_alloc_edata(void *tsdn, void *base) __attribute__((weak));
+ * reaches it. */
+void *__real_je_base_alloc_edata(void *tsdn, void *base);
 void *__wrap_je_base_alloc_edata(void *tsdn, void *base) {
   char *edata = __real_je_base_alloc_edata(tsdn, base);
   uintptr_t next = ((uintptr_t)edata | (PAGE - 1)) + 1;
@@ -116,7 +124,48 @@ static extent_hooks_t hooks = {
     .merge = hook_merge,
 };
 
+/* What jemalloc makes new arenas of: its arena_config_t. */
+extern const struct arena_config {
+  extent_hooks_t *hooks;
+  bool for_metadata_too;
+} __wrap_je_arena_config_default;
+const struct arena_config __wrap_je_arena_config_default = {&hooks, true};
+
+/* Arena 0 is made of its base, and not of the configuration above. */
+void *je_b0get(void);
+extent_hooks_t *je_base_extent_hooks_set(void *base, extent_hooks_t *hooks);
+bool __real_je_base_boot(void *tsdn);
+bool __wrap_je_base_boot(void *tsdn) {
+  if (__real_je_base_boot(tsdn))
+    return true;
+  je_base_extent_hooks_set(je_b0get(), &hooks);
+  return false;
+}
+
+/* jemalloc's fork handlers; null before its start. Our handlers call them, as a
+ * fork must take jemalloc's locks first, under some of which jemalloc calls us.
+ * jemalloc starts at the first allocation. If it registered its handlers only
+ * then, they would lock it before a library's earlier handler allocates. */
+static struct {
+  void (*before)(void), (*in_parent)(void), (*in_child)(void);
+} theirs;
+static bool are_theirs_called;
+
+/* jemalloc calls this instead of pthread_atfork. */
+int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
+                      void (*in_child)(void));
+int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
+                      void (*in_child)(void)) {
+  theirs.in_parent = in_parent;
+  theirs.in_child = in_child;
+  theirs.before = before;
+  return 0;
+}
+
 static void before_fork(void) {
+  are_theirs_called = theirs.before != NULL;
+  if (are_theirs_called)
+    theirs.before();
   vf_giving_stop();
   vf_pages_before_fork();
 }
@@ -124,60 +173,22 @@ static void before_fork(void) {
 static void after_fork_in_parent(void) {
   vf_pages_after_fork(false);
   vf_giving_resume();
+  if (are_theirs_called)
+    theirs.in_parent();
 }
 
 static void after_fork_in_child(void) {
   vf_pages_after_fork(true);
   vf_hysteresis_after_fork();
   vf_helper_after_fork();
+  if (are_theirs_called)
+    theirs.in_child();
 }
 
-/* Registered before jemalloc's handlers, so that a fork takes the locks in the
- * usual order: first jemalloc's, under some of which jemalloc calls us, then
- * ours. */
-static void watch_forks(void) {
-  static bool done;
-  if (!__atomic_exchange_n(&done, true, __ATOMIC_ACQ_REL))
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-/* Runs before jemalloc starts: at the first call of the allocator, which
- * another library's constructor may make, or in jemalloc's own constructor. */
-static void begin(void) {
-  watch_forks();
-  if (&je_opt_cache_oblivious)
-    je_opt_cache_oblivious = false;
-}
-
-__attribute__((constructor(101))) static void construct(void) { begin(); }
-
-static void set_hooks(unsigned arena) {
-  char name[40];
-  snprintf(name, sizeof name, "arena.%u.extent_hooks", arena);
-  extent_hooks_t *ours = &hooks;
-  vf_je_mallctl(name, NULL, NULL, &ours, sizeof ours);
-}
-
-/* Setting an arena's hooks creates it, which takes 20 page faults. At first
- * only the arena of the program's first thread is created. */
-void vf_set_up(void) {
-  if (!__atomic_exchange_n(&vf_is_new, false, __ATOMIC_ACQ_REL))
-    return;
-  begin();
-  set_hooks(0);
-  vf_set_up_for_threads();
-}
-
-/* Arenas that other threads use already return memory to us that jemalloc has
- * mapped itself. */
-void vf_set_up_all(void) {
-  if (!__atomic_exchange_n(&vf_is_for_one_thread, false, __ATOMIC_ACQ_REL))
-    return;
-  unsigned arenas = 0;
-  size_t size = sizeof arenas;
-  vf_je_mallctl("opt.narenas", &arenas, &size, NULL, 0);
-  for (unsigned i = 1; i < arenas; ++i)
-    set_hooks(i);
+/* Early, so that our handlers lock the allocator after all handlers that may
+ * allocate have run, and unlock it before. */
+__attribute__((constructor(101))) static void watch_forks(void) {
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 void vf_jemalloc_release(void) {

@@ -19,6 +19,7 @@
 
 #include "malloc/pages.h"
 #include "common/plain_lock.h"
+#include "malloc/large.h"
 #include "malloc/space.h"
 #include <bsd/sys/tree.h>
 #include <string.h>
@@ -40,6 +41,8 @@
 #define NODES_NEEDED 3
 #define NODES_KEPT (2 * NODES_NEEDED)
 #define NODES_BYTES ((size_t)64 << 10)
+/* Nodes that the library itself contains: a short process needs no others. */
+#define NODES_OWN 32
 
 /* Sizes with a quick list, in units of the smallest page size: up to 256 KiB.
  */
@@ -80,17 +83,25 @@ static struct free_ranges {
 
 static uint32_t lock; /* protects all data below, and the trees */
 static struct vf_pages_totals totals;
+static size_t around; /* read without the lock */
 static size_t lowest;
-static struct range *nodes; /* unused */
+static struct range *nodes; /* unused, used before */
+static struct range own_nodes[NODES_OWN];
+/* Unused, never touched. */
+static struct range *new_nodes = own_nodes;
+static unsigned n_new_nodes = NODES_OWN;
 /* Quick lists of ranges that are free, resident, and not merged with
  * neighbours. */
 static struct range *quick[QUICK_SIZES];
 static bool any_quick;
-static unsigned unused_nodes;
+static unsigned unused_nodes = NODES_OWN; /* of both kinds */
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static void begin(void) { vf_plain_lock(&lock); }
-static void end(void) { vf_plain_unlock(&lock, VF_PRIVATE); }
+static void end(void) {
+  __atomic_store_n(&around, totals.used + totals.resident, __ATOMIC_RELAXED);
+  vf_plain_unlock(&lock, VF_PRIVATE);
+}
 
 static void release_node(struct range *node) {
   node->next = nodes;
@@ -100,7 +111,12 @@ static void release_node(struct range *node) {
 
 static struct range *new_node(uintptr_t start, size_t size) {
   struct range *node = nodes;
-  nodes = node->next;
+  if (node) {
+    nodes = node->next;
+  } else {
+    node = new_nodes++;
+    --n_new_nodes;
+  }
   --unused_nodes;
   node->start = start;
   node->size = size;
@@ -297,10 +313,17 @@ static void *node_memory(void) {
 static bool have_nodes(void) {
   if (unused_nodes >= NODES_KEPT)
     return true;
+  while (n_new_nodes != 0) {
+    --n_new_nodes;
+    --unused_nodes; /* Counted again by release_node. */
+    release_node(new_nodes++);
+  }
   struct range *more = node_memory();
-  if (more)
-    for (size_t i = 0; i != NODES_BYTES / sizeof *more; ++i)
-      release_node(&more[i]);
+  if (more) {
+    new_nodes = more;
+    n_new_nodes = NODES_BYTES / sizeof *more;
+    unused_nodes += n_new_nodes;
+  }
   return unused_nodes >= NODES_NEEDED;
 }
 
@@ -410,6 +433,8 @@ void *vf_pages_take(void *at, size_t size, size_t alignment, bool *zero) {
     return NULL;
   if (state == CLEAN)
     *zero = true;
+  else if (*zero && size >= VF_LARGE_CLEAR)
+    vf_large_clear(p, size);
   else if (*zero)
     memset(p, 0, size);
   return p;
@@ -434,6 +459,10 @@ void vf_pages_unmap(void) {
   begin();
   unmap_free_for(0);
   end();
+}
+
+size_t vf_pages_around(void) {
+  return __atomic_load_n(&around, __ATOMIC_RELAXED);
 }
 
 struct vf_pages_totals vf_pages_totals(void) {

@@ -62,6 +62,9 @@ bool vf_pages_put(void *start, size_t size);
 
 struct vf_pages_totals vf_pages_totals(void);
 
+/* Returns totals.used + totals.resident at about this time. Takes no lock. */
+size_t vf_pages_around(void);
+
 /* Returns the minimum of free, resident memory since the last call: no thread
  * needed that much. */
 size_t vf_pages_lowest(void);

@@ -1,0 +1,30 @@
+/*===- malloc/logarithm.h - What jemalloc calls of libm -------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Heap profiles (MALLOC_CONF=prof:true) compute sampling rates by these
+ * functions. Loading libm for them would cost each process with the preload 0.1
+ * ms, and libm cannot be linked statically into a shared library.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_MALLOC_LOGARITHM_H
+#define VFRIENDLY_MALLOC_LOGARITHM_H
+
+/* The relative error of these is below 1e-12.
+ *
+ * pre: x is finite, normal and positive. */
+double vf_log(double x);
+
+/* Returns 0 for results below the smallest normal number.
+ *
+ * pre: x <= 700. */
+double vf_exp(double x);
+
+/* Rounds half away from zero.
+ *
+ * pre: 0 <= x < 2^63. */
+double vf_round(double x);
+
+#endif /* VFRIENDLY_MALLOC_LOGARITHM_H */
