@@ -48,6 +48,69 @@ static void fill(size_t Size) {
   CHECK(pthread_join(Id, nullptr) == 0);
 }
 
+static constexpr int Late = 20;
+static pthread_barrier_t UsedUp, Tried, ThereIsSome;
+static std::atomic<int> Refused;
+
+/// The first calls of this thread come when memory is used up. They may fail, and succeed
+/// once there is memory again.
+static void *beginLate(void *) {
+  pthread_barrier_wait(&UsedUp);
+  for (size_t Size : {16, 5000, 1000000}) {
+    void *volatile P = malloc(Size); // Otherwise no call is left.
+    CHECK(P || errno == ENOMEM);
+    Refused += !P;
+    free(P);
+  }
+  pthread_barrier_wait(&Tried);
+  pthread_barrier_wait(&ThereIsSome);
+  for (size_t Size : {16, 5000, 1000000}) {
+    char *P = static_cast<char *>(malloc(Size));
+    CHECK(P);
+    memset(P, 1, Size);
+    P = static_cast<char *>(realloc(P, 2 * Size));
+    CHECK(P && P[Size - 1] == 1);
+    free(P);
+  }
+  return nullptr;
+}
+
+/// jemalloc 5.3 alone crashes in threads for whose cache, or arena, there is no memory. What
+/// is spared suffices for some caches.
+static void beginWithoutMemory(size_t Spared) {
+  pthread_t Threads[Late];
+  Refused = 0;
+  for (pthread_barrier_t *B : {&UsedUp, &Tried, &ThereIsSome})
+    CHECK(pthread_barrier_init(B, nullptr, Late + 1) == 0);
+  for (pthread_t &T : Threads)
+    CHECK(pthread_create(&T, nullptr, beginLate, nullptr) == 0);
+  struct Block {
+    Block *Next;
+  } *Blocks = nullptr;
+  void *volatile Spare = malloc(Spared);
+  struct rlimit Before, Is;
+  CHECK(getrlimit(RLIMIT_AS, &Before) == 0);
+  Is = {Limit, Before.rlim_max};
+  CHECK(setrlimit(RLIMIT_AS, &Is) == 0);
+  for (size_t Size = 1 << 26; Size >= 8; Size /= 2)
+    while (auto *B = static_cast<Block *>(malloc(Size))) {
+      B->Next = Blocks;
+      Blocks = B;
+    }
+  free(Spare);
+  pthread_barrier_wait(&UsedUp);
+  pthread_barrier_wait(&Tried);
+  CHECK(Refused >= Late);
+  while (Block *B = Blocks) {
+    Blocks = B->Next;
+    free(B);
+  }
+  CHECK(setrlimit(RLIMIT_AS, &Before) == 0);
+  pthread_barrier_wait(&ThereIsSome);
+  for (pthread_t T : Threads)
+    CHECK(pthread_join(T, nullptr) == 0);
+}
+
 /// In several threads at once, whose stacks were there before.
 static void fillTogether() {
   std::atomic<bool> Begins = false;
@@ -70,7 +133,6 @@ static void fillTogether() {
         Blocks.clear();
       }
     });
-  // jemalloc 5.3 crashes in a thread for whose cache there is no memory.
   while (Ready != 4)
     std::this_thread::yield();
   struct rlimit Is = {Limit, Limit};
@@ -81,6 +143,8 @@ static void fillTogether() {
 }
 
 int main() {
+  beginWithoutMemory(200000);
+  beginWithoutMemory(0);
   fillTogether();
   for (int Round = 0; Round != 3; ++Round)
     for (size_t Size : {100000u, 1000000u, 4096u, 30000000u})

@@ -1,0 +1,82 @@
+/*===- malloc/thread_cache.c - Threads that begin without memory ----------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * In a thread's first call jemalloc 5.3 allocates the thread's cache, and
+ * chooses an arena for the thread, which may be a new one. It uses both without
+ * a check, so a thread whose first call comes when memory is used up would
+ * crash. Here such a thread gets no cache, and shares arena 0. As in
+ * jemalloc.c, the functions __wrap_NAME are called in place of jemalloc's NAME.
+ *===----------------------------------------------------------------------===*/
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Initial-exec: for libraries that are loaded when the program starts. */
+static __thread __attribute__((tls_model("initial-exec"))) bool was_refused;
+
+void *__real_je_arena_palloc(void *tsdn, void *arena, size_t size,
+                             size_t alignment, bool zero, void *tcache);
+void *__wrap_je_arena_palloc(void *tsdn, void *arena, size_t size,
+                             size_t alignment, bool zero, void *tcache);
+
+/* Allocates aligned blocks, and the caches. */
+void *__wrap_je_arena_palloc(void *tsdn, void *arena, size_t size,
+                             size_t alignment, bool zero, void *tcache) {
+  void *p =
+      __real_je_arena_palloc(tsdn, arena, size, alignment, zero, tcache);
+  if (!p)
+    was_refused = true;
+  return p;
+}
+
+/* opt.tcache: whether threads have caches. */
+extern bool je_opt_tcache;
+bool __real_je_tsd_tcache_enabled_data_init(void *tsd);
+bool __wrap_je_tsd_tcache_enabled_data_init(void *tsd);
+
+/* Makes the calling thread's cache. If there is no memory for it, repeats that
+ * with the option off, which marks the thread as one without a cache.
+ *
+ * Another thread that starts at that time may read the option meanwhile. It
+ * then has no cache either, which costs it time only; or it sets the option on
+ * again before this thread has read it, and this thread repeats once more. */
+bool __wrap_je_tsd_tcache_enabled_data_init(void *tsd) {
+  was_refused = false;
+  bool failed = __real_je_tsd_tcache_enabled_data_init(tsd);
+  while (was_refused) {
+    was_refused = false;
+    __atomic_store_n(&je_opt_tcache, false, __ATOMIC_RELAXED);
+    failed = __real_je_tsd_tcache_enabled_data_init(tsd);
+    __atomic_store_n(&je_opt_tcache, true, __ATOMIC_RELAXED);
+  }
+  return failed;
+}
+
+extern void *je_arenas[];
+void *__real_je_arena_choose_hard(void *tsd, bool for_metadata);
+void *__wrap_je_arena_choose_hard(void *tsd, bool for_metadata);
+
+/* Returns arena 0, which exists in each process, if no other can be made. The
+ * thread is not bound to it, and tries again in the next call that has to ask
+ * an arena. */
+void *__wrap_je_arena_choose_hard(void *tsd, bool for_metadata) {
+  void *arena = __real_je_arena_choose_hard(tsd, for_metadata);
+  return arena ? arena : __atomic_load_n(&je_arenas[0], __ATOMIC_ACQUIRE);
+}
+
+void __real_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
+                                        void *arena);
+void __wrap_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
+                                        void *arena);
+
+/* That next call does not reach the function above, as it is in the same
+ * object file as jemalloc's own. If it fails to make an arena, the cache stays
+ * with arena 0, and the call fails. */
+void __wrap_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
+                                        void *arena) {
+  if (arena)
+    __real_je_tcache_arena_reassociate(tsdn, slow, cache, arena);
+}
