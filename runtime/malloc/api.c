@@ -29,10 +29,10 @@
 /* Initial-exec: for libraries that are loaded when the program starts. */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
-/* Frees of a thread that do not make its counters known as long as the process
- * is too small for returns. jemalloc needs 25 page faults to tell where its
- * first counter is; this many frees of a short process take as long. */
-#define EARLY_FREES 1000
+/* The first frees of a thread do not ask jemalloc where its counters are, as
+ * long as the process is too small for returns. The first such question takes
+ * 40 page faults, 60 us; this many frees take as long for their check. */
+#define EARLY_FREES 16000
 
 /* Counters of this thread in bytes: allocated and freed so far, which jemalloc
  * counts; freed at the last notification of the helper, and the count that

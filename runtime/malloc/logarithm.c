@@ -24,8 +24,8 @@ static double power_of_2(int exponent) {
   return result;
 }
 
-/* x = m 2^e with m in sqrt(1/2)..sqrt(2), and ln m = 2 artanh f with f = (m - 1)
- * / (m + 1). As |f| < 0.172, ten terms of the series suffice. */
+/* x = m 2^e with m in sqrt(1/2)..sqrt(2), and ln m = 2 artanh f with
+ * f = (m - 1) / (m + 1). As |f| < 0.172, eleven terms of the series suffice. */
 double vf_log(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);

@@ -25,8 +25,7 @@ void *__wrap_je_arena_palloc(void *tsdn, void *arena, size_t size,
 /* Allocates aligned blocks, and the caches. */
 void *__wrap_je_arena_palloc(void *tsdn, void *arena, size_t size,
                              size_t alignment, bool zero, void *tcache) {
-  void *p =
-      __real_je_arena_palloc(tsdn, arena, size, alignment, zero, tcache);
+  void *p = __real_je_arena_palloc(tsdn, arena, size, alignment, zero, tcache);
   if (!p)
     was_refused = true;
   return p;
