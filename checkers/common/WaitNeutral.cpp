@@ -8,6 +8,8 @@
 
 #include "checkers/common/WaitNeutral.h"
 
+#include "checkers/common/ClangVersions.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -86,8 +88,7 @@ CallEffect classifyFunction(const FunctionDecl &Callee) {
     std::string Qualified;
     llvm::raw_string_ostream OS(Qualified);
     PrintingPolicy Policy(Callee.getASTContext().getLangOpts());
-    Policy.SuppressInlineNamespace =
-        llvm::to_underlying(PrintingPolicy::SuppressInlineNamespaceMode::All);
+    leaveOutInlineNamespaces(Policy);
     Callee.printQualifiedName(OS, Policy);
     if (auto Known = Names.find(Qualified); Known != Names.end())
       return Known->second;
@@ -132,7 +133,7 @@ CallEffect classifyAsm(const GCCAsmStmt &Asm) {
     Has.HasMemory |= StringRef(Asm.getInputConstraint(I)).contains('m');
     Has.HasPointer |= Asm.getInputExpr(I)->getType()->isPointerType();
   }
-  return effectOfAsm(Asm.getAsmString(), Has);
+  return effectOfAsm(textOfAsm(Asm), Has);
 }
 
 } // namespace vfriendly::tidy

@@ -218,21 +218,31 @@ NumberOrigin NumberOrigins::ofCall(const CallExpr &Call, const Site &Number) {
                    (What.Val.getInt() == 83 || What.Val.getInt() == 84);
     return {IsCount ? Origin::CpuCount : Origin::Unknown, Number};
   }
-  auto Kind =
-      llvm::StringSwitch<Origin>(Name)
-          .Cases({"get_nprocs", "get_nprocs_conf", "hardware_concurrency",
-                  "omp_get_num_procs", "omp_get_max_threads",
-                  "omp_get_num_threads"},
-                 Origin::CpuCount)
-          .Cases({"omp_get_thread_num", "omp_get_ancestor_thread_num"},
-                 Origin::Thread)
-          .Cases({"sched_getcpu", "atoi", "atol", "strtol", "strtoul", "stoi",
-                  "stol", "stoul", "strtoll", "strtoull"},
-                 Origin::Chosen)
-          .Cases({"fetch_add", "__sync_fetch_and_add", "__sync_add_and_fetch",
-                  "__atomic_fetch_add", "__atomic_add_fetch"},
-                 Origin::Counter)
-          .Default(Origin::Unknown);
+  auto Kind = llvm::StringSwitch<Origin>(Name)
+                  .Case("get_nprocs", Origin::CpuCount)
+                  .Case("get_nprocs_conf", Origin::CpuCount)
+                  .Case("hardware_concurrency", Origin::CpuCount)
+                  .Case("omp_get_num_procs", Origin::CpuCount)
+                  .Case("omp_get_max_threads", Origin::CpuCount)
+                  .Case("omp_get_num_threads", Origin::CpuCount)
+                  .Case("omp_get_thread_num", Origin::Thread)
+                  .Case("omp_get_ancestor_thread_num", Origin::Thread)
+                  .Case("sched_getcpu", Origin::Chosen)
+                  .Case("atoi", Origin::Chosen)
+                  .Case("atol", Origin::Chosen)
+                  .Case("strtol", Origin::Chosen)
+                  .Case("strtoul", Origin::Chosen)
+                  .Case("stoi", Origin::Chosen)
+                  .Case("stol", Origin::Chosen)
+                  .Case("stoul", Origin::Chosen)
+                  .Case("strtoll", Origin::Chosen)
+                  .Case("strtoull", Origin::Chosen)
+                  .Case("fetch_add", Origin::Counter)
+                  .Case("__sync_fetch_and_add", Origin::Counter)
+                  .Case("__sync_add_and_fetch", Origin::Counter)
+                  .Case("__atomic_fetch_add", Origin::Counter)
+                  .Case("__atomic_add_fetch", Origin::Counter)
+                  .Default(Origin::Unknown);
   return {Kind, Number};
 }
 

@@ -8,6 +8,7 @@
 
 #include "checkers/spin-loops/Doubts.h"
 
+#include "checkers/common/ClangVersions.h"
 #include "passes/common/TellingNames.h"
 
 #include "clang/AST/ASTContext.h"
@@ -61,7 +62,7 @@ static std::optional<uint64_t> amountOf(const Rmw &R,
         Callee && Callee->getIdentifier())
       Subtracts = Callee->getName().contains("sub");
   } else if (auto *Asm = dyn_cast<GCCAsmStmt>(R.Site)) {
-    AsmSum Sum = sumOfAsm(Asm->getAsmString());
+    AsmSum Sum = sumOfAsm(textOfAsm(*Asm));
     if (Sum.ByOne)
       return Sum.Subtracts ? ~uint64_t(0) : uint64_t(1);
     Subtracts = Sum.Subtracts;

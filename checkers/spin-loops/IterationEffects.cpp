@@ -8,6 +8,8 @@
 
 #include "checkers/spin-loops/IterationWalker.h"
 
+#include "checkers/common/ClangVersions.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 
@@ -282,7 +284,7 @@ bool IterationWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
     if (!Memory)
       return false;
     AtomicOp Op;
-    std::string Text = Asm.getAsmString();
+    std::string Text = textOfAsm(Asm);
     Op.Kind =
         Effect == CallEffect::AsmLoad         ? AtomicKind::Load
         : Adds                                ? AtomicKind::Modify

@@ -6,11 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The only file that asks for LLVM's version. Names that a version lacks are
-// declared here, in namespace vfriendly, so that code reads as for the newest
-// one. Where an older LLVM knows less, what is declared here is the cautious
-// answer. LLVM 21, which is not in Debian 12, is told apart by its headers and
-// has not been built for; LLVM 20 is not in Debian.
+// The only file that asks for LLVM's version, besides the checks'
+// ClangVersions.h. Names that a version lacks are declared here, in namespace
+// vfriendly, so that code reads as for the newest one. Where an older LLVM
+// knows less, what is declared here is the cautious answer. LLVM 21, which is
+// not in Debian 12, is told apart by its headers and has not been built for;
+// LLVM 20 is not in Debian.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,48 @@
+//===- ClangVersions.h - What differs between Clang 19 and 22 ---*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The checks' part of passes/common/LLVMVersions.h: only these two files ask
+// for LLVM's version. Code that includes it reads as for the newest one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_COMMON_CLANGVERSIONS_H
+#define VFRIENDLY_CHECKERS_COMMON_CLANGVERSIONS_H
+
+#include "clang/AST/Expr.h"
+#include "clang/AST/PrettyPrinter.h"
+#include "clang/AST/Stmt.h"
+#include "llvm/ADT/STLForwardCompat.h"
+#include "llvm/Config/llvm-config.h"
+
+namespace vfriendly::tidy {
+
+#if LLVM_VERSION_MAJOR >= 21
+inline std::string textOfAsm(const clang::GCCAsmStmt &Asm) {
+  return Asm.getAsmString();
+}
+
+/// Makes Policy print names without their inline namespaces.
+inline void leaveOutInlineNamespaces(clang::PrintingPolicy &Policy) {
+  Policy.SuppressInlineNamespace = llvm::to_underlying(
+      clang::PrintingPolicy::SuppressInlineNamespaceMode::All);
+}
+#else
+inline std::string textOfAsm(const clang::GCCAsmStmt &Asm) {
+  return Asm.getAsmString()->getString().str();
+}
+
+/// In Clang 19, those stay whose absence would make the name ambiguous.
+inline void leaveOutInlineNamespaces(clang::PrintingPolicy &Policy) {
+  Policy.SuppressInlineNamespace = true;
+}
+#endif
+
+} // namespace vfriendly::tidy
+
+#endif
