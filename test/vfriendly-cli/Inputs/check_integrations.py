@@ -52,7 +52,7 @@ def main():
     entry = hook["entry"].replace("-p build", "-p .")
     for files, found in ((["src/user.c"], 0), (["src/with space.c"], 1), (["include/flag.h", "src/user.c"], 1)):
         done = run(project, " ".join([entry, *map(shlex.quote, files)]))
-        assert done.returncode == found and f"{found} findings" in done.stdout, (files, done)
+        assert done.returncode == found and f"{found} finding" in done.stdout, (files, done)
 
     # efm-langserver: the command prints what the formats read.
     tool = yaml.safe_load((INTEGRATIONS / "editors/efm-langserver.yaml").read_text())["languages"]["cpp"][0]

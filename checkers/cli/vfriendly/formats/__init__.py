@@ -25,6 +25,11 @@ def level(finding: Finding) -> str:
     return "warning" if finding.weight >= catalogue.WARNING_WEIGHT else "note"
 
 
+def count(number: int, noun: str) -> str:
+    """Returns `1 finding`, `2 findings`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def describe_problem(status: str, reason: str) -> str:
     what = "examined only in part" if status == "partial" else "not examined"
     return f"{what}: {reason}"

@@ -28,7 +28,8 @@ def write(result: Result) -> str:
 def summary(result: Result) -> str:
     fixes = sum(bool(f.edits) for f in result.findings)
     partial = sum(p.status == "partial" for p in result.problems)
-    parts = [f"{len(result.findings)} findings, {fixes} with a fix; {result.units} units"]
+    parts = [f"{formats.count(len(result.findings), 'finding')}, {fixes} with a fix; "
+             f"{formats.count(result.units, 'unit')}"]
     if result.cached:
         parts.append(f"{result.cached} from the cache")
     if partial:
