@@ -85,10 +85,12 @@ int vf_mutex_unlock_contended(vf_mutex *mutex);
  * ABI: 1, the mutex is held, and 8, statistics are kept. A mutex whose word is
  * 1 is released without a call.
  *
- * To lock, a fetch-or sets bit 1: a compare-and-swap would fail each time the
- * waiters' bits have changed meanwhile, and be repeated. To unlock, a load
- * comes before the compare-and-swap, so that this one seldom fails; the holder
- * has the cache line anyway. */
+ * To lock, a fetch-or sets bit 1, one instruction on processors that have it
+ * (AArch64 with LSE, RISC-V). x86-64 has none that also returns the word: there
+ * compilers make a load and a compare-and-swap of it, repeated as often as
+ * other bits change between the two. To unlock, a load comes before the
+ * compare-and-swap, so that this one seldom fails; the holder has the cache
+ * line anyway. */
 #if defined(__OPTIMIZE__) && !defined(VF_NO_INLINE)
 extern __inline__
     __attribute__((gnu_inline)) int vf_mutex_lock(vf_mutex *mutex) {
