@@ -24,9 +24,11 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-/* Maximum number of mremap calls per block. A block with more mappings than
- * about this is copied, and is a single mapping again afterwards. */
-#define TRIES_MAX 16
+/* Maximum number of tries per block, a microsecond or two each. A block that
+ * grows from 16 MiB to a gigabyte consists of 25 mappings in the end, each of
+ * which is a try that fails and one that succeeds. A block with more mappings
+ * is copied in part, and that part is a single mapping afterwards. */
+#define TRIES_MAX 64
 
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
@@ -65,15 +67,23 @@ static bool move_pages(char *to, char *from, size_t size) {
   return true;
 }
 
-/* Splits a range that cannot be moved at once in halves, until each part is one
- * mapping. */
+/* Returns the largest size of a block below this one; jemalloc has four sizes
+ * between two powers of 2. */
+static size_t size_below(size_t size) {
+  unsigned log2 = 63u - (unsigned)__builtin_clzll((uint64_t)size - 1);
+  return (size - 1) & ~(((size_t)1 << (log2 - 2)) - 1);
+}
+
+/* Splits a range that cannot be moved at once, until each part is one mapping.
+ * A block that was moved when it grew has a mapping from each of its former
+ * sizes to the next. */
 static void move(char *to, char *from, size_t size, size_t page, int *tries) {
   if (size >= VF_LARGE_CLEAR && --*tries >= 0) {
     if (move_pages(to, from, size))
       return;
-    size_t half = size / 2 & ~(page - 1);
-    move(to, from, half, page, tries);
-    move(to + half, from + half, size - half, page, tries);
+    size_t first = size_below(size) & ~(page - 1);
+    move(to, from, first, page, tries);
+    move(to + first, from + first, size - first, page, tries);
     return;
   }
   memcpy(to, from, size);
