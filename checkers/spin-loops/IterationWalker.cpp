@@ -308,7 +308,7 @@ bool IterationWalker::walkSwitch(const SwitchStmt &Switch, Context &C) {
     return false;
   Context Inner = C;
   Inner.BreakLeaves = false;
-  Inner.Under.push_back({Switch.getCond(), C.In, true});
+  Inner.Under.push_back({Switch.getCond(), C.In, true, /*IsSwitch=*/true});
   return walk(Switch.getBody(), Inner);
 }
 

@@ -58,6 +58,7 @@ struct Guard {
   const clang::Expr *Condition;
   const Frame *In;
   bool Holds;
+  bool IsSwitch = false; ///< The condition of a switch, at one of its cases.
 };
 using Guards = llvm::SmallVector<Guard, 2>;
 

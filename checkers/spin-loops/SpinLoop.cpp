@@ -57,6 +57,7 @@ private:
     const Expr *Condition;
     const Frame *In;
     bool Holds;
+    bool IsSwitch = false;
   };
   using Alternative = SmallVector<Leaf, 2>;         ///< All of these.
   using Alternatives = SmallVector<Alternative, 2>; ///< One of these.
@@ -132,7 +133,7 @@ void LoopJudge::judgeAlternative(const Alternative &A) {
     Device |= C.Device;
     Walks |= C.Walks;
     ErrnoTest Errno = testOfErrno(*L.Condition, L.Holds, Context);
-    bool Fails = isFailedTry(*L.Condition, L.Holds, Context);
+    bool Fails = !L.IsSwitch && isFailedTry(*L.Condition, L.Holds, Context);
     if (C.onlyOthers() && !Fails) {
       ThisWaits = true;
       Polls.append(C.Polls.begin(), C.Polls.end());
@@ -164,7 +165,9 @@ void LoopJudge::judgeAlternative(const Alternative &A) {
 void LoopJudge::judgeExit(const Guards &Exit) {
   Alternatives All = {{}};
   for (const Guard &G : Exit)
-    All = both(All, split(G.Condition, G.In, G.Holds));
+    All = both(All, G.IsSwitch
+                        ? Alternatives{{{G.Condition, G.In, G.Holds, true}}}
+                        : split(G.Condition, G.In, G.Holds));
   for (const Alternative &A : All)
     judgeAlternative(A);
 }

@@ -33,6 +33,19 @@ void taken_or_interrupted(sem_t *s) {
       sched_yield();
 }
 
+// The return at case 0 is the lock taken. Boehm's collector, GC_generic_lock.
+void by_cases(pthread_mutex_t *m) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'pthread_mutex_trylock': while
+  for (;;) {
+    switch (pthread_mutex_trylock(m)) {
+    case 0:
+      return;
+    case EBUSY:
+      break;
+    }
+  }
+}
+
 // Why not: a signal came between. Nobody is waited for.
 void interrupted(sem_t *s) {
   while (sem_trywait(s) == -1 && errno == EINTR)
