@@ -27,6 +27,7 @@
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsRISCV.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
@@ -106,12 +107,15 @@ inline bool isPassthrough(const llvm::Use &U) {
 inline bool mayTellPlace(const llvm::Use &U) {
   return tellsPlace(DetermineUseCaptureKind(U, /*Base=*/nullptr));
 }
-// The only variable of LLVM that the plugin refers to and that LLVM 19 lacks,
-// a vtable. With a strong reference, loading the plugin into LLVM 19 would
-// fail before the version guard can print its message. Each file whose object
-// has the reference includes this header.
+// The only variable of LLVM that the plugin refers to and that not all
+// versions have, a vtable. With a strong reference, loading the plugin into
+// another version would fail before the version guard can print its message.
+// Each file whose object has the reference includes this header.
 __asm__(".weak _ZTVN4llvm21SimpleCaptureAnalysisE");
 #else
+// As above.
+__asm__(".weak _ZTVN4llvm17SimpleCaptureInfoE");
+
 /// Identifiers in place of those that LLVM 19 lacks: no call has one of them.
 inline constexpr llvm::Intrinsic::ID RiscvPause = ~0u, FakeUse = ~0u - 1;
 inline constexpr auto LibFunc_reallocarray =
@@ -154,13 +158,30 @@ using PhaseCallback =
 
 #if LLVM_VERSION_MAJOR >= 21
 inline PhaseCallback withPhase(PhaseCallback Callback) { return Callback; }
+
+/// Returns true if a linker may still inline functions of M, which a pipeline
+/// of this phase processes, into those of other modules.
+inline bool isBeforeLink(const llvm::Module &M,
+                         llvm::ThinOrFullLTOPhase Phase) {
+  return Phase == llvm::ThinOrFullLTOPhase::ThinLTOPreLink ||
+         Phase == llvm::ThinOrFullLTOPhase::FullLTOPreLink;
+}
 #else
-/// LLVM 19 does not tell in which phase of an LTO build a pipeline is made.
+/// LLVM 19 does not tell in which phase of an LTO build a pipeline is made:
+/// None, except in extension points that only full LTO's link has.
 inline auto withPhase(PhaseCallback Callback) {
   return
       [Callback](llvm::ModulePassManager &MPM, llvm::OptimizationLevel Level) {
         Callback(MPM, Level, llvm::ThinOrFullLTOPhase::None);
       };
+}
+
+/// Clang sets the flag before the passes run. A module has it in ThinLTO's link
+/// as well, which then counts as before the link.
+inline bool isBeforeLink(const llvm::Module &M,
+                         llvm::ThinOrFullLTOPhase Phase) {
+  return Phase == llvm::ThinOrFullLTOPhase::None &&
+         M.getModuleFlag("EnableSplitLTOUnit");
 }
 #endif
 

@@ -14,6 +14,7 @@
 #include "passes/heap-churn/HeapChurnPass.h"
 
 #include "passes/common/KeepMarks.h"
+#include "passes/common/LLVMVersions.h"
 #include "passes/heap-churn/Advice.h"
 #include "passes/heap-churn/Allocation.h"
 #include "passes/heap-churn/PoolPhase.h"
@@ -339,7 +340,7 @@ bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
 
 PreservedAnalyses HeapChurnPass::run(Module &M, ModuleAnalysisManager &MAM) {
   auto &FAM = MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
-  HeapChurnImpl Impl(M, FAM, Rewrites, IsBeforeLink);
+  HeapChurnImpl Impl(M, FAM, Rewrites, isBeforeLink(M, LTO));
   bool Changed = false;
   for (Function &F : M)
     if (!F.isDeclaration())

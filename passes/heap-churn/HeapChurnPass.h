@@ -26,9 +26,7 @@ class HeapChurnPass : public llvm::PassInfoMixin<HeapChurnPass> {
 public:
   explicit HeapChurnPass(bool Rewrites, llvm::ThinOrFullLTOPhase LTO =
                                             llvm::ThinOrFullLTOPhase::None)
-      : Rewrites(Rewrites),
-        IsBeforeLink(LTO == llvm::ThinOrFullLTOPhase::ThinLTOPreLink ||
-                     LTO == llvm::ThinOrFullLTOPhase::FullLTOPreLink) {}
+      : Rewrites(Rewrites), LTO(LTO) {}
 
   llvm::PreservedAnalyses run(llvm::Module &M,
                               llvm::ModuleAnalysisManager &MAM);
@@ -38,9 +36,7 @@ public:
 
 private:
   bool Rewrites;
-  /// True if the linker may inline functions of this module into those of
-  /// others.
-  bool IsBeforeLink;
+  llvm::ThinOrFullLTOPhase LTO;
 };
 
 } // namespace vfriendly

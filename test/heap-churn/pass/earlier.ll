@@ -5,8 +5,8 @@
 ; RUN: %vf_opt -passes='vf-heap-churn,verify' -S %s -o - | FileCheck %s
 
 declare noalias ptr @malloc(i64) nounwind allockind("alloc,uninitialized") allocsize(0) "alloc-family"="malloc"
-declare void @free(ptr allocptr captures(none)) nounwind willreturn allockind("free") "alloc-family"="malloc"
-declare i32 @look(ptr captures(none)) nounwind willreturn nofree nocallback memory(argmem: read)
+declare void @free(ptr allocptr nocapture) nounwind willreturn allockind("free") "alloc-family"="malloc"
+declare i32 @look(ptr nocapture) nounwind willreturn nofree nocallback memory(argmem: read)
 declare void @unknown()
 
 ; Control always comes back to the block of the first use, but the use in `sometimes` is of

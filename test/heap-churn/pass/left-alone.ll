@@ -10,11 +10,11 @@
 ; CHECK-COUNT-20: call {{.*}}@malloc(i64
 
 declare noalias ptr @malloc(i64) allockind("alloc,uninitialized") allocsize(0) "alloc-family"="malloc"
-declare void @free(ptr allocptr captures(none)) nounwind willreturn allockind("free") "alloc-family"="malloc"
-declare ptr @realloc(ptr allocptr captures(none), i64) allockind("realloc") allocsize(1) "alloc-family"="malloc"
-declare i32 @look(ptr captures(none)) nounwind willreturn nofree nocallback memory(argmem: read)
-declare i32 @may_free(ptr captures(none)) nounwind willreturn nocallback
-declare i32 @by_value(ptr byval(i32) captures(none)) nounwind willreturn nofree nocallback
+declare void @free(ptr allocptr nocapture) nounwind willreturn allockind("free") "alloc-family"="malloc"
+declare ptr @realloc(ptr allocptr nocapture, i64) allockind("realloc") allocsize(1) "alloc-family"="malloc"
+declare i32 @look(ptr nocapture) nounwind willreturn nofree nocallback memory(argmem: read)
+declare i32 @may_free(ptr nocapture) nounwind willreturn nocallback
+declare i32 @by_value(ptr byval(i32) nocapture) nounwind willreturn nofree nocallback
 declare i32 @setjmp(ptr) returns_twice
 declare ptr @llvm.ptr.annotation.p0.p0(ptr, ptr, ptr, i32, ptr)
 declare i64 @llvm.objectsize.i64.p0(ptr, i1 immarg, i1 immarg, i1 immarg)

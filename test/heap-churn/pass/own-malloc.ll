@@ -17,14 +17,14 @@ define noalias ptr @malloc(i64 %n) noinline nounwind willreturn allockind("alloc
   store i64 %after, ptr @used
   ret ptr %p
 }
-define void @free(ptr allocptr captures(none) %p) noinline nounwind willreturn allockind("free") "alloc-family"="malloc" {
+define void @free(ptr allocptr nocapture %p) noinline nounwind willreturn allockind("free") "alloc-family"="malloc" {
   ret void
 }
 define void @reset() noinline nounwind willreturn {
   store i64 0, ptr @used
   ret void
 }
-declare i32 @look(ptr captures(none)) nounwind willreturn nofree nocallback memory(argmem: read)
+declare i32 @look(ptr nocapture) nounwind willreturn nofree nocallback memory(argmem: read)
 
 ; CHECK-LABEL: @rounds(
 ; CHECK: loop:

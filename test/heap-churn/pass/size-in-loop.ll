@@ -8,7 +8,7 @@
 
 declare noalias ptr @malloc(i64) nounwind willreturn allockind("alloc,uninitialized") allocsize(0) "alloc-family"="malloc"
 declare void @free(ptr allocptr) nounwind willreturn allockind("free") "alloc-family"="malloc"
-declare void @fill(ptr captures(none), i64) nounwind nocallback nofree willreturn memory(argmem: readwrite)
+declare void @fill(ptr nocapture, i64) nounwind nocallback nofree willreturn memory(argmem: readwrite)
 
 ; CHECK: remark: {{.*}} what each iteration of the loop takes from the heap and frees is taken once
 define void @from_argument(i64 %n, i32 %times) {

@@ -208,7 +208,8 @@ enum { NOBODY = -1 };
 atomic_int queued;
 extern const int following[];
 void release(void) {
-  // expected-remark@+2 1+ {{(lock-free retry) on atomic 'queued'}}
+  // expected-remark@+3 1+ {{(lock-free retry) on atomic 'queued'}}
+  // llvm19-remark@+1 {{(lock-free retry) on atomic 'queued'}}
   while (1) {
     int first = atomic_load(&queued);
     if (first == NOBODY) {
@@ -237,9 +238,10 @@ void found(struct cell *c);
 int mark(struct cell *c) {
   uintptr_t seen = (uintptr_t)atomic_load(&c->link);
   struct cell *next = (struct cell *)(seen & ~(uintptr_t)1);
+  // llvm19-remark@+1 {{(lock-free retry) on atomic memory}}
   for (;;) {
     struct cell *marked = (struct cell *)((uintptr_t)next | 1);
-    // expected-remark@+1 {{(lock-free retry) on atomic memory}}
+    // llvm22-remark@+1 {{(lock-free retry) on atomic memory}}
     int won = atomic_compare_exchange_strong(&c->link, &next, marked);
     seen = (uintptr_t)atomic_load(&c->link);
     next = (struct cell *)(seen & ~(uintptr_t)1);
@@ -285,6 +287,7 @@ static inline void load_tagged(const struct tagged *t, struct node **p, unsigned
   *tag = __atomic_load_n(&t->tag, __ATOMIC_ACQUIRE);
 }
 struct node *pop_tagged(struct tagged *t) {
+  // llvm19-remark@+1 {{(lock-free retry)}}
   for (;;) {
     struct node *p;
     unsigned long tag;

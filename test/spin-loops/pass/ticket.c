@@ -35,8 +35,9 @@ void unlock_c11(struct ticket_lock *l) {
 
 void lock_global(void) {
   unsigned mine = atomic_fetch_add(&next, 1);
+  // llvm19-remark-re@+1 {{(ticket lock) on atomic 'owner' {{.*}}wait in the runtime [}}
   for (;;) {
-    // expected-remark-re@+1 {{(ticket lock) on atomic 'owner' {{.*}}wait in the runtime [}}
+    // llvm22-remark-re@+1 {{(ticket lock) on atomic 'owner' {{.*}}wait in the runtime [}}
     if (mine == atomic_load(&owner))
       break;
   }

@@ -31,9 +31,10 @@ void lock_cas(void) {
 }
 
 void lock_cas_strong(void) {
+  // llvm19-remark-re@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
   for (;;) {
     int expected = 0;
-    // expected-remark-re@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
+    // llvm22-remark-re@+1 {{(try-lock) on atomic 'lock' {{.*}}wait in the runtime [}}
     if (atomic_compare_exchange_strong_explicit(
             &lock, &expected, 1, memory_order_acquire, memory_order_relaxed))
       break;
