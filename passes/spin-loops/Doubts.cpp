@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/common/KeepMarks.h"
 #include "passes/common/TellingNames.h"
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/LoopJudge.h"
@@ -72,6 +73,24 @@ bool LoopJudge::everyIterationHints(bool OnlyPauses) {
           S.Kind != SpinKind::Device)
         Hinting.insert(entryOf(*S.L));
   return everyIterationPasses(Hinting);
+}
+
+/// Returns true if the loop gives a hint outside the waits in it, those that an
+/// earlier run of the pass has rewritten among them.
+bool LoopJudge::hintsItself() const {
+  auto IsInWait = [&](const BasicBlock *B) {
+    for (Loop *Sub = LI.getLoopFor(B); Sub != &L; Sub = Sub->getParentLoop())
+      if (isMarked(*Sub, DecidedMark) ||
+          any_of(Inner.Loops, [&](const SpinLoop &S) { return S.L == Sub; }))
+        return true;
+    return false;
+  };
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (auto *Call = dyn_cast<CallBase>(&I);
+          Call && isHint(shownOrPromised(*Call)) && !IsInWait(B))
+        return true;
+  return false;
 }
 
 /// If each iteration gives a hint to other threads, the result of an opaque

@@ -87,6 +87,7 @@ private:
   bool leavesNoTrace() const;
   bool authorSaysItWaits();
   bool everyIterationHints(bool OnlyPauses);
+  bool hintsItself() const;
   bool excuseEffects();
   bool excuse(llvm::Instruction &Effect);
   bool isRare(llvm::BasicBlock *B);

@@ -157,12 +157,16 @@ static bool isExchanged(const Value &V) {
 
 /// Returns true for a node of a queue lock: its address was exchanged into the
 /// queue's tail (MCS), or it was returned by that exchange (CLH). Clang
-/// exchanges pointers as integers.
+/// exchanges pointers as integers. A local structure may have been given to a
+/// function that queues it; a local number cannot link to a successor.
 bool LoopJudge::isQueueNode(const Value *Address) {
   const Value *Node = getUnderlyingObject(Address, /*MaxLookup=*/16);
   if (auto *Cast = dyn_cast<IntToPtrInst>(Node))
     return exchanges(Cast->getOperand(0));
-  if (isa<AllocaInst>(Node) || exchanges(Node))
+  if (exchanges(Node))
+    return true;
+  if (auto *Local = dyn_cast<AllocaInst>(Node);
+      Local && !Local->getAllocatedType()->isSingleValueType())
     return true;
   if (auto *Variable = dyn_cast<GlobalVariable>(Node)) {
     auto [It, New] = Variables.Exchanged.try_emplace(Variable, false);

@@ -84,6 +84,10 @@ std::optional<SpinLoop> LoopJudge::judge() {
   Found.Kind = AllDevice       ? SpinKind::Device
                : retriesOnly() ? SpinKind::Retry
                                : nameKind();
+  // A counted loop that ends early when a call fails does one piece of work in
+  // each iteration. A wait in an inner loop does not make it a wait itself.
+  if (Found.Kind == SpinKind::Call && Found.Bounded && !hintsItself())
+    return std::nullopt;
   return Found;
 }
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Threads of C++ and OpenMP that are pinned to CPUs by number.
+// REQUIRES: openmp
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-numa-placement-fixed-cpu' %s -- -std=c++17 -fopenmp 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning: --implicit-check-not=note:
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 //
 // RUN: %verify_c %s -o /dev/null
 
+#include <sched.h>
 #include <stdatomic.h>
 
 int plain_flag;
@@ -171,6 +172,21 @@ int not_search(int value) {
 int not_bounded_plain(int n) {
   while (n-- && !plain_flag) {}
   return n;
+}
+
+// Of nginx. A number on the stack is no node of a queue. Why not the outer loop: each
+// of its iterations is a piece of work, which may fail, and only waits for its end.
+int post(volatile unsigned long *busy);
+void one_by_one(unsigned n) {
+  volatile unsigned long busy;
+  for (unsigned i = 0; i < n; ++i) {
+    busy = 1;
+    if (post(&busy))
+      return;
+    // expected-remark-re@+1 {{(flag poll) on volatile memory {{.*}}wait in the runtime [}}
+    while (busy)
+      sched_yield();
+  }
 }
 
 // Said once a module.
