@@ -40,6 +40,16 @@ RECIPES = {r.name: r for r in [
            f"cd memcached && {CONFIGURE} --disable-docs && make -j2 memcached",
            "memcslap --servers=127.0.0.1:{port} --concurrency={threads} --execute-number={requests} --test=set", 40_000,
            serve="exec memcached/memcached -u root -l 127.0.0.1 -p {port} -t {threads} -m 256"),
+    # Workers take a spin lock in shared memory for each request, that of limit_req.
+    Recipe("nginx", ["nginx"], ["apache2-utils"],
+           "cd nginx && ./configure --prefix=$PWD/../www --with-cc=$CC --with-cc-opt=-O2 --with-threads "
+           "--without-http_rewrite_module --without-http_gzip_module && make -j2",
+           "ab -q -n {requests} -c $(({requests} < 32 ? {requests} : 32)) http://127.0.0.1:{port}/", 40_000,
+           prepare="mkdir -p www/html www/logs www/conf && echo hello > www/html/index.html && "
+                   "echo 'user root; daemon off; worker_processes {threads}; events { worker_connections 256; } http { access_log off; "
+                   "limit_req_zone $server_port zone=all:1m rate=1000000r/s; limit_req zone=all burst=1000000 nodelay; "
+                   "server { listen 127.0.0.1:{port}; } }' > www/conf/nginx.conf",
+           serve="exec nginx/objs/nginx -p www -c conf/nginx.conf"),
     Recipe("postgresql", ["postgresql-15"], ["bison", "flex"],
            f"cd postgresql-15 && {CONFIGURE} --prefix=$PWD/../pg --without-readline --without-zlib && make -j2 -s install",
            PG + " pgbench -h $PWD -p {port} -U postgres -n -N -c {threads} -j 2 -t {requests} postgres", 4000,

@@ -1,10 +1,11 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Debian's packages that spin before they sleep: ./dev bench packages [--packages A,B] [--threads 2,8]
+"""Debian's packages that spin before they sleep: ./dev bench packages [--packages A,B] [--threads 2,8] [--hogs 0,1]
 
-Each is built by clang as it is, and with vfriendly.cfg: all passes and libvfrt. Servers of both builds run at the same
-time, and are loaded in turn. CPU is that of the server and its client.
+Each is built by clang as it is, and with vfriendly.cfg: all passes and libvfrt. The first also runs with libvfpthread
+and libvfmalloc preloaded. Servers of all three run at the same time, and are loaded in turn. CPU is that of the server
+and its client.
 """
 
 import hashlib
@@ -24,13 +25,13 @@ from recipes import RECIPES
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "suites"))
 import bring
 
-SENTENCE = "Debian's packages that spin before they sleep, as they are and with the plugin."
+SENTENCE = "Debian's packages that spin before they sleep: as they are, with the plugin, and with preloads."
 ALONE = False  # It downloads and builds programs of millions of lines.
 
 FIRST_PORT = 17500
 START_S, LOAD_S = 60, 120
 HZ = os.sysconf("SC_CLK_TCK")
-VARIANTS = ("original", "rewritten")
+PRELOADS = ("libvfpthread.so", "libvfmalloc.so")
 # vfriendly.cfg and what it names: a build is made again when one of them changes.
 FILES = ("vfriendly.cfg", "libvfriendly.so", "vfrt-link.o", "libvfrt.a")
 
@@ -38,6 +39,7 @@ FILES = ("vfriendly.cfg", "libvfriendly.so", "vfrt-link.o", "libvfrt.a")
 def options(parser):
     parser.add_argument("--packages", metavar="A,B", help=f"of {', '.join(RECIPES)} [all]")
     parser.add_argument("--threads", metavar="N,M", help="threads, or connections [1 and 4 a CPU]")
+    parser.add_argument("--hogs", metavar="N,M", default="0", help="threads that compute beside it [%(default)s]")
     parser.add_argument("--reps", type=int, default=7, metavar="N", help="runs of each [%(default)s]")
 
 
@@ -82,6 +84,13 @@ def compile_package(tree, debian, sources, recipe, folder, variant):
     return folder
 
 
+def copy_of_build(original, folder):
+    """A server writes into its folder, so that each has one; the programs are linked."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(original, folder, symlinks=True, copy_function=os.link, ignore=shutil.ignore_patterns("data", "www"))
+    return folder
+
+
 def rewrites(folder):
     """How many places the passes rewrote, by what the compiler said."""
     with open(os.path.join(folder, "build.log"), errors="replace") as log:
@@ -105,15 +114,17 @@ def cpu_seconds(pid):
 class Built:
     """A build that serves, if it is a server, and can be loaded."""
 
-    def __init__(self, recipe, folder, threads, port, requests):
+    def __init__(self, recipe, folder, threads, port, requests, preloads=()):
         self.recipe, self.folder, self.server = recipe, folder, None
+        # Of the server, or of the load where that is the program.
+        self.preload = f"export LD_PRELOAD={':'.join(preloads)}; " if preloads else ""
         self.words = {"{threads}": str(threads), "{port}": str(port), "{requests}": str(requests)}
         shutil.rmtree(os.path.join(folder, "data"), ignore_errors=True)
         self.user = bring.not_as_root() if recipe.name == "postgresql" else []
         if recipe.prepare:
             self.call(recipe.prepare)
         if recipe.serve:
-            self.server = subprocess.Popen(self.command(recipe.serve), cwd=folder, stdin=subprocess.DEVNULL,
+            self.server = subprocess.Popen(self.command(self.preload + recipe.serve), cwd=folder, stdin=subprocess.DEVNULL,
                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
             self.wait()
 
@@ -141,7 +152,8 @@ class Built:
 
     def load(self):
         before = cpu_seconds(self.server.pid) if self.server else 0
-        one = measure.run(self.command(self.recipe.load), LOAD_S, folder=self.folder)
+        script = self.recipe.load if self.recipe.serve else self.preload + self.recipe.load
+        one = measure.run(self.command(script), LOAD_S, folder=self.folder)
         if self.server:
             one.cpu += cpu_seconds(self.server.pid) - before
         return one
@@ -162,18 +174,25 @@ class Built:
                 self.server.wait()
 
 
-def compare(report, recipe, folders, threads, repetitions, smoke):
+def compare(tree, report, recipe, folders, threads, hogs, repetitions, smoke):
     requests = recipe.requests // 100 if smoke else recipe.requests
-    built = {}
+    built, beside = {}, []
+    what = f"{recipe.name}, {threads} threads, {hogs} hogs"
+    preloads = [os.path.join(tree.lib, name) for name in PRELOADS]
     try:
         for number, (variant, folder) in enumerate(folders.items()):
-            built[variant] = Built(recipe, folder, threads, FIRST_PORT + number, requests)
-        runs, ratios = comparison.compare({v: b.measured for v, b in built.items()}, repetitions, f"{recipe.name}, {threads} threads")
+            built[variant] = Built(recipe, folder, threads, FIRST_PORT + number, requests,
+                                   preloads if variant == "preload" else ())
+        beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
+        runs, ratios = comparison.compare({v: b.measured for v, b in built.items()}, repetitions, what)
     finally:
+        for hog in beside:
+            hog.kill()
+            hog.wait()
         for one in built.values():
             one.stop()
-    comparison.summarize(report, runs, ratios, package=recipe.name, threads=threads)
-    print(f"\n{recipe.name}, {threads} threads, {rewrites(folders['rewritten'])} places rewritten")
+    comparison.summarize(report, runs, ratios, package=recipe.name, threads=threads, hogs=hogs)
+    print(f"\n{what}, {rewrites(folders['rewritten'])} places rewritten")
     bench.table(comparison.HEADER, list(comparison.rows(runs, ratios)))
 
 
@@ -184,6 +203,7 @@ def main(tree, options, out):
         if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", options.threads):
             raise bench.Usage(f"--threads takes numbers above 0 with commas between, not '{options.threads}'")
         counts = [int(n) for n in options.threads.split(",")]
+    all_hogs = [int(h) for h in bench.choice(options.hogs, [str(n) for n in range(9)], "number of hogs")]
     repetitions = 1 if options.smoke else options.reps
     place = os.path.join(out, "packages")
     os.makedirs(place, exist_ok=True)
@@ -194,15 +214,17 @@ def main(tree, options, out):
         recipe = RECIPES[name]
         bench.install(recipe.needs)
         folders = {}
-        for variant in VARIANTS:
+        for variant in ("original", "rewritten"):
             progress.at(f"building {name}, {variant}")
             try:
                 folders[variant] = compile_package(tree, debian, os.path.join(place, "sources"), recipe,
                                                    os.path.join(place, name, variant), variant)
             except bring.NotRun as why:
                 raise bench.Broken(str(why))
-        for threads in counts:
-            compare(report, recipe, folders, threads, repetitions, options.smoke)
+        folders["preload"] = copy_of_build(folders["original"], os.path.join(place, name, "preload"))
+        for hogs in all_hogs:
+            for threads in counts:
+                compare(tree, report, recipe, folders, threads, hogs, repetitions, options.smoke)
     progress.end()
     report.write()
     return 0
