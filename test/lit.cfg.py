@@ -55,8 +55,8 @@ config.substitutions += [
     # Link with the runtime; with it absent, objects fall back by themselves.
     ("%vf_link", f"-L{lib} -Wl,-rpath,{lib} -Wl,--no-as-needed -lvfrt -lpthread"),
 ]
-# The LLVM whose tools run, and others that are installed beside it.
-config.available_features.update(os.path.basename(d) for d in glob.glob("/usr/lib/llvm-*"))
+# The LLVM whose tools run, and others that are installed beside it; a folder may hold a library only.
+config.available_features.update(path.split("/")[3] for path in glob.glob("/usr/lib/llvm-*/bin/opt"))
 config.substitutions.append(("%llvm_major", config.vf_llvm_major))
 config.available_features.add(f"target-llvm-{config.vf_llvm_major}")
 # Where MLIR's packages are not, its library is not built.

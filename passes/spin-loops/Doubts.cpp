@@ -24,6 +24,8 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/PatternMatch.h"
 
+#include <limits>
+
 using namespace llvm;
 using namespace llvm::PatternMatch;
 
@@ -166,7 +168,10 @@ static std::optional<Addition> asAddition(const Instruction &I) {
       return std::nullopt;
   }
   if (auto *C = dyn_cast_or_null<ConstantInt>(Found.Amount)) {
-    Found.Constant = C->getSExtValue() * (Found.Subtracts ? -1 : 1);
+    std::optional<int64_t> Number = C->getValue().trySExtValue();
+    if (!Number || *Number == std::numeric_limits<int64_t>::min())
+      return std::nullopt; // Wider than Constant, or its negative is.
+    Found.Constant = Found.Subtracts ? -*Number : *Number;
     Found.Amount = nullptr;
   }
   return Found;

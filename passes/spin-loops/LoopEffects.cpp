@@ -29,23 +29,48 @@ void LoopJudge::noteHint(CallEffect Effect) {
 /// Collects the effects that may be visible outside the loop, and its hints.
 void LoopJudge::scanEffects() {
   for (BasicBlock *B : L.blocks())
-    for (Instruction &I : *B)
-      if (hasEffect(I)) {
+    for (Instruction &I : *B) {
+      if (auto *Call = dyn_cast<CallBase>(&I))
+        noteHint(classifyCall(*Call).Effect);
+      if (mayHaveEffect(I, L, LI)) {
         Effects.push_back(&I);
         if (Effects.size() > MaxEffects)
           return;
       }
+    }
   for (Instruction *I : Effects)
     if (auto *Call = dyn_cast<CallBase>(I))
       noteHint(promisedEffect(*Call));
 }
 
-bool LoopJudge::hasEffect(Instruction &I) {
+/// Returns true if the operation is idempotent: repeating it in L leaves memory
+/// as after the first execution.
+static bool isIdempotent(const AtomicRMWInst &RMW, const Loop &L) {
+  if (!L.isLoopInvariant(RMW.getValOperand()))
+    return false;
+  switch (RMW.getOperation()) {
+  case AtomicRMWInst::Xchg:
+  case AtomicRMWInst::Or:
+  case AtomicRMWInst::And:
+  case AtomicRMWInst::Max:
+  case AtomicRMWInst::Min:
+  case AtomicRMWInst::UMax:
+  case AtomicRMWInst::UMin:
+    return true;
+  case AtomicRMWInst::Add: // fetch_add(x, 0), an atomic read
+  case AtomicRMWInst::Sub:
+  case AtomicRMWInst::Xor:
+    return match(RMW.getValOperand(), m_Zero());
+  default:
+    return false;
+  }
+}
+
+bool mayHaveEffect(const Instruction &I, const Loop &L, const LoopInfo &LI) {
   if (auto *Memory = dyn_cast<MemIntrinsic>(&I))
     return mayBeShared(Memory->getDest());
   if (auto *Call = dyn_cast<CallBase>(&I)) {
     CallClass Class = classifyCall(*Call);
-    noteHint(Class.Effect);
     // The call is a wait that an earlier run of the pass has inserted into an
     // inner loop.
     if (calls(*Call, WaitFunction))
@@ -58,7 +83,7 @@ bool LoopJudge::hasEffect(Instruction &I) {
   if (auto *Store = dyn_cast<StoreInst>(&I))
     return mayBeShared(Store->getPointerOperand());
   if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
-    return !isIdempotent(*RMW);
+    return !isIdempotent(*RMW, L);
   if (isa<LoadInst, AtomicCmpXchgInst, FenceInst>(I))
     return false;
   return I.mayReadOrWriteMemory() || isa<AllocaInst>(I) || I.isEHPad();
@@ -182,29 +207,6 @@ bool LoopJudge::doesWork() {
           return true;
     }
   return false;
-}
-
-/// Returns true if the operation is idempotent: repeating it leaves memory as
-/// after the first execution.
-bool LoopJudge::isIdempotent(const AtomicRMWInst &RMW) const {
-  if (!L.isLoopInvariant(RMW.getValOperand()))
-    return false;
-  switch (RMW.getOperation()) {
-  case AtomicRMWInst::Xchg:
-  case AtomicRMWInst::Or:
-  case AtomicRMWInst::And:
-  case AtomicRMWInst::Max:
-  case AtomicRMWInst::Min:
-  case AtomicRMWInst::UMax:
-  case AtomicRMWInst::UMin:
-    return true;
-  case AtomicRMWInst::Add: // fetch_add(x, 0), an atomic read
-  case AtomicRMWInst::Sub:
-  case AtomicRMWInst::Xor:
-    return match(RMW.getValOperand(), m_Zero());
-  default:
-    return false;
-  }
 }
 
 } // namespace vfriendly

@@ -40,6 +40,11 @@ llvm::SmallVector<ExitLeaf, 4> leavesOf(llvm::Value *Condition, bool StaysIf);
 /// and not examined further.
 inline constexpr unsigned MaxEffects = 16;
 
+/// Returns true if I, an instruction of L, may have an effect that is visible
+/// outside the loop, other than a failed read-modify-write.
+bool mayHaveEffect(const llvm::Instruction &I, const llvm::Loop &L,
+                   const llvm::LoopInfo &LI);
+
 /// Judges one loop.
 class LoopJudge {
 public:
@@ -65,22 +70,29 @@ private:
   bool isQueueNode(const llvm::Value *Address);
   bool countsBefore(const llvm::BasicBlock &B);
   SpinKind nameKind();
-  bool everyIterationPasses(
-      const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks) const;
+  using EdgeTest = llvm::function_ref<bool(const llvm::BasicBlock *From,
+                                           const llvm::BasicBlock *To)>;
+  /// Returns true if every iteration passes one of Blocks, or an edge for which
+  /// Ends, if given, returns true.
+  bool
+  everyIterationPasses(const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks,
+                       EdgeTest Ends = nullptr) const;
 
   // Retries.cpp
   bool takesWhatItWaitedFor() const;
   bool isLeftIfCleared(llvm::Value *V) const;
-  bool expectsWhatWasRead(const llvm::AtomicCmpXchgInst &Exchange) const;
+  bool expectsWhatWasRead(const llvm::Value *Expected,
+                          const llvm::Value *Address,
+                          const llvm::BasicBlock *At) const;
   bool succeedsAndGoesOn() const;
   bool isGivenUpInside(const llvm::AtomicCmpXchgInst &Exchange) const;
+  bool retriesChanged(const llvm::BasicBlock *From,
+                      const llvm::BasicBlock *To) const;
   bool retriesOnly();
 
   // LoopEffects.cpp
   void scanEffects();
-  bool hasEffect(llvm::Instruction &I);
   void noteHint(CallEffect Effect);
-  bool isIdempotent(const llvm::AtomicRMWInst &RMW) const;
   bool doesWork();
 
   // Doubts.cpp

@@ -73,31 +73,38 @@ static bool comparesAssembly(const CallBase &Call) {
   return Asm && StringRef(Asm->getAsmString()).contains("cmpxchg");
 }
 
-/// Returns true if the expected value is a constant that the same iteration has
-/// just read there, as in `if (head == NONE && compare_exchange(&head, NONE,
-/// 0)) break;`. A try on a lock looks the same, but has another path to the
-/// latch while the lock is held.
-bool LoopJudge::expectsWhatWasRead(const AtomicCmpXchgInst &Exchange) const {
-  const Value *Expected = Exchange.getCompareOperand();
+/// Returns true if Expected, which an exchange at Address in block At compares
+/// with, is a constant that the same iteration has just read there, as in `if
+/// (head == NONE && compare_exchange(&head, NONE, 0)) break;`. A try on a lock
+/// looks the same, but has another path to the latch while the lock is held.
+bool LoopJudge::expectsWhatWasRead(const Value *Expected, const Value *Address,
+                                   const BasicBlock *At) const {
   auto ReadsSamePlace = [&](const Value *V) {
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
-    auto *Load = dyn_cast<LoadInst>(V);
-    return Load && Load->getPointerOperand() == Exchange.getPointerOperand();
+    if (auto *Load = dyn_cast<LoadInst>(V))
+      return Load->getPointerOperand() == Address;
+    auto *Call = dyn_cast<CallBase>(V);
+    CallClass Class = Call ? classifyCall(*Call) : CallClass{CallEffect::Other};
+    return Class.Effect == CallEffect::AsmLoad && Class.Address == Address;
   };
+  if (!isa<ConstantInt, ConstantPointerNull>(Expected))
+    return false;
   for (BasicBlock *D : L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
-    if (!isa<ConstantInt>(Expected) || !Br || !Br->isConditional() ||
-        LI.getLoopFor(D) != &L)
+    if (!Br || !Br->isConditional() || LI.getLoopFor(D) != &L)
       continue;
     auto *Compare = dyn_cast<ICmpInst>(Br->getCondition());
-    if (!Compare || !Compare->isEquality() ||
-        Compare->getOperand(1) != Expected ||
+    auto *Number =
+        dyn_cast_or_null<Constant>(Compare ? Compare->getOperand(1) : nullptr);
+    // A null pointer may be exchanged as the integer 0.
+    if (!Number || !Compare->isEquality() ||
+        !(Number == Expected ||
+          (Number->isNullValue() && cast<Constant>(Expected)->isNullValue())) ||
         !ReadsSamePlace(Compare->getOperand(0)))
       continue;
     bool IfTrue = Compare->getPredicate() == ICmpInst::ICMP_EQ;
-    if (DT.dominates(BasicBlockEdge(D, Br->getSuccessor(IfTrue ? 0 : 1)),
-                     Exchange.getParent()))
+    if (DT.dominates(BasicBlockEdge(D, Br->getSuccessor(IfTrue ? 0 : 1)), At))
       return true;
   }
   return false;
@@ -184,7 +191,7 @@ static BasicBlock *nextOn(const KnownValues &Known, BasicBlock *B) {
 /// Ignores infeasible paths: several exits of an inlined function often share
 /// one block, from which a number selects the successor.
 bool LoopJudge::everyIterationPasses(
-    const SmallPtrSetImpl<BasicBlock *> &Blocks) const {
+    const SmallPtrSetImpl<BasicBlock *> &Blocks, EdgeTest Ends) const {
   using Edge = std::pair<BasicBlock *, BasicBlock *>;
   SmallVector<Edge, 8> Worklist{{nullptr, L.getHeader()}};
   SmallDenseSet<Edge, 8> Seen;
@@ -197,7 +204,7 @@ bool LoopJudge::everyIterationPasses(
       enter(Known, From, B);
     BasicBlock *Decided = nextOn(Known, B);
     for (BasicBlock *Next : successors(B)) {
-      if (Decided && Next != Decided)
+      if ((Decided && Next != Decided) || (Ends && Ends(B, Next)))
         continue;
       if (Next == L.getHeader())
         return false;
@@ -305,6 +312,23 @@ bool LoopJudge::isGivenUpInside(const AtomicCmpXchgInst &Exchange) const {
          wayOfSuccess(L, Exchange) == Way::Out;
 }
 
+/// Returns true if control takes this edge when a version number, read twice in
+/// one iteration, has changed: `if (tail != load(&queue->tail)) continue;`.
+/// Another thread made progress, so the next iteration can succeed.
+bool LoopJudge::retriesChanged(const BasicBlock *From,
+                               const BasicBlock *To) const {
+  auto *Br = dyn_cast<BranchInst>(From->getTerminator());
+  auto *Compare = Br && Br->isConditional()
+                      ? dyn_cast<ICmpInst>(Br->getCondition())
+                      : nullptr;
+  if (!Compare || !Compare->isEquality() || LI.getLoopFor(From) != &L)
+    return false;
+  bool ChangedIsFirst = Compare->getPredicate() == ICmpInst::ICMP_NE;
+  return To == Br->getSuccessor(ChangedIsFirst ? 0 : 1) &&
+         To != Br->getSuccessor(ChangedIsFirst ? 1 : 0) &&
+         isVersionCheck(Compare);
+}
+
 /// Returns true for a lock-free update: every path from header to latch passes
 /// a compare-and-exchange that expects a value just read, so it can succeed at
 /// once, or a comparison of two reads of one version number.
@@ -328,7 +352,8 @@ bool LoopJudge::retriesOnly() {
       if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
         if (!isGivenUpInside(*Exchange) &&
             (IsPolledOrOwn(Exchange->getCompareOperand()) ||
-             expectsWhatWasRead(*Exchange)))
+             expectsWhatWasRead(Exchange->getCompareOperand(),
+                                Exchange->getPointerOperand(), B)))
           Retries.insert(B);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
         // The operand that assembly compares with is not always known: any
@@ -338,9 +363,13 @@ bool LoopJudge::retriesOnly() {
           return !Call->getParamElementType(Number) &&
                  (!Arg->getType()->isPointerTy() || comparesAssembly(*Call));
         };
-        if (classifyCall(*Call).Effect == CallEffect::AsmTry &&
+        CallClass Class = classifyCall(*Call);
+        if (Class.Effect == CallEffect::AsmTry &&
             any_of(Call->args(), [&](const Use &Arg) {
-              return MayBeExpected(Arg) && IsPolledOrOwn(Arg);
+              return MayBeExpected(Arg) &&
+                     (IsPolledOrOwn(Arg) ||
+                      (comparesAssembly(*Call) &&
+                       expectsWhatWasRead(Arg, Class.Address, B)));
             }))
           Retries.insert(B);
       }
@@ -352,7 +381,10 @@ bool LoopJudge::retriesOnly() {
         if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
           if (Br->isConditional() && Br->getCondition() == Leaf.Condition)
             Retries.insert(B);
-  return everyIterationPasses(Retries);
+  return everyIterationPasses(
+      Retries, [&](const BasicBlock *From, const BasicBlock *To) {
+        return retriesChanged(From, To);
+      });
 }
 
 } // namespace vfriendly

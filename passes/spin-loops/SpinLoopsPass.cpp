@@ -22,6 +22,7 @@
 #include "passes/spin-loops/Remarks.h"
 #include "passes/spin-loops/Rewrite.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
+#include "passes/spin-loops/SplitPolls.h"
 #include "passes/spin-loops/Vetoes.h"
 #include "passes/spin-loops/Writers.h"
 #include "runtime/include/vfriendly/spin_wait.h"
@@ -212,9 +213,10 @@ void SpinLoopsImpl::find(Function &F) {
       sayUnoptimized(FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), F);
     return;
   }
-  if (Phase == SpinPhase::Early && Mode != SpinMode::Off && mayChange(F))
+  if (Phase == SpinPhase::Early && Mode != SpinMode::Off && mayChange(F)) {
     Changed |= Exposer.run(F, FAM);
-
+    Changed |= splitPolls(F, FAM, Variables);
+  }
   SpinLoopInfo Info =
       findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
                     FAM.getResult<DominatorTreeAnalysis>(F), Variables);

@@ -86,6 +86,26 @@ void not_pushing(struct node *n) {
   while (!swap(&vhead, seen, n));
 }
 
+// Why not: each path to the next iteration follows progress of another thread:
+// the tail was read again and has changed, or an exchange found it changed.
+struct link { struct link *_Atomic next; };
+void not_appending(struct link *_Atomic *tail, struct link *n) {
+  for (;;) {
+    // Several latches: LLVM makes nested loops of them, each with a remark.
+    // expected-remark@+1 1+ {{(lock-free retry)}}
+    struct link *last = atomic_load(tail);
+    if (last != atomic_load(tail))
+      continue;
+    struct link *next = atomic_load(&last->next), *none = NULL;
+    if (next) {
+      atomic_compare_exchange_strong(tail, &last, next);
+      continue;
+    }
+    if (atomic_compare_exchange_strong(&last->next, &none, n))
+      return;
+  }
+}
+
 // Why not: goes on where the loop inside it has got to, over plain memory.
 const char *not_scanning(const char *p, const char *end, const char *chunks[4]) {
   while (1) {

@@ -1,0 +1,322 @@
+//===- SplitPolls.cpp - Separate polling from working iterations ----------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/SplitPolls.h"
+
+#include "passes/common/KeepMarks.h"
+#include "passes/common/WaitNeutral.h"
+#include "passes/spin-loops/LoopJudge.h"
+#include "passes/spin-loops/SpinLoopAnalysis.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/SSAUpdater.h"
+#include "llvm/Transforms/Utils/ValueMapper.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+namespace {
+
+/// Maximum number of blocks on the polling paths of one loop. A poll of several
+/// words has about ten after inlining.
+constexpr unsigned MaxPollingBlocks = 32;
+
+/// Maximum number of loops of a function that are tried: each trial copies the
+/// function.
+constexpr unsigned MaxTrials = 8;
+
+/// How one loop is split.
+struct Split {
+  BasicBlock *Header;
+  /// The blocks on paths without effects from the header back to it.
+  SmallSetVector<BasicBlock *, 8> Polling;
+  /// The polling blocks that working iterations pass too. The polling paths get
+  /// copies of them.
+  SmallSetVector<BasicBlock *, 8> Shared;
+};
+
+} // namespace
+
+/// Returns the blocks of L that are reached from Start, without Start itself,
+/// forwards or backwards through blocks that pass Filter.
+template <typename NextFn, typename FilterFn>
+static SmallSetVector<BasicBlock *, 16> reached(const Loop &L,
+                                                ArrayRef<BasicBlock *> Start,
+                                                NextFn Next, FilterFn Filter) {
+  SmallSetVector<BasicBlock *, 16> Seen;
+  SmallVector<BasicBlock *, 16> Worklist(Start);
+  while (!Worklist.empty())
+    for (BasicBlock *B : Next(Worklist.pop_back_val()))
+      if (B != L.getHeader() && L.contains(B) && Filter(B) && Seen.insert(B))
+        Worklist.push_back(B);
+  return Seen;
+}
+
+/// Returns true if the block accesses memory that the program marks as shared:
+/// by an atomic or volatile access, by assembly, or by an attempt to lock.
+/// Paths that read only plain memory are common in loops that work.
+static bool pollsMarkedMemory(const BasicBlock &B) {
+  return any_of(B, [](const Instruction &I) {
+    if (auto *Call = dyn_cast<CallBase>(&I)) {
+      CallEffect Effect = classifyCall(*Call).Effect;
+      return Effect == CallEffect::AsmLoad || Effect == CallEffect::AsmTry ||
+             Effect == CallEffect::TryLock;
+    }
+    return I.isAtomic() ? !isa<FenceInst>(I) : I.isVolatile();
+  });
+}
+
+/// Returns how L can be split; std::nullopt if it has no iteration without
+/// effects, or no other.
+static std::optional<Split> planSplit(const Loop &L, const LoopInfo &LI) {
+  BasicBlock *Header = L.getHeader();
+  DenseMap<const BasicBlock *, bool> Cleanness;
+  auto IsClean = [&](const BasicBlock *B) {
+    auto [It, New] = Cleanness.try_emplace(B);
+    if (New)
+      It->second = none_of(
+          *B, [&](const Instruction &I) { return mayHaveEffect(I, L, LI); });
+    return It->second;
+  };
+  if (!IsClean(Header))
+    return std::nullopt;
+  auto Successors = [](BasicBlock *B) { return successors(B); };
+  auto Predecessors = [](BasicBlock *B) { return predecessors(B); };
+  auto Forwards = reached(L, Header, Successors, IsClean);
+  auto Backwards = reached(L, Header, Predecessors, IsClean);
+
+  Split Plan{Header, {}, {}};
+  Plan.Polling.insert(Header);
+  for (BasicBlock *B : Forwards)
+    if (Backwards.contains(B))
+      Plan.Polling.insert(B);
+  bool HasPath = any_of(predecessors(Header), [&](BasicBlock *B) {
+    return Plan.Polling.contains(B);
+  });
+  if (!HasPath || Plan.Polling.size() > MaxPollingBlocks ||
+      none_of(Plan.Polling,
+              [](const BasicBlock *B) { return pollsMarkedMemory(*B); }))
+    return std::nullopt;
+
+  SmallVector<BasicBlock *, 16> Working;
+  for (BasicBlock *B : L.blocks())
+    if (!Plan.Polling.contains(B))
+      Working.push_back(B);
+  auto AfterWork =
+      reached(L, Working, Successors, [](BasicBlock *) { return true; });
+  for (BasicBlock *B : Plan.Polling)
+    if (AfterWork.contains(B))
+      Plan.Shared.insert(B);
+  bool AnyWorkReturns = any_of(predecessors(Header), [&](BasicBlock *B) {
+    return L.contains(B) &&
+           (!Plan.Polling.contains(B) || Plan.Shared.contains(B));
+  });
+  auto IsCopied = [](const BasicBlock *B) {
+    return !B->isEHPad() && none_of(*B, [](const Instruction &I) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      return I.getType()->isTokenTy() || isa<NoAliasScopeDeclInst>(I) ||
+             (Call && (Call->cannotDuplicate() || Call->isConvergent()));
+    });
+  };
+  auto EndsByBranch = [](const BasicBlock *B) {
+    return isa<BranchInst, SwitchInst>(B->getTerminator());
+  };
+  // The edges to the header and to copied blocks are redirected.
+  if (!AnyWorkReturns || Header->isEHPad() ||
+      !all_of(Plan.Polling, EndsByBranch) || !all_of(Plan.Shared, IsCopied) ||
+      any_of(predecessors(Header), [](const BasicBlock *B) {
+        return isa<IndirectBrInst, CallBrInst>(B->getTerminator());
+      }))
+    return std::nullopt;
+  return Plan;
+}
+
+/// Makes the uses outside the copied blocks see the value of whichever of
+/// Original and Copy was executed.
+static void joinValues(Instruction &Original, Instruction &Copy) {
+  SmallVector<Use *, 8> Uses;
+  for (Use &U : Original.uses()) {
+    auto *User = cast<Instruction>(U.getUser());
+    auto *Phi = dyn_cast<PHINode>(User);
+    BasicBlock *At = Phi ? Phi->getIncomingBlock(U) : User->getParent();
+    if (At != Original.getParent())
+      Uses.push_back(&U);
+  }
+  if (Uses.empty() && !Original.isUsedByMetadata())
+    return;
+  SSAUpdater Values;
+  Values.Initialize(Original.getType(), Original.getName());
+  Values.AddAvailableValue(Original.getParent(), &Original);
+  Values.AddAvailableValue(Copy.getParent(), &Copy);
+  for (Use *U : Uses)
+    Values.RewriteUse(*U);
+  Values.UpdateDebugValues(&Original);
+}
+
+/// Gives the latches of the inner loop a loop ID of their own, with the
+/// location and attributes of the loop that was split.
+static void separateLoopID(ArrayRef<BasicBlock *> Latches, MDNode *Whole) {
+  if (!Whole)
+    return;
+  SmallVector<Metadata *, 4> Operands(Whole->op_begin(), Whole->op_end());
+  MDNode *Own = MDNode::getDistinct(Whole->getContext(), Operands);
+  Own->replaceOperandWith(0, Own);
+  for (BasicBlock *Latch : Latches)
+    Latch->getTerminator()->setMetadata(LLVMContext::MD_loop, Own);
+}
+
+/// Executes the plan. LoopID is the ID of the loop, or null. Invalidates F's
+/// analyses.
+static void apply(const Split &Plan, MDNode *LoopID) {
+  Function &F = *Plan.Header->getParent();
+  ValueToValueMapTy Copies;
+  SmallVector<BasicBlock *, 8> NewBlocks;
+  for (BasicBlock *B : Plan.Shared) {
+    BasicBlock *Copy = CloneBasicBlock(B, Copies, ".vf.poll", &F);
+    Copies[B] = Copy;
+    NewBlocks.push_back(Copy);
+  }
+  remapInstructionsInBlocks(NewBlocks, Copies);
+  auto IsPollingOnly = [&](const BasicBlock *B) {
+    return Plan.Polling.contains(B) && !Plan.Shared.contains(B);
+  };
+  for (BasicBlock *B : Plan.Shared) {
+    auto *Copy = cast<BasicBlock>(Copies[B]);
+    // Divides the predecessors: those that only poll enter the copy, others the
+    // original.
+    for (PHINode &Phi : make_early_inc_range(B->phis())) {
+      auto *CopyPhi = cast<PHINode>(Copies[&Phi]);
+      for (unsigned I = Phi.getNumIncomingValues(); I-- > 0;)
+        if (IsPollingOnly(Phi.getIncomingBlock(I)))
+          Phi.removeIncomingValue(I, /*DeletePHIIfEmpty=*/false);
+      for (unsigned I = CopyPhi->getNumIncomingValues(); I-- > 0;) {
+        BasicBlock *From = CopyPhi->getIncomingBlock(I);
+        if (!IsPollingOnly(From) && !is_contained(NewBlocks, From))
+          CopyPhi->removeIncomingValue(I, /*DeletePHIIfEmpty=*/false);
+      }
+    }
+    // Successors outside the copied blocks have a new predecessor.
+    for (BasicBlock *Next : successors(B))
+      if (!Plan.Shared.contains(Next))
+        for (PHINode &Phi : Next->phis()) {
+          Value *In = Phi.getIncomingValueForBlock(B);
+          Value *Mapped = Copies.lookup(In);
+          Phi.addIncoming(Mapped ? Mapped : In, Copy);
+        }
+  }
+  for (BasicBlock *B : Plan.Polling)
+    if (IsPollingOnly(B))
+      for (BasicBlock *Shared : Plan.Shared)
+        B->getTerminator()->replaceSuccessorWith(
+            Shared, cast<BasicBlock>(Copies[Shared]));
+  for (BasicBlock *B : Plan.Shared)
+    for (Instruction &I : *B)
+      if (Value *Copy = Copies.lookup(&I))
+        joinValues(I, *cast<Instruction>(Copy));
+
+  SmallVector<BasicBlock *, 4> Latches, Others;
+  for (BasicBlock *B : predecessors(Plan.Header)) {
+    bool Polls = IsPollingOnly(B) || is_contained(NewBlocks, B);
+    auto &Side = Polls ? Latches : Others;
+    if (!is_contained(Side, B))
+      Side.push_back(B);
+  }
+  SplitBlockPredecessors(Plan.Header, Others, ".vf.work");
+  // SplitBlockPredecessors may have moved the loop ID to the new block's
+  // branch, which is no latch.
+  if (BasicBlock *Outer = Plan.Header->getSinglePredecessor())
+    Outer->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
+  separateLoopID(Latches, LoopID);
+}
+
+/// Returns true if the loop at Header is an unbounded wait. It must be proved
+/// to be one: a loop that is only reported would be split for nothing.
+static bool isWait(Function &F, const BasicBlock *Header,
+                   VariableFacts &Variables) {
+  DominatorTree DT(F);
+  LoopInfo LI(DT);
+  SpinLoopInfo Info = findSpinLoops(F, LI, DT, Variables);
+  return any_of(Info.Loops, [&](const SpinLoop &S) {
+    return S.L->getHeader() == Header && S.Doubt.empty() && !S.Bounded &&
+           !S.Gated && !S.Sleeps && S.Kind != SpinKind::Retry &&
+           S.Kind != SpinKind::Device && none_of(S.Polls, [](const Poll &P) {
+             return P.isPlain() && !P.OnlyLocates;
+           });
+  });
+}
+
+/// Tries the plan on a copy of F.
+static bool isWorthIt(const Split &Plan, VariableFacts &Variables) {
+  Function &F = *Plan.Header->getParent();
+  ValueToValueMapTy Map;
+  Function *Copy = CloneFunction(&F, Map);
+  auto CopyOf = [&](BasicBlock *B) { return cast<BasicBlock>(Map[B]); };
+  Split Same{CopyOf(Plan.Header), {}, {}};
+  for (BasicBlock *B : Plan.Polling)
+    Same.Polling.insert(CopyOf(B));
+  for (BasicBlock *B : Plan.Shared)
+    Same.Shared.insert(CopyOf(B));
+  apply(Same, nullptr);
+  bool Result = isWait(*Copy, Same.Header, Variables);
+  Copy->eraseFromParent();
+  return Result;
+}
+
+/// Returns true if F's loop at Header is a proved spin loop as a whole.
+static bool isWhole(Function &F, FunctionAnalysisManager &FAM,
+                    const BasicBlock *Header, VariableFacts &Variables) {
+  SpinLoopInfo Info =
+      findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
+                    FAM.getResult<DominatorTreeAnalysis>(F), Variables);
+  return any_of(Info.Loops, [&](const SpinLoop &S) {
+    return S.L->getHeader() == Header && S.Doubt.empty();
+  });
+}
+
+bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
+                VariableFacts &Variables) {
+  auto &LI = FAM.getResult<LoopAnalysis>(F);
+  SmallVector<std::pair<BasicBlock *, MDNode *>, 4> Worth;
+  unsigned Trials = 0;
+  for (Loop *L : LI.getLoopsInPreorder()) {
+    std::optional<Split> Plan = planSplit(*L, LI);
+    if (!Plan || isMarked(*L, KeepMark) ||
+        isWhole(F, FAM, L->getHeader(), Variables) || Trials++ >= MaxTrials ||
+        !isWorthIt(*Plan, Variables))
+      continue;
+    Worth.push_back({L->getHeader(), L->getLoopID()});
+  }
+  bool Changed = false;
+  for (auto [Header, LoopID] : Worth) {
+    // An earlier split may have changed the blocks of this loop.
+    Loop *L = FAM.getResult<LoopAnalysis>(F).getLoopFor(Header);
+    std::optional<Split> Plan;
+    if (L && L->getHeader() == Header)
+      Plan = planSplit(*L, FAM.getResult<LoopAnalysis>(F));
+    if (!Plan)
+      continue;
+    apply(*Plan, LoopID);
+    Changed = true;
+    FAM.invalidate(F, PreservedAnalyses::none());
+    // The inner loop is reported as a wait, so the loop around it is not also
+    // reported as a doubtful one.
+    Loop *Inner = FAM.getResult<LoopAnalysis>(F).getLoopFor(Header);
+    if (Loop *Outer = Inner ? Inner->getParentLoop() : nullptr)
+      mark(*Outer, DoubtMark);
+  }
+  return Changed;
+}
+
+} // namespace vfriendly
