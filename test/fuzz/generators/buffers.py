@@ -233,6 +233,38 @@ class Module:
         self.count_in(self.let(f"memref.load {result}[%c1] : memref<?xi32>"), self.parallel)
         self.emit(f"memref.dealloc {result} : memref<?xi32>")
 
+    def kept(self, ivs):
+        """Each iteration frees its own buffer or an earlier one, and keeps the other, perhaps by another name."""
+        plain = "memref<?xi32>"
+        type_ = plain if self.chance(30) else "memref<?xi32, strided<[1], offset: ?>>"
+
+        def named(value):
+            return value if type_ == plain else self.let(f"memref.cast {value} : {plain} to {type_}")
+
+        first, size = self.let(f"memref.alloc(%n) : {plain}"), self.random.choice(["%n", "%c2"])
+        self.fill(Buffer(first, plain, "%n", True), ivs)
+        first = named(first)
+        last, iv, result, kept = self.name(), self.name(), self.name(), self.name()
+        end = self.random.choice(["%c2", "%n"])
+        self.open(f"{result} = scf.for {iv} = %c0 to {end} step %c1 iter_args({last} = {first}) -> {type_} {{")
+        now = self.let(f"memref.alloc({size}) : {plain}")
+        self.fill(Buffer(now, plain, size, True), ivs + [iv])
+        alias = named(now)
+        self.count_in(self.let(f"memref.load {now}[%c1] : {plain}"), self.parallel)
+        condition = "%p" if self.chance(30) else self.let(f"arith.cmpi {self.random.choice(['eq', 'ne'])}, {iv}, %c1 : index")
+        self.open(f"{kept} = scf.if {condition} -> ({type_}) {{")
+        self.emit(f"memref.dealloc {now} : {plain}")
+        self.emit(f"scf.yield {last} : {type_}")
+        self.close("} else {")
+        self.indent += "  "
+        self.emit(f"memref.dealloc {last} : {type_}")
+        self.emit(f"scf.yield {alias} : {type_}")
+        self.close()
+        self.emit(f"scf.yield {kept} : {type_}")
+        self.close()
+        self.count_in(self.let(f"memref.load {result}[%c1] : {type_}"), self.parallel)
+        self.emit(f"memref.dealloc {result} : {type_}")
+
     def poll(self):
         """A wait that has ended before it begins; the module has one thread."""
         self.open("scf.while : () -> () {")
@@ -301,8 +333,10 @@ class Module:
             elif kind < .71:
                 self.carried(ivs)
             elif kind < .74:
+                self.kept(ivs)
+            elif kind < .76:
                 self.poll()
-            elif kind < .76 and depth == 0:
+            elif kind < .78 and depth == 0:
                 self.large(ivs)
             elif depth < MAX_DEPTH:
                 self.nest(ivs, known, depth, parallel)
