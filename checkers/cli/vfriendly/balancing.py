@@ -22,6 +22,9 @@ HOT = 3
 REMEMBERED = 6
 # Minimum number of hot shared pages to balance, 1 MiB: fewer put no load on a node.
 LEAST_PAGES = 256
+# Maximum number of moves, as a multiple of those that spread all hot shared pages from one node. The
+# kernel moves pages meanwhile, so that without a limit neither side might ever end.
+MOST_MOVES = 1.2
 
 
 @dataclass
@@ -65,6 +68,8 @@ class Balancer:
             return {}
         if not self._is_moving and min(self.imbalance(where), self.imbalance(made)) <= low / 2:
             return {}
+        needed = len(where) * (1 - 1 / len(self.nodes))
+        most = min(most, int(MOST_MOVES * needed) - len(self._moved))
         count, count_made = Counter(where.values()), Counter(made.values())
         movable: dict[int, list[int]] = {n: [] for n in self.nodes}
         for page, node in sorted(where.items()):
@@ -83,7 +88,7 @@ class Balancer:
             for counter in (count, count_made):
                 counter[fullest] -= 1
                 counter[emptiest] += 1
-        self._is_moving = len(chosen) == most
+        self._is_moving = 0 < most == len(chosen)
         return chosen
 
     def done(self, moves: Mapping[int, int], moved: Mapping[int, int]) -> None:
