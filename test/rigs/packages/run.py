@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py [--try] BUILD [BUILD_OF_ANOTHER_LLVM...]: makes the packages and tries them.
+"""run.py [--try] [--try-source] BUILD [BUILD_OF_ANOTHER_LLVM...]: makes the packages and tries them.
 
 The first build tree makes all packages and the archive, each other one the plugin and the
 clang-tidy module for its LLVM. --try makes a bare Debian 12 in a folder, installs the
@@ -19,6 +19,9 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.join(HERE, "..", "..", "..")
+# A mount namespace of its own, so that /proc is gone with the step.
+ENTER = 'mount -t proc proc "$0/proc" && exec chroot "$0" /bin/sh -euc "$1"'
 
 
 def make(build, generators, components=None):
@@ -44,7 +47,7 @@ class Root:
 
     def run(self, what, script):
         start = time.monotonic()
-        done = subprocess.run(["chroot", self.folder, "/bin/sh", "-euc", script],
+        done = subprocess.run(["unshare", "--mount", "/bin/sh", "-euc", ENTER, self.folder, script],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
                                    "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"})
@@ -74,15 +77,17 @@ def bootstrap(folder, cache):
     subprocess.run(["tar", "-cf", cache, "-C", folder, "."], check=True)
 
 
-def try_them(packages, cache):
+def try_steps(name, cache, inputs):
+    """Runs the steps of the file name in a bare Debian that has the folders inputs below /srv."""
     with tempfile.TemporaryDirectory(prefix="vf-root-") as folder:
         bootstrap(folder, cache)
         root = Root(folder)
         root.size = size_of(folder)
         print(f"bare Debian 12: {root.size} MB")
-        shutil.copytree(packages, os.path.join(folder, "srv/packages"))
-        shutil.copytree(os.path.join(HERE, "project"), os.path.join(folder, "srv/project"))
-        steps = open(os.path.join(HERE, "steps.txt")).read().split("\n== ")[1:]
+        for below, source in inputs.items():
+            shutil.copytree(source, os.path.join(folder, "srv", below))
+        start = time.monotonic()
+        steps = open(os.path.join(HERE, name)).read().split("\n== ")[1:]
         for step in steps:
             what, script = step.split("\n", 1)
             wanted = [line[8:] for line in script.splitlines() if line.startswith("expect: ")]
@@ -91,11 +96,21 @@ def try_them(packages, cache):
             for words in wanted:
                 if words not in said:
                     sys.exit(f"dev package: {what}: '{words}' is not in:\n{said}")
+        print(f"{time.monotonic() - start:6.1f} s in all")
+
+
+def clone(folder):
+    """A bare clone of what is committed here, for a newcomer to clone."""
+    done = subprocess.run(["git", "clone", "--quiet", "--bare", SOURCE, folder], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"dev package: git clone failed:\n{done.stderr}")
+    return folder
 
 
 def main():
     parser = argparse.ArgumentParser(prog="dev package")
     parser.add_argument("--try", action="store_true", dest="tried")
+    parser.add_argument("--try-source", action="store_true")
     parser.add_argument("build")
     parser.add_argument("others", nargs="*")
     args = parser.parse_args()
@@ -110,10 +125,14 @@ def main():
     shutil.rmtree(os.path.join(packages, "_CPack_Packages"), ignore_errors=True)
     for name in sorted(os.listdir(packages)):
         print(f"{os.path.getsize(os.path.join(packages, name)) / 1024:7.0f} KiB  {name}")
+    if (args.tried or args.try_source) and os.geteuid():
+        sys.exit("dev package: --try makes a root to change into: run it as root")
+    cache, project = os.path.join(build, "bookworm.tar"), os.path.join(HERE, "project")
     if args.tried:
-        if os.geteuid():
-            sys.exit("dev package: --try makes a root to change into: run it as root")
-        try_them(packages, os.path.join(build, "bookworm.tar"))
+        try_steps("steps.txt", cache, {"packages": packages, "project": project})
+    if args.try_source:
+        with tempfile.TemporaryDirectory(prefix="vf-clone-") as folder:
+            try_steps("steps-source.txt", cache, {"vfriendly.git": clone(os.path.join(folder, "bare")), "project": project})
 
 
 if __name__ == "__main__":
