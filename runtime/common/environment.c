@@ -5,13 +5,37 @@
  *===----------------------------------------------------------------------===*
  *===----------------------------------------------------------------------===*/
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* environ */
+#endif
 #include "common/environment.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 #include <unistd.h>
+
+/* All variables that are read: by the runtime's libraries, by the passes in a
+ * linker, and by programs that embed the runtime. */
+static const char *const known_names[] = {"VF_STATS",
+                                          "VF_SPIN_BUDGET_NS",
+                                          "VF_SPIN_NOTIFY",
+                                          "VF_NUMA",
+                                          "VF_NUMA_MIN",
+                                          "VF_NUMA_PIN",
+                                          "VF_NUMA_OPAQUE",
+                                          "VF_NUMA_OMP_PLACES",
+                                          "VF_MALLOC_TUNE_PERCENT",
+                                          "VF_PTHREAD",
+                                          "VF_MALLOC_HOLD_PRICE",
+                                          "VF_PTHREAD_CROWDS",
+                                          "VF_SPIN",
+                                          "VF_HEAP",
+                                          "VF_LLVM_DIR",
+                                          "VF_BUILD",
+                                          "VF_NAMES_CHECKED"};
 
 /* Makes one write, so that lines of several processes don't mix; a value too
  * long for the line is cut. */
@@ -69,4 +93,38 @@ bool vf_env_choice(const char *name, const char *no, const char *yes,
                    bool preset) {
   const char *const words[] = {no, yes};
   return vf_env_word(name, words, 2, preset) == 1;
+}
+
+static bool is_known(const char *name, size_t length) {
+  if (strncmp(name, "VF_TEST_", 8) == 0)
+    return true;
+  for (size_t i = 0; i < sizeof known_names / sizeof *known_names; ++i)
+    if (strlen(known_names[i]) == length &&
+        strncmp(name, known_names[i], length) == 0)
+      return true;
+  return false;
+}
+
+void vf_env_check_names(void) {
+  bool any = false;
+  if (!environ || getenv("VF_NAMES_CHECKED"))
+    return;
+  for (char **entry = environ; *entry; ++entry) {
+    const char *end = strchr(*entry, '=');
+    if (strncmp(*entry, "VF_", 3) != 0 || !end ||
+        is_known(*entry, (size_t)(end - *entry)))
+      continue;
+    char line[256];
+    int saved = errno;
+    int n = snprintf(line, sizeof line,
+                     "vfriendly: %.*s is no variable that it reads; is the "
+                     "name misspelt?\n",
+                     (int)(end - *entry > 60 ? 60 : end - *entry), *entry);
+    if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
+      errno = saved;
+    any = true;
+  }
+  /* Another thread may be reading the environment. */
+  if (any && __libc_single_threaded)
+    setenv("VF_NAMES_CHECKED", "1", 1);
 }

@@ -5,6 +5,7 @@
  *===----------------------------------------------------------------------===*
  *===----------------------------------------------------------------------===*/
 
+#include "common/environment.h"
 #include "common/process_wide.h"
 #include "common/report.h"
 #include "malloc/helper.h"
@@ -34,6 +35,7 @@ VF_API void vf_malloc_stats(struct vf_malloc_stats *stats, size_t size) {
 static bool is_on;
 
 __attribute__((constructor)) static void configure(void) {
+  vf_env_check_names();
   vf_hysteresis_configure();
   is_on = vf_report_is_wanted();
 }

@@ -49,6 +49,7 @@ __attribute__((constructor)) static void configure(void) {
     return;
   int saved = errno;
   configuring = true;
+  vf_env_check_names();
   uint64_t budget;
   if (vf_env_number("VF_SPIN_BUDGET_NS", 0, VF_BUDGET_MAX_NS,
                     VF_BUDGET_DEFAULT_NS, &budget))

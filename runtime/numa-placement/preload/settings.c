@@ -44,6 +44,7 @@ __attribute__((constructor)) static void configure(void) {
    */
   if (vf_report_is_wanted())
     vf_set(&vf_spin_shared_1.stats, 1);
+  vf_env_check_names();
   vf_cpus_remember();
   read_placement();
   vf_pin_configure();

@@ -5,7 +5,7 @@
 // A malloc that notices what is wrong: writes beside a block or after its free,
 // a free of what is none or was freed. It aborts then. Linked into the program.
 //
-// VF_FAIL_AT=N makes the Nth call and each seventh from there fail. At exit the
+// VF_TEST_FAIL_AT=N makes the Nth call and each seventh from there fail. At exit the
 // last line of stderr is "calls N live N", of blocks that the program took since
 // its start or the last guard_restart.
 
@@ -133,7 +133,7 @@ void *realloc(void *p, size_t n) {
 
 // Restarts the counts: libraries have allocated before the program begins.
 __attribute__((constructor)) void guard_restart(void) {
-  const char *text = getenv("VF_FAIL_AT");
+  const char *text = getenv("VF_TEST_FAIL_AT");
   fail_at = text ? atol(text) : 0;
   calls = live = 0;
 }

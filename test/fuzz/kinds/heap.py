@@ -79,16 +79,16 @@ class Kind:
         if now_calls > calls and not pools:
             raise Found("calls", how, f"{now_calls} allocations, {calls} without the plugin")
         for fail_at in (FAILURES[seed % 5], FAILURES[(seed + 2) % 5]):
-            env = {"VF_FAIL_AT": str(fail_at)}
+            env = {"VF_TEST_FAIL_AT": str(fail_at)}
             fails = call_patiently([path], env=env)
             unchanged = call([original], env=env)
             if unchanged.status or unchanged.hangs:
                 continue  # Fails by itself without that memory.
             said, unchanged_said = REPORT.search(fails.err), REPORT.search(unchanged.err)
             if fails.status or fails.hangs:
-                raise Found("status", f"{how}, VF_FAIL_AT={fail_at}", f"status {fails.status}: {fails.err[-800:]}")
+                raise Found("status", f"{how}, VF_TEST_FAIL_AT={fail_at}", f"status {fails.status}: {fails.err[-800:]}")
             if said and unchanged_said and not program.loses and int(said[2]) > max(live, int(unchanged_said[2])):
-                raise Found("leaks", f"{how}, VF_FAIL_AT={fail_at}",
+                raise Found("leaks", f"{how}, VF_TEST_FAIL_AT={fail_at}",
                             f"{said[2]} blocks are left, {unchanged_said[2]} without the plugin")
 
     def judge_alone(self, seed, source, before, original, program):

@@ -85,7 +85,7 @@ class Preload:
 
     def environment(self, way, notes):
         libraries = [self.witness] if way == "without" else [self.library, self.witness]
-        return {"LD_PRELOAD": ":".join(libraries), "VF_WITNESS": notes}
+        return {"LD_PRELOAD": ":".join(libraries), "VF_TEST_WITNESS": notes}
 
 
 def run(job, way, preload, folder, tick):

@@ -2,7 +2,7 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Preloaded beside a library of ours, and without it as well: notes in the file VF_WITNESS
+// Preloaded beside a library of ours, and without it as well: notes in the file VF_TEST_WITNESS
 // each program that was started, and whose FUNCTION it calls.
 
 #define _GNU_SOURCE
@@ -16,7 +16,7 @@
 
 __attribute__((constructor)) static void testify(void) {
   int saved = errno;
-  const char *path = getenv("VF_WITNESS");
+  const char *path = getenv("VF_TEST_WITNESS");
   Dl_info info;
   char line[1024];
   void *function = dlsym(RTLD_DEFAULT, FUNCTION);

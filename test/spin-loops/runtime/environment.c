@@ -29,6 +29,15 @@
 // RUN: FileCheck --check-prefix=STATS %s < %t.out
 // STATS: vfriendly: VF_STATS='yes' is not 0 or 1; using the default, 0
 //
+// A name that nothing reads is reported once for a process and its children.
+//
+// RUN: env VF_SPIN_BUDGET=5 VF_TEST_ANY=1 sh -c '%t; LD_PRELOAD=%vf_lib/libvfpthread.so sh -c %t' 2>&1 | count 2
+// RUN: env VF_SPIN_BUDGET=5 LD_PRELOAD=%vf_lib/libvfpthread.so sh -c '%t; %t' > %t.out 2>&1
+// RUN: count 1 < %t.out
+// RUN: FileCheck --check-prefix=NAME %s < %t.out
+// NAME: vfriendly: VF_SPIN_BUDGET is no variable that it reads; is the name misspelt?
+// RUN: env VF_NONSENSE=5 VF_STATS=0 LD_PRELOAD=%vf_lib/libvfnuma.so:%vf_lib/libvfmalloc.so %t 2>&1 | count 1
+//
 // The counters are JSON, keyed by the library's name.
 //
 // RUN: env VF_STATS=1 %t 2> %t.json

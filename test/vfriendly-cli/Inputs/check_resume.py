@@ -19,8 +19,8 @@ def main():
     project = Project(folder)
     time.sleep(0.1)
     words = [TOOL, "scan", "--format", "sarif", "-j", "1"]
-    seed = int(os.environ.get("VF_SEED", time.time_ns()))
-    print("VF_SEED =", seed)
+    seed = int(os.environ.get("VF_TEST_SEED", time.time_ns()))
+    print("VF_TEST_SEED =", seed)
     draw = random.Random(seed)
     began = time.monotonic()
     wanted = subprocess.run([*words, "--no-cache"], cwd=project.root, env=project.environment, capture_output=True)

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Preloaded into mlir-runner: counts the allocations of the code it runs, which is in no
- * file, and those of libvfrt on its behalf, mappings included. Writes both to VF_MLIR_COUNT
+ * file, and those of libvfrt on its behalf, mappings included. Writes both to VF_TEST_MLIR_COUNT
  * at exit. */
 
 #define _GNU_SOURCE
@@ -59,7 +59,7 @@ void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offse
 }
 
 __attribute__((destructor)) static void report(void) {
-  const char *path = getenv("VF_MLIR_COUNT");
+  const char *path = getenv("VF_TEST_MLIR_COUNT");
   FILE *file = path ? fopen(path, "w") : NULL;
   if (file) {
     fprintf(file, "%lu %lu\n", code, runtime);

@@ -85,7 +85,7 @@ def kernels(tree, options, folder, report):
             bench.build([tree.tool("mlir-opt"), f"--load-dialect-plugin={plugin_of(tree)}", "--verify-each",
                          f"--pass-pipeline=builtin.module({','.join((*passes, LOWER))})", source, "-o", lowered])
             one = measure.run([tree.tool("mlir-runner"), "-O2", "-e", "main", "-entry-point-result=void", f"-shared-libs={libraries}", lowered],
-                              60, {"LD_PRELOAD": preload, "VF_MLIR_COUNT": count})
+                              60, {"LD_PRELOAD": preload, "VF_TEST_MLIR_COUNT": count})
             if one.status != "ok":
                 raise bench.Broken(f"{name}, {variant}: {one.errors.strip()[-300:]}")
             code, runtime = map(int, open(count).read().split())
@@ -110,7 +110,7 @@ def own_tests(tree, options, out, folder, report):
     environment = {"VF_MLIR_PLUGIN": plugin_of(tree)}
     integration = options.upstream == "integration"
     if integration:
-        environment.update(VF_MLIR_RUNTIME=os.path.join(tree.lib, "libvfrt.so"), VF_MLIR_COUNTER=counter(tree, folder))
+        environment.update(VF_TEST_MLIR_RUNTIME=os.path.join(tree.lib, "libvfrt.so"), VF_TEST_MLIR_COUNTER=counter(tree, folder))
     variant = "ours" if integration else "loaded"
     without, with_it = (upstream.run(source, folder, f"{tree.llvm}/bin", v, environment, tests, bench.cpus()) for v in ("plain", variant))
     differ = sorted(t for t in without if without[t] != with_it.get(t))

@@ -10,7 +10,7 @@ VF_MLIR_VARIANT says:
   upstream  mlir-opt also runs upstream's passes on buffers, before deallocations are inserted
   ours      mlir-opt also runs vf-default, before loops are lowered
 
-mlir-runner writes a line to VF_MLIR_LOG: which test, how many allocations the code made, and
+mlir-runner writes a line to VF_TEST_MLIR_LOG: which test, how many allocations the code made, and
 a checksum of what it printed. A test is found by the checksum of what mlir-opt printed.
 """
 
@@ -99,7 +99,7 @@ def runner(tool, arguments, libraries, counter, log):
         arguments.append(f"-shared-libs={libraries}")
     count = os.path.join(log, f"count-{os.getpid()}")
     done = subprocess.run([tool, *arguments], input=None if files else text, stdout=subprocess.PIPE,
-                          env={**os.environ, "LD_PRELOAD": counter, "VF_MLIR_COUNT": count})
+                          env={**os.environ, "LD_PRELOAD": counter, "VF_TEST_MLIR_COUNT": count})
     sys.stdout.buffer.write(done.stdout)
     try:
         with open(count) as file:
@@ -120,10 +120,10 @@ def main():
     env = os.environ
     tool = os.path.join(env["VF_MLIR_BIN"], name)
     if name == "mlir-runner":
-        if not env.get("VF_MLIR_LOG"):
+        if not env.get("VF_TEST_MLIR_LOG"):
             os.execv(tool, [tool, *sys.argv[1:]])
-        return runner(tool, sys.argv[1:], env["VF_MLIR_RUNTIME"], env["VF_MLIR_COUNTER"], env["VF_MLIR_LOG"])
-    return opt(tool, sys.argv[1:], env["VF_MLIR_VARIANT"], env["VF_MLIR_PLUGIN"], env.get("VF_MLIR_LOG"))
+        return runner(tool, sys.argv[1:], env["VF_TEST_MLIR_RUNTIME"], env["VF_TEST_MLIR_COUNTER"], env["VF_TEST_MLIR_LOG"])
+    return opt(tool, sys.argv[1:], env["VF_MLIR_VARIANT"], env["VF_MLIR_PLUGIN"], env.get("VF_TEST_MLIR_LOG"))
 
 
 if __name__ == "__main__":

@@ -89,8 +89,8 @@ def run(source, folder, llvm, variant, environment, tests, jobs):
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(os.path.join(out, "log"))
     environment = {**environment, "VF_MLIR_VARIANT": variant, "VF_MLIR_BIN": llvm}
-    if "VF_MLIR_COUNTER" in environment:
-        environment["VF_MLIR_LOG"] = os.path.join(out, "log")
+    if "VF_TEST_MLIR_COUNTER" in environment:
+        environment["VF_TEST_MLIR_LOG"] = os.path.join(out, "log")
     os.makedirs(os.path.join(out, "test"))
     with open(os.path.join(out, "test", "lit.site.cfg.py"), "w") as file:
         file.write(SITE.format(source=source, out=out, bin=llvm, lib=os.path.join(os.path.dirname(llvm), "lib"),

@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The Open POSIX Test Suite, as someone has built it: VF_OPEN_POSIX is the folder
+"""The Open POSIX Test Suite, as someone has built it: VF_TEST_OPEN_POSIX is the folder
 testcases/open_posix_testsuite of the Linux Test Project after a make of its own.
 """
 
@@ -13,7 +13,7 @@ import shutil
 import bring
 from compare import Job, Suite
 
-SENTENCE = "Open POSIX Test Suite: threads, semaphores, timers; VF_OPEN_POSIX=FOLDER, built"
+SENTENCE = "Open POSIX Test Suite: threads, semaphores, timers; VF_TEST_OPEN_POSIX=FOLDER, built"
 KINDS = re.compile(
     r"conformance/interfaces/(pthread_|sem_|timer_|clock_nanosleep|clock_getcpuclockid|sched_)"
     r"|functional/(semaphores|threads|timers/timers)/")
@@ -23,9 +23,9 @@ SKIP_CODES = (4, 5)
 
 
 def prepare(_, smoke):
-    built = os.environ.get("VF_OPEN_POSIX", "")
+    built = os.environ.get("VF_TEST_OPEN_POSIX", "")
     if not built:
-        raise bring.NotRun("VF_OPEN_POSIX does not name the folder of a built suite")
+        raise bring.NotRun("VF_TEST_OPEN_POSIX does not name the folder of a built suite")
     built = os.path.abspath(built)
     tests = sorted(t for t in glob.glob(f"{built}/**/*.run-test", recursive=True)
                    if KINDS.search(t) and (not smoke or SMOKE.search(t)))

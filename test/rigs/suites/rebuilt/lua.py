@@ -9,13 +9,13 @@ import shutil
 
 import bring
 
-SENTENCE = "Lua: testes/all.lua, portable; VF_LUA=FOLDER, a clone of github.com/lua/lua"
+SENTENCE = "Lua: testes/all.lua, portable; VF_TEST_LUA=FOLDER, a clone of github.com/lua/lua"
 
 
 def prepare(_):
-    source = os.environ.get("VF_LUA", "")
+    source = os.environ.get("VF_TEST_LUA", "")
     if not os.path.exists(os.path.join(source, "testes/all.lua")):
-        raise bring.NotRun("VF_LUA does not name a clone of Lua's repository")
+        raise bring.NotRun("VF_TEST_LUA does not name a clone of Lua's repository")
     return os.path.abspath(source)
 
 
