@@ -39,9 +39,9 @@ bool vf_env_choice(const char *name, const char *no, const char *yes,
 void vf_env_complain(const char *name, const char *value, const char *allowed,
                      const char *preset);
 
-/* Reports in one line each variable VF_* that no part of the project reads, once
- * for a process and its children: VF_NAMES_CHECKED marks the environment. Names
- * that begin with VF_TEST_ belong to the tests. */
+/* Reports in one line each variable VF_* that no part of the project reads,
+ * once for a process and its children: VF_NAMES_CHECKED marks the environment.
+ * Names that begin with VF_TEST_ belong to the tests. */
 void vf_env_check_names(void);
 
 #endif /* VFRIENDLY_COMMON_ENVIRONMENT_H */

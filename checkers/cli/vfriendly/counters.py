@@ -1,0 +1,122 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The counters of the runtime's libraries, as VF_STATS writes them: one JSON object a line.
+
+An object has the counters under the name of its library, and `pid` and `program`. A counter is a
+number, an object of numbers, or a list of places: objects with a `site`, MODULE+0xOFFSET.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from vfriendly.errors import Refused
+
+ABOUT = ("pid", "program")
+SITE = re.compile(r"(?P<module>.+)\+(?P<offset>0x[0-9a-f]+)")
+SYMBOLIZERS = ("llvm-symbolizer-22", "llvm-symbolizer")
+# Maximum number of places of one list; the others had less time or fewer waits.
+MOST_PLACES = 20
+
+
+def read(path: str) -> list[dict[str, Any]]:
+    """Returns the objects of a file; other lines, such as the program's own, are skipped."""
+    try:
+        with (sys.stdin if path == "-" else open(path, encoding="utf-8", errors="replace")) as file:
+            lines = file.readlines()
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}") from None
+    objects = []
+    for line in lines:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict) and library_of(value):
+            objects.append(value)
+    if not objects:
+        raise Refused(f"{path}: no counters: run the program with VF_STATS=FILE")
+    return objects
+
+
+def library_of(value: Mapping[str, Any]) -> str | None:
+    """Returns the name of the library that wrote the object."""
+    names = [name for name, inner in value.items() if name not in ABOUT and isinstance(inner, dict)]
+    return names[0] if len(names) == 1 else None
+
+
+class Symbolizer:
+    """Names the source line of an offset in a module."""
+
+    def __init__(self) -> None:
+        self.tool = next(filter(None, map(shutil.which, SYMBOLIZERS)), None)
+
+    def line_of(self, site: str) -> str:
+        """Returns FUNCTION at FILE:LINE, or the site itself where nothing is known of it."""
+        match = SITE.fullmatch(site)
+        if not match or not self.tool:
+            return site
+        done = subprocess.run([self.tool, "--output-style=JSON", "-e", match["module"], match["offset"]],
+                              capture_output=True, text=True, check=False)
+        try:
+            frame = json.loads(done.stdout)[0]["Symbol"][0]
+        except (ValueError, LookupError, TypeError):
+            return site
+        if frame.get("FileName"):
+            return f"{frame.get('FunctionName') or '?'} at {frame['FileName']}:{frame['Line']}"
+        if frame.get("FunctionName"):
+            return f"{frame['FunctionName']} in {match['module']}"
+        return site
+
+
+def _number(name: str, value: float) -> str:
+    return f"{value / 1e9:.3f} s" if name.endswith("_ns") else f"{value:,}"
+
+
+def _weight(place: Mapping[str, Any]) -> tuple[float, float]:
+    """Places that waited longest stand first; where no time is known, those that waited most often."""
+    numbers = {name: value for name, value in place.items() if isinstance(value, int)}
+    return sum(value for name, value in numbers.items() if name.endswith("_ns")), sum(numbers.values())
+
+
+def _table(places: Sequence[Mapping[str, Any]], symbols: Symbolizer) -> Iterator[str]:
+    ranked = sorted(places, key=_weight, reverse=True)
+    shown = ranked[:MOST_PLACES]
+    # Distributions, which are objects, have no column.
+    columns = [name for name in dict.fromkeys(n for place in shown for n in place)
+               if any(isinstance(place.get(name), int) and place[name] for place in shown)]
+    heads = [name.removesuffix("_ns") for name in columns]
+    rows = [[_number(name, place.get(name, 0)) for name in columns] for place in shown]
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    yield "    " + "  ".join(head.rjust(width) for head, width in zip(heads, widths, strict=True)) + "  place"
+    for place, row in zip(shown, rows, strict=True):
+        yield ("    " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) +
+               f"  {symbols.line_of(str(place.get('site', '?')))}")
+    if len(ranked) > len(shown):
+        yield f"    and {len(ranked) - len(shown)} more places"
+
+
+def render(objects: Sequence[Mapping[str, Any]], symbols: Symbolizer) -> Iterator[str]:
+    """Yields the lines that describe the objects."""
+    for number, value in enumerate(objects):
+        library = library_of(value)
+        assert library
+        if number:
+            yield ""
+        yield f"{library} in {value.get('program', 'a program')}, process {value.get('pid', '?')}"
+        groups: list[tuple[str, Mapping[str, Any]]] = [("", value[library])]
+        groups += [(f"{name}: ", inner) for name, inner in value[library].items() if isinstance(inner, dict)]
+        for prefix, group in groups:
+            numbers = [f"{name.removesuffix('_ns')} {_number(name, n)}" for name, n in group.items()
+                       if isinstance(n, int) and n]
+            if numbers or not prefix:
+                yield f"  {prefix}{', '.join(numbers) or 'nothing counted'}"
+        for name, places in value[library].items():
+            if isinstance(places, list) and places:
+                yield f"  {name}:"
+                yield from _table(places, symbols)
