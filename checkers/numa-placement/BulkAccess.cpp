@@ -15,6 +15,7 @@
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtOpenMP.h"
 #include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace clang;
 
@@ -38,6 +39,10 @@ bool isParallelAlgorithm(const CallExpr &Call) {
 }
 
 namespace {
+
+/// Coordinates, neighbours and the like: an array whose elements are used so
+/// often one after another may still be as large as any in the program.
+constexpr uint64_t MaxRepeats = 64;
 
 class Lister {
 public:
@@ -200,12 +205,66 @@ private:
     return Bound.Val.getInt().getZExtValue() + 1;
   }
 
+  using Variables = llvm::SmallPtrSet<const VarDecl *, 8>;
+
+  /// Adds the loops around the access on which the value of S depends: through
+  /// variables, the values that loops give them, and the bounds of loops.
+  void collectLoops(const Stmt *S, SmallVectorImpl<const Stmt *> &Loops,
+                    Variables &Seen) const {
+    if (!S)
+      return;
+    forEachStmt(S, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
+      auto *Ref = dyn_cast<DeclRefExpr>(Below);
+      auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+      if (!Variable || !Seen.insert(Variable).second)
+        return;
+      const Stmt *Loop = loopOf(*Variable);
+      if (!Loop)
+        return;
+      if (!llvm::is_contained(Loops, Loop))
+        Loops.push_back(Loop);
+      for (const GivenValue *Value : Values.valuesOf(*Variable))
+        if (llvm::is_contained(Value->At.Parents, Loop))
+          collectLoops(Value->At.E, Loops, Seen);
+      if (auto *For = dyn_cast<ForStmt>(Loop)) {
+        collectLoops(For->getInit(), Loops, Seen);
+        collectLoops(For->getCond(), Loops, Seen);
+      }
+    });
+  }
+
+  /// Returns true if the access is repeated for the elements that Choosing, the
+  /// loops on which its index depends, choose (BulkEvent::IsReused).
+  bool isReused(ArrayRef<const Stmt *> Choosing) const {
+    const Stmt *Shared = nullptr; // The work-sharing loop.
+    bool IsNext = false, Repeats = false;
+    for (const Stmt *S : Parents) {
+      if (auto *Directive = dyn_cast<OMPExecutableDirective>(S)) {
+        IsNext = isOpenMPWorksharingDirective(Directive->getDirectiveKind());
+        Repeats = false;
+        Shared = nullptr;
+      }
+      if (!isLoop(S))
+        continue;
+      bool Chooses = llvm::is_contained(Choosing, S);
+      if (std::exchange(IsNext, false)) {
+        Shared = S;
+        Repeats = !Chooses;
+      } else if (Shared && !Chooses) {
+        uint64_t Times = iterations(S);
+        Repeats |= !Times || Times > MaxRepeats;
+      }
+    }
+    return Shared && Repeats;
+  }
+
   void access(const Expr &Element) {
     // A table of pointers is small beside what they lead to.
     if (Element.getType()->isPointerType())
       return;
     // From a[i][j] to a.
-    SmallVector<const Stmt *, 4> Loops;
+    SmallVector<const Stmt *, 4> Loops, Choosing;
+    Variables Seen;
     bool IsOfAlgorithm = false;
     const Expr *Base = &Element;
     for (bool IsFirst = true;; IsFirst = false) {
@@ -225,6 +284,7 @@ private:
       if (!IsFirst && !Base->getType()->isArrayType())
         return;
       Base = Next;
+      collectLoops(Index, Choosing, Seen);
       forEachStmt(Index, [&](const Stmt *S, ArrayRef<const Stmt *>) {
         auto *Ref = dyn_cast<DeclRefExpr>(S);
         auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
@@ -244,6 +304,7 @@ private:
         add(isWritten(Element) ? BulkEvent::Write : BulkEvent::Read, team(),
             Element);
     Event.Array = Array;
+    Event.IsReused = !IsOfAlgorithm && isReused(Choosing);
     uint64_t Bytes =
         Element.getType()->isIncompleteType()
             ? 0

@@ -36,6 +36,14 @@ struct BulkEvent {
   const clang::Stmt *Loop = nullptr;
   /// The bytes that the loops write or read, 0 if that is not known.
   uint64_t Bytes = 0;
+  /// True if a work-sharing loop uses each element many times: all threads read
+  /// the whole array, as jW in the example, or an inner loop repeats the
+  /// access, as with iN. Such a table is small beside the data of the nest.
+  ///   #pragma omp parallel for
+  ///   for (i = 0; i < rows; i++)
+  ///     for (j = 0; j < columns; j++)
+  ///       d[i][j] = J[iN[i]][j] - J[i][jW[j]];
+  bool IsReused = false;
   const clang::FunctionDecl *Callee = nullptr;
   llvm::SmallVector<const clang::Expr *, 4> Arguments;
 };

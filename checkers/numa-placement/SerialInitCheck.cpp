@@ -135,6 +135,8 @@ private:
     if (Now.Kind == State::Serial && areExclusive(*Now.Fill, Event))
       Now = {State::Placed, nullptr};
     if (Now.Kind == State::Serial) {
+      if (Event.IsReused)
+        return; // Another use may still show that the array is large.
       SerialFill &Report = Found[Now.Fill->Loop];
       if (!Report.Fill) {
         Report.Fill = Now.Fill;

@@ -215,3 +215,40 @@ __attribute__((annotate("vfriendly:keep"))) void kept(double *x, long n) {
   for (long i = 0; i < n; i++)
     x[i] += 1;
 }
+
+// Not reported: tables beside the data of a nest. Each thread reads all columns, and
+// an inner loop uses one row's entry for each column.
+void tables(double *from, double *to, long rows, long columns) {
+  int *north = malloc(rows * sizeof *north), *west = malloc(columns * sizeof *west);
+  for (long i = 0; i < rows; i++)
+    north[i] = i ? i - 1 : 0;
+  for (long j = 0; j < columns; j++)
+    west[j] = j ? j - 1 : 0;
+#pragma omp parallel for
+  for (long i = 0; i < rows; i++)
+    for (long j = 0; j < columns; j++)
+      to[i * columns + j] = from[north[i] * columns + j] - from[i * columns + west[j]];
+}
+
+// Reported: the inner loop's bounds depend on the outer one, so that each element is
+// used once; and three uses one after another are no reuse.
+void sparse(double *sums, const long *begin, const double *x, long n, long nonzeros) {
+  double *values = malloc(nonzeros * sizeof *values), *weights = malloc(n * sizeof *weights);
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'values' before
+  // CHECK-NEXT: :[[@LINE+12]]:18: note: threads use 'values' here
+  // CHECK-NEXT: :[[@LINE+1]]:3: note: no fix:
+  for (long i = 0; i < nonzeros; i++)
+    values[i] = 1;
+  // CHECK-NEXT: :[[@LINE+3]]:3: warning: one thread fills 'weights' before
+  // CHECK-NEXT: :[[@LINE+9]]:18: note: threads use 'weights' here
+  // CHECK-NEXT: :[[@LINE+1]]:3: note: no fix:
+  for (long i = 0; i < n; i++)
+    weights[i] = 2;
+#pragma omp parallel for
+  for (long i = 0; i < n; i++) {
+    for (long k = begin[i]; k < begin[i + 1]; k++)
+      sums[i] += values[k];
+    for (int d = 0; d < 3; d++)
+      sums[i] += weights[i] * x[d];
+  }
+}
