@@ -235,13 +235,12 @@ void tables(double *from, double *to, long rows, long columns) {
 void sparse(double *sums, const long *begin, const double *x, long n, long nonzeros) {
   double *values = malloc(nonzeros * sizeof *values), *weights = malloc(n * sizeof *weights);
   // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'values' before
-  // CHECK-NEXT: :[[@LINE+12]]:18: note: threads use 'values' here
+  // CHECK-NEXT: :[[@LINE+11]]:18: note: threads use 'values' here
   // CHECK-NEXT: :[[@LINE+1]]:3: note: no fix:
   for (long i = 0; i < nonzeros; i++)
     values[i] = 1;
-  // CHECK-NEXT: :[[@LINE+3]]:3: warning: one thread fills 'weights' before
-  // CHECK-NEXT: :[[@LINE+9]]:18: note: threads use 'weights' here
-  // CHECK-NEXT: :[[@LINE+1]]:3: note: no fix:
+  // CHECK-NEXT: :[[@LINE+2]]:3: warning: one thread fills 'weights' before
+  // CHECK-NEXT: :[[@LINE+8]]:18: note: threads use 'weights' here
   for (long i = 0; i < n; i++)
     weights[i] = 2;
 #pragma omp parallel for
