@@ -67,6 +67,10 @@ class Tree:
         """Links libvfrt even if no loop was rewritten, as users would."""
         return [f"-L{self.lib}", f"-Wl,-rpath,{self.lib}", "-Wl,--no-as-needed", "-lvfrt"]
 
+    def preloads(self):
+        """What a server runs with that nobody builds again."""
+        return [os.path.join(self.lib, name) for name in ("libvfpthread.so", "libvfmalloc.so")]
+
 
 def build(command):
     done = subprocess.run(command, capture_output=True, text=True)

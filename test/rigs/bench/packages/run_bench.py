@@ -31,7 +31,6 @@ ALONE = False  # It downloads and builds programs of millions of lines.
 FIRST_PORT = 17500
 START_S, LOAD_S = 60, 120
 HZ = os.sysconf("SC_CLK_TCK")
-PRELOADS = ("libvfpthread.so", "libvfmalloc.so")
 # vfriendly.cfg and what it names: a build is made again when one of them changes.
 FILES = ("vfriendly.cfg", "libvfriendly.so", "vfrt-link.o", "libvfrt.a")
 
@@ -178,11 +177,10 @@ def compare(tree, report, recipe, folders, threads, hogs, repetitions, smoke):
     requests = recipe.requests // 100 if smoke else recipe.requests
     built, beside = {}, []
     what = f"{recipe.name}, {threads} threads, {hogs} hogs"
-    preloads = [os.path.join(tree.lib, name) for name in PRELOADS]
     try:
         for number, (variant, folder) in enumerate(folders.items()):
             built[variant] = Built(recipe, folder, threads, FIRST_PORT + number, requests,
-                                   preloads if variant == "preload" else ())
+                                   tree.preloads() if variant == "preload" else ())
         beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
         runs, ratios = comparison.compare({v: b.measured for v, b in built.items()}, repetitions, what)
     finally:

@@ -5,8 +5,9 @@
 
 Redis' threads spin for each other: an I/O thread a million polls in front of a mutex, the
 main thread until several words are zero. The source is Debian's; it is built as it is, with
-the plugin, and with a sched_yield written by hand into each of the three waits. The servers
-of a cell run at the same time, idle but for the one whose turn it is.
+the plugin, with libvfpthread and libvfmalloc preloaded, and with a sched_yield written by hand
+into each of the three waits. The servers of a cell run at the same time, idle but for the one
+whose turn it is.
 """
 
 import csv
@@ -25,7 +26,7 @@ import measure
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "suites"))
 import bring
 
-SENTENCE = "Redis with I/O threads: as it is, with the plugin, and with yields by hand."
+SENTENCE = "Redis with I/O threads: as it is, with the plugin, with preloads, and with yields by hand."
 ALONE = False  # It downloads and builds Redis.
 
 FIRST_PORT = 17400
@@ -35,7 +36,9 @@ TESTS = ("SET", "GET")
 TARGET_S = 1.0
 TRIAL, MOST = 1000, 200_000
 TIMEOUT_S = 60
-VARIANTS = ("plain", "plugin", "hand", "one thread")
+VARIANTS = ("plain", "plugin", "preload", "hand", "one thread")
+# These run what was built as it is.
+AS_BUILT = ("plain", "preload", "one thread")
 
 # What a careful programmer adds: polls for a hand-over, then yields.
 POLLS = 200
@@ -92,13 +95,14 @@ def compile_server(tree, source, folder, variant):
 class Server:
     """A running server; its statistics, if it has any, when it is stopped."""
 
-    def __init__(self, folder, threads, port):
+    def __init__(self, folder, threads, port, preloads=()):
         self.port = port
+        preload = {"LD_PRELOAD": ":".join(preloads)} if preloads else {}
         self.process = subprocess.Popen(
             [os.path.join(folder, "redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--io-threads",
              str(threads), "--io-threads-do-reads", "yes", "--save", "", "--appendonly", "no", "--dir", folder],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-            env={**os.environ, "VF_STATS": "1"})
+            env={**os.environ, "VF_STATS": "1", **preload})
         for _ in range(100):
             if self.process.poll() is not None:
                 raise bench.Broken(f"redis-server ended: {self.process.stderr.read().strip()[-300:]}")
@@ -164,7 +168,8 @@ def row_of(report, threads, hogs, runs, said):
         middle = {p: measure.spread([v[f"get_{p}_ms"] for v in late])["median"] for p in ("p50", "p99")}
         return f"{rates} {middle['p50']:.2f}/{middle['p99']:.2f}"
 
-    found = {"over_plain": ratio("plugin", "plain"), "over_hand": ratio("plugin", "hand")}
+    found = {"over_plain": ratio("plugin", "plain"), "over_hand": ratio("plugin", "hand"),
+             "preload_over_plain": ratio("preload", "plain")}
     report.samples(runs, threads=threads, hogs=hogs)
     report.summary(threads=threads, hogs=hogs, statistics=said,
                    **{k: v.text("{:.3g}") if v else None for k, v in found.items()})
@@ -186,10 +191,10 @@ def main(tree, options, out):
     except bring.NotRun as why:
         raise bench.Broken(str(why))
     folders = {}
-    for name in ["plain"] + [v for v in variants if v not in ("plain", "one thread")]:
+    for name in ["plain"] + [v for v in variants if v not in AS_BUILT]:
         progress.at(f"building {name}")
         folders[name] = compile_server(tree, source, os.path.join(place, name), name)
-    folders["one thread"] = folders["plain"]
+    folders.update((name, folders["plain"]) for name in AS_BUILT)
     client = os.path.join(folders["plain"], "redis-benchmark")
     version = re.search(r'REDIS_VERSION "(.*)"', open(os.path.join(source, "src/version.h")).read())
     report = bench.Report("redis", tree, out, {
@@ -201,7 +206,8 @@ def main(tree, options, out):
             servers, beside = {}, []
             try:
                 for number, name in enumerate(variants):
-                    servers[name] = Server(folders[name], 1 if name == "one thread" else threads, FIRST_PORT + number)
+                    servers[name] = Server(folders[name], 1 if name == "one thread" else threads, FIRST_PORT + number,
+                                           tree.preloads() if name == "preload" else ())
                 beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
                 cells = {}
                 for name, server in servers.items():
@@ -219,6 +225,6 @@ def main(tree, options, out):
     progress.end()
     print(f"requests a second, SET/GET, and GET's p50/p99 in ms; medians of {repetitions}; {bench.cpus()} CPUs; "
           f"{CLIENTS} clients.\nRatios are medians of pairs.")
-    bench.table(["cell"] + list(VARIANTS) + ["plugin/plain", "plugin/hand"], rows)
+    bench.table(["cell"] + list(VARIANTS) + ["plugin/plain", "plugin/hand", "preload/plain"], rows)
     report.write()
     return 0
