@@ -19,31 +19,27 @@ namespace vfriendly::tidy {
 /// item per thread to end the threads of a pool.
 static constexpr uint64_t FewItems = 16;
 
-/// Returns true for a loop over items that exist before it begins: over a
-/// range, or counting up to a bound. A loop that fetches the next item until
-/// there is none may wait for each item.
-static bool isOverKnownItems(const Stmt *Loop, const ASTContext &Context) {
-  if (isa<CXXForRangeStmt>(Loop))
-    return true;
+/// Returns true if the loop counts up to a constant of at most FewItems.
+static bool isOverFewItems(const Stmt *Loop, const ASTContext &Context) {
   auto *For = dyn_cast<ForStmt>(Loop);
-  if (!For || !For->getCond() || !For->getInc())
-    return false;
-  auto *Bound = dyn_cast<BinaryOperator>(For->getCond()->IgnoreImpCasts());
-  if (!Bound || !Bound->isComparisonOp())
-    return false;
+  auto *Bound = For ? dyn_cast<BinaryOperator>(For->getCond()->IgnoreImpCasts())
+                    : nullptr;
   Expr::EvalResult Value;
-  if (!Bound->getRHS()->isValueDependent() &&
-      Bound->getRHS()->EvaluateAsInt(Value, Context) &&
-      Value.Val.getInt().getLimitedValue() <= FewItems)
-    return false;
-  bool Calls = false;
-  forEachStmt(For->getCond(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
-    auto *Call = dyn_cast<CallExpr>(S);
-    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
-    Calls |= Call && !(Method && Method->isConst());
+  return Bound && !Bound->getRHS()->isValueDependent() &&
+         Bound->getRHS()->EvaluateAsInt(Value, Context) &&
+         Value.Val.getInt().getLimitedValue() <= FewItems;
+}
+
+/// Returns true if an iteration calls another function than that of Push that
+/// may wait and returns something: the item comes when that wait ends, so a
+/// batch would keep other items waiting.
+static bool waitsForItem(const FunctionSync &F, const CallSite &Push,
+                         const Stmt *Loop, const SyncModel &Model) {
+  return llvm::any_of(F.Calls, [&](const CallSite &C) {
+    return C.Callee != Push.Callee && llvm::is_contained(C.Parents, Loop) &&
+           !C.Callee->getReturnType()->isVoidType() &&
+           Model.mayWait(C.Callee);
   });
-  return !Calls;
 }
 
 /// Returns true if the arguments of the call depend on the loop's item.
@@ -77,8 +73,9 @@ void ItemWakeupCheck::inspect(const SyncModel &Model,
   for (const FunctionSync &F : Model.functions())
     for (const CallSite &Push : F.Calls) {
       const Stmt *Loop = innermostLoop(Push.Parents);
-      if (!Loop || !isOverKnownItems(Loop, Context) ||
+      if (!Loop || !isOverKnownItems(Loop) || isOverFewItems(Loop, Context) ||
           !Model.alwaysWakes(Push.Callee) || !passesItem(*Push.Call, Loop) ||
+          waitsForItem(F, Push, Loop, Model) ||
           !claim(Push.Call->getExprLoc(), F.Function, Context))
         continue;
       report(*Push.Call, *Loop, *F.Function,

@@ -61,6 +61,43 @@ static const ValueDecl *queueOf(const CallExpr &Call) {
   return Call.getNumArgs() ? objectOf(Call.getArg(0)) : nullptr;
 }
 
+/// Returns the variable that the result of a call is stored in; null if there
+/// is none.
+static const ValueDecl *resultOf(const CallSite &C) {
+  if (const ValueDecl *Declared = declaredAt(C.Parents))
+    return Declared;
+  for (const Stmt *S : llvm::reverse(C.Parents))
+    if (auto *Assignment = dyn_cast<BinaryOperator>(S);
+        Assignment && Assignment->getOpcode() == BO_Assign)
+      return objectOf(Assignment->getLHS());
+  return nullptr;
+}
+
+/// Returns true if the condition holds where Item is null or zero.
+static bool isEndMarker(const Expr *Condition, const ValueDecl *Item) {
+  Condition = Condition->IgnoreParenImpCasts();
+  if (auto *Not = dyn_cast<UnaryOperator>(Condition))
+    return Not->getOpcode() == UO_LNot && objectOf(Not->getSubExpr()) == Item;
+  auto *Equal = dyn_cast<BinaryOperator>(Condition);
+  if (!Equal || Equal->getOpcode() != BO_EQ)
+    return false;
+  const ValueDecl *Sides[] = {objectOf(Equal->getLHS()),
+                              objectOf(Equal->getRHS())};
+  return (Sides[0] == Item && !Sides[1]) || (Sides[1] == Item && !Sides[0]);
+}
+
+/// Returns true if Put is executed only where Take returned the end marker: it
+/// answers the request to end, and hands no item on.
+static bool isAnswerToEnd(const CallSite &Put, const CallSite &Take) {
+  const ValueDecl *Item = resultOf(Take);
+  return Item && llvm::any_of(Put.Parents, [&](const Stmt *S) {
+           auto *If = dyn_cast<IfStmt>(S);
+           return If && isEndMarker(If->getCond(), Item) &&
+                  (If->getThen() == Put.Call ||
+                   llvm::is_contained(Put.Parents, If->getThen()));
+         });
+}
+
 namespace {
 struct Stage {
   const CallExpr *Take;
@@ -80,12 +117,15 @@ static std::optional<Stage> stageOf(const FunctionSync &F,
     for (const Stmt *Parent : Take.Parents)
       if (!Loop && innermostLoop(Parent))
         Loop = Parent;
-    if (!Loop)
+    // A stage takes what comes. A loop that counts takes something else, such as
+    // a free buffer for each item that it has.
+    if (!Loop || isOverKnownItems(innermostLoop(Take.Parents)))
       continue;
     for (const CallSite &Put : F.Calls)
       if (roleOf(Put, Model) == Role::Puts &&
           llvm::is_contained(Put.Parents, Loop) &&
-          queueOf(*Put.Call) != queueOf(*Take.Call))
+          queueOf(*Put.Call) != queueOf(*Take.Call) &&
+          !isAnswerToEnd(Put, Take))
         return Stage{Take.Call, Loop, F.Function};
   }
   return std::nullopt;

@@ -47,6 +47,36 @@ const ValueDecl *objectOf(const Expr *E) {
   }
 }
 
+const ValueDecl *declaredAt(ArrayRef<const Stmt *> Parents) {
+  for (const Stmt *S : llvm::reverse(Parents)) {
+    auto *Declaration = dyn_cast<DeclStmt>(S);
+    if (Declaration && Declaration->isSingleDecl())
+      return dyn_cast<ValueDecl>(Declaration->getSingleDecl());
+    if (!isa<Expr>(S))
+      return nullptr;
+  }
+  return nullptr;
+}
+
+bool isOverKnownItems(const Stmt *Loop) {
+  if (isa<CXXForRangeStmt>(Loop))
+    return true;
+  auto *For = dyn_cast<ForStmt>(Loop);
+  if (!For || !For->getCond() || !For->getInc())
+    return false;
+  auto *Bound = dyn_cast<BinaryOperator>(For->getCond()->IgnoreImpCasts());
+  if (!Bound || !Bound->isComparisonOp())
+    return false;
+  bool Calls = false;
+  forEachStmt(For->getCond(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
+    Calls |= Call && !(Method && Method->isConst());
+  });
+  return !Calls;
+}
+
 namespace {
 struct Meaning {
   SyncKind Kind;
@@ -148,19 +178,6 @@ const Expr *predicateOfLambda(const Expr *Argument) {
     return nullptr;
   auto *Return = dyn_cast<ReturnStmt>(Body->body_front());
   return Return ? Return->getRetValue() : nullptr;
-}
-
-/// Returns the variable that the innermost declaration among Parents declares;
-/// null for a temporary.
-const ValueDecl *declaredAt(ArrayRef<const Stmt *> Parents) {
-  for (const Stmt *S : llvm::reverse(Parents)) {
-    auto *Declaration = dyn_cast<DeclStmt>(S);
-    if (Declaration && Declaration->isSingleDecl())
-      return dyn_cast<ValueDecl>(Declaration->getSingleDecl());
-    if (!isa<Expr>(S))
-      return nullptr;
-  }
-  return nullptr;
 }
 
 class Collector {

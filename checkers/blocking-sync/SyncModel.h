@@ -107,6 +107,16 @@ private:
 /// pointers and elements; null if there is none.
 const clang::ValueDecl *objectOf(const clang::Expr *E);
 
+/// Returns the variable that the innermost declaration among Parents declares;
+/// null for a temporary.
+const clang::ValueDecl *
+declaredAt(llvm::ArrayRef<const clang::Stmt *> Parents);
+
+/// Returns true for a loop over items that exist before it begins: over a
+/// range, or counting up to a bound. A loop that fetches the next item until
+/// there is none may wait for each item.
+bool isOverKnownItems(const clang::Stmt *Loop);
+
 } // namespace vfriendly::tidy
 
 #endif

@@ -35,6 +35,8 @@ assert Figure(1.3, ">").at_most(1.2) is False
 assert Figure(1.0, "<").at_most(1.2) is True
 assert measure.pair_ratios([run(4, True)], [run(2, True)],
                            verdicts.programs.per_round)[0].sign == "?"
+# Over an upper bound, such as the rate of a server that was killed, a ratio is a lower bound.
+assert measure.pair_ratios([4], [2], lambda r: Figure(r, "<" if r == 2 else ""))[0].sign == ">"
 assert Figure(60, "?").at_least(50) is None
 
 fast = dict(original=1000, rewritten=10, no_notify=1000, futex=10)

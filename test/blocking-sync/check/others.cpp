@@ -65,6 +65,11 @@ void read(Queue &To) {
   while (int Item = readOne())
     To.push(Item);
 }
+// Each item comes out of another queue, when its wait ends.
+void move(Queue &From, Queue &To, int N) {
+  for (int I = 0; I < N; ++I)
+    To.push(From.pop() + I);
+}
 // A few only: an end for each thread.
 void stop(Queue &To) {
   for (int I = 0; I < 8; ++I)
@@ -160,10 +165,32 @@ void acceptEach(int Socket) {
     pthread_create(&Thread, nullptr, serve, new int(Connection));
   }
 }
+void detachEach(int N) {
+  for (int I = 0; I < N; ++I) {
+    pthread_t Thread;
+    // CHECK: :[[@LINE+1]]:5: warning: loop creates a thread for each task
+    pthread_create(&Thread, nullptr, serve, new int(I));
+    pthread_detach(Thread);
+  }
+}
 void forgetEach(int N) {
   for (int I = 0; I < N; ++I)
     // CHECK: :[[@LINE+1]]:5: warning: loop creates a thread for each task
     std::thread(work, I).detach();
+}
+// A pool whose threads count themselves: the handles are kept.
+struct Job {
+  pthread_t Thread;
+};
+void poolOfDetached(Job *Jobs, pthread_t *Threads, unsigned N) {
+  for (unsigned I = 0; I < N; ++I) {
+    pthread_create(&Jobs[I].Thread, nullptr, serve, nullptr);
+    pthread_detach(Jobs[I].Thread);
+  }
+  for (unsigned I = 0; I < N; ++I) {
+    pthread_create(&Threads[I], nullptr, serve, nullptr);
+    pthread_detach(Threads[I]);
+  }
 }
 // What is joined is another thread, where creating one fails.
 void poolOrFail(pthread_t *Threads, unsigned N, pthread_t Logger) {

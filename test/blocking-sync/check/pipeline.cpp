@@ -2,7 +2,8 @@
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Stages of a pipeline. One thread that moves items is none, and neither is one that puts
-// an item back where it came from.
+// an item back where it came from, takes a free buffer for each item that it has, or puts its
+// answer where it is told to end.
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-pipeline' %s -- -std=c++17 -DSECOND 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-pipeline' %s -- -std=c++17 2>&1 | count 0
 
@@ -71,4 +72,34 @@ void last(Queue &From, Queue &To) {
   while (int Item = From.pop())
     Sum += Item;
   To.push(Sum);
+}
+// A free buffer for each item: the loop decides how many it takes.
+void fill(Ring *Free, Ring *To, int N) {
+  for (int I = 0; I < N; ++I) {
+    int Buffer = dequeue(Free);
+    enqueue(To, Buffer + I);
+  }
+}
+// The last stage, which says when it has written all.
+void write(int);
+void writeAll(Ring *From, Ring *Done) {
+  int Failed = 0;
+  for (;;) {
+    int Item = dequeue(From);
+    if (!Item) {
+      enqueue(Done, Failed);
+      continue;
+    }
+    write(Item);
+  }
+}
+void writeBlocks(Ring *From, Ring *Done) {
+  int Item;
+  for (;;) {
+    Item = dequeue(From);
+    if (Item == 0)
+      enqueue(Done, 1);
+    else
+      write(Item);
+  }
 }

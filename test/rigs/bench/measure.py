@@ -169,7 +169,7 @@ def median_figure(figures):
 
 def pair_ratios(over, under, value):
     """value(over run) / value(under run) for each repetition, as Figures."""
-    flips = {"": "", ">": "<"}
+    flips = {"": "", ">": "<", "<": ">"}
     ratios = []
     for a, b in zip(over, under):
         top, bottom = value(a), value(b)
