@@ -37,9 +37,23 @@ static bool waitsForItem(const FunctionSync &F, const CallSite &Push,
                          const Stmt *Loop, const SyncModel &Model) {
   return llvm::any_of(F.Calls, [&](const CallSite &C) {
     return C.Callee != Push.Callee && llvm::is_contained(C.Parents, Loop) &&
-           !C.Callee->getReturnType()->isVoidType() &&
-           Model.mayWait(C.Callee);
+           !C.Callee->getReturnType()->isVoidType() && Model.mayWait(C.Callee);
   });
+}
+
+/// Maximum number of other calls in an iteration. One with more makes each item
+/// from others, which takes longer than the wake-up.
+static constexpr unsigned FewCalls = 2;
+
+/// Returns true if an iteration does little besides handing over its item.
+static bool mostlyPushes(const CallSite &Push, const Stmt *Loop) {
+  unsigned Others = 0;
+  forEachStmt(loopBody(Loop), [&](const Stmt *S, ArrayRef<const Stmt *> Above) {
+    Others += isa<CallExpr>(S) && S != Push.Call &&
+              !isa<CXXOperatorCallExpr>(S) &&
+              !llvm::is_contained(Above, Push.Call);
+  });
+  return Others <= FewCalls;
 }
 
 /// Returns true if the arguments of the call depend on the loop's item.
@@ -75,7 +89,7 @@ void ItemWakeupCheck::inspect(const SyncModel &Model,
       const Stmt *Loop = innermostLoop(Push.Parents);
       if (!Loop || !isOverKnownItems(Loop) || isOverFewItems(Loop, Context) ||
           !Model.alwaysWakes(Push.Callee) || !passesItem(*Push.Call, Loop) ||
-          waitsForItem(F, Push, Loop, Model) ||
+          waitsForItem(F, Push, Loop, Model) || !mostlyPushes(Push, Loop) ||
           !claim(Push.Call->getExprLoc(), F.Function, Context))
         continue;
       report(*Push.Call, *Loop, *F.Function,

@@ -45,6 +45,17 @@ static bool isRecursiveKind(const CallExpr &Call, const ASTContext &Context) {
          Value.Val.getInt() == 1;
 }
 
+/// Returns true if F initializes a mutex that its caller passes: a wrapper of
+/// pthread_mutex_init, whose caller wants the lock to be recursive.
+static bool initializesForCaller(const FunctionSync &F) {
+  return llvm::any_of(F.Calls, [](const CallSite &C) {
+    return C.Callee->getIdentifier() &&
+           C.Callee->getName() == "pthread_mutex_init" &&
+           C.Call->getNumArgs() == 2 &&
+           isa_and_nonnull<ParmVarDecl>(objectOf(C.Call->getArg(0)));
+  });
+}
+
 /// Returns the class of a field, the function of a local variable; otherwise
 /// the declaration itself.
 static const NamedDecl &around(const ValueDecl &Declared) {
@@ -71,7 +82,7 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
     for (const CallSite &C : F.Calls)
       if (C.Callee->getIdentifier() &&
           C.Callee->getName() == "pthread_mutexattr_settype" &&
-          isRecursiveKind(*C.Call, Context))
+          isRecursiveKind(*C.Call, Context) && !initializesForCaller(F))
         RecursiveLock(C.Call->getExprLoc(), C.Call->getSourceRange(),
                       *F.Function);
     llvm::SmallPtrSet<const ValueDecl *, 4> Seen;

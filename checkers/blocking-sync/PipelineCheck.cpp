@@ -18,25 +18,40 @@ namespace {
 enum class Role { None, Takes, Puts };
 } // namespace
 
-/// Returns true if one of the words of a name, in any naming style, is one of
-/// Words.
+/// Returns true if a word of a name, in any naming style, begins at At.
+static bool beginsWord(StringRef Name, size_t At) {
+  return At == 0 || !isalpha(Name[At - 1]) || isupper(Name[At]);
+}
+
+/// Returns true if one of the words of a name is one of Words.
 static bool hasWord(StringRef Name, ArrayRef<StringRef> Words) {
   std::string Lower = Name.lower();
   for (StringRef Word : Words) {
     for (size_t At = Lower.find(Word.str()); At != std::string::npos;
          At = Lower.find(Word.str(), At + 1)) {
       size_t End = At + Word.size();
-      bool Begins = At == 0 || !isalpha(Name[At - 1]) || isupper(Name[At]);
-      bool Ends = End == Name.size() || !islower(Name[End]);
-      if (Begins && Ends)
+      if (beginsWord(Name, At) && (End == Name.size() || !islower(Name[End])))
         return true;
     }
   }
   return false;
 }
 
+/// Returns true if the last word of a name is one of Words.
+static bool endsWithWord(StringRef Name, ArrayRef<StringRef> Words) {
+  return llvm::any_of(Words, [&](StringRef Word) {
+    return Name.ends_with_insensitive(Word) &&
+           beginsWord(Name, Name.size() - Word.size());
+  });
+}
+
+static constexpr StringRef TakeWords[] = {"pop",     "get",   "take",
+                                          "receive", "fetch", "remove"};
+static constexpr StringRef PutWords[] = {"push", "put",    "send",
+                                         "add",  "insert", "append"};
+
 /// Returns what a call does to a queue. Without a visible definition, only
-/// unambiguous names count.
+/// unambiguous names count: enqueue, and those such as queue_put.
 static Role roleOf(const CallSite &C, const SyncModel &Model) {
   if (!C.Callee->getIdentifier())
     return Role::None;
@@ -45,13 +60,15 @@ static Role roleOf(const CallSite &C, const SyncModel &Model) {
     return Role::Takes;
   if (hasWord(Name, {"enqueue"}))
     return Role::Puts;
+  if (!Model.of(C.Callee) && hasWord(Name, {"queue"}))
+    return endsWithWord(Name, TakeWords)  ? Role::Takes
+           : endsWithWord(Name, PutWords) ? Role::Puts
+                                          : Role::None;
   if (!Model.mayWait(C.Callee))
     return Role::None;
-  if (hasWord(Name, {"pop", "get", "take", "receive", "fetch", "remove"}))
-    return Role::Takes;
-  if (hasWord(Name, {"push", "put", "send", "add", "insert", "append"}))
-    return Role::Puts;
-  return Role::None;
+  return hasWord(Name, TakeWords)  ? Role::Takes
+         : hasWord(Name, PutWords) ? Role::Puts
+                                   : Role::None;
 }
 
 /// Returns the queue of a call: its object, or its first argument.
@@ -59,6 +76,22 @@ static const ValueDecl *queueOf(const CallExpr &Call) {
   if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call))
     return objectOf(Member->getImplicitObjectArgument());
   return Call.getNumArgs() ? objectOf(Call.getArg(0)) : nullptr;
+}
+
+/// Returns true if the loop takes items until its queue is empty. It never
+/// waits for one, as a stage does.
+static bool drains(const Stmt *Loop, const CallExpr &Take) {
+  auto *While = dyn_cast<WhileStmt>(Loop);
+  bool Asks = false;
+  if (While)
+    forEachStmt(While->getCond(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      auto *Call = dyn_cast<CallExpr>(S);
+      const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+      Asks |= Callee && Callee->getIdentifier() &&
+              hasWord(Callee->getName(), {"empty"}) &&
+              queueOf(*Call) == queueOf(Take);
+    });
+  return Asks;
 }
 
 /// Returns the variable that the result of a call is stored in; null if there
@@ -117,9 +150,10 @@ static std::optional<Stage> stageOf(const FunctionSync &F,
     for (const Stmt *Parent : Take.Parents)
       if (!Loop && innermostLoop(Parent))
         Loop = Parent;
-    // A stage takes what comes. A loop that counts takes something else, such as
-    // a free buffer for each item that it has.
-    if (!Loop || isOverKnownItems(innermostLoop(Take.Parents)))
+    // A stage takes what comes. A loop that counts takes something else, such
+    // as a free buffer for each item that it has.
+    const Stmt *Innermost = innermostLoop(Take.Parents);
+    if (!Loop || isOverKnownItems(Innermost) || drains(Innermost, *Take.Call))
       continue;
     for (const CallSite &Put : F.Calls)
       if (roleOf(Put, Model) == Role::Puts &&

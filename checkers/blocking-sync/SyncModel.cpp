@@ -348,6 +348,10 @@ bool SyncModel::wakesWithin(const FunctionDecl *Function,
   return Wakes[{F->Function, Depth}] = Result;
 }
 
+/// Maximum number of statements of a function that passes an item on to the
+/// function that wakes. A longer one does work of its own.
+static constexpr unsigned MaxWrapper = 4;
+
 bool SyncModel::searchWakes(const FunctionSync &F, unsigned Depth) const {
   auto *Body = dyn_cast_or_null<CompoundStmt>(F.Function->getBody());
   if (!Body)
@@ -365,7 +369,8 @@ bool SyncModel::searchWakes(const FunctionSync &F, unsigned Depth) const {
           (S.Site == Top || IsDirect(S.Parents, Top)))
         return true;
     for (const CallSite &C : F.Calls)
-      if (Depth < MaxDepth && (C.Call == Top || IsDirect(C.Parents, Top)) &&
+      if (Depth < MaxDepth && Body->size() <= MaxWrapper &&
+          (C.Call == Top || IsDirect(C.Parents, Top)) &&
           wakesWithin(C.Callee, Depth + 1))
         return true;
     if (mayReturn(Top))

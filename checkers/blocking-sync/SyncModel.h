@@ -85,7 +85,8 @@ public:
   /// Returns true if a call of Function may wait on a condition, as far as
   /// definitions are visible.
   bool mayWait(const clang::FunctionDecl *Function) const;
-  /// Returns true if each call of Function that returns wakes a waiter.
+  /// Returns true if each call of Function that returns wakes a waiter, and
+  /// Function does so itself or is a short wrapper of one that does.
   bool alwaysWakes(const clang::FunctionDecl *Function) const;
 
 private:
@@ -109,8 +110,7 @@ const clang::ValueDecl *objectOf(const clang::Expr *E);
 
 /// Returns the variable that the innermost declaration among Parents declares;
 /// null for a temporary.
-const clang::ValueDecl *
-declaredAt(llvm::ArrayRef<const clang::Stmt *> Parents);
+const clang::ValueDecl *declaredAt(llvm::ArrayRef<const clang::Stmt *> Parents);
 
 /// Returns true for a loop over items that exist before it begins: over a
 /// range, or counting up to a bound. A loop that fetches the next item until

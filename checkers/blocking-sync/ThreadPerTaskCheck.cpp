@@ -17,8 +17,9 @@ namespace vfriendly::tidy {
 /// Returns true if the handle of a thread is kept in a field or an array, where
 /// threads are that the program counts: a detached one is no task's then.
 static bool isKept(const ValueDecl *Handle) {
-  return Handle && (isa<FieldDecl>(Handle) || Handle->getType()->isArrayType() ||
-                    Handle->getType()->isAnyPointerType());
+  return Handle &&
+         (isa<FieldDecl>(Handle) || Handle->getType()->isArrayType() ||
+          Handle->getType()->isAnyPointerType());
 }
 
 void ThreadPerTaskCheck::inspect(const SyncModel &Model,
@@ -31,17 +32,17 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
       if (!Loop)
         continue;
       // Threads that one loop creates and another loop joins are a pool, and so
-      // are detached ones whose handles are kept. The thread of a task is joined
-      // or detached in the same iteration.
+      // are detached ones whose handles are kept. The thread of a task is
+      // joined or detached in the same iteration.
       bool Ends = false;
       for (const SyncSite &S : F.Syncs) {
         if (innermostLoop(S.Parents) != Loop)
           continue;
         bool IsSame = S.Object == Create.Object;
-        Ends |= S.Kind == SyncKind::Accept ||
-                (S.Kind == SyncKind::Detach && IsSame &&
-                 !isKept(Create.Object)) ||
-                (S.Kind == SyncKind::Join && IsSame && S.Object);
+        Ends |=
+            S.Kind == SyncKind::Accept ||
+            (S.Kind == SyncKind::Detach && IsSame && !isKept(Create.Object)) ||
+            (S.Kind == SyncKind::Join && IsSame && S.Object);
       }
       if (!Ends || !claim(Create.Site->getExprLoc(), F.Function, Context))
         continue;

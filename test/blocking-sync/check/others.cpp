@@ -70,6 +70,29 @@ void move(Queue &From, Queue &To, int N) {
   for (int I = 0; I < N; ++I)
     To.push(From.pop() + I);
 }
+// Making an item takes longer than handing it over.
+int check(int), repair(int), describe(int);
+void make(Queue &To, const std::vector<int> &Items) {
+  for (int Item : Items) {
+    int Made = check(Item);
+    Made += repair(Made);
+    Made += describe(Made);
+    To.push(Made + Item);
+  }
+}
+// Works on the item, and then says so.
+int sum(int), scale(int), store(int);
+void finish(Queue &To, int Item) {
+  int Done = sum(Item);
+  Done += scale(Done);
+  Done += store(Done);
+  Done += store(Done);
+  To.push(Done);
+}
+void finishAll(Queue &To, int N) {
+  for (int I = 0; I < N; ++I)
+    finish(To, I);
+}
 // A few only: an end for each thread.
 void stop(Queue &To) {
   for (int I = 0; I < 8; ++I)
@@ -246,6 +269,21 @@ void makeRecursive(pthread_mutexattr_t *A) {
   // CHECK: :[[@LINE+1]]:3: warning: this lock may be taken again by its holder
   pthread_mutexattr_settype(A, PTHREAD_MUTEX_RECURSIVE);
   pthread_mutexattr_settype(A, PTHREAD_MUTEX_NORMAL);
+}
+// A wrapper: its caller wants the lock to be recursive.
+int initRecursive(pthread_mutex_t *M) {
+  pthread_mutexattr_t A;
+  pthread_mutexattr_init(&A);
+  pthread_mutexattr_settype(&A, PTHREAD_MUTEX_RECURSIVE);
+  return pthread_mutex_init(M, &A);
+}
+pthread_mutex_t Global;
+int initGlobal() {
+  pthread_mutexattr_t A;
+  pthread_mutexattr_init(&A);
+  // CHECK: :[[@LINE+1]]:3: warning: this lock may be taken again by its holder
+  pthread_mutexattr_settype(&A, PTHREAD_MUTEX_RECURSIVE);
+  return pthread_mutex_init(&Global, &A);
 }
 class Registry {
 public:

@@ -58,6 +58,33 @@ void second(Ring *From, Ring *To) {
 }
 #endif
 
+// Named as queues are in C.
+Ring *queue_get(Ring *From);
+void seq_queue_put(Ring *To, Ring *Item);
+int queue_get_size(Ring *From);
+int queue_forget(Ring *From);
+#ifdef SECOND
+void third(Ring *From, Ring *To) {
+  for (;;) {
+    // CHECK: :[[@LINE+1]]:18: warning: 'third' is a stage of a pipeline
+    Ring *Item = queue_get(From);
+    seq_queue_put(To, Item);
+  }
+}
+#endif
+// Asks how long the queue is.
+void measure(Ring *From, Ring *To) {
+  while (queue_get_size(From) || queue_forget(From))
+    seq_queue_put(To, From);
+}
+
+// Moves what is there, and waits for nothing.
+bool queue_empty(Ring *From);
+void drain(Ring *From, Ring *To) {
+  while (!queue_empty(From))
+    seq_queue_put(To, queue_get(From));
+}
+
 void again(Queue &Same) {
   for (;;) {
     int Item = Same.pop();
