@@ -33,8 +33,10 @@
  * doubles it. */
 #define VF_MAX_FAILED_SPINS 6u
 
-/* Number of recent failed spins minus the successful ones. A lost update halves
- * or doubles one budget. */
+/* Number of recent spins that failed minus those that succeeded. Updated
+ * without a lock: a lost update makes the next budget twice or half as long,
+ * once.
+ */
 static inline void vf_learn(uint32_t *failed, bool succeeded) {
   uint32_t before = vf_get(failed);
   uint32_t now = succeeded
@@ -44,9 +46,10 @@ static inline void vf_learn(uint32_t *failed, bool succeeded) {
     vf_set(failed, now);
 }
 
-/* Pauses between two reads of the lock word: 8 times, then 16, and so on up to
- * VF_LOOK_PAUSES. Updates *now. Returns false if this took so long that the
- * thread must have been preempted. */
+/* Waits between two reads of the lock word: 8 pauses at each of the first 8
+ * reads, then 16, and so on up to VF_LOOK_PAUSES. Updates *now. Returns false
+ * if this took so long that the thread must have been preempted.
+ */
 static inline bool vf_pause(unsigned *pauses, uint64_t *now) {
   for (unsigned i = 0; i < *pauses; ++i)
     vf_relax();

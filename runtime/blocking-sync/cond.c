@@ -23,7 +23,9 @@
 #include "blocking-sync/waiting.h"
 #include "common/sites.h"
 
-/* Records in the word of a private condition whether a waiter may be queued. */
+/* Sets or clears the flag in the word of a private condition that says that
+ * waiters may be queued.
+ */
 static void set_queued(void *what, bool queued) {
   vf_cond *cond = what;
   __atomic_store_n(&cond->word_, queued, __ATOMIC_RELAXED);
@@ -73,7 +75,8 @@ static int wait_shared(vf_cond *cond, vf_mutex *mutex,
   return result == ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
-/* Callback of type vf_decide: wakes the first waiter. */
+/* Callback of type vf_decide: tells the parking table to wake the first waiter.
+ */
 static enum vf_wake wake_one(void *cond, const struct vf_waiter *first,
                              bool more) {
   set_queued(cond, more);

@@ -59,15 +59,18 @@
 #define SKIPS 0xff00u
 #define GENERATION_SHIFT 16
 
-/* Number of unlocks that do not examine the queue while a spinner exists.
- * Examining the queue takes as long as 20 acquisitions of an uncontended lock.
- * The value is the maximum of the field SKIPS: a spinner gives up within
- * VF_BYPASS_NS, and until the next spinner comes each unlock examines the
- * queue. */
+/* Maximum number of consecutive unlocks that do not examine the queue while a
+ * thread spins for the lock. Examining the queue takes as long as 20
+ * acquisitions of an uncontended lock. It is the largest value of the field
+ * SKIPS. No waiter is forgotten: a spinner gives up within VF_BYPASS_NS, and
+ * until the next spinner comes each unlock examines the queue.
+ */
 #define MAX_SKIPS 250u
-/* Time for which other threads may take the lock before a waiter gets it:
- * several wake-ups (25 to 100 us in a virtual machine), a third of a time
- * slice. */
+/* Time for which running threads may take the lock before a waiter that was
+ * queued earlier; after it the lock is handed to that waiter. It is as long as
+ * several wake-ups (25 to 100 us each in a virtual machine), and a third of a
+ * time slice.
+ */
 #define VF_BYPASS_NS 1000000u
 #define VF_HANDED_UNIT_LOG2 10
 
@@ -97,18 +100,21 @@ static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
                                      __ATOMIC_RELAXED);
 }
 
-/* Number of pairs of reads between which the lock must have changed hands
- * before it counts as busy: one change may be chance. */
+/* Number of pairs of reads that must each show that the lock changed hands
+ * before the spinner treats the lock as busy. One such pair may be chance.
+ */
 #define VF_PASSED_LOOKS 2u
-/* Number of reads of the lock word by a thread that finds another spinner:
- * enough for a section of a microsecond, and a quarter of the cost of parking
- * and waking. */
+/* Number of times a thread reads the lock word before it parks if another
+ * thread is spinning already: enough for a critical section of a microsecond,
+ * and a quarter of the cost of parking and waking.
+ */
 #define VF_BRIEF_NS 1500u
-/* Length of a spinner's first nap; with Linux' default of 50 us timer slack it
- * takes about 110 us. Each next nap is as long as the wait so far: four naps up
- * to the millisecond after which the lock is handed over. A lock that becomes
- * free during a nap therefore stays free for at most as long as the spinner has
- * waited before. */
+/* Length of a spinner's first sleep on a busy lock; with Linux' default timer
+ * slack of 50 us it takes about 110 us. Each next sleep is as long as the wait
+ * so far, so there are four until the millisecond after which the lock is
+ * handed over. If the lock becomes free during a sleep, it stays free for no
+ * longer than the spinner has waited before.
+ */
 #define VF_NAP_NS 50000u
 
 struct locking {
@@ -134,10 +140,11 @@ static bool still_held(void *what, struct vf_waiter *self) {
   return true;
 }
 
-/* Callback of type vf_look: polls the lock for a parked thread. Returns true if
- * the lock is free and another thread spins for it. Only in that state may an
- * unlock leave the parked thread asleep. In every other state the unlock must
- * wake it; a poll that returned true there would hide that it did not. */
+/* Callback of type vf_look, called for a parked thread. Returns true if the
+ * lock is free and another thread spins for it: only then may an unlock have
+ * left the parked thread asleep. In every other state the unlock must wake it,
+ * and returning true would hide a missing wake-up.
+ */
 static bool is_left_free(void *what) {
   const struct locking *locking = what;
   uint32_t word = load(locking->mutex);
@@ -162,9 +169,10 @@ static bool unmark(struct locking *locking, uint32_t word) {
 }
 
 /* Spins until the caller has the lock or its budget is used up. If the lock
- * changes hands between two reads, it is in constant use: more spinning gains
+ * changes hands between two reads, it is in constant use: spinning longer gains
  * nothing then, and waking a sleeper costs the lock's users a system call. So
- * the thread naps until the lock must be handed to it. */
+ * the thread sleeps for short times until the lock is handed to it.
+ */
 static bool spin(struct locking *locking, uint64_t budget) {
   vf_mutex *mutex = locking->mutex;
   uint64_t begin = vf_now_ns(), now = begin;
@@ -194,8 +202,9 @@ static bool spin(struct locking *locking, uint64_t budget) {
   }
 }
 
-/* First wait of a thread that found the lock held: as the spinner or, if there
- * is a spinner already, with a few reads only. */
+/* Does the first wait of a thread that found the lock held: it spins; if
+ * another thread spins already, it only reads the word a few times.
+ */
 static bool spin_first(struct locking *locking) {
   vf_mutex *mutex = locking->mutex;
   uint32_t word = load(mutex);
@@ -258,8 +267,7 @@ static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
   return result;
 }
 
-/* For locks in memory that several processes map, the kernel keeps the queue.
- */
+/* Locks shared between processes have no queue here: the kernel keeps it. */
 static int lock_shared(vf_mutex *mutex, const struct vf_deadline *deadline) {
   uint64_t state = 0;
   do
@@ -282,7 +290,8 @@ VF_API int vf_mutex_destroy(vf_mutex *mutex) {
   return load(mutex) & held ? EBUSY : 0;
 }
 
-/* Loads first, as a failing compare-and-swap costs more. */
+/* Loads the word first: a compare-and-swap that fails costs more than a load.
+ */
 static bool try_now(vf_mutex *mutex, uintptr_t site) {
   uint32_t word = load(mutex);
   while (!(word & HELD))
@@ -408,8 +417,9 @@ VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
         vf_site_woke(site);
       return 0;
     }
-    /* If there is no spinner, SKIPS is cleared too, as a fork may have left any
-     * value in it. */
+    /* Without a spinner, SKIPS is cleared too: after a fork it may have any
+     * value.
+     */
     left = spins ? (word & ~(HELD | SKIPS)) | ((word + SKIP) & SKIPS)
                  : word & COUNTED;
   } while (!change(mutex, &word, left, __ATOMIC_RELEASE));

@@ -13,15 +13,17 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* Locks that share a bucket make each other's queue operations longer. 256
- * buckets as for spin waits: more than the CPUs of most machines, and only the
- * used lines are touched. */
+/* log2 of the number of buckets. Objects that share a bucket make each other's
+ * queue operations longer. 256 are more than the CPUs of most machines, and
+ * only the lines that are used occupy memory.
+ */
 #define VF_PARKING_LOG2 8
 #define VF_PARKING_BUCKETS (1u << VF_PARKING_LOG2)
 
-/* Time after which a parked thread first looks whether it must go on waiting:
- * three time slices, in which a preempted holder has run. A look costs a
- * wake-up, 25 to 100 us in a virtual machine, at most a hundredth of the sleep.
+/* Time after which a parked thread first checks whether it must go on waiting:
+ * three time slices, in which a preempted holder has run. A check needs a
+ * wake-up of 25 to 100 us in a virtual machine, at most a hundredth of this
+ * time.
  */
 #define VF_LOOK_NS 10000000u
 
@@ -81,8 +83,9 @@ static void unlock_bucket(struct vf_bucket *bucket) {
   vf_plain_unlock(&bucket->lock, VF_PRIVATE);
 }
 
-/* Locks both buckets in the order of addresses, as all threads do; they may be
- * the same. */
+/* Locks both buckets. All threads lock them in the order of addresses, so there
+ * is no deadlock. The two may be the same.
+ */
 static void lock_both(struct vf_bucket *a, struct vf_bucket *b) {
   vf_plain_lock(a < b ? &a->lock : &b->lock);
   if (a != b)
@@ -95,8 +98,9 @@ static void unlock_both(struct vf_bucket *a, struct vf_bucket *b) {
     unlock_bucket(b);
 }
 
-/* Returns the link to the first waiter for key from here on, or the null link
- * at the end. */
+/* Starts at the given link of a queue. Returns the link to the first waiter for
+ * key, or the null link at the end.
+ */
 static struct vf_waiter **find(struct vf_waiter **link, const void *key) {
   while (*link && (*link)->key != key)
     link = &(*link)->next;

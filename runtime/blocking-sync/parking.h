@@ -50,13 +50,15 @@ struct vf_waiter {
   /* The object for which the thread is queued; changes when the thread is moved
    * to another queue. */
   const void *key;
-  /* enum vf_wake; the owner sleeps while it is VF_WAKE_NONE. */
+  /* A value of enum vf_wake. The waiter sleeps while it is VF_WAKE_NONE. */
   uint32_t woken;
   /* Time at which the thread was first queued for the lock; 0 before. */
   uint64_t since;
-  /* Time at which the thread was woken, for vf_wake_took. */
+  /* Time at which the thread was woken; from it vf_wake_took measures how long
+   * wake-ups take.
+   */
   uint64_t woken_at;
-  /* For a waiter for a condition: the lock to take once it is signalled. */
+  /* The lock that a waiter for a condition takes once it is signalled. */
   void *lock;
   bool was_moved;
 };
@@ -90,20 +92,25 @@ typedef enum vf_wake vf_decide(void *what, const struct vf_waiter *first,
  * if a waiter was woken. */
 bool vf_unpark_one(const void *key, vf_decide *decide, void *what);
 
-/* Called under both buckets' locks: returns true if waiters for a condition may
- * be queued for the lock instead. It has then made the lock's next unlock
- * examine the queue. If `must` is true, it returns true. */
+/* Callback that tells whether waiters for a condition may be queued for the
+ * lock instead of being woken. Called under both buckets' locks. Before it
+ * returns true, it makes sure that the lock's next unlock examines the queue.
+ * If `must` is true, it has to return true.
+ */
 typedef bool vf_may_move(void *lock, bool must);
 
-/* Moves the waiters of key to the locks they want next, as long as may_move
- * allows; otherwise wakes the first and moves the others. Calls done(what,
- * left) under key's bucket lock; left tells whether some waiters remain. */
+/* Moves the waiters for key to the queues of the locks that they take next, as
+ * long as may_move allows; otherwise wakes the first and moves the others.
+ * Calls done(what, left) under key's bucket lock; left tells whether some
+ * waiters remain.
+ */
 void vf_unpark_all(const void *key, vf_may_move *may_move,
                    void (*done)(void *what, bool left), void *what);
 
 /* Returns the number of forks between the first process and this one. What a
- * process of another number has recorded about its threads in a lock is invalid
- * here. */
+ * lock has recorded about threads is valid only in the process with the same
+ * number.
+ */
 uint32_t vf_generation(void);
 
 #endif /* VFRIENDLY_BLOCKING_SYNC_PARKING_H */

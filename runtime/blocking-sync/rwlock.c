@@ -17,7 +17,8 @@
 #include "common/sites.h"
 
 /* Set by a writer that holds the gate; cleared by a reader that holds it. It
- * may be set without a writer: a reader then passes through the gate. */
+ * may be set without a writer: a reader then has to take the gate.
+ */
 #define GATED (1u << 31)
 /* Set while the writer sleeps until the last reader has left. Only the writer
  * sets and clears it. */
@@ -64,7 +65,7 @@ static int read_at_gate(vf_rwlock *lock) {
   return result;
 }
 
-/* pre: the caller holds the gate. Waits until the readers have left. */
+/* Waits until the readers have left. pre: the caller holds the gate. */
 static int drain(vf_rwlock *lock, const struct vf_deadline *deadline,
                  uintptr_t site) {
   uint32_t word = __atomic_or_fetch(&lock->word_, GATED, __ATOMIC_ACQUIRE);
@@ -161,7 +162,9 @@ VF_API int vf_rwlock_clockwrlock(vf_rwlock *lock, clockid_t clock,
 }
 
 VF_API int vf_rwlock_unlock(vf_rwlock *lock) {
-  /* Every reader is counted, so with no reader the caller is the writer. */
+  /* Without a counted reader the caller must be the writer, because every
+   * reader is counted.
+   */
   if ((load(lock) & READERS) == 0)
     return vf_mutex_unlock(&lock->gate_);
   enum vf_scope scope = vf_scope(lock->flags_);

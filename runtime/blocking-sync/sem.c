@@ -24,8 +24,9 @@ static uint32_t *value_word(vf_sem *sem) {
   return (uint32_t *)&sem->word_ + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
 
-/* Takes one unit, and subtracts the caller from the number of sleepers if it is
- * one. */
+/* Takes one unit. If the caller was counted as a sleeper, subtracts it from the
+ * number of sleepers in the same step.
+ */
 static bool take(vf_sem *sem, uint64_t sleeper) {
   uint64_t word = __atomic_load_n(&sem->word_, __ATOMIC_RELAXED);
   while (value_of(word) > 0)

@@ -42,7 +42,9 @@ static inline bool vf_keep_spinning(uint64_t *state,
   return !vf_would_block(*state);
 }
 
-/* Sets the deadline. Returns 0 or EINVAL. */
+/* Checks and stores a deadline of the caller, a time of this clock. Returns 0
+ * or EINVAL.
+ */
 static inline int vf_deadline_from(struct vf_deadline *deadline,
                                    clockid_t clock, const struct timespec *at) {
   if ((clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) ||

@@ -17,8 +17,9 @@
 #include <sys/single_threaded.h>
 #include <unistd.h>
 
-/* All variables that are read: by the runtime's libraries, by the passes in a
- * linker, and by programs that embed the runtime. */
+/* Names of all variables that the runtime's libraries, the passes in a linker,
+ * or programs that embed the runtime read.
+ */
 static const char *const known_names[] = {"VF_STATS",
                                           "VF_SPIN_BUDGET_NS",
                                           "VF_SPIN_NOTIFY",
@@ -37,8 +38,9 @@ static const char *const known_names[] = {"VF_STATS",
                                           "VF_BUILD",
                                           "VF_NAMES_CHECKED"};
 
-/* Makes one write, so that lines of several processes don't mix; a value too
- * long for the line is cut. */
+/* Prints a message with one write, so that lines of several processes are not
+ * mixed. A value too long for the line is cut.
+ */
 void vf_env_complain(const char *name, const char *value, const char *allowed,
                      const char *preset) {
   char line[256];
@@ -124,7 +126,9 @@ void vf_env_check_names(void) {
       errno = saved;
     any = true;
   }
-  /* Another thread may be reading the environment. */
+  /* setenv only while there is a single thread: another one may be reading the
+   * environment.
+   */
   if (any && __libc_single_threaded)
     setenv("VF_NAMES_CHECKED", "1", 1);
 }

@@ -10,8 +10,9 @@
 
 #include <stdint.h>
 
-/* Returns a number below 1 << log2; equal for all addresses within eight bytes.
- * Fibonacci hashing, as addresses in arrays differ only in a few middle bits.
+/* Returns a hash below 1 << log2 that is the same for all addresses within
+ * eight bytes. Fibonacci hashing, because addresses in arrays differ only in a
+ * few middle bits.
  */
 static inline uint64_t vf_hash(const volatile void *address, unsigned log2) {
   uint64_t key = (uint64_t)(uintptr_t)address >> 3;

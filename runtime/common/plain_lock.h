@@ -21,8 +21,9 @@
  * locks shared between processes (VF_SHARED). */
 enum { VF_FREE, VF_HELD, VF_HELD_SLEEPERS = 3 };
 
-/* The number of pauses before sleep. A queue operation takes some 50 ns; 2 us
- * of pauses outlast several. */
+/* Number of pauses before a waiter sleeps. The lock protects queue operations
+ * of some 50 ns; 2 us of pauses outlast several.
+ */
 #define VF_PLAIN_SPINS 80
 
 static inline bool vf_plain_try(uint32_t *word) {
@@ -31,7 +32,9 @@ static inline bool vf_plain_try(uint32_t *word) {
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Sleeps until the caller has acquired the lock. Returns 0 or ETIMEDOUT. */
+/* Sleeps until the caller has acquired the lock (returns 0) or the deadline has
+ * passed (returns ETIMEDOUT).
+ */
 static inline int vf_plain_sleep(uint32_t *word,
                                  const struct vf_deadline *deadline,
                                  enum vf_scope scope) {

@@ -22,8 +22,9 @@
 #define VF_API __attribute__((visibility("default")))
 
 /* Alignment that keeps words written by different threads on separate cache
- * lines. 64 bytes on every x86-64 and nearly every other server CPU; on CPUs
- * with longer lines buckets share lines, which costs time only. */
+ * lines: 64 bytes on every x86-64 and nearly every other server CPU. On CPUs
+ * with longer lines two objects may share one, which only costs time.
+ */
 #define VF_CACHE_LINE 64
 
 #define VF_STRING_(x) #x

@@ -22,8 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A report; the user must zero-initialize it. The size is what a pipe accepts
- * at once. */
+/* The buffer of a report; the user must zero-initialize it. Its size is what a
+ * pipe accepts in one write.
+ */
 struct vf_report {
   char text[4096];
   size_t length;

@@ -23,8 +23,9 @@
 #define VF_SITES_LOG2 8
 #define VF_SITES (1u << VF_SITES_LOG2)
 #define VF_OTHER_SITES (VF_SITES - 1)
-/* log2 of the number of held locks whose hold times are measured. If two of
- * them have the same hash, one is not measured. */
+/* log2 of the size of the hash table of held locks whose hold times are
+ * measured. If two of them have the same hash, one is not measured.
+ */
 #define VF_HELD_LOG2 10
 
 struct vf_site {
@@ -36,9 +37,10 @@ struct vf_site {
 };
 
 /* The site that took a lock, and when. Written only by the lock's holder.
- * Holders of other locks may use the same entry, so `lock` is 0 while it
- * changes. Two concurrent writers may leave the site of one with the time of
- * the other: a wrong count. */
+ * Holders of other locks may use the same entry, so `lock` is 0 while an entry
+ * changes. If two threads write at the same time, the site of one may be paired
+ * with the time of the other: a wrong count.
+ */
 struct vf_held {
   uintptr_t lock;
   uintptr_t site;
@@ -127,7 +129,9 @@ struct search {
   struct vf_report *report;
 };
 
-/* A dl_iterate_phdr callback: prints the place if it lies in this module. */
+/* Callback of dl_iterate_phdr: prints the code address as module and offset if
+ * it lies in this module.
+ */
 static int print_if_inside(struct dl_phdr_info *module, size_t size,
                            void *what) {
   struct search *search = what;

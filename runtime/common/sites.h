@@ -36,9 +36,10 @@ static inline bool vf_sites_are_on(void) {
   return __builtin_expect(vf_get(&vf_spin_shared_1.stats) != 0, 0);
 }
 
-/* Returns true if the entry of a table, whose place is *entry, belongs to
- * place; takes the entry for it if it was free. An entry keeps its place for
- * good. */
+/* Returns true if the entry of a table belongs to `place`, the address of a
+ * call; *entry holds the place of the entry, or 0 if it is free, and then it is
+ * taken for `place`. An entry keeps its place until the process ends.
+ */
 static inline bool vf_site_claim(uintptr_t *entry, uintptr_t place) {
   uintptr_t there = __atomic_load_n(entry, __ATOMIC_RELAXED);
   return there == place ||
@@ -48,7 +49,7 @@ static inline bool vf_site_claim(uintptr_t *entry, uintptr_t place) {
            there == place));
 }
 
-/* Returns a counter of a table of places. */
+/* Returns one counter of a place from a table of places. */
 static inline uint64_t vf_site_get(const uint64_t *counter) {
   return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
@@ -93,8 +94,9 @@ void vf_site_took(uintptr_t site, const void *lock);
  * holds the lock. */
 uintptr_t vf_site_freeing(const void *lock);
 
-/* Records that releasing the lock which that site took woke a thread. pre:
- * statistics are on. */
+/* Records that a thread was woken when the lock that this site had taken was
+ * released. pre: statistics are on.
+ */
 void vf_site_woke(uintptr_t site);
 
 /* Prints a code address as MODULE+OFFSET, for addr2line; 0 is printed as

@@ -21,23 +21,29 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A thread notifies the helper each time it has freed this many bytes, so the
+/* Number of freed bytes after which a thread notifies the helper, so that the
  * helper misses at most this much per thread. A notification takes 40 ns,
- * negligible for this amount. */
+ * negligible for this amount.
+ */
 #define TOLD_BYTES ((uint64_t)256 << 10)
 
-/* Initial-exec: for libraries that are loaded when the program starts. */
+/* The thread-local storage model initial-exec is for libraries that are loaded
+ * when the program starts.
+ */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
-/* The first frees of a thread do not ask jemalloc where its counters are, as
- * long as the process is too small for returns. The first such question takes
- * 40 page faults, 60 us; this many frees take as long for their check. */
+/* Number of frees of a new thread that do not look up where jemalloc counts for
+ * this thread, as long as the process has too little memory for returns. The
+ * first look-up takes 40 page faults, 60 us; checking this many frees takes as
+ * long.
+ */
 #define EARLY_FREES 16000
 
-/* Counters of this thread in bytes: allocated and freed so far, which jemalloc
- * counts; freed at the last notification of the helper, and the count that
- * triggers the next; and the maximum that the thread may have held (allocated
- * less freed) since the helper last examined memory. */
+/* Counters of this thread, in bytes: allocated and freed so far, counted by
+ * jemalloc; freed at the last notification of the helper; the count that
+ * triggers the next notification; and the maximum that the thread may have held
+ * (allocated less freed) since the helper last examined memory.
+ */
 static const uint64_t unknown = 0;
 static VF_THREAD struct {
   const uint64_t *allocated, *freed;
@@ -52,9 +58,11 @@ static const uint64_t *counter(const char *name) {
   return vf_je_mallctl(name, &result, &size, NULL, 0) == 0 ? result : &unknown;
 }
 
-/* Ignores calls in which libc frees the memory of an ended thread. The thread
- * has ended for jemalloc too, and most of jemalloc's functions would set it up
- * again; libc also holds the lock of all stacks, which pthread_create takes. */
+/* Returns true for calls in which libc frees the memory of a thread that has
+ * ended; they are not counted. For jemalloc the thread has ended too, and most
+ * of its functions would set it up again; libc also holds the lock of all
+ * stacks, which pthread_create takes.
+ */
 static __attribute__((noinline)) void tell(const void *caller) {
   if (own.freed == &unknown && own.early_frees < EARLY_FREES &&
       vf_pages_around() <= VF_WORTH) {
@@ -70,8 +78,9 @@ static __attribute__((noinline)) void tell(const void *caller) {
   }
   uint64_t freed = *own.freed;
   int64_t has = (int64_t)(*own.allocated - freed);
-  /* An upper bound of the bytes that the thread held between the two
-   * notifications, as it has freed no more than that in the meantime. */
+  /* This is an upper bound of the bytes that the thread held between the two
+   * notifications: it has freed no more than that in the meantime.
+   */
   int64_t had = has + (int64_t)(freed - own.told);
   if (own.most < had)
     own.most = had;
@@ -87,9 +96,10 @@ static inline __attribute__((always_inline)) void count_freed(void) {
     tell(__builtin_return_address(0));
 }
 
-/* Before a call fails, releases memory that other arenas keep, or that is being
- * returned to the kernel, as that may suffice. Returns true if the call should
- * be repeated. */
+/* Called when an allocation has failed: releases memory that other arenas keep,
+ * or that is being returned to the kernel. Returns true if the caller should
+ * try again.
+ */
 static bool is_worth_another(const void *result) {
   if (__builtin_expect(result != NULL, 1))
     return false;

@@ -17,11 +17,13 @@
 #include "malloc/jemalloc.h"
 #include "platform/linux/kernel.h"
 
-/* Memory is returned early only as long as this takes less than a 32nd, 3 %, of
- * the program's time. */
+/* Memory is returned early only as long as the calls for it take less than a
+ * 32nd, 3 %, of the program's time.
+ */
 #define CREDIT_SHIFT 5
-/* Maximum of the time saved up for returns, the credit. It suffices to return a
- * gigabyte once after a long time without returns. */
+/* Maximum credit: CPU time that may be saved up for returns. It suffices to
+ * return a gigabyte once after a long time without returns.
+ */
 #define CREDIT_MAX_NS INT64_C(100000000)
 /* Initial credit, for a return before any time has been measured. */
 #define CREDIT_FIRST_NS INT64_C(1000000)
@@ -58,7 +60,7 @@ static void settle(const struct vf_pages_totals *totals, uint64_t now) {
   here.credit_ns -= (int64_t)vf_fault_costs_ns(taken);
 }
 
-/* Returns the memory above the threshold. */
+/* Looks at memory now, and returns what exceeds the threshold to the kernel. */
 static void look_early(void) {
   vf_jemalloc_release();
   struct vf_pages_totals totals = vf_pages_totals();
@@ -81,8 +83,9 @@ bool vf_caller_look(size_t drained) {
   if (!here.has_begun)
     begin(now);
   settle(&totals, now);
-  /* Half of the threshold, because frees of up to the other half may not have
-   * been reported yet. */
+  /* Compared with half of the threshold: frees of up to the other half may not
+   * have been reported yet.
+   */
   bool is_early =
       here.credit_ns > 0 && drained >= vf_threshold(&here.watch, &totals) / 2;
   bool is_time = now >= here.look_at;

@@ -21,7 +21,7 @@
  * memory. */
 bool vf_caller_look(size_t drained);
 
-/* Must be called in the child process after a fork. */
+/* Resets the state in the child process after a fork. */
 void vf_caller_after_fork(void);
 
 #endif /* VFRIENDLY_MALLOC_CALLER_H */

@@ -20,7 +20,8 @@
 
 static bool is_refused; /* whether the kernel refused process_madvise */
 
-/* Returns how many bytes of the batch one call for all ranges has given back.
+/* Gives all ranges of the batch back with one call. Returns how many bytes the
+ * kernel has taken.
  */
 static size_t give_at_once(const struct vf_pages_batch *batch) {
   int saved = errno;
@@ -81,13 +82,15 @@ struct vf_given vf_give_back(size_t bytes) {
   return sum;
 }
 
-/* Number of pages to measure with: enough that an interrupt meanwhile, which
- * counts as time of this thread, does not double the result. The measurement
- * takes 0.2 ms. */
+/* Number of pages on which the costs are measured: so many that an interrupt
+ * meanwhile, which counts as time of this thread, does not double the result.
+ * The measurement takes 0.2 ms.
+ */
 #define PROBE_PAGES 64
 
-/* Returns the CPU time of this thread: other threads may run during the
- * measurement. */
+/* Returns the CPU time of this thread; real time would include that of other
+ * threads.
+ */
 static uint64_t own_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

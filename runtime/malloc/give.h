@@ -18,7 +18,8 @@ struct vf_given {
  * this many bytes. */
 struct vf_given vf_give_back(size_t bytes);
 
-/* What giving memory back costs on this machine. */
+/* Time that giving memory back, and touching it again, takes on this machine.
+ */
 struct vf_costs {
   uint64_t fault_ns; /* per page: given back, and touched again */
   uint64_t call_ns;  /* per call for one page, without fault_ns */

@@ -17,9 +17,10 @@
 #include <sys/single_threaded.h>
 #include <sys/stat.h>
 
-/* Stack size of the helper. The helper itself needs less than a sixteenth of
- * it, but if the program's last other thread ends just before the helper, libc
- * calls exit() in the helper. */
+/* Stack size of the helper thread, 16 times what it needs: if the program's
+ * last other thread ends just before the helper, libc calls exit() and its
+ * handlers on this stack.
+ */
 #define STACK ((size_t)256 << 10)
 /* Maximum delay until the helper notices that the process ends or has only one
  * thread left. */
@@ -33,9 +34,12 @@
  * us. */
 #define RETRY_NS UINT64_C(10000000000)
 
-/* NONE -> TOLD by the thread that starts the helper. ASLEEP -> TOLD by a thread
- * that frees: if it fails to set it, freed memory stays until the helper ends.
- * TOLD -> ASLEEP and ASLEEP -> NONE by the helper. */
+/* State of the helper thread. NONE: there is none. TOLD: it runs, or has been
+ * woken, and will examine memory. ASLEEP: it waits until a thread frees memory.
+ * NONE -> TOLD by the thread that starts it. ASLEEP -> TOLD by a thread that
+ * frees memory; if no thread does so, free memory is kept until the helper's
+ * wait times out. TOLD -> ASLEEP and ASLEEP -> NONE by the helper.
+ */
 enum { NONE, ASLEEP, TOLD };
 static uint32_t state;
 static uint64_t retry_at; /* when to try again to start the helper; 0 if the
@@ -57,9 +61,10 @@ static bool has_more_threads_than(unsigned few) {
   return stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink - 2 > few;
 }
 
-/* Returns true if the process has a thread besides the helper and one more:
- * that one is the main thread, which may have ended, or the only thread that a
- * fork left. */
+/* Returns true if the process has a thread besides the helper and one other.
+ * That other one is the main thread, which may have ended, or the only thread
+ * that a fork left.
+ */
 static bool is_wanted(void) { return has_more_threads_than(2); }
 
 static void give_under_pressure(void) {
@@ -105,8 +110,9 @@ static bool has_excess(const struct helper *helper) {
   return totals.resident > vf_threshold(&helper->watch, &totals);
 }
 
-/* Returns all free memory and ends the helper: no thread used this memory, and
- * no thread will look after it. Returns false if more was freed meanwhile. */
+/* Returns all free memory to the kernel, because no thread will look at it any
+ * more, and ends the helper. Returns false if a thread freed memory meanwhile.
+ */
 static bool leave(struct helper *helper) {
   vf_watch_end(&helper->watch);
   vf_give_excess(&helper->watch);
@@ -131,8 +137,9 @@ static bool sleep_until_told(struct helper *helper) {
       vf_futex_wait(&state, ASLEEP, CHECK_NS);
       check_pressure(helper);
     }
-    /* Waits before it examines memory: a thread that frees usually frees more,
-     * or allocates again, in the next moment. */
+    /* Waits a moment before it examines memory: a thread that has just freed
+     * memory usually frees more, or allocates again.
+     */
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == TOLD &&
         sleep_between_looks(helper, vf_first_pause_ns(&helper->watch)))
       return true;
@@ -190,8 +197,9 @@ static bool start(void) {
   return is_there;
 }
 
-/* Unmaps free memory if the process has a limit of address space: its threads'
- * stacks need that space. */
+/* If the process has a limit of address space, unmaps free memory, because the
+ * stacks of its threads need that space.
+ */
 static void make_room(void) {
   size_t spare = vf_space_spare();
   if (spare == SIZE_MAX)

@@ -29,7 +29,7 @@ bool vf_helper_tell(size_t drained);
  * other programs. */
 uint64_t vf_helper_pressure(void);
 
-/* Must be called in the child process after a fork. */
+/* Resets the state in the child process after a fork. */
 void vf_helper_after_fork(void);
 
 #endif /* VFRIENDLY_MALLOC_HELPER_H */

@@ -15,11 +15,13 @@
 
 #define ALL (SIZE_MAX & ~(page_size - 1))
 
-/* The default policy. At its hold_price a page is kept for 50 ms if a fault
- * takes 2 us: an eighth of a peak of 0.4 s that comes every 2 s (figure 7.3 of
- * the thesis). The costs of faults and calls are measured when a threshold is
- * first passed. The time that an interrupt takes from other CPUs cannot be
- * measured: 3200 cycles (section 7.2), and about as long again for the exit. */
+/* The default policy. With this hold_price, and faults of 2 us, a free page is
+ * kept for 50 ms: an eighth of a peak of 0.4 s that comes every 2 s (figure 7.3
+ * of the thesis). The costs of faults and calls are measured when a threshold
+ * is first passed. The time that an interrupt takes from other CPUs cannot be
+ * measured; 2 us are 3200 cycles (section 7.2), and about as long again for the
+ * exit.
+ */
 static struct vf_policy policy = {
     .tune_percent = 100,
     .hold_price = 40000,
@@ -31,8 +33,9 @@ static struct vf_return_counts counts;
 static uint32_t giving; /* a lock */
 static size_t page_size = 4096;
 
-/* Returns the bytes in use, without those that jemalloc uses for itself: it
- * touches only the part of them that it needs. */
+/* Returns the bytes in use without jemalloc's own memory, of which it touches
+ * only the part that it needs.
+ */
 size_t vf_used_for_blocks(const struct vf_pages_totals *totals) {
   size_t own = vf_jemalloc_metadata();
   return totals->used > own ? totals->used - own : 0;
@@ -136,7 +139,7 @@ static size_t above_padding(size_t bytes, size_t threshold) {
 size_t vf_give_excess(const struct vf_watch *watch) {
   struct vf_pages_totals totals = vf_pages_totals();
   size_t threshold = vf_threshold(watch, &totals);
-  /* Also measures the cost of giving memory back, for the next decision. */
+  /* Measures what giving memory back costs, too, for the next decision. */
   measure_costs();
   return give(above_padding(totals.resident, threshold));
 }

@@ -29,12 +29,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Number of examinations of free memory per hold. Memory that becomes free
- * between two of them is held at most a quarter longer. */
+/* Number of times that free memory is examined during a hold, the time for
+ * which it is kept at least. Memory that becomes free between two of them is
+ * held at most a quarter longer.
+ */
 #define VF_LOOKS 4
-/* Minimum interval between measurements of the CPUs in use and of memory
- * pressure. The thesis' prototype measures the former each second, and pressure
- * must be answered within two seconds. */
+/* Minimum interval, in nanoseconds, between measurements of the CPUs in use and
+ * of memory pressure. The prototype of the thesis measures CPUs each second,
+ * and pressure must be answered within two seconds.
+ */
 #define VF_SLOW_NS UINT64_C(1000000000)
 /* Minimum threshold in bytes: for less free memory neither a helper thread nor
  * a return is worthwhile. */
@@ -66,13 +69,15 @@ void vf_watch_begin(struct vf_watch *watch);
  * pre: one thread at a time for each watch. */
 uint64_t vf_look(struct vf_watch *watch);
 
-/* Decides now whether the memory that the watch gave back last has stayed
- * unused for long enough, because the watch may end before its next
- * examination. */
+/* Decides now whether the memory that this watch gave back last has stayed
+ * unused for long enough. Called before the watch may end, as there is no later
+ * examination.
+ */
 void vf_watch_end(struct vf_watch *watch);
 
-/* Returns the initial hold: how long free memory is kept at least, as long as
- * little is free. */
+/* Returns the initial hold: the minimum time for which free memory is kept
+ * while there is little of it.
+ */
 uint64_t vf_first_pause_ns(const struct vf_watch *watch);
 
 /* Returns the amount of free memory that is never given back. */
@@ -85,8 +90,9 @@ size_t vf_used_for_blocks(const struct vf_pages_totals *totals);
 /* Returns the CPU time for touching this many bytes again, in nanoseconds. */
 uint64_t vf_fault_costs_ns(size_t bytes);
 
-/* Give back all free memory, or all above the padding of the threshold,
- * immediately. Return the number of bytes. */
+/* Give free memory back immediately: all of it, or all above the padding of the
+ * threshold. Return the number of bytes.
+ */
 size_t vf_give_all(void);
 size_t vf_give_excess(const struct vf_watch *watch);
 
@@ -97,8 +103,8 @@ void vf_giving_resume(void);
 
 struct vf_return_counts vf_return_counts(void);
 
-/* Must be called in the child process after a fork if vf_giving_stop was called
- * before the fork: memory that is being given back would be lost to the child.
+/* Ends vf_giving_stop in the child process after a fork. Without it, memory
+ * that was being given back at the fork would be lost to the child.
  */
 void vf_hysteresis_after_fork(void);
 

@@ -25,14 +25,14 @@
 #include <stdio.h>
 
 /* jemalloc's options at startup; MALLOC_CONF can still change them.
- *
  * dirty_decay: an arena gives no memory back by itself. muzzy_decay, retain: if
- * told to, it gives back all of it. lg_extent_max_active_fit: it reuses a free
- * extent, even one 64 times as large, before it requests more memory.
- * oversize_threshold: blocks of 8 MiB and more would otherwise use a separate
- * arena with other hooks. slab_sizes, in pages: 64 KiB per slab for each size
- * of small blocks, instead of 4 to 28 KiB, so that there are fewer slabs to
- * manage; 14 KiB blocks need a multiple of 7 pages. */
+ * told to give memory back, it gives all of it. lg_extent_max_active_fit: it
+ * reuses a free extent, even one 64 times as large, before it requests more
+ * memory. oversize_threshold: all blocks use the same hooks; those of 8 MiB and
+ * more would otherwise get an arena of their own. slab_sizes, in pages: 64 KiB
+ * per slab for each size of small blocks, instead of 4 to 28 KiB, so that there
+ * are fewer slabs to manage; 14 KiB blocks need a multiple of 7 pages.
+ */
 const char *vf_je_malloc_conf =
     "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:0,"
     "lg_extent_max_active_fit:63,oversize_threshold:0,"
@@ -60,10 +60,11 @@ size_t vf_jemalloc_metadata(void) {
   return __atomic_load_n(&metadata, __ATOMIC_RELAXED);
 }
 
-/* jemalloc reads an extent's descriptor before it first writes to it. The read
- * maps the kernel's zero page, and the write then copies it and interrupts all
- * CPUs that run the process. So this writes to the next page before jemalloc
- * reaches it. */
+/* Writes to the next page before jemalloc reaches it. jemalloc reads an
+ * extent's descriptor before it first writes to it: the read maps the kernel's
+ * zero page, and the write then copies that page and interrupts all CPUs that
+ * run the process.
+ */
 void *__real_je_base_alloc_edata(void *tsdn, void *base);
 void *__wrap_je_base_alloc_edata(void *tsdn, void *base) {
   char *edata = __real_je_base_alloc_edata(tsdn, base);
@@ -77,9 +78,10 @@ void *__wrap_je_base_alloc_edata(void *tsdn, void *base) {
   return edata;
 }
 
-/* Initializes an empty heap of extents: all bits zero. jemalloc has 1,200 of
- * them in the memory of each arena, which is new and zero anyway: not to touch
- * it saves 4 page faults. */
+/* Replaces jemalloc's initialization of a heap of extents, which writes zeros.
+ * jemalloc has 1,200 of these heaps in the memory of each arena, which is new
+ * and zero anyway: leaving it untouched saves 4 page faults.
+ */
 void __wrap_je_edata_heap_new(void *heap);
 void __wrap_je_edata_heap_new(void *heap) { (void)heap; }
 
@@ -130,14 +132,15 @@ static extent_hooks_t hooks = {
     .merge = hook_merge,
 };
 
-/* What jemalloc makes new arenas of: its arena_config_t. */
+/* jemalloc's configuration of new arenas, of its type arena_config_t. */
 extern const struct arena_config {
   extent_hooks_t *hooks;
   bool for_metadata_too;
 } __wrap_je_arena_config_default;
 const struct arena_config __wrap_je_arena_config_default = {&hooks, true};
 
-/* Arena 0 is made of its base, and not of the configuration above. */
+/* Arena 0 takes its hooks from its base, and not from the configuration above.
+ */
 void *je_b0get(void);
 extent_hooks_t *je_base_extent_hooks_set(void *base, extent_hooks_t *hooks);
 bool __real_je_base_boot(void *tsdn);
@@ -148,16 +151,18 @@ bool __wrap_je_base_boot(void *tsdn) {
   return false;
 }
 
-/* jemalloc's fork handlers; null before its start. Our handlers call them, as a
- * fork must take jemalloc's locks first, under some of which jemalloc calls us.
- * jemalloc starts at the first allocation. If it registered its handlers only
- * then, they would lock it before a library's earlier handler allocates. */
+/* jemalloc's fork handlers; null before jemalloc starts at the first
+ * allocation. Our handlers call them, because a fork must take jemalloc's locks
+ * before ours: under some of its locks jemalloc calls us. If jemalloc
+ * registered its handlers when it starts, they would lock it before handlers
+ * that libraries registered earlier, which may still allocate.
+ */
 static struct {
   void (*before)(void), (*in_parent)(void), (*in_child)(void);
 } theirs;
 static bool are_theirs_called;
 
-/* jemalloc calls this instead of pthread_atfork. */
+/* Replaces pthread_atfork for jemalloc, and stores its handlers. */
 int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
                       void (*in_child)(void));
 int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
@@ -191,8 +196,9 @@ static void after_fork_in_child(void) {
     theirs.in_child();
 }
 
-/* Early, so that our handlers lock the allocator after all handlers that may
- * allocate have run, and unlock it before. */
+/* Registers our fork handlers early, so that they lock the allocator after all
+ * handlers that may allocate have run, and unlock it before them.
+ */
 __attribute__((constructor(101))) static void watch_forks(void) {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }

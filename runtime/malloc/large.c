@@ -24,10 +24,12 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-/* Maximum number of tries per block, a microsecond or two each. A block that
- * grows from 16 MiB to a gigabyte consists of 25 mappings in the end, each of
- * which is a try that fails and one that succeeds. A block with more mappings
- * is copied in part, and that part is a single mapping afterwards. */
+/* Maximum number of attempts to move the mappings of one block, a microsecond
+ * or two each. A block that has grown from 16 MiB to a gigabyte consists of 25
+ * mappings, and each takes an attempt that fails and one that succeeds. A block
+ * with more mappings is copied in part, and that part is a single mapping
+ * afterwards.
+ */
 #define TRIES_MAX 64
 
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
@@ -47,8 +49,9 @@ void vf_large_clear(void *start, size_t size) {
   memset(end, 0, (size_t)(to - end));
 }
 
-/* Moves whole pages. Returns false, with nothing changed, if that is
- * impossible. */
+/* Moves whole pages with mremap. Returns false and changes nothing if that is
+ * impossible.
+ */
 static bool move_pages(char *to, char *from, size_t size) {
   void *between =
       mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
@@ -56,9 +59,10 @@ static bool move_pages(char *to, char *from, size_t size) {
     return false;
   if (mremap(between, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) ==
       MAP_FAILED) {
-    /* The move failed: there are too many mappings, which the kernel detects
-     * before it unmaps `to`, or the kernel has run out of memory after it has
-     * unmapped `to`. */
+    /* If the move fails, either there are too many mappings, which the kernel
+     * detects before it unmaps `to`, or the kernel ran out of memory after it
+     * had unmapped `to`.
+     */
     mmap(to, size, PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     memcpy(to, between, size);

@@ -13,13 +13,16 @@
 
 #include <stddef.h>
 
-/* From this size on, madvise zeroes memory more cheaply than writing zeros,
- * which takes 50 us: its interrupts cost other CPUs less time than that.
- * jemalloc itself calls madvise for any whole page. */
+/* Minimum size in bytes from which madvise, and not writing zeros, makes memory
+ * read as zero. Writing so many zeros takes 50 us; the interrupts of madvise
+ * cost other CPUs less than that. jemalloc itself calls madvise for any whole
+ * page.
+ */
 #define VF_LARGE_CLEAR ((size_t)1 << 20)
-/* From this size on, pages are moved instead of copied. Copying this many bytes
- * takes 3 ms, a hundred times as long as moving them. Each move adds up to
- * three mappings, of which the kernel allows a process 65530. */
+/* Minimum size in bytes from which pages are moved instead of copied. Copying
+ * this many bytes takes 3 ms, a hundred times as long as moving them. Each move
+ * adds up to three mappings, of which the kernel allows a process 65530.
+ */
 #define VF_LARGE_MOVE ((size_t)16 << 20)
 
 /* Makes all bytes read as zero. */

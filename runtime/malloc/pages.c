@@ -24,30 +24,39 @@
 #include <bsd/sys/tree.h>
 #include <string.h>
 
-/* Size of a new mapping: an eighth of the mapped memory, so that few mappings
- * are made, and a multiple of a huge page, as the kernel would otherwise leave
- * gaps between them. jemalloc requests 16 KiB at a time, and a call takes 1 us.
+/* Minimum size of a new mapping: an eighth of the mapped memory, so that few
+ * mappings are made, and a multiple of a huge page, as the kernel would
+ * otherwise leave gaps between them. jemalloc requests 16 KiB at a time, and a
+ * call takes 1 us.
  */
 #define GROW_MIN ((size_t)2 << 20)
 #define GROW_MAX ((size_t)64 << 20)
 #define GROW_SHIFT 3
 /* The largest address space that a kernel gives a process by default. */
 #define SPACE ((size_t)1 << 48)
-/* Maximum number of ranges to try that may be too short once their start is
- * aligned, before searching for one that fits with any start address. */
+/* Maximum number of free ranges to try that are long enough only if their start
+ * is aligned, before the search for one that is long enough with any start
+ * address.
+ */
 #define ALIGN_TRIES 8
-/* Number of free ranges per search for room in several adjacent ones: this
- * takes 2 us, as long as the mapping that it may save. */
+/* Maximum number of free ranges that one search for adjacent ones examines.
+ * Examining them takes 2 us, as long as the mapping that a success saves.
+ */
 #define GATHER_STEPS 64
-/* Nodes that taking the middle of a range needs, and a spare one. Twice that is
- * kept, as memory for more nodes may have to be taken from a range, too. */
+/* Number of nodes needed to take the middle of a range, and a spare one. Twice
+ * as many are kept, because memory for more nodes may have to be taken from a
+ * range, too.
+ */
 #define NODES_NEEDED 3
 #define NODES_KEPT (2 * NODES_NEEDED)
 #define NODES_BYTES ((size_t)64 << 10)
-/* Nodes that the library itself contains: a short process needs no others. */
+/* Number of nodes that are static objects of the library: a short process needs
+ * no others.
+ */
 #define NODES_OWN 32
 
-/* Sizes with a quick list, in units of the smallest page size: up to 256 KiB.
+/* Number of sizes with a quick list, in units of the smallest page size: up to
+ * 256 KiB.
  */
 #define QUICK_SHIFT 12
 #define QUICK_SIZES 65
@@ -93,8 +102,9 @@ static struct range own_nodes[NODES_OWN];
 /* Unused, never touched. */
 static struct range *new_nodes = own_nodes;
 static unsigned n_new_nodes = NODES_OWN;
-/* Quick lists of ranges that are free, resident, and not merged with
- * neighbours. */
+/* Lists, one for each size, of ranges that are free and resident; they are not
+ * merged with their neighbours.
+ */
 static struct range *quick[QUICK_SIZES];
 static bool any_quick;
 static unsigned unused_nodes = NODES_OWN; /* of both kinds */
@@ -167,7 +177,9 @@ static struct range **quick_list(size_t size) {
   return units < QUICK_SIZES ? &quick[units] : NULL;
 }
 
-/* Returns false if ranges of this size have no quick list. */
+/* Adds a range to its quick list. Returns false if ranges of this size have
+ * none.
+ */
 static bool put_quickly(uintptr_t start, size_t size) {
   struct range **list = quick_list(size);
   if (!list)
@@ -343,9 +355,10 @@ static void *take_at(uintptr_t at, size_t size, enum state *state) {
   return NULL;
 }
 
-/* Returns an address at which adjacent free ranges of both states have enough
- * room together; 0 if there is none, or none among the next GATHER_STEPS ranges
- * after those of the last search. Runs before a new mapping. */
+/* Returns an address at which adjacent free ranges, resident or not, have
+ * enough room together; 0 if there is none among the next GATHER_STEPS ranges
+ * after those of the last search. Called before a new mapping is made.
+ */
 static uintptr_t gather(size_t size, size_t alignment) {
   static uintptr_t searched; /* up to this address */
   if (totals.mapped - least(totals.mapped, totals.used) < size)
@@ -368,9 +381,10 @@ static uintptr_t gather(size_t size, size_t alignment) {
       return start;
     next[state] = RB_NEXT(by_address, &of[state].by_address, range);
   }
-  /* The next search begins with the adjacent ranges that this one has not seen
-   * to their end, unless there are too many of them, and after the last range
-   * with the first. */
+  /* The next search begins with the adjacent ranges that this search has not
+   * examined to their end, unless there are too many of them. After the last
+   * range it begins again with the first.
+   */
   searched = !next[RESIDENT] && !next[CLEAN] ? 0 : from > before ? from : to;
   return 0;
 }
@@ -516,9 +530,10 @@ size_t vf_pages_begin_giving(struct vf_pages_batch *batch, size_t bytes) {
 void vf_pages_end_giving(const struct vf_pages_batch *batch, bool given) {
   begin();
   for (int i = 0; i != batch->n; ++i) {
-    /* If there is no node to record the range, its address space is lost and,
-     * if it was not given back, its memory: no worse than if it were still in
-     * use. */
+    /* Without memory for a node that records the range, its address space is
+     * lost, and its memory too if it was not given back: no worse than if the
+     * range were still in use.
+     */
     if (!have_nodes())
       break;
     join(given ? CLEAN : RESIDENT, (uintptr_t)batch->ranges[i].iov_base,

@@ -65,8 +65,9 @@ struct vf_pages_totals vf_pages_totals(void);
 /* Returns totals.used + totals.resident at about this time. Takes no lock. */
 size_t vf_pages_around(void);
 
-/* Returns the minimum of free, resident memory since the last call: no thread
- * needed that much. */
+/* Returns the minimum of free, resident memory since the last call: what no
+ * thread needed in that time.
+ */
 size_t vf_pages_lowest(void);
 
 /* Free, resident ranges that no thread can allocate while they are in the
@@ -90,7 +91,7 @@ void vf_pages_end_giving(const struct vf_pages_batch *batch, bool given);
 /* Unmaps all free ranges. */
 void vf_pages_unmap(void);
 
-/* Must be called around a fork, in this order. */
+/* To be called before a fork, and after it in the parent and in the child. */
 void vf_pages_before_fork(void);
 void vf_pages_after_fork(bool is_child);
 

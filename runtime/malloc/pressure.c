@@ -24,8 +24,9 @@
  * the time. */
 #define WAITED_US 10000
 /* Memory use is near a limit if less than this fraction of it is left. A
- * program that allocates a tenth of its limit within a second, between two
- * looks, is killed with or without this library. */
+ * program that allocates a tenth of its limit within a second, the time between
+ * two examinations, is killed with or without this library.
+ */
 #define NEAR_SHIFT 4
 /* Buffer size: memory.stat of version 1 has 2 KiB, and its totals are at its
  * end. */
@@ -59,7 +60,8 @@ static char group[512];
 static uint64_t events_then, waited_then;
 static bool has_begun;
 
-/* Reads a short file. Returns false if there is none. */
+/* Reads a short file into the buffer. Returns false if there is no such file.
+ */
 static bool read_text(const char *folder, const char *name, char *text) {
   char path[sizeof group + 64];
   snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -94,7 +96,8 @@ static uint64_t number_in(const char *folder, const char *name,
   return read_text(folder, name, text) ? number_after(text, "", other) : other;
 }
 
-/* Finds the control group. The memory controller belongs to one version only.
+/* Finds the control group whose memory controller limits this process. That
+ * controller is in one version of control groups only.
  */
 static void find_group(void) {
   char text[TEXT];

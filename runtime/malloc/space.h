@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Maps address space. Returns NULL if there is no more. */
+/* Maps address space. Returns NULL if the kernel refuses. */
 void *vf_space_map(size_t size);
 
-/* Returns false if the kernel cannot split the mapping. */
+/* Unmaps a part of it. Returns false if the kernel cannot split the mapping. */
 bool vf_space_unmap(void *start, size_t size);
 
 /* Returns how much free memory may stay mapped: any amount, unless the process

@@ -14,7 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Initial-exec: for libraries that are loaded when the program starts. */
+/* The thread-local storage model initial-exec is for libraries that are loaded
+ * when the program starts.
+ */
 static __thread __attribute__((tls_model("initial-exec"))) bool was_refused;
 
 void *__real_je_arena_palloc(void *tsdn, void *arena, size_t size,
@@ -22,7 +24,9 @@ void *__real_je_arena_palloc(void *tsdn, void *arena, size_t size,
 void *__wrap_je_arena_palloc(void *tsdn, void *arena, size_t size,
                              size_t alignment, bool zero, void *tcache);
 
-/* Allocates aligned blocks, and the caches. */
+/* Replaces the function with which jemalloc allocates aligned blocks and its
+ * thread caches, to record that there was no memory.
+ */
 void *__wrap_je_arena_palloc(void *tsdn, void *arena, size_t size,
                              size_t alignment, bool zero, void *tcache) {
   void *p = __real_je_arena_palloc(tsdn, arena, size, alignment, zero, tcache);
@@ -31,17 +35,17 @@ void *__wrap_je_arena_palloc(void *tsdn, void *arena, size_t size,
   return p;
 }
 
-/* opt.tcache: whether threads have caches. */
+/* jemalloc's option opt.tcache: whether threads have caches. */
 extern bool je_opt_tcache;
 bool __real_je_tsd_tcache_enabled_data_init(void *tsd);
 bool __wrap_je_tsd_tcache_enabled_data_init(void *tsd);
 
-/* Makes the calling thread's cache. If there is no memory for it, repeats that
- * with the option off, which marks the thread as one without a cache.
- *
- * Another thread that starts at that time may read the option meanwhile. It
- * then has no cache either, which costs it time only; or it sets the option on
- * again before this thread has read it, and this thread repeats once more. */
+/* Makes the calling thread's cache. If there is no memory for it, tries again
+ * with the option off, which marks the thread as one without a cache. Another
+ * thread that starts at that time may read the option meanwhile: it then has no
+ * cache either, which only costs it time; or it turns the option on again
+ * before this thread has read it, and this thread tries once more.
+ */
 bool __wrap_je_tsd_tcache_enabled_data_init(void *tsd) {
   was_refused = false;
   bool failed = __real_je_tsd_tcache_enabled_data_init(tsd);
@@ -58,9 +62,9 @@ extern void *je_arenas[];
 void *__real_je_arena_choose_hard(void *tsd, bool for_metadata);
 void *__wrap_je_arena_choose_hard(void *tsd, bool for_metadata);
 
-/* Returns arena 0, which exists in each process, if no other can be made. The
- * thread is not bound to it, and tries again in the next call that has to ask
- * an arena. */
+/* Returns arena 0, which exists in each process, if no other arena can be made.
+ * The thread is not bound to it: its next call that needs an arena tries again.
+ */
 void *__wrap_je_arena_choose_hard(void *tsd, bool for_metadata) {
   void *arena = __real_je_arena_choose_hard(tsd, for_metadata);
   return arena ? arena : __atomic_load_n(&je_arenas[0], __ATOMIC_ACQUIRE);
@@ -71,9 +75,10 @@ void __real_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
 void __wrap_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
                                         void *arena);
 
-/* That next call does not reach the function above, as it is in the same
- * object file as jemalloc's own. If it fails to make an arena, the cache stays
- * with arena 0, and the call fails. */
+/* The next call that needs an arena does not reach the function above, because
+ * jemalloc calls its own in the same object file. If that fails to make an
+ * arena, the cache stays with arena 0, and the call fails.
+ */
 void __wrap_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
                                         void *arena) {
   if (arena)

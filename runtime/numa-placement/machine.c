@@ -16,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In /proc/self/stat, proc(5): the start of the brk heap, counted from field 3,
- * which follows the name's closing parenthesis. */
+/* Index of the start of the brk heap in /proc/self/stat (proc(5)), counted from
+ * field 3, which follows the closing parenthesis of the name.
+ */
 enum { FIELD_START_BRK = 47, FIRST_FIELD = 3 };
 #define MAX_CPUS 8192 /* Linux's limit on x86-64 */
 

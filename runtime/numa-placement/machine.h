@@ -27,7 +27,7 @@ struct vf_machine {
   struct vf_nodes allowed;
   unsigned nodes; /* of `allowed`; 1 without NUMA */
   size_t page;
-  /* The start of the brk heap; 0 if unknown. */
+  /* Address at which the brk heap starts; 0 if unknown. */
   uintptr_t heap;
   int is_virtual;
   bool opaque;
@@ -39,7 +39,8 @@ struct vf_machine {
 struct vf_machine vf_numa_machine_here(void);
 
 /* Returns the number of nodes with memory that the process may use, and writes
- * them to *allowed. One system call, where the whole description takes many. */
+ * them to *allowed. Makes one system call; vf_machine makes many.
+ */
 unsigned vf_numa_nodes_here(struct vf_nodes *allowed);
 
 /* Returns the node of a CPU, -1 if unknown. */

@@ -21,8 +21,10 @@
  * distributed as 128, 640, 640 and 640 small pages. With 50 per node the
  * deviation is 2 %. */
 #define LEAST_HUGE_PER_NODE 50
-/* Minimum bytes per thread's block for huge pages. Neighbouring blocks share a
- * huge page: rounding moves the border by at most 1 MiB, 5 % of this. */
+/* Minimum size in bytes of each thread's block for which huge pages are used.
+ * Neighbouring blocks share a huge page: rounding moves the border between them
+ * by at most 1 MiB, 5 % of this size.
+ */
 #define LEAST_ROUNDED_BLOCK ((size_t)20 << 20)
 
 /* Available since Linux 5.14; headers of older C libraries do not define it. */
@@ -32,8 +34,9 @@
 
 static int counted(int error) {
   if (error == EPERM || error == ENOSYS || error == EACCES || error == ENOMEM) {
-    /* The system call failed: a sandbox, a kernel without NUMA, or too many
-     * mappings. */
+    /* The system call fails in a sandbox, in a kernel without NUMA, or with too
+     * many mappings.
+     */
     vf_numa_count(VF_NUMA_REFUSED, 1);
     return 0;
   }
@@ -71,8 +74,9 @@ static char *block_begin(struct vf_pages pages, unsigned thread,
   return thread == threads || rounded > end ? end : rounded;
 }
 
-/* The kernel never splits a huge page at a border between two policies, so the
- * number of pages on each node is exact. */
+/* Places each thread's block on its node. The number of pages on each node is
+ * exact, because no huge page lies across a border between two policies.
+ */
 static int place_blocks(size_t page, struct vf_pages pages, const int16_t *node,
                         unsigned threads) {
   int result = 0;
@@ -110,8 +114,9 @@ static void touch_block(void *data, unsigned thread, unsigned threads) {
     __atomic_fetch_or(at, 0, __ATOMIC_RELAXED);
 }
 
-/* Touching pages also allocates those that the program would never write. So an
- * object is touched only if it takes at most half of the free memory. */
+/* An object is touched only if it takes at most half of the free memory:
+ * touching also allocates pages that the program would never write.
+ */
 static bool fits(size_t size) {
   struct sysinfo info;
   int saved = errno;

@@ -25,8 +25,8 @@ __attribute__((constructor)) static void configure(void) {
   errno = saved;
 }
 
-/* Overrides a weak function of spin-wait/tuning.c, which prints libvfrt's
- * report. */
+/* Overrides a weak function of spin-wait/tuning.c that prints libvfrt's report.
+ */
 void vf_report_numa(struct vf_report *report) {
   static const char *const names[VF_NUMA_COUNTERS] = {
       "placed",  "touched", "one_node", "small", "heap",

@@ -37,7 +37,7 @@ struct vf_numa_shared {
 };
 #define VF_NUMA_SHARED_SIZE 80
 
-/* The digit in the name is the version of the layout. */
+/* Name of the shared object; its digit is the version of the layout. */
 extern VF_API struct vf_numa_shared vf_numa_shared_1;
 
 /* Adds the counters to the report of a library. */

@@ -36,8 +36,9 @@ static bool has_openmp(void) {
          omp_get_place_num && omp_get_place_num_procs && omp_get_place_proc_ids;
 }
 
-/* The environment is read first: a call of OpenMP initializes it, and the
- * program may still set its variables. */
+/* Reads the environment first, because a call of OpenMP initializes OpenMP, and
+ * the program may still set its variables.
+ */
 bool vf_team_is_bound(void) {
   const char *bind = getenv("OMP_PROC_BIND");
   bool asked = bind ? strcasecmp(bind, "false") != 0
@@ -54,7 +55,8 @@ static int node_of_place(int place, const struct vf_machine *machine) {
   if (!ids)
     return -1;
   omp_get_place_proc_ids(place, ids);
-  /* A place whose processors belong to several nodes counts as unknown. */
+  /* Returns -1, unknown, for a place whose processors belong to several nodes.
+   */
   int node = vf_node_of_cpu((unsigned)ids[0]);
   for (int i = 1; i < processors; ++i)
     if (vf_node_of_cpu((unsigned)ids[i]) != node)

@@ -20,9 +20,10 @@
 
 /* Size of the first chunk, which also contains the pool's state: a page. */
 #define LEAST_CHUNK ((size_t)4096)
-/* Each chunk is as large as all before together, so that their number grows
- * with the logarithm of the size, up to this limit: a single live block keeps
- * at most one chunk of this size. */
+/* Maximum size of a chunk. Each chunk is as large as all before it together, so
+ * that their number grows with the logarithm of the pool's size. A single live
+ * block keeps at most one chunk of this size.
+ */
 #define MOST_CHUNK ((size_t)1 << 20)
 /* Maximum alignment, limited by the bits for the distance in an aligned block's
  * tag. */
@@ -31,14 +32,17 @@
 /* A block, free or in use. A block in use consists of the tag only, and its
  * owner's memory. */
 struct block {
-  /* The distance in grains from the start of the chunk, or of the block that
-   * contains an aligned one, to the owner's memory. */
+  /* Distance in grains from the start of the chunk to the memory that the
+   * program uses; for an aligned block, from the start of the block that
+   * contains it.
+   */
   uint32_t back;
   /* A size class, or one of the two values below. */
   uint32_t kind;
   struct block *next;
-  /* The address of the pointer to this block, so that removing it from its list
-   * takes constant time. */
+  /* Address of the pointer that points to this block in its list, so that
+   * removing the block takes constant time.
+   */
   struct block **link;
 };
 #define TAG offsetof(struct block, next)
@@ -63,12 +67,15 @@ struct vf_pool_state {
   size_t live;
   vf_pool self; /* of vf_pool_create */
   struct block *free[VF_CLASSES];
-  /* Placed last, away from the lists of small classes, as other threads write
-   * this list. */
+  /* The last member, on another cache line than the lists of small classes,
+   * because other threads write this list.
+   */
   struct block *freed_by_others;
 };
 
-/* The first offset of a block after a header of this many bytes. */
+/* Returns the offset of the first block of a chunk whose header has this many
+ * bytes.
+ */
 #define FIRST_BLOCK(header)                                                    \
   (((header) + TAG + VF_GRAIN - 1) / VF_GRAIN * VF_GRAIN - TAG)
 
@@ -185,7 +192,7 @@ static void forget_blocks(const struct vf_pool_state *state,
   }
 }
 
-/* Frees a block in the owner's thread. */
+/* Frees a block. Called in the thread that owns the pool. */
 static void take_back(struct vf_pool_state *state, struct block *block) {
   if (block->kind == WITHIN)
     block = block_of((char *)memory_of(block) - (size_t)block->back * VF_GRAIN);
@@ -255,8 +262,9 @@ static void *from_new_chunk(struct vf_pool_state *state, unsigned class) {
   return find(state, class);
 }
 
-/* Allocates a chunk with a single block. calloc is used for zeroed memory, as
- * the allocator knows whether it is zero already. */
+/* Allocates a chunk with a single block. If the memory must be zeroed, calls
+ * calloc, because the allocator knows whether it is zero already.
+ */
 static void *alone(struct vf_pool_state *state, size_t size, bool zeroed) {
   size_t offset = FIRST_BLOCK(sizeof(struct chunk));
   size_t all = offset + TAG + size;

@@ -18,12 +18,16 @@
 #define VF_GRAIN 16u
 /* Minimum size of a block in grains: a tag and the links of a free block. */
 #define VF_LEAST_GRAINS 2u
-/* Up to this size each size has its own class. */
+/* Maximum size, in grains, for which each size has a class of its own. */
 #define VF_EXACT_GRAINS 32u
 #define VF_STEPS_LOG 3
-/* 128 KiB: for larger blocks glibc's malloc maps pages for each block. */
+/* Maximum size of a block of the pool, 128 KiB: for larger ones glibc's malloc
+ * makes a mapping for each block.
+ */
 #define VF_MOST_GRAINS 8192u
-/* 8 doublings from VF_EXACT_GRAINS to VF_MOST_GRAINS. */
+/* Number of size classes: one for each size up to VF_EXACT_GRAINS, then 8 for
+ * each of the 8 doublings up to VF_MOST_GRAINS.
+ */
 #define VF_CLASSES                                                             \
   (VF_EXACT_GRAINS - VF_LEAST_GRAINS + 1 + (8u << VF_STEPS_LOG))
 
@@ -31,8 +35,9 @@
 static inline unsigned vf_class_of(size_t grains) {
   if (grains <= VF_EXACT_GRAINS)
     return (unsigned)grains - VF_LEAST_GRAINS;
-  /* Returns the number of the doubling: 0 for all sizes up to the first, 1 up
-   * to the second, and so on. */
+  /* The doubling that contains the size: 0 for sizes up to twice
+   * VF_EXACT_GRAINS, 1 up to four times, and so on.
+   */
   unsigned last = (unsigned)grains - 1;
   unsigned doubling = 31 - (unsigned)__builtin_clz(last / VF_EXACT_GRAINS);
   unsigned step = (last >> (doubling + 5 - VF_STEPS_LOG)) & 7u;

@@ -47,8 +47,9 @@ static uint32_t phase_of(const struct vf_libc_barrier *barrier) {
   return __atomic_load_n(&barrier->phase, __ATOMIC_ACQUIRE);
 }
 
-/* Ends the phases that this place completes, unless other threads already have.
- * Returns the current phase. */
+/* Ends the phases of the barrier that arrivals recorded here complete, unless
+ * other threads have done so. Returns the current phase.
+ */
 static uint32_t end_phases(struct vf_libc_barrier *barrier, uint32_t place) {
   uint32_t threads = barrier->threads, ended = place - place % threads;
   uint32_t phase = phase_of(barrier);

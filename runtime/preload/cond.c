@@ -54,7 +54,7 @@ struct wait {
   uintptr_t site;
 };
 
-/* The flags cannot change while a thread waits. */
+/* Reads the flags without a lock: they cannot change while a thread waits. */
 static uint32_t flags_of(const pthread_cond_t *cond) {
   return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED);
 }
@@ -63,8 +63,9 @@ static bool takes_over(const pthread_cond_t *cond) {
   return vf_is_on(VF_CONDS) && !(flags_of(cond) & VF_LIBC_COND_SHARED);
 }
 
-/* Decides for each wait whether it uses our queue; wakers always examine both
- * queues. */
+/* Decides whether this wait uses our queue or libc's. Threads that signal
+ * always examine both queues.
+ */
 static bool waits_here(const pthread_cond_t *cond,
                        const pthread_mutex_t *mutex) {
   return takes_over(cond) && vf_takes_over(mutex) &&
@@ -98,9 +99,10 @@ static bool fall_asleep(uint32_t *state) {
                                      __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
 }
 
-/* Cancellable asynchronously, as libc's own sleep is: no lock is held
- * meanwhile. ThreadSanitizer's instrumentation would take locks, so it is
- * disabled here. */
+/* Cancellation is asynchronous here, as in libc's own sleep: the thread holds
+ * no lock meanwhile. ThreadSanitizer's instrumentation would take locks, so it
+ * is disabled for this function.
+ */
 __attribute__((disable_sanitizer_instrumentation)) static int
 sleep_cancellably(uint32_t *state, const struct vf_deadline *deadline) {
   pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
@@ -110,8 +112,9 @@ sleep_cancellably(uint32_t *state, const struct vf_deadline *deadline) {
   return result;
 }
 
-/* Sleeps until self is woken. Returns true if that happened before the
- * deadline. */
+/* Sleeps until the waiter self is woken. Returns true if that happened before
+ * the deadline.
+ */
 static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
   uint32_t *state = &wait->self.state;
   int result;
@@ -126,16 +129,21 @@ static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
   return result != ETIMEDOUT;
 }
 
-/* pre: condition and mutex are both taken over. deadline may be null. */
+/* Waits in our queue. pre: the library handles both the condition and the
+ * mutex. deadline may be null.
+ */
 static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
                     const struct vf_deadline *deadline, uintptr_t site) {
   if (!vf_mutex_may_unlock(mutex))
     return EPERM;
-  /* The mutex is held here, as POSIX demands on cancellation. A waiter whose
-   * spin always succeeds would never be cancelled otherwise. */
+  /* Tests for cancellation before the wait: a waiter whose spin always succeeds
+   * would otherwise never be cancelled. The thread holds the mutex, as POSIX
+   * demands on cancellation.
+   */
   pthread_testcancel();
-  /* Independent of the caller's setting, a waiter can be cancelled only in its
-   * sleep, where it can leave the queue. */
+  /* Disables cancellation, whatever the caller's setting: a waiter can be
+   * cancelled only in its sleep, from where it can leave the queue.
+   */
   int type;
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
   struct wait wait = {.cond = cond, .mutex = mutex, .site = site};

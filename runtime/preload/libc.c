@@ -26,8 +26,9 @@ static bool has(const pthread_mutex_t *mutex, int lock, unsigned count,
          mutex->__data.__owner == owner && mutex->__data.__nusers == users;
 }
 
-/* Verifies libc's layout of mutexes, and that the thread id that libc writes
- * there is found at VF_LIBC_TID_OFFSET. */
+/* Returns true if mutexes have the layout of the libc that this library knows,
+ * with the thread id at VF_LIBC_TID_OFFSET.
+ */
 static bool mutex_is_known(void) {
   pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
   int self = vf_libc_tid();
@@ -43,8 +44,9 @@ static bool spin_lock_is_known(void) {
   return pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE) == 0 && lock == 1;
 }
 
-/* Verifies only the attributes of conditions: the rest belongs to libc's
- * waiters, and our waiters are in a table. */
+/* Returns true if the attributes of conditions have the known layout. The rest
+ * of a condition belongs to libc's waiters; ours are in a table.
+ */
 static bool cond_is_known(void) {
   pthread_cond_t cond;
   pthread_condattr_t attr;
@@ -75,8 +77,9 @@ static bool rwlock_is_known(void) {
   return known && data->__readers == VF_LIBC_WRITERS_TURN;
 }
 
-/* Verifies libc's layout of barriers. destroy adds the missing departures of
- * the last phase. */
+/* Returns true if barriers have the known layout. Destroying a barrier adds the
+ * missing departures of the last phase.
+ */
 static bool barrier_is_known(void) {
   union {
     pthread_barrier_t object;

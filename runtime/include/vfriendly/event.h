@@ -29,10 +29,12 @@ typedef struct vf_event {
 
 #define VF_EVENT_INIT {0, 0}
 
-/* pre: *event is not in use. flags is 0 or VF_SHARED; EINVAL if it is not. */
+/* Initializes an event that is not set. pre: *event is not in use. Returns
+ * EINVAL if flags is neither 0 nor VF_SHARED.
+ */
 int vf_event_init(vf_event *event, unsigned flags);
 
-/* pre: no thread waits. */
+/* Destroys the event. pre: no thread waits for it. */
 int vf_event_destroy(vf_event *event);
 
 int vf_event_wait(vf_event *event);
@@ -40,8 +42,9 @@ int vf_event_wait(vf_event *event);
 /* Returns EAGAIN if the event is not set, and 0 otherwise. Never waits. */
 int vf_event_trywait(vf_event *event);
 
-/* Waits until a deadline at most. Returns ETIMEDOUT and EINVAL as
- * vf_mutex_clocklock does. */
+/* Waits until the event is set, but no longer than until the deadline. Returns
+ * ETIMEDOUT and EINVAL as vf_mutex_clocklock does.
+ */
 int vf_event_clockwait(vf_event *event, clockid_t clock,
                        const struct timespec *deadline);
 
@@ -49,7 +52,8 @@ int vf_event_clockwait(vf_event *event, clockid_t clock,
  * signal handler. Does not access *event once the event is set. */
 int vf_event_set(vf_event *event);
 
-/* Resets the event: later waits wait again. */
+/* Resets the event: threads that wait from now on block until it is set again.
+ */
 int vf_event_reset(vf_event *event);
 
 #ifdef __cplusplus

@@ -48,7 +48,7 @@ struct vf_malloc_stats {
   uint64_t pressure;    /* times memory was short for other programs */
 };
 
-/* Fills the first size bytes of *stats. From any thread. */
+/* Fills the first size bytes of *stats. May be called in any thread. */
 void vf_malloc_stats(struct vf_malloc_stats *stats, size_t size);
 
 #ifdef __cplusplus

@@ -46,28 +46,34 @@ typedef struct vf_mutex {
 
 #define VF_MUTEX_INIT {0, 0, 0, 0}
 
-/* For objects in memory that several processes map. Their waiters are queued by
- * the kernel, and the bound on being passed over does not hold. */
+/* Flag for objects in memory that several processes map. The kernel queues
+ * their waiters, so the bound on how long a waiter is passed over does not
+ * hold.
+ */
 #define VF_SHARED 1u
 
-/* pre: *mutex is not in use. flags is 0 or VF_SHARED; EINVAL if it is not. */
+/* Initializes a mutex. pre: *mutex is not in use. Returns EINVAL if flags is
+ * neither 0 nor VF_SHARED.
+ */
 int vf_mutex_init(vf_mutex *mutex, unsigned flags);
 
-/* Returns EBUSY if the mutex is locked. It must be initialized again before it
- * is locked again. */
+/* Destroys the mutex, which must be initialized again before its next use.
+ * Returns EBUSY if it is locked.
+ */
 int vf_mutex_destroy(vf_mutex *mutex);
 
-/* Acquires the mutex. pre: the caller does not hold it; it would wait forever.
+/* Acquires the mutex. pre: the caller does not hold it (it would wait forever).
  */
 int vf_mutex_lock(vf_mutex *mutex);
 
 /* Acquires the mutex if it is free. Returns EBUSY if it is locked. */
 int vf_mutex_trylock(vf_mutex *mutex);
 
-/* Acquires the mutex. Returns ETIMEDOUT if that is not possible by the
- * deadline, a time of clock, which is CLOCK_MONOTONIC or CLOCK_REALTIME.
- * Returns EINVAL for another clock or nanoseconds outside 0..999999999, which
- * are checked only if it has to wait. */
+/* Acquires the mutex, but waits no longer than until the deadline, a time of
+ * clock, which is CLOCK_MONOTONIC or CLOCK_REALTIME. Returns ETIMEDOUT after
+ * it, and EINVAL for another clock or nanoseconds outside 0..999999999, which
+ * are checked only if it has to wait.
+ */
 int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
                        const struct timespec *deadline);
 
@@ -75,8 +81,9 @@ int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
  * is free, so the next holder may destroy it and free its memory. */
 int vf_mutex_unlock(vf_mutex *mutex);
 
-/* Called only by the inline functions below. found is the word as it was before
- * bit 1 was set. */
+/* Slow paths of the inline functions below; not for users. found is the word as
+ * it was before bit 1 was set.
+ */
 int vf_mutex_lock_found(vf_mutex *mutex, uint32_t found);
 int vf_mutex_unlock_contended(vf_mutex *mutex);
 

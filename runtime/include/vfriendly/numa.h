@@ -30,24 +30,28 @@ extern "C" {
 #endif
 
 enum vf_numa_policy {
-  /* Each page on the node of the thread that touches it first, also where the
-   * process has another policy. */
+  /* Places each page on the node of the thread that touches it first, also
+   * where the process has another policy.
+   */
   VF_NUMA_FT = 0,
-  /* Pages in turn on all nodes with memory that the process may use. */
+  /* Interleaves pages over all nodes with memory that the process may use. */
   VF_NUMA_R4K = 1,
-  /* One block of equal size for each thread of an OpenMP team, on the node of
-   * that thread: where schedule(static) uses it. Needs threads that are bound
-   * (OMP_PLACES, OMP_PROC_BIND); else as VF_NUMA_R4K. In a virtual machine
-   * that sees one node but may have several (vf_numa_info: opaque), bound
-   * threads touch the pages of their blocks now; VF_NUMA_OPAQUE=off prevents
-   * that. */
+  /* Places one block of equal size for each thread of an OpenMP team on the
+   * node of that thread, where a loop with schedule(static) uses it. Needs
+   * threads that are bound (OMP_PLACES, OMP_PROC_BIND); else it is VF_NUMA_R4K.
+   * In a virtual machine that sees one node but may have several (vf_numa_info:
+   * opaque), the bound threads touch the pages of their blocks now;
+   * VF_NUMA_OPAQUE=off prevents that.
+   */
   VF_NUMA_BLOCKS = 2,
-  /* As VF_NUMA_R4K, in proportion to the nodes' bandwidth as the kernel has it
-   * (/sys/kernel/mm/mempolicy/weighted_interleave); before Linux 6.9 as
-   * VF_NUMA_R4K. */
+  /* Interleaves in proportion to the nodes' bandwidth as the kernel has it
+   * (/sys/kernel/mm/mempolicy/weighted_interleave); before Linux 6.9 it is
+   * VF_NUMA_R4K.
+   */
   VF_NUMA_WEIGHTED = 3,
-  /* To be or-ed to a policy in constructors: starts no thread, as threads
-   * before main surprise programs that fork. */
+  /* Flag for calls in constructors, to be or-ed to a policy: starts no thread,
+   * as threads before main surprise programs that fork.
+   */
   VF_NUMA_EARLY = 16
 };
 
@@ -59,9 +63,9 @@ enum vf_numa_policy {
 int vf_numa_place(void *memory, size_t size, int policy);
 
 enum vf_numa_claim {
-  /* Pages not touched yet, by any thread. */
+  /* Claims pages that no thread has touched yet. */
   VF_NUMA_NEXT_TOUCH = 0,
-  /* Pages that exist, which the kernel copies now. */
+  /* Claims pages that exist: the kernel copies them now. */
   VF_NUMA_NOW = 1
 };
 
@@ -80,7 +84,7 @@ typedef struct vf_numa_copies vf_numa_copies;
  * *copies; ENOMEM, with *copies NULL. */
 int vf_numa_replicate(const void *memory, size_t size, vf_numa_copies **copies);
 
-/* The copy of the node on which the calling thread runs now. */
+/* Returns the copy on the node on which the calling thread runs now. */
 const void *vf_numa_nearest(const vf_numa_copies *copies);
 
 /* Frees the copies. pre: they are not in use; copies may be NULL. */
@@ -94,7 +98,9 @@ struct vf_numa_machine {
                      the host may have several */
 };
 
-/* post: returns 0 and fills *machine; EINVAL for NULL. */
+/* Describes the machine: its nodes, and whether they are visible. post: returns
+ * 0 and fills *machine; EINVAL for NULL.
+ */
 int vf_numa_info(struct vf_numa_machine *machine);
 
 #ifdef __cplusplus

@@ -29,25 +29,29 @@ typedef struct vf_sem {
 #define VF_SEM_MAX 0x7fffffffu
 #define VF_SEM_INIT(value) {(value), 0}
 
-/* pre: *sem is not in use. EINVAL if value is above VF_SEM_MAX or flags neither
- * 0 nor VF_SHARED. */
+/* Initializes a semaphore with `value` units. pre: *sem is not in use. Returns
+ * EINVAL if value is above VF_SEM_MAX or flags is neither 0 nor VF_SHARED.
+ */
 int vf_sem_init(vf_sem *sem, unsigned flags, unsigned value);
 
-/* pre: no thread waits. */
+/* Destroys the semaphore. pre: no thread waits for it. */
 int vf_sem_destroy(vf_sem *sem);
 
-/* Takes one, waiting for it if there is none. */
+/* Takes one unit; waits if there is none. */
 int vf_sem_wait(vf_sem *sem);
 
-/* EAGAIN if there is none. */
+/* Takes one unit if there is any; returns EAGAIN otherwise. */
 int vf_sem_trywait(vf_sem *sem);
 
-/* ETIMEDOUT, EINVAL as of vf_mutex_clocklock. */
+/* Takes one unit, but waits no longer than until the deadline. Returns
+ * ETIMEDOUT and EINVAL as vf_mutex_clocklock does.
+ */
 int vf_sem_clockwait(vf_sem *sem, clockid_t clock,
                      const struct timespec *deadline);
 
-/* Gives one. May be called in a signal handler. EOVERFLOW above VF_SEM_MAX.
- * Touches nothing of *sem once it is given. */
+/* Adds one unit. May be called in a signal handler. Returns EOVERFLOW if there
+ * are VF_SEM_MAX already. Does not access *sem once the unit is added.
+ */
 int vf_sem_post(vf_sem *sem);
 
 /* Returns the number of units, which may have changed meanwhile. */

@@ -22,8 +22,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Modules that count CPUs from 0. More of them than these in one process are
- * not noted: only their masks that name no allowed CPU are remapped. */
+/* Maximum number of modules that are remembered because they count CPUs from 0.
+ * Of further modules only masks that name no allowed CPU are remapped.
+ */
 enum { MAX_MODULES = 16 };
 static const void *modules[MAX_MODULES];
 
@@ -44,15 +45,18 @@ static void note(const void *module) {
   }
 }
 
-/* Returns the mask to use for a mask of that size given by code at caller: the
- * remapped one in *room, or NULL to use the given one. */
+/* Returns the mask to use in place of a mask of that size that the code at
+ * caller has passed: the remapped one, stored in *room, or NULL if the given
+ * mask stays.
+ */
 static const cpu_set_t *remapped(const void *caller, size_t size,
                                  const cpu_set_t *given,
                                  struct vf_cpu_mask *room) {
   const struct vf_cpu_order *order = vf_cpus_in_node_order();
   const unsigned char *bytes = (const unsigned char *)given;
-  /* A number that no CPU of the machine has stays an error, as a program may
-   * count the CPUs in this way. */
+  /* A mask with a number that no CPU of the machine has is left unchanged and
+   * stays an error, as a program may count the CPUs in this way.
+   */
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   bool names_allowed = false, names_other = false;
   if (order->count == 0 || !given) /* NULL removes the mask of attributes. */
@@ -96,8 +100,9 @@ VF_API int sched_setaffinity(pid_t id, size_t size, const cpu_set_t *mask) {
                                            other ? other : mask);
 }
 
-/* Each is exported under two symbol versions, see exports.map, which behave
- * alike. */
+/* Each function is exported under two symbol versions (exports.map) that behave
+ * alike.
+ */
 VF_API int own_setaffinity(pthread_t thread, size_t size,
                            const cpu_set_t *mask) {
   struct vf_cpu_mask room;

@@ -18,10 +18,12 @@
 #include "vfriendly/numa.h"
 #include <string.h>
 
-/* libc's largest threshold on 64-bit machines, HEAP_MAX_SIZE / 2. */
+/* Largest value of libc's threshold on 64-bit machines, HEAP_MAX_SIZE / 2:
+ * larger blocks always get a mapping of their own.
+ */
 #define MOST_MMAP_THRESHOLD ((size_t)32 << 20)
 
-/* libc's own, under names that no library interposes. */
+/* libc's own functions, under names that no library interposes. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *block, size_t size);
@@ -31,8 +33,9 @@ void __libc_free(void *block);
  * malloc replaces free as well. */
 static inline bool is_libc(void) {
   void (*in_use)(void *) = free;
-  /* Otherwise the compiler assumes that two functions have two addresses and
-   * removes the comparison. */
+  /* The address is read from memory: the compiler assumes that two functions
+   * have two addresses and would remove the comparison.
+   */
   __asm__("" : "+r"(in_use));
   return in_use == __libc_free;
 }
@@ -80,12 +83,16 @@ static bool is_openmp(const void *caller) {
 }
 
 static void place(void *memory, size_t size, const void *caller) {
-  /* True while OpenMP is asked, which may allocate. */
+  /* True while the library asks OpenMP for the nodes of its threads: OpenMP may
+   * allocate meanwhile.
+   */
   static __thread bool busy __attribute__((tls_model("initial-exec")));
   if (busy || is_openmp(caller))
     return;
   busy = true;
-  /* EARLY: allocations start no threads, which would touch the pages. */
+  /* VF_NUMA_EARLY, because an allocation must start no threads, which would
+   * touch the pages.
+   */
   vf_numa_place(memory, size, vf_numa_settings.policy | VF_NUMA_EARLY);
   busy = false;
 }
@@ -95,9 +102,10 @@ static inline bool is_large(size_t size) {
       size >= __atomic_load_n(&vf_numa_settings.least, __ATOMIC_ACQUIRE), 0);
 }
 
-/* Places the whole mapping with the page of the block's header. With another
- * policy for that page there would be two mappings, which realloc's mremap
- * cannot move. */
+/* Places the whole mapping, including the page of the block's header. If that
+ * page had another policy, there would be two mappings, which realloc's mremap
+ * cannot move.
+ */
 static __attribute__((noinline)) void place_block(void *block,
                                                   const void *caller) {
   struct vf_pages mapping;
@@ -196,7 +204,9 @@ place_mapping(void *memory, size_t size, int flags, const void *caller) {
     vf_count_numa_preload(VF_NUMA_TOUCHED_BY_MMAP);
     return;
   }
-  /* A mapping that the allocator makes for its heap will hold small blocks. */
+  /* Leaves out a mapping that the allocator makes for its heap: it will hold
+   * small blocks.
+   */
   if (!is_libc() && vf_module_of(caller) == vf_module_of((const void *)free)) {
     vf_count_numa_preload(VF_NUMA_SHARE_HEAP);
     return;
@@ -214,6 +224,6 @@ VF_API void *mmap(void *address, size_t size, int protection, int flags,
   return memory;
 }
 
-/* off_t has 64 bits, so both are the same function. */
+/* mmap64 is the same function as mmap, as off_t has 64 bits. */
 VF_API void *mmap64(void *address, size_t size, int protection, int flags,
                     int file, off_t at) __attribute__((alias("mmap")));

@@ -27,7 +27,7 @@ static void remember(void) {
 
 void vf_cpus_remember(void) { pthread_once(&remembered, remember); }
 
-/* Of a CPU: its node, then its number. */
+/* Sort key of a CPU: its node, then its number. */
 static uint32_t key(unsigned cpu) {
   int node = vf_node_of_cpu(cpu);
   return (node < 0 ? (uint32_t)VF_MAX_NODES : (uint32_t)node) << 16 | cpu;

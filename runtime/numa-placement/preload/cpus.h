@@ -43,7 +43,7 @@ struct vf_cpu_order {
  * gets the mask with which the process was started. Later calls do nothing. */
 void vf_cpus_remember(void);
 
-/* Determined at the first call. */
+/* Returns the allowed CPUs. They are determined at the first call. */
 const struct vf_cpu_order *vf_cpus_in_node_order(void);
 
 #endif /* VFRIENDLY_NUMA_PLACEMENT_PRELOAD_CPUS_H */

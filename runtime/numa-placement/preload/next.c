@@ -11,7 +11,7 @@
 
 struct vf_numa_next vf_numa_next_table;
 
-/* Two concurrent calls write the same values. */
+/* Needs no lock: two concurrent calls write the same values. */
 void vf_numa_next_look_up(void) {
   int saved = errno;
 #define VF_NUMA_NEXT_LOOK_UP(name)                                             \

@@ -21,8 +21,10 @@
 #include <sys/mman.h>
 #include <threads.h>
 
-/* dlsym returns the newest version of each function: for those that take CPU
- * masks one with the mask's size, as exports.map wants. */
+/* libc's functions, found by dlsym, which returns the newest version of each:
+ * those that take CPU masks have the mask's size as an argument in it, as
+ * exports.map expects.
+ */
 #define VF_NUMA_NEXT_FUNCTIONS(X)                                              \
   X(malloc)                                                                    \
   X(calloc)                                                                    \
@@ -55,7 +57,9 @@ static inline const struct vf_numa_next *vf_numa_next(void) {
   return &vf_numa_next_table;
 }
 
-/* Returns where the module that has this code is mapped, NULL if none has. */
+/* Returns the address at which the module that contains this code is mapped;
+ * NULL if there is none.
+ */
 const void *vf_module_of(const void *code);
 
 #endif /* VFRIENDLY_NUMA_PLACEMENT_PRELOAD_NEXT_H */

@@ -40,7 +40,8 @@ static void read_placement(void) {
 
 __attribute__((constructor)) static void configure(void) {
   int saved = errno;
-  /* libvfrt's constructor sets it too, but this process may not have libvfrt.
+  /* Set here, as this process may not have libvfrt, whose constructor sets it
+   * too.
    */
   if (vf_report_is_wanted())
     vf_set(&vf_spin_shared_1.stats, 1);

@@ -16,13 +16,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Minimum size of an allocation to place without VF_NUMA_MIN. A mapping of its
- * own costs two system calls, and a fault for each page: 1 MiB has 256. */
+/* Minimum size in bytes of an allocation to place if VF_NUMA_MIN is not set. A
+ * mapping of its own costs two system calls and a fault for each page; 1 MiB
+ * has 256 pages.
+ */
 #define VF_NUMA_MIN_DEFAULT ((size_t)1 << 20)
 
 struct vf_numa_settings {
-  /* Allocations of at least this size are placed; SIZE_MAX if none is, which
-   * includes machines with one node. */
+  /* Minimum size in bytes of the allocations that are placed; SIZE_MAX if none
+   * is, as on machines with one node.
+   */
   size_t least;
   int policy; /* of enum vf_numa_policy, if any is placed */
 };

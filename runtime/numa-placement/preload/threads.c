@@ -27,7 +27,9 @@
 #include <unistd.h>
 
 enum pin { PIN_OFF, PIN_CORE, PIN_NODE, PIN_ALL, PIN_LIST };
-/* Maximum length of a list of CPUs: one for each of the largest machines. */
+/* Maximum length of a list of CPUs: enough for each CPU of the largest
+ * machines.
+ */
 enum { MAX_LISTED = 1024 };
 
 static int pin; /* an enum pin, written once */
@@ -104,8 +106,11 @@ static bool write_places(char *text, size_t room) {
   return count > 0;
 }
 
-/* Names the places that this library has chosen, so that a program started by a
- * launcher such as taskset does not take the launcher's for the user's. */
+/* Environment variable that holds the value of OMP_PLACES that this library has
+ * set. If a launcher such as taskset is started with this library, the program
+ * that it starts inherits both, and so knows that its user did not set
+ * OMP_PLACES.
+ */
 #define OWN_PLACES "VF_NUMA_OMP_PLACES"
 
 static bool is_users_choice(void) {
@@ -136,7 +141,7 @@ void vf_pin_configure(void) {
     tell_openmp();
 }
 
-/* Binds the calling thread, which is the turn-th created. */
+/* Binds the calling thread, the one created as number `turn`, to its CPUs. */
 static void bind_self(unsigned turn) {
   const struct vf_cpu_order *order = vf_cpus_in_node_order();
   struct vf_cpu_mask mask = {{0}};
@@ -191,7 +196,9 @@ static bool are_bound(const pthread_attr_t *attributes) {
   return false;
 }
 
-/* Returns what the new thread needs, or NULL if it is to be left alone. */
+/* Returns what the new thread needs to bind itself, or NULL if the thread is
+ * left alone.
+ */
 static struct start *to_start(const pthread_attr_t *attributes) {
   if (__atomic_load_n(&pin, __ATOMIC_ACQUIRE) == PIN_OFF)
     return NULL;
@@ -223,8 +230,9 @@ VF_API int pthread_create(pthread_t *restrict thread,
   return error;
 }
 
-/* Replaced as well, because libc's thrd_create does not call the replaced
- * pthread_create. */
+/* thrd_create is replaced as well, because libc's does not call the replaced
+ * pthread_create.
+ */
 VF_API int thrd_create(thrd_t *thread, thrd_start_t function, void *argument) {
   struct start *start = to_start(NULL);
   if (!start)

@@ -8,7 +8,7 @@
 #ifndef VFRIENDLY_NUMA_PLACEMENT_PRELOAD_THREADS_H
 #define VFRIENDLY_NUMA_PLACEMENT_PRELOAD_THREADS_H
 
-/* Reads VF_NUMA_PIN. For the constructor; after vf_cpus_remember. */
+/* Reads VF_NUMA_PIN. Called by the constructor, after vf_cpus_remember. */
 void vf_pin_configure(void);
 
 #endif /* VFRIENDLY_NUMA_PLACEMENT_PRELOAD_THREADS_H */

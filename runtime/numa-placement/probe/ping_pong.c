@@ -16,14 +16,20 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* A batch takes 10 to 100 us: less than a time slice, so that some batches are
- * not interrupted, and a thousand times the clock's 20 ns. */
+/* Number of exchanges in a batch, which takes 10 to 100 us: less than a time
+ * slice, so that some batches are not interrupted, and a thousand times the
+ * clock's resolution of 20 ns.
+ */
 enum { BATCHES = 30, ROUNDS = 200 };
-/* Spins before a thread gives way, should both run on one CPU after all. */
+/* Number of spins after which a thread yields, in case both threads run on one
+ * CPU after all.
+ */
 enum { SPINS = 1 << 20 };
 
 struct line {
-  /* The turn of the pinger if even, of its peer if odd. */
+  /* Counts the exchanges: the pinger writes next if it is even, its peer if it
+   * is odd.
+   */
   uint32_t turn __attribute__((aligned(VF_CACHE_LINE)));
   int cpu __attribute__((aligned(VF_CACHE_LINE)));
   int error;

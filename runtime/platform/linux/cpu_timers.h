@@ -35,9 +35,10 @@ static inline bool vf_interval_timer_runs(int which) {
          (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0);
 }
 
-/* Counts POSIX timers of any clock, as the kernel does not say which clock they
- * use: a program that has a timer of another clock waits without sleeping, as
- * it did before the rewrite. */
+/* Returns the number of POSIX timers, whatever their clock, as the kernel does
+ * not say which clock a timer has. A program with a timer of another clock
+ * therefore waits without sleeping, as it did before the rewrite.
+ */
 static inline bool vf_posix_timer_runs(void) {
   int saved = errno;
   bool runs = false;
@@ -50,8 +51,10 @@ static inline bool vf_posix_timer_runs(void) {
   return runs;
 }
 
-/* A signal matters only if the program handles it, or blocks it and may wait
- * for it; otherwise it just ends the process. */
+/* Returns true if the program sees SIGXCPU, the signal at its limit of CPU
+ * time: it handles the signal, or blocks it and may wait for it. Otherwise the
+ * signal just ends the process.
+ */
 static inline bool vf_cpu_limit_is_told(void) {
   struct rlimit limit;
   struct sigaction action;

@@ -59,12 +59,14 @@ static inline int vf_allowed_nodes(struct vf_nodes *nodes) {
                       saved);
 }
 
-/* pre: pages are whole pages. nodes may be NULL for MPOL_LOCAL and
- * MPOL_DEFAULT. */
+/* Sets the policy of a range of whole pages. nodes may be NULL for MPOL_LOCAL
+ * and MPOL_DEFAULT.
+ */
 static inline int vf_mbind(void *memory, size_t size, int mode,
                            const struct vf_nodes *nodes) {
   int saved = errno;
-  /* Adds one, because the kernel uses one bit less of the mask than it is told.
+  /* Passes one bit more than the mask has, because the kernel uses one bit less
+   * than it is told.
    */
   return vf_result_of(
       syscall(SYS_mbind, memory, size, mode, nodes ? nodes->words : NULL,
