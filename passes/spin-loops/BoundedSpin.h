@@ -78,9 +78,10 @@ struct BoundedPlan {
   llvm::SmallVector<llvm::LoadInst *, 2> Reads;
   /// Number of failed polls before the first call of a wait.
   unsigned FirstPolls = 0;
-  /// Number of polls in a block, or 1. LLVM unrolls a loop with a constant
-  /// bound, but not a copy with a variable limit, so each block is a loop of a
-  /// constant number of iterations.
+  /// Number of polls in a block; 1 if polls are not grouped. LLVM unrolls a
+  /// loop with a constant trip count, but not the rewritten loop, whose limit
+  /// is a variable. So the rewritten loop polls in blocks: inner loops with a
+  /// constant trip count.
   unsigned Block = 1;
 
   /// True if one poll takes about as long as a PAUSE instruction, false if it
@@ -100,9 +101,11 @@ std::optional<BoundedPlan> planBoundedSpin(const SpinLoop &S,
                                            const llvm::DominatorTree &DT,
                                            llvm::StringRef &Why);
 
-/// Makes S call BoundedWaitFunction between polls. `how` is emitted with the
-/// bits of Flags. Leaves LI and DT valid; S.L is the loop as written.
-/// pre: Plan is S's, canBlock, hasSplittableLatches.
+/// Rewrites S to call BoundedWaitFunction between polls; the argument `how` of
+/// the call has the bits of Flags. Keeps LI and DT valid. S.L stays the loop as
+/// written.
+/// pre: Plan is the result of planBoundedSpin for S; canBlock and
+/// hasSplittableLatches return true.
 llvm::CallInst *emitBoundedWait(const SpinLoop &S, const BoundedPlan &Plan,
                                 uint32_t Flags, llvm::ScalarEvolution &SE,
                                 llvm::LoopInfo &LI, llvm::DominatorTree &DT);
