@@ -200,7 +200,8 @@ bool LoopJudge::doesWork() {
             (Where.Own || Where.Walks || Where.Inner))
           return true;
       }
-      // Thread-local memory may be read later, by code out of sight.
+      // A store to thread-local memory is work, because other code of the
+      // thread may read it later.
       if (auto *Store = dyn_cast<StoreInst>(&I))
         if (!is_contained(Effects, Store) &&
             !isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand())))
