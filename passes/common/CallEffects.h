@@ -51,9 +51,9 @@ CallEffect effectOfLibraryFunction(llvm::StringRef Name);
 struct AsmOperands {
   bool HasMemory = false;    ///< Has exactly one memory operand.
   bool WritesMemory = false; ///< The memory operand is an output.
-  bool HasPointer = false; ///< A register holds an address: `(%0)`, `[%0]`.
-  bool HasResult = false;  ///< Writes a register.
-  bool IsOpaque = false;   ///< Has several different memory operands.
+  bool HasPointer = false;   ///< A register holds an address: `(%0)`, `[%0]`.
+  bool HasResult = false;    ///< Writes a register.
+  bool IsOpaque = false;     ///< Has several different memory operands.
 };
 
 /// Classifies inline assembly. Text may name operands as the source does (%0)

@@ -38,13 +38,13 @@
 // last word is read, and the next iteration would have to see that change. So
 // the rewritten loop reads all words once more before the call. If a word
 // differs from its value in the last iteration, the loop does not call the
-// runtime but executes another block of polls. Otherwise all words had the
-// values of the failed poll at one time: when its last word was read, or when
-// the first was read again. The skipped iterations may have been executed then,
-// and all of them fail. If a word changes and changes back between the two
-// reads, this comparison does not see it; as failed iterations are alike, the
-// skipped iterations may then have been executed in any earlier poll of the
-// block.
+// runtime but executes another block of polls. Otherwise there was a time at
+// which all words had the values that the failed poll read, between its last
+// read and the first of the repeated reads. The skipped iterations may have
+// been executed at that time, and all of them would have failed. If a word
+// changes and changes back between the two reads, this comparison does not see
+// it; as failed iterations are alike, the skipped iterations may then have been
+// executed in any earlier poll of the block.
 //
 // The copy executes only iterations in which no test of a counter ends the
 // loop, so it omits these tests. The loop as written executes the iteration in

@@ -33,8 +33,8 @@ namespace vfriendly {
 /// Returns true if an inner loop waits until a word is free and the loop then
 /// takes that word: `do { while ((v = lock) & 1); } while (!exchange(&lock, v,
 /// v | 1))`. Such a loop waits as a whole, though another thread may take the
-/// word first. If the inner loop polls more than that word, the loop is an
-/// update that waits for room first.
+/// word first. If the inner loop polls other words too, the result is false:
+/// the outer loop is an update that first waits for room.
 bool LoopJudge::takesWhatItWaitedFor() const {
   if (any_of(Waiting,
              [&](const ExitLeaf &E) { return isVersionCheck(E.Condition); }))
