@@ -93,9 +93,10 @@ CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
   if (!Has.HasMemory && !Has.HasPointer)
     return CallEffect::Other;
 
-  // Instructions that leave memory the same whether they are executed once or
-  // twice: exchange, compare and exchange, bit test and set; or, and, which
-  // are atomic only if locked. Not xadd, inc, dec.
+  // Idempotent read-modify-writes: repeating one leaves memory as it is. These
+  // are exchange, compare and exchange, bit test and set, and, if they have the
+  // lock prefix that makes them atomic, or and and. xadd, inc and dec are not
+  // idempotent.
   bool Tries = Words.anyStartsWith({"xchg", "cmpxchg", "bts"}) ||
                (Words.any({"lock"}) && Words.anyStartsWith({"or", "and"}));
   if (Tries && Words.allStartWith({"lock", "xchg", "cmpxchg", "bts", "or",

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the pass and the check know of a call by its name, and of inline
-// assembly by its text. LLVMSupport only: both libraries compile it.
+// Classifies calls in a waiting loop by the name of the library function, and
+// inline assembly by its text. The LLVM pass and the clang-tidy check both
+// compile this file, so it uses only LLVMSupport.
 //
 //   CallEffect E = effectOfAsm("lock; xchgl %0, %1", {.HasMemory = true});
 //
@@ -21,21 +22,22 @@
 namespace vfriendly {
 
 enum class CallEffect {
-  None,     ///< Computes its result from its operands, or nothing at all.
+  None,     ///< Has no side effect; may compute a result.
   Pause,    ///< The CPU's spin hint.
   Yield,    ///< Gives the CPU to another runnable thread.
   Sleep,    ///< Gives the CPU up for a time.
   Clock,    ///< Reads a clock.
-  Local,    ///< Touches the calling thread's own state only.
-  TryLock,  ///< Tries to take a lock the caller cannot see into.
+  Local,    ///< Accesses only the calling thread's own state.
+  TryLock,  ///< Tries to take a library's lock, whose memory is unknown.
   AsmLoad,  ///< Inline assembly that reads its memory operand.
-  AsmTry,   ///< Inline assembly that tries an idempotent read-modify-write.
-  AsmAdd,   ///< Inline assembly that adds to memory: an effect each time.
+  AsmTry,   ///< Inline assembly: an idempotent read-modify-write.
+  AsmAdd,   ///< Inline assembly that adds to memory: not idempotent.
   AsmStore, ///< Inline assembly that writes memory, and nothing else.
-  Other     ///< Anything else: only its body, if it has one, can tell.
+  Other     ///< Anything else: unknown unless the callee's body tells.
 };
 
-/// Returns true if Effect says that the caller waits.
+/// Returns true if Effect is a hint that the caller waits: a pause, a yield or
+/// a sleep.
 inline bool isHint(CallEffect Effect) {
   return Effect == CallEffect::Pause || Effect == CallEffect::Yield ||
          Effect == CallEffect::Sleep;
@@ -47,21 +49,21 @@ CallEffect effectOfLibraryFunction(llvm::StringRef Name);
 
 /// The properties of a statement of inline assembly besides its text.
 struct AsmOperands {
-  bool HasMemory = false;    ///< Exactly one object in memory.
-  bool WritesMemory = false; ///< That object is an output.
-  bool HasPointer = false; ///< A register points to an object: `(%0)`, `[%0]`.
-  bool HasResult = false;  ///< Writes a register.
-  bool IsOpaque = false;   ///< Several objects in memory: no telling which.
+  bool HasMemory = false;    ///< Has exactly one memory operand.
+  bool WritesMemory = false; ///< The memory operand is an output.
+  bool HasPointer = false;   ///< A register holds an address: `(%0)`, `[%0]`.
+  bool HasResult = false;    ///< Writes a register.
+  bool IsOpaque = false;     ///< Has several different memory operands.
 };
 
-/// Classifies inline assembly. Text may spell operands as the source does or
-/// as the IR does.
+/// Classifies inline assembly. Text may name operands as the source does (%0)
+/// or as LLVM IR does ($0).
 CallEffect effectOfAsm(llvm::StringRef Text, AsmOperands Has);
 
 /// How an AsmAdd changes memory.
 struct AsmSum {
-  bool Subtracts; ///< The operand, or 1.
-  bool ByOne;     ///< inc and dec have no operand.
+  bool Subtracts; ///< Subtracts instead of adding.
+  bool ByOne;     ///< The amount is 1, not an operand: inc, dec.
 };
 
 /// Returns how the assembly changes memory. pre: effectOfAsm(Text) is AsmAdd.

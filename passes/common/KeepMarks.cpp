@@ -104,7 +104,8 @@ static bool isHandler(const Function &F) {
     for (const Use &U : V->uses()) {
       if (installsHandler(U))
         return true;
-      // sa_handler and sa_sigaction share a union.
+      // sa_handler and sa_sigaction share a union, so the handler may be in a
+      // constant that is a member of the constant struct sigaction.
       if (isa<ConstantStruct>(U.getUser()))
         Worklist.push_back(U.getUser());
     }

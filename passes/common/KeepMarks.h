@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A mark is loop metadata: it stays with the loop when its function is inlined,
-// unrolled or linked into another module.
+// A mark is metadata of a loop that tells later runs of the pass what to do
+// with the loop. It stays with the loop when the loop is inlined, unrolled or
+// linked into another module.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +26,11 @@ class Module;
 
 namespace vfriendly {
 
-/// Metadata of a loop about which the pass has decided.
+/// Metadata of a loop about which the pass has decided: later runs skip it.
 inline constexpr llvm::StringLiteral DecidedMark = "vf.spin.decided";
-/// Metadata of a loop that the pass has reported with a doubt. It runs again
-/// later in the pipeline, where inlining may have resolved the doubt.
+/// Metadata of a loop that the pass has reported as a probable wait. A later
+/// run, after inlining, does not report the doubt again, but rewrites the loop
+/// if it can then prove that it is a wait.
 inline constexpr llvm::StringLiteral DoubtMark = "vf.spin.doubted";
 /// Metadata of a loop that its author keeps as it is:
 /// __attribute__((annotate("vfriendly:keep"))).
@@ -42,8 +44,8 @@ using FunctionSet = llvm::SmallPtrSet<const llvm::Function *, 8>;
 /// Returns the functions annotated with vfriendly:keep.
 FunctionSet findKeepFunctions(const llvm::Module &M);
 
-/// Returns the functions that the module installs as signal handlers. A handler
-/// must not yield the CPU to the thread it interrupts.
+/// Returns the functions that the module installs as signal handlers. Loops in
+/// them are not rewritten.
 FunctionSet findSignalHandlers(const llvm::Module &M);
 
 } // namespace vfriendly

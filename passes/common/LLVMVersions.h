@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The only file that asks for LLVM's version, besides the checks'
-// ClangVersions.h. Names that a version lacks are declared here, in namespace
-// vfriendly, so that code reads as for the newest one. Where an older LLVM
-// knows less, what is declared here is the cautious answer. LLVM 21, which is
-// not in Debian 12, is told apart by its headers and has not been built for;
-// LLVM 20 is not in Debian.
+// ClangVersions.h. Names that an older version lacks are declared here, in
+// namespace vfriendly, so that other files are written as for LLVM 22. Where an
+// older LLVM provides less information, these functions return the conservative
+// answer. The code for LLVM 21 follows that version's headers but has not been
+// compiled, because Debian 12 has no LLVM 21; LLVM 20 is not in Debian.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,8 +79,9 @@ inline constexpr llvm::Intrinsic::ID RiscvPause = llvm::Intrinsic::riscv_pause;
 inline constexpr llvm::Intrinsic::ID FakeUse = llvm::Intrinsic::fake_use;
 using llvm::CmpPredicate;
 
-/// Returns true if Of captures more of an address than whether it is null. A
-/// rewrite does not change that an address is not null.
+/// Returns true if a use that captures the components Of of an address reveals
+/// more than whether the address is null. Whether it is null may be revealed,
+/// because a rewrite keeps a non-null address non-null.
 inline bool tellsPlace(llvm::CaptureComponents Of) {
   return capturesAnything(Of & ~llvm::CaptureComponents::AddressIsNull);
 }
@@ -102,21 +103,23 @@ inline bool isPassthrough(const llvm::Use &U) {
   return DetermineUseCaptureKind(U, /*Base=*/nullptr).isPassthrough();
 }
 
-/// Returns true if the user of U may reveal the address. pre:
+/// Returns true if other code may learn the address U from its user. pre:
 /// !isPassthrough(U).
 inline bool mayTellPlace(const llvm::Use &U) {
   return tellsPlace(DetermineUseCaptureKind(U, /*Base=*/nullptr));
 }
-// The only variable of LLVM that the plugin refers to and that not all
-// versions have, a vtable. With a strong reference, loading the plugin into
-// another version would fail before the version guard can print its message.
-// Each file whose object has the reference includes this header.
+// Makes the reference to a vtable of LLVM weak. It is the only variable that
+// the plugin refers to and that not all versions have. With a strong reference,
+// loading the plugin into another version would fail before the version guard
+// can print its message. Each file whose object has the reference includes this
+// header.
 __asm__(".weak _ZTVN4llvm21SimpleCaptureAnalysisE");
 #else
-// As above.
+// Makes the reference weak, for the same reason as above.
 __asm__(".weak _ZTVN4llvm17SimpleCaptureInfoE");
 
-/// Identifiers in place of those that LLVM 19 lacks: no call has one of them.
+/// Placeholders for identifiers that LLVM 19 lacks. No call has one of them, so
+/// comparisons with them are false.
 inline constexpr llvm::Intrinsic::ID RiscvPause = ~0u, FakeUse = ~0u - 1;
 inline constexpr auto LibFunc_reallocarray =
     static_cast<llvm::LibFunc>(llvm::NotLibFunc + 1);
@@ -141,8 +144,8 @@ inline bool isPassthrough(const llvm::Use &U) {
 }
 
 inline bool mayTellPlace(const llvm::Use &U) {
-  // LLVM 19 is less strict with comparisons than later ones: only whether there
-  // is any memory may be asked.
+  // LLVM 19 accepts more comparisons than later versions. Like those, this
+  // accepts only a test of a newly allocated address for null.
   if (auto *Compare = llvm::dyn_cast<llvm::ICmpInst>(U.getUser()))
     return !Compare->isEquality() || !isNoAliasCall(U.get()) ||
            !llvm::isa<llvm::ConstantPointerNull>(
@@ -167,8 +170,9 @@ inline bool isBeforeLink(const llvm::Module &M,
          Phase == llvm::ThinOrFullLTOPhase::FullLTOPreLink;
 }
 #else
-/// LLVM 19 does not tell in which phase of an LTO build a pipeline is made:
-/// None, except in extension points that only full LTO's link has.
+/// LLVM 19 does not tell a callback in which phase of an LTO build the pipeline
+/// runs, so Callback gets the phase None. Only extension points that full LTO's
+/// link alone has imply the phase.
 inline auto withPhase(PhaseCallback Callback) {
   return
       [Callback](llvm::ModulePassManager &MPM, llvm::OptimizationLevel Level) {
@@ -176,8 +180,9 @@ inline auto withPhase(PhaseCallback Callback) {
       };
 }
 
-/// Clang sets the flag before the passes run. A module has it in ThinLTO's link
-/// as well, which then counts as before the link.
+/// Clang sets the flag EnableSplitLTOUnit in LTO builds, before the passes run.
+/// A module still has it in ThinLTO's link, for which this therefore returns
+/// true, the conservative answer.
 inline bool isBeforeLink(const llvm::Module &M,
                          llvm::ThinOrFullLTOPhase Phase) {
   return Phase == llvm::ThinOrFullLTOPhase::None &&

@@ -17,9 +17,10 @@ class Module;
 
 namespace vfriendly {
 
-/// Adds to M those definitions of Text, which is vfriendly's own textual IR,
-/// that M declares. Objects do not name libvfrt: the link decides how a
-/// program gets it. Emits an error on failure.
+/// Adds to M those definitions in Text, which is textual IR of vfriendly, of
+/// which M has only declarations. Object files do not name libvfrt as a library
+/// that they need: the link command decides whether a program gets it. Emits an
+/// error on failure.
 void linkDefinitions(llvm::Module &M, llvm::StringRef Text);
 
 } // namespace vfriendly

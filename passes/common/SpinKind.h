@@ -13,29 +13,29 @@
 
 namespace vfriendly {
 
-/// The kind of a spin loop, by the shape of the code around it. The check
-/// never reports the last three: it names the call that polls, and does not
-/// report the others.
+/// The kind of a spin loop, by the shape of the code around it. The clang-tidy
+/// check uses none of the last three: for a call it reports the name of the
+/// called function, and it does not report retries and device registers.
 enum class SpinKind {
   Flag,              ///< A flag or counter is polled.
   TryLock,           ///< A read-modify-write is tried until it succeeds.
-  TestAndTestAndSet, ///< Polled by reads between the tries.
-  Ticket,            ///< Polled until it equals a number drawn before.
+  TestAndTestAndSet, ///< Reads poll the lock between the tries.
+  Ticket,            ///< Polled until it equals this thread's number.
   Queue,             ///< Polled in the waiter's own queue node.
-  Barrier,           ///< Polled after counting oneself in.
+  Barrier,           ///< Polled after the thread has counted its arrival.
   SeqLock,           ///< Polled until a version number is even and unchanged.
   TryLockCall,       ///< A library's trylock is called until it succeeds.
-  Call,   ///< A function whose effects are unknown is called for that.
-  Retry,  ///< Not a wait: a lock-free update that was overtaken.
-  Device, ///< Not a wait for a thread: memory at a constant address.
+  Call,              ///< A function with unknown effects is called repeatedly.
+  Retry,             ///< Not a wait: a failed lock-free update is repeated.
+  Device,            ///< Not a wait for a thread: a device register is polled.
 };
 
 /// Returns the name of the kind in remarks, such as "try-lock".
 llvm::StringRef toString(SpinKind Kind);
 
-/// Returns the words that the check's report puts before the polled memory:
-/// "on a ticket lock, ". Empty for kinds that the variable or the call
-/// describes.
+/// Returns the words that the check's report puts before the polled memory: "on
+/// a ticket lock, ". Empty for kinds for which the name of the variable or
+/// function is enough.
 llvm::StringRef phraseOf(SpinKind Kind);
 
 } // namespace vfriendly

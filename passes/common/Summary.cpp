@@ -40,8 +40,8 @@ std::string Summary::text() const {
 }
 
 PreservedAnalyses SummaryPass::run(Module &M, ModuleAnalysisManager &MAM) {
-  // A remark needs a location: that of the first function that has one, or of
-  // any function.
+  // A remark needs a location: uses that of the first function with debug
+  // information, or else the first function.
   Function *First = nullptr;
   for (Function &F : M)
     if (!F.isDeclaration() &&

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// -Rpass-analysis=vf-summary says one line a unit: how many waits were seen and
-// rewritten, and why the others were left.
+// The compiler option -Rpass-analysis=vf-summary prints one remark for each
+// translation unit: how many waits the pass found and rewrote, and why it left
+// the others as they are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ namespace vfriendly {
 /// module do not invalidate the counts.
 class Summary {
 public:
-  /// Counts one loop; Why is empty if it was rewritten in full.
+  /// Counts one loop. Why is the reason if the loop was not rewritten.
   void count(bool Rewritten, llvm::StringRef Why);
 
   /// Returns the text of the remark: `3 waits seen, 1 rewritten, 2 left: it
@@ -55,7 +56,7 @@ private:
   static llvm::AnalysisKey Key;
 };
 
-/// Says the summary.
+/// Emits the summary as a remark.
 class SummaryPass : public llvm::PassInfoMixin<SummaryPass> {
 public:
   llvm::PreservedAnalyses run(llvm::Module &M,
@@ -63,8 +64,8 @@ public:
   static bool isRequired() { return true; }
 };
 
-/// Warns that nothing is rewritten without optimization, if M has any loop: a
-/// compiler's configuration checks have none.
+/// Warns that nothing is rewritten without optimization. Does not warn for a
+/// module without loops, such as the test programs of configure scripts.
 class UnoptimizedWarningPass
     : public llvm::PassInfoMixin<UnoptimizedWarningPass> {
 public:

@@ -91,7 +91,7 @@ CallClass classifyCall(const CallBase &Call) {
   if (Effect == CallEffect::Sleep &&
       (Callee->getName() == "select" || Callee->getName() == "poll")) {
     unsigned CountArg = Callee->getName() == "select" ? 0 : 1;
-    if (Call.arg_size() <= CountArg) // A function of the program's own.
+    if (Call.arg_size() <= CountArg) // The program's own function.
       return {CallEffect::Other};
     auto *Count = dyn_cast<ConstantInt>(Call.getArgOperand(CountArg));
     return {Count && Count->isZero() ? CallEffect::Sleep : CallEffect::Other};

@@ -72,10 +72,11 @@ static bool isInLinker(ThinOrFullLTOPhase LTO) {
          LTO == ThinOrFullLTOPhase::FullLTOPostLink;
 }
 
-/// Returns the default mode: -mllvm -vf-spin, or else block. A linker reads
-/// its options before it loads plugins, so it takes the mode from VF_SPIN in
-/// the environment. Compilers ignore that variable, as their caches know the
-/// command line only.
+/// Returns the mode if the pipeline text gives none: the value of the option
+/// -mllvm -vf-spin if it is given, otherwise block. A linker parses its options
+/// before it loads plugins, so in a linker the environment variable VF_SPIN can
+/// give the mode. Compilers ignore this variable, because compiler caches
+/// compare only the command line.
 static Expected<SpinMode> defaultSpinMode(ThinOrFullLTOPhase LTO) {
   if (SpinOption.getNumOccurrences())
     return toSpinMode("-vf-spin", SpinOption);
@@ -85,8 +86,9 @@ static Expected<SpinMode> defaultSpinMode(ThinOrFullLTOPhase LTO) {
   return SpinMode::Block;
 }
 
-/// Returns the default like defaultSpinMode: the option's value, in linkers
-/// the variable's, or else on.
+/// Returns whether a pass rewrites if the pipeline text does not say it: the
+/// value of Option if it is given, otherwise in a linker that of the
+/// environment variable Variable, otherwise on.
 static Expected<bool> switchByDefault(const cl::opt<std::string> &Option,
                                       const char *Variable,
                                       ThinOrFullLTOPhase LTO) {
@@ -102,7 +104,8 @@ static Expected<bool> heapRewritesByDefault(ThinOrFullLTOPhase LTO) {
   return switchByDefault(HeapOption, "VF_HEAP", LTO);
 }
 
-/// The variable is not VF_NUMA, which libvfnuma reads.
+/// The environment variable cannot be VF_NUMA: libvfnuma reads that at run
+/// time.
 static Expected<bool> numaRewritesByDefault(ThinOrFullLTOPhase LTO) {
   return switchByDefault(NumaOption, "VF_NUMA_PASS", LTO);
 }
@@ -136,7 +139,8 @@ static Error addSpinLoops(ModulePassManager &MPM, StringRef Name,
   return Error::success();
 }
 
-/// Describes a pass whose only parameter is mode=on|off.
+/// Adds a pass whose only parameter is mode=on|off. Without the parameter,
+/// Default is the mode.
 template <typename Pass>
 static Error addSwitched(ModulePassManager &MPM, StringRef Name,
                          StringRef PassName, Expected<bool> Default) {
@@ -187,7 +191,8 @@ static bool addByName(StringRef Name, ModulePassManager &MPM) {
   return true;
 }
 
-/// pre: Phase is not Unoptimized. Only the first phase reports errors.
+/// Adds the pass for one phase of a pipeline. Reports a wrong mode only in
+/// phase Early, so that there is one error. pre: Phase is not Unoptimized.
 static void addSpinLoops(ModulePassManager &MPM, OptimizationLevel Level,
                          SpinPhase Phase, ThinOrFullLTOPhase LTO) {
   auto Mode = defaultSpinMode(LTO);
@@ -246,8 +251,9 @@ static void registerPasses(PassBuilder &PB) {
         return addByName(Name, MPM);
       });
 
-  // Runs before JumpThreading, which breaks waits on plain memory apart. The
-  // pass runs again after inlining, which may expose more waits.
+  // Runs the pass before JumpThreading, which takes loops that poll plain
+  // memory apart. The pass runs again after inlining, which may expose more
+  // waits.
   PB.registerPipelineEarlySimplificationEPCallback(
       withPhase([](ModulePassManager &MPM, OptimizationLevel Level,
                    ThinOrFullLTOPhase LTO) {
@@ -279,8 +285,8 @@ static void registerPasses(PassBuilder &PB) {
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         addSpinLoops(MPM, Level, SpinPhase::Last,
                      ThinOrFullLTOPhase::FullLTOPostLink);
-        // Examines code that was inlined from other files; LTO has no earlier
-        // extension point.
+        // Here these passes see code that was inlined from other files; full
+        // LTO's link has no earlier extension point after inlining.
         if (Level != OptimizationLevel::O0) {
           addHeapChurn(MPM, ThinOrFullLTOPhase::FullLTOPostLink);
           addNumaPlacement(MPM, ThinOrFullLTOPhase::FullLTOPostLink);

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Uses nothing of LLVM but constants: at this point none of it may fit.
+// Uses only constants from LLVM's headers: the tool that loads the plugin may
+// have another version of LLVM, with other functions and types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,8 @@
 
 namespace vfriendly {
 
-// The highest constructor priority that is not reserved for the
-// implementation.
+// 101 is the highest constructor priority that is not reserved for the
+// implementation, so this runs before all other constructors of the plugin.
 __attribute__((constructor(101))) void requireMatchingLLVM() {
   // A function of LLVM's C interface since LLVM 16, so its signature does not
   // change.

@@ -90,8 +90,8 @@ private:
   /// reads only one word.
   BasicBlock *SecondLook = nullptr;
   DenseMap<const PHINode *, PHINode *> InChunk, InIteration;
-  /// For each header phi of the loop, the value after the copy's last
-  /// iteration, before and after the skip.
+  /// For each header phi of the loop, two values: after the copy's last
+  /// iteration, and after the skipped iterations that follow it.
   DenseMap<const PHINode *, std::pair<Value *, Value *>> Next;
   CallInst *Call = nullptr;
 };
@@ -116,7 +116,8 @@ void BoundedRewriter::expand() {
   for (auto &[Phi, Step] : Plan.Counters)
     Steps[Phi] = Expand(Step, Phi->getType());
   Bound = B.CreateZExt(Bound, I64, "vf.bound");
-  // From here on the loop analysis is out of date.
+  // ScalarEvolution's results for L are not valid from here on, because the
+  // loop changes.
   SE.forgetLoop(&L);
 }
 
@@ -201,8 +202,8 @@ CallInst *BoundedRewriter::emitCall(IRBuilder<> &B, Value *State, Value *Left) {
   return Made;
 }
 
-/// Loads all words once more, and makes the call depend on their values: they
-/// must be those of the last iteration.
+/// Creates a block that loads all polled words once more, and branches to the
+/// call only if each word has the value that the last iteration read.
 void BoundedRewriter::emitSecondLook(IRBuilder<> &B) {
   SecondLook = BasicBlock::Create(M.getContext(), ".vf.look", &F, InCall);
   B.SetInsertPoint(SecondLook);
@@ -328,7 +329,8 @@ void BoundedRewriter::closeCopy() {
   State->addIncoming(B.getInt64(0), Enter);
   State->addIncoming(NextState, InCall);
   if (SecondLook) {
-    // Continue with another block of polls, and the call after it.
+    // If a word has changed, the generated code branches back: it executes
+    // another block of polls, then comes to the second look and the call again.
     B.SetInsertPoint(SecondLook->getTerminator());
     Begin->addIncoming(Done, SecondLook);
     Limit->addIncoming(B.CreateAdd(Done, Block, "", /*HasNUW=*/true),
@@ -348,8 +350,8 @@ void BoundedRewriter::closeCopy() {
   }
 }
 
-/// Creates a loop around Inner, of Blocks and all of Inner's. The first of
-/// Blocks is its header.
+/// Adds a loop to LI that contains Blocks and all blocks of Inner, its inner
+/// loop. The first of Blocks is its header.
 Loop *BoundedRewriter::loopAround(Loop *Inner, ArrayRef<BasicBlock *> Blocks) {
   Loop *Parent = Inner->getParentLoop();
   Loop *Outer = LI.AllocateLoop();

@@ -15,11 +15,12 @@
 //  - none of them ends the loop: a condition that depends on no counter has its
 //    value of iteration n, and one that depends on counters keeps the loop
 //    running before the bound that ScalarEvolution gives;
-//  - of atomic and volatile memory, each of them reads one word. With two, the
-//    first may have changed when the second is read, and iteration n+1 had to
-//    see that. Plain memory cannot change: that would be a data race. A lock
-//    that is read and then tried is one word: the last read shows that it is
-//    held;
+//  - of atomic and volatile memory, each of them reads one word. If it reads
+//    several, the first may change before the last is read, and iteration n+1
+//    would have to see that; the rewritten loop then reads all words once more
+//    (BoundedSpin.h). Plain memory cannot change: that would be a data race. A
+//    loop that reads a lock and then tries to take it reads one word: its last
+//    access shows that the lock is held;
 //  - each of them polls what iteration n polled: no address depends on a
 //    counter, and if the path through the loop does, the exits are tested in
 //    every iteration all the same;
@@ -97,7 +98,7 @@ bool Planner::dependsOnCounter(const Value *V, bool *ThroughPhi) const {
       if (ThroughPhi)
         *ThroughPhi = true;
       if (Phi->getParent() == L.getHeader())
-        continue; // Carried, and not used in L, or invariant.
+        continue; // Invariant, or not used in L (findCounters).
     }
     append_range(Worklist, I->operand_values());
   }
@@ -126,8 +127,9 @@ StringRef Planner::findCounters() {
     Found.Counters.push_back({&Phi, Counts->getStepRecurrence(SE)});
     Counters.insert(&Phi);
   }
-  // The phi is the last value read, which is used after the loop: each skipped
-  // iteration reads the same value.
+  // A phi that is no counter may hold the value last read, for use after the
+  // loop: each skipped iteration reads the same value. It may not be used in
+  // the loop or depend on a counter.
   for (PHINode *Phi : Carried) {
     for (const User *U : Phi->users())
       if (U != Phi && L.contains(cast<Instruction>(U)))
@@ -230,8 +232,8 @@ StringRef Planner::findReads() {
              "which can be read again";
     Found.Reads.push_back(cast<LoadInst>(I));
   }
-  // Each of the blocks dominates the latch, so of any two one dominates the
-  // other.
+  // The blocks of all these reads dominate the latch, so of any two of them one
+  // dominates the other.
   sort(Found.Reads,
        [&](LoadInst *A, LoadInst *B) { return A != B && DT.dominates(A, B); });
   return "";
@@ -272,11 +274,12 @@ StringRef Planner::findBound() {
   return Found.Bound ? "" : "it is bounded, but not by a counter";
 }
 
-/// If the path through the loop depends on a counter, every exit has to be
-/// tested in every iteration, by values that do not depend on the path. An
-/// inner loop whose length is no constant, as in a back-off, makes some
-/// iterations longer than others. The runtime measures one cost of an iteration
-/// for each loop, so it could not convert their number into time.
+/// Returns the reason why the branches or inner loops of L forbid the rewrite,
+/// or an empty string. If the path through L depends on a counter, every exit
+/// has to be tested in every iteration, by values that do not depend on the
+/// path. An inner loop whose length is no constant, as in a back-off, makes
+/// some iterations longer than others. The runtime measures one cost of an
+/// iteration for each loop, so it could not convert their number into time.
 StringRef Planner::findBranches() {
   if (any_of(L.getLoopsInPreorder(), [&](const Loop *Inner) {
         return Inner != &L && SE.getSmallConstantTripCount(Inner) == 0;
@@ -314,10 +317,11 @@ StringRef Planner::findBranches() {
   return "";
 }
 
-/// Returns the number of polls in a block for this bound: a divisor of the
-/// bound, if there is one, as LLVM unrolls by a divisor. A block is larger
-/// than what LLVM unrolls completely, which is 300 instructions of at least 3
-/// each, and takes no more than a tenth of a microsecond or so.
+/// Returns the number of polls in a block for a loop with this bound: if
+/// possible a divisor of the bound, because LLVM unrolls by divisors. 128, the
+/// minimum, is more than LLVM unrolls completely: at most 300 instructions, of
+/// which a poll has at least 3. 256 polls, the maximum, take about a tenth of a
+/// microsecond.
 static unsigned blockFor(uint64_t Bound) {
   for (unsigned Size = 256; Size >= 128; --Size)
     if (Bound % Size == 0 || (Bound + 1) % Size == 0)

@@ -38,13 +38,13 @@
 // last word is read, and the next iteration would have to see that change. So
 // the rewritten loop reads all words once more before the call. If a word
 // differs from its value in the last iteration, the loop does not call the
-// runtime but executes another block of polls. Otherwise all words had the
-// values of the failed poll at one time: when its last word was read, or when
-// the first was read again. The skipped iterations may have been executed then,
-// and all of them fail. If a word changes and changes back between the two
-// reads, this comparison does not see it; as failed iterations are alike, the
-// skipped iterations may then have been executed in any earlier poll of the
-// block.
+// runtime but executes another block of polls. Otherwise there was a time at
+// which all words had the values that the failed poll read, between its last
+// read and the first of the repeated reads. The skipped iterations may have
+// been executed at that time, and all of them would have failed. If a word
+// changes and changes back between the two reads, this comparison does not see
+// it; as failed iterations are alike, the skipped iterations may then have been
+// executed in any earlier poll of the block.
 //
 // The copy executes only iterations in which no test of a counter ends the
 // loop, so it omits these tests. The loop as written executes the iteration in
@@ -78,9 +78,10 @@ struct BoundedPlan {
   llvm::SmallVector<llvm::LoadInst *, 2> Reads;
   /// Number of failed polls before the first call of a wait.
   unsigned FirstPolls = 0;
-  /// Number of polls in a block, or 1. LLVM unrolls a loop with a constant
-  /// bound, but not a copy with a variable limit, so each block is a loop of a
-  /// constant number of iterations.
+  /// Number of polls in a block; 1 if polls are not grouped. LLVM unrolls a
+  /// loop with a constant trip count, but not the rewritten loop, whose limit
+  /// is a variable. So the rewritten loop polls in blocks: inner loops with a
+  /// constant trip count.
   unsigned Block = 1;
 
   /// True if one poll takes about as long as a PAUSE instruction, false if it
@@ -100,9 +101,11 @@ std::optional<BoundedPlan> planBoundedSpin(const SpinLoop &S,
                                            const llvm::DominatorTree &DT,
                                            llvm::StringRef &Why);
 
-/// Makes S call BoundedWaitFunction between polls. `how` is emitted with the
-/// bits of Flags. Leaves LI and DT valid; S.L is the loop as written.
-/// pre: Plan is S's, canBlock, hasSplittableLatches.
+/// Rewrites S to call BoundedWaitFunction between polls; the argument `how` of
+/// the call has the bits of Flags. Keeps LI and DT valid. S.L stays the loop as
+/// written.
+/// pre: Plan is the result of planBoundedSpin for S; canBlock and
+/// hasSplittableLatches return true.
 llvm::CallInst *emitBoundedWait(const SpinLoop &S, const BoundedPlan &Plan,
                                 uint32_t Flags, llvm::ScalarEvolution &SE,
                                 llvm::LoopInfo &LI, llvm::DominatorTree &DT);

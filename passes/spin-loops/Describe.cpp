@@ -44,10 +44,10 @@ std::string describe(const Poll &P) {
   return Text;
 }
 
-/// A loop without an ID consists of gotos, or has no exit but those inside. Its
-/// first poll gives a better location than the code before it, in the function
-/// in which the loop is written. Polls of inner loops give the location of
-/// those.
+/// A loop without a loop ID consists of gotos, or has exits only in inner
+/// loops; its start location is that of the code before it. Returns the
+/// location of its first poll instead, in the function in which the loop is
+/// written. Ignores polls in inner loops unless all polls are there.
 DebugLoc locateLoop(const SpinLoop &S) {
   auto IsInside = [&](const Poll &P) {
     return any_of(S.L->getSubLoops(),

@@ -36,8 +36,9 @@ static CallEffect shownOrPromised(const CallBase &Call) {
   return Effect == CallEffect::Other ? promisedEffect(Call) : Effect;
 }
 
-/// Returns the block before the loop, or before the test of a while loop that
-/// was rotated into `if (c) do ... while (c)`.
+/// Returns the block that each path to Sub passes, even if it then skips Sub:
+/// the header, or the block that tests c in a while loop that was rotated into
+/// `if (c) do ... while (c)`.
 static BasicBlock *entryOf(const Loop &Sub) {
   BasicBlock *Header = Sub.getHeader();
   BasicBlock *Before = Sub.getLoopPredecessor();
@@ -51,9 +52,9 @@ static BasicBlock *entryOf(const Loop &Sub) {
   return Skips ? Before : Header;
 }
 
-/// Returns true if every iteration that is followed by another one gives a
-/// spin hint, or waits in an inner loop. If OnlyPauses is set, the hint must
-/// be one to other threads, not a delay for a device.
+/// Returns true if every iteration that is followed by another one gives a spin
+/// hint, or waits in an inner loop. If OnlyPauses is set, only pauses and
+/// yields count: a sleep may be a delay for a device.
 bool LoopJudge::everyIterationHints(bool OnlyPauses) {
   SmallPtrSet<BasicBlock *, 8> Hinting;
   for (BasicBlock *B : L.blocks()) {
@@ -77,8 +78,8 @@ bool LoopJudge::everyIterationHints(bool OnlyPauses) {
   return everyIterationPasses(Hinting);
 }
 
-/// Returns true if the loop gives a hint outside the waits in it, those that an
-/// earlier run of the pass has rewritten among them.
+/// Returns true if the loop gives a spin hint outside its inner waiting loops,
+/// including those that an earlier run of the pass has rewritten.
 bool LoopJudge::hintsItself() const {
   auto IsInWait = [&](const BasicBlock *B) {
     for (Loop *Sub = LI.getLoopFor(B); Sub != &L; Sub = Sub->getParentLoop())
@@ -95,8 +96,9 @@ bool LoopJudge::hintsItself() const {
   return false;
 }
 
-/// If each iteration gives a hint to other threads, the result of an opaque
-/// call may be what the loop waits for.
+/// Returns true if each iteration gives a spin hint, by which the author says
+/// that the loop waits. If the hint is a pause or a yield, results of calls
+/// with unknown effects may be what the loop waits for.
 bool LoopJudge::authorSaysItWaits() {
   if (Effects.size() > MaxEffects || !everyIterationHints(/*OnlyPauses=*/false))
     return false;
@@ -106,8 +108,8 @@ bool LoopJudge::authorSaysItWaits() {
 }
 
 bool LoopJudge::excuseEffects() {
-  // A loop that tests the results of several calls in each iteration searches
-  // for work to do: it is no wait.
+  // A loop that tests the results of more than two calls in each iteration
+  // searches for work to do: it is no wait.
   if (count_if(Effects, [&](Instruction *I) {
         auto *Call = dyn_cast<CallBase>(I);
         return Call && promisedEffect(*Call) == CallEffect::Other &&
@@ -117,7 +119,8 @@ bool LoopJudge::excuseEffects() {
   return all_of(Effects, [&](Instruction *I) { return excuse(*I); });
 }
 
-/// Returns true for a counter in memory: ++statistics.waits.
+/// Returns true if Store adds a constant to what it overwrites, as in
+/// ++statistics.waits.
 static bool isStatistics(const StoreInst &Store) {
   Value *Old;
   return Store.isSimple() &&
@@ -128,8 +131,8 @@ static bool isStatistics(const StoreInst &Store) {
          cast<LoadInst>(Old)->getPointerOperand() == Store.getPointerOperand();
 }
 
-/// An addition to shared memory, by a plain or an atomic access: of a constant,
-/// or of Amount.
+/// An addition to shared memory by an atomicrmw or inline assembly. It adds or
+/// subtracts Amount, or if that is null adds Constant.
 struct Addition {
   const Value *Address = nullptr;
   const Value *Amount = nullptr;
@@ -170,15 +173,15 @@ static std::optional<Addition> asAddition(const Instruction &I) {
   if (auto *C = dyn_cast_or_null<ConstantInt>(Found.Amount)) {
     std::optional<int64_t> Number = C->getValue().trySExtValue();
     if (!Number || *Number == std::numeric_limits<int64_t>::min())
-      return std::nullopt; // Wider than Constant, or its negative is.
+      return std::nullopt; // It or its negation does not fit.
     Found.Constant = Found.Subtracts ? -*Number : *Number;
     Found.Amount = nullptr;
   }
   return Found;
 }
 
-/// Returns true if the same iteration undoes the addition: a reader that
-/// registered and found a writer.
+/// Returns true if the same iteration undoes the addition, as a reader does
+/// that has counted itself in and then finds a writer.
 static bool isTakenBack(const Addition &A, const Loop &L) {
   return any_of(L.blocks(), [&](const BasicBlock *B) {
     return any_of(*B, [&](const Instruction &I) {
@@ -188,8 +191,8 @@ static bool isTakenBack(const Addition &A, const Loop &L) {
   });
 }
 
-/// Returns true if the effect is on a path on which the program fails, as the
-/// name of a function called after it tells.
+/// Returns true if the block of Effect calls a function whose name tells that
+/// the program fails there, such as abort.
 static bool isFailing(const Instruction &Effect) {
   return any_of(*Effect.getParent(), [](const Instruction &I) {
     auto *Call = dyn_cast<CallBase>(&I);
@@ -197,9 +200,9 @@ static bool isFailing(const Instruction &Effect) {
   });
 }
 
-/// Returns true if no effect of the loop outlasts a failed iteration: the same
-/// iteration undoes the addition, as a failed try does, or the effect is on a
-/// path that fails.
+/// Returns true if no effect of the loop outlasts a failed iteration: each is
+/// an addition that the same iteration undoes, or is on a path on which the
+/// program fails.
 bool LoopJudge::leavesNoTrace() const {
   if (Effects.size() > MaxEffects)
     return false;
@@ -209,7 +212,8 @@ bool LoopJudge::leavesNoTrace() const {
   });
 }
 
-/// A store of a constant to shared memory, plain or atomic.
+/// A write of a constant to shared memory by a store, an atomic exchange or
+/// inline assembly.
 struct Announcement {
   const Value *Address, *Said;
 };
@@ -234,9 +238,9 @@ static std::optional<Announcement> asAnnouncement(const Instruction &I) {
   return Found;
 }
 
-/// Returns true if the iteration also stores another constant there: a reader
-/// that registers, finds a writer and retracts. Each failed iteration then
-/// leaves the memory as the one before.
+/// Returns true if L also writes another constant at the same address, as a
+/// reader does that registers, finds a writer and deregisters. Each failed
+/// iteration then leaves the same value in memory.
 static bool isRetracted(const Announcement &A, const Loop &L) {
   return any_of(L.blocks(), [&](const BasicBlock *B) {
     return any_of(*B, [&](const Instruction &I) {
@@ -246,8 +250,9 @@ static bool isRetracted(const Announcement &A, const Loop &L) {
   });
 }
 
-/// Returns true for a local variable to which the loop only assigns constants,
-/// such as a flag that a message was printed: `if (!said) ...`.
+/// Returns true if Condition tests a local variable to which the loop only
+/// assigns constants, such as a flag that a message was printed: `if (!said)
+/// ...`.
 bool LoopJudge::isOnce(Value *Condition) const {
   Value *Of;
   if (match(Condition, m_Not(m_Value(Of))) ||
@@ -257,8 +262,8 @@ bool LoopJudge::isOnce(Value *Condition) const {
   auto *Phi = dyn_cast<PHINode>(Condition);
   if (!Phi || Phi->getParent() != L.getHeader())
     return false;
-  // The incoming values are constants and the phi itself, perhaps through phis
-  // at joins.
+  // Accepts incoming values that are constants or the phi itself, perhaps
+  // through phis at joins.
   SmallVector<Value *, 4> Worklist{Phi};
   SmallPtrSet<Value *, 4> Seen;
   while (!Worklist.empty()) {
@@ -274,8 +279,8 @@ bool LoopJudge::isOnce(Value *Condition) const {
 }
 
 /// Returns true if B runs at most once in a wait, in every nth iteration only,
-/// or only after a time has passed: a branch on a counter, on a clock, or on a
-/// value that changes once decides about it.
+/// or only after a time has passed: whether it runs is decided by a branch on a
+/// counter, on a clock, or on a variable for which isOnce holds.
 bool LoopJudge::isRare(BasicBlock *B) {
   for (BasicBlock *D : L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
@@ -311,7 +316,7 @@ bool LoopJudge::excuse(Instruction &Effect) {
     if (isRetracted(*A, L))
       return Doubt("each iteration registers the thread and retracts that");
   auto *Call = dyn_cast<CallBase>(&Effect);
-  // The instruction belongs to a store, which is judged by itself.
+  // The notify belongs to the store before it, which is judged separately.
   if (Call && calls(*Call, NotifyFunction))
     return true;
   if (Call && (promisedEffect(*Call) != CallEffect::Other ||

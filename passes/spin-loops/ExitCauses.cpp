@@ -23,8 +23,9 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Returns true if the address of this local escapes: reaches anything but
-/// loads, stores to it, and calls that access only the caller's state.
+/// Returns true if the address of this local variable escapes: it is used by
+/// anything but loads, comparisons, stores to the variable, and calls that do
+/// not keep the address.
 static bool escapes(const AllocaInst &Local) {
   // Maximum depth of calls: std::atomic's constructor calls that of its base,
   // and so on, 4 levels.
@@ -83,7 +84,7 @@ static bool escapes(const AllocaInst &Local) {
 
 bool mayBeShared(const Value *Address) {
   const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
-  if (Object->isSwiftError()) // A register in truth, handed from call to call.
+  if (Object->isSwiftError()) // Is passed in a register.
     return false;
   if (auto *Local = dyn_cast<AllocaInst>(Object))
     return escapes(*Local);
@@ -144,8 +145,9 @@ void CauseCollector::push(ArrayRef<Value *> Next, unsigned Depth) {
     Steps.push_back({Step::Visit, V, Depth});
 }
 
-/// Maximum length of a chain of operands. Longer ones are generated code that
-/// computes, and each revisit searches the chain.
+/// Maximum length of a chain of operands. A longer chain counts as the loop's
+/// own progress: it is generated code that computes, and the search would take
+/// long, because each revisit of an instruction searches the chain.
 static constexpr unsigned MaxChain = 2000;
 
 void CauseCollector::visit(Value *V, unsigned Depth) {
@@ -269,7 +271,7 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     auto [It, New] = Variables.NeverWritten.try_emplace(Global, false);
     if (New)
       It->second = Global->isConstant() || isNeverWritten(*Global);
-    // Loads from a constant table have the causes of the index.
+    // A load from memory that is never written depends only on the address.
     if (It->second)
       return push(Address, Depth);
   }
@@ -286,7 +288,8 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
   visitOperands(Access, Address);
 }
 
-/// Access is a poll if its address is invariant or depends on polls only.
+/// Searches Operands, the address or the arguments of Access, for causes.
+/// Access is a poll if Operands are invariant or depend on polls only.
 void CauseCollector::visitOperands(Instruction &Access,
                                    ArrayRef<Value *> Operands) {
   auto [It, New] = Addresses.try_emplace(&Access, nullptr);
@@ -298,8 +301,10 @@ void CauseCollector::visitOperands(Instruction &Access,
     found().Walks = true;
 }
 
-/// Maximum number of pointers on the path to an address. Longer chains are
-/// generated code or a search, and their sets would take quadratic memory.
+/// Maximum number of polls on which the address of an access depends. With
+/// more, the address counts as changing in each iteration: the code is
+/// generated or follows a list, and the sets of polls would take quadratic
+/// memory.
 static constexpr unsigned MaxPointers = 64;
 
 void CauseCollector::addAccess(Instruction &Access, const Causes &Where) {

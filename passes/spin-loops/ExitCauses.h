@@ -31,18 +31,20 @@ struct Causes {
   /// Polls whose address depends on an inner loop, so that each iteration polls
   /// several words.
   llvm::SmallSetVector<llvm::Instruction *, 4> Varying;
-  /// The loop's own progress: a counter, its own variables.
+  /// True if it depends on the loop's own progress: a counter or a variable
+  /// that only the loop changes.
   bool Own = false;
-  /// The progress of an inner loop, which restarts in each iteration of this
-  /// loop.
+  /// True if it depends on the progress of an inner loop, which restarts in
+  /// each iteration of this loop.
   bool Inner = false;
-  /// Progress that repeats: i = (i + 1) % n.
+  /// True if it depends on a counter that wraps: i = (i + 1) % n.
   bool Rotates = false;
-  /// Memory whose address depends on progress that repeats: the loop polls
-  /// several words in turn.
+  /// True if it depends on memory whose address is computed from a counter that
+  /// wraps: the loop polls several words in turn.
   bool InTurn = false;
   bool Clock = false;
-  /// Memory at an address that changes from iteration to iteration.
+  /// True if it depends on memory at an address that changes from iteration to
+  /// iteration.
   bool Walks = false;
 
   bool isNothing() const { return Polls.empty() && !ofItself(); }
@@ -64,21 +66,23 @@ public:
   /// pre: V belongs to L's function. A value defined outside L has no causes.
   Causes collect(llvm::Value *V);
 
-  /// From now on the result of a call with unknown effects is a poll if its
-  /// arguments are invariant. Without this it counts as progress of the loop.
+  /// After this call, the result of a function with unknown effects counts as a
+  /// poll if the arguments are loop-invariant. Before, it counts as the loop's
+  /// own progress.
   void takeCallsAsPolls() { CallsArePolls = true; }
 
 private:
-  /// The state of a search backwards through operands for all that one value
-  /// depends on, or the address of one access.
+  /// The state of one search from uses to definitions: it finds the causes of
+  /// one value, or of the address of one access.
   struct Walk {
-    /// The access, or null.
+    /// The access whose address is searched; null in the search for a value.
     llvm::Instruction *Access;
     Causes Found;
     llvm::SmallPtrSet<llvm::Instruction *, 16> Visited;
-    /// Instructions being visited, outermost first, with the number of
-    /// computing instructions on the path to each. If the path returns to one
-    /// with a higher number, the value depends on its own previous value.
+    /// The instructions on the current path, from its start, each with the
+    /// number of computing instructions on the path up to it. If the path
+    /// reaches an instruction again with a higher number, that instruction's
+    /// value is computed from its own previous value.
     llvm::SmallVector<std::pair<llvm::Instruction *, unsigned>, 16> Open;
   };
   struct Step {
@@ -87,8 +91,8 @@ private:
     unsigned Depth = 0;
   };
 
-  /// Starts a search. Its last step, Finish, adds what it found to the search
-  /// around it.
+  /// Starts a search. Its last step, Finish, adds the causes that it found to
+  /// the search that started it.
   void begin(llvm::Instruction *Access, llvm::ArrayRef<llvm::Value *> From);
   void push(llvm::ArrayRef<llvm::Value *> Next, unsigned Depth);
   void visit(llvm::Value *V, unsigned Depth);
@@ -109,8 +113,8 @@ private:
   llvm::SmallVector<Step, 16> Steps;
   llvm::SmallVector<std::unique_ptr<Walk>, 4> Walks;
   /// The causes of each access's address, computed once per loop. Null while
-  /// they are being computed: a second visit then means that the loop follows
-  /// pointers.
+  /// they are being computed: if the search then reaches the access again, its
+  /// address depends on its own value, as in p = p->next.
   llvm::DenseMap<llvm::Instruction *, std::unique_ptr<Causes>> Addresses;
 };
 
@@ -118,8 +122,8 @@ private:
 /// locals that do not escape, constants and thread-local variables.
 bool mayBeShared(const llvm::Value *Address);
 
-/// Returns true if Address is a constant, which may be a device register but no
-/// object of the program.
+/// Returns true if Address is a constant number or in another address space: it
+/// may be a device register, but is no object of the program.
 bool isDeviceAddress(const llvm::Value *Address);
 
 } // namespace vfriendly

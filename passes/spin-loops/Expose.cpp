@@ -32,16 +32,18 @@ namespace vfriendly {
 /// compare_exchange has a case for each pair of memory orders, about 200
 /// instructions before constants are folded; other conditions are smaller.
 static constexpr unsigned MaxInstructions = 300;
-/// Maximum depth of calls: a member of a class, its std::atomic base and that
-/// one's helpers are 4, and twice that for wrappers around wrappers.
+/// Maximum depth of calls. A member function of a class, its std::atomic base
+/// and the helpers of that base take 4 levels; wrappers around wrappers may
+/// take twice as many.
 static constexpr unsigned MaxDepth = 8;
 
 /// Maximum number of calls to inline. Waits have fewer; in other loops,
 /// inlining level by level would multiply the code.
 static constexpr unsigned MaxInlined = 64;
 
-/// Maximum number of effects: those of a loop that gives hints (LoopJudge.h),
-/// and some that disappear when they are inlined.
+/// Maximum number of side effects of a loop before inlining: more than
+/// MaxEffects (LoopJudge.h), because some are calls whose effects disappear
+/// when they are inlined.
 static constexpr unsigned MaxHarms = 24;
 
 static bool mayInline(const Function &F) {
@@ -53,8 +55,9 @@ static bool mayInline(const Function &F) {
          !F.isPresplitCoroutine();
 }
 
-/// Sets the bit of the parameter through which V is written. Returns false if V
-/// is neither a parameter's memory, in a callee, nor a local variable's.
+/// Notes a store to the address V. Returns true if V is in a local variable,
+/// or, unless the code is that of the loop itself, derived from a parameter;
+/// sets the parameter's bit in Stored.
 static bool noteStore(const Value *V, bool OfLoop, uint32_t &Stored) {
   const Value *Object = getUnderlyingObject(V);
   if (isa<AllocaInst>(Object))

@@ -30,16 +30,16 @@ namespace vfriendly {
 
 class ConditionExposer {
 public:
-  /// Inlines into F's candidate loops, cleans F up if it did, and then returns
-  /// true, with F's analyses invalidated.
+  /// Inlines the harmless calls in F's candidate loops. If it inlines any, it
+  /// also simplifies F, invalidates F's analyses and returns true.
   bool run(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 private:
-  /// The side effects of a function that do not forbid a wait in its caller.
+  /// The side effects of a function that a waiting loop may call.
   struct Effects {
-    /// Bit N: stores through parameter N.
+    /// Bit N is set if the function stores through its parameter N.
     uint32_t Stored = 0;
-    /// Adds to memory that other threads may read.
+    /// True if the function adds to memory that other threads may read.
     bool Adds = false;
   };
   /// nullopt if the function has another effect, or may not be inlined.

@@ -146,10 +146,10 @@ static bool countsByConstants(const PHINode &Phi, const Loop &L) {
   return true;
 }
 
-/// Returns true if the loop computes something while it polls: a value that
-/// changes and is used after the loop but does not decide the number of
-/// iterations; or one that decides it in another way than by counting; or if it
-/// reads another address in each iteration.
+/// Returns true if the loop does work while it polls: it computes a changing
+/// value that is used after the loop but does not decide the number of
+/// iterations; or one that decides this number in another way than by counting;
+/// or it reads another address in each iteration.
 bool LoopJudge::doesWork() {
   // Instructions that decide the number of iterations, of this loop and of
   // delays inside it.
@@ -200,7 +200,8 @@ bool LoopJudge::doesWork() {
             (Where.Own || Where.Walks || Where.Inner))
           return true;
       }
-      // Thread-local memory may be read later, by code out of sight.
+      // A store to thread-local memory is work, because other code of the
+      // thread may read it later.
       if (auto *Store = dyn_cast<StoreInst>(&I))
         if (!is_contained(Effects, Store) &&
             !isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand())))

@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The implementation of SpinLoopAnalysis: SpinLoopAnalysis.cpp classifies the
-// exits, LoopEffects.cpp the rest of the loop. Doubts.cpp accepts loops that
-// give a hint in each iteration where nothing can be proved, SpinKinds.cpp
-// names the kind.
+// exits, LoopEffects.cpp the rest of the loop. Doubts.cpp accepts, with a
+// doubt, loops that cannot be proved to wait but give a spin hint in each
+// iteration. Retries.cpp recognizes lock-free updates, SpinKinds.cpp the kind
+// of a wait.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,18 +27,19 @@
 
 namespace vfriendly {
 
-/// An exit, seen as a condition and the value of it that stays in the loop.
+/// One condition of a loop exit. The loop continues if Condition has the value
+/// StaysIf.
 struct ExitLeaf {
   llvm::Value *Condition;
   bool StaysIf;
 };
 
-/// Splits `stay if A && B` into its parts, each of which can end the loop by
-/// itself; `stay if A || B` stays whole.
+/// Splits the condition of an exit into parts each of which can end the loop
+/// alone: `continue if A && B` into A and B. `continue if A || B` is not split.
 llvm::SmallVector<ExitLeaf, 4> leavesOf(llvm::Value *Condition, bool StaysIf);
 
-/// Spin loops have few side effects. A loop with more than this is not a wait,
-/// and not examined further.
+/// Maximum number of side effects of a spin loop. A loop with more is taken for
+/// work and not examined further, because spin loops have few.
 inline constexpr unsigned MaxEffects = 16;
 
 /// Returns true if I, an instruction of L, may have an effect that is visible
@@ -45,7 +47,7 @@ inline constexpr unsigned MaxEffects = 16;
 bool mayHaveEffect(const llvm::Instruction &I, const llvm::Loop &L,
                    const llvm::LoopInfo &LI);
 
-/// Judges one loop.
+/// Decides whether one loop is a wait, and of what kind.
 class LoopJudge {
 public:
   LoopJudge(llvm::Loop &L, llvm::LoopInfo &LI, const llvm::DominatorTree &DT,

@@ -52,7 +52,8 @@ void Writers::instrument(Group &G, const Writer &W, bool MayChange,
 Writers::Outcome
 Writers::instrument(ArrayRef<Awaited> Waits,
                     function_ref<bool(const Function &)> MayChange) {
-  // Locations that were already examined: many waits poll the same one.
+  // The different locations in Waits. Many waits poll the same location, so
+  // each location is examined once.
   struct Asked {
     Awaited W;
     bool AnyLoud = false, AnySilent = false;

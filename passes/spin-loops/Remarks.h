@@ -37,15 +37,16 @@ struct Decision {
 void sayDecision(llvm::OptimizationRemarkEmitter &ORE, const SpinLoop &S,
                  const Decision &D);
 
-/// Emits a remark, once per module, that it needs the runtime. S is the first
-/// loop that waits.
+/// Emits the remark that the program should be linked with libvfrt. Called once
+/// per module, for S, its first loop that calls the runtime.
 void sayNeedsRuntime(llvm::OptimizationRemarkEmitter &ORE, const SpinLoop &S);
 
 /// Emits a remark that F is unoptimized: every value is in memory, so waits
 /// cannot be distinguished from work.
 void sayUnoptimized(llvm::OptimizationRemarkEmitter &ORE, llvm::Function &F);
 
-/// Emits a remark for a wait without a known writer at ThinLTO.
+/// Emits the remark that nobody notifies this wait, because ThinLTO shows the
+/// pass one module at a time and the writers are in others.
 void sayOutOfSight(llvm::OptimizationRemarkEmitter &ORE,
                    const llvm::CallInst &Wait);
 

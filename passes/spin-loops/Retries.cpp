@@ -33,8 +33,8 @@ namespace vfriendly {
 /// Returns true if an inner loop waits until a word is free and the loop then
 /// takes that word: `do { while ((v = lock) & 1); } while (!exchange(&lock, v,
 /// v | 1))`. Such a loop waits as a whole, though another thread may take the
-/// word first. If the inner loop polls more than that word, the loop is an
-/// update that waits for room first.
+/// word first. If the inner loop polls other words too, the result is false:
+/// the outer loop is an update that first waits for room.
 bool LoopJudge::takesWhatItWaitedFor() const {
   if (any_of(Waiting,
              [&](const ExitLeaf &E) { return isVersionCheck(E.Condition); }))
@@ -110,10 +110,10 @@ bool LoopJudge::expectsWhatWasRead(const Value *Expected, const Value *Address,
   return false;
 }
 
-/// Returns true if control leaves L where V, a value read with some bits
-/// cleared, had one of them set. `while (!((next = link) & DELETED) &&
-/// !exchange(&link, next & ~DELETED, n))` does not wait for others to clear
-/// them.
+/// V is a value that L has read, with some bits cleared. Returns true if L ends
+/// when one of these bits is set in the value read. `while (!((next = link) &
+/// DELETED) && !exchange(&link, next & ~DELETED, n))` does not wait until other
+/// threads clear the bit.
 bool LoopJudge::isLeftIfCleared(Value *V) const {
   Value *Read;
   const APInt *Kept;
@@ -337,8 +337,9 @@ bool LoopJudge::retriesOnly() {
     return false;
 
   SmallPtrSet<BasicBlock *, 4> Retries;
-  // The exchange expects the value read. If it expects that value with bits
-  // cleared, other threads must clear them first.
+  // Returns true if an exchange that expects V can succeed at once: V depends
+  // on a value that the loop has read or computed. If V is that value with bits
+  // cleared, the exchange succeeds only after other threads have cleared them.
   auto IsPolledOrOwn = [&](Value *V) {
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
@@ -356,8 +357,8 @@ bool LoopJudge::retriesOnly() {
                                 Exchange->getPointerOperand(), B)))
           Retries.insert(B);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
-        // The operand that assembly compares with is not always known: any
-        // except the memory itself.
+        // It is not always known which operand the assembly compares with: it
+        // may be any except the memory operand.
         auto MayBeExpected = [&](const Use &Arg) {
           unsigned Number = Call->getArgOperandNo(&Arg);
           return !Call->getParamElementType(Number) &&

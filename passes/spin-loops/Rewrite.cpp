@@ -116,7 +116,7 @@ BasicBlock *splitBackEdge(Loop &L, LoopInfo &LI, DominatorTree &DT) {
   BasicBlock *Edge = SplitBlockPredecessors(L.getHeader(), Latches,
                                             ".vf.failed.poll", &DT, &LI);
   if (ID)
-    L.setLoopID(ID); // Lost where there were several latches.
+    L.setLoopID(ID); // The split drops it if there are several latches.
   if (!Edge->getTerminator()->getDebugLoc())
     Edge->getTerminator()->setDebugLoc(Where);
   return Edge;
@@ -190,8 +190,8 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
   BasicBlock *Edge = splitBackEdge(L, LI, DT);
   IRBuilder<> B(Edge->getTerminator());
 
-  // The state of this wait: 0 at its start, the number of polls before the
-  // first call, then the result of the last call.
+  // The state of this wait: until the first call the number of failed polls,
+  // then the result of the last call.
   auto *State = PHINode::Create(B.getInt64Ty(), 2, "vf.state");
   State->insertInto(L.getHeader(), L.getHeader()->begin());
   // The first polls make no call if they are cheap: if a poll neither takes
@@ -217,8 +217,8 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
   if (Key.Several)
     Flags |= VF_SPIN_SEVERAL;
   if (const Poll *P = S.uniquePoll()) {
-    // If the loop also polls the address itself, the memory may be freed as
-    // soon as the address changes.
+    // If the loop also polls the pointer to the word, the word's memory may be
+    // freed as soon as the pointer changes.
     bool Stays = none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });
     bool MayRead = Stays && !P->Volatile && isPolledFirst(*P, L, DT) &&
                    DT.dominates(P->Access, Edge->getTerminator());
@@ -288,8 +288,8 @@ static Type *accessedType(const Instruction &I, const Value *Address) {
 }
 
 std::optional<Location> locateWait(const CallInst &Wait, const LoopInfo &LI) {
-  // The call tells the width of the word only if the runtime may read the
-  // word; the polling access always has a width.
+  // Takes the width of the word from the polling access, because the call
+  // contains the width only if the runtime may read the word.
   const Value *Address = Wait.getArgOperand(0);
   const Loop *L = LI.getLoopFor(Wait.getParent());
   ConstantInt *How = howOf(Wait);
@@ -339,9 +339,10 @@ bool emitNotify(Instruction &Write, Value &Address, ArrayRef<NotifyKey> Keys) {
   IRBuilder<> B(Write.getNextNode());
   B.SetCurrentDebugLocation(Write.getDebugLoc());
 
-  // If libvfrt is absent, a variable that stays zero takes the place of its
-  // own, so that no branch is needed. If the program refers to the variable
-  // itself, that reference keeps its linkage.
+  // The generated code tests ArmedWord, a variable of libvfrt. If libvfrt is
+  // not linked, the code reads NeverArmedWord instead, which is always zero, so
+  // that it needs no additional branch. If the program itself refers to
+  // ArmedWord, that reference keeps its linkage.
   bool OwnReferences = M.getNamedValue(ArmedWord);
   auto *Armed =
       cast<GlobalVariable>(M.getOrInsertGlobal(ArmedWord, B.getInt32Ty()));

@@ -44,12 +44,13 @@ bool hasSplittableLatches(const llvm::Loop &L);
 llvm::BasicBlock *splitBackEdge(llvm::Loop &L, llvm::LoopInfo &LI,
                                 llvm::DominatorTree &DT);
 
-/// Returns the polled value as the runtime compares it, or null if there is
-/// none.
+/// Returns the polled value as the runtime compares it with memory, extended to
+/// 64 bits; null if the runtime cannot compare it.
 llvm::Value *observedValue(const Poll &P, llvm::IRBuilder<> &B);
 
-/// Returns true if the runtime may read the polled memory before the loop does:
-/// only if the loop reads it next, whatever else changes meanwhile.
+/// Returns true if each iteration polls P before it can leave the loop. Only
+/// then may the runtime read the memory between polls: the loop would read it
+/// next in any case.
 bool isPolledFirst(const Poll &P, const llvm::Loop &L,
                    const llvm::DominatorTree &DT);
 
@@ -62,40 +63,42 @@ void emitPause(llvm::Loop &L, llvm::LoopInfo &LI, llvm::DominatorTree &DT);
 llvm::CallingConv::ID waitConvention(const llvm::Module &M);
 llvm::FunctionType *boundedWaitType(llvm::LLVMContext &Context);
 
-/// Puts a call of WaitFunction on the back edge of S, with Key, which is
-/// keyOf(S). `how` is emitted with the bits of Flags.
+/// Inserts a call of WaitFunction on the back edge of S. Key is the result of
+/// keyOf(S). The argument `how` of the call has the bits of Flags.
 /// pre: canBlock, namesAreFree, hasSplittableLatches.
 llvm::CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
                          llvm::LoopInfo &LI, llvm::DominatorTree &DT);
 
-/// Returns true if VF_SPIN_NOTIFIED is not set in the `how` of a call emitWait
-/// made, and can be.
+/// Returns true if VF_SPIN_NOTIFIED can be set in the argument `how` of a call
+/// that emitWait has made: it is a constant in which the flag is not set.
 bool canBeNotified(const llvm::CallInst &Wait);
-/// Sets VF_SPIN_NOTIFIED. pre: canBeNotified.
+/// Sets VF_SPIN_NOTIFIED, by which the runtime knows that the writers notify.
+/// pre: canBeNotified.
 void setNotified(llvm::CallInst &Wait);
 
-/// Returns the memory that a call of emitWait waits for, by an access in its
-/// loop; nullopt if it waits for no word or several, or if its loop is gone.
+/// Returns the memory that Wait, a call that emitWait has made, waits for.
+/// Finds it by an access in the loop around the call. Returns nullopt if the
+/// call waits for no word or several words, or if the loop no longer exists.
 std::optional<Location> locateWait(const llvm::CallInst &Wait,
                                    const llvm::LoopInfo &LI);
 
 /// Makes a non-atomic load an acquire load, if its type allows.
 void makeAcquire(llvm::LoadInst &Load);
 
-/// Inserts a notify of Keys after Write, which writes at Address. It costs a
-/// relaxed load and a branch if no thread waits. Returns false if Write already
-/// notifies them.
+/// Inserts code after Write, which writes at Address, that notifies the waiters
+/// of each of Keys. If no thread waits, this code executes a relaxed load and a
+/// branch. Returns false if Write already notifies all of Keys.
 bool emitNotify(llvm::Instruction &Write, llvm::Value &Address,
                 llvm::ArrayRef<NotifyKey> Keys);
 
-/// Adds the definitions that rewritten code refers to. Called once per module,
-/// last.
+/// Adds to M the definitions in fallback/*.ll to which rewritten code refers.
+/// Called once per module, after all rewrites.
 void linkFallback(llvm::Module &M);
 
-/// Gives the exits of F's waiting loops their own blocks, so that the stack
-/// frame for a call is set up around the wait only: if the first test succeeds,
-/// no instruction is added. Runs last before code generation, as passes remove
-/// empty blocks.
+/// Gives each exit of F's waiting loops a block of its own, so that LLVM sets
+/// up the stack frame for the call only on the path that waits: if the first
+/// poll succeeds, no additional instruction is executed. Runs just before code
+/// generation, because other passes remove empty blocks.
 bool separateWaitExits(llvm::Function &F, llvm::LoopInfo &LI,
                        llvm::DominatorTree &DT);
 

@@ -22,7 +22,8 @@ namespace vfriendly {
 /// Returns true if the condition compares two reads of one address, perhaps
 /// among other conditions.
 bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
-  // `(a & 1) || a != b`, negated: 4 levels leave room for one more.
+  // Maximum depth of operands: `!((a & 1) || a != b)` has 3 levels, and one is
+  // spare.
   if (Depth > 4)
     return false;
   auto *Cmp = dyn_cast<ICmpInst>(Condition);
@@ -80,8 +81,9 @@ bool LoopJudge::endsUnchanged(const ExitLeaf &Leaf) const {
 using RMWTest = function_ref<bool(const AtomicRMWInst &)>;
 
 static bool contains(const Function &F, RMWTest Is, unsigned Depth) {
-  // libstdc++'s largest such function has a case for each memory order, about
-  // 60 instructions; operator++ calls fetch_add calls its base's: 3 levels.
+  // Maximum size and depth of calls: the largest such function of libstdc++ has
+  // about 60 instructions, because it has a case for each memory order;
+  // operator++ calls fetch_add, which calls that of its base class: 3 levels.
   if (F.isDeclaration() || !hasNItemsOrLess(instructions(F), 60) || Depth > 3)
     return false;
   for (const BasicBlock &B : F)
@@ -144,7 +146,7 @@ bool LoopJudge::isInvariant(Value *V) {
   return Collector.collect(V).isNothing();
 }
 
-/// Returns true if V is the new value of an exchange, not its address.
+/// Returns true if an atomic exchange stores V, perhaps as an integer.
 static bool isExchanged(const Value &V) {
   auto IsStored = [](const Use &U) {
     return U.getOperandNo() != 0 && exchanges(U.getUser());
@@ -157,8 +159,9 @@ static bool isExchanged(const Value &V) {
 
 /// Returns true for a node of a queue lock: its address was exchanged into the
 /// queue's tail (MCS), or it was returned by that exchange (CLH). Clang
-/// exchanges pointers as integers. A local structure may have been given to a
-/// function that queues it; a local number cannot link to a successor.
+/// exchanges pointers as integers. A local structure also counts as a node,
+/// because a function may have queued it. A local number does not, because it
+/// cannot hold a link to a successor.
 bool LoopJudge::isQueueNode(const Value *Address) {
   const Value *Node = getUnderlyingObject(Address, /*MaxLookup=*/16);
   if (auto *Cast = dyn_cast<IntToPtrInst>(Node))

@@ -40,7 +40,7 @@ const Poll *SpinLoop::uniquePoll() const {
     if (!P.Address || P.Varies)
       return nullptr;
     if (!Unique || (P.Address == Unique->Address && Unique->ReadModifyWrite)) {
-      Unique = &P; // Reads before tries: a read tells what to wait for.
+      Unique = &P; // Prefers a read to a try to take the lock.
       continue;
     }
     if (P.Address != Unique->Address)
@@ -75,9 +75,9 @@ std::optional<SpinLoop> LoopJudge::judge() {
     AllPlain &= P.isPlain() || P.OnlyLocates;
     AllDevice &= P.Address && isDeviceAddress(P.Address);
   }
-  // A counted loop over plain memory is common in other code, and so is one
-  // that continues from the progress of an inner loop, unless each iteration
-  // gives a hint.
+  // Without a spin hint, a counted loop that polls plain memory is no wait, nor
+  // is a loop that polls plain memory and has an exit that depends on the
+  // progress of an inner loop: code that computes has many of both.
   if (((AllPlain && Found.Bounded) || (AnyPlain && Scans)) && !Found.hints())
     return std::nullopt;
 
@@ -124,10 +124,11 @@ static uint64_t boundIn(const Value *Condition) {
   return Bound;
 }
 
-/// Splits an exit into the conditions that must all hold: `if (++i % 64 == 0 &&
-/// flag)`, perhaps a phi of `false` and `flag` over iterations. If one of them
-/// depends on other threads, the exit does. The loop does not block on it, as
-/// many iterations may pass between two polls.
+/// Splits the condition of an exit into parts that must all hold for the loop
+/// to end, as in `if (++i % 64 == 0 && flag)`; the condition may also be a phi
+/// of `false` and `flag`. If one part depends on other threads, so does the
+/// exit. The loop is not made to block for it, because many iterations may pass
+/// between two polls.
 static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
   SmallVector<ExitLeaf, 4> Needs;
   SmallVector<ExitLeaf, 4> Worklist{Leaf};
@@ -198,8 +199,9 @@ static bool changesOnce(const Value &Condition, const Loop &L) {
   return false;
 }
 
-/// Classifies each exit: only other threads can cause it, or the loop itself.
-/// Returns true if there is one of the former.
+/// Classifies each exit: either only other threads can cause it, or the loop
+/// can take it by itself. Returns true if there is an exit that only other
+/// threads can cause.
 bool LoopJudge::judgeExits() {
   SmallVector<BasicBlock *, 4> Exiting;
   L.getExitingBlocks(Exiting);
@@ -291,7 +293,7 @@ Causes LoopJudge::guardsOf(BasicBlock *Exiting) {
       continue;
     Causes C = Collector.collect(Condition);
     if (!C.onlyOthers())
-      continue; // It counts to poll in some iterations only.
+      continue; // A counter decides in which iterations the loop polls.
     insertRange(All.Polls, C.Polls);
     insertRange(All.Pointers, C.Pointers);
     insertRange(All.Varying, C.Varying);
@@ -299,8 +301,9 @@ Causes LoopJudge::guardsOf(BasicBlock *Exiting) {
   return All;
 }
 
-/// Plain memory that is compared with an atomic or volatile poll, such as a
-/// local sense passed by reference, is an operand, not a poll.
+/// Adds C's polls to those of the loop. If an atomic or volatile poll is
+/// compared with plain memory, such as a barrier's local sense passed by
+/// reference, the plain memory is not polled.
 void LoopJudge::noteCauses(const Causes &C) {
   auto IsPlain = [](const Instruction *I) {
     auto *Load = dyn_cast<LoadInst>(I);
@@ -341,7 +344,7 @@ void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {
   } else {
     CallClass Class = classifyCall(cast<CallBase>(Access));
     P.Address = Class.Address;
-    P.Volatile = true; // Assembly is opaque, and so is a foreign lock.
+    P.Volatile = true; // Assembly and libraries' locks are opaque.
     P.ReadModifyWrite = Class.Effect != CallEffect::AsmLoad;
   }
   P.Varies = Varying.contains(&Access);

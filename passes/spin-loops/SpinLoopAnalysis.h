@@ -39,7 +39,7 @@ struct Poll {
   llvm::Instruction *Access;
   /// Null for a call whose memory is opaque: a trylock.
   llvm::Value *Address;
-  /// Width in bytes; 0 if there is no single access.
+  /// Width in bytes; 0 for a call or a scalable vector.
   unsigned Size;
   llvm::AtomicOrdering Ordering;
   bool Volatile;
@@ -74,8 +74,8 @@ struct SpinLoop {
   /// iteration gives a spin hint; empty if it is proved.
   std::string Doubt;
 
-  /// The poll a waiter would block on, or null if there is none or more than
-  /// one address to choose from.
+  /// Returns the poll on whose address a waiter can block; null if the loop
+  /// polls no known address or more than one.
   const Poll *uniquePoll() const;
 };
 
@@ -84,9 +84,9 @@ struct SpinLoopInfo {
   llvm::SmallVector<SpinLoop, 1> Loops;
 };
 
-/// Facts that take a walk over all uses of a variable, computed once: a module
-/// may have as many waits for a variable as uses of it. Valid until a use is
-/// added.
+/// Facts about global variables. They are cached because each takes a walk over
+/// all uses of a variable, and many loops may poll one variable. Valid until a
+/// use is added.
 struct VariableFacts {
   llvm::DenseMap<const llvm::GlobalVariable *, bool> NeverWritten, Exchanged;
 };

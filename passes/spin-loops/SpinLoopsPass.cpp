@@ -63,10 +63,10 @@ static StringRef toString(SpinMode Mode) {
 
 namespace {
 
-/// A bounded loop with more iterations gets no PAUSE. 1000 PAUSEs take as long
-/// as a wake-up: 25 us at the 25 ns of one here. A larger bound counts
-/// iterations of a nanosecond or two: with PAUSE streamcluster's 35,000 would
-/// last a millisecond, not 70 us.
+/// Maximum bound of a loop into which the pass inserts a PAUSE. 1000 PAUSEs of
+/// 25 ns take 25 us, as long as a wake-up of a thread. A larger bound was
+/// chosen for iterations of a nanosecond or two: the 35,000 iterations of
+/// streamcluster take 70 us, with PAUSE they would take a millisecond.
 constexpr uint64_t MaxPausedIterations = 1000;
 
 /// The loops of one function. Valid while its LoopInfo is.
@@ -113,7 +113,8 @@ private:
   FunctionSet Keep, Handlers;
   ConditionExposer Exposer;
   VariableFacts Variables;
-  /// Polled variables that nothing in the program writes.
+  /// Results of isOnlyRead: true for a variable that nothing in the program
+  /// writes.
   DenseMap<const GlobalVariable *, bool> OnlyRead;
   std::optional<Writers> AllWriters;
   SmallVector<FoundLoops, 4> All;
@@ -136,8 +137,8 @@ bool SpinLoopsImpl::run() {
   for (Function &F : M)
     if (!F.isDeclaration() && Keep.contains(&F) && Phase == SpinPhase::Early)
       keep(F);
-  // All loops are found before any is rewritten: a decision depends on stores
-  // elsewhere.
+  // Finds all loops before it rewrites any, because the decision about a loop
+  // depends on the stores in all functions.
   for (Function &F : M)
     if (!F.isDeclaration())
       find(F);
@@ -152,7 +153,8 @@ bool SpinLoopsImpl::run() {
         S.Kind = SpinKind::Device;
       if (isMarked(*S.L, DecidedMark))
         continue;
-      // JumpThreading and LICM have already changed polls of plain memory.
+      // JumpThreading and LICM have already changed polls of plain memory, so
+      // that loops with such polls are no longer as written.
       if (Phase == SpinPhase::Late &&
           any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
         continue;
@@ -202,7 +204,8 @@ void SpinLoopsImpl::keep(Function &F) {
 }
 
 void SpinLoopsImpl::find(Function &F) {
-  // A cheap test that most functions fail.
+  // Skips functions without back edges, which have no loops. The test is cheap,
+  // and most functions have none.
   SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 8> BackEdges;
   FindFunctionBackedges(F, BackEdges);
   if (BackEdges.empty())
@@ -253,8 +256,8 @@ SmallPtrSet<const Instruction *, 8> SpinLoopsImpl::tries() const {
 }
 
 /// Returns true if the loop may poll a device register: it sleeps between
-/// polls, where threads would pause for each other, and the program itself does
-/// not write the memory.
+/// polls, whereas a wait for a thread would pause, and no store in the module
+/// certainly writes the memory.
 bool SpinLoopsImpl::mayBeDriver(const SpinLoop &S) const {
   return S.Sleeps && !S.Pauses && !S.Yields &&
          all_of(S.Polls, [&](const Poll &P) {
@@ -316,7 +319,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
     if (isMarked(*Sub, DecidedMark) && !isMarked(*Sub, KeepMark) &&
         S.Kind == SpinKind::TestAndTestAndSet)
       return {Decision::Leave, "the loop inside it waits for the same lock"};
-  // Another yield would cost another time slice. libuv, uv__async_spin.
+  // The loop inside already waits in the runtime: a yield here would cost
+  // another time slice. An example is uv__async_spin of libuv.
   if (S.Yields && waitsForACount(*S.L))
     return {Decision::Leave, "it yields, and the loop inside it waits for as "
                              "long as its bound"};
@@ -439,8 +443,8 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
     sayNeedsRuntime(ORE, S);
 }
 
-/// Makes the known writers notify, and marks the waits, also those of earlier
-/// runs, whose writers all do.
+/// Makes the known writers notify the waits, and then sets VF_SPIN_NOTIFIED in
+/// each wait, also of earlier runs, whose known writers all notify.
 void SpinLoopsImpl::notifyWriters() {
   SmallPtrSet<const CallInst *, 8> New;
   for (const WaitSite &W : Waits)

@@ -18,7 +18,7 @@ namespace vfriendly {
 /// What to do with a spin loop.
 enum class SpinMode {
   Off,   ///< Nothing.
-  Pause, ///< The CPU's spin hint.
+  Pause, ///< Give the CPU's spin hint after each failed poll.
   Block, ///< Wait in the runtime after a while.
 };
 
@@ -29,8 +29,8 @@ std::optional<SpinMode> parseSpinMode(llvm::StringRef Text);
 enum class SpinPhase {
   Unoptimized, ///< -O0: nothing is rewritten, and a remark says so.
   Early,       ///< Before simplification: loops are as written.
-  Late,        ///< After inlining: what is left of waits on atomics.
-  Last,        ///< Before code generation: finishing touches only.
+  Late,        ///< After inlining: waits on atomics that it exposed.
+  Last,        ///< Before code generation: separates waits' exits only.
 };
 
 /// Finds loops that wait by polling memory and makes them give up the CPU when
@@ -41,7 +41,8 @@ enum class SpinPhase {
 /// it. A later run only marks a wait as notified if it then finds its writer.
 class SpinLoopsPass : public llvm::PassInfoMixin<SpinLoopsPass> {
 public:
-  /// Thin: the linker runs the pass, on one module of the program at a time.
+  /// Thin: true if ThinLTO's link runs the pass, which then sees one module of
+  /// the program at a time.
   SpinLoopsPass(SpinMode Mode, SpinPhase Phase, bool Thin = false)
       : Mode(Mode), Phase(Phase), Thin(Thin) {}
 

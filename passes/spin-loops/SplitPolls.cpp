@@ -78,8 +78,8 @@ static bool pollsMarkedMemory(const BasicBlock &B) {
   });
 }
 
-/// Returns how L can be split; std::nullopt if it has no iteration without
-/// effects, or no other.
+/// Returns how L can be split; std::nullopt if it cannot, for example because
+/// it has no path without effects, or no other path.
 static std::optional<Split> planSplit(const Loop &L, const LoopInfo &LI) {
   BasicBlock *Header = L.getHeader();
   DenseMap<const BasicBlock *, bool> Cleanness;

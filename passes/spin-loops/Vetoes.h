@@ -20,15 +20,16 @@ namespace vfriendly {
 
 /// Returns true if F's code may be changed. If not, Why is the reason.
 bool mayRewrite(const llvm::Function &F, llvm::StringRef *Why = nullptr);
-/// Returns true if ThreadSanitizer instruments some function of M. It compares
-/// their plain accesses with the atomics of all functions.
+/// Returns true if ThreadSanitizer instruments some function of M. Then no
+/// function of M may be changed, because ThreadSanitizer checks the plain
+/// accesses of one function against the atomic accesses of all.
 bool isCheckedForRaces(const llvm::Module &M);
 /// Returns true if M contains a call by which a thread enters seccomp's strict
 /// mode: prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), or the same by syscall().
 bool entersStrictSeccomp(const llvm::Module &M);
 /// Returns true if M contains a call by which a thread may become
-/// asynchronously cancellable: no function but three of POSIX may be called
-/// then.
+/// asynchronously cancellable. Such a thread may call only three functions of
+/// POSIX, and so not the runtime.
 bool cancelsAsynchronously(const llvm::Module &M);
 
 } // namespace vfriendly

@@ -89,7 +89,7 @@ WaitKey keyOf(const SpinLoop &S) {
   for (const Poll &P : S.Polls) {
     if (P.OnlyLocates)
       continue;
-    if (!P.Address) // A library's lock: nobody tells when it is given up.
+    if (!P.Address) // A library's lock, whose release does not notify.
       return Key;
     Polls.push_back(&P);
   }

@@ -12,11 +12,13 @@
 //
 // - the words are parts of one global: the key is the global;
 // - they are at constant distances from each other: the key is the address of
-//   the first word, which a writer computes from its own and the distance;
-// - they are anywhere else: the key is a constant, made of the names of all.
+//   the first word, which a writer computes from the address that it writes and
+//   the distance;
+// - otherwise: the key is a constant, computed from the names of all words.
 //
-// Waits of the third kind in different objects share their key: a notify for
-// one wakes all of them, and costs each that blocks at that time one more poll.
+// Waits of the third kind in different objects of one type share their key: a
+// notify for one of them wakes all, and each that has to go on waiting makes
+// one poll more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,13 +31,13 @@
 namespace vfriendly {
 
 struct WaitKey {
-  /// What the wait passes to the runtime; null if no key is known to the
-  /// writers of all its words.
+  /// The key that the wait passes to the runtime; null if the writers of its
+  /// words cannot all compute a common key.
   llvm::Value *Address = nullptr;
   /// True if the key stands for several words; false if it is the address of
   /// the only polled word.
   bool Several = false;
-  /// The words, and what their writers notify. Empty without an address.
+  /// Each word with the key that its writers notify. Empty if Address is null.
   llvm::SmallVector<std::pair<Location, NotifyKey>, 2> Words;
 };
 

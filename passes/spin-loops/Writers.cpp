@@ -112,8 +112,9 @@ Writers::Place Writers::placeOf(const Location &Where) {
           Known};
 }
 
-/// Offsets that stand for a variable offset and for any offset. No object is
-/// large enough to reach them, nor the two values that DenseMap reserves.
+/// Special offsets in a Key: Varying stands for an offset that is a variable,
+/// Any for every offset. No object is so large that they are offsets in it, and
+/// they differ from the two values that DenseMap reserves.
 static constexpr int64_t Varying = INT64_MIN / 2, Any = INT64_MIN / 2 + 1;
 
 SmallVector<Writers::Key, 4> Writers::keysOfWriter(const Location &Where) {
@@ -234,7 +235,8 @@ void Writers::visit(Instruction &I) {
     auto S = asSetter(*Callee, 0);
     if (!S)
       return;
-    // Through an unknown pointer the setter's own store is instrumented.
+    // If the address is an unknown pointer, the notify is inserted after the
+    // store in the callee instead of after the call.
     Value *Address = Call->getArgOperand(S->Param);
     if (locate(I, Address, S->Size, false).isNamed())
       add(I, Address, S->Size, false);

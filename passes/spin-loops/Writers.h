@@ -8,9 +8,10 @@
 //
 // Stores are matched with waits by the form of their addresses: the same
 // global, the same field of the same structure, or memory known only by a
-// pointer. A wrong match costs a load and a branch at that store, and late
-// wake-ups, which the runtime notices and then stops relying on. Only certain
-// matches change how memory is accessed.
+// pointer. A store matched by mistake costs a load and a branch. A wait whose
+// writer is not matched is woken late; the runtime notices late wake-ups and
+// then no longer relies on notifies. Only certain matches (surelyMatch) change
+// how memory is accessed: plain stores become release stores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,15 +37,16 @@ struct Location {
   /// Bytes from the start of the global or the pointer; nullopt for a variable
   /// index.
   std::optional<int64_t> Offset;
-  /// The structure it is a field of, by how its address is computed, or null.
+  /// The structure of which it is a field according to the address computation,
+  /// or null.
   const llvm::StructType *Struct = nullptr;
   std::optional<int64_t> StructOffset;
-  /// The same by the access's TBAA tag, which survives when types are lost, or
-  /// null.
+  /// The structure according to the access's TBAA tag, or null. The tag remains
+  /// when the address computation no longer names the structure.
   const llvm::Metadata *Tag = nullptr;
   int64_t TagOffset = 0;
   uint64_t Size = 0;
-  /// Neither volatile nor atomic.
+  /// True if the access is neither volatile nor atomic.
   bool Plain = false;
 
   /// Returns true if the global, the structure field or the TBAA tag of the
@@ -64,14 +66,14 @@ bool surelyMatch(const Location &A, const Location &B);
 
 /// An instruction that may end a wait: a store, atomicrmw, cmpxchg, inline
 /// assembly that writes, or a call of a function that writes through the
-/// parameter Address is passed for.
+/// parameter for which Address is passed.
 struct Writer {
   llvm::Instruction *I;
   llvm::Value *Address;
 };
 
-/// What a writer notifies (WaitKeys.h): Fixed, or if that is null its own
-/// address less Distance.
+/// The key that a writer notifies (WaitKeys.h): Fixed, or if Fixed is null the
+/// written address minus Distance.
 struct NotifyKey {
   llvm::Constant *Fixed = nullptr;
   int64_t Distance = 0;
@@ -81,7 +83,7 @@ struct NotifyKey {
   }
 };
 
-/// A place that is polled.
+/// Memory that a loop polls.
 struct Awaited {
   Location Where;
   /// True if the wait calls the runtime, so that a notify can wake it.
@@ -89,10 +91,11 @@ struct Awaited {
   NotifyKey Key;
 };
 
-/// Every store of a module, collected once.
+/// All writers of a module, collected once.
 class Writers {
 public:
-  /// Tries are accesses that write but end no wait.
+  /// Tries are the writes by which waiting loops try to take a lock. They end
+  /// no wait, so they are no writers.
   Writers(llvm::Module &M,
           const llvm::SmallPtrSetImpl<const llvm::Instruction *> &Tries);
 
@@ -103,8 +106,9 @@ public:
 
   struct Outcome {
     /// For each wait, in order: true if every writer in the module that may end
-    /// it notifies, and at least one also does in the program: the linker
-    /// cannot replace its function by another file's.
+    /// the wait notifies, and at least one of them also notifies in the linked
+    /// program, because the linker cannot replace its function by another
+    /// file's copy.
     llvm::SmallVector<bool, 0> Covered;
     llvm::SmallSetVector<llvm::Function *, 4> Changed;
   };
@@ -127,7 +131,8 @@ private:
     llvm::SmallVector<Writer, 1> Members;
     llvm::SmallVector<NotifyKey, 1> Notifies;
     bool Releases = false;
-    /// Valid after instrument: some member notifies, some member does not.
+    /// Valid after instrument. AnyLoud is true if some member notifies,
+    /// AnySilent if some member does not.
     bool AnyLoud = false, AnySilent = false;
   };
 
@@ -144,21 +149,23 @@ private:
   using Key = std::tuple<const void *, uint64_t, int64_t>;
   static llvm::SmallVector<Key, 4> keysOfWriter(const Location &Where);
   static llvm::SmallVector<Key, 4> keysOfWait(const Location &Where);
-  /// Calls Each for the groups that may match Where, until it returns true.
+  /// Calls Each for the groups that may match Where, until Each returns true.
+  /// Returns false if it never does.
   bool anyMatch(const Location &Where,
                 llvm::function_ref<bool(unsigned)> Each) const;
 
   llvm::Module &M;
   llvm::SmallVector<Group, 0> Groups;
-  /// The group of each location, by all that is known of it.
+  /// Everything that is known of a location, and the group of each such
+  /// location.
   using Place = std::tuple<const void *, const void *, const void *, int64_t,
                            int64_t, int64_t, uint64_t, unsigned>;
   static Place placeOf(const Location &Where);
   llvm::DenseMap<Place, unsigned> GroupOf;
   llvm::DenseMap<Key, llvm::SmallVector<unsigned, 1>> Index;
   llvm::DenseMap<llvm::Function *, std::optional<Setter>> Setters;
-  /// Results of mayBeShared for each object stored to; it walks all uses of a
-  /// local.
+  /// Results of mayBeShared for each object stored to, cached because it walks
+  /// all uses of a local variable.
   llvm::DenseMap<const llvm::Value *, bool> Shared;
 };
 

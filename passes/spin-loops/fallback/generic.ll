@@ -2,8 +2,9 @@
 ; Exceptions. See LICENSE for license information.
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ;
-; See x86_64.ll. This file knows no system calls: a wait yields until it ends, by
-; the C library's function; a program without one spins as written.
+; See x86_64.ll. This file makes no system calls: a wait calls the C library's
+; sched_yield until it ends. In a program without that function the loop spins
+; as written.
 
 @vf_spin_armed = extern_weak global i32
 $vf_spin_never_armed = comdat any
@@ -42,7 +43,8 @@ done:
 
 declare extern_weak { i64, i64 } @vf_spin_wait_bounded(ptr, i64, i64, i32, i64, ptr) nonlazybind
 
-; Without the runtime, the loop spins as written: 65536 polls to the next call.
+; A bounded wait: calls libvfrt if it is linked. Otherwise the loop spins as
+; written, and makes the next call after 65536 polls.
 $vf_spin_wait_bounded_or_fallback = comdat any
 define linkonce_odr hidden { i64, i64 } @vf_spin_wait_bounded_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how, i64 %left, ptr %cost) noinline cold nounwind uwtable comdat {
   %have = icmp ne ptr @vf_spin_wait_bounded, null

@@ -2,13 +2,15 @@
 ; Exceptions. See LICENSE for license information.
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ;
-; What the fallbacks of Linux have in common; each is followed by this file.
+; The common part of the fallbacks for Linux: the build appends this file to
+; that of each processor.
 ;
-; Whether the process may get a signal once it has used more CPU time: then a
-; wait only pauses. Which signals these are, and why it is asked in this way,
-; stands in runtime/platform/linux/cpu_timers.h; keep the two alike. 64-bit
-; structures: itimerval and itimerspec have their it_value in the words 2 and 3,
-; rlimit has its soft limit in word 0, the kernel's sigaction its handler.
+; The functions test whether the process may get a signal once it has used more
+; CPU time; if so, a wait only pauses. runtime/platform/linux/cpu_timers.h tells
+; which signals these are and why the test is made in this way; keep the two
+; alike. 64-bit structures: itimerval and itimerspec have their it_value in the
+; words 2 and 3, rlimit has its soft limit in word 0, the kernel's sigaction its
+; handler.
 
 $vf_spin_timer_runs = comdat any
 define linkonce_odr hidden i1 @vf_spin_timer_runs(i64 %call, i64 %first, i64 %end) noinline cold nounwind uwtable comdat {

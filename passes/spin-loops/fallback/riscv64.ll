@@ -81,7 +81,7 @@ sleep:
   ret i64 %now
 }
 
-; For the part that all processors have in common (linux.ll).
+; Makes a system call for linux.ll, the part common to all processors.
 $vf_spin_syscall = comdat any
 define linkonce_odr hidden i64 @vf_spin_syscall(i64 %number, i64 %a, i64 %b, i64 %c, i64 %d) noinline cold nounwind uwtable comdat {
   %result = call i64 asm sideeffect "ecall", "={x10},{x17},{x10},{x11},{x12},{x13},~{memory}"(i64 %number, i64 %a, i64 %b, i64 %c, i64 %d)
@@ -90,7 +90,8 @@ define linkonce_odr hidden i64 @vf_spin_syscall(i64 %number, i64 %a, i64 %b, i64
 
 declare extern_weak { i64, i64 } @vf_spin_wait_bounded(ptr, i64, i64, i32, i64, ptr) nonlazybind
 
-; Without the runtime, the loop spins as written: 65536 polls to the next call.
+; A bounded wait: calls libvfrt if it is linked. Otherwise the loop spins as
+; written, and makes the next call after 65536 polls.
 $vf_spin_wait_bounded_or_fallback = comdat any
 define linkonce_odr hidden { i64, i64 } @vf_spin_wait_bounded_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how, i64 %left, ptr %cost) noinline cold nounwind uwtable comdat {
   %have = icmp ne ptr @vf_spin_wait_bounded, null

@@ -2,21 +2,21 @@
 ; Exceptions. See LICENSE for license information.
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ;
-; What a rewritten object carries: the way to libvfrt, and a wait of its own
-; where libvfrt is not linked. The contract is that of vf_spin_wait in
+; The functions that each rewritten object file contains: they call libvfrt, or
+; wait without it if it is not linked. The contract is that of vf_spin_wait in
 ; vfriendly/spin_wait.h; here the state is the number of failed polls, which is
 ; 64 at the first call (VF_SPIN_POLLS_UNCALLED).
 ;
 ; Without the runtime nobody notifies, so the wait pauses 64 times (a few
 ; microseconds: a hand-over between running threads), yields 4096 times (about a
 ; millisecond where nobody else wants the CPU, longer where somebody does), then
-; sleeps 50 us a time, less than 1/16 of what it has waited by then. With
-; VF_SPIN_NO_SLEEP (0x200) it yields for ever. Before the first yield, the first
-; sleep, and then each 256 calls it asks whether a signal may come by CPU time
-; (linux.ll); if so, it only pauses, with bit 63 of the state set, and asks again
-; after 2^18 pauses, 10 ms. System calls are made directly: they leave errno alone.
-; preserve_mostcc keeps the caller's registers free, so that the way past a wait
-; that is over at once needs no stack frame.
+; sleeps 50 us a time, less than 1/16 of the time that it has waited until then.
+; With VF_SPIN_NO_SLEEP (0x200) it yields for ever. Before the first yield, the
+; first sleep, and then each 256 calls it asks whether a signal may come by CPU
+; time (linux.ll); if so, it only pauses, with bit 63 of the state set, and asks
+; again after 2^18 pauses, 10 ms. System calls are made directly: they leave
+; errno alone. preserve_mostcc preserves most of the caller's registers, so that
+; the path of a wait that is over at once needs no stack frame.
 
 @vf_spin_armed = extern_weak global i32
 $vf_spin_never_armed = comdat any
@@ -95,7 +95,7 @@ sleep:
   ret i64 %now
 }
 
-; For the part that all processors have in common (linux.ll).
+; Makes a system call for linux.ll, the part common to all processors.
 $vf_spin_syscall = comdat any
 define linkonce_odr hidden i64 @vf_spin_syscall(i64 %number, i64 %a, i64 %b, i64 %c, i64 %d) noinline cold nounwind uwtable comdat {
   %result = call i64 asm sideeffect "syscall", "={ax},{ax},{di},{si},{dx},{r10},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"(i64 %number, i64 %a, i64 %b, i64 %c, i64 %d)
@@ -104,7 +104,8 @@ define linkonce_odr hidden i64 @vf_spin_syscall(i64 %number, i64 %a, i64 %b, i64
 
 declare extern_weak { i64, i64 } @vf_spin_wait_bounded(ptr, i64, i64, i32, i64, ptr) nonlazybind
 
-; Without the runtime, the loop spins as written: 65536 polls to the next call.
+; A bounded wait: calls libvfrt if it is linked. Otherwise the loop spins as
+; written, and makes the next call after 65536 polls.
 $vf_spin_wait_bounded_or_fallback = comdat any
 define linkonce_odr hidden preserve_mostcc { i64, i64 } @vf_spin_wait_bounded_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how, i64 %left, ptr %cost) noinline cold nounwind uwtable comdat {
   %have = icmp ne ptr @vf_spin_wait_bounded, null

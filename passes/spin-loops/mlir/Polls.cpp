@@ -20,7 +20,8 @@ namespace vfriendly::vf {
 
 bool Poll::isWaitAlready() const { return isa_and_nonnull<SpinWaitOp>(Op); }
 
-/// Hints and yields, which take time and nothing else.
+/// Returns true if Op is a spin hint or a yield: it takes time and has no other
+/// effect.
 static bool isHint(Operation &Op) {
   if (isa<RelaxOp>(Op))
     return true;

@@ -42,8 +42,9 @@ public:
   /// can.
   llvm::StringRef visit(mlir::Operation &Op);
 
-  /// After all were visited: sets Found to what is polled if anything is, and
-  /// returns why that is no wait, or an empty string.
+  /// Called after all operations were visited. Sets Found to the first poll, if
+  /// there is one. Returns the reason why the loop is no wait, or an empty
+  /// string if it may be one.
   llvm::StringRef poll(Poll &Found) const;
 
   /// Returns true if V is computed in the loop from a result of Op.
@@ -60,13 +61,15 @@ private:
   bool HasWait = false;
 };
 
-/// The stores to symbols of a module, which waits on those symbols are for.
+/// The stores to global symbols of a module. They end the waits that poll these
+/// symbols.
 class Writers {
 public:
   explicit Writers(mlir::ModuleOp Module);
 
-  /// If Address is a symbol that only this module knows and all its writers are
-  /// in sight, makes each of them notify and returns true; at least one exists.
+  /// If Address is a private symbol of the module whose address does not
+  /// escape, and some operation stores to it, inserts a notify after each such
+  /// operation and returns true.
   bool notify(mlir::Value Address);
 
 private:

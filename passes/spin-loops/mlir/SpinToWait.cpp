@@ -18,8 +18,8 @@
 //   }                                   scf.yield %n
 //
 // The call only takes time, so the loop's meaning does not depend on it. A loop
-// that carries a value of its own from one iteration to the next is left: it
-// counts, and its bound in time would change.
+// that carries a value of its own from one iteration to the next is not
+// rewritten: it may count, and longer iterations would delay its end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,8 @@ Value constantI64(OpBuilder &Builder, Location Loc, bool IsLLVM, int64_t Of) {
   return arith::ConstantOp::create(Builder, Loc, I64, Attr);
 }
 
-/// What a failed poll saw; for a compare-and-swap, extracted beside it.
+/// Returns the value that a failed poll has read. For a compare-and-swap,
+/// inserts an operation that extracts the value.
 Value seenBy(const Poll &P) {
   auto Try = dyn_cast<LLVM::AtomicCmpXchgOp>(P.Op);
   if (!Try)
@@ -84,7 +85,8 @@ class WhileLoop {
 public:
   explicit WhileLoop(scf::WhileOp While) : While(While) {}
 
-  /// Returns why the loop is left alone, or an empty string and the poll.
+  /// Returns the reason why the loop is not rewritten. If it can be, returns an
+  /// empty string and sets Found to its poll.
   StringRef judge(Poll &Found) {
     Judge J([&](Value V) {
       return !While->isAncestor(V.getParentRegion()->getParentOp());
@@ -116,8 +118,8 @@ public:
     Value Seen = seenBy(P);
     SmallVector<Value> Inits(While.getInits());
     Inits.push_back(constantI64(Builder, Loc, /*IsLLVM=*/false, 0));
-    // The second region sees only what the first forwards, which the loop then
-    // returns as well.
+    // The second region of scf.while sees only the values that the first
+    // forwards to it. These values also become results of the loop.
     SmallVector<Type> Results(While.getResultTypes());
     Results.append({I64, Seen.getType()});
     auto New = scf::WhileOp::create(Builder, Loc, Results, Inits);
@@ -207,7 +209,7 @@ public:
         if (Branch->getSuccessor(I) == Header)
           Branch.getSuccessorOperands(I).append(Zero);
     }
-    // On the way back only.
+    // Inserts the wait into a new block that only the back edge passes.
     Value Seen = seenBy(P);
     Block *Waits = Builder.createBlock(Header->getParent(),
                                        std::next(Latch->getIterator()));
@@ -302,7 +304,7 @@ class SpinToWait : public impl::VfSpinToWaitBase<SpinToWait> {
   }
 
   void visitRegion(Region &R, Writers &Known) {
-    // A rewrite adds blocks, so the loops are looked for anew after each.
+    // A rewrite adds blocks, so the loops are computed again after each.
     llvm::SmallPtrSet<Block *, 4> Done;
     for (bool Again = true; Again;) {
       Again = false;
