@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * What waiters that look at a word until their budget is used up, or their CPU
- * was taken away, have in common.
+ * Functions for a waiter that polls a lock word until it has acquired the lock,
+ * its time budget is used up, or it notices that it was preempted.
  *
  *   uint64_t now = vf_now_ns(), end = now + (vf_spin_budget_ns() >> failed);
  *   unsigned pauses = VF_FIRST_PAUSES;

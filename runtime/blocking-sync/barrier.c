@@ -4,14 +4,16 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * One word contains the phase and the number of arrivals in it, so each arrival
- * knows both. If more threads use the barrier than it was made for, some arrive
- * for the next phase before this one is over: the count then exceeds the
- * number, and the end of a phase subtracts only its own arrivals.
+ * One 64-bit word contains the current phase and the number of arrivals in it,
+ * so the atomic addition of an arriving thread returns both. If more threads
+ * use the barrier than it was initialized for, some arrive for the next phase
+ * before the current phase is over. The count of arrivals is then larger than
+ * the number of threads per phase, and the end of a phase subtracts that
+ * number.
  *
- * Waiters watch the phase, whose lowest bit says that some sleep. The end of
- * the phase, and the departure of each thread, are the last accesses to the
- * barrier, so destroy can wait for them.
+ * Waiters poll the phase. Its lowest bit is set if some waiters sleep. A
+ * thread's last access to the barrier decrements inside_, the number of threads
+ * in vf_barrier_wait; vf_barrier_destroy waits until that is zero.
  *===----------------------------------------------------------------------===*/
 
 #include "vfriendly/barrier.h"
@@ -64,9 +66,10 @@ static void wait_for_end(vf_barrier *barrier, uint32_t phase,
   }
 }
 
-/* This exchange needs no ordering: the caller's load saw all arrivals of the
- * phase. As the word changes only by read-modify-writes, a thread that sees the
- * new phase sees it after the release of each arrival. */
+/* Ends the phase and wakes the sleepers. The compare-and-swap can be relaxed:
+ * the acquire load before it has synchronized with all arrivals of the phase.
+ * As the word changes only by read-modify-writes, a thread that sees the new
+ * phase sees it after the release of each arrival. */
 static void end(vf_barrier *barrier, uint32_t phase) {
   enum vf_scope scope = vf_scope(barrier->flags_);
   uint64_t word = load(barrier), next;

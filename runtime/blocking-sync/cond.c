@@ -15,7 +15,8 @@
  * needs a wake-up to find nothing to do: examples/blocking-sync took 1.2 s that
  * way and takes 0.3, where glibc's condition takes 0.43.
  *
- * Conditions in shared memory count signals instead, and the kernel queues.
+ * A condition in shared memory (VF_SHARED) has no queue of its own: its word
+ * counts signals, and waiters sleep in a futex call until the word changes.
  *===----------------------------------------------------------------------===*/
 
 #include "vfriendly/cond.h"

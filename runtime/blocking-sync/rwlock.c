@@ -29,8 +29,9 @@ static uint32_t load(const vf_rwlock *lock) {
   return __atomic_load_n(&lock->word_, __ATOMIC_RELAXED);
 }
 
-/* The exchange has acquire order even on failure, because the failing exchange
- * may tell a writer that the readers have left. */
+/* Compare-and-swap of the lock word. It has acquire order even on failure,
+ * because the value that it then loads may tell a writer that the last reader
+ * has left. */
 static bool change(vf_rwlock *lock, uint32_t *from, uint32_t to) {
   return __atomic_compare_exchange_n(&lock->word_, from, to, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -88,7 +89,7 @@ static int drain(vf_rwlock *lock, const struct vf_deadline *deadline,
                                  vf_scope(lock->flags_));
     word = load(lock);
   }
-  if (word & SLEEPER) /* acquire of a writer that slept */
+  if (word & SLEEPER) /* Acquire: load() above is relaxed. */
     word = __atomic_and_fetch(&lock->word_, ~SLEEPER, __ATOMIC_ACQUIRE);
   vf_visit_end(&visit);
   if ((word & READERS) == 0)

@@ -50,7 +50,7 @@ static int wait(vf_sem *sem, const struct vf_deadline *deadline,
     if (vf_futex_wait_until(value_word(sem), 0, deadline,
                             vf_scope(sem->flags_)) == ETIMEDOUT) {
       if (take(sem, SLEEPER))
-        return 0; /* A post may rely on this sleeper. */
+        return 0; /* The post may have woken only this thread. */
       __atomic_fetch_sub(&sem->word_, SLEEPER, __ATOMIC_RELAXED);
       return ETIMEDOUT;
     }

@@ -4,10 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * What the other locks use within themselves, and the lock that processes
- * share: free, locked, or locked with sleepers, in one word. ("Mutex, take 3"
- * of Drepper, Futexes Are Tricky.) Nothing but the word, so a fork or an
- * unmapping at another address does not matter.
+ * A futex lock of one word, whose states are free, locked, and locked with
+ * sleepers ("Mutex, take 3" of Drepper, Futexes Are Tricky). The other locks
+ * use it for their internal data, and a vf_mutex with VF_SHARED is such a lock.
+ * All of its state is in the word, so a fork, or processes that map the word at
+ * different addresses, do not matter.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_COMMON_PLAIN_LOCK_H

@@ -10,12 +10,14 @@
  *   ...
  *   vf_mutex_unlock(&lock);
  *
- * and the thread that makes it true, with or without holding the lock by then:
+ * The thread that makes the condition true then calls, with or without holding
+ * the lock:
  *
  *   vf_cond_broadcast(&changed);
  *
- * If the lock is held, a broadcast wakes each waiter when it is its turn to
- * have the lock, instead of all at once to wait for it.
+ * If the lock is held, a broadcast does not wake all waiters at once, because
+ * all but one would have to wait for the lock: each wakes when it is its turn
+ * to acquire the lock.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_COND_H

@@ -4,8 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Of libvfmalloc.so, preloaded or linked. Programs that may run without it
- * declare the function weak, and test its address.
+ * The function is in libvfmalloc.so, which is preloaded or linked. A program
+ * that may run without this library declares the function weak and tests its
+ * address before the call.
  *
  *   struct vf_malloc_stats stats;
  *   vf_malloc_stats(&stats, sizeof stats);
@@ -39,11 +40,11 @@ struct vf_malloc_stats {
   size_t mapped;        /* bytes of address space */
   uint64_t frees;       /* ranges of pages that became free */
   uint64_t returns;     /* times the library decided to give memory back */
-  uint64_t calls;       /* system calls that they took: each interrupts the
-                           CPUs that run the process */
-  uint64_t avoided;     /* had each range been given back when it became free,
-                           so many calls more */
-  uint64_t returned;    /* bytes in all */
+  uint64_t calls;       /* system calls that gave memory back: each interrupts
+                           the CPUs that run the process */
+  uint64_t avoided;     /* additional system calls that would have been made if
+                           each range were given back when it became free */
+  uint64_t returned;    /* bytes given back to the system in all */
   uint64_t regrets;     /* times memory was given back and soon needed again */
   uint64_t pressure;    /* times memory was short for other programs */
 };

@@ -10,8 +10,8 @@
  *
  * TPAUSE/UMWAIT (WAITPKG) and MWAITX are not used: the spin phase polls every
  * half microsecond for at most 50 us, so a deeper wait could only save power,
- * hypervisors rarely let a guest execute them without an exit, and this machine
- * shows neither, so nothing about them could be measured.
+ * hypervisors rarely let a guest execute them without an exit, and the
+ * development machine has neither, so nothing about them could be measured.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PLATFORM_RELAX_H
