@@ -35,14 +35,16 @@
 #define VF_LIBC_TYPE 3
 #define VF_LIBC_NO_ELISION 512
 
-/* __wrefs of conditions: the clock of timedwait, and whether processes share
- * it. The other bits count the waiters inside libc. */
+/* Bits of __wrefs of conditions: the clock of timedwait, and whether several
+ * processes use the condition. The other bits count the waiters inside libc.
+ */
 #define VF_LIBC_COND_SHARED 1
 #define VF_LIBC_COND_MONOTONIC 2
 
-/* __readers of read-write locks: whether it is the writers' turn, whether a
- * writer has the lock or waits for the readers to leave, and the number of
- * readers. A reader that waits for the lock is counted too. */
+/* Parts of __readers of read-write locks: whether it is the writers' turn,
+ * whether a writer has the lock or waits for the readers to leave, and the
+ * number of readers. A reader that waits for the lock is counted too.
+ */
 #define VF_LIBC_WRITERS_TURN 1u
 #define VF_LIBC_WRITER 2u
 #define VF_LIBC_READER 8u
@@ -55,8 +57,9 @@ struct vf_libc_barrier {
   uint32_t shared; /* a flag with the opposite meaning of FUTEX_PRIVATE_FLAG */
   uint32_t out;    /* number of departures; destroy waits until all have left */
 };
-/* Maximum number of arrivals before it restarts: at the end of the last phase
- * below the limit. */
+/* Maximum number of arrivals at a barrier before libc's count starts again from
+ * 0, at the end of the last phase below the limit.
+ */
 #define VF_LIBC_BARRIER_LIMIT (UINT32_MAX / 2)
 
 /* Returns the half of a sem_t that contains its value. */
@@ -64,8 +67,9 @@ static inline uint32_t *vf_libc_sem_value(sem_t *sem) {
   return (uint32_t *)sem;
 }
 
-/* The bits of vf_libc_mode below: what is taken over. Written when libc is
- * initialized, always with the same value. */
+/* Bits of vf_libc_mode below: the primitives that this library handles. Written
+ * when libc is initialized, always with the same value.
+ */
 #define VF_DECIDED 1u
 #define VF_MUTEXES 2u
 #define VF_SPIN_LOCKS 4u
@@ -73,13 +77,17 @@ static inline uint32_t *vf_libc_sem_value(sem_t *sem) {
 #define VF_RWLOCKS 16u
 #define VF_BARRIERS 32u
 #define VF_SEMS 64u
-/* Includes conditions whose broadcasts wake several waiters. */
+/* Whether the library also handles conditions whose broadcasts wake several
+ * waiters.
+ */
 #define VF_CROWDS 128u
 
 extern uint32_t vf_libc_mode;
 
-/* Decides what to take over. Async-signal-safe except for reading the
- * environment; any number of threads may call it at once. Preserves errno. */
+/* Decides which primitives this library handles. Async-signal-safe except for
+ * reading the environment; any number of threads may call it at once. Preserves
+ * errno.
+ */
 uint32_t vf_libc_decide(void);
 
 static inline bool vf_is_on(uint32_t what) {

@@ -39,9 +39,10 @@
 #include "preload/spin.h"
 
 static const struct vf_spin_kind spins = {VF_PRELOAD_SPINS, VF_SPIN_LOCK};
-/* Used to relock a mutex after a condition wait. Such spins mostly fail: the
- * signalling thread still holds the mutex and, if the woken thread runs on its
- * CPU, cannot continue while that thread spins. */
+/* Spins with which a mutex is locked again after a condition wait. They mostly
+ * fail: the signalling thread still holds the mutex and, if the woken thread
+ * runs on its CPU, cannot continue while that thread spins.
+ */
 static const struct vf_spin_kind spins_again = {VF_PRELOAD_SPINS,
                                                 VF_SPIN_EVENT};
 
@@ -76,8 +77,9 @@ static int lock_slowly(uint32_t *lock, clockid_t clock,
                        const struct timespec *at,
                        const struct vf_spin_kind *kind,
                        struct vf_visit *visit) {
-  /* Uses a separate address to count successes, because the success of other
-   * spins does not predict that of these. */
+  /* These spins count their successes under an address of their own, because
+   * the success of other spins does not predict that of these.
+   */
   const void *object = kind == &spins ? lock : lock + 2;
   struct vf_deadline until = {.clock = clock}, *deadline = NULL;
   int result = 0;
@@ -137,7 +139,9 @@ static int taken(pthread_mutex_t *mutex, unsigned users) {
   return 0;
 }
 
-/* pre: vf_takes_over(mutex). *at is read only if the thread must wait. */
+/* Locks the mutex, or waits until *at, which is read only if the thread must
+ * wait. pre: vf_takes_over(mutex).
+ */
 static inline int lock_until(pthread_mutex_t *mutex, clockid_t clock,
                              const struct timespec *at, unsigned users,
                              const struct vf_spin_kind *kind, bool *had_to_wait,

@@ -13,16 +13,19 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* As many buckets as the table of blocking-sync/parking.c, for the same reason.
+/* log2 of the number of buckets: as many as in the table of
+ * blocking-sync/parking.c, for the same reason.
  */
 #define BUCKETS_LOG2 8
-/* The kernel clears memory on fork in pages; on x86-64 they have this size. */
+/* Page size on x86-64. The kernel clears memory on fork in whole pages. */
 #define PAGE 4096
 
 struct bucket {
   uint32_t lock;
   struct vf_queued *first, *last;
-  /* Shared by all conditions of the bucket. */
+  /* Whether the last broadcast found several waiters. All conditions of the
+   * bucket share it.
+   */
   uint32_t draws_crowds;
 } __attribute__((aligned(VF_CACHE_LINE)));
 
@@ -47,7 +50,7 @@ static struct vf_queued *find(struct vf_queued *from, const void *key) {
   return from;
 }
 
-/* Atomic, as is_empty reads without the lock. */
+/* Atomic store, because is_empty reads the link without the lock. */
 static void set(struct vf_queued **link, struct vf_queued *waiter) {
   __atomic_store_n(link, waiter, __ATOMIC_RELAXED);
 }
@@ -72,9 +75,10 @@ static uint32_t *take_to_wake(struct bucket *bucket, struct vf_queued *waiter,
   take_out(bucket, waiter);
   waiter->passes_on = passes_on;
   uint32_t *state = &waiter->state;
-  /* A waiter that is just falling asleep may be missed and gets no wake-up
-   * time; reading its state again would cost more than the measurement is
-   * worth. */
+  /* Stores the wake-up time only for a waiter that sleeps by now. One that is
+   * just falling asleep gets none: reading its state again would cost more than
+   * the measurement is worth.
+   */
   if (vf_get(state) == VF_QUEUED_ASLEEP)
     waiter->woken_at = vf_now_ns();
   bool asleep = __atomic_exchange_n(state, VF_QUEUED_WOKEN, __ATOMIC_RELEASE) ==

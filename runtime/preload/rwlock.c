@@ -31,7 +31,7 @@ static bool may_read(void *what) {
     return true;
   if (word & VF_LIBC_WRITERS_TURN)
     return false;
-  /* A writer waits for the readers to leave. */
+  /* Here a writer waits for the readers to leave. */
   return lock->__data.__flags != PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP ||
          word < VF_LIBC_READER;
 }

@@ -16,17 +16,22 @@
 /* Twice the maximum budget: after that a spinner has given up or was preempted,
  * and another thread may spin. */
 #define MARK_AGE (2 * VF_BUDGET_MAX_NS >> MARK_UNIT_LOG2)
-/* After this many waits without a spin, one wait gets the whole budget; if it
- * succeeds, so do the next ones. Otherwise two threads that wait for each other
- * would never spin again once both sleep: each then takes as long as a wake-up,
- * which is longer than the other would spin. A 64th of the budget per wait is
- * also the cost of a spin after the maximum number of failures. */
+/* log2 of the number of waits without a spin after which one wait spins for the
+ * whole budget; if it succeeds, so do the next ones. Without such trials two
+ * threads that wait for each other would never spin again once both sleep: each
+ * then takes as long as a wake-up, which is longer than the other would spin. A
+ * 64th of the budget per wait is also the cost of a spin after the maximum
+ * number of failures.
+ */
 #define TRIAL_LOG2 VF_MAX_FAILED_SPINS
-/* Each failed trial doubles the number of waits until the next trial, up to
- * 1024: trials then cost less than the first read of the object does. */
+/* log2 of the maximum number of waits until the next trial. Each failed trial
+ * doubles that number, up to 1024: trials then cost less than the first read of
+ * the object does.
+ */
 #define TRIAL_MAX_LOG2 10u
-/* As many as buckets of spin waits, for the same reason: only objects that are
- * waited for at the same time can collide. */
+/* log2 of the number of objects that are tracked: as many as buckets of spin
+ * waits, as only objects that are waited for at the same time can collide.
+ */
 #define PLACES_LOG2 8
 
 static struct place {
@@ -85,7 +90,9 @@ static uint64_t time_left(const struct vf_deadline *deadline) {
   return left > 0 ? (uint64_t)left : 0;
 }
 
-/* A lost update makes the next trial come earlier or later. */
+/* Stored without a lock: a lost update makes the next trial come earlier or
+ * later.
+ */
 static bool is_trial_due(struct place *place) {
   uint32_t waits = vf_get(&place->waits) + 1;
   bool is_due = waits >> (TRIAL_LOG2 + vf_get(&place->trials)) != 0;
@@ -107,8 +114,9 @@ static void learn(struct place *place, bool was_trial, bool got_it) {
 bool vf_spin(const void *object, const struct vf_spin_kind *kind,
              bool (*look)(void *what), void *what,
              const struct vf_deadline *deadline) {
-  /* Success here says nothing about spinning: a woken thread mostly finds the
-   * object free. */
+  /* Does not record success: a woken thread mostly finds the object free, which
+   * says nothing about spinning.
+   */
   if (look(what))
     return true;
   struct place *place = place_of(object);

@@ -36,9 +36,12 @@ struct vf_spin_kind {
   unsigned gives_up; /* after this many failures only trials spin */
 };
 
-/* After three failures an eighth of the budget is left, 6 us: less than any
- * wait that includes a wake-up (spin-wait/tuning.h). A lock may well become
- * free within the microsecond that is left at the minimum. */
+/* Number of failures after which waits of a kind no longer spin, except for
+ * trials. Each failure halves the budget. Waits for events stop after three: an
+ * eighth is left then, 6 us, less than any wait that includes a wake-up
+ * (spin-wait/tuning.h). Locks never stop: one may well become free within the
+ * microsecond that is left at the minimum.
+ */
 #define VF_SPIN_EVENT 3
 #define VF_SPIN_LOCK UINT_MAX
 
@@ -52,8 +55,9 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
              bool (*look)(void *what), void *what,
              const struct vf_deadline *deadline);
 
-/* When a call's wait ends: never, at a time of CLOCK_REALTIME, or at a time of
- * the clock that it names. */
+/* How a call's wait ends: never, at a time of CLOCK_REALTIME, or at a time of
+ * the clock that the call names.
+ */
 enum vf_ends { VF_NEVER, VF_AT, VF_AT_CLOCK };
 
 /* Begins a visit of the site with a spin; a null kind means no spin. */

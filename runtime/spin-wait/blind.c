@@ -28,7 +28,8 @@ extern VF_API struct vf_blind_site vf_blind_1[VF_BLIND_SITES];
 _Static_assert(sizeof vf_blind_1 == VF_BLIND_SIZE,
                "VF_BLIND_SIZE is what the assembler reserves");
 
-/* A linear search is cheap enough: the caller then sleeps for at least 50 us.
+/* Searches the entries one after another, which is cheap enough: the caller
+ * then sleeps for at least 50 us.
  */
 static struct vf_blind_site *site_of(uintptr_t place) {
   for (unsigned i = 0; i < VF_BLIND_SITES - 1; ++i) {

@@ -57,17 +57,22 @@
  * 10 ms. */
 #define VF_TIMEOUT_TRUSTED_NS 16000000u
 #define VF_TIMEOUT_SHARE 8
-/* A blind sleep is one that no notify ends. It takes at most a sixteenth of the
- * time waited so far, overshoot included: 50 us of timer slack, Linux' default,
- * and the exit from idle; 72 us measured here. */
+/* Maximum share of the time waited so far that a blind sleep, which no notify
+ * ends, may take: a sixteenth, overshoot included. The overshoot is 50 us of
+ * timer slack, Linux' default, and the exit from idle; 72 us on the development
+ * machine.
+ */
 #define VF_BLIND_SHARE 16
 #define VF_BLIND_MIN_NS 50000u
 #define VF_BLIND_MAX_NS 1000000u
 #define VF_OVERSHOOT_NS 75000u
-/* After more missed notifies than this, waits in the bucket sleep no longer
- * than blind ones. One or two can be missed by chance (N2 above). */
+/* Number of missed notifies after which waits in the bucket sleep no longer
+ * than blind ones. One or two can be missed by chance (N2 above).
+ */
 #define VF_SUSPECT_LIMIT 4u
-/* Upper limit of the count, so that a few good notifies restore trust. */
+/* Upper limit of the count of missed notifies, so that a few notifies that
+ * arrive restore trust.
+ */
 #define VF_SUSPECT_MAX 8u
 
 static struct vf_spin_bucket *bucket_of(const volatile void *addr) {
@@ -93,7 +98,8 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high) {
   return value < low ? low : value > high ? high : value;
 }
 
-/* Returns how long a blind sleep may be after this time of waiting, 0 for none.
+/* Returns the maximum length of a blind sleep of a wait that has lasted so
+ * long; 0 if it may not sleep.
  */
 static uint64_t blind_sleep_ns(uint64_t waited) {
   uint64_t share = waited / VF_BLIND_SHARE;
@@ -102,7 +108,7 @@ static uint64_t blind_sleep_ns(uint64_t waited) {
   return clamp(share - VF_OVERSHOOT_NS, VF_BLIND_MIN_NS, VF_BLIND_MAX_NS);
 }
 
-/* Steps W2 and W3 of the protocol above. */
+/* Arms the bucket: steps W2 and W3 of the protocol above. */
 static void arm(struct vf_spin_bucket *bucket) {
   if (vf_get(&bucket->armed) == 0) {
     __atomic_fetch_add(&vf_spin_armed, 1, __ATOMIC_RELAXED);
@@ -196,7 +202,7 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
                       VF_TIMEOUT_MAX_NS);
   bool blind = vf_get(&bucket->suspect) > VF_SUSPECT_LIMIT;
   if (blind) {
-    /* The bucket is armed all the same, so that notifies can restore trust. */
+    /* Arms the bucket all the same, so that notifies can restore trust. */
     ns = blind_sleep_ns(waited);
     if (ns == 0 || how & VF_SPIN_NO_SLEEP)
       return sleep_blind(state, VF_SPIN_NO_SLEEP, place);

@@ -39,8 +39,10 @@ static const struct vf_field VF_WINDOW = {48, 4};
 static const struct vf_field VF_SPENT = {52, 8};
 #define VF_SPENT_UNIT_LOG2 10
 
-/* A window takes between this time and twice as long. The call and the clock
- * take some 45 ns here, 1 % of that. */
+/* Minimum time of a window, after which the clock is read again; a window takes
+ * at most twice as long. The call and the clock take some 45 ns on the
+ * development machine, 1 % of that.
+ */
 #define VF_WINDOW_NS 4000u
 /* The unit of costs is 1/1024 ns, so that a poll of a quarter of a nanosecond,
  * one cycle at 4 GHz, is known to 0.4 %. Costs saturate at 4.2 ms. */
@@ -54,13 +56,16 @@ static const struct vf_field VF_SPENT = {52, 8};
  * before the awaited thread had run: other processes may have used the CPU, or
  * all threads were stopped (SIGSTOP, a paused VM). */
 #define VF_GIVEN_MAX_NS 4000000u
-/* After a wait has polled beside a hog until its end, waits yield to hogs for
- * this long: the awaited thread may have needed this CPU. A program that
- * repeats such waits without a sleep in between spends at most
- * VF_GIVEN_MAX_NS of this time on polls, 3 %. */
+/* Time for which waits yield to hogs, threads that compute, after a wait has
+ * polled beside a hog until its end: the awaited thread may have needed this
+ * CPU. A program that repeats such waits without a sleep in between spends at
+ * most VF_GIVEN_MAX_NS of this time on polls, 3 %.
+ */
 #define VF_IN_VAIN_NS VF_HOG_MAX_NS
 
-/* End of that time, as vf_hog_time; 0 if waits may poll beside a hog. */
+/* Time, as vf_hog_time, until which waits yield to hogs; 0 if they may poll
+ * beside one.
+ */
 static uint32_t in_vain_until;
 
 /* Updates a measured cost: lower values replace it at once, higher ones pull it
@@ -130,8 +135,9 @@ static uint64_t spun(uint64_t state, uint64_t now, uint32_t *cost,
     vf_crowd_seen();
     return state;
   }
-  /* Much less than expected: the thread was off its CPU during the window from
-   * which the cost was learnt. */
+  /* Learns also if the window took much less than expected: the thread was then
+   * off its CPU during the window from which the cost was learnt.
+   */
   if (took >= VF_WINDOW_NS || window == vf_max(VF_WINDOW) ||
       took < expected / 2)
     learn(cost, known, took, block_of(how) << window);

@@ -37,31 +37,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A batch of pauses that takes longer than this was preempted: it normally
- * takes half a microsecond, with an interrupt up to some 10 us. */
+/* Maximum time of a batch of pauses that was not preempted: it normally takes
+ * half a microsecond, with an interrupt up to some 10 us.
+ */
 #define VF_GAP_NS 20000u
-/* A yield longer than this has let another thread run. Here a yield without
- * effect takes 0.44 us, a switch to another thread and back 2.4 us or more. On
- * machines with slower yields, waits begin by yielding, and notice a change
- * after a yield instead of a pause. */
+/* Maximum time of a yield without effect; a longer one has let another thread
+ * run. On the development machine a yield without effect takes 0.44 us, a
+ * switch to another thread and back 2.4 us or more. On machines with slower
+ * yields, waits begin by yielding, and notice a change after a yield instead of
+ * a pause.
+ */
 #define VF_SLOW_YIELD_NS 1500u
 /* Number of consecutive yields without effect, in the process, after which it
  * no longer counts as over-committed. A false alarm costs as many yields, 7 us
  * in all; over-commitment that is not noticed costs a spin budget. */
 #define VF_CROWD_MAX 16u
 
-/* A yield longer than this went to a hog: eight times the cost of a wake-up,
- * and more than a yield among 64 waiters on a CPU takes. */
+/* Minimum time of a yield to a hog, a thread that computes: eight times the
+ * cost of a wake-up, and more than a yield among 64 waiters on a CPU takes.
+ */
 #define VF_HOG_NS 200000u
-/* After a long yield, waits block for this many times its length, provided that
- * the long yield before it ended at most its length earlier: hogs then had half
- * of the time. If hogs get much less, yielding is faster than blocking, which
- * is 2 to 10 times slower among 16 waiters. (Measured on Linux 6.18, where a
- * yield gives up the rest of the slice, so a hog gets nearly all of the CPU.)
- * Two long yields are needed to notice a hog again. With a factor of 16 they
- * cost an eighth of the time; yielding to a hog costs a factor of 10 to 20. The
- * limit of 134 ms is how long waits stay slower than necessary after the hog
- * has gone. */
+/* Factor for the time that waits block after a long yield: this many times its
+ * length, provided that the long yield before it ended at most its length
+ * earlier, so that hogs had half of the time. If hogs get much less, yielding
+ * is faster than blocking, which is 2 to 10 times slower among 16 waiters.
+ * (Measured on Linux 6.18, where a yield gives up the rest of the slice, so a
+ * hog gets nearly all of the CPU.) Two long yields are needed to notice a hog
+ * again. With a factor of 16 they cost an eighth of the time; yielding to a hog
+ * costs a factor of 10 to 20. The limit of 134 ms is how long waits stay slower
+ * than necessary after the hog has gone.
+ */
 #define VF_HOG_FACTOR 16u
 #define VF_HOG_MAX_NS (UINT64_C(128) << 20)
 /* log2 of the unit of hogged_until and hog_ended, 66 us. They wrap after 3

@@ -40,12 +40,14 @@
  * in all, several hand-overs between running threads (70 ns each here). 64 was
  * no faster with two threads on two CPUs. */
 #define VF_OPENING_CALLS 16u
-/* The number of pauses in a batch doubles until a batch takes this long, so
- * none takes much more than twice that: a quarter of the quickest wake-up (2.6
- * us, same CPU), and long against two reads of the clock (42 ns). */
+/* Time that a batch of pauses must take before its number of pauses stops
+ * doubling, so none takes much more than twice that: a quarter of the quickest
+ * wake-up (2.6 us, same CPU), and long against two reads of the clock (42 ns).
+ */
 #define VF_BATCH_NS 256u
-/* Limit of the batch if the pause is a no-op: 1024 iterations take half a
- * microsecond on any machine. */
+/* log2 of the maximum number of pauses in a batch, for processors on which a
+ * pause does nothing: 1024 iterations take half a microsecond on any machine.
+ */
 #define VF_BATCH_MAX_LOG2 10u
 /* Maximum time of yielding. Yields that let others run are the cheapest way to
  * wait under over-commitment (1.2 us for a switch against 3 to 7 us to wake a
