@@ -42,6 +42,15 @@ def unusable(folder):
     refused(project, "no such folder", "scan", "-o", "no/where")
     refused(project, "is not SARIF of vfriendly", "scan", "--baseline", "compile_commands.json")
     refused(project, "must be positive", "scan", "-j", "-1")
+    refused(project, "no such file or folder", "scan", "src/missing.c")
+    (project.root / "texts").mkdir()
+    refused(project, "no source or header in this folder", "scan", "texts")
+    (project.root / "texts" / "notes").write_text("none\n")
+    project.run("scan", "--quiet", "texts/notes")
+    assert "reads texts/notes: nothing was examined" in project.errors
+    # A folder stands for what is in it and below.
+    below, everywhere = (project.run("scan", "--quiet", *word, status=1).splitlines() for word in (["."], []))
+    assert below[:-1] == everywhere[:-1] and len(below) > FINDINGS  # The last line counts units.
     database = project.root / "compile_commands.json"
     for text, told in (("{", "cannot be read"), ("[]", "has no entries"), ("[3]", "entry 1"),
                        ('[{"directory": "/", "file": "x.c", "command": "cc \'"}]', "cannot be split"),

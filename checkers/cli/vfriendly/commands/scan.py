@@ -7,8 +7,9 @@ import argparse
 import os
 import sys
 
-from vfriendly import baseline, fixes, reviewing
+from vfriendly import baseline, database, fixes, reviewing
 from vfriendly.commands import _common
+from vfriendly.errors import Refused
 from vfriendly.fingerprint import relative
 
 SENTENCE = "Examines a project; a second run only what has changed."
@@ -16,19 +17,41 @@ SENTENCE = "Examines a project; a second run only what has changed."
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE",
-                        help="report only on these sources and headers, by the units that read them [all]")
+                        help="report only on these sources and headers, or all below these folders, "
+                             "by the units that read them [all]")
     _common.project_options(parser)
     _common.output_options(parser)
     parser.add_argument("--fix", action="store_true",
                         help="apply every fix, and report what is left")
 
 
+def _sources(names: list[str]) -> set[str]:
+    """The files that the arguments name: of a folder, the sources and headers in it and below."""
+    found = set[str]()
+    for name in names:
+        if not os.path.exists(name):
+            raise Refused(f"{name}: no such file or folder")
+        if not os.path.isdir(name):
+            found.add(os.path.realpath(name))
+            continue
+        below = {os.path.realpath(os.path.join(folder, file))
+                 for folder, _, files in os.walk(name) for file in files
+                 if os.path.splitext(file)[1] in database.SUFFIXES}
+        if not below:
+            raise Refused(f"{name}: there is no source or header in this folder")
+        found |= below
+    return found
+
+
 def run(options: argparse.Namespace) -> int:
     known = baseline.read(options.baseline) if options.baseline else None
     project = _common.open_project(options)
-    units, wanted = project.units, {os.path.realpath(f) for f in options.files}
+    units, wanted = project.units, _sources(options.files)
     if wanted:
         units = reviewing.readers(units, wanted, project.examiner, reviewing.find_scan_deps(), project.jobs)
+        if not units:
+            print(f"vfriendly: no unit of {database.locate(options.build)} reads {' '.join(options.files)}: "
+                  "nothing was examined", file=sys.stderr)
     result = _common.scan(project, units)
     if wanted:
         result.findings = [f for f in result.findings if f.path in wanted]
