@@ -32,7 +32,7 @@ static bool resizesProcess(const Function &Callee) {
 }
 
 bool runsLong(Loop &L, ScalarEvolution &SE) {
-  // Up to 16 iterations are few, as in the checks.
+  // Maximum number of iterations that count as few, the same as in the checks.
   unsigned Most = SE.getSmallConstantMaxTripCount(&L);
   return Most == 0 || Most > 16;
 }

@@ -65,8 +65,8 @@ bool isPlainAllocation(const CallBase &Call, const TargetLibraryInfo &TLI) {
   if (const Function *Callee = Call.getCalledFunction();
       Callee && !Callee->isDeclaration())
     return false;
-  // The function allocates from a stack of OpenMP's runtime, whose blocks must
-  // be freed in reverse order.
+  // Excludes kmp_alloc_shared: it allocates from a stack of OpenMP's runtime,
+  // whose blocks must be freed in reverse order.
   if (TLI.getLibFunc(Call, Which) && Which == LibFunc___kmpc_alloc_shared)
     return false;
   return isAllocationFn(&Call, &TLI) && isRemovableAlloc(&Call, &TLI) &&
@@ -96,8 +96,8 @@ public:
     for (const auto &[V, Why] : Partners)
       if (Found.Known && !Derived.contains(V) && !Numbers.contains(V))
         giveUp(Why);
-    // A function that returns a place in its argument may return null, and
-    // freeing null would leave the block allocated.
+    // A function that returns a pointer into its argument may also return null,
+    // and freeing null would leave the block allocated.
     for (CallBase *Free : Found.Frees)
       if (Found.Known && HasFinders &&
           getFreedOperand(Free, &TLI)->stripPointerCasts() != Found.Call)
@@ -116,7 +116,8 @@ private:
       Worklist.push_back(&V);
   }
 
-  /// V must be shown to point into the same block.
+  /// Requires that V is found to point into the same block. Otherwise the
+  /// analysis gives up, for the reason Why.
   void expect(Value *V, StringRef Why) { Partners.push_back({V, Why}); }
 
   void followUse(Use &U) {
@@ -146,8 +147,8 @@ private:
     derive(*I);
   }
 
-  /// Returns true if I, which runs before Call, selects the block of the
-  /// previous iteration.
+  /// Returns true if the phi or select I, which is executed before Call,
+  /// chooses the block of the previous iteration.
   bool isOfIterationBefore(const Instruction &I) const {
     return isa<PHINode>(I) &&
            DT.dominates(I.getParent(), Found.Call->getParent());
@@ -176,8 +177,9 @@ private:
       Found.Tests.push_back(&Compare);
   }
 
-  /// Number is the address as an integer. Its only allowed use is a difference
-  /// of two addresses in the block, which does not depend on the block's place.
+  /// Number is the address of the block as an integer. The only allowed use is
+  /// the difference of two addresses in the block, because it does not depend
+  /// on where the block is.
   void followNumber(Instruction &Number) {
     if (!Numbers.insert(&Number).second)
       return;
@@ -191,8 +193,8 @@ private:
         return giveUp("an integer is computed from its address");
       for (Value *Operand : Difference->operands())
         expectNumber(*Operand);
-      // If only one operand were null on some path, the difference would be the
-      // address.
+      // Both operands must be null on the same paths: otherwise the difference
+      // would be the address itself.
       if (noneFrom(*Difference->getOperand(0)) !=
           noneFrom(*Difference->getOperand(1)))
         return giveUp("an integer is computed from its address");
@@ -215,8 +217,8 @@ private:
     expect(&V, "an integer is computed from its address");
   }
 
-  /// Returns the blocks from which control arrives with V, an address, being
-  /// zero.
+  /// Returns the basic blocks from which control reaches the phi with the
+  /// address V being null.
   static SmallVector<const BasicBlock *, 2> noneFrom(const Value &V) {
     SmallVector<const BasicBlock *, 2> From;
     auto *I = dyn_cast<Instruction>(&V);
@@ -237,14 +239,14 @@ private:
   /// or null.
   bool HasFinders = false;
   SmallPtrSet<Value *, 8> Derived;
-  /// Integers computed from the address.
+  /// Integers that were computed from the address of the block.
   SmallPtrSet<Value *, 4> Numbers;
   SmallVector<Value *, 8> Worklist;
   SmallVector<std::pair<Value *, StringRef>, 4> Partners;
 };
 
-/// Returns the type that an access belongs to; null for accesses that may alias
-/// everything.
+/// Returns the type in TBAA's tree to which an access belongs; null for
+/// accesses that may alias everything.
 const MDNode *accessedType(const MDNode &Tag) {
   auto *Base = dyn_cast_or_null<MDNode>(Tag.getOperand(0));
   // The root of the type tree has no parent; the character types are its

@@ -31,21 +31,21 @@ class Value;
 
 namespace vfriendly {
 
-/// A call that allocates, and all uses of its block.
+/// A call that allocates a block, and all uses of that block.
 struct Allocation {
   llvm::CallBase *Call;
   llvm::SmallVector<llvm::CallBase *, 2> Frees;
   /// Comparisons of the result of Call with null, for equality.
   llvm::SmallVector<llvm::ICmpInst *, 2> Tests;
-  /// All instructions that read, write, free, compare or borrow the block;
-  /// complete if Known. Each of them refers to the block of Call's last
-  /// execution.
+  /// All instructions that read, write, free or compare the block, or pass it
+  /// to a function that does not keep it. Complete if Known is true. Each of
+  /// them refers to the block of the most recent execution of Call.
   llvm::SmallVector<llvm::Instruction *, 8> Users;
-  /// Phis that are null, and not the result of Call, if control arrives from
-  /// that block.
+  /// Pairs of a phi and an incoming block: on that edge the phi is null, and
+  /// not the result of Call.
   llvm::SmallVector<std::pair<llvm::PHINode *, llvm::BasicBlock *>, 2> Nones;
   /// True if the analysis understands all uses of the block. Otherwise Why
-  /// names an obstacle.
+  /// names a use that it does not understand.
   bool Known = true;
   llvm::StringRef Why;
 };

@@ -30,8 +30,8 @@ namespace vfriendly {
 /// loops and call nothing unknown are small, or are called once and inlined.
 static constexpr unsigned MaxLook = 2048;
 
-/// Library functions that return a place in their first argument, or null, and
-/// keep nothing.
+/// Library functions that return a pointer into the object of their first
+/// argument, or null, and keep no copy of it.
 static constexpr LibFunc ReturnsFirst[] = {
     LibFunc_strcpy, LibFunc_strncpy, LibFunc_stpcpy, LibFunc_stpncpy,
     LibFunc_strcat, LibFunc_strncat, LibFunc_strchr, LibFunc_strrchr,
@@ -39,7 +39,7 @@ static constexpr LibFunc ReturnsFirst[] = {
     LibFunc_fgets};
 
 /// Library functions with a format, and the number of the format argument. They
-/// neither keep nor free what the format tells them to read or write.
+/// neither keep nor free the arguments that the format names.
 static constexpr std::pair<LibFunc, unsigned> Formats[] = {
     {LibFunc_printf, 0},   {LibFunc_scanf, 0},       {LibFunc_fprintf, 1},
     {LibFunc_fscanf, 1},   {LibFunc_sprintf, 1},     {LibFunc_sscanf, 1},
@@ -107,7 +107,7 @@ static PointerUse useArgument(const CallBase &Call, const Use &U,
     Which = NotLibFunc;
   if (is_contained(ReturnsFirst, Which) && Number == 0)
     return {"", true};
-  // LLVM has no attributes for variadic arguments.
+  // Function declarations have no attributes for variadic arguments.
   auto *Format =
       find_if(Formats, [&](auto &Each) { return Each.first == Which; });
   if (Format != std::end(Formats) &&
@@ -132,11 +132,13 @@ PointerUse usePointer(const Use &U, const TargetLibraryInfo &TLI) {
     return useArgument(*Call, U, TLI);
   if (isa<FreezeInst>(I))
     return {"", true};
-  // The memory that holds the stored pointer may outlive the block.
+  // Storing the pointer lets it escape: the memory that holds it may outlive
+  // the block.
   if (auto *Store = dyn_cast<StoreInst>(&I);
       Store && Store->getValueOperand() == U.get())
     return {"its address is stored"};
-  // An object has another address in another address space.
+  // A cast to another address space lets the pointer escape, because the object
+  // has another address there.
   if (isPassthrough(U) && I.getType() == U->getType())
     return {"", true};
   if (!mayTellPlace(U))
@@ -156,7 +158,8 @@ static bool comesBackOrTells(const CallBase &Call, const TargetLibraryInfo &TLI,
       getFreedOperand(&Call, &TLI) ||
       (TLI.getLibFunc(Call, Which) && is_contained(ComesBack, Which)))
     return true;
-  // An empty asm statement is a compiler barrier and executes nothing.
+  // An empty asm statement is a compiler barrier and executes nothing, so it
+  // returns.
   if (auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand()))
     return Asm->getAsmString().empty();
   Body = Call.getCalledFunction();

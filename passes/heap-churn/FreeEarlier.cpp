@@ -28,10 +28,11 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Maximum number of blocks to search for code that may take long: most often
-/// there is none.
+/// Maximum number of basic blocks to search for code that may take long. Most
+/// often there is none.
 static constexpr unsigned MaxSearch = 64;
-/// Maximum number of blocks to search for uses, once such code is found.
+/// Maximum number of basic blocks to search for uses of the allocation, once
+/// code that may take long is found.
 static constexpr unsigned MaxProof = 1024;
 
 /// Returns true if the instruction may execute for a long time.
@@ -63,8 +64,8 @@ static bool walkBehind(BasicBlock &From, const CallBase &Call, unsigned Most,
   return true;
 }
 
-/// Returns true if something that may take long runs between At and the free of
-/// A.
+/// Returns true if an instruction that may take long runs between At and the
+/// call that frees A.
 static bool isFollowedByLong(const Allocation &A, Instruction &At,
                              const FunctionView &Here) {
   auto IsFree = [&](const Instruction &I) { return is_contained(A.Frees, &I); };
@@ -104,15 +105,15 @@ static bool isBehindAllUses(const Allocation &A, Instruction &At,
     if (!is_contained(A.Frees, User))
       WithUses.insert(User->getParent());
   return walkBehind(*Block, *A.Call, MaxProof, [&](BasicBlock &B) {
-    // Uses in the basic block of the allocation refer to the memory of its
-    // next execution.
+    // Does not search beyond the basic block of the allocation: uses there
+    // refer to the memory of its next execution.
     if (&B == A.Call->getParent())
       return Walk::NotBeyond;
     return &B == Block || WithUses.contains(&B) ? Walk::Stop : Walk::Beyond;
   });
 }
 
-/// Returns the first place after all uses that every path reaches.
+/// Returns the first place that every path reaches after all uses of A.
 static Instruction *behindUses(const Allocation &A,
                                const PostDominatorTree &PDT) {
   BasicBlock *Block = A.Call->getParent();
@@ -159,8 +160,8 @@ void freeEarlier(const Allocation &A, Instruction &At, FunctionView &Here) {
   for (Use &Argument : Copy->args())
     if (Argument == getFreedOperand(A.Frees.front(), &Here.TLI))
       Argument.set(A.Call);
-  // At the new place the pointer may be null, even if the free used to be
-  // guarded by a test.
+  // Removes `nonnull`: at the new place the pointer may be null, even if the
+  // program tested it before the free.
   Copy->removeParamAttr(0, Attribute::NonNull);
   Copy->removeParamAttr(0, Attribute::Dereferenceable);
   Copy->insertBefore(At.getIterator());

@@ -83,8 +83,8 @@ private:
 
   const SCEV *scev(Value &V) { return stripCasts(SE.getSCEV(&V)); }
 
-  /// Returns true if S is assumed to be positive: an unknown size is, unless it
-  /// is subtracted.
+  /// Returns true if S is assumed to be positive. A size of unknown value is,
+  /// unless it is subtracted.
   bool isPositive(const SCEV *S) {
     if (!SE.isLoopInvariant(S, &L) || isa<SCEVConstant>(S))
       return SE.isKnownPositive(S);
@@ -171,7 +171,8 @@ private:
       if (Each == &Counter || !Seen.insert({Each, At}).second)
         continue;
       if (auto *Phi = dyn_cast<PHINode>(Each)) {
-        // An inner loop may execute the addition any number of times.
+        // An addition in an inner loop is no step, because it may be executed
+        // any number of times in one iteration.
         if (LI.getLoopFor(Phi->getParent()) != &L ||
             Phi->getParent() == L.getHeader())
           return false;
@@ -222,7 +223,8 @@ private:
     Change Found = Change::None;
     for (const SCEV *Each : Operation->operands()) {
       Change Its = changeOf(Each);
-      // The square of a value that grows by constants grows faster.
+      // The square of a value that grows by constants grows by more than a
+      // constant.
       if (isa<SCEVMulExpr>(Operation) &&
           (Its == Change::None ? !isPositive(Each) : Found == Change::Grows))
         return Change::Other;
@@ -237,7 +239,8 @@ private:
     if (EachIteration)
       return isPositive(S.getStepRecurrence(SE)) ? Change::Grows
                                                  : Change::Other;
-    // S is a multiple of a value that equals a counter at Realloc.
+    // Also accepts a size S that is a multiple of a value which equals a
+    // counter at Realloc.
     for (auto [A, B] : Equal) {
       auto *Same = dyn_cast<SCEVAddRecExpr>(A);
       auto *Counter = dyn_cast<SCEVUnknown>(B);
@@ -264,7 +267,7 @@ private:
     });
   }
 
-  /// Returns true if the block is the one of the previous iteration.
+  /// Returns true if Realloc resizes the block of the previous iteration.
   bool isCarried() {
     SmallPtrSet<Value *, 8> Seen;
     Value *Old = Realloc.getArgOperand(0);
@@ -295,7 +298,7 @@ private:
     return false;
   }
 
-  /// Returns true if Load reads what L has stored there, and nothing else.
+  /// Returns true if Load can read only what L has stored at that place.
   bool isCarriedIn(LoadInst &Load) {
     if (!Load.isUnordered() || !L.isLoopInvariant(Load.getPointerOperand()))
       return false;
@@ -326,8 +329,8 @@ private:
   AAResults &AA;
   bool EachIteration = false;
   SmallVector<std::pair<const SCEV *, const SCEV *>, 4> Equal;
-  /// Finds phis of the loop header that grow by steps, only on paths through
-  /// Realloc.
+  /// Finds the phis of the loop header that grow by constant steps, and only on
+  /// paths through Realloc.
   SmallPtrSet<const PHINode *, 4> Counters;
 };
 

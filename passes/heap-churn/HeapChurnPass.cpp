@@ -48,15 +48,17 @@ namespace vfriendly {
 
 namespace {
 
-/// Maximum promoted bytes per frame. A quarter of a page, as a small frame
-/// cannot skip a guard page.
+/// Maximum number of bytes that promotion adds to one stack frame: a quarter of
+/// a page, because a frame that is smaller than a page cannot skip the guard
+/// page below the stack.
 constexpr uint64_t MaxFrame = 1024;
 
-/// An allocation that no rewrite has taken so far, and why.
+/// An allocation that no rewrite has changed so far, and the reason.
 struct Left {
   CallBase *Call;
   StringRef Why;
-  /// True if the function frees later what many iterations have allocated.
+  /// True if a later loop of the function frees the blocks that many iterations
+  /// have allocated.
   bool IsFreedLater = false;
 };
 
@@ -85,7 +87,7 @@ private:
   Module &M;
   FunctionAnalysisManager &FAM;
   FunctionSet Keep;
-  /// Analysis of the whole module, computed on first use.
+  /// Analysis of recursion in the whole module, computed when it is first used.
   std::optional<Recursion> Recursive;
   bool Rewrites;
   bool IsBeforeLink;
@@ -129,7 +131,7 @@ const Recursion &HeapChurnImpl::recursion() {
 }
 
 bool HeapChurnImpl::run(Function &F) {
-  // The function is marked vfriendly:keep.
+  // The function has the annotation vfriendly:keep: its code is not rewritten.
   if (Keep.contains(&F))
     return false;
   bool Changed = Rewrites && mayTreat(F) && rewrite(F);
@@ -327,7 +329,8 @@ bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
         (Twine("each iteration takes memory") +
          (IsFreed ? " and frees it" : "") + "; kept so, as " + Why)
             .str();
-    // A block that the function does not free may have to outlive it.
+    // For a block that the function does not free, the remark is no missed
+    // rewrite: the block may have to outlive the function.
     if (IsFreed || IsFreedLater)
       say<OptimizationRemarkMissed>(remarks(F), *Call, "TakenInEachIteration",
                                     Text);

@@ -56,8 +56,8 @@ void findVanishing(FunctionView &Here) {
 
 namespace {
 
-/// The arguments of a call that determine its size: one, or two to be
-/// multiplied.
+/// The arguments of an allocation call that determine its size: one, or two to
+/// be multiplied.
 struct SizeArguments {
   unsigned First;
   std::optional<unsigned> Second;
@@ -162,8 +162,8 @@ static bool needsFree(const Allocation &A, const Loop &L,
                       const LoopOwnership &Owner, const BasicBlock &Exit) {
   if (Owner.atExit(Exit) == Owned::Unreachable)
     return false;
-  // The block of the last iteration is used and freed after the loop, or was
-  // leaked before the rewrite too.
+  // On other exits the block of the last iteration is used and freed after the
+  // loop, or was leaked before the rewrite too.
   return Owner.atExit(Exit) == Owned::No || !isUsedBehind(A, L);
 }
 
@@ -189,8 +189,8 @@ static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
   return "";
 }
 
-/// Bounds the work per function: large functions with many allocations would
-/// take seconds.
+/// Maximum number of analysis steps per function: without it large functions
+/// with many allocations would take seconds.
 static constexpr size_t MaxWork = 1 << 22;
 
 StringRef whyNotHoist(const Allocation &A, const Loop &L,
@@ -231,7 +231,8 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
       return "a call in the loop may not come back, by an exception or "
              "longjmp, and a larger buffer would be lost";
   }
-  // A null pointer after the loop would be mistaken for a freed block.
+  // The kept buffer must not be null after the loop, as that would be mistaken
+  // for a freed block.
   if (isUsedBehind(A, L))
     for (auto [Phi, From] : A.Nones)
       if (Owned There = L.contains(Phi)
@@ -328,7 +329,8 @@ private:
     for (Use &Argument : Copy->args())
       if (Argument == getFreedOperand(&Free, &Here.TLI))
         Argument.set(Builder.CreateLoad(Pointer, Kept, "kept"));
-    // The kept buffer may be null where the freed pointer was not.
+    // Removes `nonnull`: the kept buffer may be null where the freed pointer
+    // was not.
     Copy->removeParamAttr(0, Attribute::NonNull);
     Copy->removeParamAttr(0, Attribute::Dereferenceable);
     // The size passed to operator delete may be computed in the loop, but
@@ -414,7 +416,8 @@ private:
   IRBuilder<> At;
   Type *Pointer;
   AllocaInst *Kept = nullptr;
-  /// The size of the kept buffer; null if all iterations need the same size.
+  /// The variable that holds the size of the kept buffer; null if all
+  /// iterations need the same size.
   AllocaInst *Room = nullptr;
   /// The first size argument; operator new has only one.
   Value *Taken = nullptr;

@@ -62,7 +62,8 @@ static bool isSameInAllIterations(const Value &Condition, const Loop &L) {
   return Compare && L.hasLoopInvariantOperands(Compare);
 }
 
-/// Returns true if an iteration that goes from From to To owns no memory.
+/// Returns true if an iteration that takes the edge from From to To owns no
+/// memory of A afterwards.
 bool LoopOwnership::isUnreachableBy(const BasicBlock &From,
                                     const BasicBlock &To) const {
   const Instruction *End = From.getTerminator();
@@ -75,8 +76,8 @@ bool LoopOwnership::isUnreachableBy(const BasicBlock &From,
   if (!Branch || !Branch->isConditional() ||
       Branch->getSuccessor(0) == Branch->getSuccessor(1))
     return false;
-  // The branch takes the same edge in all iterations, and that edge never
-  // leads to A.
+  // True for a branch that takes the same edge in all iterations, if that edge
+  // never leads to the allocation of A.
   bool IsFirst = Branch->getSuccessor(0) == &To;
   if (isSameInAllIterations(*Branch->getCondition(), L))
     return DT.dominates(BasicBlockEdge(&From, Branch->getSuccessor(IsFirst)),

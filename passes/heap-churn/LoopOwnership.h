@@ -57,8 +57,8 @@ private:
   const Allocation &A;
   const llvm::Loop &L;
   const llvm::DominatorTree &DT;
-  /// The call that allocates A and the frees of A, in program order in each
-  /// basic block.
+  /// For each basic block, the call that allocates A and the calls that free
+  /// it, in program order.
   llvm::DenseMap<const llvm::BasicBlock *,
                  llvm::SmallVector<const llvm::Instruction *, 2>>
       Events;

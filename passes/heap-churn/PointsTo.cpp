@@ -40,8 +40,8 @@ namespace vfriendly {
 
 static constexpr int64_t Anywhere = std::numeric_limits<int64_t>::min();
 static constexpr uint64_t ToTheEnd = std::numeric_limits<uint64_t>::max();
-/// Maximum number of cells per object; beyond it cells are merged. A large
-/// structure has this many fields.
+/// Maximum number of cells per object, a cell for each offset; beyond it cells
+/// are merged. A large structure has this many fields.
 static constexpr size_t MaxCells = 64;
 /// Maximum number of instructions and objects to visit. A function that needs
 /// more is left unchanged.
@@ -50,8 +50,8 @@ static constexpr size_t MaxWork = 1000000;
 bool Offset::join(Offset Other) {
   if (*this == Other || (!IsExact && Other.Low >= Low))
     return false;
-  // An offset that decreases with each visit becomes Anywhere at once, so that
-  // the iteration ends.
+  // If a pointer's offset decreases with each visit, it becomes Anywhere at
+  // once, so that the analysis ends.
   Low = !IsExact ? Anywhere : std::min(Low, Other.Low);
   IsExact = false;
   return true;
@@ -332,8 +332,9 @@ bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
   if (!Call.onlyReadsMemory(Number))
     for (auto [Object, At] : Given.Objects)
       IsNew |= hold(*Object, {At.Low, false}, ToTheEnd, elsewhere());
-  // LLVM does not tell where the callee stores a loaded value, and a result of
-  // any width may be a part of an address.
+  // If the callee may read the memory, the addresses held in it escape: LLVM
+  // does not tell where the callee stores a loaded value, and a result of any
+  // width may be a part of an address.
   if (!Call.onlyWritesMemory(Number))
     IsNew |= share(held(Given, ToTheEnd),
                    "a function is passed memory that holds its address");

@@ -74,8 +74,8 @@ PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
   if (!Known.isDone())
     return;
   findFrees(Known);
-  // If one allocation is worth pooling, all allocations that share a free with
-  // it are pooled as well.
+  // If one allocation is worth pooling, all allocations that are freed by the
+  // same calls are pooled as well.
   SmallPtrSet<CallBase *, 4> Wanted;
   for (CallBase *Call : Calls)
     if (is_contained(Others, Call) && outlivesIteration(*Call, Known))
@@ -99,9 +99,9 @@ PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
       Pooled.push_back(Call);
 }
 
-/// For each free that gets blocks from an allocation for which Is holds, calls
-/// Become for all allocations that it gets blocks from. Repeats that until
-/// nothing changes.
+/// For each call of free that may get blocks from an allocation for which Is
+/// holds, calls Become for all allocations whose blocks it may get. Repeats
+/// that until nothing changes.
 void PoolPhase::spread(function_ref<bool(CallBase *)> Is,
                        function_ref<bool(CallBase *)> Become) const {
   for (bool IsNew = true; IsNew;) {
@@ -156,7 +156,7 @@ void PoolPhase::judge(const CallBase &Call, const PointsTo &Known,
     refuse(Call, Obstacle);
 }
 
-/// Returns true if more than one of its blocks may be live at a time.
+/// Returns true if more than one block of the allocation may be live at a time.
 bool PoolPhase::outlivesIteration(const CallBase &Call,
                                   const PointsTo &Known) const {
   const Loop *L = Here.LI.getLoopFor(Call.getParent());

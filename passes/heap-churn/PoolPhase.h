@@ -77,8 +77,8 @@ private:
   struct Free {
     llvm::CallBase *Call;
     llvm::SmallVector<llvm::CallBase *, 2> Sources;
-    /// True if a pointer that comes from none of these allocations may also
-    /// reach the call.
+    /// True if the call may also get a pointer that comes from none of these
+    /// allocations.
     bool IsMixed;
   };
 

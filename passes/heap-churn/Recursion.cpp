@@ -23,7 +23,8 @@ using namespace llvm;
 
 namespace {
 
-/// A function of the module, or all code outside of it.
+/// A node of the call graph: a function of the module, or all code outside of
+/// it.
 struct Node {
   const Function *F = nullptr;
   SmallVector<Node *, 4> Calls;
@@ -31,7 +32,8 @@ struct Node {
 
 /// Returns true if code outside the module may call F.
 bool isReachable(const Function &F) {
-  // C allows a program to call main, but none does.
+  // main counts as not called from outside: C allows a program to call it, but
+  // none does.
   return F.getName() != "main" && (!F.hasLocalLinkage() || F.hasAddressTaken());
 }
 

@@ -22,8 +22,8 @@
 
 namespace vfriendly {
 
-/// Returns the location in the function that contains I: users do not know the
-/// locations of code that was inlined from a library.
+/// Returns the location of I in the function that contains it after inlining:
+/// users do not know the locations of code that was inlined from a library.
 inline llvm::DebugLoc placeOf(const llvm::Instruction &I) {
   llvm::DebugLoc Place = I.getDebugLoc();
   while (Place && Place.getInlinedAt())

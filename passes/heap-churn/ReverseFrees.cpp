@@ -190,7 +190,8 @@ private:
   }
 
   /// Returns true if control that leaves the loop of Taken by its condition
-  /// reaches Next, unless it leaves the function with what was allocated.
+  /// reaches the loop of Next, unless it leaves the function and keeps what was
+  /// allocated.
   bool isFollowedBy(const Run &Taken, const Walk &Next) {
     const Loop &L = *Taken.Over.L;
     SmallVector<Loop::Edge, 4> Exits;
@@ -222,7 +223,8 @@ private:
     return IsReached;
   }
 
-  /// Returns true if B only tests whether the loop of Next has iterations.
+  /// Returns true if the basic block B only tests whether the loop of Next has
+  /// any iteration.
   bool isGuard(const BasicBlock &B, const Walk &Next) {
     auto *Branch = dyn_cast<BranchInst>(B.getTerminator());
     auto *Test = Branch && Branch->isConditional()

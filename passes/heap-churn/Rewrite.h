@@ -50,7 +50,8 @@ struct FunctionView {
   /// Number of analysis steps done for this function, limited by MaxWork in
   /// Hoist.cpp.
   mutable size_t Work = 0;
-  /// Instructions in loops where control may leave the function: see mayLeave.
+  /// Instructions in loops at which control may leave the function otherwise
+  /// than by a return (mayLeave).
   llvm::SmallPtrSet<const llvm::Instruction *, 16> Vanishing;
   /// Variables of rewrites to promote to registers when F is done. Promotion
   /// walks all of F, whether for one variable or for all.

@@ -40,8 +40,8 @@ uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
     if (!C || C->getValue().ugt(MaxAlign))
       return 0;
   }
-  // A declaration may guarantee a larger alignment than malloc, and accesses
-  // rely on it.
+  // A declaration of the allocation function may guarantee a larger alignment
+  // than malloc, and accesses rely on it.
   if (A.Call->getRetAlign().valueOrOne() > MaxAlign)
     return 0;
   const DataLayout &Layout = Here.F.getDataLayout();
@@ -71,7 +71,7 @@ static void erase(CallBase &Call, FunctionView &Here) {
     Call.eraseFromParent();
     return;
   }
-  // The invoke's unwind edge is gone, and maybe a loop with it.
+  // Without the unwind edge of the invoke, a loop may no longer exist.
   Here.IsStale = true;
   DomTreeUpdater Updater(Here.DT, DomTreeUpdater::UpdateStrategy::Eager);
   changeToCall(Invoke, &Updater)->eraseFromParent();
@@ -86,7 +86,8 @@ void moveToStack(const Allocation &A, uint64_t Size, FunctionView &Here) {
                            nullptr, A.Call->getName() + ".stack");
   Memory->setAlignment(Align(MallocAlign));
   markRewritten(*Memory);
-  // `tail` means that the callee does not access the caller's frame.
+  // Removes `tail` from calls, as it promises that the callee does not access
+  // the caller's frame, where the block is now.
   for (Instruction *User : A.Users)
     if (auto *Call = dyn_cast<CallInst>(User))
       Call->setTailCall(false);

@@ -21,8 +21,8 @@ void registerPasses() {
                              "What vfriendly does to a program by default",
                              [](OpPassManager &PM) {
                                PM.addPass(createVfSpinToWait());
-                               // Runs before allocations move, as it inserts
-                               // operations beside them.
+                               // Runs before vf-pool-allocs moves allocations,
+                               // because it inserts operations beside them.
                                PM.addPass(createVfFirstTouch());
                                PM.addPass(createVfPoolAllocs());
                              });

@@ -42,7 +42,8 @@ std::optional<int64_t> vfriendly::vf::staticBytes(MemRefType Memref) {
          llvm::divideCeil(Element.getIntOrFloatBitWidth(), 8);
 }
 
-/// A memref needs as many indices as it has dimensions, a pointer none.
+/// Verifies the number of indices: a memref needs as many as it has dimensions,
+/// a pointer none.
 static LogicalResult verifyIndices(Operation *Op, Type Address,
                                    unsigned Indices) {
   auto Memref = dyn_cast<MemRefType>(Address);

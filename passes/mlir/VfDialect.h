@@ -22,7 +22,7 @@
 
 namespace vfriendly::vf {
 
-/// The resource that waits consume: see VfOps.td.
+/// The side-effect resource that waits read and write (VfOps.td).
 struct TimeResource : mlir::SideEffects::Resource::Base<TimeResource> {
   llvm::StringRef getName() final { return "vf.time"; }
 };

@@ -41,7 +41,8 @@ enum : uint32_t {
   Trylock = 0x400,
 };
 
-/// Helpers of all lowerings: calls of the runtime, constants, addresses.
+/// Base class of all lowerings: makes calls of the runtime, constants and
+/// addresses.
 template <typename OpT> class ToRuntime : public ConvertOpToLLVMPattern<OpT> {
 public:
   using ConvertOpToLLVMPattern<OpT>::ConvertOpToLLVMPattern;
@@ -115,8 +116,8 @@ struct LowerRelax : ToRuntime<RelaxOp> {
                               : llvm::sys::getDefaultTargetTriple());
     StringRef Hint = Target.isX86()       ? "pause"
                      : Target.isAArch64() ? "isb"
-                     // PAUSE, a FENCE encoding that older assemblers have no
-                     // name for.
+                     // RISC-V's PAUSE: an encoding of FENCE for which older
+                     // assemblers have no name.
                      : Target.isRISCV() ? ".insn i 0x0F, 0, x0, x0, 0x010"
                                         : "";
     if (!Hint.empty())
@@ -185,7 +186,8 @@ struct LowerNotify : ToRuntime<NotifyOp> {
                                 Rewriter &R) const override {
     Value Address = elementOf(R, Op.getLoc(), Op.getAddress(),
                               Adaptor.getAddress(), Adaptor.getIndices());
-    // The call returns soon if no thread waits.
+    // Calls the function without a test before: it returns soon if no thread
+    // waits.
     return callInstead(R, Op, "vf_spin_notify", Type(), Address);
   }
 };

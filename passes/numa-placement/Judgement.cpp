@@ -42,8 +42,8 @@ private:
 
   const Object &Of;
   Regions &Threads;
-  /// Functions that the search has entered and not left, or that contain no
-  /// write.
+  /// Functions that the search has entered and not yet left, and functions that
+  /// contain no write.
   std::set<std::tuple<Function *, bool, bool>> Seen;
 };
 

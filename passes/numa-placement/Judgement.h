@@ -27,7 +27,7 @@ struct Judgement {
   /// The first write to the object, if the verdict is SerialFirst or
   /// ParallelFirst.
   const llvm::Instruction *FirstWrite = nullptr;
-  /// A use in a region.
+  /// An instruction in a parallel region that uses the object.
   const llvm::Instruction *Use = nullptr;
   /// Whether each bulk use in a region is in a loop with a static schedule, so
   /// that each thread has one block of the object.

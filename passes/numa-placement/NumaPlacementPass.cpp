@@ -137,7 +137,8 @@ void NumaPlacementImpl::lookAtCall(CallBase &Call) {
   if (!isFreshAllocation(Call, TLI, Size) ||
       (Size.isConstant() && Size.Constant < LeastSpokenOf))
     return;
-  // Each call of a wrapper creates an object of its own.
+  // A wrapper of an allocation function: each call of it creates an object of
+  // its own.
   if (isWrapperOf(F, Call) && !Threads.callsOf(F).empty())
     return lookAtWrapper(F, Size);
   decide(Call, &Size, nameOf(Call));

@@ -57,7 +57,8 @@ const DataLayout &PointerFollower::layout() const {
 void PointerFollower::run() {
   add(Of.Root, {});
   while (!Of.IsLost && (!Worklist.empty() || !Bases.empty())) {
-    // Iterative, as chains of pointers may be as long as the program.
+    // Uses a work list instead of recursion, because chains of pointers may be
+    // as long as the program.
     Waiting &List = Bases.empty() ? Worklist : Bases;
     auto [V, To] = std::move(List.back());
     List.pop_back();
@@ -90,7 +91,8 @@ void PointerFollower::add(Value *V, const Path &To) {
 /// Finds all other names of the memory that Pointer points to. Pointer leads
 /// to the object by the path To.
 void PointerFollower::addLocation(Value *Pointer, Path To) {
-  // A call may have another function type than its callee.
+  // Ignores what is no pointer: a call may have another function type than its
+  // callee.
   if (!Pointer || !Pointer->getType()->isPointerTy())
     return;
   APInt Offset(layout().getIndexTypeSizeInBits(Pointer->getType()), 0);
@@ -148,7 +150,7 @@ void PointerFollower::visitUse(Use &U, const Path &To) {
     return add(Each, To);
   auto *I = dyn_cast<Instruction>(Each);
   if (!I) {
-    // A pointer in an initializer: other code may load it from there.
+    // Other code may load the pointer from the initializer that holds it.
     if (isa<ConstantAggregate>(Each))
       Of.IsLost = true;
     return;
@@ -229,7 +231,8 @@ void PointerFollower::visitCall(CallBase &Call, Use &U, const Path &To) {
   }
   if (!Callee || Callee->isDeclaration() || Operand >= Callee->arg_size())
     return;
-  // A pointer to an earlier member: the callee stays within that member.
+  // If the pointer leads to an earlier member, the callee stays within that
+  // member and does not reach the object.
   Argument &Parameter = *Callee->getArg(Operand);
   uint64_t Extent = Parameter.getDereferenceableBytes();
   if (To.empty() || Extent == 0 || uint64_t(To.front()) < Extent)

@@ -45,7 +45,7 @@ public:
   /// Returns true if the module starts no threads.
   bool empty() const { return Forks.empty(); }
 
-  /// Returns the calls, and the calls that start threads, which run F.
+  /// Returns the calls that run F, those that start threads included.
   llvm::ArrayRef<llvm::CallBase *> callsOf(const llvm::Function &F) const;
 
   /// Returns true if threads of a region run F, directly or through calls.
@@ -61,7 +61,7 @@ public:
   Schedule scheduleOf(const llvm::Instruction &I);
 
 private:
-  /// Calls of the OpenMP runtime in a function.
+  /// The calls of the OpenMP runtime in each function.
   struct Constructs {
     llvm::SmallVector<const llvm::CallBase *, 2> Singles, Inits, Ends;
   };

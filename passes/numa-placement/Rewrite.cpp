@@ -25,7 +25,7 @@ namespace vfriendly {
 static constexpr StringLiteral PlaceName = "vf_numa_place_if_linked";
 static constexpr StringLiteral EarlyName = "vf_numa_place_static";
 static constexpr StringLiteral PlacedMark = "vf.numa.placed";
-/// enum vf_numa_policy of vfriendly/numa.h.
+/// Values of enum vf_numa_policy in vfriendly/numa.h.
 enum Policy : uint32_t { R4K = 1, Blocks = 2, Early = 16 };
 /// Priority of the constructor that places static arrays: after those of the
 /// implementation, and before those without a priority.

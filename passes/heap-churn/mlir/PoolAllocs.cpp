@@ -51,10 +51,11 @@ struct Pair {
   LoopLikeOpInterface Loop;
 };
 
-/// Returns why Found could not be completed, or an empty string.
+/// Completes Found. Returns the reason why that is impossible, or an empty
+/// string.
 StringRef findPair(memref::AllocOp Alloc, Pair &Found) {
   Operation *Parent = Alloc->getParentOp();
-  // Iterations of parallel loops need a buffer each.
+  // Excludes parallel loops, because their iterations need a buffer each.
   if (!isa<scf::ForOp, affine::AffineForOp>(Parent))
     return "";
   Found.Alloc = Alloc;
@@ -79,7 +80,8 @@ StringRef findPair(memref::AllocOp Alloc, Pair &Found) {
   return "";
 }
 
-/// Sizes are computed by a few operations; above this limit, give up.
+/// Maximum number of operations that compute the size of one allocation; with
+/// more, the allocation is left unchanged.
 constexpr unsigned MaxSizeOps = 16;
 
 /// Returns true if the allocation's sizes are the same in all iterations, and

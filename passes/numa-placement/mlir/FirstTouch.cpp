@@ -35,8 +35,8 @@ namespace {
 constexpr auto Category =
     remark::RemarkOpts::name("FirstTouch").category("vf-first-touch");
 
-/// Compares names of operations, so that no dialect of parallelism must be
-/// loaded.
+/// Returns true for an operation that runs its region in parallel. Compares
+/// names, so that no dialect of parallelism has to be loaded.
 bool isParallel(Operation *Op) {
   StringRef Name = Op->getName().getStringRef();
   return Name == "scf.parallel" || Name == "scf.forall" ||
@@ -110,7 +110,7 @@ Uses usesOf(Value Buffer) {
 bool writes(Operation *Op, Value Buffer) {
   if (auto Store = dyn_cast<memref::StoreOp>(Op))
     return Store.getMemref() == Buffer;
-  // Handles operations of linalg and memref on whole buffers.
+  // Records the uses by operations of linalg and memref on whole buffers.
   auto Effects = dyn_cast<MemoryEffectOpInterface>(Op);
   return Effects && Effects.getEffectOnValue<MemoryEffects::Write>(Buffer);
 }
