@@ -106,7 +106,8 @@ static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
                       const SharedPlaces &Places, const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
   const Stmt *Body = Wait.Function->getBody();
-  // The loop around the wait, or the wait itself where C++ hides the loop.
+  // The statement from which the conditions of the wait are compared: the loop
+  // around it, or the wait itself where C++ hides the loop in the call.
   const Stmt *Waiting = innermostLoop(Wait.Parents);
   if (Waiting && !placesIn(Wait.Predicate).contains(Step.Place))
     return false;

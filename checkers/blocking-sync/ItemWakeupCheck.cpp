@@ -41,8 +41,8 @@ static bool waitsForItem(const FunctionSync &F, const CallSite &Push,
   });
 }
 
-/// Maximum number of other calls in an iteration. One with more makes each item
-/// from others, which takes longer than the wake-up.
+/// Maximum number of other calls in an iteration. If there are more, making the
+/// item takes longer than the wake-up.
 static constexpr unsigned FewCalls = 2;
 
 /// Returns true if an iteration does little besides handing over its item.

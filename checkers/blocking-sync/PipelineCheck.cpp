@@ -18,7 +18,8 @@ namespace {
 enum class Role { None, Takes, Puts };
 } // namespace
 
-/// Returns true if a word of a name, in any naming style, begins at At.
+/// Returns true if one of the words of which Name consists begins at the offset
+/// At: in `getItem`, `get_item` and `GetItem` at 0 and at the I.
 static bool beginsWord(StringRef Name, size_t At) {
   return At == 0 || !isalpha(Name[At - 1]) || isupper(Name[At]);
 }
@@ -78,8 +79,8 @@ static const ValueDecl *queueOf(const CallExpr &Call) {
   return Call.getNumArgs() ? objectOf(Call.getArg(0)) : nullptr;
 }
 
-/// Returns true if the loop takes items until its queue is empty. It never
-/// waits for one, as a stage does.
+/// Returns true if the loop takes items only until its queue is empty. Unlike a
+/// stage it never waits for an item.
 static bool drains(const Stmt *Loop, const CallExpr &Take) {
   auto *While = dyn_cast<WhileStmt>(Loop);
   bool Asks = false;
@@ -119,8 +120,8 @@ static bool isEndMarker(const Expr *Condition, const ValueDecl *Item) {
   return (Sides[0] == Item && !Sides[1]) || (Sides[1] == Item && !Sides[0]);
 }
 
-/// Returns true if Put is executed only where Take returned the end marker: it
-/// answers the request to end, and hands no item on.
+/// Returns true if Put is executed only where Take has returned the end marker.
+/// It then reports the end, and passes no item on.
 static bool isAnswerToEnd(const CallSite &Put, const CallSite &Take) {
   const ValueDecl *Item = resultOf(Take);
   return Item && llvm::any_of(Put.Parents, [&](const Stmt *S) {
@@ -150,8 +151,8 @@ static std::optional<Stage> stageOf(const FunctionSync &F,
     for (const Stmt *Parent : Take.Parents)
       if (!Loop && innermostLoop(Parent))
         Loop = Parent;
-    // A stage takes what comes. A loop that counts takes something else, such
-    // as a free buffer for each item that it has.
+    // A stage takes whatever comes. A loop over known items takes something
+    // else, such as a free buffer for each of them.
     const Stmt *Innermost = innermostLoop(Take.Parents);
     if (!Loop || isOverKnownItems(Innermost) || drains(Innermost, *Take.Call))
       continue;

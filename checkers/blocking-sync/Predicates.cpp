@@ -161,8 +161,8 @@ static std::optional<PlaceWrite::Kind> byMethod(const CXXMemberCallExpr &Call) {
       .Case("pop", PlaceWrite::Remove)
       .Case("pop_back", PlaceWrite::Remove)
       .Case("pop_front", PlaceWrite::Remove)
-      // These only read, although some return a reference that could be written
-      // through.
+      // Member functions that only read, although some return a reference that
+      // could be written through.
       .Case("front", std::nullopt)
       .Case("back", std::nullopt)
       .Case("begin", std::nullopt)

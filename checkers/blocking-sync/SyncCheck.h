@@ -30,14 +30,14 @@ protected:
   virtual void inspect(const SyncModel &Model,
                        const clang::ASTContext &Context) = 0;
 
-  /// UnitCheck::report, with what a wake-up costs.
+  /// Reports like UnitCheck::report; the cost is by default that of a wake-up.
   clang::DiagnosticBuilder
   report(clang::SourceLocation Where, clang::SourceRange Construct,
          const clang::NamedDecl &In, const llvm::Twine &Seen,
          llvm::StringRef Remedy, llvm::StringRef Cost = WakeUpCost) {
     return UnitCheck::report(Where, Construct, In, Seen, Remedy, Cost);
   }
-  /// The same for an expression in a function.
+  /// Reports an expression in a function in the same way.
   clang::DiagnosticBuilder
   report(const clang::Expr &Site, const clang::Stmt &Construct,
          const clang::NamedDecl &In, const llvm::Twine &Seen,

@@ -307,8 +307,8 @@ void SyncModel::findWaiters() {
           return S.Kind == SyncKind::Wait || S.Kind == SyncKind::TimedWait;
         }))
       Waiters.insert(F.Function);
-  // One level of callers at a time: a search from each function would take
-  // exponential time where functions call each other.
+  // Adds one level of callers at a time: a recursive search from each function
+  // would take exponential time where functions call each other.
   for (unsigned Depth = 0; Depth < MaxDepth && !Waiters.empty(); ++Depth) {
     SmallVector<const FunctionDecl *, 8> Callers;
     for (const FunctionSync &F : Functions)

@@ -14,8 +14,9 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Returns true if the handle of a thread is kept in a field or an array, where
-/// threads are that the program counts: a detached one is no task's then.
+/// Returns true if the handle of a thread is kept in a field or an array. A
+/// thread that is detached then belongs to a pool, whose size the program
+/// knows, and not to one task.
 static bool isKept(const ValueDecl *Handle) {
   return Handle &&
          (isa<FieldDecl>(Handle) || Handle->getType()->isArrayType() ||

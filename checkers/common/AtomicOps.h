@@ -56,7 +56,8 @@ struct AtomicOp {
 /// pre: E is a CallExpr or an AtomicExpr.
 std::optional<AtomicOp> matchAtomicCall(const clang::Expr *E);
 
-/// Matches E itself, not its operands.
+/// Returns the atomic operation that E is; nothing if E is none. Does not look
+/// into its operands.
 inline std::optional<AtomicOp> matchAtomicOp(const clang::Expr *E) {
   // Returns true if E may be an atomic operation. Fast; most expressions are
   // not.

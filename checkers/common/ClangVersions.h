@@ -37,7 +37,8 @@ inline std::string textOfAsm(const clang::GCCAsmStmt &Asm) {
   return Asm.getAsmString()->getString().str();
 }
 
-/// In Clang 19, those stay whose absence would make the name ambiguous.
+/// Clang 19 keeps those inline namespaces without which the name would be
+/// ambiguous.
 inline void leaveOutInlineNamespaces(clang::PrintingPolicy &Policy) {
   Policy.SuppressInlineNamespace = true;
 }

@@ -23,9 +23,9 @@ namespace vfriendly::tidy {
 /// Calls the checks of a translation unit for each function definition outside
 /// of system headers, in the order in which they were added.
 ///
-/// A matcher per check would be tried on each declaration of each header: in C,
-/// that took longer than the checks themselves. The profile of clang-tidy shows
-/// the checks as one.
+/// With one AST matcher per check, each declaration in each header would be
+/// tried by each matcher; in C that took longer than the checks themselves.
+/// clang-tidy's profile therefore shows all checks as one.
 class EachFunction : public clang::ast_matchers::MatchFinder::MatchCallback {
 public:
   using Callback = clang::ast_matchers::MatchFinder::MatchCallback;

@@ -18,12 +18,14 @@ class NamedDecl;
 
 namespace vfriendly::tidy {
 
-/// Adds two ranges to a report, which clang-tidy --export-fixes writes in this
-/// order: the construct, and the name of the function or class it is in.
+/// Adds two ranges to a report, for `clang-tidy --export-fixes`, which writes
+/// them in this order: the construct, and the name of the function or class
+/// that contains it.
 ///
-/// A review shows a report when the construct has changed, even if the reported
-/// line has not. That name identifies a report whose line has moved.
-/// Nothing is added if the construct does not lie in one file.
+/// The tool vfriendly shows a report in a review when the construct has
+/// changed, even if the reported line has not, and recognizes by the name a
+/// report whose line has moved. Adds nothing if the construct does not lie in
+/// one file.
 void addExtent(const clang::DiagnosticBuilder &Report,
                clang::SourceRange Construct, const clang::NamedDecl &In);
 

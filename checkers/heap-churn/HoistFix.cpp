@@ -136,9 +136,9 @@ struct AllocationEdit {
 };
 } // namespace
 
-/// Returns true if the pair is a malloc and a free, and each of them is all
-/// that happens to the variable. calloc would have to clear the memory again,
-/// strdup to copy again.
+/// Returns true if the pair is a malloc and a free that are the only writes and
+/// frees of the variable. The fix is for malloc only: calloc would have to
+/// clear the memory again, strdup to copy again.
 static bool isPlainBuffer(const IterationPair &Pair) {
   auto Is = [](const HeapCall &Call, unsigned Builtin) {
     return Call.Callee && Call.Callee->getBuiltinID() == Builtin;

@@ -166,7 +166,7 @@ std::optional<IterationPair> findPair(const HeapCall &Allocation,
       Releases[Call.Site] = &Call;
   if (Releases.empty())
     return std::nullopt;
-  // A release after the loop ends a path out of the loop.
+  // Adds the releases after the loop: each ends a path out of the loop.
   for (const HeapCall &Call : View.calls())
     if (Call.Op == HeapOp::Release && variableOf(Call.Pointer) == Pair.Owner)
       Releases.try_emplace(Call.Site, &Call);

@@ -125,8 +125,8 @@ static void callsIn(const Stmt *S, SmallVectorImpl<const CallExpr *> &Found,
       callsIn(Child, Found, Context);
 }
 
-/// Returns true if fewer calls could do the same. Unrelated mappings need a
-/// call each, mostly when the program ends.
+/// Returns true if fewer calls could do the same. Unrelated mappings need one
+/// call each; they are mostly unmapped when the program ends.
 static bool couldBeFewer(const CallExpr &Call, const Stmt *Loop,
                          const FunctionView &View) {
   switch (systemCallOf(Call, View.Context)) {

@@ -89,7 +89,7 @@ std::optional<GrownVector> findGrownVector(const VarDecl &Variable,
     if (Method == "reserve" || Method == "capacity" || Method == "swap")
       return std::nullopt;
     if (Method == "push_back" || Method == "emplace_back") {
-      // Push is the first of all uses.
+      // Push is the call that comes before all other uses.
       if (!Found.Push || Ref->getBeginLoc() < Found.Push->getBeginLoc())
         Found.Push = Call;
     }

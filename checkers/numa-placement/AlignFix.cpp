@@ -22,7 +22,7 @@ using namespace clang;
 namespace vfriendly::tidy {
 
 namespace {
-/// Looks for uses of a type that its size decides.
+/// Looks for uses of a type whose meaning depends on its size, such as sizeof.
 class SizeUses : public RecursiveASTVisitor<SizeUses> {
 public:
   SizeUses(const RecordDecl &Of, const ASTContext &Context)
@@ -42,7 +42,8 @@ public:
   bool Found = false;
 
 private:
-  /// Returns true to go on.
+  /// Records whether T is the type or an array of it. Returns true as long as
+  /// it was not found, so that the traversal goes on.
   bool keep(QualType T) {
     T = Context.getBaseElementType(T);
     const RecordDecl *Record = T->getAsRecordDecl();
@@ -54,7 +55,8 @@ private:
 };
 } // namespace
 
-/// Returns true if the memory of the array is as aligned as its elements say.
+/// Returns true if the memory of the array has the alignment that the type of
+/// its elements requires.
 static bool isAligned(const ValueDecl &Array, const UnitValues &Values,
                       const ASTContext &Context) {
   auto *Variable = dyn_cast<VarDecl>(&Array);
@@ -66,7 +68,7 @@ static bool isAligned(const ValueDecl &Array, const UnitValues &Values,
   auto *Class = T->getAsCXXRecordDecl();
   if (Class && Class->getIdentifier() && Class->getName() == "array")
     return true;
-  // operator new knows of alignment since C++17.
+  // operator new respects the alignment of a type since C++17.
   if (!Context.getLangOpts().CPlusPlus17)
     return false;
   if (auto *Vector = dyn_cast_or_null<ClassTemplateSpecializationDecl>(Class))

@@ -21,7 +21,7 @@ inline constexpr int64_t CacheLine = 64;
 
 struct AlignFix {
   llvm::SmallVector<clang::FixItHint, 1> Hints;
-  /// Why there are no Hints.
+  /// The reason why there are no Hints.
   std::string Reason;
 };
 

@@ -40,8 +40,10 @@ bool isParallelAlgorithm(const CallExpr &Call) {
 
 namespace {
 
-/// Coordinates, neighbours and the like: an array whose elements are used so
-/// often one after another may still be as large as any in the program.
+/// Maximum constant number of accesses to an element one after another that
+/// does not make the array a reused table. Loops over coordinates or neighbours
+/// have so few iterations, and their array may still be the largest of the
+/// program.
 constexpr uint64_t MaxRepeats = 64;
 
 class Lister {
@@ -58,7 +60,7 @@ public:
     bool IsElement = isa<ArraySubscriptExpr>(S);
     if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(S))
       IsElement |= isElementOfVector(*Operator);
-    // Of a[i][j] the whole is the access.
+    // For a[i][j] the whole expression is the access, and not its part a[i].
     if (E && IsElement && !isPartOfElement())
       access(*E);
   }
@@ -75,7 +77,8 @@ private:
            llvm::is_contained({"vector", "array"}, Class->getName());
   }
 
-  /// Returns true if the parents make a larger element of this one: a row's.
+  /// Returns true if the element is a part of a larger subscript expression:
+  /// a[i] in a[i][j].
   bool isPartOfElement() const {
     for (const Stmt *S : llvm::reverse(Parents)) {
       if (isa<ArraySubscriptExpr>(S))
@@ -88,7 +91,7 @@ private:
     return false;
   }
 
-  /// Returns the threads that execute what has these parents.
+  /// Returns which threads execute a statement with these parents.
   Team team() const {
     Team By = Team::Callers;
     for (const Stmt *S : Parents) {
@@ -182,7 +185,8 @@ private:
     });
     return Found;
   }
-  /// Returns true for the index that a parallel algorithm passes its lambda.
+  /// Returns true if the variable is the index that a parallel algorithm passes
+  /// to its lambda.
   bool isOfAlgorithm(const VarDecl &Variable) const {
     auto *Parameter = dyn_cast<ParmVarDecl>(&Variable);
     auto *Method = Parameter
@@ -191,8 +195,8 @@ private:
     return Method && Method->getParent()->isLambda() && team() == Team::All;
   }
 
-  /// Returns the iterations of a loop from 0 or 1 to a constant; 0 if they are
-  /// not known.
+  /// Returns the number of iterations of a loop that counts from 0 or 1 to a
+  /// constant; 0 if it is not known.
   uint64_t iterations(const Stmt *Loop) const {
     auto *For = dyn_cast<ForStmt>(Loop);
     auto *Condition =
@@ -259,10 +263,11 @@ private:
   }
 
   void access(const Expr &Element) {
-    // A table of pointers is small beside what they lead to.
+    // A table of pointers is ignored: it is small compared with the memory that
+    // the pointers lead to.
     if (Element.getType()->isPointerType())
       return;
-    // From a[i][j] to a.
+    // Goes from the expression a[i][j] to a.
     SmallVector<const Stmt *, 4> Loops, Choosing;
     Variables Seen;
     bool IsOfAlgorithm = false;
@@ -280,7 +285,8 @@ private:
       } else {
         break;
       }
-      // The row is what a loaded pointer leads to.
+      // The row is an object of its own, to which a pointer leads that is
+      // loaded from the table.
       if (!IsFirst && !Base->getType()->isArrayType())
         return;
       Base = Next;
@@ -318,8 +324,8 @@ private:
     Event.Bytes = IsOfAlgorithm ? 0 : Bytes;
   }
 
-  /// Returns true if the element that has these parents is assigned, or a
-  /// member of it is.
+  /// Returns true if the element, an expression with these parents, is assigned
+  /// to, or a member of it is.
   bool isWritten(const Expr &Element) const {
     const Expr *Whole = &Element;
     for (const Stmt *S : llvm::reverse(Parents)) {

@@ -29,7 +29,8 @@ struct BulkEvent {
   } Kind = Write;
   Team By = Team::Callers;
   Site At;
-  /// The array, or the pointer or vector that leads to it; null for a Call.
+  /// The array, or the pointer or vector that holds its address; null for a
+  /// Call.
   const clang::ValueDecl *Array = nullptr;
   /// The outermost loop whose counter chooses the element; null if the counter
   /// is a parallel algorithm's.

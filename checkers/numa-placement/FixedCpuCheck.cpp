@@ -27,7 +27,7 @@ namespace vfriendly::tidy {
 
 namespace {
 
-/// A call that pins a thread, and the set that it takes.
+/// A call that pins a thread to CPUs, and its argument that is the set of CPUs.
 struct Pinning {
   Site At;
   const Expr *Set;
@@ -105,7 +105,8 @@ static bool collects(const Stmt *Loop, const SetUse &Added) {
     if (auto *Call = dyn_cast<CallExpr>(S))
       for (const Expr *Argument : Call->arguments())
         Passes |= rootOf(Argument) == Set;
-    // An element or a variable of the iteration's own.
+    // The set is declared in the iteration, or is an element of an array: then
+    // each iteration has a set of its own.
     if (auto *Declaration = dyn_cast<DeclStmt>(S))
       Passes |= llvm::is_contained(Declaration->decls(), Set);
     auto *Element = dyn_cast<ArraySubscriptExpr>(S);
@@ -161,8 +162,8 @@ static StringRef wordsFor(Origin Kind) {
   return "";
 }
 
-/// Returns what is wrong with an integer that serves as a set of CPUs: only
-/// one bit, and that by number.
+/// Returns the origin of the number of the bit in an integer that is used as a
+/// set of CPUs and has a single bit. Other sets have no known origin.
 static NumberOrigin ofMask(const Expr *Set, const UnitValues &Values,
                            NumberOrigins &Origins, const ASTContext &Context) {
   auto *Address = dyn_cast<UnaryOperator>(stripped(Set));

@@ -18,7 +18,7 @@ namespace vfriendly::tidy {
 /// on the node that uses it.
 ///
 /// The base class of the checks, one check for each way to lose locality. Each
-/// receives what the variables of the whole translation unit are given. See
+/// receives the values that variables have in the whole translation unit. See
 /// guidelines/numa-placement.md.
 class NumaCheck : public UnitCheck {
 public:

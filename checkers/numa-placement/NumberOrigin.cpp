@@ -21,7 +21,8 @@ using namespace clang;
 namespace vfriendly::tidy {
 
 std::optional<CpuSetUse> matchCpuSetUse(const Stmt &S) {
-  // ({ size_t __cpu = (cpu); __cpu / 8 < size ? set->__bits[...] |= ... : 0; })
+  // Recognizes glibc's expansion of CPU_SET: ({ size_t __cpu = (cpu); __cpu / 8
+  // < size ? set->__bits[...] |= ... : 0; })
   auto *Whole = dyn_cast<StmtExpr>(&S);
   const CompoundStmt *Body = Whole ? Whole->getSubStmt() : nullptr;
   if (!Body || Body->size() != 2 || !S.getBeginLoc().isMacroID())
@@ -90,9 +91,10 @@ bool NumberOrigins::isTested(const VarDecl &Variable, const Site &Use) const {
   });
 }
 
-/// Returns true if Object is what a thread was given when it started.
+/// Returns true if Object holds the argument that a thread was started with.
 bool NumberOrigins::isOfStart(const Expr *Object, unsigned Depth) const {
-  // The parameter, a cast of it in a variable, and a copy of that.
+  // Maximum number of variables to follow: the parameter, a variable with a
+  // cast of it, and a copy of that.
   constexpr unsigned MaxDepth = 3;
   const ValueDecl *Root = rootOf(Object);
   UnitValues::ValueRefs Given = Root && Depth < MaxDepth
@@ -105,8 +107,8 @@ bool NumberOrigins::isOfStart(const Expr *Object, unsigned Depth) const {
   });
 }
 
-/// Returns the origin of a number that is computed from both, or is one of
-/// them: the origin of the one of which less is known.
+/// Returns the origin of a number that is computed from two numbers, or is one
+/// of the two: the less certain of their origins.
 NumberOrigin NumberOrigins::join(NumberOrigin A, NumberOrigin B) const {
   auto Rank = [](Origin O) {
     switch (O) {
@@ -173,8 +175,9 @@ NumberOrigin NumberOrigins::of(const Site &Number) {
   return {};
 }
 
-/// The size of cpu_set_t in bits. `n % m` with a smaller m is assumed to divide
-/// by the number of CPUs; with a larger one it only keeps n within the set.
+/// Size of cpu_set_t in bits. `n % m` with an m below it is assumed to take the
+/// remainder by the number of CPUs; with a larger m it only keeps n within the
+/// set.
 static constexpr unsigned CpuSetSize = 1024;
 
 NumberOrigin NumberOrigins::ofOperator(const BinaryOperator &Binary,
@@ -262,7 +265,8 @@ static bool isConstantTable(const ValueDecl &Array) {
           Variable->getType().isConstQualified());
 }
 
-/// pre: Pointer is a pointer or an array.
+/// Returns the origin of what a pointer or an array leads to. pre: Pointer is a
+/// pointer or an array.
 NumberOrigin NumberOrigins::ofPointee(const Site &Pointer) {
   const Expr *E = stripped(Pointer.E);
   Site At = Pointer;
@@ -284,7 +288,7 @@ NumberOrigin NumberOrigins::ofPointee(const Site &Pointer) {
     return {Origin::Constant, Pointer};
   if (!Elements.empty() || Root->getType()->isArrayType())
     return ofValues(Elements, *Root, Pointer);
-  // What the pointer's values lead to.
+  // Examines what the values of the pointer lead to.
   if (llvm::is_contained(Open, Root))
     return {};
   Open.push_back(Root);
@@ -347,7 +351,8 @@ NumberOrigin NumberOrigins::ofValues(const UnitValues::ValueRefs &Given,
   if (IsStepped &&
       (Found->Kind == Origin::Constant || Found->Kind == Origin::CpuCount))
     return {Origin::Counter, Use, Variable};
-  // Each thread starts at its own number and goes on to others.
+  // The origin is unknown if a variable starts at the number of the thread and
+  // is then stepped to others.
   if (IsStepped && Found->Kind == Origin::Thread)
     return {};
   return *Found;

@@ -28,12 +28,13 @@ enum class Origin {
 
 struct NumberOrigin {
   Origin Kind = Origin::Unknown;
-  /// Where the number is made: the counter's use, the constant, the remainder.
+  /// Where the number is made: the use of the counter, the constant, or the
+  /// remainder.
   Site At;
   /// The counter, if the Kind is Counter.
   const clang::VarDecl *Counter = nullptr;
-  /// The number is multiplied, divided or masked: neighbours are no neighbours
-  /// any more.
+  /// True if the number is multiplied, divided or masked, so that neighbouring
+  /// threads do not use neighbouring elements.
   bool IsScaled = false;
 };
 
@@ -69,7 +70,8 @@ private:
   const UnitValues &Values;
   const clang::ASTContext &Context;
   std::vector<Test> Tests;
-  /// What is being examined: a variable may depend on itself.
+  /// The variables being examined, to end the search where a variable depends
+  /// on itself.
   llvm::SmallVector<const clang::ValueDecl *, 8> Open;
 };
 

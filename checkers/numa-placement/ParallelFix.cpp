@@ -140,8 +140,8 @@ private:
     return value(Assigns->getRHS());
   }
 
-  /// Returns the array of an element that only it has; nothing if it may
-  /// overlap with another.
+  /// Returns the array that the element belongs to if each iteration has an
+  /// element of its own; nothing if elements of two iterations may overlap.
   std::optional<Access> element(const Expr *E) {
     E = stripped(E);
     if (!E->getType()->isArithmeticType() || E->getType().isVolatileQualified())
@@ -150,8 +150,8 @@ private:
     while (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E)) {
       if (!value(Subscript->getIdx()))
         return std::nullopt;
-      // The first subscript is visited last.
-      // A cast to a narrower type would name an element twice.
+      // This visits the last subscript first. A cast of the index to a narrower
+      // type is no such index: two iterations could then use the same element.
       auto *Index =
           dyn_cast<DeclRefExpr>(Subscript->getIdx()->IgnoreParenImpCasts());
       IsOwn = Index && Index->getDecl() == Loop.Counter;
@@ -280,7 +280,7 @@ ParallelFix parallelFix(const BulkEvent &Fill, const BulkEvent &Use,
     return {{}, "its iterations may depend on each other"};
   const FunctionDecl &In = *Fill.At.In;
   SourceLocation Begin = For->getBeginLoc();
-  // Some regions, such as those of simd, allow no parallel one within.
+  // Some regions, such as those of `simd`, must not contain a parallel region.
   bool IsWithin = llvm::any_of(Fill.At.Parents, [](const Stmt *S) {
     return isa<LambdaExpr, OMPExecutableDirective>(S);
   });

@@ -18,7 +18,7 @@ namespace vfriendly::tidy {
 
 struct ParallelFix {
   llvm::SmallVector<clang::FixItHint, 1> Hints;
-  /// Why there are no Hints.
+  /// The reason why there are no Hints.
   std::string Reason;
 };
 
@@ -45,7 +45,7 @@ ParallelFix parallelFix(const BulkEvent &Fill, const BulkEvent &Use,
                         const UnitValues &Values,
                         const clang::ASTContext &Context);
 
-/// Returns true if E takes a new block from the heap.
+/// Returns true if E allocates a block from the heap.
 bool isNewBlock(const clang::Expr *E);
 
 } // namespace vfriendly::tidy

@@ -24,11 +24,11 @@ namespace vfriendly::tidy {
 
 namespace {
 
-/// Smaller arrays are not reported: below 16 pages the heap decides on which
-/// pages they lie, and the gain is small.
+/// Minimum size in bytes of a reported array, 16 pages: on which pages a
+/// smaller one lies is decided by the heap, and the gain is small.
 constexpr uint64_t LeastBytes = 64 * 1024;
-/// Call depth, and events of one program: what the largest unit of NPB takes,
-/// and some more.
+/// Maximum call depth, and maximum number of events of one program: those of
+/// the largest unit of NPB, and some more.
 constexpr unsigned MaxDepth = 8, MaxEvents = 100000;
 
 /// A loop that fills arrays which threads use later.
@@ -38,8 +38,8 @@ struct SerialFill {
   llvm::SmallVector<const ValueDecl *, 2> Arrays;
 };
 
-/// Follows a program's functions in the order of their calls, and keeps who
-/// wrote each array first.
+/// Follows the functions of a unit in the order in which they call each other,
+/// and records which code writes each array first.
 class Simulation {
 public:
   Simulation(const UnitValues &Values, const ASTContext &Context)
@@ -50,7 +50,7 @@ public:
       notePlaced(*cast<CallExpr>(Call.E));
   }
 
-  /// Runs all functions that nothing in the unit calls.
+  /// Follows all functions that no function in the unit calls.
   void run() {
     llvm::DenseSet<const FunctionDecl *> Called;
     bool HasTeam = false;
@@ -69,7 +69,7 @@ public:
       }
   }
 
-  /// The fills to report, by their loop.
+  /// The serial fills to report, by their loop.
   llvm::MapVector<const Stmt *, SerialFill> Found;
 
 private:
@@ -108,7 +108,7 @@ private:
             isLoaded(*Argument) ? nullptr : rootOf(Argument);
         const ValueDecl *Object = Root ? objectOf(Root, Bound) : nullptr;
         if (!Callee) {
-          // A function of another file may write it first.
+          // Ignores an array that a function of another file may write first.
           if (Object && States[Object].Kind == State::None)
             States[Object].Kind = State::Placed;
         } else if (I < Callee->getNumParams()) {
@@ -168,7 +168,8 @@ private:
   }
 
   /// Returns true for a pointer that is loaded from an array of pointers or
-  /// through another pointer. What it points to is no part of that object.
+  /// through another pointer: it leads out of the array or object from which it
+  /// is loaded.
   static bool isLoaded(const Expr &E) {
     const Expr *From = stripped(&E);
     auto *Unary = dyn_cast<UnaryOperator>(From);
@@ -247,7 +248,7 @@ private:
     return Call.getNumArgs() == 2 ? Constant(Call.getArg(1)) : 0;
   }
 
-  /// Memory whose nodes the program chooses itself is placed.
+  /// Memory for which the program chooses nodes itself counts as placed.
   void notePlaced(const CallExpr &Call) {
     StringRef Name = Call.getDirectCallee()->getName();
     if (!Name.starts_with("numa_") && !Name.starts_with("vf_numa_") &&
@@ -270,7 +271,7 @@ private:
 
 } // namespace
 
-/// Returns `'a', 'b' and 'c'`.
+/// Returns a list of names for a message: `'a', 'b' and 'c'`.
 static std::string listOf(ArrayRef<const ValueDecl *> Arrays) {
   std::string Text;
   for (auto [I, Array] : llvm::enumerate(Arrays)) {

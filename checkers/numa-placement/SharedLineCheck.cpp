@@ -23,8 +23,9 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// A loop of fewer iterations moves a line too seldom to be seen in a profile:
-/// a thread's start costs as much as hundreds of moves.
+/// Minimum number of iterations of a reported loop: in fewer, the cache line
+/// moves too seldom to be seen in a profile, as starting a thread costs as much
+/// as hundreds of moves.
 static constexpr int64_t FewIterations = 64;
 
 /// Returns the lvalue that S writes; null if it writes none.
@@ -45,7 +46,8 @@ static const Expr *writtenBy(const Stmt *S) {
                                                       : nullptr;
 }
 
-/// Returns true for a loop from a constant to a constant that is short.
+/// Returns true for a loop that counts from a constant to a constant and has
+/// few iterations.
 static bool isShort(const Stmt *Loop, const ASTContext &Context) {
   auto *For = dyn_cast<ForStmt>(Loop);
   auto *Condition =
@@ -57,7 +59,8 @@ static bool isShort(const Stmt *Loop, const ASTContext &Context) {
          Bound.Val.getInt() < FewIterations;
 }
 
-/// Returns true if iterations sleep: a line that moves costs less.
+/// Returns true if each iteration sleeps: moving the cache line then costs
+/// little in comparison.
 static bool sleeps(const Stmt *Loop) {
   bool Found = false;
   forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
@@ -68,8 +71,8 @@ static bool sleeps(const Stmt *Loop) {
   return Found;
 }
 
-/// Returns true if the thread repeats the statement: a loop is around it, in
-/// the part of the function that a thread executes.
+/// Returns true if a thread executes the statement repeatedly: it is in a loop
+/// that is in the code of the thread.
 static bool isRepeated(ArrayRef<const Stmt *> Parents,
                        const ASTContext &Context) {
   for (const Stmt *S : llvm::reverse(Parents)) {
@@ -83,8 +86,8 @@ static bool isRepeated(ArrayRef<const Stmt *> Parents,
   return false;
 }
 
-/// Returns true if the array is the thread's own: declared in the region or in
-/// the lambda.
+/// Returns true if each thread has an array of its own: it is declared in the
+/// parallel region or in the lambda.
 static bool isPrivate(const ValueDecl &Array, ArrayRef<const Stmt *> Parents,
                       const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
@@ -103,9 +106,9 @@ static bool isPrivate(const ValueDecl &Array, ArrayRef<const Stmt *> Parents,
   });
 }
 
-/// Returns the size of an element if neighbours may have a cache line in
-/// common, else 0. A structure as long as a line has part of another's line
-/// where nothing aligns it, unless it ends in padding.
+/// Returns the size of an element if two neighbours may share a cache line,
+/// else 0. A structure that is as long as a line but not aligned shares lines
+/// with its neighbours, unless it ends in padding.
 static CharUnits sharedSize(const ThreadElement &Found,
                             const ASTContext &Context) {
   QualType T = Found.Element;

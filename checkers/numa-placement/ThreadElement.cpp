@@ -18,7 +18,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Variables between an address and its use: `arg`, its cast, a reference.
+/// Maximum number of variables between an address and its use: `arg`, its cast,
+/// a reference.
 static constexpr unsigned MaxDepth = 4;
 
 static const Expr *subscriptOf(const CXXOperatorCallExpr &Call,
@@ -131,7 +132,8 @@ std::optional<ThreadElement> ThreadElements::ofPointer(const Site &Pointer,
   if (!Ref || By.Depth == MaxDepth)
     return std::nullopt;
   UnitValues::ValueRefs Given = Values.valuesOf(*Ref->getDecl());
-  // One value, but threads may start at several places.
+  // Accepts a variable with one value. If the values are arguments of threads,
+  // there may be several, as threads may start at several places.
   bool IsStart = llvm::all_of(
       Given, [](const GivenValue *Value) { return Value->StartsThread; });
   if (Given.empty() || Given.front()->Kind != GivenValue::Assigned ||

@@ -13,8 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// An element of an array that only one of several threads uses: the index is
-/// the number of the thread, or the thread got its address.
+/// An element of an array that only one of several threads uses: its index is
+/// the number of the thread, or the thread was started with its address.
 struct ThreadElement {
   /// The array, or the pointer or vector that leads to it.
   const clang::ValueDecl *Array;
@@ -33,8 +33,8 @@ public:
   std::optional<ThreadElement> of(const Site &Written);
 
 private:
-  /// Where an address is followed to: through how many variables, and whether
-  /// it was passed to a thread when that started.
+  /// The state of following an address: the number of variables so far, and
+  /// whether it was passed to a thread when that started.
   struct Way {
     unsigned Depth = 0;
     bool Started = false;

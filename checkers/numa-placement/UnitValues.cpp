@@ -102,7 +102,7 @@ public:
   }
 
 private:
-  /// A counter is one for a step by a constant only.
+  /// A variable is a counter only if its step is a constant.
   void assign(const BinaryOperator &Binary) {
     if (Binary.getOpcode() == BO_Assign)
       return set(Binary.getLHS(), GivenValue::Assigned, Binary.getRHS());
@@ -138,7 +138,7 @@ private:
         add(Into.Elements[&Variable], GivenValue::Assigned, Element);
   }
 
-  /// The fields of `{i, n}`.
+  /// Assigns the values of an initializer list such as `{i, n}` to the fields.
   void aggregate(const Expr *Value) {
     auto *List = dyn_cast_or_null<InitListExpr>(stripped(Value));
     if (auto *Literal = dyn_cast_or_null<CompoundLiteralExpr>(stripped(Value)))
@@ -232,7 +232,7 @@ private:
     }
   }
 
-  /// What a callee can reach by this argument may be changed there.
+  /// A callee may change what it can reach through this argument.
   void escape(const Expr *Argument, QualType As) {
     bool ByReference = !As.isNull() && As->isReferenceType();
     QualType Pointee = As.isNull() ? QualType() : As->getPointeeType();

@@ -26,7 +26,7 @@ struct Site {
   llvm::SmallVector<const clang::Stmt *, 8> Parents;
 };
 
-/// What a variable is given somewhere.
+/// A value that is assigned or passed to a variable somewhere in the unit.
 struct GivenValue {
   enum How {
     Assigned, ///< At.E.
@@ -35,20 +35,22 @@ struct GivenValue {
   };
   How Kind = Unknown;
   Site At;
-  /// The value is a parameter's, and the call starts a thread.
+  /// True if the value is passed to a parameter by a call that starts a thread.
   bool StartsThread = false;
 };
 
-/// The values that the variables, fields and parameters of a translation unit
-/// are given, regardless of order, and the calls by which threads start:
-/// pthread_create, thrd_create, std::thread, std::jthread and std::async.
+/// All values that are assigned or passed to the variables, fields and
+/// parameters of a translation unit, regardless of order, and the calls by
+/// which threads start: pthread_create, thrd_create, std::thread, std::jthread
+/// and std::async.
 class UnitValues {
 public:
   /// Adds a definition that is compiled as written. Call once for each.
   void add(const clang::FunctionDecl &Function);
 
   using ValueRefs = llvm::SmallVector<const GivenValue *, 4>;
-  /// The values of the variable, field or parameter itself.
+  /// Returns the values that are assigned to the variable, field or parameter
+  /// itself.
   ValueRefs valuesOf(const clang::ValueDecl &Of) const;
   /// The values of the elements of an array, or of what a pointer leads to.
   ValueRefs elementsOf(const clang::ValueDecl &Of) const;

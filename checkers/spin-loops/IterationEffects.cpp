@@ -76,7 +76,7 @@ bool IterationWalker::store(const Expr *LValue, Write W, Context &C) {
   if (P.Where == Place::Device)
     return false;
   if (P.Where == Place::Elsewhere) {
-    // A plain store of the same value may be repeated; counting may not.
+    // Storing the same value again changes nothing; counting does.
     if (isAtomicType(LValue->getType()) ||
         LValue->getType().isVolatileQualified())
       return say(LValue, LValue, /*ByPointer=*/false,
@@ -152,7 +152,7 @@ bool IterationWalker::visit(const Expr *E, Context &C) {
   if (auto *Default = dyn_cast<CXXDefaultArgExpr>(E))
     return visit(Default->getExpr(), C);
 
-  // The expression may run opaque code, or cannot be resolved yet.
+  // These expressions may run unknown code, or cannot be resolved yet.
   if (isa<CXXNewExpr, CXXDeleteExpr, LambdaExpr, CXXBindTemporaryExpr,
           BlockExpr>(E))
     return doubt(Doubt::Other, E, C);

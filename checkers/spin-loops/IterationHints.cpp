@@ -55,7 +55,7 @@ private:
   unsigned Repeating = All;
   /// Hints on all paths to a return of the current callee.
   unsigned Returning = All;
-  /// Depth of inner loops, where continue does not repeat the outer loop.
+  /// Depth of inner loops; in them, `continue` does not repeat the outer loop.
   unsigned Nested = 0;
 };
 

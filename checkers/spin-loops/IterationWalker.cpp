@@ -215,8 +215,8 @@ bool IterationWalker::walkGoto(const Stmt *S, Context &C) {
 }
 
 bool IterationWalker::walkSequence(ArrayRef<const Stmt *> Body, Context &C) {
-  // The conditions that guard a statement hold to the end of the sequence, and
-  // for what follows it.
+  // The conditions under which a statement is executed hold to the end of the
+  // block and for what follows it.
   for (const Stmt *Child : Body) {
     Ends E = C.InCallee ? Ends() : endsOf(Child, C);
     if (E.staysOut()) {
@@ -270,7 +270,8 @@ bool IterationWalker::walkIf(const IfStmt &If, Context &C) {
     return false;
   if (C.InCallee)
     return true;
-  // If one branch continues the loop, what follows is under the condition.
+  // If one branch ends the iteration, what follows the `if` is executed only
+  // under the condition of the other branch.
   if (!Then.Falls && Then.Repeats)
     C.Under.push_back({If.getCond(), C.In, false});
   if (If.getElse() && !Else.Falls && Else.Repeats)

@@ -48,7 +48,8 @@ private:
     bool staysOut() const { return !Falls && !Repeats && Leaves; }
   };
 
-  // IterationWalker.cpp. All return false to give up.
+  // The functions below are defined in IterationWalker.cpp. All return false to
+  // give up.
   Ends endsOf(const clang::Stmt *S, const Context &C) const;
   bool walk(const clang::Stmt *S, Context &C);
   bool walkSequence(llvm::ArrayRef<const clang::Stmt *> Body, Context &C);

@@ -109,8 +109,8 @@ bool LoopEdit::waitInBlock(const CompoundStmt &Block, StringRef Call) {
       return true;
   StringRef Indent = indentAt(Shape.keyword(), Context);
   if (hasContinue(&Block)) {
-    // At the start of the body every iteration executes the call, and after a
-    // condition only those that have failed.
+    // A call at the beginning of the body is executed by every iteration; after
+    // a condition, only by those that have failed.
     if (Shape.TestsLast || !Shape.Condition || Shape.backJump())
       return false;
     insert(Lexer::getLocForEndOfToken(Block.getLBracLoc(), 0, SM,

@@ -85,7 +85,7 @@ struct Rmw {
   AtomicOp Op;
   const clang::Stmt *Site;
   const Frame *In;
-  /// Operands that inline assembly reads besides the object.
+  /// Operands that inline assembly reads in addition to the object.
   llvm::SmallVector<const clang::Expr *, 2> Inputs;
 };
 

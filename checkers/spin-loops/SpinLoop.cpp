@@ -42,7 +42,7 @@ const Poll *SpinLoop::uniquePoll() const {
 
 namespace {
 
-/// Decides by its exits whether one loop waits.
+/// Decides whether one loop waits, by the conditions of its exits.
 class LoopJudge {
 public:
   LoopJudge(SpinLoop &Found, bool Rescans)
@@ -146,7 +146,8 @@ void LoopJudge::judgeAlternative(const Alternative &A) {
     ThisCounts |= C.Own && Errno == ErrnoTest::None;
     ThisReadsClock |= C.Clock;
   }
-  // A plain setting next to a counter, `i++ < n || verbose`, is not polled.
+  // A plain variable that is tested beside a counter, as in `i++ < n ||
+  // verbose`, is a setting and not polled.
   if (ThisCounts &&
       llvm::all_of(Polls, [](const Poll &P) { return P.isPlain(); }))
     ThisWaits = false;

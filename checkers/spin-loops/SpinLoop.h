@@ -42,7 +42,8 @@ struct SpinLoop {
   /// The read-modify-writes by which the outer loop tries to take the lock that
   /// this loop waits for.
   llvm::SmallVector<const clang::Stmt *, 2> OuterTries;
-  /// The facts of the loop, which own the frames of the expressions.
+  /// The facts of the loop. They own the frames to which the expressions above
+  /// refer.
   std::unique_ptr<LoopFacts> Facts;
 
   bool isPlain() const;

@@ -45,7 +45,8 @@ static const CXXMemberCallExpr *pollingCall(const Poll &P) {
   if (!Call || !isAtomicType(P.Type) || P.Type->isAtomicType())
     return nullptr;
   const CXXRecordDecl *Record = P.Type->getAsCXXRecordDecl();
-  // The atomic_ref no longer exists when another thread has to notify it.
+  // An atomic_ref has no fix: it no longer exists when another thread has to
+  // notify it.
   return Record && Record->getName() != "atomic_ref" ? Call : nullptr;
 }
 
@@ -112,8 +113,8 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
   std::string Object = objectText(Spin, *P, IsPointer);
   if (!Call || P->In != Spin.Facts->root() || Object.empty() || IsPointer)
     return {};
-  // The waiter may return, which ends the life of an automatic variable,
-  // between the write and the notify.
+  // An automatic variable has no fix: the waiter may return, which ends the
+  // variable's life, between the write and the notify.
   if (P->At.Where == Place::Local ||
       (P->At.Variable && P->At.Variable->hasLocalStorage()))
     return {};

@@ -65,7 +65,8 @@ private:
         isa<LambdaExpr>(Parent) || isRead(Parent))
       return;
     if (auto *Member = dyn_cast<MemberExpr>(Parent)) {
-      // `x.load()`, or `s.flag` if this is only the s.
+      // In `x.load()` the expression is the object of an atomic operation; in
+      // `s.flag` it is only the s, which is no use of the flag.
       if (isa<FieldDecl, VarDecl>(Member->getMemberDecl()))
         return;
       Climb();

@@ -77,7 +77,8 @@ std::string objectText(const SpinLoop &Spin, const Poll &P, bool &IsPointer) {
   const Expr *E = P.At.LValue;
   if (E->refersToBitField() || isAtomicRef(P.Type))
     return "";
-  // The expansion of a macro's argument, (&flag)->_Value, has no text.
+  // The expansion of a macro's argument, such as (&flag)->_Value, has no text
+  // in the file.
   IsPointer = !E->isGLValue();
   return textOf(E->IgnoreParenImpCasts(), Context);
 }
@@ -111,7 +112,8 @@ static std::string constantText(const Expr *E, QualType Value, bool Spelt,
   return llvm::toString(Result.Val.getInt(), 10);
 }
 
-/// The same, for one exit of a loop that may have others.
+/// Returns the constant that the polled object has as long as this exit,
+/// perhaps one of several, is not taken; empty if there is none.
 static std::string heldBefore(const Guard &Exit, const SpinLoop &Spin,
                               const Poll &P, bool Spelt) {
   const ASTContext &Context = Spin.Facts->Context;

@@ -35,8 +35,7 @@
 
 /* Number of recent spins that failed minus those that succeeded. Updated
  * without a lock: a lost update makes the next budget twice or half as long,
- * once.
- */
+ * once. */
 static inline void vf_learn(uint32_t *failed, bool succeeded) {
   uint32_t before = vf_get(failed);
   uint32_t now = succeeded
@@ -48,8 +47,7 @@ static inline void vf_learn(uint32_t *failed, bool succeeded) {
 
 /* Waits between two reads of the lock word: 8 pauses at each of the first 8
  * reads, then 16, and so on up to VF_LOOK_PAUSES. Updates *now. Returns false
- * if this took so long that the thread must have been preempted.
- */
+ * if this took so long that the thread must have been preempted. */
 static inline bool vf_pause(unsigned *pauses, uint64_t *now) {
   for (unsigned i = 0; i < *pauses; ++i)
     vf_relax();

@@ -25,8 +25,7 @@
 #include "common/sites.h"
 
 /* Sets or clears the flag in the word of a private condition that says that
- * waiters may be queued.
- */
+ * waiters may be queued. */
 static void set_queued(void *what, bool queued) {
   vf_cond *cond = what;
   __atomic_store_n(&cond->word_, queued, __ATOMIC_RELAXED);

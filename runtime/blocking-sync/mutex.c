@@ -63,14 +63,12 @@
  * thread spins for the lock. Examining the queue takes as long as 20
  * acquisitions of an uncontended lock. It is the largest value of the field
  * SKIPS. No waiter is forgotten: a spinner gives up within VF_BYPASS_NS, and
- * until the next spinner comes each unlock examines the queue.
- */
+ * until the next spinner comes each unlock examines the queue. */
 #define MAX_SKIPS 250u
 /* Time for which running threads may take the lock before a waiter that was
  * queued earlier; after it the lock is handed to that waiter. It is as long as
  * several wake-ups (25 to 100 us each in a virtual machine), and a third of a
- * time slice.
- */
+ * time slice. */
 #define VF_BYPASS_NS 1000000u
 #define VF_HANDED_UNIT_LOG2 10
 
@@ -101,20 +99,17 @@ static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
 }
 
 /* Number of pairs of reads that must each show that the lock changed hands
- * before the spinner treats the lock as busy. One such pair may be chance.
- */
+ * before the spinner treats the lock as busy. One such pair may be chance. */
 #define VF_PASSED_LOOKS 2u
 /* Number of times a thread reads the lock word before it parks if another
  * thread is spinning already: enough for a critical section of a microsecond,
- * and a quarter of the cost of parking and waking.
- */
+ * and a quarter of the cost of parking and waking. */
 #define VF_BRIEF_NS 1500u
 /* Length of a spinner's first sleep on a busy lock; with Linux' default timer
  * slack of 50 us it takes about 110 us. Each next sleep is as long as the wait
  * so far, so there are four until the millisecond after which the lock is
  * handed over. If the lock becomes free during a sleep, it stays free for no
- * longer than the spinner has waited before.
- */
+ * longer than the spinner has waited before. */
 #define VF_NAP_NS 50000u
 
 struct locking {
@@ -143,8 +138,7 @@ static bool still_held(void *what, struct vf_waiter *self) {
 /* Callback of type vf_look, called for a parked thread. Returns true if the
  * lock is free and another thread spins for it: only then may an unlock have
  * left the parked thread asleep. In every other state the unlock must wake it,
- * and returning true would hide a missing wake-up.
- */
+ * and returning true would hide a missing wake-up. */
 static bool is_left_free(void *what) {
   const struct locking *locking = what;
   uint32_t word = load(locking->mutex);
@@ -171,8 +165,7 @@ static bool unmark(struct locking *locking, uint32_t word) {
 /* Spins until the caller has the lock or its budget is used up. If the lock
  * changes hands between two reads, it is in constant use: spinning longer gains
  * nothing then, and waking a sleeper costs the lock's users a system call. So
- * the thread sleeps for short times until the lock is handed to it.
- */
+ * the thread sleeps for short times until the lock is handed to it. */
 static bool spin(struct locking *locking, uint64_t budget) {
   vf_mutex *mutex = locking->mutex;
   uint64_t begin = vf_now_ns(), now = begin;
@@ -203,8 +196,7 @@ static bool spin(struct locking *locking, uint64_t budget) {
 }
 
 /* Does the first wait of a thread that found the lock held: it spins; if
- * another thread spins already, it only reads the word a few times.
- */
+ * another thread spins already, it only reads the word a few times. */
 static bool spin_first(struct locking *locking) {
   vf_mutex *mutex = locking->mutex;
   uint32_t word = load(mutex);
@@ -418,8 +410,7 @@ VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
       return 0;
     }
     /* Without a spinner, SKIPS is cleared too: after a fork it may have any
-     * value.
-     */
+     * value. */
     left = spins ? (word & ~(HELD | SKIPS)) | ((word + SKIP) & SKIPS)
                  : word & COUNTED;
   } while (!change(mutex, &word, left, __ATOMIC_RELEASE));

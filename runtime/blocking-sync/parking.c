@@ -15,16 +15,14 @@
 
 /* log2 of the number of buckets. Objects that share a bucket make each other's
  * queue operations longer. 256 are more than the CPUs of most machines, and
- * only the lines that are used occupy memory.
- */
+ * only the lines that are used occupy memory. */
 #define VF_PARKING_LOG2 8
 #define VF_PARKING_BUCKETS (1u << VF_PARKING_LOG2)
 
 /* Time after which a parked thread first checks whether it must go on waiting:
  * three time slices, in which a preempted holder has run. A check needs a
  * wake-up of 25 to 100 us in a virtual machine, at most a hundredth of this
- * time.
- */
+ * time. */
 #define VF_LOOK_NS 10000000u
 
 struct vf_bucket {
@@ -84,8 +82,7 @@ static void unlock_bucket(struct vf_bucket *bucket) {
 }
 
 /* Locks both buckets. All threads lock them in the order of addresses, so there
- * is no deadlock. The two may be the same.
- */
+ * is no deadlock. The two may be the same. */
 static void lock_both(struct vf_bucket *a, struct vf_bucket *b) {
   vf_plain_lock(a < b ? &a->lock : &b->lock);
   if (a != b)
@@ -99,8 +96,7 @@ static void unlock_both(struct vf_bucket *a, struct vf_bucket *b) {
 }
 
 /* Starts at the given link of a queue. Returns the link to the first waiter for
- * key, or the null link at the end.
- */
+ * key, or the null link at the end. */
 static struct vf_waiter **find(struct vf_waiter **link, const void *key) {
   while (*link && (*link)->key != key)
     link = &(*link)->next;

@@ -55,8 +55,7 @@ struct vf_waiter {
   /* Time at which the thread was first queued for the lock; 0 before. */
   uint64_t since;
   /* Time at which the thread was woken; from it vf_wake_took measures how long
-   * wake-ups take.
-   */
+   * wake-ups take. */
   uint64_t woken_at;
   /* The lock that a waiter for a condition takes once it is signalled. */
   void *lock;
@@ -95,22 +94,19 @@ bool vf_unpark_one(const void *key, vf_decide *decide, void *what);
 /* Callback that tells whether waiters for a condition may be queued for the
  * lock instead of being woken. Called under both buckets' locks. Before it
  * returns true, it makes sure that the lock's next unlock examines the queue.
- * If `must` is true, it has to return true.
- */
+ * If `must` is true, it has to return true. */
 typedef bool vf_may_move(void *lock, bool must);
 
 /* Moves the waiters for key to the queues of the locks that they take next, as
  * long as may_move allows; otherwise wakes the first and moves the others.
  * Calls done(what, left) under key's bucket lock; left tells whether some
- * waiters remain.
- */
+ * waiters remain. */
 void vf_unpark_all(const void *key, vf_may_move *may_move,
                    void (*done)(void *what, bool left), void *what);
 
 /* Returns the number of forks between the first process and this one. What a
  * lock has recorded about threads is valid only in the process with the same
- * number.
- */
+ * number. */
 uint32_t vf_generation(void);
 
 #endif /* VFRIENDLY_BLOCKING_SYNC_PARKING_H */

@@ -17,8 +17,7 @@
 #include "common/sites.h"
 
 /* Set by a writer that holds the gate; cleared by a reader that holds it. It
- * may be set without a writer: a reader then has to take the gate.
- */
+ * may be set without a writer: a reader then has to take the gate. */
 #define GATED (1u << 31)
 /* Set while the writer sleeps until the last reader has left. Only the writer
  * sets and clears it. */
@@ -164,8 +163,7 @@ VF_API int vf_rwlock_clockwrlock(vf_rwlock *lock, clockid_t clock,
 
 VF_API int vf_rwlock_unlock(vf_rwlock *lock) {
   /* Without a counted reader the caller must be the writer, because every
-   * reader is counted.
-   */
+   * reader is counted. */
   if ((load(lock) & READERS) == 0)
     return vf_mutex_unlock(&lock->gate_);
   enum vf_scope scope = vf_scope(lock->flags_);

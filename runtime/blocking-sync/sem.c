@@ -25,8 +25,7 @@ static uint32_t *value_word(vf_sem *sem) {
 }
 
 /* Takes one unit. If the caller was counted as a sleeper, subtracts it from the
- * number of sleepers in the same step.
- */
+ * number of sleepers in the same step. */
 static bool take(vf_sem *sem, uint64_t sleeper) {
   uint64_t word = __atomic_load_n(&sem->word_, __ATOMIC_RELAXED);
   while (value_of(word) > 0)

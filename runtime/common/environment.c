@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 /* Names of all variables that the runtime's libraries, the passes in a linker,
- * or programs that embed the runtime read.
- */
+ * or programs that embed the runtime read. */
 static const char *const known_names[] = {"VF_STATS",
                                           "VF_SPIN_BUDGET_NS",
                                           "VF_SPIN_NOTIFY",
@@ -39,8 +38,7 @@ static const char *const known_names[] = {"VF_STATS",
                                           "VF_NAMES_CHECKED"};
 
 /* Prints a message with one write, so that lines of several processes are not
- * mixed. A value too long for the line is cut.
- */
+ * mixed. A value too long for the line is cut. */
 void vf_env_complain(const char *name, const char *value, const char *allowed,
                      const char *preset) {
   char line[256];
@@ -127,8 +125,7 @@ void vf_env_check_names(void) {
     any = true;
   }
   /* setenv only while there is a single thread: another one may be reading the
-   * environment.
-   */
+   * environment. */
   if (any && __libc_single_threaded)
     setenv("VF_NAMES_CHECKED", "1", 1);
 }

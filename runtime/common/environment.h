@@ -22,8 +22,7 @@
 /* Reads a decimal number between low and high from the environment variable.
  * Returns false and leaves *result unchanged if the variable is unset or has
  * another value; the latter is reported, with preset as the value that is used
- * instead.
- */
+ * instead. */
 bool vf_env_number(const char *name, uint64_t low, uint64_t high,
                    uint64_t preset, uint64_t *result);
 
@@ -37,8 +36,7 @@ bool vf_env_choice(const char *name, const char *no, const char *yes,
                    bool preset);
 
 /* Reports that the value of a variable is not what is allowed; for variables
- * that are neither numbers nor words. A long value is cut.
- */
+ * that are neither numbers nor words. A long value is cut. */
 void vf_env_complain(const char *name, const char *value, const char *allowed,
                      const char *preset);
 

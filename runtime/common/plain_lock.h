@@ -23,8 +23,7 @@
 enum { VF_FREE, VF_HELD, VF_HELD_SLEEPERS = 3 };
 
 /* Number of pauses before a waiter sleeps. The lock protects queue operations
- * of some 50 ns; 2 us of pauses outlast several.
- */
+ * of some 50 ns; 2 us of pauses outlast several. */
 #define VF_PLAIN_SPINS 80
 
 static inline bool vf_plain_try(uint32_t *word) {
@@ -34,8 +33,7 @@ static inline bool vf_plain_try(uint32_t *word) {
 }
 
 /* Sleeps until the caller has acquired the lock (returns 0) or the deadline has
- * passed (returns ETIMEDOUT).
- */
+ * passed (returns ETIMEDOUT). */
 static inline int vf_plain_sleep(uint32_t *word,
                                  const struct vf_deadline *deadline,
                                  enum vf_scope scope) {

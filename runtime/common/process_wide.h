@@ -23,8 +23,7 @@
 
 /* Alignment that keeps words written by different threads on separate cache
  * lines: 64 bytes on every x86-64 and nearly every other server CPU. On CPUs
- * with longer lines two objects may share one, which only costs time.
- */
+ * with longer lines two objects may share one, which only costs time. */
 #define VF_CACHE_LINE 64
 
 #define VF_STRING_(x) #x

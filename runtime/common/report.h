@@ -23,8 +23,7 @@
 #include <stdint.h>
 
 /* The buffer of a report; the user must zero-initialize it. Its size is what a
- * pipe accepts in one write.
- */
+ * pipe accepts in one write. */
 struct vf_report {
   char text[4096];
   size_t length;

@@ -24,8 +24,7 @@
 #define VF_SITES (1u << VF_SITES_LOG2)
 #define VF_OTHER_SITES (VF_SITES - 1)
 /* log2 of the size of the hash table of held locks whose hold times are
- * measured. If two of them have the same hash, one is not measured.
- */
+ * measured. If two of them have the same hash, one is not measured. */
 #define VF_HELD_LOG2 10
 
 struct vf_site {
@@ -39,8 +38,7 @@ struct vf_site {
 /* The site that took a lock, and when. Written only by the lock's holder.
  * Holders of other locks may use the same entry, so `lock` is 0 while an entry
  * changes. If two threads write at the same time, the site of one may be paired
- * with the time of the other: a wrong count.
- */
+ * with the time of the other: a wrong count. */
 struct vf_held {
   uintptr_t lock;
   uintptr_t site;
@@ -130,8 +128,7 @@ struct search {
 };
 
 /* Callback of dl_iterate_phdr: prints the code address as module and offset if
- * it lies in this module.
- */
+ * it lies in this module. */
 static int print_if_inside(struct dl_phdr_info *module, size_t size,
                            void *what) {
   struct search *search = what;

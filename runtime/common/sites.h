@@ -38,8 +38,7 @@ static inline bool vf_sites_are_on(void) {
 
 /* Returns true if the entry of a table belongs to `place`, the address of a
  * call; *entry holds the place of the entry, or 0 if it is free, and then it is
- * taken for `place`. An entry keeps its place until the process ends.
- */
+ * taken for `place`. An entry keeps its place until the process ends. */
 static inline bool vf_site_claim(uintptr_t *entry, uintptr_t place) {
   uintptr_t there = __atomic_load_n(entry, __ATOMIC_RELAXED);
   return there == place ||
@@ -95,8 +94,7 @@ void vf_site_took(uintptr_t site, const void *lock);
 uintptr_t vf_site_freeing(const void *lock);
 
 /* Records that a thread was woken when the lock that this site had taken was
- * released. pre: statistics are on.
- */
+ * released. pre: statistics are on. */
 void vf_site_woke(uintptr_t site);
 
 /* Prints a code address as MODULE+OFFSET, for addr2line; 0 is printed as

@@ -23,27 +23,23 @@
 
 /* Number of freed bytes after which a thread notifies the helper, so that the
  * helper misses at most this much per thread. A notification takes 40 ns,
- * negligible for this amount.
- */
+ * negligible for this amount. */
 #define TOLD_BYTES ((uint64_t)256 << 10)
 
 /* The thread-local storage model initial-exec is for libraries that are loaded
- * when the program starts.
- */
+ * when the program starts. */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
 /* Number of frees of a new thread that do not look up where jemalloc counts for
  * this thread, as long as the process has too little memory for returns. The
  * first look-up takes 40 page faults, 60 us; checking this many frees takes as
- * long.
- */
+ * long. */
 #define EARLY_FREES 16000
 
 /* Counters of this thread, in bytes: allocated and freed so far, counted by
  * jemalloc; freed at the last notification of the helper; the count that
  * triggers the next notification; and the maximum that the thread may have held
- * (allocated less freed) since the helper last examined memory.
- */
+ * (allocated less freed) since the helper last examined memory. */
 static const uint64_t unknown = 0;
 static VF_THREAD struct {
   const uint64_t *allocated, *freed;
@@ -61,8 +57,7 @@ static const uint64_t *counter(const char *name) {
 /* Returns true for calls in which libc frees the memory of a thread that has
  * ended; they are not counted. For jemalloc the thread has ended too, and most
  * of its functions would set it up again; libc also holds the lock of all
- * stacks, which pthread_create takes.
- */
+ * stacks, which pthread_create takes. */
 static __attribute__((noinline)) void tell(const void *caller) {
   if (own.freed == &unknown && own.early_frees < EARLY_FREES &&
       vf_pages_around() <= VF_WORTH) {
@@ -79,8 +74,7 @@ static __attribute__((noinline)) void tell(const void *caller) {
   uint64_t freed = *own.freed;
   int64_t has = (int64_t)(*own.allocated - freed);
   /* This is an upper bound of the bytes that the thread held between the two
-   * notifications: it has freed no more than that in the meantime.
-   */
+   * notifications: it has freed no more than that in the meantime. */
   int64_t had = has + (int64_t)(freed - own.told);
   if (own.most < had)
     own.most = had;
@@ -98,8 +92,7 @@ static inline __attribute__((always_inline)) void count_freed(void) {
 
 /* Called when an allocation has failed: releases memory that other arenas keep,
  * or that is being returned to the kernel. Returns true if the caller should
- * try again.
- */
+ * try again. */
 static bool is_worth_another(const void *result) {
   if (__builtin_expect(result != NULL, 1))
     return false;

@@ -18,12 +18,10 @@
 #include "platform/linux/kernel.h"
 
 /* Memory is returned early only as long as the calls for it take less than a
- * 32nd, 3 %, of the program's time.
- */
+ * 32nd, 3 %, of the program's time. */
 #define CREDIT_SHIFT 5
 /* Maximum credit: CPU time that may be saved up for returns. It suffices to
- * return a gigabyte once after a long time without returns.
- */
+ * return a gigabyte once after a long time without returns. */
 #define CREDIT_MAX_NS INT64_C(100000000)
 /* Initial credit, for a return before any time has been measured. */
 #define CREDIT_FIRST_NS INT64_C(1000000)
@@ -84,8 +82,7 @@ bool vf_caller_look(size_t drained) {
     begin(now);
   settle(&totals, now);
   /* Compared with half of the threshold: frees of up to the other half may not
-   * have been reported yet.
-   */
+   * have been reported yet. */
   bool is_early =
       here.credit_ns > 0 && drained >= vf_threshold(&here.watch, &totals) / 2;
   bool is_time = now >= here.look_at;

@@ -21,8 +21,7 @@
 static bool is_refused; /* whether the kernel refused process_madvise */
 
 /* Gives all ranges of the batch back with one call. Returns how many bytes the
- * kernel has taken.
- */
+ * kernel has taken. */
 static size_t give_at_once(const struct vf_pages_batch *batch) {
   int saved = errno;
   ssize_t given = syscall(SYS_process_madvise, PIDFD_SELF_THREAD_GROUP,
@@ -84,13 +83,11 @@ struct vf_given vf_give_back(size_t bytes) {
 
 /* Number of pages on which the costs are measured: so many that an interrupt
  * meanwhile, which counts as time of this thread, does not double the result.
- * The measurement takes 0.2 ms.
- */
+ * The measurement takes 0.2 ms. */
 #define PROBE_PAGES 64
 
 /* Returns the CPU time of this thread; real time would include that of other
- * threads.
- */
+ * threads. */
 static uint64_t own_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

@@ -19,8 +19,7 @@
 
 /* Stack size of the helper thread, 16 times what it needs: if the program's
  * last other thread ends just before the helper, libc calls exit() and its
- * handlers on this stack.
- */
+ * handlers on this stack. */
 #define STACK ((size_t)256 << 10)
 /* Maximum delay until the helper notices that the process ends or has only one
  * thread left. */
@@ -38,8 +37,7 @@
  * woken, and will examine memory. ASLEEP: it waits until a thread frees memory.
  * NONE -> TOLD by the thread that starts it. ASLEEP -> TOLD by a thread that
  * frees memory; if no thread does so, free memory is kept until the helper's
- * wait times out. TOLD -> ASLEEP and ASLEEP -> NONE by the helper.
- */
+ * wait times out. TOLD -> ASLEEP and ASLEEP -> NONE by the helper. */
 enum { NONE, ASLEEP, TOLD };
 static uint32_t state;
 static uint64_t retry_at; /* when to try again to start the helper; 0 if the
@@ -63,8 +61,7 @@ static bool has_more_threads_than(unsigned few) {
 
 /* Returns true if the process has a thread besides the helper and one other.
  * That other one is the main thread, which may have ended, or the only thread
- * that a fork left.
- */
+ * that a fork left. */
 static bool is_wanted(void) { return has_more_threads_than(2); }
 
 static void give_under_pressure(void) {
@@ -138,8 +135,7 @@ static bool sleep_until_told(struct helper *helper) {
       check_pressure(helper);
     }
     /* Waits a moment before it examines memory: a thread that has just freed
-     * memory usually frees more, or allocates again.
-     */
+     * memory usually frees more, or allocates again. */
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == TOLD &&
         sleep_between_looks(helper, vf_first_pause_ns(&helper->watch)))
       return true;
@@ -198,8 +194,7 @@ static bool start(void) {
 }
 
 /* If the process has a limit of address space, unmaps free memory, because the
- * stacks of its threads need that space.
- */
+ * stacks of its threads need that space. */
 static void make_room(void) {
   size_t spare = vf_space_spare();
   if (spare == SIZE_MAX)

@@ -20,8 +20,7 @@
  * of the thesis). The costs of faults and calls are measured when a threshold
  * is first passed. The time that an interrupt takes from other CPUs cannot be
  * measured; 2 us are 3200 cycles (section 7.2), and about as long again for the
- * exit.
- */
+ * exit. */
 static struct vf_policy policy = {
     .tune_percent = 100,
     .hold_price = 40000,
@@ -34,8 +33,7 @@ static uint32_t giving; /* a lock */
 static size_t page_size = 4096;
 
 /* Returns the bytes in use without jemalloc's own memory, of which it touches
- * only the part that it needs.
- */
+ * only the part that it needs. */
 size_t vf_used_for_blocks(const struct vf_pages_totals *totals) {
   size_t own = vf_jemalloc_metadata();
   return totals->used > own ? totals->used - own : 0;

@@ -31,13 +31,11 @@
 
 /* Number of times that free memory is examined during a hold, the time for
  * which it is kept at least. Memory that becomes free between two of them is
- * held at most a quarter longer.
- */
+ * held at most a quarter longer. */
 #define VF_LOOKS 4
 /* Minimum interval, in nanoseconds, between measurements of the CPUs in use and
  * of memory pressure. The prototype of the thesis measures CPUs each second,
- * and pressure must be answered within two seconds.
- */
+ * and pressure must be answered within two seconds. */
 #define VF_SLOW_NS UINT64_C(1000000000)
 /* Minimum threshold in bytes: for less free memory neither a helper thread nor
  * a return is worthwhile. */
@@ -71,13 +69,11 @@ uint64_t vf_look(struct vf_watch *watch);
 
 /* Decides now whether the memory that this watch gave back last has stayed
  * unused for long enough. Called before the watch may end, as there is no later
- * examination.
- */
+ * examination. */
 void vf_watch_end(struct vf_watch *watch);
 
 /* Returns the initial hold: the minimum time for which free memory is kept
- * while there is little of it.
- */
+ * while there is little of it. */
 uint64_t vf_first_pause_ns(const struct vf_watch *watch);
 
 /* Returns the amount of free memory that is never given back. */
@@ -91,8 +87,7 @@ size_t vf_used_for_blocks(const struct vf_pages_totals *totals);
 uint64_t vf_fault_costs_ns(size_t bytes);
 
 /* Give free memory back immediately: all of it, or all above the padding of the
- * threshold. Return the number of bytes.
- */
+ * threshold. Return the number of bytes. */
 size_t vf_give_all(void);
 size_t vf_give_excess(const struct vf_watch *watch);
 
@@ -104,8 +99,7 @@ void vf_giving_resume(void);
 struct vf_return_counts vf_return_counts(void);
 
 /* Ends vf_giving_stop in the child process after a fork. Without it, memory
- * that was being given back at the fork would be lost to the child.
- */
+ * that was being given back at the fork would be lost to the child. */
 void vf_hysteresis_after_fork(void);
 
 #endif /* VFRIENDLY_MALLOC_HYSTERESIS_H */

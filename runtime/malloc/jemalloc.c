@@ -25,14 +25,14 @@
 #include <stdio.h>
 
 /* jemalloc's options at startup; MALLOC_CONF can still change them.
- * dirty_decay: an arena gives no memory back by itself. muzzy_decay, retain: if
- * told to give memory back, it gives all of it. lg_extent_max_active_fit: it
- * reuses a free extent, even one 64 times as large, before it requests more
- * memory. oversize_threshold: all blocks use the same hooks; those of 8 MiB and
- * more would otherwise get an arena of their own. slab_sizes, in pages: 64 KiB
- * per slab for each size of small blocks, instead of 4 to 28 KiB, so that there
- * are fewer slabs to manage; 14 KiB blocks need a multiple of 7 pages.
- */
+ *
+ * dirty_decay: an arena gives no memory back by itself. muzzy_decay, retain:
+ * if told to give memory back, it gives all of it. lg_extent_max_active_fit:
+ * it reuses a free extent, even one 64 times as large, before it requests more
+ * memory. oversize_threshold: all blocks use the same hooks; those of 8 MiB
+ * and more would otherwise get an arena of their own. slab_sizes, in pages: 64
+ * KiB per slab for each size of small blocks, instead of 4 to 28 KiB, so that
+ * there are fewer slabs to manage; 14 KiB blocks need a multiple of 7 pages. */
 const char *vf_je_malloc_conf =
     "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:0,"
     "lg_extent_max_active_fit:63,oversize_threshold:0,"
@@ -63,8 +63,7 @@ size_t vf_jemalloc_metadata(void) {
 /* Writes to the next page before jemalloc reaches it. jemalloc reads an
  * extent's descriptor before it first writes to it: the read maps the kernel's
  * zero page, and the write then copies that page and interrupts all CPUs that
- * run the process.
- */
+ * run the process. */
 void *__real_je_base_alloc_edata(void *tsdn, void *base);
 void *__wrap_je_base_alloc_edata(void *tsdn, void *base) {
   char *edata = __real_je_base_alloc_edata(tsdn, base);
@@ -80,8 +79,7 @@ void *__wrap_je_base_alloc_edata(void *tsdn, void *base) {
 
 /* Replaces jemalloc's initialization of a heap of extents, which writes zeros.
  * jemalloc has 1,200 of these heaps in the memory of each arena, which is new
- * and zero anyway: leaving it untouched saves 4 page faults.
- */
+ * and zero anyway: leaving it untouched saves 4 page faults. */
 void __wrap_je_edata_heap_new(void *heap);
 void __wrap_je_edata_heap_new(void *heap) { (void)heap; }
 
@@ -155,8 +153,7 @@ bool __wrap_je_base_boot(void *tsdn) {
  * allocation. Our handlers call them, because a fork must take jemalloc's locks
  * before ours: under some of its locks jemalloc calls us. If jemalloc
  * registered its handlers when it starts, they would lock it before handlers
- * that libraries registered earlier, which may still allocate.
- */
+ * that libraries registered earlier, which may still allocate. */
 static struct {
   void (*before)(void), (*in_parent)(void), (*in_child)(void);
 } theirs;
@@ -197,8 +194,7 @@ static void after_fork_in_child(void) {
 }
 
 /* Registers our fork handlers early, so that they lock the allocator after all
- * handlers that may allocate have run, and unlock it before them.
- */
+ * handlers that may allocate have run, and unlock it before them. */
 __attribute__((constructor(101))) static void watch_forks(void) {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }

@@ -28,8 +28,7 @@
  * or two each. A block that has grown from 16 MiB to a gigabyte consists of 25
  * mappings, and each takes an attempt that fails and one that succeeds. A block
  * with more mappings is copied in part, and that part is a single mapping
- * afterwards.
- */
+ * afterwards. */
 #define TRIES_MAX 64
 
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
@@ -50,8 +49,7 @@ void vf_large_clear(void *start, size_t size) {
 }
 
 /* Moves whole pages with mremap. Returns false and changes nothing if that is
- * impossible.
- */
+ * impossible. */
 static bool move_pages(char *to, char *from, size_t size) {
   void *between =
       mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
@@ -61,8 +59,7 @@ static bool move_pages(char *to, char *from, size_t size) {
       MAP_FAILED) {
     /* If the move fails, either there are too many mappings, which the kernel
      * detects before it unmaps `to`, or the kernel ran out of memory after it
-     * had unmapped `to`.
-     */
+     * had unmapped `to`. */
     mmap(to, size, PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     memcpy(to, between, size);

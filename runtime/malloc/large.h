@@ -16,13 +16,11 @@
 /* Minimum size in bytes from which madvise, and not writing zeros, makes memory
  * read as zero. Writing so many zeros takes 50 us; the interrupts of madvise
  * cost other CPUs less than that. jemalloc itself calls madvise for any whole
- * page.
- */
+ * page. */
 #define VF_LARGE_CLEAR ((size_t)1 << 20)
 /* Minimum size in bytes from which pages are moved instead of copied. Copying
  * this many bytes takes 3 ms, a hundred times as long as moving them. Each move
- * adds up to three mappings, of which the kernel allows a process 65530.
- */
+ * adds up to three mappings, of which the kernel allows a process 65530. */
 #define VF_LARGE_MOVE ((size_t)16 << 20)
 
 /* Makes all bytes read as zero. */

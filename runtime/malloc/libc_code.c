@@ -16,8 +16,7 @@ int _dl_find_object(void *code, struct dl_find_object *object)
 static const char *libc; /* where it is mapped */
 
 /* Uses _dl_find_object of glibc 2.35: dladdr would compare the address with all
- * of libc's symbols, which takes 15 us in each process.
- */
+ * of libc's symbols, which takes 15 us in each process. */
 __attribute__((constructor)) static void find_libc(void) {
   void *code = (void *)gnu_get_libc_version;
   struct dl_find_object object;

@@ -27,8 +27,7 @@
 /* Minimum size of a new mapping: an eighth of the mapped memory, so that few
  * mappings are made, and a multiple of a huge page, as the kernel would
  * otherwise leave gaps between them. jemalloc requests 16 KiB at a time, and a
- * call takes 1 us.
- */
+ * call takes 1 us. */
 #define GROW_MIN ((size_t)2 << 20)
 #define GROW_MAX ((size_t)64 << 20)
 #define GROW_SHIFT 3
@@ -36,28 +35,23 @@
 #define SPACE ((size_t)1 << 48)
 /* Maximum number of free ranges to try that are long enough only if their start
  * is aligned, before the search for one that is long enough with any start
- * address.
- */
+ * address. */
 #define ALIGN_TRIES 8
 /* Maximum number of free ranges that one search for adjacent ones examines.
- * Examining them takes 2 us, as long as the mapping that a success saves.
- */
+ * Examining them takes 2 us, as long as the mapping that a success saves. */
 #define GATHER_STEPS 64
 /* Number of nodes needed to take the middle of a range, and a spare one. Twice
  * as many are kept, because memory for more nodes may have to be taken from a
- * range, too.
- */
+ * range, too. */
 #define NODES_NEEDED 3
 #define NODES_KEPT (2 * NODES_NEEDED)
 #define NODES_BYTES ((size_t)64 << 10)
 /* Number of nodes that are static objects of the library: a short process needs
- * no others.
- */
+ * no others. */
 #define NODES_OWN 32
 
 /* Number of sizes with a quick list, in units of the smallest page size: up to
- * 256 KiB.
- */
+ * 256 KiB. */
 #define QUICK_SHIFT 12
 #define QUICK_SIZES 65
 
@@ -103,8 +97,7 @@ static struct range own_nodes[NODES_OWN];
 static struct range *new_nodes = own_nodes;
 static unsigned n_new_nodes = NODES_OWN;
 /* Lists, one for each size, of ranges that are free and resident; they are not
- * merged with their neighbours.
- */
+ * merged with their neighbours. */
 static struct range *quick[QUICK_SIZES];
 static bool any_quick;
 static unsigned unused_nodes = NODES_OWN; /* of both kinds */
@@ -178,8 +171,7 @@ static struct range **quick_list(size_t size) {
 }
 
 /* Adds a range to its quick list. Returns false if ranges of this size have
- * none.
- */
+ * none. */
 static bool put_quickly(uintptr_t start, size_t size) {
   struct range **list = quick_list(size);
   if (!list)
@@ -357,8 +349,7 @@ static void *take_at(uintptr_t at, size_t size, enum state *state) {
 
 /* Returns an address at which adjacent free ranges, resident or not, have
  * enough room together; 0 if there is none among the next GATHER_STEPS ranges
- * after those of the last search. Called before a new mapping is made.
- */
+ * after those of the last search. Called before a new mapping is made. */
 static uintptr_t gather(size_t size, size_t alignment) {
   static uintptr_t searched; /* up to this address */
   if (totals.mapped - least(totals.mapped, totals.used) < size)
@@ -383,8 +374,7 @@ static uintptr_t gather(size_t size, size_t alignment) {
   }
   /* The next search begins with the adjacent ranges that this search has not
    * examined to their end, unless there are too many of them. After the last
-   * range it begins again with the first.
-   */
+   * range it begins again with the first. */
   searched = !next[RESIDENT] && !next[CLEAN] ? 0 : from > before ? from : to;
   return 0;
 }
@@ -532,8 +522,7 @@ void vf_pages_end_giving(const struct vf_pages_batch *batch, bool given) {
   for (int i = 0; i != batch->n; ++i) {
     /* Without memory for a node that records the range, its address space is
      * lost, and its memory too if it was not given back: no worse than if the
-     * range were still in use.
-     */
+     * range were still in use. */
     if (!have_nodes())
       break;
     join(given ? CLEAN : RESIDENT, (uintptr_t)batch->ranges[i].iov_base,

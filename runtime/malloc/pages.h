@@ -66,8 +66,7 @@ struct vf_pages_totals vf_pages_totals(void);
 size_t vf_pages_around(void);
 
 /* Returns the minimum of free, resident memory since the last call: what no
- * thread needed in that time.
- */
+ * thread needed in that time. */
 size_t vf_pages_lowest(void);
 
 /* Free, resident ranges that no thread can allocate while they are in the

@@ -8,8 +8,7 @@
 #include "malloc/policy.h"
 
 /* log2 of the maximum factor by which a hold grows, from 50 ms to 3.2 s: memory
- * that is needed again after a longer time costs less than 2 % of that time.
- */
+ * that is needed again after a longer time costs less than 2 % of that time. */
 #define MAX_HOLD_LOG2 6
 /* Limits of a hold, in case a measurement is wrong: no shorter than one or two
  * time slices, no longer than the prototype of the thesis looks ahead. */
@@ -29,8 +28,7 @@ size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
   else
     base = 100000000;
   /* Factor of section 7.5 of the thesis, 1 + CPUs / 100: each return interrupts
-   * other CPUs, a TLB shootdown.
-   */
+   * other CPUs, a TLB shootdown. */
   uint64_t factor = (10000u + cpus) * (uint64_t)policy->tune_percent;
   return (size_t)((double)base * (double)factor / 1e6);
 }
@@ -53,8 +51,7 @@ uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
 
 /* Doubles the hold if more than half of what was given back is in use again,
  * and halves it otherwise. Its maximum: memory that is needed again after a
- * longer time costs less than a tenth of that time.
- */
+ * longer time costs less than a tenth of that time. */
 void vf_policy_learn(struct vf_policy *policy, size_t given, size_t taken) {
   if (taken > given / 2) {
     if (policy->hold_log2 != MAX_HOLD_LOG2)

@@ -40,14 +40,12 @@ size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
 size_t vf_policy_padding(size_t threshold);
 
 /* Returns the time for which `pages` in `calls` ranges must have been unused
- * before they are given back.
- */
+ * before they are given back. */
 uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
                            size_t calls, uint32_t cpus);
 
 /* Adapts the hold after a return of memory: of the `given` bytes, `taken` were
- * needed again within this many holds.
- */
+ * needed again within this many holds. */
 #define VF_REGRET_HOLDS 8
 void vf_policy_learn(struct vf_policy *policy, size_t given, size_t taken);
 

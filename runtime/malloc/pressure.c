@@ -25,8 +25,7 @@
 #define WAITED_US 10000
 /* Memory use is near a limit if less than this fraction of it is left. A
  * program that allocates a tenth of its limit within a second, the time between
- * two examinations, is killed with or without this library.
- */
+ * two examinations, is killed with or without this library. */
 #define NEAR_SHIFT 4
 /* Buffer size: memory.stat of version 1 has 2 KiB, and its totals are at its
  * end. */
@@ -97,8 +96,7 @@ static uint64_t number_in(const char *folder, const char *name,
 }
 
 /* Finds the control group whose memory controller limits this process. That
- * controller is in one version of control groups only.
- */
+ * controller is in one version of control groups only. */
 static void find_group(void) {
   char text[TEXT];
   if (!read_text("/proc/self", "cgroup", text))

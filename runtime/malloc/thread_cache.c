@@ -15,8 +15,7 @@
 #include <stddef.h>
 
 /* The thread-local storage model initial-exec is for libraries that are loaded
- * when the program starts.
- */
+ * when the program starts. */
 static __thread __attribute__((tls_model("initial-exec"))) bool was_refused;
 
 void *__real_je_arena_palloc(void *tsdn, void *arena, size_t size,
@@ -25,8 +24,7 @@ void *__wrap_je_arena_palloc(void *tsdn, void *arena, size_t size,
                              size_t alignment, bool zero, void *tcache);
 
 /* Replaces the function with which jemalloc allocates aligned blocks and its
- * thread caches, to record that there was no memory.
- */
+ * thread caches, to record that there was no memory. */
 void *__wrap_je_arena_palloc(void *tsdn, void *arena, size_t size,
                              size_t alignment, bool zero, void *tcache) {
   void *p = __real_je_arena_palloc(tsdn, arena, size, alignment, zero, tcache);
@@ -41,11 +39,11 @@ bool __real_je_tsd_tcache_enabled_data_init(void *tsd);
 bool __wrap_je_tsd_tcache_enabled_data_init(void *tsd);
 
 /* Makes the calling thread's cache. If there is no memory for it, tries again
- * with the option off, which marks the thread as one without a cache. Another
- * thread that starts at that time may read the option meanwhile: it then has no
- * cache either, which only costs it time; or it turns the option on again
- * before this thread has read it, and this thread tries once more.
- */
+ * with the option off, which marks the thread as one without a cache.
+ *
+ * Another thread that starts at that time may read the option meanwhile: it
+ * then has no cache either, which only costs it time; or it turns the option
+ * on again before this thread has read it, and this thread tries once more. */
 bool __wrap_je_tsd_tcache_enabled_data_init(void *tsd) {
   was_refused = false;
   bool failed = __real_je_tsd_tcache_enabled_data_init(tsd);
@@ -77,8 +75,7 @@ void __wrap_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
 
 /* The next call that needs an arena does not reach the function above, because
  * jemalloc calls its own in the same object file. If that fails to make an
- * arena, the cache stays with arena 0, and the call fails.
- */
+ * arena, the cache stays with arena 0, and the call fails. */
 void __wrap_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
                                         void *arena) {
   if (arena)

@@ -17,8 +17,7 @@
 enum { BATCH = 512 };
 /* Number of attempts to move a page. The kernel moves a huge page as a whole
  * with its first part, and returns EBUSY for the other parts; pages can also be
- * busy for a moment.
- */
+ * busy for a moment. */
 enum { ATTEMPTS = 3 };
 
 struct batch {

@@ -17,8 +17,7 @@
 #include <string.h>
 
 /* Index of the start of the brk heap in /proc/self/stat (proc(5)), counted from
- * field 3, which follows the closing parenthesis of the name.
- */
+ * field 3, which follows the closing parenthesis of the name. */
 enum { FIELD_START_BRK = 47, FIRST_FIELD = 3 };
 #define MAX_CPUS 8192 /* Linux's limit on x86-64 */
 

@@ -23,8 +23,7 @@
 #define LEAST_HUGE_PER_NODE 50
 /* Minimum size in bytes of each thread's block for which huge pages are used.
  * Neighbouring blocks share a huge page: rounding moves the border between them
- * by at most 1 MiB, 5 % of this size.
- */
+ * by at most 1 MiB, 5 % of this size. */
 #define LEAST_ROUNDED_BLOCK ((size_t)20 << 20)
 
 /* Available since Linux 5.14; headers of older C libraries do not define it. */
@@ -35,8 +34,7 @@
 static int counted(int error) {
   if (error == EPERM || error == ENOSYS || error == EACCES || error == ENOMEM) {
     /* The system call fails in a sandbox, in a kernel without NUMA, or with too
-     * many mappings.
-     */
+     * many mappings. */
     vf_numa_count(VF_NUMA_REFUSED, 1);
     return 0;
   }
@@ -75,8 +73,7 @@ static char *block_begin(struct vf_pages pages, unsigned thread,
 }
 
 /* Places each thread's block on its node. The number of pages on each node is
- * exact, because no huge page lies across a border between two policies.
- */
+ * exact, because no huge page lies across a border between two policies. */
 static int place_blocks(size_t page, struct vf_pages pages, const int16_t *node,
                         unsigned threads) {
   int result = 0;
@@ -115,8 +112,7 @@ static void touch_block(void *data, unsigned thread, unsigned threads) {
 }
 
 /* An object is touched only if it takes at most half of the free memory:
- * touching also allocates pages that the program would never write.
- */
+ * touching also allocates pages that the program would never write. */
 static bool fits(size_t size) {
   struct sysinfo info;
   int saved = errno;

@@ -37,8 +37,7 @@ static bool has_openmp(void) {
 }
 
 /* Reads the environment first, because a call of OpenMP initializes OpenMP, and
- * the program may still set its variables.
- */
+ * the program may still set its variables. */
 bool vf_team_is_bound(void) {
   const char *bind = getenv("OMP_PROC_BIND");
   bool asked = bind ? strcasecmp(bind, "false") != 0

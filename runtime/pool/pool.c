@@ -22,8 +22,7 @@
 #define LEAST_CHUNK ((size_t)4096)
 /* Maximum size of a chunk. Each chunk is as large as all before it together, so
  * that their number grows with the logarithm of the pool's size. A single live
- * block keeps at most one chunk of this size.
- */
+ * block keeps at most one chunk of this size. */
 #define MOST_CHUNK ((size_t)1 << 20)
 /* Maximum alignment, limited by the bits for the distance in an aligned block's
  * tag. */
@@ -34,15 +33,13 @@
 struct block {
   /* Distance in grains from the start of the chunk to the memory that the
    * program uses; for an aligned block, from the start of the block that
-   * contains it.
-   */
+   * contains it. */
   uint32_t back;
   /* A size class, or one of the two values below. */
   uint32_t kind;
   struct block *next;
   /* Address of the pointer that points to this block in its list, so that
-   * removing the block takes constant time.
-   */
+   * removing the block takes constant time. */
   struct block **link;
 };
 #define TAG offsetof(struct block, next)
@@ -68,14 +65,12 @@ struct vf_pool_state {
   vf_pool self; /* of vf_pool_create */
   struct block *free[VF_CLASSES];
   /* The last member, on another cache line than the lists of small classes,
-   * because other threads write this list.
-   */
+   * because other threads write this list. */
   struct block *freed_by_others;
 };
 
 /* Returns the offset of the first block of a chunk whose header has this many
- * bytes.
- */
+ * bytes. */
 #define FIRST_BLOCK(header)                                                    \
   (((header) + TAG + VF_GRAIN - 1) / VF_GRAIN * VF_GRAIN - TAG)
 
@@ -263,8 +258,7 @@ static void *from_new_chunk(struct vf_pool_state *state, unsigned class) {
 }
 
 /* Allocates a chunk with a single block. If the memory must be zeroed, calls
- * calloc, because the allocator knows whether it is zero already.
- */
+ * calloc, because the allocator knows whether it is zero already. */
 static void *alone(struct vf_pool_state *state, size_t size, bool zeroed) {
   size_t offset = FIRST_BLOCK(sizeof(struct chunk));
   size_t all = offset + TAG + size;

@@ -22,12 +22,10 @@
 #define VF_EXACT_GRAINS 32u
 #define VF_STEPS_LOG 3
 /* Maximum size of a block of the pool, 128 KiB: for larger ones glibc's malloc
- * makes a mapping for each block.
- */
+ * makes a mapping for each block. */
 #define VF_MOST_GRAINS 8192u
 /* Number of size classes: one for each size up to VF_EXACT_GRAINS, then 8 for
- * each of the 8 doublings up to VF_MOST_GRAINS.
- */
+ * each of the 8 doublings up to VF_MOST_GRAINS. */
 #define VF_CLASSES                                                             \
   (VF_EXACT_GRAINS - VF_LEAST_GRAINS + 1 + (8u << VF_STEPS_LOG))
 
@@ -36,8 +34,7 @@ static inline unsigned vf_class_of(size_t grains) {
   if (grains <= VF_EXACT_GRAINS)
     return (unsigned)grains - VF_LEAST_GRAINS;
   /* The doubling that contains the size: 0 for sizes up to twice
-   * VF_EXACT_GRAINS, 1 up to four times, and so on.
-   */
+   * VF_EXACT_GRAINS, 1 up to four times, and so on. */
   unsigned last = (unsigned)grains - 1;
   unsigned doubling = 31 - (unsigned)__builtin_clz(last / VF_EXACT_GRAINS);
   unsigned step = (last >> (doubling + 5 - VF_STEPS_LOG)) & 7u;

@@ -48,8 +48,7 @@ static uint32_t phase_of(const struct vf_libc_barrier *barrier) {
 }
 
 /* Ends the phases of the barrier that arrivals recorded here complete, unless
- * other threads have done so. Returns the current phase.
- */
+ * other threads have done so. Returns the current phase. */
 static uint32_t end_phases(struct vf_libc_barrier *barrier, uint32_t place) {
   uint32_t threads = barrier->threads, ended = place - place % threads;
   uint32_t phase = phase_of(barrier);

@@ -64,8 +64,7 @@ static bool takes_over(const pthread_cond_t *cond) {
 }
 
 /* Decides whether this wait uses our queue or libc's. Threads that signal
- * always examine both queues.
- */
+ * always examine both queues. */
 static bool waits_here(const pthread_cond_t *cond,
                        const pthread_mutex_t *mutex) {
   return takes_over(cond) && vf_takes_over(mutex) &&
@@ -101,8 +100,7 @@ static bool fall_asleep(uint32_t *state) {
 
 /* Cancellation is asynchronous here, as in libc's own sleep: the thread holds
  * no lock meanwhile. ThreadSanitizer's instrumentation would take locks, so it
- * is disabled for this function.
- */
+ * is disabled for this function. */
 __attribute__((disable_sanitizer_instrumentation)) static int
 sleep_cancellably(uint32_t *state, const struct vf_deadline *deadline) {
   pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
@@ -113,8 +111,7 @@ sleep_cancellably(uint32_t *state, const struct vf_deadline *deadline) {
 }
 
 /* Sleeps until the waiter self is woken. Returns true if that happened before
- * the deadline.
- */
+ * the deadline. */
 static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
   uint32_t *state = &wait->self.state;
   int result;
@@ -130,20 +127,17 @@ static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
 }
 
 /* Waits in our queue. pre: the library handles both the condition and the
- * mutex. deadline may be null.
- */
+ * mutex. deadline may be null. */
 static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
                     const struct vf_deadline *deadline, uintptr_t site) {
   if (!vf_mutex_may_unlock(mutex))
     return EPERM;
   /* Tests for cancellation before the wait: a waiter whose spin always succeeds
    * would otherwise never be cancelled. The thread holds the mutex, as POSIX
-   * demands on cancellation.
-   */
+   * demands on cancellation. */
   pthread_testcancel();
   /* Disables cancellation, whatever the caller's setting: a waiter can be
-   * cancelled only in its sleep, from where it can leave the queue.
-   */
+   * cancelled only in its sleep, from where it can leave the queue. */
   int type;
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
   struct wait wait = {.cond = cond, .mutex = mutex, .site = site};

@@ -27,8 +27,7 @@ static bool has(const pthread_mutex_t *mutex, int lock, unsigned count,
 }
 
 /* Returns true if mutexes have the layout of the libc that this library knows,
- * with the thread id at VF_LIBC_TID_OFFSET.
- */
+ * with the thread id at VF_LIBC_TID_OFFSET. */
 static bool mutex_is_known(void) {
   pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
   int self = vf_libc_tid();
@@ -45,8 +44,7 @@ static bool spin_lock_is_known(void) {
 }
 
 /* Returns true if the attributes of conditions have the known layout. The rest
- * of a condition belongs to libc's waiters; ours are in a table.
- */
+ * of a condition belongs to libc's waiters; ours are in a table. */
 static bool cond_is_known(void) {
   pthread_cond_t cond;
   pthread_condattr_t attr;
@@ -78,8 +76,7 @@ static bool rwlock_is_known(void) {
 }
 
 /* Returns true if barriers have the known layout. Destroying a barrier adds the
- * missing departures of the last phase.
- */
+ * missing departures of the last phase. */
 static bool barrier_is_known(void) {
   union {
     pthread_barrier_t object;

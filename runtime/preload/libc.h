@@ -36,15 +36,13 @@
 #define VF_LIBC_NO_ELISION 512
 
 /* Bits of __wrefs of conditions: the clock of timedwait, and whether several
- * processes use the condition. The other bits count the waiters inside libc.
- */
+ * processes use the condition. The other bits count the waiters inside libc. */
 #define VF_LIBC_COND_SHARED 1
 #define VF_LIBC_COND_MONOTONIC 2
 
 /* Parts of __readers of read-write locks: whether it is the writers' turn,
  * whether a writer has the lock or waits for the readers to leave, and the
- * number of readers. A reader that waits for the lock is counted too.
- */
+ * number of readers. A reader that waits for the lock is counted too. */
 #define VF_LIBC_WRITERS_TURN 1u
 #define VF_LIBC_WRITER 2u
 #define VF_LIBC_READER 8u
@@ -58,8 +56,7 @@ struct vf_libc_barrier {
   uint32_t out;    /* number of departures; destroy waits until all have left */
 };
 /* Maximum number of arrivals at a barrier before libc's count starts again from
- * 0, at the end of the last phase below the limit.
- */
+ * 0, at the end of the last phase below the limit. */
 #define VF_LIBC_BARRIER_LIMIT (UINT32_MAX / 2)
 
 /* Returns the half of a sem_t that contains its value. */
@@ -68,8 +65,7 @@ static inline uint32_t *vf_libc_sem_value(sem_t *sem) {
 }
 
 /* Bits of vf_libc_mode below: the primitives that this library handles. Written
- * when libc is initialized, always with the same value.
- */
+ * when libc is initialized, always with the same value. */
 #define VF_DECIDED 1u
 #define VF_MUTEXES 2u
 #define VF_SPIN_LOCKS 4u
@@ -78,16 +74,14 @@ static inline uint32_t *vf_libc_sem_value(sem_t *sem) {
 #define VF_BARRIERS 32u
 #define VF_SEMS 64u
 /* Whether the library also handles conditions whose broadcasts wake several
- * waiters.
- */
+ * waiters. */
 #define VF_CROWDS 128u
 
 extern uint32_t vf_libc_mode;
 
 /* Decides which primitives this library handles. Async-signal-safe except for
  * reading the environment; any number of threads may call it at once. Preserves
- * errno.
- */
+ * errno. */
 uint32_t vf_libc_decide(void);
 
 static inline bool vf_is_on(uint32_t what) {

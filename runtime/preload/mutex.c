@@ -41,8 +41,7 @@
 static const struct vf_spin_kind spins = {VF_PRELOAD_SPINS, VF_SPIN_LOCK};
 /* Spins with which a mutex is locked again after a condition wait. They mostly
  * fail: the signalling thread still holds the mutex and, if the woken thread
- * runs on its CPU, cannot continue while that thread spins.
- */
+ * runs on its CPU, cannot continue while that thread spins. */
 static const struct vf_spin_kind spins_again = {VF_PRELOAD_SPINS,
                                                 VF_SPIN_EVENT};
 
@@ -78,8 +77,7 @@ static int lock_slowly(uint32_t *lock, clockid_t clock,
                        const struct vf_spin_kind *kind,
                        struct vf_visit *visit) {
   /* These spins count their successes under an address of their own, because
-   * the success of other spins does not predict that of these.
-   */
+   * the success of other spins does not predict that of these. */
   const void *object = kind == &spins ? lock : lock + 2;
   struct vf_deadline until = {.clock = clock}, *deadline = NULL;
   int result = 0;
@@ -140,8 +138,7 @@ static int taken(pthread_mutex_t *mutex, unsigned users) {
 }
 
 /* Locks the mutex, or waits until *at, which is read only if the thread must
- * wait. pre: vf_takes_over(mutex).
- */
+ * wait. pre: vf_takes_over(mutex). */
 static inline int lock_until(pthread_mutex_t *mutex, clockid_t clock,
                              const struct timespec *at, unsigned users,
                              const struct vf_spin_kind *kind, bool *had_to_wait,

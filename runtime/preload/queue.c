@@ -14,8 +14,7 @@
 #include <sys/mman.h>
 
 /* log2 of the number of buckets: as many as in the table of
- * blocking-sync/parking.c, for the same reason.
- */
+ * blocking-sync/parking.c, for the same reason. */
 #define BUCKETS_LOG2 8
 /* Page size on x86-64. The kernel clears memory on fork in whole pages. */
 #define PAGE 4096
@@ -24,8 +23,7 @@ struct bucket {
   uint32_t lock;
   struct vf_queued *first, *last;
   /* Whether the last broadcast found several waiters. All conditions of the
-   * bucket share it.
-   */
+   * bucket share it. */
   uint32_t draws_crowds;
 } __attribute__((aligned(VF_CACHE_LINE)));
 
@@ -77,8 +75,7 @@ static uint32_t *take_to_wake(struct bucket *bucket, struct vf_queued *waiter,
   uint32_t *state = &waiter->state;
   /* Stores the wake-up time only for a waiter that sleeps by now. One that is
    * just falling asleep gets none: reading its state again would cost more than
-   * the measurement is worth.
-   */
+   * the measurement is worth. */
   if (vf_get(state) == VF_QUEUED_ASLEEP)
     waiter->woken_at = vf_now_ns();
   bool asleep = __atomic_exchange_n(state, VF_QUEUED_WOKEN, __ATOMIC_RELEASE) ==

@@ -52,12 +52,10 @@ struct vf_queued {
   const void *key;
   const void *mutex;
   /* A value of enum vf_queued_state. It is set to WOKEN under the bucket's
-   * lock, as the last access to the waiter by another thread.
-   */
+   * lock, as the last access to the waiter by another thread. */
   uint32_t state;
   /* Whether the woken thread has to wake others of the same broadcast. Written
-   * before the state becomes WOKEN.
-   */
+   * before the state becomes WOKEN. */
   bool passes_on;
   /* Time at which the thread was woken from sleep, for vf_wake_took; 0 if it
    * was awake. */
@@ -95,8 +93,7 @@ void vf_queue_wake_all(const void *cond);
 bool vf_queue_draws_crowds(const void *cond);
 
 /* Wakes the next n waiters of the broadcast. pre: the caller was WOKEN with
- * passes_on set.
- */
+ * passes_on set. */
 void vf_queue_pass_on(const void *cond, const void *mutex, int n);
 
 #endif /* VFRIENDLY_PRELOAD_QUEUE_H */

@@ -21,17 +21,14 @@
  * threads that wait for each other would never spin again once both sleep: each
  * then takes as long as a wake-up, which is longer than the other would spin. A
  * 64th of the budget per wait is also the cost of a spin after the maximum
- * number of failures.
- */
+ * number of failures. */
 #define TRIAL_LOG2 VF_MAX_FAILED_SPINS
 /* log2 of the maximum number of waits until the next trial. Each failed trial
  * doubles that number, up to 1024: trials then cost less than the first read of
- * the object does.
- */
+ * the object does. */
 #define TRIAL_MAX_LOG2 10u
 /* log2 of the number of objects that are tracked: as many as buckets of spin
- * waits, as only objects that are waited for at the same time can collide.
- */
+ * waits, as only objects that are waited for at the same time can collide. */
 #define PLACES_LOG2 8
 
 static struct place {
@@ -91,8 +88,7 @@ static uint64_t time_left(const struct vf_deadline *deadline) {
 }
 
 /* Stored without a lock: a lost update makes the next trial come earlier or
- * later.
- */
+ * later. */
 static bool is_trial_due(struct place *place) {
   uint32_t waits = vf_get(&place->waits) + 1;
   bool is_due = waits >> (TRIAL_LOG2 + vf_get(&place->trials)) != 0;
@@ -115,8 +111,7 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
              bool (*look)(void *what), void *what,
              const struct vf_deadline *deadline) {
   /* Does not record success: a woken thread mostly finds the object free, which
-   * says nothing about spinning.
-   */
+   * says nothing about spinning. */
   if (look(what))
     return true;
   struct place *place = place_of(object);

@@ -40,8 +40,7 @@ struct vf_spin_kind {
  * trials. Each failure halves the budget. Waits for events stop after three: an
  * eighth is left then, 6 us, less than any wait that includes a wake-up
  * (spin-wait/tuning.h). Locks never stop: one may well become free within the
- * microsecond that is left at the minimum.
- */
+ * microsecond that is left at the minimum. */
 #define VF_SPIN_EVENT 3
 #define VF_SPIN_LOCK UINT_MAX
 
@@ -56,8 +55,7 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
              const struct vf_deadline *deadline);
 
 /* How a call's wait ends: never, at a time of CLOCK_REALTIME, or at a time of
- * the clock that the call names.
- */
+ * the clock that the call names. */
 enum vf_ends { VF_NEVER, VF_AT, VF_AT_CLOCK };
 
 /* Begins a visit of the site with a spin; a null kind means no spin. */

@@ -29,8 +29,7 @@ _Static_assert(sizeof vf_blind_1 == VF_BLIND_SIZE,
                "VF_BLIND_SIZE is what the assembler reserves");
 
 /* Searches the entries one after another, which is cheap enough: the caller
- * then sleeps for at least 50 us.
- */
+ * then sleeps for at least 50 us. */
 static struct vf_blind_site *site_of(uintptr_t place) {
   for (unsigned i = 0; i < VF_BLIND_SITES - 1; ++i) {
     struct vf_blind_site *site = &vf_blind_1[i];

@@ -60,19 +60,16 @@
 /* Maximum share of the time waited so far that a blind sleep, which no notify
  * ends, may take: a sixteenth, overshoot included. The overshoot is 50 us of
  * timer slack, Linux' default, and the exit from idle; 72 us on the development
- * machine.
- */
+ * machine. */
 #define VF_BLIND_SHARE 16
 #define VF_BLIND_MIN_NS 50000u
 #define VF_BLIND_MAX_NS 1000000u
 #define VF_OVERSHOOT_NS 75000u
 /* Number of missed notifies after which waits in the bucket sleep no longer
- * than blind ones. One or two can be missed by chance (N2 above).
- */
+ * than blind ones. One or two can be missed by chance (N2 above). */
 #define VF_SUSPECT_LIMIT 4u
 /* Upper limit of the count of missed notifies, so that a few notifies that
- * arrive restore trust.
- */
+ * arrive restore trust. */
 #define VF_SUSPECT_MAX 8u
 
 static struct vf_spin_bucket *bucket_of(const volatile void *addr) {
@@ -99,8 +96,7 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high) {
 }
 
 /* Returns the maximum length of a blind sleep of a wait that has lasted so
- * long; 0 if it may not sleep.
- */
+ * long; 0 if it may not sleep. */
 static uint64_t blind_sleep_ns(uint64_t waited) {
   uint64_t share = waited / VF_BLIND_SHARE;
   if (share < VF_BLIND_MIN_NS + VF_OVERSHOOT_NS)

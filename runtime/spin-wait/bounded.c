@@ -41,8 +41,7 @@ static const struct vf_field VF_SPENT = {52, 8};
 
 /* Minimum time of a window, after which the clock is read again; a window takes
  * at most twice as long. The call and the clock take some 45 ns on the
- * development machine, 1 % of that.
- */
+ * development machine, 1 % of that. */
 #define VF_WINDOW_NS 4000u
 /* The unit of costs is 1/1024 ns, so that a poll of a quarter of a nanosecond,
  * one cycle at 4 GHz, is known to 0.4 %. Costs saturate at 4.2 ms. */
@@ -59,13 +58,11 @@ static const struct vf_field VF_SPENT = {52, 8};
 /* Time for which waits yield to hogs, threads that compute, after a wait has
  * polled beside a hog until its end: the awaited thread may have needed this
  * CPU. A program that repeats such waits without a sleep in between spends at
- * most VF_GIVEN_MAX_NS of this time on polls, 3 %.
- */
+ * most VF_GIVEN_MAX_NS of this time on polls, 3 %. */
 #define VF_IN_VAIN_NS VF_HOG_MAX_NS
 
 /* Time, as vf_hog_time, until which waits yield to hogs; 0 if they may poll
- * beside one.
- */
+ * beside one. */
 static uint32_t in_vain_until;
 
 /* Updates a measured cost: lower values replace it at once, higher ones pull it
@@ -136,8 +133,7 @@ static uint64_t spun(uint64_t state, uint64_t now, uint32_t *cost,
     return state;
   }
   /* Learns also if the window took much less than expected: the thread was then
-   * off its CPU during the window from which the cost was learnt.
-   */
+   * off its CPU during the window from which the cost was learnt. */
   if (took >= VF_WINDOW_NS || window == vf_max(VF_WINDOW) ||
       took < expected / 2)
     learn(cost, known, took, block_of(how) << window);

@@ -38,15 +38,13 @@
 #include <stdint.h>
 
 /* Maximum time of a batch of pauses that was not preempted: it normally takes
- * half a microsecond, with an interrupt up to some 10 us.
- */
+ * half a microsecond, with an interrupt up to some 10 us. */
 #define VF_GAP_NS 20000u
 /* Maximum time of a yield without effect; a longer one has let another thread
  * run. On the development machine a yield without effect takes 0.44 us, a
  * switch to another thread and back 2.4 us or more. On machines with slower
  * yields, waits begin by yielding, and notice a change after a yield instead of
- * a pause.
- */
+ * a pause. */
 #define VF_SLOW_YIELD_NS 1500u
 /* Number of consecutive yields without effect, in the process, after which it
  * no longer counts as over-committed. A false alarm costs as many yields, 7 us
@@ -54,8 +52,7 @@
 #define VF_CROWD_MAX 16u
 
 /* Minimum time of a yield to a hog, a thread that computes: eight times the
- * cost of a wake-up, and more than a yield among 64 waiters on a CPU takes.
- */
+ * cost of a wake-up, and more than a yield among 64 waiters on a CPU takes. */
 #define VF_HOG_NS 200000u
 /* Factor for the time that waits block after a long yield: this many times its
  * length, provided that the long yield before it ended at most its length
@@ -65,8 +62,7 @@
  * hog gets nearly all of the CPU.) Two long yields are needed to notice a hog
  * again. With a factor of 16 they cost an eighth of the time; yielding to a hog
  * costs a factor of 10 to 20. The limit of 134 ms is how long waits stay slower
- * than necessary after the hog has gone.
- */
+ * than necessary after the hog has gone. */
 #define VF_HOG_FACTOR 16u
 #define VF_HOG_MAX_NS (UINT64_C(128) << 20)
 /* log2 of the unit of hogged_until and hog_ended, 66 us. They wrap after 3

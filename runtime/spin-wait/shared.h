@@ -21,8 +21,7 @@
 /* log2 of the number of buckets. Two waiters that sleep at the same time on
  * different addresses of one bucket cost each notify a needless wake-up, some 5
  * us. With 256 buckets and sleepers on 16 addresses, fewer than 1 notify in 16
- * pays it. Of the 16 KiB, only buckets in use are touched.
- */
+ * pays it. Of the 16 KiB, only buckets in use are touched. */
 #define VF_SPIN_BUCKETS_LOG2 8
 #define VF_SPIN_BUCKETS (1u << VF_SPIN_BUCKETS_LOG2)
 

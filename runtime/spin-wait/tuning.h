@@ -28,16 +28,14 @@
  * better choice. On the development machine a wake-up takes 23 us until the
  * sleeper runs and 7 us of the waker's time, going to sleep 5 us; in other
  * virtual machines a wake-up takes 17 to 96 us (Ding et al., ATC'14, table 2).
- * Each measured wake-up moves the budget away from this value (tuning.c).
- */
+ * Each measured wake-up moves the budget away from this value (tuning.c). */
 #define VF_BUDGET_DEFAULT_NS 50000u
 /* CPU time that the waker and the sleeper spend on a sleep, from the figures
  * above. */
 #define VF_SLEEP_COSTS_NS 12000u
 /* Limits of the estimated wake-up time: the quickest measured on the
  * development machine, on the waker's CPU, and twice the slowest of table 2. In
- * a wake-up that takes longer, the thread waited for a CPU.
- */
+ * a wake-up that takes longer, the thread waited for a CPU. */
 #define VF_WAKE_MIN_NS 3000u
 #define VF_WAKE_MAX_NS 200000u
 /* Maximum spin budget. The time kept in a wait's state saturates just above it
@@ -45,8 +43,7 @@
 #define VF_BUDGET_MAX_NS 1000000u
 
 /* Returns the budget. Not inline: the reference makes the linker extract this
- * file's constructor from libvfrt.a.
- */
+ * file's constructor from libvfrt.a. */
 uint32_t vf_spin_budget_ns(void);
 
 /* Records that a sleeping thread ran again ns nanoseconds after it was woken.

@@ -39,25 +39,21 @@ typedef struct vf_cond {
 #define VF_COND_INIT {0, 0}
 
 /* Initializes a condition. pre: *cond is not in use. Returns EINVAL if flags is
- * neither 0 nor VF_SHARED.
- */
+ * neither 0 nor VF_SHARED. */
 int vf_cond_init(vf_cond *cond, unsigned flags);
 
 /* Destroys the condition. pre: no thread waits, or all that waited have been
- * signalled; with VF_SHARED, they have also returned.
- */
+ * signalled; with VF_SHARED, they have also returned. */
 int vf_cond_destroy(vf_cond *cond);
 
 /* Waits for a signal. pre: the caller holds mutex, and so did all threads that
  * wait at the same time. Releases mutex while it waits and holds it again when
- * it returns. May return without a signal.
- */
+ * it returns. May return without a signal. */
 int vf_cond_wait(vf_cond *cond, vf_mutex *mutex);
 
 /* Like vf_cond_wait, but no longer than until the deadline. Returns ETIMEDOUT
  * after it, and EINVAL as vf_mutex_clocklock does; the caller holds mutex in
- * each case.
- */
+ * each case. */
 int vf_cond_clockwait(vf_cond *cond, vf_mutex *mutex, clockid_t clock,
                       const struct timespec *deadline);
 

@@ -30,8 +30,7 @@ typedef struct vf_event {
 #define VF_EVENT_INIT {0, 0}
 
 /* Initializes an event that is not set. pre: *event is not in use. Returns
- * EINVAL if flags is neither 0 nor VF_SHARED.
- */
+ * EINVAL if flags is neither 0 nor VF_SHARED. */
 int vf_event_init(vf_event *event, unsigned flags);
 
 /* Destroys the event. pre: no thread waits for it. */
@@ -43,8 +42,7 @@ int vf_event_wait(vf_event *event);
 int vf_event_trywait(vf_event *event);
 
 /* Waits until the event is set, but no longer than until the deadline. Returns
- * ETIMEDOUT and EINVAL as vf_mutex_clocklock does.
- */
+ * ETIMEDOUT and EINVAL as vf_mutex_clocklock does. */
 int vf_event_clockwait(vf_event *event, clockid_t clock,
                        const struct timespec *deadline);
 

@@ -48,18 +48,15 @@ typedef struct vf_mutex {
 
 /* Flag for objects in memory that several processes map. The kernel queues
  * their waiters, so the bound on how long a waiter is passed over does not
- * hold.
- */
+ * hold. */
 #define VF_SHARED 1u
 
 /* Initializes a mutex. pre: *mutex is not in use. Returns EINVAL if flags is
- * neither 0 nor VF_SHARED.
- */
+ * neither 0 nor VF_SHARED. */
 int vf_mutex_init(vf_mutex *mutex, unsigned flags);
 
 /* Destroys the mutex, which must be initialized again before its next use.
- * Returns EBUSY if it is locked.
- */
+ * Returns EBUSY if it is locked. */
 int vf_mutex_destroy(vf_mutex *mutex);
 
 /* Acquires the mutex. pre: the caller does not hold it (it would wait forever).
@@ -72,8 +69,7 @@ int vf_mutex_trylock(vf_mutex *mutex);
 /* Acquires the mutex, but waits no longer than until the deadline, a time of
  * clock, which is CLOCK_MONOTONIC or CLOCK_REALTIME. Returns ETIMEDOUT after
  * it, and EINVAL for another clock or nanoseconds outside 0..999999999, which
- * are checked only if it has to wait.
- */
+ * are checked only if it has to wait. */
 int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
                        const struct timespec *deadline);
 
@@ -82,8 +78,7 @@ int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
 int vf_mutex_unlock(vf_mutex *mutex);
 
 /* Slow paths of the inline functions below; not for users. found is the word as
- * it was before bit 1 was set.
- */
+ * it was before bit 1 was set. */
 int vf_mutex_lock_found(vf_mutex *mutex, uint32_t found);
 int vf_mutex_unlock_contended(vf_mutex *mutex);
 

@@ -31,8 +31,7 @@ extern "C" {
 
 enum vf_numa_policy {
   /* Places each page on the node of the thread that touches it first, also
-   * where the process has another policy.
-   */
+   * where the process has another policy. */
   VF_NUMA_FT = 0,
   /* Interleaves pages over all nodes with memory that the process may use. */
   VF_NUMA_R4K = 1,
@@ -41,17 +40,14 @@ enum vf_numa_policy {
    * threads that are bound (OMP_PLACES, OMP_PROC_BIND); else it is VF_NUMA_R4K.
    * In a virtual machine that sees one node but may have several (vf_numa_info:
    * opaque), the bound threads touch the pages of their blocks now;
-   * VF_NUMA_OPAQUE=off prevents that.
-   */
+   * VF_NUMA_OPAQUE=off prevents that. */
   VF_NUMA_BLOCKS = 2,
   /* Interleaves in proportion to the nodes' bandwidth as the kernel has it
    * (/sys/kernel/mm/mempolicy/weighted_interleave); before Linux 6.9 it is
-   * VF_NUMA_R4K.
-   */
+   * VF_NUMA_R4K. */
   VF_NUMA_WEIGHTED = 3,
   /* Flag for calls in constructors, to be or-ed to a policy: starts no thread,
-   * as threads before main surprise programs that fork.
-   */
+   * as threads before main surprise programs that fork. */
   VF_NUMA_EARLY = 16
 };
 
@@ -99,8 +95,7 @@ struct vf_numa_machine {
 };
 
 /* Describes the machine: its nodes, and whether they are visible. post: returns
- * 0 and fills *machine; EINVAL for NULL.
- */
+ * 0 and fills *machine; EINVAL for NULL. */
 int vf_numa_info(struct vf_numa_machine *machine);
 
 #ifdef __cplusplus

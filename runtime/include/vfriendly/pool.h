@@ -37,43 +37,36 @@ typedef struct vf_pool {
 #define VF_POOL_INIT {0}
 
 /* Makes a pool on the heap. Returns NULL with errno ENOMEM if there is no
- * memory.
- */
+ * memory. */
 vf_pool *vf_pool_create(void);
 
 /* Allocates a block as malloc does: aligned for every type; NULL with errno
- * ENOMEM if there is no memory; size 0 gives a block of its own.
- */
+ * ENOMEM if there is no memory; size 0 gives a block of its own. */
 void *vf_pool_alloc(vf_pool *pool, size_t size);
 
 /* As calloc: zeroed. */
 void *vf_pool_calloc(vf_pool *pool, size_t count, size_t size);
 
 /* Allocates a block with this alignment. Returns NULL with errno EINVAL if
- * alignment is not a power of two.
- */
+ * alignment is not a power of two. */
 void *vf_pool_aligned_alloc(vf_pool *pool, size_t alignment, size_t size);
 
 /* Frees a block. pre: it is a block of this pool, or NULL. May be called in any
- * thread.
- */
+ * thread. */
 void vf_pool_free(vf_pool *pool, void *block);
 
 /* Gives unused memory back to the heap. A pool without blocks holds no memory
- * afterwards; if vf_pool_create made it, it keeps its first page.
- */
+ * afterwards; if vf_pool_create made it, it keeps its first page. */
 void vf_pool_trim(vf_pool *pool);
 
 /* Frees all blocks and keeps a little memory for the next ones; the thread that
  * allocates the next block becomes the owner. pre: pool and blocks are not in
- * use. May be called in any thread.
- */
+ * use. May be called in any thread. */
 void vf_pool_reset(vf_pool *pool);
 
 /* Frees all blocks, and the pool itself if vf_pool_create made it; another pool
  * is as after VF_POOL_INIT. pre: pool and blocks are not in use. May be called
- * in any thread.
- */
+ * in any thread. */
 void vf_pool_destroy(vf_pool *pool);
 
 #ifdef __cplusplus

@@ -33,8 +33,7 @@ typedef struct vf_rwlock {
 #define VF_RWLOCK_INIT {VF_MUTEX_INIT, 0, 0}
 
 /* Initializes a lock. pre: *lock is not in use. Returns EINVAL if flags is
- * neither 0 nor VF_SHARED.
- */
+ * neither 0 nor VF_SHARED. */
 int vf_rwlock_init(vf_rwlock *lock, unsigned flags);
 
 /* Destroys the lock. Returns EBUSY if it is locked. */
@@ -42,8 +41,7 @@ int vf_rwlock_destroy(vf_rwlock *lock);
 
 /* Acquire the lock as a reader or as the writer. pre: the caller does not hold
  * it, in either way. Return EAGAIN if there are 2^30 - 1 readers, and EBUSY,
- * ETIMEDOUT and EINVAL as the functions of vf_mutex do.
- */
+ * ETIMEDOUT and EINVAL as the functions of vf_mutex do. */
 int vf_rwlock_rdlock(vf_rwlock *lock);
 int vf_rwlock_tryrdlock(vf_rwlock *lock);
 int vf_rwlock_clockrdlock(vf_rwlock *lock, clockid_t clock,
@@ -54,8 +52,7 @@ int vf_rwlock_clockwrlock(vf_rwlock *lock, clockid_t clock,
                           const struct timespec *deadline);
 
 /* Releases the lock. pre: the caller holds it, in either way. Does not access
- * *lock once it is free.
- */
+ * *lock once it is free. */
 int vf_rwlock_unlock(vf_rwlock *lock);
 
 #ifdef __cplusplus

@@ -30,8 +30,7 @@ typedef struct vf_sem {
 #define VF_SEM_INIT(value) {(value), 0}
 
 /* Initializes a semaphore with `value` units. pre: *sem is not in use. Returns
- * EINVAL if value is above VF_SEM_MAX or flags is neither 0 nor VF_SHARED.
- */
+ * EINVAL if value is above VF_SEM_MAX or flags is neither 0 nor VF_SHARED. */
 int vf_sem_init(vf_sem *sem, unsigned flags, unsigned value);
 
 /* Destroys the semaphore. pre: no thread waits for it. */
@@ -44,14 +43,12 @@ int vf_sem_wait(vf_sem *sem);
 int vf_sem_trywait(vf_sem *sem);
 
 /* Takes one unit, but waits no longer than until the deadline. Returns
- * ETIMEDOUT and EINVAL as vf_mutex_clocklock does.
- */
+ * ETIMEDOUT and EINVAL as vf_mutex_clocklock does. */
 int vf_sem_clockwait(vf_sem *sem, clockid_t clock,
                      const struct timespec *deadline);
 
 /* Adds one unit. May be called in a signal handler. Returns EOVERFLOW if there
- * are VF_SEM_MAX already. Does not access *sem once the unit is added.
- */
+ * are VF_SEM_MAX already. Does not access *sem once the unit is added. */
 int vf_sem_post(vf_sem *sem);
 
 /* Returns the number of units, which may have changed meanwhile. */

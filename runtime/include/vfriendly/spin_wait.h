@@ -39,14 +39,12 @@ extern "C" {
 
 /* Bits of `how` that hold the number of bytes at addr that the runtime may read
  * to see whether they still hold `observed`: 1, 2, 4 or 8, or 0 for none
- * (memory that is volatile, or that may be gone by now).
- */
+ * (memory that is volatile, or that may be gone by now). */
 #define VF_SPIN_SIZE_MASK 0xffu
 /* Says that the thread that ends this wait calls vf_spin_notify. If it is set
  * without such a caller, some wake-ups are late; if it is not set, the wait
  * never blocks in the kernel for more than 1/16 of the time that it has already
- * taken.
- */
+ * taken. */
 #define VF_SPIN_NOTIFIED 0x100u
 /* Never sleep, only pause and yield: for locks that hand over in a fixed order,
  * where one sleeping waiter holds up all behind it. Yields to VF_SPIN_NOTIFIED:
@@ -59,14 +57,12 @@ extern "C" {
 #define VF_SPIN_TRYLOCK 0x400u
 
 /* Says that the condition reads several words: addr is one key that the writers
- * of all of them notify, and is not read. The size in `how` is 0.
- */
+ * of all of them notify, and is not read. The size in `how` is 0. */
 #define VF_SPIN_SEVERAL 0x800u
 
 /* Number of failed polls of one wait that a caller may make before it first
  * calls vf_spin_wait; it counts them in state. 64 polls take a tenth of a
- * microsecond, as does a hand-over between two running threads.
- */
+ * microsecond, as does a hand-over between two running threads. */
 #define VF_SPIN_POLLS_UNCALLED 64u
 
 /* One failed poll: pauses, yields or blocks for a bounded time.
@@ -84,8 +80,7 @@ uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
                       uint64_t state, uint32_t how);
 
 /* Bits of a bounded wait's state that hold the number of blocks of failed
- * polls, less one, that the caller may make before the next call.
- */
+ * polls, less one, that the caller may make before the next call. */
 #define VF_SPIN_POLLS_MASK 0xffffu
 /* To be or-ed to `how` of a bounded wait: the number of polls in a block, 1 to
  * 65535. Without it a block is one poll. */
@@ -156,12 +151,15 @@ struct vf_spin_budget {
   static uint32_t name##_cost;                                                 \
   struct vf_spin_budget name = {0, VF_SPIN_POLLS_UNCALLED, &name##_cost}
 
-/* Called after one failed poll of a wait that gives up after a number of polls.
+/* Called after one failed poll of a wait that gives up after a number of
+ * polls.
+ *
  * addr, observed, how and left as for vf_spin_wait_bounded, but left may be 0;
- * how has no VF_SPIN_BLOCK. pre: each further poll would be like the failed
- * one: the loop only polls one word, and counts. Returns how many polls to take
- * off the count; at most left.
- */
+ * how has no VF_SPIN_BLOCK.
+ *
+ * pre: each further poll would be like the failed one: the loop only polls one
+ * word, and counts. Returns how many polls to take off the count; at most
+ * left. */
 static inline uint64_t vf_spin_budget(const volatile void *addr,
                                       uint64_t observed,
                                       struct vf_spin_budget *budget,
@@ -181,8 +179,7 @@ static inline uint64_t vf_spin_budget(const volatile void *addr,
 
 /* Called after one failed attempt at something that has no address to wait on,
  * such as a foreign trylock (with VF_SPIN_TRYLOCK), or that reads several
- * words. Short for vf_spin_wait(NULL, 0, state, how without its size).
- */
+ * words. Short for vf_spin_wait(NULL, 0, state, how without its size). */
 uint64_t vf_spin_backoff(uint64_t state, uint32_t how);
 
 /* Wakes every vf_spin_wait on addr. Call it after the store that ends the wait;
@@ -196,8 +193,7 @@ void vf_spin_notify(const volatile void *addr);
 extern uint32_t vf_spin_armed;
 
 /* Does what vf_spin_notify does, at the cost of one relaxed load if no thread
- * waits.
- */
+ * waits. */
 static inline void vf_spin_notify_if_waiting(const volatile void *addr) {
   if (__builtin_expect(__atomic_load_n(&vf_spin_armed, __ATOMIC_RELAXED) != 0,
                        0))

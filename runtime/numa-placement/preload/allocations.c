@@ -19,8 +19,7 @@
 #include <string.h>
 
 /* Largest value of libc's threshold on 64-bit machines, HEAP_MAX_SIZE / 2:
- * larger blocks always get a mapping of their own.
- */
+ * larger blocks always get a mapping of their own. */
 #define MOST_MMAP_THRESHOLD ((size_t)32 << 20)
 
 /* libc's own functions, under names that no library interposes. */
@@ -34,8 +33,7 @@ void __libc_free(void *block);
 static inline bool is_libc(void) {
   void (*in_use)(void *) = free;
   /* The address is read from memory: the compiler assumes that two functions
-   * have two addresses and would remove the comparison.
-   */
+   * have two addresses and would remove the comparison. */
   __asm__("" : "+r"(in_use));
   return in_use == __libc_free;
 }
@@ -84,15 +82,13 @@ static bool is_openmp(const void *caller) {
 
 static void place(void *memory, size_t size, const void *caller) {
   /* True while the library asks OpenMP for the nodes of its threads: OpenMP may
-   * allocate meanwhile.
-   */
+   * allocate meanwhile. */
   static __thread bool busy __attribute__((tls_model("initial-exec")));
   if (busy || is_openmp(caller))
     return;
   busy = true;
   /* VF_NUMA_EARLY, because an allocation must start no threads, which would
-   * touch the pages.
-   */
+   * touch the pages. */
   vf_numa_place(memory, size, vf_numa_settings.policy | VF_NUMA_EARLY);
   busy = false;
 }
@@ -104,8 +100,7 @@ static inline bool is_large(size_t size) {
 
 /* Places the whole mapping, including the page of the block's header. If that
  * page had another policy, there would be two mappings, which realloc's mremap
- * cannot move.
- */
+ * cannot move. */
 static __attribute__((noinline)) void place_block(void *block,
                                                   const void *caller) {
   struct vf_pages mapping;
@@ -205,8 +200,7 @@ place_mapping(void *memory, size_t size, int flags, const void *caller) {
     return;
   }
   /* Leaves out a mapping that the allocator makes for its heap: it will hold
-   * small blocks.
-   */
+   * small blocks. */
   if (!is_libc() && vf_module_of(caller) == vf_module_of((const void *)free)) {
     vf_count_numa_preload(VF_NUMA_SHARE_HEAP);
     return;

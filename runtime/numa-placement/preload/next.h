@@ -23,8 +23,7 @@
 
 /* libc's functions, found by dlsym, which returns the newest version of each:
  * those that take CPU masks have the mask's size as an argument in it, as
- * exports.map expects.
- */
+ * exports.map expects. */
 #define VF_NUMA_NEXT_FUNCTIONS(X)                                              \
   X(malloc)                                                                    \
   X(calloc)                                                                    \
@@ -58,8 +57,7 @@ static inline const struct vf_numa_next *vf_numa_next(void) {
 }
 
 /* Returns the address at which the module that contains this code is mapped;
- * NULL if there is none.
- */
+ * NULL if there is none. */
 const void *vf_module_of(const void *code);
 
 #endif /* VFRIENDLY_NUMA_PLACEMENT_PRELOAD_NEXT_H */

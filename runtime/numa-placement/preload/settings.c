@@ -41,8 +41,7 @@ static void read_placement(void) {
 __attribute__((constructor)) static void configure(void) {
   int saved = errno;
   /* Set here, as this process may not have libvfrt, whose constructor sets it
-   * too.
-   */
+   * too. */
   if (vf_report_is_wanted())
     vf_set(&vf_spin_shared_1.stats, 1);
   vf_env_check_names();

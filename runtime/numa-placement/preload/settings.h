@@ -18,14 +18,12 @@
 
 /* Minimum size in bytes of an allocation to place if VF_NUMA_MIN is not set. A
  * mapping of its own costs two system calls and a fault for each page; 1 MiB
- * has 256 pages.
- */
+ * has 256 pages. */
 #define VF_NUMA_MIN_DEFAULT ((size_t)1 << 20)
 
 struct vf_numa_settings {
   /* Minimum size in bytes of the allocations that are placed; SIZE_MAX if none
-   * is, as on machines with one node.
-   */
+   * is, as on machines with one node. */
   size_t least;
   int policy; /* of enum vf_numa_policy, if any is placed */
 };

@@ -28,8 +28,7 @@
 
 enum pin { PIN_OFF, PIN_CORE, PIN_NODE, PIN_ALL, PIN_LIST };
 /* Maximum length of a list of CPUs: enough for each CPU of the largest
- * machines.
- */
+ * machines. */
 enum { MAX_LISTED = 1024 };
 
 static int pin; /* an enum pin, written once */
@@ -109,8 +108,7 @@ static bool write_places(char *text, size_t room) {
 /* Environment variable that holds the value of OMP_PLACES that this library has
  * set. If a launcher such as taskset is started with this library, the program
  * that it starts inherits both, and so knows that its user did not set
- * OMP_PLACES.
- */
+ * OMP_PLACES. */
 #define OWN_PLACES "VF_NUMA_OMP_PLACES"
 
 static bool is_users_choice(void) {
@@ -197,8 +195,7 @@ static bool are_bound(const pthread_attr_t *attributes) {
 }
 
 /* Returns what the new thread needs to bind itself, or NULL if the thread is
- * left alone.
- */
+ * left alone. */
 static struct start *to_start(const pthread_attr_t *attributes) {
   if (__atomic_load_n(&pin, __ATOMIC_ACQUIRE) == PIN_OFF)
     return NULL;
@@ -231,8 +228,7 @@ VF_API int pthread_create(pthread_t *restrict thread,
 }
 
 /* thrd_create is replaced as well, because libc's does not call the replaced
- * pthread_create.
- */
+ * pthread_create. */
 VF_API int thrd_create(thrd_t *thread, thrd_start_t function, void *argument) {
   struct start *start = to_start(NULL);
   if (!start)

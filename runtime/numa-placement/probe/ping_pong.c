@@ -18,18 +18,15 @@
 
 /* Number of exchanges in a batch, which takes 10 to 100 us: less than a time
  * slice, so that some batches are not interrupted, and a thousand times the
- * clock's resolution of 20 ns.
- */
+ * clock's resolution of 20 ns. */
 enum { BATCHES = 30, ROUNDS = 200 };
 /* Number of spins after which a thread yields, in case both threads run on one
- * CPU after all.
- */
+ * CPU after all. */
 enum { SPINS = 1 << 20 };
 
 struct line {
   /* Counts the exchanges: the pinger writes next if it is even, its peer if it
-   * is odd.
-   */
+   * is odd. */
   uint32_t turn __attribute__((aligned(VF_CACHE_LINE)));
   int cpu __attribute__((aligned(VF_CACHE_LINE)));
   int error;

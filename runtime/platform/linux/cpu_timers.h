@@ -38,8 +38,7 @@ static inline bool vf_interval_timer_runs(int which) {
 
 /* Returns the number of POSIX timers, whatever their clock, as the kernel does
  * not say which clock a timer has. A program with a timer of another clock
- * therefore waits without sleeping, as it did before the rewrite.
- */
+ * therefore waits without sleeping, as it did before the rewrite. */
 static inline bool vf_posix_timer_runs(void) {
   int saved = errno;
   bool runs = false;
@@ -54,8 +53,7 @@ static inline bool vf_posix_timer_runs(void) {
 
 /* Returns true if the program sees SIGXCPU, the signal at its limit of CPU
  * time: it handles the signal, or blocks it and may wait for it. Otherwise the
- * signal just ends the process.
- */
+ * signal just ends the process. */
 static inline bool vf_cpu_limit_is_told(void) {
   struct rlimit limit;
   struct sigaction action;

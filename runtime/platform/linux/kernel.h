@@ -25,8 +25,7 @@
 #include <unistd.h>
 
 /* Returns the monotonic clock in nanoseconds. A call takes 21 ns on the
- * development machine, by the vDSO. Never fails.
- */
+ * development machine, by the vDSO. Never fails. */
 static inline uint64_t vf_now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -71,8 +70,7 @@ struct vf_deadline {
 };
 
 /* Whether a futex word is used by one process, or by several that may map it at
- * different addresses.
- */
+ * different addresses. */
 enum vf_scope { VF_PRIVATE = FUTEX_PRIVATE_FLAG, VF_ACROSS = 0 };
 
 /* Like vf_futex_wait, with a deadline. */

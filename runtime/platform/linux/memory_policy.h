@@ -60,14 +60,12 @@ static inline int vf_allowed_nodes(struct vf_nodes *nodes) {
 }
 
 /* Sets the policy of a range of whole pages. nodes may be NULL for MPOL_LOCAL
- * and MPOL_DEFAULT.
- */
+ * and MPOL_DEFAULT. */
 static inline int vf_mbind(void *memory, size_t size, int mode,
                            const struct vf_nodes *nodes) {
   int saved = errno;
   /* Passes one bit more than the mask has, because the kernel uses one bit less
-   * than it is told.
-   */
+   * than it is told. */
   return vf_result_of(
       syscall(SYS_mbind, memory, size, mode, nodes ? nodes->words : NULL,
               nodes ? (unsigned long)VF_MAX_NODES + 1 : 0ul, 0u),
