@@ -66,7 +66,9 @@ class Stage:
             # index.md and README.md would become the address of the folder.
             to = posixpath.join("repository", posixpath.dirname(path), "about-" + posixpath.basename(path).lower())
         else:
-            to = posixpath.join("repository", path + ".md")
+            # Site generators leave out files and folders whose names begin with a dot.
+            shown = "/".join(part.lstrip(".") for part in path.split("/"))
+            to = posixpath.join("repository", shown + ".md")
         self.staged[path] = to
         self.todo.append(path)
         return to
