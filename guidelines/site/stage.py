@@ -23,6 +23,8 @@ import plot
 LINK = re.compile(r'\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)(?: "([^"]*)")?\)')
 FENCE = re.compile(r"^\s*(```|~~~)")
 TESTING = re.compile(r"(//|#|;)\s*([A-Z]+-)?(CHECK|RUN|REQUIRES)[A-Z-]*:")
+# Clang's -verify, after the code that it is about.
+EXPECTED = re.compile(r"\s*// expected-\w+(@\S+)? \{\{.*\}\}")
 LANGUAGES = {".c": "c", ".h": "c", ".cpp": "c++", ".hpp": "c++", ".py": "python", ".patch": "diff", ".json": "json"}
 LISTED = 400  # of a folder, files that its page lists
 
@@ -110,7 +112,7 @@ class Stage:
                 code = "\n".join(l[indent:] for l in lines)
                 return f"```{LANGUAGES.get(posixpath.splitext(path)[1], '')}\n{code}\n```"
             elif inside and not TESTING.search(line):
-                lines.append(line)
+                lines.append(EXPECTED.sub("", line))
         raise Error(f"{where}: {path} has no `example: {name}` that ends")
 
     def figure(self, path, text, page, where):
