@@ -389,6 +389,23 @@ def dedup(report):
         file.write("\n")
 
 
+def dedup_guest(report):
+    """Exits of the same steps."""
+    p = report["parameters"]
+    yield (f"One run of `./dev bench dedup --guest --src DIR` on {report['machine']['cpus']} CPUs ({report['machine']['model']}), commit "
+           f"`{report['commit'][:10]}`: a guest of {p['guest_cpus']} vCPUs in an\nemulated machine of {p['host_cpus']}, "
+           f"{p['bytes'] / 1e6:.0f} MB of input, {p['reps']} guests for each, medians. Exits are those of a whole run; what a process costs that\n"
+           f"packs an empty file is the row `nothing`. Guests that broke off, as they do in this emulator, and were begun anew: {len(report['broke'])}.\n")
+    kinds = ("HLT", "TSC_DEADLINE", "ICR", "INTR", "all")
+    yield "| threads a stage | step | HLT | timer set | IPI sent | interrupt | all exits | waits |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for row in report["summary"]:
+        yield f"| {row['threads']} | {row['step']} | {' | '.join(f'{row[k]:.0f}' for k in (*kinds, 'voluntary'))} |"
+    yield ""
+    for aim in report["aims"]:
+        yield f"- {'met' if aim['met'] else 'missed'}: {aim['what']}"
+
+
 def rebuilt(report):
     """A row for each program that was run."""
     ran = [row for row in report["summary"] if row["state"] == "run"]
@@ -410,6 +427,7 @@ TABLES = {
     "programs": ("blocking-sync", "figures of programs", programs),
     "blocking-sync-guest": ("blocking-sync", "figures of blocking-sync-guest", blocking_sync_guest),
     "dedup": ("blocking-sync", "figures of dedup", dedup),
+    "dedup-guest": ("blocking-sync", "figures of dedup-guest", dedup_guest),
     "heap-churn": ("heap-churn", "figures", heap_churn),
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
     "rebuilt": ("guides/tested", "figures of rebuilt", rebuilt),

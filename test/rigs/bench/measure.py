@@ -110,7 +110,8 @@ def run(command, timeout, environment=None, shell=False, folder=None, feed=os.de
         if state == "failed":
             errors += f"(exit status {child.returncode})"
     cpu = usage.ru_utime + usage.ru_stime
-    return Run(state, wall, cpu, output, errors, {**last_json(output), **more})
+    switches = {"voluntary": usage.ru_nvcsw, "involuntary": usage.ru_nivcsw}
+    return Run(state, wall, cpu, output, errors, {**switches, **last_json(output), **more})
 
 
 def last_json(output):

@@ -57,7 +57,7 @@ RECIPES = {r.name: r for r in [
            same="10 20 32 1024 1024 1000 none {output} 1", compared="{output}"),
     Recipe("dedup", "parsec/pkgs/kernels/dedup/src",
            [f"{n}.c" for n in "dedup encoder decoder hashtable util mbuffer rabin sha queue binheap tree".split()],
-           ["-std=gnu99", "-fgnu89-inline", "-DENABLE_PTHREADS", "-DENABLE_GZIP_COMPRESSION", "-DOPENSSL_NO_ASM", "-DPEDANTIC"],
+           ["-std=gnu99", "-fgnu89-inline", "-fcommon", "-DENABLE_PTHREADS", "-DENABLE_GZIP_COMPRESSION", "-DOPENSSL_NO_ASM", "-DPEDANTIC"],
            ["-lz", "-lm"], "-c -p -t {threads} -i input -o {output}", input=BIG_FILE,
            same="-c -t 1 -i input -o {output}", compared="{output}"),
 ]}
