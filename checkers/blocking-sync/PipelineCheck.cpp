@@ -18,8 +18,8 @@ namespace {
 enum class Role { None, Takes, Puts };
 } // namespace
 
-/// Returns true if one of the words of which Name consists begins at the offset
-/// At: in `getItem`, `get_item` and `GetItem` at 0 and at the I.
+/// Returns true if a word of Name begins at the offset At. The words of
+/// `getItem`, `get_item` and `GetItem` begin at 0 and at the I of Item.
 static bool beginsWord(StringRef Name, size_t At) {
   return At == 0 || !isalpha(Name[At - 1]) || isupper(Name[At]);
 }

@@ -38,7 +38,7 @@ CallEffect classifyFunction(const clang::FunctionDecl &Callee);
 CallEffect classifyCall(const clang::CallExpr &Call,
                         const clang::FunctionDecl &Callee);
 
-/// effectOfAsm, with the operands of this statement.
+/// Like effectOfAsm, with the operands taken from this statement.
 CallEffect classifyAsm(const clang::GCCAsmStmt &Asm);
 
 } // namespace vfriendly::tidy

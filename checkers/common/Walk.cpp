@@ -28,7 +28,8 @@ static void walk(const Stmt *S, SmallVectorImpl<const Stmt *> &Parents,
     walk(Lambda->getBody(), Parents, Visit, IntoLambdas);
   else if (auto *Directive = dyn_cast<OMPExecutableDirective>(S);
            Directive && Directive->hasAssociatedStmt())
-    // Its children are what the compiler made of it.
+    // Visits the statement as the programmer wrote it; the children of a
+    // directive are the code that the compiler generates from it.
     walk(Directive->getRawStmt(), Parents, Visit, IntoLambdas);
   else
     for (const Stmt *Child : S->children())

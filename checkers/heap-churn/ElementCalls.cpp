@@ -78,7 +78,7 @@ bool unwinds(const ElementCall &Allocation, const ElementCall &Release,
   for (const VarDecl *Counter : Counters) {
     if (stepOf(*Counter, Allocation.Loop, View) != std::optional(1))
       continue;
-    // `for (j = i - 1; ...)`
+    // Counts down from the allocation that failed: `for (j = i - 1; ...)`.
     if (Started.contains(Counter) && !Down.contains(Counter))
       return true;
     if (!Down.contains(Counter))

@@ -180,7 +180,7 @@ std::optional<IterationPair> findPair(const HeapCall &Allocation,
   auto IsOwn = [&](const Stmt *Write) {
     if (IsAllocation(Write))
       return true;
-    // p = realloc(p, n)
+    // `p = realloc(p, n)` keeps p the owner of the block.
     auto *Assign = dyn_cast<BinaryOperator>(Write);
     if (!Assign)
       return false;

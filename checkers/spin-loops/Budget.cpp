@@ -145,8 +145,8 @@ bool IterationReader::read(const Stmt *S, const Frame *In) {
   if (isa<NullStmt, IntegerLiteral, CharacterLiteral, CXXBoolLiteralExpr,
           CXXNullPtrLiteralExpr, CXXThisExpr>(S))
     return true;
-  // The body of a call is visited where it is visible: its name alone may have
-  // made it a hint.
+  // Visits the body of a called function if it is visible, even if the
+  // function's name suggests a spin hint: the body may do more.
   if (!isa<Expr>(S))
     return isHint(S, In);
   if (auto *Size = dyn_cast<UnaryExprOrTypeTraitExpr>(S))
@@ -211,7 +211,7 @@ private:
   Budget Found;
 };
 
-/// Returns true if all values of From are values of To.
+/// Returns true if the type To can represent every value of the type From.
 bool preserves(QualType From, QualType To, const ASTContext &Context) {
   unsigned Width = Context.getIntWidth(From), Wider = Context.getIntWidth(To);
   if (From->isUnsignedIntegerType() == To->isUnsignedIntegerType())
@@ -427,7 +427,8 @@ StringRef BudgetPlanner::computeLeft() {
       return "it gives up before another thread could run and return";
   }
 
-  // Left is Limit + Add - v, or v - (Limit + Add).
+  // Left, the expression for the number of polls left, is Limit + Add - v for a
+  // counter v that goes up, and v - (Limit + Add) for one that goes down.
   int64_t Add = (Kind == BO_LT   ? -1
                  : Kind == BO_GT ? 1
                                  : 0) +

@@ -63,9 +63,9 @@ struct Causes {
 
 class CauseFinder {
 public:
-  /// If Rescans is set, values that restart in each iteration, such as an inner
-  /// loop's index or a sum over all threads, do not count as progress of the
-  /// loop.
+  /// If Rescans is set, values that begin anew in each iteration, such as an
+  /// inner loop's index or a sum over all threads, do not count as progress of
+  /// the loop.
   explicit CauseFinder(const LoopFacts &Facts, bool Rescans = false)
       : Facts(Facts), Rescans(Rescans) {}
 
@@ -95,8 +95,9 @@ private:
   /// Variables and calls being examined. A second visit means that the value
   /// depends on its own previous value.
   llvm::SmallPtrSet<const void *, 8> Open;
-  /// Read-modify-writes being examined, each with the value of Lasting when its
-  /// examination began.
+  /// Read-modify-writes being examined, each with the number of such variables
+  /// (Lasting) when its examination began. If there are more when it is reached
+  /// again, its value was kept from one iteration to the next.
   llvm::SmallVector<std::pair<const Rmw *, unsigned>, 2> Tried;
   /// Number of variables on the path that keep their value from iteration to
   /// iteration.

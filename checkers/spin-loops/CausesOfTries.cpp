@@ -170,7 +170,7 @@ Causes CauseFinder::causesOf(const Rmw &R) {
     C.AtOnce |= Expects.AtOnce || !Expects.Polls.empty() || Expects.Walks;
     C.Own |= Expects.Own || Expects.Clock;
   } else if (Op.Kind == AtomicKind::CompareExchange && Op.Value) {
-    // Exchanging a value for itself is a read.
+    // An exchange of a value for the same value is only a read.
   } else if (Op.Kind == AtomicKind::Modify) {
     // Adds no cause: what a failed attempt adds or sets is a constant, or
     // Doubts.h has found no operation that takes it back, as fetch_sub does

@@ -28,8 +28,8 @@
 
 namespace vfriendly::tidy {
 
-/// Returns true if some doubt can never be tolerated. Cheaper than the full
-/// judgement.
+/// Returns true if the loop has an effect for which it is certainly no wait,
+/// whatever it polls. Cheaper than tolerates.
 bool areHopeless(const LoopFacts &Facts);
 
 class DoubtJudge {
@@ -40,13 +40,15 @@ public:
   /// undoes it.
   bool isUndone(const Rmw &R) const { return Undone.contains(&R); }
 
-  /// Returns true if all doubts are tolerated. pre: Polls are those on which
-  /// the loop's waiting exits depend; MayStore is set for kinds whose plain
-  /// stores are no doubt; IsBounded is set if the loop counts its iterations.
+  /// Returns true if none of the loop's doubts means that it is no wait. pre:
+  /// Polls are those on which the loop's waiting exits depend; MayStore is set
+  /// for kinds of wait that store, such as a seqlock's reader; IsBounded is set
+  /// if the loop counts its iterations.
   bool tolerates(llvm::ArrayRef<Poll> Polls, const IterationHints &Given,
                  bool MayStore, bool IsBounded);
 
-  /// The assumption that the report states; empty if there is no doubt.
+  /// The assumption under which the loop is a wait, for the report; empty if
+  /// there is none.
   const std::string &text() const { return Text; }
 
 private:

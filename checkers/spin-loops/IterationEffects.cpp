@@ -28,8 +28,9 @@ bool IterationWalker::visitChildren(const Stmt *S, Context &C) {
   return true;
 }
 
-/// Records a doubt. Returns false if the doubt is tolerated only under a guard
-/// and has none; the called function is then doubted as a whole.
+/// Records an effect that may mean that the loop is no wait. Returns false if
+/// this effect is accepted only under a condition (a guard) and has none; the
+/// whole called function then counts as such an effect.
 bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
                             const Context &C, const Expr *LValue) {
   bool NeedsGuard = What == Doubt::Other;
@@ -37,13 +38,13 @@ bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
     return false;
   if ((What == Doubt::Call || What == Doubt::Store) && C.InCallee)
     return false;
-  // An inner loop counts by design.
+  // Counting is what an inner loop is for.
   if (What == Doubt::Count && C.InLoop)
     return false;
-  // A loop with more doubts is not a wait.
+  // A loop with more such effects is not a wait.
   if (Facts.Doubts.size() == 12)
     return false;
-  // An inner loop's bound does not make its body rare.
+  // A bound of the inner loop does not make the code inside it run seldom.
   Guards Under = C.Under;
   if (C.InLoop)
     Under.truncate(C.AroundLoop);

@@ -37,7 +37,7 @@ private:
     bool ContinueRepeats = true;
     bool InCallee = false;
     bool InLoop = false; ///< Runs any number of times in an iteration.
-    /// Number of guards around the outermost inner loop.
+    /// Number of conditions (guards) around the outermost of the inner loops.
     unsigned AroundLoop = 0;
   };
   /// The ways in which control can leave a statement.

@@ -95,8 +95,8 @@ struct Hint {
   const Frame *In;
 };
 
-/// An effect that suggests that the loop is more than a wait. Doubts.h decides
-/// whether the loop's spin hints outweigh it.
+/// A side effect that suggests that the loop is more than a wait. DoubtJudge
+/// (Doubts.h) decides whether the loop's spin hints outweigh it.
 struct Doubt {
   enum Kind {
     Telling, ///< A call that only its name makes a pause or a delay.
@@ -141,9 +141,10 @@ struct LoopFacts {
   llvm::DenseMap<std::pair<const clang::Expr *, const Frame *>, const Frame *>
       Calls;
   llvm::SmallVector<Doubt, 1> Doubts;
-  /// The calls in Doubts whose results may be what the loop waits for.
+  /// The doubted calls whose results may be what the loop waits for.
   llvm::DenseSet<std::pair<const clang::Expr *, const Frame *>> Unseen;
-  /// The conditions of inner loops: their polls are reads between tries.
+  /// The conditions of inner loops. What they poll is read between two attempts
+  /// of the outer loop.
   llvm::SmallVector<std::pair<const clang::Expr *, const Frame *>, 1>
       InnerConditions;
   bool HasInnerLoop = false;

@@ -406,7 +406,7 @@ std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
   if (LoopJudge(Found, /*Rescans=*/false).judge())
     return Found;
 
-  // A loop also waits if it pauses before it reads all of its memory again.
+  // A loop that pauses before it reads all of its memory again is a wait, too.
   const LoopFacts &Facts = *Found.Facts;
   if (Facts.InnerConditions.empty() || Facts.Hints.empty() ||
       !hintsOfIterations(Shape, Facts).Pauses)

@@ -56,8 +56,8 @@ private:
   llvm::DenseSet<clang::SourceLocation> Reported;
   /// True if the note on how to link libvfrt has been emitted.
   bool SaidRuntime = false;
-  /// Visited loops: lambdas are visited from the enclosing function and by
-  /// themselves.
+  /// Loops that have been visited. A lambda's loops are reached twice: as part
+  /// of the enclosing function, and as part of the lambda.
   llvm::DenseSet<const clang::Stmt *> Visited;
 };
 

@@ -99,9 +99,9 @@ PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
       Pooled.push_back(Call);
 }
 
-/// For each call of free that may get blocks from an allocation for which Is
-/// holds, calls Become for all allocations whose blocks it may get. Repeats
-/// that until nothing changes.
+/// If a call of free may get blocks of an allocation with the property Is,
+/// gives that property (Become) to all allocations whose blocks this call may
+/// get. Repeats that until nothing changes.
 void PoolPhase::spread(function_ref<bool(CallBase *)> Is,
                        function_ref<bool(CallBase *)> Become) const {
   for (bool IsNew = true; IsNew;) {

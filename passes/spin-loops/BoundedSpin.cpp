@@ -232,8 +232,8 @@ StringRef Planner::findReads() {
              "which can be read again";
     Found.Reads.push_back(cast<LoadInst>(I));
   }
-  // The blocks of all these reads dominate the latch, so of any two of them one
-  // dominates the other.
+  // Of two of these reads one dominates the other, because the blocks of all
+  // dominate the latch.
   sort(Found.Reads,
        [&](LoadInst *A, LoadInst *B) { return A != B && DT.dominates(A, B); });
   return "";

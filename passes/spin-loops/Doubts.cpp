@@ -316,7 +316,8 @@ bool LoopJudge::excuse(Instruction &Effect) {
     if (isRetracted(*A, L))
       return Doubt("each iteration registers the thread and retracts that");
   auto *Call = dyn_cast<CallBase>(&Effect);
-  // The notify belongs to the store before it, which is judged separately.
+  // A notify is accepted with the store before it, which is examined
+  // separately.
   if (Call && calls(*Call, NotifyFunction))
     return true;
   if (Call && (promisedEffect(*Call) != CallEffect::Other ||

@@ -55,9 +55,9 @@ static bool mayInline(const Function &F) {
          !F.isPresplitCoroutine();
 }
 
-/// Notes a store to the address V. Returns true if V is in a local variable,
-/// or, unless the code is that of the loop itself, derived from a parameter;
-/// sets the parameter's bit in Stored.
+/// Handles a store to the address V. Returns true if V is in a local variable,
+/// or is derived from a parameter of a called function, whose bit it then sets
+/// in Stored.
 static bool noteStore(const Value *V, bool OfLoop, uint32_t &Stored) {
   const Value *Object = getUnderlyingObject(V);
   if (isa<AllocaInst>(Object))

@@ -154,7 +154,8 @@ static Constant *valueOn(const KnownValues &Known, Value *V,
     return C;
   if (Constant *C = Known.lookup(V))
     return C;
-  // Two levels: the result of a small function is compared and negated.
+  // Follows operands two levels deep: the result of a small function is
+  // compared, and the comparison may be negated.
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !isa<ICmpInst, BinaryOperator>(I) || Depth == 2)
     return nullptr;
