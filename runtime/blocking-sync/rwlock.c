@@ -4,11 +4,12 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A writer holds the gate, a mutex, from its request to its unlock, and marks
- * the word, so that readers queue at the gate too. It then waits until the
- * readers inside have left. Its unlock is the gate's unlock: the mark stays
- * until the next thread at the gate clears it, so that the lock is not accessed
- * once it is free.
+ * The gate is a mutex, lock->gate_, that a writer holds from its request to its
+ * unlock. The writer marks the word GATED, so that new readers queue for the
+ * gate too, and then waits until the readers that hold the lock have released
+ * it. Its unlock is the gate's unlock: the mark stays until the next thread
+ * that acquires the gate clears it, so that the lock is not accessed once it is
+ * free.
  *===----------------------------------------------------------------------===*/
 
 #include "vfriendly/rwlock.h"
@@ -17,7 +18,7 @@
 #include "common/sites.h"
 
 /* Set by a writer that holds the gate; cleared by a reader that holds it. It
- * may be set without a writer: a reader then has to take the gate. */
+ * may be set when there is no writer: a reader then has to take the gate. */
 #define GATED (1u << 31)
 /* Set while the writer sleeps until the last reader has left. Only the writer
  * sets and clears it. */
@@ -65,7 +66,8 @@ static int read_at_gate(vf_rwlock *lock) {
   return result;
 }
 
-/* Waits until the readers have left. pre: the caller holds the gate. */
+/* Makes new readers wait, and waits until the readers that hold the lock have
+ * released it. pre: the caller holds the gate, the mutex of writers. */
 static int drain(vf_rwlock *lock, const struct vf_deadline *deadline,
                  uintptr_t site) {
   uint32_t word = __atomic_or_fetch(&lock->word_, GATED, __ATOMIC_ACQUIRE);

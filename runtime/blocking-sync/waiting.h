@@ -32,8 +32,8 @@ static inline bool vf_flags_are_good(unsigned flags) {
 }
 
 /* Pauses after a failed attempt. Returns false once it is time to sleep. With a
- * deadline it does not yield, because a thread that computes would keep the CPU
- * far beyond the deadline. */
+ * deadline it does not yield: a thread that computes would get the CPU and
+ * could keep it far beyond the deadline. */
 static inline bool vf_keep_spinning(uint64_t *state,
                                     const struct vf_deadline *deadline) {
   if (vf_would_block(*state) || (deadline && vf_would_yield(*state)))

@@ -48,7 +48,7 @@ static inline bool vf_site_claim(uintptr_t *entry, uintptr_t place) {
            there == place));
 }
 
-/* Returns one counter of a place from a table of places. */
+/* Reads a counter that other threads may be incrementing. */
 static inline uint64_t vf_site_get(const uint64_t *counter) {
   return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }

@@ -86,8 +86,9 @@ size_t vf_used_for_blocks(const struct vf_pages_totals *totals);
 /* Returns the CPU time for touching this many bytes again, in nanoseconds. */
 uint64_t vf_fault_costs_ns(size_t bytes);
 
-/* Give free memory back immediately: all of it, or all above the padding of the
- * threshold. Return the number of bytes. */
+/* Return free memory to the kernel immediately: vf_give_all returns all of it,
+ * vf_give_excess all but the padding (vf_policy_padding), which is kept for the
+ * next allocations. Both return the number of bytes. */
 size_t vf_give_all(void);
 size_t vf_give_excess(const struct vf_watch *watch);
 

@@ -13,10 +13,10 @@
 
 #include <stddef.h>
 
-/* Minimum size in bytes from which madvise, and not writing zeros, makes memory
- * read as zero. Writing so many zeros takes 50 us; the interrupts of madvise
- * cost other CPUs less than that. jemalloc itself calls madvise for any whole
- * page. */
+/* Minimum size in bytes at which memory is cleared by madvise instead of by
+ * writing zeros. Writing this many zeros takes 50 us; the interrupts with which
+ * madvise flushes the TLBs of other CPUs cost them less than that. jemalloc
+ * itself calls madvise for any whole page. */
 #define VF_LARGE_CLEAR ((size_t)1 << 20)
 /* Minimum size in bytes from which pages are moved instead of copied. Copying
  * this many bytes takes 3 ms, a hundred times as long as moving them. Each move

@@ -11,8 +11,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* The fraction of the limit of address space to keep unmapped: an eighth is
- * large enough to pay for its system calls, and leaves seven eighths usable. */
+/* log2 of the fraction of RLIMIT_AS or RLIMIT_DATA that may stay mapped and
+ * free: an eighth. With less, memory would be unmapped and mapped again so
+ * often that the system calls would cost more than keeping it saves; the rest
+ * is left to blocks, thread stacks and other code. */
 #define SPARE_SHIFT 3
 
 static size_t spare = SIZE_MAX;

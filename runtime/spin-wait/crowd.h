@@ -46,9 +46,10 @@
  * yields, waits begin by yielding, and notice a change after a yield instead of
  * a pause. */
 #define VF_SLOW_YIELD_NS 1500u
-/* Number of consecutive yields without effect, in the process, after which it
- * no longer counts as over-committed. A false alarm costs as many yields, 7 us
- * in all; over-commitment that is not noticed costs a spin budget. */
+/* Number of consecutive yields, by any threads of the process, after which no
+ * other thread ran; then the process no longer counts as over-committed. If it
+ * is wrongly taken for over-committed, that costs these yields, 7 us in all; if
+ * over-commitment is not noticed, that costs a spin budget. */
 #define VF_CROWD_MAX 16u
 
 /* Minimum time of a yield to a hog, a thread that computes: eight times the

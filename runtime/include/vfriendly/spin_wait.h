@@ -47,8 +47,8 @@ extern "C" {
  * taken. */
 #define VF_SPIN_NOTIFIED 0x100u
 /* Never sleep, only pause and yield: for locks that hand over in a fixed order,
- * where one sleeping waiter holds up all behind it. Yields to VF_SPIN_NOTIFIED:
- * with both set, the wait may block. */
+ * where one sleeping waiter delays all waiters after it. VF_SPIN_NOTIFIED takes
+ * precedence: with both set, the wait may block. */
 #define VF_SPIN_NO_SLEEP 0x200u
 /* Says that the caller waits for a lock by trying to take it. Such locks are
  * mostly held for less time than a switch to another thread takes, so the wait

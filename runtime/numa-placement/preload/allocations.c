@@ -32,8 +32,9 @@ void __libc_free(void *block);
  * malloc replaces free as well. */
 static inline bool is_libc(void) {
   void (*in_use)(void *) = free;
-  /* The address is read from memory: the compiler assumes that two functions
-   * have two addresses and would remove the comparison. */
+  /* Hides the value from the compiler, which assumes that two functions have
+   * different addresses and would remove the comparison. The dynamic linker may
+   * bind both names to one function. */
   __asm__("" : "+r"(in_use));
   return in_use == __libc_free;
 }

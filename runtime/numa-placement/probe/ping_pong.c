@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Number of exchanges in a batch, which takes 10 to 100 us: less than a time
- * slice, so that some batches are not interrupted, and a thousand times the
- * clock's resolution of 20 ns. */
+/* ROUNDS is the number of exchanges in a batch. A batch takes 10 to 100 us:
+ * less than a time slice, so that some of the BATCHES are not interrupted, and
+ * at least 500 times the clock's resolution of 20 ns. */
 enum { BATCHES = 30, ROUNDS = 200 };
 /* Number of spins after which a thread yields, in case both threads run on one
  * CPU after all. */
