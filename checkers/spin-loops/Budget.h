@@ -40,7 +40,8 @@ struct Budget {
   /// The counter, the assignment that skips polls, and the number of polls
   /// left, each as source text.
   std::string Counter, Assignment, Left;
-  /// The condition by which the poll ends the loop, if it has the value Holds.
+  /// The condition by which the poll ends the loop. The loop ends if
+  /// Exit.Condition has the value Exit.Holds.
   Guard Exit;
   /// True if the word is volatile and not atomic: it may be a device's, unless
   /// a writer is visible.

@@ -32,7 +32,8 @@ struct Poll {
   bool Volatile = false, Atomic = false;
   const Rmw *Tries = nullptr;
   const clang::FunctionDecl *TryLock = nullptr;
-  /// True for a call of a function whose body is not fully visible.
+  /// The call, if Access calls a function whose body is not fully visible; else
+  /// null.
   const clang::CallExpr *Unseen = nullptr;
 
   bool isPlain() const {
@@ -40,6 +41,7 @@ struct Poll {
   }
 };
 
+/// What a value or a condition in the loop depends on.
 struct Causes {
   llvm::SmallVector<Poll, 2> Polls;
   bool Own = false; ///< The loop's own progress: a counter, its variables.

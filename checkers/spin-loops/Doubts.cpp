@@ -133,9 +133,9 @@ void DoubtJudge::findRetracted() {
 }
 
 bool areHopeless(const LoopFacts &Facts) {
-  // Needs no spin hint: calls that are doubted only because of their names, and
-  // the stores of a seqlock's reader. Any other effect is accepted only in a
-  // loop with a spin hint or an inner wait.
+  // A loop without spin hints or inner waits may have only two kinds of
+  // effects: calls that are doubted only because of their names, and the stores
+  // of a seqlock's reader.
   return Facts.Hints.empty() && !Facts.HasInnerLoop &&
          llvm::any_of(Facts.Doubts, [](const Doubt &D) {
            return D.What != Doubt::Telling && D.What != Doubt::Store;

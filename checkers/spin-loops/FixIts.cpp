@@ -207,7 +207,7 @@ Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
   if (Spin.Sleeps || !Spin.Doubt.empty() || isInstance(Site.Function))
     return {};
   if (Spin.Shape.keyword().isMacroID())
-    return {{}, "", Spin.Counts ? "a macro expands to it" : ""};
+    return {{}, "", Spin.Counts ? "the loop is written in a macro" : ""};
 
   // The fix belongs to the inner loop, which is reported by itself.
   if (!Spin.Facts->InnerConditions.empty() &&

@@ -88,7 +88,7 @@ static CallEffect hintOf(NameTells Tells) {
 bool IterationWalker::visitUnknownCall(const CallExpr &Call, Context &C,
                                        bool IsAlwaysUnseen) {
   EndedUnseen = false;
-  // The callee is known only in the template's instances.
+  // Gives up in a template: the callee is known only in its instances.
   if (Call.isInstantiationDependent())
     return false;
   NameTells Tells = whatNameTells(calleeName(Call));
@@ -133,8 +133,10 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
       return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
   }
 
-  // A visible body describes a trylock better than its name, as long as the
-  // body has no effect that only a success has.
+  // Visits the body of a trylock if it is visible, because it tells more than
+  // the function's name. If the body has a doubtful effect, this is assumed to
+  // happen only when the lock is taken, and the call is classified by its name
+  // instead.
   bool Tries = Effect == CallEffect::TryLock;
   if (!Tries || (Callee->isDefined() && !isOfStd(*Callee))) {
     Mark Before = mark();

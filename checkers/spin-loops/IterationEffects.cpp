@@ -29,8 +29,9 @@ bool IterationWalker::visitChildren(const Stmt *S, Context &C) {
 }
 
 /// Records an effect that may mean that the loop is no wait. Returns false if
-/// this effect is accepted only under a condition (a guard) and has none; the
-/// whole called function then counts as such an effect.
+/// the effect cannot be accepted where it is: in a called function, the whole
+/// call then counts as the effect; in the loop's own function, the loop is no
+/// wait.
 bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
                             const Context &C, const Expr *LValue) {
   bool NeedsGuard = What == Doubt::Other;
@@ -38,10 +39,11 @@ bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
     return false;
   if ((What == Doubt::Call || What == Doubt::Store) && C.InCallee)
     return false;
-  // Counting is what an inner loop is for.
+  // A count in an inner loop is not a statistic of the wait but the purpose of
+  // the inner loop.
   if (What == Doubt::Count && C.InLoop)
     return false;
-  // A loop with more such effects is not a wait.
+  // Maximum number of effects that may mean that the loop is no wait.
   if (Facts.Doubts.size() == 12)
     return false;
   // A bound of the inner loop does not make the code inside it run seldom.
@@ -52,9 +54,10 @@ bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
   return true;
 }
 
-/// Records a published value. A reader may register and retract that in the
-/// same iteration, through functions that return nothing; the result of others
-/// may be polled.
+/// Records a value that is stored to an atomic or volatile object. A lock's
+/// reader may register and deregister by such stores, also in called functions
+/// without a result. A store in a function with a result is not accepted,
+/// because the loop may poll the result.
 bool IterationWalker::say(const Stmt *Site, const Expr *Object, bool ByPointer,
                           const Expr *Value, const Context &C) {
   if (C.InLoop ||
@@ -77,7 +80,9 @@ bool IterationWalker::store(const Expr *LValue, Write W, Context &C) {
   if (P.Where == Place::Device)
     return false;
   if (P.Where == Place::Elsewhere) {
-    // Storing the same value again changes nothing; counting does.
+    // Records a store to an atomic or volatile object as a published value.
+    // Distinguishes stores to plain memory from increments: a repeated store
+    // may leave the memory as it is, a repeated increment does not.
     if (isAtomicType(LValue->getType()) ||
         LValue->getType().isVolatileQualified())
       return say(LValue, LValue, /*ByPointer=*/false,

@@ -377,8 +377,9 @@ bool LoopJudge::judge() {
     return Facts.Doubts.empty() ||
            Doubts.tolerates(Found.Polls, given(), MayStore, Found.Counts);
   };
-  // Finding the kind walks the whole function, so it is done only if it may
-  // matter.
+  // Only in a seqlock's reader are all stores accepted. Finding the loop's kind
+  // takes a walk over the whole function, so the stores are first accepted if
+  // the loop looks like such a reader, and judged again below if it is none.
   bool MayStore = versionIsReread(Facts);
   if (!Tolerates(MayStore))
     return false;
