@@ -255,7 +255,8 @@ StringRef Planner::findBound() {
          leavesOf(Br->getCondition(), L.contains(Br->getSuccessor(0)))) {
       if (!dependsOnCounter(Leaf.Condition))
         continue;
-      // A test inside an inner loop is executed more than once per iteration.
+      // Rejects a test inside an inner loop, which is executed more than once
+      // per iteration of L.
       if (LI.getLoopFor(B) != &L)
         return "it is bounded, and its bound cannot be computed";
       const SCEV *Stays =

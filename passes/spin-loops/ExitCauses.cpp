@@ -64,7 +64,8 @@ static bool escapes(const AllocaInst &Local) {
         CallEffect Effect = classifyCall(*Call).Effect;
         if (Effect == CallEffect::Clock || Effect == CallEffect::Sleep)
           continue;
-        // An empty assembly statement may return the address that it is given.
+        // A fence does not keep the address. An empty statement, as in asm("" :
+        // "+r"(p)), may: its result is the address.
         auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand());
         if (Asm && Effect == CallEffect::None && !Asm->getAsmString().empty())
           continue;

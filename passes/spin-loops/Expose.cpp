@@ -141,7 +141,8 @@ static bool mayEndByOthers(const Loop &L) {
     const Instruction *I = Left.pop_back_val();
     if (!L.contains(I) || !Seen.insert(I).second)
       continue;
-    // The value of a phi in another block also depends on branches.
+    // Only a header phi is followed to its operands. The value of another phi
+    // also depends on branches, so it is assumed to depend on other threads.
     bool Carried = I->getParent() == L.getHeader() && L.getLoopLatch();
     if (I->mayReadFromMemory() || (isa<PHINode>(I) && !Carried))
       return true;

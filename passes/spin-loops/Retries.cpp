@@ -119,7 +119,8 @@ bool LoopJudge::isLeftIfCleared(Value *V) const {
   const APInt *Kept;
   if (!match(V, m_And(m_Value(Read), m_APInt(Kept))))
     return false;
-  // The next iteration may expect the value that this iteration has read.
+  // If Read is a header phi, the previous iteration has read the value, and its
+  // exits test the value that the phi gets.
   SmallVector<Value *, 2> Looked = {Read};
   if (auto *Phi = dyn_cast<PHINode>(Read);
       Phi && Phi->getParent() == L.getHeader())

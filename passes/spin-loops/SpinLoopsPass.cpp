@@ -468,7 +468,8 @@ void SpinLoopsImpl::notifyWriters() {
     Places.push_back({W.Where, W.Call != nullptr, W.Key});
   Writers::Outcome Done = AllWriters->instrument(
       Places, [&](const Function &F) { return mayChange(F); });
-  // A wait for several words is notified if each of them is.
+  // A wait for several words is notified if the writers of each of these words
+  // notify.
   MapVector<CallInst *, bool> IsCovered;
   for (auto [W, Covered] : zip_equal(Waits, Done.Covered))
     if (W.Call)

@@ -156,8 +156,7 @@ private:
 
   llvm::Module &M;
   llvm::SmallVector<Group, 0> Groups;
-  /// Everything that is known of a location, and the group of each such
-  /// location.
+  /// All that is known of a location. GroupOf maps it to an index of Groups.
   using Place = std::tuple<const void *, const void *, const void *, int64_t,
                            int64_t, int64_t, uint64_t, unsigned>;
   static Place placeOf(const Location &Where);
