@@ -87,7 +87,7 @@ CallClass classifyCall(const CallBase &Call) {
     return {classifyIntrinsic(Call, Callee->getIntrinsicID())};
 
   CallEffect Effect = effectOfLibraryFunction(Callee->getName());
-  // select and poll sleep only when they watch no descriptor.
+  // Classifies select and poll as sleeps only if they watch no descriptor.
   if (Effect == CallEffect::Sleep &&
       (Callee->getName() == "select" || Callee->getName() == "poll")) {
     unsigned CountArg = Callee->getName() == "select" ? 0 : 1;
