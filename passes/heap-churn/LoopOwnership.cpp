@@ -102,7 +102,7 @@ Owned LoopOwnership::between(const BasicBlock &From,
 
 void LoopOwnership::flow(const BasicBlock &B) {
   for (const BasicBlock *To : successors(&B)) {
-    // The back edge starts the next iteration.
+    // Does not follow the back edge: each iteration begins without a block.
     if (To == L.getHeader())
       continue;
     Owned Added = between(B, *To);

@@ -99,9 +99,9 @@ PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
       Pooled.push_back(Call);
 }
 
-/// If a call of free may get blocks of an allocation with the property Is,
-/// gives that property (Become) to all allocations whose blocks this call may
-/// get. Repeats that until nothing changes.
+/// Spreads a property among allocations that share a call of free: if Is holds
+/// for one of the allocations whose blocks the call may get, calls Become for
+/// all of them. Repeats this until Become changes nothing.
 void PoolPhase::spread(function_ref<bool(CallBase *)> Is,
                        function_ref<bool(CallBase *)> Become) const {
   for (bool IsNew = true; IsNew;) {

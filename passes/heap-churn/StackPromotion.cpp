@@ -40,8 +40,8 @@ uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
     if (!C || C->getValue().ugt(MaxAlign))
       return 0;
   }
-  // A declaration of the allocation function may guarantee a larger alignment
-  // than malloc, and accesses rely on it.
+  // Rejects an allocation whose declaration guarantees a larger alignment than
+  // MaxAlign: accesses rely on it.
   if (A.Call->getRetAlign().valueOrOne() > MaxAlign)
     return 0;
   const DataLayout &Layout = Here.F.getDataLayout();
