@@ -126,7 +126,8 @@ bool Regions::isSingle(const Instruction &I) {
       FAM.getResult<DominatorTreeAnalysis>(const_cast<Function &>(F));
   for (const CallBase *Call : Here.Singles)
     for (const User *Each : Call->users()) {
-      // The call returns a nonzero value in one thread only.
+      // __kmpc_single, __kmpc_master and __kmpc_masked return a nonzero value
+      // in only one thread.
       auto *Compare = dyn_cast<ICmpInst>(Each);
       if (!Compare || !Compare->isEquality() ||
           !isa<ConstantInt>(Compare->getOperand(1)))
