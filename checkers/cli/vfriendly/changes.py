@@ -88,7 +88,7 @@ def read(root: str, base: str) -> Change:
     options = ["--no-color", "--no-ext-diff", "--find-renames", "--no-relative"]
     names = _names(decode(_git(top, "diff", *options, "--name-status", "-z", commit, "--")))
     text = decode(_git(top, "diff", *options, f"-U{CONTEXT}", commit, "--"))
-    # No line within a section begins with this: each has a sign in front.
+    # No line within a section begins with "diff --git": each has a sign (+, - or a blank) in front.
     sections = ("\n" + text).split("\ndiff --git ")[1:]
     if len(sections) != len(names):
         raise Refused(f"--diff {base}: the work tree changed while git compared it: run it again")

@@ -28,8 +28,9 @@ FIRST_TOUCH, INTERLEAVE = "first touch", "interleave"
 class Class:
     name: str
     policy: str
-    # Programs of the thesis in this class, and for how many of them the policy is the base of
-    # the best one, on Linux and on Xen.
+    # The thesis has this number of programs in this class. For right_on_linux of them the best
+    # policy on Linux is this policy, alone or combined with another, and for right_on_xen of them
+    # on Xen.
     programs: int
     right_on_linux: int
     right_on_xen: int

@@ -29,8 +29,9 @@ from vfriendly.findings import Diagnostic, Remark
 from vfriendly.sources import Source, real
 from vfriendly.tools import Tools
 
-# A parsed unit takes about 30 times its text; the largest source files people write by
-# hand or amalgamate (SQLite's, 9 MB) are far below.
+# Maximum size in bytes of a source file to examine. A parsed unit takes about 30 times the size of
+# its text. The largest source files that people write by hand or amalgamate are far smaller
+# (SQLite: 9 MB).
 LARGEST = 64 << 20
 UNKNOWN = [
     re.compile(r"unknown argument:? '([^']+)'"),
@@ -207,7 +208,8 @@ class Examiner:
                 self.tools.clang_tidy, f"--load={self.tools.module}",
                 f"--checks={self.tools.checks}", "--header-filter=.*", "--quiet",
                 f"--export-fixes={fixes}", "-p", folder, "--extra-arg=-Wno-error",
-                # -MD -MF would be stripped from the command.
+                # Passes -MD to the preprocessor, because clang-tidy removes the options -MD and -MF
+                # from the command.
                 f"--extra-arg=-Wp,-MD,{read}", *self.extra,
                 *([f"--vfsoverlay={overlay}"] if overlay else []), unit.file,
             ]

@@ -12,11 +12,13 @@ from pathlib import Path
 from vfriendly import balancing, numa, probing, sampling
 from vfriendly.errors import Refused
 
-# 10 MiB a second: copying and the flushes of TLBs take less than 1 % of a CPU.
+# Pages of 4 KiB to move each second, 10 MiB: copying and the flushes of TLBs take less than 1 % of
+# a CPU.
 RATE = 2560
-# The kernel looks at a page again after 1 to 60 seconds; a process that was quiet long may need more.
+# Seconds without a move after which balancing ends. The kernel samples a page again after 1 to 60
+# seconds, so a process that was idle for long may need more.
 QUIET_S = 30
-# Rings of samples are emptied so often; moves are chosen each second.
+# Interval in seconds at which the rings of samples are emptied. Moves are chosen once a second.
 POLL_S = 0.1
 
 SENTENCE = "Shows nodes and pages by node, and names the placement that suits a program."
