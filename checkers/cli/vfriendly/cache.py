@@ -66,9 +66,9 @@ class Files:
         return value
 
     def digest_all(self, paths: Iterable[str], again: bool = False) -> str | None:
-        """One digest of the files' names and bytes; None if one cannot be read.
+        """Returns one digest of the files' names and bytes; None if a file cannot be read.
 
-        again: as they are now, not as they were when this run first asked.
+        again: reads the files again, instead of using what this run has read before.
         """
         both = hashlib.sha256()
         for path in paths:

@@ -41,7 +41,7 @@ def _git(root: str, *words: str) -> bytes:
 
 
 def _names(status: str) -> list[tuple[str, str, str]]:
-    """(letter, old path, new path) of git diff --name-status -z."""
+    """Parses the output of git diff --name-status -z: letter, old path and new path of each file."""
     words, found = iter(status.split("\0")), list[tuple[str, str, str]]()
     for letter in words:
         if letter:
@@ -51,7 +51,7 @@ def _names(status: str) -> list[tuple[str, str, str]]:
 
 
 def _lines(section: str, base: str) -> tuple[Lines, Lines]:
-    """The changed and the shown lines of one file's section of a diff."""
+    """Returns the changed lines and the shown lines of one file's section of a diff."""
     start = section.find("\n@@ ")
     if start < 0:
         return [], []  # a mode, a pure rename, a binary file

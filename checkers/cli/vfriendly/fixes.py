@@ -115,7 +115,7 @@ def suggestion(edits: Sequence[Edit], source: Source) -> Suggestion | None:
 
 
 def patch(edits: Iterable[Edit], sources: Sources, names: dict[str, str]) -> str:
-    """The fix as a unified diff. names: the path to show for each file."""
+    """Returns the fix as a unified diff. names: the path to show for each file."""
     by_file: dict[str, list[Edit]] = {}
     for e in edits:
         by_file.setdefault(e.path, []).append(e)

@@ -37,7 +37,7 @@ class Tools:
 
 
 def program(name: str, given: str | None) -> str:
-    """The path of an LLVM tool: the given one, of this LLVM's folder, or on PATH."""
+    """Returns the path of an LLVM tool: the given one, else that in this LLVM's folder, else that on PATH."""
     if given:
         found = shutil.which(given)
         if not found:

@@ -66,7 +66,7 @@ class Outcome:
 
 
 def configuration(file: str) -> list[tuple[str, str]]:
-    """The .clang-tidy files that may concern a file, with digests."""
+    """Returns the .clang-tidy files that may concern a file, with digests."""
     found = []
     for folder in Path(file).parents:
         path = folder / ".clang-tidy"
@@ -81,7 +81,7 @@ def key(unit: Unit, tools: Tools, extra: Sequence[str]) -> str:
 
 
 def read_files(text: str, directory: str) -> list[str]:
-    """The prerequisites in a makefile rule as clang writes it."""
+    """Returns the prerequisites in a makefile rule that clang has written."""
     words = re.findall(r"(?:\\[ #]|\$\$|\S)+", text.replace("\\\n", " "))
     names = [w.replace("\\ ", " ").replace("\\#", "#").replace("$$", "$") for w in words]
     # A target ends in a colon; it is the object's name, which may have spaces too.
@@ -90,7 +90,7 @@ def read_files(text: str, directory: str) -> list[str]:
 
 
 def _wait(child: "subprocess.Popen[bytes]", timeout: float) -> int | None:
-    """The status, None after the timeout. Popen.wait looks up to 50 ms late, a third of a unit."""
+    """Returns the exit status; None after the timeout. Popen.wait would return up to 50 ms late."""
     try:
         handle = os.pidfd_open(child.pid)
     except (AttributeError, OSError):  # not Linux, or a container that forbids it
@@ -108,7 +108,7 @@ def _wait(child: "subprocess.Popen[bytes]", timeout: float) -> int | None:
 
 def run_bounded(command: Sequence[str], cwd: str, timeout: float,
                 children: set[int] | None = None) -> tuple[int | None, str]:
-    """(status, None after the timeout; what it wrote to stderr). Kills what it started."""
+    """Returns the exit status (None after the timeout) and stderr. Kills processes that are left."""
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
@@ -155,7 +155,7 @@ class Examiner:
         return Outcome.from_json(result, entry.get("files", []))
 
     def known_files(self, unit: Unit) -> list[str] | None:
-        """The files the unit read last time, whether they have changed since or not."""
+        """Returns the files that the unit read when it was last examined; they may have changed since."""
         entry = self.store.entry(key(unit, self.tools, self.extra))
         return entry["files"] if entry else None
 
@@ -172,7 +172,7 @@ class Examiner:
         return done
 
     def examine(self, unit: Unit, overlay: str = "") -> Outcome:
-        """Runs clang-tidy, again without each flag that clang does not know."""
+        """Runs clang-tidy; if clang does not know some flags, runs it again without them."""
         try:
             size = os.stat(unit.file).st_size
             with open(unit.file, "rb"):

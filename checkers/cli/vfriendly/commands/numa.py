@@ -100,7 +100,7 @@ def _probe(options: argparse.Namespace) -> list[str]:
 
 
 def _progress(done: int, pairs: int) -> None:
-    """One line, rewritten, on a terminal: 100 CPUs take half a minute."""
+    """Shows progress on a terminal, in one line: measuring 100 CPUs takes half a minute."""
     if sys.stderr.isatty() and (done % 20 == 0 or done + 1 == pairs):
         end = "\r" if done + 1 < pairs else "\r\033[K"
         print(f"measured {done} of {pairs} pairs of CPUs", end=end, file=sys.stderr, flush=True)
