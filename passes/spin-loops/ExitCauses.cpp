@@ -272,11 +272,12 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     auto [It, New] = Variables.NeverWritten.try_emplace(Global, false);
     if (New)
       It->second = Global->isConstant() || isNeverWritten(*Global);
-    // A load from memory that is never written depends only on the address.
+    // Follows the address alone, because nothing writes the memory.
     if (It->second)
       return push(Address, Depth);
   }
-  // errno is a result of the preceding call, which is judged by itself.
+  // Ignores a read of errno: its value is a result of the preceding call, which
+  // is judged by itself.
   if (auto *Call = dyn_cast<CallBase>(Object))
     if (classifyCall(*Call).Effect == CallEffect::Local)
       return;

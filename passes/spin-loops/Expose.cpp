@@ -80,7 +80,8 @@ ConditionExposer::Summary ConditionExposer::summarize(Function &F,
 
   Effects Does;
   for (BasicBlock &B : F) {
-    // Code that only leads to abort or terminate is no part of a wait.
+    // Skips code that only leads to abort or terminate: it is no part of a
+    // wait.
     if (isa<UnreachableInst>(B.getTerminator()))
       continue;
     for (Instruction &I : B) {
@@ -196,7 +197,8 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
     SmallVector<CallBase *, 8> Calls;
     for (Loop *L : LI.getLoopsInPreorder()) {
       SmallVector<CallBase *, 4> OfLoop;
-      // The calls of an inner loop are also calls of the outer one.
+      // Adds each call only once: the calls of an inner loop are also calls of
+      // the outer one.
       if (collectCalls(*L, OfLoop))
         for (CallBase *Call : OfLoop)
           if (!is_contained(Calls, Call))

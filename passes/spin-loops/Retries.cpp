@@ -97,7 +97,8 @@ bool LoopJudge::expectsWhatWasRead(const Value *Expected, const Value *Address,
     auto *Compare = dyn_cast<ICmpInst>(Br->getCondition());
     auto *Number =
         dyn_cast_or_null<Constant>(Compare ? Compare->getOperand(1) : nullptr);
-    // A null pointer may be exchanged as the integer 0.
+    // Also accepts two null constants of different types: a null pointer may be
+    // exchanged as the integer 0.
     if (!Number || !Compare->isEquality() ||
         !(Number == Expected ||
           (Number->isNullValue() && cast<Constant>(Expected)->isNullValue())) ||

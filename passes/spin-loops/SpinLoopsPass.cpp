@@ -153,8 +153,8 @@ bool SpinLoopsImpl::run() {
         S.Kind = SpinKind::Device;
       if (isMarked(*S.L, DecidedMark))
         continue;
-      // JumpThreading and LICM have already changed polls of plain memory, so
-      // that loops with such polls are no longer as written.
+      // Skips polls of plain memory in this phase, because JumpThreading and
+      // LICM have already changed such loops.
       if (Phase == SpinPhase::Late &&
           any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
         continue;
@@ -314,7 +314,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Sleeps)
     return {Decision::Leave, "it sleeps between polls: wait for an event "
                              "instead, on a futex or a condition variable"};
-  // An inner loop that waits for the same word has already been rewritten.
+  // Leaves the loop if its inner loop, which waits for the same word, has
+  // already been rewritten.
   for (Loop *Sub : S.L->getSubLoops())
     if (isMarked(*Sub, DecidedMark) && !isMarked(*Sub, KeepMark) &&
         S.Kind == SpinKind::TestAndTestAndSet)
@@ -376,8 +377,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       continue;
     if (isDeviceAddress(P.Address))
       return PauseOnly("it polls a constant address: a device register");
-    // Rewriting an unbounded wait keeps all reads of a device register;
-    // skipping iterations omits some.
+    // Such memory may be a device register, each read of which may matter. An
+    // unbounded wait on a global variable is rewritten nevertheless, because
+    // its rewrite keeps all reads; that of a bounded wait omits some.
     if (isa<LoadInst>(P.Access) && P.Volatile &&
         (S.Bounded || !locatePoll(P).Global) &&
         !AllWriters->anyFor(locatePoll(P)))
