@@ -192,7 +192,8 @@ static bool comesBack(const CallBase &Call, const TargetLibraryInfo &TLI) {
 
 bool mayLeave(const Instruction &I, const TargetLibraryInfo &TLI) {
   auto *Call = dyn_cast<CallBase>(&I);
-  // A volatile store may trap, and a signal handler may then jump.
+  // Of the other instructions only a volatile store is not willreturn: it may
+  // trap, and a signal handler may then jump.
   if (!Call)
     return !I.willReturn();
   bool MayThrow = !Call->doesNotThrow() && !isa<InvokeInst>(Call);

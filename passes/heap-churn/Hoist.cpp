@@ -170,8 +170,8 @@ static bool needsFree(const Allocation &A, const Loop &L,
 
 static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
                                 const Loop &L, const TargetLibraryInfo &TLI) {
-  // Only the free functions of the C and C++ libraries are known to accept
-  // null.
+  // Requires a free function of the C or C++ library: the kept buffer may be
+  // null, and others may not accept that.
   LibFunc Known;
   if (!TLI.getLibFunc(Free, Known))
     return "how it is freed is not known";

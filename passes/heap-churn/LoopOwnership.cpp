@@ -67,8 +67,8 @@ static bool isSameInAllIterations(const Value &Condition, const Loop &L) {
 bool LoopOwnership::isUnreachableBy(const BasicBlock &From,
                                     const BasicBlock &To) const {
   const Instruction *End = From.getTerminator();
-  // An invoke that unwinds has allocated nothing, and the kept buffer is freed
-  // on that path.
+  // On the unwind edge of the invoke that allocates, nothing has been
+  // allocated, and the rewrite frees the kept buffer.
   if (auto *Invoke = dyn_cast<InvokeInst>(A.Call);
       Invoke == End && Invoke->getUnwindDest() == &To)
     return true;

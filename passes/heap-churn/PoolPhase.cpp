@@ -174,8 +174,8 @@ bool PoolPhase::outlivesIteration(const CallBase &Call,
 /// Returns the reason why the function can have no pool; empty if it can.
 StringRef PoolPhase::obstacle(function_ref<bool()> IsRecursive) const {
   const Triple T(Here.F.getParent()->getTargetTriple());
-  // In a program without libvfrt the addresses of its functions are null,
-  // which needs weak ELF symbols. The sizes that its functions take have 64
+  // Requires weak ELF symbols: in a program without libvfrt the addresses of
+  // the functions of libvfrt must be null. These functions take sizes of 64
   // bits.
   if (!T.isOSBinFormatELF() ||
       Here.F.getDataLayout().getPointerSizeInBits() != 64)
@@ -288,8 +288,9 @@ bool linkPoolFallback(Module &M) {
   if (!IsMissing)
     return false;
   linkDefinitions(M, fallback::Pool);
-  // Keeps the functions external: LTO could otherwise make them internal and
-  // remove their parameters, and the next phase could add no call.
+  // Keeps the functions external. LTO could otherwise make them internal and
+  // remove their parameters, so that a later run of the pass could not add
+  // calls.
   SmallVector<GlobalValue *, 5> Ours;
   for (StringRef Name : Used)
     Ours.push_back(M.getFunction(Name));
