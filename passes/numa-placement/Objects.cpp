@@ -151,7 +151,8 @@ void PointerFollower::visitUse(Use &U, const Path &To) {
     return add(Each, To);
   auto *I = dyn_cast<Instruction>(Each);
   if (!I) {
-    // Other code may load the pointer from the initializer that holds it.
+    // Gives up if an initializer holds the pointer: other code may load it from
+    // there.
     if (isa<ConstantAggregate>(Each))
       Of.IsLost = true;
     return;

@@ -25,7 +25,8 @@ struct Access {
   /// True if it accesses many elements: in a loop, or in a call such as
   /// memset.
   bool IsBulk = false;
-  /// True if its address is computed from a loaded value, as in x[index[i]].
+  /// True if the accessed address is computed from a loaded value, as in
+  /// x[index[i]].
   bool IsIndirect = false;
 };
 
