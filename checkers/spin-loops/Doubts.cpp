@@ -191,7 +191,8 @@ bool DoubtJudge::isGuarded(const Doubt &D, const IterationHints &Given) {
     if ((!C.Polls.empty() && !reachesLimit(G)) || C.Walks || C.AtOnce ||
         C.Device)
       return false;
-    // A loop that sleeps and then reads the clock is a periodic job.
+    // A test of the clock is accepted only if the loop pauses: a loop that
+    // sleeps and then reads the clock is a periodic job.
     return (C.Clock && Given.Pauses) || (C.Own && !C.Clock);
   });
 }

@@ -46,7 +46,8 @@ bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
   // Maximum number of effects that may mean that the loop is no wait.
   if (Facts.Doubts.size() == 12)
     return false;
-  // A bound of the inner loop does not make the code inside it run seldom.
+  // Ignores guards inside an inner loop, such as its bound: they do not make
+  // the effect rare.
   Guards Under = C.Under;
   if (C.InLoop)
     Under.truncate(C.AroundLoop);
@@ -106,7 +107,8 @@ bool IterationWalker::declare(const DeclStmt &Decls, Context &C) {
       continue;
     if (!Variable->hasLocalStorage())
       continue; // A static is like a global; initialised once.
-    // Constructing and destroying a guard object is work.
+    // A local object with a destructor, such as a lock guard, may have effects
+    // on other objects.
     if (Variable->needsDestruction(Facts.Context) != QualType::DK_none) {
       if (!doubt(Doubt::Other, &Decls, C))
         return false;

@@ -357,7 +357,8 @@ bool LoopJudge::judge() {
   }
   if (doesWork())
     return false;
-  // A retry loop that waits before each attempt takes a lock.
+  // A loop that retries a compare-and-swap is a wait only if it waits before
+  // each attempt: it then takes a lock.
   if (!Retries.empty()) {
     if (!given().Waits)
       return false;
@@ -370,7 +371,8 @@ bool LoopJudge::judge() {
     Found.Yields |= H.Effect == CallEffect::Yield;
     Found.Sleeps |= H.Effect == CallEffect::Sleep;
   }
-  // The loop searches plain data and can also end at a bound of its own.
+  // Rejects a loop without spin hints that polls plain memory and can also end
+  // at a bound of its own: it searches data.
   if (Found.isPlain() && Found.Counts && Facts.Hints.empty())
     return false;
   auto Tolerates = [&](bool MayStore) {

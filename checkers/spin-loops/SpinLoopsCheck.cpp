@@ -52,7 +52,8 @@ void SpinLoopsCheck::registerPPCallbacks(const SourceManager &,
 }
 
 void SpinLoopsCheck::registerMatchers(MatchFinder *Finder) {
-  // The check's own walk finds the loops and knows the statements around them.
+  // Matches functions, not loops: the check's own walk finds the loops and
+  // knows the statements around them.
   Each->add(*Finder, *this);
 }
 
