@@ -208,9 +208,8 @@ void BroadcastCheck::inspect(const SyncModel &Model,
       SmallVector<PlaceWrite, 4> Writes =
           writesTo(Places, F.Function->getBody(), Context);
       const PlaceWrite *Step = onlyStep(Writes);
-      // The fix-it is safe only if each write that lets one waiter proceed is
-      // followed by exactly one wake-up, and each wake-up follows such a
-      // write.
+      // Reports the broadcast only if it follows the write once, and each
+      // waiter undoes the write, so that only one waiter can proceed.
       if (!Step || innermostLoop(Broadcast.Parents) ||
           !isUnderNoMoreThan(Broadcast.Parents, Step->Parents) ||
           !llvm::all_of(Waits, [&](const SyncSite *W) {

@@ -68,8 +68,8 @@ static bool passesItem(const CallExpr &Call, const Stmt *Loop) {
       auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
       if (!Variable)
         return;
-      // The argument is the loop's counter, the item of its range, or a
-      // variable that its body declares.
+      // Accepts the loop's counter, the item of its range, and variables that
+      // its body declares.
       Found |= Variable == Item;
       forEachStmt(Loop, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
         if (auto *Declaration = dyn_cast<DeclStmt>(Below))
