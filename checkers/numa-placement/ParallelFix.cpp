@@ -282,7 +282,8 @@ ParallelFix parallelFix(const BulkEvent &Fill, const BulkEvent &Use,
     return {{}, "its iterations may depend on each other"};
   const FunctionDecl &In = *Fill.At.In;
   SourceLocation Begin = For->getBeginLoc();
-  // Some regions, such as those of `simd`, must not contain a parallel region.
+  // Inserts no parallel region into another region: some, such as those of
+  // `simd`, must not contain one.
   bool IsWithin = llvm::any_of(Fill.At.Parents, [](const Stmt *S) {
     return isa<LambdaExpr, OMPExecutableDirective>(S);
   });
