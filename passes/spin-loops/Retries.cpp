@@ -111,10 +111,10 @@ bool LoopJudge::expectsWhatWasRead(const Value *Expected, const Value *Address,
   return false;
 }
 
-/// V is a value that L has read, with some bits cleared. Returns true if L ends
-/// when one of these bits is set in the value read. `while (!((next = link) &
-/// DELETED) && !exchange(&link, next & ~DELETED, n))` does not wait until other
-/// threads clear the bit.
+/// Returns true if V is a value that L has read, with some bits cleared, and L
+/// ends when one of these bits is set in the value read. `while (!((next =
+/// link) & DELETED) && !exchange(&link, next & ~DELETED, n))` does not wait
+/// until other threads clear the bit.
 bool LoopJudge::isLeftIfCleared(Value *V) const {
   Value *Read;
   const APInt *Kept;

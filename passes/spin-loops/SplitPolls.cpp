@@ -304,7 +304,7 @@ bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
   }
   bool Changed = false;
   for (auto [Header, LoopID] : Worth) {
-    // An earlier split may have changed the blocks of this loop.
+    // Plans again: an earlier split may have changed the blocks of this loop.
     Loop *L = FAM.getResult<LoopAnalysis>(F).getLoopFor(Header);
     std::optional<Split> Plan;
     if (L && L->getHeader() == Header)
