@@ -177,9 +177,9 @@ private:
       Found.Tests.push_back(&Compare);
   }
 
-  /// Number is the address of the block as an integer. The only allowed use is
-  /// the difference of two addresses in the block, because it does not depend
-  /// on where the block is.
+  /// Follows the uses of Number, the address of the block as an integer.
+  /// Accepts only the difference of two addresses in the block, because it does
+  /// not depend on where the block is.
   void followNumber(Instruction &Number) {
     if (!Numbers.insert(&Number).second)
       return;
