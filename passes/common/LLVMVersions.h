@@ -130,8 +130,8 @@ inline constexpr auto LibFunc_terminate = LibFunc_reallocarray;
 inline constexpr auto LibFunc_exit = LibFunc_reallocarray;
 using CmpPredicate = llvm::CmpInst::Predicate;
 
-/// In LLVM 19, `nocapture` means that neither memory nor the result holds the
-/// address.
+/// Returns true if the callee may keep the address. In LLVM 19, `nocapture`
+/// means that neither memory nor the result holds the address.
 inline bool mayKeepArgument(const llvm::CallBase &Call, unsigned Number) {
   return !Call.doesNotCapture(Number);
 }
