@@ -292,8 +292,9 @@ private:
         bind(*Argument);
   }
 
-  /// A function that takes a reference to const does not write through it,
-  /// unless to an atomic, which it may pass on for others to write.
+  /// Notes that a reference is bound to Argument. A function that takes a
+  /// reference to const does not write through it, unless the object is an
+  /// atomic: such a reference may be passed on for others to write.
   void bind(const Expr &Argument) {
     if (Argument.isGLValue() && (!Argument.getType().isConstQualified() ||
                                  isAtomicType(Argument.getType())))
