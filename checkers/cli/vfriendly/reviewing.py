@@ -66,7 +66,7 @@ def _scan(units: Sequence[Unit], scan_deps: str, jobs: int) -> dict[str, set[str
     for rule in re.split(r"(?<!\\)\n", done.stdout.decode("utf-8", "surrogateescape")):
         if not rule.strip():
             continue
-        # The first prerequisite is the unit's file.
+        # names[0], the first prerequisite of the rule, is the source file of the unit.
         names = read_files(rule, "/")
         file = next((f for f in folders if names and real(folders[f], f) == real(folders[f], names[0])), None)
         if file:

@@ -230,7 +230,7 @@ class Examiner:
                 return Outcome("failed", f"its results cannot be read: {what}"), []
             files = read_files(Path(read).read_text(errors="surrogateescape"), unit.directory) \
                 if os.path.exists(read) else []
-            # Flags that the driver does not know are rejected without a location.
+            # The driver reports unknown flags in messages without a location.
             told = [errors, *(d.message for d in found if not d.path)]
             unknown = [_flag(m) for text in told for p in UNKNOWN for m in p.finditer(text)]
             return self._judge(status, errors, found, files), unknown
