@@ -128,7 +128,7 @@ bool IterationReader::readInCallee(const Stmt *S, const Frame *In) {
     return To && isPrivate(*To, In) && !To->getType().isVolatileQualified() &&
            !isAtomicType(To->getType()) && read(Assign->getRHS(), In);
   }
-  // `do { } while (0)`, as macros are written.
+  // Follows the body of `do { } while (0)`, which macros use: it runs once.
   if (auto *Do = dyn_cast<DoStmt>(S)) {
     bool Again = true;
     return !Do->getCond()->isValueDependent() &&

@@ -65,9 +65,9 @@ struct Causes {
 
 class CauseFinder {
 public:
-  /// If Rescans is set, values that begin anew in each iteration, such as an
-  /// inner loop's index or a sum over all threads, do not count as progress of
-  /// the loop.
+  /// If Rescans is set, values that begin anew in each iteration, such as the
+  /// index of an inner loop or a sum over all threads, do not count as progress
+  /// of the loop.
   explicit CauseFinder(const LoopFacts &Facts, bool Rescans = false)
       : Facts(Facts), Rescans(Rescans) {}
 

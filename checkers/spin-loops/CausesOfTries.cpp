@@ -37,8 +37,9 @@ static bool isPlaceForResult(const Expr *Argument, const Frame *In) {
          placeOf(Address->getSubExpr(), In).Where == Place::Local;
 }
 
-/// An opaque call is a poll, unless its arguments may change its result: one
-/// that advances, or a local object that the call may modify.
+/// Returns the causes of the result of an opaque call. The call is a poll,
+/// unless its arguments may change its result: one that changes from iteration
+/// to iteration, or a local object that the call may modify.
 Causes CauseFinder::ofUnseen(const CallExpr &Call, const Frame *In) {
   auto *Callee = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
   Causes Given;

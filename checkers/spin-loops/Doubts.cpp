@@ -296,9 +296,9 @@ bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
   return true;
 }
 
-/// Drivers wait in delays until their device writes to memory. Such memory is
-/// accessed by address, or made volatile at the read, and not by the name that
-/// the program's threads use.
+/// Returns true if a poll may be one of a driver, which delays until its device
+/// has written to memory: the memory is accessed by address, or made volatile
+/// at the read, and not by the name that the threads of a program use.
 static bool mayBeDevice(ArrayRef<Poll> Polls) {
   return llvm::any_of(Polls, [](const Poll &P) {
     if (!P.At.LValue || P.Tries)

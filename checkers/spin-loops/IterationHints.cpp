@@ -19,7 +19,7 @@ namespace vfriendly::tidy {
 namespace {
 
 /// Computes the spin hints that all paths of an iteration give, by following
-/// each path. A path that cannot be followed gives none.
+/// each path. A path that cannot be followed counts as one without hints.
 class PathFollower {
 public:
   enum : unsigned { Any = 1, Pauses = 2, Waits = 4, All = 7 };

@@ -221,7 +221,8 @@ public:
   }
 
 private:
-  /// This test is expensive and therefore evaluated last.
+  /// Returns true if S is before the loop. This test is expensive, so callers
+  /// evaluate it last.
   bool isBeforeLoop(const Stmt &S) const {
     return S.getBeginLoc().isValid() &&
            SM.isBeforeInTranslationUnit(S.getBeginLoc(), Loop);

@@ -88,7 +88,8 @@ public:
   }
 
 private:
-  /// A label and the gotos back to it, among the statements of one block.
+  /// Judges the loops that consist of a label and the gotos back to it, among
+  /// the statements of one block.
   void visitSequence(const CompoundStmt &Block) {
     ArrayRef<Stmt *> Body(Block.body_begin(), Block.size());
     for (size_t I = 0; I != Body.size(); ++I) {
