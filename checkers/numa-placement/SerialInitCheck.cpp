@@ -248,7 +248,7 @@ private:
     return Call.getNumArgs() == 2 ? Constant(Call.getArg(1)) : 0;
   }
 
-  /// Memory for which the program chooses nodes itself counts as placed.
+  /// Notes memory whose nodes the program chooses itself; it counts as placed.
   void notePlaced(const CallExpr &Call) {
     StringRef Name = Call.getDirectCallee()->getName();
     if (!Name.starts_with("numa_") && !Name.starts_with("vf_numa_") &&

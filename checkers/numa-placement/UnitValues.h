@@ -18,8 +18,9 @@
 
 namespace vfriendly::tidy {
 
-/// An expression in a function, with the statements around it, the outermost
-/// first. Those of a lambda are part of the function around it.
+/// An expression, the function that contains it, and the statements around it,
+/// the outermost first. An expression in a lambda belongs to the function
+/// around the lambda.
 struct Site {
   const clang::Expr *E = nullptr;
   const clang::FunctionDecl *In = nullptr;
