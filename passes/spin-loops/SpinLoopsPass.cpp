@@ -331,8 +331,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       return {Decision::Leave, Why};
     if (S.Bound > MaxPausedIterations)
       return {Decision::Leave,
-              "its bound was chosen for iterations without a spin hint, which "
-              "would take many times as long"};
+              "its bound was chosen for iterations without a spin hint; with "
+              "one they would take many times as long"};
     if (!hasPauseHint(M))
       return {Decision::Leave, "the target has no spin hint"};
     return {Decision::Pause, Why};
