@@ -166,8 +166,9 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
     auto *Again = find_if(Open, [&](const auto &O) { return O.first == I; });
     if (Again == Open.end() || Depth <= Again->second)
       return;
-    // Distinguish cycles through the loop's header or a variable in memory from
-    // those that pass only through an inner loop, within one iteration.
+    // Distinguishes cycles through the header of the loop, or through a
+    // variable in memory, from cycles through an inner loop only, which are
+    // within one iteration.
     bool Outer = any_of(make_range(Again, Open.end()), [&](const auto &O) {
       return isa<LoadInst>(O.first) ||
              (isa<PHINode>(O.first) && O.first->getParent() == L.getHeader());

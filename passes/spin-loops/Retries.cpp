@@ -226,7 +226,8 @@ enum class Way { Unclear, Out, Iteration };
 /// out of L, or to L's next iteration.
 static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
                   KnownValues Known) {
-  // Four blocks: the ends of two small functions, one inlined into the other.
+  // Follows at most four blocks: the ends of two small functions, one inlined
+  // into the other.
   for (unsigned Blocks = 0; Blocks != 4; ++Blocks) {
     if (!L.contains(To))
       return Way::Out;
@@ -285,7 +286,8 @@ static Way wayOfSuccess(const Loop &L, const CallBase &Try) {
 /// Returns true if an exchange or a try on a lock that succeeds is followed by
 /// another iteration: the loop does work, or takes all units of a semaphore.
 bool LoopJudge::succeedsAndGoesOn() const {
-  // Success may be only one of several conditions for another iteration.
+  // Returns true if the loop continues when the exchange succeeds, perhaps
+  // under further conditions.
   auto StaysOnSuccess = [](const ExitLeaf &Leaf) {
     auto *Extract = dyn_cast<ExtractValueInst>(Leaf.Condition);
     return Extract && Leaf.StaysIf && Extract->getIndices()[0] == 1 &&

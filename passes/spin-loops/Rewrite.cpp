@@ -388,8 +388,8 @@ void linkFallback(Module &M) {
                      : T.getArch() == Triple::aarch64 ? fallback::AArch64
                      : T.getArch() == Triple::riscv64 ? fallback::RISCV64
                                                       : fallback::Generic);
-  // Keeps the functions external: if LTO made them internal, it would remove
-  // their parameters, and the next run could add no call.
+  // Keeps the functions external. If LTO made them internal, it would remove
+  // their parameters, and a later run of the pass could not add calls.
   for (StringRef Name : {WaitFunction, BoundedWaitFunction})
     if (Function *Wait = M.getFunction(Name))
       appendToCompilerUsed(M, {Wait});

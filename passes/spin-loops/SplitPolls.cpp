@@ -237,8 +237,8 @@ static void apply(const Split &Plan, MDNode *LoopID) {
       Side.push_back(B);
   }
   SplitBlockPredecessors(Plan.Header, Others, ".vf.work");
-  // SplitBlockPredecessors may have moved the loop ID to the new block's
-  // branch, which is no latch.
+  // Removes the loop ID that SplitBlockPredecessors may have moved to the
+  // branch of the new block, which is no latch.
   if (BasicBlock *Outer = Plan.Header->getSinglePredecessor())
     Outer->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
   separateLoopID(Latches, LoopID);
@@ -314,8 +314,8 @@ bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
     apply(*Plan, LoopID);
     Changed = true;
     FAM.invalidate(F, PreservedAnalyses::none());
-    // The inner loop is reported as a wait, so the loop around it is not also
-    // reported as a doubtful one.
+    // Marks the outer loop, so that it is not also reported as a doubtful wait:
+    // the inner loop is reported as a wait.
     Loop *Inner = FAM.getResult<LoopAnalysis>(F).getLoopFor(Header);
     if (Loop *Outer = Inner ? Inner->getParentLoop() : nullptr)
       mark(*Outer, DoubtMark);
