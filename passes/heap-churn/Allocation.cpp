@@ -236,8 +236,7 @@ private:
   const TargetLibraryInfo &TLI;
   const DominatorTree &DT;
   StringRef Family;
-  /// True if the user is a call that returns an address within its argument,
-  /// or null.
+  /// True if a use is a call that returns an address in its argument, or null.
   bool HasFinders = false;
   SmallPtrSet<Value *, 8> Derived;
   /// Integers that were computed from the address of the block.

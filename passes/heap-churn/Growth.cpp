@@ -61,8 +61,8 @@ public:
     findEqual();
     findCounters();
     Change Found = Change::None;
-    // Returns the size argument; for reallocarray, the number of elements and
-    // their size.
+    // The arguments after the pointer are the size or, in reallocarray, the
+    // number of elements and their size.
     for (Value *Size : drop_begin(Realloc.args()))
       Found = join(Found, changeOf(SE.getSCEV(Size)));
     return Found == Change::Grows;

@@ -76,8 +76,9 @@ bool LoopOwnership::isUnreachableBy(const BasicBlock &From,
   if (!Branch || !Branch->isConditional() ||
       Branch->getSuccessor(0) == Branch->getSuccessor(1))
     return false;
-  // True for a branch that takes the same edge in all iterations, if that edge
-  // never leads to the allocation of A.
+  // If the branch takes the same edge in all iterations, and its other edge
+  // dominates the allocation of A, no iteration that takes the edge to To
+  // allocates.
   bool IsFirst = Branch->getSuccessor(0) == &To;
   if (isSameInAllIterations(*Branch->getCondition(), L))
     return DT.dominates(BasicBlockEdge(&From, Branch->getSuccessor(IsFirst)),
