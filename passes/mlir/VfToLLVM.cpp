@@ -92,8 +92,8 @@ protected:
     return Given;
   }
 
-  /// Returns the size in bytes of a memref of identity layout with this
-  /// descriptor.
+  /// Returns the size in bytes of a memref of identity layout. Sizes are those
+  /// of its dynamic dimensions.
   Value bytesOf(Rewriter &R, Location Loc, MemRefType Memref,
                 ValueRange Sizes) const {
     SmallVector<Value> Shape, Strides;
