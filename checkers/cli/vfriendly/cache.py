@@ -19,9 +19,9 @@ from typing import Any
 
 # Version of the cache's entries; incremented when their form or meaning changes.
 FORM = "1"
-# Time for which a file must have been unchanged before its time stamp is trusted: stamps have the
+# Time for which a file must have been unchanged before its time stamp is trusted. Stamps have the
 # resolution of the kernel's tick, at most 10 ms, so a file changed just before it was read may
-# change again and keep its stamp. With a reserve.
+# change again and keep its stamp. 50 ms leave a reserve.
 TICK_NS = 50_000_000
 
 

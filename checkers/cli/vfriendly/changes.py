@@ -56,8 +56,8 @@ def _lines(section: str, base: str) -> tuple[Lines, Lines]:
     if start < 0:
         return [], []  # a mode, a pure rename, a binary file
     try:
-        # Names are taken from git's own list: unidiff reads those with spaces wrong.
-        # Only \n ends a line: a file may hold any other separator.
+        # The names of files come from git, because unidiff misreads those with spaces. Only \n ends
+        # a line: a file may contain any other separator.
         patch = PatchSet(StringIO("--- a\n+++ b" + section[start:], newline="\n"))
     except UnidiffParseError as error:
         raise Refused(f"--diff {base}: its diff cannot be read: {error}") from error
