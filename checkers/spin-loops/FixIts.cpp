@@ -84,7 +84,7 @@ static bool contains(const Stmt *S, const Stmt *Part) {
                        }));
 }
 
-/// Returns true if S has a jump out of it that is not inside a loop of its own.
+/// Returns true if a jump in S, outside of any loop in S, may leave S.
 static bool leavesDirectly(const Stmt *S) {
   if (!S || isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt, LambdaExpr>(S))
     return false;

@@ -88,8 +88,8 @@ bool LoopEdit::replaceHint(const Stmt *S, StringRef Call) {
   return true;
 }
 
-/// Returns what the statements of a block are indented by more than its closing
-/// brace; two blanks if they do not tell.
+/// Returns the indentation of the statements of a block relative to its closing
+/// brace; two blanks if the block does not show it.
 static StringRef stepOfIndent(const CompoundStmt &Block,
                               const ASTContext &Context) {
   StringRef Outer = indentAt(Block.getRBracLoc(), Context);
