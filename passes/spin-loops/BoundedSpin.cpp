@@ -133,8 +133,8 @@ StringRef Planner::findCounters() {
   for (PHINode *Phi : Carried) {
     for (const User *U : Phi->users())
       if (U != Phi && L.contains(cast<Instruction>(U)))
-        return "it is bounded, and an iteration uses a value of the one before, "
-               "which is no counter with a constant step";
+        return "it is bounded, and an iteration uses a value of the one "
+               "before, which is no counter with a constant step";
     for (unsigned I = 0; I != Phi->getNumIncomingValues(); ++I) {
       bool ThroughPhi = false;
       if (L.contains(Phi->getIncomingBlock(I)) &&
