@@ -377,9 +377,10 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       continue;
     if (isDeviceAddress(P.Address))
       return PauseOnly("it polls a constant address: a device register");
-    // Such memory may be a device register, each read of which may matter. An
-    // unbounded wait on a global variable is rewritten nevertheless, because
-    // its rewrite keeps all reads; that of a bounded wait omits some.
+    // Volatile memory without a visible writer may be a device register, each
+    // read of which may matter. An unbounded wait on a global variable is
+    // rewritten nevertheless, because its rewrite keeps all reads; that of a
+    // bounded wait omits some.
     if (isa<LoadInst>(P.Access) && P.Volatile &&
         (S.Bounded || !locatePoll(P).Global) &&
         !AllWriters->anyFor(locatePoll(P)))
