@@ -34,7 +34,7 @@ static const llvm::StringMap<CallEffect> &neutralNames() {
   return Names;
 }
 
-/// Returns true if Name is that of a try-lock function. Program and libraries
+/// Returns true if Name is that of a try-lock function. Programs and libraries
 /// have many such functions, with names of these forms.
 static bool isTryLockName(StringRef Name) {
   return Name.ends_with("_trylock") || llvm::StringSwitch<bool>(Name)
