@@ -32,7 +32,9 @@ public:
   }
 };
 
-// ClangTidyModuleRegistry, whose header differs by version.
+// Registers the module. llvm::Registry<ClangTidyModule> is the type
+// ClangTidyModuleRegistry, whose header is not the same in all versions of
+// clang-tidy.
 const llvm::Registry<ClangTidyModule>::Add<VfriendlyModule>
     Registered("vfriendly-module", "Adds the checks of vfriendly.");
 

@@ -101,13 +101,14 @@ static const PlaceWrite *onlyStep(ArrayRef<PlaceWrite> Writes) {
              : nullptr;
 }
 
-/// Returns true if a waiter undoes the notifier's write once it proceeds.
+/// Returns true if a waiter, once it proceeds, undoes Step, the write of the
+/// notifier: it takes what the notifier has put.
 static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
                       const SharedPlaces &Places, const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
   const Stmt *Body = Wait.Function->getBody();
-  // The statement from which the conditions of the wait are compared: the loop
-  // around it, or the wait itself where C++ hides the loop in the call.
+  // Waiting is the loop around the wait; null for a wait(lock, predicate) of
+  // C++, which loops itself.
   const Stmt *Waiting = innermostLoop(Wait.Parents);
   if (Waiting && !placesIn(Wait.Predicate).contains(Step.Place))
     return false;
@@ -123,16 +124,18 @@ static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
     if (!SM.isBeforeInTranslationUnit(Wait.Site->getBeginLoc(),
                                       W.Site->getBeginLoc()))
       continue;
-    // The waiter must change back what the notifier has changed, under the same
-    // conditions as it waits, except for the loop around the wait.
+    // Requires that the waiter makes this write after the wait, outside of the
+    // loop around the wait, and under no other conditions than those of the
+    // wait.
     Found |= isUnderNoMoreThan(W.Parents, Wait.Parents) &&
              !llvm::is_contained(W.Parents, Waiting);
   }
   return Found;
 }
 
-/// Returns true if a waiter may return after the wait without undoing the step,
-/// for another reason than that there is nothing to take.
+/// Returns true if a waiter may leave after the wait without undoing Step, the
+/// write of the notifier. Exits in an `if` that tests the same variable are
+/// accepted: there the waiter has found nothing to take.
 static bool mayLeaveIt(const SyncSite &Wait, const PlaceWrite &Step,
                        const SharedPlaces &Places, const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
@@ -205,9 +208,8 @@ void BroadcastCheck::inspect(const SyncModel &Model,
       SmallVector<PlaceWrite, 4> Writes =
           writesTo(Places, F.Function->getBody(), Context);
       const PlaceWrite *Step = onlyStep(Writes);
-      // The fix-it is safe only if each write that lets one waiter proceed is
-      // followed by exactly one wake-up, and each wake-up follows such a
-      // write.
+      // Reports the broadcast only if it follows the write once, and each
+      // waiter undoes the write, so that only one waiter can proceed.
       if (!Step || innermostLoop(Broadcast.Parents) ||
           !isUnderNoMoreThan(Broadcast.Parents, Step->Parents) ||
           !llvm::all_of(Waits, [&](const SyncSite *W) {

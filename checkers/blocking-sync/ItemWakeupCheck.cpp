@@ -30,9 +30,9 @@ static bool isOverFewItems(const Stmt *Loop, const ASTContext &Context) {
          Value.Val.getInt().getLimitedValue() <= FewItems;
 }
 
-/// Returns true if an iteration calls another function than that of Push that
-/// may wait and returns something: the item comes when that wait ends, so a
-/// batch would keep other items waiting.
+/// Returns true if an iteration calls a function, other than the callee of
+/// Push, that may wait and returns a value. The call may wait for the next
+/// item, so a batch would delay the items that are already there.
 static bool waitsForItem(const FunctionSync &F, const CallSite &Push,
                          const Stmt *Loop, const SyncModel &Model) {
   return llvm::any_of(F.Calls, [&](const CallSite &C) {
@@ -68,8 +68,8 @@ static bool passesItem(const CallExpr &Call, const Stmt *Loop) {
       auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
       if (!Variable)
         return;
-      // The argument is the loop's counter, the item of its range, or a
-      // variable that its body declares.
+      // Accepts the loop's counter, the item of its range, and variables that
+      // its body declares.
       Found |= Variable == Item;
       forEachStmt(Loop, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
         if (auto *Declaration = dyn_cast<DeclStmt>(Below))

@@ -151,8 +151,8 @@ static std::optional<Stage> stageOf(const FunctionSync &F,
     for (const Stmt *Parent : Take.Parents)
       if (!Loop && innermostLoop(Parent))
         Loop = Parent;
-    // A stage takes whatever comes. A loop over known items takes something
-    // else, such as a free buffer for each of them.
+    // Excludes loops over known items: a stage takes whatever comes, whereas
+    // such a loop takes something else for each item, such as a free buffer.
     const Stmt *Innermost = innermostLoop(Take.Parents);
     if (!Loop || isOverKnownItems(Innermost) || drains(Innermost, *Take.Call))
       continue;

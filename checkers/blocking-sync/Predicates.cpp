@@ -54,8 +54,8 @@ static void writeShape(const Stmt *S, raw_ostream &OS) {
     OS << ' ' << Number->getValue();
   else if (auto *Ref = dyn_cast<DeclRefExpr>(S)) {
     auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
-    // The object's name is left out, as the object may have another name in
-    // another function.
+    // Leaves out the name of the object, because two functions may have
+    // different names for it.
     if (!Variable || Variable->hasGlobalStorage())
       OS << ' ' << static_cast<const void *>(Ref->getDecl());
   }

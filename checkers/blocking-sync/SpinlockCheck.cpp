@@ -16,7 +16,8 @@ void SpinlockCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
   llvm::DenseSet<const ValueDecl *> Told;
   for (const FunctionSync &F : Model.functions())
     for (const SyncSite &Lock : F.Syncs) {
-      // Reported once per lock, as its type must change.
+      // Reports each lock only once, because the remedy is another type of
+      // lock.
       if (Lock.Kind != SyncKind::SpinLock ||
           isa_and_nonnull<ParmVarDecl>(Lock.Object) ||
           (Lock.Object && !Told.insert(Lock.Object).second) ||

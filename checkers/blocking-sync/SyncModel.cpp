@@ -33,7 +33,7 @@ const ValueDecl *objectOf(const Expr *E) {
       E = Element->getBase();
       continue;
     }
-    // operator-> and operator* of a smart pointer.
+    // Follows operator-> and operator* of a smart pointer to the pointer.
     if (auto *Call = dyn_cast<CXXOperatorCallExpr>(E);
         Call && Call->getNumArgs() == 1) {
       E = Call->getArg(0);
@@ -267,8 +267,10 @@ void SyncModel::finish() {
   if (Finished)
     return;
   Finished = true;
-  // A function that locks, waits on or wakes a parameter does so for its
-  // callers' arguments. One level suffices: wrappers that check the result.
+  // Attributes the operations of wrappers to their callers: if a function
+  // locks, waits on or wakes one of its parameters, each caller does so with
+  // its argument. One level of wrappers suffices: functions that also check the
+  // result.
   for (FunctionSync &F : Functions)
     for (const CallSite &Call : F.Calls) {
       const FunctionSync *Wrapper = of(Call.Callee);

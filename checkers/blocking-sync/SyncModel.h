@@ -80,7 +80,8 @@ public:
   void finish();
 
   llvm::ArrayRef<FunctionSync> functions() const { return Functions; }
-  /// Returns null for a function without a visible definition.
+  /// Returns the synchronization in the definition of Function; null if no
+  /// definition is visible.
   const FunctionSync *of(const clang::FunctionDecl *Function) const;
   /// Returns true if a call of Function may wait on a condition, as far as
   /// definitions are visible.

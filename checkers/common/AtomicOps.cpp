@@ -20,7 +20,8 @@ namespace vfriendly::tidy {
 static bool isStdAtomicRecord(const CXXRecordDecl *Record) {
   if (!Record || !Record->isInStdNamespace() || !Record->getIdentifier())
     return false;
-  // The second and later names are base classes in libstdc++ and libc++.
+  // Includes the base classes of std::atomic, std::atomic_ref and
+  // std::atomic_flag in libstdc++ and libc++, which declare their members.
   return llvm::StringSwitch<bool>(Record->getName())
       .Case("atomic", true)
       .Case("atomic_ref", true)
@@ -75,7 +76,8 @@ static std::optional<AtomicOp> matchBuiltin(const AtomicExpr &E) {
   Op.Kind = kindOf(Name);
   Op.Object = E.getPtr();
   Op.ObjectIsPointer = true;
-  // __atomic_load and similar builtins return through a pointer.
+  // __atomic_load and __atomic_exchange write their result to memory that an
+  // argument points to.
   bool Generic = !E.getOpAsString().starts_with("__c11");
   if (Generic && Name == "load")
     Op.Result = E.getVal1();
@@ -135,7 +137,8 @@ static void takeOperands(AtomicOp &Op, const CallExpr &Call, unsigned First) {
     Op.Value = Call.getArg(First + 1);
     return;
   }
-  // test_and_set and clear take only a memory order.
+  // An argument of enumeration type is a memory order: test_and_set and clear
+  // take no value.
   if (Call.getNumArgs() > First &&
       !Call.getArg(First)->getType()->isEnumeralType())
     Op.Value = Call.getArg(First);
@@ -211,7 +214,8 @@ std::optional<AtomicOp> matchAtomicCall(const Expr *E) {
     return std::nullopt;
   if (Callee->getName().starts_with("__sync_"))
     return matchSync(*Call, Callee->getName());
-  // Sema leaves __atomic_test_and_set and __atomic_clear as calls.
+  // In clang's AST __atomic_test_and_set and __atomic_clear are calls, unlike
+  // the other __atomic builtins.
   if (Callee->getBuiltinID() && Call->getNumArgs() > 0) {
     AtomicOp Op;
     Op.Object = Call->getArg(0);

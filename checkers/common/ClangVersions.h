@@ -37,8 +37,8 @@ inline std::string textOfAsm(const clang::GCCAsmStmt &Asm) {
   return Asm.getAsmString()->getString().str();
 }
 
-/// Clang 19 keeps those inline namespaces without which the name would be
-/// ambiguous.
+/// Makes Policy print names without their inline namespaces, except those that
+/// clang 19 keeps because the name would be ambiguous.
 inline void leaveOutInlineNamespaces(clang::PrintingPolicy &Policy) {
   Policy.SuppressInlineNamespace = true;
 }

@@ -62,7 +62,7 @@ static Place variablePlace(const DeclRefExpr &Ref, const VarDecl &Variable,
     if (auto *Parm = dyn_cast<ParmVarDecl>(&Variable); Parm && Owner)
       if (const Expr *Argument = Owner->Arguments.lookup(Parm))
         return placeOf(Argument, Owner->Caller);
-    // A reference bound at its declaration is another name for its initialiser.
+    // Follows a reference to its initializer: both name the same object.
     const Expr *Init =
         isa<ParmVarDecl>(Variable) ? nullptr : Variable.getInit();
     if (Init && Owner && Init->isGLValue())
@@ -144,8 +144,8 @@ Place pointeeOf(const Expr *Pointer, const Frame *In) {
       return pointeeOf(Argument, Owner->Caller);
   } else if (auto *Variable =
                  Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr) {
-    // A pointer initialised with a device register points to device registers
-    // later too.
+    // Assumes that a pointer that is initialized with the address of a device
+    // register always points to device registers.
     const Expr *Init = Variable->getAnyInitializer();
     auto *Cast =
         Init ? dyn_cast<CastExpr>(Init->IgnoreParenImpCasts()) : nullptr;
@@ -183,7 +183,8 @@ Place placeOf(const Expr *LValue, const Frame *In) {
       P.Variable = Static;
       return P;
     }
-    // A reference member refers to another object, independent of its own.
+    // A reference member is a place of its own: it refers to an object outside
+    // of the structure.
     if (Member->getMemberDecl()->getType()->isReferenceType())
       return P;
     return PartOf(Member->isArrow() ? pointeeOf(Member->getBase(), In)
@@ -247,7 +248,8 @@ public:
       return;
     }
     if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(S)) {
-      // The array decays to a pointer here, but its address does not escape.
+      // Skips the conversion of the subscripted array to a pointer: by a
+      // subscript its address does not escape.
       auto *Decay = dyn_cast<ImplicitCastExpr>(Subscript->getBase());
       visit(Decay ? Decay->getSubExpr() : Subscript->getBase());
       visit(Subscript->getIdx());
@@ -290,8 +292,9 @@ private:
         bind(*Argument);
   }
 
-  /// A function that takes a reference to const does not write through it,
-  /// unless to an atomic, which it may pass on for others to write.
+  /// Notes that a reference is bound to Argument. A function that takes a
+  /// reference to const does not write through it, unless the object is an
+  /// atomic: such a reference may be passed on for others to write.
   void bind(const Expr &Argument) {
     if (Argument.isGLValue() && (!Argument.getType().isConstQualified() ||
                                  isAtomicType(Argument.getType())))

@@ -38,7 +38,7 @@ protected:
   /// Called for each definition outside system headers that is compiled as
   /// written: no templates, but their instances.
   virtual void add(const clang::FunctionDecl &Function) = 0;
-  /// Called once, after the last add, if there was any.
+  /// Called once, after the last call of add; not called if there was none.
   virtual void finish(const clang::ASTContext &Context) = 0;
 
   /// Returns true on the first call for a place that may be reported: not in a

@@ -16,7 +16,8 @@ namespace vfriendly::tidy {
 
 VersionGuard::VersionGuard() {
   const std::string Host = clang::getClangFullVersion();
-  // Patch levels of one release share their interfaces.
+  // Ignores the patch level: all patch levels of one release have the same
+  // interfaces.
   const std::string Built = CLANG_VERSION_STRING;
   const std::string Release = Built.substr(0, Built.rfind('.') + 1);
   const std::string Word = "version ";

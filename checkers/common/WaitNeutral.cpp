@@ -34,8 +34,8 @@ static const llvm::StringMap<CallEffect> &neutralNames() {
   return Names;
 }
 
-/// Returns true if Name is that of a try-lock function. Other libraries have
-/// many such names, all of this form.
+/// Returns true if Name is that of a try-lock function. Programs and libraries
+/// have many such functions, with names of these forms.
 static bool isTryLockName(StringRef Name) {
   return Name.ends_with("_trylock") || llvm::StringSwitch<bool>(Name)
                                            .Case("trylock", true)

@@ -33,8 +33,8 @@ bool isOfStd(const clang::Decl &D);
 
 CallEffect classifyFunction(const clang::FunctionDecl &Callee);
 
-/// Classifies a call as classifyFunction does, and also select and poll where
-/// they watch no descriptor.
+/// Classifies a call as classifyFunction does its callee, except that select
+/// and poll count as a sleep only if they watch no descriptor.
 CallEffect classifyCall(const clang::CallExpr &Call,
                         const clang::FunctionDecl &Callee);
 

@@ -27,11 +27,12 @@ struct AlignFix {
 
 /// Aligns the type of an element to cache lines, if that changes nothing else.
 ///
-/// The type's size grows, so all memory for it must follow: the type is a
-/// structure of the main file, of which no other type is made; the array is a
-/// variable of array type, or is allocated by what knows the alignment, which
-/// malloc does not; and nobody asks for the type's size, as code does that
-/// allocates, copies, sends or maps its bytes.
+/// Alignment makes the type larger, so all code that depends on its size must
+/// follow. There is no fix unless the type is a structure of the main file and
+/// no other type is made of it; the array is a variable of array type, or comes
+/// from an allocation that respects the alignment (malloc does not); and no
+/// code asks for the type's size, as code does that allocates, copies, sends or
+/// maps bytes.
 AlignFix alignFix(const ThreadElement &Element, const UnitValues &Values,
                   const clang::ASTContext &Context);
 

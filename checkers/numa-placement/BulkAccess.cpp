@@ -40,10 +40,10 @@ bool isParallelAlgorithm(const CallExpr &Call) {
 
 namespace {
 
-/// Maximum constant number of accesses to an element one after another that
-/// does not make the array a reused table. Loops over coordinates or neighbours
-/// have so few iterations, and their array may still be the largest of the
-/// program.
+/// Maximum number of iterations of a loop that repeats the access to one
+/// element, for which the array is not yet regarded as a reused table. Loops
+/// over coordinates or neighbours have so few, and their array may still be the
+/// largest of the program.
 constexpr uint64_t MaxRepeats = 64;
 
 class Lister {
@@ -211,8 +211,9 @@ private:
 
   using Variables = llvm::SmallPtrSet<const VarDecl *, 8>;
 
-  /// Adds the loops around the access on which the value of S depends: through
-  /// variables, the values that loops give them, and the bounds of loops.
+  /// Adds to Loops the loops around the access on which the value of S depends:
+  /// directly or by variables to which these loops assign, and by the bounds of
+  /// these loops.
   void collectLoops(const Stmt *S, SmallVectorImpl<const Stmt *> &Loops,
                     Variables &Seen) const {
     if (!S)
@@ -237,8 +238,9 @@ private:
     });
   }
 
-  /// Returns true if the access is repeated for the elements that Choosing, the
-  /// loops on which its index depends, choose (BulkEvent::IsReused).
+  /// Returns true if the threads of a work-sharing loop access the same element
+  /// many times (BulkEvent::IsReused): the work-sharing loop or a loop inside
+  /// it is not one of Choosing, the loops on which the index depends.
   bool isReused(ArrayRef<const Stmt *> Choosing) const {
     const Stmt *Shared = nullptr; // The work-sharing loop.
     bool IsNext = false, Repeats = false;
@@ -285,8 +287,8 @@ private:
       } else {
         break;
       }
-      // The row is an object of its own, to which a pointer leads that is
-      // loaded from the table.
+      // Ignores an access through a table of pointers to rows: each row is an
+      // object of its own.
       if (!IsFirst && !Base->getType()->isArrayType())
         return;
       Base = Next;

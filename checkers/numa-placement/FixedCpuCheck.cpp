@@ -105,8 +105,8 @@ static bool collects(const Stmt *Loop, const SetUse &Added) {
     if (auto *Call = dyn_cast<CallExpr>(S))
       for (const Expr *Argument : Call->arguments())
         Passes |= rootOf(Argument) == Set;
-    // The set is declared in the iteration, or is an element of an array: then
-    // each iteration has a set of its own.
+    // Each iteration has a set of its own if its body declares the set, or if
+    // the set is an element of an array.
     if (auto *Declaration = dyn_cast<DeclStmt>(S))
       Passes |= llvm::is_contained(Declaration->decls(), Set);
     auto *Element = dyn_cast<ArraySubscriptExpr>(S);

@@ -215,7 +215,8 @@ NumberOrigin NumberOrigins::ofCall(const CallExpr &Call, const Site &Number) {
     return join(of(A), of(B));
   }
   if (Name == "sysconf" && Call.getNumArgs() == 1) {
-    // _SC_NPROCESSORS_CONF, _SC_NPROCESSORS_ONLN of glibc and musl.
+    // 83 and 84 are _SC_NPROCESSORS_CONF and _SC_NPROCESSORS_ONLN of glibc and
+    // musl.
     Expr::EvalResult What;
     bool IsCount = Call.getArg(0)->EvaluateAsInt(What, Context) &&
                    (What.Val.getInt() == 83 || What.Val.getInt() == 84);
@@ -320,7 +321,8 @@ NumberOrigin NumberOrigins::ofValues(const UnitValues::ValueRefs &Given,
   bool IsStepped = false;
   std::optional<NumberOrigin> Found;
   auto *Variable = dyn_cast<VarDecl>(&Of);
-  // A variable of static storage is initialized outside of the functions.
+  // Begins with the initial value of a variable of static storage, which no
+  // function assigns.
   if (Variable && Variable->hasGlobalStorage() &&
       !Variable->getType()->isArrayType()) {
     const Expr *Initial = Variable->getAnyInitializer();
@@ -339,8 +341,8 @@ NumberOrigin NumberOrigins::ofValues(const UnitValues::ValueRefs &Given,
       continue;
     NumberOrigin Next =
         Value->Kind == GivenValue::Assigned ? of(Value->At) : NumberOrigin();
-    // A loop that creates threads passes each of them another value of its
-    // counter.
+    // The counter of a loop that creates threads tells them apart: each thread
+    // is passed another value of it.
     if (Value->StartsThread && Next.Kind == Origin::Counter)
       Next.Kind = Origin::Thread;
     Found = Found ? join(*Found, Next) : Next;

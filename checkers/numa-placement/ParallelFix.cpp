@@ -150,8 +150,10 @@ private:
     while (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E)) {
       if (!value(Subscript->getIdx()))
         return std::nullopt;
-      // This visits the last subscript first. A cast of the index to a narrower
-      // type is no such index: two iterations could then use the same element.
+      // The last subscript is visited first, so that IsOwn finally tells
+      // whether the first one is the counter. A counter that is cast to a
+      // narrower type does not count: two iterations could then use the same
+      // element.
       auto *Index =
           dyn_cast<DeclRefExpr>(Subscript->getIdx()->IgnoreParenImpCasts());
       IsOwn = Index && Index->getDecl() == Loop.Counter;
@@ -280,7 +282,8 @@ ParallelFix parallelFix(const BulkEvent &Fill, const BulkEvent &Use,
     return {{}, "its iterations may depend on each other"};
   const FunctionDecl &In = *Fill.At.In;
   SourceLocation Begin = For->getBeginLoc();
-  // Some regions, such as those of `simd`, must not contain a parallel region.
+  // Inserts no parallel region into another region: some, such as those of
+  // `simd`, must not contain one.
   bool IsWithin = llvm::any_of(Fill.At.Parents, [](const Stmt *S) {
     return isa<LambdaExpr, OMPExecutableDirective>(S);
   });

@@ -155,7 +155,7 @@ private:
                         Variable->hasAttr<OMPThreadPrivateDeclAttr>());
   }
 
-  /// Returns true if the two are in different branches of one `if`: programs
+  /// Returns true if A and B are in different branches of one `if`: programs
   /// often have a serial branch for small data.
   static bool areExclusive(const BulkEvent &A, const BulkEvent &B) {
     for (const Stmt *S : A.At.Parents)
@@ -168,8 +168,8 @@ private:
   }
 
   /// Returns true for a pointer that is loaded from an array of pointers or
-  /// through another pointer: it leads out of the array or object from which it
-  /// is loaded.
+  /// through another pointer: it points to memory outside of the array or
+  /// object from which it is loaded.
   static bool isLoaded(const Expr &E) {
     const Expr *From = stripped(&E);
     auto *Unary = dyn_cast<UnaryOperator>(From);
@@ -248,7 +248,7 @@ private:
     return Call.getNumArgs() == 2 ? Constant(Call.getArg(1)) : 0;
   }
 
-  /// Memory for which the program chooses nodes itself counts as placed.
+  /// Notes memory whose nodes the program chooses itself; it counts as placed.
   void notePlaced(const CallExpr &Call) {
     StringRef Name = Call.getDirectCallee()->getName();
     if (!Name.starts_with("numa_") && !Name.starts_with("vf_numa_") &&

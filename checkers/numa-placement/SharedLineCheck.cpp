@@ -107,8 +107,9 @@ static bool isPrivate(const ValueDecl &Array, ArrayRef<const Stmt *> Parents,
 }
 
 /// Returns the size of an element if two neighbours may share a cache line,
-/// else 0. A structure that is as long as a line but not aligned shares lines
-/// with its neighbours, unless it ends in padding.
+/// else 0. A structure of the size of a line that is not aligned to it shares
+/// lines with its neighbours, unless its last member is an array, which is
+/// assumed to be padding.
 static CharUnits sharedSize(const ThreadElement &Found,
                             const ASTContext &Context) {
   QualType T = Found.Element;

@@ -33,7 +33,8 @@ static const Expr *subscriptOf(const CXXOperatorCallExpr &Call,
   return IsInPlace || Class->getName() == "vector" ? Call.getArg(1) : nullptr;
 }
 
-/// A lambda that is started as a thread has a copy of the counter of the loop
+/// Returns true if Index is the number of the thread. In a lambda that is
+/// started as a thread this may be a captured copy of the counter of the loop
 /// that starts it.
 bool ThreadElements::isThreadNumber(const Site &Index, bool Started) {
   NumberOrigin From = Origins.of(Index);

@@ -102,7 +102,8 @@ public:
   }
 
 private:
-  /// A variable is a counter only if its step is a constant.
+  /// Records an assignment as a value, or as a step if it adds a constant: a
+  /// variable is a counter only if its step is a constant.
   void assign(const BinaryOperator &Binary) {
     if (Binary.getOpcode() == BO_Assign)
       return set(Binary.getLHS(), GivenValue::Assigned, Binary.getRHS());
@@ -232,7 +233,8 @@ private:
     }
   }
 
-  /// A callee may change what it can reach through this argument.
+  /// Records an unknown value for what a callee may change through this
+  /// argument.
   void escape(const Expr *Argument, QualType As) {
     bool ByReference = !As.isNull() && As->isReferenceType();
     QualType Pointee = As.isNull() ? QualType() : As->getPointeeType();

@@ -18,8 +18,9 @@
 
 namespace vfriendly::tidy {
 
-/// An expression in a function, with the statements around it, the outermost
-/// first. Those of a lambda are part of the function around it.
+/// An expression, the function that contains it, and the statements around it,
+/// the outermost first. An expression in a lambda belongs to the function
+/// around the lambda.
 struct Site {
   const clang::Expr *E = nullptr;
   const clang::FunctionDecl *In = nullptr;
@@ -70,7 +71,8 @@ private:
   using Values = llvm::SmallVector<GivenValue, 2>;
 
   llvm::DenseMap<const clang::ValueDecl *, Values> Given, Elements;
-  /// What calls pass, by the first declaration of the function.
+  /// The values that calls pass to each parameter, by the first declaration of
+  /// the function and the index of the parameter.
   llvm::DenseMap<std::pair<const clang::FunctionDecl *, unsigned>, Values>
       Passed;
   llvm::DenseSet<const clang::FunctionDecl *> Entries, Known;

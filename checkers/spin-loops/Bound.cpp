@@ -120,8 +120,7 @@ static std::optional<uint64_t> boundBy(const BinaryOperator &Test,
   if ((Step > 0 ? !Up : !Down) || Distance <= 0)
     return std::nullopt;
   int64_t Iterations = (Distance + By - 1) / By;
-  // If the counter would wrap before it reaches that value, the loop has no
-  // bound.
+  // If the counter would wrap before it reaches End, the loop has no bound.
   if (!fits(From.Value + Iterations * Step, From.Counter->getType(), Context))
     return std::nullopt;
   return Iterations;

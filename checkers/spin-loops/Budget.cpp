@@ -85,8 +85,8 @@ bool IterationReader::readMemory(const Expr *LValue, const Frame *In) {
     IsVolatile |= !isAtomicType(T);
     return read(LValue, In);
   }
-  // Rejects reads of plain memory: another thread may write it before the next
-  // iteration, ordered by the failed poll.
+  // Rejects reads of plain memory: another thread may write it between two
+  // polls, so that a skipped iteration could have read another value.
   const VarDecl *Variable = uncastVariable(LValue);
   return Variable && isPrivate(*Variable, In) ? read(LValue, In)
                                               : fail(ReadsMore);
@@ -109,7 +109,9 @@ bool IterationReader::readCall(const CallExpr &Call, const Frame *In) {
                       [&](const Expr *Argument) { return read(Argument, In); });
 }
 
-/// A callee's local variables begin anew in each iteration.
+/// Returns true if S, a statement of a called function, only polls and writes
+/// local variables of that function. These begin anew with each call, so no
+/// value is carried into the next iteration.
 bool IterationReader::readInCallee(const Stmt *S, const Frame *In) {
   if (!S)
     return true;
@@ -126,7 +128,7 @@ bool IterationReader::readInCallee(const Stmt *S, const Frame *In) {
     return To && isPrivate(*To, In) && !To->getType().isVolatileQualified() &&
            !isAtomicType(To->getType()) && read(Assign->getRHS(), In);
   }
-  // `do { } while (0)`, as macros are written.
+  // Follows the body of `do { } while (0)`, which macros use: it runs once.
   if (auto *Do = dyn_cast<DoStmt>(S)) {
     bool Again = true;
     return !Do->getCond()->isValueDependent() &&
@@ -247,8 +249,10 @@ StringRef BudgetPlanner::findCounter() {
   return "";
 }
 
-/// Returns true if E is the counter or, if the loop has no increment in its
-/// head, the step of the counter.
+/// Returns true if E is the counter. In a loop without an increment in its
+/// head, E must instead be the counter's increment or decrement, as in `n-- >
+/// 0`; then sets Step, and sets After if the value of E is that before the
+/// step.
 bool BudgetPlanner::isCounted(const Expr *E, bool &After) {
   if (Spin.Shape.Increment)
     return uncastVariable(E) == Counter;
@@ -349,7 +353,8 @@ StringRef BudgetPlanner::readIteration() {
 }
 
 /// Returns the counter's value before the first iteration, if it is a constant
-/// of the loop's head or of the statement before it.
+/// that the head of a `for` loop assigns or, if the head assigns nothing, the
+/// statement before the loop.
 std::optional<int64_t> BudgetPlanner::findStart() const {
   const Stmt *Init = nullptr;
   if (auto *For = dyn_cast<ForStmt>(Spin.Shape.Statement))
@@ -395,7 +400,7 @@ StringRef BudgetPlanner::computeLeft() {
       if (!LimitVariable || !isUnchangedLocal(*LimitVariable) ||
           LimitVariable == Counter ||
           !preserves(LimitVariable->getType(), Test->Compared, Context))
-        return "its bound is no constant or local variable that stays as it is";
+        return "its bound is no constant or unchanged local variable";
     }
   }
 
@@ -412,8 +417,9 @@ StringRef BudgetPlanner::computeLeft() {
   }
   if (IsUp ? Kind != BO_LT && Kind != BO_LE : Kind != BO_GT && Kind != BO_GE)
     return Unclear;
-  // Otherwise the difference of counter and limit may not be a value of their
-  // type.
+  // Requires that the lower end of the range, the start of a counter that goes
+  // up or the limit of one that goes down, is not negative. Otherwise the
+  // difference of counter and limit could overflow.
   bool IsNatural = IsUp ? Counter->getType()->isUnsignedIntegerType() ||
                               (Start && *Start >= 0)
                    : LimitVariable
@@ -424,7 +430,7 @@ StringRef BudgetPlanner::computeLeft() {
   if (Limit && Start) {
     uint64_t Polls = IsUp ? *Limit - *Start : *Start - *Limit;
     if (Polls <= (Spin.Pauses || Spin.Yields ? SmallSlowBound : SmallBound))
-      return "it gives up before another thread could run and return";
+      return "its bound is reached in less time than a context switch takes";
   }
 
   // Left, the expression for the number of polls left, is Limit + Add - v for a
@@ -443,7 +449,7 @@ StringRef BudgetPlanner::computeLeft() {
     if (IsName)
       Text = textOf(E, Context);
     if (Text.empty() && LimitVariable)
-      return "a macro expands to it";
+      return "its bound is written in a macro";
   }
   if (Text.empty() && IsUp)
     Found.Left = std::to_string(*Limit + Add) + " - " + Found.Counter;

@@ -37,10 +37,12 @@
 namespace vfriendly::tidy {
 
 struct Budget {
-  /// The counter, the assignment that skips polls, and the number of polls
-  /// left, each as source text.
+  /// Source text: Counter is the name of the counter, Assignment the start of
+  /// the assignment that skips polls, such as `i += `, and Left the number of
+  /// polls left.
   std::string Counter, Assignment, Left;
-  /// The condition by which the poll ends the loop, if it has the value Holds.
+  /// The condition by which the poll ends the loop. The loop ends if
+  /// Exit.Condition has the value Exit.Holds.
   Guard Exit;
   /// True if the word is volatile and not atomic: it may be a device's, unless
   /// a writer is visible.

@@ -65,7 +65,8 @@ Causes CauseFinder::ofAddress(const Expr *LValue, const Frame *In) {
       const Expr *Argument = Owner->Arguments.lookup(Parm);
       return Argument ? ofAddress(Argument, Owner->Caller) : Causes();
     }
-    // A reference bound in the loop changes with its initializer.
+    // Follows the initializer of a reference that is bound in the loop: the
+    // reference may be bound to another object in each iteration.
     const Expr *Init = Variable->getInit();
     const SourceManager &SM = Facts.Context.getSourceManager();
     bool BoundOnce =
@@ -112,8 +113,9 @@ static void splitBoth(const Expr *E, const Frame *In, bool Holds,
   splitBoth(Op->getRHS(), In, Holds, Parts);
 }
 
-/// Returns the causes of a conjunction of conditions: other threads alone, if
-/// that is true of one of the conditions.
+/// Returns the causes of a conjunction of conditions. If one of them depends on
+/// other threads alone, so does the conjunction, and only the causes of that
+/// condition are returned.
 Causes CauseFinder::ofGuards(const Guards &Under) {
   Guards Parts;
   for (const Guard &G : Under)
@@ -212,8 +214,10 @@ Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
   Causes C;
   if (IsPointer && !Object->getType()->isPointerType())
     return own(); // Only a template's arguments determine what it points to.
-  // Device registers are not exchanged or read as atomic objects; but locks are
-  // passed as void *, and runtimes keep addresses as numbers.
+  // If IsMemory is set, for an atomic operation, a pointer made from an integer
+  // or from void * is not taken for the address of a device register: programs
+  // do not use atomic operations on registers, but some pass locks as void * or
+  // keep addresses as integers.
   if (Address.Device ||
       (!IsMemory && (P.Where == Place::Device || P.Untyped))) {
     C.Device = true;

@@ -32,7 +32,8 @@ struct Poll {
   bool Volatile = false, Atomic = false;
   const Rmw *Tries = nullptr;
   const clang::FunctionDecl *TryLock = nullptr;
-  /// True for a call of a function whose body is not fully visible.
+  /// The call, if Access calls a function whose body is not fully visible; else
+  /// null.
   const clang::CallExpr *Unseen = nullptr;
 
   bool isPlain() const {
@@ -40,6 +41,7 @@ struct Poll {
   }
 };
 
+/// What a value or a condition in the loop depends on.
 struct Causes {
   llvm::SmallVector<Poll, 2> Polls;
   bool Own = false; ///< The loop's own progress: a counter, its variables.
@@ -63,9 +65,9 @@ struct Causes {
 
 class CauseFinder {
 public:
-  /// If Rescans is set, values that begin anew in each iteration, such as an
-  /// inner loop's index or a sum over all threads, do not count as progress of
-  /// the loop.
+  /// If Rescans is set, values that begin anew in each iteration, such as the
+  /// index of an inner loop or a sum over all threads, do not count as progress
+  /// of the loop.
   explicit CauseFinder(const LoopFacts &Facts, bool Rescans = false)
       : Facts(Facts), Rescans(Rescans) {}
 

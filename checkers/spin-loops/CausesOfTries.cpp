@@ -37,8 +37,9 @@ static bool isPlaceForResult(const Expr *Argument, const Frame *In) {
          placeOf(Address->getSubExpr(), In).Where == Place::Local;
 }
 
-/// An opaque call is a poll, unless its arguments may change its result: one
-/// that advances, or a local object that the call may modify.
+/// Returns the causes of the result of an opaque call. The call is a poll,
+/// unless its arguments may change its result: one that changes from iteration
+/// to iteration, or a local object that the call may modify.
 Causes CauseFinder::ofUnseen(const CallExpr &Call, const Frame *In) {
   auto *Callee = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
   Causes Given;
@@ -83,8 +84,9 @@ static bool isMasked(const Expr *E, const ASTContext &Context) {
   return IsConstant(Op->getLHS()) || IsConstant(Op->getRHS());
 }
 
-/// Returns how the outcome depends on the expected value. A masked one has no
-/// causes: it is only found after other threads have set those bits.
+/// Returns the causes of the value that a compare-and-exchange expects. A value
+/// with some bits forced, as in `v & ~BUSY`, has none: the memory has this
+/// value only after other threads have changed those bits.
 Causes CauseFinder::ofExpectedValue(const Expr *Expected, const Frame *In) {
   Causes C = causesOf(Expected, In);
   // Maximum number of assignments to follow: variables may be copies of each
@@ -147,9 +149,9 @@ Causes CauseFinder::ofExpected(const Rmw &R) {
 Causes CauseFinder::causesOf(const Rmw &R) {
   for (const auto &[Other, LastingThen] : Tried)
     if (Other == &R) {
-      // The expected value depends on the result. If a variable carries that
-      // over from the previous iteration, the operation expects what it has
-      // just read.
+      // The value that R expects depends on the result of R. If a variable
+      // carries this result over from the previous iteration, R expects the
+      // value that it has just read.
       Causes Itself;
       Itself.AtOnce = Lasting > LastingThen;
       return Itself;
@@ -170,18 +172,20 @@ Causes CauseFinder::causesOf(const Rmw &R) {
     C.AtOnce |= Expects.AtOnce || !Expects.Polls.empty() || Expects.Walks;
     C.Own |= Expects.Own || Expects.Clock;
   } else if (Op.Kind == AtomicKind::CompareExchange && Op.Value) {
-    // An exchange of a value for the same value is only a read.
+    // Ignores the value to be stored: a compare-and-exchange that fails does
+    // not store it.
   } else if (Op.Kind == AtomicKind::Modify) {
-    // Adds no cause: what a failed attempt adds or sets is a constant, or
-    // Doubts.h has found no operation that takes it back, as fetch_sub does
-    // after fetch_add.
+    // Ignores the operand, n in fetch_add(n). If it is a constant, it has no
+    // causes. If it varies, DoubtJudge (Doubts.h) does not count the operation
+    // as undone by another one, and judges the loop by this effect.
   } else if (Op.Value && Op.Kind != AtomicKind::CompareExchange) {
     C.Own |= !(Op.Result ? ofAccess(Op.Value, Op.Value, true, R.In)
                          : causesOf(Op.Value, R.In))
                   .none();
   }
-  // The value that assembly expects is an input operand, which must come from
-  // outside.
+  // Any input operand of the assembly may be the expected value. If it depends
+  // on what the loop reads or counts, the operation may succeed without another
+  // thread.
   if (Op.Kind == AtomicKind::CompareExchange)
     for (const Expr *Input : R.Inputs) {
       Causes Read = causesOf(Input, R.In);

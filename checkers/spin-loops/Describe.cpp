@@ -35,8 +35,8 @@ static std::string nameOf(const Poll &P, const ASTContext &Context) {
   if (auto *Member = dyn_cast<MemberExpr>(E); Member && Member->isArrow()) {
     auto *Base = dyn_cast<UnaryOperator>(Member->getBase()->IgnoreParens());
     if (Base && Base->getOpcode() == UO_AddrOf) {
-      // The expansion of an atomic_flag operation of <stdatomic.h>:
-      // (&flag)->_Value.
+      // Prints `flag` for (&flag)->_Value, the expansion of an atomic_flag
+      // operation of <stdatomic.h>.
       Base->getSubExpr()->printPretty(OS, nullptr, Policy);
       StringRef Field = Member->getMemberDecl()->getName();
       return Field == "_Value" ? Name : Name + "." + Field.str();

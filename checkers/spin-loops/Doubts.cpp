@@ -133,9 +133,9 @@ void DoubtJudge::findRetracted() {
 }
 
 bool areHopeless(const LoopFacts &Facts) {
-  // Needs no spin hint: calls that are doubted only because of their names, and
-  // the stores of a seqlock's reader. Any other effect is accepted only in a
-  // loop with a spin hint or an inner wait.
+  // A loop without spin hints or inner waits may have only two kinds of
+  // effects: calls that are doubted only because of their names, and the stores
+  // of a seqlock's reader.
   return Facts.Hints.empty() && !Facts.HasInnerLoop &&
          llvm::any_of(Facts.Doubts, [](const Doubt &D) {
            return D.What != Doubt::Telling && D.What != Doubt::Store;
@@ -191,7 +191,8 @@ bool DoubtJudge::isGuarded(const Doubt &D, const IterationHints &Given) {
     if ((!C.Polls.empty() && !reachesLimit(G)) || C.Walks || C.AtOnce ||
         C.Device)
       return false;
-    // A loop that sleeps and then reads the clock is a periodic job.
+    // A test of the clock is accepted only if the loop pauses: a loop that
+    // sleeps and then reads the clock is a periodic job.
     return (C.Clock && Given.Pauses) || (C.Own && !C.Clock);
   });
 }
@@ -295,9 +296,9 @@ bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
   return true;
 }
 
-/// Drivers wait in delays until their device writes to memory. Such memory is
-/// accessed by address, or made volatile at the read, and not by the name that
-/// the program's threads use.
+/// Returns true if a poll may be one of a driver, which delays until its device
+/// has written to memory: the memory is accessed by address, or made volatile
+/// at the read, and not by the name that the threads of a program use.
 static bool mayBeDevice(ArrayRef<Poll> Polls) {
   return llvm::any_of(Polls, [](const Poll &P) {
     if (!P.At.LValue || P.Tries)

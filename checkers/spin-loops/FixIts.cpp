@@ -84,7 +84,7 @@ static bool contains(const Stmt *S, const Stmt *Part) {
                        }));
 }
 
-/// Returns true if S has a jump out of it that is not inside a loop of its own.
+/// Returns true if a jump in S, outside of any loop in S, may leave S.
 static bool leavesDirectly(const Stmt *S) {
   if (!S || isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt, LambdaExpr>(S))
     return false;
@@ -207,7 +207,7 @@ Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
   if (Spin.Sleeps || !Spin.Doubt.empty() || isInstance(Site.Function))
     return {};
   if (Spin.Shape.keyword().isMacroID())
-    return {{}, "", Spin.Counts ? "a macro expands to it" : ""};
+    return {{}, "", Spin.Counts ? "the loop is written in a macro" : ""};
 
   // The fix belongs to the inner loop, which is reported by itself.
   if (!Spin.Facts->InnerConditions.empty() &&

@@ -31,7 +31,7 @@ bool IterationWalker::visitNeutralCall(const CallExpr &Call, CallEffect Effect,
     if (Effect == CallEffect::None || !Argument->getType()->isPointerType() ||
         Argument->getType()->getPointeeType().isConstQualified())
       continue;
-    // clock_gettime(…, &now) writes to its argument.
+    // Records that the call writes the object, as in clock_gettime(…, &now).
     Place P = pointeeOf(Argument, C.In);
     if (P.Where == Place::Local && P.Variable)
       note(P.Variable, P.In,
@@ -88,7 +88,7 @@ static CallEffect hintOf(NameTells Tells) {
 bool IterationWalker::visitUnknownCall(const CallExpr &Call, Context &C,
                                        bool IsAlwaysUnseen) {
   EndedUnseen = false;
-  // The callee is known only in the template's instances.
+  // Gives up in a template: the callee is known only in its instances.
   if (Call.isInstantiationDependent())
     return false;
   NameTells Tells = whatNameTells(calleeName(Call));
@@ -113,7 +113,8 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
     return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
   if (Callee->isNoReturn())
     return true; // A failed assertion ends more than the loop.
-  // The functions that this check's fix-its call already wait in the runtime.
+  // Rejects loops that already call what the fix-its of this check insert: they
+  // wait in the runtime.
   if (llvm::is_contained({"vf_spin_wait", "vf_spin_backoff", "vf_spin_budget",
                           "vf_spin_wait_bounded"},
                          calleeName(Call)))
@@ -133,15 +134,17 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
       return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
   }
 
-  // A visible body describes a trylock better than its name, as long as the
-  // body has no effect that only a success has.
+  // Visits the body of a trylock if it is visible, because it tells more than
+  // the function's name. If the body has a doubtful effect, this is assumed to
+  // happen only when the lock is taken, and the call is classified by its name
+  // instead.
   bool Tries = Effect == CallEffect::TryLock;
   if (!Tries || (Callee->isDefined() && !isOfStd(*Callee))) {
     Mark Before = mark();
     if (visitBody(Call, *Callee, C) &&
         (!Tries || Facts.Doubts.size() == Before.Doubts)) {
-      // The function has no other effects, but whether it gives a hint is not
-      // visible.
+      // If the body shows no hint, the name may tell that the function gives
+      // one.
       CallEffect Told = hintOf(whatNameTells(calleeName(Call)));
       if (Told != CallEffect::Other && Facts.Hints.size() == Before.Hints)
         Facts.Hints.push_back({Told, &Call, C.In});

@@ -29,8 +29,9 @@ bool IterationWalker::visitChildren(const Stmt *S, Context &C) {
 }
 
 /// Records an effect that may mean that the loop is no wait. Returns false if
-/// this effect is accepted only under a condition (a guard) and has none; the
-/// whole called function then counts as such an effect.
+/// the effect cannot be accepted where it is: in a called function, the whole
+/// call then counts as the effect; in the loop's own function, the loop is no
+/// wait.
 bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
                             const Context &C, const Expr *LValue) {
   bool NeedsGuard = What == Doubt::Other;
@@ -38,13 +39,15 @@ bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
     return false;
   if ((What == Doubt::Call || What == Doubt::Store) && C.InCallee)
     return false;
-  // Counting is what an inner loop is for.
+  // A count in an inner loop is not a statistic of the wait but the purpose of
+  // the inner loop.
   if (What == Doubt::Count && C.InLoop)
     return false;
-  // A loop with more such effects is not a wait.
+  // Maximum number of effects that may mean that the loop is no wait.
   if (Facts.Doubts.size() == 12)
     return false;
-  // A bound of the inner loop does not make the code inside it run seldom.
+  // Ignores guards inside an inner loop, such as its bound: they do not make
+  // the effect rare.
   Guards Under = C.Under;
   if (C.InLoop)
     Under.truncate(C.AroundLoop);
@@ -52,9 +55,10 @@ bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
   return true;
 }
 
-/// Records a published value. A reader may register and retract that in the
-/// same iteration, through functions that return nothing; the result of others
-/// may be polled.
+/// Records a value that is stored to an atomic or volatile object. A lock's
+/// reader may register and deregister by such stores, also in called functions
+/// without a result. A store in a function with a result is not accepted,
+/// because the loop may poll the result.
 bool IterationWalker::say(const Stmt *Site, const Expr *Object, bool ByPointer,
                           const Expr *Value, const Context &C) {
   if (C.InLoop ||
@@ -77,7 +81,9 @@ bool IterationWalker::store(const Expr *LValue, Write W, Context &C) {
   if (P.Where == Place::Device)
     return false;
   if (P.Where == Place::Elsewhere) {
-    // Storing the same value again changes nothing; counting does.
+    // Records a store to an atomic or volatile object as a published value.
+    // Distinguishes stores to plain memory from increments: a repeated store
+    // may leave the memory as it is, a repeated increment does not.
     if (isAtomicType(LValue->getType()) ||
         LValue->getType().isVolatileQualified())
       return say(LValue, LValue, /*ByPointer=*/false,
@@ -101,7 +107,8 @@ bool IterationWalker::declare(const DeclStmt &Decls, Context &C) {
       continue;
     if (!Variable->hasLocalStorage())
       continue; // A static is like a global; initialised once.
-    // Constructing and destroying a guard object is work.
+    // A local object with a destructor, such as a lock guard, may have effects
+    // on other objects.
     if (Variable->needsDestruction(Facts.Context) != QualType::DK_none) {
       if (!doubt(Doubt::Other, &Decls, C))
         return false;

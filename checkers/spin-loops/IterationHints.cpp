@@ -19,7 +19,7 @@ namespace vfriendly::tidy {
 namespace {
 
 /// Computes the spin hints that all paths of an iteration give, by following
-/// each path. A path that cannot be followed gives none.
+/// each path. A path that cannot be followed counts as one without hints.
 class PathFollower {
 public:
   enum : unsigned { Any = 1, Pauses = 2, Waits = 4, All = 7 };
@@ -33,7 +33,8 @@ public:
     for (const Stmt *S : Shape.Body)
       if (Goes)
         Goes = follow(S, Falls, Facts.root());
-    // A goto loop repeats only by its gotos.
+    // The end of the body leads to another iteration, except in a goto loop,
+    // which only its gotos repeat.
     if (Goes && !Shape.backJump())
       Repeating &= Falls;
     return Repeating | inExpr(Shape.Condition, Facts.root()) |
@@ -67,7 +68,7 @@ unsigned PathFollower::inCallee(const Frame &Callee) {
   --Nested;
   Given = Falls ? Returning & Given : Returning;
   Returning = Saved;
-  // A wait in a callee does not make a lock-free retry a wait.
+  // Drops Waits: a wait in a callee does not make a lock-free retry a wait.
   return Given & (Any | Pauses);
 }
 
@@ -99,13 +100,13 @@ unsigned PathFollower::inExpr(const Stmt *S, const Frame *In) {
 }
 
 unsigned PathFollower::inLoop(const LoopShape &Inner, const Frame *In) {
-  // An inner wait only shows that the outer loop waits too, perhaps for each of
-  // several objects.
+  // An inner loop that waits counts as a hint, but not as a pause: the outer
+  // loop may wait for each of several objects in turn.
   if (judgeLoop(Inner, *In->Function, Facts.Functions))
     return In == Facts.root() ? Any | Waits : unsigned(Any);
   unsigned Given = inExpr(Inner.Condition, In), Body = 0;
-  // A loop of pauses is a pause, even if it may have no iteration, as a
-  // back-off at first.
+  // Counts pauses in the loop, although it may have no iteration: a back-off
+  // has none at first.
   ++Nested;
   follow(Inner.Body.front(), Body, In);
   --Nested;
@@ -157,7 +158,8 @@ bool PathFollower::follow(const Stmt *S, unsigned &Given, const Frame *In) {
     Returning &= Given | inExpr(Return->getRetValue(), In);
     return false;
   }
-  // A break in an inner loop or a switch only continues after that statement.
+  // A break ends this path. It leaves the loop, or an inner loop or switch,
+  // after which the caller goes on in any case.
   if (isa<BreakStmt>(S))
     return false;
   if (LoopShape Inner = shapeOf(S); Inner.Statement) {

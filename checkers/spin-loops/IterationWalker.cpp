@@ -215,8 +215,8 @@ bool IterationWalker::walkGoto(const Stmt *S, Context &C) {
 }
 
 bool IterationWalker::walkSequence(ArrayRef<const Stmt *> Body, Context &C) {
-  // The conditions under which a statement is executed hold to the end of the
-  // block and for what follows it.
+  // C.Under keeps the conditions that a statement has added, because they also
+  // hold for the statements after it.
   for (const Stmt *Child : Body) {
     Ends E = C.InCallee ? Ends() : endsOf(Child, C);
     if (E.staysOut()) {

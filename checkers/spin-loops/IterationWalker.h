@@ -101,8 +101,8 @@ private:
   unsigned Effort = 4000;
   /// The variables that the loop writes, in the order of the writes.
   llvm::SmallVector<decltype(LoopFacts::Writes)::key_type, 8> Written;
-  /// The visit of a called function's body ended at a call that is opaque in
-  /// every calling context. Valid while visits return false.
+  /// True if the visit of a called function's body ended at a call that is
+  /// opaque in every calling context. Valid while visits return false.
   bool EndedUnseen = false;
 };
 

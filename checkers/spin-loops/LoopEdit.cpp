@@ -88,8 +88,8 @@ bool LoopEdit::replaceHint(const Stmt *S, StringRef Call) {
   return true;
 }
 
-/// Returns what the statements of a block are indented by more than its closing
-/// brace; two blanks if they do not tell.
+/// Returns the indentation of the statements of a block relative to its closing
+/// brace; two blanks if the block does not show it.
 static StringRef stepOfIndent(const CompoundStmt &Block,
                               const ASTContext &Context) {
   StringRef Outer = indentAt(Block.getRBracLoc(), Context);
@@ -109,8 +109,8 @@ bool LoopEdit::waitInBlock(const CompoundStmt &Block, StringRef Call) {
       return true;
   StringRef Indent = indentAt(Shape.keyword(), Context);
   if (hasContinue(&Block)) {
-    // A call at the beginning of the body is executed by every iteration; after
-    // a condition, only by those that have failed.
+    // Inserts the call at the beginning of the body if a condition precedes it:
+    // then only iterations that have failed execute the call.
     if (Shape.TestsLast || !Shape.Condition || Shape.backJump())
       return false;
     insert(Lexer::getLocForEndOfToken(Block.getLBracLoc(), 0, SM,
@@ -210,7 +210,8 @@ bool LoopEdit::waitInBody(StringRef Call, bool HasValue) {
     return waitInStatement(Body, Call);
   if (!HasValue)
     return !hasContinue(Body) && waitInStatement(Body, Call);
-  // A do loop tests after its body: a wait there would delay the first test.
+  // Does not insert the call into the body of a do loop, where it would delay
+  // the first test: replaces a hint by it, or adds it to the condition.
   if (auto *Block = dyn_cast<CompoundStmt>(Body))
     for (const Stmt *Child : Block->body())
       if (replaceHint(Child, Call))

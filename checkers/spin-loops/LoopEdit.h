@@ -28,8 +28,9 @@ class LoopEdit {
 public:
   LoopEdit(const SpinLoop &Spin, const LoopSite &Site);
 
-  /// Makes every failed iteration evaluate the expression Call once, in a do
-  /// loop as part of its condition if Call's nonzero value allows that.
+  /// Makes every failed iteration evaluate the expression Call once. HasValue
+  /// is true if Call is an integer that is never 0; in a do loop it then
+  /// becomes a part of the condition.
   bool waitInBody(llvm::StringRef Call, bool HasValue);
   /// Makes waitInBody keep the loop's hints instead of replacing one, so that
   /// a poll takes as long as before.

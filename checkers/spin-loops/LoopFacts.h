@@ -113,9 +113,9 @@ struct Doubt {
   /// The object of Modify, Store, Count or Publish.
   const clang::Expr *LValue = nullptr;
   unsigned RmwIndex = 0;
-  /// The value that Publish writes, and whether LValue is a pointer to the
-  /// object.
+  /// The value that Publish writes.
   const clang::Expr *Said = nullptr;
+  /// True if LValue is a pointer to the object that Publish writes.
   bool ByPointer = false;
 };
 

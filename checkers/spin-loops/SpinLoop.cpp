@@ -221,7 +221,8 @@ public:
   }
 
 private:
-  /// This test is expensive and therefore evaluated last.
+  /// Returns true if S is before the loop. This test is expensive, so callers
+  /// evaluate it last.
   bool isBeforeLoop(const Stmt &S) const {
     return S.getBeginLoc().isValid() &&
            SM.isBeforeInTranslationUnit(S.getBeginLoc(), Loop);
@@ -357,7 +358,8 @@ bool LoopJudge::judge() {
   }
   if (doesWork())
     return false;
-  // A retry loop that waits before each attempt takes a lock.
+  // A loop that retries a compare-and-swap is a wait only if it waits before
+  // each attempt: it then takes a lock.
   if (!Retries.empty()) {
     if (!given().Waits)
       return false;
@@ -370,15 +372,17 @@ bool LoopJudge::judge() {
     Found.Yields |= H.Effect == CallEffect::Yield;
     Found.Sleeps |= H.Effect == CallEffect::Sleep;
   }
-  // The loop searches plain data and can also end at a bound of its own.
+  // Rejects a loop without spin hints that polls plain memory and can also end
+  // at a bound of its own: it searches data.
   if (Found.isPlain() && Found.Counts && Facts.Hints.empty())
     return false;
   auto Tolerates = [&](bool MayStore) {
     return Facts.Doubts.empty() ||
            Doubts.tolerates(Found.Polls, given(), MayStore, Found.Counts);
   };
-  // Finding the kind walks the whole function, so it is done only if it may
-  // matter.
+  // Only in a seqlock's reader are all stores accepted. Finding the loop's kind
+  // takes a walk over the whole function, so the stores are first accepted if
+  // the loop looks like such a reader, and judged again below if it is none.
   bool MayStore = versionIsReread(Facts);
   if (!Tolerates(MayStore))
     return false;

@@ -50,8 +50,9 @@ struct SpinLoop {
   bool handsOverInOrder() const {
     return Kind == SpinKind::Ticket || Kind == SpinKind::Queue;
   }
-  /// The poll to block on: the only one, or the read between tries of one
-  /// object. Null if there are several, or if the source cannot name it.
+  /// The poll of the only object that the loop polls; of a read and an attempt
+  /// to change the object, the read. Null if the loop polls several objects, or
+  /// if the source cannot name the object.
   const Poll *uniquePoll() const;
 };
 

@@ -52,7 +52,8 @@ void SpinLoopsCheck::registerPPCallbacks(const SourceManager &,
 }
 
 void SpinLoopsCheck::registerMatchers(MatchFinder *Finder) {
-  // The check's own walk finds the loops and knows the statements around them.
+  // Matches functions, not loops: the check's own walk finds the loops and
+  // knows the statements around them.
   Each->add(*Finder, *this);
 }
 
@@ -87,7 +88,8 @@ public:
   }
 
 private:
-  /// A label and the gotos back to it, among the statements of one block.
+  /// Judges the loops that consist of a label and the gotos back to it, among
+  /// the statements of one block.
   void visitSequence(const CompoundStmt &Block) {
     ArrayRef<Stmt *> Body(Block.body_begin(), Block.size());
     for (size_t I = 0; I != Body.size(); ++I) {

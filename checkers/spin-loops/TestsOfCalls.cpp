@@ -86,7 +86,8 @@ bool isFailedTry(const Expr &Condition, bool Holds, const ASTContext &Context) {
   if (!Callee || !Callee->getIdentifier() ||
       classifyFunction(*Callee) != CallEffect::TryLock)
     return false;
-  // POSIX's and C's functions return 0 if they take the lock.
+  // Only the functions of POSIX and C are known to return 0 if they take the
+  // lock.
   StringRef Name = Callee->getName();
   bool ReturnsZero = Name.starts_with("pthread_") || Name.starts_with("sem_") ||
                      Name.starts_with("mtx_");

@@ -65,8 +65,8 @@ private:
         isa<LambdaExpr>(Parent) || isRead(Parent))
       return;
     if (auto *Member = dyn_cast<MemberExpr>(Parent)) {
-      // In `x.load()` the expression is the object of an atomic operation; in
-      // `s.flag` it is only the s, which is no use of the flag.
+      // Ignores s in `s.flag`, which is a use of flag and not of s. In
+      // `x.load()` the member is a function, perhaps an atomic operation on x.
       if (isa<FieldDecl, VarDecl>(Member->getMemberDecl()))
         return;
       Climb();
@@ -100,7 +100,8 @@ private:
     if (Op->Kind == AtomicKind::Load)
       return;
     if (Op->Kind == AtomicKind::Other) {
-      // wait and notify neither write it nor let it escape.
+      // std::atomic's wait and notify neither write the object nor let its
+      // address escape.
       return;
     }
     noteWrite(Uses, *Operation, LValue, I - 1);
@@ -150,7 +151,9 @@ private:
     return Step && Step->isIncrementDecrementOp();
   }
 
-  /// Returns true if the runtime takes the address as a key.
+  /// Returns true for calls of functions such as vf_spin_wait and
+  /// vf_spin_notify. Their argument does not escape: they keep the address only
+  /// to match waiters with notifies, and write nothing there.
   static bool isRuntimeCall(const Expr *E) {
     auto *Call = dyn_cast_or_null<CallExpr>(E);
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;

@@ -25,8 +25,8 @@ namespace vfriendly::tidy {
 struct WaitCall {
   /// A pointer to the polled object; empty if the source cannot name it.
   std::string Address;
-  /// The value of the polled object while the wait lasts, and the object's
-  /// size; empty if the runtime must not read the object.
+  /// Observed is the value of the polled object while the wait lasts, and Size
+  /// its size; both are empty if the runtime must not read the object.
   std::string Observed, Size;
   bool NoSleep = false;
   bool TryLock = false;
@@ -39,8 +39,8 @@ struct WaitCall {
   std::string textWith(llvm::StringRef State) const;
 };
 
-/// Exit is the condition by which the poll ends the wait; null if the wait has
-/// no other exit.
+/// Plans the call of the runtime for a wait. Exit is the condition by which the
+/// poll ends the wait; null if the wait has no other exit.
 WaitCall planWait(const SpinLoop &Spin, TuUses &Uses,
                   const Guard *Exit = nullptr);
 

@@ -76,7 +76,8 @@ private:
 
 CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
   Mnemonics Words(Text);
-  // An empty text is a compiler barrier, which has no effect either.
+  // Fences and an empty text, a compiler barrier, have no effect: all() is true
+  // for an empty text.
   if (Words.all({"mfence", "lfence", "sfence", "dmb", "dsb", "fence"}))
     return CallEffect::None;
   if (Words.all({"pause", "rep", "nop", "yield", "isb", "wfe", "sevl"}))
@@ -85,7 +86,8 @@ CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
       Words.all({"rdtsc", "rdtscp", "lfence", "mfence", "rdtime", "isb", "mrs",
                  "shl", "shlq", "sal", "salq", "or", "orq"}))
     return CallEffect::Clock;
-  // A client request to Valgrind: rotations of a register that cancel out.
+  // Recognizes a client request to Valgrind: rotations of a register that
+  // cancel out.
   if (!Has.HasMemory && !Has.IsOpaque &&
       Text.find_first_of("([") == Text.npos && Words.anyStartsWith({"rol"}) &&
       Words.allStartWith({"rol", "xchg"}))
@@ -93,10 +95,10 @@ CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
   if (!Has.HasMemory && !Has.HasPointer)
     return CallEffect::Other;
 
-  // Idempotent read-modify-writes: repeating one leaves memory as it is. These
-  // are exchange, compare and exchange, bit test and set, and, if they have the
-  // lock prefix that makes them atomic, or and and. xadd, inc and dec are not
-  // idempotent.
+  // Recognizes read-modify-writes that are idempotent, so that repeating one
+  // leaves memory as it is: exchange, compare-and-exchange, bit test and set,
+  // and the instructions `or` and `and` if they have the prefix `lock`, which
+  // makes them atomic. xadd, inc and dec are not idempotent.
   bool Tries = Words.anyStartsWith({"xchg", "cmpxchg", "bts"}) ||
                (Words.any({"lock"}) && Words.anyStartsWith({"or", "and"}));
   if (Tries && Words.allStartWith({"lock", "xchg", "cmpxchg", "bts", "or",
@@ -107,8 +109,8 @@ CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
           {"lock", "xadd", "add", "sub", "inc", "dec", "set", "sbb", "mov"}))
     return CallEffect::AsmAdd;
   bool OnlyMoves = Words.allStartWith({"mov"});
-  // Mnemonics of AArch64, Arm and RISC-V are compared as a whole: ldadd and
-  // ldclr write.
+  // Compares whole mnemonics of AArch64, Arm and RISC-V and not their prefixes:
+  // ldadd and ldclr begin with ld, but also write memory.
   bool OnlyLoads = Words.all(
       {"ldr",   "ldrb", "ldrh", "ldrsb", "ldrsh", "ldrsw",  "ldar",   "ldarb",
        "ldarh", "lda",  "ldab", "ldah",  "ldapr", "ldaprb", "ldaprh", "ld",

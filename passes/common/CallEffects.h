@@ -66,7 +66,8 @@ struct AsmSum {
   bool ByOne;     ///< The amount is 1, not an operand: inc, dec.
 };
 
-/// Returns how the assembly changes memory. pre: effectOfAsm(Text) is AsmAdd.
+/// Returns whether the assembly adds or subtracts, and whether the amount is 1.
+/// pre: effectOfAsm(Text) is AsmAdd.
 AsmSum sumOfAsm(llvm::StringRef Text);
 
 } // namespace vfriendly

@@ -81,7 +81,8 @@ static bool installsHandler(const Use &U) {
             Callee->getName() == "bsd_signal");
   }
   if (auto *Store = dyn_cast<StoreInst>(Usr)) {
-    // The handler is the first member, so its address is the structure's.
+    // Does not require an access to a member: the handler is the first one, so
+    // a store of it may have the address of the struct sigaction.
     const Value *Object = getUnderlyingObject(Store->getPointerOperand());
     if (auto *Local = dyn_cast<AllocaInst>(Object))
       return isSigaction(Local->getAllocatedType());

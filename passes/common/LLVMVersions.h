@@ -45,7 +45,8 @@ namespace vfriendly {
 using PtrToAddrInst = llvm::PtrToIntInst;
 #endif
 
-/// Set.insert_range(Range), which LLVM 19 does not have.
+/// Calls Set.insert_range(Range) by other means, because LLVM 19 does not have
+/// it.
 template <typename SetT, typename RangeT>
 void insertRange(SetT &Set, const RangeT &Range) {
   Set.insert(llvm::adl_begin(Range), llvm::adl_end(Range));
@@ -108,14 +109,15 @@ inline bool isPassthrough(const llvm::Use &U) {
 inline bool mayTellPlace(const llvm::Use &U) {
   return tellsPlace(DetermineUseCaptureKind(U, /*Base=*/nullptr));
 }
-// Makes the reference to a vtable of LLVM weak. It is the only variable that
-// the plugin refers to and that not all versions have. With a strong reference,
-// loading the plugin into another version would fail before the version guard
-// can print its message. Each file whose object has the reference includes this
-// header.
+// Makes the reference to this vtable of LLVM weak. It is the only variable that
+// the plugin refers to and that not all versions of LLVM have. With a strong
+// reference, loading the plugin into another version would fail before the
+// version guard can print its message. Each source file whose object refers to
+// the vtable includes this header.
 __asm__(".weak _ZTVN4llvm21SimpleCaptureAnalysisE");
 #else
-// Makes the reference weak, for the same reason as above.
+// Makes the reference to this vtable weak, for the same reason as that of
+// SimpleCaptureAnalysis above.
 __asm__(".weak _ZTVN4llvm17SimpleCaptureInfoE");
 
 /// Placeholders for identifiers that LLVM 19 lacks. No call has one of them, so
@@ -128,8 +130,8 @@ inline constexpr auto LibFunc_terminate = LibFunc_reallocarray;
 inline constexpr auto LibFunc_exit = LibFunc_reallocarray;
 using CmpPredicate = llvm::CmpInst::Predicate;
 
-/// In LLVM 19, `nocapture` means that neither memory nor the result holds the
-/// address.
+/// Returns true if the callee may keep the address. In LLVM 19, `nocapture`
+/// means that neither memory nor the result holds the address.
 inline bool mayKeepArgument(const llvm::CallBase &Call, unsigned Number) {
   return !Call.doesNotCapture(Number);
 }
@@ -144,8 +146,9 @@ inline bool isPassthrough(const llvm::Use &U) {
 }
 
 inline bool mayTellPlace(const llvm::Use &U) {
-  // LLVM 19 accepts more comparisons than later versions. Like those, this
-  // accepts only a test of a newly allocated address for null.
+  // Of the comparisons, only that of a newly allocated address with null does
+  // not tell the address, as in later versions of LLVM. DetermineUseCaptureKind
+  // of LLVM 19 accepts more comparisons.
   if (auto *Compare = llvm::dyn_cast<llvm::ICmpInst>(U.getUser()))
     return !Compare->isEquality() || !isNoAliasCall(U.get()) ||
            !llvm::isa<llvm::ConstantPointerNull>(
@@ -170,9 +173,10 @@ inline bool isBeforeLink(const llvm::Module &M,
          Phase == llvm::ThinOrFullLTOPhase::FullLTOPreLink;
 }
 #else
-/// LLVM 19 does not tell a callback in which phase of an LTO build the pipeline
-/// runs, so Callback gets the phase None. Only extension points that full LTO's
-/// link alone has imply the phase.
+/// Makes a callback for an extension point of LLVM 19, which does not tell in
+/// which phase of an LTO build the pipeline runs: Callback gets the phase None.
+/// Extension points that only full LTO's link uses do not need this function,
+/// because their phase is known.
 inline auto withPhase(PhaseCallback Callback) {
   return
       [Callback](llvm::ModulePassManager &MPM, llvm::OptimizationLevel Level) {
@@ -180,9 +184,10 @@ inline auto withPhase(PhaseCallback Callback) {
       };
 }
 
-/// Clang sets the flag EnableSplitLTOUnit in LTO builds, before the passes run.
-/// A module still has it in ThinLTO's link, for which this therefore returns
-/// true, the conservative answer.
+/// Returns true if M has the flag EnableSplitLTOUnit, which clang sets in LTO
+/// builds before the passes run. M still has the flag in ThinLTO's link, where
+/// this function returns false for later versions of LLVM; true is the
+/// conservative result.
 inline bool isBeforeLink(const llvm::Module &M,
                          llvm::ThinOrFullLTOPhase Phase) {
   return Phase == llvm::ThinOrFullLTOPhase::None &&

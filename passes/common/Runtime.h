@@ -18,9 +18,9 @@ class Module;
 namespace vfriendly {
 
 /// Adds to M those definitions in Text, which is textual IR of vfriendly, of
-/// which M has only declarations. Object files do not name libvfrt as a library
-/// that they need: the link command decides whether a program gets it. Emits an
-/// error on failure.
+/// which M has only declarations. The definitions refer to libvfrt by weak
+/// symbols, so the link command decides whether a program uses libvfrt. Emits
+/// an error on failure.
 void linkDefinitions(llvm::Module &M, llvm::StringRef Text);
 
 } // namespace vfriendly

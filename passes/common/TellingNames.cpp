@@ -76,8 +76,7 @@ bool namesWork(StringRef Name) {
       "run",   "process", "execute", "dispatch", "handle",   "drain",
       "flush", "step",    "work",    "steal",    "progress", "dequeue",
       "pop",   "take",    "recv",    "receive",  "accept"};
-  // Compares whole words, as in run_tasks and runTasks: a function is_running
-  // does no work.
+  // Compares whole words: run_tasks and runTasks do work, is_running does not.
   return any_of(wordsOf(Name),
                 [](StringRef W) { return is_contained(Work, W); });
 }

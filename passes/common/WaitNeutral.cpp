@@ -63,8 +63,8 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
     Value *Arg = Call.getArgOperand(I);
     if (!Arg->getType()->isPointerTy() || !Call.getParamElementType(I))
       continue;
-    // A "+m" operand appears as an output and as an input, so the same pointer
-    // is found twice.
+    // Two memory operands make the assembly opaque, except a "+m" operand,
+    // which is listed as an output and as an input with one address.
     Has.IsOpaque |= Address && Address != Arg;
     Address = Arg;
   }
@@ -87,7 +87,7 @@ CallClass classifyCall(const CallBase &Call) {
     return {classifyIntrinsic(Call, Callee->getIntrinsicID())};
 
   CallEffect Effect = effectOfLibraryFunction(Callee->getName());
-  // select and poll sleep only when they watch no descriptor.
+  // Classifies select and poll as sleeps only if they watch no descriptor.
   if (Effect == CallEffect::Sleep &&
       (Callee->getName() == "select" || Callee->getName() == "poll")) {
     unsigned CountArg = Callee->getName() == "select" ? 0 : 1;

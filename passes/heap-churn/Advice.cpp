@@ -32,7 +32,8 @@ static bool resizesProcess(const Function &Callee) {
 }
 
 bool runsLong(Loop &L, ScalarEvolution &SE) {
-  // Maximum number of iterations that count as few, the same as in the checks.
+  // At most 16 iterations count as few, as in the checks. Most is 0 if no
+  // maximum is known.
   unsigned Most = SE.getSmallConstantMaxTripCount(&L);
   return Most == 0 || Most > 16;
 }

@@ -96,8 +96,8 @@ public:
     for (const auto &[V, Why] : Partners)
       if (Found.Known && !Derived.contains(V) && !Numbers.contains(V))
         giveUp(Why);
-    // A function that returns a pointer into its argument may also return null,
-    // and freeing null would leave the block allocated.
+    // Found.Frees must not free a pointer that a function such as strchr has
+    // returned: the pointer may be null, and the block would stay allocated.
     for (CallBase *Free : Found.Frees)
       if (Found.Known && HasFinders &&
           getFreedOperand(Free, &TLI)->stripPointerCasts() != Found.Call)
@@ -177,9 +177,9 @@ private:
       Found.Tests.push_back(&Compare);
   }
 
-  /// Number is the address of the block as an integer. The only allowed use is
-  /// the difference of two addresses in the block, because it does not depend
-  /// on where the block is.
+  /// Follows the uses of Number, the address of the block as an integer.
+  /// Accepts only the difference of two addresses in the block, because it does
+  /// not depend on where the block is.
   void followNumber(Instruction &Number) {
     if (!Numbers.insert(&Number).second)
       return;
@@ -193,8 +193,9 @@ private:
         return giveUp("an integer is computed from its address");
       for (Value *Operand : Difference->operands())
         expectNumber(*Operand);
-      // Both operands must be null on the same paths: otherwise the difference
-      // would be the address itself.
+      // Requires that both operands are null on the same paths. If only one is,
+      // the difference is the address of the other, which depends on where the
+      // block is.
       if (noneFrom(*Difference->getOperand(0)) !=
           noneFrom(*Difference->getOperand(1)))
         return giveUp("an integer is computed from its address");
@@ -235,8 +236,7 @@ private:
   const TargetLibraryInfo &TLI;
   const DominatorTree &DT;
   StringRef Family;
-  /// True if the user is a call that returns an address within its argument,
-  /// or null.
+  /// True if a use is a call that returns an address in its argument, or null.
   bool HasFinders = false;
   SmallPtrSet<Value *, 8> Derived;
   /// Integers that were computed from the address of the block.
@@ -249,8 +249,8 @@ private:
 /// accesses that may alias everything.
 const MDNode *accessedType(const MDNode &Tag) {
   auto *Base = dyn_cast_or_null<MDNode>(Tag.getOperand(0));
-  // The root of the type tree has no parent; the character types are its
-  // children.
+  // Excludes the root of the type tree, which has no parent, and then the
+  // character type below it: accesses of these types may alias everything.
   if (!Base || Base->getNumOperands() < 2)
     return nullptr;
   auto *Name = dyn_cast<MDString>(Base->getOperand(0));
@@ -273,7 +273,8 @@ void forgetPromises(const Allocation &A) {
           LLVMContext::MD_access_group,
           LLVMContext::MD_mem_parallel_loop_access})
       I->setMetadata(Kind, nullptr);
-    // Copies of structures carry the TBAA types of their fields.
+    // A copy of a structure accesses several types, one for each field
+    // (tbaa.struct).
     AreSame &= !I->hasMetadata(LLVMContext::MD_tbaa_struct);
     const MDNode *Tag = I->getMetadata(LLVMContext::MD_tbaa);
     const MDNode *Accessed = Tag ? accessedType(*Tag) : nullptr;

@@ -107,7 +107,8 @@ static PointerUse useArgument(const CallBase &Call, const Use &U,
     Which = NotLibFunc;
   if (is_contained(ReturnsFirst, Which) && Number == 0)
     return {"", true};
-  // Function declarations have no attributes for variadic arguments.
+  // Function declarations have no attributes for variadic arguments, so the
+  // format string tells what the function does with them.
   auto *Format =
       find_if(Formats, [&](auto &Each) { return Each.first == Which; });
   if (Format != std::end(Formats) &&
@@ -149,8 +150,8 @@ PointerUse usePointer(const Use &U, const TargetLibraryInfo &TLI) {
                            : "an integer is computed from its address"};
 }
 
-/// Returns true if what Call calls is known to return, throw or end the
-/// process. Sets Body if that depends on the callee's body.
+/// Returns true if the callee of Call is known to return, throw or end the
+/// process. If that depends on the body of the callee, sets Body to the callee.
 static bool comesBackOrTells(const CallBase &Call, const TargetLibraryInfo &TLI,
                              const Function *&Body) {
   LibFunc Which;
@@ -191,7 +192,8 @@ static bool comesBack(const CallBase &Call, const TargetLibraryInfo &TLI) {
 
 bool mayLeave(const Instruction &I, const TargetLibraryInfo &TLI) {
   auto *Call = dyn_cast<CallBase>(&I);
-  // A volatile store may trap, and a signal handler may then jump.
+  // Of the other instructions only a volatile store is not willreturn: it may
+  // trap, and a signal handler may then jump.
   if (!Call)
     return !I.willReturn();
   bool MayThrow = !Call->doesNotThrow() && !isa<InvokeInst>(Call);

@@ -44,9 +44,9 @@ struct PointerUse {
   bool IsInResult = false;
 };
 
-/// Classifies the use U of a pointer. Comparisons count as escapes, except
-/// those of which LLVM knows that they only test for null. So does every
-/// function that frees.
+/// Classifies the use U of a pointer. A comparison counts as an escape, unless
+/// LLVM knows that it only tests for null. A call that frees the object counts
+/// as an escape, too.
 ///
 /// pre: U is a pointer operand of an instruction.
 PointerUse usePointer(const llvm::Use &U, const llvm::TargetLibraryInfo &TLI);

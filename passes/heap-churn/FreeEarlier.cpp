@@ -140,8 +140,8 @@ Instruction *earlierFree(const Allocation &A, const PostDominatorTree &PDT,
     return nullptr;
   for (const CallBase *Free : A.Frees) {
     LibFunc Known;
-    // Only the free functions of the C and C++ libraries are known to accept
-    // null.
+    // Requires a free function of the C or C++ library: at the earlier place
+    // the pointer may be null, and others may not accept that.
     if (!isa<CallInst>(Free) || !Here.TLI.getLibFunc(*Free, Known) ||
         Free->hasOperandBundles() || Free->isMustTailCall())
       return nullptr;

@@ -61,8 +61,8 @@ public:
     findEqual();
     findCounters();
     Change Found = Change::None;
-    // Returns the size argument; for reallocarray, the number of elements and
-    // their size.
+    // The arguments after the pointer are the size or, in reallocarray, the
+    // number of elements and their size.
     for (Value *Size : drop_begin(Realloc.args()))
       Found = join(Found, changeOf(SE.getSCEV(Size)));
     return Found == Change::Grows;
@@ -159,8 +159,8 @@ private:
     return Grows;
   }
 
-  /// Returns true if V, where control comes from Block, is Counter plus only
-  /// steps.
+  /// Returns true if V, the value on an edge from Block, is Counter to which
+  /// only steps have been added. Sets Grows if there is such a step.
   bool isFrom(const PHINode &Counter, Value &V, const BasicBlock &Block,
               bool &Grows) {
     SmallVector<std::pair<Value *, const BasicBlock *>, 8> Worklist{
@@ -223,8 +223,8 @@ private:
     Change Found = Change::None;
     for (const SCEV *Each : Operation->operands()) {
       Change Its = changeOf(Each);
-      // The square of a value that grows by constants grows by more than a
-      // constant.
+      // Rejects a product of two operands that grow by constants: it grows by
+      // more than a constant.
       if (isa<SCEVMulExpr>(Operation) &&
           (Its == Change::None ? !isPositive(Each) : Found == Change::Grows))
         return Change::Other;
@@ -239,8 +239,9 @@ private:
     if (EachIteration)
       return isPositive(S.getStepRecurrence(SE)) ? Change::Grows
                                                  : Change::Other;
-    // Also accepts a size S that is a multiple of a value which equals a
-    // counter at Realloc.
+    // If some iterations do not call Realloc, S grows in those, too. Accepts S
+    // only if a value that grows by 1 per iteration is equal to a counter where
+    // Realloc is called: S is then a multiple of the counter, plus a constant.
     for (auto [A, B] : Equal) {
       auto *Same = dyn_cast<SCEVAddRecExpr>(A);
       auto *Counter = dyn_cast<SCEVUnknown>(B);

@@ -116,8 +116,9 @@ static bool mayTreat(const Function &F) {
          !isSanitized(F);
 }
 
-/// Returns true if link-time optimization may move F's frame into another one.
-/// LLVM's inliner checks only for callers that call themselves directly.
+/// Returns true if link-time optimization may inline F, and F's frame with it,
+/// into a recursive function. LLVM's inliner avoids large frames only in
+/// functions that call themselves directly.
 static bool mayBeInlined(const Function &F) {
   return !F.hasFnAttribute(Attribute::NoInline) && F.getName() != "main";
 }
@@ -158,8 +159,10 @@ bool HeapChurnImpl::rewrite(Function &F) {
   return freeEarlierOrSayWhy(F, Others) || Changed;
 }
 
-/// Applies the rewrites that change the control flow. Analyses of F are shared
-/// by as many of them as possible.
+/// Moves the block of each allocation to the stack, or hoists the allocation
+/// out of loops; adds to Others the allocations that it leaves. Creates a new
+/// FunctionView only when a rewrite has made the last one stale, because its
+/// analyses of F are expensive.
 bool HeapChurnImpl::moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
                                 SmallVectorImpl<Left> &Others) {
   bool Changed = false;

@@ -162,15 +162,16 @@ static bool needsFree(const Allocation &A, const Loop &L,
                       const LoopOwnership &Owner, const BasicBlock &Exit) {
   if (Owner.atExit(Exit) == Owned::Unreachable)
     return false;
-  // On other exits the block of the last iteration is used and freed after the
-  // loop, or was leaked before the rewrite too.
+  // If an iteration that leaves L by Exit may own its block, and A has uses
+  // after L, those uses free the block, or the program leaked it before the
+  // rewrite, too.
   return Owner.atExit(Exit) == Owned::No || !isUsedBehind(A, L);
 }
 
 static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
                                 const Loop &L, const TargetLibraryInfo &TLI) {
-  // Only the free functions of the C and C++ libraries are known to accept
-  // null.
+  // Requires a free function of the C or C++ library: the kept buffer may be
+  // null, and others may not accept that.
   LibFunc Known;
   if (!TLI.getLibFunc(Free, Known))
     return "how it is freed is not known";
@@ -225,8 +226,9 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
     if (There != Owned::Yes)
       return "a call in the loop may not come back, by an exception or "
              "longjmp, and the buffer would be lost";
-    // Before the rewrite such a call leaked the block of this iteration;
-    // afterwards it would leak the largest of all iterations.
+    // A call that leaves the function here leaked the block of this iteration
+    // before the rewrite. After the rewrite it would leak the largest block of
+    // all iterations.
     if (!isSameInAllIterations(*A.Call, L))
       return "a call in the loop may not come back, by an exception or "
              "longjmp, and a larger buffer would be lost";

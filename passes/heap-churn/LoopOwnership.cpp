@@ -67,8 +67,8 @@ static bool isSameInAllIterations(const Value &Condition, const Loop &L) {
 bool LoopOwnership::isUnreachableBy(const BasicBlock &From,
                                     const BasicBlock &To) const {
   const Instruction *End = From.getTerminator();
-  // An invoke that unwinds has allocated nothing, and the kept buffer is freed
-  // on that path.
+  // On the unwind edge of the invoke that allocates, nothing has been
+  // allocated, and the rewrite frees the kept buffer.
   if (auto *Invoke = dyn_cast<InvokeInst>(A.Call);
       Invoke == End && Invoke->getUnwindDest() == &To)
     return true;
@@ -76,8 +76,9 @@ bool LoopOwnership::isUnreachableBy(const BasicBlock &From,
   if (!Branch || !Branch->isConditional() ||
       Branch->getSuccessor(0) == Branch->getSuccessor(1))
     return false;
-  // True for a branch that takes the same edge in all iterations, if that edge
-  // never leads to the allocation of A.
+  // If the branch takes the same edge in all iterations, and its other edge
+  // dominates the allocation of A, no iteration that takes the edge to To
+  // allocates.
   bool IsFirst = Branch->getSuccessor(0) == &To;
   if (isSameInAllIterations(*Branch->getCondition(), L))
     return DT.dominates(BasicBlockEdge(&From, Branch->getSuccessor(IsFirst)),
@@ -102,7 +103,7 @@ Owned LoopOwnership::between(const BasicBlock &From,
 
 void LoopOwnership::flow(const BasicBlock &B) {
   for (const BasicBlock *To : successors(&B)) {
-    // The back edge starts the next iteration.
+    // Does not follow the back edge: each iteration begins without a block.
     if (To == L.getHeader())
       continue;
     Owned Added = between(B, *To);

@@ -99,9 +99,9 @@ PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
       Pooled.push_back(Call);
 }
 
-/// If a call of free may get blocks of an allocation with the property Is,
-/// gives that property (Become) to all allocations whose blocks this call may
-/// get. Repeats that until nothing changes.
+/// Spreads a property among allocations that share a call of free: if Is holds
+/// for one of the allocations whose blocks the call may get, calls Become for
+/// all of them. Repeats this until Become changes nothing.
 void PoolPhase::spread(function_ref<bool(CallBase *)> Is,
                        function_ref<bool(CallBase *)> Become) const {
   for (bool IsNew = true; IsNew;) {
@@ -174,8 +174,8 @@ bool PoolPhase::outlivesIteration(const CallBase &Call,
 /// Returns the reason why the function can have no pool; empty if it can.
 StringRef PoolPhase::obstacle(function_ref<bool()> IsRecursive) const {
   const Triple T(Here.F.getParent()->getTargetTriple());
-  // In a program without libvfrt the addresses of its functions are null,
-  // which needs weak ELF symbols. The sizes that its functions take have 64
+  // Requires weak ELF symbols: in a program without libvfrt the addresses of
+  // the functions of libvfrt must be null. These functions take sizes of 64
   // bits.
   if (!T.isOSBinFormatELF() ||
       Here.F.getDataLayout().getPointerSizeInBits() != 64)
@@ -288,8 +288,9 @@ bool linkPoolFallback(Module &M) {
   if (!IsMissing)
     return false;
   linkDefinitions(M, fallback::Pool);
-  // Keeps the functions external: LTO could otherwise make them internal and
-  // remove their parameters, and the next phase could add no call.
+  // Keeps the functions external. LTO could otherwise make them internal and
+  // remove their parameters, so that a later run of the pass could not add
+  // calls.
   SmallVector<GlobalValue *, 5> Ours;
   for (StringRef Name : Used)
     Ours.push_back(M.getFunction(Name));

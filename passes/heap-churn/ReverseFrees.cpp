@@ -189,9 +189,10 @@ private:
                 SE.getSCEV(const_cast<Value *>(LoadB->getPointerOperand())));
   }
 
-  /// Returns true if control that leaves the loop of Taken by its condition
-  /// reaches the loop of Next, unless it leaves the function and keeps what was
-  /// allocated.
+  /// Returns true if all paths from the end of Taken's loop reach Next's loop;
+  /// a path to a return does not, because the function then keeps what it has
+  /// allocated. Ignores exits after a failed allocation and, if the loop has
+  /// exits whose iteration is known, all other exits.
   bool isFollowedBy(const Run &Taken, const Walk &Next) {
     const Loop &L = *Taken.Over.L;
     SmallVector<Loop::Edge, 4> Exits;

@@ -40,8 +40,8 @@ uint64_t stackSize(const Allocation &A, const FunctionView &Here) {
     if (!C || C->getValue().ugt(MaxAlign))
       return 0;
   }
-  // A declaration of the allocation function may guarantee a larger alignment
-  // than malloc, and accesses rely on it.
+  // Rejects an allocation whose declaration guarantees a larger alignment than
+  // MaxAlign: accesses rely on it.
   if (A.Call->getRetAlign().valueOrOne() > MaxAlign)
     return 0;
   const DataLayout &Layout = Here.F.getDataLayout();
@@ -71,7 +71,8 @@ static void erase(CallBase &Call, FunctionView &Here) {
     Call.eraseFromParent();
     return;
   }
-  // Without the unwind edge of the invoke, a loop may no longer exist.
+  // Marks Here stale: without the unwind edge of the invoke, one of its loops
+  // may no longer exist.
   Here.IsStale = true;
   DomTreeUpdater Updater(Here.DT, DomTreeUpdater::UpdateStrategy::Eager);
   changeToCall(Invoke, &Updater)->eraseFromParent();

@@ -21,8 +21,9 @@ void registerPasses() {
                              "What vfriendly does to a program by default",
                              [](OpPassManager &PM) {
                                PM.addPass(createVfSpinToWait());
-                               // Runs before vf-pool-allocs moves allocations,
-                               // because it inserts operations beside them.
+                               // vf-first-touch inserts operations after
+                               // allocations, so it runs before vf-pool-allocs
+                               // moves these.
                                PM.addPass(createVfFirstTouch());
                                PM.addPass(createVfPoolAllocs());
                              });

@@ -111,7 +111,7 @@ def Vf_SpinWaitOp : Vf_Op<"spin_wait",
 
 def Vf_BackoffOp : Vf_Op<"backoff",
     [MemoryEffects<[MemWrite<Vf_Time>]>]> {
-  let summary = "One failed poll of what has no one address";
+  let summary = "One failed poll of a wait that polls several places";
   let description = [{
     As `vf.spin_wait`, for a wait that looks at several places: it pauses, yields
     and then sleeps for a part of the time waited so far.
@@ -138,7 +138,7 @@ def Vf_NotifyOp : Vf_Op<"notify", [MemoryEffects<[MemWrite<Vf_Time>]>]> {
     vf.notify %flag[%i] : memref<?xi32>
     ```
   }];
-  // The read effect keeps it after the store.
+  // The read effect on the written memory keeps this op after the store.
   let arguments = (ins
     Arg<Vf_Address, "the memory that was written", [MemRead]>:$address,
     Variadic<Index>:$indices);
@@ -223,7 +223,7 @@ def Vf_NumaPlaceOp : Vf_Op<"numa.place", [MemoryEffects<[MemWrite<Vf_Time>]>]> {
     vf.numa.place %m, blocks : memref<?x?xf64>
     ```
   }];
-  // The read effect keeps it before later writes.
+  // The read effect on the memory keeps this op before all later writes.
   let arguments = (ins
     Arg<AnyStridedMemRef, "the memory to place", [MemRead]>:$memref,
     Vf_Policy:$policy);

@@ -83,8 +83,8 @@ protected:
     return success();
   }
 
-  /// Returns the address of an element of Given, which was Of before
-  /// conversion.
+  /// Returns the address of the element of Of, a memref, at Indices; if Of is a
+  /// pointer, the pointer. Given is the converted value of Of.
   Value elementOf(Rewriter &R, Location Loc, Value Of, Value Given,
                   ValueRange Indices) const {
     if (auto Memref = dyn_cast<MemRefType>(Of.getType()))
@@ -92,8 +92,8 @@ protected:
     return Given;
   }
 
-  /// Returns the size in bytes of a memref of identity layout with this
-  /// descriptor.
+  /// Returns the size in bytes of a memref of identity layout. Sizes are those
+  /// of its dynamic dimensions.
   Value bytesOf(Rewriter &R, Location Loc, MemRefType Memref,
                 ValueRange Sizes) const {
     SmallVector<Value> Shape, Strides;
@@ -186,8 +186,8 @@ struct LowerNotify : ToRuntime<NotifyOp> {
                                 Rewriter &R) const override {
     Value Address = elementOf(R, Op.getLoc(), Op.getAddress(),
                               Adaptor.getAddress(), Adaptor.getIndices());
-    // Calls the function without a test before: it returns soon if no thread
-    // waits.
+    // Does not test before the call whether a thread waits: the function makes
+    // this test first.
     return callInstead(R, Op, "vf_spin_notify", Type(), Address);
   }
 };
@@ -215,13 +215,15 @@ struct LowerPoolDestroy : ToRuntime<PoolDestroyOp> {
 struct LowerPoolAlloc : ToRuntime<PoolAllocOp> {
   using ToRuntime::ToRuntime;
 
-  /// Returns the alignment that loads of vectors take for granted, which is
-  /// above that of a pool's memory for long ones.
+  /// Returns the alignment that LLVM assumes for accesses to the elements, if
+  /// these are vectors; nullopt for others. For long vectors it is larger than
+  /// the alignment of memory from a pool.
   static std::optional<uint64_t> vectorAlignment(MemRefType Memref) {
     auto Vector = dyn_cast<VectorType>(Memref.getElementType());
     if (!Vector || !Vector.getElementType().isIntOrFloat())
       return std::nullopt;
-    // LLVM has arrays of vectors of one dimension.
+    // A vector of several dimensions becomes an array of LLVM vectors, each
+    // with the elements of the last dimension.
     uint64_t Elements = Vector.getRank() ? Vector.getShape().back() : 1;
     return llvm::PowerOf2Ceil(
         llvm::divideCeil(Elements * Vector.getElementTypeBitWidth(), 8));

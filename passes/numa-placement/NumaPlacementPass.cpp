@@ -137,8 +137,8 @@ void NumaPlacementImpl::lookAtCall(CallBase &Call) {
   if (!isFreshAllocation(Call, TLI, Size) ||
       (Size.isConstant() && Size.Constant < LeastSpokenOf))
     return;
-  // A wrapper of an allocation function: each call of it creates an object of
-  // its own.
+  // Examines the calls of F instead of Call if F is a wrapper of an allocation
+  // function: each call of F creates an object of its own.
   if (isWrapperOf(F, Call) && !Threads.callsOf(F).empty())
     return lookAtWrapper(F, Size);
   decide(Call, &Size, nameOf(Call));
@@ -192,7 +192,7 @@ void NumaPlacementImpl::decide(Value &Root, const AllocationSize *Size,
   if (Found.Is == Verdict::ParallelFirst)
     return say<OptimizationRemarkAnalysis>(
         At, "ParallelFirst",
-        What + " is left: threads write it first that use it");
+        What + " is left: the threads that use it write it first");
   if (Size && Size->isConstant() && Size->Constant < LeastSize)
     return say<OptimizationRemarkAnalysis>(
         At, "Small",

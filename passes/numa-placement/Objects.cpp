@@ -26,9 +26,10 @@ static constexpr size_t MostSteps = 5;
 /// counts as lost. BT, the largest of the NAS benchmarks in one file, needs
 /// some hundreds.
 static constexpr size_t MostPointers = 20000;
-/// Maximum number of paths from one value to the object. A struct has fewer
-/// pointers to it; a pointer that steps through a table gets another path with
-/// each step.
+/// Maximum number of paths from one value to the object; beyond it the object
+/// counts as lost. A structure that leads to the object has a path for each of
+/// its pointers to it, which are fewer. A pointer that steps through a table of
+/// pointers has another path after each step.
 static constexpr size_t MostPaths = 64;
 /// Maximum number of instructions between an address and the index that it is
 /// computed from.
@@ -150,7 +151,8 @@ void PointerFollower::visitUse(Use &U, const Path &To) {
     return add(Each, To);
   auto *I = dyn_cast<Instruction>(Each);
   if (!I) {
-    // Other code may load the pointer from the initializer that holds it.
+    // Gives up if an initializer holds the pointer: other code may load it from
+    // there.
     if (isa<ConstantAggregate>(Each))
       Of.IsLost = true;
     return;
@@ -185,7 +187,8 @@ void PointerFollower::visitOffset(User &Offset, const Path &To) {
   }
   Path Rest = To;
   Rest.front() -= Bytes.getSExtValue();
-  // The new pointer is past the member, and pointers do not go back from there.
+  // Ignores a pointer past the member that leads to the object: programs do not
+  // go back from it to the member.
   if (Rest.front() >= 0)
     add(&Offset, Rest);
 }
@@ -231,8 +234,9 @@ void PointerFollower::visitCall(CallBase &Call, Use &U, const Path &To) {
   }
   if (!Callee || Callee->isDeclaration() || Operand >= Callee->arg_size())
     return;
-  // If the pointer leads to an earlier member, the callee stays within that
-  // member and does not reach the object.
+  // To.front() is the offset of the member that leads to the object. If the
+  // parameter points to fewer bytes (`dereferenceable`), it is a pointer to an
+  // earlier member, and the callee does not reach the object.
   Argument &Parameter = *Callee->getArg(Operand);
   uint64_t Extent = Parameter.getDereferenceableBytes();
   if (To.empty() || Extent == 0 || uint64_t(To.front()) < Extent)

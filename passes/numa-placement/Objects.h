@@ -25,7 +25,8 @@ struct Access {
   /// True if it accesses many elements: in a loop, or in a call such as
   /// memset.
   bool IsBulk = false;
-  /// True if its address is computed from a loaded value, as in x[index[i]].
+  /// True if the accessed address is computed from a loaded value, as in
+  /// x[index[i]].
   bool IsIndirect = false;
 };
 
@@ -60,11 +61,13 @@ bool isThroughParameter(const llvm::Instruction &I);
 /// Finds all instructions that may access one object, by following pointers to
 /// it through variables, captures, members and calls of all functions.
 ///
-/// A Path describes how a pointer leads to the object: the offset of a pointer
-/// in the memory that it points to, the offset in the memory that that one
-/// points to, and so on; an empty path means that it points into the object
-/// itself. Offsets are exact, so members of a struct are distinguished;
-/// elements of an array of pointers are not, and make the object lost.
+/// A Path describes how a pointer leads to the object. Its first element is the
+/// offset, in the memory that the pointer points to, of the next pointer on the
+/// way; the second element is the offset of the one after that, in the memory
+/// that the next pointer points to; and so on. The path of a pointer into the
+/// object itself is empty. Offsets are exact, so members of a struct are
+/// distinguished; elements of an array of pointers are not, and make the object
+/// lost.
 class PointerFollower {
 public:
   PointerFollower(Object &Of, const Regions &Threads,

@@ -51,7 +51,8 @@ std::optional<Fork> forkOf(const CallBase &Call) {
       Call.getArgOperand(Starts->Body)->stripPointerCastsAndAliases());
   if (!F || F->isDeclaration())
     return std::nullopt;
-  // The first two arguments that OpenMP passes are thread numbers.
+  // OpenMP passes two thread numbers first, so its parallel regions have their
+  // parameters from number 2 on.
   return Fork{F, Starts->First,
               Callee->getName().starts_with("__kmpc") ? 2u : 0u};
 }
@@ -126,7 +127,8 @@ bool Regions::isSingle(const Instruction &I) {
       FAM.getResult<DominatorTreeAnalysis>(const_cast<Function &>(F));
   for (const CallBase *Call : Here.Singles)
     for (const User *Each : Call->users()) {
-      // The call returns a nonzero value in one thread only.
+      // __kmpc_single, __kmpc_master and __kmpc_masked return a nonzero value
+      // in only one thread.
       auto *Compare = dyn_cast<ICmpInst>(Each);
       if (!Compare || !Compare->isEquality() ||
           !isa<ConstantInt>(Compare->getOperand(1)))

@@ -180,8 +180,8 @@ void linkPlaceFallback(Module &M) {
   if (!F || !F->isDeclaration())
     return;
   linkDefinitions(M, fallback::Place);
-  // Keeps the function external: LTO could otherwise make it internal and
-  // remove its parameters, and the next phase could add no call.
+  // Keeps the function external. LTO could otherwise make it internal and
+  // remove its parameters, so that a later run of the pass could not add calls.
   appendToCompilerUsed(M, {M.getFunction(PlaceName)});
 }
 

@@ -285,8 +285,9 @@ static void registerPasses(PassBuilder &PB) {
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         addSpinLoops(MPM, Level, SpinPhase::Last,
                      ThinOrFullLTOPhase::FullLTOPostLink);
-        // Here these passes see code that was inlined from other files; full
-        // LTO's link has no earlier extension point after inlining.
+        // Runs these two passes at the end of full LTO's link, where they see
+        // code that was inlined from other files: the link has no earlier
+        // extension point after inlining.
         if (Level != OptimizationLevel::O0) {
           addHeapChurn(MPM, ThinOrFullLTOPhase::FullLTOPostLink);
           addNumaPlacement(MPM, ThinOrFullLTOPhase::FullLTOPostLink);

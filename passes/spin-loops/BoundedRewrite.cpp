@@ -76,8 +76,8 @@ private:
   Module &M;
   Type *I64;
 
-  /// The block that branches either to the rewritten copy of the loop or to
-  /// the loop as written, and the preheaders of both.
+  /// Enter branches to Chunk, which begins each run of the rewritten copy of
+  /// the loop, or to Written, the preheader of the loop as written.
   BasicBlock *Enter = nullptr, *Chunk = nullptr, *Written = nullptr;
   BasicBlock *Latch = nullptr;
   Value *Bound = nullptr;
@@ -86,8 +86,10 @@ private:
   Loop *Copy = nullptr;
   BasicBlock *Iteration = nullptr, *IterationEnd = nullptr;
   BasicBlock *CheckLeft = nullptr, *InCall = nullptr;
-  /// The block in which the words are read once more; null if an iteration
-  /// reads only one word.
+  /// The block that loads all polled words again, and skips the call if one of
+  /// them has changed: an iteration loads them one after another, so they may
+  /// not have had these values at one time. Null if an iteration polls only one
+  /// word.
   BasicBlock *SecondLook = nullptr;
   DenseMap<const PHINode *, PHINode *> InChunk, InIteration;
   /// For each header phi of the loop, two values: after the copy's last
@@ -244,7 +246,8 @@ void BoundedRewriter::closeCopy() {
   if (DISubprogram *In = F.getSubprogram())
     Nowhere = DILocation::get(Context, 0, 0, In);
 
-  // The number of iterations so far, and the limit before the next call.
+  // Begin is the number of iterations before this run of the copy, Limit that
+  // at which the run ends and the runtime is called.
   PHINode *Begin = phiIn(Chunk, I64, "vf.begin");
   PHINode *Limit = phiIn(Chunk, I64, "vf.limit");
   PHINode *State = phiIn(Chunk, I64, "vf.state");

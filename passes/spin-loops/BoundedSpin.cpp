@@ -133,8 +133,8 @@ StringRef Planner::findCounters() {
   for (PHINode *Phi : Carried) {
     for (const User *U : Phi->users())
       if (U != Phi && L.contains(cast<Instruction>(U)))
-        return "it is bounded, and an iteration uses a value of the one before "
-               "that is no counter of constant step";
+        return "it is bounded, and an iteration uses a value of the one "
+               "before, which is no counter with a constant step";
     for (unsigned I = 0; I != Phi->getNumIncomingValues(); ++I) {
       bool ThroughPhi = false;
       if (L.contains(Phi->getIncomingBlock(I)) &&
@@ -255,7 +255,8 @@ StringRef Planner::findBound() {
          leavesOf(Br->getCondition(), L.contains(Br->getSuccessor(0)))) {
       if (!dependsOnCounter(Leaf.Condition))
         continue;
-      // A test inside an inner loop is executed more than once per iteration.
+      // Rejects a test inside an inner loop, which is executed more than once
+      // per iteration of L.
       if (LI.getLoopFor(B) != &L)
         return "it is bounded, and its bound cannot be computed";
       const SCEV *Stays =

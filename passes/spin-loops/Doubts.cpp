@@ -36,9 +36,9 @@ static CallEffect shownOrPromised(const CallBase &Call) {
   return Effect == CallEffect::Other ? promisedEffect(Call) : Effect;
 }
 
-/// Returns the block that each path to Sub passes, even if it then skips Sub:
-/// the header, or the block that tests c in a while loop that was rotated into
-/// `if (c) do ... while (c)`.
+/// Returns the block in which control reaches the inner loop Sub, even if Sub
+/// then has no iteration: the header of Sub, or the block that tests c in a
+/// while loop that was rotated into `if (c) do ... while (c)`.
 static BasicBlock *entryOf(const Loop &Sub) {
   BasicBlock *Header = Sub.getHeader();
   BasicBlock *Before = Sub.getLoopPredecessor();
@@ -316,8 +316,8 @@ bool LoopJudge::excuse(Instruction &Effect) {
     if (isRetracted(*A, L))
       return Doubt("each iteration registers the thread and retracts that");
   auto *Call = dyn_cast<CallBase>(&Effect);
-  // A notify is accepted with the store before it, which is examined
-  // separately.
+  // Accepts a notify that the pass has inserted after a store; the store is
+  // examined by itself.
   if (Call && calls(*Call, NotifyFunction))
     return true;
   if (Call && (promisedEffect(*Call) != CallEffect::Other ||

@@ -64,7 +64,8 @@ static bool escapes(const AllocaInst &Local) {
         CallEffect Effect = classifyCall(*Call).Effect;
         if (Effect == CallEffect::Clock || Effect == CallEffect::Sleep)
           continue;
-        // An empty assembly statement may return the address that it is given.
+        // A fence does not keep the address. An empty statement, as in asm("" :
+        // "+r"(p)), may: its result is the address.
         auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand());
         if (Asm && Effect == CallEffect::None && !Asm->getAsmString().empty())
           continue;
@@ -165,8 +166,9 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
     auto *Again = find_if(Open, [&](const auto &O) { return O.first == I; });
     if (Again == Open.end() || Depth <= Again->second)
       return;
-    // Distinguish cycles through the loop's header or a variable in memory from
-    // those that pass only through an inner loop, within one iteration.
+    // Distinguishes cycles through the header of the loop, or through a
+    // variable in memory, from cycles through an inner loop only, which are
+    // within one iteration.
     bool Outer = any_of(make_range(Again, Open.end()), [&](const auto &O) {
       return isa<LoadInst>(O.first) ||
              (isa<PHINode>(O.first) && O.first->getParent() == L.getHeader());
@@ -271,11 +273,12 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     auto [It, New] = Variables.NeverWritten.try_emplace(Global, false);
     if (New)
       It->second = Global->isConstant() || isNeverWritten(*Global);
-    // A load from memory that is never written depends only on the address.
+    // Follows the address alone, because nothing writes the memory.
     if (It->second)
       return push(Address, Depth);
   }
-  // errno is a result of the preceding call, which is judged by itself.
+  // Ignores a read of errno: its value is a result of the preceding call, which
+  // is judged by itself.
   if (auto *Call = dyn_cast<CallBase>(Object))
     if (classifyCall(*Call).Effect == CallEffect::Local)
       return;

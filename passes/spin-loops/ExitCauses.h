@@ -63,12 +63,13 @@ public:
                  VariableFacts &Variables)
       : L(L), DT(DT), Variables(Variables) {}
 
-  /// pre: V belongs to L's function. A value defined outside L has no causes.
+  /// Returns the causes of V; a value defined outside L has none. pre: V
+  /// belongs to the function of L.
   Causes collect(llvm::Value *V);
 
-  /// After this call, the result of a function with unknown effects counts as a
-  /// poll if the arguments are loop-invariant. Before, it counts as the loop's
-  /// own progress.
+  /// Makes the result of a function with unknown effects count as a poll if the
+  /// arguments are loop-invariant. Without this call, it counts as progress of
+  /// the loop.
   void takeCallsAsPolls() { CallsArePolls = true; }
 
 private:

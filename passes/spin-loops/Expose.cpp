@@ -80,7 +80,8 @@ ConditionExposer::Summary ConditionExposer::summarize(Function &F,
 
   Effects Does;
   for (BasicBlock &B : F) {
-    // Code that only leads to abort or terminate is no part of a wait.
+    // Skips code that only leads to abort or terminate: it is no part of a
+    // wait.
     if (isa<UnreachableInst>(B.getTerminator()))
       continue;
     for (Instruction &I : B) {
@@ -141,7 +142,8 @@ static bool mayEndByOthers(const Loop &L) {
     const Instruction *I = Left.pop_back_val();
     if (!L.contains(I) || !Seen.insert(I).second)
       continue;
-    // The value of a phi in another block also depends on branches.
+    // Only a header phi is followed to its operands. The value of another phi
+    // also depends on branches, so it is assumed to depend on other threads.
     bool Carried = I->getParent() == L.getHeader() && L.getLoopLatch();
     if (I->mayReadFromMemory() || (isa<PHINode>(I) && !Carried))
       return true;
@@ -195,7 +197,8 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
     SmallVector<CallBase *, 8> Calls;
     for (Loop *L : LI.getLoopsInPreorder()) {
       SmallVector<CallBase *, 4> OfLoop;
-      // The calls of an inner loop are also calls of the outer one.
+      // Adds each call only once: the calls of an inner loop are also calls of
+      // the outer one.
       if (collectCalls(*L, OfLoop))
         for (CallBase *Call : OfLoop)
           if (!is_contained(Calls, Call))

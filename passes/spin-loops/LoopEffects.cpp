@@ -71,8 +71,8 @@ bool mayHaveEffect(const Instruction &I, const Loop &L, const LoopInfo &LI) {
     return mayBeShared(Memory->getDest());
   if (auto *Call = dyn_cast<CallBase>(&I)) {
     CallClass Class = classifyCall(*Call);
-    // The call is a wait that an earlier run of the pass has inserted into an
-    // inner loop.
+    // Ignores a wait that an earlier run of the pass has inserted into an inner
+    // loop of L.
     if (calls(*Call, WaitFunction))
       return LI.getLoopFor(I.getParent()) == &L;
     if (Class.Effect == CallEffect::AsmStore)

@@ -97,7 +97,8 @@ bool LoopJudge::expectsWhatWasRead(const Value *Expected, const Value *Address,
     auto *Compare = dyn_cast<ICmpInst>(Br->getCondition());
     auto *Number =
         dyn_cast_or_null<Constant>(Compare ? Compare->getOperand(1) : nullptr);
-    // A null pointer may be exchanged as the integer 0.
+    // Also accepts two null constants of different types: a null pointer may be
+    // exchanged as the integer 0.
     if (!Number || !Compare->isEquality() ||
         !(Number == Expected ||
           (Number->isNullValue() && cast<Constant>(Expected)->isNullValue())) ||
@@ -110,16 +111,17 @@ bool LoopJudge::expectsWhatWasRead(const Value *Expected, const Value *Address,
   return false;
 }
 
-/// V is a value that L has read, with some bits cleared. Returns true if L ends
-/// when one of these bits is set in the value read. `while (!((next = link) &
-/// DELETED) && !exchange(&link, next & ~DELETED, n))` does not wait until other
-/// threads clear the bit.
+/// Returns true if V is a value that L has read, with some bits cleared, and L
+/// ends when one of these bits is set in the value read. `while (!((next =
+/// link) & DELETED) && !exchange(&link, next & ~DELETED, n))` does not wait
+/// until other threads clear the bit.
 bool LoopJudge::isLeftIfCleared(Value *V) const {
   Value *Read;
   const APInt *Kept;
   if (!match(V, m_And(m_Value(Read), m_APInt(Kept))))
     return false;
-  // The next iteration may expect the value that this iteration has read.
+  // If Read is a header phi, the previous iteration has read the value, and its
+  // exits test the value that the phi gets.
   SmallVector<Value *, 2> Looked = {Read};
   if (auto *Phi = dyn_cast<PHINode>(Read);
       Phi && Phi->getParent() == L.getHeader())
@@ -224,7 +226,8 @@ enum class Way { Unclear, Out, Iteration };
 /// out of L, or to L's next iteration.
 static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
                   KnownValues Known) {
-  // Four blocks: the ends of two small functions, one inlined into the other.
+  // Follows at most four blocks: the ends of two small functions, one inlined
+  // into the other.
   for (unsigned Blocks = 0; Blocks != 4; ++Blocks) {
     if (!L.contains(To))
       return Way::Out;
@@ -283,7 +286,8 @@ static Way wayOfSuccess(const Loop &L, const CallBase &Try) {
 /// Returns true if an exchange or a try on a lock that succeeds is followed by
 /// another iteration: the loop does work, or takes all units of a semaphore.
 bool LoopJudge::succeedsAndGoesOn() const {
-  // Success may be only one of several conditions for another iteration.
+  // Returns true if the loop continues when the exchange succeeds, perhaps
+  // under further conditions.
   auto StaysOnSuccess = [](const ExitLeaf &Leaf) {
     auto *Extract = dyn_cast<ExtractValueInst>(Leaf.Condition);
     return Extract && Leaf.StaysIf && Extract->getIndices()[0] == 1 &&

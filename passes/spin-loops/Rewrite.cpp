@@ -217,8 +217,8 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
   if (Key.Several)
     Flags |= VF_SPIN_SEVERAL;
   if (const Poll *P = S.uniquePoll()) {
-    // If the loop also polls the pointer to the word, the word's memory may be
-    // freed as soon as the pointer changes.
+    // If the loop also polls the pointer to the word, the runtime must not read
+    // the word: its memory may be freed as soon as the pointer changes.
     bool Stays = none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });
     bool MayRead = Stays && !P->Volatile && isPolledFirst(*P, L, DT) &&
                    DT.dominates(P->Access, Edge->getTerminator());
@@ -388,8 +388,8 @@ void linkFallback(Module &M) {
                      : T.getArch() == Triple::aarch64 ? fallback::AArch64
                      : T.getArch() == Triple::riscv64 ? fallback::RISCV64
                                                       : fallback::Generic);
-  // Keeps the functions external: if LTO made them internal, it would remove
-  // their parameters, and the next run could add no call.
+  // Keeps the functions external. If LTO made them internal, it would remove
+  // their parameters, and a later run of the pass could not add calls.
   for (StringRef Name : {WaitFunction, BoundedWaitFunction})
     if (Function *Wait = M.getFunction(Name))
       appendToCompilerUsed(M, {Wait});
@@ -410,7 +410,8 @@ bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {
     L->getExitEdges(Exits);
     for (auto [From, To] : Exits) {
       Instruction *Branch = From->getTerminator();
-      // A switch is a predecessor once for each of its cases.
+      // Skips further cases of a switch that lead to To: splitting the edge of
+      // the first case has merged the edges of all.
       if (To->isEHPad() || !isa<BranchInst, SwitchInst>(Branch) ||
           !is_contained(successors(From), To))
         continue;
@@ -448,7 +449,8 @@ void forgetPromises(ArrayRef<Function *> Changed) {
     SmallVector<User *, 8> Users(Fn->users());
     while (!Users.empty()) {
       User *U = Users.pop_back_val();
-      // Constants that use a function's address belong to its module alone.
+      // Follows an alias or constant expression to the calls that use it. Its
+      // users are in Fn's module, because only this module refers to Fn.
       if (isa<GlobalAlias, ConstantExpr>(U)) {
         append_range(Users, U->users());
         continue;

@@ -58,8 +58,8 @@ bool isPolledFirst(const Poll &P, const llvm::Loop &L,
 /// pre: hasPauseHint, hasSplittableLatches.
 void emitPause(llvm::Loop &L, llvm::LoopInfo &LI, llvm::DominatorTree &DT);
 
-/// The calling convention of both wait functions, and the type of the bounded
-/// one.
+/// Returns the calling convention of both wait functions; boundedWaitType
+/// returns the type of the bounded one.
 llvm::CallingConv::ID waitConvention(const llvm::Module &M);
 llvm::FunctionType *boundedWaitType(llvm::LLVMContext &Context);
 

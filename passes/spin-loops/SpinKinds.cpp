@@ -44,7 +44,8 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
       return {};
     if (auto *Load = dyn_cast<LoadInst>(I))
       return {I, Load->getPointerOperand()};
-    // A header phi may hold the value read one or two iterations before.
+    // Follows a header phi, which may hold the value that the loop read one or
+    // two iterations before.
     if (auto *Phi = dyn_cast<PHINode>(I);
         Phi && Phi->getParent() == L.getHeader() && Iteration < 2) {
       const Value *Address = nullptr;
@@ -81,9 +82,10 @@ bool LoopJudge::endsUnchanged(const ExitLeaf &Leaf) const {
 using RMWTest = function_ref<bool(const AtomicRMWInst &)>;
 
 static bool contains(const Function &F, RMWTest Is, unsigned Depth) {
-  // Maximum size and depth of calls: the largest such function of libstdc++ has
-  // about 60 instructions, because it has a case for each memory order;
-  // operator++ calls fetch_add, which calls that of its base class: 3 levels.
+  // Maximum number of instructions, and depth of calls, of a function around an
+  // atomicrmw. The largest one of libstdc++ has about 60 instructions, because
+  // it has a case for each memory order; operator++ calls fetch_add, which
+  // calls that of its base class: 3 levels.
   if (F.isDeclaration() || !hasNItemsOrLess(instructions(F), 60) || Depth > 3)
     return false;
   for (const BasicBlock &B : F)
@@ -177,7 +179,8 @@ bool LoopJudge::isQueueNode(const Value *Address) {
       It->second = isExchanged(*Variable);
     return It->second;
   }
-  // LLVM records no uses of other constants, or records those of all modules.
+  // Excludes other constants, such as null and functions: LLVM records no uses
+  // of them, or also those in other modules.
   return !isa<Constant>(Node) && isExchanged(*Node);
 }
 

@@ -149,7 +149,8 @@ static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
       Worklist.append({{B, Stays}, {A, Stays}});
       continue;
     }
-    // `int done` may be tested instead of `bool done`.
+    // Also accepts a phi that is compared with 0, as for `int done` instead of
+    // `bool done`.
     CmpPredicate Is;
     if (match(V, m_ICmp(Is, m_Value(A), m_Zero())) &&
         ICmpInst::isEquality(Is) && isa<PHINode>(A)) {

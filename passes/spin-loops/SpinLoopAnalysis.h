@@ -80,7 +80,7 @@ struct SpinLoop {
 };
 
 struct SpinLoopInfo {
-  /// Inner loops before the loops around them.
+  /// The spin loops of the function, inner loops before the loops around them.
   llvm::SmallVector<SpinLoop, 1> Loops;
 };
 

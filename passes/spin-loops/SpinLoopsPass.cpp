@@ -153,8 +153,8 @@ bool SpinLoopsImpl::run() {
         S.Kind = SpinKind::Device;
       if (isMarked(*S.L, DecidedMark))
         continue;
-      // JumpThreading and LICM have already changed polls of plain memory, so
-      // that loops with such polls are no longer as written.
+      // Skips polls of plain memory in this phase, because JumpThreading and
+      // LICM have already changed such loops.
       if (Phase == SpinPhase::Late &&
           any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
         continue;
@@ -314,7 +314,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Sleeps)
     return {Decision::Leave, "it sleeps between polls: wait for an event "
                              "instead, on a futex or a condition variable"};
-  // An inner loop that waits for the same word has already been rewritten.
+  // Leaves the loop if its inner loop, which waits for the same word, has
+  // already been rewritten.
   for (Loop *Sub : S.L->getSubLoops())
     if (isMarked(*Sub, DecidedMark) && !isMarked(*Sub, KeepMark) &&
         S.Kind == SpinKind::TestAndTestAndSet)
@@ -330,8 +331,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       return {Decision::Leave, Why};
     if (S.Bound > MaxPausedIterations)
       return {Decision::Leave,
-              "its bound was chosen for iterations without a spin hint, which "
-              "would take many times as long"};
+              "its bound was chosen for iterations without a spin hint; with "
+              "one they would take many times as long"};
     if (!hasPauseHint(M))
       return {Decision::Leave, "the target has no spin hint"};
     return {Decision::Pause, Why};
@@ -376,8 +377,10 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       continue;
     if (isDeviceAddress(P.Address))
       return PauseOnly("it polls a constant address: a device register");
-    // Rewriting an unbounded wait keeps all reads of a device register;
-    // skipping iterations omits some.
+    // Volatile memory without a visible writer may be a device register, each
+    // read of which may matter. An unbounded wait on a global variable is
+    // rewritten nevertheless, because its rewrite keeps all reads; that of a
+    // bounded wait omits some.
     if (isa<LoadInst>(P.Access) && P.Volatile &&
         (S.Bounded || !locatePoll(P).Global) &&
         !AllWriters->anyFor(locatePoll(P)))
@@ -468,7 +471,8 @@ void SpinLoopsImpl::notifyWriters() {
     Places.push_back({W.Where, W.Call != nullptr, W.Key});
   Writers::Outcome Done = AllWriters->instrument(
       Places, [&](const Function &F) { return mayChange(F); });
-  // A wait for several words is notified if each of them is.
+  // A wait for several words is notified if the writers of each of these words
+  // notify.
   MapVector<CallInst *, bool> IsCovered;
   for (auto [W, Covered] : zip_equal(Waits, Done.Covered))
     if (W.Call)

@@ -41,8 +41,8 @@ enum class SpinPhase {
 /// it. A later run only marks a wait as notified if it then finds its writer.
 class SpinLoopsPass : public llvm::PassInfoMixin<SpinLoopsPass> {
 public:
-  /// Thin: true if ThinLTO's link runs the pass, which then sees one module of
-  /// the program at a time.
+  /// Thin is true if the link of ThinLTO runs the pass, which then sees one
+  /// module of the program at a time.
   SpinLoopsPass(SpinMode Mode, SpinPhase Phase, bool Thin = false)
       : Mode(Mode), Phase(Phase), Thin(Thin) {}
 
@@ -51,7 +51,8 @@ public:
   void printPipeline(
       llvm::raw_ostream &OS,
       llvm::function_ref<llvm::StringRef(llvm::StringRef)> MapClassName);
-  /// Without this, optnone functions would be skipped without a remark.
+  /// Returns true, because otherwise optnone functions would be skipped without
+  /// a remark.
   static bool isRequired() { return true; }
 
 private:

@@ -65,8 +65,9 @@ static SmallSetVector<BasicBlock *, 16> reached(const Loop &L,
 }
 
 /// Returns true if the block accesses memory that the program marks as shared:
-/// by an atomic or volatile access, by assembly, or by an attempt to lock.
-/// Paths that read only plain memory are common in loops that work.
+/// by an atomic or volatile access, by assembly, or by a trylock. A path
+/// without such a block is not taken for a poll, because loops that do work
+/// often have paths that only read plain memory.
 static bool pollsMarkedMemory(const BasicBlock &B) {
   return any_of(B, [](const Instruction &I) {
     if (auto *Call = dyn_cast<CallBase>(&I)) {
@@ -133,7 +134,8 @@ static std::optional<Split> planSplit(const Loop &L, const LoopInfo &LI) {
   auto EndsByBranch = [](const BasicBlock *B) {
     return isa<BranchInst, SwitchInst>(B->getTerminator());
   };
-  // The edges to the header and to copied blocks are redirected.
+  // Gives up if a block cannot be copied, or if an edge to the header or to a
+  // copied block cannot be redirected.
   if (!AnyWorkReturns || Header->isEHPad() ||
       !all_of(Plan.Polling, EndsByBranch) || !all_of(Plan.Shared, IsCopied) ||
       any_of(predecessors(Header), [](const BasicBlock *B) {
@@ -194,8 +196,8 @@ static void apply(const Split &Plan, MDNode *LoopID) {
   };
   for (BasicBlock *B : Plan.Shared) {
     auto *Copy = cast<BasicBlock>(Copies[B]);
-    // Divides the predecessors: those that only poll enter the copy, others the
-    // original.
+    // Each predecessor now leads to one of the two blocks: to the copy if it is
+    // on polling paths only, else to the original.
     for (PHINode &Phi : make_early_inc_range(B->phis())) {
       auto *CopyPhi = cast<PHINode>(Copies[&Phi]);
       for (unsigned I = Phi.getNumIncomingValues(); I-- > 0;)
@@ -207,7 +209,8 @@ static void apply(const Split &Plan, MDNode *LoopID) {
           CopyPhi->removeIncomingValue(I, /*DeletePHIIfEmpty=*/false);
       }
     }
-    // Successors outside the copied blocks have a new predecessor.
+    // Adds the copy as a predecessor to the phis of the successors that have no
+    // copy.
     for (BasicBlock *Next : successors(B))
       if (!Plan.Shared.contains(Next))
         for (PHINode &Phi : Next->phis()) {
@@ -234,8 +237,8 @@ static void apply(const Split &Plan, MDNode *LoopID) {
       Side.push_back(B);
   }
   SplitBlockPredecessors(Plan.Header, Others, ".vf.work");
-  // SplitBlockPredecessors may have moved the loop ID to the new block's
-  // branch, which is no latch.
+  // Removes the loop ID that SplitBlockPredecessors may have moved to the
+  // branch of the new block, which is no latch.
   if (BasicBlock *Outer = Plan.Header->getSinglePredecessor())
     Outer->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
   separateLoopID(Latches, LoopID);
@@ -257,7 +260,8 @@ static bool isWait(Function &F, const BasicBlock *Header,
   });
 }
 
-/// Tries the plan on a copy of F.
+/// Returns true if the polling paths, split off in a copy of F, are proved to
+/// be an unbounded wait.
 static bool isWorthIt(const Split &Plan, VariableFacts &Variables) {
   Function &F = *Plan.Header->getParent();
   ValueToValueMapTy Map;
@@ -300,7 +304,7 @@ bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
   }
   bool Changed = false;
   for (auto [Header, LoopID] : Worth) {
-    // An earlier split may have changed the blocks of this loop.
+    // Plans again: an earlier split may have changed the blocks of this loop.
     Loop *L = FAM.getResult<LoopAnalysis>(F).getLoopFor(Header);
     std::optional<Split> Plan;
     if (L && L->getHeader() == Header)
@@ -310,8 +314,8 @@ bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
     apply(*Plan, LoopID);
     Changed = true;
     FAM.invalidate(F, PreservedAnalyses::none());
-    // The inner loop is reported as a wait, so the loop around it is not also
-    // reported as a doubtful one.
+    // Marks the outer loop, so that it is not also reported as a doubtful wait:
+    // the inner loop is reported as a wait.
     Loop *Inner = FAM.getResult<LoopAnalysis>(F).getLoopFor(Header);
     if (Loop *Outer = Inner ? Inner->getParentLoop() : nullptr)
       mark(*Outer, DoubtMark);

@@ -62,8 +62,8 @@ bool cancelsAsynchronously(const Module &M) {
   });
 }
 
-/// The numbers of the system calls prctl and seccomp below are those of Linux
-/// on x86-64 (157, 317) and on newer architectures (167, 277).
+/// The numbers of the system calls prctl and seccomp in this function are those
+/// of Linux on x86-64 (157, 317) and on newer architectures (167, 277).
 bool entersStrictSeccomp(const Module &M) {
   auto Is = [](const CallBase &Call, unsigned I, ArrayRef<uint64_t> Values) {
     if (I >= Call.arg_size())

@@ -22,14 +22,15 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Returns the variable that contains all of Polls, or null.
+/// Returns the global variable that contains the words of all Polls; null if
+/// they are not in one variable.
 static GlobalVariable *commonGlobal(ArrayRef<const Poll *> Polls) {
   GlobalVariable *Common = nullptr;
   for (const Poll *P : Polls) {
     auto *Global = dyn_cast<GlobalVariable>(
         getUnderlyingObject(P->Address, /*MaxLookup=*/16));
-    // A thread-local variable is no key: each thread has its own copy, and the
-    // name means the caller's.
+    // Excludes thread-local variables: the waiter and the writer would each
+    // compute the address of their own copy.
     if (!Global || Global->isThreadLocal() || (Common && Common != Global))
       return nullptr;
     Common = Global;

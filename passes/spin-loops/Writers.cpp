@@ -31,7 +31,8 @@ static void locateField(const Value *Address, const DataLayout &DL,
   Where.Struct = dyn_cast<StructType>(GEP->getSourceElementType());
   if (!Where.Struct)
     return;
-  // The first index of a getelementptr selects among whole structures.
+  // Sets the first index to 0: it selects a whole structure, whereas
+  // StructOffset is an offset inside of one.
   SmallVector<Value *, 4> Indices(GEP->indices());
   Indices[0] = ConstantInt::get(Indices[0]->getType(), 0);
   if (all_of(Indices, [](Value *V) { return isa<ConstantInt>(V); }))

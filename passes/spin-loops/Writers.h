@@ -54,7 +54,8 @@ struct Location {
   bool isNamed() const { return Global || Struct || Tag; }
 };
 
-/// pre: Access reads or writes Size bytes at Address, or is a call that does.
+/// Returns what is known of the memory at Address. pre: Access reads or writes
+/// Size bytes there, or is a call that does.
 Location locate(const llvm::Instruction &Access, const llvm::Value *Address,
                 uint64_t Size, bool Plain);
 
@@ -105,10 +106,9 @@ public:
   bool anySurelyFor(const Location &Where) const;
 
   struct Outcome {
-    /// For each wait, in order: true if every writer in the module that may end
-    /// the wait notifies, and at least one of them also notifies in the linked
-    /// program, because the linker cannot replace its function by another
-    /// file's copy.
+    /// For each wait, in the order of Waits: true if every writer in the module
+    /// that may end the wait notifies, and at least one of these is in a
+    /// function that the linker cannot replace by a copy from another file.
     llvm::SmallVector<bool, 0> Covered;
     llvm::SmallSetVector<llvm::Function *, 4> Changed;
   };
@@ -156,8 +156,7 @@ private:
 
   llvm::Module &M;
   llvm::SmallVector<Group, 0> Groups;
-  /// Everything that is known of a location, and the group of each such
-  /// location.
+  /// All that is known of a location. GroupOf maps it to an index of Groups.
   using Place = std::tuple<const void *, const void *, const void *, int64_t,
                            int64_t, int64_t, uint64_t, unsigned>;
   static Place placeOf(const Location &Where);

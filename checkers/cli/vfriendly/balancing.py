@@ -1,11 +1,12 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which pages of a process to move to which node, by samples of who accesses them.
+"""Chooses which pages of a process to move to which node, by samples of accesses to them.
 
-After Carrefour (Voron's PhD thesis, 2018, section 4.1; Dashti et al., ASPLOS 2013). Pages that one
-node accesses are left to the kernel's automatic balancing, which brings them there. Pages that several
-nodes access it moves to and fro; here these are spread evenly once, and then left.
+After Carrefour (Voron's PhD thesis, 2018, section 4.1; Dashti et al., ASPLOS 2013). A page that one
+node accesses is left to the kernel's automatic NUMA balancing, which moves it to that node. A page
+that several nodes access would be moved to and fro by the kernel; this module moves it once, so that
+such pages are spread evenly over the nodes.
 """
 
 import random
@@ -22,8 +23,8 @@ HOT = 3
 REMEMBERED = 6
 # Minimum number of hot shared pages to balance, 1 MiB: fewer put no load on a node.
 LEAST_PAGES = 256
-# Maximum number of moves, as a multiple of those that spread all hot shared pages from one node. The
-# kernel moves pages meanwhile, so that without a limit neither side might ever end.
+# Maximum number of moves, as a multiple of the number that spreads all hot shared pages from one
+# node. The kernel moves pages at the same time, so without a limit balancing might never end.
 MOST_MOVES = 1.2
 
 
@@ -45,22 +46,22 @@ class Balancer:
             del accesses[0]
 
     def shared(self) -> list[int]:
-        """Hot pages that several nodes access."""
+        """Returns the hot pages that several nodes access."""
         return [page for page, nodes in self._seen.items() if len(nodes) >= HOT and len(set(nodes)) > 1]
 
     def imbalance(self, where: Mapping[int, int]) -> float:
-        """Of hot shared pages by node, in per cent. where: the node of each page."""
+        """Returns the imbalance of hot shared pages between nodes in per cent. where: the node of each page."""
         here = Counter(where.values())
         counts = [float(here[n]) for n in self.nodes]
         return numa.imbalance(counts) if any(counts) else 0.0
 
     def moves(self, where: Mapping[int, int], most: int) -> dict[int, int]:
-        """Chooses at most so many pages, and a node for each.
+        """Chooses at most `most` pages to move, and a node for each.
 
-        Begins if the imbalance is more than half of what is low, so that it stays low with pages that were
-        not seen yet, and then goes on until no node has two pages more than another. A page is moved once.
-        That the kernel takes some back is no reason to move others, or neither side would ever end: so
-        nothing moves either if the moves made would be even.
+        Begins if the imbalance is above half of the limit of a low one, so that pages that were not seen
+        yet keep it low, and goes on until no node has two pages more than another. Moves a page once. If
+        the kernel moves pages back, no others are moved instead, because the two would never end:
+        nothing is moved if the pages would be spread evenly without the moves of the kernel.
         """
         low, _ = numa.thresholds(len(self.nodes))
         made = {page: self._moved.get(page, node) for page, node in where.items()}
@@ -92,7 +93,7 @@ class Balancer:
         return chosen
 
     def done(self, moves: Mapping[int, int], moved: Mapping[int, int]) -> None:
-        """Of chosen moves, notes those that were made; the other pages need new samples first."""
+        """Records which of the chosen moves were made. The other pages need new samples before a move."""
         self._moved.update(moved)
         for page in moves.keys() - moved.keys():
             self._seen.pop(page, None)

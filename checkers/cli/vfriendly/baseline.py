@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fingerprints of an earlier run's SARIF."""
+"""Reads the fingerprints from the SARIF file of an earlier run."""
 
 import json
 from pathlib import Path

@@ -19,9 +19,9 @@ from typing import Any
 
 # Version of the cache's entries; incremented when their form or meaning changes.
 FORM = "1"
-# Time for which a file must have been unchanged before its time stamp is trusted: stamps have the
+# Time for which a file must have been unchanged before its time stamp is trusted. Stamps have the
 # resolution of the kernel's tick, at most 10 ms, so a file changed just before it was read may
-# change again and keep its stamp. With a reserve.
+# change again and keep its stamp. 50 ms leave a reserve.
 TICK_NS = 50_000_000
 
 
@@ -66,9 +66,9 @@ class Files:
         return value
 
     def digest_all(self, paths: Iterable[str], again: bool = False) -> str | None:
-        """One digest of the files' names and bytes; None if one cannot be read.
+        """Returns one digest of the files' names and bytes; None if a file cannot be read.
 
-        again: as they are now, not as they were when this run first asked.
+        again: reads the files again, instead of using what this run has read before.
         """
         both = hashlib.sha256()
         for path in paths:

@@ -41,7 +41,7 @@ def _git(root: str, *words: str) -> bytes:
 
 
 def _names(status: str) -> list[tuple[str, str, str]]:
-    """(letter, old path, new path) of git diff --name-status -z."""
+    """Parses the output of git diff --name-status -z: letter, old path and new path of each file."""
     words, found = iter(status.split("\0")), list[tuple[str, str, str]]()
     for letter in words:
         if letter:
@@ -51,13 +51,13 @@ def _names(status: str) -> list[tuple[str, str, str]]:
 
 
 def _lines(section: str, base: str) -> tuple[Lines, Lines]:
-    """The changed and the shown lines of one file's section of a diff."""
+    """Returns the changed lines and the shown lines of one file's section of a diff."""
     start = section.find("\n@@ ")
     if start < 0:
         return [], []  # a mode, a pure rename, a binary file
     try:
-        # Names are taken from git's own list: unidiff reads those with spaces wrong.
-        # Only \n ends a line: a file may hold any other separator.
+        # The names of files come from git, because unidiff misreads those with spaces. Only \n ends
+        # a line: a file may contain any other separator.
         patch = PatchSet(StringIO("--- a\n+++ b" + section[start:], newline="\n"))
     except UnidiffParseError as error:
         raise Refused(f"--diff {base}: its diff cannot be read: {error}") from error
@@ -88,7 +88,7 @@ def read(root: str, base: str) -> Change:
     options = ["--no-color", "--no-ext-diff", "--find-renames", "--no-relative"]
     names = _names(decode(_git(top, "diff", *options, "--name-status", "-z", commit, "--")))
     text = decode(_git(top, "diff", *options, f"-U{CONTEXT}", commit, "--"))
-    # No line within a section begins with this: each has a sign in front.
+    # No line within a section begins with "diff --git": each has a sign (+, - or a blank) in front.
     sections = ("\n" + text).split("\ndiff --git ")[1:]
     if len(sections) != len(names):
         raise Refused(f"--diff {base}: the work tree changed while git compared it: run it again")

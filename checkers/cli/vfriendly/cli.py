@@ -72,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
               file=sys.stderr)
         return 130
     except Exception:
-        # Our own bug: Python's status for it would be that of findings.
+        # An exception here is a bug of this tool. Python would exit with status 1, which means
+        # findings.
         traceback.print_exc()
         return UNUSABLE

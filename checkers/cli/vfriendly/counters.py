@@ -20,7 +20,7 @@ from vfriendly.errors import Refused
 ABOUT = ("pid", "program")
 SITE = re.compile(r"(?P<module>.+)\+(?P<offset>0x[0-9a-f]+)")
 SYMBOLIZERS = ("llvm-symbolizer-22", "llvm-symbolizer")
-# Maximum number of places of one list; the others had less time or fewer waits.
+# Maximum number of places to list: those with the most time or waits.
 MOST_PLACES = 20
 
 

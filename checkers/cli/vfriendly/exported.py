@@ -39,7 +39,7 @@ def _edits(message: dict[str, Any], directory: str) -> tuple[Edit, ...]:
 
 
 def diagnostics(data: bytes) -> list[Diagnostic]:
-    """All of a unit's, also the compiler's own. Raises yaml.YAMLError or KeyError."""
+    """Returns all diagnostics of a unit, also those of the compiler. Raises yaml.YAMLError or KeyError."""
     document = yaml.load(data.decode("utf-8", "replace"), Loader) or {}
     found = []
     for row in document.get("Diagnostics") or []:
@@ -54,7 +54,7 @@ def diagnostics(data: bytes) -> list[Diagnostic]:
 
 
 class _Remarks(Loader):  # type: ignore[misc]
-    """One document a remark, its kind as a tag."""
+    """Loads remarks: each is a document, with the kind of the remark as its tag."""
 
 
 def _tagged(loader: Any, suffix: str, node: Any) -> dict[str, Any]:

@@ -117,9 +117,9 @@ def _calls(edits: Iterable[Edit]) -> set[str]:
 
 
 def complete_includes(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Gives each fix of a unit the #include that clang-tidy puts only into a file's first.
+    """Adds to fixes of a unit the #include that clang-tidy adds only to the first fix of a file.
 
-    A fix needs it if it calls what the first one calls.
+    A fix needs the #include if it calls a function that the first fix calls.
     """
     first: dict[tuple[str, str], list[tuple[Edit, set[str]]]] = {}
     done = []

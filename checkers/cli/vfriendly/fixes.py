@@ -78,8 +78,8 @@ def write(done: Plan, began_ns: int) -> None:
         except OSError as error:
             refused[path] = f"{path}: {error.strerror}"
     if refused:
-        # A fix is applied whole: one that touches such a file is left out everywhere, which
-        # needs a new plan; so nothing is written at all.
+        # Writes nothing at all: a fix that edits a refused file must be left out of the other files
+        # too, which needs a new plan.
         why = next(iter(refused.values()))
         done.left += [(f, f"nothing was changed, as {why}") for f in done.applied]
         done.files, done.applied = {}, []
@@ -108,14 +108,14 @@ def suggestion(edits: Sequence[Edit], source: Source) -> Suggestion | None:
     last = max(source.position(max(e.offset, e.offset + e.length - 1)).line for e in edits)
     begin = source.offset(first)
     end = source.offset(last) + len(source.line(last))
-    # An insertion at the start of a line that is only new lines comes before that line.
+    # Makes the offsets relative to the first line of the suggestion.
     moved = [Edit(e.path, e.offset - begin, e.length, e.text) for e in edits]
     text = edited(Source(source.data[begin:end]), moved)
     return Suggestion(edits[0].path, first, last, decode(text))
 
 
 def patch(edits: Iterable[Edit], sources: Sources, names: dict[str, str]) -> str:
-    """The fix as a unified diff. names: the path to show for each file."""
+    """Returns the fix as a unified diff. names: the path to show for each file."""
     by_file: dict[str, list[Edit]] = {}
     for e in edits:
         by_file.setdefault(e.path, []).append(e)

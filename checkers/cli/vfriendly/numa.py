@@ -28,8 +28,9 @@ FIRST_TOUCH, INTERLEAVE = "first touch", "interleave"
 class Class:
     name: str
     policy: str
-    # Programs of the thesis in this class, and for how many of them the policy is the base of
-    # the best one, on Linux and on Xen.
+    # The thesis has this number of programs in this class. For right_on_linux of them the best
+    # policy on Linux is this policy, alone or combined with another, and for right_on_xen of them
+    # on Xen.
     programs: int
     right_on_linux: int
     right_on_xen: int
@@ -43,7 +44,7 @@ CLASSES = (
 
 
 def imbalance(counts: list[float]) -> float:
-    """The standard deviation as a share of the mean, in per cent."""
+    """Returns the standard deviation in per cent of the mean."""
     mean = math.fsum(counts) / len(counts)
     return 100 * math.sqrt(math.fsum((c - mean) ** 2 for c in counts) / len(counts)) / mean
 
@@ -97,7 +98,7 @@ def _run(words: list[str], where: str) -> Run:
 
 
 def judged(run: Run, what: str) -> str:
-    """One line: the imbalance, the class, the policy, and how often that is right."""
+    """Returns a line with the imbalance, its class, the policy, and how often this policy is right."""
     percent = imbalance(run.counts)
     found = class_of(percent, len(run.counts))
     rates = []
@@ -109,7 +110,7 @@ def judged(run: Run, what: str) -> str:
 
 
 def ranges(cpus: list[int]) -> str:
-    """Ascending numbers as Linux writes them: 0-3,8."""
+    """Returns ascending numbers in the form of Linux: 0-3,8."""
     words: list[str] = []
     for _, run in itertools.groupby(enumerate(cpus), lambda item: item[1] - item[0]):
         numbers = [cpu for _, cpu in run]
@@ -155,7 +156,7 @@ def process(pid: str) -> int:
 
 
 def _numbers(text: str) -> list[int]:
-    """Of a list such as 0-3,8."""
+    """Returns the numbers of a list such as 0-3,8."""
     spans = [span.partition("-") for span in text.strip().split(",") if span]
     return [n for first, _, last in spans for n in range(int(first), int(last or first) + 1)]
 
@@ -164,7 +165,7 @@ BALANCING = "/proc/sys/kernel/numa_balancing"
 
 
 def nodes_for(pid: int) -> tuple[list[int], dict[int, int]]:
-    """The nodes with memory that a process may use, and the node of each CPU.
+    """Returns the nodes with memory that a process may use, and the node of each CPU.
 
     Refuses where the kernel gives no samples of who accesses what.
     """

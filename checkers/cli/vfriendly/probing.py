@@ -1,12 +1,12 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which CPUs are close to each other, by the time that a cache line takes from one to another.
+"""Finds groups of CPUs that are close to each other, by the time that a cache line takes between two.
 
 A virtual machine may have CPUs of several nodes without saying so. The times between all pairs of
-CPUs form levels: threads of a core, cores of a socket, sockets. CPUs are merged, closest first,
-by average linkage; where the distance of the next merge jumps, one level ends. What is merged
-then are the groups, if they can be nothing else than sockets; in doubt the answer is "unknown".
+CPUs form levels: threads of a core, cores of a socket, sockets. Clusters of CPUs are merged, the
+closest first, by average linkage. A level ends where the next merge has a much greater distance.
+The clusters of a level are the result if they can only be sockets; otherwise it is "unknown".
 """
 
 import ctypes
@@ -54,7 +54,7 @@ class Verdict:
 
 
 def judged(distances: Distances) -> Verdict:
-    """The groups of CPUs that are sockets or nodes, or why nobody can know them from this."""
+    """Returns the groups of CPUs that are sockets or nodes, or why the times do not show them."""
     if len(distances.cpus) < LEAST_CPUS:
         return Verdict([], f"{len(distances.cpus)} CPUs have too few pairs to compare")
     levels = list(_levels(distances.ns))
@@ -85,7 +85,7 @@ class _Level:
 
 
 def _merges(ns: list[list[float]]) -> Iterator[tuple[float, Groups]]:
-    """Each merge's distance, and the clusters after it."""
+    """Yields the distance of each merge, and the clusters after the merge."""
     clusters = {i: [i] for i in range(len(ns))}
     apart = {(i, j): ns[i][j] for i, j in itertools.combinations(clusters, 2)}
     while apart:
@@ -111,12 +111,12 @@ def _levels(ns: list[list[float]]) -> Iterator[_Level]:
 
 
 def _are_cores(level: _Level) -> bool:
-    """Whether these are the threads of cores; some may have one only."""
+    """Returns True if the groups are the threads of a core each; some cores may have only one thread."""
     return level.inside < CLOSE_NS and max(len(g) for g in level.groups) == 2
 
 
 def _verdict(distances: Distances, groups: Groups, cores: Groups) -> Verdict:
-    """These groups, unless the times within or between them are too different to be one level."""
+    """Returns the groups, unless the times within them, or between them, are too different for one level."""
     group_of = {cpu: number for number, group in enumerate(groups) for cpu in group}
     core_of = {cpu: number for number, core in enumerate(cores) for cpu in core}
     within, between = [], []
@@ -137,7 +137,7 @@ def _verdict(distances: Distances, groups: Groups, cores: Groups) -> Verdict:
 
 
 def _tenths(times: list[float]) -> tuple[float, float]:
-    """The 10th and the 90th percentile."""
+    """Returns the 10th and the 90th percentile."""
     times = sorted(times)
     last = len(times) - 1
     return times[round(last * 0.1)], times[round(last * 0.9)]
@@ -146,8 +146,8 @@ def _tenths(times: list[float]) -> tuple[float, float]:
 def read(path: str) -> Distances:
     """Reads a matrix of nanoseconds: a line for each CPU, with times separated by commas or blanks.
 
-    Times from and to oneself, and one of the two for each pair, may be missing: empty between commas,
-    or "-". Of two the shorter counts.
+    The time of a CPU to itself may be missing ("-", or nothing between commas), and so may one of the
+    two times of a pair. If both are given, the shorter one is used.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -177,12 +177,12 @@ def _row(line: str, where: str) -> list[float]:
 
 
 def matrix(distances: Distances) -> list[str]:
-    """As read() takes it."""
+    """Returns the lines of a matrix that read() can read."""
     return [" ".join("-" if i == j else f"{t:.1f}" for j, t in enumerate(row)) for i, row in enumerate(distances.ns)]
 
 
 def measure(library: str | None, at: Callable[[int, int], None]) -> Distances:
-    """Measures all pairs of CPUs that this process may use; at(done, all) hears of the progress."""
+    """Measures all pairs of CPUs that this process may use. Calls at(done, all) to report progress."""
     path = tools.library(LIBRARY, library, "--library")
     try:
         probe = ctypes.CDLL(path).vf_probe_pair

@@ -20,10 +20,12 @@ from vfriendly.sources import Sources
 from vfriendly.tools import Tools
 from vfriendly.unit import Examiner, Outcome, read_files, run_bounded
 
-# Outputs, and what would change where remarks point or which passes run.
+# Options to remove from the command: those that name outputs, and those that would change where
+# remarks point or which passes run.
 WITH_VALUE = {"-o", "-MF", "-MT", "-MQ", "-MJ", "--serialize-diagnostics"}
 ALONE = re.compile(r"-(c|S|E|M|MM|MD|MMD|MP|MG|g.*|O.*|flto.*|Werror.*)$")
-# Without it, places are relative to the debug info's folders, which remarks do not name.
+# Makes the paths in remarks absolute: without this option they are relative to the folders in the
+# debug info, which remarks do not name.
 WHOLE_PATHS = "-fdebug-compilation-dir=/vfriendly"
 
 

@@ -1,11 +1,11 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which findings a change brings: those that overlap it, and those that its base had not.
+"""Finds the findings that a change brings: those that overlap it, and those that its base does not have.
 
-Only units that read a changed file are examined. A finding off the changed lines, as when a
-macro in a header changed, is of the change if the base has not its fingerprint; to know,
-its units are examined as they were, with the changed files' old contents laid over.
+Only units that read a changed file are examined. A finding outside of the changed lines, as after
+the change of a macro in a header, belongs to the change if the base has no finding with its
+fingerprint. To find out, its units are examined with the old contents of the changed files.
 """
 
 import json
@@ -29,10 +29,10 @@ from vfriendly.unit import Examiner, Outcome, read_files
 
 def readers(units: Sequence[Unit], changed: set[str], examiner: Examiner, scan_deps: str | None,
             jobs: int) -> list[Unit]:
-    """The units that read a changed file; where nobody can tell, too.
+    """Returns the units that read a changed file, or of which this is not known.
 
-    Of a unit that was examined before the list of its files is known. It may be of another
-    state of the files: but a file that it now reads besides is named in one that changed.
+    The list of files of a unit that was examined before is in the cache. The list may be of an older
+    state of the files; but a unit reads another file only if one of the files in the list has changed.
     """
     chosen, unknown = list[Unit](), list[Unit]()
     for unit in units:
@@ -52,7 +52,7 @@ def readers(units: Sequence[Unit], changed: set[str], examiner: Examiner, scan_d
 
 
 def _scan(units: Sequence[Unit], scan_deps: str, jobs: int) -> dict[str, set[str]]:
-    """The files that units read, by clang-scan-deps; it leaves out those that do not preprocess."""
+    """Returns the files that units read, by clang-scan-deps, without units whose preprocessing fails."""
     with tempfile.TemporaryDirectory(prefix="vfriendly-") as folder:
         database = Path(folder) / "compile_commands.json"
         database.write_text(json.dumps([u.entry(u.arguments) for u in units]))
@@ -66,7 +66,7 @@ def _scan(units: Sequence[Unit], scan_deps: str, jobs: int) -> dict[str, set[str
     for rule in re.split(r"(?<!\\)\n", done.stdout.decode("utf-8", "surrogateescape")):
         if not rule.strip():
             continue
-        # The first prerequisite is the unit's file.
+        # names[0], the first prerequisite of the rule, is the source file of the unit.
         names = read_files(rule, "/")
         file = next((f for f in folders if names and real(folders[f], f) == real(folders[f], names[0])), None)
         if file:
@@ -95,7 +95,7 @@ def touches(finding: Finding, change: Change, source: Source) -> bool:
 
 
 def of_change(result: Result, change: Change, units: Sequence[Unit], examiner: Examiner) -> list[Finding]:
-    """The findings of the change, in their order."""
+    """Returns those findings of the result that the change brings."""
     direct = [touches(f, change, result.sources[f.path]) for f in result.findings]
     if all(direct):
         return result.findings
@@ -109,7 +109,7 @@ def of_change(result: Result, change: Change, units: Sequence[Unit], examiner: E
 
 def fingerprints_before(result: Result, change: Change, units: Sequence[Unit],
                         examiner: Examiner) -> set[str]:
-    """Of the findings that these units had at the base; of a new unit none."""
+    """Returns the fingerprints of the findings that these units had at the base; none for a new unit."""
     old = {path: changes.content(result.root, change, path) for path in change.before}
     renamed = {path: os.path.join(result.root, path) for path in change.before}
     outcomes: list[tuple[Unit, Outcome]] = []

@@ -56,7 +56,7 @@ class Faults:
         self.follow()
 
     def follow(self) -> None:
-        """Takes in threads that are new, and lets go of those that ended. Raises ProcessLookupError."""
+        """Begins to sample new threads, and ends it for threads that have ended. Raises ProcessLookupError."""
         try:
             threads = {int(t) for t in os.listdir(f"/proc/{self._pid}/task")}
         except OSError:
@@ -90,7 +90,7 @@ class Faults:
             os.close(file)
 
     def read(self) -> Iterator[tuple[int, int]]:
-        """The page and the CPU of each fault since the last call."""
+        """Yields the page and the CPU of each fault since the last call."""
         for ring in self._rings.values():
             (head,) = struct.unpack_from("<Q", ring, _HEAD)
             (tail,) = struct.unpack_from("<Q", ring, _TAIL)
@@ -108,7 +108,7 @@ class Faults:
 
 
 def move_pages(pid: int, pages: Sequence[int], to: Sequence[int] | None) -> list[int]:
-    """The node of each page after it was moved, or where it is; negative if it has none or was not moved."""
+    """Returns the node of each page, after the move if `to` is given; negative if it has none or was not moved."""
     count = len(pages)
     status = (ctypes.c_int * count)(*[_UNKNOWN] * count)  # The kernel leaves out those that it failed to move.
     targets = (ctypes.c_int * count)(*to) if to is not None else None
@@ -123,12 +123,12 @@ def move_pages(pid: int, pages: Sequence[int], to: Sequence[int] | None) -> list
 
 
 def places(pid: int, pages: Sequence[int]) -> dict[int, int]:
-    """The node of each page that has one, and that the kernel does not sample at this moment."""
+    """Returns the nodes of pages. Leaves out pages without a node, and those that the kernel samples just now."""
     return {page: node for page, node in zip(pages, move_pages(pid, pages, None), strict=True) if node >= 0}
 
 
 def move(pid: int, moves: Mapping[int, int]) -> dict[int, int]:
-    """Moves pages, and returns those that are where they should be."""
+    """Moves pages. Returns those that are on the wanted node afterwards, with this node."""
     if not moves:
         return {}
     status = move_pages(pid, list(moves), list(moves.values()))

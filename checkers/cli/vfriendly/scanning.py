@@ -44,7 +44,7 @@ class Result:
 
 
 def project_root(units: Sequence[Unit], build: str) -> str:
-    """git's, if the sources are in a work tree; else the folder they have in common."""
+    """Returns the root of the git work tree that contains the sources; else their common folder."""
     here = units[0].file if units else build
     folder = os.path.dirname(here)
     while folder and not os.path.isdir(folder) and folder != "/":
@@ -80,7 +80,7 @@ def in_threads(examine: Callable[[Unit], Outcome], jobs: int, stop: Callable[[],
 
 
 class Progress:
-    """On a terminal a bar; elsewhere a line each time another tenth is done."""
+    """Shows progress: a bar on a terminal, elsewhere a line after each tenth of the units."""
 
     def __init__(self, total: int, quiet: bool = False) -> None:
         self.total, self.done, self.quiet = total, 0, quiet

@@ -18,17 +18,17 @@ def _real_folder(path: str) -> str:
 
 @functools.cache
 def _real_file(folder: str, name: str) -> str:
-    """The file's name, of a folder that has its own one name already."""
+    """Returns the real path of a file in a folder; the path of the folder is real already."""
     path = os.path.join(folder, name)
     return os.path.realpath(path) if os.path.islink(path) else path
 
 
 @functools.cache
 def real(directory: str, path: str) -> str:
-    """One name for a file that units reach by links or by '..' over links.
+    """Returns the real path of a file, so that it is the same for all units that read the file.
 
-    Units read some hundred headers of few folders each, by other names from each folder, and
-    realpath asks the system about each part of each name.
+    Caches the real paths of folders: a unit reads some hundred headers from few folders, and realpath
+    asks the system about each part of each path.
     """
     folder, name = os.path.split(os.path.join(directory, path))
     if name in ("", os.curdir, os.pardir):
@@ -72,7 +72,8 @@ class Source:
         start = self.starts[line - 1]
         before = self.data[start:offset]
         whole = decode(self.line(line))
-        # A line that is not UTF-8 is Latin-1 as a whole.
+        # Decodes the part of the line as decode() does the whole: as UTF-8 if the line is UTF-8,
+        # otherwise as Latin-1.
         text = before.decode("utf-8") if _is_utf8(self.line(line)) and _is_utf8(before) \
             else before.decode("latin-1")
         assert len(text) <= len(whole) + 1
@@ -104,7 +105,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 class Sources:
-    """The files that findings are in, each read once. overlay: contents instead of files'."""
+    """The files that findings are in, each read once. overlay: contents to use instead of reading a file."""
 
     def __init__(self, overlay: dict[str, bytes] | None = None,
                  read: Callable[[str], bytes] = lambda path: Path(path).read_bytes()) -> None:

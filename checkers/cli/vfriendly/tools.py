@@ -37,7 +37,7 @@ class Tools:
 
 
 def program(name: str, given: str | None) -> str:
-    """The path of an LLVM tool: the given one, of this LLVM's folder, or on PATH."""
+    """Returns the path of an LLVM tool: the given one, else that in this LLVM's folder, else that on PATH."""
     if given:
         found = shutil.which(given)
         if not found:
@@ -96,7 +96,8 @@ def find(clang_tidy: str | None, module: str | None, checks: str) -> Tools:
         raise Refused(f"{tidy} cannot load {library_path}: {told.strip()[:300]}")
     names = tuple(w for line in out.splitlines()[1:] for w in line.split())
     if status or not names:
-        # Status 1 says "No checks enabled".
+        # Status 1 means that --checks matches no check, so the list of all checks tells whether the
+        # module has been loaded.
         _, every, _ = _output([tidy, f"--load={library_path}", "--checks=*", "--list-checks"], "/")
         if "vfriendly-" not in every:
             raise Refused(f"{tidy} has no vfriendly checks after loading {library_path}: "

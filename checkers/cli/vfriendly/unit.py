@@ -29,8 +29,9 @@ from vfriendly.findings import Diagnostic, Remark
 from vfriendly.sources import Source, real
 from vfriendly.tools import Tools
 
-# A parsed unit takes about 30 times its text; the largest source files people write by
-# hand or amalgamate (SQLite's, 9 MB) are far below.
+# Maximum size in bytes of a source file to examine. A parsed unit takes about 30 times the size of
+# its text. The largest source files that people write by hand or amalgamate are far smaller
+# (SQLite: 9 MB).
 LARGEST = 64 << 20
 UNKNOWN = [
     re.compile(r"unknown argument:? '([^']+)'"),
@@ -65,7 +66,7 @@ class Outcome:
 
 
 def configuration(file: str) -> list[tuple[str, str]]:
-    """The .clang-tidy files that may concern a file, with digests."""
+    """Returns the .clang-tidy files that may concern a file, with digests."""
     found = []
     for folder in Path(file).parents:
         path = folder / ".clang-tidy"
@@ -80,7 +81,7 @@ def key(unit: Unit, tools: Tools, extra: Sequence[str]) -> str:
 
 
 def read_files(text: str, directory: str) -> list[str]:
-    """The prerequisites in a makefile rule as clang writes it."""
+    """Returns the prerequisites in a makefile rule that clang has written."""
     words = re.findall(r"(?:\\[ #]|\$\$|\S)+", text.replace("\\\n", " "))
     names = [w.replace("\\ ", " ").replace("\\#", "#").replace("$$", "$") for w in words]
     # A target ends in a colon; it is the object's name, which may have spaces too.
@@ -89,7 +90,7 @@ def read_files(text: str, directory: str) -> list[str]:
 
 
 def _wait(child: "subprocess.Popen[bytes]", timeout: float) -> int | None:
-    """The status, None after the timeout. Popen.wait looks up to 50 ms late, a third of a unit."""
+    """Returns the exit status; None after the timeout. Popen.wait would return up to 50 ms late."""
     try:
         handle = os.pidfd_open(child.pid)
     except (AttributeError, OSError):  # not Linux, or a container that forbids it
@@ -107,7 +108,7 @@ def _wait(child: "subprocess.Popen[bytes]", timeout: float) -> int | None:
 
 def run_bounded(command: Sequence[str], cwd: str, timeout: float,
                 children: set[int] | None = None) -> tuple[int | None, str]:
-    """(status, None after the timeout; what it wrote to stderr). Kills what it started."""
+    """Returns the exit status (None after the timeout) and stderr. Kills processes that are left."""
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
@@ -154,7 +155,7 @@ class Examiner:
         return Outcome.from_json(result, entry.get("files", []))
 
     def known_files(self, unit: Unit) -> list[str] | None:
-        """The files the unit read last time, whether they have changed since or not."""
+        """Returns the files that the unit read when it was last examined; they may have changed since."""
         entry = self.store.entry(key(unit, self.tools, self.extra))
         return entry["files"] if entry else None
 
@@ -171,7 +172,7 @@ class Examiner:
         return done
 
     def examine(self, unit: Unit, overlay: str = "") -> Outcome:
-        """Runs clang-tidy, again without each flag that clang does not know."""
+        """Runs clang-tidy; if clang does not know some flags, runs it again without them."""
         try:
             size = os.stat(unit.file).st_size
             with open(unit.file, "rb"):
@@ -207,7 +208,8 @@ class Examiner:
                 self.tools.clang_tidy, f"--load={self.tools.module}",
                 f"--checks={self.tools.checks}", "--header-filter=.*", "--quiet",
                 f"--export-fixes={fixes}", "-p", folder, "--extra-arg=-Wno-error",
-                # -MD -MF would be stripped from the command.
+                # Passes -MD to the preprocessor, because clang-tidy removes the options -MD and -MF
+                # from the command.
                 f"--extra-arg=-Wp,-MD,{read}", *self.extra,
                 *([f"--vfsoverlay={overlay}"] if overlay else []), unit.file,
             ]
@@ -228,7 +230,7 @@ class Examiner:
                 return Outcome("failed", f"its results cannot be read: {what}"), []
             files = read_files(Path(read).read_text(errors="surrogateescape"), unit.directory) \
                 if os.path.exists(read) else []
-            # Flags that the driver does not know are rejected without a location.
+            # The driver reports unknown flags in messages without a location.
             told = [errors, *(d.message for d in found if not d.path)]
             unknown = [_flag(m) for text in told for p in UNKNOWN for m in p.finditer(text)]
             return self._judge(status, errors, found, files), unknown

@@ -85,8 +85,9 @@ StringRef findPair(memref::AllocOp Alloc, Pair &Found) {
 constexpr unsigned MaxSizeOps = 16;
 
 /// Returns true if the allocation's sizes are the same in all iterations, and
-/// adds to Inside the operations of the loop that compute them. They may run
-/// before the loop, also if it has no iteration.
+/// adds to Inside the operations of the loop that compute them. These
+/// operations are pure, so they can be moved before the loop even if it has no
+/// iteration.
 bool hasSameSizeInAllIterations(Pair &P, SetVector<Operation *> &Inside) {
   SmallVector<Value> Left(P.Alloc->getOperands());
   while (!Left.empty()) {
@@ -104,8 +105,9 @@ bool hasSameSizeInAllIterations(Pair &P, SetVector<Operation *> &Inside) {
 }
 
 /// Replaces each memref.dim of the allocation, also of a memref.cast of it, by
-/// the size. An affine operation takes a memref.dim as a symbol if the size
-/// given to memref.alloc is one, but it knows nothing of vf.pool.alloc.
+/// the size. Affine operations accept a memref.dim as a symbol if it gets the
+/// size of a memref.alloc that is itself a symbol, but not if it gets the size
+/// of a vf.pool.alloc.
 void replaceDims(memref::AllocOp Alloc) {
   MemRefType Type = Alloc.getType();
   SmallVector<Value> Names{Alloc.getMemref()};
@@ -119,8 +121,9 @@ void replaceDims(memref::AllocOp Alloc) {
           Dim ? Dim.getConstantIndex() : std::nullopt;
       if (!Number || *Number < 0 || *Number >= Type.getRank())
         continue;
-      // At the top level of an affine scope each index is a symbol. The size
-      // may be computed at another level.
+      // Keeps a memref.dim at the top level of an affine scope, where each
+      // index is a symbol. The size need not be one, because it may be computed
+      // at another level.
       if (Dim->getParentOp()->hasTrait<OpTrait::AffineScope>())
         continue;
       Value Size;

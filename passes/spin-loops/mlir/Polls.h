@@ -42,9 +42,9 @@ public:
   /// can.
   llvm::StringRef visit(mlir::Operation &Op);
 
-  /// Called after all operations were visited. Sets Found to the first poll, if
-  /// there is one. Returns the reason why the loop is no wait, or an empty
-  /// string if it may be one.
+  /// Sets Found to the first poll, if there is one. Returns the reason why the
+  /// loop is no wait, or an empty string if it may be one. pre: visit was
+  /// called for all operations.
   llvm::StringRef poll(Poll &Found) const;
 
   /// Returns true if V is computed in the loop from a result of Op.
@@ -67,9 +67,9 @@ class Writers {
 public:
   explicit Writers(mlir::ModuleOp Module);
 
-  /// If Address is a private symbol of the module whose address does not
-  /// escape, and some operation stores to it, inserts a notify after each such
-  /// operation and returns true.
+  /// Inserts a notify after each operation that stores to Address. Returns
+  /// false, and inserts none, unless Address is a private symbol of the module,
+  /// does not escape, and is stored to.
   bool notify(mlir::Value Address);
 
 private:

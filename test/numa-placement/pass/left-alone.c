@@ -17,7 +17,7 @@ static double first_parallel[N];
 double parallel_first(void) {
 #pragma omp parallel for
   for (int i = 0; i < N; ++i)
-    first_parallel[i] = i; // expected-remark {{'first_parallel' (8388608 bytes) is left: threads write it first that use it}}
+    first_parallel[i] = i; // expected-remark {{'first_parallel' (8388608 bytes) is left: the threads that use it write it first}}
   for (int i = 0; i < N; ++i)
     first_parallel[i] += 1;
   double sum = 0;

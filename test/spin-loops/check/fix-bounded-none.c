@@ -24,15 +24,15 @@ void set_own(void) { own = 1; }
 
 void bounds(int most, unsigned limit, char *p) {
   // A thread that gives way comes back later than the loop would have ended.
-  // CHECK: :[[@LINE+1]]:3: note: no fix: it gives up before another thread could run and return
+  // CHECK: :[[@LINE+1]]:3: note: no fix: its bound is reached in less time than a context switch takes
   for (int i = 0; i < 16000; i++)
     if (ready)
       break;
-  // CHECK: :[[@LINE+1]]:3: note: no fix: it gives up before another thread could run and return
+  // CHECK: :[[@LINE+1]]:3: note: no fix: its bound is reached in less time than a context switch takes
   for (int i = 0; i < 160 && !ready; i++)
     relax();
   // The bound may change between two iterations.
-  // CHECK: :[[@LINE+1]]:3: note: no fix: its bound is no constant or local variable that stays as it is
+  // CHECK: :[[@LINE+1]]:3: note: no fix: its bound is no constant or unchanged local variable
   for (long i = 0; i < spins; i++)
     if (ready)
       break;
@@ -158,7 +158,7 @@ inline bool in_inline(void) {
   for (int i = 0; i < 1000000 && !word; i++)                                   \
   relax()
 void in_macro(void) {
-  // CHECK: :[[@LINE+1]]:3: note: no fix: a macro expands to it
+  // CHECK: :[[@LINE+1]]:3: note: no fix: the loop is written in a macro
   WAIT_A_WHILE(ready);
 }
 // The end of the body is the macro's.

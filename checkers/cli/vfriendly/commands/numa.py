@@ -12,11 +12,13 @@ from pathlib import Path
 from vfriendly import balancing, numa, probing, sampling
 from vfriendly.errors import Refused
 
-# 10 MiB a second: copying and the flushes of TLBs take less than 1 % of a CPU.
+# Pages of 4 KiB to move each second, 10 MiB: copying and the flushes of TLBs take less than 1 % of
+# a CPU.
 RATE = 2560
-# The kernel looks at a page again after 1 to 60 seconds; a process that was quiet long may need more.
+# Seconds without a move after which balancing ends. The kernel samples a page again after 1 to 60
+# seconds, so a process that was idle for long may need more.
 QUIET_S = 30
-# Rings of samples are emptied so often; moves are chosen each second.
+# Interval in seconds at which the rings of samples are emptied. Moves are chosen once a second.
 POLL_S = 0.1
 
 SENTENCE = "Shows nodes and pages by node, and names the placement that suits a program."
@@ -98,7 +100,7 @@ def _probe(options: argparse.Namespace) -> list[str]:
 
 
 def _progress(done: int, pairs: int) -> None:
-    """One line, rewritten, on a terminal: 100 CPUs take half a minute."""
+    """Shows progress on a terminal, in one line: measuring 100 CPUs takes half a minute."""
     if sys.stderr.isatty() and (done % 20 == 0 or done + 1 == pairs):
         end = "\r" if done + 1 < pairs else "\r\033[K"
         print(f"measured {done} of {pairs} pairs of CPUs", end=end, file=sys.stderr, flush=True)

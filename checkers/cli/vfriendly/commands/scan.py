@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def _sources(names: list[str]) -> set[str]:
-    """The files that the arguments name: of a folder, the sources and headers in it and below."""
+    """Returns the files that the arguments name; for a folder, the sources and headers in and below it."""
     found = set[str]()
     for name in names:
         if not os.path.exists(name):

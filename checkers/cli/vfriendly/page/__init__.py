@@ -16,9 +16,10 @@ from vfriendly.scanning import Result
 from vfriendly.sources import decode
 
 HERE = Path(__file__).resolve().parent
-# Lines shown around a finding, and of the construct it is in.
+# AROUND is the number of lines shown before and after the construct that contains a finding,
+# LONGEST the maximum number of lines shown before and after the line of the finding.
 AROUND, LONGEST = 3, 40
-# Rows of a plot; the rest is one row.
+# Maximum number of rows of a plot; all further entries share one more row.
 ROWS = 12
 
 
