@@ -46,6 +46,11 @@ namespace {
 /// largest of the program.
 constexpr uint64_t MaxRepeats = 64;
 
+/// Smallest page size of the supported architectures, in bytes. A loop that
+/// writes one member of each of larger structures leaves most pages of their
+/// array to the threads.
+constexpr uint64_t PageSize = 4096;
+
 class Lister {
 public:
   Lister(const FunctionDecl &In, const UnitValues &Values,
@@ -308,15 +313,14 @@ private:
         isa<DeclRefExpr, MemberExpr>(Base) ? rootOf(Base) : nullptr;
     if (!Array || (Loops.empty() && !IsOfAlgorithm))
       return;
+    const Expr *Written = writtenPart(Element);
+    if (Written && sizeOf(Element) >= PageSize && sizeOf(*Written) < PageSize)
+      return;
     BulkEvent &Event =
-        add(isWritten(Element) ? BulkEvent::Write : BulkEvent::Read, team(),
-            Element);
+        add(Written ? BulkEvent::Write : BulkEvent::Read, team(), Element);
     Event.Array = Array;
     Event.IsReused = !IsOfAlgorithm && isReused(Choosing);
-    uint64_t Bytes =
-        Element.getType()->isIncompleteType()
-            ? 0
-            : Context.getTypeSizeInChars(Element.getType()).getQuantity();
+    uint64_t Bytes = sizeOf(Element);
     for (const Stmt *S : Parents)
       if (llvm::is_contained(Loops, S)) {
         if (!Event.Loop)
@@ -326,22 +330,30 @@ private:
     Event.Bytes = IsOfAlgorithm ? 0 : Bytes;
   }
 
-  /// Returns true if the element, an expression with these parents, is assigned
-  /// to, or a member of it is.
-  bool isWritten(const Expr &Element) const {
-    const Expr *Whole = &Element;
+  uint64_t sizeOf(const Expr &E) const {
+    return E.getType()->isIncompleteType()
+               ? 0
+               : Context.getTypeSizeInChars(E.getType()).getQuantity();
+  }
+
+  /// Returns the part of the element, an expression with these parents, that is
+  /// assigned to: the element or a member of it; null if there is none.
+  const Expr *writtenPart(const Expr &Element) const {
+    const Expr *Part = &Element;
     for (const Stmt *S : llvm::reverse(Parents)) {
       if (auto *Binary = dyn_cast<BinaryOperator>(S))
         return Binary->isAssignmentOp() &&
-               stripped(Binary->getLHS()) == stripped(Whole);
+                       stripped(Binary->getLHS()) == stripped(Part)
+                   ? Part
+                   : nullptr;
       if (auto *Unary = dyn_cast<UnaryOperator>(S))
-        return Unary->isIncrementDecrementOp();
+        return Unary->isIncrementDecrementOp() ? Part : nullptr;
       auto *Member = dyn_cast<MemberExpr>(S);
       if (!isa<ParenExpr>(S) && !(Member && !Member->isArrow()))
-        return false;
-      Whole = cast<Expr>(S);
+        return nullptr;
+      Part = cast<Expr>(S);
     }
-    return false;
+    return nullptr;
   }
 
   const FunctionDecl &In;

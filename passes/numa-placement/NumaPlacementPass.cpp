@@ -215,13 +215,18 @@ void NumaPlacementImpl::decide(Value &Root, const AllocationSize *Size,
             " first, so that its pages lie on one node, and a parallel region "
             "uses it; kept so, as " +
             Obstacle);
+  // The runtime leaves smaller ones where they are.
+  std::string Condition = Size->isConstant() ? ""
+                                             : " if it has at least " +
+                                                   utostr(LeastSize) + " bytes";
   say<OptimizationRemark>(
       At, "Placed",
       What +
           ", which serial code writes first and a parallel region uses, is " +
           (Found.InBlocks ? "placed in blocks, one for each thread"
                           : "interleaved over all nodes") +
-          " before that write; link with libvfrt, or it stays on one node");
+          " before that write" + Condition +
+          "; link with libvfrt, or it stays on one node");
   if (Call)
     Calls.push_back({Call, *Size, Found.InBlocks});
   else

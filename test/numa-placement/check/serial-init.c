@@ -251,3 +251,37 @@ void sparse(double *sums, const long *begin, const double *x, long n, long nonze
       sums[i] += weights[i] * x[d];
   }
 }
+
+// Not reported: the loop writes one member of structures that are larger than a page, and
+// each thread writes the rest of its own.
+struct owned {
+  long *begin;
+  double work[8192];
+};
+
+void own(long *table) {
+  static struct owned all[64];
+  for (int i = 0; i < 64; i++)
+    all[i].begin = table;
+#pragma omp parallel for
+  for (int i = 0; i < 64; i++)
+    all[i].work[0] = (double)*all[i].begin;
+}
+
+// Reported: the structures are smaller than a page.
+struct near {
+  long *begin;
+  double work[100];
+};
+
+void beside(long *table) {
+  static struct near all[1024];
+  // CHECK: :[[@LINE+3]]:3: warning: one thread fills 'all' before
+  // CHECK-NEXT: :[[@LINE+6]]:5: note: threads use 'all' here
+  // CHECK-NEXT: :[[@LINE+1]]:3: note: no fix: its iterations may depend on each other
+  for (int i = 0; i < 1024; i++)
+    all[i].begin = table;
+#pragma omp parallel for
+  for (int i = 0; i < 1024; i++)
+    all[i].work[0] = (double)*all[i].begin;
+}

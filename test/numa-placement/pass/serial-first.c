@@ -20,7 +20,7 @@ static double blocks[N], chunks[N], gathered[N];
 
 void static_arrays(const int *index, double *sum) {
   for (int i = 0; i < N; ++i) {
-    // expected-remark@+1 {{'blocks' (8388608 bytes), which serial code writes first and a parallel region uses, is placed in blocks, one for each thread before that write}}
+    // expected-remark@+1 {{'blocks' (8388608 bytes), which serial code writes first and a parallel region uses, is placed in blocks, one for each thread before that write; link}}
     blocks[i] = i * *sum;
     chunks[i] = i - *sum; // expected-remark {{'chunks' (8388608 bytes), which serial code writes first and a parallel region uses, is interleaved over all nodes}}
     gathered[i] = i / *sum; // expected-remark {{'gathered' (8388608 bytes), which serial code writes first and a parallel region uses, is interleaved}}
@@ -41,7 +41,7 @@ void static_arrays(const int *index, double *sum) {
 double captured(long n) {
   double *x = malloc(n * sizeof *x);
   for (long i = 0; i < n; ++i)
-    x[i] = 1; // expected-remark {{'x', which serial code writes first and a parallel region uses, is placed in blocks}}
+    x[i] = 1; // expected-remark {{'x', which serial code writes first and a parallel region uses, is placed in blocks, one for each thread before that write if it has at least 65536 bytes; link}}
   double sum = 0;
 #pragma omp parallel for reduction(+ : sum)
   for (long i = 0; i < n; ++i)
