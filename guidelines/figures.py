@@ -282,23 +282,43 @@ def guests(n):
 
 
 def exits_of_paratick(report):
-    yield f"| workload | vCPUs | exits per | {' | '.join(PARATICK)} | all, on / off |"
-    yield f"|---|---|---|{'---|' * len(PARATICK)}---|"
+    periodic = report["parameters"]["periodic"]
+    heads = [*PARATICK, *(["all, periodic"] if periodic else [])]
+    yield f"| workload | vCPUs | exits per | {' | '.join(heads)} | all, on / off |"
+    yield f"|---|---|---|{'---|' * len(heads)}---|"
     for row in report["summary"]:
         for unit, kinds in row["per"].items():
             cells = [f"{digits(kinds[k]['off'])} → {digits(kinds[k]['on'])}" for k in PARATICK]
+            cells += [digits(kinds["all"]["periodic"])] if periodic else []
             yield (f"| {row['workload']} | {row['vcpus']} | {unit} | {' | '.join(cells)} | "
                    f"{kinds['all']['ratio']:.2f} |")
 
 
-def paratick(report):
+def command_of_paratick(report):
     p = report["parameters"]
-    if p["checks"] or p["only"] or p["patches"] or report["failures"]:
-        fail("not all was measured: run ./dev kernel-test paratick, without --only")
-    yield (f"One run of `./dev kernel-test paratick`, commit `{report['commit'][:10]}`, {report['kernel']} as guest and host, "
-           f"HZ {p['hz']} in both,\nin an emulated machine of {p['host_cpus']} CPUs; {guests(p['reps'])} for each, medians, "
-           "off → on. TSC_DEADLINE and ICR are writes, which are exits too.\n")
+    options = [f"--version {p['version']}"] if p["version"] != "6.1" else []
+    options += [f"--{k}" for k in ("checks", "periodic") if p[k]]
+    options += [f"--{k.replace('_', '-')} {p[k]}" for k in ("host_cpus", "also", "only") if p[k] not in (None, 2)]
+    return " ".join(["./dev kernel-test paratick", *options])
+
+
+def measured_paratick(report):
+    p = report["parameters"]
+    if p["checks"] or p["patches"] or report["failures"]:
+        fail("not all was measured: run ./dev kernel-test paratick --host-cpus 1, once more")
+    return (f"`{command_of_paratick(report)}`,\ncommit `{report['commit'][:10]}`, {report['kernel']} as guest and host, "
+            f"{guests(p['reps'])} for each, medians, off → on:\n")
+
+
+def paratick(report):
+    if report["parameters"]["only"] or report["parameters"]["also"]:
+        fail("not all was measured: run ./dev kernel-test paratick --host-cpus 1, without --only")
+    yield measured_paratick(report)
     yield from exits_of_paratick(report)
+
+
+def paratick_formulas(report):
+    yield from paratick(report)
     yield ("\nThe same runs beside the formulas for exits a second that ticks cost: 2 n HZ if n vCPUs tick all the time, "
            "2 (load n HZ + times\nthat a vCPU goes idle) if idle ones do not. What was counted is TSC_DEADLINE writes and timer interrupts.\n")
     yield "| workload | vCPUs | load | formula, periodic | formula, tickless | counted off | counted on |"
@@ -310,11 +330,7 @@ def paratick(report):
 
 
 def paratick_beside(report):
-    p = report["parameters"]
-    if p["checks"] or p["patches"] or report["failures"]:
-        fail("not all was measured: run ./dev kernel-test paratick --host-cpus 1, once more")
-    options = " ".join(f"--{k.replace('_', '-')} {p[k]}" for k in ("host_cpus", "also", "only") if p[k])
-    yield (f"`./dev kernel-test paratick {options}`,\ncommit `{report['commit'][:10]}`, {report['kernel']}, {guests(p['reps'])} for each:\n")
+    yield measured_paratick(report)
     yield from exits_of_paratick(report)
 
 
@@ -336,12 +352,9 @@ def pv_shootdown(report):
         yield f"| {row['workload']} | {row['vcpus']} | {' | '.join(cells)} | {kinds['all']['ratio']:.2f} |"
 
 
-PARATICK_RATES = "./dev kernel-test paratick --checks --only rates"
-
-
 def paratick_rates(report):
     if report["parameters"]["seconds"] or report["parameters"]["patches"]:
-        fail(f"a shorter run, or another series: run {PARATICK_RATES}")
+        fail("a shorter run, or another series: run ./dev kernel-test paratick --checks --only rates")
     found, hosts = {}, []
     for sample in report["samples"]:
         v = sample["values"]
@@ -354,9 +367,9 @@ def paratick_rates(report):
             if ticks and abs(off) >= abs(found.get((v["hz"], v["host"]), 0)):
                 found[v["hz"], v["host"]] = off
     if not found:
-        fail(f"no rates were measured: run {PARATICK_RATES}")
+        fail("no rates were measured: run ./dev kernel-test paratick --checks --only rates")
     yield (f"Ticks against the asked rate over {v['asked_s']:g} s, of the busy vCPU that is farthest off, from one run of\n"
-           f"`{PARATICK_RATES}`, commit `{report['commit'][:10]}`:\n")
+           f"`{command_of_paratick(report)}`, commit `{report['commit'][:10]}`, {report['kernel']}:\n")
     yield f"| guest's HZ | host's HZ {' | '.join(hosts)} |"
     yield f"|---|{'---|' * len(hosts)}"
     for hz in sorted({hz for hz, _ in found}):
@@ -431,11 +444,12 @@ TABLES = {
     "heap-churn": ("heap-churn", "figures", heap_churn),
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
     "rebuilt": ("guides/tested", "figures of rebuilt", rebuilt),
-    "paratick": ("paratick", "figures", paratick),
+    "paratick-virtual": ("paratick", "figures", paratick_formulas),
+    "paratick-6.12-virtual": ("paratick", "figures of paratick-6.12-virtual", paratick),
     "pv-shootdown": ("pv-shootdown", "figures", pv_shootdown),
-    "paratick-virtual": ("paratick", "figures of paratick-virtual", paratick_beside),
     "paratick-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep", paratick_beside),
     "paratick-checks": ("paratick", "figures of paratick-checks", paratick_rates),
+    "paratick-6.12-checks": ("paratick", "figures of paratick-6.12-checks", paratick_rates),
 }
 
 

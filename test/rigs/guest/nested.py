@@ -39,7 +39,7 @@ EXITS = {96: "INTR", 100: "VINTR", 114: "CPUID", 120: "HLT", 123: "IOIO", 124: "
          129: "VMMCALL", 1024: "NPF"}
 # What Linux writes most; TSC_DEADLINE sets its timer, ICR interrupts another CPU. By
 # PARATICK, which needs the patches in runtime/kernel, it asks for ticks.
-MSRS = {0x6E0: "TSC_DEADLINE", 0x830: "ICR", 0x80B: "EOI", 0x4B564D09: "PARATICK"}
+MSRS = {0x6E0: "TSC_DEADLINE", 0x830: "ICR", 0x80B: "EOI", 0x4B564D17: "PARATICK"}
 # KVM's own counters, of all guests there are: a folder of files with a number in each.
 COUNTERS = "/sys/kernel/debug/kvm"
 # One more, of an outer guest with several nodes: pages of the inner one by node.

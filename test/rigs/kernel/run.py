@@ -160,8 +160,11 @@ def kinds(options):
             build.Kind(options.version, options.compiler, options.host_hz, options.host_nohz_full))
 
 
-def new_report(tree, name, options):
+def new_report(tree, name, kind, options):
     """And the folder that it will be in. What is not to be compared has names of its own."""
+    if options.version != source.VERSIONS[0]:
+        name += f"-{options.version}"
+    name += kind
     if options.host_cpus == 1:
         name += "-virtual"
     if options.also:
@@ -177,7 +180,7 @@ def test(tree, name, module, options):
     progress = measure.Progress(f"kernel-test {name}")
     say = lambda text: print(f"kernel-test {name}: {text}", flush=True)
     if options.selftests:
-        report, out = new_report(tree, f"{name}-selftests", options)
+        report, out = new_report(tree, name, "-selftests", options)
         return selftests.main(tree, kinds(options)[1], patches, [module.CONFIG], options.only, report, out,
                               progress, say)
     if options.objects:
@@ -197,7 +200,7 @@ def test(tree, name, module, options):
     if options.build_only:
         print(guest.image)
         return 0
-    report, out = new_report(tree, f"{name}-checks" if options.checks else name, options)
+    report, out = new_report(tree, name, "-checks" if options.checks else "", options)
     report.content.update(
         kernel=guest.name, host_kernel=host.name, series={
             "name": patches.name, "digest": patches.digest(),

@@ -10,12 +10,17 @@
 // numa_maps, our own, the guest's memory by node is: N0, N1 ...; then each vCPU
 // stays on the CPU of its number.
 //
+// What it writes to port 0xf5 is the number of a page frame that it is to wait
+// for when it uses it next: see hole.h.
+//
 // It has so little of a PC because whatever it emulated would cause exits of
 // its own: KVM's interrupt controllers and timer, half a serial port, and a
 // keyboard controller that can only reset, which ends us. Exits 0 then, 1 if
 // the guest or KVM gives up.
 
 #define _GNU_SOURCE // CPU_SET
+#include "hole.h"
+
 #include <ctype.h>
 #include <err.h>
 #include <errno.h>
@@ -49,6 +54,7 @@ enum {
   SERIAL = 0x3f8,
   SERIAL_IRQ = 4,
   MARK = 0xf4,
+  HOLE = 0xf5,
   KEYBOARD = 0x64,
   KEYBOARD_RESET = 0xfe,
   HUGE_PAGE = 2 << 20,
@@ -354,6 +360,15 @@ static void serial(struct kvm_run *run, uint8_t *data) {
   }
 }
 
+static void hole(const uint8_t *data) {
+  uint32_t frame;
+  memcpy(&frame, data, sizeof frame);
+  uint64_t at = (uint64_t)frame * HOLE_SIZE;
+  if (at >= ram_size)
+    errx(1, "the guest has no page frame %u", frame);
+  make_hole(ram + at);
+}
+
 static void io(struct kvm_run *run) {
   uint8_t *data = (uint8_t *)run + run->io.data_offset;
   int out = run->io.direction == KVM_EXIT_IO_OUT;
@@ -362,6 +377,8 @@ static void io(struct kvm_run *run) {
       serial(run, data);
     else if (out && run->io.port == MARK)
       mark(*data);
+    else if (out && run->io.port == HOLE && run->io.size == 4)
+      hole(data);
     else if (out && run->io.port == KEYBOARD && *data == KEYBOARD_RESET)
       exit(0);
     else if (!out) // a keyboard controller that takes commands, or nothing

@@ -208,6 +208,43 @@ def check_phases(rig, options):
     return found
 
 
+NESTED_S = 10
+# Of the same guest with a timer.
+NESTED_EXITS = 1.05
+
+
+def check_nested(rig, options):
+    """A guest whose own guest halts without an exit to it has its ticks, and no more exits."""
+    seconds, found, exits = options.seconds or NESTED_S, [], {}
+    for title, cpus, variant, words in cells("nested", 1):
+        values = one(rig.like(host_cpus=1), title, cpus, f"/nested {seconds}", seconds, words=words)
+        found += ticks_found(values, title, options.hz, rig.patched and variant == "on", TIMER_SHARE)
+        exits[variant] = sum(values["exits"]["exit"].values()) / values["seconds"]
+    found.append(Finding(exits["on"] <= NESTED_EXITS * exits["off"], f"nested: exits per s {exits['on']:.1f}, "
+                         f"{exits['on'] / exits['off']:.3f}x of {exits['off']:.1f} with a timer, at most "
+                         f"{NESTED_EXITS}x", exits))
+    return found
+
+
+# How long the VMM keeps a page, see guest/Inputs/hole.h; the rest of that is not to be seen.
+PAGE_AWAY_S = 0.1
+PAGES, PAGE_PERIODS = 20, 2
+
+
+def check_paging(rig, options):
+    """While a page is brought that one thread waits for, another has the CPU after two periods."""
+    found = []
+    for title, cpus, variant, words in cells("paging", 1):
+        # A guest that is told of it would switch at once, by itself.
+        v = one(rig.like(host_cpus=1), title, cpus, f"/paging {PAGES}", words=f"{words} no-kvmapf")
+        waited = max(v["waits"]) / v["period_s"]
+        found.append(Finding(v["away_s"] >= PAGE_AWAY_S, f"{title}: {PAGES} pages were away for "
+                             f"{v['away_s']:.3f} s at least, expected {PAGE_AWAY_S:g}", v))
+        found.append(Finding(0 < waited <= PAGE_PERIODS, f"{title}: another thread had the CPU after "
+                             f"{waited:.2f} periods at most, expected no more than {PAGE_PERIODS}", v))
+    return found
+
+
 # Here it matters that ticks come, and from whom; check_rate says whether all do. On a busy
 # machine vCPUs are away for a third of 3 s, and their ticks are coalesced.
 FEW_S_SHARE = 0.5
@@ -342,6 +379,7 @@ class Check:
 CHECKS = {name: Check(*how) for name, *how in (
     ("rate", check_rate), ("rates", check_rates, True), ("nohz-full", check_nohz_full, True),
     ("times", check_times), ("idle", check_idle), ("phases", check_phases),
+    ("nested", check_nested), ("paging", check_paging),
     ("hotplug", check_hotplug), ("unpatched", check_unpatched), ("refused", check_refused),
     ("reboot", check_reboot), ("crash", check_crash), ("suspend", check_suspend),
     ("boots", check_boots), ("soak", check_soak),
