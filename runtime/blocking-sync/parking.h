@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Where threads sleep that wait for a lock or a condition: a table beside the
- * locks, so that a lock is one word, and an unlocking thread need not access it
- * again once it is free. (After WebKit's WTF::ParkingLot.)
+ * Where threads sleep that wait for a lock or a condition of libvfrt: queues in
+ * a table beside the locks, so that a lock is one word, and an unlocking thread
+ * need not access it again once it is free. (After WebKit's WTF::ParkingLot.)
  *
  *   waiter                        unlocker
  *   P1 lock the address's bucket  U1 lock the bucket
@@ -16,12 +16,11 @@
  *                                 U4 wake that waiter
  *
  * The word and the queue change together, under the bucket's lock: no wake-up
- * is lost, and none goes to a thread that is not queued. U4 uses the waiter's
- * word as a key only; its owner may have returned by then.
+ * is lost, and none goes to a thread that is not queued. parking_table.h has
+ * the queues, and how P4 and U4 find each other.
  *
- * A forked child has the table but not the threads in it, so it starts with an
- * empty one. Words may still say that threads are parked; U2 finds none and
- * corrects the word.
+ * A forked child starts with an empty table. Words may still say that threads
+ * are parked; U2 finds none and corrects the word.
  *
  * test/blocking-sync/models: mutex.pml, cond.pml and, in a child, fork.pml
  * model this.
@@ -30,33 +29,25 @@
 #ifndef VFRIENDLY_BLOCKING_SYNC_PARKING_H
 #define VFRIENDLY_BLOCKING_SYNC_PARKING_H
 
-#include "platform/linux/kernel.h"
+#include "blocking-sync/parking_table.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 enum vf_wake {
-  VF_WAKE_NONE,    /* still parked */
-  VF_WAKE_RETRY,   /* try again: the lock or event may be available */
+  VF_WAKE_NONE,                    /* leave the waiter parked */
+  VF_WAKE_RETRY = VF_PARKED_WOKEN, /* try again: the lock may be available */
   VF_WAKE_HANDED,  /* the lock was handed to this waiter alone */
   VF_WAKE_INVALID, /* validate returned false: the thread did not wait */
   VF_WAKE_LOOKED,  /* look returned true: the thread stopped waiting */
   VF_WAKE_TIMEOUT
 };
 
-/* A waiting thread, allocated on that thread's stack. All fields except `woken`
- * are written under the bucket's lock. */
+/* A waiting thread, allocated on that thread's stack. All fields are written
+ * under the bucket's lock. */
 struct vf_waiter {
-  struct vf_waiter *next;
-  /* The object for which the thread is queued; changes when the thread is moved
-   * to another queue. */
-  const void *key;
-  /* A value of enum vf_wake. The waiter sleeps while it is VF_WAKE_NONE. */
-  uint32_t woken;
+  struct vf_parked parked; /* The first member: queues are of these. */
   /* Time at which the thread was first queued for the lock; 0 before. */
   uint64_t since;
-  /* Time at which the thread was woken; from it vf_wake_took measures how long
-   * wake-ups take. */
-  uint64_t woken_at;
   /* The lock that a waiter for a condition takes once it is signalled. */
   void *lock;
   bool was_moved;
@@ -103,10 +94,5 @@ typedef bool vf_may_move(void *lock, bool must);
  * waiters remain. */
 void vf_unpark_all(const void *key, vf_may_move *may_move,
                    void (*done)(void *what, bool left), void *what);
-
-/* Returns the number of forks between the first process and this one. What a
- * lock has recorded about threads is valid only in the process with the same
- * number. */
-uint32_t vf_generation(void);
 
 #endif /* VFRIENDLY_BLOCKING_SYNC_PARKING_H */

@@ -30,16 +30,19 @@
 #define VF_STRING(x) VF_STRING_(x)
 
 /* Defines a zero-initialized object that exists once per process, even if
- * several copies of the library are loaded. It has cache lines of its own. */
+ * several copies of the library are loaded. It has cache lines of its own, or,
+ * with an alignment, a multiple of that. */
 /* clang-format off */
 #define VF_PROCESS_WIDE(name, size)                                            \
+  VF_PROCESS_WIDE_AT(name, size, VF_CACHE_LINE)
+#define VF_PROCESS_WIDE_AT(name, size, alignment)                              \
   __asm__(".pushsection .bss." #name ",\"aw\",%nobits\n"                       \
-          "  .balign " VF_STRING(VF_CACHE_LINE) "\n"                           \
+          "  .balign " VF_STRING(alignment) "\n"                               \
           "  .type " #name ", %gnu_unique_object\n"                            \
           "  .size " #name ", " VF_STRING(size) "\n"                           \
           #name ":\n"                                                          \
           "  .zero " VF_STRING(size) "\n"                                      \
-          "  .balign " VF_STRING(VF_CACHE_LINE) "\n"                           \
+          "  .balign " VF_STRING(alignment) "\n"                               \
           "  .popsection\n")
 /* clang-format on */
 

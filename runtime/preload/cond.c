@@ -87,15 +87,8 @@ static void on_cancel(void *arg) {
   lock_again(wait);
 }
 
-static bool is_woken(void *state) {
-  return __atomic_load_n((uint32_t *)state, __ATOMIC_ACQUIRE) ==
-         VF_QUEUED_WOKEN;
-}
-
-static bool fall_asleep(uint32_t *state) {
-  uint32_t awake = VF_QUEUED_AWAKE;
-  return __atomic_compare_exchange_n(state, &awake, VF_QUEUED_ASLEEP, false,
-                                     __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
+static bool is_woken(void *parked) {
+  return vf_parked_state(parked) == VF_PARKED_WOKEN;
 }
 
 /* Cancellation is asynchronous here, as in libc's own sleep: the thread holds
@@ -105,7 +98,7 @@ __attribute__((disable_sanitizer_instrumentation)) static int
 sleep_cancellably(uint32_t *state, const struct vf_deadline *deadline) {
   pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
   int result =
-      vf_futex_wait_until(state, VF_QUEUED_ASLEEP, deadline, VF_PRIVATE);
+      vf_futex_wait_until(state, VF_PARKED_ASLEEP, deadline, VF_PRIVATE);
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
   return result;
 }
@@ -113,16 +106,16 @@ sleep_cancellably(uint32_t *state, const struct vf_deadline *deadline) {
 /* Sleeps until the waiter self is woken. Returns true if that happened before
  * the deadline. */
 static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
-  uint32_t *state = &wait->self.state;
+  struct vf_parked *parked = &wait->self.parked;
   int result;
   vf_count_preload(VF_PRELOAD_COND_SLEEPS);
   pthread_cleanup_push(on_cancel, wait);
   do
-    result = sleep_cancellably(state, deadline);
-  while (result != ETIMEDOUT && !is_woken(state));
+    result = sleep_cancellably(&parked->state, deadline);
+  while (result != ETIMEDOUT && !is_woken(parked));
   pthread_cleanup_pop(0);
-  if (result == 0 && wait->self.woken_at != 0)
-    vf_wake_took(vf_now_ns() - wait->self.woken_at);
+  if (result == 0 && parked->woken_at != 0)
+    vf_woke_since(parked->woken_at);
   return result != ETIMEDOUT;
 }
 
@@ -146,10 +139,10 @@ static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
   vf_mutex_unlock_to_wait(mutex);
   /* From here on another thread may destroy the condition as soon as self is
    * WOKEN. */
-  uint32_t *state = &wait.self.state;
+  struct vf_parked *parked = &wait.self.parked;
   int result = 0;
-  bool spun = !behind && vf_spin(cond, &spins, is_woken, state, deadline);
-  if (!spun && fall_asleep(state)) {
+  bool spun = !behind && vf_spin(cond, &spins, is_woken, parked, deadline);
+  if (!spun && (vf_parked_fall_asleep(parked) || !is_woken(parked))) {
     vf_visit_slept(&visit);
     if (!sleep_until(&wait, deadline) &&
         vf_queue_leave(&wait.self, cond) == VF_LEFT_WAITING)

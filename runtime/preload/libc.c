@@ -9,9 +9,9 @@
  *===----------------------------------------------------------------------===*/
 
 #include "preload/libc.h"
+#include "blocking-sync/parking_table.h"
 #include "common/environment.h"
 #include "preload/next.h"
-#include "preload/queue.h"
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static bool cond_is_known(void) {
       pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED) == 0 &&
       pthread_cond_init(&cond, &attr) == 0 &&
       cond.__data.__wrefs == (VF_LIBC_COND_MONOTONIC | VF_LIBC_COND_SHARED);
-  return known && mutex_is_known() && vf_queues_prepare();
+  return known && mutex_is_known() && vf_parking_prepare();
 }
 
 static bool rwlock_is_known(void) {

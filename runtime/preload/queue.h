@@ -4,9 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A table of queues by the condition's address, of waiters on their own stacks.
- * The condition itself is never accessed here: it may be freed as soon as all
- * its waiters are woken.
+ * Waiters for libc's conditions, in the table of blocking-sync/parking_table.h.
  *
  * A broadcast wakes the first of the waiters with the same mutex. The others
  * stay in the table, now queued for that mutex, where no signal finds them. A
@@ -22,49 +20,28 @@
  * several waiters leaves later waits to libc, until it is signaled (cond.c).
  * VF_PTHREAD_CROWDS=own keeps them here, for tests.
  *
- * The kernel gives a forked child an empty table (MADV_WIPEONFORK), whichever
- * function forked it: its parent's waiters do not exist there.
+ * Not parking.h's functions: its waiters move to the queue of a lock, which
+ * libc's mutexes do not have, and sleep without being cancelled. A forked child
+ * must have an empty table whichever function forked it, so conditions are
+ * taken over only if vf_parking_prepare returns true.
  *
  * test/blocking-sync/models/preload-cond.pml models this with cond.c.
- *
- * This does not use blocking-sync/parking.h: its waiters move to the queue of a
- * lock, which libc's mutexes do not have, sleep without being cancelled, and
- * rely on a fork handler.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PRELOAD_QUEUE_H
 #define VFRIENDLY_PRELOAD_QUEUE_H
 
+#include "blocking-sync/parking_table.h"
 #include <stdbool.h>
-#include <stdint.h>
-
-enum vf_queued_state {
-  VF_QUEUED_AWAKE,  /* it spins */
-  VF_QUEUED_ASLEEP, /* the thread sleeps in the kernel, so the waker must call
-                       it */
-  VF_QUEUED_WOKEN   /* the thread was woken and is in no queue */
-};
 
 struct vf_queued {
-  struct vf_queued *before, *next;
-  /* The condition for which the thread waits, or the mutex after a broadcast.
-   */
-  const void *key;
+  struct vf_parked parked; /* For the condition, or the mutex after a broadcast.
+                              The first member: queues are of these. */
   const void *mutex;
-  /* A value of enum vf_queued_state. It is set to WOKEN under the bucket's
-   * lock, as the last access to the waiter by another thread. */
-  uint32_t state;
   /* Whether the woken thread has to wake others of the same broadcast. Written
    * before the state becomes WOKEN. */
   bool passes_on;
-  /* Time at which the thread was woken from sleep, for vf_wake_took; 0 if it
-   * was awake. */
-  uint64_t woken_at;
 };
-
-/* Returns true if this kernel can clear memory on fork, which the queues need.
- * May be called any number of times. */
-bool vf_queues_prepare(void);
 
 /* Queues self. Returns true if a waiter of the same condition is queued before
  * it. */

@@ -166,5 +166,5 @@ void vf_spin_woken(const void *object) {
   if (then == 0)
     return; /* libc woke the thread, or another thread was quicker. */
   __atomic_store_n(woken_at, 0, __ATOMIC_RELAXED);
-  vf_wake_took(vf_now_ns() - then);
+  vf_woke_since(then);
 }

@@ -68,7 +68,7 @@ struct vf_visit vf_spin_visit(const void *object,
 /* vf_spin_wakes is called right before the kernel is told to wake a thread that
  * sleeps for object, of which only the address is used; vf_spin_woken by a
  * sleeper that the kernel says was woken. The measured wake-up time determines
- * the length of spins (vf_wake_took). */
+ * the length of spins (vf_woke_since). */
 void vf_spin_wakes(const void *object);
 void vf_spin_woken(const void *object);
 

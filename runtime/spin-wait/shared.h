@@ -77,6 +77,9 @@ struct vf_spin_shared {
   /* Time of the last query for timers of CPU time (cpu_time.c), with its answer
    * in bit 0; 0 before the first. A lost or stale value lasts for 10 ms. */
   uint32_t cpu_time;
+  /* When a wake-up was last recorded in wake_ns, see tuning.h. A lost or stale
+   * value costs one measurement, or lets one more be made. */
+  uint32_t recorded;
 
   /* Settings from the environment, see tuning.c. Written once, by the first
    * copy's constructor; zero means the default. */

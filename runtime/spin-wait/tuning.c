@@ -38,6 +38,15 @@ void vf_wake_took(uint64_t ns) {
   vf_set(&vf_spin_shared_1.wake_ns, wake);
 }
 
+void vf_woke_since(uint64_t woken_at) {
+  uint64_t now = vf_now_ns();
+  uint32_t time = (uint32_t)(now >> VF_WAKE_EACH_LOG2);
+  if (vf_get(&vf_spin_shared_1.recorded) == time)
+    return;
+  vf_set(&vf_spin_shared_1.recorded, time);
+  vf_wake_took(now - woken_at);
+}
+
 /* The copy that read the environment also prints the counters. */
 static bool configuring;
 

@@ -38,6 +38,10 @@
  * a wake-up that takes longer, the thread waited for a CPU. */
 #define VF_WAKE_MIN_NS 3000u
 #define VF_WAKE_MAX_NS 200000u
+/* log2 of the time, 16 us, in which at most one wake-up of the process is
+ * recorded: storing each would make all CPUs that wake threads write one cache
+ * line, which takes some 100 ns to move between two of them. */
+#define VF_WAKE_EACH_LOG2 14
 /* Maximum spin budget. The time kept in a wait's state saturates just above it
  * (state.h). */
 #define VF_BUDGET_MAX_NS 1000000u
@@ -49,5 +53,8 @@ uint32_t vf_spin_budget_ns(void);
 /* Records that a sleeping thread ran again ns nanoseconds after it was woken.
  */
 void vf_wake_took(uint64_t ns);
+
+/* Records that the caller has slept, was woken at this time, and runs. */
+void vf_woke_since(uint64_t woken_at);
 
 #endif /* VFRIENDLY_SPIN_WAIT_TUNING_H */

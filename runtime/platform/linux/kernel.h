@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Clock, yield, sleep and futex. All leave errno as it was, are async-signal
- * safe and no cancellation points: a spin loop was none before it was
- * rewritten.
+ * Clock, yield, sleep, futex and CPUs. All leave errno as it was, are
+ * async-signal safe and no cancellation points: a spin loop was none before it
+ * was rewritten.
  *
  * syscall() with errno put back, not inline assembly: one implementation for
  * every architecture, and the three instructions it costs vanish in a system
@@ -94,6 +94,19 @@ static inline void vf_futex_wake(uint32_t *word, int n, enum vf_scope scope) {
   int saved = errno;
   syscall(SYS_futex, word, FUTEX_WAKE | (int)scope, n, NULL, NULL, 0);
   errno = saved;
+}
+
+/* Returns the number of CPUs on which the calling thread may run, or 0 if there
+ * are more than 8192. */
+static inline uint32_t vf_cpus(void) {
+  int saved = errno;
+  uint64_t mask[128];
+  long size = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+  uint32_t cpus = 0;
+  for (long i = 0; i < size / (long)sizeof *mask; ++i)
+    cpus += (uint32_t)__builtin_popcountll(mask[i]);
+  errno = saved;
+  return cpus;
 }
 
 /* Wakes all threads that sleep on word. Returns their number. */

@@ -8,8 +8,8 @@
  *
  * The child begins with all that the parent may have left in memory, and more: a
  * mutex that the forking thread holds or nobody, with any marks; a queue of threads
- * that are not there; a bucket locked by one of them. The fork handler puts in order
- * what it does. Then the thread that forked and CHILDREN new ones use the mutex. The
+ * that are not there; a bucket locked by one of them. The kernel, or the fork handler,
+ * empties the table. Then the thread that forked and CHILDREN new ones use the mutex. The
  * parent goes on in its own memory as if nothing was; that is mutex.pml's.
  *
  * As in mutex.pml, what depends on time may go either way at any moment, and memory
@@ -203,7 +203,7 @@ fork:
     :: bucket = true
     :: skip
     fi;
-    /* start_anew */
+    /* MADV_WIPEONFORK, or wipe; vf_generation counts on first use */
 #if BREAK != KEEP_GENERATION
     generation++;
 #endif

@@ -6,6 +6,9 @@
  * accesses to the word, the bucket and the waiters: never two holders, and nobody
  * sleeps for ever.
  *
+ * How a waiter falls asleep on its own word is preload-cond.pml's: here it is woken
+ * once its word says so.
+ *
  * Time does not exist here. What depends on it (is the spin over? is a waiter old
  * enough to be handed the lock? has the deadline come? were there MAX_SKIPS?) may go
  * either way at any moment, which is more than the code does. Memory is in order;

@@ -72,10 +72,17 @@ BREAKS = [
      "vf_futex_wake(&event->word_, INT_MAX, vf_scope(event->flags_))"),
     ("barrier-last", "barrier.c", "while (__atomic_load_n(&barrier->inside_, __ATOMIC_ACQUIRE) != 0)",
      "while (0)"),
-    ("mutex", "parking.c", "    set_woken(first, how);\n", "    set_woken(first, how); first->next = NULL;\n"),
+    ("mutex", "parking.c", "    asleep = vf_parked_wake(first, how);\n",
+     "    asleep = vf_parked_wake(first, how); first->next = NULL;\n"),
     # Slept through.
     ("mutex", "mutex.c", "    if (!(word & HELD))\n      return false;\n  } while (!change(locking",
      "  } while (!change(locking"),
+    ("mutex", "parking_table.c", "== VF_PARKED_ASLEEP\n             ? word",
+     "== VF_PARKED_WOKEN\n             ? word"),
+    ("mutex", "parking_table.h", "__atomic_compare_exchange_n(&self->state, &awake, VF_PARKED_ASLEEP,\n"
+     "                                     false, __ATOMIC_RELAXED,\n"
+     "                                     __ATOMIC_RELAXED) ||",
+     "(__atomic_store_n(&self->state, VF_PARKED_ASLEEP, __ATOMIC_RELAXED), true) ||"),
     ("mutex-shared", "mutex.c", "vf_plain_unlock(&mutex->word_, VF_ACROSS)",
      "vf_plain_unlock(&mutex->word_, VF_PRIVATE)"),
     ("cond", "cond.c", "  set_queued(cond, more);\n", "  set_queued(cond, false);\n"),

@@ -2,8 +2,8 @@
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * runtime/preload/cond.c with queue.c, for every interleaving of their accesses to the
- * bucket and the waiters, so many of whom may time out or be cancelled in their sleep:
+ * runtime/preload/cond.c with queue.c and blocking-sync/parking_table.c, for every
+ * interleaving of their accesses to the bucket and the waiters, so many of whom may time out or be cancelled in their sleep:
  * of SIGNALS for one none is lost, and one broadcast reaches all (GATE).
  *
  * Who waits is a set here, not a queue: anyone may be woken, which is more than the

@@ -9,8 +9,10 @@
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t
 
+#define _GNU_SOURCE
 #include "forked.h"
 #include "validate.h"
+#include <errno.h>
 #include <unistd.h>
 
 static vf_mutex m;
@@ -92,7 +94,44 @@ static void fork_after(int delay_us) {
   check_child(child);
 }
 
+/* Runs no handlers, so that the kernel must have emptied the table. The child has one
+ * thread, and nobody whom its unlock or its signals could wake. */
+static void fork_without_handlers(void) {
+  pthread_t ids[WAITERS], more[WAITERS];
+  struct timespec past = {1, 0};
+  vf_mutex_init(&m, 0);
+  vf_cond_init(&c, 0);
+  vf_rwlock_init(&l, 0);
+  go = false;
+  turns = 0;
+  start(more, wait_for_go);
+  sleep_ms(1);
+  vf_mutex_lock(&m);
+  start(ids, take_turn);
+  sleep_ms(2); /* Until they are parked. */
+  pid_t child = _Fork();
+  if (child == 0) {
+    alarm(20);
+    vf_mutex_unlock(&m);
+    vf_mutex_lock(&m);
+    CHECK(vf_cond_clockwait(&c, &m, CLOCK_MONOTONIC, &past) == ETIMEDOUT);
+    vf_cond_signal(&c);
+    vf_cond_broadcast(&c);
+    CHECK(vf_mutex_clocklock(&m, CLOCK_MONOTONIC, &past) == ETIMEDOUT);
+    vf_mutex_unlock(&m);
+    _exit(0);
+  }
+  vf_mutex_unlock(&m);
+  join(ids);
+  let_go();
+  join(more);
+  CHECK(turns == WAITERS);
+  check_child(child);
+}
+
 int main(void) {
+  for (int i = 0; i < 20; ++i)
+    fork_without_handlers();
   for (int round = 0; round < 4; ++round)
     for (int delay_us = 0; delay_us < 200; delay_us += 10)
       fork_after(delay_us);

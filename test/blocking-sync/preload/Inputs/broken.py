@@ -56,11 +56,14 @@ BREAKS = {
     "cond-forgets-libc": ("cond.c", "takes_over(cond) && vf_queue_wake_one(cond)",
                           "takes_over(cond) && (vf_queue_wake_one(cond), true)",
                           "cond foreign 4 100"),
-    "queue-survives-fork": ("queue.c", "return madvise(buckets, sizeof buckets, MADV_WIPEONFORK) == 0;",
-                            "return true;", "fork"),
+    "table-survives-fork": ("parking_table.c",
+                            "madvise(&vf_parking_2, sizeof vf_parking_2, MADV_WIPEONFORK) == 0",
+                            "true", "fork"),
     "queue-broadcasts-to-one": ("queue.c", "other->key = mutex;", ";", "cond gates 8 200"),
-    "queue-wakes-nobody": ("queue.c", "return asleep ? state : NULL;",
-                           "return asleep ? NULL : NULL;", "cond gates 8 200"),
+    "table-wakes-nobody": ("parking_table.c", "== VF_PARKED_ASLEEP\n             ? word",
+                           "== VF_PARKED_ASLEEP\n             ? NULL", "cond gates 8 200"),
+    "table-keeps-who-left": ("parking_table.c", "    set(&bucket->first, waiter->next);", "    ;",
+                             "cond gates 8 200"),
     "barrier-wakes-nobody": ("barrier.c", "vf_futex_wake(&barrier->phase, INT_MAX, VF_PRIVATE);",
                              ";", "others barrier 8 3000"),
     "barrier-does-not-start-anew": ("barrier.c", "  __atomic_store_n(&barrier->in, 0, __ATOMIC_RELEASE);",
@@ -123,7 +126,7 @@ def build_whole(source, platform, out):
     whole = os.path.join(out, "whole")
     shutil.rmtree(whole, ignore_errors=True)
     shutil.copytree(os.path.join(runtime, "preload"), whole)
-    for file in ("common/environment.c", "common/report.c", "common/sites.c", "spin-wait/blind.c", "spin-wait/block.c", "spin-wait/cpu_time.c",
+    for file in ("blocking-sync/parking_table.c", "common/environment.c", "common/report.c", "common/sites.c", "spin-wait/blind.c", "spin-wait/block.c", "spin-wait/cpu_time.c",
                  "spin-wait/shared.c", "spin-wait/tuning.c", "spin-wait/wait.c"):
         shutil.copy(os.path.join(runtime, file), whole)
     for file in os.listdir(whole):
@@ -138,7 +141,7 @@ def notice(source, platform, out, name):
     variant = os.path.join(out, name)
     shutil.rmtree(variant, ignore_errors=True)
     os.makedirs(variant)
-    with open(os.path.join(source, "runtime", "preload", file)) as f:
+    with open(os.path.join(out, "whole", file)) as f:
         text = f.read()
     if text.count(old) != 1:
         return f"{name}: NOT NOTICED, {file} has {text.count(old)} times: {old}", False

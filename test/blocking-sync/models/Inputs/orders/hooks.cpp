@@ -33,8 +33,8 @@ constexpr int Again = EAGAIN, Interrupted = EINTR, TimedOut = ETIMEDOUT;
 #include "spin-wait/state.h"
 
 extern "C" {
-// runtime/blocking-sync/parking.c and spin-wait/shared.c reserve these.
-extern char vf_parking_1[16448], vf_spin_shared_1[16640];
+// runtime/blocking-sync/parking_table.c and spin-wait/shared.c reserve these.
+extern char vf_parking_2[266240], vf_generations_1[4], vf_spin_shared_1[16640];
 // The linker's: what lies between is static, all else here a thread's stack.
 extern char __data_start, _end;
 }
@@ -300,8 +300,9 @@ uint64_t vf_spin_wait(const volatile void *, uint64_t, uint64_t State,
   return vf_with(State, VF_PHASE, Phase) | VF_LIVE;
 }
 
+uint32_t vf_cpus(void) { return 1; }
 uint32_t vf_spin_budget_ns(void) { return 50000; }
-void vf_wake_took(uint64_t) {}
+void vf_woke_since(uint64_t) {}
 
 // Statistics are off.
 void vf_site_waited(uintptr_t, uint64_t, bool) { abort(); }
@@ -421,7 +422,8 @@ template <int N> struct Suite : rl::test_suite<Suite<N>, N> {
       Used[I]->Address = 0;
     NUsed = NSleepers = 0;
     Now = 10000000;
-    memset(vf_parking_1, 0, sizeof vf_parking_1);
+    memset(vf_parking_2, 0, sizeof vf_parking_2);
+    memset(vf_generations_1, 0, sizeof vf_generations_1);
     memset(vf_spin_shared_1, 0, sizeof vf_spin_shared_1);
     the_scenario->before();
     Beginning = true;

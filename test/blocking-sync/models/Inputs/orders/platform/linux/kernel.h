@@ -14,6 +14,7 @@
 #include <linux/futex.h>
 #include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +36,7 @@ int vf_futex_wait_until(uint32_t *word, uint32_t value,
                         const struct vf_deadline *deadline,
                         enum vf_scope scope);
 void vf_futex_wake(uint32_t *word, int n, enum vf_scope scope);
+uint32_t vf_cpus(void);
 
 #ifdef __cplusplus
 }
