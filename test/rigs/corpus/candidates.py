@@ -68,7 +68,14 @@ THIRD = {
     "snmalloc": ("snmalloc", ["src"], r"/tests?/|windows|(^|/)test", r"\.(h|cc|cpp)$"),
     "ocaml": ("ocaml", ["runtime"], r"win32|(^|/)(arm|power|riscv|s390)", r"\.[ch]$"),
 }
-SETS = {"developed": CORPORA, "held-out": HELD_OUT, "fresh": FRESH, "third": THIRD}
+# A fourth.
+FOURTH = {
+    "wiredtiger": ("wiredtiger", ["src"], r"/docs/|os_win|os_darwin|/tests?/", r"\.(c|cpp|h)$"),
+    "vpp": ("vpp", ["src/svm", "src/vlib", "src/vlibapi", "src/vlibmemory", "src/vnet", "src/vppinfra"],
+            r"/tests?/|/freebsd/|(^|/)test_", r"\.[ch]$"),
+    "brpc": ("brpc", ["src"], r"/tests?/|_(arm|mac|riscv|mips|loongarch)\w*_gcc|_(mac|win)\.", r"\.(c|cc|cpp|h)$"),
+}
+SETS = {"developed": CORPORA, "held-out": HELD_OUT, "fresh": FRESH, "third": THIRD, "fourth": FOURTH}
 ALL = {corpus: what for one in SETS.values() for corpus, what in one.items()}
 HELD_OUT_CAP = (44, 15)  # rows `hint` and others a corpus with more than 80, so that people can judge them all
 DRIVER_CAP = 120  # dpdk drivers mostly poll registers: enough of them to measure false positives, not more
