@@ -12,6 +12,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <string>
 
@@ -24,6 +25,26 @@ CallEffect effectOfLibraryFunction(StringRef Name) {
 #define VF_NEUTRAL(NAME, WHAT) .Case(#NAME, CallEffect::WHAT)
 #include "passes/common/WaitNeutral.def"
       .Default(CallEffect::Other);
+}
+
+static constexpr std::pair<CallEffect, StringLiteral> Words[] = {
+    {CallEffect::None, "none"},   {CallEffect::Pause, "pause"},
+    {CallEffect::Yield, "yield"}, {CallEffect::Sleep, "sleep"},
+    {CallEffect::Clock, "clock"}, {CallEffect::Reads, "reads"},
+    {CallEffect::Other, "other"}};
+
+StringRef wordFor(CallEffect Effect) {
+  for (const auto &[E, Word] : Words)
+    if (E == Effect)
+      return Word;
+  llvm_unreachable("no effect of a function in a summary file");
+}
+
+std::optional<CallEffect> effectFor(StringRef Word) {
+  for (const auto &[Effect, W] : Words)
+    if (W == Word)
+      return Effect;
+  return std::nullopt;
 }
 
 namespace {

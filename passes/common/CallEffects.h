@@ -19,6 +19,8 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <optional>
+
 namespace vfriendly {
 
 enum class CallEffect {
@@ -28,6 +30,7 @@ enum class CallEffect {
   Sleep,    ///< Gives the CPU up for a time.
   Clock,    ///< Reads a clock.
   Local,    ///< Accesses only the calling thread's own state.
+  Reads,    ///< Only reads memory, at addresses that the caller may not know.
   TryLock,  ///< Tries to take a library's lock, whose memory is unknown.
   AsmLoad,  ///< Inline assembly that reads its memory operand.
   AsmTry,   ///< Inline assembly: an idempotent read-modify-write.
@@ -46,6 +49,14 @@ inline bool isHint(CallEffect Effect) {
 /// Returns the effect of the library function Name (mangled, as in object
 /// files); Other if WaitNeutral.def does not list it.
 CallEffect effectOfLibraryFunction(llvm::StringRef Name);
+
+/// Returns the word for Effect in a summary file (SummaryFile.h). pre: a
+/// function of another unit can have the effect: None, Pause, Yield, Sleep,
+/// Clock, Reads or Other.
+llvm::StringRef wordFor(CallEffect Effect);
+
+/// Returns the effect for which wordFor returns Word, or nothing.
+std::optional<CallEffect> effectFor(llvm::StringRef Word);
 
 /// The properties of a statement of inline assembly besides its text.
 struct AsmOperands {

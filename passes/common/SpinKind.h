@@ -25,7 +25,7 @@ enum class SpinKind {
   Barrier,           ///< Polled after the thread has counted its arrival.
   SeqLock,           ///< Polled until a version number is even and unchanged.
   TryLockCall,       ///< A library's trylock is called until it succeeds.
-  Call,              ///< A function with unknown effects is called repeatedly.
+  Call,              ///< A function is called until it returns another value.
   Retry,             ///< Not a wait: a failed lock-free update is repeated.
   Device,            ///< Not a wait for a thread: a device register is polled.
 };

@@ -77,6 +77,15 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
   return {Effect, Has.HasMemory ? Address : nullptr};
 }
 
+/// Returns the effect that the summary file gives for Callee. A body that is in
+/// the module counts instead.
+static CallEffect summarizedEffect(const Function &Callee) {
+  if (!Callee.isDeclaration())
+    return CallEffect::Other;
+  return effectFor(Callee.getFnAttribute(SummaryAttribute).getValueAsString())
+      .value_or(CallEffect::Other);
+}
+
 CallClass classifyCall(const CallBase &Call) {
   if (auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand()))
     return classifyAsm(Call, *Asm);
@@ -96,10 +105,17 @@ CallClass classifyCall(const CallBase &Call) {
     auto *Count = dyn_cast<ConstantInt>(Call.getArgOperand(CountArg));
     return {Count && Count->isZero() ? CallEffect::Sleep : CallEffect::Other};
   }
-  if (Effect == CallEffect::Other && Call.doesNotAccessMemory() &&
-      Call.doesNotThrow())
+  if (Effect != CallEffect::Other)
+    return {Effect};
+  if (Call.doesNotAccessMemory() && Call.doesNotThrow())
     return {CallEffect::None};
-  return {Effect};
+  return {summarizedEffect(*Callee)};
+}
+
+const Function *summarizedCallee(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && summarizedEffect(*Callee) != CallEffect::Other ? Callee
+                                                                  : nullptr;
 }
 
 std::string calledName(const CallBase &Call) {

@@ -22,6 +22,7 @@
 
 namespace llvm {
 class CallBase;
+class Function;
 class Value;
 } // namespace llvm
 
@@ -36,6 +37,14 @@ struct CallClass {
 
 /// Classifies Call, without inspecting the callee's body.
 CallClass classifyCall(const llvm::CallBase &Call);
+
+/// Function attribute of a declaration, whose value is the word for the effect
+/// that the summary file of other units gives (FunctionSummaries.h).
+inline constexpr llvm::StringLiteral SummaryAttribute = "vf.effect";
+
+/// Returns the function that Call calls if its effect is known from the summary
+/// file only; null otherwise.
+const llvm::Function *summarizedCallee(const llvm::CallBase &Call);
 
 /// Returns the callee's name in the source, without namespace or class; for a
 /// function pointer, the variable's name. Empty if there is none.

@@ -9,6 +9,7 @@
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/Summary.h"
 #include "passes/plugin/VersionGuard.h"
+#include "passes/spin-loops/FunctionSummaries.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "vfriendly/Passes.h"
 
@@ -31,6 +32,10 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     NumaOption("vf-numa", cl::value_desc("on|off"),
                cl::desc("Whether vf-numa-placement rewrites"));
+
+static cl::opt<std::string> SummaryOption(
+    "vf-summary", cl::value_desc("FILE"),
+    cl::desc("File by which units tell each other what their functions do"));
 
 namespace {
 /// Reports a wrong option as soon as there is a module to report it for.
@@ -110,6 +115,28 @@ static Expected<bool> numaRewritesByDefault(ThinOrFullLTOPhase LTO) {
   return switchByDefault(NumaOption, "VF_NUMA_PASS", LTO);
 }
 
+/// Returns the name of the summary file: the value of the option -mllvm
+/// -vf-summary if it is given, otherwise in a linker that of the environment
+/// variable VF_SUMMARY; empty if there is none.
+static std::string summaryPath(ThinOrFullLTOPhase LTO) {
+  if (!SummaryOption.getNumOccurrences() && isInLinker(LTO))
+    return sys::Process::GetEnv("VF_SUMMARY").value_or("");
+  return SummaryOption;
+}
+
+static void readSummary(ModulePassManager &MPM, ThinOrFullLTOPhase LTO) {
+  if (std::string Path = summaryPath(LTO); !Path.empty())
+    MPM.addPass(ReadSummaryPass(Path));
+}
+
+static void writeSummary(ModulePassManager &MPM, ThinOrFullLTOPhase LTO,
+                         bool IsLink = false) {
+  if (SummaryOption.getNumOccurrences() && SummaryOption.empty())
+    MPM.addPass(UsageErrorPass(usageError("-vf-summary=: name a file")));
+  if (std::string Path = summaryPath(LTO); !Path.empty())
+    MPM.addPass(WriteSummaryPass(Path, IsLink));
+}
+
 /// Returns the text M of NAME<mode=M>, or nothing if there are no parameters.
 static Expected<std::optional<StringRef>>
 parseMode(StringRef Name, StringRef PassName, StringRef Values) {
@@ -135,7 +162,9 @@ static Error addSpinLoops(ModulePassManager &MPM, StringRef Name,
                     : defaultSpinMode(ThinOrFullLTOPhase::None);
   if (!Mode)
     return Mode.takeError();
+  readSummary(MPM, ThinOrFullLTOPhase::None);
   MPM.addPass(SpinLoopsPass(*Mode, SpinPhase::Early));
+  writeSummary(MPM, ThinOrFullLTOPhase::None);
   return Error::success();
 }
 
@@ -203,6 +232,8 @@ static void addSpinLoops(ModulePassManager &MPM, OptimizationLevel Level,
   }
   if (Level == OptimizationLevel::O0)
     Phase = SpinPhase::Unoptimized;
+  if (Phase == SpinPhase::Early)
+    readSummary(MPM, LTO);
   MPM.addPass(
       SpinLoopsPass(*Mode, Phase, LTO == ThinOrFullLTOPhase::ThinLTOPostLink));
 }
@@ -228,6 +259,8 @@ static void registerPasses(PassBuilder &PB) {
     PIC->addClassToPassName(SpinLoopPrinterPass::name(),
                             "print<vf-spin-loops>");
     PIC->addClassToPassName(SummaryPass::name(), "vf-summary");
+    PIC->addClassToPassName(ReadSummaryPass::name(), "vf-read-summary");
+    PIC->addClassToPassName(WriteSummaryPass::name(), "vf-write-summary");
     PIC->addClassToPassName(UnoptimizedWarningPass::name(),
                             "vf-unoptimized-warning");
   }
@@ -278,7 +311,10 @@ static void registerPasses(PassBuilder &PB) {
             LTO != ThinOrFullLTOPhase::ThinLTOPreLink &&
             LTO != ThinOrFullLTOPhase::FullLTOPreLink)
           addSpinLoops(MPM, Level, SpinPhase::Last, LTO);
-        if (Level != OptimizationLevel::O0 && !isInLinker(LTO))
+        if (Level == OptimizationLevel::O0)
+          return;
+        writeSummary(MPM, LTO);
+        if (!isInLinker(LTO))
           MPM.addPass(SummaryPass());
       }));
   PB.registerFullLinkTimeOptimizationLastEPCallback(
@@ -291,6 +327,8 @@ static void registerPasses(PassBuilder &PB) {
         if (Level != OptimizationLevel::O0) {
           addHeapChurn(MPM, ThinOrFullLTOPhase::FullLTOPostLink);
           addNumaPlacement(MPM, ThinOrFullLTOPhase::FullLTOPostLink);
+          writeSummary(MPM, ThinOrFullLTOPhase::FullLTOPostLink,
+                       /*IsLink=*/true);
         }
       });
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(

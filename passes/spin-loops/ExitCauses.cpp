@@ -344,6 +344,15 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {
     return;
   case CallEffect::None:
     return push(SmallVector<Value *>(Call.args()), Depth + 1);
+  case CallEffect::Reads: {
+    SmallVector<Value *> Arguments(Call.args());
+    // The loop itself changes what it passes the address of.
+    if (any_of(Arguments, [](const Value *V) {
+          return V->getType()->isPointerTy() && !mayBeShared(V);
+        }))
+      found().Own = true;
+    return visitOperands(Call, Arguments);
+  }
   case CallEffect::Other:
     if (promisedEffect(Call) == CallEffect::Clock) {
       found().Clock = true;

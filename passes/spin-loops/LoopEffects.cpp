@@ -30,8 +30,11 @@ void LoopJudge::noteHint(CallEffect Effect) {
 void LoopJudge::scanEffects() {
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : *B) {
-      if (auto *Call = dyn_cast<CallBase>(&I))
+      if (auto *Call = dyn_cast<CallBase>(&I)) {
         noteHint(classifyCall(*Call).Effect);
+        if (const Function *Callee = summarizedCallee(*Call))
+          Found.Summarized = Callee->getName();
+      }
       if (mayHaveEffect(I, L, LI)) {
         Effects.push_back(&I);
         if (Effects.size() > MaxEffects)

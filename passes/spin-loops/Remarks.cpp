@@ -68,6 +68,9 @@ static Remark fill(Remark R, const SpinLoop &S, const Decision &D) {
   if (any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
     R << "; polling plain memory is a data race that lets the optimizer "
          "delete the wait: make it atomic";
+  if (!S.Summarized.empty())
+    R << "; what '" << ore::NV("Summarized", S.Summarized)
+      << "' does is known from the summary file only";
   R << " [" << ore::NV("Guideline", SpinLoops.Guideline) << "]";
   return R;
 }

@@ -210,7 +210,7 @@ SpinKind LoopJudge::nameKind() {
   bool Tries = false, Reads = false, Calls = false;
   for (const Poll &P : Found.Polls) {
     auto *Call = dyn_cast<CallBase>(P.Access);
-    if (Call && classifyCall(*Call).Effect == CallEffect::Other)
+    if (Call && !P.Address && classifyCall(*Call).Effect != CallEffect::TryLock)
       return SpinKind::Call;
     Calls |= !P.Address;
     Tries |= P.ReadModifyWrite && P.Address;

@@ -346,7 +346,8 @@ void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {
     CallClass Class = classifyCall(cast<CallBase>(Access));
     P.Address = Class.Address;
     P.Volatile = true; // Assembly and libraries' locks are opaque.
-    P.ReadModifyWrite = Class.Effect != CallEffect::AsmLoad;
+    P.ReadModifyWrite = Class.Effect != CallEffect::AsmLoad &&
+                        Class.Effect != CallEffect::Reads;
   }
   P.Varies = Varying.contains(&Access);
   Found.Polls.push_back(P);

@@ -37,7 +37,8 @@ namespace vfriendly {
 struct Poll {
   /// A load, atomicrmw, cmpxchg, or a call (inline assembly or a trylock).
   llvm::Instruction *Access;
-  /// Null for a call whose memory is opaque: a trylock.
+  /// Null for a call whose memory is opaque: a trylock, a function of another
+  /// unit.
   llvm::Value *Address;
   /// Width in bytes; 0 for a call or a scalable vector.
   unsigned Size;
@@ -73,6 +74,12 @@ struct SpinLoop {
   /// The reason why the loop is not proved to be a wait, although each
   /// iteration gives a spin hint; empty if it is proved.
   std::string Doubt;
+
+  /// A function that the loop calls and whose effect is known from the summary
+  /// file of other units only; empty if there is none. As the file may be out
+  /// of date, such a loop may be given calls, but none of its iterations may be
+  /// skipped.
+  std::string Summarized;
 
   /// Returns the poll on whose address a waiter can block; null if the loop
   /// polls no known address or more than one.

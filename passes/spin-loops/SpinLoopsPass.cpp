@@ -356,6 +356,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
     return PauseOnly(
         "it polls in some iterations only: a wait would replace the others");
   std::optional<BoundedPlan> Plan;
+  if (S.Bounded && !S.Summarized.empty())
+    return PauseOnly("it is bounded, and the summary file, which may be out of "
+                     "date, does not permit to skip iterations");
   if (S.Bounded) {
     StringRef Why;
     Plan = planBoundedSpin(S, FAM.getResult<ScalarEvolutionAnalysis>(F),

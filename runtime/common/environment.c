@@ -33,6 +33,8 @@ static const char *const known_names[] = {"VF_STATS",
                                           "VF_PTHREAD_CROWDS",
                                           "VF_SPIN",
                                           "VF_HEAP",
+                                          "VF_NUMA_PASS",
+                                          "VF_SUMMARY",
                                           "VF_LLVM_DIR",
                                           "VF_BUILD",
                                           "VF_NAMES_CHECKED"};

@@ -1,0 +1,72 @@
+//===- SummaryFile.h - Effects of functions across units --------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The file of the option -vf-summary: which effects functions have on a waiting
+// loop that calls them, as the units that define them recorded it. It is text,
+// one record a line, sorted by name and unit:
+//
+//   vfriendly summary 1
+//   pause proc_yield /src/thread.c
+//   reads is_ready /src/queue.c
+//
+// A record is an assertion about code that may have changed since. Readers may
+// therefore rely on it only where a wrong one costs time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_SPINLOOPS_SUMMARYFILE_H
+#define VFRIENDLY_PASSES_SPINLOOPS_SUMMARYFILE_H
+
+#include "passes/common/CallEffects.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace vfriendly {
+
+class SummaryFile {
+public:
+  using Effects = std::map<std::string, CallEffect>;
+
+  /// Reads the file. One that does not exist or is empty has no records.
+  static llvm::Expected<SummaryFile> read(llvm::StringRef Path);
+
+  /// Replaces the records of Unit by those that Record returns for the file as
+  /// it is then. The file changes as a whole or not at all, and not if it
+  /// already has these records; processes that update it at the same time wait
+  /// for each other. Leaves a file as it is that was not written by this
+  /// version of vfriendly, and returns an error.
+  static llvm::Error
+  update(llvm::StringRef Path, llvm::StringRef Unit,
+         llvm::function_ref<Effects(const SummaryFile &)> Record);
+
+  /// Returns the effect on which all units agree that have a record for Name;
+  /// Other if they do not agree, or have none.
+  CallEffect effectOf(llvm::StringRef Name) const;
+
+  /// Returns true if a unit other than Unit records an effect for Name that is
+  /// not Other.
+  bool isRecordedBesides(llvm::StringRef Name, llvm::StringRef Unit) const;
+
+private:
+  static llvm::Expected<SummaryFile> parse(llvm::StringRef Path,
+                                           llvm::StringRef Text);
+  bool replace(llvm::StringRef Unit, const Effects &New);
+  void print(llvm::raw_ostream &OS) const;
+
+  /// By name and unit.
+  std::map<std::pair<std::string, std::string>, CallEffect> Records;
+};
+
+} // namespace vfriendly
+
+#endif
