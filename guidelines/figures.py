@@ -140,6 +140,30 @@ def blocking_sync(report):
     yield from by_threads(cells, each)
 
 
+def blocking_sync_bounds(report):
+    """A row for each bound: against the best of the locks that are not vf-mutex."""
+    cells, each = cells_of(report["samples"])
+    p = report["parameters"]
+    yield (f"One run of `./dev bench blocking-sync --bounds {','.join(map(str, p['bounds']))}` on {report['machine']['cpus']} CPUs of a virtual "
+           f"machine\n({report['machine']['model']}), commit `{report['commit'][:10]}`: {described(len(cells), each)};\n"
+           f"{p['reps']} runs of {p['ms']} ms each, against the best of {', '.join(p['peers'].split(','))}.\n")
+    yield f"| handed over after | {RATIOS} Jain's index, mean | lowest |"
+    yield "|---|---|---|---|---|---|---|"
+    ours = [f"vf-mutex@{bound}" for bound in p["bounds"]]
+    for lock, bound in zip(ours, p["bounds"]):
+        jain = [median(cell[lock], "jain") for cell in cells.values()]
+        others = [{n: runs for n, runs in cell.items() if n == lock or n not in ours} for cell in cells.values()]
+        yield f"| {bound} µs | {ratios_row(others, lock)} {statistics.fmean(jain):.2f} | {min(jain):.2f} |"
+
+
+def blocking_sync_late(report):
+    yield (f"One run of `./dev bench blocking-sync --late`, commit `{report['commit'][:10]}`, medians of {report['parameters']['reps']} runs.\n")
+    yield "| lock | not acquired within 700 µs | sleeps on beside the free lock, µs | nine in ten shorter than |"
+    yield "|---|---|---|---|"
+    for row in report["summary"]:
+        yield f"| {row['lock']} | {100 * row['late']:.0f} % | {row['then_us']:.0f} | {row['then_p90_us']:.0f} |"
+
+
 def per_1000(runs, count):
     """Of that count for 1000 operations, the median over one lock's runs in one cell."""
     return statistics.median(1000 * count(r) / max(r["ops"], 1) for r in runs)
@@ -436,6 +460,8 @@ def rebuilt(report):
 TABLES = {
     "spin-loops": ("spin-loops", "figures", spin_loops),
     "blocking-sync": ("blocking-sync", "figures", blocking_sync),
+    "blocking-sync-bounds": ("blocking-sync", "figures of bounds", blocking_sync_bounds),
+    "blocking-sync-late": ("blocking-sync", "figures of late", blocking_sync_late),
     "preload": ("blocking-sync", "figures of preload", preload),
     "programs": ("blocking-sync", "figures of programs", programs),
     "blocking-sync-guest": ("blocking-sync", "figures of blocking-sync-guest", blocking_sync_guest),

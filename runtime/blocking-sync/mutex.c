@@ -30,7 +30,7 @@
  * Any thread may take a free lock, so a running thread can release and retake
  * it without a switch. This bounds how often parked threads are bypassed: after
  * MAX_SKIPS unlocks, one unlock examines the first of them, and if that one has
- * waited for VF_BYPASS_NS, it is handed the lock. There is one hand-over in
+ * waited for VF_HAND_OVER_NS, it is handed the lock. There is one hand-over in
  * that time, as each leaves the lock idle for the duration of a wake-up:
  * handing over at every unlock is the convoy that barging avoids.
  *
@@ -62,14 +62,17 @@
 /* Maximum number of consecutive unlocks that do not examine the queue while a
  * thread spins for the lock. Examining the queue takes as long as 20
  * acquisitions of an uncontended lock. It is the largest value of the field
- * SKIPS. No waiter is forgotten: a spinner gives up within VF_BYPASS_NS, and
+ * SKIPS. No waiter is forgotten: a spinner gives up within VF_NAPS_NS, and
  * until the next spinner comes each unlock examines the queue. */
 #define MAX_SKIPS 250u
 /* Time for which running threads may take the lock before a waiter that was
- * queued earlier; after it the lock is handed to that waiter. It is as long as
- * several wake-ups (25 to 100 us each in a virtual machine), and a third of a
- * time slice. */
-#define VF_BYPASS_NS 1000000u
+ * queued earlier; after it the lock is handed to that waiter. A longer one is
+ * less fair, a shorter one leaves the lock idle during more wake-ups. Rule: the
+ * shortest whose throughput is within 2 % of the highest
+ * (guidelines/blocking-sync.md has the figures). */
+#ifndef VF_HAND_OVER_NS /* ./dev bench blocking-sync --bounds */
+#define VF_HAND_OVER_NS 1000000u
+#endif
 #define VF_HANDED_UNIT_LOG2 10
 
 static uint32_t generation_bits(void) {
@@ -107,10 +110,11 @@ static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
 #define VF_BRIEF_NS 1500u
 /* Length of a spinner's first sleep on a busy lock; with Linux' default timer
  * slack of 50 us it takes about 110 us. Each next sleep is as long as the wait
- * so far, so there are four until the millisecond after which the lock is
- * handed over. If the lock becomes free during a sleep, it stays free for no
- * longer than the spinner has waited before. */
+ * so far. If the lock becomes free during a sleep, it stays free for no longer
+ * than the spinner has waited before. After VF_NAPS_NS, which is four sleeps,
+ * the spinner parks. */
 #define VF_NAP_NS 50000u
+#define VF_NAPS_NS 1000000u
 
 struct locking {
   vf_mutex *mutex;
@@ -178,7 +182,7 @@ static bool spin(struct locking *locking, uint64_t budget) {
     passed += (word & SKIPS) != (before & SKIPS);
     before = word;
     if (passed >= VF_PASSED_LOOKS && locking->may_nap) {
-      if (now - begin >= VF_BYPASS_NS)
+      if (now - begin >= VF_NAPS_NS)
         return false;
       if (!(word & PARKED) && !unmark(locking, word))
         continue;
@@ -354,8 +358,8 @@ VF_API int vf_mutex_clocklock(vf_mutex *mutex, clockid_t clock,
 static bool is_due(uint64_t now, const struct vf_waiter *first,
                    uint32_t handed) {
   uint32_t since_handed = (uint32_t)(now >> VF_HANDED_UNIT_LOG2) - handed;
-  return now - first->since > VF_BYPASS_NS &&
-         since_handed > VF_BYPASS_NS >> VF_HANDED_UNIT_LOG2;
+  return now - first->since > VF_HAND_OVER_NS &&
+         since_handed > VF_HAND_OVER_NS >> VF_HANDED_UNIT_LOG2;
 }
 
 /* Callback of type vf_decide: determines the new value of the lock word. The

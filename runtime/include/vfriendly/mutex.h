@@ -12,11 +12,13 @@
  * One waiter at a time spins, for as long as blocking would cost and only while
  * there are CPUs to spare; all others sleep. An arriving thread may take a free
  * lock before the waiters, but once per millisecond the lock is handed to a
- * waiter that was bypassed for a millisecond. While the spinner is kept from
- * running, a free lock may be left unused by sleeping waiters: for 10 ms, or
- * for as long as they had waited if that is more; by waiters that a broadcast
- * moved here, until the spinner runs again or for 250 more unlocks. Not
- * recursive; no priority inheritance.
+ * waiter that has been queued for a millisecond. A waiter for a lock that is in
+ * constant use sleeps for about a millisecond before it queues, four times, and
+ * does not notice until the end of each sleep that the lock is free. While the
+ * spinner is kept from running, a free lock may be left unused by sleeping
+ * waiters: for 10 ms, or for as long as they had waited if that is more; by
+ * waiters that a broadcast moved here, until the spinner runs again or for 250
+ * more unlocks. Not recursive; no priority inheritance.
  *
  * In this and the other headers, unless stated otherwise: functions return 0 or
  * an errno value, preserve errno, never abort, and may be called from any

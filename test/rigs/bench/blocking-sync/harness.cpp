@@ -6,6 +6,10 @@
 // work in it, so many out of it, and so on. Prints one JSON line; exits 1 if two were
 // in it at once. Without arguments: prints how many steps a nanosecond has.
 //
+// harness late US ROUNDS: one thread uses the lock without a break until another, which
+// asks for it, has it, but for US at most. Prints how often that was not enough, and for
+// how long the other then waits for a lock that nobody uses.
+//
 // -DLOCK="locks/NAME.h" says which lock: a struct Lock with lock() and unlock().
 // -DMARK="FILE" has a mark(unsigned) that tells who counts something meanwhile that
 // the run begins, 1, or is over, 2.
@@ -23,6 +27,7 @@ inline void mark(unsigned) {}
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <sys/resource.h>
 #include <thread>
 #include <time.h>
@@ -36,11 +41,14 @@ uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
   return uint64_t(t.tv_sec) * 1000000000u + uint64_t(t.tv_nsec);
 }
 
-// Work is counted, not timed: who is off its CPU does none.
+// Work is counted, not timed: who is off its CPU does none. A chain of multiplications
+// takes the same time in each program, however its loops are aligned.
 uint64_t step(uint64_t n) {
   uint64_t x = n;
-  for (uint64_t i = 0; i < n; ++i)
+  for (uint64_t i = 0; i < n; ++i) {
+    x *= 0x9E3779B97F4A7C15u;
     asm volatile("" : "+r"(x) : : );
+  }
   return x;
 }
 
@@ -61,7 +69,7 @@ constexpr uint64_t TimedEvery = 32;
 
 struct alignas(128) Worker {
   uint64_t Ops = 0, CpuNs = 0, Sleeps = 0;
-  std::vector<uint32_t> Waits;
+  std::vector<uint64_t> Waits;
 };
 
 alignas(128) Lock TheLock;
@@ -88,7 +96,7 @@ void work(Worker &W, uint64_t Section, uint64_t Think) {
     uint64_t Begin = Timed ? now() : 0;
     TheLock.lock();
     if (Timed)
-      W.Waits.push_back(uint32_t(std::min<uint64_t>(now() - Begin, UINT32_MAX)));
+      W.Waits.push_back(now() - Begin);
     if (Entered != Left) {
       std::puts("two threads hold the lock");
       std::exit(1);
@@ -109,6 +117,56 @@ void hog() {
     step(1000);
 }
 
+uint64_t quantile(std::vector<uint64_t> &Values, double Which) {
+  if (Values.empty())
+    return 0;
+  auto At = Values.begin() + long(double(Values.size() - 1) * Which);
+  std::nth_element(Values.begin(), At, Values.end());
+  return *At;
+}
+
+// In turn odd, while the other asks, and even.
+alignas(128) std::atomic<int> Turn;
+
+void waitForTurn(int Number) {
+  while (Turn.load(std::memory_order_acquire) != Number)
+    ;
+}
+
+void late(uint64_t Us, int Rounds) {
+  constexpr uint64_t Section = 3000; // steps, some 3 us
+  uint64_t Served = 0;
+  std::thread Other([&Served, Rounds] {
+    for (int Round = 0; Round < Rounds; ++Round) {
+      waitForTurn(2 * Round + 1);
+      TheLock.lock();
+      Served = now();
+      TheLock.unlock();
+      Turn.store(2 * Round + 2, std::memory_order_release);
+    }
+  });
+  std::vector<uint64_t> Waits;
+  for (int Round = 0; Round < Rounds; ++Round) {
+    TheLock.lock();
+    uint64_t Begin = now(), End = Begin;
+    Turn.store(2 * Round + 1, std::memory_order_release);
+    while (End - Begin < Us * 1000 && Turn.load() == 2 * Round + 1) {
+      TheLock.unlock();
+      TheLock.lock();
+      step(Section);
+      End = now();
+    }
+    TheLock.unlock();
+    waitForTurn(2 * Round + 2);
+    if (Served > End)
+      Waits.push_back(Served - End);
+  }
+  Other.join();
+  std::printf("{\"late\": %.4f, \"then_us\": %.1f, \"then_p90_us\": %.1f}\n",
+              double(Waits.size()) / Rounds, double(quantile(Waits, 0.5)) / 1e3,
+              double(quantile(Waits, 0.9)) / 1e3);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -116,8 +174,12 @@ int main(int argc, char **argv) {
     std::printf("{\"steps_per_ns\": %.6f}\n", stepsPerNs());
     return 0;
   }
+  if (argc == 4 && std::string_view(argv[1]) == "late") {
+    late(std::strtoull(argv[2], nullptr, 10), std::atoi(argv[3]));
+    return 0;
+  }
   if (argc != 6) {
-    std::fprintf(stderr, "usage: %s THREADS SECTION THINK HOGS MS\n", argv[0]);
+    std::fprintf(stderr, "usage: %s THREADS SECTION THINK HOGS MS | late US ROUNDS\n", argv[0]);
     return 2;
   }
   int Threads = std::atoi(argv[1]), Hogs = std::atoi(argv[4]);
@@ -144,7 +206,7 @@ int main(int argc, char **argv) {
     T.join();
 
   double Ops = 0, Squares = 0, Cpu = 0, Sleeps = 0;
-  std::vector<uint32_t> Waits;
+  std::vector<uint64_t> Waits;
   for (Worker &W : Workers) {
     Ops += double(W.Ops);
     Squares += double(W.Ops) * double(W.Ops);
@@ -152,15 +214,9 @@ int main(int argc, char **argv) {
     Sleeps += double(W.Sleeps);
     Waits.insert(Waits.end(), W.Waits.begin(), W.Waits.end());
   }
-  uint32_t P99 = 0;
-  if (!Waits.empty()) {
-    auto At = Waits.begin() + long(double(Waits.size() - 1) * 0.99);
-    std::nth_element(Waits.begin(), At, Waits.end());
-    P99 = *At;
-  }
-  std::printf("{\"ops_per_s\": %.0f, \"cpu_ns_per_op\": %.1f, \"p99_wait_ns\": %u, "
+  std::printf("{\"ops_per_s\": %.0f, \"cpu_ns_per_op\": %.1f, \"p99_wait_ns\": %" PRIu64 ", "
               "\"jain\": %.4f, \"ops\": %.0f, \"sleeps\": %.0f}\n",
-              Ops / double(Took) * 1e9, Cpu / std::max(Ops, 1.0), P99,
+              Ops / double(Took) * 1e9, Cpu / std::max(Ops, 1.0), quantile(Waits, 0.99),
               Squares > 0 ? Ops * Ops / (double(Threads) * Squares) : 0, Ops, Sleeps);
   return 0;
 }

@@ -54,13 +54,33 @@ def static_flags(tree, name, flags):
     return ["-static", *flags]
 
 
+def with_bound(microseconds):
+    """The name of vf_mutex with another bound of its hand-over."""
+    return f"{OURS}@{microseconds}"
+
+
+def bounded_mutex(tree, microseconds, out):
+    """An object that stands before the same one of libvfrt.a."""
+    runtime = os.path.join(tree.source, "runtime")
+    platform = os.path.join(runtime, "platform", os.uname().machine.replace("_", "-"))
+    bench.build([tree.tool("clang"), "-O2", f"-DVF_HAND_OVER_NS={int(microseconds) * 1000}u",
+                 f"-I{runtime}", f"-I{runtime}/include", f"-I{platform}",
+                 "-c", os.path.join(runtime, "blocking-sync", "mutex.c"), "-o", out])
+    return out
+
+
 def compile_locks(tree, names, out, static=False, defines=()):
+    """A program for each lock; names with @ are with_bound's."""
     here = os.path.dirname(os.path.abspath(__file__))
     os.makedirs(out, exist_ok=True)
     programs = {}
     for name in names:
         programs[name] = os.path.join(out, name)
-        flags = tree.link_flags() if name == OURS else list(PEERS[name][1])
+        lock, _, bound = name.partition("@")
+        if bound:
+            flags = [bounded_mutex(tree, bound, f"{programs[name]}.o"), os.path.join(tree.lib, "libvfrt.a")]
+        else:
+            flags = tree.link_flags() if lock == OURS else list(PEERS[lock][1])
         if static:
             flags = static_flags(tree, name, flags)
         for i, flag in enumerate(flags):
@@ -71,7 +91,7 @@ def compile_locks(tree, names, out, static=False, defines=()):
         bench.build([
             tree.tool("clang++"), "-std=c++20", "-O2", "-pthread", "-I", here,
             "-I", os.path.join(tree.source, "runtime", "include"),
-            f'-DLOCK="locks/{name}.h"', *defines, os.path.join(here, "harness.cpp"),
+            f'-DLOCK="locks/{lock}.h"', *defines, os.path.join(here, "harness.cpp"),
             "-o", programs[name], *flags,
         ])
     return programs
@@ -81,8 +101,8 @@ def median(runs, key):
     return statistics.median(r.values[key] for r in runs)
 
 
-def judge(runs, peers):
-    """Throughput and CPU per operation against the best peer of each."""
+def judge(runs, peers, ours=OURS):
+    """Throughput and CPU per operation of ours against the best peer of each."""
     odd = {name: each[0::2] for name, each in runs.items()}
     even = {name: each[1::2] or each for name, each in runs.items()}
     fastest = max(peers, key=lambda p: median(odd[p], "ops_per_s"))
@@ -96,11 +116,11 @@ def judge(runs, peers):
 
     return {
         "fastest": fastest,
-        "throughput": ratio("ops_per_s", OURS, fastest),
+        "throughput": ratio("ops_per_s", ours, fastest),
         "thriftiest": thriftiest,
-        "cpu": ratio("cpu_ns_per_op", OURS, thriftiest),
-        "p99_wait_us": median(even[OURS], "p99_wait_ns") / 1000,
-        "jain": median(even[OURS], "jain"),
+        "cpu": ratio("cpu_ns_per_op", ours, thriftiest),
+        "p99_wait_us": median(even[ours], "p99_wait_ns") / 1000,
+        "jain": median(even[ours], "jain"),
         "best_p99_wait_us": median(even[fastest], "p99_wait_ns") / 1000,
         "best_jain": median(even[fastest], "jain"),
     }
