@@ -73,11 +73,11 @@ bool FirstWrite::findIn(Instruction &I, bool InParallel, bool IsPassed) {
   if (!Call)
     return false;
   if (std::optional<Fork> Started = forkOf(*Call))
-    return find(*Started->Body, true, Of.isPassedBy(*Call));
+    return find(*Started->Body, true, Of.isPassedBy(*Call, IsPassed));
   Function *Callee = calleeOf(*Call);
   return Callee && !Callee->isDeclaration() &&
          find(*Callee, InParallel && !Threads.isSingle(I),
-              Of.isPassedBy(*Call));
+              Of.isPassedBy(*Call, IsPassed));
 }
 
 /// Returns where the program begins: main, or all functions that other files
@@ -116,7 +116,7 @@ static bool isParallelUse(const Instruction &I, const Object &Of,
     bool FromRegion =
         forkOf(*Call) ||
         (Threads.isParallel(*Call->getFunction()) && !Threads.isSingle(*Call));
-    return FromRegion && Of.isPassedBy(*Call);
+    return FromRegion && Of.isPassedBy(*Call, /*IsPassed=*/true);
   });
 }
 

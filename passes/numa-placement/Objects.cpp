@@ -35,10 +35,7 @@ static constexpr size_t MostPaths = 64;
 /// computed from.
 static constexpr unsigned MostDepth = 6;
 
-bool isThroughParameter(const Instruction &I) {
-  const Value *At = getLoadStorePointerOperand(&I);
-  if (auto *Range = dyn_cast<AnyMemIntrinsic>(&I))
-    At = Range->getRawDest();
+bool isThroughParameter(const Value *At) {
   for (unsigned Depth = 0; At && Depth < MostDepth; ++Depth) {
     At = getUnderlyingObject(At, /*MaxLookup=*/0);
     if (isa<Argument>(At))
@@ -47,6 +44,39 @@ bool isThroughParameter(const Instruction &I) {
     At = Load ? Load->getPointerOperand() : nullptr;
   }
   return false;
+}
+
+bool isThroughParameter(const Instruction &I) {
+  if (auto *Range = dyn_cast<AnyMemIntrinsic>(&I))
+    return isThroughParameter(Range->getRawDest());
+  return isThroughParameter(getLoadStorePointerOperand(&I));
+}
+
+/// Returns true if V, an argument of a call, leads to the object only if the
+/// caller of the function around passed it: as a pointer from a parameter, or
+/// in a variable that holds such a pointer, as OpenMP's captures are passed.
+static bool isFromCaller(const Value *V, const Object &Of) {
+  auto *Variable = dyn_cast<AllocaInst>(V->stripPointerCasts());
+  if (!Variable)
+    return isThroughParameter(V);
+  bool IsStored = false;
+  for (const User *Each : Variable->users()) {
+    auto *Store = dyn_cast<StoreInst>(Each);
+    if (!Store || Store->getPointerOperand() != Variable ||
+        !Of.Pointers.contains(Store->getValueOperand()))
+      continue;
+    IsStored = true;
+    if (!isThroughParameter(Store->getValueOperand()))
+      return false;
+  }
+  return IsStored;
+}
+
+bool Object::isPassedBy(const CallBase &Call, bool IsPassed) const {
+  return any_of(Call.args(), [&](const Use &U) {
+    return Pointers.contains(U.get()) &&
+           (IsPassed || !isFromCaller(U.get(), *this));
+  });
 }
 
 const DataLayout &PointerFollower::layout() const {

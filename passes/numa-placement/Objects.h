@@ -46,17 +46,15 @@ struct Object {
   bool HoldsPointers = false;
 
   /// Returns true if Call may use the object through a parameter of its
-  /// callee.
-  bool isPassedBy(const llvm::CallBase &Call) const {
-    return llvm::any_of(Call.args(), [&](const llvm::Use &U) {
-      return Pointers.contains(U.get());
-    });
-  }
+  /// callee. IsPassed is false if the parameters of the function around Call do
+  /// not lead to the object: the function was called with another one.
+  bool isPassedBy(const llvm::CallBase &Call, bool IsPassed) const;
 };
 
 /// Returns true if I, an access, reaches its memory from a parameter of its
 /// function: the object then depends on the call.
 bool isThroughParameter(const llvm::Instruction &I);
+bool isThroughParameter(const llvm::Value *Pointer);
 
 /// Finds all instructions that may access one object, by following pointers to
 /// it through variables, captures, members and calls of all functions.

@@ -113,3 +113,33 @@ double own(long n) {
   }
   return sum;
 }
+
+// Serial code writes the first vector by the same functions; of the second, threads write first.
+struct vector {
+  double *values;
+  long n;
+};
+
+static __attribute__((noinline)) void smooth(struct vector *x) {
+  for (long i = 1; i < x->n; ++i)
+    x->values[i] += x->values[i - 1];
+}
+
+static __attribute__((noinline)) void relax(struct vector *x) {
+  smooth(x);
+  x->n--;
+}
+
+static __attribute__((noinline)) void multiply(struct vector *y, double by) {
+#pragma omp parallel for
+  for (long i = 0; i < y->n; ++i)
+    y->values[i] = i * by; // expected-remark {{'b' is left: threads write it first that use it}}
+}
+
+double vectors(long n) {
+  struct vector a = {malloc(n * sizeof(double)), n}, b = {malloc(n * sizeof(double)), n};
+  relax(&a);
+  multiply(&b, 3);
+  relax(&b);
+  return a.values[n / 2] + b.values[n / 2];
+}
