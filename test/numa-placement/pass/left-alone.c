@@ -35,7 +35,7 @@ double no_region_uses_it(int n) {
     serial_only[i] = n;
 #pragma omp parallel for
   for (int i = 0; i < N; ++i)
-    other[i] = 1; // expected-remark {{'other' (8388608 bytes) is left: threads write it first}}
+    other[i] = 1; // expected-remark {{'other' (8388608 bytes) is left: the threads that use it write it first}}
   return serial_only[n / 2] + other[n / 2];
 }
 
@@ -57,7 +57,7 @@ double few_elements(int n) {
   few[0] = 1;
 #pragma omp parallel for
   for (int i = 1; i < N; ++i)
-    few[i] = i; // expected-remark {{'few' (8388608 bytes) is left: threads write it first}}
+    few[i] = i; // expected-remark {{'few' (8388608 bytes) is left: the threads that use it write it first}}
   return few[n];
 }
 
@@ -106,7 +106,7 @@ double own(long n) {
   {
     double *mine = malloc(n * sizeof *mine);
     for (long i = 0; i < n; ++i)
-      mine[i] = i; // expected-remark {{'mine' is left: threads write it first}}
+      mine[i] = i; // expected-remark {{'mine' is left: the threads that use it write it first}}
     for (long i = 0; i < n; ++i)
       sum += mine[i];
     free(mine);
@@ -133,7 +133,7 @@ static __attribute__((noinline)) void relax(struct vector *x) {
 static __attribute__((noinline)) void multiply(struct vector *y, double by) {
 #pragma omp parallel for
   for (long i = 0; i < y->n; ++i)
-    y->values[i] = i * by; // expected-remark {{'b' is left: threads write it first that use it}}
+    y->values[i] = i * by; // expected-remark {{'b' is left: the threads that use it write it first}}
 }
 
 double vectors(long n) {
