@@ -104,10 +104,11 @@ static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
 /* Number of pairs of reads that must each show that the lock changed hands
  * before the spinner treats the lock as busy. One such pair may be chance. */
 #define VF_PASSED_LOOKS 2u
-/* Number of times a thread reads the lock word before it parks if another
- * thread is spinning already: enough for a critical section of a microsecond,
- * and a quarter of the cost of parking and waking. */
-#define VF_BRIEF_NS 1500u
+/* Time for which a thread reads the lock word before it parks if another thread
+ * is spinning already, which may be one that was woken and has no CPU yet: some
+ * sections of a microsecond, and less than half of the CPU time that parking
+ * and waking cost (VF_SLEEP_COSTS_NS). */
+#define VF_BRIEF_NS 5000u
 /* Length of a spinner's first sleep on a busy lock; with Linux' default timer
  * slack of 50 us it takes about 110 us. Each next sleep is as long as the wait
  * so far. If the lock becomes free during a sleep, it stays free for no longer
