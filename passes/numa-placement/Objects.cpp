@@ -34,16 +34,28 @@ static constexpr size_t MostPaths = 64;
 /// Maximum number of instructions between an address and the index that it is
 /// computed from.
 static constexpr unsigned MostDepth = 6;
+/// Maximum number of branches that lead to a pointer, so that the search, which
+/// may meet MostDepth of them, visits no more than some thousand values.
+static constexpr unsigned MostBranches = 4;
 
-bool isThroughParameter(const Value *At) {
-  for (unsigned Depth = 0; At && Depth < MostDepth; ++Depth) {
+static bool isThroughParameter(const Value *At, unsigned Depth) {
+  for (; At && Depth < MostDepth; ++Depth) {
     At = getUnderlyingObject(At, /*MaxLookup=*/0);
     if (isa<Argument>(At))
       return true;
+    if (auto *Phi = dyn_cast<PHINode>(At))
+      return Phi->getNumIncomingValues() <= MostBranches &&
+             any_of(Phi->incoming_values(), [&](const Use &U) {
+               return isThroughParameter(U.get(), Depth + 1);
+             });
     auto *Load = dyn_cast<LoadInst>(At);
     At = Load ? Load->getPointerOperand() : nullptr;
   }
   return false;
+}
+
+bool isThroughParameter(const Value *Pointer) {
+  return isThroughParameter(Pointer, 0);
 }
 
 bool isThroughParameter(const Instruction &I) {
