@@ -88,7 +88,8 @@ private:
   Causes ofUnseen(const clang::CallExpr &Call, const Frame *In);
   Causes ofComparison(const clang::BinaryOperator &Op, const Frame *In);
   Causes ofExpected(const Rmw &R);
-  Causes ofExpectedValue(const clang::Expr *Expected, const Frame *In);
+  Causes ofExpectedValue(const clang::Expr *Expected, const Frame *In,
+                         const Rmw &R);
   Causes ofGuards(const Guards &Under);
   bool mayBeShared(const clang::VarDecl &Variable);
 

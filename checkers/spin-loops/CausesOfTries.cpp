@@ -84,10 +84,36 @@ static bool isMasked(const Expr *E, const ASTContext &Context) {
   return IsConstant(Op->getLHS()) || IsConstant(Op->getRHS());
 }
 
-/// Returns the causes of the value that a compare-and-exchange expects. A value
-/// with some bits forced, as in `v & ~BUSY`, has none: the memory has this
+/// Returns true if E reads the object of R.
+static bool readsObject(const Expr *E, const Frame *In, const Rmw &R,
+                        const ASTContext &Context) {
+  auto PlaceIn = [](const Expr *Object, bool ByPointer, const Frame *Of) {
+    return ByPointer ? pointeeOf(Object, Of) : placeOf(Object, Of);
+  };
+  E = E->IgnoreParenCasts();
+  const Expr *Object = E;
+  bool ByPointer = false;
+  if (std::optional<AtomicOp> Op = matchAtomicOp(E)) {
+    if (Op->Kind != AtomicKind::Load || Op->Result)
+      return false;
+    Object = Op->Object;
+    ByPointer = Op->ObjectIsPointer;
+  } else if (auto *Deref = dyn_cast<UnaryOperator>(E);
+             Deref && Deref->getOpcode() == UO_Deref) {
+    Object = Deref->getSubExpr();
+    ByPointer = true;
+  } else if (!E->isGLValue()) {
+    return false;
+  }
+  return isSamePlace(PlaceIn(Object, ByPointer, In),
+                     PlaceIn(R.Op.Object, R.Op.ObjectIsPointer, R.In), Context);
+}
+
+/// Returns the causes of the value that R, a compare-and-exchange, expects. A
+/// value with some bits forced, as in `v & ~BUSY`, has none: the memory has this
 /// value only after other threads have changed those bits.
-Causes CauseFinder::ofExpectedValue(const Expr *Expected, const Frame *In) {
+Causes CauseFinder::ofExpectedValue(const Expr *Expected, const Frame *In,
+                                    const Rmw &R) {
   Causes C = causesOf(Expected, In);
   // Maximum number of assignments to follow: variables may be copies of each
   // other, and a few steps reach any mask.
@@ -100,6 +126,10 @@ Causes CauseFinder::ofExpectedValue(const Expr *Expected, const Frame *In) {
     if (!Owner)
       break;
     auto Written = Facts.Writes.find({Variable, Owner});
+    // An update that forgets to read again expects what it read at first.
+    if (Written == Facts.Writes.end() && Variable->getInit() &&
+        readsObject(Variable->getInit(), Owner, R, Facts.Context))
+      C.AtOnce = true;
     const Expr *Value = nullptr;
     if (auto *Parm = dyn_cast<ParmVarDecl>(Variable);
         Parm && Written == Facts.Writes.end()) {
@@ -126,7 +156,7 @@ Causes CauseFinder::ofExpected(const Rmw &R) {
   if (!Op.Expected)
     return {};
   if (!Op.ExpectedIsMemory)
-    return ofExpectedValue(Op.Expected, R.In);
+    return ofExpectedValue(Op.Expected, R.In, R);
   Place P = Op.ExpectedIsPointer ? pointeeOf(Op.Expected, R.In)
                                  : placeOf(Op.Expected, R.In);
   auto Written = Facts.Writes.find({P.Variable, P.In});
@@ -138,7 +168,7 @@ Causes CauseFinder::ofExpected(const Rmw &R) {
         continue;
       Reset = true;
       if (W.From == Write::Value)
-        C.add(ofExpectedValue(W.Assigned, W.In));
+        C.add(ofExpectedValue(W.Assigned, W.In, R));
       else
         C.Own = true;
     }

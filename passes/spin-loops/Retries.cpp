@@ -30,6 +30,29 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
+using Place = std::pair<const Value *, int64_t>;
+
+/// Returns the object that Address points into, and the offset there.
+static Place placeOf(const Value *Address, const DataLayout &DL) {
+  APInt Offset(DL.getIndexTypeSizeInBits(Address->getType()), 0);
+  const Value *Base = Address->stripAndAccumulateConstantOffsets(
+      DL, Offset, /*AllowNonInbounds=*/true);
+  return {Base, Offset.getSExtValue()};
+}
+
+/// Returns true if V is a value read at Address, in the loop or before it.
+static bool isReadAt(const Value *V, const Value *Address,
+                     const DataLayout &DL) {
+  while (isa<CastInst, FreezeInst>(V))
+    V = cast<Instruction>(V)->getOperand(0);
+  if (auto *Load = dyn_cast<LoadInst>(V))
+    return placeOf(Load->getPointerOperand(), DL) == placeOf(Address, DL);
+  auto *Call = dyn_cast<CallBase>(V);
+  CallClass Class = Call ? classifyCall(*Call) : CallClass{CallEffect::Other};
+  return Class.Effect == CallEffect::AsmLoad &&
+         placeOf(Class.Address, DL) == placeOf(Address, DL);
+}
+
 /// Returns true if an inner loop waits until a word is free and the loop then
 /// takes that word: `do { while ((v = lock) & 1); } while (!exchange(&lock, v,
 /// v | 1))`. Such a loop waits as a whole, though another thread may take the
@@ -40,22 +63,16 @@ bool LoopJudge::takesWhatItWaitedFor() const {
              [&](const ExitLeaf &E) { return isVersionCheck(E.Condition); }))
     return false;
   const DataLayout &DL = L.getHeader()->getDataLayout();
-  auto PlaceOf = [&](const Value *Address) {
-    APInt Offset(DL.getIndexTypeSizeInBits(Address->getType()), 0);
-    const Value *Base = Address->stripAndAccumulateConstantOffsets(
-        DL, Offset, /*AllowNonInbounds=*/true);
-    return std::pair(Base, Offset.getSExtValue());
-  };
   auto IsTaken = [&](const Value *Address) {
     return any_of(L.blocks(), [&](const BasicBlock *B) {
       return any_of(*B, [&](const Instruction &I) {
         if (auto *Call = dyn_cast<CallBase>(&I)) {
           CallClass Class = classifyCall(*Call);
           return Class.Effect == CallEffect::AsmTry &&
-                 PlaceOf(Class.Address) == PlaceOf(Address);
+                 placeOf(Class.Address, DL) == placeOf(Address, DL);
         }
         return isa<AtomicCmpXchgInst, AtomicRMWInst>(I) &&
-               PlaceOf(I.getOperand(0)) == PlaceOf(Address);
+               placeOf(I.getOperand(0), DL) == placeOf(Address, DL);
       });
     });
   };
@@ -79,15 +96,7 @@ static bool comparesAssembly(const CallBase &Call) {
 /// looks the same, but has another path to the latch while the lock is held.
 bool LoopJudge::expectsWhatWasRead(const Value *Expected, const Value *Address,
                                    const BasicBlock *At) const {
-  auto ReadsSamePlace = [&](const Value *V) {
-    while (isa<CastInst, FreezeInst>(V))
-      V = cast<Instruction>(V)->getOperand(0);
-    if (auto *Load = dyn_cast<LoadInst>(V))
-      return Load->getPointerOperand() == Address;
-    auto *Call = dyn_cast<CallBase>(V);
-    CallClass Class = Call ? classifyCall(*Call) : CallClass{CallEffect::Other};
-    return Class.Effect == CallEffect::AsmLoad && Class.Address == Address;
-  };
+  const DataLayout &DL = At->getDataLayout();
   if (!isa<ConstantInt, ConstantPointerNull>(Expected))
     return false;
   for (BasicBlock *D : L.blocks()) {
@@ -102,7 +111,7 @@ bool LoopJudge::expectsWhatWasRead(const Value *Expected, const Value *Address,
     if (!Number || !Compare->isEquality() ||
         !(Number == Expected ||
           (Number->isNullValue() && cast<Constant>(Expected)->isNullValue())) ||
-        !ReadsSamePlace(Compare->getOperand(0)))
+        !isReadAt(Compare->getOperand(0), Address, DL))
       continue;
     bool IfTrue = Compare->getPredicate() == ICmpInst::ICMP_EQ;
     if (DT.dominates(BasicBlockEdge(D, Br->getSuccessor(IfTrue ? 0 : 1)), At))
@@ -342,10 +351,15 @@ bool LoopJudge::retriesOnly() {
     return false;
 
   SmallPtrSet<BasicBlock *, 4> Retries;
-  // Returns true if an exchange that expects V can succeed at once: V depends
-  // on a value that the loop has read or computed. If V is that value with bits
-  // cleared, the exchange succeeds only after other threads have cleared them.
-  auto IsPolledOrOwn = [&](Value *V) {
+  const DataLayout &DL = L.getHeader()->getDataLayout();
+  // Returns true if an exchange at Address that expects V can succeed at once:
+  // V is what was read there, perhaps before the loop by an update that forgets
+  // to read again, or depends on a value that the loop has read or computed. If
+  // V is that value with bits cleared, the exchange succeeds only after other
+  // threads have cleared them.
+  auto CanSucceed = [&](Value *V, const Value *Address) {
+    if (isReadAt(V, Address, DL))
+      return true;
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
     if (match(V, m_And(m_Value(), m_ImmConstant())) && !isLeftIfCleared(V))
@@ -357,7 +371,8 @@ bool LoopJudge::retriesOnly() {
     for (Instruction &I : *B) {
       if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
         if (!isGivenUpInside(*Exchange) &&
-            (IsPolledOrOwn(Exchange->getCompareOperand()) ||
+            (CanSucceed(Exchange->getCompareOperand(),
+                        Exchange->getPointerOperand()) ||
              expectsWhatWasRead(Exchange->getCompareOperand(),
                                 Exchange->getPointerOperand(), B)))
           Retries.insert(B);
@@ -373,7 +388,7 @@ bool LoopJudge::retriesOnly() {
         if (Class.Effect == CallEffect::AsmTry &&
             any_of(Call->args(), [&](const Use &Arg) {
               return MayBeExpected(Arg) &&
-                     (IsPolledOrOwn(Arg) ||
+                     (CanSucceed(Arg, Class.Address) ||
                       (comparesAssembly(*Call) &&
                        expectsWhatWasRead(Arg, Class.Address, B)));
             }))

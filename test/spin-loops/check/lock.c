@@ -264,6 +264,33 @@ void retry(_Atomic int *n, int *m) {
 }
 // The same by what the swap returns, by assembly too: the next try expects what
 // this one has just seen.
+// One that forgets to read again expects what it has read before the loop.
+// Seen in PARSEC's TBB (spin_rw_mutex_v2.cpp).
+int retry_stale(volatile int *state, _Atomic int *p) {
+  int s = *state, first = atomic_load(p), e;
+  while (!(s & 3))
+    if (__sync_bool_compare_and_swap(state, s, s + 4))
+      return 1;
+  do
+    e = first;
+  while (!atomic_compare_exchange_weak(p, &e, first + 1));
+  return 0;
+}
+// A value from elsewhere is one that others have to store.
+void wait_for_turn(_Atomic int *p, int turn) {
+  int e;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, compare-and-swap of atomic '*p'
+  do
+    e = turn;
+  while (!atomic_compare_exchange_weak(p, &e, -1));
+}
+// One that knows its holder waits until the value read is free of it.
+void wait_until_clear(int *n) {
+  int s = *n & ~1;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a try-lock, compare-and-swap of atomic '*n'
+  while (!__sync_bool_compare_and_swap(n, s, s | 1))
+    ;
+}
 void retry_by_value(int *n, int top) {
   int e = *n;
   while (e < top) {

@@ -86,6 +86,29 @@ void not_pushing(struct node *n) {
   while (!swap(&vhead, seen, n));
 }
 
+// Why not: it expects what it read before the loop, and forgets to read again;
+// as long as no other thread writes, the exchange succeeds at once.
+int not_reading_again(volatile int *state) {
+  int s = *state;
+  while (!(s & 3)) // expected-remark {{(lock-free retry) on atomic memory}}
+    if (__sync_bool_compare_and_swap(state, s, s + 4))
+      return 1;
+  return 0;
+}
+
+// Others must act: the value has to be free of the lowest bit first.
+void wait_until_clear(int *n) {
+  int s = *n & ~1;
+  while (!__sync_bool_compare_and_swap(n, s, s | 1)) // expected-remark {{(try-lock) on atomic memory}}
+    ;
+}
+
+// Others must act: what it expects comes from elsewhere.
+void wait_for_turn(int *n, int turn) {
+  while (!__sync_bool_compare_and_swap(n, turn, -1)) // expected-remark {{(try-lock) on atomic memory}}
+    ;
+}
+
 // Why not: each path to the next iteration follows progress of another thread:
 // the tail was read again and has changed, or an exchange found it changed.
 struct link { struct link *_Atomic next; };
