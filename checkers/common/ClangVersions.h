@@ -17,6 +17,9 @@
 #include "clang/AST/Expr.h"
 #include "clang/AST/PrettyPrinter.h"
 #include "clang/AST/Stmt.h"
+#include "clang/Basic/Diagnostic.h"
+#include "clang/Basic/DiagnosticIDs.h"
+#include "clang/Basic/DiagnosticOptions.h"
 #include "llvm/ADT/STLForwardCompat.h"
 #include "llvm/Config/llvm-config.h"
 
@@ -32,6 +35,13 @@ inline void leaveOutInlineNamespaces(clang::PrintingPolicy &Policy) {
   Policy.SuppressInlineNamespace = llvm::to_underlying(
       clang::PrintingPolicy::SuppressInlineNamespaceMode::All);
 }
+
+/// Diagnostics that nobody sees.
+struct SilentDiagnostics {
+  clang::DiagnosticOptions Options;
+  clang::DiagnosticsEngine Engine{clang::DiagnosticIDs::create(), Options,
+                                  new clang::IgnoringDiagConsumer};
+};
 #else
 inline std::string textOfAsm(const clang::GCCAsmStmt &Asm) {
   return Asm.getAsmString()->getString().str();
@@ -42,6 +52,12 @@ inline std::string textOfAsm(const clang::GCCAsmStmt &Asm) {
 inline void leaveOutInlineNamespaces(clang::PrintingPolicy &Policy) {
   Policy.SuppressInlineNamespace = true;
 }
+
+struct SilentDiagnostics {
+  clang::DiagnosticsEngine Engine{new clang::DiagnosticIDs,
+                                  new clang::DiagnosticOptions,
+                                  new clang::IgnoringDiagConsumer};
+};
 #endif
 
 } // namespace vfriendly::tidy

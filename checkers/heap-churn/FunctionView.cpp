@@ -201,4 +201,24 @@ std::optional<FunctionView::Position> FunctionView::positionOf(const Stmt *S) {
   return Known->second;
 }
 
+bool FunctionView::isRepeated(const Stmt *S) {
+  std::optional<Position> At = positionOf(S);
+  if (!At)
+    return false;
+  llvm::SmallPtrSet<const CFGBlock *, 16> Seen;
+  SmallVector<const CFGBlock *, 16> Work{At->Block};
+  while (!Work.empty()) {
+    const CFGBlock *Block = Work.pop_back_val();
+    if (Block->hasNoReturnElement())
+      continue; // The program ends here, or cleanup happens elsewhere.
+    for (const CFGBlock *Next : Block->succs()) {
+      if (Next == At->Block)
+        return true;
+      if (Next && Seen.insert(Next).second)
+        Work.push_back(Next);
+    }
+  }
+  return false;
+}
+
 } // namespace vfriendly::tidy

@@ -75,6 +75,9 @@ public:
     unsigned Index = 0;
   };
   std::optional<Position> positionOf(const clang::Stmt *S);
+  /// Returns true if S can run again after it has run, without leaving the
+  /// function.
+  bool isRepeated(const clang::Stmt *S);
 
 private:
   void walk(const clang::Stmt *S);

@@ -11,7 +11,6 @@
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/ElementCalls.h"
 #include "checkers/heap-churn/Induction.h"
-#include "checkers/heap-churn/IterationPairs.h"
 #include "checkers/heap-churn/LoopFixes.h"
 #include "checkers/heap-churn/VectorGrowth.h"
 
@@ -87,7 +86,7 @@ void GrowthCheck::inspect(FunctionView &View) {
         (Call.Count && multiplies(Call.Count, View.Context)))
       continue;
     const VarDecl *By = growsBy(Call, Loop, View);
-    if (!By || isCold(Loop, View) || !isRepeated(Call.Site, View) ||
+    if (!By || isCold(Loop, View) || !View.isRepeated(Call.Site) ||
         !claim(Call.Site->getExprLoc(), View))
       continue;
     report(Call.Site->getExprLoc(),

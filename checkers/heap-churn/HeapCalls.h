@@ -9,10 +9,9 @@
 //   if (std::optional<HeapCall> Call = Heap.match(E))
 //     if (Call->Op == HeapOp::Release) ... Call->Pointer
 //
-// Recognizes new and delete, the names of HeapNames.def, functions with the
-// attributes malloc or ownership, and functions of the translation unit by
-// their bodies: one that returns only fresh memory allocates, one that always
-// releases its parameter releases.
+// Recognizes new and delete, the names of HeapNames.def, and functions with the
+// attributes malloc or ownership. LoweredHeap.h sees through functions of the
+// unit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +32,6 @@ struct HeapFunction {
   HeapOp Op = HeapOp::Allocate;
   std::optional<unsigned> Pointer = {}; ///< Resized or released.
   std::optional<unsigned> Size = {}, Count = {};
-  bool Named = false; ///< Listed in HeapNames.def, not found by its body.
 };
 
 struct HeapCall {
@@ -56,8 +54,6 @@ public:
 
 private:
   std::optional<HeapFunction> classify(const clang::FunctionDecl &F);
-  bool returnsFresh(const clang::FunctionDecl &F);
-  std::optional<unsigned> releasedParameter(const clang::FunctionDecl &F);
 
   llvm::DenseMap<const clang::FunctionDecl *, std::optional<HeapFunction>>
       Known;

@@ -51,9 +51,13 @@ void HeapCheck::check(const MatchFinder::MatchResult &Result) {
   if (!Function.getBody() || Function.isDependentContext() ||
       Function.isInvalidDecl() || Function.isConsteval() || isKept(Function))
     return;
+  inspect(lookAgain(Function));
+}
+
+FunctionView &HeapCheck::lookAgain(const FunctionDecl &Function) {
   FunctionView &View = Shared->of(Function);
   Inspected = &View;
-  inspect(View);
+  return View;
 }
 
 /// Returns the innermost loop around a place; the place itself if there is

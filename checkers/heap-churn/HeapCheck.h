@@ -37,6 +37,10 @@ protected:
   /// and each template instance, but not for templates themselves.
   virtual void inspect(FunctionView &View) = 0;
 
+  /// Returns the view of a function that was inspected before; report() then
+  /// reports about this function.
+  FunctionView &lookAgain(const clang::FunctionDecl &Function);
+
   /// Returns true if Where may be reported and has not been claimed before.
   /// Locations in system headers may not be reported; all instances of a
   /// template share one location.

@@ -121,6 +121,18 @@ static std::string nullIn(const FunctionView &View, const HeapCall &Malloc) {
 }
 
 namespace {
+/// A local variable that holds the block of an allocation in a loop.
+struct IterationPair {
+  const HeapCall *Allocation;
+  const VarDecl *Owner;
+  const Stmt *Loop;
+  /// The only release of the block, if no other heap call uses Owner; else
+  /// null.
+  const HeapCall *OnlyRelease;
+  /// True if nothing but the allocation writes Owner.
+  bool IsOnlyWrite;
+};
+
 /// The statements that the fix-it moves. Both are statements of the loop's
 /// body, so that every iteration executes them.
 struct BufferStatements {
@@ -135,6 +147,31 @@ struct AllocationEdit {
   FixItHint InLoop;
 };
 } // namespace
+
+static std::optional<IterationPair> findPair(const HeapCall &Allocation,
+                                             const FunctionView &View) {
+  const VarDecl *Owner = View.ownerOf(*Allocation.Site);
+  std::optional<StmtSet> Writes;
+  if (Owner)
+    Writes = View.writesOf(*Owner);
+  if (!Writes)
+    return std::nullopt;
+  IterationPair Pair{&Allocation, Owner, View.loopAround(*Allocation.Site),
+                     nullptr, false};
+  Pair.IsOnlyWrite = llvm::all_of(*Writes, [&](const Stmt *Write) {
+    return View.isWithin(Allocation.Site, Write);
+  });
+  unsigned Uses = 0;
+  for (const HeapCall &Call : View.calls()) {
+    if (Call.Op == HeapOp::Allocate || variableOf(Call.Pointer) != Owner)
+      continue;
+    ++Uses;
+    Pair.OnlyRelease = &Call;
+  }
+  if (Uses != 1 || Pair.OnlyRelease->Op != HeapOp::Release)
+    Pair.OnlyRelease = nullptr;
+  return Pair;
+}
 
 /// Returns true if the pair is a malloc and a free that are the only writes and
 /// frees of the variable. The fix is for malloc only: calloc would have to
@@ -249,7 +286,11 @@ static std::optional<AllocationEdit> hoistAssignment(const Stmt &Allocate,
                                             .str())};
 }
 
-FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View) {
+FixHints hoistBuffer(const HeapCall &Allocation, FunctionView &View) {
+  std::optional<IterationPair> Found = findPair(Allocation, View);
+  if (!Found)
+    return {};
+  const IterationPair &Pair = *Found;
   if (!isPlainBuffer(Pair) || !hasRoomAround(Pair.Loop, View) ||
       !isEditable(Pair.Loop->getSourceRange(), View) ||
       !isInvariant(Pair.Allocation->Size, Pair.Loop, View))

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   Report << hoistBuffer(Pair, View);
+//   Report << hoistBuffer(Allocation, View);
 //
 // Each function returns no hints unless the change preserves the program's
 // behaviour.
@@ -18,14 +18,15 @@
 
 #include "checkers/heap-churn/HeapCheck.h"
 #include "checkers/heap-churn/IterationLocals.h"
-#include "checkers/heap-churn/IterationPairs.h"
 
 namespace vfriendly::tidy {
 
 /// Inserts `if (!p)` before `p = malloc(n);` in the loop, and moves `free(p);`
 /// after the loop. The first iteration allocates, so a loop without iterations
 /// does not, and error handling stays unchanged.
-FixHints hoistBuffer(const IterationPair &Pair, FunctionView &View);
+///
+/// pre: in each iteration every path releases the block.
+FixHints hoistBuffer(const HeapCall &Allocation, FunctionView &View);
 
 /// Declares a vector or string before the loop and clears it in each iteration.
 FixHints hoistLocal(const IterationLocal &Local, FunctionView &View);

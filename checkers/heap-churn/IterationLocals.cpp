@@ -8,7 +8,6 @@
 
 #include "checkers/heap-churn/IterationLocals.h"
 
-#include "checkers/heap-churn/IterationPairs.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
@@ -225,7 +224,7 @@ std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
       break;
     }
   }
-  if (!Found.Allocates || !isRepeated(Found.Allocates, View))
+  if (!Found.Allocates || !View.isRepeated(Found.Allocates))
     return std::nullopt;
   return Found;
 }

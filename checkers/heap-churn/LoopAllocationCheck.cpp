@@ -11,11 +11,18 @@
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/HoistFix.h"
 #include "checkers/heap-churn/IterationLocals.h"
-#include "checkers/heap-churn/IterationPairs.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/Basic/SourceManager.h"
 
 using namespace clang;
 
 namespace vfriendly::tidy {
+
+static constexpr llvm::StringLiteral AllocatesItself =
+    " allocates memory and releases it again in each iteration of a loop";
+static constexpr llvm::StringLiteral KeepObject =
+    "keep the object from iteration to iteration, or without the heap";
 
 /// Returns true if the loop retries with a larger size: `n *= 2`. Such a loop
 /// seldom iterates.
@@ -35,40 +42,116 @@ static bool triesWithMore(const HeapCall &Call, const Stmt *Loop,
   return false;
 }
 
-void LoopAllocationCheck::inspect(FunctionView &View) {
-  if (View.loops().empty())
+/// Returns the expression of the function whose code is at a place of debug
+/// information: a heap call of kind Op, or any call, or else what comes first.
+/// All code of a macro is where the macro is used.
+static const Expr *expressionAt(const LoweredPlace &Place, HeapOp Op,
+                                const FunctionView &View) {
+  const SourceManager &SM = View.Context.getSourceManager();
+  auto IsThere = [&](const Expr &E) {
+    PresumedLoc At = SM.getPresumedLoc(SM.getExpansionLoc(E.getExprLoc()));
+    return At.isValid() && At.getLine() == Place.Line &&
+           At.getColumn() == Place.Column && At.getFilename() == Place.File;
+  };
+  for (const HeapCall &Call : View.calls())
+    if (Call.Op == Op && IsThere(*Call.Site))
+      return Call.Site;
+  const Expr *Call = nullptr, *Other = nullptr;
+  auto Walk = [&](auto &Self, const Stmt *S) -> void {
+    auto *E = dyn_cast<Expr>(S);
+    bool IsCall = isa<CallExpr, CXXConstructExpr>(S);
+    if (E && !(IsCall ? Call : Other) && IsThere(*E))
+      (IsCall ? Call : Other) = E;
+    if (isa<LambdaExpr>(S))
+      return; // A lambda's body is a function of its own.
+    for (const Stmt *Child : S->children())
+      if (Child)
+        Self(Self, Child);
+  };
+  Walk(Walk, View.Function.getBody());
+  return Call ? Call : Other;
+}
+
+static StringRef calleeName(const Expr &Site) {
+  auto *Call = dyn_cast<CallExpr>(&Site);
+  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+  return Callee && Callee->getIdentifier() ? Callee->getName() : StringRef();
+}
+
+void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
+  FunctionView &View = lookAgain(*Block.In);
+  const Expr *Site = expressionAt(Block.Allocated, HeapOp::Allocate, View);
+  const Stmt *Loop = Site ? View.loopAround(*Site) : nullptr;
+  if (!Loop || isCold(Loop, View) || isRetry(Loop, View))
     return;
-  for (const HeapCall &Call : View.calls()) {
-    if (Call.Op != HeapOp::Allocate)
-      continue;
-    std::optional<IterationPair> Pair = findPair(Call, View);
-    if (!Pair || isCold(Pair->Loop, View) || isRetry(Pair->Loop, View) ||
-        triesWithMore(Call, Pair->Loop, View) ||
-        !claim(Call.Site->getExprLoc(), View))
-      continue;
-    report(Call.Site->getExprLoc(),
-           "'" + Pair->Owner->getName() + "' is allocated by '" + Call.name() +
-               "' and released again in each iteration of a loop",
-           "allocate before the loop and use the memory again")
-        << hoistBuffer(*Pair, View);
-    diag(Pair->Releases.front()->Site->getExprLoc(), "released here",
-         DiagnosticIDs::Note);
+  for (const Stmt *S = Site; S; S = View.parent(S)) {
+    auto *Declaration = dyn_cast<DeclStmt>(S);
+    if (Reported.contains(S) ||
+        (Declaration && llvm::any_of(Declaration->decls(), [&](const Decl *D) {
+           return Reported.contains(D);
+         })))
+      return;
   }
-  if (!View.Context.getLangOpts().CPlusPlus)
+  auto Call = llvm::find_if(
+      View.calls(), [&](const HeapCall &Each) { return Each.Site == Site; });
+  bool IsHeapCall = Call != View.calls().end();
+  if ((IsHeapCall && triesWithMore(*Call, Loop, View)) ||
+      !claim(Site->getExprLoc(), View))
+    return;
+  const VarDecl *Owner = View.ownerOf(*Site);
+  bool IsObject = Owner && Owner->getType()->isRecordType();
+  if (Owner && !IsObject && !Owner->getType()->isPointerType())
+    Owner = nullptr; // A status, for example.
+  std::string By = IsHeapCall ? Call->name() : calleeName(*Site).str(),
+              What = Owner ? ("'" + Owner->getName() + "'").str() : "memory";
+  if (IsObject)
+    report(Site->getExprLoc(), What + AllocatesItself, KeepObject);
+  else
+    report(Site->getExprLoc(),
+           What + " is allocated " + (By.empty() ? "here" : "by '" + By + "'") +
+               " and released again in each iteration of a loop",
+           "allocate before the loop and use the memory again")
+        << (IsHeapCall ? hoistBuffer(*Call, View) : FixHints());
+  if (const Expr *Released =
+          expressionAt(Block.Released, HeapOp::Release, View))
+    if (Released->getExprLoc() != Site->getExprLoc())
+      diag(Released->getExprLoc(), "released here", DiagnosticIDs::Note);
+}
+
+void LoopAllocationCheck::onEndOfTranslationUnit() {
+  if (Functions.empty())
+    return;
+  ASTContext &Context = Functions.front()->getASTContext();
+  auto Blocks = findLoweredBlocks(Context, *Heap, Functions);
+  if (!Blocks) {
+    const SourceManager &SM = Context.getSourceManager();
+    diag(SM.getLocForStartOfFile(SM.getMainFileID()),
+         "loops that allocate were not examined, as no code can be generated "
+         "for this file");
+    return;
+  }
+  for (const LoweredBlock &Each : *Blocks)
+    reportBlock(Each);
+}
+
+void LoopAllocationCheck::inspect(FunctionView &View) {
+  Functions.push_back(&View.Function);
+  Heap = &View.Heap;
+  if (View.loops().empty() || !View.Context.getLangOpts().CPlusPlus)
     return;
   for (const VarDecl *Variable : View.locals()) {
     std::optional<IterationLocal> Local = findIterationLocal(*Variable, View);
     if (!Local || isCold(Local->Loop, View) || isRetry(Local->Loop, View) ||
         !claim(Variable->getLocation(), View))
       continue;
+    Reported.insert(Variable);
+    Reported.insert(Local->Allocates);
     bool Pointer = Local->Kind.ends_with("_ptr");
     report(
         Variable->getLocation(),
-        "'" + Variable->getName() +
-            "' allocates memory and releases it "
-            "again in each iteration of a loop",
+        "'" + Variable->getName() + "'" + AllocatesItself,
         Pointer
-            ? "keep the object from iteration to iteration, or without the heap"
+            ? KeepObject
             : "declare it before the loop and clear it in each iteration")
         << hoistLocal(*Local, View);
     diag(Local->Allocates->getExprLoc(), "allocates here", DiagnosticIDs::Note);

@@ -11,16 +11,27 @@
 #define VFRIENDLY_CHECKERS_HEAPCHURN_LOOPALLOCATIONCHECK_H
 
 #include "checkers/heap-churn/HeapCheck.h"
+#include "checkers/heap-churn/LoweredHeap.h"
 
 namespace vfriendly::tidy {
 
 /// Reports memory that a loop allocates and releases in each iteration.
+///
+/// The IR of the unit tells which blocks these are (LoweredHeap.h), the AST
+/// whether the loop matters, and what to change.
 class LoopAllocationCheck : public HeapCheck {
 public:
   using HeapCheck::HeapCheck;
+  void onEndOfTranslationUnit() override;
 
 private:
   void inspect(FunctionView &View) override;
+  void reportBlock(const LoweredBlock &Block);
+
+  std::vector<const clang::FunctionDecl *> Functions;
+  HeapCalls *Heap = nullptr; ///< Null until a function was inspected.
+  /// Locals that were reported, and where they allocate.
+  llvm::SmallPtrSet<const void *, 8> Reported;
 };
 
 } // namespace vfriendly::tidy

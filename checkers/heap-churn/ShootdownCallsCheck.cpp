@@ -10,7 +10,6 @@
 
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/Induction.h"
-#include "checkers/heap-churn/IterationPairs.h"
 #include "checkers/heap-churn/LoopFixes.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -147,7 +146,7 @@ void ShootdownCallsCheck::inspect(FunctionView &View) {
   for (const CallExpr *Call : Calls) {
     const Stmt *Loop = View.loopAround(*Call);
     if (!Loop || isCold(Loop, View) || retries(*Call, Loop, View) ||
-        !couldBeFewer(*Call, Loop, View) || !isRepeated(Call, View) ||
+        !couldBeFewer(*Call, Loop, View) || !View.isRepeated(Call) ||
         !claim(Call->getExprLoc(), View))
       continue;
     StringRef Name = Call->getDirectCallee()->getName();

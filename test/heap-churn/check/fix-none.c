@@ -6,7 +6,8 @@
 // RUN: cp %s %t.c
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-heap-churn-*' --fix %t.c -- -std=gnu11 > %t.out 2>&1
 // RUN: grep -c 'warning: .*vfriendly-heap-churn' %t.out | FileCheck %s
-// CHECK: {{^}}30{{$}}
+// by_a_jump is not reported: LLVM knows no loop there, as it has two entries.
+// CHECK: {{^}}29{{$}}
 // RUN: diff %s %t.c
 
 #include <stdio.h>

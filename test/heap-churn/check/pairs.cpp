@@ -102,11 +102,13 @@ auto in_a_lambda = [](int n) {
   }
 };
 
-// What the lambda is lent may be looked at by the function around it.
+// The function around it may look at the variable, but not at the block, which
+// is released in the same iteration.
 void lent(int n) {
   int *p = nullptr;
   auto round = [&p](int n) {
     while (n--) {
+      // CHECK: :[[@LINE+1]]:11: warning: memory is allocated by 'new' and released again
       p = new int(n);
       delete p;
     }

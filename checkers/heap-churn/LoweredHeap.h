@@ -1,0 +1,50 @@
+//===- LoweredHeap.h - The heap as compiled code uses it --------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers those functions of a unit that use the heap in loops to LLVM's IR,
+// inlines what they call, and asks the analysis of the pass's folder. So the
+// check sees through wrappers, constructors and destructors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_HEAPCHURN_LOWEREDHEAP_H
+#define VFRIENDLY_CHECKERS_HEAPCHURN_LOWEREDHEAP_H
+
+#include "checkers/heap-churn/HeapCalls.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include <string>
+#include <vector>
+
+namespace vfriendly::tidy {
+
+/// A place as debug information gives it. File is relative to the unit's
+/// working directory.
+struct LoweredPlace {
+  std::string File;
+  unsigned Line = 0, Column = 0;
+};
+
+/// A block that each iteration of a loop of In allocates and releases
+/// (IterationBlocks.h). The places are in In: what was inlined is where it was
+/// called.
+struct LoweredBlock {
+  const clang::FunctionDecl *In;
+  LoweredPlace Allocated, Released;
+};
+
+/// Finds the blocks of Functions, which are the unit's definitions outside of
+/// system headers. Returns nothing if code could not be generated, or the unit
+/// has errors, though there is a function to examine.
+std::optional<std::vector<LoweredBlock>>
+findLoweredBlocks(clang::ASTContext &Context, HeapCalls &Heap,
+                  llvm::ArrayRef<const clang::FunctionDecl *> Functions);
+
+} // namespace vfriendly::tidy
+
+#endif

@@ -1,0 +1,48 @@
+//===- IterationBlocks.h - Blocks that live for one iteration ---*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   for (const IterationBlock &Each : findIterationBlocks(F, FAM))
+//     ... Each.Call allocates, Each.Free releases, once per iteration ...
+//
+// The clang-tidy check reports these. Unlike the pass, which rewrites, it does
+// not ask whether the address escapes: the author can tell.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_HEAPCHURN_ITERATIONBLOCKS_H
+#define VFRIENDLY_PASSES_HEAPCHURN_ITERATIONBLOCKS_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/PassManager.h"
+
+namespace llvm {
+class CallBase;
+class Loop;
+} // namespace llvm
+
+namespace vfriendly {
+
+/// An allocation in a loop whose block is freed on every path before the loop
+/// allocates again, and on every path out of the function. Paths that unwind or
+/// end the program do not count, nor does one on which the block is null.
+struct IterationBlock {
+  const llvm::CallBase *Call;
+  /// A call in the loop that frees the block.
+  const llvm::CallBase *Free;
+  const llvm::Loop *L;
+};
+
+/// Finds the allocations of F that each iteration of their innermost loop
+/// frees. Blocks used after the loop are left out: such a loop searches for the
+/// block that it ends with.
+llvm::SmallVector<IterationBlock, 4>
+findIterationBlocks(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
+
+} // namespace vfriendly
+
+#endif
