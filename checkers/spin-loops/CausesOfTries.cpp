@@ -110,8 +110,8 @@ static bool readsObject(const Expr *E, const Frame *In, const Rmw &R,
 }
 
 /// Returns the causes of the value that R, a compare-and-exchange, expects. A
-/// value with some bits forced, as in `v & ~BUSY`, has none: the memory has this
-/// value only after other threads have changed those bits.
+/// value with some bits forced, as in `v & ~BUSY`, has none: the memory has
+/// this value only after other threads have changed those bits.
 Causes CauseFinder::ofExpectedValue(const Expr *Expected, const Frame *In,
                                     const Rmw &R) {
   Causes C = causesOf(Expected, In);
