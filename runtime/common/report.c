@@ -10,23 +10,167 @@
 #endif
 #include "common/report.h"
 #include "common/environment.h"
+#include "common/process_wide.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* More libraries than there are. */
+#define VF_REPORTS 8
+/* The copy of stderr's descriptor has at least this number, out of the way of
+ * programs that expect certain ones. */
+#define VF_COPY_FROM 200
+
+/* Shared by all libraries of a process. Written by constructors, which run one
+ * at a time, and in forked children. */
+struct vf_reports {
+  struct {
+    const char *library;
+    void (*print)(void);
+  } list[VF_REPORTS];
+  /* Identifies stderr as it was when the first library was loaded, and a copy
+   * of its descriptor, because many programs close it before they end; 0 if
+   * there is none. Only a descriptor of that file is written to: the number may
+   * be another file's by the end. */
+  uint64_t device, inode;
+  int copy;
+  uint32_t prepared;
+  /* The process whose SIGTERM is being handled: a child of vfork shares this
+   * memory. */
+  int terminating;
+};
+
+#define VF_REPORTS_SIZE 160
+VF_PROCESS_WIDE(vf_reports_1, VF_REPORTS_SIZE);
+_Static_assert(sizeof(struct vf_reports) == VF_REPORTS_SIZE,
+               "VF_REPORTS_SIZE is what the assembler reserves");
+extern VF_API struct vf_reports vf_reports_1;
 
 static char path[512]; /* from VF_STATS; empty: stderr */
 
-bool vf_report_is_wanted(void) {
+static bool is_stderr(int file) {
+  struct stat now;
+  return fstat(file, &now) == 0 && now.st_dev == vf_reports_1.device &&
+         now.st_ino == vf_reports_1.inode;
+}
+
+/* Returns a descriptor of the process's first stderr, or -1. */
+static int first_stderr(void) {
+  if (is_stderr(STDERR_FILENO))
+    return STDERR_FILENO;
+  int copy = vf_reports_1.copy;
+  return copy != 0 && is_stderr(copy) ? copy : -1;
+}
+
+/* In a forked child. It may be a daemon that closes stderr so that a reader of
+ * that pipe sees its end. */
+static void drop_copy(void) {
+  int copy = vf_reports_1.copy;
+  vf_reports_1.copy = 0;
+  if (copy != 0 && is_stderr(copy))
+    close(copy);
+}
+
+static void keep_stderr(void) {
+  struct stat now;
+  if (fstat(STDERR_FILENO, &now) != 0)
+    return;
+  vf_reports_1.device = now.st_dev;
+  vf_reports_1.inode = now.st_ino;
+  if (*path)
+    return;
+  int copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, VF_COPY_FROM);
+  if (copy < 0)
+    return;
+  vf_reports_1.copy = copy;
+  pthread_atfork(NULL, NULL, drop_copy);
+}
+
+static void terminate(int number);
+
+static bool terminates_by_us(void) {
+  struct sigaction now;
+  return sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == terminate;
+}
+
+/* Prints all reports, then lets SIGTERM end the process. A second SIGTERM ends
+ * it at once. */
+static void terminate(int number) {
+  if (!terminates_by_us())
+    return; /* The program's own handler has called the one before it. */
+  int self = (int)getpid();
+  if (__atomic_exchange_n(&vf_reports_1.terminating, self, __ATOMIC_RELAXED) !=
+      self)
+    for (int i = 0; i < VF_REPORTS && vf_reports_1.list[i].print; ++i)
+      vf_reports_1.list[i].print();
+  signal(number, SIG_DFL);
+  sigset_t this_one;
+  sigemptyset(&this_one);
+  sigaddset(&this_one, number);
+  pthread_sigmask(SIG_UNBLOCK, &this_one, NULL);
+  raise(number);
+}
+
+/* Not in the first process of a container, which the kernel does not end by a
+ * SIGTERM without a handler. */
+static void handle_sigterm(void) {
+  struct sigaction action;
+  if (getpid() == 1 || sigaction(SIGTERM, NULL, &action) != 0 ||
+      (action.sa_flags & SA_SIGINFO) || action.sa_handler != SIG_DFL)
+    return;
+  action = (struct sigaction){.sa_handler = terminate, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+static bool read_setting(void) {
   const char *value = getenv("VF_STATS");
   if (!value || !strchr(value, '/') || strlen(value) >= sizeof path)
     return vf_env_choice("VF_STATS", "0", "1", false);
   strcpy(path, value);
   return true;
+}
+
+bool vf_report_is_wanted(void) {
+  if (!read_setting())
+    return false;
+  if (__atomic_exchange_n(&vf_reports_1.prepared, 1, __ATOMIC_RELAXED) == 0) {
+    keep_stderr();
+    handle_sigterm();
+  }
+  return true;
+}
+
+void vf_report_register(const char *library, void (*print)(void)) {
+  for (int i = 0; i < VF_REPORTS; ++i) {
+    const char *other = vf_reports_1.list[i].library;
+    if (other && strcmp(other, library) == 0)
+      return;
+    if (!other) {
+      vf_reports_1.list[i].print = print;
+      vf_reports_1.list[i].library = library;
+      return;
+    }
+  }
+}
+
+void vf_report_at_exit(void (*print)(void)) {
+  for (int i = 0; i < VF_REPORTS; ++i)
+    if (vf_reports_1.list[i].print == print) {
+      /* From here on SIGTERM must not print a second time, nor call what may be
+       * unloaded. */
+      if (terminates_by_us())
+        signal(SIGTERM, SIG_DFL);
+      print();
+    }
 }
 
 /* Returns the descriptor of the file that VF_STATS names, or stderr's, which
@@ -42,19 +186,20 @@ static int open_file(void) {
   int file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file >= 0)
     return file;
-  fprintf(stderr, "vfriendly: VF_STATS: %s: %s; writing to stderr\n", name,
-          strerror(errno));
+  dprintf(first_stderr(), "vfriendly: VF_STATS: %s: %s; writing to stderr\n",
+          name, strerror(errno));
   *path = '\0';
-  return STDERR_FILENO;
+  return first_stderr();
 }
 
 static void write_out(struct vf_report *report) {
   size_t length = report->length;
   report->length = 0;
-  int file = *path ? open_file() : STDERR_FILENO;
-  if (write(file, report->text, length) < 0 && file == STDERR_FILENO)
+  bool is_named = *path != '\0';
+  int file = is_named ? open_file() : first_stderr();
+  if (write(file, report->text, length) < 0)
     return; /* A failed write is ignored: there is nowhere to report it. */
-  if (file != STDERR_FILENO)
+  if (is_named && *path != '\0')
     close(file);
 }
 

@@ -4,15 +4,26 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- *   static const char *const names[2] = {"waits", "sleeps"};
- *   struct vf_report report = {0};
- *   vf_report_counters(&report, "vfthing", names, counters, 2);
- *   vf_report_end(&report);
+ *   static void print(void) {
+ *     static const char *const names[2] = {"waits", "sleeps"};
+ *     static struct vf_report report;
+ *     vf_report_counters(&report, "vfthing", names, counters, 2);
+ *     vf_report_end(&report);
+ *   }
+ *   constructor: if (vf_report_is_wanted()) vf_report_register("vfthing",
+ * print); destructor:  vf_report_at_exit(print);
  *
  * prints {"vfthing": {"waits": 1, "sleeps": 0}, "pid": 7, "program": "ls"} in a
  * line of its own: with one write if it fits the buffer, so that lines of
- * several processes don't mix. On stderr, or with VF_STATS=PATH at the end of
- * that file, where PATH has a slash in it, and %p stands for the process.
+ * several processes don't mix. On the stderr that the process began with, or
+ * with VF_STATS=PATH at the end of that file, where PATH has a slash in it, and
+ * %p stands for the process.
+ *
+ * If the process has no handler for SIGTERM when the first library is loaded,
+ * it gets one, which prints and then ends the process as without it. A program
+ * that sets an action of its own for SIGTERM replaces it and prints at exit
+ * only. A thread that SIGTERM interrupts may hold any lock, so what print calls
+ * must not take locks.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_COMMON_REPORT_H
@@ -29,9 +40,17 @@ struct vf_report {
   size_t length;
 };
 
-/* Returns true if VF_STATS asks for a report. Like vf_env_choice, it may be
- * called in constructors. */
+/* Returns true if VF_STATS asks for a report. For constructors, as are
+ * vf_env_choice and the next function. */
 bool vf_report_is_wanted(void);
+
+/* Registers the function that prints a library's counters. Of several copies of
+ * the library in a process the first one prints, so their counters must be
+ * shared. The name must stay valid. */
+void vf_report_register(const char *library, void (*print)(void));
+
+/* Calls print if it is registered. */
+void vf_report_at_exit(void (*print)(void));
 
 /* Begins the report of a library. Other threads may go on counting while it is
  * written. */

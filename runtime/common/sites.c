@@ -6,11 +6,12 @@
  *===----------------------------------------------------------------------===*/
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dl_iterate_phdr */
+#define _GNU_SOURCE /* _dl_find_object, dl_iterate_phdr */
 #endif
 #include "common/sites.h"
 #include "common/hash.h"
 #include "common/process_wide.h"
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <link.h>
 #include <unistd.h>
@@ -122,13 +123,40 @@ void vf_site_woke(uintptr_t place) {
     add(&site_of(place)->wakes, 1);
 }
 
+static void print_place(struct vf_report *report, const char *name,
+                        uintptr_t offset) {
+  char path[256];        /* Longer paths are cut off. */
+  if (!name || !*name) { /* The program itself. */
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    name = path;
+  }
+  for (; *name; ++name)
+    if ((unsigned char)*name >= ' ' && *name != '"' && *name != '\\')
+      vf_report_add(report, "%c", *name);
+  vf_report_add(report, "+0x%" PRIxPTR, offset);
+}
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */
+
+/* Prints the code address as module and offset. Returns false if no module has
+ * it. Takes no lock, because a signal handler may print. */
+static bool print_in_module(struct vf_report *report, uintptr_t place) {
+  struct dl_find_object found;
+  if (_dl_find_object((void *)place, &found) != 0)
+    return false;
+  print_place(report, found.dlfo_link_map->l_name,
+              place - found.dlfo_link_map->l_addr);
+  return true;
+}
+
+#else
+
 struct search {
   uintptr_t place;
   struct vf_report *report;
 };
 
-/* Callback of dl_iterate_phdr: prints the code address as module and offset if
- * it lies in this module. */
 static int print_if_inside(struct dl_phdr_info *module, size_t size,
                            void *what) {
   struct search *search = what;
@@ -139,30 +167,27 @@ static int print_if_inside(struct dl_phdr_info *module, size_t size,
     if (segment->p_type != PT_LOAD || search->place < begin ||
         search->place - begin >= segment->p_memsz)
       continue;
-    char path[256]; /* Longer paths are cut off. */
-    const char *name = module->dlpi_name;
-    if (!name || !*name) { /* The program itself. */
-      ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-      path[n > 0 ? n : 0] = '\0';
-      name = path;
-    }
-    for (; *name; ++name)
-      if ((unsigned char)*name >= ' ' && *name != '"' && *name != '\\')
-        vf_report_add(search->report, "%c", *name);
-    vf_report_add(search->report, "+0x%" PRIxPTR,
-                  search->place - module->dlpi_addr);
+    print_place(search->report, module->dlpi_name,
+                search->place - module->dlpi_addr);
     return 1;
   }
   return 0;
 }
 
+/* As above, but takes the dynamic linker's lock. */
+static bool print_in_module(struct vf_report *report, uintptr_t place) {
+  struct search search = {place, report};
+  return dl_iterate_phdr(print_if_inside, &search) != 0;
+}
+
+#endif
+
 /* Prints the address before the return address: addr2line would otherwise name
  * the statement after the call. */
 void vf_report_place(struct vf_report *report, uintptr_t place) {
-  struct search search = {place - 1, report};
   if (place == 0)
     vf_report_add(report, "others");
-  else if (dl_iterate_phdr(print_if_inside, &search) == 0)
+  else if (!print_in_module(report, place - 1))
     vf_report_add(report, "0x%" PRIxPTR, place - 1); /* Unloaded by now. */
 }
 

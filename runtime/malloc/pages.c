@@ -484,6 +484,8 @@ struct vf_pages_totals vf_pages_totals(void) {
   return copy;
 }
 
+struct vf_pages_totals vf_pages_totals_unlocked(void) { return totals; }
+
 size_t vf_pages_lowest(void) {
   begin();
   size_t result = lowest;

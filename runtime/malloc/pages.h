@@ -62,6 +62,10 @@ bool vf_pages_put(void *start, size_t size);
 
 struct vf_pages_totals vf_pages_totals(void);
 
+/* Like vf_pages_totals, for signal handlers: takes no lock, so the numbers may
+ * be of different moments. */
+struct vf_pages_totals vf_pages_totals_unlocked(void);
+
 /* Returns totals.used + totals.resident at about this time. Takes no lock. */
 size_t vf_pages_around(void);
 

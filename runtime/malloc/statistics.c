@@ -14,10 +14,9 @@
 #include "vfriendly/malloc.h"
 #include <string.h>
 
-VF_API void vf_malloc_stats(struct vf_malloc_stats *stats, size_t size) {
-  struct vf_pages_totals pages = vf_pages_totals();
+static struct vf_malloc_stats stats_of(struct vf_pages_totals pages) {
   struct vf_return_counts returns = vf_return_counts();
-  struct vf_malloc_stats all = {
+  return (struct vf_malloc_stats){
       .used = pages.used,
       .resident_free = pages.resident,
       .mapped = pages.mapped,
@@ -29,30 +28,44 @@ VF_API void vf_malloc_stats(struct vf_malloc_stats *stats, size_t size) {
       .regrets = returns.regrets,
       .pressure = vf_helper_pressure(),
   };
+}
+
+VF_API void vf_malloc_stats(struct vf_malloc_stats *stats, size_t size) {
+  struct vf_malloc_stats all = stats_of(vf_pages_totals());
   memcpy(stats, &all, size < sizeof all ? size : sizeof all);
 }
 
-static bool is_on;
+static void print(void) {
+  static const char *const names[] = {
+      "used",  "resident_free", "mapped",   "frees",   "returns",
+      "calls", "avoided",       "returned", "regrets", "pressure"};
+  struct vf_malloc_stats s = stats_of(vf_pages_totals_unlocked());
+  uint64_t counters[] = {s.used,    s.resident_free, s.mapped,  s.frees,
+                         s.returns, s.calls,         s.avoided, s.returned,
+                         s.regrets, s.pressure};
+  static struct vf_report report;
+  vf_report_counters(&report, "vfmalloc", names, counters,
+                     sizeof counters / sizeof *counters);
+  vf_report_end(&report);
+}
+
+static __typeof(vf_malloc_stats) own_stats
+    __attribute__((alias("vf_malloc_stats")));
+
+/* Of several copies in a process, the one that is found first has all blocks.
+ */
+static bool is_found_first(void) {
+  void (*volatile found)(struct vf_malloc_stats *, size_t) = vf_malloc_stats;
+  return found == own_stats;
+}
 
 __attribute__((constructor)) static void configure(void) {
   vf_env_check_names();
   vf_hysteresis_configure();
-  is_on = vf_report_is_wanted();
+  if (vf_report_is_wanted() && is_found_first())
+    vf_report_register("vfmalloc", print);
 }
 
-__attribute__((destructor)) static void report(void) {
-  static const char *const names[] = {
-      "used",  "resident_free", "mapped",   "frees",   "returns",
-      "calls", "avoided",       "returned", "regrets", "pressure"};
-  if (!is_on)
-    return;
-  struct vf_malloc_stats s;
-  vf_malloc_stats(&s, sizeof s);
-  uint64_t counters[] = {s.used,    s.resident_free, s.mapped,  s.frees,
-                         s.returns, s.calls,         s.avoided, s.returned,
-                         s.regrets, s.pressure};
-  struct vf_report text = {0};
-  vf_report_counters(&text, "vfmalloc", names, counters,
-                     sizeof counters / sizeof *counters);
-  vf_report_end(&text);
+__attribute__((destructor)) static void at_exit(void) {
+  vf_report_at_exit(print);
 }

@@ -8,10 +8,11 @@
 #include "preload/statistics.h"
 #include "common/report.h"
 
-uint64_t vf_preload_counters[VF_PRELOAD_COUNTERS]
-    __attribute__((aligned(VF_CACHE_LINE)));
+VF_PROCESS_WIDE(vf_preload_counters_1, VF_PRELOAD_COUNTERS_SIZE);
+_Static_assert(sizeof vf_preload_counters_1 == VF_PRELOAD_COUNTERS_SIZE,
+               "VF_PRELOAD_COUNTERS_SIZE is what the assembler reserves");
 
-__attribute__((destructor)) static void report(void) {
+static void print(void) {
   static const char *const names[VF_PRELOAD_COUNTERS] = {
       "spins",           "spun",          "sleeps",        "wakes",
       "spin_lock_waits", "cond_spins",    "cond_spun",     "cond_sleeps",
@@ -19,8 +20,17 @@ __attribute__((destructor)) static void report(void) {
       "sem_spun",        "barrier_waits", "barrier_sleeps"};
   if (!vf_get(&vf_spin_shared_1.stats))
     return;
-  struct vf_report report = {.length = 0};
-  vf_report_counters(&report, "vfpthread", names, vf_preload_counters,
+  static struct vf_report report;
+  vf_report_counters(&report, "vfpthread", names, vf_preload_counters_1,
                      VF_PRELOAD_COUNTERS);
   vf_report_end(&report);
+}
+
+/* spin-wait/tuning.c reports what is wrong with VF_STATS. */
+__attribute__((constructor)) static void configure(void) {
+  vf_report_register("vfpthread", print);
+}
+
+__attribute__((destructor)) static void at_exit(void) {
+  vf_report_at_exit(print);
 }

@@ -33,11 +33,13 @@ enum vf_preload_counter {
   VF_PRELOAD_COUNTERS
 };
 
-extern uint64_t vf_preload_counters[VF_PRELOAD_COUNTERS];
+/* Shared by all copies of the library. */
+#define VF_PRELOAD_COUNTERS_SIZE 120
+extern VF_API uint64_t vf_preload_counters_1[VF_PRELOAD_COUNTERS];
 
 static inline void vf_count_preload(enum vf_preload_counter counter) {
   if (vf_get(&vf_spin_shared_1.stats))
-    __atomic_fetch_add(&vf_preload_counters[counter], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&vf_preload_counters_1[counter], 1, __ATOMIC_RELAXED);
 }
 
 #endif /* VFRIENDLY_PRELOAD_STATISTICS_H */

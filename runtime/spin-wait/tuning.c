@@ -47,8 +47,7 @@ void vf_woke_since(uint64_t woken_at) {
   vf_wake_took(now - woken_at);
 }
 
-/* The copy that read the environment also prints the counters. */
-static bool configuring;
+static void print(void);
 
 /* Only the first copy of the library in a process reads the environment, so
  * that an error is reported once and the shared counters are printed once. */
@@ -57,7 +56,6 @@ __attribute__((constructor)) static void configure(void) {
   if (__atomic_exchange_n(&shared->configured, 1, __ATOMIC_RELAXED) != 0)
     return;
   int saved = errno;
-  configuring = true;
   vf_env_check_names();
   uint64_t budget;
   if (vf_env_number("VF_SPIN_BUDGET_NS", 0, VF_BUDGET_MAX_NS,
@@ -65,20 +63,21 @@ __attribute__((constructor)) static void configure(void) {
     vf_set(&shared->budget_ns_plus_1, (uint32_t)budget + 1);
   vf_set(&shared->notify_off,
          !vf_env_choice("VF_SPIN_NOTIFY", "off", "on", true));
-  vf_set(&shared->stats, vf_report_is_wanted());
+  if (vf_report_is_wanted()) {
+    vf_set(&shared->stats, 1);
+    vf_report_register("vfrt", print);
+  }
   errno = saved;
 }
 
 /* Weak: libvfpthread contains this file, but not numa-placement. */
 __attribute__((weak)) void vf_report_numa(struct vf_report *report);
 
-__attribute__((destructor)) static void report(void) {
+static void print(void) {
   static const char *const names[VF_SPIN_COUNTERS] = {
       "waits", "spun",     "yields",       "blocks",    "timeouts",
       "wakes", "notifies", "blind_sleeps", "overcommit"};
-  if (!configuring || !vf_get(&vf_spin_shared_1.stats))
-    return;
-  struct vf_report report = {.length = 0};
+  static struct vf_report report;
   vf_report_counters(&report, "vfrt", names, vf_spin_shared_1.counters,
                      VF_SPIN_COUNTERS);
   vf_report_sites(&report);
@@ -86,4 +85,8 @@ __attribute__((destructor)) static void report(void) {
   if (vf_report_numa)
     vf_report_numa(&report);
   vf_report_end(&report);
+}
+
+__attribute__((destructor)) static void at_exit(void) {
+  vf_report_at_exit(print);
 }

@@ -9,10 +9,10 @@
  *                                 a wake-up has been measured
  *   VF_SPIN_NOTIFY=on|off         off: notifies do nothing, to measure and to
  *                                 verify that a missing one never hangs
- *   VF_STATS=0|1|PATH             1: print counters at exit to stderr, and
- *                                 those of each call site that takes a lock
- *                                 (common/sites.h); PATH: print them to that
- *                                 file (common/report.h)
+ *   VF_STATS=0|1|PATH             1: print counters at exit or SIGTERM to
+ *                                 stderr, and those of each call site that
+ *                                 takes a lock (common/sites.h); PATH: print
+ *                                 them to that file (common/report.h)
  *
  * Any other value is reported once on stderr, and the default is used. The
  * constructor of the first copy reads them; earlier waits use the defaults.

@@ -38,12 +38,16 @@ static void read_placement(void) {
   __atomic_store_n(&vf_numa_settings.least, (size_t)least, __ATOMIC_RELEASE);
 }
 
+static void print(void);
+
 __attribute__((constructor)) static void configure(void) {
   int saved = errno;
   /* Set here, as this process may not have libvfrt, whose constructor sets it
    * too. */
-  if (vf_report_is_wanted())
+  if (vf_report_is_wanted()) {
     vf_set(&vf_spin_shared_1.stats, 1);
+    vf_report_register("vfnuma", print);
+  }
   vf_env_check_names();
   vf_cpus_remember();
   read_placement();
@@ -51,17 +55,19 @@ __attribute__((constructor)) static void configure(void) {
   errno = saved;
 }
 
-__attribute__((destructor)) static void report(void) {
+static void print(void) {
   static const char *const names[VF_NUMA_PRELOAD_COUNTERS] = {
       "blocks", "mappings", "in_heap",     "touched_by_mmap",
       "pinned", "pin_kept", "pin_refused", "remapped"};
-  if (!vf_get(&vf_spin_shared_1.stats))
-    return;
-  struct vf_report report = {.length = 0};
+  static struct vf_report report;
   vf_report_counters(&report, "vfnuma", names, counters,
                      VF_NUMA_PRELOAD_COUNTERS);
   struct vf_nodes allowed;
   vf_report_add(&report, ", \"nodes\": %u", vf_numa_nodes_here(&allowed));
   vf_report_numa(&report);
   vf_report_end(&report);
+}
+
+__attribute__((destructor)) static void at_exit(void) {
+  vf_report_at_exit(print);
 }
