@@ -9,6 +9,7 @@
 #include "checkers/spin-loops/IterationHints.h"
 
 #include "checkers/spin-loops/SpinLoop.h"
+#include "passes/common/TellingNames.h"
 
 #include "clang/AST/ExprCXX.h"
 
@@ -46,6 +47,7 @@ private:
   /// reaches its end.
   bool follow(const Stmt *S, unsigned &Given, const Frame *In);
   bool followIf(const IfStmt &If, unsigned &Given, const Frame *In);
+  bool backsOff(const IfStmt &If, bool Holds, const Frame *In);
   unsigned inExpr(const Stmt *E, const Frame *In);
   unsigned inCallee(const Frame &Callee);
   unsigned inLoop(const LoopShape &Inner, const Frame *In);
@@ -113,6 +115,32 @@ unsigned PathFollower::inLoop(const LoopShape &Inner, const Frame *In) {
   return Given | Body;
 }
 
+/// Returns true if this branch is one way to back off, chosen by a counter: it
+/// gives no hint at first, or blocks after a number of hints. The counter is
+/// compared with a limit, so a hint in every nth iteration does not count.
+bool PathFollower::backsOff(const IfStmt &If, bool Holds, const Frame *In) {
+  auto *Limit = dyn_cast<BinaryOperator>(If.getCond()->IgnoreParenImpCasts());
+  if (!Limit || !Limit->isRelationalOp())
+    return false;
+  Causes C = CauseFinder(Facts).causesOf(Limit, In);
+  if (!C.Own || C.Clock || C.Walks || C.AtOnce || C.Device || !C.Polls.empty())
+    return false;
+  bool Blocks = false, Works = false;
+  for (const Doubt &D : Facts.Doubts)
+    if (D.What != Doubt::Telling &&
+        llvm::any_of(D.Under, [&](const Guard &G) {
+          return G.Condition == If.getCond() && G.Holds == Holds;
+        })) {
+      auto *Call = dyn_cast<CallExpr>(D.Site);
+      auto *Callee =
+          Call ? dyn_cast_or_null<NamedDecl>(Call->getCalleeDecl()) : nullptr;
+      Blocks |= Callee && Callee->getIdentifier() &&
+                namesBlocking(Callee->getName());
+      Works = true;
+    }
+  return Blocks || !Works;
+}
+
 bool PathFollower::followIf(const IfStmt &If, unsigned &Given,
                             const Frame *In) {
   Given |= inExpr(If.getCond(), In);
@@ -125,6 +153,12 @@ bool PathFollower::followIf(const IfStmt &If, unsigned &Given,
   unsigned Then = Given, Else = Given;
   bool ThenFalls = follow(If.getThen(), Then, In);
   bool ElseFalls = !If.getElse() || follow(If.getElse(), Else, In);
+  // One way gives a hint that the other does not: see backsOff.
+  unsigned OnlyThen = Then & ~Else & (Any | Pauses),
+           OnlyElse = Else & ~Then & (Any | Pauses);
+  if (ThenFalls && ElseFalls && !OnlyThen != !OnlyElse &&
+      backsOff(If, /*Holds=*/!OnlyThen, In))
+    (OnlyThen ? Else : Then) |= OnlyThen | OnlyElse;
   Given = (ThenFalls ? Then : All) & (ElseFalls ? Else : All);
   return ThenFalls || ElseFalls;
 }

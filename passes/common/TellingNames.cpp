@@ -81,4 +81,8 @@ bool namesWork(StringRef Name) {
                 [](StringRef W) { return is_contained(Work, W); });
 }
 
+bool namesBlocking(StringRef Name) {
+  return is_contained(wordsOf(Name), "wait");
+}
+
 } // namespace vfriendly

@@ -34,6 +34,10 @@ NameTells whatNameTells(llvm::StringRef Name);
 /// called: run_tasks, progress. A loop that calls it works while it waits.
 bool namesWork(llvm::StringRef Name);
 
+/// Returns true if a function of this name may block until it is woken:
+/// cond_wait, waitFor.
+bool namesBlocking(llvm::StringRef Name);
+
 } // namespace vfriendly
 
 #endif

@@ -52,9 +52,41 @@ static BasicBlock *entryOf(const Loop &Sub) {
   return Skips ? Before : Header;
 }
 
+/// Returns true if this edge is the other way of a branch that decides by a
+/// counter how the iteration backs off: it gives no hint at first, or blocks
+/// after a number of hints. The counter is compared with a limit, so a hint in
+/// every nth iteration does not count.
+///
+///   if (n < 10) ; else yield()      if (n < 1000) pause(); else cond_wait()
+bool LoopJudge::backsOff(const BasicBlock *From, const BasicBlock *To,
+                         const SmallPtrSetImpl<BasicBlock *> &Hinting) {
+  auto *Br = dyn_cast<BranchInst>(From->getTerminator());
+  auto *Limit = Br && Br->isConditional()
+                    ? dyn_cast<ICmpInst>(Br->getCondition())
+                    : nullptr;
+  if (!Limit || !Limit->isRelational() || LI.getLoopFor(From) != &L ||
+      Br->getSuccessor(0) == Br->getSuccessor(1))
+    return false;
+  BasicBlockEdge Way(From, To),
+      Other(From, Br->getSuccessor(Br->getSuccessor(0) == To ? 1 : 0));
+  if (none_of(Hinting, [&](BasicBlock *B) { return DT.dominates(Other, B); }))
+    return false;
+  Causes C = Collector.collect(Limit);
+  if (!C.Own || C.Clock || C.Walks || !C.Polls.empty())
+    return false;
+  bool Blocks = false, Works = false;
+  for (Instruction *I : Effects)
+    if (DT.dominates(Way, I->getParent())) {
+      auto *Call = dyn_cast<CallBase>(I);
+      Blocks |= Call && namesBlocking(calledName(*Call));
+      Works |= !Call || !isHint(shownOrPromised(*Call));
+    }
+  return Blocks || !Works;
+}
+
 /// Returns true if every iteration that is followed by another one gives a spin
-/// hint, or waits in an inner loop. If OnlyPauses is set, only pauses and
-/// yields count: a sleep may be a delay for a device.
+/// hint, backs off in another way, or waits in an inner loop. If OnlyPauses is
+/// set, only pauses and yields count: a sleep may be a delay for a device.
 bool LoopJudge::everyIterationHints(bool OnlyPauses) {
   SmallPtrSet<BasicBlock *, 8> Hinting;
   for (BasicBlock *B : L.blocks()) {
@@ -75,7 +107,10 @@ bool LoopJudge::everyIterationHints(bool OnlyPauses) {
       if (S.L != &L && L.contains(S.L) && S.Kind != SpinKind::Retry &&
           S.Kind != SpinKind::Device)
         Hinting.insert(entryOf(*S.L));
-  return everyIterationPasses(Hinting);
+  return everyIterationPasses(
+      Hinting, [&](const BasicBlock *From, const BasicBlock *To) {
+        return backsOff(From, To, Hinting);
+      });
 }
 
 /// Returns true if the loop gives a spin hint outside its inner waiting loops,

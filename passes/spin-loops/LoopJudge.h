@@ -101,6 +101,8 @@ private:
   bool leavesNoTrace() const;
   bool authorSaysItWaits();
   bool everyIterationHints(bool OnlyPauses);
+  bool backsOff(const llvm::BasicBlock *From, const llvm::BasicBlock *To,
+                const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Hinting);
   bool hintsItself() const;
   bool excuseEffects();
   bool excuse(llvm::Instruction &Effect);

@@ -477,3 +477,47 @@ void asks(void) {
   while (!flag)
     __asm__ volatile("rolq $3, (%0)" ::"r"(&most_rounds) : "cc", "memory");
 }
+
+// A back-off that a counter drives: no hint at first, or one that blocks after
+// a number of hints.
+void thing_cond_wait(struct thing *t);
+void backs_off(struct thing *t, struct thing **mine) {
+  int n = 0;
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_busy' and yields
+  while (thing_busy(t, 3)) {
+    if (n < 10)
+      n++;
+    else
+      sched_yield();
+  }
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_busy' and {{(yields|sleeps)}}
+  for (n = 0; thing_busy(t, 3); n++)
+    if (n < 1000)
+      sched_yield();
+    else
+      usleep(1);
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag' {{.*}}; some of its iterations do more than poll
+  for (n = 0; !flag; n++) {
+    if (n < 1000)
+      __builtin_ia32_pause();
+    else if (n < 1200)
+      sched_yield();
+    else {
+      *mine = t;
+      thing_cond_wait(t);
+    }
+  }
+}
+void not_backing_off(struct thing *t) {
+  unsigned n = 0;
+  // A hint in every nth iteration is a courtesy of work.
+  while (thing_busy(t, 3))
+    if (++n % 64 == 0)
+      sched_yield();
+  // After a number of hints it works.
+  for (n = 0; thing_busy(t, 3); n++)
+    if (n < 1000)
+      sched_yield();
+    else
+      work();
+}

@@ -278,3 +278,42 @@ void not_working(void) {
   while (!run_next_task())
     _mm_pause();
 }
+
+// A back-off that a counter drives: no hint at first, or one that blocks after
+// a number of hints.
+void task_cond_wait(struct task *t);
+void wait_backing_off(struct task *t, struct task **mine) {
+  int n = 0;
+  // expected-remark@+1 {{(repeated call) on what 'task_done' returns left as it is: it calls 'task_done'}}
+  while (!task_done(t)) {
+    if (n < 10)
+      n++;
+    else
+      sched_yield();
+  }
+  // expected-remark@+1 {{left as it is: some of its iterations do more than poll}}
+  for (n = 0; !atomic_load(&flag); n++) {
+    if (n < 1000)
+      _mm_pause();
+    else if (n < 1200)
+      sched_yield();
+    else {
+      *mine = t;
+      task_cond_wait(t);
+    }
+  }
+}
+// Why not: a hint in every nth iteration is a courtesy of work, and what comes
+// after a number of hints here is work.
+void work_on(struct task *t);
+void not_backing_off(struct task *t) {
+  unsigned n = 0;
+  while (!task_done(t))
+    if (++n % 64 == 0)
+      sched_yield();
+  for (n = 0; !task_done(t); n++)
+    if (n < 1000)
+      sched_yield();
+    else
+      work_on(t);
+}
