@@ -197,7 +197,7 @@ PARTS, PHASES_S = 3, 54
 def check_phases(rig, options):
     """Time goes on for a guest that is busy for a part of each period, at each phase."""
     seconds, found = options.seconds or PHASES_S, []
-    for title, cpus, variant, words in cells("phases", 1, 2):
+    for title, cpus, variant, words in cells("phases", 1, 2, 4):
         for v in rig.like(host_cpus=1).run(title, cpus, f"sleep 1\n/times phases {seconds} || exit 1\n",
                                            PARTS, seconds, words=words).results:
             late = [phase for phase, lag in enumerate(v["lags"]) if lag > LAG_PERIODS]
