@@ -23,10 +23,11 @@ namespace {
 /// each path. A path that cannot be followed counts as one without hints.
 class PathFollower {
 public:
-  enum : unsigned { Any = 1, Pauses = 2, Waits = 4, All = 7 };
+  enum : unsigned { Any = 1, Pauses = 2, Waits = 4, Retries = 8, All = 15 };
 
-  PathFollower(const LoopShape &Shape, const LoopFacts &Facts)
-      : Shape(Shape), Facts(Facts) {}
+  PathFollower(const LoopShape &Shape, const LoopFacts &Facts,
+               ArrayRef<const Rmw *> AtOnce)
+      : Shape(Shape), Facts(Facts), AtOnce(AtOnce) {}
 
   unsigned followIteration() {
     unsigned Falls = 0;
@@ -54,6 +55,7 @@ private:
 
   const LoopShape &Shape;
   const LoopFacts &Facts;
+  ArrayRef<const Rmw *> AtOnce;
   /// Hints on all paths to another iteration.
   unsigned Repeating = All;
   /// Hints on all paths to a return of the current callee.
@@ -71,7 +73,7 @@ unsigned PathFollower::inCallee(const Frame &Callee) {
   Given = Falls ? Returning & Given : Returning;
   Returning = Saved;
   // Drops Waits: a wait in a callee does not make a lock-free retry a wait.
-  return Given & (Any | Pauses);
+  return Given & (Any | Pauses | Retries);
 }
 
 unsigned PathFollower::inExpr(const Stmt *S, const Frame *In) {
@@ -81,6 +83,9 @@ unsigned PathFollower::inExpr(const Stmt *S, const Frame *In) {
   for (const Hint &H : Facts.Hints)
     if (H.Site == S && H.In == In)
       Given |= H.Effect == CallEffect::Sleep ? Any : Any | Pauses;
+  for (const Rmw *R : AtOnce)
+    if (R->Site == S && R->In == In)
+      Given |= Retries;
   if (auto *Op = dyn_cast<BinaryOperator>(S); Op && Op->isLogicalOp())
     return Given | inExpr(Op->getLHS(), In);
   if (auto *Either = dyn_cast<AbstractConditionalOperator>(S))
@@ -127,15 +132,14 @@ bool PathFollower::backsOff(const IfStmt &If, bool Holds, const Frame *In) {
     return false;
   bool Blocks = false, Works = false;
   for (const Doubt &D : Facts.Doubts)
-    if (D.What != Doubt::Telling &&
-        llvm::any_of(D.Under, [&](const Guard &G) {
+    if (D.What != Doubt::Telling && llvm::any_of(D.Under, [&](const Guard &G) {
           return G.Condition == If.getCond() && G.Holds == Holds;
         })) {
       auto *Call = dyn_cast<CallExpr>(D.Site);
       auto *Callee =
           Call ? dyn_cast_or_null<NamedDecl>(Call->getCalleeDecl()) : nullptr;
-      Blocks |= Callee && Callee->getIdentifier() &&
-                namesBlocking(Callee->getName());
+      Blocks |=
+          Callee && Callee->getIdentifier() && namesBlocking(Callee->getName());
       Works = true;
     }
   return Blocks || !Works;
@@ -220,11 +224,12 @@ bool PathFollower::follow(const Stmt *S, unsigned &Given, const Frame *In) {
 
 } // namespace
 
-IterationHints hintsOfIterations(const LoopShape &Shape,
-                                 const LoopFacts &Facts) {
-  unsigned Given = PathFollower(Shape, Facts).followIteration();
+IterationHints hintsOfIterations(const LoopShape &Shape, const LoopFacts &Facts,
+                                 ArrayRef<const Rmw *> AtOnce) {
+  unsigned Given = PathFollower(Shape, Facts, AtOnce).followIteration();
   return {(Given & PathFollower::Any) != 0, (Given & PathFollower::Pauses) != 0,
-          (Given & PathFollower::Waits) != 0};
+          (Given & PathFollower::Waits) != 0,
+          (Given & PathFollower::Retries) != 0};
 }
 
 } // namespace vfriendly::tidy

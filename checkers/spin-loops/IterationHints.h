@@ -23,17 +23,20 @@
 
 namespace vfriendly::tidy {
 
-/// The spin hints that the loop executes on every path to the next iteration.
+/// What the loop executes on every path to the next iteration: spin hints, and
+/// whether it tries what can succeed at once.
 struct IterationHints {
-  bool Any = false;    ///< A pause, a yield, a sleep, or a wait.
-  bool Pauses = false; ///< Excludes sleeps: loops that poll devices sleep.
-  bool Waits = false;  ///< An inner loop, in the loop itself, that waits.
+  bool Any = false;     ///< A pause, a yield, a sleep, or a wait.
+  bool Pauses = false;  ///< Excludes sleeps: loops that poll devices sleep.
+  bool Waits = false;   ///< An inner loop, in the loop itself, that waits.
+  bool Retries = false; ///< One of the exchanges given as AtOnce.
 };
 
-/// Returns the spin hints that every iteration gives. pre: collectFacts
-/// returned true for both.
-IterationHints hintsOfIterations(const LoopShape &Shape,
-                                 const LoopFacts &Facts);
+/// Returns the spin hints that every iteration gives, and whether each executes
+/// one of the read-modify-writes AtOnce. pre: collectFacts returned true for
+/// Shape and Facts.
+IterationHints hintsOfIterations(const LoopShape &Shape, const LoopFacts &Facts,
+                                 llvm::ArrayRef<const Rmw *> AtOnce = {});
 
 } // namespace vfriendly::tidy
 

@@ -67,6 +67,7 @@ private:
   void judgeExit(const Guards &Exit);
   void judgeAlternative(const Alternative &A);
   bool doesWork();
+  SmallVector<const Rmw *, 2> atOnce();
   const IterationHints &given();
   void note(const Causes &C);
 
@@ -343,9 +344,18 @@ SpinKind nameKind(const SpinLoop &Spin, bool InnerPolls) {
   return versionIsReread(*Spin.Facts) ? SpinKind::SeqLock : SpinKind::Flag;
 }
 
+/// Returns the read-modify-writes that can succeed without another thread.
+SmallVector<const Rmw *, 2> LoopJudge::atOnce() {
+  SmallVector<const Rmw *, 2> Found;
+  for (const Rmw &R : this->Found.Facts->Rmws)
+    if (R.Op.Kind == AtomicKind::CompareExchange && Finder.causesOf(R).AtOnce)
+      Found.push_back(&R);
+  return Found;
+}
+
 const IterationHints &LoopJudge::given() {
   if (!Given)
-    Given = hintsOfIterations(Found.Shape, *Found.Facts);
+    Given = hintsOfIterations(Found.Shape, *Found.Facts, atOnce());
   return *Given;
 }
 
@@ -367,6 +377,10 @@ bool LoopJudge::judge() {
   } else if (!Waits) {
     return false;
   }
+  // If each iteration tries what can succeed at once, it is an update, although
+  // what it finds decides which of several updates it tries.
+  if (!Facts.Rmws.empty() && !given().Waits && given().Retries)
+    return false;
   for (const Hint &H : Facts.Hints) {
     Found.Pauses |= H.Effect == CallEffect::Pause;
     Found.Yields |= H.Effect == CallEffect::Yield;

@@ -264,6 +264,34 @@ void retry(_Atomic int *n, int *m) {
 }
 // The same by what the swap returns, by assembly too: the next try expects what
 // this one has just seen.
+// What it reads decides which of two updates it tries. Seen in bRPC.
+void retry_either(_Atomic int *n, int least) {
+  int seen = atomic_load(n);
+  do {
+    if (seen == 0) {
+      break;
+    } else if (seen < least) {
+      if (atomic_compare_exchange_weak(n, &seen, 0))
+        break;
+    } else {
+      if (atomic_compare_exchange_weak(n, &seen, seen / 2))
+        break;
+    }
+  } while (1);
+}
+// A lock that is taken looks again, on a path without a try.
+void lock_either(_Atomic int *n, int least) {
+  int seen = atomic_load(n);
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a test-and-test-and-set lock, compare-and-swap of atomic '*n'
+  do {
+    if (seen < least) {
+      if (atomic_compare_exchange_weak(n, &seen, 0))
+        break;
+    } else {
+      seen = atomic_load(n);
+    }
+  } while (1);
+}
 // One that forgets to read again expects what it has read before the loop.
 // Seen in PARSEC's TBB (spin_rw_mutex_v2.cpp).
 int retry_stale(volatile int *state, _Atomic int *p) {
