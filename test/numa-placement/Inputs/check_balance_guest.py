@@ -18,8 +18,9 @@ from guest import initramfs, machine
 MEGABYTES, SIZE_MB, NODES = 1536, 16, 2
 PAGES = SIZE_MB * 256
 RATE = 1000
-# Shares of a range: where it was filled; evenly enough, an imbalance of 32.1 %; and private ones.
-FILLED, EVEN, LOCAL = 0.9, 0.33, 0.95
+# Shares of a range: where it was filled, and private ones.
+FILLED, LOCAL = 0.9, 0.95
+LOW = 32.1  # imbalance of two nodes, in percent
 MOST_MOVES = 1.2 * PAGES / 2
 
 MODULES = """
@@ -58,7 +59,7 @@ echo 1 > /proc/sys/kernel/numa_balancing
 echo 3 > /proc/sys/kernel/perf_event_paranoid
 balance 65534 numa balance $hot
 balance root numa balance 999999
-balance root numa balance $hot --rate {RATE} --quiet 15 --seconds 60
+balance root numa balance $hot --rate {RATE} --quiet 15 --seconds 120
 echo 0 > /proc/sys/kernel/numa_balancing
 kill $hot
 wait $hot
@@ -99,8 +100,14 @@ def judge(lines):
     total = re.findall(r"^moved (\d+) pages", "\n".join(lines), re.M)
     if min(share("before", what, 0) for what in ("shared", "private 0", "private 1")) < FILLED:
         yield "pages are not on node 0 before"
-    if min(share("after", "shared", 0), share("after", "shared", 1)) < EVEN:
-        yield "shared pages are not even"
+    # Where shared pages lie afterwards is the kernel's choice again, so it is only printed.
+    said = [float(n) for n in re.findall(r" s: .* -> (\S+) %, moved", "\n".join(lines))]
+    left = [float(n) for n in re.findall(r"^moved .* imbalance (\S+) %$", "\n".join(lines), re.M)]
+    if not said or said[-1] > LOW:
+        yield "shared pages are not even after the last move"
+    taken_back = any(line.startswith("the kernel took pages back") for line in lines)
+    if len(left) != 1 or (left[0] > LOW) != taken_back:
+        yield "it does not say whether the kernel took pages back"
     if share("after", "private 0", 0) < LOCAL or share("after", "private 1", 1) < LOCAL:
         yield "private pages are not local"
     if len(total) != 1 or int(total[0]) != sum(moved):

@@ -138,12 +138,17 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
                 before, after = balancer.imbalance(where), balancer.imbalance(where | done)
                 yield (f"{now - began:.0f} s: {len(where)} hot shared pages, imbalance {before:.1f} % -> "
                        f"{after:.1f} %, moved {len(done)}")
+            ended = ""
             if now - quiet_since >= options.quiet:
-                yield (f"moved {moved} pages; nothing to do for {options.quiet} s: {len(where)} hot shared pages, "
-                       f"imbalance {balancer.imbalance(where):.1f} %")
-                return
-            if options.seconds and now - began >= options.seconds:
-                yield f"moved {moved} pages in {options.seconds} s"
+                ended = f"; nothing to do for {options.quiet} s"
+            elif options.seconds and now - began >= options.seconds:
+                ended = f" in {options.seconds} s"
+            if ended:
+                left = balancer.imbalance(where | done)
+                yield f"moved {moved} pages{ended}: {len(where)} hot shared pages, imbalance {left:.1f} %"
+                if moved and left > numa.thresholds(len(nodes))[0]:
+                    yield ("the kernel took pages back: to keep them, run again, and sysctl kernel.numa_balancing=0 "
+                           "after the last move")
                 return
     except ProcessLookupError:
         yield f"moved {moved} pages; process {process} has ended"
