@@ -475,7 +475,6 @@ TABLES = {
     "pv-shootdown": ("pv-shootdown", "figures", pv_shootdown),
     "paratick-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep", paratick_beside),
     "paratick-checks": ("paratick", "figures of paratick-checks", paratick_rates),
-    "paratick-6.12-checks": ("paratick", "figures of paratick-6.12-checks", paratick_rates),
 }
 
 
