@@ -102,7 +102,7 @@ static long mappings(const char *from, size_t size) {
  * no page is touched twice, and there is no fault but those of the program. */
 static void moves_stay_cheap(void) {
   size_t size = 8 * MB;
-  char *p = malloc(size), *in_the_way[16];
+  char *p = malloc(size), *in_the_way[128];
   CHECK(p);
   long before = faults();
   memset(p, 1, size);
@@ -111,14 +111,14 @@ static void moves_stay_cheap(void) {
     CHECK(p && p[0] == 1 && p[size - 1] == 1);
     memset(p + size, 1, MB);
     size += MB;
-    if (size % (8 * MB) == 0) /* So that it cannot grow where it is. */
-      CHECK(in_the_way[size / MB / 8 - 1] = malloc(MB));
+    /* So that it cannot grow where it is. */
+    CHECK(in_the_way[size / MB - 1] = malloc(MB));
   }
   CHECK(mappings(p, size) <= 2);
   CHECK(faults() - before < 128 * MB / PAGE * 11 / 10);
   CHECK(memcmp(p, p + 1, size - 1) == 0);
   free(p);
-  for (int i = 1; i != 16; ++i)
+  for (int i = 8; i != 128; ++i)
     free(in_the_way[i]);
 }
 
