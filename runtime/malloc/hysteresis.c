@@ -178,7 +178,9 @@ struct vf_return_counts vf_return_counts(void) { return counts; }
 
 void vf_hysteresis_configure(void) {
   uint64_t number;
-  page_size = (size_t)sysconf(_SC_PAGESIZE);
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  if (page != page_size) /* A write would copy the page of this variable. */
+    page_size = page;
   if (vf_env_number("VF_MALLOC_TUNE_PERCENT", 0, 10000, policy.tune_percent,
                     &number))
     policy.tune_percent = (uint32_t)number;

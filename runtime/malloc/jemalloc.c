@@ -20,9 +20,11 @@
 #include "malloc/hysteresis.h"
 #include "malloc/libc_code.h"
 #include "malloc/pages.h"
+#include "malloc/start.h"
 #include <jemalloc/jemalloc.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/single_threaded.h>
 
 /* jemalloc's options at startup; MALLOC_CONF can still change them.
  *
@@ -32,10 +34,16 @@
  * memory. oversize_threshold: all blocks use the same hooks; those of 8 MiB
  * and more would otherwise get an arena of their own. slab_sizes, in pages: 64
  * KiB per slab for each size of small blocks, instead of 4 to 28 KiB, so that
- * there are fewer slabs to manage; 14 KiB blocks need a multiple of 7 pages. */
+ * there are fewer slabs to manage; 14 KiB blocks need a multiple of 7 pages.
+ * tcache_gc_incr_bytes: a thread trims its cache after a megabyte of allocations
+ * and not after 64 KiB, which is three blocks of 20 KB: these then take 44 ns
+ * and not 67. Blocks above 32 KiB stay out of the caches (lg_tcache_max), as
+ * nobody can take memory from the cache of a thread that sleeps: with blocks of
+ * up to 256 KiB in them, eight threads kept 152 MB and not 6. */
 const char *vf_je_malloc_conf =
     "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:0,"
     "lg_extent_max_active_fit:63,oversize_threshold:0,"
+    "tcache_gc_incr_bytes:1048576,"
     "slab_sizes:1-12288:16|12289-14336:14";
 
 /* opt.cache_oblivious adds a page to each block of 16 KiB or more, a quarter of
@@ -170,8 +178,11 @@ int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
   return 0;
 }
 
+/* With a single thread no lock is taken at the fork, and jemalloc's handlers
+ * would only write to the pages of 300 locks, each of which the kernel then
+ * copies for the parent or for the child. */
 static void before_fork(void) {
-  are_theirs_called = theirs.before != NULL;
+  are_theirs_called = theirs.before != NULL && !__libc_single_threaded;
   if (are_theirs_called)
     theirs.before();
   vf_giving_stop();
@@ -195,7 +206,7 @@ static void after_fork_in_child(void) {
 
 /* Registers our fork handlers early, so that they lock the allocator after all
  * handlers that may allocate have run, and unlock it before them. */
-__attribute__((constructor(101))) static void watch_forks(void) {
+VF_AT_START __attribute__((constructor(101))) static void watch_forks(void) {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 

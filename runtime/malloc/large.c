@@ -7,10 +7,12 @@
  * A block is moved in two steps. The first moves its pages to a place that the
  * kernel chooses, and leaves the block's own addresses mapped and empty
  * (MREMAP_DONTUNMAP, Linux 5.7). It fails, with nothing changed, if the block
- * consists of several mappings, which earlier moves leave, or if the kernel
+ * consists of several mappings, which growing in place leaves, or if the kernel
  * does not support it. The second moves the pages to their new place and
- * replaces the mapping there. With a single step, a failure would leave a hole
- * there, which another thread's mmap could use before it is closed.
+ * replaces the mapping there, up to the end of the new block, so that the new
+ * block is a single mapping and its next move takes two calls again. With a
+ * single step, a failure would leave a hole there, which another thread's mmap
+ * could use before it is closed.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/large.h"
@@ -25,10 +27,9 @@
 #endif
 
 /* Maximum number of attempts to move the mappings of one block, a microsecond
- * or two each. A block that has grown from 16 MiB to a gigabyte consists of 25
- * mappings, and each takes an attempt that fails and one that succeeds. A block
- * with more mappings is copied in part, and that part is a single mapping
- * afterwards. */
+ * or two each. A block that has grown in place from 16 MiB to a gigabyte
+ * consists of 25 mappings, and each takes an attempt that fails and one that
+ * succeeds. A block with more mappings is copied in part. */
 #define TRIES_MAX 64
 
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
@@ -48,19 +49,19 @@ void vf_large_clear(void *start, size_t size) {
   memset(end, 0, (size_t)(to - end));
 }
 
-/* Moves whole pages with mremap. Returns false and changes nothing if that is
- * impossible. */
-static bool move_pages(char *to, char *from, size_t size) {
+/* Moves whole pages with mremap; the mapping at `to` becomes to_size bytes long.
+ * Returns false and changes nothing if that is impossible. */
+static bool move_pages(char *to, size_t to_size, char *from, size_t size) {
   void *between =
       mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
   if (between == MAP_FAILED)
     return false;
-  if (mremap(between, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) ==
+  if (mremap(between, size, to_size, MREMAP_MAYMOVE | MREMAP_FIXED, to) ==
       MAP_FAILED) {
     /* If the move fails, either there are too many mappings, which the kernel
      * detects before it unmaps `to`, or the kernel ran out of memory after it
      * had unmapped `to`. */
-    mmap(to, size, PROT_READ | PROT_WRITE,
+    mmap(to, to_size, PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     memcpy(to, between, size);
     munmap(between, size);
@@ -76,26 +77,27 @@ static size_t size_below(size_t size) {
 }
 
 /* Splits a range that cannot be moved at once, until each part is one mapping.
- * A block that was moved when it grew has a mapping from each of its former
- * sizes to the next. */
-static void move(char *to, char *from, size_t size, size_t page, int *tries) {
+ * A block that grew in place has a mapping from each of its former sizes to the
+ * next. The last part gets the rest of the new block. */
+static void move(char *to, size_t to_size, char *from, size_t size, size_t page,
+                 int *tries) {
   if (size >= VF_LARGE_CLEAR && --*tries >= 0) {
-    if (move_pages(to, from, size))
+    if (move_pages(to, to_size, from, size))
       return;
     size_t first = size_below(size) & ~(page - 1);
-    move(to, from, first, page, tries);
-    move(to + first, from + first, size - first, page, tries);
+    move(to, first, from, first, page, tries);
+    move(to + first, to_size - first, from + first, size - first, page, tries);
     return;
   }
   memcpy(to, from, size);
 }
 
-void vf_large_move(void *to, void *from, size_t size) {
+void vf_large_move(void *to, size_t to_size, void *from, size_t size) {
   size_t page = page_size();
   int tries = TRIES_MAX;
-  if ((((uintptr_t)to | (uintptr_t)from) & (page - 1)) != 0) {
+  if ((((uintptr_t)to | to_size | (uintptr_t)from | size) & (page - 1)) != 0) {
     memcpy(to, from, size);
     return;
   }
-  move(to, from, (size + page - 1) & ~(page - 1), page, &tries);
+  move(to, to_size, from, size, page, &tries);
 }

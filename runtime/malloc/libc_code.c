@@ -6,6 +6,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/libc_code.h"
+#include "malloc/start.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <link.h>
@@ -15,18 +16,20 @@ int _dl_find_object(void *code, struct dl_find_object *object)
 
 static const char *libc; /* where it is mapped */
 
-/* Uses _dl_find_object of glibc 2.35: dladdr would compare the address with all
- * of libc's symbols, which takes 15 us in each process. */
-__attribute__((constructor)) static void find_libc(void) {
-  void *code = (void *)gnu_get_libc_version;
-  struct dl_find_object object;
+/* For glibc before 2.35: dladdr takes a lock, so this is done early. It compares
+ * the address with all of libc's symbols, which takes 15 us in each process. */
+VF_AT_START __attribute__((constructor)) static void find_libc(void) {
   Dl_info info;
-  if (_dl_find_object) {
-    if (_dl_find_object(code, &object) == 0)
-      libc = object.dlfo_map_start;
-  } else if (dladdr(code, &info)) {
+  if (!_dl_find_object && dladdr((void *)gnu_get_libc_version, &info))
     libc = info.dli_fbase;
-  }
+}
+
+static const char *libc_start(void) {
+  struct dl_find_object object;
+  if (_dl_find_object &&
+      _dl_find_object((void *)gnu_get_libc_version, &object) == 0)
+    return object.dlfo_map_start;
+  return libc;
 }
 
 static bool is_in(const char *library, const char *code) {
@@ -42,6 +45,7 @@ static bool is_in(const char *library, const char *code) {
 }
 
 bool vf_is_libc_code(const void *code) {
-  return !libc || is_in(libc, code) ||
+  const char *start = libc_start();
+  return !start || is_in(start, code) ||
          is_in((const char *)_r_debug.r_ldbase, code);
 }

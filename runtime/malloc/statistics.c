@@ -11,6 +11,7 @@
 #include "malloc/helper.h"
 #include "malloc/hysteresis.h"
 #include "malloc/pages.h"
+#include "malloc/start.h"
 #include "vfriendly/malloc.h"
 #include <string.h>
 
@@ -59,7 +60,7 @@ static bool is_found_first(void) {
   return found == own_stats;
 }
 
-__attribute__((constructor)) static void configure(void) {
+VF_AT_START __attribute__((constructor)) static void configure(void) {
   vf_env_check_names();
   vf_hysteresis_configure();
   if (vf_report_is_wanted() && is_found_first())

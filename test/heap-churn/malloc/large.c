@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -81,6 +82,44 @@ static void sparse_realloc_touches_little(void) {
 static void fill(uint64_t *p, size_t from, size_t to) {
   for (size_t i = from / sizeof *p; i < to / sizeof *p; i += 512)
     p[i] = i;
+}
+
+static long mappings(const char *from, size_t size) {
+  long n = 0;
+  char line[512];
+  FILE *maps = fopen("/proc/self/maps", "r");
+  CHECK(maps);
+  while (fgets(line, sizeof line, maps)) {
+    uintptr_t start, end;
+    CHECK(sscanf(line, "%lx-%lx", &start, &end) == 2);
+    n += start < (uintptr_t)from + size && end > (uintptr_t)from;
+  }
+  CHECK(fclose(maps) == 0);
+  return n;
+}
+
+/* A block that grows in small steps is moved each time as a whole: it stays a single mapping,
+ * no page is touched twice, and there is no fault but those of the program. */
+static void moves_stay_cheap(void) {
+  size_t size = 8 * MB;
+  char *p = malloc(size), *in_the_way[128];
+  CHECK(p);
+  long before = faults();
+  memset(p, 1, size);
+  while (size < (size_t)128 * MB) {
+    p = realloc(p, size + MB);
+    CHECK(p && p[0] == 1 && p[size - 1] == 1);
+    memset(p + size, 1, MB);
+    size += MB;
+    /* So that it cannot grow where it is. */
+    CHECK(in_the_way[size / MB - 1] = malloc(MB));
+  }
+  CHECK(mappings(p, size) <= 2);
+  CHECK(faults() - before < 128 * MB / PAGE * 11 / 10);
+  CHECK(memcmp(p, p + 1, size - 1) == 0);
+  free(p);
+  for (int i = 8; i != 128; ++i)
+    free(in_the_way[i]);
 }
 
 /* In many steps, so that a block is of many mappings; another block stays behind each. */
@@ -165,6 +204,7 @@ int main(void) {
   sparse_calloc_touches_little();
   calloc_is_zero();
   sparse_realloc_touches_little();
+  moves_stay_cheap();
   grows(NULL);
   together();
   locked_blocks_are_cleared();
