@@ -35,11 +35,12 @@
  * and more would otherwise get an arena of their own. slab_sizes, in pages: 64
  * KiB per slab for each size of small blocks, instead of 4 to 28 KiB, so that
  * there are fewer slabs to manage; 14 KiB blocks need a multiple of 7 pages.
- * tcache_gc_incr_bytes: a thread trims its cache after a megabyte of allocations
- * and not after 64 KiB, which is three blocks of 20 KB: these then take 44 ns
- * and not 67. Blocks above 32 KiB stay out of the caches (lg_tcache_max), as
- * nobody can take memory from the cache of a thread that sleeps: with blocks of
- * up to 256 KiB in them, eight threads kept 152 MB and not 6. */
+ * tcache_gc_incr_bytes: a thread trims its cache after a megabyte of
+ * allocations and not after 64 KiB, which is three blocks of 20 KB: these then
+ * take 44 ns and not 67. Blocks above 32 KiB stay out of the caches
+ * (lg_tcache_max), as nobody can take memory from the cache of a thread that
+ * sleeps: with blocks of up to 256 KiB in them, eight threads kept 152 MB and
+ * not 6. */
 const char *vf_je_malloc_conf =
     "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:0,"
     "lg_extent_max_active_fit:63,oversize_threshold:0,"

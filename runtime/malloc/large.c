@@ -49,8 +49,8 @@ void vf_large_clear(void *start, size_t size) {
   memset(end, 0, (size_t)(to - end));
 }
 
-/* Moves whole pages with mremap; the mapping at `to` becomes to_size bytes long.
- * Returns false and changes nothing if that is impossible. */
+/* Moves whole pages with mremap; the mapping at `to` becomes to_size bytes
+ * long. Returns false and changes nothing if that is impossible. */
 static bool move_pages(char *to, size_t to_size, char *from, size_t size) {
   void *between =
       mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);

@@ -19,8 +19,9 @@
  * itself calls madvise for any whole page. */
 #define VF_LARGE_CLEAR ((size_t)1 << 20)
 /* Minimum size in bytes from which pages are moved instead of copied. Copying
- * this many bytes to untouched pages takes 2.5 ms, and moving them 50 us. Each move adds up to three mappings, of which the kernel allows a
- * process 65530: not reached before 80 GB of moved blocks. */
+ * this many bytes to untouched pages takes 2.5 ms, and moving them 50 us. Each
+ * move adds up to three mappings, of which the kernel allows a process 65530:
+ * not reached before 80 GB of moved blocks. */
 #define VF_LARGE_MOVE ((size_t)4 << 20)
 /* The alignment of a block to which pages are moved. Between two addresses of
  * this alignment the kernel moves page tables and not single pages. */
@@ -29,8 +30,8 @@
 /* Makes all bytes read as zero. */
 void vf_large_clear(void *start, size_t size);
 
-/* Copies the `size` bytes of one block to another of to_size bytes. What follows
- * them there, and the contents of `from`, are undefined afterwards.
+/* Copies the `size` bytes of one block to another of to_size bytes. What
+ * follows them there, and the contents of `from`, are undefined afterwards.
  *
  * pre: to_size >= size. The pages of both blocks contain nothing else, and are
  * private and anonymous. */
