@@ -41,7 +41,8 @@ NameTells whatNameTells(StringRef Name) {
       "us",    "ms",    "ns",    "usec", "msec",         "nsec",        "usecs",
       "msecs", "s",     "sec",   "for",  "until",        "cycles",      "ticks",
       "np",    "once",  "cpu",   "hint", "thread",       "processor",   "loop",
-      "block", "micro", "milli", "nano", "microseconds", "milliseconds"};
+      "block", "micro", "milli", "nano", "microseconds", "milliseconds",
+      "current"};
   SmallVector<std::string, 4> Words = wordsOf(Name);
   if (any_of(Words, [](StringRef W) {
         return is_contained({"throw", "abort", "panic", "fatal", "terminate"},

@@ -521,3 +521,14 @@ void not_backing_off(struct thing *t) {
     else
       work();
 }
+
+// The object of the verb comes after it. Seen in bRPC.
+void YieldCurrentThread(void);
+int current_thread_yields(void);
+void yields_current(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; judged by the name of 'YieldCurrentThread' (
+  while (!flag)
+    YieldCurrentThread();
+  while (!flag)
+    current_thread_yields();
+}
