@@ -47,10 +47,9 @@ static inline void vf_learn(uint32_t *failed, bool succeeded) {
 
 /* Waits between two reads of the lock word: VF_FIRST_PAUSES, then a quarter
  * more at each read, up to VF_LOOK_PAUSES. So a thread that waits for the end
- * of a section notices it late by a quarter of its wait at most. (With twice as
- * many pauses at each read, 2 to 16 threads with sections of 1 us made 6 to 17
- * % fewer operations.) Updates *now. Returns false if this took so long that
- * the thread must have been preempted. */
+ * of a section notices it late by a quarter of its wait at most. Updates *now.
+ * Returns false if this took so long that the thread must have been preempted.
+ */
 static inline bool vf_pause(unsigned *pauses, uint64_t *now) {
   for (unsigned i = 0; i < *pauses; ++i)
     vf_relax();
