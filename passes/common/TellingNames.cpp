@@ -38,11 +38,12 @@ NameTells whatNameTells(StringRef Name) {
   // Words at the end of a name that are no verb: the unit, the amount and the
   // object in `sleep_for_us`.
   static constexpr StringLiteral Objects[] = {
-      "us",    "ms",    "ns",    "usec", "msec",         "nsec",        "usecs",
-      "msecs", "s",     "sec",   "for",  "until",        "cycles",      "ticks",
-      "np",    "once",  "cpu",   "hint", "thread",       "processor",   "loop",
-      "block", "micro", "milli", "nano", "microseconds", "milliseconds",
-      "current"};
+      "us",           "ms",           "ns",     "usec",   "msec",
+      "nsec",         "usecs",        "msecs",  "s",      "sec",
+      "for",          "until",        "cycles", "ticks",  "np",
+      "once",         "cpu",          "hint",   "thread", "processor",
+      "loop",         "block",        "micro",  "milli",  "nano",
+      "microseconds", "milliseconds", "current"};
   SmallVector<std::string, 4> Words = wordsOf(Name);
   if (any_of(Words, [](StringRef W) {
         return is_contained({"throw", "abort", "panic", "fatal", "terminate"},
