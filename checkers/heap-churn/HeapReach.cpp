@@ -55,9 +55,9 @@ void HeapReach::noteUse(const FunctionDecl *F, Body &Into) {
 }
 
 void HeapReach::noteDestructor(QualType Type, Body &Into) {
-  auto *Record =
-      Type.isNull() ? nullptr
-                    : Context.getBaseElementType(Type)->getAsCXXRecordDecl();
+  auto *Record = Type.isNull()
+                     ? nullptr
+                     : Context.getBaseElementType(Type)->getAsCXXRecordDecl();
   if (Record && Record->hasDefinition() && !Record->hasTrivialDestructor())
     noteUse(Record->getDestructor(), Into);
 }

@@ -8,7 +8,6 @@
 
 #include "checkers/heap-churn/IterationLocals.h"
 
-
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
 #include "llvm/ADT/StringSwitch.h"

@@ -147,12 +147,11 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
     Reported.insert(Variable);
     Reported.insert(Local->Allocates);
     bool Pointer = Local->Kind.ends_with("_ptr");
-    report(
-        Variable->getLocation(),
-        "'" + Variable->getName() + "'" + AllocatesItself,
-        Pointer
-            ? KeepObject
-            : "declare it before the loop and clear it in each iteration")
+    report(Variable->getLocation(),
+           "'" + Variable->getName() + "'" + AllocatesItself,
+           Pointer
+               ? KeepObject
+               : "declare it before the loop and clear it in each iteration")
         << hoistLocal(*Local, View);
     diag(Local->Allocates->getExprLoc(), "allocates here", DiagnosticIDs::Note);
   }

@@ -88,9 +88,8 @@ public:
         Headers, Preprocessing, Options, LLVM));
   }
 
-  /// Generates code for Definitions; Uncalled are those to judge, which may have no
-  /// caller.
-  /// Returns false if that is impossible.
+  /// Generates code for Definitions; Uncalled are those to judge, which may
+  /// have no caller. Returns false if that is impossible.
   bool generate(ArrayRef<const FunctionDecl *> Uncalled,
                 ArrayRef<const FunctionDecl *> Definitions) {
     Roots.insert(Uncalled.begin(), Uncalled.end());
@@ -150,7 +149,8 @@ private:
     const HeapFunction *Does = D ? Heap.find(*D) : nullptr;
     if (!Does)
       return;
-    bool Takes = Does->Op == HeapOp::Allocate && F.getReturnType()->isPointerTy(),
+    bool Takes =
+             Does->Op == HeapOp::Allocate && F.getReturnType()->isPointerTy(),
          Gives = Does->Op == HeapOp::Release && Does->Pointer &&
                  *Does->Pointer < F.arg_size() &&
                  F.getArg(*Does->Pointer)->getType()->isPointerTy();
@@ -192,8 +192,7 @@ private:
     llvm::ModuleInlinerWrapperPass Inliner(llvm::getInlineParams(2, 0));
     // What a callee does not write is still known after the call.
     Inliner.getPM().addPass(llvm::PostOrderFunctionAttrsPass());
-    Inliner.getPM().addPass(
-        llvm::createCGSCCToFunctionPassAdaptor(Simplify()));
+    Inliner.getPM().addPass(llvm::createCGSCCToFunctionPassAdaptor(Simplify()));
     MPM.addPass(std::move(Inliner));
     return MPM;
   }
