@@ -17,6 +17,7 @@ ALLOWED = {
     "checkers/Module.cpp": {"checkers/common"},
     "checkers/common": {"passes/common"},
     "checkers/FEATURE": {"checkers/common", "passes/common"},
+    "checkers/heap-churn": {"passes/heap-churn"},  # judges the IR that it lowers the unit to
     "passes/FEATURE": {"passes/common"},
     "passes/FEATURE/mlir": {"passes/mlir"},
     "passes/mlir": {"passes/plugin"},  # the guard against another LLVM
