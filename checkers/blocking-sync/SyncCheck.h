@@ -37,8 +37,8 @@ protected:
          llvm::StringRef Remedy, llvm::StringRef Cost = WakeUpCost) {
     return UnitCheck::report(Where, Construct, In, Seen, Remedy, Cost);
   }
-  /// Reports Site, an expression in the function In; the cost is by default
-  /// that of a wake-up.
+  /// Reports Site, an expression in the function In. Cost is the part of the
+  /// message that says what the code costs, by default that of a wake-up.
   clang::DiagnosticBuilder
   report(const clang::Expr &Site, const clang::Stmt &Construct,
          const clang::NamedDecl &In, const llvm::Twine &Seen,

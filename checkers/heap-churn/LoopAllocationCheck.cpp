@@ -22,7 +22,7 @@ namespace vfriendly::tidy {
 static constexpr llvm::StringLiteral AllocatesItself =
     " allocates memory and releases it again in each iteration of a loop";
 static constexpr llvm::StringLiteral KeepObject =
-    "keep the object from iteration to iteration, or without the heap";
+    "use one object for all iterations, or keep it off the heap";
 
 /// Returns true if the loop retries with a larger size: `n *= 2`. Such a loop
 /// seldom iterates.

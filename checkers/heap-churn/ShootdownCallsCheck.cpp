@@ -153,9 +153,10 @@ void ShootdownCallsCheck::inspect(FunctionView &View) {
     bool Advises = systemCallOf(*Call, View.Context) == SystemCall::Advise;
     report(
         Call->getExprLoc(), "loop calls '" + Name + "' in its iterations",
-        Advises ? "one call over all of the range, or one process_madvise "
-                  "with a vector, interrupts them once"
-                : "one call over all of the range interrupts them once",
+        Advises
+            ? "one call over all of the range, or one process_madvise "
+              "with a vector, interrupts the other CPUs once"
+            : "one call over all of the range interrupts the other CPUs once",
         "each call interrupts every CPU of the process, in a virtual machine "
         "with an exit each")
         << oneCall(*Call, View);

@@ -31,8 +31,8 @@ enum class ErrnoTest {
 ErrnoTest testOfErrno(const clang::Expr &Condition, bool Holds,
                       const clang::ASTContext &Context);
 
-/// Returns true if Condition has the value Holds only where a try on a lock or
-/// a semaphore has failed: a loop that ends there takes all it can get.
+/// Returns true if Condition has the value Holds only after a failed trylock or
+/// trywait. A loop that ends there takes what is available, and does not wait.
 bool isFailedTry(const clang::Expr &Condition, bool Holds,
                  const clang::ASTContext &Context);
 

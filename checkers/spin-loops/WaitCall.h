@@ -49,8 +49,9 @@ WaitCall planWait(const SpinLoop &Spin, TuUses &Uses,
 /// string. Boolean and pointer constants are spelt for C++ if Spelt is set.
 std::string heldValue(const SpinLoop &Spin, const Poll &P, bool Spelt);
 
-/// Returns all writes of the polled object, if each is a statement of this
-/// file; nullopt if other code may write it. The loop's own tries do not count.
+/// Returns all writes of the polled object if each of them is a statement in
+/// this file; nullopt if other code may write it. Ignores the loop's own
+/// attempts, such as a compare-and-exchange.
 std::optional<llvm::SmallVector<const WriteSite *, 2>>
 findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses);
 

@@ -173,7 +173,7 @@ struct FoldSizes : OpRewritePattern<PoolAllocOp> {
   }
 };
 
-/// Erases a block that is only freed.
+/// Erases a pool allocation whose only uses are frees, and these frees.
 struct EraseUnused : OpRewritePattern<PoolAllocOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PoolAllocOp Op,

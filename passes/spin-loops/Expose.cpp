@@ -55,9 +55,10 @@ static bool mayInline(const Function &F) {
          !F.isPresplitCoroutine();
 }
 
-/// Handles a store to the address V. Returns true if V is in a local variable,
-/// or is derived from a parameter of a called function, whose bit it then sets
-/// in Stored.
+/// Checks whether a store to the address V can be attributed. Returns true if V
+/// points into a local variable. Also returns true if the store is in a called
+/// function (OfLoop is false) and V is derived from one of that function's
+/// parameters; the bit with the parameter's number is then set in Stored.
 static bool noteStore(const Value *V, bool OfLoop, uint32_t &Stored) {
   const Value *Object = getUnderlyingObject(V);
   if (isa<AllocaInst>(Object))

@@ -41,7 +41,7 @@ enum class SpinPhase {
 /// it. A later run only marks a wait as notified if it then finds its writer.
 class SpinLoopsPass : public llvm::PassInfoMixin<SpinLoopsPass> {
 public:
-  /// Thin is true if the link of ThinLTO runs the pass, which then sees one
+  /// Thin is true if the pass runs in a ThinLTO backend, where it sees one
   /// module of the program at a time.
   SpinLoopsPass(SpinMode Mode, SpinPhase Phase, bool Thin = false)
       : Mode(Mode), Phase(Phase), Thin(Thin) {}

@@ -11,8 +11,9 @@
 
 #define SET 1u
 #define SLEEPERS 2u
-/* Incremented by each set, so that a waiter returns even if the event is reset
- * before the waiter runs. Wraps after 2^30 sets during one wait. */
+/* What each set adds to the number of sets in the word, so that a waiter
+ * returns even if the event is reset before the waiter runs. The number wraps
+ * after 2^30 sets; a waiter would miss exactly as many during one wait. */
 #define ONE_SET 4u
 
 static uint32_t load(const vf_event *event) {

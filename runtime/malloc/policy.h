@@ -44,9 +44,13 @@ size_t vf_policy_padding(size_t threshold);
 uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
                            size_t calls, uint32_t cpus);
 
-/* Adapts the hold after a return of memory: of the `given` bytes, `taken` were
- * needed again within this many holds. */
+/* The hold is the time for which free memory is kept before it is returned to
+ * the kernel. Memory that is needed again within this many holds after its
+ * return was returned too early. */
 #define VF_REGRET_HOLDS 8
+/* Adapts the hold after `given` bytes were returned, of which `taken` were
+ * returned too early: makes it longer if that is more than half of them,
+ * shorter otherwise. */
 void vf_policy_learn(struct vf_policy *policy, size_t given, size_t taken);
 
 #endif /* VFRIENDLY_MALLOC_POLICY_H */

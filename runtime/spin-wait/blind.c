@@ -20,8 +20,10 @@ struct vf_blind_site {
   uint64_t asked_ns;
 };
 
-/* Shared by all copies of libvfrt, as one of them prints the report. The pages
- * stay untouched unless statistics are on. */
+/* Size in bytes of the table of places that have slept without a notifying
+ * writer. All copies of libvfrt in a process share the table, because only one
+ * of them prints the report. Unless statistics are on, nothing touches it, so
+ * it occupies no memory. */
 #define VF_BLIND_SIZE 2048
 VF_PROCESS_WIDE(vf_blind_1, VF_BLIND_SIZE);
 extern VF_API struct vf_blind_site vf_blind_1[VF_BLIND_SITES];

@@ -33,7 +33,7 @@ private:
 double owned(int n) {
   double sum = 0;
   for (int i = 0; i < n; ++i) {
-    // CHECK: :[[@LINE+1]]:19: warning: 'row' allocates memory and releases it again in each iteration of a loop: {{.*}}; keep the object from iteration to iteration, or without the heap
+    // CHECK: :[[@LINE+1]]:19: warning: 'row' allocates memory and releases it again in each iteration of a loop: {{.*}}; use one object for all iterations, or keep it off the heap
     Array<double> row(n);
     row[0] = ask();
     sum += row[0];

@@ -36,7 +36,7 @@ void pointers(int n) {
     char *buffer = new char[100];
     use(buffer);
     delete[] buffer;
-    // CHECK: :[[@LINE+1]]:10: warning: 'smart' allocates memory and releases it again in each iteration of a loop: {{.*}}; keep the object from iteration to iteration, or without the heap (guidelines/heap-churn.md)
+    // CHECK: :[[@LINE+1]]:10: warning: 'smart' allocates memory and releases it again in each iteration of a loop: {{.*}}; use one object for all iterations, or keep it off the heap (guidelines/heap-churn.md)
     auto smart = std::make_unique<Item>(i);
     use(smart.get());
     // CHECK: :[[@LINE+1]]:27: warning: 'made' allocates
