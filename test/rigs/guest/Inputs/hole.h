@@ -2,8 +2,8 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// make_hole(PAGE) takes a page of the guest's memory away, and whoever uses it
-// next waits for it for HOLE_MS, as for one that was swapped out. Its content
+// make_hole(PAGE) takes a page of the guest's memory away. A vCPU that uses it
+// next waits for HOLE_MS, as for a page that was swapped out. The content
 // is lost.
 
 #pragma once
