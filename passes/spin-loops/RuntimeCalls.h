@@ -14,6 +14,8 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_RUNTIMECALLS_H
 #define VFRIENDLY_PASSES_SPINLOOPS_RUNTIMECALLS_H
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InstrTypes.h"
 
@@ -32,6 +34,17 @@ inline constexpr llvm::StringLiteral NotifyFunction = "vf_spin_notify";
 inline bool calls(const llvm::CallBase &Call, llvm::StringRef Name) {
   const llvm::Function *Callee = Call.getCalledFunction();
   return Callee && Callee->getName() == Name;
+}
+
+/// Returns true if L contains a bounded wait, into which a loop inside it was
+/// rewritten.
+inline bool waitsWithBound(const llvm::Loop &L) {
+  return llvm::any_of(L.blocks(), [](const llvm::BasicBlock *BB) {
+    return llvm::any_of(*BB, [](const llvm::Instruction &I) {
+      auto *Call = llvm::dyn_cast<llvm::CallBase>(&I);
+      return Call && calls(*Call, BoundedWaitFunction);
+    });
+  });
 }
 
 } // namespace vfriendly

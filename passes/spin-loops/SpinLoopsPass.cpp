@@ -21,6 +21,7 @@
 #include "passes/spin-loops/Expose.h"
 #include "passes/spin-loops/Remarks.h"
 #include "passes/spin-loops/Rewrite.h"
+#include "passes/spin-loops/RuntimeCalls.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "passes/spin-loops/SplitPolls.h"
 #include "passes/spin-loops/Vetoes.h"
@@ -98,7 +99,6 @@ private:
   bool mayChange(const Function &F, StringRef *Why = nullptr) const;
   SmallPtrSet<const Instruction *, 8> tries() const;
   bool mayBeDriver(const SpinLoop &S) const;
-  bool isOnlyRead(const GlobalVariable &Global);
   Decision decide(const SpinLoop &S, Function &F);
   void rewrite(const SpinLoop &S, const Decision &D, Function &F);
   void say(const SpinLoop &S, const Decision &D, Function &F);
@@ -113,9 +113,6 @@ private:
   FunctionSet Keep, Handlers;
   ConditionExposer Exposer;
   VariableFacts Variables;
-  /// Results of isOnlyRead: true for a variable that nothing in the program
-  /// writes.
-  DenseMap<const GlobalVariable *, bool> OnlyRead;
   std::optional<Writers> AllWriters;
   SmallVector<FoundLoops, 4> All;
   SmallVector<WaitSite, 4> Waits;
@@ -270,27 +267,6 @@ bool SpinLoopsImpl::mayBeDriver(const SpinLoop &S) const {
          });
 }
 
-bool SpinLoopsImpl::isOnlyRead(const GlobalVariable &Global) {
-  auto [It, New] = OnlyRead.try_emplace(&Global, false);
-  if (New)
-    It->second =
-        Global.hasLocalLinkage() && all_of(Global.users(), [](const User *U) {
-          auto *Load = dyn_cast<LoadInst>(U);
-          return Load && !Load->isVolatile();
-        });
-  return It->second;
-}
-
-/// Returns true if a loop inside L was rewritten into a bounded wait.
-static bool waitsForACount(const Loop &L) {
-  return any_of(L.blocks(), [](const BasicBlock *BB) {
-    return any_of(*BB, [](const Instruction &I) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      return Call && calls(*Call, BoundedWaitFunction);
-    });
-  });
-}
-
 Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Kind == SpinKind::Retry)
     return {Decision::Leave, "a retry can succeed at once, so it is no wait"};
@@ -322,7 +298,7 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       return {Decision::Leave, "the loop inside it waits for the same lock"};
   // The loop inside already waits in the runtime: a yield here would cost
   // another time slice. An example is uv__async_spin of libuv.
-  if (S.Yields && waitsForACount(*S.L))
+  if (S.Yields && waitsWithBound(*S.L))
     return {Decision::Leave, "it yields, and the loop inside it waits for as "
                              "long as its bound"};
 
@@ -390,7 +366,7 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       return PauseOnly("volatile memory behind a pointer, with no writer in "
                        "sight, may be a device");
     auto *Global = dyn_cast<GlobalVariable>(getUnderlyingObject(P.Address));
-    if (Global && isOnlyRead(*Global))
+    if (Global && AllWriters->isOnlyRead(*Global))
       return {Decision::Leave, "nothing in the program writes what it polls"};
   }
   if (Plan)

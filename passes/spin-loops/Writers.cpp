@@ -309,4 +309,15 @@ bool Writers::anySurelyFor(const Location &Where) const {
       Where, [&](unsigned G) { return surelyMatch(Where, Groups[G].Where); });
 }
 
+bool Writers::isOnlyRead(const GlobalVariable &Global) {
+  auto [It, New] = OnlyRead.try_emplace(&Global, false);
+  if (New)
+    It->second =
+        Global.hasLocalLinkage() && all_of(Global.users(), [](const User *U) {
+          auto *Load = dyn_cast<LoadInst>(U);
+          return Load && !Load->isVolatile();
+        });
+  return It->second;
+}
+
 } // namespace vfriendly

@@ -104,6 +104,9 @@ public:
   bool anyFor(const Location &Where) const;
   /// Returns true if any writer certainly writes the memory at Where.
   bool anySurelyFor(const Location &Where) const;
+  /// Returns true if nothing in the program writes Global: it is local to the
+  /// module, and all its uses are loads.
+  bool isOnlyRead(const llvm::GlobalVariable &Global);
 
   struct Outcome {
     /// For each wait, in the order of Waits: true if every writer in the module
@@ -166,6 +169,7 @@ private:
   /// Results of mayBeShared for each object stored to, cached because it walks
   /// all uses of a local variable.
   llvm::DenseMap<const llvm::Value *, bool> Shared;
+  llvm::DenseMap<const llvm::GlobalVariable *, bool> OnlyRead;
 };
 
 } // namespace vfriendly
