@@ -113,9 +113,10 @@ private:
   bool CallsArePolls = false;
   llvm::SmallVector<Step, 16> Steps;
   llvm::SmallVector<std::unique_ptr<Walk>, 4> Walks;
-  /// The causes of each access's address, computed once per loop. Null while
-  /// they are being computed: if the search then reaches the access again, its
-  /// address depends on its own value, as in p = p->next.
+  /// For each access, the values on which its address depends, as the causes of
+  /// an exit are the values on which it depends. Computed once per loop; null
+  /// while they are being computed: if the search then reaches the access
+  /// again, its address depends on its own value, as in p = p->next.
   llvm::DenseMap<llvm::Instruction *, std::unique_ptr<Causes>> Addresses;
 };
 

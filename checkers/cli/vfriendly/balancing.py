@@ -55,6 +55,11 @@ class Balancer:
         counts = [float(here[n]) for n in self.nodes]
         return numa.imbalance(counts) if any(counts) else 0.0
 
+    def is_even(self, where: Mapping[int, int]) -> bool:
+        """Returns True if there are enough hot shared pages, and no reason to begin to move any."""
+        low, _ = numa.thresholds(len(self.nodes))
+        return len(where) >= LEAST_PAGES and self.imbalance(where) <= low / 2
+
     def moves(self, where: Mapping[int, int], most: int) -> dict[int, int]:
         """Chooses at most `most` pages to move, and a node for each.
 

@@ -164,6 +164,20 @@ def _numbers(text: str) -> list[int]:
 BALANCING = "/proc/sys/kernel/numa_balancing"
 
 
+def may_hold() -> None:
+    """Refuses if hold() would fail."""
+    if not os.access(BALANCING, os.W_OK):
+        raise Refused(f"--hold: {BALANCING} cannot be written: run as root")
+
+
+def hold() -> None:
+    """Ends the kernel's automatic NUMA balancing on the whole machine, so that pages stay where they are."""
+    try:
+        Path(BALANCING).write_text("0\n", encoding="ascii")
+    except OSError as error:
+        raise Refused(f"--hold: {BALANCING}: {error.strerror}") from None
+
+
 def nodes_for(pid: int) -> tuple[list[int], dict[int, int]]:
     """Returns the nodes with memory that a process may use, and the node of each CPU.
 

@@ -59,7 +59,9 @@ echo 1 > /proc/sys/kernel/numa_balancing
 echo 3 > /proc/sys/kernel/perf_event_paranoid
 balance 65534 numa balance $hot
 balance root numa balance 999999
-balance root numa balance $hot --rate {RATE} --quiet 15 --seconds 120
+balance 65534 numa balance $hot --hold
+balance root numa balance $hot --rate {RATE} --quiet 15 --seconds 120 --hold
+cat /proc/sys/kernel/numa_balancing
 echo 0 > /proc/sys/kernel/numa_balancing
 kill $hot
 wait $hot
@@ -102,20 +104,16 @@ def judge(lines):
         yield "pages are not on node 0 before"
     if min(share("after", "shared", 0), share("after", "shared", 1)) < EVEN:
         yield "shared pages are not even"
-    said = [float(n) for n in re.findall(r" s: .* -> (\S+) %, moved", "\n".join(lines))]
     left = [float(n) for n in re.findall(r"^moved .* imbalance (\S+) %$", "\n".join(lines), re.M)]
-    if not said or said[-1] > LOW:
-        yield "shared pages are not even after the last move"
-    taken_back = any(line.startswith("the kernel took pages back") for line in lines)
-    if len(left) != 1 or (left[0] > LOW) != taken_back:
-        yield "it does not say whether the kernel took pages back"
+    if len(left) != 1 or left[0] > LOW:
+        yield "by the last line shared pages are not even"
     if share("after", "private 0", 0) < LOCAL or share("after", "private 1", 1) < LOCAL:
         yield "private pages are not local"
     if len(total) != 1 or int(total[0]) != sum(moved):
         yield "the sum of moves is another"
     if sum(moved) > MOST_MOVES or max(moved, default=0) > RATE:
         yield f"more moves than {MOST_MOVES:.0f}, or than {RATE} in a second"
-    if re.findall(r"^status (\d+)$", "\n".join(lines), re.M) != ["2", "2", "2", "0"]:
+    if re.findall(r"^status (\d+)$", "\n".join(lines), re.M) != ["2", "2", "2", "2", "0"]:
         yield "a status is another"
 
 

@@ -20,6 +20,9 @@ RATE = 2560
 QUIET_S = 30
 # Interval in seconds at which the rings of samples are emptied. Moves are chosen once a second.
 POLL_S = 0.1
+# With --hold, the seconds for which hardly any page has become a hot shared one, and the factor that
+# counts as hardly any: those that become hot later stay where they are.
+SETTLED_S, SETTLED = 5, 1.05
 
 SENTENCE = "Shows nodes and pages by node, and names the placement that suits a program."
 
@@ -54,6 +57,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     balance.add_argument("--rate", type=_number, default=RATE, metavar="N", help="pages to move a second [%(default)s]")
     balance.add_argument("--quiet", type=_number, default=QUIET_S, metavar="S",
                          help="seconds without a move after which it ends [%(default)s]")
+    balance.add_argument("--hold", action="store_true",
+                         help="once the pages lie evenly, end and set kernel.numa_balancing to 0 for the whole machine, "
+                              "so that the kernel does not move them back")
     balance.add_argument("--seconds", type=_number, metavar="S", help="end after that time")
     balance.set_defaults(do=_balance)
 
@@ -110,6 +116,9 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
     process = numa.process(options.pid)
     nodes, node_of = numa.nodes_for(process)
     balancer = balancing.Balancer(nodes)
+    if options.hold:
+        numa.may_hold()
+    hot: list[int] = []  # the number of hot shared pages after each second
     try:
         faults = sampling.Faults(process)
         sampling.move_pages(process, [0], None)  # Asked before anything is moved: may we?
@@ -139,7 +148,12 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
                 yield (f"{now - began:.0f} s: {len(where)} hot shared pages, imbalance {before:.1f} % -> "
                        f"{after:.1f} %, moved {len(done)}")
             ended = ""
-            if now - quiet_since >= options.quiet:
+            hot.append(len(where))
+            if options.hold and moved and balancer.is_even(where | done) and (
+                    len(hot) > SETTLED_S and hot[-1] <= SETTLED * hot[-1 - SETTLED_S]):
+                numa.hold()
+                ended = "; kernel.numa_balancing is 0 now, so they stay"
+            elif now - quiet_since >= options.quiet:
                 ended = f"; nothing to do for {options.quiet} s"
             elif options.seconds and now - began >= options.seconds:
                 ended = f" in {options.seconds} s"
@@ -147,8 +161,7 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
                 left = balancer.imbalance(where | done)
                 yield f"moved {moved} pages{ended}: {len(where)} hot shared pages, imbalance {left:.1f} %"
                 if moved and left > numa.thresholds(len(nodes))[0]:
-                    yield ("the kernel took pages back: to keep them, run again, and sysctl kernel.numa_balancing=0 "
-                           "after the last move")
+                    yield "the kernel took pages back: run again with --hold to keep them"
                 return
     except ProcessLookupError:
         yield f"moved {moved} pages; process {process} has ended"
