@@ -21,8 +21,9 @@
 /* Maximum size, in grains, for which each size has a class of its own. */
 #define VF_EXACT_GRAINS 32u
 #define VF_STEPS_LOG 3
-/* Maximum size of a block of the pool, 128 KiB: for larger ones glibc's malloc
- * makes a mapping for each block. */
+/* Maximum size, in grains, of a block that is cut from a chunk: 128 KiB. Larger
+ * blocks are allocated one by one: from that size on glibc's malloc makes a
+ * mapping for each block, whose memory is returned when the block is freed. */
 #define VF_MOST_GRAINS 8192u
 /* Number of size classes: one for each size up to VF_EXACT_GRAINS, then 8 for
  * each of the 8 doublings up to VF_MOST_GRAINS. */
