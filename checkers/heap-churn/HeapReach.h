@@ -8,7 +8,7 @@
 //
 //   HeapReach Reach(Context, Heap);
 //   if (Reach.churns(F))
-//     for (const FunctionDecl *Each : Reach.inlinedInto({&F})) ...
+//     for (const FunctionDecl *Each : Reach.withInlined({&F})) ...
 //
 // Decides by names alone, so that code is generated for few functions only.
 //

@@ -18,6 +18,8 @@
 #include "checkers/heap-churn/HeapCalls.h"
 
 #include "llvm/ADT/ArrayRef.h"
+
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -62,16 +62,21 @@ static void live_on(void) {
   join(more);
 }
 
-/* In whatever phase the waiters are by then: just come, spinning, parked. */
-static void fork_after(int delay_us) {
-  pthread_t ids[WAITERS], more[WAITERS];
-  vf_mutex_init(&m, 0); /* One that has not learnt yet that spinning is vain. */
+/* Makes new objects, and starts threads that wait for the condition. */
+static void begin_with_waiters(pthread_t *more) {
+  vf_mutex_init(&m, 0); /* A mutex that has not recorded failed spins yet. */
   vf_cond_init(&c, 0);
   vf_rwlock_init(&l, 0);
   go = false;
   turns = 0;
   start(more, wait_for_go);
   sleep_ms(1);
+}
+
+/* In whatever phase the waiters are by then: just come, spinning, parked. */
+static void fork_after(int delay_us) {
+  pthread_t ids[WAITERS], more[WAITERS];
+  begin_with_waiters(more);
   vf_mutex_lock(&m);
   vf_rwlock_wrlock(&l);
   start(ids, take_turn);
@@ -99,13 +104,7 @@ static void fork_after(int delay_us) {
 static void fork_without_handlers(void) {
   pthread_t ids[WAITERS], more[WAITERS];
   struct timespec past = {1, 0};
-  vf_mutex_init(&m, 0);
-  vf_cond_init(&c, 0);
-  vf_rwlock_init(&l, 0);
-  go = false;
-  turns = 0;
-  start(more, wait_for_go);
-  sleep_ms(1);
+  begin_with_waiters(more);
   vf_mutex_lock(&m);
   start(ids, take_turn);
   sleep_ms(2); /* Until they are parked. */

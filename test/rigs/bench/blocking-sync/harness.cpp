@@ -6,9 +6,10 @@
 // work in it, so many out of it, and so on. Prints one JSON line; exits 1 if two were
 // in it at once. Without arguments: prints how many steps a nanosecond has.
 //
-// harness late US ROUNDS: one thread uses the lock without a break until another, which
-// asks for it, has it, but for US at most. Prints how often that was not enough, and for
-// how long the other then waits for a lock that nobody uses.
+// harness late US ROUNDS: repeated ROUNDS times, one thread takes and releases the lock
+// without a break until a second thread, which waits for it, has had it, but for at most
+// US microseconds. Prints how often the second one did not get the lock in that time, and
+// how long it then went on waiting for a lock that no thread used.
 //
 // -DLOCK="locks/NAME.h" says which lock: a struct Lock with lock() and unlock().
 // -DMARK="FILE" has a mark(unsigned) that tells who counts something meanwhile that
@@ -41,7 +42,7 @@ uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
   return uint64_t(t.tv_sec) * 1000000000u + uint64_t(t.tv_nsec);
 }
 
-// Work is counted, not timed: who is off its CPU does none. A chain of multiplications
+// Work is counted, not timed, because a thread that has no CPU does none. A chain of multiplications
 // takes the same time in each program, however its loops are aligned.
 uint64_t step(uint64_t n) {
   uint64_t x = n;
