@@ -155,8 +155,8 @@ private:
                  *Does->Pointer < F.arg_size() &&
                  F.getArg(*Does->Pointer)->getType()->isPointerTy();
     if (Takes || Gives) {
-      F.addFnAttr(llvm::Attribute::getWithAllocKind(
-          LLVM, Takes ? llvm::AllocFnKind::Alloc : llvm::AllocFnKind::Free));
+      F.addFnAttrs(llvm::AttrBuilder(LLVM).addAllocKindAttr(
+          Takes ? llvm::AllocFnKind::Alloc : llvm::AllocFnKind::Free));
       // One family for all: what is released by another's function is a bug.
       F.addFnAttr("alloc-family", "malloc");
     }

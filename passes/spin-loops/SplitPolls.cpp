@@ -191,7 +191,7 @@ static void apply(const Split &Plan, MDNode *LoopID) {
     NewBlocks.push_back(Copy);
   }
   remapInstructionsInBlocks(NewBlocks, Copies);
-  auto IsPollingOnly = [&](const BasicBlock *B) {
+  auto IsPollingOnly = [&](BasicBlock *B) {
     return Plan.Polling.contains(B) && !Plan.Shared.contains(B);
   };
   for (BasicBlock *B : Plan.Shared) {
