@@ -102,21 +102,6 @@ auto in_a_lambda = [](int n) {
   }
 };
 
-// The function around it may look at the variable, but not at the block, which
-// is released in the same iteration.
-void lent(int n) {
-  int *p = nullptr;
-  auto round = [&p](int n) {
-    while (n--) {
-      // CHECK: :[[@LINE+1]]:11: warning: memory is allocated by 'new' and released again
-      p = new int(n);
-      delete p;
-    }
-  };
-  round(n);
-  use(p);
-}
-
 //===--- Not in each iteration, or not the heap -------------------------------===//
 
 std::vector<int> global;

@@ -113,6 +113,7 @@ void wait_for_turn(int *n, int turn) {
 // the tail was read again and has changed, or an exchange found it changed.
 struct link { struct link *_Atomic next; };
 void not_appending(struct link *_Atomic *tail, struct link *n) {
+  // llvm19-remark@+1 {{(lock-free retry)}}
   for (;;) {
     // Several latches: LLVM makes nested loops of them, each with a remark.
     // expected-remark@+1 1+ {{(lock-free retry)}}
