@@ -29,7 +29,7 @@ static uint64_t with_phase(uint32_t phase, uint32_t arrived) {
   return (uint64_t)phase << 32 | arrived;
 }
 
-/* Returns the half of the word that is the futex of sleepers. */
+/* Returns the half of the word that is the futex on which threads sleep. */
 static uint32_t *phase_word(vf_barrier *barrier) {
   return (uint32_t *)&barrier->word_ +
          (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);

@@ -11,9 +11,10 @@
 
 #define SET 1u
 #define SLEEPERS 2u
-/* What each set adds to the number of sets in the word, so that a waiter
+/* Each set adds this to the number of sets in the word, so that a waiter
  * returns even if the event is reset before the waiter runs. The number wraps
- * after 2^30 sets; a waiter would miss exactly as many during one wait. */
+ * after 2^30 sets: a waiter misses the event if exactly that many sets happen
+ * during its wait. */
 #define ONE_SET 4u
 
 static uint32_t load(const vf_event *event) {

@@ -61,14 +61,14 @@
 
 /* Maximum number of consecutive unlocks that do not examine the queue while a
  * thread spins for the lock. Examining the queue takes as long as 20
- * acquisitions of an uncontended lock. It is the largest value of the field
- * SKIPS. No waiter is forgotten: a spinner gives up within VF_NAPS_NS, and
- * until the next spinner comes each unlock examines the queue. */
+ * acquisitions of an uncontended lock. The field SKIPS counts to 255 at most.
+ * No waiter is forgotten: a spinner gives up within VF_NAPS_NS, and then each
+ * unlock examines the queue until another thread spins. */
 #define MAX_SKIPS 250u
-/* Time for which running threads may take the lock before a waiter that was
- * queued earlier; after it the lock is handed to that waiter. A longer one is
- * less fair, a shorter one leaves the lock idle during more wake-ups. Rule: the
- * shortest whose throughput is within 2 % of the highest
+/* Time for which running threads may take the lock ahead of a waiter that was
+ * queued earlier; after this time the lock is handed to that waiter. A longer
+ * time is less fair; a shorter time leaves the lock idle during more wake-ups.
+ * The value is the shortest one whose throughput is within 2 % of the highest
  * (guidelines/blocking-sync.md has the figures). */
 #ifndef VF_HAND_OVER_NS /* ./dev bench blocking-sync --bounds */
 #define VF_HAND_OVER_NS 1000000u
@@ -102,15 +102,16 @@ static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
 }
 
 /* Number of pairs of reads that must each show that the lock changed hands
- * before the spinner treats the lock as busy. One such pair may be chance. */
+ * before the spinner treats the lock as busy. A single pair may show this by
+ * chance. */
 #define VF_PASSED_LOOKS 2u
-/* Time for which a thread reads the lock word before it parks if another thread
- * is spinning already, which may be one that was woken and has no CPU yet: some
- * sections of a microsecond, and less than half of the CPU time that parking
- * and waking cost (VF_SLEEP_COSTS_NS). */
+/* Time for which a thread polls the lock word before it parks, if it is not the
+ * spinner. The spinner may be a thread that was woken and has no CPU yet. This
+ * time covers several critical sections of a microsecond, and is less than half
+ * of the CPU time that parking and waking cost (VF_SLEEP_COSTS_NS). */
 #define VF_BRIEF_NS 5000u
 /* Length of a spinner's first sleep on a busy lock; with Linux' default timer
- * slack of 50 us it takes about 110 us. Each next sleep is as long as the wait
+ * slack of 50 us it takes about 110 us. Each later sleep is as long as the wait
  * so far. If the lock becomes free during a sleep, it stays free for no longer
  * than the spinner has waited before. After VF_NAPS_NS, which is four sleeps,
  * the spinner parks. */
@@ -141,9 +142,9 @@ static bool still_held(void *what, struct vf_waiter *self) {
 }
 
 /* Callback of type vf_look, called for a parked thread. Returns true if the
- * lock is free and another thread spins for it: only then may an unlock have
- * left the parked thread asleep. In every other state the unlock must wake it,
- * and returning true would hide a missing wake-up. */
+ * lock is free and another thread spins for it: only in this state may an
+ * unlock have left the parked thread asleep. In every other state an unlock
+ * must have woken it, and returning true would hide a lost wake-up. */
 static bool is_left_free(void *what) {
   const struct locking *locking = what;
   uint32_t word = load(locking->mutex);
@@ -264,7 +265,7 @@ static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
   return result;
 }
 
-/* Locks shared between processes have no queue here: the kernel keeps it. */
+/* Locks a mutex that several processes share. The kernel queues its waiters. */
 static int lock_shared(vf_mutex *mutex, const struct vf_deadline *deadline) {
   uint64_t state = 0;
   do

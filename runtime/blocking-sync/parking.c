@@ -142,9 +142,10 @@ bool vf_unpark_one(const void *key, vf_decide *decide, void *what) {
   return wakes;
 }
 
-/* Moves the waiters for key that want this lock to its queue, as long as
- * may_move allows, and takes the others out into a list. Returns that list,
- * linked by `next`; the caller must wake them. */
+/* Takes the waiters for key out of their queue, up to the first one that wants
+ * another lock than `lock`. Appends them to the queue of `lock` as long as
+ * may_move allows that. Returns the others as a list linked by `next`; the
+ * caller must wake them. */
 static struct vf_parked *move(struct vf_bucket *from, struct vf_bucket *to,
                               const void *key, void *lock,
                               vf_may_move *may_move) {

@@ -73,8 +73,8 @@ enum vf_wake vf_park(struct vf_waiter *self, const void *key,
                      const struct vf_deadline *deadline);
 
 /* Called under the bucket's lock: decides how the first waiter wakes;
- * VF_WAKE_NONE leaves it queued. `first` is null if there is none; `more` tells
- * whether others follow it. */
+ * VF_WAKE_NONE leaves it queued. `first` is null if there is no waiter; `more`
+ * is true if others follow it. */
 typedef enum vf_wake vf_decide(void *what, const struct vf_waiter *first,
                                bool more);
 
@@ -88,8 +88,8 @@ bool vf_unpark_one(const void *key, vf_decide *decide, void *what);
  * If `must` is true, it has to return true. */
 typedef bool vf_may_move(void *lock, bool must);
 
-/* Moves the waiters for key to the queues of the locks that they take next, as
- * long as may_move allows; otherwise wakes the first and moves the others.
+/* Moves the waiters for key to the queues of the locks that they take next. If
+ * may_move refuses, wakes the first waiter for that lock and moves the others.
  * Calls done(what, left) under key's bucket lock; left tells whether some
  * waiters remain. */
 void vf_unpark_all(const void *key, vf_may_move *may_move,

@@ -11,18 +11,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Number of buckets for each CPU. At most as many threads as there are CPUs are
- * in the table at the same moment, so at most one operation in 16 finds its
- * bucket locked for another object. */
+/* Number of buckets for each CPU. At any moment at most one thread per CPU
+ * accesses the table, so at most one operation in 16 finds its bucket locked
+ * for another object. */
 #define VF_BUCKETS_PER_CPU 16
-/* log2 of the minimum number of buckets: with a thousand parked threads, each
- * on an object of its own, four share a bucket, through which an operation
- * searches. And of the maximum, enough for 256 CPUs. Only the pages of buckets
- * that are used occupy memory: 16 KiB by the minimum. */
+/* log2 of the minimum and maximum numbers of buckets. With the minimum and a
+ * thousand parked threads, each on an object of its own, four share a bucket,
+ * and each operation searches all four. The maximum is enough for 256 CPUs.
+ * Only the pages of buckets in use occupy memory: 16 KiB with the minimum. */
 #define VF_BUCKETS_MIN_LOG2 8u
 #define VF_BUCKETS_MAX_LOG2 12u
-/* The page size that the layout provides for. Where pages are larger, the table
- * cannot be wiped alone. */
+/* The page size that the layout assumes. On kernels with larger pages the table
+ * shares pages with other data, so the kernel cannot wipe it alone. */
 #define VF_PARKING_PAGE 4096
 
 /* Shared by all copies of libvfrt in a process and by libvfpthread: a lock may
@@ -45,8 +45,8 @@ _Static_assert(sizeof(struct vf_parking) == VF_PARKING_SIZE,
                "VF_PARKING_SIZE is what the assembler reserves");
 extern VF_API struct vf_parking vf_parking_2;
 
-/* The last generation of this process and those that it was forked from. Forked
- * children inherit it. */
+/* Number of generations counted by this process and by those that it was forked
+ * from. It is not wiped in forked children. */
 VF_PROCESS_WIDE(vf_generations_1, 4);
 extern VF_API uint32_t vf_generations_1;
 
@@ -54,7 +54,9 @@ uint32_t vf_generation(void) {
   uint32_t now = __atomic_load_n(&vf_parking_2.generation, __ATOMIC_RELAXED);
   if (__builtin_expect(now != 0, 1))
     return now;
-  /* Counted before it is published: a child forked in between counts on. */
+  /* Increments the counter before the result is published: a child forked in
+   * between continues from the incremented counter, so its number differs from
+   * this one. */
   uint32_t next = __atomic_add_fetch(&vf_generations_1, 1, __ATOMIC_RELAXED);
   return __atomic_compare_exchange_n(&vf_parking_2.generation, &now, next,
                                      false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
@@ -62,7 +64,7 @@ uint32_t vf_generation(void) {
              : now;
 }
 
-/* In a child, whose only thread this is. */
+/* Runs in a forked child, which has no other thread. */
 static void wipe(void) {
   memset(&vf_parking_2, 0,
          offsetof(struct vf_parking, buckets) +
@@ -79,8 +81,8 @@ bool vf_parking_prepare(void) {
   return false;
 }
 
-/* A table whose size was decided by a thread that may use few CPUs only is
- * slower for the others. */
+/* The first thread decides the size for all threads. If it may use few CPUs
+ * only, the table is too small for the others, which only costs time. */
 __attribute__((noinline)) static uint32_t decide_size(void) {
   uint32_t before = 0, log2 = VF_BUCKETS_MIN_LOG2, cpus = vf_cpus();
   while (log2 < VF_BUCKETS_MAX_LOG2 && 1u << log2 < cpus * VF_BUCKETS_PER_CPU)
@@ -132,9 +134,9 @@ void vf_bucket_take_out(struct vf_bucket *bucket, struct vf_parked *waiter) {
 
 uint32_t *vf_parked_wake(struct vf_parked *waiter, uint32_t state) {
   uint32_t *word = &waiter->state;
-  /* Stores the time only for a waiter that sleeps by now. One that is just
-   * falling asleep gets none: reading its state again would cost more than the
-   * measurement is worth. */
+  /* Stores the time only for a waiter that already sleeps. A waiter that is
+   * just falling asleep gets no time: reading its state again would cost more
+   * than the measurement is worth. */
   if (__atomic_load_n(word, __ATOMIC_RELAXED) == VF_PARKED_ASLEEP)
     waiter->woken_at = vf_now_ns();
   return __atomic_exchange_n(word, state, __ATOMIC_RELEASE) == VF_PARKED_ASLEEP

@@ -65,27 +65,27 @@ enum vf_parked_state {
 struct vf_parked {
   struct vf_parked *before, *next;
   const void *key;
-  /* Time at which the thread was woken from sleep, for vf_woke_since; 0 if it
-   * was not seen to sleep. */
+  /* Time at which the thread was woken, for vf_woke_since; 0 if the waker did
+   * not find it asleep. */
   uint64_t woken_at;
   uint32_t state; /* enum vf_parked_state */
 };
 
 struct vf_bucket {
   uint32_t lock;
-  /* Of preload/queue.c: whether the last broadcast found several waiters. All
-   * conditions of the bucket share it. */
+  /* Used by preload/queue.c: nonzero if the last broadcast to any condition in
+   * this bucket found several waiters. */
   uint32_t draws_crowds;
   struct vf_parked *first, *last;
 } __attribute__((aligned(VF_CACHE_LINE)));
 
 /* Makes forked children start with an empty table. Returns false if the kernel
- * cannot do so; fork then has a handler for it, other ways to fork have not.
- * May be called any number of times. */
+ * cannot do so; then a handler empties the table in children of fork, but not
+ * in children created in other ways. May be called any number of times. */
 bool vf_parking_prepare(void);
 
 /* Returns a number that differs between a process and the one that forked it,
- * modulo 2^16 too: what a lock has recorded about threads is valid only in the
+ * even modulo 2^16. What a lock has recorded about threads is valid only in a
  * process with the same number. */
 uint32_t vf_generation(void);
 
@@ -101,8 +101,8 @@ static inline void vf_bucket_unlock(struct vf_bucket *bucket) {
   vf_plain_unlock(&bucket->lock, VF_PRIVATE);
 }
 
-/* Returns true if no thread waits, with a single load and without the lock. It
- * sees waiters that entered before an event that happened before this call. */
+/* Returns true if no thread waits, with a single load and without the lock.
+ * Misses no waiter whose entry happens before this call. */
 static inline bool vf_bucket_is_empty(const struct vf_bucket *bucket) {
   return __atomic_load_n(&bucket->first, __ATOMIC_RELAXED) == NULL;
 }

@@ -50,9 +50,9 @@ static int read_past_gate(vf_rwlock *lock) {
   return EBUSY;
 }
 
-/* pre: the caller holds the gate, so there is no writer. Takes the lock as a
- * reader and releases the gate. Release order: readers that find the mark
- * cleared see what the writer wrote. */
+/* Takes the lock as a reader and releases the gate. pre: the caller holds the
+ * gate, so there is no writer. GATED is cleared in release order: readers that
+ * find it cleared see what the writer wrote. */
 static int read_at_gate(vf_rwlock *lock) {
   uint32_t word = load(lock);
   int result = 0;
@@ -164,8 +164,7 @@ VF_API int vf_rwlock_clockwrlock(vf_rwlock *lock, clockid_t clock,
 }
 
 VF_API int vf_rwlock_unlock(vf_rwlock *lock) {
-  /* Without a counted reader the caller must be the writer, because every
-   * reader is counted. */
+  /* Every reader is counted, so if there is none, the caller is the writer. */
   if ((load(lock) & READERS) == 0)
     return vf_mutex_unlock(&lock->gate_);
   enum vf_scope scope = vf_scope(lock->flags_);

@@ -19,7 +19,7 @@
 
 static uint32_t value_of(uint64_t word) { return (uint32_t)word; }
 
-/* Returns the half of the word that is the futex of sleepers. */
+/* Returns the half of the word that is the futex on which threads sleep. */
 static uint32_t *value_word(vf_sem *sem) {
   return (uint32_t *)&sem->word_ + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }

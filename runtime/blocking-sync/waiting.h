@@ -42,8 +42,8 @@ static inline bool vf_keep_spinning(uint64_t *state,
   return !vf_would_block(*state);
 }
 
-/* Checks and stores a deadline of the caller, a time of this clock. Returns 0
- * or EINVAL. */
+/* Checks and stores the deadline `at`, a time on `clock`. Returns 0 or EINVAL.
+ */
 static inline int vf_deadline_from(struct vf_deadline *deadline,
                                    clockid_t clock, const struct timespec *at) {
   if ((clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) ||

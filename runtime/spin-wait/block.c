@@ -44,17 +44,17 @@
 #include "spin-wait/state.h"
 #include <stdbool.h>
 
-/* First timeout, which a missed notify costs: a third of a time slice. Later
- * timeouts are an eighth of the time already waited, so that a missed notify
- * prolongs the wait by an eighth, and at most 64 ms: sixteen wake-ups a second
- * are negligible. */
+/* First timeout, a third of a time slice: a missed notify costs this much.
+ * Later timeouts are an eighth of the time already waited, so that a missed
+ * notify prolongs the wait by an eighth, and at most 64 ms, because sixteen
+ * wake-ups a second are negligible. */
 #define VF_TIMEOUT_MIN_NS 1000000u
 #define VF_TIMEOUT_MAX_NS 64000000u
-/* First timeout in a bucket where notifies arrive: later than the next tick, at
- * 100 Hz too. The kernel programs the (virtual) CPU's timer for an earlier one
- * at each sleep, which usually exits to the hypervisor: 16 threads that pass a
- * flag beside two that compute took 243 us for each pass with 1 ms, 145 us with
- * 10 ms. */
+/* First timeout in a bucket where notifies arrive. It is later than the next
+ * tick, even at 100 Hz: for an earlier timeout the kernel programs the
+ * (virtual) CPU's timer at each sleep, which usually exits to the hypervisor.
+ * 16 threads that pass a flag around, beside two that compute, took 243 us for
+ * each pass with 1 ms and 145 us with 10 ms. */
 #define VF_TIMEOUT_TRUSTED_NS 16000000u
 #define VF_TIMEOUT_SHARE 8
 /* Maximum share of the time waited so far that a blind sleep, which no notify
@@ -95,8 +95,8 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high) {
   return value < low ? low : value > high ? high : value;
 }
 
-/* Returns the maximum length of a blind sleep of a wait that has lasted so
- * long; 0 if it may not sleep. */
+/* Returns the maximum length of a blind sleep after `waited` nanoseconds of
+ * waiting; 0 if the wait may not sleep yet. */
 static uint64_t blind_sleep_ns(uint64_t waited) {
   uint64_t share = waited / VF_BLIND_SHARE;
   if (share < VF_BLIND_MIN_NS + VF_OVERSHOOT_NS)
@@ -134,8 +134,9 @@ static bool changed(const volatile void *addr, uint64_t observed,
 }
 
 /* Yields the CPU. Returns true if another thread ran here and soon yielded
- * back: it waits, too, so a timed sleep would only end late. Returns false if
- * no other thread ran, or one that computes; the caller then sleeps. */
+ * back: that thread waits, too, so a timed sleep would only end late. Returns
+ * false if no other thread ran, or if one that computes ran; the caller then
+ * sleeps. */
 static bool yield_to_waiters(void) {
   uint64_t begin = vf_now_ns();
   if (vf_hogged(begin))

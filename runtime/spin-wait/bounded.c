@@ -49,20 +49,20 @@ static const struct vf_field VF_SPENT = {52, 8};
 /* Shortest wait worth a sleep: twice what sleeping and waking take, most of it
  * timer slack (block.c). */
 #define VF_SLEEP_MIN_NS 150000u
-/* Maximum time to subtract from a wait at once: about a time slice. While all
- * other threads run once, a thread that did not give way would use no more CPU
- * time than that. If longer times were subtracted completely, a wait could end
- * before the awaited thread had run: other processes may have used the CPU, or
- * all threads were stopped (SIGSTOP, a paused VM). */
+/* Maximum time to subtract from a wait at once: about a time slice. In the time
+ * in which all other threads run once, a thread that does not yield uses no
+ * more CPU time than that. If longer times were subtracted completely, a wait
+ * could end before the awaited thread had run: other processes may have used
+ * the CPU, or all threads were stopped (SIGSTOP, a paused VM). */
 #define VF_GIVEN_MAX_NS 4000000u
-/* Time for which waits yield to hogs, threads that compute, after a wait has
- * polled beside a hog until its end: the awaited thread may have needed this
+/* Time for which waits yield to hogs (threads that compute) after a wait has
+ * polled beside a hog until it gave up: the awaited thread may have needed this
  * CPU. A program that repeats such waits without a sleep in between spends at
  * most VF_GIVEN_MAX_NS of this time on polls, 3 %. */
 #define VF_IN_VAIN_NS VF_HOG_MAX_NS
 
-/* Time, as vf_hog_time, until which waits yield to hogs; 0 if they may poll
- * beside one. */
+/* Time, in units of vf_hog_time, until which waits yield to hogs; 0 if they may
+ * poll beside a hog. */
 static uint32_t in_vain_until;
 
 /* Updates a measured cost: lower values replace it at once, higher ones pull it
@@ -148,9 +148,9 @@ static bool has_spent_its_budget(uint64_t state) {
          spent << VF_SPENT_UNIT_LOG2 >= vf_spin_budget_ns();
 }
 
-/* Lets other threads run once: blocks or yields. Returns false if it did
- * neither: a hog would keep the CPU for longer than the wait may last, so the
- * wait would end late, and a holder on another CPU would long be done. A wait
+/* Lets other threads run once: blocks or yields. Returns false without doing
+ * either if a hog would keep the CPU for longer than the wait may last: the
+ * wait would end late, long after a lock holder on another CPU is done. A wait
  * with a notifying writer yields nevertheless: what looks like a hog may be
  * that writer, at work between two notifies. */
 static bool give_way(const volatile void *addr, uint64_t observed, uint32_t how,

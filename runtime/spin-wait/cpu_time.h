@@ -18,7 +18,8 @@
 #include <stdint.h>
 
 /* Returns true if a wait may neither yield nor sleep now. All threads share one
- * answer, up to 10 ms old: a timer that was set since is noticed that late. */
+ * answer, which may be 10 ms old: a timer set meanwhile is noticed late by up
+ * to 10 ms. */
 bool vf_cpu_time_counts(uint64_t now);
 
 #endif /* VFRIENDLY_SPIN_WAIT_CPU_TIME_H */

@@ -37,8 +37,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Maximum time of a batch of pauses that was not preempted: it normally takes
- * half a microsecond, with an interrupt up to some 10 us. */
+/* Maximum time of a batch of pauses that was not preempted. A batch normally
+ * takes half a microsecond, and up to some 10 us with an interrupt. */
 #define VF_GAP_NS 20000u
 /* Maximum time of a yield without effect; a longer one has let another thread
  * run. On the development machine a yield without effect takes 0.44 us, a
@@ -46,24 +46,25 @@
  * yields, waits begin by yielding, and notice a change after a yield instead of
  * a pause. */
 #define VF_SLOW_YIELD_NS 1500u
-/* Number of consecutive yields, by any threads of the process, after which no
- * other thread ran; then the process no longer counts as over-committed. If it
- * is wrongly taken for over-committed, that costs these yields, 7 us in all; if
- * over-commitment is not noticed, that costs a spin budget. */
+/* Number of consecutive yields, by any threads of the process, that let no
+ * other thread run, after which the process no longer counts as over-committed.
+ * Wrongly assuming over-commitment costs these yields, 7 us in all; not
+ * noticing over-commitment costs a spin budget. */
 #define VF_CROWD_MAX 16u
 
 /* Minimum time of a yield to a hog, a thread that computes: eight times the
  * cost of a wake-up, and more than a yield among 64 waiters on a CPU takes. */
 #define VF_HOG_NS 200000u
-/* Factor for the time that waits block after a long yield: this many times its
- * length, provided that the long yield before it ended at most its length
- * earlier, so that hogs had half of the time. If hogs get much less, yielding
- * is faster than blocking, which is 2 to 10 times slower among 16 waiters.
- * (Measured on Linux 6.18, where a yield gives up the rest of the slice, so a
- * hog gets nearly all of the CPU.) Two long yields are needed to notice a hog
- * again. With a factor of 16 they cost an eighth of the time; yielding to a hog
- * costs a factor of 10 to 20. The limit of 134 ms is how long waits stay slower
- * than necessary after the hog has gone. */
+/* After a long yield, waits block for this many times its length, at most
+ * VF_HOG_MAX_NS, provided that the time since the previous long yield was no
+ * longer than this yield: hogs then had at least half of the time. If hogs get
+ * much less, yielding is faster: among 16 waiters, blocking is 2 to 10 times
+ * slower. (Measured on Linux 6.18, where a yield gives up the rest of the
+ * slice, so a hog gets nearly all of the CPU.) After the waits have blocked,
+ * two long yields are needed to notice the hog again. With a factor of 16 they
+ * take an eighth of the time; always yielding to the hog would make waits 10 to
+ * 20 times slower. After the hog has gone, waits stay slower than necessary for
+ * up to 134 ms. */
 #define VF_HOG_FACTOR 16u
 #define VF_HOG_MAX_NS (UINT64_C(128) << 20)
 /* log2 of the unit of hogged_until and hog_ended, 66 us. They wrap after 3
@@ -114,7 +115,7 @@ static inline void vf_hog_seen(uint64_t now, uint64_t took) {
   int32_t between = (int32_t)(began - ended);
   vf_set(&vf_spin_shared_1.hog_ended, (uint32_t)(now >> VF_HOG_UNIT_LOG2));
   /* A long yield that began before the last one ended waited for the same time
-   * slice, so it is no second evidence. */
+   * slice, so it does not confirm that there is a hog. */
   if (between < 0 || between > (int64_t)(took >> VF_HOG_UNIT_LOG2))
     return;
   uint64_t spell = took * VF_HOG_FACTOR;

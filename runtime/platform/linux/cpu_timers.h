@@ -36,7 +36,7 @@ static inline bool vf_interval_timer_runs(int which) {
          (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0);
 }
 
-/* Returns the number of POSIX timers, whatever their clock, as the kernel does
+/* Returns true if a POSIX timer runs, whatever its clock, as the kernel does
  * not say which clock a timer has. A program with a timer of another clock
  * therefore waits without sleeping, as it did before the rewrite. */
 static inline bool vf_posix_timer_runs(void) {
@@ -51,9 +51,9 @@ static inline bool vf_posix_timer_runs(void) {
   return runs;
 }
 
-/* Returns true if the program sees SIGXCPU, the signal at its limit of CPU
- * time: it handles the signal, or blocks it and may wait for it. Otherwise the
- * signal just ends the process. */
+/* Returns true if the program may notice SIGXCPU, the signal at its limit of
+ * CPU time: it handles the signal, or blocks it and may wait for it. Otherwise
+ * the signal just ends the process. */
 static inline bool vf_cpu_limit_is_told(void) {
   struct rlimit limit;
   struct sigaction action;
