@@ -30,11 +30,12 @@
  * when the program starts. */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
-/* Number of frees of a new thread that do not look up where jemalloc counts for
- * this thread, as long as the process has no more than this memory. The first
- * look-up takes 46 page faults, 60 us; checking this many frees takes as long.
- * Of the memory, 2 MB are slabs, of which a process with few small blocks of
- * each size touches a page each; the rest is too little for returns. */
+/* Number of frees for which a new thread does not look up jemalloc's counters
+ * of the thread, as long as the process has at most EARLY_BYTES of memory. The
+ * first look-up takes 46 page faults, 60 us; checking this many frees takes as
+ * long. Of EARLY_BYTES, 2 MB are for slabs, of which a process with few small
+ * blocks touches only a page for each size; the rest is too little memory to
+ * return. */
 #define EARLY_FREES 16000
 #define EARLY_BYTES (VF_WORTH + ((size_t)2 << 20))
 
@@ -56,10 +57,10 @@ static const uint64_t *counter(const char *name) {
   return vf_je_mallctl(name, &result, &size, NULL, 0) == 0 ? result : &unknown;
 }
 
-/* Returns true for calls in which libc frees the memory of a thread that has
- * ended; they are not counted. For jemalloc the thread has ended too, and most
- * of its functions would set it up again; libc also holds the lock of all
- * stacks, which pthread_create takes. */
+/* Notifies the helper of freed memory. Ignores calls in which libc frees the
+ * memory of a thread that has ended: jemalloc has torn down its state of the
+ * thread too, and most of its functions would set it up again; libc also holds
+ * the lock of all stacks, which pthread_create takes. */
 static __attribute__((noinline)) void tell(const void *caller) {
   if (own.freed == &unknown && own.early_frees < EARLY_FREES &&
       vf_pages_around() <= EARLY_BYTES) {
@@ -75,8 +76,8 @@ static __attribute__((noinline)) void tell(const void *caller) {
   }
   uint64_t freed = *own.freed;
   int64_t has = (int64_t)(*own.allocated - freed);
-  /* This is an upper bound of the bytes that the thread held between the two
-   * notifications: it has freed no more than that in the meantime. */
+  /* The most that the thread can have held since the last notification: what it
+   * holds now, and all that it has freed since. */
   int64_t had = has + (int64_t)(freed - own.told);
   if (own.most < had)
     own.most = had;

@@ -81,9 +81,9 @@ struct vf_given vf_give_back(size_t bytes) {
   return sum;
 }
 
-/* Numbers of pages on which the costs are measured. An interrupt meanwhile
- * counts as time of this thread, so the pages are touched in groups, of which
- * the fastest counts. The measurement takes 50 us. */
+/* Number of groups of pages on which the costs are measured, and pages per
+ * group. An interrupt counts as CPU time of this thread, so only the fastest
+ * group counts. The measurement takes 50 us. */
 #define PROBE_GROUPS 4
 #define GROUP_PAGES 4
 
@@ -111,8 +111,8 @@ static uint64_t return_ns(char *from, size_t size) {
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Measures the costs once. Makes only two calls, as each interrupts other CPUs.
- */
+/* Measures the costs once. Gives memory back only twice, because each call
+ * interrupts other CPUs. */
 struct vf_costs vf_give_costs(void) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), group = GROUP_PAGES * page;
   size_t size = PROBE_GROUPS * group;

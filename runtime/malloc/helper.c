@@ -59,8 +59,8 @@ static bool has_more_threads_than(unsigned few) {
   return stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink - 2 > few;
 }
 
-/* Returns true if the process has a thread besides the helper and one other.
- * That other one is the main thread, which may have ended, or the only thread
+/* Returns true if the process has more threads than the helper and one other.
+ * The other one is the main thread, which may have ended, or the only thread
  * that a fork left. */
 static bool is_wanted(void) { return has_more_threads_than(2); }
 
@@ -88,7 +88,8 @@ static void check_pressure(struct helper *helper) {
   give_under_pressure();
 }
 
-/* Returns true as long as the helper is needed. */
+/* Sleeps for ns nanoseconds, and checks memory pressure meanwhile. Returns
+ * false early if the helper is no longer needed. */
 static bool sleep_between_looks(struct helper *helper, uint64_t ns) {
   while (ns != 0) {
     uint64_t part = ns < CHECK_NS ? ns : CHECK_NS;
@@ -107,9 +108,9 @@ static bool has_excess(const struct helper *helper) {
   return totals.resident > vf_threshold(&helper->watch, &totals);
 }
 
-/* Returns all free memory to the kernel, because no thread will look at it any
- * more, and ends the helper. Returns false if a thread freed memory meanwhile.
- */
+/* Returns free memory except the padding to the kernel, because no thread will
+ * examine it any more, and ends the helper. Returns false if a thread freed
+ * memory meanwhile. */
 static bool leave(struct helper *helper) {
   vf_watch_end(&helper->watch);
   vf_give_excess(&helper->watch);

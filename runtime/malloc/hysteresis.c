@@ -15,12 +15,12 @@
 
 #define ALL (SIZE_MAX & ~(page_size - 1))
 
-/* The default policy. With this hold_price, and faults of 2 us, a free page is
- * kept for 50 ms: an eighth of a peak of 0.4 s that comes every 2 s (figure 7.3
- * of the thesis). The costs of faults and calls are measured when a threshold
- * is first passed. The time that an interrupt takes from other CPUs cannot be
- * measured; 2 us are 3200 cycles (section 7.2), and about as long again for the
- * exit. */
+/* The default policy. With this hold_price and page faults of 2 us, a free page
+ * is kept for 50 ms, an eighth of a peak of 0.4 s that comes every 2 s (figure
+ * 7.3 of the thesis). fault_ns and call_ns are measured when a threshold is
+ * first exceeded. shootdown_ns, the time that an interrupt takes from another
+ * CPU, cannot be measured: 2 us are 3200 cycles (section 7.2) and about as long
+ * again for the exit to the hypervisor. */
 static struct vf_policy policy = {
     .tune_percent = 100,
     .hold_price = 40000,
@@ -32,8 +32,6 @@ static struct vf_return_counts counts;
 static uint32_t giving; /* a lock */
 static size_t page_size = 4096;
 
-/* Returns the bytes in use without jemalloc's own memory, of which it touches
- * only the part that it needs. */
 size_t vf_used_for_blocks(const struct vf_pages_totals *totals) {
   size_t own = vf_jemalloc_metadata();
   return totals->used > own ? totals->used - own : 0;
@@ -137,7 +135,7 @@ static size_t above_padding(size_t bytes, size_t threshold) {
 size_t vf_give_excess(const struct vf_watch *watch) {
   struct vf_pages_totals totals = vf_pages_totals();
   size_t threshold = vf_threshold(watch, &totals);
-  /* Measures what giving memory back costs, too, for the next decision. */
+  /* The next decision needs the costs. */
   measure_costs();
   return give(above_padding(totals.resident, threshold));
 }

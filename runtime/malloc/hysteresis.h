@@ -29,9 +29,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Number of times that free memory is examined during a hold, the time for
- * which it is kept at least. Memory that becomes free between two of them is
- * held at most a quarter longer. */
+/* Number of times that free memory is examined during a hold, the minimum time
+ * for which it is kept. Memory that becomes free between two examinations is
+ * kept at most a quarter of a hold longer. */
 #define VF_LOOKS 4
 /* Minimum interval, in nanoseconds, between measurements of the CPUs in use and
  * of memory pressure. The prototype of the thesis measures CPUs each second,
@@ -67,20 +67,22 @@ void vf_watch_begin(struct vf_watch *watch);
  * pre: one thread at a time for each watch. */
 uint64_t vf_look(struct vf_watch *watch);
 
-/* Decides now whether the memory that this watch gave back last has stayed
- * unused for long enough. Called before the watch may end, as there is no later
- * examination. */
+/* Decides now whether this watch's last return of memory was too early
+ * (VF_REGRET_HOLDS). To be called before the watch may end, as there is no
+ * later examination. */
 void vf_watch_end(struct vf_watch *watch);
 
-/* Returns the initial hold: the minimum time for which free memory is kept
- * while there is little of it. */
+/* Returns the time until the first examination: the hold for VF_WORTH bytes,
+ * divided by VF_LOOKS. */
 uint64_t vf_first_pause_ns(const struct vf_watch *watch);
 
-/* Returns the amount of free memory that is never given back. */
+/* Returns the threshold: vf_look returns no free memory as long as there is no
+ * more than this. */
 size_t vf_threshold(const struct vf_watch *watch,
                     const struct vf_pages_totals *totals);
 
-/* Returns the bytes of pages that contain blocks. */
+/* Returns the bytes in use without jemalloc's memory for itself, of which
+ * jemalloc touches only the part that it needs. */
 size_t vf_used_for_blocks(const struct vf_pages_totals *totals);
 
 /* Returns the CPU time for touching this many bytes again, in nanoseconds. */

@@ -48,9 +48,10 @@ const char *vf_je_malloc_conf =
     "slab_sizes:1-12288:16|12289-14336:14";
 
 /* opt.cache_oblivious adds a page to each block of 16 KiB or more, a quarter of
- * the smallest of them, for caches that newer processors do not have. jemalloc
- * 5.3.0 ignores the option (jemalloc #2307), so its internal variable is set
- * when jemalloc computes its sizes, the first step that reads it. */
+ * the smallest of these blocks, to prevent conflicts in caches of a kind that
+ * newer processors do not have. jemalloc 5.3.0 ignores the option (jemalloc
+ * #2307), so its internal variable is set when jemalloc computes its sizes, the
+ * first step that reads it. */
 extern bool je_opt_cache_oblivious;
 void __real_je_sz_boot(const void *classes, bool cache_oblivious);
 void __wrap_je_sz_boot(const void *classes, bool cache_oblivious) {
@@ -113,8 +114,9 @@ static void hook_destroy(extent_hooks_t *hooks, void *start, size_t size,
   hook_dalloc(hooks, start, size, committed, arena);
 }
 
-/* jemalloc's merge hook. Any two neighbours may be merged, as all memory is
- * anonymous. Returning false means success. */
+/* jemalloc's hooks for splitting and merging. Any range may be split, and any
+ * two neighbours merged, as all memory is anonymous. Returning false means
+ * success. */
 static bool hook_split(extent_hooks_t *hooks, void *start, size_t size,
                        size_t first, size_t second, bool committed,
                        unsigned arena) {
@@ -158,11 +160,11 @@ bool __wrap_je_base_boot(void *tsdn) {
   return false;
 }
 
-/* jemalloc's fork handlers; null before jemalloc starts at the first
- * allocation. Our handlers call them, because a fork must take jemalloc's locks
- * before ours: under some of its locks jemalloc calls us. If jemalloc
- * registered its handlers when it starts, they would lock it before handlers
- * that libraries registered earlier, which may still allocate. */
+/* jemalloc's fork handlers; null until jemalloc starts at the first allocation.
+ * Our handlers call them, because a fork must take jemalloc's locks before
+ * ours: jemalloc calls our hooks while it holds some of its locks. If jemalloc
+ * registered its handlers when it starts, they would run, and lock it, before
+ * the handlers that libraries registered earlier, which may still allocate. */
 static struct {
   void (*before)(void), (*in_parent)(void), (*in_child)(void);
 } theirs;
@@ -179,9 +181,9 @@ int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
   return 0;
 }
 
-/* With a single thread no lock is taken at the fork, and jemalloc's handlers
- * would only write to the pages of 300 locks, each of which the kernel then
- * copies for the parent or for the child. */
+/* With a single thread a fork needs none of jemalloc's locks, and jemalloc's
+ * handlers would only write to the pages of 300 locks, each of which the kernel
+ * then copies for the parent or for the child. */
 static void before_fork(void) {
   are_theirs_called = theirs.before != NULL && !__libc_single_threaded;
   if (are_theirs_called)

@@ -77,8 +77,8 @@ static size_t size_below(size_t size) {
 }
 
 /* Splits a range that cannot be moved at once, until each part is one mapping.
- * A block that grew in place has a mapping from each of its former sizes to the
- * next. The last part gets the rest of the new block. */
+ * A block that grew in place has one mapping for each step of its growth. The
+ * last part gets the rest of the new block. */
 static void move(char *to, size_t to_size, char *from, size_t size, size_t page,
                  int *tries) {
   if (size >= VF_LARGE_CLEAR && --*tries >= 0) {

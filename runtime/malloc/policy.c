@@ -49,9 +49,6 @@ uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
   return (uint64_t)hold << policy->hold_log2;
 }
 
-/* Doubles the hold if more than half of what was given back is in use again,
- * and halves it otherwise. Its maximum: memory that is needed again after a
- * longer time costs less than a tenth of that time. */
 void vf_policy_learn(struct vf_policy *policy, size_t given, size_t taken) {
   if (taken > given / 2) {
     if (policy->hold_log2 != MAX_HOLD_LOG2)

@@ -31,12 +31,13 @@ struct vf_policy {
   uint32_t hold_log2;    /* holds are 2^hold_log2 as long */
 };
 
-/* Returns the amount of free memory that is not worth examining: see policy.c.
- * cpus is the number of CPUs that the process uses, in hundredths. */
+/* Returns the amount of free memory up to which none is given back. cpus is the
+ * number of CPUs that the process uses, in hundredths. */
 size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
                            uint32_t cpus);
 
-/* Returns the amount of unused memory that is never given back. */
+/* Returns the amount of free memory that is kept when the rest is given back.
+ */
 size_t vf_policy_padding(size_t threshold);
 
 /* Returns the time for which `pages` in `calls` ranges must have been unused
@@ -49,8 +50,8 @@ uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
  * return was returned too early. */
 #define VF_REGRET_HOLDS 8
 /* Adapts the hold after `given` bytes were returned, of which `taken` were
- * returned too early: makes it longer if that is more than half of them,
- * shorter otherwise. */
+ * returned too early: doubles it if that is more than half of them, halves it
+ * otherwise. */
 void vf_policy_learn(struct vf_policy *policy, size_t given, size_t taken);
 
 #endif /* VFRIENDLY_MALLOC_POLICY_H */

@@ -16,7 +16,7 @@
 /* Maps address space. Returns NULL if the kernel refuses. */
 void *vf_space_map(size_t size);
 
-/* Unmaps a part of it. Returns false if the kernel cannot split the mapping. */
+/* Unmaps a part of a mapping. Returns false if the kernel cannot split it. */
 bool vf_space_unmap(void *start, size_t size);
 
 /* Returns how much free memory may stay mapped: any amount, unless the process

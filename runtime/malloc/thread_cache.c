@@ -73,8 +73,8 @@ void __real_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
 void __wrap_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
                                         void *arena);
 
-/* The next call that needs an arena does not reach the function above, because
- * jemalloc calls its own in the same object file. If that fails to make an
+/* When the next call needs an arena, jemalloc calls its own function in the
+ * same object file, and not the one above. If that function cannot make an
  * arena, the cache stays with arena 0, and the call fails. */
 void __wrap_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
                                         void *arena) {

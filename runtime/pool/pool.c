@@ -28,8 +28,8 @@
  * tag. */
 #define MOST_ALIGNMENT ((size_t)1 << 35)
 
-/* A block, free or in use. A block in use consists of the tag only, and its
- * owner's memory. */
+/* A block, free or in use. In a block in use only the tag, the members before
+ * `next`, is valid; the program's memory follows the tag. */
 struct block {
   /* Distance in grains from the start of the chunk to the memory that the
    * program uses; for an aligned block, from the start of the block that
