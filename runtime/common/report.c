@@ -36,10 +36,11 @@ struct vf_reports {
     const char *library;
     void (*print)(void);
   } list[VF_REPORTS];
-  /* Identifies stderr as it was when the first library was loaded, and a copy
-   * of its descriptor, because many programs close it before they end; 0 if
-   * there is none. Only a descriptor of that file is written to: the number may
-   * be another file's by the end. */
+  /* device and inode identify stderr as it was when the first library was
+   * loaded. copy is a duplicate of its descriptor, because many programs close
+   * stderr before they end; 0 if there is none. The report is written only to a
+   * descriptor that still refers to this file: its number may have been reused
+   * for another file. */
   uint64_t device, inode;
   int copy;
   uint32_t prepared;
@@ -70,8 +71,8 @@ static int first_stderr(void) {
   return copy != 0 && is_stderr(copy) ? copy : -1;
 }
 
-/* In a forked child. It may be a daemon that closes stderr so that a reader of
- * that pipe sees its end. */
+/* Runs in a forked child. A daemon closes stderr so that the reader of that
+ * pipe sees its end; the copy would keep the pipe open. */
 static void drop_copy(void) {
   int copy = vf_reports_1.copy;
   vf_reports_1.copy = 0;
@@ -119,8 +120,8 @@ static void terminate(int number) {
   raise(number);
 }
 
-/* Not in the first process of a container, which the kernel does not end by a
- * SIGTERM without a handler. */
+/* Does nothing in the first process of a container: the kernel would not let
+ * SIGTERM end that process once the handler is removed. */
 static void handle_sigterm(void) {
   struct sigaction action;
   if (getpid() == 1 || sigaction(SIGTERM, NULL, &action) != 0 ||
@@ -165,16 +166,16 @@ void vf_report_register(const char *library, void (*print)(void)) {
 void vf_report_at_exit(void (*print)(void)) {
   for (int i = 0; i < VF_REPORTS; ++i)
     if (vf_reports_1.list[i].print == print) {
-      /* From here on SIGTERM must not print a second time, nor call what may be
-       * unloaded. */
+      /* From now on SIGTERM must neither print a second time nor call functions
+       * that may have been unloaded. */
       if (terminates_by_us())
         signal(SIGTERM, SIG_DFL);
       print();
     }
 }
 
-/* Returns the descriptor of the file that VF_STATS names, or stderr's, which
- * the caller must not close. */
+/* Returns the descriptor of the file that VF_STATS names or, if that file
+ * cannot be opened, of stderr, which the caller must not close. */
 static int open_file(void) {
   char name[sizeof path + 32];
   const char *mark = strstr(path, "%p");

@@ -40,13 +40,13 @@ struct vf_report {
   size_t length;
 };
 
-/* Returns true if VF_STATS asks for a report. For constructors, as are
- * vf_env_choice and the next function. */
+/* Returns true if VF_STATS asks for a report. This function, vf_report_register
+ * and vf_env_choice are for constructors. */
 bool vf_report_is_wanted(void);
 
-/* Registers the function that prints a library's counters. Of several copies of
- * the library in a process the first one prints, so their counters must be
- * shared. The name must stay valid. */
+/* Registers the function that prints a library's counters. If a process
+ * contains several copies of the library, only the first copy prints, so they
+ * must share their counters. The name must stay valid. */
 void vf_report_register(const char *library, void (*print)(void));
 
 /* Calls print if it is registered. */

@@ -19,8 +19,8 @@
 /* Number of histogram bins. Bin i counts times from 2^i ns; the last one
  * includes all times from 2.1 s on. */
 #define VF_TIMES 32u
-/* log2 of the number of entries, more than a person would read. The last one
- * counts for all places that found no free entry. */
+/* log2 of the number of entries, more than a person would read. All places that
+ * find no free entry share the last one. */
 #define VF_SITES_LOG2 8
 #define VF_SITES (1u << VF_SITES_LOG2)
 #define VF_OTHER_SITES (VF_SITES - 1)
@@ -39,7 +39,7 @@ struct vf_site {
 /* The site that took a lock, and when. Written only by the lock's holder.
  * Holders of other locks may use the same entry, so `lock` is 0 while an entry
  * changes. If two threads write at the same time, the site of one may be paired
- * with the time of the other: a wrong count. */
+ * with the time of the other, which only makes the counts wrong. */
 struct vf_held {
   uintptr_t lock;
   uintptr_t site;

@@ -37,8 +37,9 @@ static inline bool vf_sites_are_on(void) {
 }
 
 /* Returns true if the entry of a table belongs to `place`, the address of a
- * call; *entry holds the place of the entry, or 0 if it is free, and then it is
- * taken for `place`. An entry keeps its place until the process ends. */
+ * call. *entry is the place that the entry belongs to, or 0 if it is free; a
+ * free entry is claimed for `place`. An entry keeps its place until the process
+ * ends. */
 static inline bool vf_site_claim(uintptr_t *entry, uintptr_t place) {
   uintptr_t there = __atomic_load_n(entry, __ATOMIC_RELAXED);
   return there == place ||

@@ -88,7 +88,7 @@ struct vf_machine vf_numa_machine_here(void) {
 
 static int16_t cpu_node[MAX_CPUS]; /* node of a CPU, plus 1; 0 if unknown */
 
-/* Parses a list such as "0-5,12-17". */
+/* Records the node of the CPUs in a list such as "0-5,12-17". */
 static void note_cpus(const char *list, int node) {
   while (*list >= '0' && *list <= '9') {
     char *end;

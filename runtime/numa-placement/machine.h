@@ -39,7 +39,7 @@ struct vf_machine {
 struct vf_machine vf_numa_machine_here(void);
 
 /* Returns the number of nodes with memory that the process may use, and writes
- * them to *allowed. Makes one system call; vf_machine makes many. */
+ * them to *allowed. Makes one system call; vf_numa_machine_here makes many. */
 unsigned vf_numa_nodes_here(struct vf_nodes *allowed);
 
 /* Returns the node of a CPU, -1 if unknown. */

@@ -76,9 +76,10 @@ unsigned vf_team_nodes(int16_t node[VF_NUMA_MAX_THREADS]) {
   if (own < 0)
     own = 0;
   for (int i = 0; i < threads; ++i) {
-    /* OpenMP 5.2, 10.1.3: with more threads than places all binds but primary
-     * give each place its share of consecutive threads; with fewer, close takes
-     * neighbours and spread takes equal distances. */
+    /* OpenMP 5.2, 10.1.3: `primary` gives all threads the place of the primary
+     * thread. With more threads than places, the other policies give each place
+     * its share of consecutive threads; with fewer, `close` takes neighbouring
+     * places, and `spread` takes places at equal distances. */
     int place = own;
     if (bind != BIND_PRIMARY) {
       bool close = bind == BIND_CLOSE && threads <= places;

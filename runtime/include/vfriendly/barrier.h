@@ -41,9 +41,10 @@ int vf_barrier_init(vf_barrier *barrier, unsigned flags, unsigned threads);
  * pre: no thread waits for others to arrive. */
 int vf_barrier_destroy(vf_barrier *barrier);
 
-/* Waits until `threads` threads have called it. More threads may use the
- * barrier; those that come while it is full wait for the next phase. Returns
- * VF_BARRIER_LAST in the last thread of a phase, and 0 in the others. */
+/* Waits until `threads` threads have called this function. More threads may use
+ * the barrier; those that come while it is full wait for the next phase.
+ * Returns VF_BARRIER_LAST in the last thread of a phase, and 0 in the others.
+ */
 int vf_barrier_wait(vf_barrier *barrier);
 
 #ifdef __cplusplus

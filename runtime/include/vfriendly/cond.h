@@ -46,9 +46,9 @@ int vf_cond_init(vf_cond *cond, unsigned flags);
  * signalled; with VF_SHARED, they have also returned. */
 int vf_cond_destroy(vf_cond *cond);
 
-/* Waits for a signal. pre: the caller holds mutex, and so did all threads that
- * wait at the same time. Releases mutex while it waits and holds it again when
- * it returns. May return without a signal. */
+/* Waits for a signal. pre: the caller holds mutex, and all threads that wait at
+ * the same time use the same mutex. Releases mutex while it waits and holds it
+ * again when it returns. May return without a signal. */
 int vf_cond_wait(vf_cond *cond, vf_mutex *mutex);
 
 /* Like vf_cond_wait, but no longer than until the deadline. Returns ETIMEDOUT

@@ -84,16 +84,16 @@ int vf_mutex_unlock(vf_mutex *mutex);
 int vf_mutex_lock_found(vf_mutex *mutex, uint32_t found);
 int vf_mutex_unlock_contended(vf_mutex *mutex);
 
-/* With optimization the lock and unlock of a mutex without waiters are inlined,
+/* With optimization, lock and unlock of a mutex without waiters are inlined as
  * one atomic read-modify-write each. So two bits of the word are part of the
  * ABI: 1, the mutex is held, and 8, statistics are kept. A mutex whose word is
  * 1 is released without a call.
  *
- * To lock, a fetch-or sets bit 1, one instruction on processors that have it
- * (AArch64 with LSE, RISC-V). x86-64 has none that also returns the word: there
- * compilers make a load and a compare-and-swap of it, repeated as often as
- * other bits change between the two. To unlock, a load comes before the
- * compare-and-swap, so that this one seldom fails; the holder has the cache
+ * To lock, a fetch-or sets bit 1. It is a single instruction on processors that
+ * have one (AArch64 with LSE, RISC-V). x86-64 has none that also returns the
+ * word: compilers emit a load and a compare-and-swap, and repeat them if
+ * another bit changes in between. To unlock, a load precedes the
+ * compare-and-swap, so that the latter seldom fails; the holder has the cache
  * line anyway. */
 #if defined(__OPTIMIZE__) && !defined(VF_NO_INLINE)
 extern __inline__

@@ -65,19 +65,21 @@ enum vf_numa_claim {
   VF_NUMA_NOW = 1
 };
 
-/* Places the range on the calling thread's node. To be called by each thread
- * of a team for its own slice. post: returns 0; EINVAL for an unknown `how`;
+/* Places the range on the calling thread's node. To be called by each thread of
+ * a team for its own slice. post: returns 0; EINVAL for an unknown `how`;
  * EFAULT if part of the range is not mapped (NEXT_TOUCH); EIO if some pages
- * could not be moved (NOW), as those that are shared with other processes. */
+ * could not be moved (NOW), such as pages that are shared with other processes.
+ */
 int vf_numa_claim(void *memory, size_t size, int how);
 
 /* Read-only copies of a range, one on each node. */
 typedef struct vf_numa_copies vf_numa_copies;
 
-/* Copies size bytes at memory to each node; with one node, and where copies on
- * nodes are forbidden, there are none and vf_numa_nearest returns memory. pre:
- * no thread writes the range until vf_numa_release. post: returns 0 and sets
- * *copies; ENOMEM, with *copies NULL. */
+/* Copies size bytes at memory to each node. With a single node, or if the
+ * kernel does not let the process choose nodes, makes no copies, and
+ * vf_numa_nearest returns memory. pre: no thread writes the range until
+ * vf_numa_release. post: returns 0 and sets *copies; ENOMEM, with *copies NULL.
+ */
 int vf_numa_replicate(const void *memory, size_t size, vf_numa_copies **copies);
 
 /* Returns the copy on the node on which the calling thread runs now. */

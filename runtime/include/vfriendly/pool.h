@@ -40,11 +40,12 @@ typedef struct vf_pool {
  * memory. */
 vf_pool *vf_pool_create(void);
 
-/* Allocates a block as malloc does: aligned for every type; NULL with errno
- * ENOMEM if there is no memory; size 0 gives a block of its own. */
+/* Allocates a block as malloc does: aligned for every type, and a distinct
+ * block even for size 0. Returns NULL with errno ENOMEM if there is no memory.
+ */
 void *vf_pool_alloc(vf_pool *pool, size_t size);
 
-/* As calloc: zeroed. */
+/* Allocates a zeroed block, as calloc does. */
 void *vf_pool_calloc(vf_pool *pool, size_t count, size_t size);
 
 /* Allocates a block with this alignment. Returns NULL with errno EINVAL if
@@ -64,9 +65,9 @@ void vf_pool_trim(vf_pool *pool);
  * use. May be called in any thread. */
 void vf_pool_reset(vf_pool *pool);
 
-/* Frees all blocks, and the pool itself if vf_pool_create made it; another pool
- * is as after VF_POOL_INIT. pre: pool and blocks are not in use. May be called
- * in any thread. */
+/* Frees all blocks, and the pool itself if vf_pool_create made it; any other
+ * pool is then as after VF_POOL_INIT. pre: pool and blocks are not in use. May
+ * be called in any thread. */
 void vf_pool_destroy(vf_pool *pool);
 
 #ifdef __cplusplus

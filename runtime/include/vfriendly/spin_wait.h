@@ -56,8 +56,8 @@ extern "C" {
  */
 #define VF_SPIN_TRYLOCK 0x400u
 
-/* Says that the condition reads several words: addr is one key that the writers
- * of all of them notify, and is not read. The size in `how` is 0. */
+/* Says that the condition reads several words. addr is a key that the writers
+ * of all these words notify; it is not read. The size in `how` is 0. */
 #define VF_SPIN_SEVERAL 0x800u
 
 /* Number of failed polls of one wait that a caller may make before it first
@@ -83,12 +83,12 @@ uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
  * polls, less one, that the caller may make before the next call. */
 #define VF_SPIN_POLLS_MASK 0xffffu
 /* To be or-ed to `how` of a bounded wait: the number of polls in a block, 1 to
- * 65535. Without it a block is one poll. */
+ * 65535. The default is 1. */
 #define VF_SPIN_BLOCK(polls) ((uint32_t)(polls) << 16)
 
 struct vf_spin_bounded {
   uint64_t state; /* for the next call */
-  uint64_t skip;  /* take so many polls off the count; at most left */
+  uint64_t skip;  /* polls to subtract from the count; at most left */
 };
 
 /* A wait that gives up after a number of polls:
@@ -108,19 +108,22 @@ struct vf_spin_bounded {
  *   }
  *   return false;
  *
- * Where each thread has a CPU, it spins as it would without; where not, it
- * gives the CPU to others, and takes off the count as many polls as would have
- * taken that time, up to a time slice for each time it gives way: it gives up
- * when it would have. While a signal may come by CPU time, it only spins.
+ * If each thread has a CPU, the loop polls as it would without the call.
+ * Otherwise the call gives the CPU to other threads, and subtracts from the
+ * count as many polls as would have taken that time, at most a time slice for
+ * each call: the loop gives up when it would have without the call. While a
+ * timer or limit of CPU time may raise a signal, the loop only polls.
  *
- * addr, observed and how as for vf_spin_wait; VF_SPIN_NO_SLEEP means nothing,
- * for a sleep is never longer than what is left. state is 0 on the first call
- * of a wait, and what the last call returned from then on. left is how many
- * polls the loop may still make, at least 1. *cost belongs to the place in the
- * code: zero before its first wait, then written by this function only, by
- * relaxed atomics. A lost write costs a measurement.
+ * addr, observed and how are as for vf_spin_wait; VF_SPIN_NO_SLEEP has no
+ * effect, because no sleep is longer than the rest of the wait. state is 0 on
+ * the first call of a wait, and from then on what the last call returned. left
+ * is the number of polls that the loop may still make, at least 1. *cost
+ * belongs to one place in the code: it is zero before its first wait, and then
+ * written by this function only, with relaxed atomics. A lost write costs a
+ * measurement.
  *
- * pre: polls were made since the last call as its state told. */
+ * pre: since the last call the loop has made as many polls as the returned
+ * state says (VF_SPIN_POLLS_MASK). */
 struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
                                             uint64_t observed, uint64_t state,
                                             uint32_t how, uint64_t left,
@@ -137,11 +140,12 @@ struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
  *   }
  *   return false;
  *
- * VF_SPIN_BUDGET declares the state of one wait: in a block, before the loop,
- * not where a static variable is forbidden (constexpr, C's extern inline).
+ * VF_SPIN_BUDGET declares the state of one wait. It must stand in a block,
+ * before the loop, and not where a static variable is forbidden (constexpr, C's
+ * extern inline).
  *
- * Counting makes a poll without a PAUSE longer, and the bound in time with it.
- */
+ * Counting lengthens a poll that has no PAUSE, and with it the time after which
+ * the loop gives up. */
 struct vf_spin_budget {
   uint64_t state;
   uint64_t polls; /* until the next call of vf_spin_wait_bounded, at least 1 */
@@ -151,15 +155,14 @@ struct vf_spin_budget {
   static uint32_t name##_cost;                                                 \
   struct vf_spin_budget name = {0, VF_SPIN_POLLS_UNCALLED, &name##_cost}
 
-/* Called after one failed poll of a wait that gives up after a number of
- * polls.
+/* Called after one failed poll of a wait that gives up after a number of polls.
  *
- * addr, observed, how and left as for vf_spin_wait_bounded, but left may be 0;
- * how has no VF_SPIN_BLOCK.
+ * addr, observed, how and left are as for vf_spin_wait_bounded, but left may be
+ * 0, and how has no VF_SPIN_BLOCK.
  *
- * pre: each further poll would be like the failed one: the loop only polls one
- * word, and counts. Returns how many polls to take off the count; at most
- * left. */
+ * pre: the loop only polls one word and counts, so that each further poll would
+ * be like the failed one. Returns the number of polls to subtract from the
+ * count; at most left. */
 static inline uint64_t vf_spin_budget(const volatile void *addr,
                                       uint64_t observed,
                                       struct vf_spin_budget *budget,

@@ -53,8 +53,8 @@ template <class Duration> timespec toTimespec(Duration SinceEpoch) {
           static_cast<long>(Rest.count())};
 }
 
-// Wait(clock, deadline) until it succeeds or At is over, by whatever clock At
-// is.
+// Calls W(clock, deadline) until it succeeds or the time At has passed on the
+// clock of At. Returns true if it succeeded.
 template <class Wait, class Duration>
 bool until(std::chrono::time_point<std::chrono::steady_clock, Duration> At,
            Wait W) {
@@ -72,11 +72,12 @@ bool until(std::chrono::time_point<std::chrono::system_clock, Duration> At,
 template <class Wait, class Rep, class Period>
 bool within(std::chrono::duration<Rep, Period> Time, Wait W) {
   using Steady = std::chrono::steady_clock;
-  // A time so long that its end is no time_point stands for a year.
+  // Waits for a year at most: the end of a longer time might not fit into a
+  // time_point.
   constexpr auto Longest = std::chrono::hours(24 * 365);
   if (Time > Longest)
     return until(Steady::now() + Longest, W);
-  // Rounded up: not a tick less than was asked for.
+  // Rounds up, so that the wait is no shorter than requested.
   auto Ticks = std::chrono::duration_cast<Steady::duration>(Time);
   if (Ticks < Time)
     ++Ticks;
@@ -92,7 +93,7 @@ bool until(std::chrono::time_point<Clock, Duration> At, Wait W) {
   return false;
 }
 
-// One of the C functions that wait until a deadline, for one object.
+// Calls one of the C functions that wait until a deadline, for one object.
 template <class Native> struct Timed {
   Native *Object;
   int (*Wait)(Native *, clockid_t, const timespec *);
@@ -195,7 +196,7 @@ public:
 
   static constexpr std::ptrdiff_t max() noexcept { return VF_SEM_MAX; }
 
-  // pre: there are at most max() afterwards.
+  // pre: the semaphore has at most max() units afterwards.
   void release(std::ptrdiff_t Count = 1) {
     for (; Count > 0; --Count)
       detail::check(vf_sem_post(&Native));
@@ -250,8 +251,9 @@ struct Nothing {
 };
 } // namespace detail
 
-// Not over vf_barrier, which cannot run something between the last arrival and
-// the others' release, nor let a thread arrive now and wait later.
+// Does not use vf_barrier, which can neither call a function between the last
+// arrival and the release of the other threads, nor let a thread arrive now and
+// wait later.
 template <class Completion = detail::Nothing> class barrier {
 public:
   class arrival_token {
@@ -270,9 +272,9 @@ public:
   barrier(const barrier &) = delete;
   barrier &operator=(const barrier &) = delete;
 
-  // pre: 0 < Count <= how many are missing.
+  // pre: 0 < Count <= number of missing arrivals.
   arrival_token arrive(std::ptrdiff_t Count = 1) {
-    // Read first: with the last arrival the phase may move on at once.
+    // Read before the arrival: the last arrival may end the phase at once.
     std::uint32_t Now = Phase.load(std::memory_order_relaxed);
     if (Missing.fetch_sub(Count, std::memory_order_acq_rel) == Count) {
       WhenComplete();

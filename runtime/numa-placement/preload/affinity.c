@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 /* Maximum number of modules that are remembered because they count CPUs from 0.
- * Of further modules only masks that name no allowed CPU are remapped. */
+ * For other modules a mask is remapped only if it names no allowed CPU. */
 enum { MAX_MODULES = 16 };
 static const void *modules[MAX_MODULES];
 
@@ -44,16 +44,17 @@ static void note(const void *module) {
   }
 }
 
-/* Returns the mask to use in place of a mask of that size that the code at
- * caller has passed: the remapped one, stored in *room, or NULL if the given
- * mask stays. */
+/* Returns the mask to use instead of `given`, a mask of `size` bytes that the
+ * code at caller has passed: the remapped mask, stored in *room, or NULL if
+ * `given` is to be used. */
 static const cpu_set_t *remapped(const void *caller, size_t size,
                                  const cpu_set_t *given,
                                  struct vf_cpu_mask *room) {
   const struct vf_cpu_order *order = vf_cpus_in_node_order();
   const unsigned char *bytes = (const unsigned char *)given;
-  /* A mask with a number that no CPU of the machine has is left unchanged and
-   * stays an error, as a program may count the CPUs in this way. */
+  /* Numbers that no CPU of the machine has are ignored, as the kernel does. A
+   * mask with no other numbers is left unchanged and stays an error, because a
+   * program may count the CPUs in this way. */
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   bool names_allowed = false, names_other = false;
   if (order->count == 0 || !given) /* NULL removes the mask of attributes. */

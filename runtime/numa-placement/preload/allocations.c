@@ -55,8 +55,9 @@ struct chunk {
 enum { CHUNK_FLAGS = 7, CHUNK_IS_MAPPED = 2 };
 
 /* Sets *mapping to the mapping that contains only this block. Returns false if
- * the block has none of its own. With another layout of the header, the borders
- * computed from it would not be aligned to pages. */
+ * the block has no mapping of its own. If libc's header had another layout, the
+ * computed borders would not be aligned to pages, and the result would be
+ * false. */
 static bool is_alone(const void *block, struct vf_pages *mapping) {
   if (!is_libc())
     return false; /* There may be no readable memory before the block. */

@@ -21,9 +21,9 @@
 #include <sys/mman.h>
 #include <threads.h>
 
-/* libc's functions, found by dlsym, which returns the newest version of each:
- * those that take CPU masks have the mask's size as an argument in it, as
- * exports.map expects. */
+/* libc's functions, found by dlsym, which returns the newest version of each.
+ * The newest versions of functions that take CPU masks also take the size of
+ * the mask, as the functions that exports.map exports do. */
 #define VF_NUMA_NEXT_FUNCTIONS(X)                                              \
   X(malloc)                                                                    \
   X(calloc)                                                                    \

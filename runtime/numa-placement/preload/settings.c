@@ -42,8 +42,8 @@ static void print(void);
 
 __attribute__((constructor)) static void configure(void) {
   int saved = errno;
-  /* Set here, as this process may not have libvfrt, whose constructor sets it
-   * too. */
+  /* The constructor of libvfrt sets `stats` too, but this process may not
+   * contain libvfrt. */
   if (vf_report_is_wanted()) {
     vf_set(&vf_spin_shared_1.stats, 1);
     vf_report_register("vfnuma", print);

@@ -35,7 +35,8 @@ static int pin; /* an enum pin, written once */
 static uint16_t listed[MAX_LISTED];
 static unsigned listed_count, created;
 
-/* Reads a list such as "0,2-5" of CPUs that the process may use. */
+/* Reads a list such as "0,2-5". Returns false if it is invalid or names a CPU
+ * that the process may not use. */
 static bool read_list(const char *text) {
   const struct vf_cpu_order *order = vf_cpus_in_node_order();
   for (unsigned count = 0;; ++text) {
@@ -107,8 +108,8 @@ static bool write_places(char *text, size_t room) {
 
 /* Environment variable that holds the value of OMP_PLACES that this library has
  * set. If a launcher such as taskset is started with this library, the program
- * that it starts inherits both, and so knows that its user did not set
- * OMP_PLACES. */
+ * that it starts inherits both variables, from which the library sees that the
+ * user did not set OMP_PLACES. */
 #define OWN_PLACES "VF_NUMA_OMP_PLACES"
 
 static bool is_users_choice(void) {
@@ -139,7 +140,7 @@ void vf_pin_configure(void) {
     tell_openmp();
 }
 
-/* Binds the calling thread, the one created as number `turn`, to its CPUs. */
+/* Binds the calling thread, which was created as number `turn`, to its CPUs. */
 static void bind_self(unsigned turn) {
   const struct vf_cpu_order *order = vf_cpus_in_node_order();
   struct vf_cpu_mask mask = {{0}};
