@@ -119,15 +119,15 @@ void vf_env_check_names(void) {
     char line[256];
     int saved = errno;
     int n = snprintf(line, sizeof line,
-                     "vfriendly: %.*s is no variable that it reads; is the "
+                     "vfriendly: unknown environment variable %.*s; is the "
                      "name misspelt?\n",
                      (int)(end - *entry > 60 ? 60 : end - *entry), *entry);
     if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
       errno = saved;
     any = true;
   }
-  /* setenv only while there is a single thread: another one may be reading the
-   * environment. */
+  /* Calls setenv only while there is a single thread, because another thread
+   * may be reading the environment. */
   if (any && __libc_single_threaded)
     setenv("VF_NAMES_CHECKED", "1", 1);
 }

@@ -47,8 +47,8 @@ static uint32_t phase_of(const struct vf_libc_barrier *barrier) {
   return __atomic_load_n(&barrier->phase, __ATOMIC_ACQUIRE);
 }
 
-/* Ends the phases of the barrier that arrivals recorded here complete, unless
- * other threads have done so. Returns the current phase. */
+/* Ends all phases that are complete with the arrival at `place`, unless other
+ * threads have done so. Returns the current phase. */
 static uint32_t end_phases(struct vf_libc_barrier *barrier, uint32_t place) {
   uint32_t threads = barrier->threads, ended = place - place % threads;
   uint32_t phase = phase_of(barrier);

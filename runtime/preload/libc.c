@@ -75,8 +75,9 @@ static bool rwlock_is_known(void) {
   return known && data->__readers == VF_LIBC_WRITERS_TURN;
 }
 
-/* Returns true if barriers have the known layout. Destroying a barrier adds the
- * missing departures of the last phase. */
+/* Returns true if barriers have the known layout. To test this it destroys a
+ * barrier: libc then raises `out` to the number of departures at which the
+ * counts restart. */
 static bool barrier_is_known(void) {
   union {
     pthread_barrier_t object;
@@ -121,10 +122,10 @@ static uint32_t what_is_known(void) {
 }
 
 static void complain(uint32_t known) {
-  char line[256]; /* Buffer size: the sentence takes 100 bytes, all names 65. */
+  char line[256]; /* Buffer size: the sentence takes 115 bytes, all names 65. */
   int n = snprintf(line, sizeof line,
-                   "vfriendly: libvfpthread knows glibc %s only, this is %.20s "
-                   "or differs; left as they are:",
+                   "vfriendly: libvfpthread supports only glibc %s; this is "
+                   "%.20s or has other layouts; not replaced:",
                    VF_LIBC_VERSION, gnu_get_libc_version());
   for (size_t i = 0; i < PRIMITIVES; ++i)
     if (!(known & primitives[i].what))
@@ -143,9 +144,9 @@ uint32_t vf_libc_decide(void) {
   for (size_t i = 0; i < PRIMITIVES; ++i)
     all |= primitives[i].what;
   /* Before libc's own constructor the environment is unreadable, and is treated
-   * as empty. A later change of the decision is harmless for locks, as each
-   * side can unlock what the other has locked; but not for conditions, where a
-   * waiter of one side is not found by the other. */
+   * as empty. A later change of the decision is harmless for locks, because
+   * libc and this library can each unlock what the other has locked. It is not
+   * harmless for conditions, because neither finds the other's waiters. */
   if (!environ) {
     mode &= ~VF_CONDS;
   } else {

@@ -24,13 +24,13 @@
  */
 #define VF_LIBC_VERSION "2.36"
 /* The offset of the thread's id in libc's struct pthread; libc writes this id
- * to __owner. Read there, as libc does, it needs no cache that fork, _Fork,
- * vfork or clone would invalidate. */
+ * to __owner. This library reads the id there, as libc does, so it needs no
+ * copy that fork, _Fork, vfork or clone would make wrong. */
 #define VF_LIBC_TID_OFFSET 0x2d0
 
 /* __kind: the lowest two bits are the type. VF_LIBC_NO_ELISION is set in
  * mutexes that were made PTHREAD_MUTEX_NORMAL by attribute, mtx_plain among
- * them, and disables lock elision, which no kind taken over uses anyway. Any
+ * them, and disables lock elision, which this library does not use anyway. Any
  * other bit means robust, PI, PP, process-shared or elided. */
 #define VF_LIBC_TYPE 3
 #define VF_LIBC_NO_ELISION 512
@@ -92,8 +92,8 @@ static inline bool vf_is_on(uint32_t what) {
 }
 
 /* Returns true if this library handles the mutex. Its type cannot change while
- * it is in use, but libc may set the elision bit at any time: libc then elides
- * no held lock, and none of ours. */
+ * it is in use, but libc may set the elision bit at any time. This is harmless:
+ * libc then handles the mutex, and it does not elide a lock that is held. */
 static inline bool vf_takes_over(const pthread_mutex_t *mutex) {
   int kind = __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
   return (kind & ~(VF_LIBC_TYPE | VF_LIBC_NO_ELISION)) == 0 &&

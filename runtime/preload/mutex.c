@@ -39,9 +39,9 @@
 #include "preload/spin.h"
 
 static const struct vf_spin_kind spins = {VF_PRELOAD_SPINS, VF_SPIN_LOCK};
-/* Spins with which a mutex is locked again after a condition wait. They mostly
- * fail: the signalling thread still holds the mutex and, if the woken thread
- * runs on its CPU, cannot continue while that thread spins. */
+/* Spins for a mutex that is locked again after a condition wait. These spins
+ * mostly fail: the signalling thread still holds the mutex and, if the woken
+ * thread spins on the same CPU, cannot run to release it. */
 static const struct vf_spin_kind spins_again = {VF_PRELOAD_SPINS,
                                                 VF_SPIN_EVENT};
 
@@ -76,8 +76,8 @@ static int lock_slowly(uint32_t *lock, clockid_t clock,
                        const struct timespec *at,
                        const struct vf_spin_kind *kind,
                        struct vf_visit *visit) {
-  /* These spins count their successes under an address of their own, because
-   * the success of other spins does not predict that of these. */
+  /* Spins after a condition wait count their successes under another address,
+   * because the success of other spins does not predict theirs. */
   const void *object = kind == &spins ? lock : lock + 2;
   struct vf_deadline until = {.clock = clock}, *deadline = NULL;
   int result = 0;

@@ -18,8 +18,8 @@
 #include <semaphore.h>
 #include <stdint.h>
 
-/* dlsym returns the newest version of each function: for conditions the version
- * of exports.map. */
+/* libc's functions, found by dlsym, which returns the newest version of each.
+ * For conditions this is the version that exports.map exports. */
 #define VF_NEXT_FUNCTIONS(X)                                                   \
   X(pthread_mutex_timedlock)                                                   \
   X(pthread_mutex_clocklock)                                                   \

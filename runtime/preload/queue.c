@@ -62,7 +62,8 @@ bool vf_queue_wake_one(const void *cond) {
   struct vf_bucket *bucket = vf_bucket_of(cond);
   if (vf_get(&bucket->draws_crowds) != 0)
     vf_set(&bucket->draws_crowds, 0);
-  /* libc may miss the same waiters that this misses. */
+  /* Without the lock this may miss a waiter that is just being queued; so may
+   * libc's function. */
   return !vf_bucket_is_empty(bucket) &&
          wake_first(cond, cond, /*passes_on=*/false);
 }

@@ -59,14 +59,14 @@ enum vf_left {
  * entered the queue. Afterwards self is in no queue. */
 enum vf_left vf_queue_leave(struct vf_queued *self, const void *cond);
 
-/* Wakes one waiter. Returns false if there is none. Finds each waiter that
- * entered before an event that happened before this call. */
+/* Wakes one waiter. Returns false if there is none. Misses no waiter whose
+ * entry happens before this call. */
 bool vf_queue_wake_one(const void *cond);
 
 void vf_queue_wake_all(const void *cond);
 
-/* Returns true if the last broadcast that found waiters here found several, and
- * no signal came since. A wrong answer costs time only. */
+/* Returns true if the last broadcast that found waiters in the queue found
+ * several, and no signal has come since. A wrong answer only costs time. */
 bool vf_queue_draws_crowds(const void *cond);
 
 /* Wakes the next n waiters of the broadcast. pre: the caller was WOKEN with

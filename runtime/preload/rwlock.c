@@ -31,7 +31,8 @@ static bool may_read(void *what) {
     return true;
   if (word & VF_LIBC_WRITERS_TURN)
     return false;
-  /* Here a writer waits for the readers to leave. */
+  /* A writer waits for the readers to leave; unless the lock prefers writers,
+   * more readers may still enter. */
   return lock->__data.__flags != PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP ||
          word < VF_LIBC_READER;
 }

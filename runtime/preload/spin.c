@@ -10,25 +10,26 @@
 #include "common/hash.h"
 #include "spin-wait/tuning.h"
 
-/* Unit of time of a mark, 1 us. It wraps after 73 minutes; an old mark may then
- * keep other threads from spinning for MARK_AGE. */
+/* log2 of the unit of `mark` below, 1 us. The mark wraps after 73 minutes; an
+ * old one may then keep other threads from spinning for MARK_AGE. */
 #define MARK_UNIT_LOG2 10
 /* Twice the maximum budget: after that a spinner has given up or was preempted,
  * and another thread may spin. */
 #define MARK_AGE (2 * VF_BUDGET_MAX_NS >> MARK_UNIT_LOG2)
-/* log2 of the number of waits without a spin after which one wait spins for the
- * whole budget; if it succeeds, so do the next ones. Without such trials two
- * threads that wait for each other would never spin again once both sleep: each
- * then takes as long as a wake-up, which is longer than the other would spin. A
- * 64th of the budget per wait is also the cost of a spin after the maximum
- * number of failures. */
+/* log2 of the number of waits without a spin after which one wait, a trial,
+ * spins for the whole budget. If it succeeds, the next waits spin too. Without
+ * trials two threads that wait for each other would never spin again once both
+ * sleep: each wait then includes a wake-up, and so lasts longer than the
+ * reduced budget. A trial costs a 64th of the budget per wait, as does a spin
+ * after the maximum number of failures. */
 #define TRIAL_LOG2 VF_MAX_FAILED_SPINS
 /* log2 of the maximum number of waits until the next trial. Each failed trial
  * doubles that number, up to 1024: trials then cost less than the first read of
  * the object does. */
 #define TRIAL_MAX_LOG2 10u
-/* log2 of the number of objects that are tracked: as many as buckets of spin
- * waits, as only objects that are waited for at the same time can collide. */
+/* log2 of the number of objects that are tracked: as many as there are buckets
+ * of spin waits, because only objects that threads wait for at the same time
+ * can collide. */
 #define PLACES_LOG2 8
 
 static struct place {
@@ -150,10 +151,10 @@ struct vf_visit vf_spin_visit(const void *object,
   return visit;
 }
 
-/* The time of the first of several pending wake-ups is kept: if a later one
- * runs first, it seems slow, which has little weight (tuning.c); with the last
- * one's time it would seem fast. If no thread slept, the mark becomes void
- * after the longest plausible wake-up. */
+/* Keeps the time of the first of several pending wake-ups. If the thread of a
+ * later one runs first, its wake-up then seems slow, which has little weight
+ * (tuning.c); with the time of the last wake-up it would seem fast. If no
+ * thread slept, the time is overwritten after the longest plausible wake-up. */
 void vf_spin_wakes(const void *object) {
   uint64_t *woken_at = &place_of(object)->woken_at, now = vf_now_ns();
   if (now - __atomic_load_n(woken_at, __ATOMIC_RELAXED) > VF_WAKE_MAX_NS)

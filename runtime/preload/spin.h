@@ -37,10 +37,10 @@ struct vf_spin_kind {
 };
 
 /* Number of failures after which waits of a kind no longer spin, except for
- * trials. Each failure halves the budget. Waits for events stop after three: an
- * eighth is left then, 6 us, less than any wait that includes a wake-up
- * (spin-wait/tuning.h). Locks never stop: one may well become free within the
- * microsecond that is left at the minimum. */
+ * trials. Each failure halves the budget. Waits for events stop after three:
+ * the remaining eighth of the budget, 6 us, is less than any wait that includes
+ * a wake-up (spin-wait/tuning.h). Waits for locks never stop: a lock may well
+ * become free within the minimum budget of a microsecond. */
 #define VF_SPIN_EVENT 3
 #define VF_SPIN_LOCK UINT_MAX
 
@@ -58,7 +58,7 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
  * the clock that the call names. */
 enum vf_ends { VF_NEVER, VF_AT, VF_AT_CLOCK };
 
-/* Begins a visit of the site with a spin; a null kind means no spin. */
+/* Begins a wait at the site, and spins unless kind is null. */
 struct vf_visit vf_spin_visit(const void *object,
                               const struct vf_spin_kind *kind,
                               bool (*look)(void *what), void *what,
@@ -66,14 +66,15 @@ struct vf_visit vf_spin_visit(const void *object,
                               const struct timespec *at, uintptr_t site);
 
 /* vf_spin_wakes is called right before the kernel is told to wake a thread that
- * sleeps for object, of which only the address is used; vf_spin_woken by a
- * sleeper that the kernel says was woken. The measured wake-up time determines
- * the length of spins (vf_woke_since). */
+ * sleeps on object; vf_spin_woken is called by a sleeper that the kernel has
+ * woken. Both use only the address of object. The measured wake-up time
+ * determines the length of spins (vf_woke_since). */
 void vf_spin_wakes(const void *object);
 void vf_spin_woken(const void *object);
 
-/* Ends a call of libc's function of the kind `what` (libc.h) that belongs to
- * the visit, which is zero if it did not wait. Returns the call's result. */
+/* Records the end of a call of libc's function. `what` is its kind of object
+ * (libc.h); *visit is zero if the call did not wait. Returns the call's result.
+ */
 static inline int vf_counted(int result, uint32_t what,
                              const struct vf_visit *visit, uintptr_t site) {
   if (vf_sites_are_on()) {

@@ -26,7 +26,8 @@ static void print(void) {
   vf_report_end(&report);
 }
 
-/* spin-wait/tuning.c reports what is wrong with VF_STATS. */
+/* Does not read VF_STATS: the constructor of spin-wait/tuning.c, which this
+ * library contains, does so and reports errors. */
 __attribute__((constructor)) static void configure(void) {
   vf_report_register("vfpthread", print);
 }

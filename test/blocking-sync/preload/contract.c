@@ -32,8 +32,8 @@
 // RUN: env VF_STATS=1 LD_PRELOAD=%t-libc.so:%vf_lib/libvfpthread.so %t 2>%t.err >%t.other
 // RUN: diff %t.libc %t.other
 // RUN: FileCheck --check-prefix=OTHER %s < %t.err
-// OTHER: vfriendly: libvfpthread knows glibc 2.36 only, this is 2.99
-// OTHER-NOT: libvfpthread knows
+// OTHER: vfriendly: libvfpthread supports only glibc 2.36; this is 2.99
+// OTHER-NOT: libvfpthread supports
 // OTHER: "vfpthread": {"spins": 0, "spun": 0, "sleeps": 0, "wakes": 0
 
 #ifdef OTHER_LIBC

@@ -35,7 +35,7 @@
 // RUN: env VF_SPIN_BUDGET=5 LD_PRELOAD=%vf_lib/libvfpthread.so sh -c '%t; %t' > %t.out 2>&1
 // RUN: count 1 < %t.out
 // RUN: FileCheck --check-prefix=NAME %s < %t.out
-// NAME: vfriendly: VF_SPIN_BUDGET is no variable that it reads; is the name misspelt?
+// NAME: vfriendly: unknown environment variable VF_SPIN_BUDGET; is the name misspelt?
 // RUN: env VF_NONSENSE=5 VF_STATS=0 LD_PRELOAD=%vf_lib/libvfnuma.so:%vf_lib/libvfmalloc.so %t 2>&1 | count 1
 //
 // The counters are JSON, keyed by the library's name.
