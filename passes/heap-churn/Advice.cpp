@@ -1,4 +1,4 @@
-//===- Advice.cpp - What only the author can change -----------------------===//
+//===- Advice.cpp - Remarks on code only its author can change ------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -62,8 +62,8 @@ void advise(Function &F, FunctionAnalysisManager &FAM) {
           "ResizesInLoop",
           Callee->getName() +
               " in a loop: each call interrupts every CPU that runs the "
-              "process, an exit each in a virtual machine; make one call for "
-              "all");
+              "process, and in a virtual machine each interrupt causes an "
+              "exit; make one call for all iterations");
   }
   // optnone keeps variables in memory, where the analyses do not follow them,
   // and a cold function hardly ever runs.

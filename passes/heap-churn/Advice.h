@@ -1,4 +1,4 @@
-//===- Advice.h - What only the author can change ---------------*- C++ -*-===//
+//===- Advice.h - Remarks on code only its author can change ----*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -24,10 +24,10 @@ class ScalarEvolution;
 
 namespace vfriendly {
 
-/// Emits remarks about code that makes the process give memory back to the
-/// kernel, and that no rewrite can improve: system calls on ranges of memory in
-/// loops, blocks that grow by constants, frees in reverse order. Changes
-/// nothing.
+/// Emits remarks about code that makes the process return memory to the kernel
+/// again and again, and that the pass cannot rewrite: loops with system calls
+/// on ranges of memory, blocks that grow by constants, and frees in reverse
+/// order. Does not change F.
 void advise(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 /// Emits a remark if Realloc, which is in L, grows its block by a constant in

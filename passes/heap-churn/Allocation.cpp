@@ -96,12 +96,13 @@ public:
     for (const auto &[V, Why] : Partners)
       if (Found.Known && !Derived.contains(V) && !Numbers.contains(V))
         giveUp(Why);
-    // Found.Frees must not free a pointer that a function such as strchr has
-    // returned: the pointer may be null, and the block would stay allocated.
+    // Gives up if a pointer that a function such as strchr has returned is
+    // freed: the pointer may be null, and the call then does not free the
+    // block.
     for (CallBase *Free : Found.Frees)
       if (Found.Known && HasFinders &&
           getFreedOperand(Free, &TLI)->stripPointerCasts() != Found.Call)
-        giveUp("what is freed may be null");
+        giveUp("the freed pointer may be null");
     return std::move(Found);
   }
 
@@ -116,8 +117,8 @@ private:
       Worklist.push_back(&V);
   }
 
-  /// Requires that V is found to point into the same block. Otherwise the
-  /// analysis gives up, for the reason Why.
+  /// Makes the analysis give up with the reason Why, unless it finds that V
+  /// points into the same block.
   void expect(Value *V, StringRef Why) { Partners.push_back({V, Why}); }
 
   void followUse(Use &U) {
@@ -156,7 +157,7 @@ private:
 
   void followChoice(Instruction &I) {
     if (isOfIterationBefore(I))
-      return giveUp("its address is given on to the next iteration");
+      return giveUp("its address is passed to the next iteration");
     for (Use &Each : I.operands()) {
       auto *Phi = dyn_cast<PHINode>(&I);
       if (Phi && isa<ConstantPointerNull>(Each))
@@ -204,7 +205,7 @@ private:
 
   void followNumberChoice(PHINode &Choice) {
     if (isOfIterationBefore(Choice))
-      return giveUp("its address is given on to the next iteration");
+      return giveUp("its address is passed to the next iteration");
     for (Value *Each : Choice.incoming_values())
       if (!match(Each, m_Zero()))
         expectNumber(*Each);
@@ -218,8 +219,8 @@ private:
     expect(&V, "an integer is computed from its address");
   }
 
-  /// Returns the basic blocks from which control reaches the phi with the
-  /// address V being null.
+  /// Returns the incoming blocks for which V, a phi or a phi converted to an
+  /// integer, is null.
   static SmallVector<const BasicBlock *, 2> noneFrom(const Value &V) {
     SmallVector<const BasicBlock *, 2> From;
     auto *I = dyn_cast<Instruction>(&V);

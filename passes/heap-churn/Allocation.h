@@ -52,11 +52,11 @@ struct Allocation {
 
 bool isRealloc(const llvm::CallBase &Call, const llvm::TargetLibraryInfo &TLI);
 
-/// Returns true if Call frees its first argument, and does nothing else.
+/// Returns true if Call frees its first argument and has no other effect.
 bool isPlainFree(const llvm::CallBase &Call,
                  const llvm::TargetLibraryInfo &TLI);
 
-/// Returns true if the callee allows LLVM to remove the allocation.
+/// Returns true if Call allocates a block and LLVM may remove the call.
 bool isPlainAllocation(const llvm::CallBase &Call,
                        const llvm::TargetLibraryInfo &TLI);
 
@@ -73,8 +73,8 @@ Allocation followAllocation(llvm::CallBase &Call,
 void forgetPromises(const Allocation &A);
 
 /// Marks a rewritten instruction, so that the pass recognizes it when it runs
-/// again at link time. Inlining copies the mark. If another pass drops it, a
-/// frame may exceed the limit, and a remark is emitted twice.
+/// again at link time. Inlining copies the mark. If another pass drops the
+/// mark, a frame may exceed the limit, and a remark may be emitted twice.
 void markRewritten(llvm::Instruction &I);
 bool isMarkedRewritten(const llvm::Instruction &I);
 

@@ -1,4 +1,4 @@
-//===- Escape.cpp - What may know a pointer, what may not return ----------===//
+//===- Escape.cpp - Escaping pointers and non-returning calls -------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -26,8 +26,9 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Maximum number of callee instructions to examine. Callees that are called in
-/// loops and call nothing unknown are small, or are called once and inlined.
+/// Maximum number of instructions to examine in a callee and the functions that
+/// it calls. Larger functions rarely matter: most of them contain a call of an
+/// unknown function, or are called once and inlined.
 static constexpr unsigned MaxLook = 2048;
 
 /// Library functions that return a pointer into the object of their first
@@ -38,16 +39,16 @@ static constexpr LibFunc ReturnsFirst[] = {
     LibFunc_strstr, LibFunc_strpbrk, LibFunc_memchr, LibFunc_memrchr,
     LibFunc_fgets};
 
-/// Library functions with a format, and the number of the format argument. They
+/// Library functions with a format, and the index of the format argument. They
 /// neither keep nor free the arguments that the format names.
 static constexpr std::pair<LibFunc, unsigned> Formats[] = {
     {LibFunc_printf, 0},   {LibFunc_scanf, 0},       {LibFunc_fprintf, 1},
     {LibFunc_fscanf, 1},   {LibFunc_sprintf, 1},     {LibFunc_sscanf, 1},
     {LibFunc_snprintf, 2}, {LibFunc_sprintf_chk, 3}, {LibFunc_snprintf_chk, 4}};
 
-/// Library functions that are not marked willreturn by LLVM, but that return,
-/// throw or end the process: they are no cancellation points of POSIX, and call
-/// nothing of the program's that may jump.
+/// Library functions that LLVM does not mark willreturn, although they return,
+/// throw or end the process: they are not cancellation points of POSIX, and do
+/// not call functions of the program, which might call longjmp.
 static constexpr LibFunc ComesBack[] = {LibFunc_sprintf,
                                         LibFunc_sprintf_chk,
                                         LibFunc_snprintf,
@@ -99,7 +100,7 @@ static PointerUse useArgument(const CallBase &Call, const Use &U,
       (Intrinsic && Intrinsic->isAssumeLikeIntrinsic()))
     return {"its address is used in an unusual way"};
   if (Call.isMustTailCall())
-    return {"its address is given to a tail call"};
+    return {"its address is passed to a tail call"};
 
   unsigned Number = Call.getArgOperandNo(&U);
   LibFunc Which;
@@ -117,11 +118,11 @@ static PointerUse useArgument(const CallBase &Call, const Use &U,
                 ? ""
                 : "a format string may print or store its address"};
   if (mayKeepArgument(Call, Number))
-    return {"a function it is given to may keep its address"};
+    return {"a function that it is passed to may keep its address"};
   if (!Call.hasFnAttr(Attribute::NoFree) &&
       !Call.paramHasAttr(Number, Attribute::NoFree) &&
       !Call.onlyReadsMemory(Number))
-    return {"a function it is given to may free it"};
+    return {"a function that it is passed to may free it"};
   return {"", mayReturnArgument(Call, Number)};
 }
 
@@ -192,8 +193,8 @@ static bool comesBack(const CallBase &Call, const TargetLibraryInfo &TLI) {
 
 bool mayLeave(const Instruction &I, const TargetLibraryInfo &TLI) {
   auto *Call = dyn_cast<CallBase>(&I);
-  // Of the other instructions only a volatile store is not willreturn: it may
-  // trap, and a signal handler may then jump.
+  // Besides calls, only a volatile store is not willreturn: it may trap, and
+  // the signal handler may call longjmp.
   if (!Call)
     return !I.willReturn();
   bool MayThrow = !Call->doesNotThrow() && !isa<InvokeInst>(Call);

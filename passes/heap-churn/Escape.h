@@ -1,4 +1,4 @@
-//===- Escape.h - What may know a pointer, what may not return --*- C++ -*-===//
+//===- Escape.h - Escaping pointers and non-returning calls -----*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -37,8 +37,8 @@ namespace vfriendly {
 /// than reads and writes of the object while the instruction executes.
 struct PointerUse {
   /// The reason why the pointer may escape at the instruction, or why the
-  /// instruction may free the object; empty if it does neither. The string is
-  /// never freed.
+  /// instruction may free the object; empty if it does neither. The string has
+  /// static lifetime.
   llvm::StringRef Escape;
   /// True if the instruction's result may point into the object.
   bool IsInResult = false;
@@ -53,7 +53,7 @@ PointerUse usePointer(const llvm::Use &U, const llvm::TargetLibraryInfo &TLI);
 
 /// Returns true if control may leave the function at I other than by a return
 /// or an edge: an exception, a longjmp, the end of the thread (pthread_exit,
-/// cancellation). That I ends the process or never ends does not count.
+/// cancellation). Ending the process or never returning does not count.
 bool mayLeave(const llvm::Instruction &I, const llvm::TargetLibraryInfo &TLI);
 
 /// Returns true if Call may run functions of this module other than its named

@@ -1,4 +1,4 @@
-//===- FreeEarlier.cpp - Free before what may take long -------------------===//
+//===- FreeEarlier.cpp - Free memory before long-running code -------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -29,7 +29,7 @@ using namespace llvm;
 namespace vfriendly {
 
 /// Maximum number of basic blocks to search for code that may take long. Most
-/// often there is none.
+/// searches find no such code.
 static constexpr unsigned MaxSearch = 64;
 /// Maximum number of basic blocks to search for uses of the allocation, once
 /// code that may take long is found.
@@ -46,7 +46,7 @@ static bool mayTakeLong(const Instruction &I, const TargetLibraryInfo &TLI) {
 enum class Walk { Beyond, NotBeyond, Stop };
 
 /// Calls Visit for the blocks reachable from From without passing Call again.
-/// Returns false if Visit returned Stop, or there are more than Most blocks.
+/// Returns false if Visit returned Stop, or if there are more than Most blocks.
 static bool walkBehind(BasicBlock &From, const CallBase &Call, unsigned Most,
                        function_ref<Walk(BasicBlock &)> Visit) {
   SmallPtrSet<BasicBlock *, 16> Seen;
@@ -113,7 +113,8 @@ static bool isBehindAllUses(const Allocation &A, Instruction &At,
   });
 }
 
-/// Returns the first place that every path reaches after all uses of A.
+/// Returns the first place after all uses of A that every path from the
+/// allocation reaches.
 static Instruction *behindUses(const Allocation &A,
                                const PostDominatorTree &PDT) {
   BasicBlock *Block = A.Call->getParent();
@@ -141,7 +142,7 @@ Instruction *earlierFree(const Allocation &A, const PostDominatorTree &PDT,
   for (const CallBase *Free : A.Frees) {
     LibFunc Known;
     // Requires a free function of the C or C++ library: at the earlier place
-    // the pointer may be null, and others may not accept that.
+    // the pointer may be null, which other functions may not accept.
     if (!isa<CallInst>(Free) || !Here.TLI.getLibFunc(*Free, Known) ||
         Free->hasOperandBundles() || Free->isMustTailCall())
       return nullptr;

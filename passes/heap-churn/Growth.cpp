@@ -83,8 +83,9 @@ private:
 
   const SCEV *scev(Value &V) { return stripCasts(SE.getSCEV(&V)); }
 
-  /// Returns true if S is assumed to be positive. A size of unknown value is,
-  /// unless it is subtracted.
+  /// Returns true if S is positive or assumed to be. An unknown loop-invariant
+  /// size is assumed to be positive, unless it is multiplied by a negative
+  /// number.
   bool isPositive(const SCEV *S) {
     if (!SE.isLoopInvariant(S, &L) || isa<SCEVConstant>(S))
       return SE.isKnownPositive(S);
@@ -93,9 +94,9 @@ private:
            !(Product && SE.isKnownNegative(Product->getOperand(0)));
   }
 
-  /// Returns the only operand of a sum that varies in the loop, if all other
-  /// operands form a positive step; S itself if it is no sum, null if several
-  /// vary.
+  /// Returns the only operand of the sum S that varies in the loop, if the sum
+  /// of the other operands is positive, and null otherwise. Returns S itself if
+  /// it is not a sum.
   const SCEV *withoutStep(const SCEV *S) {
     auto *Sum = dyn_cast<SCEVAddExpr>(S);
     if (!Sum)
@@ -159,8 +160,9 @@ private:
     return Grows;
   }
 
-  /// Returns true if V, the value on an edge from Block, is Counter to which
-  /// only steps have been added. Sets Grows if there is such a step.
+  /// Returns true if V, the value on an edge from Block, is computed from
+  /// Counter only by adding positive steps. Sets Grows if there is at least one
+  /// step.
   bool isFrom(const PHINode &Counter, Value &V, const BasicBlock &Block,
               bool &Grows) {
     SmallVector<std::pair<Value *, const BasicBlock *>, 8> Worklist{
@@ -171,8 +173,8 @@ private:
       if (Each == &Counter || !Seen.insert({Each, At}).second)
         continue;
       if (auto *Phi = dyn_cast<PHINode>(Each)) {
-        // An addition in an inner loop is no step, because it may be executed
-        // any number of times in one iteration.
+        // An addition in an inner loop does not count as a step, because one
+        // iteration may execute it any number of times.
         if (LI.getLoopFor(Phi->getParent()) != &L ||
             Phi->getParent() == L.getHeader())
           return false;
@@ -239,9 +241,9 @@ private:
     if (EachIteration)
       return isPositive(S.getStepRecurrence(SE)) ? Change::Grows
                                                  : Change::Other;
-    // If some iterations do not call Realloc, S grows in those, too. Accepts S
-    // only if a value that grows by 1 per iteration is equal to a counter where
-    // Realloc is called: S is then a multiple of the counter, plus a constant.
+    // S also grows in iterations that do not call Realloc. So accepts S only if
+    // a value that grows by 1 per iteration is equal to one of Counters where
+    // Realloc is called: S is then a multiple of that counter, plus a constant.
     for (auto [A, B] : Equal) {
       auto *Same = dyn_cast<SCEVAddRecExpr>(A);
       auto *Counter = dyn_cast<SCEVUnknown>(B);
@@ -299,7 +301,9 @@ private:
     return false;
   }
 
-  /// Returns true if Load can read only what L has stored at that place.
+  /// Returns true if Load reads a block that L has stored: each store of L to
+  /// the address of Load stores a value that may be the result of Realloc, and
+  /// no other instruction of L may write there.
   bool isCarriedIn(LoadInst &Load) {
     if (!Load.isUnordered() || !L.isLoopInvariant(Load.getPointerOperand()))
       return false;
@@ -330,8 +334,8 @@ private:
   AAResults &AA;
   bool EachIteration = false;
   SmallVector<std::pair<const SCEV *, const SCEV *>, 4> Equal;
-  /// Finds the phis of the loop header that grow by constant steps, and only on
-  /// paths through Realloc.
+  /// The phis of the loop header that grow by constant steps, and only on paths
+  /// through Realloc.
   SmallPtrSet<const PHINode *, 4> Counters;
 };
 
@@ -344,8 +348,7 @@ void adviseOnGrowth(CallBase &Realloc, Loop &L, FunctionAnalysisManager &FAM) {
         FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), Realloc,
         "GrowsByConstant",
         "each iteration may copy the block to one that is larger by a "
-        "constant; "
-        "kept so, as only its author can let it grow by a factor");
+        "constant; kept: only the author can make it grow by a factor");
 }
 
 } // namespace vfriendly

@@ -1,4 +1,4 @@
-//===- HeapChurnPass.cpp - Take less from the heap ------------------------===//
+//===- HeapChurnPass.cpp - Avoid heap allocations -------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -160,9 +160,9 @@ bool HeapChurnImpl::rewrite(Function &F) {
 }
 
 /// Moves the block of each allocation to the stack, or hoists the allocation
-/// out of loops; adds to Others the allocations that it leaves. Creates a new
-/// FunctionView only when a rewrite has made the last one stale, because its
-/// analyses of F are expensive.
+/// out of loops; adds the other allocations to Others. Creates a new
+/// FunctionView only when a rewrite has made the last one stale, because the
+/// analyses of a FunctionView are expensive.
 bool HeapChurnImpl::moveOrHoist(Function &F, ArrayRef<CallBase *> Calls,
                                 SmallVectorImpl<Left> &Others) {
   bool Changed = false;
@@ -229,14 +229,14 @@ bool HeapChurnImpl::hoistOut(const Allocation &A, FunctionView &Here,
   if (!Best)
     return false;
   if (!prepareHoist(*Best, Here)) {
-    Why = "the loop has entries or exits that cannot be told apart";
+    Why = "the loop cannot be given a preheader and dedicated exits";
     return false;
   }
   ++NumHoisted;
   say<OptimizationRemark>(
       remarks(Here.F), *A.Call, "TakenOnce",
-      "what each iteration of the loop takes from the heap and frees is taken "
-      "once");
+      "the block that each iteration of the loop allocates and frees is "
+      "allocated once");
   hoist(A, *Best, Here);
   return true;
 }
@@ -258,9 +258,8 @@ bool HeapChurnImpl::poolPhases(Function &F, SmallVectorImpl<Left> &Others) {
   for (CallBase *Call : Phase.pooled())
     say<OptimizationRemark>(
         remarks(F), *Call, "TakenFromPool",
-        "what many iterations of the loop take from the heap "
-        "comes from a pool; link with libvfrt, or it comes "
-        "from malloc as before");
+        "the blocks that the iterations of the loop allocate come from a pool; "
+        "link with libvfrt, or they come from malloc as before");
   erase_if(Others, [&](const Left &Each) {
     return is_contained(Phase.pooled(), Each.Call);
   });
@@ -278,10 +277,10 @@ static bool isUnwinding(const BasicBlock &B, const Loop &L,
   return false;
 }
 
-/// Returns true if L frees what Call allocates, other than where an exception
-/// unwinds. What only some iterations allocate must be freed in the same
-/// iteration: a block that is kept until it is replaced, as a growing vector's
-/// is, is allocated seldom.
+/// Returns true if L frees the block that Call allocates, other than while an
+/// exception unwinds. If only some iterations execute Call, the same iteration
+/// must free the block: otherwise the loop keeps the block until it replaces
+/// it, like a growing vector, and allocates rarely.
 static bool isFreedIn(const Loop &L, const CallBase &Call,
                       const FunctionView &Here) {
   SmallVector<BasicBlock *, 2> Latches;
@@ -318,8 +317,8 @@ bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
     if (At) {
       ++NumFreedEarlier;
       say<OptimizationRemark>(remarks(F), *Call, "FreedEarlier",
-                              "it is freed after its last use, and not held "
-                              "while what follows runs");
+                              "it is freed after its last use, before the "
+                              "code that follows runs");
       freeEarlier(A, *At, Here);
       continue;
     }
@@ -328,12 +327,11 @@ bool HeapChurnImpl::freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others) {
       continue;
     ++NumLeftInLoops;
     bool IsFreed = isFreedIn(*L, *Call, Here);
-    std::string Text =
-        (Twine("each iteration takes memory") +
-         (IsFreed ? " and frees it" : "") + "; kept so, as " + Why)
-            .str();
-    // For a block that the function does not free, the remark is no missed
-    // rewrite: the block may have to outlive the function.
+    std::string Text = (Twine("each iteration allocates memory") +
+                        (IsFreed ? " and frees it" : "") + "; kept: " + Why)
+                           .str();
+    // If the function does not free the block, the remark is not about a missed
+    // optimization: the block may have to outlive the function.
     if (IsFreed || IsFreedLater)
       say<OptimizationRemarkMissed>(remarks(F), *Call, "TakenInEachIteration",
                                     Text);

@@ -1,4 +1,4 @@
-//===- HeapChurnPass.h - Take less from the heap ----------------*- C++ -*-===//
+//===- HeapChurnPass.h - Avoid heap allocations -----------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -102,9 +102,9 @@ static Use *toldSize(CallBase &Free, const TargetLibraryInfo &TLI) {
   }
 }
 
-/// Returns true if Size is the number of the iteration, plus or times a
-/// constant. The last size is then the largest, and each iteration would need a
-/// new buffer.
+/// Returns true if Size is a linear function of a counter that increases in
+/// each iteration. The sizes then grow, and each iteration would need a new
+/// buffer.
 static bool growsEachIteration(Value *Size, const Loop &L) {
   Value *Inner;
   while (isa<Instruction>(Size) && L.contains(cast<Instruction>(Size)) &&
@@ -146,8 +146,8 @@ static StringRef whyNotReuse(const Allocation &A, const Loop &L,
     if (!Sizes->contains(A.Call->getArgOperandNo(&Argument)))
       return "its alignment is not the same in every iteration";
     if (growsEachIteration(Argument, L))
-      return "its size grows in each iteration: take once what the last one "
-             "needs";
+      return "its size grows in each iteration: allocate the largest size "
+             "once, before the loop";
   }
   return "";
 }
@@ -156,25 +156,24 @@ static bool isUsedBehind(const Allocation &A, const Loop &L) {
   return any_of(A.Users, [&](const Instruction *I) { return !L.contains(I); });
 }
 
-/// Returns true if A must be freed where control leaves L by Exit, as it would
-/// leak otherwise.
+/// Returns true if the block of A must be freed where control leaves L by Exit,
+/// because it would leak otherwise.
 static bool needsFree(const Allocation &A, const Loop &L,
                       const LoopOwnership &Owner, const BasicBlock &Exit) {
   if (Owner.atExit(Exit) == Owned::Unreachable)
     return false;
-  // If an iteration that leaves L by Exit may own its block, and A has uses
-  // after L, those uses free the block, or the program leaked it before the
-  // rewrite, too.
+  // If an iteration that leaves L by Exit may own its block, and the block has
+  // uses after L, these uses free it, or the original program leaked it too.
   return Owner.atExit(Exit) == Owned::No || !isUsedBehind(A, L);
 }
 
 static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
                                 const Loop &L, const TargetLibraryInfo &TLI) {
   // Requires a free function of the C or C++ library: the kept buffer may be
-  // null, and others may not accept that.
+  // null, which other functions may not accept.
   LibFunc Known;
   if (!TLI.getLibFunc(Free, Known))
-    return "how it is freed is not known";
+    return "the function that frees it is unknown";
   if (isa<InvokeInst>(Free) || !Free.doesNotThrow())
     return "freeing it may throw";
   if (Free.hasOperandBundles() || Free.cannotDuplicate() ||
@@ -184,9 +183,9 @@ static StringRef whyNotFreeHere(const CallBase &Free, const CallBase &Call,
   for (const Use &Argument : Free.args())
     if (Argument != getFreedOperand(&Free, &TLI) && &Argument != Size &&
         !L.isLoopInvariant(Argument))
-      return "how it is freed is not the same in every iteration";
+      return "an argument of the call that frees it differs between iterations";
   if (Size && !sizeArguments(Call) && !L.isLoopInvariant(*Size))
-    return "how it is freed is not the same in every iteration";
+    return "an argument of the call that frees it differs between iterations";
   return "";
 }
 
@@ -206,7 +205,8 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
   for (CallBase *Free : A.Frees) {
     if (!L.contains(Free)) {
       if (toldSize(*Free, Here.TLI) && !isSameInAllIterations(*A.Call, L))
-        return "it is freed after the loop, with a size that may be another";
+        return "it is freed after the loop, with a size that may differ from "
+               "that of the kept block";
     } else if (StringRef Why = whyNotFreeHere(*Free, *A.Call, L, Here.TLI);
                !Why.empty()) {
       return Why;
@@ -214,7 +214,7 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
   }
   Here.Work += L.getNumBlocks() + Here.Vanishing.size();
   if (Here.Work > MaxWork)
-    return "its function is too large to analyse again";
+    return "its function is too large to analyse";
 
   LoopOwnership Owner(A, L, Here.DT);
   for (const Instruction *I : Here.Vanishing) {
@@ -224,17 +224,17 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
     if (There == Owned::Unreachable)
       continue;
     if (There != Owned::Yes)
-      return "a call in the loop may not come back, by an exception or "
-             "longjmp, and the buffer would be lost";
+      return "a call in the loop may throw, call longjmp or end the thread, "
+             "and the buffer would be lost";
     // A call that leaves the function here leaked the block of this iteration
     // before the rewrite. After the rewrite it would leak the largest block of
     // all iterations.
     if (!isSameInAllIterations(*A.Call, L))
-      return "a call in the loop may not come back, by an exception or "
-             "longjmp, and a larger buffer would be lost";
+      return "a call in the loop may throw, call longjmp or end the thread, "
+             "and a larger buffer would be lost";
   }
-  // The kept buffer must not be null after the loop, as that would be mistaken
-  // for a freed block.
+  // The kept buffer must not be null after the loop, because uses after the
+  // loop would take null for a freed block.
   if (isUsedBehind(A, L))
     for (auto [Phi, From] : A.Nones)
       if (Owned There = L.contains(Phi)
@@ -246,7 +246,7 @@ StringRef whyNotHoist(const Allocation &A, const Loop &L,
   L.getUniqueExitBlocks(Exits);
   for (const BasicBlock *Exit : Exits)
     if (Owner.atExit(*Exit) == Owned::Maybe && !needsFree(A, L, Owner, *Exit))
-      return "at an exit of the loop it may or may not be freed yet";
+      return "at an exit of the loop it may or may not have been freed";
   return "";
 }
 
@@ -307,8 +307,8 @@ private:
     return Argument;
   }
 
-  /// Returns the size in bytes. Sets Overflows to the condition that it exceeds
-  /// its type.
+  /// Returns the size in bytes. Sets Overflows to the condition that the size
+  /// exceeds its type.
   Value *computeSize() {
     SizeArguments Sizes = *sizeArguments(Call);
     Value *Size = defined(Sizes.First);

@@ -50,8 +50,8 @@ public:
     });
   }
 
-  /// Returns a call in the loop that frees the block, if one does on every
-  /// path; else null.
+  /// Returns a call in the loop that frees the block if every path frees it,
+  /// and null otherwise.
   const CallBase *run() {
     const BasicBlock *Begin = Call.getParent();
     Values Holders{&Call};
@@ -72,7 +72,8 @@ public:
 private:
   /// The values that hold the block's address, sorted.
   using Values = std::set<const Value *>;
-  /// Maximum number of blocks to walk, each once for each set of holders.
+  /// Maximum number of states of the walk. A state is a basic block together
+  /// with the set of values that hold the block's address there.
   static constexpr size_t MaxStates = 1024;
 
   bool follow(BasicBlock::const_iterator From, const BasicBlock &B,
@@ -127,8 +128,8 @@ private:
   }
 
   bool enter(const BasicBlock &From, const BasicBlock &To, Values Holders) {
-    // A block that only some iterations allocate is kept until it must be
-    // replaced.
+    // Rejects a block that only some iterations allocate and that is live on
+    // the back edge: the loop keeps it until it must be replaced.
     if (IsConditional && &To == L.getHeader() && L.contains(&From))
       return false;
     Values Added;

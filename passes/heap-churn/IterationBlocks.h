@@ -29,7 +29,7 @@ namespace vfriendly {
 
 /// An allocation in a loop whose block is freed on every path before the loop
 /// allocates again, and on every path out of the function. Paths that unwind or
-/// end the program do not count, nor does one on which the block is null.
+/// end the program do not count, nor do paths on which the block is null.
 struct IterationBlock {
   const llvm::CallBase *Call;
   /// A call in the loop that frees the block.
@@ -37,9 +37,9 @@ struct IterationBlock {
   const llvm::Loop *L;
 };
 
-/// Finds the allocations of F that each iteration of their innermost loop
-/// frees. Blocks used after the loop are left out: such a loop searches for the
-/// block that it ends with.
+/// Finds the allocations of F whose blocks are freed as IterationBlock requires
+/// in their innermost loop. Excludes blocks that are used after the loop: such
+/// a loop discards blocks until it has one that the code after it can use.
 llvm::SmallVector<IterationBlock, 4>
 findIterationBlocks(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 

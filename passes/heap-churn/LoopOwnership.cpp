@@ -67,8 +67,8 @@ static bool isSameInAllIterations(const Value &Condition, const Loop &L) {
 bool LoopOwnership::isUnreachableBy(const BasicBlock &From,
                                     const BasicBlock &To) const {
   const Instruction *End = From.getTerminator();
-  // On the unwind edge of the invoke that allocates, nothing has been
-  // allocated, and the rewrite frees the kept buffer.
+  // On the unwind edge of the invoke that allocates, the allocation has failed,
+  // and the rewritten code has freed the kept buffer.
   if (auto *Invoke = dyn_cast<InvokeInst>(A.Call);
       Invoke == End && Invoke->getUnwindDest() == &To)
     return true;

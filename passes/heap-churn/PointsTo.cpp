@@ -323,8 +323,8 @@ bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
       Found.Objects.insert({Object, {Anywhere, false}});
     IsNew |= set(Call, Found);
   }
-  // Functions of the C library access only memory at and after the pointer that
-  // they are passed.
+  // Functions of the C library access no memory before the address that is
+  // passed to them; other functions may.
   LibFunc Which;
   if (!TLI.getLibFunc(Call, Which))
     for (auto &Each : Given.Objects)

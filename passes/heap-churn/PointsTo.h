@@ -42,7 +42,8 @@ class Value;
 
 namespace vfriendly {
 
-/// An offset into an object: exactly Low, or any offset from Low on.
+/// An offset into an object: Low if IsExact is true, otherwise any offset of at
+/// least Low.
 struct Offset {
   int64_t Low = 0;
   bool IsExact = true;

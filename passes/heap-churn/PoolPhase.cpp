@@ -1,4 +1,4 @@
-//===- PoolPhase.cpp - Blocks of a phase into a pool ----------------------===//
+//===- PoolPhase.cpp - Pools for the blocks of a function -----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -92,16 +92,17 @@ PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
   spread([&](CallBase *C) { return WhyNot.contains(C); },
          [&](CallBase *C) {
            return refuse(
-               *C, "its free also gets blocks that cannot come from a pool");
+               *C, "the call that frees it also frees blocks that cannot come "
+                   "from a pool");
          });
   for (CallBase *Call : Calls)
     if (Wanted.contains(Call) && !WhyNot.contains(Call))
       Pooled.push_back(Call);
 }
 
-/// Spreads a property among allocations that share a call of free: if Is holds
-/// for one of the allocations whose blocks the call may get, calls Become for
-/// all of them. Repeats this until Become changes nothing.
+/// Spreads a property among allocations whose blocks may be freed by the same
+/// call: if Is holds for one of these allocations, calls Become for all of
+/// them. Repeats this until Become returns false for all.
 void PoolPhase::spread(function_ref<bool(CallBase *)> Is,
                        function_ref<bool(CallBase *)> Become) const {
   for (bool IsNew = true; IsNew;) {
@@ -148,7 +149,8 @@ void PoolPhase::judge(const CallBase &Call, const PointsTo &Known,
     if (IsOwn && Here.LI.getLoopFor(Each.Call->getParent()))
       OwnRuns.insert(&Call);
     if (Each.IsMixed)
-      refuse(Call, "its free may also get a block from elsewhere");
+      refuse(Call, "the call that frees it may also free a block from "
+                   "elsewhere");
   }
   if (!IsFreed)
     refuse(Call, "it is not freed in this function");
@@ -187,7 +189,7 @@ StringRef PoolPhase::obstacle(function_ref<bool()> IsRecursive) const {
     if (B.getTerminatingMustTailCall())
       return "the function ends in a tail call";
   if (IsRecursive())
-    return "its function is recursive, and each call would have a pool";
+    return "its function is recursive, and each call would create a pool";
   return "";
 }
 
@@ -218,8 +220,8 @@ void PoolPhase::replace(CallBase &Call, StringRef Name) const {
   New->setMemoryEffects(Call.getMemoryEffects() | MemoryEffects::argMemOnly());
   New->setDebugLoc(Call.getDebugLoc());
   New->takeName(&Call);
-  // The result is not noalias: that would claim that destroying the pool does
-  // not touch it.
+  // Does not mark the result noalias, because destroying the pool accesses the
+  // block, too.
   if (Attribute Sizes = Call.getFnAttr(Attribute::AllocSize); Sizes.isValid()) {
     auto [First, Second] = Sizes.getAllocSizeArgs();
     if (Second)

@@ -1,4 +1,4 @@
-//===- PoolPhase.h - Blocks of a phase into a pool --------------*- C++ -*-===//
+//===- PoolPhase.h - Pools for the blocks of a function ---------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -34,8 +34,8 @@ namespace vfriendly {
 class PoolPhase {
 public:
   /// The constructor only analyses; rewrite() changes the function. Others are
-  /// the allocations that no other rewrite has taken; IsRecursive tells
-  /// whether the function calls itself.
+  /// the allocations that no other rewrite applies to. IsRecursive returns true
+  /// if the function may call itself; it is called only if needed.
   PoolPhase(llvm::ArrayRef<llvm::CallBase *> Others, FunctionView &Here,
             llvm::function_ref<bool()> IsRecursive);
 
@@ -48,8 +48,8 @@ public:
     return WhyNot.lookup(&Call);
   }
 
-  /// Returns true if a loop of the function frees what many iterations of
-  /// another have allocated, and the blocks do not escape.
+  /// Returns true if the blocks that Call allocates do not escape, and a loop
+  /// of the function frees them.
   bool isOwnRun(const llvm::CallBase &Call) const {
     return OwnRuns.contains(&Call);
   }

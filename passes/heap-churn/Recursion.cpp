@@ -1,4 +1,4 @@
-//===- Recursion.cpp - Which functions may call themselves ----------------===//
+//===- Recursion.cpp - Functions that may call themselves -----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Recursion.h - Which functions may call themselves --------*- C++ -*-===//
+//===- Recursion.h - Functions that may call themselves ---------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Remarks.h - What vf-heap-churn says ----------------------*- C++ -*-===//
+//===- Remarks.h - Remarks of vf-heap-churn ---------------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -31,7 +31,7 @@ inline llvm::DebugLoc placeOf(const llvm::Instruction &I) {
   return Place;
 }
 
-/// Emits a remark of Kind about I, with the page of the guideline.
+/// Emits a remark of Kind about I, which ends with the path of the guideline.
 template <typename Kind>
 void say(llvm::OptimizationRemarkEmitter &ORE, const llvm::Instruction &I,
          llvm::StringRef Name, const llvm::Twine &Text) {

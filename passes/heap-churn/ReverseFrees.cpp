@@ -1,4 +1,4 @@
-//===- ReverseFrees.cpp - What was taken last is freed first --------------===//
+//===- ReverseFrees.cpp - Frees in reverse order of allocation ------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -65,7 +65,8 @@ static bool isInDestructor(const CallBase &Free, const Loop &L) {
 
 namespace {
 
-/// A loop over the elements of an array, one per iteration of L.
+/// A loop L that accesses one element of an array in each iteration, from Start
+/// upwards or downwards.
 struct Walk {
   Loop *L;
   Value *Array;
@@ -128,8 +129,9 @@ private:
     return Walk{L, Array->getValue(), Index->getStart(), IsUp};
   }
 
-  /// Returns true if the array is the same in all iterations. It is loaded in
-  /// each iteration where LLVM cannot prove that free does not modify it.
+  /// Returns true if the array is the same in all iterations. Accepts a load of
+  /// its address from an invariant place: such a load stays in the loop if LLVM
+  /// cannot prove that free does not write that place.
   static bool isKept(const Value &Array, const Loop &L) {
     auto *Load = dyn_cast<LoadInst>(&Array);
     return L.isLoopInvariant(&Array) ||
@@ -189,10 +191,10 @@ private:
                 SE.getSCEV(const_cast<Value *>(LoadB->getPointerOperand())));
   }
 
-  /// Returns true if all paths from the end of Taken's loop reach Next's loop;
-  /// a path to a return does not, because the function then keeps what it has
-  /// allocated. Ignores exits after a failed allocation and, if the loop has
-  /// exits whose iteration is known, all other exits.
+  /// Returns true if all paths from the exits of Taken's loop reach Next's
+  /// loop. If a path returns before, the function may keep the blocks. Ignores
+  /// exits after a failed allocation. If ScalarEvolution can compute the exit
+  /// count of some exits, ignores all other exits.
   bool isFollowedBy(const Run &Taken, const Walk &Next) {
     const Loop &L = *Taken.Over.L;
     SmallVector<Loop::Edge, 4> Exits;
@@ -242,7 +244,7 @@ private:
            });
   }
 
-  /// Returns true if the start or the number of the iterations depends on V.
+  /// Returns true if the first index or the number of Iterations depends on V.
   bool isCountOf(Value &V, const Walk &Iterations) {
     const SCEV *S = SE.getSCEV(&V);
     while (auto *Cast = dyn_cast<SCEVIntegralCastExpr>(S))
@@ -286,8 +288,8 @@ void adviseOnReverseFrees(ArrayRef<CallBase *> Frees, Function &F,
       say<OptimizationRemarkMissed>(
           FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), *Free,
           "FreedInReverse",
-          "what was taken last is freed first, so that each free shrinks the "
-          "heap; kept so, as only its author can free in the order of "
+          "the block allocated last is freed first, so that each free shrinks "
+          "the heap; kept: only the author can free the blocks in the order of "
           "allocation, or all at once");
 }
 

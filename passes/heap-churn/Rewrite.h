@@ -1,4 +1,4 @@
-//===- Rewrite.h - Heap memory into other places ----------------*- C++ -*-===//
+//===- Rewrite.h - Rewrites of heap allocations -----------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,7 +11,7 @@
 //   StringRef Why = whyNotHoist(A, L, Here);
 //   if (Why.empty()) { ... say so ...; hoist(A, L, Here); }
 //
-// Why completes a remark after "kept so, as"; the string is never freed. Each
+// Why completes a remark after "kept: "; the string has static lifetime. Each
 // rewrite updates the analyses of Here, or marks Here stale.
 //
 //===----------------------------------------------------------------------===//
@@ -50,8 +50,8 @@ struct FunctionView {
   /// Number of analysis steps done for this function, limited by MaxWork in
   /// Hoist.cpp.
   mutable size_t Work = 0;
-  /// Instructions in loops at which control may leave the function otherwise
-  /// than by a return (mayLeave).
+  /// Instructions in loops at which control may leave the function other than
+  /// by a return (mayLeave).
   llvm::SmallPtrSet<const llvm::Instruction *, 16> Vanishing;
   /// Variables of rewrites to promote to registers when F is done. Promotion
   /// walks all of F, whether for one variable or for all.
@@ -70,8 +70,9 @@ void findVanishing(FunctionView &Here);
 /// else 0.
 uint64_t stackSize(const Allocation &A, const FunctionView &Here);
 
-/// Returns the bytes that moveToStack has put into the frame of F, in this run
-/// of the pass, in an earlier one, or in a function that was inlined since.
+/// Returns the number of bytes that moveToStack has added to the frame of F: in
+/// this run of the pass or an earlier one, in F or in a function that has since
+/// been inlined into F.
 uint64_t movedToFrame(const llvm::Function &F);
 
 /// Replaces the block by a variable of the entry block, and deletes the call
@@ -97,7 +98,8 @@ bool prepareHoist(llvm::Loop &L, FunctionView &Here);
 void hoist(const Allocation &A, llvm::Loop &L, FunctionView &Here);
 
 /// Returns an earlier place to free A, if code that may take long runs between
-/// that place and the present free; null if there is none or no need.
+/// that place and the current call of free; null if there is no such place or
+/// no such code.
 ///
 /// pre: A.Known.
 llvm::Instruction *earlierFree(const Allocation &A,

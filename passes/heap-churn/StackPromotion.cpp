@@ -1,4 +1,4 @@
-//===- StackPromotion.cpp - Small heap memory into a stack frame ----------===//
+//===- StackPromotion.cpp - Move small blocks to the stack ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -87,8 +87,8 @@ void moveToStack(const Allocation &A, uint64_t Size, FunctionView &Here) {
                            nullptr, A.Call->getName() + ".stack");
   Memory->setAlignment(Align(MallocAlign));
   markRewritten(*Memory);
-  // Removes `tail` from calls, as it promises that the callee does not access
-  // the caller's frame, where the block is now.
+  // Removes `tail` from calls: it promises that the callee does not access the
+  // caller's frame, which now contains the block.
   for (Instruction *User : A.Users)
     if (auto *Call = dyn_cast<CallInst>(User))
       Call->setTailCall(false);

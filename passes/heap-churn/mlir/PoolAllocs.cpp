@@ -104,10 +104,10 @@ bool hasSameSizeInAllIterations(Pair &P, SetVector<Operation *> &Inside) {
   return true;
 }
 
-/// Replaces each memref.dim of the allocation, also of a memref.cast of it, by
-/// the size. Affine operations accept a memref.dim as a symbol if it gets the
-/// size of a memref.alloc that is itself a symbol, but not if it gets the size
-/// of a vf.pool.alloc.
+/// Replaces each memref.dim of the allocation, or of a memref.cast of it, by
+/// the size. Affine operations accept the memref.dim of a memref.alloc as a
+/// symbol if the size is a symbol, but do not accept the memref.dim of a
+/// vf.pool.alloc.
 void replaceDims(memref::AllocOp Alloc) {
   MemRefType Type = Alloc.getType();
   SmallVector<Value> Names{Alloc.getMemref()};
@@ -121,9 +121,9 @@ void replaceDims(memref::AllocOp Alloc) {
           Dim ? Dim.getConstantIndex() : std::nullopt;
       if (!Number || *Number < 0 || *Number >= Type.getRank())
         continue;
-      // Keeps a memref.dim at the top level of an affine scope, where each
-      // index is a symbol. The size need not be one, because it may be computed
-      // at another level.
+      // Keeps a memref.dim at the top level of an affine scope, where every
+      // index is a symbol. The size may not be a symbol, because it may be
+      // computed at another level.
       if (Dim->getParentOp()->hasTrait<OpTrait::AffineScope>())
         continue;
       Value Size;
@@ -180,11 +180,12 @@ class PoolAllocs : public impl::VfPoolAllocsBase<PoolAllocs> {
     auto Vector = dyn_cast<VectorType>(Type.getElementType());
     if (!Type.getLayout().isIdentity() || (Vector && Vector.isScalable())) {
       remark::missed(Alloc.getLoc(), Category)
-          << "kept: its size differs, and no pool has its layout";
+          << "kept: its size differs between iterations, and pools do not "
+             "support its layout";
       return false;
     }
     remark::passed(Alloc.getLoc(), Category)
-        << "allocated from a pool: its size differs";
+        << "allocated from a pool: its size differs between iterations";
     toPool(P);
     return false;
   }

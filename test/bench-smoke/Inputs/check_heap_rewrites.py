@@ -18,15 +18,15 @@ import run_bench  # noqa: E402
 
 # A place that was inlined twice is one; a warning is none.
 said = """\
-a.c:1:2: what each round takes is taken once [guidelines/heap-churn.md]
-a.c:1:2: what each round takes is taken once [guidelines/heap-churn.md]
-a.c:5:2: each round takes memory; kept so, as its address is stored [guidelines/heap-churn.md]
-a.c:6:2: each round takes memory and frees it; kept so, as its address is stored [guidelines/heap-churn.md]
+a.c:1:2: the block is allocated once [guidelines/heap-churn.md]
+a.c:1:2: the block is allocated once [guidelines/heap-churn.md]
+a.c:5:2: each iteration allocates memory; kept: its address is stored [guidelines/heap-churn.md]
+a.c:6:2: each iteration allocates memory and frees it; kept: its address is stored [guidelines/heap-churn.md]
 a.c:7:2: warning: unused variable [-Wunused]
 """
 done, left = programs.sites(said)
-assert done == {"what each round takes is taken once": 1} and left == {"its address is stored": 2}, (done, left)
-assert run_bench.sites_text(done, left) == "1: what each round takes is taken once"
+assert done == {"the block is allocated once": 1} and left == {"its address is stored": 2}, (done, left)
+assert run_bench.sites_text(done, left) == "1: the block is allocated once"
 none = type(left)()
 assert run_bench.sites_text(none, left) == "0 sites; left: 2 as its address is stored"
 assert run_bench.sites_text(none, none).startswith("0 sites; no ")

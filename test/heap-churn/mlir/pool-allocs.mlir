@@ -12,7 +12,7 @@
 // CHECK-DAG: kept: its size is changed
 // CHECK-DAG: kept: it is not freed in the loop
 // CHECK-DAG: kept: it is not in the default memory space
-// CHECK-DAG: kept: its size differs, and no pool has its layout
+// CHECK-DAG: kept: its size differs between iterations, and pools do not support its layout
 
 // Out of both loops.
 // CODE-LABEL: func @hoisted

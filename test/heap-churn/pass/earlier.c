@@ -15,7 +15,7 @@ void unknown(int);
 void keep(char *);
 
 int call(size_t n, int x) {
-  // CHECK: earlier.c:[[#@LINE+1]]:{{.*}} it is freed after its last use, and not held while what follows runs
+  // CHECK: earlier.c:[[#@LINE+1]]:{{.*}} it is freed after its last use, before the code that follows runs
   char *p = malloc(n);
   memset(p, x, n);
   int r = look(p);

@@ -19,7 +19,7 @@ struct Node {
 bool fill(char *, int);
 void keep(void *);
 
-// CHECK: :[[#@LINE+3]]:{{.*}}: each iteration takes memory and frees it; kept so, as a function it is given to may keep its address
+// CHECK: :[[#@LINE+3]]:{{.*}}: each iteration allocates memory and frees it; kept: a function that it is passed to may keep its address
 void pair(int n) {
   for (int i = 0; i < n; ++i) {
     char *p = static_cast<char *>(std::malloc(n));
@@ -30,7 +30,7 @@ void pair(int n) {
 }
 
 // Not this iteration's, perhaps.
-// CHECK: :[[#@LINE+4]]:{{.*}}: each iteration takes memory and frees it; kept so, as a function it is given to may keep its address
+// CHECK: :[[#@LINE+4]]:{{.*}}: each iteration allocates memory and frees it; kept: a function that it is passed to may keep its address
 char *longest(int n) {
   char *best = nullptr;
   for (int i = 0; i < n; ++i) {
@@ -43,7 +43,7 @@ char *longest(int n) {
 }
 
 // It lives on in a list.
-// ANALYSIS: :[[#@LINE+4]]:{{.*}}: each iteration takes memory; kept so, as it is returned
+// ANALYSIS: :[[#@LINE+4]]:{{.*}}: each iteration allocates memory; kept: it is returned
 Node *lives(int n) {
   Node *list = nullptr;
   for (int i = 0; i < n; ++i) {
@@ -55,7 +55,7 @@ Node *lives(int n) {
 }
 
 // It is seldom another, or so it seems.
-// ANALYSIS: :[[#@LINE+6]]:{{.*}}: each iteration takes memory; kept so, as a function it is given to may keep its address
+// ANALYSIS: :[[#@LINE+6]]:{{.*}}: each iteration allocates memory; kept: a function that it is passed to may keep its address
 void seldom(int n) {
   char *last = nullptr;
   for (int i = 0; i < n; ++i)
@@ -67,7 +67,7 @@ void seldom(int n) {
 }
 
 // The loop is left where it is freed.
-// ANALYSIS: :[[#@LINE+3]]:{{.*}}: each iteration takes memory; kept so, as a function it is given to may keep its address
+// ANALYSIS: :[[#@LINE+3]]:{{.*}}: each iteration allocates memory; kept: a function that it is passed to may keep its address
 bool unless(char **into, int n) {
   for (int i = 0; i < n; ++i) {
     char *p = static_cast<char *>(std::malloc(n));
@@ -81,7 +81,7 @@ bool unless(char **into, int n) {
 }
 
 // It is freed only where the constructor throws.
-// ANALYSIS: :[[#@LINE+4]]:{{.*}}: each iteration takes memory; kept so, as its address is stored
+// ANALYSIS: :[[#@LINE+4]]:{{.*}}: each iteration allocates memory; kept: its address is stored
 void built(Node **into, int n) {
   for (int i = 0; i < n; ++i)
     try {

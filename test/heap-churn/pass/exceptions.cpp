@@ -25,7 +25,7 @@ void keep(int *);
 long vectors(size_t n, int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} what each iteration of the loop takes from the heap and frees is taken once
+    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} the block that each iteration of the loop allocates and frees is allocated once
     std::vector<int> v(n, i);
     sum += look(v.data(), n);
   }
@@ -36,7 +36,7 @@ long vectors(size_t n, int rounds) {
 long throws(size_t n, int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} is taken once
+    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} is allocated once
     std::vector<int> v(n, i);
     sum += look(v.data(), n);
     unknown(sum);
@@ -53,7 +53,7 @@ long throws(size_t n, int rounds) {
 long sizes(const size_t *n, int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} is taken once
+    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} is allocated once
     std::vector<int> v(n[i], i);
     sum += look(v.data(), n[i]);
   }
@@ -65,7 +65,7 @@ long caught(const size_t *n, int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
     try {
-      // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} is taken once
+      // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} is allocated once
       int *p = new int[n[i]]();
       sum += look(p, n[i]);
       delete[] p;
@@ -98,7 +98,7 @@ long between(size_t n, int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
     unknown(i);
-    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} kept: a call in the loop may throw, call longjmp or end the thread
     int *p = new int[n + 1]();
     sum += look(p, n);
     delete[] p;
@@ -110,7 +110,7 @@ long between(size_t n, int rounds) {
 long grows(int rounds) {
   std::vector<int> v;
   for (int i = 0; i < rounds; ++i)
-    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} kept so, as its address is
+    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} kept: its address is
     v.push_back(i);
   return look(v.data(), v.size());
 }
@@ -134,7 +134,7 @@ long direct(size_t n, int rounds) {
 long mismatched(size_t n, int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} kept so, as it is freed by a function that does not match its allocation
+    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} kept: it is freed by a function that does not match its allocation
     int *p = new int[n + 1]();
     sum += look(p, n);
     delete p;
@@ -145,7 +145,7 @@ long mismatched(size_t n, int rounds) {
 long escapes(size_t n, int rounds) {
   long sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} kept so, as a function it is given to may keep its address
+    // CHECK: exceptions.cpp:[[#@LINE+1]]:{{.*}} kept: a function that it is passed to may keep its address
     std::unique_ptr<int[]> p(new int[n + 1]());
     keep(p.get());
   }

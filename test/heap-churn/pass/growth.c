@@ -23,7 +23,7 @@ void use(void *);
 int *each_round(int n) {
   int *p = NULL;
   for (int i = 0; i < n; i++) {
-    // CHECK: growth.c:[[#@LINE+1]]:{{.*}} each iteration may copy the block to one that is larger by a constant; kept so, as only its author can let it grow by a factor
+    // CHECK: growth.c:[[#@LINE+1]]:{{.*}} each iteration may copy the block to one that is larger by a constant; kept: only the author can make it grow by a factor
     p = realloc(p, (i + 1) * sizeof *p);
     p[i] = i;
   }

@@ -22,7 +22,7 @@ int any(void);
 int growing(size_t n) {
   int sum = 0;
   for (size_t i = 4; i < n; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as its size grows in each iteration: take once what the last one needs
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: its size grows in each iteration: allocate the largest size once, before the loop
     char *p = malloc(8 * i);
     if (!p)
       return -1;
@@ -36,7 +36,7 @@ int growing(size_t n) {
 int same(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} what each iteration of the loop takes from the heap and frees is taken once
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} the block that each iteration of the loop allocates and frees is allocated once
     char *p = malloc(n);
     if (!p)
       return -1;
@@ -56,7 +56,7 @@ int nested(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i)
     for (int j = 0; j < i; ++j) {
-      // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+      // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is allocated once
       char *p = malloc(n);
       memset(p, j, n);
       sum += look(p);
@@ -69,7 +69,7 @@ int nested(size_t n, int rounds) {
 int held(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is allocated once
     char *p = malloc(n);
     memset(p, i, n);
     unknown(i);
@@ -84,7 +84,7 @@ int formats(size_t n, int rounds) {
   int sum = 0;
   char text[20];
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is allocated once
     char *p = malloc(n);
     snprintf(p, n, "%5d|%-8s|%zu", i, "x", n);
     int r = look(p);
@@ -98,7 +98,7 @@ int formats(size_t n, int rounds) {
 // ... but the thread may be cancelled where it writes: POSIX lets it.
 int prints(size_t n, int rounds) {
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a call in the loop may throw, call longjmp or end the thread
     char *p = malloc(n);
     memset(p, i, n);
     int r = look(p);
@@ -111,7 +111,7 @@ int reads(size_t n, int fd) {
   char c;
   int sum = 0;
   do {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a call in the loop may throw, call longjmp or end the thread
     char *p = malloc(n);
     memset(p, 1, n);
     sum += look(p);
@@ -124,7 +124,7 @@ int reads(size_t n, int fd) {
 int sorts(size_t n, int rounds, int *v, int (*compare)(const void *, const void *)) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a call in the loop may throw, call longjmp or end the thread
     char *p = malloc(n);
     memset(p, i, n);
     sum += look(p);
@@ -138,7 +138,7 @@ volatile int ready;
 int told(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a call in the loop may throw, call longjmp or end the thread
     char *p = malloc(n);
     memset(p, i, n);
     sum += look(p);
@@ -154,7 +154,7 @@ int told(size_t n, int rounds) {
 int shown(size_t n, int rounds, char *text) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a format string may print or store its address
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a format string may print or store its address
     char *p = malloc(n);
     memset(p, i, n);
     snprintf(text, 20, "%p", (void *)p);
@@ -166,7 +166,7 @@ int shown(size_t n, int rounds, char *text) {
 int shown_by(size_t n, int rounds, char *text, const char *format) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a format string may print or store its address
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a format string may print or store its address
     char *p = malloc(n);
     memset(p, i, n);
     snprintf(text, 20, format, p);
@@ -179,7 +179,7 @@ int shown_by(size_t n, int rounds, char *text, const char *format) {
 int sizes(const int *n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is allocated once
     char *p = malloc(n[i]);
     memset(p, i, n[i]);
     sum += look(p);
@@ -192,7 +192,7 @@ int sizes(const int *n, int rounds) {
 int held_sizes(const int *n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back, by an exception or longjmp, and a larger
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a call in the loop may throw, call longjmp or end the thread, and a larger
     char *p = malloc(n[i]);
     memset(p, i, n[i]);
     unknown(i);
@@ -206,7 +206,7 @@ int held_sizes(const int *n, int rounds) {
 int jumps(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a call in the loop may throw, call longjmp or end the thread
     char *p = malloc(n);
     memset(p, i, n);
     sum += look(p);
@@ -219,7 +219,7 @@ int jumps(size_t n, int rounds) {
 int cleared(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is allocated once
     char *p = calloc(n, 1);
     p[i] = 1;
     sum += look(p);
@@ -241,7 +241,7 @@ int before_it(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
     deeper(i + 1u, &sum);
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is taken once
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} is allocated once
     char *p = malloc(n);
     memset(p, i, n);
     sum += look(p);
@@ -263,7 +263,7 @@ int before_unknown(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
     asks_deeper(i + 1u, &sum);
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a call in the loop may throw, call longjmp or end the thread
     char *p = malloc(n);
     memset(p, i, n);
     sum += look(p);
@@ -278,7 +278,7 @@ int before_replaced(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
     sum += replaced(i + 1u);
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a call in the loop may not come back
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a call in the loop may throw, call longjmp or end the thread
     char *p = malloc(n);
     memset(p, i, n);
     sum += look(p);
@@ -293,8 +293,8 @@ int asked(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
     // LLVM 19 does not tell this from keeping the address.
-    // LLVM22: hoist.c:[[#@LINE+2]]:{{.*}} is taken once
-    // LLVM19: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a function it is given to may keep its address
+    // LLVM22: hoist.c:[[#@LINE+2]]:{{.*}} is allocated once
+    // LLVM19: hoist.c:[[#@LINE+1]]:{{.*}} kept: a function that it is passed to may keep its address
     char *p = malloc(n);
     if (p)
       memset(p, i, n);
@@ -309,7 +309,7 @@ __attribute__((noinline)) int where(const char *p) { return p[0] + (int)((size_t
 int placed(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as a function it is given to may keep its address
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a function that it is passed to may keep its address
     char *p = malloc(n);
     memset(p, i, n);
     sum += where(p);
@@ -322,7 +322,7 @@ int placed(size_t n, int rounds) {
 int resized(size_t n, int rounds) {
   int sum = 0;
   for (int i = 0; i < rounds; ++i) {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as its size is changed
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: its size is changed
     char *p = malloc(n);
     memset(p, i, n);
     p = realloc(p, 2 * n);
@@ -337,7 +337,7 @@ int mixed(size_t n, int rounds) {
   char *p = 0;
   int i = 0;
   do {
-    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept so, as at an exit of the loop it may or may not be freed yet
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: at an exit of the loop it may or may not have been freed
     p = malloc(n);
     memset(p, i, n);
     if (look(p))

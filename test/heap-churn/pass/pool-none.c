@@ -31,7 +31,7 @@ struct node {
 struct node *returned(int n) {
   struct node *head = NULL;
   for (int i = 0; i < n; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as it is returned
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: it is returned
     struct node *one = malloc(sizeof *one);
     if (!one) {
       while (head) {
@@ -52,7 +52,7 @@ struct node *returned(int n) {
 int mixed(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its free may also get a block from elsewhere
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: the call that frees it may also free a block from elsewhere
     blocks[i] = i % n ? malloc(20) : make();
     memset(blocks[i], i, 20);
   }
@@ -70,10 +70,10 @@ int joined(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
     if (i % n) {
-      // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its free also gets blocks that cannot come from a pool
+      // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: the call that frees it also frees blocks that cannot come from a pool
       blocks[i] = malloc(20);
     } else {
-      // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function it is given to may keep its address
+      // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: a function that it is passed to may keep its address
       blocks[i] = malloc(30);
       keeps(blocks[i]);
     }
@@ -91,7 +91,7 @@ int joined(int n) {
 int given(void) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its address is in memory that other code may read
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: its address is in memory that other code may read
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -112,7 +112,7 @@ __attribute__((noinline)) static void frees_one(char **p, int n) {
 int lent(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its address is in memory that other code may read
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: its address is in memory that other code may read
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -131,7 +131,7 @@ __attribute__((noinline)) static void keeps_one(char **p, int n) { global[n] = p
 int lent_and_kept(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function is passed memory that holds its address
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: a function is passed memory that holds its address
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -152,7 +152,7 @@ __attribute__((noinline)) static uintptr_t tells_one(char **p, int n) {
 int lent_and_told(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function is passed memory that holds its address
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: a function is passed memory that holds its address
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -174,7 +174,7 @@ __attribute__((noinline)) static unsigned upper(char **p) {
 int lent_and_told_in_parts(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as a function is passed memory that holds its address
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: a function is passed memory that holds its address
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -192,7 +192,7 @@ int lent_and_told_in_parts(int n) {
 int watched(void) {
   char *volatile blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as it is accessed as volatile
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: it is accessed as volatile
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -207,7 +207,7 @@ int watched(void) {
 // Another thread, or a later call, may find them.
 int stored(void) {
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its address is stored
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: its address is stored
     global[i] = malloc(20);
     memset(global[i], i, 20);
   }
@@ -225,7 +225,7 @@ void drop(void) {
 int resized(int n) {
   char *blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its size is changed
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: its size is changed
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }
@@ -242,7 +242,7 @@ int resized(int n) {
 int numbers(uintptr_t key) {
   uintptr_t blocks[N];
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as an integer is computed from its address
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: an integer is computed from its address
     char *one = malloc(20);
     memset(one, i, 20);
     blocks[i] = (uintptr_t)one ^ key;
@@ -267,7 +267,7 @@ int copied(const struct message *from) {
   for (int i = 0; i < N; ++i) {
     all[i] = from[i];
     if (i % 3 == 0) {
-      // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its free may also get a block from elsewhere
+      // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: the call that frees it may also free a block from elsewhere
       all[i].text = malloc(20);
       memset(all[i].text, i, 20);
     }
@@ -284,7 +284,7 @@ int recursive(int n) {
   char *blocks[N];
   int sum = 0;
   for (int i = 0; i < N; ++i) {
-    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept so, as its function is recursive
+    // CHECK: pool-none.c:[[#@LINE+1]]:{{.*}} kept: its function is recursive
     blocks[i] = malloc(20);
     memset(blocks[i], i, 20);
   }

@@ -22,7 +22,7 @@ int array(void) {
   void *blocks[1000];
   int sum = 0;
   for (int i = 0; i < 1000; i++) {
-    // CHECK: pool.c:[[#@LINE+1]]:{{.*}} what many iterations of the loop take from the heap comes from a pool; link with libvfrt
+    // CHECK: pool.c:[[#@LINE+1]]:{{.*}} the blocks that the iterations of the loop allocate come from a pool; link with libvfrt
     blocks[i] = malloc((size_t)(10 * i + 10));
     if (!blocks[i])
       return -1;
@@ -54,7 +54,7 @@ struct node {
 int list(const int *keys, int n) {
   struct node *head = NULL;
   for (int i = 0; i < n; ++i) {
-    // CHECK: pool.c:[[#@LINE+1]]:{{.*}} comes from a pool
+    // CHECK: pool.c:[[#@LINE+1]]:{{.*}} come from a pool
     struct node *one = malloc(sizeof *one);
     if (!one)
       break;
@@ -87,7 +87,7 @@ int rows(int n, size_t width) {
     return -1;
   int sum = 0;
   for (int i = 0; i < n; i++) {
-    // CHECK: pool.c:[[#@LINE+1]]:{{.*}} comes from a pool
+    // CHECK: pool.c:[[#@LINE+1]]:{{.*}} come from a pool
     all[i] = calloc(width, 2);
     if (!all[i]) {
       while (i--)
@@ -112,14 +112,14 @@ int rows(int n, size_t width) {
 
 // The first is taken before the loop, but is freed where the others are.
 int first(int n) {
-  // CHECK: pool.c:[[#@LINE+1]]:{{.*}} comes from a pool
+  // CHECK: pool.c:[[#@LINE+1]]:{{.*}} come from a pool
   struct node *head = malloc(sizeof *head), *last = head;
   if (!head)
     return -1;
   head->key = n;
   head->next = NULL;
   for (int i = 0; i < n; ++i) {
-    // CHECK: pool.c:[[#@LINE+1]]:{{.*}} comes from a pool
+    // CHECK: pool.c:[[#@LINE+1]]:{{.*}} come from a pool
     struct node *one = calloc(1, sizeof *one);
     if (!one)
       break;

@@ -25,7 +25,7 @@ void constant(void) {
     m[i] = malloc(4096);
   use(m);
   for (int i = 1; i <= 1000; i++)
-    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} what was taken last is freed first, so that each free shrinks the heap; kept so, as only its author can free in the order of allocation, or all at once
+    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} the block allocated last is freed first, so that each free shrinks the heap; kept: only the author can free the blocks in the order of allocation, or all at once
     free(m[1000 - i]);
 }
 void in_order(void) {
@@ -51,7 +51,7 @@ void taken_down(void) {
     m[i] = malloc(4096);
   use(m);
   for (int i = 0; i < 1000; i++)
-    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} what was taken last is freed first
+    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} the block allocated last is freed first
     free(m[i]);
 }
 
@@ -67,7 +67,7 @@ void pages(int n) {
   }
   use(all);
   while (n--)
-    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} what was taken last is freed first
+    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} the block allocated last is freed first
     free(all[n]);
   free(all);
 }
@@ -82,7 +82,7 @@ void in_caller(struct table *t, const char *with) {
     t->row[i] = strdup(with);
   use(t);
   for (int i = n - 1; i >= 0; i--)
-    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} what was taken last is freed first
+    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} the block allocated last is freed first
     free(t->row[i]);
 }
 // The caller has them, but for a failure.
@@ -142,7 +142,7 @@ int until_no_more(void) {
   }
   use(m);
   while (n--)
-    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} what was taken last is freed first
+    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} the block allocated last is freed first
     free(m[n]);
   return 0;
 }
@@ -157,7 +157,7 @@ int until_too_many(void) {
   }
   use(m);
   for (int i = 100; i--;)
-    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} what was taken last is freed first
+    // CHECK: reverse.c:[[#@LINE+1]]:{{.*}} the block allocated last is freed first
     free(m[i]);
   return 0;
 }
@@ -203,14 +203,14 @@ int pooled(void) {
   char *m[1000];
   int sum = 0;
   for (int i = 0; i < 1000; i++) {
-    // POOL: reverse.c:[[#@LINE+1]]:{{.*}} comes from a pool
+    // POOL: reverse.c:[[#@LINE+1]]:{{.*}} come from a pool
     m[i] = malloc(20);
     memset(m[i], i, 20);
   }
   for (int i = 0; i < 1000; i++)
     sum += look(m[i]);
   for (int i = 1000; i--;)
-    // OFF: reverse.c:[[#@LINE+1]]:{{.*}} what was taken last is freed first
+    // OFF: reverse.c:[[#@LINE+1]]:{{.*}} the block allocated last is freed first
     free(m[i]);
   return sum;
 }

@@ -22,7 +22,7 @@ void by_author(int n) {
     all[i] = new text;
   use(all);
   for (int i = n; i-- > 0;)
-    // CHECK: reverse.cpp:[[#@LINE+1]]:{{.*}} what was taken last is freed first
+    // CHECK: reverse.cpp:[[#@LINE+1]]:{{.*}} the block allocated last is freed first
     delete all[i];
   delete[] all;
 }
@@ -52,5 +52,5 @@ struct table {
 void in_destructor() {
   table all;
   use(&all);
-  // CHECK: reverse.cpp:[[#@LINE+1]]:{{.*}} what was taken last is freed first
+  // CHECK: reverse.cpp:[[#@LINE+1]]:{{.*}} the block allocated last is freed first
 }

@@ -10,7 +10,7 @@ declare noalias ptr @malloc(i64) nounwind willreturn allockind("alloc,uninitiali
 declare void @free(ptr allocptr) nounwind willreturn allockind("free") "alloc-family"="malloc"
 declare void @fill(ptr nocapture, i64) nounwind nocallback nofree willreturn memory(argmem: readwrite)
 
-; CHECK: remark: {{.*}} what each iteration of the loop takes from the heap and frees is taken once
+; CHECK: remark: {{.*}} the block that each iteration of the loop allocates and frees is allocated once
 define void @from_argument(i64 %n, i32 %times) {
 entry:
   br label %loop

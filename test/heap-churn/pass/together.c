@@ -16,7 +16,7 @@ __attribute__((noinline)) static int look(const char *p) { return p[0] + 3 * p[3
 int known_to_others(void) {
   char *m[1000];
   for (int i = 0; i < 1000; i++)
-    // CHECK: together.c:[[#@LINE+1]]:{{.*}} each iteration takes memory; kept so, as its address is in memory that other code may read
+    // CHECK: together.c:[[#@LINE+1]]:{{.*}} each iteration allocates memory; kept: its address is in memory that other code may read
     m[i] = malloc(20);
   use(m);
   for (int i = 0; i < 1000; i++)
@@ -28,7 +28,7 @@ int copies(const char *s) {
   char *m[1000];
   int sum = 0;
   for (int i = 0; i < 1000; i++)
-    // CHECK: together.c:[[#@LINE+1]]:{{.*}} each iteration takes memory; kept so, as its address is stored
+    // CHECK: together.c:[[#@LINE+1]]:{{.*}} each iteration allocates memory; kept: its address is stored
     m[i] = strdup(s);
   for (int i = 0; i < 1000; i++)
     sum += look(m[i]);

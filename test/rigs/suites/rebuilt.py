@@ -76,7 +76,7 @@ def counted(said):
     for where, text, kind, name in REMARK.findall(said):
         if name == "vf-heap-churn":
             what = text.split(" [")[0]
-            sites[where] = what.split("kept so, as ")[-1] if kind == "pass-missed" else what
+            sites[where] = what.split("kept: ")[-1] if kind == "pass-missed" else what
     # Sizes are of no interest here.
     return Counter(re.sub(r"\d+ bytes", "N bytes", what) for what in sites.values())
 

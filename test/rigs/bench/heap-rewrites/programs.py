@@ -117,6 +117,6 @@ def sites(said):
     """What the plugin rewrote, and why it left what it left: each with how many."""
     done, left = Counter(), Counter()
     for where, text in sorted(set(REMARK.findall(said))):
-        why = text.partition("kept so, as ")[2]
+        why = text.partition("kept: ")[2]
         (left if why else done)[why or text.partition(";")[0]] += 1
     return done, left
