@@ -1,4 +1,4 @@
-//===- BoundedRewrite.cpp - Take iterations off a wait's count ------------===//
+//===- BoundedRewrite.cpp - Rewrite of bounded waits ----------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -253,7 +253,7 @@ void BoundedRewriter::closeCopy() {
   PHINode *State = phiIn(Chunk, I64, "vf.state");
   resumeIn(Chunk, Enter);
 
-  // Makes each block of iterations an inner loop.
+  // Turns each group of Plan.Block polls into an inner loop.
   BasicBlock *Into = CopyHeader, *End = CopyLatch;
   Instruction *Back = CopyLatch->getTerminator();
   DebugLoc BackAt = Back->getDebugLoc();

@@ -1,4 +1,4 @@
-//===- BoundedSpin.cpp - Which counts may have iterations taken off -------===//
+//===- BoundedSpin.cpp - Proof that iterations may be skipped -------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -127,14 +127,14 @@ StringRef Planner::findCounters() {
     Found.Counters.push_back({&Phi, Counts->getStepRecurrence(SE)});
     Counters.insert(&Phi);
   }
-  // A phi that is no counter may hold the value last read, for use after the
-  // loop: each skipped iteration reads the same value. It may not be used in
-  // the loop or depend on a counter.
+  // A phi that is not a counter may hold the value last read, for use after the
+  // loop: each skipped iteration reads the same value. The loop must not use
+  // such a phi, and the phi must not depend on a counter.
   for (PHINode *Phi : Carried) {
     for (const User *U : Phi->users())
       if (U != Phi && L.contains(cast<Instruction>(U)))
-        return "it is bounded, and an iteration uses a value of the one "
-               "before, which is no counter with a constant step";
+        return "it is bounded, and an iteration uses a value of the previous "
+               "one that is not a counter with a constant step";
     for (unsigned I = 0; I != Phi->getNumIncomingValues(); ++I) {
       bool ThroughPhi = false;
       if (L.contains(Phi->getIncomingBlock(I)) &&
@@ -232,8 +232,8 @@ StringRef Planner::findReads() {
              "which can be read again";
     Found.Reads.push_back(cast<LoadInst>(I));
   }
-  // Of two of these reads one dominates the other, because the blocks of all
-  // dominate the latch.
+  // Dominance orders these reads, because the block of each dominates the
+  // latch.
   sort(Found.Reads,
        [&](LoadInst *A, LoadInst *B) { return A != B && DT.dominates(A, B); });
   return "";
@@ -278,9 +278,10 @@ StringRef Planner::findBound() {
 /// Returns the reason why the branches or inner loops of L forbid the rewrite,
 /// or an empty string. If the path through L depends on a counter, every exit
 /// has to be tested in every iteration, by values that do not depend on the
-/// path. An inner loop whose length is no constant, as in a back-off, makes
-/// some iterations longer than others. The runtime measures one cost of an
-/// iteration for each loop, so it could not convert their number into time.
+/// path. An inner loop without a constant trip count, as in a back-off, makes
+/// some iterations longer than others. The runtime measures a single cost per
+/// iteration for each loop, so it could not convert a number of iterations into
+/// time.
 StringRef Planner::findBranches() {
   if (any_of(L.getLoopsInPreorder(), [&](const Loop *Inner) {
         return Inner != &L && SE.getSmallConstantTripCount(Inner) == 0;

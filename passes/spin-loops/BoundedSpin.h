@@ -89,7 +89,8 @@ struct BoundedPlan {
   bool SlowPolls = false;
 
   /// Returns true if the bound is a constant that the loop reaches in less time
-  /// than a context switch takes: there is nothing to give to other threads.
+  /// than a context switch takes, so that other threads would not gain any
+  /// time.
   bool isSmall() const;
 };
 

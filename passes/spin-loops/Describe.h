@@ -1,4 +1,4 @@
-//===- Describe.h - Spin loops in words and places ------------------------===//
+//===- Describe.h - Descriptions of spin loops ----------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Doubts.cpp - Waits that only their author can vouch for ------------===//
+//===- Doubts.cpp - Waits that cannot be proved ---------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -52,10 +52,11 @@ static BasicBlock *entryOf(const Loop &Sub) {
   return Skips ? Before : Header;
 }
 
-/// Returns true if this edge is the other way of a branch that decides by a
-/// counter how the iteration backs off: it gives no hint at first, or blocks
-/// after a number of hints. The counter is compared with a limit, so a hint in
-/// every nth iteration does not count.
+/// Returns true if a branch compares a counter with a limit to choose between a
+/// path with a spin hint and this edge, and iterations that take this edge back
+/// off in another way: the first iterations give no hint, or late iterations
+/// block. A hint in every nth iteration does not count, because its branch does
+/// not compare with a limit.
 ///
 ///   if (n < 10) ; else yield()      if (n < 1000) pause(); else cond_wait()
 bool LoopJudge::backsOff(const BasicBlock *From, const BasicBlock *To,
@@ -144,7 +145,7 @@ bool LoopJudge::authorSaysItWaits() {
 
 bool LoopJudge::excuseEffects() {
   // A loop that tests the results of more than two calls in each iteration
-  // searches for work to do: it is no wait.
+  // searches for work to do, so it is not a wait.
   if (count_if(Effects, [&](Instruction *I) {
         auto *Call = dyn_cast<CallBase>(I);
         return Call && promisedEffect(*Call) == CallEffect::Other &&
@@ -167,7 +168,7 @@ static bool isStatistics(const StoreInst &Store) {
 }
 
 /// An addition to shared memory by an atomicrmw or inline assembly. It adds or
-/// subtracts Amount, or if that is null adds Constant.
+/// subtracts Amount or, if Amount is null, adds Constant.
 struct Addition {
   const Value *Address = nullptr;
   const Value *Amount = nullptr;
@@ -215,8 +216,8 @@ static std::optional<Addition> asAddition(const Instruction &I) {
   return Found;
 }
 
-/// Returns true if the same iteration undoes the addition, as a reader does
-/// that has counted itself in and then finds a writer.
+/// Returns true if L also undoes the addition, like a reader that increments
+/// the number of readers, then finds a writer and decrements the number again.
 static bool isTakenBack(const Addition &A, const Loop &L) {
   return any_of(L.blocks(), [&](const BasicBlock *B) {
     return any_of(*B, [&](const Instruction &I) {
@@ -226,7 +227,7 @@ static bool isTakenBack(const Addition &A, const Loop &L) {
   });
 }
 
-/// Returns true if the block of Effect calls a function whose name tells that
+/// Returns true if the block of Effect calls a function whose name shows that
 /// the program fails there, such as abort.
 static bool isFailing(const Instruction &Effect) {
   return any_of(*Effect.getParent(), [](const Instruction &I) {
@@ -273,8 +274,8 @@ static std::optional<Announcement> asAnnouncement(const Instruction &I) {
   return Found;
 }
 
-/// Returns true if L also writes another constant at the same address, as a
-/// reader does that registers, finds a writer and deregisters. Each failed
+/// Returns true if L also writes another constant at the same address, like a
+/// reader that registers, then finds a writer and deregisters. Each failed
 /// iteration then leaves the same value in memory.
 static bool isRetracted(const Announcement &A, const Loop &L) {
   return any_of(L.blocks(), [&](const BasicBlock *B) {
@@ -351,8 +352,8 @@ bool LoopJudge::excuse(Instruction &Effect) {
     if (isRetracted(*A, L))
       return Doubt("each iteration registers the thread and retracts that");
   auto *Call = dyn_cast<CallBase>(&Effect);
-  // Accepts a notify that the pass has inserted after a store; the store is
-  // examined by itself.
+  // Accepts a notify that the pass has inserted after a store, because the
+  // store is examined separately.
   if (Call && calls(*Call, NotifyFunction))
     return true;
   if (Call && (promisedEffect(*Call) != CallEffect::Other ||
@@ -367,7 +368,8 @@ bool LoopJudge::excuse(Instruction &Effect) {
     if (isStatistics(*Store))
       return Doubt("it keeps a count in shared memory");
     if (isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand())))
-      return Doubt("it writes a variable that functions it calls may know");
+      return Doubt(
+          "it writes a variable that the functions it calls may access");
   }
   if (isRare(Effect.getParent()))
     return Doubt("some of its iterations do more than poll");

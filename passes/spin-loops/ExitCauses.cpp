@@ -64,8 +64,8 @@ static bool escapes(const AllocaInst &Local) {
         CallEffect Effect = classifyCall(*Call).Effect;
         if (Effect == CallEffect::Clock || Effect == CallEffect::Sleep)
           continue;
-        // A fence does not keep the address. An empty statement, as in asm("" :
-        // "+r"(p)), may: its result is the address.
+        // A fence does not keep the address. An empty statement such as asm(""
+        // : "+r"(p)) may keep it, because its result is the address.
         auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand());
         if (Asm && Effect == CallEffect::None && !Asm->getAsmString().empty())
           continue;
@@ -227,8 +227,8 @@ void CauseCollector::visitLoad(LoadInst &Load, unsigned Depth) {
   visitAddress(Load, Load.getPointerOperand(), Depth);
 }
 
-/// Collects the values that L stores to this object, which only its own thread
-/// can write. Returns false if L may write it in another way.
+/// Collects the values that L stores to Object, which no other thread can
+/// write. Returns false if L may write Object other than by a store.
 static bool collectStores(const Loop &L, const Value &Object,
                           SmallVectorImpl<Value *> &Stored) {
   for (const BasicBlock *B : L.blocks())
@@ -273,12 +273,12 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     auto [It, New] = Variables.NeverWritten.try_emplace(Global, false);
     if (New)
       It->second = Global->isConstant() || isNeverWritten(*Global);
-    // Follows the address alone, because nothing writes the memory.
+    // Follows only the address, because no code writes the memory.
     if (It->second)
       return push(Address, Depth);
   }
   // Ignores a read of errno: its value is a result of the preceding call, which
-  // is judged by itself.
+  // is judged separately.
   if (auto *Call = dyn_cast<CallBase>(Object))
     if (classifyCall(*Call).Effect == CallEffect::Local)
       return;
@@ -346,7 +346,8 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {
     return push(SmallVector<Value *>(Call.args()), Depth + 1);
   case CallEffect::Reads: {
     SmallVector<Value *> Arguments(Call.args());
-    // The loop itself changes what it passes the address of.
+    // A pointer to memory that no other thread can write: only the loop itself
+    // can change what the callee reads there.
     if (any_of(Arguments, [](const Value *V) {
           return V->getType()->isPointerTy() && !mayBeShared(V);
         }))

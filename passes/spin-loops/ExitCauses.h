@@ -113,10 +113,10 @@ private:
   bool CallsArePolls = false;
   llvm::SmallVector<Step, 16> Steps;
   llvm::SmallVector<std::unique_ptr<Walk>, 4> Walks;
-  /// For each access, the values on which its address depends, as the causes of
-  /// an exit are the values on which it depends. Computed once per loop; null
-  /// while they are being computed: if the search then reaches the access
-  /// again, its address depends on its own value, as in p = p->next.
+  /// For each access, the causes of its address. Computed once per loop, and
+  /// null while the search is computing them: if the search then reaches the
+  /// access again, its address depends on the value that it reads, as in p =
+  /// p->next.
   llvm::DenseMap<llvm::Instruction *, std::unique_ptr<Causes>> Addresses;
 };
 
@@ -125,7 +125,7 @@ private:
 bool mayBeShared(const llvm::Value *Address);
 
 /// Returns true if Address is a constant number or in another address space: it
-/// may be a device register, but is no object of the program.
+/// may be a device register, but is not an object of the program.
 bool isDeviceAddress(const llvm::Value *Address);
 
 } // namespace vfriendly

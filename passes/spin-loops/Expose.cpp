@@ -55,10 +55,9 @@ static bool mayInline(const Function &F) {
          !F.isPresplitCoroutine();
 }
 
-/// Checks whether a store to the address V can be attributed. Returns true if V
-/// points into a local variable. Also returns true if the store is in a called
-/// function (OfLoop is false) and V is derived from one of that function's
-/// parameters; the bit with the parameter's number is then set in Stored.
+/// Returns true if a store to the address V is known to write a local variable
+/// or, in a called function (OfLoop is false), through one of the first 32
+/// parameters of that function. Sets the parameter's bit in Stored.
 static bool noteStore(const Value *V, bool OfLoop, uint32_t &Stored) {
   const Value *Object = getUnderlyingObject(V);
   if (isa<AllocaInst>(Object))
@@ -81,8 +80,8 @@ ConditionExposer::Summary ConditionExposer::summarize(Function &F,
 
   Effects Does;
   for (BasicBlock &B : F) {
-    // Skips code that only leads to abort or terminate: it is no part of a
-    // wait.
+    // Skips blocks that end in abort or terminate, because they are not part of
+    // a wait.
     if (isa<UnreachableInst>(B.getTerminator()))
       continue;
     for (Instruction &I : B) {

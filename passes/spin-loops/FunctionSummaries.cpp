@@ -54,7 +54,8 @@ private:
   DenseMap<const Function *, CallEffect> Known;
 };
 
-/// Returns false if a waiting loop may not call a function with this effect.
+/// Adds Effect to Does. Returns false if a waiting loop may not call a function
+/// with this effect.
 bool FunctionJudge::note(CallEffect Effect, Effects &Does) {
   switch (Effect) {
   case CallEffect::None:
@@ -82,7 +83,8 @@ bool FunctionJudge::note(CallEffect Effect, Effects &Does) {
   llvm_unreachable("all effects named above");
 }
 
-/// Returns true if only the executing function can see what is stored there.
+/// Returns true if Address points into a local variable of the executing
+/// function that does not escape.
 static bool isOwnVariable(const Value *Address) {
   return isa<AllocaInst>(getUnderlyingObject(Address)) && !mayBeShared(Address);
 }
@@ -120,8 +122,8 @@ bool FunctionJudge::note(Instruction &I, Effects &Does, unsigned Depth) {
          (!I.mayReadOrWriteMemory() && !I.mayThrow() && !I.isEHPad());
 }
 
-/// Returns true if the number of iterations of each loop can be computed before
-/// it: a function that waits itself is no part of another wait.
+/// Returns true if the trip count of each loop of F can be computed before the
+/// loop. A function that itself waits must not be called in a wait.
 bool FunctionJudge::alwaysEnds(Function &F) {
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
   ReversePostOrderTraversal<const Function *> Blocks(&F);
@@ -152,7 +154,8 @@ CallEffect FunctionJudge::effectOf(Function &F, unsigned Depth) {
       return CallEffect::Other;
   if (!alwaysEnds(F))
     return CallEffect::Other;
-  // A result that depends on a clock or on memory matters only if there is one.
+  // A dependence on a clock or on memory matters only if the function returns a
+  // value.
   CallEffect Result = CallEffect::None;
   if (Does.Hint != CallEffect::None)
     Result = Does.Hint;
@@ -166,7 +169,8 @@ CallEffect FunctionJudge::effectOf(Function &F, unsigned Depth) {
 /// Returns true if a function of another unit may call F by its name.
 bool isCallableByOthers(const Function &F) {
   return F.hasExactDefinition() && !F.hasLocalLinkage() &&
-         // A local function that ThinLTO has given a name for this link.
+         // Excludes a local function that ThinLTO has promoted: its name is
+         // valid for this link only.
          !F.getName().contains(".llvm.") &&
          effectOfLibraryFunction(F.getName()) == CallEffect::Other;
 }
@@ -181,7 +185,8 @@ PreservedAnalyses ReadSummaryPass::run(Module &M, ModuleAnalysisManager &) {
   }
   bool Changed = false;
   for (Function &F : M) {
-    // A weak declaration expects that there may be no definition, or another.
+    // Skips weak declarations, because the function may have no definition or a
+    // different one.
     if (!F.isDeclaration() || F.isIntrinsic() || F.hasExternalWeakLinkage())
       continue;
     CallEffect Effect = File->effectOf(F.getName());
@@ -202,14 +207,16 @@ PreservedAnalyses WriteSummaryPass::run(Module &M, ModuleAnalysisManager &MAM) {
       All[F.getName().str()] = Judge.effectOf(F);
 
   SmallString<128> Unit(M.getSourceFileName());
-  // All links of full LTO call their module by the same name.
+  // Full LTO gives the merged module the same name in each link, so the name of
+  // its first function identifies it instead.
   if (IsLink)
     Unit = All.empty() ? "-" : All.begin()->first;
   sys::fs::make_absolute(Unit);
   auto Record = [&](const SummaryFile &File) {
     SummaryFile::Effects Recorded;
-    // Most functions do something. That is recorded only of those that another
-    // unit has under the same name, so that the two do not agree.
+    // Most functions have the effect Other. Records it only if another unit
+    // records a different effect under the same name, so that the units do not
+    // agree.
     for (const auto &[Name, Effect] : All)
       if (Effect != CallEffect::Other || File.isRecordedBesides(Name, Unit))
         Recorded[Name] = Effect;

@@ -28,7 +28,7 @@
 namespace vfriendly {
 
 /// Gives declarations the attribute SummaryAttribute, with the effects that the
-/// file has for their names. Ignores a file that cannot be read:
+/// file records for their names. Ignores a file that cannot be read:
 /// WriteSummaryPass, which runs later, reports it.
 class ReadSummaryPass : public llvm::PassInfoMixin<ReadSummaryPass> {
 public:

@@ -92,8 +92,10 @@ bool mayHaveEffect(const Instruction &I, const Loop &L, const LoopInfo &LI) {
   return I.mayReadOrWriteMemory() || isa<AllocaInst>(I) || I.isEHPad();
 }
 
-/// Returns true if V is the value of Phi in the previous iteration, perhaps
-/// incremented or decremented, by a growing step as in back-off, or reset.
+/// Returns true if V, the next value of Phi, may be the result of counting: it
+/// is Phi, a constant (a reset), a sum or difference (the step may grow, as in
+/// a back-off), or such a value after a shift, multiplication, selection or
+/// limit.
 static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
                        unsigned Depth = 0) {
   // Maximum depth of operands: a selected, limited, conditional step has 4
@@ -149,10 +151,11 @@ static bool countsByConstants(const PHINode &Phi, const Loop &L) {
   return true;
 }
 
-/// Returns true if the loop does work while it polls: it computes a changing
-/// value that is used after the loop but does not decide the number of
-/// iterations; or one that decides this number in another way than by counting;
-/// or it reads another address in each iteration.
+/// Returns true if the loop does work while it polls. It does if a header phi
+/// that depends on the loop's own progress is used after the loop without
+/// deciding the number of iterations, or decides that number without being a
+/// counter; if the loop is bounded, gives no hint and reads a different address
+/// in each iteration; or if it stores to thread-local memory.
 bool LoopJudge::doesWork() {
   // Instructions that decide the number of iterations, of this loop and of
   // delays inside it.

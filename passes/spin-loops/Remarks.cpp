@@ -1,4 +1,4 @@
-//===- Remarks.cpp - What is said about a decision ------------------------===//
+//===- Remarks.cpp - Remarks about decisions ------------------------------===//
 //--------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
@@ -34,8 +34,8 @@ static StringRef effectOf(const Decision &D) {
   case Decision::Wait:
     return "failed polls now wait in the runtime";
   case Decision::WaitBounded:
-    return "failed polls now wait in the runtime, as long as its bound would "
-           "take";
+    return "failed polls now wait in the runtime, for at most as long as the "
+           "loop would spin";
   case Decision::Pause:
     return "failed polls now give the CPU's spin hint";
   case Decision::Leave:
@@ -63,7 +63,7 @@ static Remark fill(Remark R, const SpinLoop &S, const Decision &D) {
     R << " wastes its vCPU while the thread it waits for is descheduled; "
       << effectOf(D);
     if (!D.Why.empty())
-      R << ", no more: " << ore::NV("Reason", D.Why);
+      R << ", and nothing else: " << ore::NV("Reason", D.Why);
   }
   if (any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
     R << "; polling plain memory is a data race that lets the optimizer "
@@ -114,7 +114,7 @@ void sayUnoptimized(OptimizationRemarkEmitter &ORE, Function &F) {
   ORE.emit([&] {
     return OptimizationRemarkMissed(PassName, "Unoptimized", F.getSubprogram(),
                                     &F.getEntryBlock())
-           << "loops of this function are not looked at without optimization: "
+           << "loops of this function are not analysed without optimization: "
               "compile with -O1 or more, and without optnone";
   });
 }
@@ -123,9 +123,9 @@ void sayOutOfSight(OptimizationRemarkEmitter &ORE, const CallInst &Wait) {
   ORE.emit([&] {
     return OptimizationRemarkMissed(PassName, "WriterOutOfSight",
                                     Wait.getDebugLoc(), Wait.getParent())
-           << "nobody notifies this wait, which therefore sleeps only 1/16 of "
-              "its time: ThinLTO shows one module at a time, and makes no "
-              "writer of another module notify; link with -flto=full";
+           << "no writer notifies this wait, which therefore sleeps for only "
+              "1/16 of its time: ThinLTO shows the pass one module at a time, "
+              "and the writers are in others; link with -flto=full";
   });
 }
 

@@ -1,4 +1,4 @@
-//===- Remarks.h - What is said about a decision ----------------*- C++ -*-===//
+//===- Remarks.h - Remarks about decisions ----------------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -45,8 +45,8 @@ void sayNeedsRuntime(llvm::OptimizationRemarkEmitter &ORE, const SpinLoop &S);
 /// cannot be distinguished from work.
 void sayUnoptimized(llvm::OptimizationRemarkEmitter &ORE, llvm::Function &F);
 
-/// Emits the remark that nobody notifies this wait, because ThinLTO shows the
-/// pass one module at a time and the writers are in others.
+/// Emits the remark that no writer notifies this wait, because ThinLTO shows
+/// the pass one module at a time and the writers are in others.
 void sayOutOfSight(llvm::OptimizationRemarkEmitter &ORE,
                    const llvm::CallInst &Wait);
 

@@ -276,8 +276,9 @@ static Way wayOfSuccess(const Loop &L, const AtomicCmpXchgInst &Exchange) {
   return Where.value_or(Way::Unclear);
 }
 
-/// Returns where L continues when a call takes a lock or a unit, and returns 0
-/// as POSIX's and C's functions do.
+/// Returns where L continues when Try takes the lock or decrements the
+/// semaphore; Unclear unless Try returns 0 then, as the functions of POSIX and
+/// C do.
 static Way wayOfSuccess(const Loop &L, const CallBase &Try) {
   const Function *Callee = Try.getCalledFunction();
   StringRef Name = Callee ? Callee->getName() : "";

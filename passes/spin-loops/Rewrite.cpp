@@ -194,8 +194,9 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
   // then the result of the last call.
   auto *State = PHINode::Create(B.getInt64Ty(), 2, "vf.state");
   State->insertInto(L.getHeader(), L.getHeader()->begin());
-  // The first polls make no call if they are cheap: if a poll neither takes
-  // the cache line from the lock's holder nor takes long.
+  // The runtime is not called after the first polls if a poll is cheap: it
+  // neither takes the cache line from the lock's holder nor includes a pause or
+  // a yield.
   bool Cheap = !S.Pauses && !S.Yields && none_of(S.Polls, [](const Poll &P) {
     return P.ReadModifyWrite;
   });

@@ -36,8 +36,8 @@ inline bool calls(const llvm::CallBase &Call, llvm::StringRef Name) {
   return Callee && Callee->getName() == Name;
 }
 
-/// Returns true if L contains a bounded wait, into which a loop inside it was
-/// rewritten.
+/// Returns true if L calls the runtime's bounded wait: an earlier rewrite has
+/// inserted the call into L or a loop inside L.
 inline bool waitsWithBound(const llvm::Loop &L) {
   return llvm::any_of(L.blocks(), [](const llvm::BasicBlock *BB) {
     return llvm::any_of(*BB, [](const llvm::Instruction &I) {

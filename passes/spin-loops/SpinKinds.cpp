@@ -82,10 +82,10 @@ bool LoopJudge::endsUnchanged(const ExitLeaf &Leaf) const {
 using RMWTest = function_ref<bool(const AtomicRMWInst &)>;
 
 static bool contains(const Function &F, RMWTest Is, unsigned Depth) {
-  // Maximum number of instructions, and depth of calls, of a function around an
-  // atomicrmw. The largest one of libstdc++ has about 60 instructions, because
-  // it has a case for each memory order; operator++ calls fetch_add, which
-  // calls that of its base class: 3 levels.
+  // Maximum number of instructions of a function that wraps an atomicrmw, and
+  // maximum depth of calls. The largest wrapper in libstdc++ has about 60
+  // instructions, because it has a case for each memory order; operator++ calls
+  // fetch_add, which calls fetch_add of its base class: 3 levels.
   if (F.isDeclaration() || !hasNItemsOrLess(instructions(F), 60) || Depth > 3)
     return false;
   for (const BasicBlock &B : F)
@@ -129,7 +129,8 @@ static bool exchanges(const Value *V) {
 
 /// Returns true if V is the result of a fetch-and-add, or a part of it.
 bool LoopJudge::isTicketNumber(const Value *V, unsigned Depth) const {
-  // A ticket is masked, shifted and narrowed at most; 6 leaves room for each.
+  // Maximum depth of operands: a ticket is at most masked, shifted and
+  // narrowed.
   if (Depth > 6)
     return false;
   auto *I = dyn_cast<Instruction>(V);

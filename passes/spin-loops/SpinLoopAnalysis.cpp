@@ -75,9 +75,9 @@ std::optional<SpinLoop> LoopJudge::judge() {
     AllPlain &= P.isPlain() || P.OnlyLocates;
     AllDevice &= P.Address && isDeviceAddress(P.Address);
   }
-  // Without a spin hint, a counted loop that polls plain memory is no wait, nor
-  // is a loop that polls plain memory and has an exit that depends on the
-  // progress of an inner loop: code that computes has many of both.
+  // Two kinds of loops that poll plain memory without a spin hint are common in
+  // computations, so they do not count as waits: loops that are bounded, and
+  // loops with an exit that depends on the progress of an inner loop.
   if (((AllPlain && Found.Bounded) || (AnyPlain && Scans)) && !Found.hints())
     return std::nullopt;
 
@@ -85,7 +85,8 @@ std::optional<SpinLoop> LoopJudge::judge() {
                : retriesOnly() ? SpinKind::Retry
                                : nameKind();
   // A counted loop that ends early when a call fails does one piece of work in
-  // each iteration. A wait in an inner loop does not make it a wait itself.
+  // each iteration. A wait in an inner loop does not make the outer loop a
+  // wait.
   if (Found.Kind == SpinKind::Call && Found.Bounded && !hintsItself())
     return std::nullopt;
   return Found;
@@ -275,8 +276,8 @@ bool LoopJudge::staysIfInterrupted(const BasicBlock &B,
          Leaf.StaysIf == (Compare->getPredicate() == ICmpInst::ICMP_EQ);
 }
 
-/// Returns the causes of the conditions under which an exit is reached: the
-/// read of the lock in `if (!lock && !exchange(&lock, 1)) break;`.
+/// Returns the causes of the conditions under which an exit is reached, such as
+/// the read of the lock in `if (!lock && !exchange(&lock, 1)) break;`.
 Causes LoopJudge::guardsOf(BasicBlock *Exiting) {
   Causes All;
   for (BasicBlock *B : L.blocks()) {

@@ -75,10 +75,9 @@ struct SpinLoop {
   /// iteration gives a spin hint; empty if it is proved.
   std::string Doubt;
 
-  /// A function that the loop calls and whose effect is known from the summary
-  /// file of other units only; empty if there is none. As the file may be out
-  /// of date, such a loop may be given calls, but none of its iterations may be
-  /// skipped.
+  /// A function that the loop calls and whose effect is known only from the
+  /// summary file; empty if there is none. The file may be out of date, so
+  /// calls may be inserted into the loop, but no iterations may be skipped.
   std::string Summarized;
 
   /// Returns the poll on whose address a waiter can block; null if the loop

@@ -269,11 +269,12 @@ bool SpinLoopsImpl::mayBeDriver(const SpinLoop &S) const {
 
 Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Kind == SpinKind::Retry)
-    return {Decision::Leave, "a retry can succeed at once, so it is no wait"};
+    return {Decision::Leave, "a retry can succeed at once, so the loop is not "
+                             "a wait"};
   if (S.Kind == SpinKind::Device)
-    return {Decision::Leave, "it may poll a device: a constant address, or "
-                             "delays between looks at memory that nothing in "
-                             "sight writes"};
+    return {Decision::Leave, "it may poll a device: it reads a constant "
+                             "address, or sleeps between reads of memory that "
+                             "no visible code writes"};
   if (Mode == SpinMode::Off)
     return {Decision::Leave, "rewriting is switched off"};
   if (isMarked(*S.L, KeepMark))
@@ -290,25 +291,25 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Sleeps)
     return {Decision::Leave, "it sleeps between polls: wait for an event "
                              "instead, on a futex or a condition variable"};
-  // Leaves the loop if its inner loop, which waits for the same word, has
-  // already been rewritten.
+  // Leaves the loop if the pass has already decided about its inner loop, which
+  // waits for the same word.
   for (Loop *Sub : S.L->getSubLoops())
     if (isMarked(*Sub, DecidedMark) && !isMarked(*Sub, KeepMark) &&
         S.Kind == SpinKind::TestAndTestAndSet)
       return {Decision::Leave, "the loop inside it waits for the same lock"};
-  // The loop inside already waits in the runtime: a yield here would cost
-  // another time slice. An example is uv__async_spin of libuv.
+  // The inner loop already waits in the runtime, so a yield in this loop would
+  // cost another time slice. An example is uv__async_spin of libuv.
   if (S.Yields && waitsWithBound(*S.L))
-    return {Decision::Leave, "it yields, and the loop inside it waits for as "
-                             "long as its bound"};
+    return {Decision::Leave, "it yields, and the loop inside it waits in the "
+                             "runtime"};
 
   auto PauseOnly = [&](StringRef Why) -> Decision {
     if (S.Pauses)
       return {Decision::Leave, Why};
     if (S.Bound > MaxPausedIterations)
       return {Decision::Leave,
-              "its bound was chosen for iterations without a spin hint; with "
-              "one they would take many times as long"};
+              "its bound was chosen for iterations without a spin hint; with a "
+              "hint they would take many times as long"};
     if (!hasPauseHint(M))
       return {Decision::Leave, "the target has no spin hint"};
     return {Decision::Pause, Why};
@@ -324,17 +325,18 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
     return PauseOnly("its module enters seccomp's strict mode, where a clock "
                      "or a yield ends the process");
   if (AsynchronousCancel)
-    return PauseOnly("its module cancels threads asynchronously, when "
-                     "no function but three of POSIX may be called");
+    return PauseOnly("its module cancels threads asynchronously, and such "
+                     "threads may call only three functions of POSIX");
   if (!namesAreFree(M))
-    return PauseOnly("the program uses the runtime's names for its own");
+    return PauseOnly("the program uses names of the runtime for its own "
+                     "symbols");
   if (S.Gated)
     return PauseOnly(
-        "it polls in some iterations only: a wait would replace the others");
+        "it polls in some iterations only, and a wait would delay the others");
   std::optional<BoundedPlan> Plan;
   if (S.Bounded && !S.Summarized.empty())
-    return PauseOnly("it is bounded, and the summary file, which may be out of "
-                     "date, does not permit to skip iterations");
+    return PauseOnly("it is bounded, and no iterations may be skipped, because "
+                     "the summary file may be out of date");
   if (S.Bounded) {
     StringRef Why;
     Plan = planBoundedSpin(S, FAM.getResult<ScalarEvolutionAnalysis>(F),
@@ -358,8 +360,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       return PauseOnly("it polls a constant address: a device register");
     // Volatile memory without a visible writer may be a device register, each
     // read of which may matter. An unbounded wait on a global variable is
-    // rewritten nevertheless, because its rewrite keeps all reads; that of a
-    // bounded wait omits some.
+    // rewritten nevertheless, because its rewrite keeps all reads, whereas the
+    // rewrite of a bounded wait omits some.
     if (isa<LoadInst>(P.Access) && P.Volatile &&
         (S.Bounded || !locatePoll(P).Global) &&
         !AllWriters->anyFor(locatePoll(P)))
@@ -425,8 +427,8 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
     sayNeedsRuntime(ORE, S);
 }
 
-/// Makes the known writers notify the waits, and then sets VF_SPIN_NOTIFIED in
-/// each wait, also of earlier runs, whose known writers all notify.
+/// Makes the known writers notify the waits. Then sets VF_SPIN_NOTIFIED in each
+/// wait, of this run or an earlier one, whose known writers all notify.
 void SpinLoopsImpl::notifyWriters() {
   SmallPtrSet<const CallInst *, 8> New;
   for (const WaitSite &W : Waits)

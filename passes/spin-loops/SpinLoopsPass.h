@@ -36,9 +36,10 @@ enum class SpinPhase {
 /// Finds loops that wait by polling memory and makes them give up the CPU when
 /// the wait gets long.
 ///
-/// Each loop is decided once, with a remark, and then carries the loop metadata
-/// `vf.spin.decided`, so that later runs (after inlining, at link time) skip
-/// it. A later run only marks a wait as notified if it then finds its writer.
+/// The pass decides about each loop once, emits a remark, and adds the loop
+/// metadata `vf.spin.decided`, so that later runs (after inlining, at link
+/// time) skip the loop. A later run only marks a wait as notified if that run
+/// finds the writers.
 class SpinLoopsPass : public llvm::PassInfoMixin<SpinLoopsPass> {
 public:
   /// Thin is true if the pass runs in a ThinLTO backend, where it sees one

@@ -238,7 +238,7 @@ static void apply(const Split &Plan, MDNode *LoopID) {
   }
   SplitBlockPredecessors(Plan.Header, Others, ".vf.work");
   // Removes the loop ID that SplitBlockPredecessors may have moved to the
-  // branch of the new block, which is no latch.
+  // branch of the new block, which is not a latch.
   if (BasicBlock *Outer = Plan.Header->getSinglePredecessor())
     Outer->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
   separateLoopID(Latches, LoopID);
@@ -278,7 +278,8 @@ static bool isWorthIt(const Split &Plan, VariableFacts &Variables) {
   return Result;
 }
 
-/// Returns true if F's loop at Header is a proved spin loop as a whole.
+/// Returns true if F's loop at Header is, without being split, proved to be a
+/// spin loop.
 static bool isWhole(Function &F, FunctionAnalysisManager &FAM,
                     const BasicBlock *Header, VariableFacts &Variables) {
   SpinLoopInfo Info =

@@ -14,7 +14,7 @@
 //     work();                                work();
 //   }                                      }
 //
-// As a whole it is no wait, because work() has effects. This transformation
+// As a whole it is not a wait, because work() has effects. This transformation
 // makes the iterations without effects an inner loop, which SpinLoopAnalysis
 // then finds:
 //
@@ -41,9 +41,9 @@ namespace vfriendly {
 
 struct VariableFacts;
 
-/// Splits those loops of F that are no spin loops, but whose iterations without
-/// effects are proved to be unbounded waits. If F changed, returns true, with
-/// F's analyses invalidated.
+/// Splits those loops of F that are not spin loops, but whose iterations
+/// without effects are proved to be unbounded waits. Returns true, and
+/// invalidates F's analyses, if F changed.
 bool splitPolls(llvm::Function &F, llvm::FunctionAnalysisManager &FAM,
                 VariableFacts &Variables);
 

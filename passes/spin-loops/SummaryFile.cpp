@@ -25,8 +25,9 @@ namespace vfriendly {
 /// longer be read.
 static constexpr StringLiteral Header = "vfriendly summary 1\n";
 
-/// Locks of a file exclude other processes only, and end when the process
-/// closes the file anywhere: this excludes the threads of a parallel link.
+/// Serializes the threads of a parallel link. File locks do not: they exclude
+/// only other processes, and the process loses its lock when any of its threads
+/// closes the file.
 static std::mutex FileMutex;
 
 static Error fileError(StringRef Path, const Twine &What) {
@@ -38,8 +39,8 @@ Expected<SummaryFile> SummaryFile::parse(StringRef Path, StringRef Text) {
   if (Text.empty())
     return File;
   if (!Text.consume_front(Header))
-    return fileError(Path, "no summary that this version of vfriendly wrote; "
-                           "delete it, or name another file");
+    return fileError(Path, "not a summary that this version of vfriendly "
+                           "wrote; delete it, or name another file");
   for (unsigned Number = 2; !Text.empty(); ++Number) {
     size_t End = Text.find('\n');
     auto [Word, Rest] = Text.take_front(End).split(' ');
@@ -47,8 +48,8 @@ Expected<SummaryFile> SummaryFile::parse(StringRef Path, StringRef Text) {
     std::optional<CallEffect> Effect = effectFor(Word);
     if (End == StringRef::npos || !Effect || Name.empty() || Unit.empty())
       return fileError(Path, "line " + Twine(Number) +
-                                 " is no record; delete the file, and the "
-                                 "next builds write it anew");
+                                 " is not a record; delete the file, and the "
+                                 "next builds will recreate it");
     File.Records[{Name.str(), Unit.str()}] = *Effect;
     Text = Text.drop_front(End + 1);
   }
@@ -70,7 +71,8 @@ bool SummaryFile::replace(StringRef Unit, const Effects &New) {
   for (auto It = Records.begin(); It != Records.end();)
     It = It->first.second == Unit ? Records.erase(It) : std::next(It);
   for (const auto &[Name, Effect] : New)
-    // A name that would not be read back as it is written is left out.
+    // Omits names that contain a space or unprintable characters, because they
+    // would not be read back as written.
     if (all_of(Name, [](char C) { return isPrint(C) && C != ' '; }))
       Records[{Name, Unit.str()}] = Effect;
   return Records != Before;
@@ -90,7 +92,7 @@ public:
   LockedFile(const LockedFile &) = delete;
   ~LockedFile() { close(); }
 
-  /// Opens the file, which is created if need be, and waits for its lock.
+  /// Opens the file, creates it if necessary, and waits for its lock.
   std::error_code open(StringRef Path) {
     while (true) {
       if (auto Error = sys::fs::openFileForReadWrite(
@@ -101,7 +103,8 @@ public:
         return Error;
       if (auto Error = sys::fs::status(FD, Opened))
         return Error;
-      // The process that had the lock before puts another file in its place.
+      // Opens the file again if the previous holder of the lock has replaced it
+      // by a new file.
       if (!sys::fs::status(Path, Now) &&
           Opened.getUniqueID() == Now.getUniqueID())
         return {};
@@ -109,8 +112,8 @@ public:
     }
   }
 
-  /// Reads by the descriptor that is open: to close another one of the same
-  /// file ends the lock.
+  /// Reads through the open descriptor, because closing another descriptor of
+  /// the same file would release the lock.
   ErrorOr<std::unique_ptr<MemoryBuffer>> read(StringRef Path) const {
     return MemoryBuffer::getOpenFile(sys::fs::convertFDToNativeFile(FD), Path,
                                      /*FileSize=*/-1);
@@ -131,7 +134,8 @@ Error SummaryFile::update(StringRef Path, StringRef Unit,
                           function_ref<Effects(const SummaryFile &)> Record) {
   if (Unit.contains('\n'))
     return Error::success();
-  // Mostly the file has the records already, and need not even be writable.
+  // Usually the file already contains the records. It is then not locked, and
+  // need not be writable.
   Expected<SummaryFile> File = read(Path);
   if (!File)
     return File.takeError();

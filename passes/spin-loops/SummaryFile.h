@@ -37,20 +37,20 @@ class SummaryFile {
 public:
   using Effects = std::map<std::string, CallEffect>;
 
-  /// Reads the file. One that does not exist or is empty has no records.
+  /// Reads the file. A file that does not exist or is empty has no records.
   static llvm::Expected<SummaryFile> read(llvm::StringRef Path);
 
-  /// Replaces the records of Unit by those that Record returns for the file as
-  /// it is then. The file changes as a whole or not at all, and not if it
-  /// already has these records; processes that update it at the same time wait
-  /// for each other. Leaves a file as it is that was not written by this
-  /// version of vfriendly, and returns an error.
+  /// Replaces the records of Unit by those that Record returns when it is
+  /// passed the current contents of the file. The update is atomic, and is
+  /// omitted if the file already has these records; concurrent updates by other
+  /// processes and threads wait for each other. If this version of vfriendly
+  /// did not write the file, returns an error and does not change the file.
   static llvm::Error
   update(llvm::StringRef Path, llvm::StringRef Unit,
          llvm::function_ref<Effects(const SummaryFile &)> Record);
 
-  /// Returns the effect on which all units agree that have a record for Name;
-  /// Other if they do not agree, or have none.
+  /// Returns the effect that all units with a record for Name agree on; Other
+  /// if they do not agree or if no unit has a record.
   CallEffect effectOf(llvm::StringRef Name) const;
 
   /// Returns true if a unit other than Unit records an effect for Name that is

@@ -1,4 +1,4 @@
-//===- Vetoes.cpp - What forbids a rewrite --------------------------------===//
+//===- Vetoes.cpp - Code that must not be rewritten -----------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Vetoes.h - What forbids a rewrite ------------------------*- C++ -*-===//
+//===- Vetoes.h - Code that must not be rewritten ---------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -29,7 +29,7 @@ bool isCheckedForRaces(const llvm::Module &M);
 bool entersStrictSeccomp(const llvm::Module &M);
 /// Returns true if M contains a call by which a thread may become
 /// asynchronously cancellable. Such a thread may call only three functions of
-/// POSIX, and so not the runtime.
+/// POSIX, and therefore must not call the runtime.
 bool cancelsAsynchronously(const llvm::Module &M);
 
 } // namespace vfriendly

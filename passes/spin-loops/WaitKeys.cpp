@@ -1,4 +1,4 @@
-//===- WaitKeys.cpp - What a wait sleeps on -------------------------------===//
+//===- WaitKeys.cpp - Keys that waits sleep on ----------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -54,8 +54,9 @@ static std::optional<int64_t> distanceOf(const Poll &P, const Poll &First) {
 }
 
 /// Returns a key made from the names of the globals or types that contain Words
-/// and from the offsets in them, so that all files compute the same one. Its
-/// highest bit is set, which it is in no address of user space.
+/// and from the offsets in them, so that all files compute the same key. The
+/// highest bit of the key is set, so it differs from all addresses in user
+/// space.
 static Constant *keyByName(ArrayRef<std::pair<Location, NotifyKey>> Words,
                            LLVMContext &Context) {
   std::string Names;

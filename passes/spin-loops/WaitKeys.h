@@ -1,4 +1,4 @@
-//===- WaitKeys.h - What a wait sleeps on -----------------------*- C++ -*-===//
+//===- WaitKeys.h - Keys that waits sleep on --------------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

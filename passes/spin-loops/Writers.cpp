@@ -1,4 +1,4 @@
-//===- Writers.cpp - Who may end a wait -----------------------------------===//
+//===- Writers.cpp - Writes that may end a wait ---------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -114,8 +114,8 @@ Writers::Place Writers::placeOf(const Location &Where) {
 }
 
 /// Special offsets in a Key: Varying stands for an offset that is a variable,
-/// Any for every offset. No object is so large that they are offsets in it, and
-/// they differ from the two values that DenseMap reserves.
+/// Any for every offset. No object is large enough to contain these offsets,
+/// and they differ from the two values that DenseMap reserves.
 static constexpr int64_t Varying = INT64_MIN / 2, Any = INT64_MIN / 2 + 1;
 
 SmallVector<Writers::Key, 4> Writers::keysOfWriter(const Location &Where) {

@@ -1,4 +1,4 @@
-//===- Writers.h - Who may end a wait ---------------------------*- C++ -*-===//
+//===- Writers.h - Writes that may end a wait -------------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -95,8 +95,8 @@ struct Awaited {
 /// All writers of a module, collected once.
 class Writers {
 public:
-  /// Tries are the writes by which waiting loops try to take a lock. They end
-  /// no wait, so they are no writers.
+  /// Tries are the writes by which waiting loops try to take a lock. They do
+  /// not end a wait, so they do not count as writers.
   Writers(llvm::Module &M,
           const llvm::SmallPtrSetImpl<const llvm::Instruction *> &Tries);
 

@@ -77,7 +77,7 @@ StringRef Judge::visit(Operation &Op) {
   auto Try = dyn_cast<LLVM::AtomicCmpXchgOp>(Op);
   if (Try && (Try.getWeak() || !IsInvariant(Try.getCmp()) ||
               !IsInvariant(Try.getVal())))
-    return "it may succeed at once when it tries again";
+    return "a retry may succeed at once";
   if (!isPollable(Try ? Try.getCmp().getType() : P->Seen.getType()))
     return "what it polls is not 1, 2, 4 or 8 bytes";
   Polls.push_back(*P);

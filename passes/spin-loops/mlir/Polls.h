@@ -43,7 +43,7 @@ public:
   llvm::StringRef visit(mlir::Operation &Op);
 
   /// Sets Found to the first poll, if there is one. Returns the reason why the
-  /// loop is no wait, or an empty string if it may be one. pre: visit was
+  /// loop is not a wait, or an empty string if it may be one. pre: visit was
   /// called for all operations.
   llvm::StringRef poll(Poll &Found) const;
 

@@ -101,7 +101,7 @@ public:
       return "it polls after its test";
     scf::ConditionOp Condition = While.getConditionOp();
     if (!J.dependsOn(Condition.getCondition(), *Found.Op))
-      return "it does not end by what it polls";
+      return "its exit does not depend on what it polls";
     for (auto [Argument, Yielded] : llvm::zip(
              While.getBeforeArguments(), While.getYieldOp().getOperands())) {
       Value From = throughAfter(Yielded);
@@ -119,7 +119,7 @@ public:
     SmallVector<Value> Inits(While.getInits());
     Inits.push_back(constantI64(Builder, Loc, /*IsLLVM=*/false, 0));
     // The second region of scf.while sees only the values that the first
-    // forwards to it. These values also become results of the loop.
+    // forwards to it. The forwarded values also become results of the loop.
     SmallVector<Type> Results(While.getResultTypes());
     Results.append({I64, Seen.getType()});
     auto New = scf::WhileOp::create(Builder, Loc, Results, Inits);
@@ -184,7 +184,7 @@ public:
       Ends |= Leaves && J.dependsOn(Last->getOperand(0), *Found.Op);
     }
     if (!Ends)
-      return "it does not end by what it polls";
+      return "its exit does not depend on what it polls";
     return carries(J) ? "it counts, or carries a value from one iteration to "
                         "the next"
                       : "";

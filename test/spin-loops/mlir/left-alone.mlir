@@ -74,7 +74,7 @@ func.func @two(%m: memref<i32>, %k: memref<i32>) {
 }
 
 // It ends by something else.
-// CHECK-DAG: kept: it does not end by what it polls
+// CHECK-DAG: kept: its exit does not depend on what it polls
 func.func @otherwise(%m: memref<i32>, %c: i1) {
   scf.while : () -> () {
     %v = memref.load %m[] : memref<i32>

@@ -14,7 +14,7 @@
 volatile int flag;
 void set(void) { flag = 1; }
 
-// CHECK: give the CPU's spin hint, no more: its module cancels threads asynchronously
+// CHECK: give the CPU's spin hint, and nothing else: its module cancels threads asynchronously
 // CHECK: define {{.*}}@wait_cancellable(
 // DEFERRED: call {{.*}}@vf_spin_wait
 void *wait_cancellable(int type) {

@@ -22,7 +22,7 @@ void set(int v) {
 
 int up(int n) {
   int i;
-  // expected-remark-re@+2 {{(flag poll) {{.*}}as long as its bound would take}}
+  // expected-remark-re@+2 {{(flag poll) {{.*}}for at most as long as the loop would spin}}
   // expected-remark@+1 {{link with libvfrt}}
   for (i = 0; i < n; ++i)
     if (atomic_load(&flag))
@@ -31,7 +31,7 @@ int up(int n) {
 }
 
 unsigned down_by_three(unsigned n) {
-  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+  // expected-remark-re@+1 {{(flag poll) {{.*}}for at most as long as the loop would spin}}
   for (; n > 10; n -= 3)
     if (atomic_load(&flag))
       break;
@@ -40,7 +40,7 @@ unsigned down_by_three(unsigned n) {
 
 // Wraps around on the way.
 unsigned to_an_equal(unsigned i, unsigned n) {
-  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+  // expected-remark-re@+1 {{(flag poll) {{.*}}for at most as long as the loop would spin}}
   while (i != n && !atomic_load(&flag))
     ++i;
   return i;
@@ -48,7 +48,7 @@ unsigned to_an_equal(unsigned i, unsigned n) {
 
 unsigned two_counters(unsigned n) {
   unsigned i, j = n;
-  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+  // expected-remark-re@+1 {{(flag poll) {{.*}}for at most as long as the loop would spin}}
   for (i = 0; i < 50000 && j != 0; ++i, j -= 1)
     if (word)
       break;
@@ -57,7 +57,7 @@ unsigned two_counters(unsigned n) {
 
 int in_memory(void) {
   int i = 0, *p = &i;
-  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+  // expected-remark-re@+1 {{(flag poll) {{.*}}for at most as long as the loop would spin}}
   while (!atomic_load(&flag) && *p < 100000)
     ++*p;
   return i;
@@ -65,7 +65,7 @@ int in_memory(void) {
 
 int last_seen(int n) {
   int seen = 0;
-  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+  // expected-remark-re@+1 {{(flag poll) {{.*}}for at most as long as the loop would spin}}
   for (int i = 0; i < n; ++i)
     if ((seen = atomic_load(&flag)) > 7)
       break;
@@ -75,7 +75,7 @@ int last_seen(int n) {
 int nested(int n) {
   for (int o = 0; o < n; ++o) {
     atomic_store(&other, o);
-    // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+    // expected-remark-re@+1 {{(flag poll) {{.*}}for at most as long as the loop would spin}}
     for (int i = o; i < 40000; ++i)
       if (atomic_load(&flag))
         return i;
@@ -95,7 +95,7 @@ int small(void) {
 // Each failed iteration reads both.
 int two_words(int n) {
   int i;
-  // expected-remark-re@+1 {{(flag poll) {{.*}}as long as its bound would take}}
+  // expected-remark-re@+1 {{(flag poll) {{.*}}for at most as long as the loop would spin}}
   for (i = 0; i < n; ++i)
     if (atomic_load(&flag) || atomic_load(&other))
       break;
@@ -156,7 +156,7 @@ int not_writing(int n) {
 // Why not: its step is not constant.
 int not_doubling(unsigned n) {
   unsigned i;
-  // expected-remark@+1 {{it is bounded, and an iteration uses a value of the one before}}
+  // expected-remark@+1 {{it is bounded, and an iteration uses a value of the previous one}}
   for (i = 1; i < n; i = i * 3 + 1)
     if (atomic_load(&flag))
       break;
@@ -188,9 +188,9 @@ int not_yielding(int n) {
 // Why not the outer loop: the inner one gives way for as long as its bound lasts, and another yield beside its author's costs the
 // time slice of another thread.
 int not_yielding_twice(int n) {
-  // expected-remark@+1 {{it yields, and the loop inside it waits for as long as its bound}}
+  // expected-remark@+1 {{it yields, and the loop inside it waits in the runtime}}
   for (;;) {
-    // expected-remark@+1 {{wait in the runtime, as long as its bound would take}}
+    // expected-remark@+1 {{wait in the runtime, for at most as long as the loop would spin}}
     for (int i = 0; i < n; ++i)
       if (atomic_load(&flag))
         return i;
@@ -225,7 +225,7 @@ int not_delaying_as_told(unsigned n, unsigned length) {
 
 // A delay of one length.
 int delaying_evenly(unsigned n) {
-  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, as long as its bound would take}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, for at most as long as the loop would spin}}
   for (unsigned i = 0; i < n; ++i) {
     if (atomic_load_explicit(&flag, memory_order_acquire))
       return 1;

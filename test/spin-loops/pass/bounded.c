@@ -29,7 +29,7 @@ void set(void) {
 }
 
 int counted(void) {
-  // expected-remark-re@+2 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, as long as its bound would take}}
+  // expected-remark-re@+2 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, for at most as long as the loop would spin}}
   // expected-remark@+1 {{link with libvfrt}}
   for (int i = 0; i < 16001; ++i)
     if (atomic_load(&flag))
@@ -38,7 +38,7 @@ int counted(void) {
 }
 
 int counted_far(void) {
-  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, as long as its bound would take}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, for at most as long as the loop would spin}}
   for (int i = 0; i < 1000000; ++i)
     if (atomic_load(&flag))
       return 1;
@@ -56,13 +56,13 @@ int counted_far_in_memory(void) {
 }
 
 int counted_volatile(int n) {
-  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}wait in the runtime, as long as its bound would take}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}wait in the runtime, for at most as long as the loop would spin}}
   while (!word && --n) {}
   return n;
 }
 
 void block(pthread_mutex_t *m) {
-  // expected-remark-re@+1 {{(trylock calls) on a lock {{.*}}wait in the runtime, as long as its bound would take}}
+  // expected-remark-re@+1 {{(trylock calls) on a lock {{.*}}wait in the runtime, for at most as long as the loop would spin}}
   for (int i = 0; i < 161; ++i)
     if (pthread_mutex_trylock(m) == 0)
       return;
@@ -70,7 +70,7 @@ void block(pthread_mutex_t *m) {
 }
 
 int try_a_while(atomic_int *l) {
-  // expected-remark-re@+1 {{(try-lock) on atomic memory {{.*}}wait in the runtime, as long as its bound would take}}
+  // expected-remark-re@+1 {{(try-lock) on atomic memory {{.*}}wait in the runtime, for at most as long as the loop would spin}}
   for (int i = 0; i < 200; ++i)
     if (!atomic_exchange(l, 1))
       return 1;
@@ -78,7 +78,7 @@ int try_a_while(atomic_int *l) {
 }
 
 int paused_already(void) {
-  // expected-remark-re@+1 {{(flag poll) on plain 'plain' {{.*}}wait in the runtime, as long as its bound would take}}
+  // expected-remark-re@+1 {{(flag poll) on plain 'plain' {{.*}}wait in the runtime, for at most as long as the loop would spin}}
   for (int i = 0; i < 1000; ++i) {
     if (plain)
       return 1;
@@ -89,7 +89,7 @@ int paused_already(void) {
 
 int timed(const struct timespec *until) {
   struct timespec now;
-  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, no more: it is bounded}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, and nothing else: it is bounded}}
   while (!atomic_load(&flag)) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (now.tv_sec > until->tv_sec)
@@ -100,7 +100,7 @@ int timed(const struct timespec *until) {
 
 int timed_by_cycles(unsigned long long limit) {
   unsigned long long start = CYCLES();
-  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}give the CPU's spin hint, no more: it is bounded}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}give the CPU's spin hint, and nothing else: it is bounded}}
   while (!word)
     if (CYCLES() - start > limit)
       return 0;
@@ -143,7 +143,7 @@ int not_volatile_bounds(const int *a, int what) {
 
 // Plain memory looked at beside a lock that is tried in each iteration.
 int try_for_a_while(atomic_int *lock, int rounds) {
-  // expected-remark-re@+1 {{(test-and-test-and-set) on {{.*}}wait in the runtime, as long as its bound would take}}
+  // expected-remark-re@+1 {{(test-and-test-and-set) on {{.*}}wait in the runtime, for at most as long as the loop would spin}}
   for (int i = 0; i < rounds; ++i) {
     if (plain)
       return 0;

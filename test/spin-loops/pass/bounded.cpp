@@ -15,7 +15,7 @@ std::atomic<int> flag;
 void set() { flag = 1; }
 
 void before_blocking(std::mutex &m, std::condition_variable &c) {
-  // expected-remark-re@+2 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, as long as its bound would take}}
+  // expected-remark-re@+2 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime, for at most as long as the loop would spin}}
   // expected-remark@+1 {{link with libvfrt}}
   for (int i = 0; i < 40000; ++i)
     if (flag.load())
@@ -25,7 +25,7 @@ void before_blocking(std::mutex &m, std::condition_variable &c) {
 }
 
 bool timed(std::chrono::steady_clock::time_point until) {
-  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, no more: it is bounded}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, and nothing else: it is bounded}}
   while (!flag.load())
     if (std::chrono::steady_clock::now() > until)
       return false;
@@ -34,7 +34,7 @@ bool timed(std::chrono::steady_clock::time_point until) {
 
 bool deadline(std::chrono::milliseconds limit) {
   auto start = std::chrono::steady_clock::now();
-  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, no more: it is bounded}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, and nothing else: it is bounded}}
   while (!flag.load()) {
     if (std::chrono::steady_clock::now() - start > limit)
       return false;

@@ -13,7 +13,7 @@
 #define STATUS (*(volatile unsigned *)0xfee00020ul)
 
 void status(void) {
-  // expected-remark@+1 {{(device register) on volatile memory behind a pointer left as it is: it may poll a device: a constant address,}}
+  // expected-remark@+1 {{(device register) on volatile memory behind a pointer left as it is: it may poll a device: it reads a constant address,}}
   while (!(STATUS & 1)) {}
 }
 
@@ -23,7 +23,7 @@ struct uart {
 #define UART ((struct uart *)0x10000000ul)
 
 void put(char c) {
-  // expected-remark@+1 {{(device register) on volatile memory at offset 4 of 'struct.uart' left as it is: it may poll a device: a constant address,}}
+  // expected-remark@+1 {{(device register) on volatile memory at offset 4 of 'struct.uart' left as it is: it may poll a device: it reads a constant address,}}
   while (!(UART->status & 0x20)) {}
   UART->data = c;
 }
@@ -31,12 +31,12 @@ void put(char c) {
 // A pointer to volatile memory that nobody here writes may lead to a device: no
 // blocking. The hint does no harm.
 void unknown(volatile unsigned *reg) {
-  // expected-remark-re@+1 {{(flag poll) on volatile memory behind a pointer {{.*}}give the CPU's spin hint, no more: volatile memory behind a pointer, with no writer in sight, may be a device}}
+  // expected-remark-re@+1 {{(flag poll) on volatile memory behind a pointer {{.*}}give the CPU's spin hint, and nothing else: volatile memory behind a pointer, with no writer in sight, may be a device}}
   while (!*reg) {}
 }
 
 // A driver that writes one register and polls another by the same structure.
 void unknown_field(struct uart *u) {
-  // expected-remark-re@+1 {{(flag poll) on volatile memory {{.*}}give the CPU's spin hint, no more: volatile memory behind a pointer}}
+  // expected-remark-re@+1 {{(flag poll) on volatile memory {{.*}}give the CPU's spin hint, and nothing else: volatile memory behind a pointer}}
   while (!(u->status & 1)) {}
 }

@@ -18,7 +18,7 @@ void arrive(void) { arrived++; atomic_store(&stop, 1); }
 // A result variable that only a look can set.
 bool wait_for_a_while(long n) {
   bool done = false;
-  // expected-remark-re@+1 {{(flag poll) on volatile 'arrived' {{.*}}spin hint, no more: it polls in some iterations only}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'arrived' {{.*}}spin hint, and nothing else: it polls in some iterations only}}
   for (int i = 0; i < 1000 && !done; i++)
     if ((i & 0xff) == 0 && arrived >= n)
       done = true;
@@ -28,7 +28,7 @@ bool wait_for_a_while(long n) {
 // In an int, which keeps what it was in between.
 int wait_by_int(long n) {
   int done = 0;
-  // expected-remark-re@+1 {{(flag poll) on volatile 'arrived' {{.*}}spin hint, no more: it polls in some iterations only}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'arrived' {{.*}}spin hint, and nothing else: it polls in some iterations only}}
   for (int i = 0; i < 1000 && !done; i++)
     if ((i & 0xff) == 0 && arrived >= n)
       done = 1;
@@ -41,7 +41,7 @@ extern long others;
 void arrive_there(void) { *(volatile long *)&state->arrived = 1; }
 bool wait_behind_pointer(void) {
   bool done = false;
-  // expected-remark-re@+1 {{(flag poll) on volatile {{.*}}spin hint, no more: it polls in some iterations only}}
+  // expected-remark-re@+1 {{(flag poll) on volatile {{.*}}spin hint, and nothing else: it polls in some iterations only}}
   for (int i = 0; i < 1000 && !done; i++)
     if ((i & 0xff) == 0 && *(volatile long *)&state->arrived >= others)
       done = true;

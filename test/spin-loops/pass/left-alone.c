@@ -25,7 +25,7 @@ void ordinary(void) {
 #else
 __attribute__((optnone, noinline)) void ordinary(void) {
   // Whoever asks for no optimization wants to see the program as written.
-  // expected-remark@-2 {{loops of this function are not looked at without optimization}}
+  // expected-remark@-2 {{loops of this function are not analysed without optimization}}
   while (!word) {}
 }
 #endif

@@ -11,7 +11,7 @@ target triple = "x86_64-pc-linux-gnu"
 @flag = global i32 0
 @address = global ptr null
 
-; CHECK-DAG: loops of this function are not looked at without optimization
+; CHECK-DAG: loops of this function are not analysed without optimization
 ; CHECK-DAG: left as it is: the function is naked
 ; CHECK-DAG: left as it is: code without a red zone is kernel code
 ; CHECK-DAG: left as it is: this is the runtime itself

@@ -27,7 +27,7 @@ void set(void) {
   atom = 1;
 }
 
-// O0: levels.c:[[#@LINE+1]]:{{.*}}loops of this function are not looked at without optimization: compile with -O1 or more
+// O0: levels.c:[[#@LINE+1]]:{{.*}}loops of this function are not analysed without optimization: compile with -O1 or more
 void wait_plain(void) {
   while (!plain) {}
 }

@@ -42,7 +42,7 @@ void wait(void) {
 #endif
 
 #ifdef TAKEN
-// TAKEN: no more: the program uses the runtime's names for its own
+// TAKEN: and nothing else: the program uses names of the runtime for its own symbols
 // TAKEN: define
 #ifdef VARIABLE
 char TAKEN[100];

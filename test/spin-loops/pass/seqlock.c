@@ -33,7 +33,7 @@ int value;
 int read_one(void) {
   unsigned before, after;
   int v;
-  do { // expected-remark-re {{(seqlock reader) on volatile 'version'{{.*}}give the CPU's spin hint, no more: a seqlock's reader waits only until a write has ended}}
+  do { // expected-remark-re {{(seqlock reader) on volatile 'version'{{.*}}give the CPU's spin hint, and nothing else: a seqlock's reader waits only until a write has ended}}
     before = version;
     __sync_synchronize();
     v = *(volatile int *)&value;

@@ -14,7 +14,7 @@ struct SeqLock {
   std::atomic<int> Value{0};
 
   int read() const {
-    for (;;) { // expected-remark-re {{(seqlock reader) on atomic memory {{.*}}give the CPU's spin hint, no more: a seqlock's reader waits only until a write has ended}}
+    for (;;) { // expected-remark-re {{(seqlock reader) on atomic memory {{.*}}give the CPU's spin hint, and nothing else: a seqlock's reader waits only until a write has ended}}
       unsigned Before = Version.load(std::memory_order_acquire);
       if (Before & 1)
         continue;

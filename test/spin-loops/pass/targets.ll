@@ -42,7 +42,7 @@
 ; BLOCK-LABEL: define void @wait(
 ; MOST: call preserve_mostcc i64 @vf_spin_wait_or_fallback(
 ; PLAINCC: call i64 @vf_spin_wait_or_fallback(
-; FALLBACK-DAG: give the CPU's spin hint, no more: blocking needs a 64-bit Linux ELF target
+; FALLBACK-DAG: give the CPU's spin hint, and nothing else: blocking needs a 64-bit Linux ELF target
 ; FALLBACK-DAG: call void {{@llvm.x86.sse2.pause|asm sideeffect ".insn i 0x0F}}
 ; X86ASM: callq vf_spin_wait_or_fallback
 ; A64ASM: isb
