@@ -37,7 +37,7 @@ StringRef wordFor(CallEffect Effect) {
   for (const auto &[E, Word] : Words)
     if (E == Effect)
       return Word;
-  llvm_unreachable("no effect of a function in a summary file");
+  llvm_unreachable("a summary file has no word for this effect");
 }
 
 std::optional<CallEffect> effectFor(StringRef Word) {
@@ -97,8 +97,8 @@ private:
 
 CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
   Mnemonics Words(Text);
-  // Fences and an empty text, a compiler barrier, have no effect: all() is true
-  // for an empty text.
+  // Fences have no effect, nor has an empty text, which is a compiler barrier
+  // and for which all() returns true.
   if (Words.all({"mfence", "lfence", "sfence", "dmb", "dsb", "fence"}))
     return CallEffect::None;
   if (Words.all({"pause", "rep", "nop", "yield", "isb", "wfe", "sevl"}))
@@ -130,8 +130,8 @@ CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
           {"lock", "xadd", "add", "sub", "inc", "dec", "set", "sbb", "mov"}))
     return CallEffect::AsmAdd;
   bool OnlyMoves = Words.allStartWith({"mov"});
-  // Compares whole mnemonics of AArch64, Arm and RISC-V and not their prefixes:
-  // ldadd and ldclr begin with ld, but also write memory.
+  // Compares whole mnemonics of AArch64, Arm and RISC-V instead of their first
+  // letters: ldadd and ldclr begin with ld, but also write memory.
   bool OnlyLoads = Words.all(
       {"ldr",   "ldrb", "ldrh", "ldrsb", "ldrsh", "ldrsw",  "ldar",   "ldarb",
        "ldarh", "lda",  "ldab", "ldah",  "ldapr", "ldaprb", "ldaprh", "ld",

@@ -50,12 +50,12 @@ inline bool isHint(CallEffect Effect) {
 /// files); Other if WaitNeutral.def does not list it.
 CallEffect effectOfLibraryFunction(llvm::StringRef Name);
 
-/// Returns the word for Effect in a summary file (SummaryFile.h). pre: a
-/// function of another unit can have the effect: None, Pause, Yield, Sleep,
-/// Clock, Reads or Other.
+/// Returns the word for Effect in a summary file (SummaryFile.h). pre: Effect
+/// is None, Pause, Yield, Sleep, Clock, Reads or Other, the effects that a
+/// function of another translation unit can have.
 llvm::StringRef wordFor(CallEffect Effect);
 
-/// Returns the effect for which wordFor returns Word, or nothing.
+/// Returns the effect for which wordFor returns Word; nullopt if there is none.
 std::optional<CallEffect> effectFor(llvm::StringRef Word);
 
 /// The properties of a statement of inline assembly besides its text.

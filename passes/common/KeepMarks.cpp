@@ -1,4 +1,4 @@
-//===- KeepMarks.cpp - Loops that are to stay as they are -----------------===//
+//===- KeepMarks.cpp - Marks on loops for later runs of the pass ----------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -81,8 +81,8 @@ static bool installsHandler(const Use &U) {
             Callee->getName() == "bsd_signal");
   }
   if (auto *Store = dyn_cast<StoreInst>(Usr)) {
-    // Does not require an access to a member: the handler is the first one, so
-    // a store of it may have the address of the struct sigaction.
+    // Accepts a store at the address of the struct sigaction itself, because
+    // the handler is its first member.
     const Value *Object = getUnderlyingObject(Store->getPointerOperand());
     if (auto *Local = dyn_cast<AllocaInst>(Object))
       return isSigaction(Local->getAllocatedType());

@@ -1,4 +1,4 @@
-//===- KeepMarks.h - Loops that are to stay as they are ---------*- C++ -*-===//
+//===- KeepMarks.h - Marks on loops for later runs of the pass --*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -26,11 +26,12 @@ class Module;
 
 namespace vfriendly {
 
-/// Metadata of a loop about which the pass has decided: later runs skip it.
+/// Metadata of a loop that the pass has rewritten or left for good: later runs
+/// skip the loop.
 inline constexpr llvm::StringLiteral DecidedMark = "vf.spin.decided";
 /// Metadata of a loop that the pass has reported as a probable wait. A later
-/// run, after inlining, does not report the doubt again, but rewrites the loop
-/// if it can then prove that it is a wait.
+/// run, after inlining, does not report the loop again, but rewrites it if it
+/// can then prove that the loop is a wait.
 inline constexpr llvm::StringLiteral DoubtMark = "vf.spin.doubted";
 /// Metadata of a loop that its author keeps as it is:
 /// __attribute__((annotate("vfriendly:keep"))).

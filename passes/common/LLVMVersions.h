@@ -80,9 +80,9 @@ inline constexpr llvm::Intrinsic::ID RiscvPause = llvm::Intrinsic::riscv_pause;
 inline constexpr llvm::Intrinsic::ID FakeUse = llvm::Intrinsic::fake_use;
 using llvm::CmpPredicate;
 
-/// Returns true if a use that captures the components Of of an address reveals
-/// more than whether the address is null. Whether it is null may be revealed,
-/// because a rewrite keeps a non-null address non-null.
+/// Returns true if capturing these components of an address reveals more than
+/// whether the address is null. A rewrite does not change whether an address is
+/// null, so that much may be revealed.
 inline bool tellsPlace(llvm::CaptureComponents Of) {
   return capturesAnything(Of & ~llvm::CaptureComponents::AddressIsNull);
 }
@@ -109,15 +109,15 @@ inline bool isPassthrough(const llvm::Use &U) {
 inline bool mayTellPlace(const llvm::Use &U) {
   return tellsPlace(DetermineUseCaptureKind(U, /*Base=*/nullptr));
 }
-// Makes the reference to this vtable of LLVM weak. It is the only variable that
-// the plugin refers to and that not all versions of LLVM have. With a strong
+// Makes the reference to this vtable of LLVM weak. It is the only variable to
+// which the plugin refers and which some versions of LLVM lack. With a strong
 // reference, loading the plugin into another version would fail before the
 // version guard can print its message. Each source file whose object refers to
 // the vtable includes this header.
 __asm__(".weak _ZTVN4llvm21SimpleCaptureAnalysisE");
 #else
-// Makes the reference to this vtable weak, for the same reason as that of
-// SimpleCaptureAnalysis above.
+// Makes the reference to this vtable weak, for the same reason as the reference
+// to the vtable of SimpleCaptureAnalysis above.
 __asm__(".weak _ZTVN4llvm17SimpleCaptureInfoE");
 
 /// Placeholders for identifiers that LLVM 19 lacks. No call has one of them, so
@@ -146,9 +146,9 @@ inline bool isPassthrough(const llvm::Use &U) {
 }
 
 inline bool mayTellPlace(const llvm::Use &U) {
-  // Of the comparisons, only that of a newly allocated address with null does
-  // not tell the address, as in later versions of LLVM. DetermineUseCaptureKind
-  // of LLVM 19 accepts more comparisons.
+  // A comparison reveals the address, unless it compares a newly allocated
+  // address with null. Later versions of LLVM have the same rule;
+  // DetermineUseCaptureKind of LLVM 19 ignores more comparisons.
   if (auto *Compare = llvm::dyn_cast<llvm::ICmpInst>(U.getUser()))
     return !Compare->isEquality() || !isNoAliasCall(U.get()) ||
            !llvm::isa<llvm::ConstantPointerNull>(
@@ -165,17 +165,17 @@ using PhaseCallback =
 #if LLVM_VERSION_MAJOR >= 21
 inline PhaseCallback withPhase(PhaseCallback Callback) { return Callback; }
 
-/// Returns true if a linker may still inline functions of M, which a pipeline
-/// of this phase processes, into those of other modules.
+/// Returns true if a linker may inline functions of M into functions of other
+/// modules after a pipeline of this phase has processed M.
 inline bool isBeforeLink(const llvm::Module &M,
                          llvm::ThinOrFullLTOPhase Phase) {
   return Phase == llvm::ThinOrFullLTOPhase::ThinLTOPreLink ||
          Phase == llvm::ThinOrFullLTOPhase::FullLTOPreLink;
 }
 #else
-/// Makes a callback for an extension point of LLVM 19, which does not tell in
-/// which phase of an LTO build the pipeline runs: Callback gets the phase None.
-/// Extension points that only full LTO's link uses do not need this function,
+/// Returns a callback for an extension point of LLVM 19, which does not pass
+/// the phase of an LTO build: Callback gets the phase None. Extension points
+/// that are used only in the link step of full LTO do not need this function,
 /// because their phase is known.
 inline auto withPhase(PhaseCallback Callback) {
   return
@@ -185,9 +185,9 @@ inline auto withPhase(PhaseCallback Callback) {
 }
 
 /// Returns true if M has the flag EnableSplitLTOUnit, which clang sets in LTO
-/// builds before the passes run. M still has the flag in ThinLTO's link, where
-/// this function returns false for later versions of LLVM; true is the
-/// conservative result.
+/// builds before the passes run. M still has the flag in the link step of
+/// ThinLTO. There the result is true, which is conservative, whereas it is
+/// false with later versions of LLVM.
 inline bool isBeforeLink(const llvm::Module &M,
                          llvm::ThinOrFullLTOPhase Phase) {
   return Phase == llvm::ThinOrFullLTOPhase::None &&

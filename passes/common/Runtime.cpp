@@ -1,4 +1,4 @@
-//===- Runtime.cpp - What rewritten code needs of libvfrt -----------------===//
+//===- Runtime.cpp - Definitions that rewritten code refers to ------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

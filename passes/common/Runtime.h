@@ -1,4 +1,4 @@
-//===- Runtime.h - What rewritten code needs of libvfrt ---------*- C++ -*-===//
+//===- Runtime.h - Definitions that rewritten code refers to ----*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,10 +17,10 @@ class Module;
 
 namespace vfriendly {
 
-/// Adds to M those definitions in Text, which is textual IR of vfriendly, of
-/// which M has only declarations. The definitions refer to libvfrt by weak
-/// symbols, so the link command decides whether a program uses libvfrt. Emits
-/// an error on failure.
+/// Adds definitions of those functions and variables that M only declares and
+/// that Text, textual IR of vfriendly, defines. The definitions refer to
+/// libvfrt by weak symbols, so the link command decides whether a program uses
+/// libvfrt. Emits an error on failure.
 void linkDefinitions(llvm::Module &M, llvm::StringRef Text);
 
 } // namespace vfriendly

@@ -1,4 +1,4 @@
-//===- SmallBound.h - Bounds too small to give way --------------*- C++ -*-===//
+//===- SmallBound.h - Bounds too small for a yield --------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Summary.cpp - What became of a unit's waits ------------------------===//
+//===- Summary.cpp - Summary of a translation unit's waits ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -40,8 +40,8 @@ std::string Summary::text() const {
 }
 
 PreservedAnalyses SummaryPass::run(Module &M, ModuleAnalysisManager &MAM) {
-  // A remark needs a location: uses that of the first function with debug
-  // information, or else the first function.
+  // A remark needs a function as its location: the first one with debug
+  // information or, if there is none, the first one.
   Function *First = nullptr;
   for (Function &F : M)
     if (!F.isDeclaration() &&

@@ -1,4 +1,4 @@
-//===- Summary.h - What became of a unit's waits ----------------*- C++ -*-===//
+//===- Summary.h - Summary of a translation unit's waits --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

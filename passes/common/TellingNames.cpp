@@ -35,8 +35,8 @@ static SmallVector<std::string, 4> wordsOf(StringRef Name) {
 }
 
 NameTells whatNameTells(StringRef Name) {
-  // Words at the end of a name that are no verb: the unit, the amount and the
-  // object in `sleep_for_us`.
+  // Words that may follow the verb in a name, such as `for` and the unit `us`
+  // in `sleep_for_us`.
   static constexpr StringLiteral Objects[] = {
       "us",           "ms",           "ns",     "usec",   "msec",
       "nsec",         "usecs",        "msecs",  "s",      "sec",

@@ -27,7 +27,8 @@ enum class NameTells {
   ReadsClock, ///< get_cycles, my_rdtsc, now.
 };
 
-/// Classifies Name, given without namespace or class, not mangled.
+/// Classifies a function by its name. pre: Name is not mangled and contains
+/// neither namespaces nor classes.
 NameTells whatNameTells(llvm::StringRef Name);
 
 /// Returns true if a function of this name makes progress each time it is

@@ -63,8 +63,8 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
     Value *Arg = Call.getArgOperand(I);
     if (!Arg->getType()->isPointerTy() || !Call.getParamElementType(I))
       continue;
-    // Two memory operands make the assembly opaque, except a "+m" operand,
-    // which is listed as an output and as an input with one address.
+    // Two memory operands make the assembly opaque, unless they are the output
+    // and the input of one "+m" operand, which have the same address.
     Has.IsOpaque |= Address && Address != Arg;
     Address = Arg;
   }
@@ -77,8 +77,8 @@ static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
   return {Effect, Has.HasMemory ? Address : nullptr};
 }
 
-/// Returns the effect that the summary file gives for Callee. A body that is in
-/// the module counts instead.
+/// Returns the effect that the summary file gives for Callee; Other if the
+/// module has the body of Callee, which is examined instead.
 static CallEffect summarizedEffect(const Function &Callee) {
   if (!Callee.isDeclaration())
     return CallEffect::Other;

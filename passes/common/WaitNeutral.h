@@ -38,8 +38,9 @@ struct CallClass {
 /// Classifies Call, without inspecting the callee's body.
 CallClass classifyCall(const llvm::CallBase &Call);
 
-/// Function attribute of a declaration, whose value is the word for the effect
-/// that the summary file of other units gives (FunctionSummaries.h).
+/// Function attribute of a declaration. Its value is the effect that the
+/// summary file records for the function, as returned by wordFor
+/// (FunctionSummaries.h).
 inline constexpr llvm::StringLiteral SummaryAttribute = "vf.effect";
 
 /// Returns the function that Call calls if its effect is known from the summary

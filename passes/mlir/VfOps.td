@@ -33,8 +33,8 @@ def Vf_Dialect : Dialect {
 class Vf_Op<string mnemonic, list<Trait> traits = []>
     : Op<Vf_Dialect, mnemonic, traits>;
 
-/// The time that waits and hints consume. Ops that write it are neither dead
-/// nor reordered among each other, and alias no memory.
+/// The time that waits and hints consume. Ops that write this resource are not
+/// removed as dead or reordered with each other, and do not alias memory.
 def Vf_Time : Resource<"::vfriendly::vf::TimeResource">;
 
 def Vf_PoolType : TypeDef<Vf_Dialect, "Pool"> {

@@ -41,7 +41,7 @@ enum : uint32_t {
   Trylock = 0x400,
 };
 
-/// Base class of all lowerings: makes calls of the runtime, constants and
+/// Base class of all lowerings: builds calls of the runtime, constants and
 /// addresses.
 template <typename OpT> class ToRuntime : public ConvertOpToLLVMPattern<OpT> {
 public:
@@ -83,8 +83,8 @@ protected:
     return success();
   }
 
-  /// Returns the address of the element of Of, a memref, at Indices; if Of is a
-  /// pointer, the pointer. Given is the converted value of Of.
+  /// Returns the address of the element of the memref Of at Indices. If Of is a
+  /// pointer, returns that pointer. Given is the converted value of Of.
   Value elementOf(Rewriter &R, Location Loc, Value Of, Value Given,
                   ValueRange Indices) const {
     if (auto Memref = dyn_cast<MemRefType>(Of.getType()))
@@ -92,8 +92,8 @@ protected:
     return Given;
   }
 
-  /// Returns the size in bytes of a memref of identity layout. Sizes are those
-  /// of its dynamic dimensions.
+  /// Returns the size in bytes of a memref of identity layout. Sizes are the
+  /// sizes of its dynamic dimensions.
   Value bytesOf(Rewriter &R, Location Loc, MemRefType Memref,
                 ValueRange Sizes) const {
     SmallVector<Value> Shape, Strides;

@@ -29,8 +29,8 @@ struct Judgement {
   const llvm::Instruction *FirstWrite = nullptr;
   /// An instruction in a parallel region that uses the object.
   const llvm::Instruction *Use = nullptr;
-  /// Whether each bulk use in a region is in a loop with a static schedule, so
-  /// that each thread has one block of the object.
+  /// True if each bulk use in a region is in a loop with a static schedule, so
+  /// that each thread uses one block of the object.
   bool InBlocks = false;
 };
 

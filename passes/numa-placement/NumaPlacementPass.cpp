@@ -32,7 +32,7 @@ using namespace llvm;
 
 #define DEBUG_TYPE "vf-numa-placement"
 STATISTIC(NumPlaced, "Objects placed before their first write");
-STATISTIC(NumLeft, "Objects that serial code writes first, left");
+STATISTIC(NumLeft, "Objects that serial code writes first, not placed");
 
 namespace vfriendly {
 
@@ -178,27 +178,27 @@ void NumaPlacementImpl::decide(Value &Root, const AllocationSize *Size,
   if (Found.Is == Verdict::Lost)
     return say<OptimizationRemarkAnalysis>(
         At, "NotFollowed",
-        What + " is left: it is reached through a table of pointers, which are "
-               "not told apart");
+        What + " is not placed: it is reached through a table of pointers, "
+               "which the analysis does not distinguish");
   if (Found.Is == Verdict::Table)
     return say<OptimizationRemarkAnalysis>(
         At, "TableOfPointers",
-        What + " is left: it holds pointers, and is small beside what they "
-               "lead to");
+        What + " is not placed: it holds pointers, and is small compared with "
+               "the memory that they lead to");
   if (Found.Is == Verdict::NeverWritten)
     return say<OptimizationRemarkAnalysis>(
         At, "NoFirstWrite",
-        What + " is left: what writes it first is not in this module");
+        What + " is not placed: its first write is not in this module");
   if (Found.Is == Verdict::ParallelFirst)
     return say<OptimizationRemarkAnalysis>(
         At, "ParallelFirst",
-        What + " is left: the threads that use it write it first");
+        What + " is not placed: the threads that use it write it first");
   if (Size && Size->isConstant() && Size->Constant < LeastSize)
     return say<OptimizationRemarkAnalysis>(
         At, "Small",
         What +
-            " is left, though serial code writes it first: it is smaller "
-            "than " +
+            " is not placed, although serial code writes it first: it is "
+            "smaller than " +
             Twine(LeastSize));
   auto *Call = dyn_cast<CallBase>(&Root);
   const char *Obstacle = !Rewrites ? "placing is switched off"
@@ -213,9 +213,9 @@ void NumaPlacementImpl::decide(Value &Root, const AllocationSize *Size,
         At, "SerialFirst",
         "serial code writes " + What +
             " first, so that its pages lie on one node, and a parallel region "
-            "uses it; kept so, as " +
+            "uses it; not placed: " +
             Obstacle);
-  // The runtime leaves smaller ones where they are.
+  // The runtime does not move smaller objects.
   std::string Condition = Size->isConstant() ? ""
                                              : " if it has at least " +
                                                    utostr(LeastSize) + " bytes";

@@ -23,19 +23,21 @@ namespace vfriendly {
 /// object that a closure has captured needs four.
 static constexpr size_t MostSteps = 5;
 /// Maximum number of pointers to visit for one object; beyond it the object
-/// counts as lost. BT, the largest of the NAS benchmarks in one file, needs
-/// some hundreds.
+/// counts as lost. BT, the largest NAS benchmark in a single file, needs a few
+/// hundred.
 static constexpr size_t MostPointers = 20000;
 /// Maximum number of paths from one value to the object; beyond it the object
-/// counts as lost. A structure that leads to the object has a path for each of
-/// its pointers to it, which are fewer. A pointer that steps through a table of
-/// pointers has another path after each step.
+/// counts as lost. A structure has one path for each of its members that lead
+/// to the object, and few structures have so many. A pointer that steps through
+/// a table of pointers gets a new path with each step, so the number of its
+/// paths is unbounded.
 static constexpr size_t MostPaths = 64;
-/// Maximum number of instructions between an address and the index that it is
-/// computed from.
+/// Maximum number of instructions to follow from an address to the index or the
+/// parameter from which it is computed.
 static constexpr unsigned MostDepth = 6;
-/// Maximum number of branches that lead to a pointer, so that the search, which
-/// may meet MostDepth of them, visits no more than some thousand values.
+/// Maximum number of incoming values of a phi to follow. A path of the search
+/// has at most MostDepth phis, so the search visits at most a few thousand
+/// values.
 static constexpr unsigned MostBranches = 4;
 
 static bool isThroughParameter(const Value *At, unsigned Depth) {
@@ -64,9 +66,10 @@ bool isThroughParameter(const Instruction &I) {
   return isThroughParameter(getLoadStorePointerOperand(&I));
 }
 
-/// Returns true if V, an argument of a call, leads to the object only if the
-/// caller of the function around passed it: as a pointer from a parameter, or
-/// in a variable that holds such a pointer, as OpenMP's captures are passed.
+/// Returns true if V, an argument of a call, leads to the object only if a
+/// parameter of the calling function does: V is computed from a parameter, or
+/// is the address of a local variable that holds such a pointer, as OpenMP
+/// passes captures.
 static bool isFromCaller(const Value *V, const Object &Of) {
   auto *Variable = dyn_cast<AllocaInst>(V->stripPointerCasts());
   if (!Variable)
@@ -115,7 +118,7 @@ void PointerFollower::run() {
   }
 }
 
-/// Adds V to the work list, unless it was there before with the same path.
+/// Adds V to the work list, unless it has been added before with the same path.
 void PointerFollower::enter(Value *V, const Path &To, Known &Set,
                             Waiting &List) {
   std::set<Path> &Paths = Set[V];
@@ -131,11 +134,11 @@ void PointerFollower::add(Value *V, const Path &To) {
     enter(V, To, Seen, Worklist);
 }
 
-/// Finds all other names of the memory that Pointer points to. Pointer leads
+/// Finds all other pointers to the memory that Pointer points to. Pointer leads
 /// to the object by the path To.
 void PointerFollower::addLocation(Value *Pointer, Path To) {
-  // Ignores what is no pointer: a call may have another function type than its
-  // callee.
+  // Ignores values that are not pointers: the function type of a call may
+  // differ from that of its callee.
   if (!Pointer || !Pointer->getType()->isPointerTy())
     return;
   APInt Offset(layout().getIndexTypeSizeInBits(Pointer->getType()), 0);

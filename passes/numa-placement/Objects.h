@@ -41,18 +41,18 @@ struct Object {
   /// True if a pointer to the object is stored where the analysis cannot
   /// follow it: in a table of pointers.
   bool IsLost = false;
-  /// True if the object is such a table itself, which is small compared with
-  /// the memory that its pointers lead to.
+  /// True if the object itself is a table of pointers, which is small compared
+  /// with the memory that the pointers lead to.
   bool HoldsPointers = false;
 
-  /// Returns true if Call may use the object through a parameter of its
-  /// callee. IsPassed is false if the parameters of the function around Call do
-  /// not lead to the object: the function was called with another one.
+  /// Returns true if Call may use the object through a parameter of its callee.
+  /// IsPassed is false if the parameters of the calling function do not lead to
+  /// the object, because it was called with another object.
   bool isPassedBy(const llvm::CallBase &Call, bool IsPassed) const;
 };
 
-/// Returns true if I, an access, reaches its memory from a parameter of its
-/// function: the object then depends on the call.
+/// Returns true if the address that I accesses is computed from a parameter of
+/// its function: which object I accesses then depends on the call.
 bool isThroughParameter(const llvm::Instruction &I);
 bool isThroughParameter(const llvm::Value *Pointer);
 
@@ -95,8 +95,8 @@ private:
   const Regions &Threads;
   llvm::FunctionAnalysisManager &FAM;
   Known Seen, SeenBases;
-  /// Work lists: pointers whose uses, and bases whose other names, have not
-  /// been visited yet.
+  /// Work lists: pointers whose uses have not been visited yet, and bases for
+  /// which other pointers have not been searched yet.
   Waiting Worklist, Bases;
   size_t NumSeen = 0;
 };

@@ -51,8 +51,8 @@ std::optional<Fork> forkOf(const CallBase &Call) {
       Call.getArgOperand(Starts->Body)->stripPointerCastsAndAliases());
   if (!F || F->isDeclaration())
     return std::nullopt;
-  // OpenMP passes two thread numbers first, so its parallel regions have their
-  // parameters from number 2 on.
+  // OpenMP passes two thread numbers first, so the captures of its parallel
+  // regions start at parameter 2.
   return Fork{F, Starts->First,
               Callee->getName().starts_with("__kmpc") ? 2u : 0u};
 }

@@ -45,7 +45,8 @@ public:
   /// Returns true if the module starts no threads.
   bool empty() const { return Forks.empty(); }
 
-  /// Returns the calls that run F, those that start threads included.
+  /// Returns the calls that run F, including those that start threads to run
+  /// it.
   llvm::ArrayRef<llvm::CallBase *> callsOf(const llvm::Function &F) const;
 
   /// Returns true if threads of a region run F, directly or through calls.

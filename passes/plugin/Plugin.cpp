@@ -35,7 +35,8 @@ static cl::opt<std::string>
 
 static cl::opt<std::string> SummaryOption(
     "vf-summary", cl::value_desc("FILE"),
-    cl::desc("File by which units tell each other what their functions do"));
+    cl::desc("File in which translation units record the effects of their "
+             "functions"));
 
 namespace {
 /// Reports a wrong option as soon as there is a module to report it for.
@@ -284,9 +285,8 @@ static void registerPasses(PassBuilder &PB) {
         return addByName(Name, MPM);
       });
 
-  // Runs the pass before JumpThreading, which takes loops that poll plain
-  // memory apart. The pass runs again after inlining, which may expose more
-  // waits.
+  // Runs the pass before JumpThreading, which breaks up loops that poll plain
+  // memory. The pass runs again after inlining, which may expose more waits.
   PB.registerPipelineEarlySimplificationEPCallback(
       withPhase([](ModulePassManager &MPM, OptimizationLevel Level,
                    ThinOrFullLTOPhase LTO) {

@@ -1,4 +1,4 @@
-//===- VersionGuard.cpp - Loaded into the LLVM it was built for? ----------===//
+//===- VersionGuard.cpp - Check of the loading tool's LLVM ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- VersionGuard.h - Loaded into the LLVM it was built for? --*- C++ -*-===//
+//===- VersionGuard.h - Check of the loading tool's LLVM --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -28,7 +28,7 @@ double sum_in_place(long n) {
   double *x = malloc(n * sizeof *x);
 #pragma omp parallel for
   for (long i = 0; i < n; ++i)
-    x[i] = 1; // expected-remark {{'x' is left: the threads that use it write it first}}
+    x[i] = 1; // expected-remark {{'x' is not placed: the threads that use it write it first}}
   double sum = 0;
 #pragma omp parallel for reduction(+ : sum)
   for (long i = 0; i < n; ++i)

@@ -17,7 +17,7 @@ static double first_parallel[N];
 double parallel_first(void) {
 #pragma omp parallel for
   for (int i = 0; i < N; ++i)
-    first_parallel[i] = i; // expected-remark {{'first_parallel' (8388608 bytes) is left: the threads that use it write it first}}
+    first_parallel[i] = i; // expected-remark {{'first_parallel' (8388608 bytes) is not placed: the threads that use it write it first}}
   for (int i = 0; i < N; ++i)
     first_parallel[i] += 1;
   double sum = 0;
@@ -35,7 +35,7 @@ double no_region_uses_it(int n) {
     serial_only[i] = n;
 #pragma omp parallel for
   for (int i = 0; i < N; ++i)
-    other[i] = 1; // expected-remark {{'other' (8388608 bytes) is left: the threads that use it write it first}}
+    other[i] = 1; // expected-remark {{'other' (8388608 bytes) is not placed: the threads that use it write it first}}
   return serial_only[n / 2] + other[n / 2];
 }
 
@@ -44,7 +44,7 @@ static double small[1024];
 
 void small_array(int n) {
   for (int i = 0; i < 1024; ++i)
-    small[i] = n; // expected-remark {{'small' (8192 bytes) is left, though serial code writes it first: it is smaller than 65536}}
+    small[i] = n; // expected-remark {{'small' (8192 bytes) is not placed, although serial code writes it first: it is smaller than 65536}}
 #pragma omp parallel for
   for (int i = 0; i < 1024; ++i)
     small[i] += 1;
@@ -57,7 +57,7 @@ double few_elements(int n) {
   few[0] = 1;
 #pragma omp parallel for
   for (int i = 1; i < N; ++i)
-    few[i] = i; // expected-remark {{'few' (8388608 bytes) is left: the threads that use it write it first}}
+    few[i] = i; // expected-remark {{'few' (8388608 bytes) is not placed: the threads that use it write it first}}
   return few[n];
 }
 
@@ -77,7 +77,7 @@ void table_of_pointers(double **rows, long n) {
 void table_itself(long rows, long n) {
   double **row = malloc(rows * sizeof *row);
   for (long i = 0; i < rows; ++i)
-    row[i] = malloc(n * sizeof **row); // expected-remark {{'row' is left: it holds pointers, and is small beside what they lead to}}
+    row[i] = malloc(n * sizeof **row); // expected-remark {{'row' is not placed: it holds pointers, and is small compared with the memory that they lead to}}
 #pragma omp parallel for
   for (long i = 0; i < rows; ++i)
     for (long j = 0; j < n; ++j)
@@ -93,7 +93,7 @@ static double kept[N];
 
 __attribute__((annotate("vfriendly:keep"))) void author_keeps_it(int n) {
   for (int i = 0; i < N; ++i)
-    kept[i] = n; // expected-remark {{serial code writes 'kept' (8388608 bytes) first, so that its pages lie on one node, and a parallel region uses it; kept so, as its author keeps it}}
+    kept[i] = n; // expected-remark {{serial code writes 'kept' (8388608 bytes) first, so that its pages lie on one node, and a parallel region uses it; not placed: its author keeps it}}
 #pragma omp parallel for
   for (int i = 0; i < N; ++i)
     kept[i] += 1;
@@ -106,7 +106,7 @@ double own(long n) {
   {
     double *mine = malloc(n * sizeof *mine);
     for (long i = 0; i < n; ++i)
-      mine[i] = i; // expected-remark {{'mine' is left: the threads that use it write it first}}
+      mine[i] = i; // expected-remark {{'mine' is not placed: the threads that use it write it first}}
     for (long i = 0; i < n; ++i)
       sum += mine[i];
     free(mine);
@@ -133,7 +133,7 @@ static __attribute__((noinline)) void relax(struct vector *x) {
 static __attribute__((noinline)) void multiply(struct vector *y, double by) {
 #pragma omp parallel for
   for (long i = 0; i < y->n; ++i)
-    y->values[i] = i * by; // expected-remark {{'b' is left: the threads that use it write it first}}
+    y->values[i] = i * by; // expected-remark {{'b' is not placed: the threads that use it write it first}}
 }
 
 double vectors(long n) {

@@ -67,7 +67,7 @@ __attribute__((noinline)) static void clear(struct grid *g) {
 __attribute__((noinline)) static void step(struct grid *g) {
 #pragma omp parallel for
   for (long i = 0; i < g->n; ++i)
-    g->old[i] = g->cells[i]; // expected-remark {{memory is left: the threads that use it write it first}}
+    g->old[i] = g->cells[i]; // expected-remark {{memory is not placed: the threads that use it write it first}}
 }
 
 void *members(long n) {
@@ -99,7 +99,7 @@ void wrappers(long n) {
     a[i] = 0; // expected-remark {{'a', which serial code writes first and a parallel region uses, is placed in blocks}}
 #pragma omp parallel for
   for (long i = 0; i < n; ++i)
-    b[i] = a[i]; // expected-remark {{'b' is left: the threads that use it write it first}}
+    b[i] = a[i]; // expected-remark {{'b' is not placed: the threads that use it write it first}}
   free(a);
   free(b);
 }
@@ -143,7 +143,7 @@ __attribute__((noinline)) static void zero(double *z, long n) {
 #pragma omp for
   for (long i = 0; i < n; ++i)
     // expected-remark@+2 {{'u', which serial code writes first and a parallel region uses, is placed in blocks}}
-    // expected-remark@+1 {{'v' is left: the threads that use it write it first}}
+    // expected-remark@+1 {{'v' is not placed: the threads that use it write it first}}
     z[i] = 0;
 }
 
