@@ -32,8 +32,8 @@ struct Node {
 
 /// Returns true if code outside the module may call F.
 bool isReachable(const Function &F) {
-  // main counts as not called from outside: C allows a program to call it, but
-  // none does.
+  // Assumes that code outside the module does not call main, although C allows
+  // it.
   return F.getName() != "main" && (!F.hasLocalLinkage() || F.hasAddressTaken());
 }
 

@@ -94,7 +94,7 @@ bool prepareHoist(llvm::Loop &L, FunctionView &Here);
 /// Allocates the block at its first use, or when a larger one is needed, and
 /// frees it where control leaves L. Deletes the frees in L.
 ///
-/// pre: whyNotHoist is empty, and prepareHoist was true.
+/// pre: whyNotHoist has returned an empty string, and prepareHoist true.
 void hoist(const Allocation &A, llvm::Loop &L, FunctionView &Here);
 
 /// Returns an earlier place to free A, if code that may take long runs between

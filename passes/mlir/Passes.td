@@ -25,8 +25,9 @@ def VfSpinToWait : Pass<"vf-spin-to-wait", "::mlir::ModuleOp"> {
 def VfPoolAllocs : Pass<"vf-pool-allocs", "::mlir::ModuleOp"> {
   let summary = "Allocates once what each iteration allocates and frees";
   let description = [{
-    Hoists `memref.alloc` with its `memref.dealloc` out of loops where the size is
-    the same in each iteration, and takes it from a pool where it is not.
+    Hoists `memref.alloc` with its `memref.dealloc` out of a loop if the size is
+    the same in each iteration, and otherwise replaces it by an allocation from a
+    pool.
   }];
   let dependentDialects = ["::vfriendly::vf::VfDialect", "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
@@ -38,7 +39,7 @@ def VfFirstTouch : Pass<"vf-first-touch", "::mlir::ModuleOp"> {
     Inserts `vf.numa.place` after the allocation of a memref that serial code
     writes first and an `scf.parallel` or `omp.parallel` region uses: `blocks`
     where the outermost parallel induction variable indexes the outermost
-    dimension, else `r4k`. Less than 64 KiB is left alone.
+    dimension, else `r4k`. Memrefs smaller than 64 KiB are not placed.
   }];
   let dependentDialects = ["::vfriendly::vf::VfDialect"];
 }

@@ -81,9 +81,10 @@ def Vf_SpinWaitOp : Vf_Op<"spin_wait",
     `state` is 0 for the first failed poll of a wait, then what the last call
     returned.
 
-    `notified` says that whoever ends the wait runs `vf.notify`; without such a
-    writer it costs late wake-ups, never progress. `no_sleep` is for locks that
-    hand over in a fixed order, `trylock` for attempts to take a lock.
+    `notified` asserts that every writer that may end the wait runs `vf.notify`.
+    If a writer does not, the wait ends late, but it does end. `no_sleep` is for
+    locks that are handed over in a fixed order, `trylock` for attempts to take a
+    lock.
 
     The address must be readable, and aligned to its size, for as long as the
     call takes.
@@ -113,7 +114,7 @@ def Vf_BackoffOp : Vf_Op<"backoff",
     [MemoryEffects<[MemWrite<Vf_Time>]>]> {
   let summary = "One failed poll of a wait that polls several places";
   let description = [{
-    As `vf.spin_wait`, for a wait that looks at several places: it pauses, yields
+    Like `vf.spin_wait`, for a wait that polls several places: it pauses, yields
     and then sleeps for a part of the time waited so far.
 
     ```mlir
@@ -130,7 +131,7 @@ def Vf_BackoffOp : Vf_Op<"backoff",
 def Vf_NotifyOp : Vf_Op<"notify", [MemoryEffects<[MemWrite<Vf_Time>]>]> {
   let summary = "Wakes every vf.spin_wait on an address";
   let description = [{
-    Stands after the store that ends the wait. Costs one relaxed load when nobody
+    Must follow the store that ends the wait. Costs one relaxed load if no thread
     waits.
 
     ```mlir
@@ -150,7 +151,7 @@ def Vf_NotifyOp : Vf_Op<"notify", [MemoryEffects<[MemWrite<Vf_Time>]>]> {
 }
 
 def Vf_PoolCreateOp : Vf_Op<"pool.create"> {
-  let summary = "Makes an empty pool";
+  let summary = "Creates an empty pool";
   let description = [{
     ```mlir
     %pool = vf.pool.create
@@ -166,9 +167,9 @@ def Vf_PoolAllocOp : Vf_Op<"pool.alloc",
                                ["buildDealloc", "buildClone"]>]> {
   let summary = "Allocates a memref from a pool";
   let description = [{
-    As `memref.alloc`, in memory of the pool: it lives until it is freed by
-    `vf.pool.free` or the pool is destroyed. The layout is the identity and the
-    memory space the default one.
+    Like `memref.alloc`, but allocates from the pool: the memref lives until
+    `vf.pool.free` frees it or the pool is destroyed. It has the identity layout
+    and the default memory space.
 
     ```mlir
     %m = vf.pool.alloc %pool(%n) {alignment = 64 : i64} : memref<?x4xf32>
@@ -200,7 +201,7 @@ def Vf_PoolFreeOp : Vf_Op<"pool.free"> {
 }
 
 def Vf_PoolDestroyOp : Vf_Op<"pool.destroy"> {
-  let summary = "Frees a pool and all that is left in it";
+  let summary = "Frees a pool and all memrefs in it";
   let description = [{
     ```mlir
     vf.pool.destroy %pool
@@ -213,11 +214,11 @@ def Vf_PoolDestroyOp : Vf_Op<"pool.destroy"> {
 def Vf_NumaPlaceOp : Vf_Op<"numa.place", [MemoryEffects<[MemWrite<Vf_Time>]>]> {
   let summary = "Chooses the NUMA nodes of memory that is not written yet";
   let description = [{
-    Before the first write of the memory. `blocks`: as many parts as threads,
-    each on the node of its thread; `r4k`: pages in turn over all nodes;
-    `weighted`: in proportion to the nodes' bandwidth; `ft`: where they are
-    touched first, the default of the kernel. Never fails: where memory cannot be
-    placed it stays as it is.
+    Must precede the first write of the memory. `blocks`: as many parts as
+    threads, each on the node of its thread; `r4k`: pages in turn over all nodes;
+    `weighted`: pages in proportion to the nodes' bandwidth; `ft`: each page on
+    the node that touches it first, the kernel's default. Never fails: memory
+    that cannot be placed is left as it is.
 
     ```mlir
     vf.numa.place %m, blocks : memref<?x?xf64>

@@ -80,8 +80,8 @@ bool FirstWrite::findIn(Instruction &I, bool InParallel, bool IsPassed) {
               Of.isPassedBy(*Call, IsPassed));
 }
 
-/// Returns where the program begins: main, or all functions that other files
-/// may call. Static constructors come first.
+/// Returns the functions where execution begins: the static constructors, then
+/// main or, without main, all functions that other files may call.
 static SmallVector<Function *, 4> rootsOf(Module &M, const Regions &Threads) {
   SmallVector<Function *, 4> Roots;
   if (auto *List = M.getGlobalVariable("llvm.global_ctors"))
@@ -104,7 +104,8 @@ static SmallVector<Function *, 4> rootsOf(Module &M, const Regions &Threads) {
   return Roots;
 }
 
-/// Returns true if threads of a region run I on this object.
+/// Returns true if the threads of a parallel region execute I and I then
+/// accesses this object.
 static bool isParallelUse(const Instruction &I, const Object &Of,
                           Regions &Threads) {
   const Function &F = *I.getFunction();

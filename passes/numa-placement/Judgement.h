@@ -16,7 +16,7 @@ namespace vfriendly {
 enum class Verdict {
   NotShared,     ///< No parallel region accesses it in bulk.
   Lost,          ///< It escapes into a table of pointers.
-  Table,         ///< It is such a table itself.
+  Table,         ///< It is a table of pointers.
   ParallelFirst, ///< Its users write it first.
   NeverWritten,  ///< No bulk write of it is visible.
   SerialFirst    ///< One thread writes what a team uses.

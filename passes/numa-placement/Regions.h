@@ -18,8 +18,9 @@
 
 namespace vfriendly {
 
-/// Returns the function that Call calls, through aliases and casts, as C++
-/// constructors are called; null for an indirect call and for inline assembly.
+/// Returns the function that Call calls, directly or through casts and aliases,
+/// which calls of C++ constructors may use. Returns null for an indirect call
+/// and for inline assembly.
 llvm::Function *calleeOf(const llvm::CallBase &Call);
 
 /// A call by which one or more threads run Body.

@@ -199,8 +199,8 @@ static Error addNumaPlacement(ModulePassManager &MPM, StringRef Name) {
       numaRewritesByDefault(ThinOrFullLTOPhase::None));
 }
 
-/// Adds the pass that this pipeline element names. Returns false if it names
-/// none of ours.
+/// Adds the pass that this pipeline element names. Returns false if it does not
+/// name a pass of this plugin.
 static bool addByName(StringRef Name, ModulePassManager &MPM) {
   Error E = Error::success();
   if (isPass(Name, "vf-heap-churn")) {

@@ -246,8 +246,8 @@ void BoundedRewriter::closeCopy() {
   if (DISubprogram *In = F.getSubprogram())
     Nowhere = DILocation::get(Context, 0, 0, In);
 
-  // Begin is the number of iterations before this run of the copy, Limit that
-  // at which the run ends and the runtime is called.
+  // Begin is the number of iterations executed before this run of the copy, and
+  // Limit the number after which the run ends and the runtime is called.
   PHINode *Begin = phiIn(Chunk, I64, "vf.begin");
   PHINode *Limit = phiIn(Chunk, I64, "vf.limit");
   PHINode *State = phiIn(Chunk, I64, "vf.state");

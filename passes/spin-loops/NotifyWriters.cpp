@@ -43,8 +43,8 @@ void Writers::instrument(Group &G, const Writer &W, bool MayChange,
     G.AnySilent = true;
     return;
   }
-  // Counts this notify only if the linker cannot choose the copy of F in
-  // another file, which does not notify.
+  // Counts this notify only if F is a strong definition: otherwise the linker
+  // may choose a copy of F from another file, which does not notify.
   G.AnyLoud |= F.isStrongDefinitionForLinker();
   if (emitNotify(*W.I, *W.Address, G.Notifies))
     Changed.insert(&F);

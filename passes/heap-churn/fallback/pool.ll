@@ -2,8 +2,8 @@
 ; Exceptions. See LICENSE for license information.
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ;
-; What a rewritten object carries: the way to the pools of libvfrt, and to the C
-; library as before where libvfrt is not linked. The pool is vf_pool of
+; The functions that each rewritten object file contains: they call the pools of
+; libvfrt or, if libvfrt is not linked, the C library. The pool is vf_pool of
 ; vfriendly/pool.h, one pointer, which stays null without the runtime.
 ;
 ; One object file of the runtime defines all functions of pools, so if

@@ -2,9 +2,9 @@
 ; Exceptions. See LICENSE for license information.
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 ;
-; What a rewritten object carries: the way to vf_numa_place of libvfrt, and
-; nothing where libvfrt is not linked. What it returns says only whether pages
-; are placed; the program is right either way.
+; The function that each rewritten object file contains: it calls vf_numa_place
+; of libvfrt, and does nothing if libvfrt is not linked. Its result, which says
+; whether the pages are placed, does not matter to the program.
 
 declare extern_weak i32 @vf_numa_place(ptr, i64, i32)
 

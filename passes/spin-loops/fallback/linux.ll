@@ -6,11 +6,11 @@
 ; that of each processor.
 ;
 ; The functions test whether the process may get a signal once it has used more
-; CPU time; if so, a wait only pauses. runtime/platform/linux/cpu_timers.h tells
-; which signals these are and why the test is made in this way; keep the two
-; alike. 64-bit structures: itimerval and itimerspec have their it_value in the
-; words 2 and 3, rlimit has its soft limit in word 0, the kernel's sigaction its
-; handler.
+; CPU time; if so, a wait only pauses. runtime/platform/linux/cpu_timers.h
+; explains which signals these are and why the test is made in this way; keep
+; both files consistent. The structures consist of 64-bit words: itimerval and
+; itimerspec have it_value in words 2 and 3, rlimit has the soft limit in word
+; 0, and the kernel's sigaction has the handler in word 0.
 
 $vf_spin_timer_runs = comdat any
 define linkonce_odr hidden i1 @vf_spin_timer_runs(i64 %call, i64 %first, i64 %end) noinline cold nounwind uwtable comdat {

@@ -7,16 +7,17 @@
 ; vfriendly/spin_wait.h; here the state is the number of failed polls, which is
 ; 64 at the first call (VF_SPIN_POLLS_UNCALLED).
 ;
-; Without the runtime nobody notifies, so the wait pauses 64 times (a few
-; microseconds: a hand-over between running threads), yields 4096 times (about a
-; millisecond where nobody else wants the CPU, longer where somebody does), then
-; sleeps 50 us a time, less than 1/16 of the time that it has waited until then.
-; With VF_SPIN_NO_SLEEP (0x200) it yields for ever. Before the first yield, the
-; first sleep, and then each 256 calls it asks whether a signal may come by CPU
-; time (linux.ll); if so, it only pauses, with bit 63 of the state set, and asks
-; again after 2^18 pauses, 10 ms. System calls are made directly: they leave
-; errno alone. preserve_mostcc preserves most of the caller's registers, so that
-; the path of a wait that is over at once needs no stack frame.
+; Without the runtime no writer notifies, so the wait pauses 64 times (a few
+; microseconds, enough for a hand-over between running threads), yields 4096
+; times (about a millisecond if no other thread wants the CPU, longer
+; otherwise), then sleeps 50 us at a time, less than 1/16 of the time that it
+; has waited until then. With VF_SPIN_NO_SLEEP (0x200) it yields for ever.
+; Before the first yield, before the first sleep, and then every 256 calls it
+; tests whether the process may get a signal after using more CPU time
+; (linux.ll); if so, it only pauses, with bit 63 of the state set, and tests
+; again after 2^18 pauses, 10 ms. System calls are made directly, so that they
+; do not change errno. preserve_mostcc preserves most of the caller's registers,
+; so that a wait whose first poll succeeds needs no stack frame.
 
 @vf_spin_armed = extern_weak global i32
 $vf_spin_never_armed = comdat any
