@@ -19,8 +19,8 @@ namespace vfriendly::tidy {
 
 using FixHints = llvm::SmallVector<clang::FixItHint, 4>;
 
-/// Finds memory that is taken and given back again and again, and keeps it
-/// until giving it back pays.
+/// Finds memory that is allocated and freed repeatedly, and keeps it until
+/// returning it to the kernel pays.
 ///
 /// The base class of the checks, one check for each behaviour. Each receives
 /// the heap operations of a function. See guidelines/heap-churn.md.

@@ -14,8 +14,8 @@
 
 namespace vfriendly {
 
-/// Finds memory that is taken and given back again and again, and keeps it
-/// until giving it back pays.
+/// Finds memory that is allocated and freed repeatedly, and keeps it until
+/// returning it to the kernel pays.
 ///
 /// Rewrites allocations that do not escape. A small block of constant size
 /// becomes a variable. A block that each iteration of a loop allocates and
