@@ -32,9 +32,9 @@ public:
   }
 };
 
-// Registers the module. llvm::Registry<ClangTidyModule> is the type
-// ClangTidyModuleRegistry, whose header is not the same in all versions of
-// clang-tidy.
+// Registers the module. This names the type llvm::Registry<ClangTidyModule> and
+// not its alias ClangTidyModuleRegistry, because versions of clang-tidy declare
+// the alias in different headers.
 const llvm::Registry<ClangTidyModule>::Add<VfriendlyModule>
     Registered("vfriendly-module", "Adds the checks of vfriendly.");
 

@@ -32,8 +32,9 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Returns true if the body of a template's method may wait on a condition,
-/// even if it is not instantiated here.
+/// Returns true if the body of a template's method may wait on a condition: a
+/// name in it contains `wait`. Unlike SyncModel, this does not need an
+/// instantiation of the method in this unit.
 static bool mentionsWait(const Stmt *Body) {
   bool Found = false;
   forEachStmt(Body, [&](const Stmt *S, ArrayRef<const Stmt *>) {
@@ -92,8 +93,8 @@ static bool isUnderNoMoreThan(ArrayRef<const Stmt *> Inner,
   });
 }
 
-/// Returns the single write by which a function advances one of Places; null
-/// if it makes none, several, or changes them in another way.
+/// Returns the only element of Writes, if it adds or removes one item and is
+/// not in a loop; otherwise null.
 static const PlaceWrite *onlyStep(ArrayRef<PlaceWrite> Writes) {
   return Writes.size() == 1 && Writes[0].How != PlaceWrite::Other &&
                  !innermostLoop(Writes[0].Parents)
@@ -101,14 +102,14 @@ static const PlaceWrite *onlyStep(ArrayRef<PlaceWrite> Writes) {
              : nullptr;
 }
 
-/// Returns true if a waiter, once it proceeds, undoes Step, the write of the
-/// notifier: it takes what the notifier has put.
+/// Returns true if a waiter always undoes Step, the write of the notifier,
+/// after its wait: it takes the item that the notifier has put.
 static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
                       const SharedPlaces &Places, const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
   const Stmt *Body = Wait.Function->getBody();
-  // Waiting is the loop around the wait; null for a wait(lock, predicate) of
-  // C++, which loops itself.
+  // Waiting is the loop around the wait. It is null for C++'s wait(lock,
+  // predicate), which contains the loop.
   const Stmt *Waiting = innermostLoop(Wait.Parents);
   if (Waiting && !placesIn(Wait.Predicate).contains(Step.Place))
     return false;
@@ -208,8 +209,9 @@ void BroadcastCheck::inspect(const SyncModel &Model,
       SmallVector<PlaceWrite, 4> Writes =
           writesTo(Places, F.Function->getBody(), Context);
       const PlaceWrite *Step = onlyStep(Writes);
-      // Reports the broadcast only if it follows the write once, and each
-      // waiter undoes the write, so that only one waiter can proceed.
+      // Reports the broadcast only if it is executed once whenever the write
+      // is, and each waiter undoes the write, so that only one waiter can
+      // proceed.
       if (!Step || innermostLoop(Broadcast.Parents) ||
           !isUnderNoMoreThan(Broadcast.Parents, Step->Parents) ||
           !llvm::all_of(Waits, [&](const SyncSite *W) {

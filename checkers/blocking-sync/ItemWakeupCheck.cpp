@@ -15,8 +15,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Minimum number of items that are worth a batch. Smaller loops often put one
-/// item per thread to end the threads of a pool.
+/// Maximum number of iterations of a loop that is ignored. Such short loops
+/// often put one end marker for each thread of a pool.
 static constexpr uint64_t FewItems = 16;
 
 /// Returns true if the loop counts up to a constant of at most FewItems.
@@ -68,8 +68,8 @@ static bool passesItem(const CallExpr &Call, const Stmt *Loop) {
       auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
       if (!Variable)
         return;
-      // Accepts the loop's counter, the item of its range, and variables that
-      // its body declares.
+      // Accepts the loop's counter, the variable of a range-for, and variables
+      // that the loop's body declares.
       Found |= Variable == Item;
       forEachStmt(Loop, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
         if (auto *Declaration = dyn_cast<DeclStmt>(Below))

@@ -51,8 +51,9 @@ static constexpr StringRef TakeWords[] = {"pop",     "get",   "take",
 static constexpr StringRef PutWords[] = {"push", "put",    "send",
                                          "add",  "insert", "append"};
 
-/// Returns what a call does to a queue. Without a visible definition, only
-/// unambiguous names count: enqueue, and those such as queue_put.
+/// Returns whether a call takes an item from a queue or puts one into it. If
+/// the definition of the callee is not visible, only unambiguous names are
+/// accepted, such as enqueue and queue_put.
 static Role roleOf(const CallSite &C, const SyncModel &Model) {
   if (!C.Callee->getIdentifier())
     return Role::None;
@@ -80,7 +81,7 @@ static const ValueDecl *queueOf(const CallExpr &Call) {
 }
 
 /// Returns true if the loop takes items only until its queue is empty. Unlike a
-/// stage it never waits for an item.
+/// stage, such a loop never waits for an item.
 static bool drains(const Stmt *Loop, const CallExpr &Take) {
   auto *While = dyn_cast<WhileStmt>(Loop);
   bool Asks = false;
@@ -121,7 +122,7 @@ static bool isEndMarker(const Expr *Condition, const ValueDecl *Item) {
 }
 
 /// Returns true if Put is executed only where Take has returned the end marker.
-/// It then reports the end, and passes no item on.
+/// Put then reports the end, and does not pass an item on.
 static bool isAnswerToEnd(const CallSite &Put, const CallSite &Take) {
   const ValueDecl *Item = resultOf(Take);
   return Item && llvm::any_of(Put.Parents, [&](const Stmt *S) {
@@ -151,8 +152,9 @@ static std::optional<Stage> stageOf(const FunctionSync &F,
     for (const Stmt *Parent : Take.Parents)
       if (!Loop && innermostLoop(Parent))
         Loop = Parent;
-    // Excludes loops over known items: a stage takes whatever comes, whereas
-    // such a loop takes something else for each item, such as a free buffer.
+    // Excludes loops over known items: Take then fetches something else for
+    // each of them, such as a free buffer. A stage does not know its items
+    // before it takes them.
     const Stmt *Innermost = innermostLoop(Take.Parents);
     if (!Loop || isOverKnownItems(Innermost) || drains(Innermost, *Take.Call))
       continue;

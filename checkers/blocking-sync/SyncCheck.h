@@ -30,7 +30,7 @@ protected:
   virtual void inspect(const SyncModel &Model,
                        const clang::ASTContext &Context) = 0;
 
-  /// Reports like UnitCheck::report; the cost is by default that of a wake-up.
+  /// Reports like UnitCheck::report; Cost is by default the cost of a wake-up.
   clang::DiagnosticBuilder
   report(clang::SourceLocation Where, clang::SourceRange Construct,
          const clang::NamedDecl &In, const llvm::Twine &Seen,
@@ -38,7 +38,7 @@ protected:
     return UnitCheck::report(Where, Construct, In, Seen, Remedy, Cost);
   }
   /// Reports Site, an expression in the function In. Cost is the part of the
-  /// message that says what the code costs, by default that of a wake-up.
+  /// message that says what the code costs, by default the cost of a wake-up.
   clang::DiagnosticBuilder
   report(const clang::Expr &Site, const clang::Stmt &Construct,
          const clang::NamedDecl &In, const llvm::Twine &Seen,

@@ -129,7 +129,7 @@ bool isNamed(const CXXRecordDecl *Class, std::initializer_list<StringRef> Names,
 }
 
 /// Returns the synchronization operation of a method of the standard library's
-/// classes, or of vf's.
+/// classes.
 std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
   if (!Method.getIdentifier())
     return std::nullopt;
@@ -269,8 +269,8 @@ void SyncModel::finish() {
   Finished = true;
   // Attributes the operations of wrappers to their callers: if a function
   // locks, waits on or wakes one of its parameters, each caller does so with
-  // its argument. One level of wrappers suffices: functions that also check the
-  // result.
+  // its argument. One level of wrappers suffices: typical wrappers only add a
+  // check of the result.
   for (FunctionSync &F : Functions)
     for (const CallSite &Call : F.Calls) {
       const FunctionSync *Wrapper = of(Call.Callee);
@@ -350,8 +350,8 @@ bool SyncModel::wakesWithin(const FunctionDecl *Function,
   return Wakes[{F->Function, Depth}] = Result;
 }
 
-/// Maximum number of statements of a function that passes an item on to the
-/// function that wakes. A longer one does work of its own.
+/// Maximum number of statements of a wrapper around a function that wakes a
+/// waiter. A longer function does work of its own.
 static constexpr unsigned MaxWrapper = 4;
 
 bool SyncModel::searchWakes(const FunctionSync &F, unsigned Depth) const {

@@ -74,7 +74,8 @@ struct FunctionSync {
 
 class SyncModel {
 public:
-  /// Adds a definition that is compiled as written. Call once for each.
+  /// Adds the definition of an ordinary function or of a template instance.
+  /// Later calls for the same definition have no effect.
   void add(const clang::FunctionDecl &Function);
   /// Completes the model. Must be called after the last add.
   void finish();
@@ -83,8 +84,8 @@ public:
   /// Returns the synchronization in the definition of Function; null if no
   /// definition is visible.
   const FunctionSync *of(const clang::FunctionDecl *Function) const;
-  /// Returns true if a call of Function may wait on a condition, as far as
-  /// definitions are visible.
+  /// Returns true if a call of Function may wait on a condition. Ignores
+  /// callees whose definitions are not visible.
   bool mayWait(const clang::FunctionDecl *Function) const;
   /// Returns true if each call of Function that returns wakes a waiter, and
   /// Function does so itself or is a short wrapper of one that does.

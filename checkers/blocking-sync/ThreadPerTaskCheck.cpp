@@ -14,9 +14,9 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Returns true if the handle of a thread is kept in a field or an array. A
-/// thread that is detached then belongs to a pool, whose size the program
-/// knows, and not to one task.
+/// Returns true if the handle of a thread is stored in a field or an array.
+/// Even if such a thread is detached, it belongs to a pool whose size the
+/// program knows, and not to one task.
 static bool isKept(const ValueDecl *Handle) {
   return Handle &&
          (isa<FieldDecl>(Handle) || Handle->getType()->isArrayType() ||
@@ -33,7 +33,7 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
       if (!Loop)
         continue;
       // Threads that one loop creates and another loop joins are a pool, and so
-      // are detached ones whose handles are kept. The thread of a task is
+      // are detached threads whose handles are stored. The thread of a task is
       // joined or detached in the same iteration.
       bool Ends = false;
       for (const SyncSite &S : F.Syncs) {

@@ -47,8 +47,8 @@ static SourceRange nameOf(const NamedDecl &In) {
 void addExtent(const DiagnosticBuilder &Report, SourceRange Construct,
                const NamedDecl &In) {
   const ASTContext &Context = In.getASTContext();
-  // Locations are those of macro expansions, because clang-tidy writes offsets
-  // in files.
+  // Replaces a location inside a macro by the place where the macro is
+  // expanded, because clang-tidy writes offsets in files.
   auto inFile = [&](SourceRange Range) {
     return Lexer::makeFileCharRange(
         Context.getSourceManager().getExpansionRange(Range),

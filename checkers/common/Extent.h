@@ -22,10 +22,9 @@ namespace vfriendly::tidy {
 /// them in this order: the construct, and the name of the function or class
 /// that contains it.
 ///
-/// The tool vfriendly shows a report in a review when the construct has
-/// changed, even if the reported line has not, and recognizes by the name a
-/// report whose line has moved. Adds nothing if the construct does not lie in
-/// one file.
+/// In a review, the tool vfriendly shows a report if its construct has changed,
+/// even if the reported line has not. The name identifies a report whose line
+/// has moved. Adds nothing if the construct does not lie in one file.
 void addExtent(const clang::DiagnosticBuilder &Report,
                clang::SourceRange Construct, const clang::NamedDecl &In);
 

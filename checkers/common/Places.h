@@ -66,7 +66,8 @@ Place pointeeOf(const clang::Expr *Pointer, const Frame *In);
 /// capture).
 const Frame *frameOf(const clang::VarDecl &Variable, const Frame *In);
 
-/// Returns true if both name the same memory, as far as their spelling tells.
+/// Returns true if A and B are the same memory, judged only by the expressions
+/// that name them.
 bool isSamePlace(const Place &A, const Place &B,
                  const clang::ASTContext &Context);
 

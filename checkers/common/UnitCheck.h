@@ -22,8 +22,8 @@ namespace vfriendly::tidy {
 
 class EachFunction;
 
-/// The base class of checks that inspect a translation unit when all of its
-/// functions are known, and of their reports.
+/// The base class of checks that inspect a translation unit after all of its
+/// functions are known.
 class UnitCheck : public clang::tidy::ClangTidyCheck {
 public:
   UnitCheck(llvm::StringRef Name, clang::tidy::ClangTidyContext *Context,
@@ -35,15 +35,15 @@ public:
   void onEndOfTranslationUnit() override;
 
 protected:
-  /// Called for each definition outside system headers that is compiled as
-  /// written: no templates, but their instances.
+  /// Called for each definition of an ordinary function or a template instance
+  /// outside of system headers; not called for templates themselves.
   virtual void add(const clang::FunctionDecl &Function) = 0;
   /// Called once, after the last call of add; not called if there was none.
   virtual void finish(const clang::ASTContext &Context) = 0;
 
-  /// Returns true on the first call for a place that may be reported: not in a
-  /// system header, and not in a function that is kept as it is. Instances of a
-  /// template share one place.
+  /// Returns true on the first call for a place that may be reported. Places in
+  /// system headers and in functions marked `vfriendly:keep` may not. Instances
+  /// of a template share one place.
   bool claim(clang::SourceLocation Where, const clang::FunctionDecl *In,
              const clang::ASTContext &Context);
 

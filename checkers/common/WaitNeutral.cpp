@@ -76,8 +76,8 @@ CallEffect classifyFunction(const FunctionDecl &Callee) {
   StringRef Name = Callee.getName();
   const auto &Names = neutralNames();
   if (isa<TranslationUnitDecl>(Callee.getDeclContext()->getRedeclContext())) {
-    // POSIX's pause blocks until a signal arrives; other functions of this name
-    // are the spin hint.
+    // POSIX's pause blocks until a signal arrives; a function of this name that
+    // a program declares is a spin hint.
     const SourceManager &SM = Callee.getASTContext().getSourceManager();
     if (Name == "pause")
       return SM.isInSystemHeader(Callee.getLocation()) ? CallEffect::Other

@@ -16,15 +16,16 @@ from dataclasses import dataclass, field
 
 from vfriendly import numa
 
-# Minimum number of samples of a hot page: more than two, as in the thesis.
+# Minimum number of samples of a hot page. The thesis requires more than two.
 HOT = 3
-# Only this many of the last samples of a page count, so that a page is private again after its
-# thread has moved to another node.
+# Maximum number of samples kept for a page. Older ones are dropped, so that a page becomes private
+# again after its thread has moved to another node.
 REMEMBERED = 6
 # Minimum number of hot shared pages to balance, 1 MiB: fewer put no load on a node.
 LEAST_PAGES = 256
-# Maximum number of moves, as a multiple of the number that spreads all hot shared pages from one
-# node. The kernel moves pages at the same time, so without a limit balancing might never end.
+# Maximum number of moves, as a multiple of the moves needed to spread all hot shared pages if they
+# lie on one node. The kernel moves pages at the same time, so without a limit balancing might never
+# end.
 MOST_MOVES = 1.2
 
 

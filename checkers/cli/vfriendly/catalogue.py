@@ -72,8 +72,8 @@ def _weights(given: Any) -> tuple[tuple[str, int], ...]:
     if isinstance(given, int):
         return (("", given),)
     if isinstance(given, dict):
-        # Places the weight for the empty text last: weights are looked up by a text in the message,
-        # and every message contains the empty one.
+        # Places the weight for the empty text last: the first text that a message contains decides
+        # its weight, and every message contains the empty text.
         return tuple(sorted(given.items(), key=lambda item: item[0] == ""))
     return ()
 

@@ -14,7 +14,7 @@ from unidiff.patch import PatchSet
 from vfriendly.errors import Refused
 from vfriendly.sources import decode
 
-# GitHub and GitLab accept comments on the changed lines and three around them.
+# GitHub and GitLab accept comments on changed lines and on three lines before and after them.
 CONTEXT = 3
 Lines = list[tuple[int, int]]
 

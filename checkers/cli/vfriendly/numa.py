@@ -28,9 +28,9 @@ FIRST_TOUCH, INTERLEAVE = "first touch", "interleave"
 class Class:
     name: str
     policy: str
-    # The thesis has this number of programs in this class. For right_on_linux of them the best
-    # policy on Linux is this policy, alone or combined with another, and for right_on_xen of them
-    # on Xen.
+    # The thesis assigns this number of programs to this class. For right_on_linux of these
+    # programs, this policy, alone or combined with another, is the best one on Linux, and for
+    # right_on_xen of them it is the best one on Xen.
     programs: int
     right_on_linux: int
     right_on_xen: int

@@ -31,8 +31,9 @@ _SOFTWARE, _PAGE_FAULTS = 1, 2
 _TID, _ADDR, _CPU = 1 << 1, 1 << 3, 1 << 7
 _USER_ONLY = 1 << 5 | 1 << 6  # exclude_kernel, exclude_hv
 _CLOEXEC = 8
-# A ring has a page of its own for these positions, and 2048 samples of 32 bytes. A thread would have
-# to fault more often than 20,000 times a second to lose some.
+# Offsets of data_head and data_tail in the first page of a ring. The other pages hold 2048 samples
+# of 32 bytes (with pages of 4 KiB), so samples are lost only if a thread faults more than 20,000
+# times a second.
 _HEAD, _TAIL = 1024, 1032
 _DATA_PAGES = 16
 _HEADER = struct.Struct("<IHH")

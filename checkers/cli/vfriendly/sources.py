@@ -72,8 +72,8 @@ class Source:
         start = self.starts[line - 1]
         before = self.data[start:offset]
         whole = decode(self.line(line))
-        # Decodes the part of the line as decode() does the whole: as UTF-8 if the line is UTF-8,
-        # otherwise as Latin-1.
+        # Decodes the beginning of the line in the same way as decode() decodes the whole line: as
+        # UTF-8 if the line is UTF-8, otherwise as Latin-1.
         text = before.decode("utf-8") if _is_utf8(self.line(line)) and _is_utf8(before) \
             else before.decode("latin-1")
         assert len(text) <= len(whole) + 1

@@ -54,7 +54,7 @@ def program(name: str, given: str | None) -> str:
 def library(name: str, given: str | None, option: str) -> str:
     folders = [os.environ.get("VFRIENDLY_LIB"), f"{sys.prefix}/lib", "/usr/local/lib",
                sysconfig.get_config_var("LIBDIR"), "/usr/lib"]
-    # Installed, the module is in a folder named after its LLVM version.
+    # In an installation, the module is in a folder named after its LLVM version.
     found = [Path(f) / part / name for f in folders if f for part in ("", f"vfriendly/llvm-{LLVM}")]
     for path in [Path(given)] if given else found:
         if path.is_file():

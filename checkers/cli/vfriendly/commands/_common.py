@@ -111,7 +111,7 @@ def scan(project: Project, units: list[Unit]) -> Result:
     result.other_languages = project.others
     if options.remarks:
         compiler = remarks.Compiler(project.tools, project.store, options.timeout)
-        # Only units with findings are read: the others add nothing.
+        # Remarks are only added to findings, so units without findings are not compiled.
         wanted = [u for u, o in outcomes if o.diagnostics]
         runs = scanning.in_threads(compiler, project.jobs, compiler.stop)
         remarks.join(result.findings, scanning.remarks_of(wanted, runs), result.sources)

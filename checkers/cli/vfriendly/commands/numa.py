@@ -20,8 +20,9 @@ RATE = 2560
 QUIET_S = 30
 # Interval in seconds at which the rings of samples are emptied. Moves are chosen once a second.
 POLL_S = 0.1
-# With --hold, the seconds for which hardly any page has become a hot shared one, and the factor that
-# counts as hardly any: those that become hot later stay where they are.
+# With --hold, the kernel's balancing is switched off only after the number of hot shared pages has
+# grown at most by the factor SETTLED in SETTLED_S seconds: pages that become hot later are not
+# moved any more.
 SETTLED_S, SETTLED = 5, 1.05
 
 SENTENCE = "Shows nodes and pages by node, and names the placement that suits a program."

@@ -13,7 +13,8 @@ from vfriendly.fixes import Suggestion, patch, suggestion, within
 from vfriendly.scanning import Result
 
 NAMES = ("text", "sarif", "github", "github-review", "gitlab", "rdjson", "gerrit")
-# A suggestion of more lines hides what it changes; the comment then holds the patch.
+# Maximum number of lines of a suggestion. In a longer one the change is hard to find, so the
+# comment contains a patch instead.
 LONGEST_SUGGESTION = 40
 NOT_EXAMINED = "vfriendly-not-examined"
 
