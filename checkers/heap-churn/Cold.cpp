@@ -19,8 +19,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Maximum number of iterations that are no churn: a loop over a few file name
-/// endings or prepared statements.
+/// Maximum number of iterations of a loop that is ignored as cold, such as a
+/// loop over a few file name endings or prepared statements.
 static constexpr int64_t FewIterations = 16;
 
 static bool isColdWord(StringRef Word) {
@@ -33,8 +33,8 @@ static bool isColdWord(StringRef Word) {
   return Words.contains(Word);
 }
 
-/// Returns true if a word of Name is cold. The words of parse_args, parseArgs
-/// and ParseARGS are parse and args.
+/// Returns true if a word of Name suggests that the function seldom runs. The
+/// words of parse_args, parseArgs and ParseARGS are parse and args.
 static bool hasColdWord(StringRef Name) {
   std::string Word;
   for (size_t I = 0; I <= Name.size(); ++I) {

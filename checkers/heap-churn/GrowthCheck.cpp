@@ -46,8 +46,8 @@ static void addendsOf(const Expr *E, SmallVectorImpl<const Expr *> &Found) {
   addendsOf(Sum->getRHS(), Found);
 }
 
-/// Returns the variable whose increments make the size grow, if it is only
-/// added to; null if there is none.
+/// Returns a variable by whose steps in the loop the size of Call grows; null
+/// if there is none, or if the size may also shrink.
 static const VarDecl *growsBy(const HeapCall &Call, const Stmt *Loop,
                               const FunctionView &View) {
   const VarDecl *Found = nullptr;
@@ -56,8 +56,7 @@ static const VarDecl *growsBy(const HeapCall &Call, const Stmt *Loop,
     if (Size)
       addendsOf(Size, Addends);
   for (const Expr *Addend : Addends) {
-    // `length + strlen(piece)` grows by length; the value of the call does not
-    // matter.
+    // `length + strlen(piece)` grows with length, whatever the call returns.
     if (isa<CallExpr>(Addend))
       continue;
     llvm::SmallPtrSet<const VarDecl *, 4> Variables;

@@ -41,7 +41,8 @@ public:
 private:
   enum : unsigned { Allocates = 1, Releases = 2, Both = 3 };
   struct Body {
-    /// What the body does, and what it does in a loop.
+    /// What the body does anywhere, and what it does in a loop: Allocates,
+    /// Releases or Both.
     unsigned Does = 0, DoesInLoop = 0;
     unsigned Statements = 0;
     bool HasLoop = false, HasGoto = false;

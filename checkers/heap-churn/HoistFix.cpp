@@ -211,8 +211,9 @@ static bool staysInBody(const IterationPair &Pair, const BufferStatements &In,
   });
 }
 
-/// Returns true if a block that lives until the loop ends leaks only where the
-/// block of one iteration leaks today: between the two statements.
+/// Returns true if the fix adds no leak. Control may leave the loop after a
+/// failed allocation, when there is no block, and by an exception between the
+/// two statements, which leaks the block without the fix, too.
 static bool endsWithoutBlock(const IterationPair &Pair,
                              const BufferStatements &In,
                              const FunctionView &View) {

@@ -23,7 +23,7 @@ namespace vfriendly::tidy {
 
 /// Inserts `if (!p)` before `p = malloc(n);` in the loop, and moves `free(p);`
 /// after the loop. The first iteration allocates, so a loop without iterations
-/// does not, and error handling stays unchanged.
+/// allocates nothing, and error handling stays unchanged.
 ///
 /// pre: in each iteration every path releases the block.
 FixHints hoistBuffer(const HeapCall &Allocation, FunctionView &View);

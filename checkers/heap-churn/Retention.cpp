@@ -81,7 +81,8 @@ bool mayBeKept(const DeclRefExpr &Ref, const FunctionView &View) {
         return false;
       if (!isForgetful(*Callee))
         return true;
-      // A returned pointer, as of strchr, points into the same memory.
+      // A returned pointer, such as that of strchr, may point into the same
+      // memory.
       return Callee->getReturnType()->isPointerType() &&
              !isa<CompoundStmt>(View.parent(Call));
     } else {

@@ -42,8 +42,8 @@ public:
   bool Found = false;
 
 private:
-  /// Records whether T is the type or an array of it. Returns true as long as
-  /// it was not found, so that the traversal goes on.
+  /// Sets Found if T is the type Of or an array of it. Returns true while Found
+  /// is false, so that the traversal goes on.
   bool keep(QualType T) {
     T = Context.getBaseElementType(T);
     const RecordDecl *Record = T->getAsRecordDecl();

@@ -40,15 +40,15 @@ bool isParallelAlgorithm(const CallExpr &Call) {
 
 namespace {
 
-/// Maximum number of iterations of a loop that repeats the access to one
-/// element, for which the array is not yet regarded as a reused table. Loops
-/// over coordinates or neighbours have so few, and their array may still be the
+/// If a loop accesses the same element in more iterations than this, or in an
+/// unknown number of them, the array counts as a reused table. Loops over
+/// coordinates or neighbours have fewer iterations, and their array may be the
 /// largest of the program.
 constexpr uint64_t MaxRepeats = 64;
 
-/// Smallest page size of the supported architectures, in bytes. A loop that
-/// writes one member of each of larger structures leaves most pages of their
-/// array to the threads.
+/// Smallest page size of the supported architectures, in bytes. If each element
+/// is at least a page in size and a loop writes only a small member of it, the
+/// threads are the first to write most pages of the array.
 constexpr uint64_t PageSize = 4096;
 
 class Lister {

@@ -39,7 +39,7 @@ struct BulkEvent {
   uint64_t Bytes = 0;
   /// True if a work-sharing loop uses each element many times: all threads read
   /// the whole array, as jW in the example, or an inner loop repeats the
-  /// access, as with iN. Such a table is small beside the data of the nest.
+  /// access, as with iN. Such a table is small compared with the other data.
   ///   #pragma omp parallel for
   ///   for (i = 0; i < rows; i++)
   ///     for (j = 0; j < columns; j++)
@@ -54,8 +54,9 @@ struct BulkEvent {
 bool isParallelAlgorithm(const clang::CallExpr &Call);
 
 /// Lists the bulk accesses of a function. An element is chosen by a variable
-/// that a loop around the access changes. Memory that a loaded pointer leads
-/// to, as in a table of rows, is left out: it is an object for each row.
+/// that a loop around the access changes. Leaves out memory that is reached
+/// through a loaded pointer, as in a table of pointers to rows: each row is an
+/// object of its own.
 std::vector<BulkEvent> bulkEvents(const clang::FunctionDecl &Function,
                                   const UnitValues &Values,
                                   const clang::ASTContext &Context);

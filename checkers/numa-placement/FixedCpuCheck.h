@@ -13,8 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// Reports threads that are pinned to CPUs by numbers that no affinity set
-/// gave.
+/// Reports threads that are pinned to CPUs by numbers that do not come from an
+/// affinity set.
 class FixedCpuCheck : public NumaCheck {
 public:
   using NumaCheck::NumaCheck;

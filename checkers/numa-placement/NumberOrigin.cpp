@@ -175,8 +175,8 @@ NumberOrigin NumberOrigins::of(const Site &Number) {
   return {};
 }
 
-/// Size of cpu_set_t in bits. `n % m` with an m below it is assumed to take the
-/// remainder by the number of CPUs; with a larger m it only keeps n within the
+/// Size of cpu_set_t in bits. If m is smaller than this, `n % m` is assumed to
+/// be the remainder by the number of CPUs; otherwise it only keeps n within the
 /// set.
 static constexpr unsigned CpuSetSize = 1024;
 
@@ -266,8 +266,8 @@ static bool isConstantTable(const ValueDecl &Array) {
           Variable->getType().isConstQualified());
 }
 
-/// Returns the origin of what a pointer or an array leads to. pre: Pointer is a
-/// pointer or an array.
+/// Returns the origin of the numbers to which Pointer, a pointer or an array,
+/// points.
 NumberOrigin NumberOrigins::ofPointee(const Site &Pointer) {
   const Expr *E = stripped(Pointer.E);
   Site At = Pointer;
@@ -289,7 +289,7 @@ NumberOrigin NumberOrigins::ofPointee(const Site &Pointer) {
     return {Origin::Constant, Pointer};
   if (!Elements.empty() || Root->getType()->isArrayType())
     return ofValues(Elements, *Root, Pointer);
-  // Examines what the values of the pointer lead to.
+  // Examines the numbers to which the values of the pointer point.
   if (llvm::is_contained(Open, Root))
     return {};
   Open.push_back(Root);
@@ -321,8 +321,8 @@ NumberOrigin NumberOrigins::ofValues(const UnitValues::ValueRefs &Given,
   bool IsStepped = false;
   std::optional<NumberOrigin> Found;
   auto *Variable = dyn_cast<VarDecl>(&Of);
-  // Begins with the initial value of a variable of static storage, which no
-  // function assigns.
+  // Begins with the initial value of a global or static variable: Given
+  // contains only values that functions assign.
   if (Variable && Variable->hasGlobalStorage() &&
       !Variable->getType()->isArrayType()) {
     const Expr *Initial = Variable->getAnyInitializer();
@@ -341,8 +341,8 @@ NumberOrigin NumberOrigins::ofValues(const UnitValues::ValueRefs &Given,
       continue;
     NumberOrigin Next =
         Value->Kind == GivenValue::Assigned ? of(Value->At) : NumberOrigin();
-    // The counter of a loop that creates threads tells them apart: each thread
-    // is passed another value of it.
+    // The counter of a loop that creates threads numbers the threads: each
+    // thread gets a different value.
     if (Value->StartsThread && Next.Kind == Origin::Counter)
       Next.Kind = Origin::Thread;
     Found = Found ? join(*Found, Next) : Next;
@@ -353,8 +353,8 @@ NumberOrigin NumberOrigins::ofValues(const UnitValues::ValueRefs &Given,
   if (IsStepped &&
       (Found->Kind == Origin::Constant || Found->Kind == Origin::CpuCount))
     return {Origin::Counter, Use, Variable};
-  // The origin is unknown if a variable starts at the number of the thread and
-  // is then stepped to others.
+  // A variable that starts at the number of the thread and is then stepped has
+  // an unknown origin: it also takes the numbers of other threads.
   if (IsStepped && Found->Kind == Origin::Thread)
     return {};
   return *Found;

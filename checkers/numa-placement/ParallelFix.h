@@ -34,9 +34,9 @@ struct ParallelFix {
 /// - Each statement assigns to an element x[i], or in inner loops x[i][j], of a
 ///   built-in type. x is a variable of array type, or a pointer whose only
 ///   values are new blocks of the heap: two of these never overlap.
-/// - The values have no calls and no side effects. They read scalars, which no
-///   iteration writes; elements of written arrays only at [i]; elements of
-///   other arrays that do not overlap with the written ones anywhere.
+/// - The values have no calls and no side effects. They read only scalars,
+///   which no iteration writes; elements of written arrays at [i]; and elements
+///   of other arrays, none of which overlaps with a written one.
 /// - Nothing is volatile, atomic, thread-local or threadprivate.
 ///
 /// So each iteration reads and writes what it does in the serial loop,

@@ -24,11 +24,11 @@ namespace vfriendly::tidy {
 
 namespace {
 
-/// Minimum size in bytes of a reported array, 16 pages: on which pages a
-/// smaller one lies is decided by the heap, and the gain is small.
+/// Minimum size in bytes of a reported array, 16 pages. For a smaller array,
+/// the heap decides on which pages it lies, and the gain is small.
 constexpr uint64_t LeastBytes = 64 * 1024;
-/// Maximum call depth, and maximum number of events of one program: those of
-/// the largest unit of NPB, and some more.
+/// Maximum call depth, and maximum number of events of one program: somewhat
+/// more than the largest unit of NPB needs.
 constexpr unsigned MaxDepth = 8, MaxEvents = 100000;
 
 /// A loop that fills arrays which threads use later.

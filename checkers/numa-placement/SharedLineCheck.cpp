@@ -23,8 +23,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Minimum number of iterations of a reported loop: in fewer, the cache line
-/// moves too seldom to be seen in a profile, as starting a thread costs as much
+/// Minimum number of iterations of a reported loop. In a shorter loop the cache
+/// line moves too seldom to show in a profile: starting a thread costs as much
 /// as hundreds of moves.
 static constexpr int64_t FewIterations = 64;
 

@@ -13,8 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// Reports arrays whose elements several threads write, each its own, in one
-/// cache line.
+/// Reports arrays in which each thread writes an element of its own, but
+/// several of these elements share a cache line.
 class SharedLineCheck : public NumaCheck {
 public:
   using NumaCheck::NumaCheck;

@@ -133,8 +133,8 @@ std::optional<ThreadElement> ThreadElements::ofPointer(const Site &Pointer,
   if (!Ref || By.Depth == MaxDepth)
     return std::nullopt;
   UnitValues::ValueRefs Given = Values.valuesOf(*Ref->getDecl());
-  // Accepts a variable with one value. If the values are arguments of threads,
-  // there may be several, as threads may start at several places.
+  // Accepts a variable with one value. A parameter of a thread's function may
+  // have several values, because threads may start at several places.
   bool IsStart = llvm::all_of(
       Given, [](const GivenValue *Value) { return Value->StartsThread; });
   if (Given.empty() || Given.front()->Kind != GivenValue::Assigned ||

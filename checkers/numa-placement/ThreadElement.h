@@ -27,14 +27,14 @@ public:
   ThreadElements(const UnitValues &Values, const clang::ASTContext &Context)
       : Values(Values), Origins(Values, Context) {}
 
-  /// Returns the element that Written, an lvalue, is or is a part of; nothing
-  /// if another thread may write the same element, or the thread may write
-  /// others.
+  /// Returns the element that Written, an lvalue, is or is a part of. Returns
+  /// nothing if another thread may write the same element, or if this thread
+  /// may write other elements.
   std::optional<ThreadElement> of(const Site &Written);
 
 private:
-  /// The state of following an address: the number of variables so far, and
-  /// whether it was passed to a thread when that started.
+  /// How an address has been followed: through how many variables, and whether
+  /// it was passed to a thread when the thread started.
   struct Way {
     unsigned Depth = 0;
     bool Started = false;

@@ -46,7 +46,8 @@ struct GivenValue {
 /// and std::async.
 class UnitValues {
 public:
-  /// Adds a definition that is compiled as written. Call once for each.
+  /// Adds the definition of an ordinary function or of a template instance.
+  /// Later calls for the same definition have no effect.
   void add(const clang::FunctionDecl &Function);
 
   using ValueRefs = llvm::SmallVector<const GivenValue *, 4>;

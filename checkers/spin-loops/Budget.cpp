@@ -303,7 +303,8 @@ StringRef BudgetPlanner::findTest() {
   return "";
 }
 
-/// Returns true if S ends the loop whatever it does before.
+/// Returns true if S is, or ends with, a `break` or `return` that is always
+/// reached.
 bool leaves(const Stmt *S) {
   if (isa<BreakStmt, ReturnStmt>(S))
     return true;

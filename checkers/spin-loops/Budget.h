@@ -44,8 +44,8 @@ struct Budget {
   /// The condition by which the poll ends the loop. The loop ends if
   /// Exit.Condition has the value Exit.Holds.
   Guard Exit;
-  /// True if the word is volatile and not atomic: it may be a device's, unless
-  /// a writer is visible.
+  /// True if the word is volatile and not atomic. It may be a register of a
+  /// device, unless a writer is visible.
   bool IsVolatile = false;
 };
 

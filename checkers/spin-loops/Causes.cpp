@@ -166,9 +166,9 @@ Causes CauseFinder::ofVariable(const Expr *Access, const Place &P) {
   if (auto *Parm = dyn_cast<ParmVarDecl>(&Variable); Parm && P.In)
     if (const Expr *Argument = P.In->Arguments.lookup(Parm))
       C.add(causesOf(Argument, P.In->Caller));
-  // A variable to which only values that the loop does not change are written
-  // has the same value from the second iteration on, so a test of it ends the
-  // loop in the second iteration or never.
+  // If the loop assigns to the variable only values that the loop does not
+  // change, the variable is constant from the second iteration on. A test of it
+  // then ends the loop in the second iteration or never.
   bool ChangesOnce = Lasts;
   for (const Write &W : Written->second) {
     ChangesOnce &= W.From == Write::Value;

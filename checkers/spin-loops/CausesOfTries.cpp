@@ -126,7 +126,8 @@ Causes CauseFinder::ofExpectedValue(const Expr *Expected, const Frame *In,
     if (!Owner)
       break;
     auto Written = Facts.Writes.find({Variable, Owner});
-    // An update that forgets to read again expects what it read at first.
+    // An update that does not read the object again expects the value that it
+    // read first.
     if (Written == Facts.Writes.end() && Variable->getInit() &&
         readsObject(Variable->getInit(), Owner, R, Facts.Context))
       C.AtOnce = true;

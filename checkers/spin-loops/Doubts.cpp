@@ -296,9 +296,10 @@ bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
   return true;
 }
 
-/// Returns true if a poll may be one of a driver, which delays until its device
-/// has written to memory: the memory is accessed by address, or made volatile
-/// at the read, and not by the name that the threads of a program use.
+/// Returns true if a poll may be one of a device driver that waits until its
+/// device has written to memory. A driver reads the memory through an address,
+/// or makes it volatile at the read; threads of a program use the name of a
+/// variable.
 static bool mayBeDevice(ArrayRef<Poll> Polls) {
   return llvm::any_of(Polls, [](const Poll &P) {
     if (!P.At.LValue || P.Tries)

@@ -28,7 +28,7 @@
 
 namespace vfriendly::tidy {
 
-/// Returns true if the loop has an effect for which it is certainly no wait,
+/// Returns true if an effect of the loop shows that the loop is no wait,
 /// whatever it polls. Cheaper than tolerates.
 bool areHopeless(const LoopFacts &Facts);
 

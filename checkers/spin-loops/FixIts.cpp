@@ -51,8 +51,8 @@ static bool isInstance(const FunctionDecl &Function) {
   return Function.getTemplateInstantiationPattern() != nullptr;
 }
 
-/// Returns true if S contains a loop that waits between the tries of a lock:
-/// the fix belongs there.
+/// Returns true if S contains a loop that waits between attempts to take a
+/// lock. The fix then belongs to that loop.
 static bool holdsWait(const Stmt *S, const FunctionDecl &Function,
                       FunctionFacts &Functions) {
   if (!S || isa<Expr>(S))
@@ -92,8 +92,8 @@ static bool leavesDirectly(const Stmt *S) {
          llvm::any_of(S->children(), leavesDirectly);
 }
 
-/// Returns true if E is read by the condition of an `if` in S that does not end
-/// the wait itself: `if (ncpu > 1) for (...) if (try()) return;`.
+/// Returns true if E is in the condition of an `if` in S whose branches do not
+/// leave S directly, as ncpu in `if (ncpu > 1) for (...) if (try()) return;`.
 static bool stepsAside(const Stmt *S, const Expr *E) {
   if (!S)
     return false;

@@ -143,8 +143,8 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
     Mark Before = mark();
     if (visitBody(Call, *Callee, C) &&
         (!Tries || Facts.Doubts.size() == Before.Doubts)) {
-      // If the body shows no hint, the name may tell that the function gives
-      // one.
+      // If the body contains no hint, the name of the function may still tell
+      // that it is one.
       CallEffect Told = hintOf(whatNameTells(calleeName(Call)));
       if (Told != CallEffect::Other && Facts.Hints.size() == Before.Hints)
         Facts.Hints.push_back({Told, &Call, C.In});

@@ -112,17 +112,18 @@ unsigned PathFollower::inLoop(const LoopShape &Inner, const Frame *In) {
   if (judgeLoop(Inner, *In->Function, Facts.Functions))
     return In == Facts.root() ? Any | Waits : unsigned(Any);
   unsigned Given = inExpr(Inner.Condition, In), Body = 0;
-  // Counts pauses in the loop, although it may have no iteration: a back-off
-  // has none at first.
+  // Counts the pauses in the inner loop, although it may have no iteration: the
+  // loop of a back-off has none at first.
   ++Nested;
   follow(Inner.Body.front(), Body, In);
   --Nested;
   return Given | Body;
 }
 
-/// Returns true if this branch is one way to back off, chosen by a counter: it
-/// gives no hint at first, or blocks after a number of hints. The counter is
-/// compared with a limit, so a hint in every nth iteration does not count.
+/// Returns true if the branch of If for the value Holds is a step of a back-off
+/// that a counter selects: the branch gives no hint in the first iterations, or
+/// blocks after a number of hints. The counter must be compared with a limit; a
+/// hint in every nth iteration is not accepted.
 bool PathFollower::backsOff(const IfStmt &If, bool Holds, const Frame *In) {
   auto *Limit = dyn_cast<BinaryOperator>(If.getCond()->IgnoreParenImpCasts());
   if (!Limit || !Limit->isRelationalOp())
@@ -157,7 +158,7 @@ bool PathFollower::followIf(const IfStmt &If, unsigned &Given,
   unsigned Then = Given, Else = Given;
   bool ThenFalls = follow(If.getThen(), Then, In);
   bool ElseFalls = !If.getElse() || follow(If.getElse(), Else, In);
-  // One way gives a hint that the other does not: see backsOff.
+  // If only one branch gives a hint, the other may be a step of a back-off.
   unsigned OnlyThen = Then & ~Else & (Any | Pauses),
            OnlyElse = Else & ~Then & (Any | Pauses);
   if (ThenFalls && ElseFalls && !OnlyThen != !OnlyElse &&

@@ -24,7 +24,7 @@
 namespace vfriendly::tidy {
 
 /// What the loop executes on every path to the next iteration: spin hints, and
-/// whether it tries what can succeed at once.
+/// read-modify-writes that can succeed without another thread.
 struct IterationHints {
   bool Any = false;     ///< A pause, a yield, a sleep, or a wait.
   bool Pauses = false;  ///< Excludes sleeps: loops that poll devices sleep.
@@ -32,9 +32,9 @@ struct IterationHints {
   bool Retries = false; ///< One of the exchanges given as AtOnce.
 };
 
-/// Returns the spin hints that every iteration gives, and whether each executes
-/// one of the read-modify-writes AtOnce. pre: collectFacts returned true for
-/// Shape and Facts.
+/// Returns the spin hints that every iteration gives, and whether every
+/// iteration executes one of AtOnce, the read-modify-writes that can succeed
+/// without another thread. pre: collectFacts returned true for Shape and Facts.
 IterationHints hintsOfIterations(const LoopShape &Shape, const LoopFacts &Facts,
                                  llvm::ArrayRef<const Rmw *> AtOnce = {});
 

@@ -52,15 +52,15 @@ static const Stmt *lastOf(const Stmt *S) {
   return S;
 }
 
-/// Returns true for a path that reports and terminates: no iteration of a wait
-/// passes it.
+/// Returns true if S ends the program, for example after it reports an error.
+/// Such a path is not a part of any iteration.
 static bool endsProgram(const Stmt *S) {
   const Stmt *Last = lastOf(S);
   return Last && isNoReturnCall(Last);
 }
 
-/// Returns the call that ends the program, by its name alone; null if none
-/// does.
+/// Returns the call at the end of S if its name suggests that it ends the
+/// program; otherwise null.
 static const CallExpr *endsByName(const Stmt *S) {
   const CallExpr *Call = callIn(lastOf(S));
   const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;

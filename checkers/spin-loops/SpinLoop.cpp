@@ -377,8 +377,9 @@ bool LoopJudge::judge() {
   } else if (!Waits) {
     return false;
   }
-  // If each iteration tries what can succeed at once, it is an update, although
-  // what it finds decides which of several updates it tries.
+  // If each iteration executes a read-modify-write that can succeed at once,
+  // the loop is an update and no wait. It may choose one of several updates by
+  // the value that it reads.
   if (!Facts.Rmws.empty() && !given().Waits && given().Retries)
     return false;
   for (const Hint &H : Facts.Hints) {

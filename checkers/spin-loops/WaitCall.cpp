@@ -112,8 +112,8 @@ static std::string constantText(const Expr *E, QualType Value, bool Spelt,
   return llvm::toString(Result.Val.getInt(), 10);
 }
 
-/// Returns the constant that the polled object has as long as this exit,
-/// perhaps one of several, is not taken; empty if there is none.
+/// Returns the constant value that the polled object has while Exit, perhaps
+/// one of several exits, is not taken; empty if there is no such constant.
 static std::string heldBefore(const Guard &Exit, const SpinLoop &Spin,
                               const Poll &P, bool Spelt) {
   const ASTContext &Context = Spin.Facts->Context;
