@@ -96,8 +96,7 @@ void ItemWakeupCheck::inspect(const SyncModel &Model,
              "loop calls '" + Push.Callee->getNameAsString() +
                  "' for each item, which takes a lock and wakes a waiter each "
                  "time",
-             "hand over many items at a time, or give the loop to a parallel "
-             "for");
+             "hand over items in batches, or use a parallel for");
     }
 }
 

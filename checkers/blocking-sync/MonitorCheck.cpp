@@ -67,15 +67,15 @@ static const NamedDecl &around(const ValueDecl &Declared) {
 
 void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
   constexpr llvm::StringLiteral RecursiveRemedy =
-      "let public functions take a plain lock and call others that expect it "
-      "held";
+      "use a plain lock: take it in the public functions, and let them call "
+      "others that expect it to be held";
   auto RecursiveLock = [&](SourceLocation Where, SourceRange Construct,
                            const NamedDecl &In) {
     if (claim(Where, dyn_cast<FunctionDecl>(&In), Context))
       report(Where, Construct, In, "this lock may be taken again by its holder",
              RecursiveRemedy,
-             "its hold time is unknown, and each waiter for a preempted holder "
-             "blocks");
+             "its hold time is unknown, and all waiters block while the holder "
+             "is preempted");
   };
   llvm::MapVector<const ValueDecl *, unsigned> Holders;
   for (const FunctionSync &F : Model.functions()) {
@@ -116,10 +116,10 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
         "each of the " + llvm::Twine(Count) + " methods of '" +
             Class->getName() + "' holds '" + Field->getName() +
             "' from its beginning to its end",
-        "hold it for what is shared only, divide the data, or keep a part for "
-        "each thread",
-        "threads that use the object run one after another, and block and "
-        "wake each other to do so");
+        "hold it only while shared data is used, divide the data among several "
+        "locks, or give each thread its own part",
+        "only one thread at a time uses the object, and the others block and "
+        "are woken");
   }
 }
 

@@ -183,8 +183,8 @@ void PipelineCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
           "'" + Function->getNameAsString() +
               "' is a stage of a pipeline: each item is handed from thread to "
               "thread through queues",
-          "where items do not depend on each other, let one thread do all of "
-          "an item, in a parallel loop such as tbb::parallel_for");
+          "if items do not depend on each other, let one thread do all the "
+          "work on an item, in a parallel loop such as tbb::parallel_for");
 }
 
 } // namespace vfriendly::tidy

@@ -93,10 +93,10 @@ void SleepPollCheck::inspect(const SyncModel &Model,
           !claim(Sleep.Site->getExprLoc(), F.Function, Context))
         continue;
       report(*Sleep.Site, *Loop, *F.Function,
-             "loop takes a lock to look for a change and sleeps between looks",
+             "loop takes a lock to test for a change and sleeps between tests",
              "wait on a condition that the change signals",
-             "each wake-up that finds nothing changed costs a virtual machine "
-             "exits, and the change is noticed late");
+             "each wake-up causes virtual machine exits even if nothing has "
+             "changed, and a change is noticed late");
     }
 }
 

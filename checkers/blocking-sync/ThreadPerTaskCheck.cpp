@@ -51,8 +51,8 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
           *Create.Site, *Loop, *F.Function,
           "loop creates a thread for each task",
           "keep a pool of as many threads as there are CPUs, such as oneTBB's",
-          "creating and ending a thread wakes others, and its stack is taken "
-          "and given back with an interrupt of every CPU of the process");
+          "creating and ending a thread wakes others, and the release of its "
+          "stack interrupts every CPU of the process");
     }
 }
 

@@ -41,7 +41,7 @@ void ConsecutiveCheck::inspect(FunctionView &View) {
       continue;
     report(Allocation.Call->Site->getExprLoc(),
            "the elements of '" + Array->getName() +
-               "' are allocated in one run and released in another",
+               "' are allocated in one loop and released in another",
            "allocate one block for all of them, or from a pool that is "
            "released at once");
     diag(Released->Call->Site->getExprLoc(), "released here",

@@ -89,8 +89,8 @@ void GrowthCheck::inspect(FunctionView &View) {
         !claim(Call.Site->getExprLoc(), View))
       continue;
     report(Call.Site->getExprLoc(),
-           "'" + Call.name() + "' grows a block with '" + By->getName() +
-               "' by addition in the iterations of a loop",
+           "'" + Call.name() + "' in a loop grows a block by additions to '" +
+               By->getName() + "'",
            "grow it by a factor, or allocate once what all iterations need")
         << growByFactor(Call, *By, View);
   }
@@ -101,8 +101,8 @@ void GrowthCheck::inspect(FunctionView &View) {
         !claim(Allocation.Call->Site->getExprLoc(), View))
       continue;
     report(Allocation.Call->Site->getExprLoc(),
-           "each block is larger than the one before, by '" + By->getName() +
-               "', so that none fits where another was released",
+           "the size of the blocks grows with '" + By->getName() +
+               "', so no block fits where an earlier one was released",
            "allocate one block for all of them");
   }
   if (!View.Context.getLangOpts().CPlusPlus)
@@ -115,8 +115,7 @@ void GrowthCheck::inspect(FunctionView &View) {
     report(Grown->Push->getExprLoc(),
            "'" + Variable->getName() +
                "' grows step by step in a loop whose number of iterations is "
-               "known "
-               "before",
+               "known in advance",
            "reserve what all iterations need")
         << reserveBefore(*Grown, View);
   }

@@ -53,8 +53,8 @@ protected:
                                   llvm::StringRef Remedy,
                                   llvm::StringRef Cost = HeapCost);
   static constexpr llvm::StringLiteral HeapCost =
-      "what the heap gives back to the kernel interrupts every CPU of the "
-      "process, in a virtual machine with an exit each";
+      "each return of memory to the kernel interrupts every CPU of the "
+      "process, which costs a virtual machine an exit per CPU";
 
 private:
   std::shared_ptr<EachFunction> Functions;

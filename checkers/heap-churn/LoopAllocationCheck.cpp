@@ -110,7 +110,7 @@ void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
     report(Site->getExprLoc(),
            What + " is allocated " + (By.empty() ? "here" : "by '" + By + "'") +
                " and released again in each iteration of a loop",
-           "allocate before the loop and use the memory again")
+           "allocate before the loop and reuse the memory")
         << (IsHeapCall ? hoistBuffer(*Call, View) : FixHints());
   if (const Expr *Released =
           expressionAt(Block.Released, HeapOp::Release, View))

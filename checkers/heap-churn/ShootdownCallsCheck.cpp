@@ -153,12 +153,11 @@ void ShootdownCallsCheck::inspect(FunctionView &View) {
     bool Advises = systemCallOf(*Call, View.Context) == SystemCall::Advise;
     report(
         Call->getExprLoc(), "loop calls '" + Name + "' in its iterations",
-        Advises
-            ? "one call over all of the range, or one process_madvise "
-              "with a vector, interrupts the other CPUs once"
-            : "one call over all of the range interrupts the other CPUs once",
-        "each call interrupts every CPU of the process, in a virtual machine "
-        "with an exit each")
+        Advises ? "one call for the whole range, or one process_madvise "
+                  "with a vector, interrupts the other CPUs once"
+                : "one call for the whole range interrupts the other CPUs once",
+        "each call interrupts every CPU of the process, which costs a virtual "
+        "machine an exit per CPU")
         << oneCall(*Call, View);
   }
 }

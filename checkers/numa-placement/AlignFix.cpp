@@ -103,7 +103,7 @@ AlignFix alignFix(const ThreadElement &Element, const UnitValues &Values,
   const LangOptions &Lang = Context.getLangOpts();
   const RecordDecl *Record = Element.Element->getAsRecordDecl();
   if (!Record)
-    return {{}, "the element is no structure, whose alignment could change"};
+    return {{}, "the element is no structure, so its alignment is fixed"};
   Record = Record->getDefinition();
   if (!Record || !SM.isInMainFile(Record->getLocation()) ||
       Record->getInnerLocStart().isMacroID())
@@ -111,14 +111,16 @@ AlignFix alignFix(const ThreadElement &Element, const UnitValues &Values,
   if (Record->isUnion() || Record->hasAttr<PackedAttr>() ||
       Record->hasAttr<AlignedAttr>() ||
       isa<ClassTemplateSpecializationDecl>(Record))
-    return {{}, "its element's type says how it is laid out"};
+    return {{},
+            "its element's type is a union or a template's instance, or "
+            "specifies its layout"};
   if (Lang.CPlusPlus ? !Lang.CPlusPlus11 : !Lang.C11)
     return {{}, "alignment needs C11 or C++11"};
   if (!Lang.CPlusPlus && !hasPlainFirst(*Record))
     return {{}, "the first member of its element's type cannot be aligned"};
   if (!isAligned(*Element.Array, Values, Context))
     return {{},
-            "its memory need not be aligned as the type says; take it from "
+            "its memory may lack the alignment of the type; allocate it with "
             "aligned_alloc"};
   SizeUses Uses(*Record, Context);
   Uses.TraverseDecl(Context.getTranslationUnitDecl());

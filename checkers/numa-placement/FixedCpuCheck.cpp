@@ -206,14 +206,13 @@ void FixedCpuCheck::inspect(const UnitValues &Values,
     SourceLocation Where = SM.getExpansionLoc(At.E->getBeginLoc());
     if (Words.empty() || !claim(Where, At.In, Context))
       return;
-    report(
-        Where, At.E->getSourceRange(), *At.In,
-        Name + " gets " + Words +
-            " as CPU number, not one that sched_getaffinity returned",
-        "choose among the CPUs that it returns",
-        "where a container or a cpuset allows other CPUs the call fails with "
-        "EINVAL, and two programs that count alike share CPUs while others "
-        "are idle");
+    report(Where, At.E->getSourceRange(), *At.In,
+           Name + " gets " + Words +
+               " as CPU number, not one that sched_getaffinity returned",
+           "choose among the CPUs that it returns",
+           "if a container or a cpuset allows other CPUs, the call fails with "
+           "EINVAL, and two programs that choose the same numbers share CPUs "
+           "while others are idle");
     if (From.At.E && From.At.In != At.In)
       diag(SM.getExpansionLoc(From.At.E->getBeginLoc()),
            "the number comes from here", DiagnosticIDs::Note);

@@ -307,7 +307,7 @@ void SerialInitCheck::inspect(const UnitValues &Values,
             (Several ? "them" : "it"),
         "fill in parallel, with the bounds and the schedule of the loop that "
         "uses the data, or call vf_numa_place before",
-        "all pages lie on the node of that thread, which serves all others")
+        "all pages lie on the node of that thread, and all threads access it")
         << Fix.Hints;
     diag(SM.getExpansionLoc(Fill.Use->At.E->getBeginLoc()),
          "threads use '%0' here", DiagnosticIDs::Note)

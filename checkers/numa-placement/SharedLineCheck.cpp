@@ -159,8 +159,8 @@ void SharedLineCheck::inspect(const UnitValues &Values,
                  Twine(Size.getQuantity()) + " bytes each",
              "give each thread a cache line of its own, or add up in a local "
              "variable and store once",
-             "each write fetches the cache line from the CPU that wrote "
-             "beside it, often from another node")
+             "each write fetches the cache line from the CPU that wrote a "
+             "neighbouring element, often from another node")
           << Fix.Hints;
       if (Fix.Hints.empty())
         diag(Found->Array->getLocation(), "no fix: " + Fix.Reason,

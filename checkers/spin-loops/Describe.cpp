@@ -108,8 +108,8 @@ std::string describe(const SpinLoop &Spin) {
   std::string Text = seen(Spin);
   if (Spin.Sleeps)
     Text +=
-        " and sleeps between polls: each wake-up that finds nothing changed "
-        "costs the virtual machine exits, and the change is noticed late; "
+        " and sleeps between polls: each wake-up causes virtual machine exits "
+        "even if nothing has changed, and the change is noticed late; "
         "block until it happens instead of sleeping";
   else if (Spin.Counts)
     Text += ", " + howOften(Spin) +

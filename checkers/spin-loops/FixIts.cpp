@@ -160,7 +160,7 @@ static Fix planBounded(const SpinLoop &Spin, const LoopSite &Site, TuUses &Uses,
   Wait.NoSleep = false; // A sleep ends before the count does.
   if (Count->IsVolatile && !Wait.Notified) {
     Plan.WhyNot = "the word is volatile, and other files may write it: it may "
-                  "be a device's";
+                  "be a device register";
     return Plan;
   }
   std::string State = Names.next(Site.Function);

@@ -35,8 +35,8 @@ SpinLoopsCheck::SpinLoopsCheck(StringRef Name,
     Style = *Known;
     return;
   }
-  configurationDiag("invalid value '%0' for option '%1.Style'; allowed are "
-                    "'pause', 'spin-then-block' and 'std-atomic-wait'")
+  configurationDiag("invalid value '%0' for option '%1.Style'; expected "
+                    "'pause', 'spin-then-block' or 'std-atomic-wait'")
       << StyleName << Name;
 }
 

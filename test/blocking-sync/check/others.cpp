@@ -45,7 +45,7 @@ private:
 // example: one-by-one
 void handOver(Queue &To, const std::vector<int> &Items) {
   for (int Item : Items)
-    // CHECK: :[[@LINE+1]]:8: warning: loop calls 'push' for each item, which takes a lock and wakes a waiter each time: {{.*}}; hand over many items at a time, or give the loop to a parallel for (guidelines/blocking-sync.md) [vfriendly-blocking-sync-item-wakeup]
+    // CHECK: :[[@LINE+1]]:8: warning: loop calls 'push' for each item, which takes a lock and wakes a waiter each time: {{.*}}; hand over items in batches, or use a parallel for (guidelines/blocking-sync.md) [vfriendly-blocking-sync-item-wakeup]
     To.push(Item);
 }
 // example end
@@ -131,7 +131,7 @@ void pollUnderLock() {
       if (Ready)
         break;
     }
-    // CHECK: :[[@LINE+1]]:5: warning: loop takes a lock to look for a change and sleeps between looks: {{.*}}; wait on a condition that the change signals (guidelines/blocking-sync.md) [vfriendly-blocking-sync-sleep-poll]
+    // CHECK: :[[@LINE+1]]:5: warning: loop takes a lock to test for a change and sleeps between tests: {{.*}}; wait on a condition that the change signals (guidelines/blocking-sync.md) [vfriendly-blocking-sync-sleep-poll]
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
@@ -141,7 +141,7 @@ void pollCount(pthread_mutex_t *M, const int *Left) {
     pthread_mutex_lock(M);
     Done = *Left == 0;
     pthread_mutex_unlock(M);
-    // CHECK: :[[@LINE+1]]:5: warning: loop takes a lock to look
+    // CHECK: :[[@LINE+1]]:5: warning: loop takes a lock to test
     usleep(100);
   }
 }

@@ -13,7 +13,7 @@ char *next(void);
 int *by_one(int n) {
   int *p = NULL;
   for (int i = 0; i < n; i++) {
-    // CHECK: :[[@LINE+1]]:9: warning: 'realloc' grows a block with 'i' by addition in the iterations of a loop: what the heap gives back to the kernel interrupts every CPU of the process, in a virtual machine with an exit each; grow it by a factor, or allocate once what all iterations need (guidelines/heap-churn.md) [vfriendly-heap-churn-growth]
+    // CHECK: :[[@LINE+1]]:9: warning: 'realloc' in a loop grows a block by additions to 'i': each return of memory to the kernel interrupts every CPU of the process, which costs a virtual machine an exit per CPU; grow it by a factor, or allocate once what all iterations need (guidelines/heap-churn.md) [vfriendly-heap-churn-growth]
     p = realloc(p, (i + 1) * sizeof *p);
     p[i] = i;
   }
@@ -25,7 +25,7 @@ int *by_some(int n) {
   while (n--) {
     if (used == room) {
       room += 16;
-      // CHECK: :[[@LINE+1]]:21: warning: 'realloc' grows a block with 'room'
+      // CHECK: :[[@LINE+1]]:21: warning: 'realloc' in a loop grows a block by additions to 'room'
       int *bigger = realloc(p, room * sizeof *p);
       if (!bigger)
         break;
@@ -40,7 +40,7 @@ char *by_what_comes(void) {
   char *text = NULL, *piece;
   size_t length = 0;
   while ((piece = next())) {
-    // CHECK: :[[@LINE+1]]:12: warning: 'realloc' grows a block with 'length'
+    // CHECK: :[[@LINE+1]]:12: warning: 'realloc' in a loop grows a block by additions to 'length'
     text = realloc(text, length + strlen(piece) + 1);
     strcpy(text + length, piece);
     length += strlen(piece);

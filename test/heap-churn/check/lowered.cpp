@@ -44,7 +44,7 @@ double owned(int n) {
 double temporary(int n) {
   double sum = 0;
   while (n--)
-    // CHECK: :[[@LINE+1]]:12: warning: memory is allocated here and released again in each iteration of a loop: {{.*}}; allocate before the loop and use the memory again
+    // CHECK: :[[@LINE+1]]:12: warning: memory is allocated here and released again in each iteration of a loop: {{.*}}; allocate before the loop and reuse the memory
     sum += Array<double>(ask())[0];
   return sum;
 }

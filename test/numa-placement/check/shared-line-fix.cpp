@@ -15,7 +15,7 @@
 // RUN: FileCheck %s --check-prefix=AFTER < %t.after.out
 //
 // Before C++17 operator new does not align, so there two more have no fix.
-// RUN: %vf_clang_tidy --checks='-*,vfriendly-numa-placement-shared-line' %s -- -std=c++14 2>&1 | grep -c 'no fix: its memory need not be aligned' | FileCheck %s --check-prefix=OLD
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-numa-placement-shared-line' %s -- -std=c++14 2>&1 | grep -c 'no fix: its memory may lack the alignment' | FileCheck %s --check-prefix=OLD
 // OLD: 3
 
 #include <array>
@@ -103,7 +103,7 @@ int main() {
         // CHECK: note: no fix: other code depends on the size of its element's type
         Inners[Me].Value++;
         // CHECK: :[[@LINE+2]]:9: warning: threads write neighbouring elements of 'Slots' in loops, 8 bytes each
-        // CHECK: note: no fix: its memory need not be aligned as the type says
+        // CHECK: note: no fix: its memory may lack the alignment of the type
         P.Slots[Me].Value = I;
         Apart[Me][I % 100] = I;
       }

@@ -16,14 +16,14 @@ enum { THREADS = 8 };
 
 // example: neighbours
 double sum_beside_others(const double *x, long n) {
-  // CHECK-DAG: :[[@LINE+1]]:10: note: no fix: the element is no structure, whose alignment could change
+  // CHECK-DAG: :[[@LINE+1]]:10: note: no fix: the element is no structure, so its alignment is fixed
   double sums[THREADS] = {0};
 #pragma omp parallel num_threads(THREADS)
   {
     int me = omp_get_thread_num();
 #pragma omp for
     for (long i = 0; i < n; i++)
-      // CHECK-DAG: :[[@LINE+1]]:7: warning: threads write neighbouring elements of 'sums' in loops, 8 bytes each: each write fetches the cache line from the CPU that wrote beside it, often from another node; give each thread a cache line of its own, or add up in a local variable and store once (guidelines/numa-placement.md) [vfriendly-numa-placement-shared-line]
+      // CHECK-DAG: :[[@LINE+1]]:7: warning: threads write neighbouring elements of 'sums' in loops, 8 bytes each: each write fetches the cache line from the CPU that wrote a neighbouring element, often from another node; give each thread a cache line of its own, or add up in a local variable and store once (guidelines/numa-placement.md) [vfriendly-numa-placement-shared-line]
       sums[me] += x[i];
   }
   double sum = 0;
@@ -66,7 +66,7 @@ void *add(void *arg) {
 }
 void start(const double *x, long n) {
   pthread_t threads[THREADS];
-  // CHECK-DAG: :[[@LINE+1]]:16: note: no fix: its memory need not be aligned as the type says; take it from aligned_alloc
+  // CHECK-DAG: :[[@LINE+1]]:16: note: no fix: its memory may lack the alignment of the type; allocate it with aligned_alloc
   struct part *parts = malloc(THREADS * sizeof *parts);
   for (int t = 0; t < THREADS; t++) {
     parts[t] = (struct part){x + n / THREADS * t, n / THREADS, 0};

@@ -125,7 +125,7 @@ void iterations(unsigned n) {
   }
   plain = last;
   // Skipped reads of a device are missed.
-  // CHECK: :[[@LINE+1]]:3: note: no fix: the word is volatile, and other files may write it: it may be a device's
+  // CHECK: :[[@LINE+1]]:3: note: no fix: the word is volatile, and other files may write it: it may be a device register
   for (int i = 0; i < 1000000; i++)
     if (foreign)
       break;

@@ -51,7 +51,7 @@ void hints() {
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready' and yields between polls: while the thread it waits for is descheduled, yielding keeps the vCPU busy; spin then block (guidelines/spin-loops.md)
   while (!ready)
     std::this_thread::yield();
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready' and sleeps between polls: each wake-up that finds nothing changed costs the virtual machine exits, and the change is noticed late; block until it happens instead of sleeping (guidelines/spin-loops.md)
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready' and sleeps between polls: each wake-up causes virtual machine exits even if nothing has changed, and the change is noticed late; block until it happens instead of sleeping (guidelines/spin-loops.md)
   while (!ready)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready' and sleeps
