@@ -14,8 +14,8 @@
 
 namespace vfriendly::tidy {
 
-/// Locks, conditions, semaphores and barriers that spin only while it pays and
-/// block without waking each other in vain.
+/// Locks, conditions, semaphores and barriers that spin only while that costs
+/// less than sleeping, and wake only threads that can proceed.
 ///
 /// The base class of the checks, one check for each kind of unnecessary wait.
 /// Each receives a model of the whole translation unit. See

@@ -122,9 +122,10 @@ std::optional<Meaning> byName(StringRef Name) {
                               : std::optional<Meaning>(Known->second);
 }
 
-bool isNamed(const CXXRecordDecl *Class, std::initializer_list<StringRef> Names,
-             bool OfStd = true) {
-  return Class && Class->getIdentifier() && (!OfStd || isOfStd(*Class)) &&
+/// Returns true if Class is a class of the standard library with one of Names.
+bool isStdClass(const CXXRecordDecl *Class,
+                std::initializer_list<StringRef> Names) {
+  return Class && Class->getIdentifier() && isOfStd(*Class) &&
          llvm::is_contained(Names, Class->getName());
 }
 
@@ -135,7 +136,7 @@ std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
     return std::nullopt;
   const CXXRecordDecl *Class = Method.getParent();
   StringRef Name = Method.getName();
-  if (isNamed(Class, {"condition_variable", "condition_variable_any"}))
+  if (isStdClass(Class, {"condition_variable", "condition_variable_any"}))
     return llvm::StringSwitch<std::optional<SyncKind>>(Name)
         .Case("wait", SyncKind::Wait)
         .Case("wait_for", SyncKind::TimedWait)
@@ -143,13 +144,13 @@ std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
         .Case("notify_one", SyncKind::Signal)
         .Case("notify_all", SyncKind::Broadcast)
         .Default(std::nullopt);
-  if (isNamed(Class, {"thread", "jthread"}))
+  if (isStdClass(Class, {"thread", "jthread"}))
     return llvm::StringSwitch<std::optional<SyncKind>>(Name)
         .Case("join", SyncKind::Join)
         .Case("detach", SyncKind::Detach)
         .Default(std::nullopt);
-  if (isNamed(Class, {"mutex", "timed_mutex", "recursive_mutex", "shared_mutex",
-                      "unique_lock", "__mutex_base"}))
+  if (isStdClass(Class, {"mutex", "timed_mutex", "recursive_mutex",
+                         "shared_mutex", "unique_lock", "__mutex_base"}))
     return llvm::StringSwitch<std::optional<SyncKind>>(Name)
         .Case("lock", SyncKind::Lock)
         .Case("unlock", SyncKind::Unlock)
@@ -224,10 +225,11 @@ public:
 private:
   void construct(const CXXConstructExpr &Made, ArrayRef<const Stmt *> Parents) {
     const CXXRecordDecl *Class = Made.getConstructor()->getParent();
-    if (isNamed(Class, {"lock_guard", "unique_lock", "scoped_lock"}) &&
+    if (isStdClass(Class, {"lock_guard", "unique_lock", "scoped_lock"}) &&
         Made.getNumArgs() == 1)
       add(SyncKind::Lock, &Made, Made.getArg(0), Parents);
-    else if (isNamed(Class, {"thread", "jthread"}) && Made.getNumArgs() >= 1 &&
+    else if (isStdClass(Class, {"thread", "jthread"}) &&
+             Made.getNumArgs() >= 1 &&
              !Made.getConstructor()->isCopyOrMoveConstructor())
       add(SyncKind::CreateThread, &Made, nullptr, Parents).Object =
           declaredAt(Parents);

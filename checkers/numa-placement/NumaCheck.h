@@ -14,8 +14,8 @@
 
 namespace vfriendly::tidy {
 
-/// Finds data that one thread places and other threads use, and puts each page
-/// on the node that uses it.
+/// Finds data that one thread initializes and other threads use, and places
+/// each page on the node that uses it.
 ///
 /// The base class of the checks, one check for each way to lose locality. Each
 /// receives the values that variables have in the whole translation unit. See

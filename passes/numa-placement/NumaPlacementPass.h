@@ -13,8 +13,8 @@
 
 namespace vfriendly {
 
-/// Finds data that one thread places and other threads use, and puts each page
-/// on the node that uses it.
+/// Finds data that one thread initializes and other threads use, and places
+/// each page on the node that uses it.
 ///
 /// If serial code writes an object first and a parallel region uses it, inserts
 /// a call of vf_numa_place after its allocation, for static arrays before main:

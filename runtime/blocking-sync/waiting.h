@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Locks, conditions, semaphores and barriers that spin only while it pays and
- * block without waking each other in vain.
+ * Locks, conditions, semaphores and barriers that spin only while that costs
+ * less than sleeping, and wake only threads that can proceed.
  *
  * A wait first spins, pausing and yielding as a spin wait does
  * (spin-wait/wait.c: as long as blocking costs, less where there are more

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Finds data that one thread places and other threads use, and puts each page
- * on the node that uses it.
+ * Finds data that one thread initializes and other threads use, and places
+ * each page on the node that uses it.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_NUMA_PLACEMENT_MACHINE_H
