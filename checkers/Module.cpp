@@ -8,8 +8,10 @@
 //
 //   clang-tidy --load=libvfriendly-tidy.so --checks='-*,vfriendly-*' …
 //
-// Registration only: the list of checks is generated from the catalogue. The
-// guard comes first, as static initialisers run in order.
+// Only registers the checks; their list is generated from the catalogue. Guard
+// must be the first static object: static objects are initialized in the order
+// of their definition, and Guard ends a clang-tidy of another version before
+// the module is registered.
 //
 //===----------------------------------------------------------------------===//
 

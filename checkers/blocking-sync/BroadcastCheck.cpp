@@ -12,8 +12,8 @@
 //      and broadcasts whenever it makes the step;
 //   3. a waiter that proceeds undoes that step, so that the next waiter would
 //      find the predicate false.
-// By 2 and 3 as many waiters are woken as can proceed. If 2 or 3 fails, the
-// function sets a flag that all waiters must see, or lets several proceed.
+// By 2 and 3, one wake-up per broadcast suffices. If 2 or 3 fails, the function
+// may set a flag that all waiters must see, or let several waiters proceed.
 // Waits with a deadline are excluded: a woken thread may time out and consume
 // the signal.
 //

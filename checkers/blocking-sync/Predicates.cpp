@@ -1,4 +1,4 @@
-//===- Predicates.cpp - What waiters wait for, and who changes it ---------===//
+//===- Predicates.cpp - Wait predicates and writes to them ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

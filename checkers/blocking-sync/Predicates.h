@@ -1,4 +1,4 @@
-//===- Predicates.h - What waiters wait for, and who changes it -*- C++ -*-===//
+//===- Predicates.h - Wait predicates and writes to them --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -34,8 +34,8 @@ bool areCompared(const clang::Expr *E, const clang::ValueDecl *A,
 
 struct PlaceWrite {
   enum Kind {
-    Add,    ///< By one: ++, += 1, push_back, or a step of a ring's index.
-    Remove, ///< By one: --, -= 1, pop_front.
+    Add,    ///< Adds one: ++, += 1, push_back, a step of a ring's index.
+    Remove, ///< Removes one: --, -= 1, pop_front.
     Other
   };
   Kind How;

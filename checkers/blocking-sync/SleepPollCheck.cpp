@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Loops that poll without a lock are reported by vfriendly-spin-loops.
+// Ignores loops that poll without a lock: vfriendly-spin-loops reports those.
 //
 //===----------------------------------------------------------------------===//
 

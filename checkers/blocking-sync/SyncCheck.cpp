@@ -1,4 +1,4 @@
-//===- SyncCheck.cpp - What the checks of blocking share ------------------===//
+//===- SyncCheck.cpp - Base class of blocking-sync checks -----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SyncCheck.h - What the checks of blocking share ----------*- C++ -*-===//
+//===- SyncCheck.h - Base class of blocking-sync checks ---------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

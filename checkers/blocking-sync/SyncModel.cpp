@@ -1,4 +1,4 @@
-//===- SyncModel.cpp - Who locks, waits and wakes -------------------------===//
+//===- SyncModel.cpp - Locks, waits and wake-ups of a unit ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

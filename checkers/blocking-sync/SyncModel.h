@@ -1,4 +1,4 @@
-//===- SyncModel.h - Who locks, waits and wakes -----------------*- C++ -*-===//
+//===- SyncModel.h - Locks, waits and wake-ups of a unit --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,9 +11,9 @@
 //       if (S.Kind == SyncKind::Broadcast) ...
 //
 // Records what the functions of one translation unit do to locks, conditions
-// and threads, recognized by the names of POSIX, C11, C++ and vfriendly. An
-// operation on a function's parameter counts as one on the argument of each
-// call.
+// and threads. Recognizes the operations by their names in POSIX, C11, C++ and
+// vfriendly. If a function applies an operation to its parameter, each call of
+// the function counts as the operation on the argument.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@
 namespace vfriendly::tidy {
 
 enum class SyncKind {
-  Lock, ///< A mutex, also by a guard.
+  Lock, ///< Locks a mutex, directly or by a guard object.
   Unlock,
   SpinLock, ///< pthread_spin_lock.
   Wait,

@@ -1,5 +1,4 @@
-//===- ThreadPerTaskCheck.h - vfriendly-blocking-sync-thread-per-task -*- C++
-//-*-===//
+//===- ThreadPerTaskCheck.h - Threads created for single tasks --*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

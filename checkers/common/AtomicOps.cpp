@@ -1,4 +1,4 @@
-//===- AtomicOps.cpp - What an atomic operation does ----------------------===//
+//===- AtomicOps.cpp - Classification of atomic operations ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

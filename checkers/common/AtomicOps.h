@@ -1,4 +1,4 @@
-//===- AtomicOps.h - What an atomic operation does --------------*- C++ -*-===//
+//===- AtomicOps.h - Classification of atomic operations --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,9 +9,10 @@
 //   if (std::optional<AtomicOp> Op = matchAtomicOp(E)) switch (Op->Kind) ...
 //
 // A uniform view of std::atomic and related classes, C11 atomics, __atomic_*
-// and __sync_*: which object is accessed, and what a compare-and-exchange
-// expects. Plain reads and writes of _Atomic objects are ordinary expressions,
-// not calls: see isAtomicType.
+// and __sync_*: which object an operation accesses, and which value a
+// compare-and-exchange expects. Plain reads and writes of _Atomic objects are
+// not matched, because they are ordinary expressions and not calls: see
+// isAtomicType.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +29,8 @@ enum class AtomicKind {
   Store,
   Exchange, ///< Includes test-and-set, whose Value is null.
   CompareExchange,
-  SetBits, ///< fetch_or, fetch_and: twice has the effect of once.
-  Modify,  ///< fetch_add and the like: each execution has an effect.
+  SetBits, ///< fetch_or, fetch_and: idempotent.
+  Modify,  ///< fetch_add and the like: not idempotent.
   Other    ///< wait, notify, init: irrelevant to polling loops.
 };
 

@@ -1,4 +1,4 @@
-//===- ClangVersions.h - What differs between Clang 19 and 22 ---*- C++ -*-===//
+//===- ClangVersions.h - Differences between Clang 19 and 22 ----*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The checks' part of passes/common/LLVMVersions.h: only these two files ask
-// for LLVM's version. Code that includes it reads as for the newest one.
+// Complements passes/common/LLVMVersions.h for code that includes clang's
+// headers. Only these two files test LLVM's version; all other files are
+// written for the newest one.
 //
 //===----------------------------------------------------------------------===//
 

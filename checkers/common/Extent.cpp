@@ -1,4 +1,4 @@
-//===- Extent.cpp - The text that a report is about -----------------------===//
+//===- Extent.cpp - Source extent of a reported construct -----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Extent.h - The text that a report is about ---------------*- C++ -*-===//
+//===- Extent.h - Source extent of a reported construct ---------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Kept.cpp - What its author wants left as it is ---------------------===//
+//===- Kept.cpp - Functions marked vfriendly:keep -------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

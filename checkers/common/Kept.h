@@ -1,4 +1,4 @@
-//===- Kept.h - What its author wants left as it is -------------*- C++ -*-===//
+//===- Kept.h - Functions marked vfriendly:keep -----------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

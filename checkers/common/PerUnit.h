@@ -1,4 +1,4 @@
-//===- PerUnit.h - What the checks of a translation unit share --*- C++ -*-===//
+//===- PerUnit.h - Objects that a unit's checks share -----------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

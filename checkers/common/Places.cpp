@@ -1,4 +1,4 @@
-//===- Places.cpp - Which memory an expression means ----------------------===//
+//===- Places.cpp - The memory that an expression denotes -----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -74,7 +74,7 @@ static Place variablePlace(const DeclRefExpr &Ref, const VarDecl &Variable,
   if (isCapturedByCopy(Variable, In))
     return {Place::Local, &Variable, In, &Ref};
   if (Owner && Owner->Caller == nullptr && Owner != In)
-    return {Place::Local, &Variable, Owner, &Ref}; // A lambda called here.
+    return {Place::Local, &Variable, Owner, &Ref}; // Captured by reference.
   return {Place::Elsewhere, &Variable, In, &Ref};
 }
 

@@ -1,4 +1,4 @@
-//===- Places.h - Which memory an expression means --------------*- C++ -*-===//
+//===- Places.h - The memory that an expression denotes ---------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,9 +9,9 @@
 //   Place P = placeOf(LValue, In);
 //   if (P.Where == Place::Elsewhere) ... others may write it
 //
-// Follows references, parameters and pointers through the frames of the
-// functions that the examined code calls: a small function that polls usually
-// polls an argument of its caller.
+// Follows references, parameters and pointers from a called function to its
+// callers, up to the function that is examined: a small function that polls
+// usually polls an argument of its caller.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ struct Place {
   enum Kind {
     Local, ///< A local variable, or a part of it.
     ThreadLocal,
-    Elsewhere, ///< Globals, and whatever pointers and references lead to.
+    Elsewhere, ///< A global, or the target of a pointer or reference.
     Device     ///< A constant address.
   };
   Kind Where = Elsewhere;

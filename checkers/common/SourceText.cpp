@@ -1,4 +1,4 @@
-//===- SourceText.cpp - What stands in the file ---------------------------===//
+//===- SourceText.cpp - Source ranges and their text ----------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

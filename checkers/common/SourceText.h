@@ -1,4 +1,4 @@
-//===- SourceText.h - What stands in the file -------------------*- C++ -*-===//
+//===- SourceText.h - Source ranges and their text --------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

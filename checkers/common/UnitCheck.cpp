@@ -1,4 +1,4 @@
-//===- UnitCheck.cpp - A check of a whole unit ----------------------------===//
+//===- UnitCheck.cpp - Checks of a whole translation unit -----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

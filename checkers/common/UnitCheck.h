@@ -1,4 +1,4 @@
-//===- UnitCheck.h - A check of a whole unit --------------------*- C++ -*-===//
+//===- UnitCheck.h - Checks of a whole translation unit ---------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A clang-tidy of another version loads the module, lists its checks, and then
-// finds nothing or crashes. A static VersionGuard ends it before that, with a
-// line that says why. It calls one LLVM function, whose name and result have
-// not changed between versions, and otherwise only C.
+// A clang-tidy of another version loads the module and lists its checks, and
+// then finds nothing or crashes. A static VersionGuard ends such a clang-tidy
+// with an error message when the module is loaded. It calls only one function
+// of clang, whose name and result type are the same in all versions, and
+// otherwise only the standard library.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- WaitNeutral.cpp - What a call means to a waiting loop --------------===//
+//===- WaitNeutral.cpp - Effects of calls in waiting loops ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- WaitNeutral.h - What a call means to a waiting loop ------*- C++ -*-===//
+//===- WaitNeutral.h - Effects of calls in waiting loops --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,9 +8,10 @@
 //
 //   if (classifyFunction(*Call->getDirectCallee()) == CallEffect::Pause) ...
 //
-// Decides by name alone whether a loop that makes a call may still be a wait.
-// Names that object files have are in passes/common/WaitNeutral.def, which the
-// passes read too; NeutralNames.def adds names that only the source has.
+// Decides by the callee's name alone whether a loop that makes a call may still
+// be a wait. passes/common/WaitNeutral.def, which the passes also use, lists
+// names that occur in object files; NeutralNames.def adds names that occur only
+// in source code.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ElementCalls.cpp - The heap by the elements of an array ------------===//
+//===- ElementCalls.cpp - Allocation and release of elements --------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ElementCalls.h - The heap by the elements of an array ----*- C++ -*-===//
+//===- ElementCalls.h - Allocation and release of elements ------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- FunctionView.cpp - A function as the heap sees it ------------------===//
+//===- FunctionView.cpp - Heap calls and loops of a function --------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -96,7 +96,7 @@ const Stmt *FunctionView::partOf(const CompoundStmt &Block,
 
 bool FunctionView::isOwn(const VarDecl &Variable) const {
   const DeclContext *Around = Variable.getDeclContext();
-  while (isa<CapturedDecl>(Around)) // OpenMP wraps a region in this.
+  while (isa<CapturedDecl>(Around)) // The body of an OpenMP region.
     Around = Around->getParent();
   return Variable.hasLocalStorage() &&
          cast<Decl>(Around)->getCanonicalDecl() == Function.getCanonicalDecl();
@@ -210,7 +210,7 @@ bool FunctionView::isRepeated(const Stmt *S) {
   while (!Work.empty()) {
     const CFGBlock *Block = Work.pop_back_val();
     if (Block->hasNoReturnElement())
-      continue; // The program ends here, or cleanup happens elsewhere.
+      continue; // Control does not return to this function.
     for (const CFGBlock *Next : Block->succs()) {
       if (Next == At->Block)
         return true;

@@ -1,4 +1,4 @@
-//===- FunctionView.h - A function as the heap sees it ----------*- C++ -*-===//
+//===- FunctionView.h - Heap calls and loops of a function ------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -10,8 +10,9 @@
 //   for (const HeapCall &Call : View.calls())
 //     if (const Stmt *Loop = View.loopAround(*Call.Site)) ...
 //
-// One walk collects the heap calls, the loops and the references to each
-// variable. The control-flow graph is built on first use.
+// The constructor traverses the function once and collects the heap calls, the
+// loops, and the references to each variable. The control-flow graph is built
+// when it is first used.
 //
 //===----------------------------------------------------------------------===//
 

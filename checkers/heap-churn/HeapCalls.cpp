@@ -1,4 +1,4 @@
-//===- HeapCalls.cpp - What a call means to the heap ----------------------===//
+//===- HeapCalls.cpp - Calls that allocate or release ---------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

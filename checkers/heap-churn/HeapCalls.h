@@ -1,4 +1,4 @@
-//===- HeapCalls.h - What a call means to the heap --------------*- C++ -*-===//
+//===- HeapCalls.h - Calls that allocate or release -------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,9 +9,9 @@
 //   if (std::optional<HeapCall> Call = Heap.match(E))
 //     if (Call->Op == HeapOp::Release) ... Call->Pointer
 //
-// Recognizes new and delete, the names of HeapNames.def, and functions with the
-// attributes malloc or ownership. LoweredHeap.h sees through functions of the
-// unit.
+// Recognizes new and delete, the functions in HeapNames.def, and functions with
+// the attribute malloc or ownership. Does not look into functions that call
+// these; LoweredHeap.h does.
 //
 //===----------------------------------------------------------------------===//
 

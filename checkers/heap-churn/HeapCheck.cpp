@@ -1,4 +1,4 @@
-//===- HeapCheck.cpp - What the checks of heap churn share ----------------===//
+//===- HeapCheck.cpp - Base class of the heap-churn checks ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

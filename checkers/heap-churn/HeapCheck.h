@@ -1,4 +1,4 @@
-//===- HeapCheck.h - What the checks of heap churn share --------*- C++ -*-===//
+//===- HeapCheck.h - Base class of the heap-churn checks --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

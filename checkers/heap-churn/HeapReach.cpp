@@ -1,4 +1,4 @@
-//===- HeapReach.cpp - Which functions use the heap in loops --------------===//
+//===- HeapReach.cpp - Functions that use the heap in loops ---------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- HeapReach.h - Which functions use the heap in loops ------*- C++ -*-===//
+//===- HeapReach.h - Functions that use the heap in loops -------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -10,7 +10,8 @@
 //   if (Reach.churns(F))
 //     for (const FunctionDecl *Each : Reach.withInlined({&F})) ...
 //
-// Decides by names alone, so that code is generated for few functions only.
+// Recognizes heap functions by their names alone. LoweredHeap.h generates IR
+// only for the functions that are found here, which keeps the check fast.
 //
 //===----------------------------------------------------------------------===//
 

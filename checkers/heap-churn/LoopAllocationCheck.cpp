@@ -101,7 +101,7 @@ void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
   const VarDecl *Owner = View.ownerOf(*Site);
   bool IsObject = Owner && Owner->getType()->isRecordType();
   if (Owner && !IsObject && !Owner->getType()->isPointerType())
-    Owner = nullptr; // A status, for example.
+    Owner = nullptr; // Not the block but, for example, an error code.
   std::string By = IsHeapCall ? Call->name() : calleeName(*Site).str(),
               What = Owner ? ("'" + Owner->getName() + "'").str() : "memory";
   if (IsObject)

@@ -1,5 +1,4 @@
-//===- LoopAllocationCheck.h - vfriendly-heap-churn-loop-allocation *- C++
-//-*-===//
+//===- LoopAllocationCheck.h - Allocations in loops -------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -29,7 +28,7 @@ private:
   void reportBlock(const LoweredBlock &Block);
 
   std::vector<const clang::FunctionDecl *> Functions;
-  HeapCalls *Heap = nullptr; ///< Null until a function was inspected.
+  HeapCalls *Heap = nullptr; ///< Null until a function is inspected.
   /// Locals that were reported, and where they allocate.
   llvm::SmallPtrSet<const void *, 8> Reported;
 };

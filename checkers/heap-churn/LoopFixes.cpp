@@ -1,4 +1,4 @@
-//===- LoopFixes.cpp - Loops that do the same with less -------------------===//
+//===- LoopFixes.cpp - Fix-its for loops over heap memory -----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -87,7 +87,7 @@ FixHints reverseLoop(const ElementCall &Release, FunctionView &View) {
   if (auto *If = dyn_cast_or_null<IfStmt>(Only);
       If && !If->getElse() && !If->getInit() &&
       isa<ArraySubscriptExpr>(If->getCond()->IgnoreParenImpCasts()))
-    Only = nullptr; // Two indexes to change: not worth a fix.
+    Only = nullptr; // The fix would have to change both subscripts.
   auto *Subscript =
       dyn_cast<ArraySubscriptExpr>(Release.Call->Pointer->IgnoreParenCasts());
   if (!By || Only != Release.Call->Site || !Subscript ||

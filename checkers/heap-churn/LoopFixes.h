@@ -1,4 +1,4 @@
-//===- LoopFixes.h - Loops that do the same with less -----------*- C++ -*-===//
+//===- LoopFixes.h - Fix-its for loops over heap memory ---------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

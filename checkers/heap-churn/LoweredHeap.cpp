@@ -1,4 +1,4 @@
-//===- LoweredHeap.cpp - The heap as compiled code uses it ----------------===//
+//===- LoweredHeap.cpp - Analysis of heap use in LLVM IR ------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -72,7 +72,7 @@ public:
   Lowering(ASTContext &Context, HeapCalls &Heap)
       : Context(Context), Heap(Heap) {
     LLVM.setDiscardValueNames(true);
-    Options.OptimizationLevel = 2; // Otherwise all functions are optnone.
+    Options.OptimizationLevel = 2; // At 0 all functions get optnone.
     Options.setInlining(CodeGenOptions::NormalInlining);
     Options.setDebugInfo(llvm::codegenoptions::LocTrackingOnly);
     Options.DebugColumnInfo = true;
@@ -185,7 +185,8 @@ private:
       return FPM;
     };
     llvm::FunctionPassManager First;
-    First.addPass(llvm::LowerExpectIntrinsicPass()); // It hides null tests.
+    // Removes llvm.expect, which hides tests for null.
+    First.addPass(llvm::LowerExpectIntrinsicPass());
     First.addPass(Simplify());
     llvm::ModulePassManager MPM;
     MPM.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(First)));

@@ -1,4 +1,4 @@
-//===- LoweredHeap.h - The heap as compiled code uses it --------*- C++ -*-===//
+//===- LoweredHeap.h - Analysis of heap use in LLVM IR ----------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lowers those functions of a unit that use the heap in loops to LLVM's IR,
-// inlines what they call, and asks the analysis of the pass's folder. So the
-// check sees through wrappers, constructors and destructors.
+// Generates LLVM IR for those functions of a unit that use the heap in loops,
+// inlines their callees, and runs the analysis of the LLVM pass
+// (passes/heap-churn/IterationBlocks.h). The check therefore also finds
+// allocations in wrappers, constructors and destructors.
 //
 //===----------------------------------------------------------------------===//
 

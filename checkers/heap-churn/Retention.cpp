@@ -1,4 +1,4 @@
-//===- Retention.cpp - Who may remember a pointer -------------------------===//
+//===- Retention.cpp - Uses that may keep a pointer -----------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Retention.h - Who may remember a pointer -----------------*- C++ -*-===//
+//===- Retention.h - Uses that may keep a pointer ---------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

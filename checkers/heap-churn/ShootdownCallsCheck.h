@@ -1,5 +1,4 @@
-//===- ShootdownCallsCheck.h - vfriendly-heap-churn-shootdown-calls *- C++
-//-*-===//
+//===- ShootdownCallsCheck.h - Shootdown calls in loops ---------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

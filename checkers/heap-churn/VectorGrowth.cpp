@@ -1,4 +1,4 @@
-//===- VectorGrowth.cpp - Vectors that grow though their size is known ----===//
+//===- VectorGrowth.cpp - Vectors that grow to a known size ---------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -148,7 +148,7 @@ FixHints reserveBefore(const GrownVector &Grown, FunctionView &View) {
   } else if (!isInvariant(Count, Grown.Loop, View) ||
              !(Plain->getType()->isUnsignedIntegerType() ||
                constantOf(Plain, Context).value_or(-1) >= 0)) {
-    return {}; // Then reserve would throw.
+    return {}; // If the count is negative, reserve would throw.
   }
   return {FixItHint::CreateInsertion(
       Begin, Grown.Variable->getName().str() + ".reserve(" + Text + ");\n" +

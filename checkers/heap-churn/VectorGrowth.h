@@ -1,5 +1,4 @@
-//===- VectorGrowth.h - Vectors that grow though their size is known *- C++
-//-*-===//
+//===- VectorGrowth.h - Vectors that grow to a known size -------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

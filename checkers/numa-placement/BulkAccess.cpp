@@ -1,4 +1,4 @@
-//===- BulkAccess.cpp - Arrays that loops walk through --------------------===//
+//===- BulkAccess.cpp - Arrays that loops traverse ------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

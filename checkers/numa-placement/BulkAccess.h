@@ -1,4 +1,4 @@
-//===- BulkAccess.h - Arrays that loops walk through ------------*- C++ -*-===//
+//===- BulkAccess.h - Arrays that loops traverse ----------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,8 +15,9 @@ namespace vfriendly::tidy {
 
 /// Which threads execute a part of a function.
 enum class Team {
-  Callers, ///< Those that call the function.
-  All,     ///< A team: an OpenMP region, a parallel algorithm, a thread.
+  Callers, ///< The threads that call the function.
+  All,     ///< All threads of an OpenMP region or a parallel algorithm, or
+           ///< those that a call starts.
   One      ///< One thread of a team: single, master, masked.
 };
 
@@ -25,7 +26,7 @@ struct BulkEvent {
   enum {
     Write, ///< A loop writes elements.
     Read,  ///< A loop reads elements.
-    Call   ///< It calls, or starts threads with, Callee.
+    Call   ///< The function calls Callee, or starts threads with it.
   } Kind = Write;
   Team By = Team::Callers;
   Site At;

@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Not reported, as no CPU is singled out: a loop that adds a range of CPUs to
-// one set and applies it afterwards, of which the kernel keeps the allowed
-// ones; and a loop in which a thread visits one CPU after the other.
+// Two kinds of loops are not reported, because they do not pin a thread to one
+// fixed CPU: a loop that adds a range of CPUs to one set and applies the set
+// afterwards, where the kernel drops the CPUs that are not allowed; and a loop
+// in which a thread moves from one CPU to the next.
 //
 //===----------------------------------------------------------------------===//
 

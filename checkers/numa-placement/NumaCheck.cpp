@@ -1,4 +1,4 @@
-//===- NumaCheck.cpp - What the checks of placement share -----------------===//
+//===- NumaCheck.cpp - Base class of numa-placement checks ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

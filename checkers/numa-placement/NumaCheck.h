@@ -1,4 +1,4 @@
-//===- NumaCheck.h - What the checks of placement share ---------*- C++ -*-===//
+//===- NumaCheck.h - Base class of numa-placement checks --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- NumberOrigin.cpp - Where a number comes from -----------------------===//
+//===- NumberOrigin.cpp - Origins of CPU and thread numbers ---------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -329,7 +329,7 @@ NumberOrigin NumberOrigins::ofValues(const UnitValues::ValueRefs &Given,
     if (!Initial || !isNegative(*Initial, Context))
       Found = {Origin::Constant, Use};
     if (Given.empty() && !Variable->getType().isConstQualified())
-      Found.reset(); // Another unit gives it a value.
+      Found.reset(); // Another unit assigns it a value.
   }
   for (const GivenValue *Value : Given) {
     if (Value->Kind == GivenValue::Stepped) {

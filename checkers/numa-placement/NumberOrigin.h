@@ -1,4 +1,4 @@
-//===- NumberOrigin.h - Where a number comes from ---------------*- C++ -*-===//
+//===- NumberOrigin.h - Origins of CPU and thread numbers -------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -18,9 +18,9 @@ namespace vfriendly::tidy {
 /// Where a number that may name a CPU or a thread comes from.
 enum class Origin {
   Unknown,  ///< At least one of its values is not understood.
-  Chosen,   ///< Somebody chose it: an option, or a test of an affinity set.
+  Chosen,   ///< Read from text or sched_getcpu, or tested in an affinity set.
   Constant, ///< Constants only.
-  CpuCount, ///< A number of CPUs, or one beside it.
+  CpuCount, ///< A number of CPUs, or computed from one and constants.
   Counter,  ///< A variable that begins at a constant and is stepped.
   Thread,   ///< The number of a thread, such as omp_get_thread_num().
   Modulo    ///< The remainder by a number of CPUs or by a constant.

@@ -116,7 +116,7 @@ public:
 private:
   struct Access {
     const VarDecl *Array;
-    bool IsOwn; ///< Of this iteration: [i].
+    bool IsOwn; ///< True if the index is the counter: [i].
   };
 
   bool statement(const Stmt *S) {

@@ -195,7 +195,7 @@ private:
       if (isLoaded(*Value->At.E))
         return nullptr;
       if (!Root || Root == Name || isa<FunctionDecl>(Root))
-        continue; // A new block, null, or its own next element.
+        continue; // A new block, null, or an advance such as p = p + 1.
       const ValueDecl *Next = objectOf(Root, Bound, Depth + 1);
       if (Object && Object != Next)
         return nullptr;

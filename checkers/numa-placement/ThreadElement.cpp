@@ -1,4 +1,4 @@
-//===- ThreadElement.cpp - An element for each thread ---------------------===//
+//===- ThreadElement.cpp - Array elements used by one thread --------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -59,7 +59,7 @@ bool ThreadElements::isThreadNumber(const Site &Index, bool Started) {
         llvm::any_of(Values.valuesOf(*From.Counter), [&](const GivenValue *V) {
           return llvm::is_contained(V->At.Parents, S);
         }))
-      return false; // The counter of a loop in the thread.
+      return false; // The counter of a loop that the thread executes.
   }
   return false;
 }

@@ -1,4 +1,4 @@
-//===- ThreadElement.h - An element for each thread -------------*- C++ -*-===//
+//===- ThreadElement.h - Array elements used by one thread ------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- UnitValues.cpp - What variables are given --------------------------===//
+//===- UnitValues.cpp - Values that variables are assigned ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -270,7 +270,7 @@ private:
 void UnitValues::add(const FunctionDecl &Function) {
   if (auto *Method = dyn_cast<CXXMethodDecl>(&Function);
       Method && Method->getParent()->isLambda())
-    return; // Part of the function around it.
+    return; // A lambda belongs to the function around it.
   if (!Known.insert(&Function).second)
     return;
   Functions.push_back(&Function);

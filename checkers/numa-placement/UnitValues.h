@@ -1,4 +1,4 @@
-//===- UnitValues.h - What variables are given ------------------*- C++ -*-===//
+//===- UnitValues.h - Values that variables are assigned --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -30,9 +30,9 @@ struct Site {
 /// A value that is assigned or passed to a variable somewhere in the unit.
 struct GivenValue {
   enum How {
-    Assigned, ///< At.E.
-    Stepped,  ///< It is changed by a constant: ++, -= 2.
-    Unknown   ///< Its address or a reference to it leaves, or it is computed.
+    Assigned, ///< The value is At.E.
+    Stepped,  ///< The variable is changed by a constant: ++, -= 2.
+    Unknown   ///< Computed in place, or a pointer or reference to it escapes.
   };
   How Kind = Unknown;
   Site At;

@@ -1,4 +1,4 @@
-//===- Bound.cpp - How often a counting loop iterates at most -------------===//
+//===- Bound.cpp - Iteration limits of counting loops ---------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Bound.h - How often a counting loop iterates at most -----*- C++ -*-===//
+//===- Bound.h - Iteration limits of counting loops -------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -182,7 +182,7 @@ struct CountTest {
   BinaryOperatorKind Kind = BO_NE;
   const Expr *Limit = nullptr; ///< Null for zero.
   QualType Compared;
-  bool StepsAfter = false; ///< `n--`: tests the value before the step.
+  bool StepsAfter = false; ///< Tests the value before the step, as `n--`.
 };
 
 class BudgetPlanner {
@@ -206,7 +206,7 @@ private:
   const LoopFacts &Facts;
   const ASTContext &Context;
   const VarDecl *Counter = nullptr;
-  int64_t Step = 0; ///< 0 until the test has told it.
+  int64_t Step = 0; ///< 0 until findTest has determined it.
   std::optional<CountTest> Test;
   /// The parts of the loop's condition other than Test.
   SmallVector<const Expr *, 2> Conditions;

@@ -12,20 +12,22 @@
 //     i += vf_spin_budget(&flag, 0, &vf_state, sizeof(flag), 999999 - i);
 //   }
 //
-// To skip k polls is to execute k iterations after a failed one, each reading
-// what that one read. This is a legal execution if all of these hold:
+// Skipping k polls after a failed one has the effect of k more iterations whose
+// polls all read the same value as the failed poll. This is a legal execution
+// if all of these hold:
 //
-//  - an iteration does nothing but read and count, and no local variable but
-//    the counter is written, so nothing else goes from one to the next;
-//  - of memory that others may write it reads one word, by one access, and the
-//    place of this access depends on no other such memory and not on the
-//    counter: the second iteration would read what the first did;
+//  - an iteration only reads and counts, and writes no local variable except
+//    the counter, so it passes nothing else on to the next iteration;
+//  - of memory that other threads may write, an iteration reads one word, by
+//    one access, whose address depends neither on other such memory nor on the
+//    counter: otherwise the skipped polls might have read other values;
 //  - the counter changes by one in each iteration, and nothing else changes it;
-//  - its test would not end the loop in any of the k iterations: Left is the
-//    number of tests in a row from here on that would hold.
+//  - the test of the counter would not end the loop in any of the k iterations:
+//    Left is the number of further tests, from here on, that do not end it.
 //
-// The pass proves the same for IR (passes/spin-loops/BoundedSpin.cpp), for more
-// forms. Here a loop must also have a form whose text is easy to change.
+// passes/spin-loops/BoundedSpin.cpp proves the same for LLVM IR and accepts
+// more forms of loops. This check also requires a form whose source text is
+// easy to change.
 //
 //===----------------------------------------------------------------------===//
 

@@ -213,7 +213,7 @@ Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
                                                      : ofAddress(Object, In);
   Causes C;
   if (IsPointer && !Object->getType()->isPointerType())
-    return own(); // Only a template's arguments determine what it points to.
+    return own(); // The pointer's type depends on a template argument.
   // If IsMemory is set, for an atomic operation, a pointer made from an integer
   // or from void * is not taken for the address of a device register: programs
   // do not use atomic operations on registers, but some pass locks as void * or

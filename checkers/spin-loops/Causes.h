@@ -44,10 +44,10 @@ struct Poll {
 /// What a value or a condition in the loop depends on.
 struct Causes {
   llvm::SmallVector<Poll, 2> Polls;
-  bool Own = false; ///< The loop's own progress: a counter, its variables.
+  bool Own = false; ///< The loop's own progress: counters and its variables.
   bool Clock = false;
   bool Walks =
-      false; ///< Memory at an address that moves from iteration to iteration.
+      false; ///< Memory whose address changes from iteration to iteration.
   /// True if the condition can become true without another thread: a
   /// compare-and-swap that expects the value just read, or a version number
   /// that has not changed.

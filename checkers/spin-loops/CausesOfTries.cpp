@@ -1,4 +1,4 @@
-//===- CausesOfTries.cpp - What tries and unseen calls depend on ----------===//
+//===- CausesOfTries.cpp - Causes of attempts and opaque calls ------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -173,7 +173,7 @@ Causes CauseFinder::ofExpected(const Rmw &R) {
       else
         C.Own = true;
     }
-  C.AtOnce |= !Reset; // The next try expects what this one found.
+  C.AtOnce |= !Reset; // The next attempt expects the value found now.
   return C;
 }
 

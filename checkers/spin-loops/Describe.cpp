@@ -1,4 +1,4 @@
-//===- Describe.cpp - The words of a report -------------------------------===//
+//===- Describe.cpp - Text of a report ------------------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -73,7 +73,7 @@ static std::string seen(const SpinLoop &Spin) {
   const Poll *P = &Spin.Polls.front();
   for (const Poll &Other : Spin.Polls)
     if (Other.Tries || Other.TryLock || Other.Unseen)
-      P = &Other; // The try describes the wait better than the reads.
+      P = &Other; // An attempt describes the wait better than a read.
   if (P->TryLock)
     return "loop retries '" + P->TryLock->getNameAsString() + "'";
   if (P->Unseen) {

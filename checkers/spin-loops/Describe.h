@@ -1,4 +1,4 @@
-//===- Describe.h - The words of a report -----------------------*- C++ -*-===//
+//===- Describe.h - Text of a report ----------------------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

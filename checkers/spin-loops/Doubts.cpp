@@ -1,4 +1,4 @@
-//===- Doubts.cpp - What a loop may do that says it waits -----------------===//
+//===- Doubts.cpp - Effects that a waiting loop may have ------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

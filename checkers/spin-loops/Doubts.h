@@ -1,4 +1,4 @@
-//===- Doubts.h - What a loop may do that says it waits ---------*- C++ -*-===//
+//===- Doubts.h - Effects that a waiting loop may have ----------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,10 +11,11 @@
 //   if (!Doubts.tolerates(Polls, hintsOfIterations(Shape, Facts))) ... not a
 //   wait
 //
-// Spin loops in real code may also write logs, count, and call virtual
-// functions. A doubt is such an effect. If the loop pauses in every iteration,
-// its doubts are tolerated and it is reported as a wait, with the assumption
-// made and without a fix-it; otherwise it is not reported as a wait.
+// A spin loop in real code may also write logs, count, or call virtual
+// functions. Such an effect is called a doubt. If the loop pauses in every
+// iteration, its doubts are tolerated: it is reported as a wait, without a
+// fix-it, and the report states the assumption. Otherwise it is not reported as
+// a wait.
 //
 //===----------------------------------------------------------------------===//
 

@@ -157,7 +157,7 @@ static Fix planBounded(const SpinLoop &Spin, const LoopSite &Site, TuUses &Uses,
   if (!Count)
     return Plan;
   WaitCall Wait = planWait(Spin, Uses, &Count->Exit);
-  Wait.NoSleep = false; // A sleep ends before the count does.
+  Wait.NoSleep = false; // The count limits how long the runtime sleeps.
   if (Count->IsVolatile && !Wait.Notified) {
     Plan.WhyNot = "the word is volatile, and other files may write it: it may "
                   "be a device register";

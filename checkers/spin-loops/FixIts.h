@@ -51,7 +51,7 @@ public:
 
 struct Fix {
   llvm::SmallVector<clang::FixItHint, 4> Hints;
-  std::string Header; ///< To include; with its angle brackets, if any.
+  std::string Header; ///< The header to include, with any angle brackets.
   /// The reason why a bounded spin has no fix. Empty if it has one, or if the
   /// reason is the same for all loops.
   llvm::StringRef WhyNot = {};

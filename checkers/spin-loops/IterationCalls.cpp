@@ -112,7 +112,7 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
   if (!Callee)
     return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
   if (Callee->isNoReturn())
-    return true; // A failed assertion ends more than the loop.
+    return true; // Control does not come back to the loop.
   // Rejects loops that already call what the fix-its of this check insert: they
   // wait in the runtime.
   if (llvm::is_contained({"vf_spin_wait", "vf_spin_backoff", "vf_spin_budget",

@@ -106,7 +106,7 @@ bool IterationWalker::declare(const DeclStmt &Decls, Context &C) {
     if (!Variable)
       continue;
     if (!Variable->hasLocalStorage())
-      continue; // A static is like a global; initialised once.
+      continue; // A static variable is initialized once, like a global.
     // A local object with a destructor, such as a lock guard, may have effects
     // on other objects.
     if (Variable->needsDestruction(Facts.Context) != QualType::DK_none) {
@@ -267,7 +267,7 @@ bool IterationWalker::visitAsm(const GCCAsmStmt &Asm, Context &C) {
     else
       Outputs.push_back(Output);
     if (Asm.isOutputPlusConstraint(I) && Memory != Output)
-      Inputs.push_back(Output); // Read as well, such as what a swap expects.
+      Inputs.push_back(Output); // An in-out operand, such as cmpxchg's rax.
   }
   for (unsigned I = 0; I != Asm.getNumInputs(); ++I) {
     const Expr *Input = Asm.getInputExpr(I);

@@ -1,4 +1,4 @@
-//===- IterationHints.cpp - Hints that every iteration gives --------------===//
+//===- IterationHints.cpp - Spin hints of every iteration -----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -209,7 +209,7 @@ bool PathFollower::follow(const Stmt *S, unsigned &Given, const Frame *In) {
   }
   if (auto *Switch = dyn_cast<SwitchStmt>(S)) {
     Given |= inExpr(Switch->getCond(), In);
-    unsigned Cases = 0; // No case is certain to be taken.
+    unsigned Cases = 0; // Ignored, as no case is certain to be executed.
     follow(Switch->getBody(), Cases, In);
     return true;
   }
@@ -219,7 +219,7 @@ bool PathFollower::follow(const Stmt *S, unsigned &Given, const Frame *In) {
     if (const FunctionDecl *Callee = Call->getDirectCallee())
       if (Callee->isNoReturn())
         return false;
-  Given |= inExpr(S, In); // An expression, a declaration, assembly.
+  Given |= inExpr(S, In); // An expression, declaration or asm statement.
   return true;
 }
 

@@ -1,5 +1,4 @@
-//===- IterationHints.h - Hints that every iteration gives ------*- C++ -*-===//
-//-*-===//
+//===- IterationHints.h - Spin hints of every iteration ---------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 //   IterationHints Given = hintsOfIterations(Shape, Facts);
-//   if (Given.Any) ... whoever wrote this loop meant it to wait
+//   if (Given.Any) ... the author intended this loop as a wait
 //
 // A loop that pauses only on some paths may have any purpose. A loop that
-// pauses before every next iteration was written as a wait, even if it also
-// writes logs or keeps statistics.
+// pauses on every path to its next iteration is intended as a wait, even if it
+// also writes logs or keeps statistics.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +27,8 @@ namespace vfriendly::tidy {
 struct IterationHints {
   bool Any = false;     ///< A pause, a yield, a sleep, or a wait.
   bool Pauses = false;  ///< Excludes sleeps: loops that poll devices sleep.
-  bool Waits = false;   ///< An inner loop, in the loop itself, that waits.
-  bool Retries = false; ///< One of the exchanges given as AtOnce.
+  bool Waits = false;   ///< An inner loop of the same function that waits.
+  bool Retries = false; ///< One of the read-modify-writes in AtOnce.
 };
 
 /// Returns the spin hints that every iteration gives, and whether every

@@ -102,7 +102,7 @@ IterationWalker::Ends IterationWalker::endsOf(const Stmt *S,
     }
     return All;
   }
-  return {}; // Inner loops and switches: what matters is that they may fall.
+  return {}; // Control may continue after an inner loop or a switch.
 }
 
 void IterationWalker::leave(const Context &C) {
@@ -133,7 +133,7 @@ bool IterationWalker::walkIteration() {
       (!Shape.Condition->isValueDependent() &&
        Shape.Condition->EvaluateAsBooleanCondition(Value, Facts.Context));
   if (Forever && Shape.Condition && !Value)
-    return false; // Runs once or never.
+    return false; // The body runs once or never.
   if (!Forever) {
     if (!visit(Shape.Condition, C))
       return false;
@@ -220,7 +220,7 @@ bool IterationWalker::walkSequence(ArrayRef<const Stmt *> Body, Context &C) {
   for (const Stmt *Child : Body) {
     Ends E = C.InCallee ? Ends() : endsOf(Child, C);
     if (E.staysOut()) {
-      leave(C); // Effects on an exit path are no part of the wait.
+      leave(C); // Effects on an exit path do not belong to the wait.
       return true;
     }
     if (!walk(Child, C))

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Internal to LoopFacts: fills it, statements in IterationWalker.cpp,
-// expressions in IterationEffects.cpp, calls in IterationCalls.cpp.
+// Implementation of collectFacts in LoopFacts.h. IterationWalker.cpp walks the
+// statements, IterationEffects.cpp the expressions, and IterationCalls.cpp the
+// calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +37,7 @@ private:
     bool BreakLeaves = true;
     bool ContinueRepeats = true;
     bool InCallee = false;
-    bool InLoop = false; ///< Runs any number of times in an iteration.
+    bool InLoop = false; ///< In an inner loop, which runs any number of times.
     /// Number of conditions (guards) around the outermost of the inner loops.
     unsigned AroundLoop = 0;
   };

@@ -1,4 +1,4 @@
-//===- LoopEdit.cpp - Where a loop's text may change ----------------------===//
+//===- LoopEdit.cpp - Edits of a loop's source text -----------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LoopEdit.h - Where a loop's text may change --------------*- C++ -*-===//
+//===- LoopEdit.h - Edits of a loop's source text ---------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,10 +9,10 @@
 //   LoopEdit Edit(Spin, Site);
 //   if (Edit.waitInBody("_mm_pause()")) Hints = Edit.take();
 //
-// Finds the places for a fix by the loop's form: in an empty body, instead of
-// an existing hint, at the end of a block, in the condition of a do loop,
-// before a goto. Each step fails rather than edit text that it does not fully
-// understand.
+// Inserts the wait at a place that depends on the loop's form: in an empty
+// body, instead of an existing hint, at the end of a block, in the condition of
+// a do loop, or before a goto. Each step fails rather than edit text that it
+// does not fully understand.
 //
 //===----------------------------------------------------------------------===//
 

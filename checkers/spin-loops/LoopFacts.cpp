@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks one iteration, in the loop's function and its callees, and stops at the
-// first effect that a wait does not have. This keeps the check cheap.
+// Examines one iteration, in the loop's function and its callees, and stops at
+// the first effect that a wait cannot have, so that the check is fast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ LoopShape shapeOf(const Stmt *S) {
     Shape.Body.push_back(While->getBody());
     Shape.HeadEnd = While->getRParenLoc();
     if (While->getConditionVariable())
-      return {}; // A declaration in each iteration: no mere wait.
+      return {}; // A loop that declares a variable does more than wait.
   } else if (auto *For = dyn_cast<ForStmt>(S)) {
     Shape.Condition = For->getCond();
     Shape.Increment = For->getInc();

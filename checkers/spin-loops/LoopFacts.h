@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 //
 //   LoopFacts Facts(Context);
-//   if (!collectFacts(Shape, Facts)) ... it does something others could miss
+//   if (!collectFacts(Shape, Facts)) ... it has an effect that no wait has
 //
-// The first of two steps collects the effects of an iteration that repeats,
-// including those of small functions, and the loop's exits with the conditions
-// under which they are reached. The second step (Causes.h) finds what those
-// conditions depend on.
+// This is the first of two steps. It collects the effects of an iteration that
+// does not leave the loop, including those of small callees, and the exits of
+// the loop with the conditions under which they are reached. The second step
+// (Causes.h) finds what those conditions depend on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ namespace vfriendly::tidy {
 
 /// A loop as written: a loop statement, or a label and the goto back to it.
 struct LoopShape {
-  const clang::Stmt *Statement = nullptr; ///< The loop; the goto.
+  const clang::Stmt *Statement = nullptr; ///< The loop, or the goto.
   const clang::Expr *Condition = nullptr;
   const clang::Expr *Increment = nullptr;
   /// The body; for a goto loop the statements from the label to the goto.
@@ -68,8 +68,8 @@ struct Write {
     Value,
     Itself,
     Clock,
-    ReadModifyWrite, ///< What one returns, which tells success.
-    Observed         ///< What a failed one saw.
+    ReadModifyWrite, ///< The result of an Rmw, which indicates success.
+    Observed         ///< The value that a failed Rmw found in memory.
   } From;
   const clang::Expr *Assigned = nullptr;
   const Frame *In = nullptr;
@@ -99,9 +99,9 @@ struct Hint {
 /// (Doubts.h) decides whether the loop's spin hints outweigh it.
 struct Doubt {
   enum Kind {
-    Telling, ///< A call that only its name makes a pause or a delay.
-    Call,    ///< Of a function that has effects or cannot be seen.
-    Store,   ///< A plain store that repeating does not change.
+    Telling, ///< A call of a function whose name alone suggests a pause.
+    Call,    ///< A call of a function that has effects or is opaque.
+    Store,   ///< A plain store that is idempotent.
     Count,   ///< Counts in a plain object.
     Modify,  ///< A read-modify-write that always has an effect.
     Publish, ///< Writes an atomic or volatile object.
@@ -130,7 +130,7 @@ struct LoopFacts {
   const clang::ASTContext &Context;
   FunctionFacts &Functions;
   clang::SourceLocation
-      Begin; ///< Variables from before it last for all iterations.
+      Begin; ///< Variables declared before it outlive an iteration.
   std::deque<Frame> Frames; ///< The first is the loop's own function.
   llvm::SmallVector<Guards, 2> Exits;
   llvm::DenseMap<std::pair<const clang::VarDecl *, const Frame *>,

@@ -1,4 +1,4 @@
-//===- SpinLoop.cpp - Which loops wait, and for what ----------------------===//
+//===- SpinLoop.cpp - Recognition of waiting loops ------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -87,7 +87,7 @@ LoopJudge::Alternatives LoopJudge::both(const Alternatives &A,
   for (const Alternative &X : A)
     for (const Alternative &Y : B) {
       if (All.size() == 16)
-        return All; // More exits than any wait has.
+        return All; // Waits do not have so many exits.
       All.push_back(X);
       All.back().append(Y.begin(), Y.end());
     }

@@ -1,4 +1,4 @@
-//===- SpinLoop.h - Which loops wait, and for what --------------*- C++ -*-===//
+//===- SpinLoop.h - Recognition of waiting loops ----------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A loop waits if it has an exit that only other threads can cause. It may also
-// count, read a clock, or call functions that are neutral to a wait. It has no
-// effect outside, except a failed read-modify-write.
+// count, read a clock, or call functions that WaitNeutral.h accepts. It has no
+// effect outside of the loop, except by a failed read-modify-write.
 //
 //   if (std::optional<SpinLoop> Spin = judgeLoop(Shape, Function, Functions))
 //   ...

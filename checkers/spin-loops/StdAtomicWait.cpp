@@ -1,4 +1,4 @@
-//===- StdAtomicWait.cpp - Loops as std::atomic's own waits ---------------===//
+//===- StdAtomicWait.cpp - Fix-its with std::atomic's wait ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- StdAtomicWait.h - Loops as std::atomic's own waits -------*- C++ -*-===//
+//===- StdAtomicWait.h - Fix-its with std::atomic's wait --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TestsOfCalls.cpp - What a test of a call's result says -------------===//
+//===- TestsOfCalls.cpp - Tests of errno and of trylock -------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

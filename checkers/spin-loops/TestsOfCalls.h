@@ -1,4 +1,4 @@
-//===- TestsOfCalls.h - What a test of a call's result says -----*- C++ -*-===//
+//===- TestsOfCalls.h - Tests of errno and of trylock -----------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

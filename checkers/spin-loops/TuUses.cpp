@@ -1,4 +1,4 @@
-//===- TuUses.cpp - Who writes a variable in this file --------------------===//
+//===- TuUses.cpp - Uses of a variable in one unit ------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

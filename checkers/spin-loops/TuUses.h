@@ -1,4 +1,4 @@
-//===- TuUses.h - Who writes a variable in this file ------------*- C++ -*-===//
+//===- TuUses.h - Uses of a variable in one unit ----------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

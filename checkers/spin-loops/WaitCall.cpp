@@ -1,4 +1,4 @@
-//===- WaitCall.cpp - What to tell the runtime about a wait ---------------===//
+//===- WaitCall.cpp - Arguments of the runtime's wait ---------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- WaitCall.h - What to tell the runtime about a wait -------*- C++ -*-===//
+//===- WaitCall.h - Arguments of the runtime's wait -------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
