@@ -1,4 +1,4 @@
-//===- LLVMVersions.h - What differs between LLVM 19 and 22 -----*- C++ -*-===//
+//===- LLVMVersions.h - Differences between LLVM 19 and 22 ------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The only file that asks for LLVM's version, besides the checks'
-// ClangVersions.h. Names that an older version lacks are declared here, in
-// namespace vfriendly, so that other files are written as for LLVM 22. Where an
-// older LLVM provides less information, these functions return the conservative
+// Besides ClangVersions.h of the checks, this is the only file that tests
+// LLVM's version. It declares, in namespace vfriendly, the names that an older
+// version lacks, so all other files are written for LLVM 22. Where an older
+// LLVM provides less information, these functions return the conservative
 // answer. The code for LLVM 21 follows that version's headers but has not been
-// compiled, because Debian 12 has no LLVM 21; LLVM 20 is not in Debian.
+// compiled, because Debian 12 has no LLVM 21. LLVM 20 is not in Debian.
 //
 //===----------------------------------------------------------------------===//
 

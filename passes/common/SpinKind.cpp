@@ -1,4 +1,4 @@
-//===- SpinKind.cpp - What kind of wait a loop is -------------------------===//
+//===- SpinKind.cpp - Kinds of waits --------------------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

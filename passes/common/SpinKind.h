@@ -1,4 +1,4 @@
-//===- SpinKind.h - What kind of wait a loop is -----------------*- C++ -*-===//
+//===- SpinKind.h - Kinds of waits ------------------------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

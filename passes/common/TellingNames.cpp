@@ -1,4 +1,4 @@
-//===- TellingNames.cpp - Functions whose names say they wait -------------===//
+//===- TellingNames.cpp - Functions whose names suggest waiting -----------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

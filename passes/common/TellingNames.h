@@ -1,4 +1,4 @@
-//===- TellingNames.h - Functions whose names say they wait -----*- C++ -*-===//
+//===- TellingNames.h - Functions whose names suggest waiting ---*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A function's name proves nothing, so no rewrite depends on it. But a loop
-// that calls rte_delay_us between polls is worth a report. Shared by the pass
-// and the check.
+// that calls, for example, rte_delay_us between its polls is reported. The pass
+// and the check share this list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ namespace vfriendly {
 
 enum class NameTells {
   Nothing,
-  Pauses,     ///< Occupies or yields the CPU for a moment: cpu_relax, my_yield.
-  Delays,     ///< Lets time pass: delay_us, msleep.
+  Pauses,     ///< Pauses briefly or yields the CPU: cpu_relax, my_yield.
+  Delays,     ///< Waits for a time: delay_us, msleep.
   Fails,      ///< Does not return: throw_exception, fatal.
   ReadsClock, ///< get_cycles, my_rdtsc, now.
 };

@@ -1,4 +1,4 @@
-//===- WaitNeutral.cpp - What a call means to a waiting loop --------------===//
+//===- WaitNeutral.cpp - Effects of calls in waiting loops ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -100,7 +100,7 @@ CallClass classifyCall(const CallBase &Call) {
   if (Effect == CallEffect::Sleep &&
       (Callee->getName() == "select" || Callee->getName() == "poll")) {
     unsigned CountArg = Callee->getName() == "select" ? 0 : 1;
-    if (Call.arg_size() <= CountArg) // The program's own function.
+    if (Call.arg_size() <= CountArg) // Not libc's but a program's function.
       return {CallEffect::Other};
     auto *Count = dyn_cast<ConstantInt>(Call.getArgOperand(CountArg));
     return {Count && Count->isZero() ? CallEffect::Sleep : CallEffect::Other};

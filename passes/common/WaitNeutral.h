@@ -1,4 +1,4 @@
-//===- WaitNeutral.h - What a call means to a waiting loop ------*- C++ -*-===//
+//===- WaitNeutral.h - Effects of calls in waiting loops --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,7 +9,7 @@
 //   switch (classifyCall(Call).Effect) { case CallEffect::Pause: ... }
 //
 // Tells whether a loop that makes this call may still be a wait, and what the
-// call contributes: a hint, a clock, a poll.
+// call is for such a loop: a spin hint, the reading of a clock, or a poll.
 //
 //===----------------------------------------------------------------------===//
 

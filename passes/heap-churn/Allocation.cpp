@@ -1,4 +1,4 @@
-//===- Allocation.cpp - Heap memory that a function keeps to itself -------===//
+//===- Allocation.cpp - Heap memory that does not escape ------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A phi or select is followed if all its pointers lead back to the same call,
-// or are null, and the phi does not dominate the call. Each use then refers to
-// the block of the call's last execution, and not to one from an earlier
-// iteration:
+// Pointers are followed through a phi or select if all of its operands are null
+// or lead back to the same call, and the phi does not dominate the call. Each
+// use then refers to the block of the call's last execution, and not to one
+// from an earlier iteration:
 //
 //     entry -> ... -> Call -> ... -> Phi -> ... -> Use
 //                      ^                     |

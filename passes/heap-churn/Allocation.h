@@ -1,4 +1,4 @@
-//===- Allocation.h - Heap memory that a function keeps to itself ---------===//
+//===- Allocation.h - Heap memory that does not escape --------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

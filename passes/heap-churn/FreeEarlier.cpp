@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// After its last use the block is unreachable, so moving its free changes only
-// how much memory the process holds.
+// After its last use the block is unreachable, so freeing it earlier changes
+// only how much memory the process holds.
 //
 //===----------------------------------------------------------------------===//
 

@@ -17,10 +17,10 @@
 //                              }
 //                              free(kept);
 //
-// The variable room is omitted if n is the same in each iteration. As before,
-// an iteration that does not reach the malloc allocates nothing; one whose
-// malloc fails gets null, and the next one tries again. For calloc each
-// iteration clears the block again.
+// The variable room is omitted if n is the same in each iteration. An iteration
+// that does not reach the malloc still allocates nothing. If malloc fails, that
+// iteration gets null, as before, and the next one tries again. A calloc
+// becomes an allocation that each iteration clears.
 //
 //===----------------------------------------------------------------------===//
 

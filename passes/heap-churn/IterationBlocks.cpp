@@ -11,8 +11,8 @@
 //           p = malloc(n)                    p becomes last on the back edge,
 //   latch:  br header                        so that free(last) frees it
 //
-// The walk starts at the allocation and follows every path together with the
-// set of values that hold the block there.
+// The search starts at the allocation and follows every path. At each point of
+// a path it knows the set of values that hold the block there (the holders).
 //
 //===----------------------------------------------------------------------===//
 

@@ -9,8 +9,9 @@
 //   for (const IterationBlock &Each : findIterationBlocks(F, FAM))
 //     ... Each.Call allocates, Each.Free releases, once per iteration ...
 //
-// The clang-tidy check reports these. Unlike the pass, which rewrites, it does
-// not ask whether the address escapes: the author can tell.
+// The clang-tidy check reports these blocks. Unlike the rewrites of the pass,
+// this search does not examine whether the address escapes: the reader of the
+// report can decide that.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- LoopOwnership.cpp - Where a loop owns what it allocates ------------===//
+//===- LoopOwnership.cpp - Points where a loop owns its block -------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LoopOwnership.h - Where a loop owns what it allocates ----*- C++ -*-===//
+//===- LoopOwnership.h - Points where a loop owns its block -----*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -23,7 +23,7 @@ namespace vfriendly {
 /// The ownership state at one point of an iteration: whether the iteration owns
 /// the block that it allocates.
 enum class Owned {
-  Unreachable, ///< No path, or only paths of iterations without a block.
+  Unreachable, ///< No path, or only paths on which the allocation failed.
   No,          ///< Not allocated yet, or freed.
   Yes,         ///< Allocated and not freed.
   Maybe,       ///< It depends on the path.

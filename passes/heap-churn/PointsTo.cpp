@@ -1,4 +1,4 @@
-//===- PointsTo.cpp - Where a function's pointers may lead ----------------===//
+//===- PointsTo.cpp - Points-to analysis of a function --------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A flow-insensitive fixed-point iteration over all instructions; all sets only
-// grow. Objects hold cells, each a range of bytes with the pointers stored
-// there. Bytes that were not stored as pointers may be copies of pointers from
-// elsewhere, and count as such. An instruction that is not understood shares
-// its operands: their addresses and contents escape, and anything may be
-// written to them.
+// Visits all instructions until no set of pointers grows any more; the order of
+// instructions does not matter. An object has cells: ranges of bytes, each with
+// the set of pointers that are stored there. Bytes that are not stored as
+// pointers may be copied from pointers elsewhere, and are treated so. An
+// instruction that the analysis does not understand shares its operands: their
+// addresses and contents escape, and anything may be written to them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- PointsTo.h - Where a function's pointers may lead --------*- C++ -*-===//
+//===- PointsTo.h - Points-to analysis of a function ------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,12 +7,13 @@
 //===----------------------------------------------------------------------===//
 //
 //   PointsTo Known(F, {&Malloc1, &Malloc2}, TLI);
-//   Known.places(*P)        // every object that P may lead into, or elsewhere
-//   Known.whyShared(Malloc1) // empty if only F, and its callees until they
-//                           // return, ever read, write or free it
+//   Known.places(*P)        // every object that P may point into
+//   Known.whyShared(Malloc1) // empty if only F, and callees before they
+//                            // return, read, write or free the block
 //
-// The analysis is flow-insensitive, and all executions of one allocation or
-// alloca are the same object: what holds for the object holds for all of them.
+// The analysis is flow-insensitive, and treats all blocks of one allocation or
+// alloca instruction as one object: what holds for the object holds for each of
+// these blocks.
 //
 //===----------------------------------------------------------------------===//
 

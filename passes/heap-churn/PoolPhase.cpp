@@ -6,15 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A pool frees its blocks one by one like malloc, so nothing is held longer
-// than before, and it releases a chunk that has no blocks left. To be proved:
-// no block is used after the function has returned, no other free receives a
-// block of the pool, and the pool receives no other block.
+// A pool frees its blocks one by one, as malloc does, and releases a chunk
+// without blocks, so no block is held longer than before. The rewrite requires
+// a proof that no block is used after the function has returned, that no other
+// free receives a block of the pool, and that the frees of the pool receive no
+// other block.
 //
 // If control leaves the function other than by a return (an exception, longjmp,
-// the end of the thread), the pool would leak, as would the blocks that the
-// function had before. So a pool without blocks releases its memory just before
-// such a call.
+// the end of the thread), the pool would leak. The blocks in it would leak
+// without the rewrite, too, but the pool's own memory would not. So before a
+// call that may do this, a pool without blocks releases its memory.
 //
 //===----------------------------------------------------------------------===//
 

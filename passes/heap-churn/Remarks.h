@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   say<OptimizationRemarkMissed>(ORE, Call, "TakenInEachIteration", "each
-//   ...");
+//   say<OptimizationRemarkMissed>(ORE, Call, "TakenInEachIteration",
+//                                    "each ...");
 //
 //===----------------------------------------------------------------------===//
 

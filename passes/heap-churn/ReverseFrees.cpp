@@ -12,9 +12,11 @@
 //   while (i--)
 //     free(block[i]);
 //
-// If the first loop ends because an allocation failed, the second one undoes
-// it, which happens once. So only paths count that start at a counted exit, if
-// there is one, and at no exit that tests the allocation.
+// Reports a loop that frees blocks in the reverse order of their allocation. If
+// the first loop ends because an allocation failed, the second loop only undoes
+// its work, which happens at most once and is not reported. So only paths from
+// other exits of the first loop are followed, and if it has an exit that tests
+// its counter, only paths from that one.
 //
 //===----------------------------------------------------------------------===//
 

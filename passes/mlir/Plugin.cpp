@@ -9,8 +9,8 @@
 //   mlir-opt --load-dialect-plugin=libvfriendly-mlir.so
 //            --pass-pipeline='builtin.module(vf-default)' in.mlir
 //
-// The dialect's callback registers the passes too, so that one option is
-// enough.
+// Loading the dialect also registers the passes, so the option
+// --load-pass-plugin is not needed.
 //
 //===----------------------------------------------------------------------===//
 

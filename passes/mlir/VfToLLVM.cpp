@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions, flags and policies are those of runtime/include/vfriendly:
-// spin_wait.h, pool.h and numa.h.
+// The calls use the functions, flags and policies that
+// runtime/include/vfriendly declares in spin_wait.h, pool.h and numa.h.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Judgement.cpp - Whether an object is placed, and how ---------------===//
+//===- Judgement.cpp - Decision how an object is placed -------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The first writer is found by walking the program from its entry, in the order
-// of its blocks and into calls. Of two exclusive branches the first in that
-// order counts: a wrong answer costs placement, never the program's meaning.
+// To find the first writer, walks the program from its entry, through blocks in
+// their order in the function and into calls. If two branches exclude each
+// other, the first in this order counts. A wrong answer may cost performance,
+// but never changes the program's meaning.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Judgement.h - Whether an object is placed, and how -------*- C++ -*-===//
+//===- Judgement.h - Decision how an object is placed -----------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,12 +14,12 @@
 namespace vfriendly {
 
 enum class Verdict {
-  NotShared,     ///< No parallel region accesses it in bulk.
+  NotShared,     ///< No parallel region accesses the object in bulk.
   Lost,          ///< It escapes into a table of pointers.
   Table,         ///< It is a table of pointers.
-  ParallelFirst, ///< Its users write it first.
+  ParallelFirst, ///< The threads that use it write it first.
   NeverWritten,  ///< No bulk write of it is visible.
-  SerialFirst    ///< One thread writes what a team uses.
+  SerialFirst    ///< One thread writes it first, and a team uses it.
 };
 
 struct Judgement {

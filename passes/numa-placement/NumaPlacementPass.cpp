@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-// The policy: selects the objects, and emits a remark about each.
+// This file decides which objects are placed, and emits a remark about each.
 //
 //===----------------------------------------------------------------------===//
 

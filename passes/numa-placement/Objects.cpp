@@ -240,7 +240,7 @@ void PointerFollower::visitOffset(User &Offset, const Path &To) {
 
 void PointerFollower::visitStore(Instruction &Store, Use &U, const Path &To) {
   Value *Pointer = const_cast<Value *>(getLoadStorePointerOperand(&Store));
-  if (!Pointer) // reads and writes at once
+  if (!Pointer) // an atomic read-modify-write
     Pointer = Store.getOperand(0);
   if (U.get() == Pointer &&
       U.getOperandNo() == (isa<StoreInst>(Store) ? 1 : 0)) {
@@ -267,7 +267,7 @@ void PointerFollower::visitCall(CallBase &Call, Use &U, const Path &To) {
     if (To.empty())
       noteAccess(Call, *U, IsTarget, /*IsRange=*/true);
     else if (!IsTarget && isa<AnyMemTransferInst>(Copy))
-      addLocation(Copy->getRawDest(), To); // a struct, with its members
+      addLocation(Copy->getRawDest(), To); // a copy of the enclosing struct
     return;
   }
   Function *Callee = calleeOf(Call);

@@ -1,4 +1,4 @@
-//===- Regions.cpp - Code that several threads run ------------------------===//
+//===- Regions.cpp - Code that several threads execute --------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Regions.h - Code that several threads run ----------------*- C++ -*-===//
+//===- Regions.h - Code that several threads execute ------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

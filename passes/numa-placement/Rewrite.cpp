@@ -1,4 +1,4 @@
-//===- Rewrite.cpp - Calls of vf_numa_place -------------------------------===//
+//===- Rewrite.cpp - Insertion of vf_numa_place calls ---------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

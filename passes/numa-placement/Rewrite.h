@@ -1,4 +1,4 @@
-//===- Rewrite.h - Calls of vf_numa_place -----------------------*- C++ -*-===//
+//===- Rewrite.h - Insertion of vf_numa_place calls -------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

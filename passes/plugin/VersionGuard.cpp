@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Uses only constants from LLVM's headers: the tool that loads the plugin may
-// have another version of LLVM, with other functions and types.
+// contain another version of LLVM, whose functions and types differ.
 //
 //===----------------------------------------------------------------------===//
 

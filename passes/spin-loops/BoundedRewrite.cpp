@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The transformation drawn in BoundedSpin.h.
+// Implements the transformation that BoundedSpin.h draws.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,9 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The proof. Suppose iteration n has polled, failed and continued. To skip k
-// iterations is to execute iterations n+1 to n+k at that point, with every
-// access reading what it read in iteration n. That is a legal execution if
+// The proof that iterations may be skipped. Suppose that iteration n has
+// polled, the poll has failed, and the loop has continued. Skipping k
+// iterations has the effect of executing iterations n+1 to n+k at that point,
+// with every access reading the value that it read in iteration n. That is a
+// legal execution if
 //
 //  - none of them has an effect: the loop stores nothing, and its calls affect
 //    no other thread and nothing after the loop;

@@ -10,11 +10,12 @@
 //     if (flag)
 //       break;
 //
-// The count limits the waiting time, because all iterations whose poll fails
-// are alike. The rewritten loop may therefore skip iterations, as if each of
-// them had read the same value as the last poll, and let other threads run for
-// the time that they would have taken. planBoundedSpin proves that a loop has
-// this form; emitBoundedWait skips iterations:
+// All iterations whose poll fails have the same effect, so the count only
+// limits the waiting time. The rewritten loop may therefore skip iterations, as
+// if each of them had read the value that the last poll read, and let other
+// threads run for the time that the skipped iterations would have taken.
+// planBoundedSpin proves that a loop has this form; emitBoundedWait rewrites
+// it:
 //
 //         enter: i = start
 //           |  \ fewer iterations than a wait is worth
@@ -38,18 +39,19 @@
 // last word is read, and the next iteration would have to see that change. So
 // the rewritten loop reads all words once more before the call. If a word
 // differs from its value in the last iteration, the loop does not call the
-// runtime but executes another block of polls. Otherwise there was a time at
-// which all words had the values that the failed poll read, between its last
-// read and the first of the repeated reads. The skipped iterations may have
-// been executed at that time, and all of them would have failed. If a word
-// changes and changes back between the two reads, this comparison does not see
-// it; as failed iterations are alike, the skipped iterations may then have been
-// executed in any earlier poll of the block.
+// runtime but executes another block of polls. Otherwise there was a time,
+// between the last read of the failed poll and the first of the repeated reads,
+// at which all words had the values that the poll read. At that time the
+// skipped iterations may have been executed, and all of them would have failed.
+// This comparison does not notice a word that changes and changes back between
+// the two reads. The skipped iterations may then have been executed in any
+// earlier poll of the block, because all failed iterations have the same
+// effect.
 //
 // The copy executes only iterations in which no test of a counter ends the
-// loop, so it omits these tests. The loop as written executes the iteration in
-// which one of them ends it, so the order of tests, the final values and the
-// exits are unchanged.
+// loop, so it omits these tests. The original loop executes the iteration in
+// which one of them ends the loop, so the order of tests, the final values and
+// the exits are unchanged.
 //
 //===----------------------------------------------------------------------===//
 

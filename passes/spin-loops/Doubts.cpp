@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop that gives a spin hint in every iteration is meant as a wait, even if
-// the rest of the iteration does not prove it: it polls a function of another
-// file, keeps statistics, or writes a log now and then. Such a loop is reported
-// but never rewritten.
+// A loop that gives a spin hint in every iteration is intended as a wait, even
+// if this cannot be proved: it may poll by a function of another file, keep
+// statistics, or sometimes write a log. Such a loop is reported but never
+// rewritten.
 //
 //===----------------------------------------------------------------------===//
 
@@ -209,7 +209,7 @@ static std::optional<Addition> asAddition(const Instruction &I) {
   if (auto *C = dyn_cast_or_null<ConstantInt>(Found.Amount)) {
     std::optional<int64_t> Number = C->getValue().trySExtValue();
     if (!Number || *Number == std::numeric_limits<int64_t>::min())
-      return std::nullopt; // It or its negation does not fit.
+      return std::nullopt; // The amount or its negation does not fit.
     Found.Constant = Found.Subtracts ? -*Number : *Number;
     Found.Amount = nullptr;
   }

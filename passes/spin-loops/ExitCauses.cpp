@@ -1,4 +1,4 @@
-//===- ExitCauses.cpp - What an exit of a loop depends on -----------------===//
+//===- ExitCauses.cpp - Causes of a loop's exits --------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -85,7 +85,7 @@ static bool escapes(const AllocaInst &Local) {
 
 bool mayBeShared(const Value *Address) {
   const Value *Object = getUnderlyingObject(Address, /*MaxLookup=*/16);
-  if (Object->isSwiftError()) // Is passed in a register.
+  if (Object->isSwiftError()) // Not memory: it is passed in a register.
     return false;
   if (auto *Local = dyn_cast<AllocaInst>(Object))
     return escapes(*Local);
@@ -154,7 +154,7 @@ static constexpr unsigned MaxChain = 2000;
 void CauseCollector::visit(Value *V, unsigned Depth) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !L.contains(I))
-    return; // Stays the same for the whole wait.
+    return; // A loop-invariant value.
   Walk &W = *Walks.back();
   auto &Open = W.Open;
   Causes &C = W.Found;

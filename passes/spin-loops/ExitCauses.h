@@ -1,4 +1,4 @@
-//===- ExitCauses.h - What an exit of a loop depends on ---------*- C++ -*-===//
+//===- ExitCauses.h - Causes of a loop's exits ------------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

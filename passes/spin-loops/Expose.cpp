@@ -1,4 +1,4 @@
-//===- Expose.cpp - Bring hidden loop conditions into the loop ------------===//
+//===- Expose.cpp - Inlining of calls in loop conditions ------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -217,7 +217,7 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
       auto GetAssumptions = [&](Function &Of) -> AssumptionCache & {
         return FAM.getResult<AssumptionAnalysis>(Of);
       };
-      InlineFunctionInfo IFI(GetAssumptions); // Keeps a reference only.
+      InlineFunctionInfo IFI(GetAssumptions); // Refers to GetAssumptions.
       Inlined |=
           InlineFunction(*Call, IFI, /*MergeAttributes=*/true).isSuccess();
     }

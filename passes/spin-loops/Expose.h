@@ -1,4 +1,4 @@
-//===- Expose.h - Bring hidden loop conditions into the loop ----*- C++ -*-===//
+//===- Expose.h - Inlining of calls in loop conditions ----------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // `while (!p->done());` waits for memory that done() reads. LLVM's inliner runs
-// too late: by then a wait on plain memory has been optimized away. So the
-// calls on which a candidate loop's exits depend are inlined first, by LLVM's
-// InlineFunction.
+// too late, because other passes have by then optimized a wait on plain memory
+// away. So this step first inlines the calls on which the exits of a candidate
+// loop depend, by LLVM's InlineFunction.
 //
 //===----------------------------------------------------------------------===//
 

@@ -96,7 +96,7 @@ bool FunctionJudge::note(Instruction &I, Effects &Does, unsigned Depth) {
     return isOwnVariable(Memory->getDest());
   }
   if (auto *Call = dyn_cast<CallBase>(&I)) {
-    if (Call->doesNotReturn()) // A failed assertion, which ends the wait.
+    if (Call->doesNotReturn()) // Such as a failed assertion: ends the wait.
       return true;
     CallEffect Effect = classifyCall(*Call).Effect;
     Function *Callee = Call->getCalledFunction();

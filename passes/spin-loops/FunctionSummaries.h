@@ -6,15 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// With -vf-summary=FILE, each unit records the effects of its functions in FILE
-// (SummaryFile.h), and other units judge their calls by it:
+// With -vf-summary=FILE, the compilation of each unit records the effects of
+// its functions in FILE (SummaryFile.h), and later compilations classify calls
+// of these functions by the records:
 //
 //   thread.c   void proc_yield(void) { asm("pause"); }   "pause proc_yield"
 //   client.c   while (!ready) proc_yield();              a wait, not in doubt
 //
-// A loop that relies on a record is only given calls after its failed polls and
-// still tests its own condition. A record that is wrong, because the function
-// has changed since or another one has its name, therefore costs time.
+// If the detection of a wait relies on a record, the rewrite only adds calls
+// after the loop's failed polls, and the loop still tests its own condition. So
+// a wrong record costs only time. A record is wrong if the function has changed
+// since, or if another function has its name.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- LoopEffects.cpp - What a loop does besides waiting -----------------===//
+//===- LoopEffects.cpp - Effects of a loop besides waiting ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

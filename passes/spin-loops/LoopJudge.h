@@ -1,4 +1,4 @@
-//===- LoopJudge.h - Is this loop a wait, and of what kind? -----*- C++ -*-===//
+//===- LoopJudge.h - Classification of a loop as a wait ---------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The implementation of SpinLoopAnalysis: SpinLoopAnalysis.cpp classifies the
-// exits, LoopEffects.cpp the rest of the loop. Doubts.cpp accepts, with a
-// doubt, loops that cannot be proved to wait but give a spin hint in each
-// iteration. Retries.cpp recognizes lock-free updates, SpinKinds.cpp the kind
-// of a wait.
+// The implementation of SpinLoopAnalysis. SpinLoopAnalysis.cpp classifies the
+// exits of a loop and LoopEffects.cpp its other effects. Doubts.cpp accepts,
+// with a doubt, loops that cannot be proved to wait but give a spin hint in
+// each iteration. Retries.cpp recognizes lock-free updates, and SpinKinds.cpp
+// determines the kind of a wait.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Defines the one operation of Writers that changes the module. The rest of the
-// class is analysis: Writers.cpp includes no rewrite.
+// Defines the only member function of Writers that changes the module. The
+// other members only analyse; they are in Writers.cpp, which does not include
+// Rewrite.h.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,5 +1,4 @@
 //===- Remarks.cpp - Remarks about decisions ------------------------------===//
-//--------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Rewrite.cpp - The changes made to spin loops and writers -----------===//
+//===- Rewrite.cpp - Changes to spin loops and writers --------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

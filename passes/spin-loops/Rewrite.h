@@ -1,4 +1,4 @@
-//===- Rewrite.h - The changes made to spin loops and writers ---*- C++ -*-===//
+//===- Rewrite.h - Changes to spin loops and writers ------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

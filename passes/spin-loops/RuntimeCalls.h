@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The names of the functions that rewritten code calls. The analysis knows them
-// to recognise its own output; Rewrite.h emits the calls.
+// The names of the functions that rewritten code calls. By these names the
+// analysis recognizes calls that an earlier run of the pass emitted; Rewrite.h
+// emits them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- SpinKinds.cpp - What kind of wait a loop is ------------------------===//
+//===- SpinKinds.cpp - Kinds of waits -------------------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SpinLoopAnalysis.cpp - Which loops wait, and for what --------------===//
+//===- SpinLoopAnalysis.cpp - Recognition of waiting loops ----------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For each loop: scan its effects, classify its exits, distinguish waits from
-// retries.
+// For each loop, collects its effects, classifies its exits, and distinguishes
+// waits from retries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ const Poll *SpinLoop::uniquePoll() const {
     if (!P.Address || P.Varies)
       return nullptr;
     if (!Unique || (P.Address == Unique->Address && Unique->ReadModifyWrite)) {
-      Unique = &P; // Prefers a read to a try to take the lock.
+      Unique = &P; // Prefers a read to an attempt to take the lock.
       continue;
     }
     if (P.Address != Unique->Address)
@@ -95,7 +95,7 @@ std::optional<SpinLoop> LoopJudge::judge() {
 SmallVector<ExitLeaf, 4> leavesOf(Value *Condition, bool StaysIf) {
   SmallVector<ExitLeaf, 4> Leaves;
   SmallVector<ExitLeaf, 4> Worklist{{Condition, StaysIf}};
-  SmallPtrSet<const Value *, 8> Seen; // Parts may be shared.
+  SmallPtrSet<const Value *, 8> Seen; // An operand may have several users.
   while (!Worklist.empty()) {
     auto [V, Stays] = Worklist.pop_back_val();
     Value *A, *B;
@@ -214,7 +214,7 @@ bool LoopJudge::judgeExits() {
     } else if (auto *Switch = dyn_cast<SwitchInst>(B->getTerminator())) {
       Leaves.push_back({Switch->getCondition(), false});
     } else {
-      continue; // An unwind edge ends no wait.
+      continue; // An unwind edge does not end a wait.
     }
     for (const ExitLeaf &Leaf : Leaves) {
       if (staysIfInterrupted(*B, Leaf) &&
@@ -295,7 +295,7 @@ Causes LoopJudge::guardsOf(BasicBlock *Exiting) {
       continue;
     Causes C = Collector.collect(Condition);
     if (!C.onlyOthers())
-      continue; // A counter decides in which iterations the loop polls.
+      continue; // Such as a counter that selects the iterations that poll.
     insertRange(All.Polls, C.Polls);
     insertRange(All.Pointers, C.Pointers);
     insertRange(All.Varying, C.Varying);
@@ -346,7 +346,7 @@ void LoopJudge::addPoll(Instruction &Access, bool OnlyLocates) {
   } else {
     CallClass Class = classifyCall(cast<CallBase>(Access));
     P.Address = Class.Address;
-    P.Volatile = true; // Assembly and libraries' locks are opaque.
+    P.Volatile = true; // Inline assembly and library calls are opaque.
     P.ReadModifyWrite = Class.Effect != CallEffect::AsmLoad &&
                         Class.Effect != CallEffect::Reads;
   }

@@ -1,4 +1,4 @@
-//===- SpinLoopAnalysis.h - Which loops wait, and for what ------*- C++ -*-===//
+//===- SpinLoopAnalysis.h - Recognition of waiting loops --------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A loop waits if it has an exit that only other threads can cause. It may also
-// count, read a clock, or call functions that are neutral to a wait (pause,
-// yield, sleeps, trylock: WaitNeutral.def). It has no effect outside, except a
-// failed read-modify-write. A loop that gives a hint in each iteration, but may
-// have effects, is found with a doubt: it is reported, never rewritten.
+// count, read a clock, or call functions of WaitNeutral.def (pause, yield,
+// sleeps, trylock). It has no effect outside of the loop, except by a failed
+// read-modify-write. A loop that gives a spin hint in each iteration but may
+// have other effects is accepted with a doubt: it is reported, but never
+// rewritten.
 //
 //   for (const SpinLoop &S : FAM.getResult<SpinLoopAnalysis>(F).Loops) ...
 //

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The policy: decides what is done with each spin loop, and emits the remarks.
+// This file decides what is done with each spin loop, and emits the remarks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -408,7 +408,7 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
     for (auto &[Where, Notified] : Key.Words)
       Waits.push_back({Call, Where, Notified});
   }
-  mark(*S.L, DecidedMark); // On the new back edge.
+  mark(*S.L, DecidedMark); // Sets it on the new back edge.
   FAM.invalidate(F, [] {
     PreservedAnalyses PA;
     PA.preserve<LoopAnalysis>();

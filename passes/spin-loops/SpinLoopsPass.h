@@ -17,9 +17,9 @@ namespace vfriendly {
 
 /// What to do with a spin loop.
 enum class SpinMode {
-  Off,   ///< Nothing.
+  Off,   ///< Do nothing.
   Pause, ///< Give the CPU's spin hint after each failed poll.
-  Block, ///< Wait in the runtime after a while.
+  Block, ///< Call the runtime after some failed polls; it may block.
 };
 
 std::optional<SpinMode> parseSpinMode(llvm::StringRef Text);
@@ -28,9 +28,9 @@ std::optional<SpinMode> parseSpinMode(llvm::StringRef Text);
 /// which breaks waits on plain memory.
 enum class SpinPhase {
   Unoptimized, ///< -O0: nothing is rewritten, and a remark says so.
-  Early,       ///< Before simplification: loops are as written.
-  Late,        ///< After inlining: waits on atomics that it exposed.
-  Last,        ///< Before code generation: separates waits' exits only.
+  Early,       ///< Before simplification: loops have their source form.
+  Late,        ///< After inlining, which exposes more waits on atomics.
+  Last,        ///< Before code generation: only separates waits' exits.
 };
 
 /// Finds loops that wait by polling memory and makes them give up the CPU when

@@ -27,8 +27,8 @@
 //                                        |     |
 //                                      latch --'
 //
-// Each path through the loop still executes the same instructions in the same
-// order.
+// Each path through the new loops executes the same instructions, in the same
+// order, as the corresponding path through the old loop.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,16 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The file of the option -vf-summary: which effects functions have on a waiting
-// loop that calls them, as the units that define them recorded it. It is text,
-// one record a line, sorted by name and unit:
+// The file of the option -vf-summary. It records which effects functions have
+// on a waiting loop that calls them; the compilation of a unit writes the
+// records of the functions that the unit defines. It is a text file with one
+// record per line, sorted by name and unit:
 //
 //   vfriendly summary 1
 //   pause proc_yield /src/thread.c
 //   reads is_ready /src/queue.c
 //
-// A record is an assertion about code that may have changed since. Readers may
-// therefore rely on it only where a wrong one costs time.
+// The code that a record describes may have changed since. A reader may
+// therefore rely on a record only where a wrong one costs nothing but time.
 //
 //===----------------------------------------------------------------------===//
 

@@ -17,8 +17,8 @@
 // - otherwise: the key is a constant, computed from the names of all words.
 //
 // Waits of the third kind in different objects of one type share their key: a
-// notify for one of them wakes all, and each that has to go on waiting makes
-// one poll more.
+// notify for one of them wakes all waiters, and each waiter whose condition is
+// not true only makes one more poll.
 //
 //===----------------------------------------------------------------------===//
 

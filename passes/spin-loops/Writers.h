@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Stores are matched with waits by the form of their addresses: the same
-// global, the same field of the same structure, or memory known only by a
-// pointer. A store matched by mistake costs a load and a branch. A wait whose
-// writer is not matched is woken late; the runtime notices late wake-ups and
+// global, the same field of the same structure, or memory that is known only by
+// a pointer. A wrong match costs a load and a branch. If the writer of a wait
+// is not matched, the wait ends late; the runtime notices late wake-ups and
 // then no longer relies on notifies. Only certain matches (surelyMatch) change
 // how memory is accessed: plain stores become release stores.
 //

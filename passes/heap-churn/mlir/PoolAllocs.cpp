@@ -14,14 +14,14 @@
 //     memref.dealloc %m               }
 //   }                                 memref.dealloc %m
 //
-// Memory is undefined after its allocation and dead after its release, so an
-// iteration cannot tell that it has the last one's buffer. Where the size
-// differs from iteration to iteration the loop gets a pool instead, and the
-// iterations allocate from it.
+// The contents of memory are undefined after its allocation and dead after its
+// release, so no iteration can observe that it uses the buffer of the previous
+// one. If the size differs between iterations, the loop gets a pool instead,
+// and each iteration allocates from the pool.
 //
-// Upstream's buffer-hoisting and buffer-loop-hoisting run before deallocations
-// are inserted; this pass takes the pairs that are there, and the sizes that
-// differ.
+// MLIR's own buffer-hoisting and buffer-loop-hoisting run before deallocations
+// are inserted. This pass handles pairs of allocation and deallocation, and
+// sizes that differ.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Linux places a page on the node of the thread that writes it first. If one
-// thread fills a buffer that a team uses, all its pages would be on one node:
+// thread fills a buffer that a team of threads uses, all of its pages would be
+// on the node of that thread:
 //
 //   %m = memref.alloc(%n)
 //   vf.numa.place %m, blocks          <- inserted

@@ -1,4 +1,4 @@
-//===- Polls.cpp - What an iteration of an MLIR loop does -----------------===//
+//===- Polls.cpp - Effects of an MLIR loop's iteration --------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Polls.h - What an iteration of an MLIR loop does ---------*- C++ -*-===//
+//===- Polls.h - Effects of an MLIR loop's iteration ------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

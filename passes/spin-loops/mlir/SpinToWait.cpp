@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A loop waits if an iteration only polls one place in memory, computes with
-// what it read, and exits by that. Each failed poll then calls vf.spin_wait:
+// the value that it read, and exits depending on the result. Each failed poll
+// then calls vf.spin_wait:
 //
 //   scf.while : () -> () {            scf.while (%s = %zero) : (i64) -> i64 {
 //     %v = memref.load %flag[]          %v = memref.load %flag[]
@@ -17,9 +18,10 @@
 //     scf.yield                         %n = vf.spin_wait %flag[], %c0, %s
 //   }                                   scf.yield %n
 //
-// The call only takes time, so the loop's meaning does not depend on it. A loop
+// The call only takes time, so it does not change the loop's meaning. A loop
 // that carries a value of its own from one iteration to the next is not
-// rewritten: it may count, and longer iterations would delay its end.
+// rewritten: it may count iterations, and longer iterations would delay its
+// end.
 //
 //===----------------------------------------------------------------------===//
 
