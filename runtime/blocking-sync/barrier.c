@@ -6,14 +6,15 @@
  *
  * One 64-bit word contains the current phase and the number of arrivals in it,
  * so the atomic addition of an arriving thread returns both. If more threads
- * use the barrier than it was initialized for, some arrive for the next phase
- * before the current phase is over. The count of arrivals is then larger than
- * the number of threads per phase, and the end of a phase subtracts that
+ * use the barrier than it was initialized for, some of them arrive for the next
+ * phase before the current phase is over. The count of arrivals then exceeds
+ * the number of threads per phase, and the end of a phase subtracts only that
  * number.
  *
- * Waiters poll the phase. Its lowest bit is set if some waiters sleep. A
- * thread's last access to the barrier decrements inside_, the number of threads
- * in vf_barrier_wait; vf_barrier_destroy waits until that is zero.
+ * Waiters poll the phase. The lowest bit of the phase is set if some waiters
+ * sleep. The last access of a thread to the barrier decrements inside_, the
+ * number of threads in vf_barrier_wait; vf_barrier_destroy waits until inside_
+ * is zero.
  *===----------------------------------------------------------------------===*/
 
 #include "vfriendly/barrier.h"

@@ -6,14 +6,15 @@
  *
  * A waiter queues for the condition before it releases the mutex, so a later
  * signal finds it. A broadcast moves the waiters to the queue of the mutex,
- * where they sleep until an unlock wakes them one after the other, as it wakes
- * waiters for the lock.
+ * where they sleep. An unlock then wakes one of them at a time, like other
+ * waiters for the mutex.
  *
  * A signal wakes its one waiter at once, even though the mutex is usually held
- * then: waking up takes longer than the rest of the section. If the waiter were
- * moved to the mutex too, it would queue after all others there, each of which
- * needs a wake-up to find nothing to do: examples/blocking-sync took 1.2 s that
- * way and takes 0.3, where glibc's condition takes 0.43.
+ * at that time: the wake-up takes longer than the rest of the critical section.
+ * If the waiter were moved to the mutex too, it would queue after all other
+ * waiters there, and each of those needs a wake-up only to find that it has
+ * nothing to do. With such moves examples/blocking-sync took 1.2 s; it now
+ * takes 0.3 s, and 0.43 s with glibc's conditions.
  *
  * A condition in shared memory (VF_SHARED) has no queue of its own: its word
  * counts signals, and waiters sleep in a futex call until the word changes.

@@ -1,4 +1,4 @@
-/*===- blocking-sync/mutex.c - One spinner, the others parked -------------===*
+/*===- blocking-sync/mutex.c - Mutexes with one spinning waiter -----------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-/*===- blocking-sync/mutex.h - What the others need of a mutex -----------===*
+/*===- blocking-sync/mutex.h - Mutex functions for other primitives ------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

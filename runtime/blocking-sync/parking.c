@@ -1,4 +1,4 @@
-/*===- blocking-sync/parking.c - Threads asleep, by address ---------------===*
+/*===- blocking-sync/parking.c - Queues of sleeping threads, by address ---===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,13 @@
-/*===- blocking-sync/parking.h - Threads asleep, by address ---------------===*
+/*===- blocking-sync/parking.h - Queues of sleeping threads, by address ---===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Where threads sleep that wait for a lock or a condition of libvfrt: queues in
- * a table beside the locks, so that a lock is one word, and an unlocking thread
- * need not access it again once it is free. (After WebKit's WTF::ParkingLot.)
+ * Threads that wait for a lock or a condition of libvfrt sleep here. The queues
+ * are in a table outside of the locks, so a lock is one word, and an unlocking
+ * thread need not access it again once it is free. (The design follows WebKit's
+ * WTF::ParkingLot.)
  *
  *   waiter                        unlocker
  *   P1 lock the address's bucket  U1 lock the bucket
@@ -19,8 +20,8 @@
  * is lost, and none goes to a thread that is not queued. parking_table.h has
  * the queues, and how P4 and U4 find each other.
  *
- * A forked child starts with an empty table. Words may still say that threads
- * are parked; U2 finds none and corrects the word.
+ * A forked child starts with an empty table. Words of locks may still indicate
+ * parked threads; U2 then finds none and corrects the word.
  *
  * test/blocking-sync/models: mutex.pml, cond.pml and, in a child, fork.pml
  * model this.
@@ -45,7 +46,7 @@ enum vf_wake {
 /* A waiting thread, allocated on that thread's stack. All fields are written
  * under the bucket's lock. */
 struct vf_waiter {
-  struct vf_parked parked; /* The first member: queues are of these. */
+  struct vf_parked parked; /* The first member: queues link these. */
   /* Time at which the thread was first queued for the lock; 0 before. */
   uint64_t since;
   /* The lock that a waiter for a condition takes once it is signalled. */

@@ -4,11 +4,12 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * One table for all threads of a process that wait for a lock or a condition,
- * of libvfrt (parking.c) and of libvfpthread (preload/queue.c): a thread that
- * waits queues a struct vf_parked on its own stack, in the bucket to which the
- * address of the lock or condition hashes. That object itself is never accessed
- * here, so it may be freed as soon as its waiters are woken.
+ * One table for all threads of a process that wait for a lock or a condition of
+ * libvfrt (parking.c) or of libvfpthread (preload/queue.c). A waiting thread
+ * queues a struct vf_parked, which is on its own stack, in the bucket to which
+ * the address of the lock or condition hashes. This code never accesses the
+ * lock or condition itself, which may therefore be freed as soon as its waiters
+ * are woken.
  *
  *   waiter                               waker
  *   Q1 lock the bucket, append self,     K1 lock the bucket, take a waiter out
@@ -38,9 +39,10 @@
  * buckets, each with a cache line of its own, and waiters.
  *
  * A forked child has the parent's memory but not its waiters. The kernel gives
- * it an empty table (MADV_WIPEONFORK), whichever function forked it; where it
- * cannot, a fork handler does, which _Fork does not run. A thread must not
- * return to its wait in a child that a signal handler forked meanwhile.
+ * it an empty table (MADV_WIPEONFORK), whichever function forked it. Where the
+ * kernel cannot, a fork handler does this, which _Fork does not run. If a
+ * signal handler interrupts a wait and forks, it must not return to that wait
+ * in the child.
  *
  * test/blocking-sync/models: preload-cond.pml has Q1 to Q5 and K1 to K4, the
  * models of parking.h the queues above them; orders.py runs this file.

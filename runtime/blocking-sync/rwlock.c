@@ -1,15 +1,15 @@
-/*===- blocking-sync/rwlock.c - Readers together, a writer alone ----------===*
+/*===- blocking-sync/rwlock.c - Read-write locks --------------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
  * The gate is a mutex, lock->gate_, that a writer holds from its request to its
- * unlock. The writer marks the word GATED, so that new readers queue for the
- * gate too, and then waits until the readers that hold the lock have released
- * it. Its unlock is the gate's unlock: the mark stays until the next thread
- * that acquires the gate clears it, so that the lock is not accessed once it is
- * free.
+ * unlock. The writer marks the word GATED, so that new readers also queue for
+ * the gate, and then waits until the readers that hold the lock have released
+ * it. To unlock, a writer only unlocks the gate and leaves the mark; the next
+ * thread that acquires the gate clears it. So the lock is not accessed once it
+ * is free.
  *===----------------------------------------------------------------------===*/
 
 #include "vfriendly/rwlock.h"
@@ -90,7 +90,7 @@ static int drain(vf_rwlock *lock, const struct vf_deadline *deadline,
                                  vf_scope(lock->flags_));
     word = load(lock);
   }
-  if (word & SLEEPER) /* Acquire: load() above is relaxed. */
+  if (word & SLEEPER) /* Acquires, because load() above is relaxed. */
     word = __atomic_and_fetch(&lock->word_, ~SLEEPER, __ATOMIC_ACQUIRE);
   vf_visit_end(&visit);
   if ((word & READERS) == 0)

@@ -1,4 +1,4 @@
-/*===- blocking-sync/waiting.h - What all waits have in common ------------===*
+/*===- blocking-sync/waiting.h - Code that all waits share ----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,9 +7,9 @@
  * Locks, conditions, semaphores and barriers that spin only while that costs
  * less than sleeping, and wake only threads that can proceed.
  *
- * A wait first spins, pausing and yielding as a spin wait does
- * (spin-wait/wait.c: as long as blocking costs, less where there are more
- * threads than CPUs), and then sleeps.
+ * A wait first spins and then sleeps. It pauses and yields as in
+ * spin-wait/wait.c: for as long as blocking costs, or for less if there are
+ * more threads than CPUs.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_BLOCKING_SYNC_WAITING_H

@@ -2,8 +2,8 @@
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What makes find_package(VFriendly) work, from an installation and from this
-# build tree (-DVFriendly_DIR=build).
+# Makes find_package(VFriendly) work, from an installation and from this build
+# tree (-DVFriendly_DIR=build).
 
 include(CMakePackageConfigHelpers)
 get_target_property(VF_STATIC_LINK_OPTIONS vfrt-static INTERFACE_LINK_OPTIONS)

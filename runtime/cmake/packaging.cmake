@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # CPack: Debian packages and one relocatable archive; `./dev package` makes both. The
-# plugin and the clang-tidy module are a package for each LLVM; a build for another LLVM
-# than the main one makes these two only, and they stand side by side.
+# plugin and the clang-tidy module have one package for each LLVM version, and packages
+# for several versions can be installed together. A build for a version other than the
+# main one makes only these two packages.
 
 set(llvm "${LLVM_VERSION_MAJOR}")
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)

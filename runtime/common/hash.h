@@ -1,4 +1,4 @@
-/*===- common/hash.h - Tables by address ----------------------------------===*
+/*===- common/hash.h - Hash of an address ---------------------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

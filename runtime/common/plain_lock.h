@@ -1,14 +1,14 @@
-/*===- common/plain_lock.h - A lock for a few instructions ----------------===*
+/*===- common/plain_lock.h - Lock for short critical sections -------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A futex lock of one word, whose states are free, locked, and locked with
- * sleepers ("Mutex, take 3" of Drepper, Futexes Are Tricky). The other locks
- * use it for their internal data, and a vf_mutex with VF_SHARED is such a lock.
- * All of its state is in the word, so a fork, or processes that map the word at
- * different addresses, do not matter.
+ * A futex lock of one word with three states: free, locked, and locked with
+ * sleepers ("Mutex, take 3" in Drepper, Futexes Are Tricky). The other locks
+ * use it to protect their internal data, and a vf_mutex with VF_SHARED is such
+ * a lock. All of its state is in the word, so it keeps working after a fork,
+ * and in processes that map the word at different addresses.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_COMMON_PLAIN_LOCK_H

@@ -1,16 +1,17 @@
-/*===- common/process_wide.h - One object, however many copies ------------===*
+/*===- common/process_wide.h - Objects shared by all copies ---------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A process may hold several copies of libvfrt; what they must share is one
- * object. Symbols of binding STB_GNU_UNIQUE make it so: the dynamic linker
- * gives every module of the process the first definition it met, also across
- * RTLD_LOCAL, and keeps that module loaded. The C++ runtime relies on it for
- * the same purpose. (With musl they are ordinary global symbols.) No C
- * attribute makes one, so they are defined in assembler directives; the syntax
- * is the same for every ELF target.
+ * A process may contain several copies of libvfrt; the objects that all copies
+ * share must exist only once. Symbols of binding STB_GNU_UNIQUE achieve this:
+ * the dynamic linker uses the first definition that it finds for all modules of
+ * the process, even those opened with RTLD_LOCAL, and keeps the module of that
+ * definition loaded. The C++ runtime uses this binding for the same purpose.
+ * (With musl these are ordinary global symbols.) No C attribute creates such
+ * symbols, so assembler directives define them; the syntax is the same for all
+ * ELF targets.
  *
  *   VF_PROCESS_WIDE(vf_thing_1, 128);
  *   extern VF_API struct vf_thing vf_thing_1;  // zeroed

@@ -1,4 +1,4 @@
-/*===- common/report.c - What VF_STATS=1 prints ---------------------------===*
+/*===- common/report.c - Statistics that VF_STATS=1 prints ----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -106,7 +106,7 @@ static bool terminates_by_us(void) {
  * it at once. */
 static void terminate(int number) {
   if (!terminates_by_us())
-    return; /* The program's own handler has called the one before it. */
+    return; /* Called by a handler of the program that replaced this one. */
   int self = (int)getpid();
   if (__atomic_exchange_n(&vf_reports_1.terminating, self, __ATOMIC_RELAXED) !=
       self)

@@ -1,4 +1,4 @@
-/*===- common/report.h - What VF_STATS=1 prints ---------------------------===*
+/*===- common/report.h - Statistics that VF_STATS=1 prints ----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,16 +13,17 @@
  *   constructor: if (vf_report_is_wanted()) vf_report_register("vfthing",
  * print); destructor:  vf_report_at_exit(print);
  *
- * prints {"vfthing": {"waits": 1, "sleeps": 0}, "pid": 7, "program": "ls"} in a
- * line of its own: with one write if it fits the buffer, so that lines of
- * several processes don't mix. On the stderr that the process began with, or
- * with VF_STATS=PATH at the end of that file, where PATH has a slash in it, and
- * %p stands for the process.
+ * prints {"vfthing": {"waits": 1, "sleeps": 0}, "pid": 7, "program": "ls"} on a
+ * line of its own, with a single write if the line fits the buffer, so that the
+ * lines of several processes do not mix. It is written to the file that was
+ * stderr when the process started or, with VF_STATS=PATH, appended to the file
+ * PATH. PATH must contain a slash; %p in it is replaced by the process id.
  *
  * If the process has no handler for SIGTERM when the first library is loaded,
- * it gets one, which prints and then ends the process as without it. A program
- * that sets an action of its own for SIGTERM replaces it and prints at exit
- * only. A thread that SIGTERM interrupts may hold any lock, so what print calls
+ * the library installs one, which prints and then ends the process as SIGTERM
+ * would have ended it. If the program later sets an action of its own for
+ * SIGTERM, it replaces this handler, and the statistics are printed only at
+ * exit. A thread that SIGTERM interrupts may hold any lock, so a print function
  * must not take locks.
  *===----------------------------------------------------------------------===*/
 

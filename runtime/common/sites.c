@@ -1,4 +1,4 @@
-/*===- common/sites.c - Which places wait for locks -----------------------===*
+/*===- common/sites.c - Statistics of the places that wait ----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -125,8 +125,8 @@ void vf_site_woke(uintptr_t place) {
 
 static void print_place(struct vf_report *report, const char *name,
                         uintptr_t offset) {
-  char path[256];        /* Longer paths are cut off. */
-  if (!name || !*name) { /* The program itself. */
+  char path[256];        /* Longer paths are truncated. */
+  if (!name || !*name) { /* The program itself has no name here. */
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     path[n > 0 ? n : 0] = '\0';
     name = path;
@@ -188,7 +188,7 @@ void vf_report_place(struct vf_report *report, uintptr_t place) {
   if (place == 0)
     vf_report_add(report, "others");
   else if (!print_in_module(report, place - 1))
-    vf_report_add(report, "0x%" PRIxPTR, place - 1); /* Unloaded by now. */
+    vf_report_add(report, "0x%" PRIxPTR, place - 1); /* Unloaded. */
 }
 
 static void print_times(struct vf_report *report, const char *name,

@@ -1,23 +1,24 @@
-/*===- common/sites.h - Which places wait for locks -----------------------===*
+/*===- common/sites.h - Statistics of the places that wait ----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * With VF_STATS=1, what each place in the program that takes a lock, or waits
- * for something else, did so far. Without it, nothing here does anything.
+ * With VF_STATS=1, counts for each place in the program that takes a lock, or
+ * waits for something else, what happened there so far. Without it, these
+ * functions do nothing.
  *
  *   VF_API int vf_thing_wait(vf_thing *thing) {
  *     struct vf_visit visit = vf_visit_begin(VF_CALLER);
  *     ... vf_visit_slept(&visit) before each sleep ...
  *     vf_visit_end(&visit);
  *
- * and for what has a holder, vf_site_took once it is had, and
- * vf_site_freeing just before it is given up.
+ * For an object with a holder, such as a lock, also call vf_site_took once it
+ * is acquired, and vf_site_freeing just before it is released.
  *
- * Any thread may come here at any time, in a signal handler too; nothing waits
- * or allocates. The counts of one site may be off by those that happen while
- * they are printed.
+ * Any thread may call these functions at any time, also in a signal handler;
+ * they neither wait nor allocate. The printed counts of a site may miss events
+ * that happen during the printing.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_COMMON_SITES_H

@@ -1,14 +1,15 @@
-/*===- malloc/caller.c - The hysteresis in the thread that frees ----------===*
+/*===- malloc/caller.c - Hysteresis in the freeing thread -----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * In a single-threaded process a return interrupts no other CPU. Its cost is
- * the page faults on memory that is needed again. Returns may come early as
- * long as these faults stay a small share of the time: each return is charged
- * for the memory that is taken again after it. Once the credit is used up,
- * memory is returned only by the regular looks, after a hold.
+ * In a single-threaded process, returning memory interrupts no other CPU. It
+ * costs only the page faults on returned memory that is needed again. Memory
+ * may be returned early as long as these faults take a small share of the time:
+ * each early return is charged for the returned memory that is allocated again
+ * later. When the credit is used up, memory is returned only by the regular
+ * looks (hysteresis.h), after a hold.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/caller.h"

@@ -1,12 +1,12 @@
-/*===- malloc/caller.h - The hysteresis in the thread that frees ----------===*
+/*===- malloc/caller.h - Hysteresis in the freeing thread -----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Used if there is no helper thread (helper.h): a free examines the arenas when
- * the time has come, and at once when much memory became free, as there may be
- * no later free.
+ * Used if there is no helper thread (helper.h): a call of free examines the
+ * arenas when the time for the next look has come, and immediately if much
+ * memory became free, because no later call may follow.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_CALLER_H

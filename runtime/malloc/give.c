@@ -1,12 +1,12 @@
-/*===- malloc/give.c - Memory goes back to the kernel ---------------------===*
+/*===- malloc/give.c - Returning memory to the kernel ---------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Each call interrupts every CPU that runs the process. process_madvise gives
- * 1024 ranges with one interrupt, where the kernel lets a process do so to
- * itself with MADV_DONTNEED (Linux 6.13); elsewhere each range is a call.
+ * Each call interrupts every CPU that runs the process. process_madvise returns
+ * up to 1024 ranges with one interrupt, if the kernel lets a process use it on
+ * itself with MADV_DONTNEED (Linux 6.13). Otherwise each range takes a call.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/give.h"
@@ -18,7 +18,7 @@
 #define PIDFD_SELF_THREAD_GROUP (-10001) /* since Linux 6.14 */
 #endif
 
-static bool is_refused; /* whether the kernel refused process_madvise */
+static bool is_refused; /* true if the kernel refused process_madvise */
 
 /* Gives all ranges of the batch back with one call. Returns how many bytes the
  * kernel has taken. */
@@ -73,7 +73,7 @@ struct vf_given vf_give_back(size_t bytes) {
                                            : BATCH_BYTES)) {
     bool given = give(&batch, &sum);
     vf_pages_end_giving(&batch, given);
-    if (!given) /* The kernel refused: locked pages. */
+    if (!given) /* The kernel refused, as for locked pages. */
       break;
     sum.bytes += batch.bytes;
     sum.ranges += (uint64_t)batch.n;

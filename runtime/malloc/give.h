@@ -1,4 +1,4 @@
-/*===- malloc/give.h - Memory goes back to the kernel ---------------------===*
+/*===- malloc/give.h - Returning memory to the kernel ---------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ struct vf_given vf_give_back(size_t bytes);
 /* Time that giving memory back, and touching it again, takes on this machine.
  */
 struct vf_costs {
-  uint64_t fault_ns; /* per page: given back, and touched again */
+  uint64_t fault_ns; /* per page: to return it and to touch it again */
   uint64_t call_ns;  /* per call for one page, without fault_ns */
 };
 

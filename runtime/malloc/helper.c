@@ -1,4 +1,4 @@
-/*===- malloc/helper.c - The thread that gives memory back ----------------===*
+/*===- malloc/helper.c - The thread that returns memory -------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,16 +1,16 @@
-/*===- malloc/helper.h - The thread that gives memory back ----------------===*
+/*===- malloc/helper.h - The thread that returns memory -------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
  * The helper exists only in a multi-threaded process: a single-threaded program
- * stays single-threaded. It blocks all signals. It ends a second after the last
- * free that it was notified of, and as soon as at most one other thread is
- * left, so that a process ends when its own last thread does. The next free
- * that needs it starts it again.
+ * stays single-threaded. It blocks all signals. It ends one second after the
+ * last free that notified it, and as soon as at most one other thread is left,
+ * so that it does not keep a process alive whose own threads have ended. The
+ * next free that needs it starts it again.
  *
- * In all other processes the freeing thread does its work (caller.h).
+ * Without a helper, the freeing thread does its work (caller.h).
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_HELPER_H

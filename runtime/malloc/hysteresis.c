@@ -1,4 +1,4 @@
-/*===- malloc/hysteresis.c - When free memory goes back -------------------===*
+/*===- malloc/hysteresis.c - When free memory is returned -----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -177,7 +177,7 @@ struct vf_return_counts vf_return_counts(void) { return counts; }
 void vf_hysteresis_configure(void) {
   uint64_t number;
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  if (page != page_size) /* A write would copy the page of this variable. */
+  if (page != page_size) /* Avoids a write, which would copy a page. */
     page_size = page;
   if (vf_env_number("VF_MALLOC_TUNE_PERCENT", 0, 10000, policy.tune_percent,
                     &number))

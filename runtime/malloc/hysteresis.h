@@ -1,11 +1,11 @@
-/*===- malloc/hysteresis.h - When free memory goes back -------------------===*
+/*===- malloc/hysteresis.h - When free memory is returned -----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The policy (policy.h) applied to the process's free pages (pages.h). The
- * watching thread looks repeatedly:
+ * Applies the policy (policy.h) to the free pages of the process (pages.h). The
+ * thread that watches the free memory looks at it repeatedly:
  *
  *   struct vf_watch watch;
  *   vf_watch_begin(&watch);
@@ -13,12 +13,13 @@
  *     vf_sleep_ns(pause);
  *
  * Each look takes from the arenas the memory that they have not used since the
- * previous look, and reads the minimum of free memory since then. Memory that
- * was free in all looks of a hold was not needed for that long, and is
- * returned, except for some padding.
+ * previous look, and reads the minimum amount of free memory since then. Memory
+ * that was free in all looks of a hold, a period of time that policy.h
+ * determines, was not needed for that long. It is returned, except for some
+ * padding.
  *
- * None of these may be called from inside the allocator. All leave errno
- * undefined; none is a cancellation point.
+ * No function may be called from inside the allocator. All functions may change
+ * errno; none is a cancellation point.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_HYSTERESIS_H
@@ -46,7 +47,7 @@ struct vf_watch {
   unsigned looks;
   uint64_t slow_at, cpu_then;
   uint32_t cpus;                     /* in hundredths */
-  uint64_t taken_then, regret_until; /* of the last return */
+  uint64_t taken_then, regret_until; /* set by the last return */
   size_t given;
 };
 

@@ -4,8 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * What a program never touches of a large block costs nothing: calloc does not
- * write zeros to it, and realloc does not copy it. Errno may change.
+ * The parts of a large block that a program never touches cost nothing: calloc
+ * does not write zeros to them, and realloc does not copy them. Errno may
+ * change.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_LARGE_H

@@ -1,4 +1,4 @@
-/*===- malloc/libc_code.c - Whether libc itself calls us ------------------===*
+/*===- malloc/libc_code.c - Recognizing callers in libc -------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

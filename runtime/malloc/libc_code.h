@@ -1,4 +1,4 @@
-/*===- malloc/libc_code.h - Whether libc itself calls us ------------------===*
+/*===- malloc/libc_code.h - Recognizing callers in libc -------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-/*===- malloc/logarithm.c - What jemalloc calls of libm -------------------===*
+/*===- malloc/logarithm.c - libm functions that jemalloc calls ------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,12 @@
-/*===- malloc/logarithm.h - What jemalloc calls of libm -------------------===*
+/*===- malloc/logarithm.h - libm functions that jemalloc calls ------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Heap profiles (MALLOC_CONF=prof:true) compute sampling rates by these
- * functions. Loading libm for them would cost each process with the preload 0.1
- * ms, and libm cannot be linked statically into a shared library.
+ * Heap profiles (MALLOC_CONF=prof:true) use these functions to compute sampling
+ * rates. Loading libm for them would cost 0.1 ms in each process that preloads
+ * the library, and libm cannot be linked statically into a shared library.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_LOGARITHM_H

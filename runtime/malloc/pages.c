@@ -4,17 +4,19 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Free ranges are in two red-black trees for each state: by address, to join
- * neighbours, and by size, to find the smallest range that is large enough.
- * Resident ranges are used first, so that few pages are touched anew, and the
- * smallest that fits, so that large ranges remain, which one call gives back.
+ * The free ranges of each state are in two red-black trees: ordered by address,
+ * to join neighbours, and by size, to find the smallest range that is large
+ * enough. Resident ranges are used first, so that few new pages are touched.
+ * The smallest fitting range is used, so that large ranges remain, which a
+ * single call can return.
  *
  * A small range that is freed goes into a list of its size first, as the next
  * request mostly has the same size. It is joined with its neighbours when that
  * list is empty, or before memory is given back.
  *
- * The trees are those of libbsd: tested for twenty years, intrusive, without
- * allocations. (glibc's tsearch allocates; C++'s map would need libstdc++.)
+ * The trees are libbsd's, which are intrusive, need no allocations, and have
+ * been tested for twenty years. (glibc's tsearch allocates; C++'s map would
+ * need libstdc++.)
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/pages.h"
@@ -78,7 +80,7 @@ static int compare_size(const struct range *a, const struct range *b) {
 
 RB_HEAD(by_address, range);
 RB_HEAD(by_size, range);
-#define UNUSED static __attribute__((unused)) /* not each is needed */
+#define UNUSED static __attribute__((unused)) /* some are unused */
 RB_GENERATE_INTERNAL(by_address, range, by_address, compare_address, UNUSED)
 RB_GENERATE_INTERNAL(by_size, range, by_size, compare_size, UNUSED)
 
@@ -89,9 +91,9 @@ static struct free_ranges {
 
 static uint32_t lock; /* protects all data below, and the trees */
 static struct vf_pages_totals totals;
-static size_t around; /* read without the lock */
+static size_t around; /* used + resident; read without the lock */
 static size_t lowest;
-static struct range *nodes; /* unused, used before */
+static struct range *nodes; /* unused now, but used before */
 static struct range own_nodes[NODES_OWN];
 /* Unused, never touched. */
 static struct range *new_nodes = own_nodes;
@@ -100,7 +102,7 @@ static unsigned n_new_nodes = NODES_OWN;
  * merged with their neighbours. */
 static struct range *quick[QUICK_SIZES];
 static bool any_quick;
-static unsigned unused_nodes = NODES_OWN; /* of both kinds */
+static unsigned unused_nodes = NODES_OWN; /* in nodes and new_nodes */
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static void begin(void) { vf_plain_lock(&lock); }
@@ -351,7 +353,7 @@ static void *take_at(uintptr_t at, size_t size, enum state *state) {
  * enough room together; 0 if there is none among the next GATHER_STEPS ranges
  * after those of the last search. Called before a new mapping is made. */
 static uintptr_t gather(size_t size, size_t alignment) {
-  static uintptr_t searched; /* up to this address */
+  static uintptr_t searched; /* end of the last search */
   if (totals.mapped - least(totals.mapped, totals.used) < size)
     return 0;
   struct range *next[STATES] = {at_or_behind(RESIDENT, searched),

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * What no arena of the allocator uses, in one place for all of them:
+ * Holds the pages that no arena of the allocator uses; all arenas share them:
  *
  *   bool zero = false;
  *   void *p = vf_pages_take(NULL, 65536, 4096, &zero);
@@ -15,12 +15,12 @@
  *     vf_pages_end_giving(&batch, true);
  *   }
  *
- * A free range is resident, used before and not given back, or clean: then it
- * costs nothing, and reads as zeros. Address space is returned where it is
- * short, see space.h.
+ * A free range is either resident (it was used and has not been returned to the
+ * kernel) or clean (it has no memory, costs nothing, and reads as zeros).
+ * Address space is unmapped only if it is scarce, see space.h.
  *
- * Any thread may call these; they take a lock for some 100 ns, do not call the
- * allocator, and leave errno alone.
+ * Any thread may call these functions. They take a lock for about 100 ns, do
+ * not call the allocator, and preserve errno.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_PAGES_H

@@ -1,4 +1,4 @@
-/*===- malloc/policy.c - When memory goes back to the kernel --------------===*
+/*===- malloc/policy.c - Policy for returning free memory -----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,19 +1,23 @@
-/*===- malloc/policy.h - When memory goes back to the kernel --------------===*
+/*===- malloc/policy.h - Policy for returning free memory -----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Global hysteresis (Schildermans, PhD thesis, chapter 7): what is given back
- * is decided for the whole process. Free memory is kept
+ * Global hysteresis (Schildermans, PhD thesis, chapter 7): one decision for the
+ * whole process determines which memory is returned. Free memory is kept
  *
- * - up to a threshold, a share of what is used (table 7.1 there), since an
- *   arena that shrinks while others are large saves next to nothing;
- * - above that, until keeping it has cost as much as giving it back and taking
- *   it again will: ski rental, never worse than twice the best;
- * - for longer after a return that was regretted, as a sawtooth's are.
+ * - up to a threshold, which is a share of the used memory (table 7.1 there),
+ *   because the memory of an arena that shrinks while others are large is
+ *   almost no gain;
+ * - above that, until keeping it has cost as much as returning and faulting it
+ *   in again will cost. As in the ski-rental problem, this never costs more
+ *   than twice the optimum;
+ * - for longer if the last returned memory was soon needed again, as with
+ *   sawtooth patterns.
  *
- * Numbers only, no system call, so that it can be tried without a process.
+ * The functions only compute and make no system calls, so they can be tested
+ * without a process.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_POLICY_H
@@ -23,9 +27,9 @@
 #include <stdint.h>
 
 struct vf_policy {
-  uint32_t tune_percent; /* of the threshold */
+  uint32_t tune_percent; /* scales the threshold */
   uint32_t hold_price;   /* CPU time that a page is worth, in ns per second */
-  uint64_t fault_ns;     /* per page: given back, and touched again */
+  uint64_t fault_ns;     /* per page: to return it and touch it again */
   uint64_t call_ns;      /* per call that gives back a range */
   uint64_t shootdown_ns; /* added to call_ns for each other CPU in use */
   uint32_t hold_log2;    /* holds are 2^hold_log2 as long */

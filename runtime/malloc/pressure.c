@@ -1,14 +1,14 @@
-/*===- malloc/pressure.c - Whether others need the memory -----------------===*
+/*===- malloc/pressure.c - Memory pressure by other programs --------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Reads how much of its limit the control group uses, except for memory that
- * the kernel can drop by itself; the same of the enclosing groups; how often
- * limits were reached; and the time that tasks have waited for memory, in the
- * group or, without a group, in the machine. The values are polled, as only
- * kernels newer than 6.1 can notify an unprivileged process.
+ * Reads how much of its limit the control group uses, without memory that the
+ * kernel can drop by itself; the same for the enclosing groups; how often
+ * limits were reached; and for how long tasks have waited for memory, in the
+ * group or, without a group, in the whole machine. The values are polled,
+ * because only kernels newer than 6.1 can notify an unprivileged process.
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/pressure.h"
@@ -157,7 +157,7 @@ bool vf_pressure_rose(void) {
              number_after(text, names->counted[1], 0);
   if ((names && read_text(group, "memory.pressure", text)) ||
       read_text("/proc/pressure", "memory", text))
-    waited = total_of(text); /* The first line of the file is that of "some". */
+    waited = total_of(text); /* The first line of the file, "some". */
   bool rose =
       has_begun && (events > events_then || waited > waited_then + WAITED_US);
   has_begun = true;

@@ -1,4 +1,4 @@
-/*===- malloc/pressure.h - Whether others need the memory -----------------===*
+/*===- malloc/pressure.h - Memory pressure by other programs --------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

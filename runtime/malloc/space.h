@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Whole pages, from the kernel and back. None of these touches errno.
+ * Maps and unmaps whole pages. The functions preserve errno.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_SPACE_H

@@ -1,4 +1,4 @@
-/*===- malloc/start.h - What runs in each process -------------------------===*
+/*===- malloc/start.h - Placement of constructors -------------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-/*===- malloc/statistics.c - What the allocator did -----------------------===*
+/*===- malloc/statistics.c - Statistics of the allocator ------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

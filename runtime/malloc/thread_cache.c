@@ -1,4 +1,4 @@
-/*===- malloc/thread_cache.c - Threads that begin without memory ----------===*
+/*===- malloc/thread_cache.c - Threads that start without memory ----------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

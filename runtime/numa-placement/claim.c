@@ -1,11 +1,11 @@
-/*===- numa-placement/claim.c - A thread takes its slice to its node ------===*
+/*===- numa-placement/claim.c - Moving a thread's slice to its node -------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * move_pages, not mbind with MPOL_MF_MOVE: it leaves no policy behind, so that
- * mappings are not split.
+ * Uses move_pages and not mbind with MPOL_MF_MOVE, because mbind would leave a
+ * policy behind, which splits mappings.
  *===----------------------------------------------------------------------===*/
 
 #include "numa-placement/machine.h"

@@ -1,11 +1,11 @@
-/*===- numa-placement/machine.c - Which nodes there are -------------------===*
+/*===- numa-placement/machine.c - NUMA nodes of the machine ---------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Everything here is determined at the first use. Concurrent threads, or a
- * signal handler, determine the same values themselves: no thread waits.
+ * Everything here is determined at the first use. Concurrent threads or a
+ * signal handler each determine the same values, so no thread waits.
  *===----------------------------------------------------------------------===*/
 
 #include "numa-placement/machine.h"

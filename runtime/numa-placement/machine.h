@@ -1,4 +1,4 @@
-/*===- numa-placement/machine.h - Nodes and threads -----------------------===*
+/*===- numa-placement/machine.h - NUMA nodes and OpenMP teams -------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@
 
 struct vf_machine {
   struct vf_nodes allowed;
-  unsigned nodes; /* of `allowed`; 1 without NUMA */
+  unsigned nodes; /* number of nodes in allowed; 1 without NUMA */
   size_t page;
   /* Address at which the brk heap starts; 0 if unknown. */
   uintptr_t heap;

@@ -1,11 +1,12 @@
-/*===- numa-placement/place.c - Where pages go at their first touch -------===*
+/*===- numa-placement/place.c - Placement at the first touch --------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * mbind before the first touch: afterwards, with MPOL_MF_MOVE, it moves only
- * pages whose node the new policy forbids, which interleaving never does.
+ * Calls mbind before the first touch. After it, mbind with MPOL_MF_MOVE moves
+ * only pages on nodes that the new policy forbids, and interleaving forbids no
+ * node.
  *===----------------------------------------------------------------------===*/
 
 #include "numa-placement/machine.h"

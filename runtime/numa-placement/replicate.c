@@ -1,4 +1,4 @@
-/*===- numa-placement/replicate.c - Read-only copies, one a node ----------===*
+/*===- numa-placement/replicate.c - Read-only copies on each node ---------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

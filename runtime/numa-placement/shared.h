@@ -1,4 +1,4 @@
-/*===- numa-placement/shared.h - What all copies of libvfrt share ---------===*
+/*===- numa-placement/shared.h - State shared by copies of libvfrt --------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,12 @@
-/*===- numa-placement/team.c - Where an OpenMP team's threads run ---------===*
+/*===- numa-placement/team.c - CPUs of an OpenMP team's threads -----------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * By weak references: libvfrt needs no OpenMP. LLVM's runtime has libgomp's
- * entry for a parallel region, too, so that one name serves both.
+ * Refers to OpenMP by weak references, so libvfrt does not need OpenMP. LLVM's
+ * runtime also defines libgomp's entry point of a parallel region, so one name
+ * suffices for both.
  *===----------------------------------------------------------------------===*/
 
 #include "numa-placement/machine.h"

@@ -1,11 +1,12 @@
-/*===- pool/pool.c - Blocks out of chunks ---------------------------------===*
+/*===- pool/pool.c - Pools: blocks cut from chunks ------------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A chunk is filled from its start. Each block has a tag before it, from which
- * free knows chunk and class. The state of a pool lies in its first chunk.
+ * A chunk is filled from its start. Before each block is a tag, from which
+ * vf_pool_free derives the chunk and the size class. The state of a pool is in
+ * its first chunk.
  *===----------------------------------------------------------------------===*/
 
 #include "vfriendly/pool.h"

@@ -1,12 +1,13 @@
-/*===- pool/sizes.h - Which sizes blocks of a pool have -------------------===*
+/*===- pool/sizes.h - Size classes of pool blocks -------------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A freed block serves requests of its class only. Classes are 16 bytes apart
- * up to 512 bytes, then eight to each doubling, so that rounding up costs no
- * more than an eighth. Sizes are those with the tag, in grains.
+ * A freed block is reused only for requests of its size class. Classes are 16
+ * bytes apart up to 512 bytes; above that there are eight classes for each
+ * doubling, so rounding up adds at most an eighth. Sizes include the tag and
+ * are measured in grains.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VF_POOL_SIZES_H

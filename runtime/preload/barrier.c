@@ -4,20 +4,21 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Each arrival has a number, its place. The end of a phase releases all threads
- * whose place is not above `phase`, which only grows. Each thread that leaves
- * counts itself in `out`, its last access: libc's pthread_barrier_destroy waits
- * for that.
+ * Each arrival has a number, called its place. The end of a phase releases all
+ * threads whose place is at most `phase`, which only grows. A thread that
+ * leaves increments `out`, which is its last access to the barrier: libc's
+ * pthread_barrier_destroy waits until all have done so.
  *
- * At the limit the numbers restart. A thread that arrives beyond it waits until
- * all earlier threads have left; the last of these sets all fields to zero,
- * `in` last, and the waiting thread arrives again. destroy triggers the same
- * earlier.
+ * At a limit the numbers start again from 0. A thread that arrives beyond the
+ * limit waits until all earlier threads have left. The last of those sets all
+ * fields to zero, `in` last, and the waiting thread then arrives again.
+ * pthread_barrier_destroy also triggers this, before the limit is reached.
  *
- * libc sleeps in each phase. Here a waiter spins first, and yields if there are
- * more threads than CPUs. The end of a phase always calls the kernel, as
- * nothing tells whether a thread sleeps; if none does, this is a system call
- * without a switch. Barriers shared by processes are left to libc.
+ * libc's waiters sleep in each phase. Here a waiter spins first, and yields if
+ * there are more threads than CPUs. The end of a phase always calls the kernel,
+ * because the fields do not tell whether a thread sleeps; if none does, this
+ * costs a system call without a context switch. Barriers that processes share
+ * are left to libc.
  *===----------------------------------------------------------------------===*/
 
 #include "blocking-sync/waiting.h"

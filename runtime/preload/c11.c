@@ -4,9 +4,10 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * These are POSIX's functions with other results; statistics name the place of
- * their own caller. libc's C11 functions call internal functions by names that
- * cannot be interposed.
+ * These functions call the POSIX functions and translate the results;
+ * statistics name the call site of the C11 function. libc's own C11 functions
+ * cannot be used, because they call internal functions by names that cannot be
+ * interposed.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"

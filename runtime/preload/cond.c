@@ -4,32 +4,33 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Each wait decides by its mutex: with a mutex that is taken over it queues in
- * our table (queue.h), with any other, or if processes share the condition,
- * inside libc. The condition keeps libc's layout, and libc's destroy need not
- * know our waiters: they do not access it once they are woken.
+ * Each wait depends on its mutex: with a mutex that this library has taken
+ * over, it queues in our table (queue.h). With any other mutex, or if processes
+ * share the condition, it waits inside libc. The condition keeps libc's layout.
+ * libc's pthread_cond_destroy need not know our waiters, because they do not
+ * access the condition after they are woken.
  *
- * A signal examines the table and, if no thread waits there, calls libc. That
- * look is one relaxed load, and no wake-up is lost by it: a wait enters the
- * queue before it releases the mutex. A signalling thread that must find it has
- * locked that mutex later, or synchronized with a thread that has, so the store
- * of the queue happened before its load. A signal that is not ordered after the
- * release may come before the wait, here as in libc.
+ * A signal examines the table and, if no thread waits there, calls libc. It
+ * reads the table by one relaxed load, which loses no wake-up: a waiter enters
+ * the queue before it releases the mutex. A signalling thread that must find
+ * this waiter has locked the mutex later, or has synchronized with a thread
+ * that has, so the waiter's store to the queue happened before the load. A
+ * signal that is not ordered after the release of the mutex may come before the
+ * wait, here as in libc.
  *
- * If broadcasts wake several waiters, later waits go to libc as well (queue.h).
+ * If broadcasts wake several waiters, later waits also go to libc (queue.h). A
+ * broadcast calls libc first, because a woken thread may free the condition at
+ * once. It wakes its waiters one after another, each woken by the previous one,
+ * because all of them need the same mutex; libc would wake all, and most would
+ * sleep again for the mutex. As long as no woken thread has to wait for the
+ * mutex, each wakes two others. This relies on the woken threads to continue,
+ * as libc's own signal relies on its woken threads to leave the futex.
  *
- * Broadcasts call libc first, as a woken thread may free the condition at once.
- * They wake their waiters one after another, each by the previous one, as all
- * need the same mutex: libc wakes all, which then sleep for the mutex. While no
- * thread has to wait for the mutex, each wakes two. This relies on the woken
- * threads to continue, as libc's own signal does: there they must leave the
- * futex.
+ * A thread spins if it is the first in the queue when it arrives, because it
+ * gets the next signal.
  *
- * A thread that was first in the queue when it arrived spins, as the next
- * signal is for it.
- *
- * The wait is a cancellation point: when it is called, and in its sleep. A
- * cancelled thread leaves the queue and, if it had already been signalled,
+ * The wait is a cancellation point when it is called and while it sleeps. A
+ * cancelled thread leaves the queue and, if it has already been signalled,
  * wakes another. A signal handler must not jump out of the wait: its waiter
  * would stay queued, as it would stay counted in libc.
  *===----------------------------------------------------------------------===*/

@@ -1,4 +1,4 @@
-/*===- preload/cond.h - What C11 needs of a condition ---------------------===*
+/*===- preload/cond.h - Condition functions for C11 -----------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

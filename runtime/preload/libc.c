@@ -1,11 +1,11 @@
-/*===- preload/libc.c - Whether to take over ------------------------------===*
+/*===- preload/libc.c - Checks of libc's layout ---------------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * libc uses an object of each kind, by functions that nothing here replaces,
- * and we look what it left there.
+ * Calls functions of libc that this library does not replace on an object of
+ * each kind, and compares the fields of the object with the expected values.
  *===----------------------------------------------------------------------===*/
 
 #include "preload/libc.h"

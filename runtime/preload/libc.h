@@ -1,15 +1,15 @@
-/*===- preload/libc.h - What is known of glibc, and its own functions -----===*
+/*===- preload/libc.h - glibc's layout and functions ----------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * libvfpthread shares each object with libc, whose functions initialize,
- * destroy, unlock, wait and post on their own. So it must know how libc 2.36 on
- * x86-64 uses the fields. It takes over each primitive only after it has
- * checked libc's version and observed this use of the fields (libc.c). That
- * happens at the first call of any function of this library, possibly before
- * any constructor.
+ * libvfpthread shares each object with libc, whose functions also initialize,
+ * destroy, unlock, wait for and post it. So this library must know how libc
+ * 2.36 on x86-64 uses the fields. It takes over each kind of object only after
+ * it has checked libc's version and observed this use of the fields (libc.c).
+ * The checks happen at the first call of any function of this library, possibly
+ * before any constructor.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PRELOAD_LIBC_H
@@ -50,7 +50,7 @@
 /* glibc's layout of a pthread_barrier_t. */
 struct vf_libc_barrier {
   uint32_t in;    /* arrivals since it was initialized or restarted */
-  uint32_t phase; /* the arrivals released by the phases that have ended */
+  uint32_t phase; /* number of arrivals that ended phases have released */
   uint32_t threads;
   uint32_t shared; /* a flag with the opposite meaning of FUTEX_PRIVATE_FLAG */
   uint32_t out;    /* number of departures; destroy waits until all have left */

@@ -11,8 +11,8 @@
  * Private mutexes of the four plain types are taken over. Robust, priority and
  * shared mutexes stay libc's: their words are private to libc's algorithms.
  *
- * The mutex keeps libc's layout, since libc's conditions, those that processes
- * share, lock and unlock it too. __lock is
+ * The mutex keeps libc's layout, because libc's condition functions lock and
+ * unlock it too when they handle conditions that processes share. __lock is
  *
  *   FREE
  *   HELD      held, and the release need not wake a thread
@@ -26,9 +26,9 @@
  * sets SLEEPERS, as it cannot know whether others sleep. Only the holder writes
  * __owner and __nusers.
  *
- * libc sleeps as soon as the lock is found held. Here a waiter spins first, and
- * again when it was woken: meanwhile the others pass the lock on as HELD, and
- * make no system calls. At most one thread spins (spin.h).
+ * libc's waiters sleep as soon as they find the lock held. Here a waiter spins
+ * first, and again after it is woken: meanwhile the other threads pass the lock
+ * on in state HELD, without system calls. At most one thread spins (spin.h).
  *===----------------------------------------------------------------------===*/
 
 #include "preload/mutex.h"

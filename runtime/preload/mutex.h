@@ -1,11 +1,11 @@
-/*===- preload/mutex.h - What conditions and C11 need of a mutex ----------===*
+/*===- preload/mutex.h - Mutex functions for conditions and C11 -----------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * While a thread waits it stays one of the mutex's users, as with libc: so
- * pthread_mutex_destroy refuses.
+ * A thread that waits for a condition still counts as a user of the mutex, as
+ * in libc, so pthread_mutex_destroy fails with EBUSY.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PRELOAD_MUTEX_H

@@ -1,4 +1,4 @@
-/*===- preload/next.c - libc's own of what is interposed ------------------===*
+/*===- preload/next.c - libc's interposed functions -----------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

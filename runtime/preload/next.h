@@ -1,4 +1,4 @@
-/*===- preload/next.h - libc's own of what is interposed ------------------===*
+/*===- preload/next.h - libc's interposed functions -----------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,10 @@
  *
  *   return vf_next()->sem_wait(sem);
  *
- * Looked up by a constructor, so that no lock does; calls before it look them
- * up themselves. What libc exports by a second name needs none of that:
- * vf_libc_lock and its siblings.
+ * A constructor looks the functions up, so that no lock operation has to; calls
+ * before the constructor look them up themselves. Functions that libc also
+ * exports by a second name need no look-up: vf_libc_lock and those declared
+ * with it.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PRELOAD_NEXT_H

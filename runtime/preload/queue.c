@@ -1,4 +1,4 @@
-/*===- preload/queue.c - Who waits for a condition ------------------------===*
+/*===- preload/queue.c - Queues of waiters for conditions -----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -71,7 +71,7 @@ bool vf_queue_wake_one(const void *cond) {
 void vf_queue_wake_all(const void *cond) {
   if (vf_bucket_is_empty(vf_bucket_of(cond)))
     return;
-  bool more = true; /* Each iteration handles the waiters with one mutex. */
+  bool more = true; /* Each iteration handles one mutex's waiters. */
   while (more) {
     struct vf_bucket *bucket = vf_bucket_lock(cond);
     struct vf_parked *first = vf_bucket_find(bucket->first, cond);
@@ -85,7 +85,7 @@ void vf_queue_wake_all(const void *cond) {
     vf_set(&bucket->draws_crowds, other != NULL);
     for (; other; other = vf_bucket_find(other->next, cond)) {
       if (queued_of(other)->mutex == mutex)
-        other->key = mutex; /* It stays in the condition's bucket. */
+        other->key = mutex; /* Leaves it in the condition's bucket. */
       else
         more = true;
     }

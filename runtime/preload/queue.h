@@ -1,4 +1,4 @@
-/*===- preload/queue.h - Who waits for a condition ------------------------===*
+/*===- preload/queue.h - Queues of waiters for conditions -----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,24 +6,26 @@
  *
  * Waiters for libc's conditions, in the table of blocking-sync/parking_table.h.
  *
- * A broadcast wakes the first of the waiters with the same mutex. The others
- * stay in the table, now queued for that mutex, where no signal finds them. A
- * waiter that was woken by a broadcast, directly or through another waiter,
- * must wake the next one (passes_on) once it has the mutex, however its wait
- * ends. So while some are left for a mutex, one thread is awake that will wake
- * them: the duty and the next waiter change hands together, under the bucket's
- * lock, and the duty ends only if there is no next waiter.
+ * Waiters that use the same mutex form a chain. A broadcast wakes the first of
+ * them. The others stay in the table, now queued for that mutex, where no
+ * signal finds them. A waiter that was woken by a broadcast, directly or
+ * through another waiter, must wake the next one (passes_on) after it has
+ * acquired the mutex, however its wait ends. So as long as waiters are left for
+ * a mutex, one thread is awake that will wake them: the bucket's lock protects
+ * both this duty and the queue, and the duty ends only if there is no next
+ * waiter.
  *
- * The wake-ups therefore follow one another. If all threads need the mutex only
- * briefly, as at a barrier made of a condition, libc's wake-up of all at once
- * is faster (streamcluster: twice): so a condition whose broadcasts found
- * several waiters leaves later waits to libc, until it is signaled (cond.c).
- * VF_PTHREAD_CROWDS=own keeps them here, for tests.
+ * The wake-ups therefore happen one after another. If all threads need the
+ * mutex only briefly, as at a barrier that consists of a condition, libc's
+ * wake-up of all threads at once is faster (in streamcluster by a factor of
+ * two). So if broadcasts of a condition find several waiters, its later waits
+ * are left to libc, until it is signalled (cond.c). VF_PTHREAD_CROWDS=own keeps
+ * them here, for tests.
  *
- * Not parking.h's functions: its waiters move to the queue of a lock, which
- * libc's mutexes do not have, and sleep without being cancelled. A forked child
- * must have an empty table whichever function forked it, so conditions are
- * taken over only if vf_parking_prepare returns true.
+ * The functions of parking.h are not used here: their waiters move to the queue
+ * of a lock, which libc's mutexes do not have, and cannot be cancelled while
+ * they sleep. A forked child must have an empty table whichever function forked
+ * it, so conditions are taken over only if vf_parking_prepare returns true.
  *
  * test/blocking-sync/models/preload-cond.pml models this with cond.c.
  *===----------------------------------------------------------------------===*/

@@ -5,10 +5,11 @@
  *===----------------------------------------------------------------------===*
  *
  * Reads the word until libc's function would get the lock without waiting, or
- * the spin's time is up, and then calls that function. So all of libc's rules
- * hold: which thread goes first, which deadlocks are reported, how the fields
- * are used. A writer does not spin for a lock that prefers writers: libc keeps
- * new readers out as soon as it knows of a writer.
+ * until the time for spinning is over, and then calls libc's function. So all
+ * of libc's rules still apply: which thread goes first, which deadlocks are
+ * reported, and how the fields are used. A writer does not spin for a lock that
+ * prefers writers, because libc keeps new readers out only after it knows of a
+ * writer.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"

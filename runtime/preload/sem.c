@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Reads the value until it is positive or the spin's time is up, and then calls
- * libc, which takes a unit, sleeps, and handles cancellation and signals. So
- * this code makes no assumption about other waiters, sharing by processes, or
- * libc's other fields. A spinning thread may overtake sleeping ones, as a newly
- * arriving thread may.
+ * Reads the value until it is positive or the time for spinning is over, and
+ * then calls libc, which decrements the value, sleeps, and handles cancellation
+ * and signals. So this code makes no assumption about other waiters, about
+ * sharing by processes, or about libc's other fields. A spinning thread may
+ * overtake sleeping ones, as any newly arriving thread may.
  *
  * A signal handler that runs during the spin, some 50 us, does not end the wait
  * with EINTR, just as a handler that runs before the call does not.

@@ -36,7 +36,7 @@ static struct place {
   uint32_t mark;     /* when the spin began, 0 if no thread spins */
   uint32_t failed;   /* number of failed spins minus the successful ones */
   uint32_t waits;    /* number of waits since the last trial */
-  uint32_t trials;   /* that failed */
+  uint32_t trials;   /* number of failed trials */
   uint64_t woken_at; /* time at which a thread was woken that has not run since;
                         0 if there is none */
 } __attribute__((aligned(VF_CACHE_LINE))) places[1u << PLACES_LOG2];

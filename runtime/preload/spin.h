@@ -10,15 +10,16 @@
  *                           NULL, VF_CALLER);
  *   return vf_counted(libc's sem_wait(sem), VF_SEMS, &visit, VF_CALLER);
  *
- * At most one thread spins for an object at a time: more would take the cache
- * line from the holder and the CPU from other threads, and usually only one can
- * succeed.
+ * At most one thread spins for an object at a time: more spinners would compete
+ * with the holder for the cache line and with other threads for CPUs, and
+ * usually only one could succeed.
  *
- * A table by the object's address records whether a thread spins, and whether
- * spinning has paid off so far. Wrong entries cost time only. A spinner's mark
- * is the time it began, and void once any spinner must have given up: so it
- * does not matter if it is never cleared, in a forked child, after a signal
- * handler has jumped out, or when another object's spinner has overwritten it.
+ * A table, indexed by a hash of the object's address, records whether a thread
+ * spins and whether spinning has paid off so far. Wrong entries only cost time.
+ * A spinner's mark is the time at which it began, and is ignored after the
+ * longest possible spin. So it does not matter if a mark is never cleared: in a
+ * forked child, after a signal handler has jumped out of the spin, or if the
+ * spinner of another object has overwritten it.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PRELOAD_SPIN_H
@@ -32,7 +33,7 @@
 
 struct vf_spin_kind {
   enum vf_preload_counter
-      counter;       /* of spins; the next one counts those that succeeded */
+      counter;       /* counts spins; the next counter, successful ones */
   unsigned gives_up; /* after this many failures only trials spin */
 };
 

@@ -4,11 +4,12 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The word is libc's: 1 is free, any lower value held. libc on x86-64
- * decrements it to try, so another process without this library may leave it
- * negative; every unlock stores 1. The word does not tell whether another
- * process uses it, so a notify may never come: vf_spin_wait sleeps with time
- * limits, and learns where no thread notifies.
+ * The word has libc's format: 1 is free, any lower value is held. libc on
+ * x86-64 tries to take the lock by a decrement, so a process without this
+ * library may leave a negative value; every unlock stores 1. The word does not
+ * tell whether another process uses the lock, so a notify may never come:
+ * vf_spin_wait limits each sleep, and learns for which addresses no thread
+ * notifies.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"
@@ -35,7 +36,7 @@ VF_API int pthread_spin_lock(pthread_spinlock_t *lock) {
         state = vf_spin_wait(lock, (uint32_t)word, state,
                              sizeof *lock | VF_SPIN_NOTIFIED);
       else
-        vf_relax(); /* As libc does. */
+        vf_relax(); /* libc does the same. */
     }
   }
   if (state != 0)

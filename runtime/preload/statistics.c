@@ -1,4 +1,4 @@
-/*===- preload/statistics.c - What VF_STATS=1 prints ----------------------===*
+/*===- preload/statistics.c - Counters that VF_STATS=1 prints -------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-/*===- preload/statistics.h - What VF_STATS=1 prints ----------------------===*
+/*===- preload/statistics.h - Counters that VF_STATS=1 prints -------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,12 +15,12 @@
 enum vf_preload_counter {
   VF_PRELOAD_SPINS,           /* times a waiter for a mutex spun */
   VF_PRELOAD_SPUN,            /* spins that ended with the lock acquired */
-  VF_PRELOAD_SLEEPS,          /* times one slept */
+  VF_PRELOAD_SLEEPS,          /* times a waiter for a mutex slept */
   VF_PRELOAD_WAKES,           /* unlocks that woke a waiter */
   VF_PRELOAD_SPIN_LOCK_WAITS, /* waits for a spin lock */
   VF_PRELOAD_COND_SPINS,      /* times a waiter for a condition spun */
   VF_PRELOAD_COND_SPUN,
-  VF_PRELOAD_COND_SLEEPS, /* times one slept */
+  VF_PRELOAD_COND_SLEEPS, /* times a waiter for a condition slept */
   VF_PRELOAD_COND_WAKES,  /* times a waiter for a condition was woken from sleep
                            */
   VF_PRELOAD_RWLOCK_SPINS, /* spins before libc's read-write locks */
@@ -29,7 +29,7 @@ enum vf_preload_counter {
   VF_PRELOAD_SEM_SPUN,
   VF_PRELOAD_BARRIER_WAITS,  /* arrivals at a barrier that did not complete a
                                 phase */
-  VF_PRELOAD_BARRIER_SLEEPS, /* times one slept */
+  VF_PRELOAD_BARRIER_SLEEPS, /* times a waiter at a barrier slept */
   VF_PRELOAD_COUNTERS
 };
 

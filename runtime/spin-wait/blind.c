@@ -1,4 +1,4 @@
-/*===- spin-wait/blind.c - Why a wait slept with nobody to wake it --------===*
+/*===- spin-wait/blind.c - Sleeps that no notify ends ---------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,12 +1,12 @@
-/*===- spin-wait/blind.h - Why a wait slept with nobody to wake it --------===*
+/*===- spin-wait/blind.h - Sleeps that no notify ends ---------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * With VF_STATS=1, the reasons for blind sleeps at each place that waits, for
- * the report at exit. Any thread may come here at any time, in a signal handler
- * too.
+ * With VF_STATS=1, counts for each place that waits why it slept without a
+ * writer that could wake it, for the report at exit. Any thread may call these
+ * functions at any time, also in a signal handler.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_SPIN_WAIT_BLIND_H
@@ -17,7 +17,7 @@
 
 enum vf_blind_reason {
   VF_BLIND_NO_WRITER, /* the caller does not promise that writers notify */
-  VF_BLIND_MISSED,    /* it does, and sleeps on the word timed out too often */
+  VF_BLIND_MISSED,    /* it does, but too many sleeps on the word timed out */
   VF_BLIND_REASONS
 };
 

@@ -16,23 +16,23 @@
  *                                   N7 wake all
  *
  * A direct call of vf_spin_notify loses no wake-up. By the two fences, either
- * W4 sees the new value, or N4 sees armed; then W5 sees N6 or sleeps before N7.
- * If W2 finds armed already set, the notify that clears it has not reached N5,
- * so its N6 comes after W1. A writer that tests vf_spin_armed first (N2) has no
- * fence between N1 and N2, which keeps its cost at a load and a branch. A
- * waiter that arms in the nanoseconds between N1 and N2 sleeps until its
- * timeout.
+ * W4 sees the new value, or N4 sees armed; in the second case W5 either sees N6
+ * or sleeps before N7. If W2 finds armed already set, the notify that will
+ * clear it has not reached N5, so its N6 comes after W1. A writer that tests
+ * vf_spin_armed first (N2) has no fence between N1 and N2, so that it costs
+ * only a load and a branch. A waiter that arms in the nanoseconds between N1
+ * and N2 therefore sleeps until its timeout.
  *
- * vf_spin_armed may be too large, never too small: it is incremented before
- * armed is set and decremented after armed is cleared. If a thread dies in
- * between, or the process forks, each notify costs a function call more; no
- * bucket with a waiter is skipped.
+ * vf_spin_armed may be too large, but never too small: it is incremented before
+ * armed is set and decremented after armed is cleared. If a thread dies between
+ * these steps, or the process forks, each later notify costs an additional
+ * function call, but no bucket with a waiter is skipped.
  *
- * A notify wakes all waiters of the bucket. It does not know whose condition
- * the store fulfilled. Waking one would require that the woken thread wakes the
- * next, but rewritten code leaves its loop without a call. In locks with many
- * waiters, where waking all is expensive, most waits end while yielding
- * (wait.c).
+ * A notify wakes all waiters of the bucket, because it does not know which
+ * waiter's condition the store fulfilled. If it woke only one, that thread
+ * would have to wake the next, but rewritten code leaves its loop without a
+ * call of the runtime. Waking all is expensive for locks with many waiters, but
+ * most waits for those end while they yield (wait.c).
  *===----------------------------------------------------------------------===*/
 
 #include "spin-wait/block.h"

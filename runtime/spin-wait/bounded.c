@@ -5,17 +5,19 @@
  *===----------------------------------------------------------------------===*
  *
  * The caller polls a limited number of times before it takes a mutex or gives
- * up. The limit is meant as a length of time, and stays one: time that the
- * waiter gives to other threads is subtracted as the polls it would have made.
+ * up. The limit is meant as a length of time. To keep that length, the number
+ * of polls that the waiter could have made while other threads ran is
+ * subtracted from the limit.
  *
  * The cost of a poll is measured from the return of one call to the entry of
  * the next. If each thread has a CPU, the loop only polls, in windows of some
- * microseconds, and yields once per spin budget to see whether that has
- * changed. On evidence of over-commitment (crowd.h) it yields after each poll.
- * If yields take long, it blocks, provided that a writer notifies and the wait
- * may last long enough. Without a notifying writer it polls on: a yield would
- * take more time than the wait has left. While a signal may come by CPU time
- * (cpu_time.h), it only polls: time off the CPU brings that signal no nearer.
+ * microseconds, and yields once per spin budget to test whether this is still
+ * so. On evidence of over-commitment (crowd.h) it yields after each poll. If
+ * yields take long, it blocks, provided that a writer notifies and the wait may
+ * last long enough. Without a notifying writer it only polls: a yield would
+ * take more time than is left for the wait. While a signal that CPU time
+ * triggers may arrive (cpu_time.h), it only polls, because time without the CPU
+ * does not bring that signal nearer.
  *===----------------------------------------------------------------------===*/
 
 #include "platform/linux/kernel.h"

@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A timer of CPU time sends a signal once the process has used that much, and
- * the handler may set a flag that a loop waits for. If the loop slept, no CPU
- * time would pass and the signal would never come; if it yielded to a thread
- * that computes, it would use hardly any itself. While such a timer runs, waits
- * only pause.
+ * A CPU-time timer sends a signal after the process has used a certain CPU
+ * time, and the handler may set a flag that a loop waits for. If the loop
+ * slept, no CPU time would pass and the signal would never arrive. If it
+ * yielded to a thread that computes, the waiter itself would use hardly any CPU
+ * time. So while such a timer runs, waits only pause.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_SPIN_WAIT_CPU_TIME_H

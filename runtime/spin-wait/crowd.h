@@ -13,21 +13,20 @@
  *    preempted;
  *  - a yield took longer than one without effect: another thread ran here.
  *
- * Run delay (/proc/thread-self/schedstat) and steal time (/proc/stat) show the
- * same later and cost more (4.8 us and 10 us here, the second growing with CPUs
- * and interrupts). Also, a program that only spun must not begin to open files
- * in its loops: it may run out of descriptors, depend on their numbers, or be
- * killed by a seccomp filter for openat.
+ * Run delay (/proc/thread-self/schedstat) and steal time (/proc/stat) show
+ * over-commitment later and cost more: 4.8 us and 10 us here, where the second
+ * grows with the number of CPUs and interrupts. Also, a program that only spun
+ * must not begin to open files in its loops: it may run out of descriptors,
+ * depend on their numbers, or be killed by a seccomp filter for openat.
  *
  * The evidence is a score and not a time stamp, so reading it needs no clock.
  * Each yield without effect decrements it.
  *
  * Yielding works among waiters, which yield back at once. A thread that
- * computes keeps the CPU for its time slice, 3 ms here. With one such thread
- * beside 16 at a barrier, a phase took 2.7 ms by yielding and 0.13 ms by
- * blocking, as a woken thread does not wait for the end of a slice. Below, a
- * thread that computes is called a hog; after repeated long yields all waits
- * block for a while.
+ * computes, called a hog below, keeps the CPU for its time slice, 3 ms here.
+ * With one hog beside 16 threads at a barrier, a phase took 2.7 ms by yielding
+ * and 0.13 ms by blocking, because a woken thread does not wait for the end of
+ * a slice. After repeated long yields all waits therefore block for a while.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_SPIN_WAIT_CROWD_H

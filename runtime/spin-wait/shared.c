@@ -1,22 +1,23 @@
-/*===- spin-wait/shared.c - One block per process, not per copy -----------===*
+/*===- spin-wait/shared.c - State shared by copies of libvfrt -------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A process may hold several copies of libvfrt: one linked statically into the
- * executable, others into plugins opened with RTLD_LOCAL. A notify through one
- * must wake a wait through another, and the pass reads vf_spin_armed through
- * the GOT of whatever module the store is in.
+ * A process may contain several copies of libvfrt: one linked statically into
+ * the executable, others in plugins opened with RTLD_LOCAL. A notify through
+ * one copy must wake a wait through another, and code that the pass rewrites
+ * reads vf_spin_armed through the GOT of the module that contains the store.
  *
  * common/process_wide.h describes how the copies find each other.
  *
- * A copy whose symbols are not in a dynamic symbol table shares nothing: one
- * that is linked with --exclude-libs or a version script that hides vf_spin_*,
- * and a static copy in an executable that is linked without
- * --export-dynamic-symbol='vf_*' (libvfrt.a's CMake target adds it). Notifies
- * through one copy then miss waits through another; by the timeouts and
- * `suspect` of block.c this costs time, never progress.
+ * A copy shares nothing if its symbols are not in a dynamic symbol table. This
+ * is the case if it is linked with --exclude-libs or with a version script that
+ * hides vf_spin_*, and for a static copy in an executable that is linked
+ * without --export-dynamic-symbol='vf_*' (the CMake target of libvfrt.a adds
+ * this option). Notifies through one copy then miss waits through another.
+ * Because of the timeouts and `suspect` in block.c, these waits end late, but
+ * do end.
  *===----------------------------------------------------------------------===*/
 
 #include "spin-wait/shared.h"

@@ -1,4 +1,4 @@
-/*===- spin-wait/shared.h - What all waits of a process share -------------===*
+/*===- spin-wait/shared.h - State shared by a process's waits -------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

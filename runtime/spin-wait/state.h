@@ -1,13 +1,13 @@
-/*===- spin-wait/state.h - A wait's memory, in one word -------------------===*
+/*===- spin-wait/state.h - State of a wait in one word --------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The caller keeps the state in a register from one failed poll to the next.
- * There is no thread-local storage, so waits in signal handlers and coroutines
- * need nothing special. A field that wraps or saturates restarts a phase or
- * prolongs it; neither can lose a wake-up.
+ * The caller keeps the state in a register from one failed poll to the next. It
+ * is not in thread-local storage, so waits in signal handlers and coroutines
+ * need no special handling. If a field wraps or saturates, a phase starts again
+ * or gets longer; neither can lose a wake-up.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_SPIN_WAIT_STATE_H

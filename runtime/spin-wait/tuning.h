@@ -1,4 +1,4 @@
-/*===- spin-wait/tuning.h - What the environment may set ------------------===*
+/*===- spin-wait/tuning.h - Settings from the environment -----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -15,12 +15,12 @@
  *
  * Evidence of over-commitment (crowd.h) ends the first two phases at once, and
  * later waits begin by yielding. On evidence of threads that do not yield back,
- * they block after the opening. Waits that try a lock spin all the same: a
- * yield among threads that compute returns a time slice later, in which the
- * lock was free many times. PARSEC's streamcluster tries a lock after each
- * barrier.
+ * later waits block after the opening phase. Waits that try to take a lock spin
+ * nevertheless: a yield to a thread that computes takes a time slice, during
+ * which the lock was free many times. PARSEC's streamcluster, for example,
+ * tries a lock after each barrier.
  *
- * While a timer of CPU time may end the wait (cpu_time.h), the last two phases
+ * While a CPU-time timer may end the wait (cpu_time.h), the last two phases
  * pause instead.
  *===----------------------------------------------------------------------===*/
 

@@ -1,4 +1,4 @@
-/*===- vfriendly/cond.h - Condition variables that do not stampede --------===*
+/*===- vfriendly/cond.h - Condition variables without thundering herd -----===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,10 +5,11 @@
  *===----------------------------------------------------------------------===*
  *
  *   static vf_event ready = VF_EVENT_INIT;
- *   vf_event_wait(&ready);          // returns at once if it was set before
+ *   vf_event_wait(&ready);          // returns at once if already set
  *   ... and elsewhere: vf_event_set(&ready);
  *
- * What was written before the set can be read after the wait.
+ * A thread that has returned from vf_event_wait sees all memory that was
+ * written before vf_event_set.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_EVENT_H

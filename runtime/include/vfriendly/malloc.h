@@ -1,10 +1,10 @@
-/*===- vfriendly/malloc.h - What the allocator did ------------------------===*
+/*===- vfriendly/malloc.h - Statistics of the allocator -------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The function is in libvfmalloc.so, which is preloaded or linked. A program
+ * vf_malloc_stats is in libvfmalloc.so, which is preloaded or linked. A program
  * that may run without this library declares the function weak and tests its
  * address before the call.
  *
@@ -14,13 +14,13 @@
  *
  * Variables, read when the library is loaded:
  *
- *   VF_MALLOC_TUNE_PERCENT  of the threshold up to which free memory stays, 0
- *                           to 10000 [100]
- *   VF_MALLOC_HOLD_PRICE    what a free page that stays is worth, nanoseconds
- *                           of CPU time a second, 1 to 1000000000 [40000]
- *   VF_STATS=1              prints these numbers at exit; VF_STATS=PATH, with a
- *                           slash in it: at the end of that file, where %p
- *                           stands for the process
+ *   VF_MALLOC_TUNE_PERCENT  scales the threshold up to which free memory is
+ *                           kept, in percent, 0 to 10000 [100]
+ *   VF_MALLOC_HOLD_PRICE    the value of keeping a free page: nanoseconds of
+ *                           CPU time per second, 1 to 1000000000 [40000]
+ *   VF_STATS=1              prints these numbers at exit; VF_STATS=PATH, where
+ *                           PATH contains a slash, appends them to that file;
+ *                           %p in PATH is replaced by the process id
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_MALLOC_H
@@ -44,7 +44,7 @@ struct vf_malloc_stats {
                            the CPUs that run the process */
   uint64_t avoided;     /* additional system calls that would have been made if
                            each range were given back when it became free */
-  uint64_t returned;    /* bytes given back to the system in all */
+  uint64_t returned;    /* total bytes given back to the system */
   uint64_t regrets;     /* times memory was given back and soon needed again */
   uint64_t pressure;    /* times memory was short for other programs */
 };

@@ -1,4 +1,4 @@
-/*===- vfriendly/mutex.h - A mutex that knows it is virtualized -----------===*
+/*===- vfriendly/mutex.h - Mutexes for virtual machines -------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,15 +10,16 @@
  *   vf_mutex_unlock(&lock);
  *
  * One waiter at a time spins, for as long as blocking would cost and only while
- * there are CPUs to spare; all others sleep. An arriving thread may take a free
- * lock before the waiters, but once per millisecond the lock is handed to a
- * waiter that has been queued for a millisecond. A waiter for a lock that is in
- * constant use sleeps for about a millisecond before it queues, four times, and
- * does not notice until the end of each sleep that the lock is free. While the
- * spinner is kept from running, a free lock may be left unused by sleeping
- * waiters: for 10 ms, or for as long as they had waited if that is more; by
- * waiters that a broadcast moved here, until the spinner runs again or for 250
- * more unlocks. Not recursive; no priority inheritance.
+ * there are CPUs to spare; all other waiters sleep. An arriving thread may take
+ * a free lock before the waiters, but once per millisecond the lock is handed
+ * to a waiter that has been queued for a millisecond. If a lock is in constant
+ * use, a waiter first sleeps four times, about a millisecond in all, and then
+ * queues; during each of these sleeps it does not notice that the lock is free.
+ * If the spinner is kept from running, a free lock may stay unused although
+ * other waiters sleep: for 10 ms, or for as long as they had already waited if
+ * that is longer. Waiters that a broadcast moved to the mutex then sleep until
+ * the spinner runs again or 250 more unlocks have happened. Not recursive; no
+ * priority inheritance.
  *
  * In this and the other headers, unless stated otherwise: functions return 0 or
  * an errno value, preserve errno, never abort, and may be called from any

@@ -1,4 +1,4 @@
-/*===- vfriendly/numa.h - Which NUMA node memory is placed on -------------===*
+/*===- vfriendly/numa.h - Placement of memory on NUMA nodes ---------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,14 +10,16 @@
  *     a[i] = 0;                                      // by one thread
  *   #pragma omp parallel for schedule(static)        // each on its own node
  *
- * A page lies on the node of the thread that touches it first. These functions
- * change that for one range, never for the process. Only pages that lie in the
- * range as a whole are affected; no contents change. All are safe before main
- * and in any thread, and leave errno as it was.
+ * By default a page is placed on the node of the thread that touches it first.
+ * These functions change that for one address range, never for the whole
+ * process. Only pages that lie completely inside the range are affected, and
+ * their contents do not change. All functions may be called before main and in
+ * any thread, and preserve errno.
  *
- * Where nothing can be done all of them do nothing and return 0: one node, no
- * NUMA in the kernel, system calls forbidden by a sandbox, a cpuset of one
- * node. VF_STATS=1 counts these cases.
+ * All functions do nothing and return 0 if placement is impossible or useless:
+ * on a machine with one node, with a kernel without NUMA, in a sandbox that
+ * forbids the system calls, or in a cpuset of one node. VF_STATS=1 counts these
+ * cases.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_NUMA_H
@@ -89,8 +91,8 @@ const void *vf_numa_nearest(const vf_numa_copies *copies);
 void vf_numa_release(vf_numa_copies *copies);
 
 struct vf_numa_machine {
-  unsigned nodes; /* with memory that this process may use; 1 without NUMA */
-  unsigned node;  /* where the calling thread runs now */
+  unsigned nodes; /* nodes with memory for this process; 1 without NUMA */
+  unsigned node;  /* the node on which the calling thread runs now */
   int is_virtual; /* 1: a hypervisor says so; 0: none does; -1: unknown */
   int opaque;     /* 1: a virtual machine whose firmware describes no nodes:
                      the host may have several */

@@ -1,23 +1,23 @@
-/*===- vfriendly/pool.h - Memory of a phase, which goes back together -----===*
+/*===- vfriendly/pool.h - Pools of memory that is freed together ----------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- *   vf_pool pool = VF_POOL_INIT;              // takes nothing yet
+ *   vf_pool pool = VF_POOL_INIT;              // allocates nothing yet
  *   for (...)
  *     node = vf_pool_alloc(&pool, sizeof *node);
  *   ...
- *   vf_pool_destroy(&pool);                   // all nodes are gone
+ *   vf_pool_destroy(&pool);                   // frees all nodes
  *
- * Blocks come out of chunks that malloc gives, up to 1 MiB each, so that many
- * of them are one change of the heap. A block that is freed serves the next one
- * of about its size; a chunk without blocks goes back to malloc at once.
+ * Blocks are cut from chunks of up to 1 MiB that malloc provides, so that many
+ * blocks cost one call of malloc. A freed block is used for a later request of
+ * about the same size; a chunk without blocks is freed at once.
  *
- * A pool has one owner, the thread that takes the first block from it after it
- * was made or reset. Only that thread calls the functions below, one at a time;
- * vf_pool_free may be called by any. What others free the owner
- * uses again once it is short of memory.
+ * A pool has one owner: the thread that allocates the first block after the
+ * pool was made or reset. Only that thread may call the functions below, except
+ * that any thread may call vf_pool_free. Blocks that other threads have freed
+ * are used again when the owner needs more memory.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_POOL_H

@@ -9,10 +9,10 @@
 //   vf::pool Phase;
 //   std::list<int, vf::pool_allocator<int>> Numbers(Phase);
 //   ...
-//   // Numbers goes first, then the pool with all its memory.
+//   // Numbers is destroyed first, then the pool with all its memory.
 //
-// What vfriendly/pool.h says of owner and threads holds here. C++14; header
-// only, over libvfrt's C interface.
+// The rules of vfriendly/pool.h about the owner and other threads apply here,
+// too. C++14; header only, over libvfrt's C interface.
 //
 //===----------------------------------------------------------------------===//
 

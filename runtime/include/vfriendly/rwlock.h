@@ -1,4 +1,4 @@
-/*===- vfriendly/rwlock.h - Readers together, a writer alone --------------===*
+/*===- vfriendly/rwlock.h - Read-write locks ------------------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +9,9 @@
  *   ... reads ...
  *   vf_rwlock_unlock(&lock);
  *
- * A waiting writer keeps new readers out, so that neither side starves; a
- * thread that reads must therefore not ask to read again before it unlocks.
+ * A waiting writer keeps new readers out, so that neither readers nor writers
+ * starve. A thread that holds a read lock must therefore not request a second
+ * one.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_RWLOCK_H

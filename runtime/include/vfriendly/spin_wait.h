@@ -4,8 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A loop that waits for memory to change, and that stays correct whatever the
- * runtime does, because the loop itself decides when the wait is over:
+ * These functions are for a loop that waits for memory to change. The loop
+ * stays correct whatever the runtime does, because the loop itself tests
+ * whether the wait is over:
  *
  *   uint64_t state = 0;
  *   int seen;
@@ -17,12 +18,13 @@
  *   atomic_store_explicit(&flag, 1, memory_order_release);
  *   vf_spin_notify_if_waiting(&flag);
  *
- * The pass vf-spin-loops emits exactly this. A forgotten notify costs time,
- * never progress: every wait is timed, and an address whose waits keep ending
- * without a notify is treated as if VF_SPIN_NOTIFIED were not set. While a
- * signal may come that counts CPU time (ITIMER_VIRTUAL, ITIMER_PROF, a timer of
- * timer_create, RLIMIT_CPU), waits only pause: its handler may end the wait,
- * and only time that is used brings it.
+ * The pass vf-spin-loops emits exactly this. A forgotten notify delays the wait
+ * but never hangs it: every sleep has a time limit, and if sleeps on an address
+ * repeatedly end without a notify, VF_SPIN_NOTIFIED is ignored for that
+ * address. While a signal that is triggered by CPU time may arrive (from
+ * ITIMER_VIRTUAL, ITIMER_PROF, a timer of timer_create, or RLIMIT_CPU), waits
+ * only pause: the handler of the signal may end the wait, and the signal
+ * arrives only if the process uses CPU time.
  *
  * All functions may be called from any thread, before main, after fork and in
  * signal handlers. None locks, allocates, aborts or changes errno.
@@ -87,7 +89,7 @@ uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,
 #define VF_SPIN_BLOCK(polls) ((uint32_t)(polls) << 16)
 
 struct vf_spin_bounded {
-  uint64_t state; /* for the next call */
+  uint64_t state; /* to pass to the next call */
   uint64_t skip;  /* polls to subtract from the count; at most left */
 };
 

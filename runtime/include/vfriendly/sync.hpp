@@ -1,4 +1,4 @@
-//===- vfriendly/sync.hpp - The primitives in the shape of the standard's -===//
+//===- vfriendly/sync.hpp - Primitives with standard interfaces -----------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,14 +9,15 @@
 //   vf::mutex lock;                            // std::timed_mutex
 //   std::scoped_lock held(lock);
 //
-//   vf::shared_mutex    std::shared_timed_mutex; no read lock within a read
-//   lock vf::counting_semaphore                     std::counting_semaphore
+//   vf::shared_mutex    std::shared_timed_mutex, without nested read locks
+//   vf::counting_semaphore                     std::counting_semaphore
 //   vf::barrier<F>      std::barrier<F>
 //   vf::event           a manual-reset event
 //
-// What a class shares with the standard's of that name means what the standard
-// says. They work with std::unique_lock, std::shared_lock and, as Lockable,
-// std::condition_variable_any. C++14; header only, over libvfrt's C interface.
+// Members that a class shares with the standard class next to it behave as the
+// standard says. The mutexes work with std::unique_lock and std::shared_lock
+// and, because they are Lockable, with std::condition_variable_any. C++14;
+// header only, over libvfrt's C interface.
 //
 //===----------------------------------------------------------------------===//
 

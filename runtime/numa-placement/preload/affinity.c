@@ -1,4 +1,4 @@
-/*===- numa-placement/preload/affinity.c - CPU masks, in cpusets -----------===*
+/*===- numa-placement/preload/affinity.c - CPU masks in cpusets ------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,11 +7,13 @@
  * A program that binds thread i by CPU_SET(i) fails in a cpuset that lacks that
  * CPU. Here CPU i becomes the i-th allowed CPU in node order.
  *
- * A module whose masks all name an allowed CPU is left alone: it knows which
- * ones there are. The first mask that names none shows that its module counts
- * CPUs from 0; from then on all masks of this module are remapped. Without the
- * library such a mask is an error in a cpuset, so no program that works there
- * is changed; of one started by taskset it leaves the CPUs it was given.
+ * A module (the program or a shared library) whose masks each name an allowed
+ * CPU is left alone, because it knows which CPUs are allowed. The first mask
+ * that names no allowed CPU shows that its module counts CPUs from 0; from then
+ * on all masks of this module are remapped. In a cpuset, such a mask is an
+ * error without this library, so the remapping changes no program that works
+ * there. Without this library, such a mask would move a thread of a program
+ * that taskset has started away from the CPUs that taskset gave it.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"

@@ -1,13 +1,13 @@
-/*===- numa-placement/preload/allocations.c - Large allocations, placed ----===*
+/*===- numa-placement/preload/allocations.c - Placing large allocations ----===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * A policy belongs to a mapping and lives as long. libc maps a large block
- * alone and unmaps it in free, which therefore is not replaced. Blocks of any
- * other allocator may share a mapping and are left alone, as are the mappings
- * that such an allocator makes for its heap.
+ * A NUMA policy belongs to a mapping and ends with it. libc's malloc gives each
+ * large block a mapping of its own, which free unmaps together with the policy,
+ * so free is not replaced. Blocks of other allocators may share a mapping and
+ * are left alone, like the mappings that such an allocator makes for its heap.
  *===----------------------------------------------------------------------===*/
 
 #include "numa-placement/preload/allocations.h"

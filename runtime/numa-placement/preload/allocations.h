@@ -1,4 +1,4 @@
-/*===- numa-placement/preload/allocations.h - Large allocations, placed ----===*
+/*===- numa-placement/preload/allocations.h - Placing large allocations ----===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

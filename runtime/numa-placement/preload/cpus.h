@@ -33,10 +33,10 @@ static inline void vf_add_cpu(struct vf_cpu_mask *mask, unsigned cpu) {
  * order; CPUs whose node is unknown come last. */
 struct vf_cpu_order {
   struct vf_cpu_mask allowed;
-  unsigned count; /* 0 if the kernel does not say */
-  unsigned nodes; /* among them */
+  unsigned count; /* 0 if unknown */
+  unsigned nodes; /* number of nodes that have these CPUs */
   uint16_t cpu[VF_CPUS];
-  uint16_t group[VF_CPUS]; /* which of the nodes: 0 to nodes - 1 */
+  uint16_t group[VF_CPUS]; /* node of cpu[i], numbered 0 to nodes - 1 */
 };
 
 /* Reads the affinity mask of the calling thread. Called by the constructor, it

@@ -6,8 +6,9 @@
  *
  *   return vf_numa_next()->mmap(address, length, protection, flags, file, at);
  *
- * Looked up at the first call, which may come before any constructor. What
- * malloc, calloc and realloc call is in allocations.c.
+ * The functions are looked up at the first call, which may come before any
+ * constructor has run. allocations.c has the functions that malloc, calloc and
+ * realloc call.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_NUMA_PLACEMENT_PRELOAD_NEXT_H

@@ -1,4 +1,4 @@
-/*===- numa-placement/preload/settings.c - Environment in, counters out ----===*
+/*===- numa-placement/preload/settings.c - Settings and counters -----------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,12 @@
-/*===- numa-placement/preload/settings.h - Environment in, counters out ----===*
+/*===- numa-placement/preload/settings.h - Settings and counters -----------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * What libvfnuma was asked for. The constructor reads it; before that, every
- * part of the library only calls the function it replaces.
+ * Settings of libvfnuma. The constructor reads them from the environment;
+ * before that, each function of the library only calls the function that it
+ * replaces.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_NUMA_PLACEMENT_PRELOAD_SETTINGS_H
@@ -25,14 +26,14 @@ struct vf_numa_settings {
   /* Minimum size in bytes of the allocations that are placed; SIZE_MAX if none
    * is, as on machines with one node. */
   size_t least;
-  int policy; /* of enum vf_numa_policy, if any is placed */
+  int policy; /* an enum vf_numa_policy; unused if nothing is placed */
 };
 extern struct vf_numa_settings vf_numa_settings;
 
 /* Counters of VF_STATS=1, in the order they are printed. */
 enum vf_numa_preload_counter {
-  VF_NUMA_BLOCKS_SEEN,   /* blocks of malloc and its siblings to be placed */
-  VF_NUMA_MAPPINGS_SEEN, /* mappings to be placed */
+  VF_NUMA_BLOCKS_SEEN,   /* blocks of malloc and similar functions to place */
+  VF_NUMA_MAPPINGS_SEEN, /* mappings to place */
   VF_NUMA_SHARE_HEAP,    /* blocks left alone: not in a mapping of their own */
   VF_NUMA_TOUCHED_BY_MMAP, /* mappings left alone: populated or locked */
   VF_NUMA_PINNED,          /* threads bound to CPUs */

@@ -1,17 +1,17 @@
-/*===- numa-placement/preload/threads.c - Threads, bound to CPUs -----------===*
+/*===- numa-placement/preload/threads.c - Binding threads to CPUs ----------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * VF_NUMA_PIN: thread after thread, in the order of their creation, is bound
- * to the next CPU or node. A thread binds itself before it runs the program's
- * function, so that its stack and all it touches are where it stays. Threads
- * whose attributes bind them, as those of GNU's OpenMP with OMP_PROC_BIND, are
- * left alone, and so is the main thread.
+ * With VF_NUMA_PIN, each new thread is bound to the next CPU or node. A thread
+ * binds itself before it runs the program's function, so that its stack and
+ * everything that it touches are placed where it stays. The main thread is not
+ * bound, nor are threads that their attributes bind, as GNU's OpenMP does with
+ * OMP_PROC_BIND.
  *
- * LLVM's OpenMP binds its threads by raw system calls later. It is told by
- * OMP_PLACES, which it reads at its first use.
+ * LLVM's OpenMP binds its threads later, by raw system calls. This library
+ * therefore sets OMP_PLACES, which LLVM's OpenMP reads at its first use.
  *===----------------------------------------------------------------------===*/
 
 #include "numa-placement/preload/threads.h"
@@ -190,7 +190,7 @@ static bool are_bound(const pthread_attr_t *attributes) {
                                                  (cpu_set_t *)&mask) != 0)
     return false;
   for (size_t i = 0; i < sizeof mask / sizeof *mask.words; ++i)
-    if (mask.words[i] != ULONG_MAX) /* libc's mask for those without one */
+    if (mask.words[i] != ULONG_MAX) /* libc's mask if none was set */
       return true;
   return false;
 }

@@ -1,4 +1,4 @@
-/*===- numa-placement/preload/threads.h - Threads, bound to CPUs -----------===*
+/*===- numa-placement/preload/threads.h - Binding threads to CPUs ----------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

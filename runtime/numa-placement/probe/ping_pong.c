@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * For `vfriendly numa probe`: two threads pass a cache line to and fro. The
- * quickest of several batches counts, as a hypervisor or another thread makes
- * some of them slower and none quicker.
+ * Used by `vfriendly numa probe`: two threads pass a cache line back and forth.
+ * The result is the time of the fastest of several batches, because a
+ * hypervisor or another thread makes batches only slower.
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"

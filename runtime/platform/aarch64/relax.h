@@ -4,14 +4,15 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * ISB, not YIELD: YIELD is a no-op on most cores, so a "pause" of it hammers
- * the line; ISB drains the pipeline, some 10-40 ns. (Rust's spin_loop and MySQL
- * made the same choice after measuring it.) WFE is not used: without an
- * exclusive monitor armed on the polled line, which the caller's own load does
- * not do, it sleeps until the next event-stream tick, up to 100 us.
+ * Uses ISB and not YIELD. YIELD is a no-op on most cores, so a loop of YIELD
+ * polls the cache line at full speed; ISB drains the pipeline, which takes
+ * about 10 to 40 ns. (Rust's spin_loop and MySQL made the same choice after
+ * measurements.) WFE is not used: it sleeps until the next tick of the event
+ * stream, up to 100 us, unless an exclusive monitor is armed on the polled
+ * line, which the caller's plain load does not do.
  *
- * Assembled and its encoding checked by test/spin-loops/runtime/relax.test;
- * never run by this project.
+ * A test assembles this code and checks its encoding
+ * (test/spin-loops/runtime/relax.test); this project has never executed it.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PLATFORM_RELAX_H

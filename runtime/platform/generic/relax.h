@@ -4,8 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * No hint known: only keep the compiler from folding pauses together. The
- * backoff is cut by time, not by count, so an empty pause is still correct.
+ * No hint is known for this processor: the function only keeps the compiler
+ * from merging pauses. The back-off is limited by time, not by a count, so an
+ * empty pause is still correct.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PLATFORM_RELAX_H

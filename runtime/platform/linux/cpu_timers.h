@@ -1,16 +1,17 @@
-/*===- platform/linux/cpu_timers.h - Signals that come by CPU time --------===*
+/*===- platform/linux/cpu_timers.h - Signals triggered by CPU time --------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Whether this process may get a signal once it, or one of its threads, has
- * used more CPU time: ITIMER_VIRTUAL, ITIMER_PROF, a timer of timer_create on a
- * CPU clock, or SIGXCPU of RLIMIT_CPU.
+ * Tests whether this process may get a signal after it, or one of its threads,
+ * has used more CPU time. Sources are ITIMER_VIRTUAL, ITIMER_PROF, a timer of
+ * timer_create on a CPU clock, and SIGXCPU of RLIMIT_CPU.
  *
- * Async-signal-safe; leaves errno alone; opens no file. So /proc/self/timers,
- * which names the clock of each timer, is not read: a descriptor would be in
- * the way of threads that count on the lowest free one, or on the last one.
+ * The functions are async-signal-safe, preserve errno and open no file.
+ * /proc/self/timers, which tells the clock of each timer, is therefore not
+ * read: an open descriptor could disturb other threads that rely on getting the
+ * lowest free descriptor, or that need the last free one.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PLATFORM_CPU_TIMERS_H

@@ -1,16 +1,16 @@
-/*===- platform/linux/kernel.h - What a wait asks of Linux ----------------===*
+/*===- platform/linux/kernel.h - System calls that waits use --------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Clock, yield, sleep, futex and CPUs. All leave errno as it was, are
- * async-signal safe and no cancellation points: a spin loop was none before it
- * was rewritten.
+ * Clock, yield, sleep, futex and CPUs. All functions preserve errno, are
+ * async-signal-safe, and are not cancellation points, because a spin loop was
+ * not one before it was rewritten.
  *
- * syscall() with errno put back, not inline assembly: one implementation for
- * every architecture, and the three instructions it costs vanish in a system
- * call.
+ * Uses syscall() and restores errno instead of inline assembly: one
+ * implementation works on every architecture, and its three additional
+ * instructions are negligible beside a system call.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PLATFORM_KERNEL_H

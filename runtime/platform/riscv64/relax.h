@@ -4,11 +4,12 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Zihintpause's PAUSE, written as the word it is: a FENCE hint that cores
- * without the extension execute as nothing, so no -march is needed.
+ * Emits the PAUSE instruction of Zihintpause as a data word, so that no -march
+ * option is needed: it is encoded as a FENCE hint, which cores without the
+ * extension execute as a no-op.
  *
- * Assembled and its encoding checked by test/spin-loops/runtime/relax.test;
- * never run by this project.
+ * A test assembles this code and checks its encoding
+ * (test/spin-loops/runtime/relax.test); this project has never executed it.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PLATFORM_RELAX_H

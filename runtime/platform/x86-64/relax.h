@@ -4,14 +4,15 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * PAUSE: 24 ns on the Zen 5 this was tuned on, 40-60 ns on Intel since Skylake,
- * a few ns before. It is what pause-loop exiting (PLE) in the hypervisor
- * counts.
+ * PAUSE takes 24 ns on the Zen 5 on which this was tuned, 40 to 60 ns on Intel
+ * processors since Skylake, and a few ns on earlier ones. Pause-loop exiting
+ * (PLE) in the hypervisor counts these instructions.
  *
- * TPAUSE/UMWAIT (WAITPKG) and MWAITX are not used: the spin phase polls every
- * half microsecond for at most 50 us, so a deeper wait could only save power,
- * hypervisors rarely let a guest execute them without an exit, and the
- * development machine has neither, so nothing about them could be measured.
+ * TPAUSE and UMWAIT (WAITPKG) and MWAITX are not used. The spin phase polls
+ * every half microsecond for at most 50 us, so a deeper wait could only save
+ * power; hypervisors rarely let a guest execute these instructions without an
+ * exit; and the development machine has none of them, so nothing could be
+ * measured.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PLATFORM_RELAX_H
