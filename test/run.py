@@ -49,7 +49,7 @@ def prepare_guests(build, tests):
     try:
         packages.qemu(), packages.kernel(cache), packages.busybox(cache)
     except Broken as error:
-        print(f"dev test: no guests: {error}", flush=True)
+        print(f"dev test: tests in guests are skipped: {error}", flush=True)
 
 
 def say_skipped(results):
@@ -62,7 +62,7 @@ def say_skipped(results):
 def main():
     parser = argparse.ArgumentParser(prog="dev test")
     parser.add_argument("build", help=argparse.SUPPRESS)
-    parser.add_argument("--full", action="store_true", help="leave nothing out")
+    parser.add_argument("--full", action="store_true", help="run every case of the long tests")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder under test/")
     args = parser.parse_intermixed_args()
     build, paths = os.path.abspath(args.build), args.paths
@@ -93,7 +93,7 @@ def main():
     passed = sum(c in PASSED for c in codes)
     skipped = sum(c in SKIPPED for c in codes)
     failed = len(codes) - passed - skipped
-    kind = "full run" if args.full else f"short run, slice {part}: ./dev test --full leaves nothing out"
+    kind = "full run" if args.full else f"short run, slice {part}: ./dev test --full runs every case"
     print(kind)
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or status or not passed else 0
