@@ -446,8 +446,8 @@ def dedup_guest(report):
 def rebuilt(report):
     """A row for each program that was run."""
     ran = [row for row in report["summary"] if row["state"] == "run"]
-    yield (f"{len(ran)} programs by `./dev rebuilt`, commit `{report['commit'][:10]}`. Newly failing are tests that pass without the passes, and "
-           "with them\nneither in a first nor in a second run.\n")
+    yield (f"{len(ran)} programs by `./dev rebuilt`, commit `{report['commit'][:10]}`. Newly failing tests pass without the passes, and "
+           "with them\nfail in two runs.\n")
     yield "| program | version | tests | pass without | pass with | newly failing | heap rewrites | waits rewritten |"
     yield "|---|---|---|---|---|---|---|---|"
     for row in ran:
