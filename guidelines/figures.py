@@ -41,10 +41,10 @@ def microseconds(cell, variant):
 
 
 def spin_loops(report):
-    yield (f"Microseconds a round, medians, from one run of `./dev bench spin-loops` on {report['machine']['cpus']} CPUs "
-           f"of a virtual machine ({report['machine']['model']}),\ncommit `{report['commit'][:10]}`. N x is N threads a CPU. "
+    yield ("Microseconds per iteration, in which each thread waits at least once; medians of one run of `./dev bench spin-loops` "
+           f"on {report['machine']['cpus']} CPUs of a virtual\nmachine ({report['machine']['model']}), commit `{report['commit'][:10]}`. "
            "The best by hand is the best of PAUSE, yield, spin-then-futex and pthread.\n")
-    yield "| wait | | original | rewritten | without libvfrt | without notifies | best by hand | original / rewritten |"
+    yield "| wait | threads per CPU | original | rewritten | without libvfrt | without notifies | best by hand | original / rewritten |"
     yield "|---|---|---|---|---|---|---|---|"
     for cell in report["summary"]:
         if cell["kind"] not in KINDS:
@@ -256,9 +256,9 @@ def heap_churn(report):
         fail(f"{' and '.join(p['left_out'])} left out: run ./dev bench heap-churn without --programs and --peers")
     cells = {(row["program"], row["allocator"]): row for row in report["summary"]}
     names = list(dict.fromkeys(name for _, name in cells))
-    yield (f"{measured(report)} (fewer of long ones).\nIn each cell: shootdowns of the run without those of an idle interval as long / "
-           "system calls that take memory while there are threads /\nmean resident MB (over what the program needs, where it can tell) / "
-           "seconds. Peaks, CPU time and all runs are in the bench's own output.\n")
+    yield (f"{measured(report)} (fewer of long ones).\nEach cell has: shootdowns, less those of an idle interval of the same length / "
+           "system calls that remove pages or access rights while several threads run /\nmean resident MB (divided by what the program needs, if known) / "
+           "seconds. The benchmark's output has peaks, CPU time and all runs.\n")
     yield "| program | " + " | ".join(names) + " |"
     yield "|---|" + "---|" * len(names)
     for program in dict.fromkeys(program for program, _ in cells):
@@ -286,8 +286,8 @@ def heap_rewrites(report):
     if missing:
         fail(f"{' and '.join(missing)} left out: run ./dev bench heap-rewrites --src DIR without --programs")
     cells = {(row["program"], row["variant"]): row for row in report["summary"]}
-    yield (f"{measured(report)}, without → with the pass.\nAllocations are calls of malloc and the like; shootdowns are those of the "
-           "run without those of an idle interval as long;\ncalls are system calls that take memory while there are threads.\n")
+    yield (f"{measured(report)}, without → with the pass.\nAllocations are calls of malloc and similar functions; shootdowns are less those of an idle "
+           "interval of the same length;\ncalls are system calls that remove pages or access rights while several threads run.\n")
     yield "| program | allocations | shootdowns | calls | s | CPU s | mean MB | peak MB | rewritten |"
     yield "|---|---|---|---|---|---|---|---|---|"
     for program in dict.fromkeys(program for program, _ in cells):
