@@ -41,10 +41,10 @@ def microseconds(cell, variant):
 
 
 def spin_loops(report):
-    yield (f"Microseconds a round, medians, from one run of `./dev bench spin-loops` on {report['machine']['cpus']} CPUs "
-           f"of a virtual machine ({report['machine']['model']}),\ncommit `{report['commit'][:10]}`. N x is N threads a CPU. "
+    yield ("Microseconds per iteration, in which each thread waits at least once; medians of one run of `./dev bench spin-loops` "
+           f"on {report['machine']['cpus']} CPUs of a virtual\nmachine ({report['machine']['model']}), commit `{report['commit'][:10]}`. "
            "The best by hand is the best of PAUSE, yield, spin-then-futex and pthread.\n")
-    yield "| wait | | original | rewritten | without libvfrt | without notifies | best by hand | original / rewritten |"
+    yield "| wait | threads per CPU | original | rewritten | without libvfrt | without notifies | best by hand | original / rewritten |"
     yield "|---|---|---|---|---|---|---|---|"
     for cell in report["summary"]:
         if cell["kind"] not in KINDS:
@@ -101,7 +101,7 @@ def cells_of(samples):
 def described(count, each):
     return (f"{count} cells of "
             f"{', '.join(map(str, each['threads']))} threads, {', '.join(map(str, each['in']))} ns in the lock, "
-            f"{', '.join(map(str, each['out']))} ns out of it, {' or '.join(map(str, each['hogs']))} threads that compute beside")
+            f"{', '.join(map(str, each['out']))} ns out of it, {' or '.join(map(str, each['hogs']))} other threads that compute")
 
 
 RATIOS = "throughput: geometric mean | worst cell | CPU per operation: geometric mean | worst cell |"
@@ -134,8 +134,9 @@ def blocking_sync(report):
     p = report["parameters"]
     yield (f"One run of `./dev bench blocking-sync` on {report['machine']['cpus']} CPUs of a virtual machine "
            f"({report['machine']['model']}),\ncommit `{report['commit'][:10]}`: {described(len(cells), each)}; "
-           f"\n{p['reps']} runs of {p['ms']} ms each. Every lock against the best of the others in each cell; the best is chosen "
-           "by other runs than\nit is judged by. Jain's index: 1 is fair, 1/threads is one thread alone.\n")
+           f"\n{p['reps']} runs of {p['ms']} ms each. Each lock is compared with the best other lock of each cell, "
+           "which separate runs choose;\nthroughput above 1 and CPU below 1 are better. Jain's index: 1 is fair, 1/threads means that "
+           "one thread ran alone.\n")
     yield from by_lock(cells)
     yield from by_threads(cells, each)
 
@@ -158,7 +159,7 @@ def blocking_sync_bounds(report):
 
 def blocking_sync_late(report):
     yield (f"One run of `./dev bench blocking-sync --late`, commit `{report['commit'][:10]}`, medians of {report['parameters']['reps']} runs.\n")
-    yield "| lock | not acquired within 700 µs | sleeps on beside the free lock, µs | nine in ten shorter than |"
+    yield "| lock | not acquired within 700 µs | sleep after the lock is free, µs | 90th percentile, µs |"
     yield "|---|---|---|---|"
     for row in report["summary"]:
         yield f"| {row['lock']} | {100 * row['late']:.0f} % | {row['then_us']:.0f} | {row['then_p90_us']:.0f} |"
@@ -200,9 +201,9 @@ def blocking_sync_guest(report):
     cells, each = cells_of(nested)
     locks = list(dict.fromkeys(s["variant"] for s in nested))
     cpus = " or ".join(str(c) for part, c in samples if part == "nested")
-    yield (f"Guest with {cpus} vCPUs in such a guest with 2: {described(len(nested) // len(locks), each)};\n{p['nested_reps']} runs of "
+    yield (f"Guest with {cpus} vCPUs, nested in such a guest with 2: {described(len(nested) // len(locks), each)};\n{p['nested_reps']} runs of "
            f"{p['nested_ms']} ms each. Exits to the hypervisor for 1000 operations, means over the cells of their medians.\n"
-           f"Guests that broke off, as they do in this emulator, and were begun anew: {len(report['broke'])}.\n")
+           f"Guests that crashed, as happens in this emulator, and were restarted: {len(report['broke'])}.\n")
     yield "| lock | " + " | ".join(EXITS) + " |"
     yield "|---|" + "---|" * len(EXITS)
     for lock in locks:
@@ -219,8 +220,8 @@ def preload(report):
     """Ratios of libc over the preload, a row a primitive."""
     times = sorted({row["times"] for row in report["summary"]})
     cells = {(row["primitive"], row["times"]): row for row in report["summary"]}
-    yield (f"{measured(report)} of pairs.\nTime and CPU of libc over those with `libvfpthread.so`: above 1 the library is quicker. N x is N "
-           "threads a CPU.\n")
+    yield (f"{measured(report)} of pairs.\nTime and CPU time with libc, divided by those with `libvfpthread.so`: above 1 the library is faster. "
+           "N x is N threads per CPU.\n")
     yield "| waits by | " + " | ".join(f"{t}x: time | CPU" for t in times) + " |"
     yield "|---|" + "---|---|" * len(times)
     for primitive in dict.fromkeys(row["primitive"] for row in report["summary"]):
@@ -229,8 +230,8 @@ def preload(report):
 
 
 def programs(report):
-    yield (f"{measured(report)};\nin brackets the median of the ratios of pairs, original over that: above 1 that is quicker.\n")
-    yield "| program | threads | | original | preload | plugin | both |"
+    yield (f"{measured(report)};\nbrackets have the median ratio of pairs, original divided by variant: above 1 the variant is faster.\n")
+    yield "| program | threads | unit | original | preload | plugin | both |"
     yield "|---|---|---|---|---|---|---|"
     for name, threads in dict.fromkeys((r["program"], r["threads"]) for r in report["summary"]):
         of = {r["variant"]: r for r in report["summary"] if (r["program"], r["threads"]) == (name, threads)}
@@ -256,9 +257,9 @@ def heap_churn(report):
         fail(f"{' and '.join(p['left_out'])} left out: run ./dev bench heap-churn without --programs and --peers")
     cells = {(row["program"], row["allocator"]): row for row in report["summary"]}
     names = list(dict.fromkeys(name for _, name in cells))
-    yield (f"{measured(report)} (fewer of long ones).\nIn each cell: shootdowns of the run without those of an idle interval as long / "
-           "system calls that take memory while there are threads /\nmean resident MB (over what the program needs, where it can tell) / "
-           "seconds. Peaks, CPU time and all runs are in the bench's own output.\n")
+    yield (f"{measured(report)} (fewer of long ones).\nEach cell has: shootdowns, less those of an idle interval of the same length / "
+           "system calls that remove pages or access rights while several threads run /\nmean resident MB (divided by what the program needs, if known) / "
+           "seconds. The benchmark's output has peaks, CPU time and all runs.\n")
     yield "| program | " + " | ".join(names) + " |"
     yield "|---|" + "---|" * len(names)
     for program in dict.fromkeys(program for program, _ in cells):
@@ -286,8 +287,8 @@ def heap_rewrites(report):
     if missing:
         fail(f"{' and '.join(missing)} left out: run ./dev bench heap-rewrites --src DIR without --programs")
     cells = {(row["program"], row["variant"]): row for row in report["summary"]}
-    yield (f"{measured(report)}, without → with the pass.\nAllocations are calls of malloc and the like; shootdowns are those of the "
-           "run without those of an idle interval as long;\ncalls are system calls that take memory while there are threads.\n")
+    yield (f"{measured(report)}, without → with the pass.\nAllocations are calls of malloc and similar functions; shootdowns are less those of an idle "
+           "interval of the same length;\ncalls are system calls that remove pages or access rights while several threads run.\n")
     yield "| program | allocations | shootdowns | calls | s | CPU s | mean MB | peak MB | rewritten |"
     yield "|---|---|---|---|---|---|---|---|---|"
     for program in dict.fromkeys(program for program, _ in cells):
@@ -403,12 +404,12 @@ def paratick_rates(report):
 def dedup(report):
     """The steps of examples/dedup; also the plot of the page on blocking."""
     p = report["parameters"]
-    yield (f"{measured(report)}, {p['bytes'] / 1e6:.0f} MB of {p['input']}.\nWaits are voluntary context switches; shootdowns are those of the run "
-           "without those of an idle interval as long;\nmemory calls are munmap, madvise, mprotect, mremap and brk.\n")
+    yield (f"{measured(report)}, {p['bytes'] / 1e6:.0f} MB of {p['input']}.\nWaits are voluntary context switches, preempted are involuntary ones; "
+           "shootdowns are less those of an idle interval of the same length;\nmemory calls are munmap, madvise, mprotect, mremap and brk.\n")
     if report["machine"]["load"][0] > report["machine"]["cpus"]:
-        yield (f"The load average was {report['machine']['load'][0]:.1f} when it began: other work ran beside it, so its times say little; "
-               "counts depend on that less.\n")
-    yield "| threads a stage | step | s | CPU s | waits | preempted | shootdowns | futex calls | memory calls | peak MB |"
+        yield (f"The load average at the start was {report['machine']['load'][0]:.1f}: because of this other load, times mean little; "
+               "counts are affected less.\n")
+    yield "| threads per stage | step | s | CPU s | waits | preempted | shootdowns | futex calls | memory calls | peak MB |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for row in report["summary"]:
         figures = [f"{row['wall_s']:.2f}", f"{row['cpu_s']:.2f}", *(f"{row[k]:.0f}" for k in ("voluntary", "involuntary", "shootdowns")),
@@ -421,7 +422,7 @@ def dedup(report):
     plots = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plots")
     os.makedirs(plots, exist_ok=True)
     with open(os.path.join(plots, "dedup-waits.json"), "w") as file:
-        json.dump({"title": f"Blocking waits of examples/dedup, {p['threads'][0]} threads a stage", "unit": "a run",
+        json.dump({"title": f"Blocking waits of examples/dedup, {p['threads'][0]} threads per stage", "unit": "per run",
                    "command": "./dev bench dedup", "commit": report["commit"], "bars": bars}, file, indent=1)
         file.write("\n")
 
@@ -431,10 +432,10 @@ def dedup_guest(report):
     p = report["parameters"]
     yield (f"One run of `./dev bench dedup --guest --src DIR` on {report['machine']['cpus']} CPUs ({report['machine']['model']}), commit "
            f"`{report['commit'][:10]}`: a guest of {p['guest_cpus']} vCPUs in an\nemulated machine of {p['host_cpus']}, "
-           f"{p['bytes'] / 1e6:.0f} MB of input, {p['reps']} guests for each, medians. Exits are those of a whole run; what a process costs that\n"
-           f"packs an empty file is the row `nothing`. Guests that broke off, as they do in this emulator, and were begun anew: {len(report['broke'])}.\n")
+           f"{p['bytes'] / 1e6:.0f} MB of input, {p['reps']} guests for each, medians. Exits are those of a whole run; the row `nothing` is a\n"
+           f"process that packs an empty file. Guests that crashed, as happens in this emulator, and were restarted: {len(report['broke'])}.\n")
     kinds = ("HLT", "TSC_DEADLINE", "ICR", "INTR", "all")
-    yield "| threads a stage | step | HLT | timer set | IPI sent | interrupt | all exits | waits |"
+    yield "| threads per stage | step | HLT | timer set | IPI sent | interrupt | all exits | waits |"
     yield "|---|---|---|---|---|---|---|---|"
     for row in report["summary"]:
         yield f"| {row['threads']} | {row['step']} | {' | '.join(f'{row[k]:.0f}' for k in (*kinds, 'voluntary'))} |"
@@ -446,8 +447,8 @@ def dedup_guest(report):
 def rebuilt(report):
     """A row for each program that was run."""
     ran = [row for row in report["summary"] if row["state"] == "run"]
-    yield (f"{len(ran)} programs by `./dev rebuilt`, commit `{report['commit'][:10]}`. Newly failing are tests that pass without the passes, and "
-           "with them\nneither in a first nor in a second run.\n")
+    yield (f"{len(ran)} programs by `./dev rebuilt`, commit `{report['commit'][:10]}`. Newly failing tests pass without the passes, and "
+           "with them\nfail in two runs.\n")
     yield "| program | version | tests | pass without | pass with | newly failing | heap rewrites | waits rewritten |"
     yield "|---|---|---|---|---|---|---|---|"
     for row in ran:
