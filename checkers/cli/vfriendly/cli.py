@@ -22,8 +22,8 @@ import vfriendly
 import vfriendly.commands
 from vfriendly.errors import UNUSABLE, Refused
 
-EPILOG = """exit status: 0 nothing found, 1 findings at the level of --fail-on, 2 usage or
-tools, 3 some units were not examined completely (whatever the others have)"""
+EPILOG = """exit status: 0 no findings, 1 findings at or above the level of --fail-on, 2 wrong usage
+or unusable tools, 3 some units were not examined completely (also if there are findings)"""
 
 
 def names() -> list[str]:

@@ -22,37 +22,39 @@ LEVELS = ("note", "warning", "error", "never")
 def project_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("project")
     group.add_argument("-p", "--build", metavar="BUILD", default=".",
-                       help="folder with compile_commands.json, or that file [.]")
+                       help="folder of compile_commands.json, or that file [.]")
     group.add_argument("--root", metavar="DIR",
-                       help="paths are relative to this folder [that of the git work tree]")
+                       help="print paths relative to this folder [root of the git work tree]")
     group.add_argument("--checks", metavar="GLOBS", default="vfriendly-*",
-                       help="as clang-tidy's [%(default)s]")
+                       help="checks to run, as for clang-tidy [%(default)s]")
     group.add_argument("--remarks", action="store_true",
-                       help="compile too, and say at each finding what the passes do there")
-    group.add_argument("-j", "--jobs", type=int, metavar="N", default=0, help="[all CPUs]")
+                       help="also compile, and show at each finding what the passes do there")
+    group.add_argument("-j", "--jobs", type=int, metavar="N", default=0, help="units to examine at once [one per CPU]")
     group.add_argument("--scheduler", metavar="ADDRESS",
-                       help="examine units on the workers of this dask scheduler, as tcp://HOST:8786")
+                       help="examine units on the workers of this dask scheduler, e.g. tcp://HOST:8786")
     group.add_argument("--timeout", type=float, metavar="SECONDS", default=600,
-                       help="of one unit [%(default)g]")
-    group.add_argument("--cache", metavar="DIR", help="[.vfriendly beside compile_commands.json]")
+                       help="time limit for one unit [%(default)g]")
+    group.add_argument("--cache", metavar="DIR", help="folder for results [.vfriendly beside compile_commands.json]")
     group.add_argument("--no-cache", action="store_true",
-                       help="examine everything again, as after adding a header that hides another")
-    group.add_argument("--quiet", "-q", action="store_true", help="show no progress")
+                       help="examine all units again, e.g. after adding a header that hides another")
+    group.add_argument("--quiet", "-q", action="store_true", help="do not show progress")
     toolset = parser.add_argument_group("tools")
-    toolset.add_argument("--clang-tidy", metavar="FILE", help="[LLVM 22's]")
-    toolset.add_argument("--clang", metavar="FILE", help="for --remarks [LLVM 22's]")
-    toolset.add_argument("--module", metavar="FILE", help=f"[{tools.MODULE} of the build or installation]")
-    toolset.add_argument("--plugin", metavar="FILE", help=f"for --remarks [{tools.PLUGIN} likewise]")
+    toolset.add_argument("--clang-tidy", metavar="FILE", help="clang-tidy [that of LLVM 22]")
+    toolset.add_argument("--clang", metavar="FILE", help="compiler for --remarks [that of LLVM 22]")
+    toolset.add_argument("--module", metavar="FILE",
+                         help=f"clang-tidy module [{tools.MODULE} of the build or installation]")
+    toolset.add_argument("--plugin", metavar="FILE",
+                         help=f"plugin for --remarks [{tools.PLUGIN} of the build or installation]")
 
 
 def output_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
-    group.add_argument("--format", choices=formats.NAMES, default="text", help="[%(default)s]")
-    group.add_argument("-o", "--output", metavar="FILE", help="[standard output]")
+    group.add_argument("--format", choices=formats.NAMES, default="text", help="format of the findings [%(default)s]")
+    group.add_argument("-o", "--output", metavar="FILE", help="file to write [standard output]")
     group.add_argument("--fail-on", choices=LEVELS, default="note",
-                       help="the lowest level of findings that makes the exit status 1 [%(default)s]")
+                       help="lowest level of findings for exit status 1 [%(default)s]")
     group.add_argument("--baseline", metavar="FILE",
-                       help="SARIF of an earlier run: report only what it has not")
+                       help="SARIF of an earlier run: report only findings that it does not have")
 
 
 @dataclass

@@ -25,43 +25,45 @@ POLL_S = 0.1
 # moved any more.
 SETTLED_S, SETTLED = 5, 1.05
 
-SENTENCE = "Shows nodes and pages by node, and names the placement that suits a program."
+SENTENCE = "Shows NUMA nodes and pages by node, suggests a placement, and spreads hot shared pages."
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     inner = parser.add_subparsers(metavar="WHAT", required=True)
-    show = inner.add_parser("show", help="the machine's nodes, and a process's pages by node")
-    show.add_argument("pid", nargs="?", metavar="PID", help="a process")
+    show = inner.add_parser("show", help="shows the machine's nodes, and a process's pages by node")
+    show.add_argument("pid", nargs="?", metavar="PID", help="process to show [none]")
     show.set_defaults(do=_show)
     classify = inner.add_parser(
-        "classify", help="which placement suits, by counts of accesses for each node",
-        description="FILE has lines of a name and a count of accesses for each node, measured with first touch.")
+        "classify", help="suggests a placement from the number of accesses to each node",
+        description="Each line of FILE has the name of a program and its number of accesses to each node, "
+                    "measured with first touch.")
     classify.add_argument("file", metavar="FILE")
     classify.add_argument("--pages", action="store_true",
-                          help="the counts are of pages, which says less than accesses do")
+                          help="the numbers count pages, which are less reliable than accesses")
     classify.set_defaults(do=_classify)
     probe = inner.add_parser(
-        "probe", help="groups of CPUs that are close to each other, as sockets are, by measurement",
-        description="Passes a cache line between each two CPUs and tells groups from the times, or that they are "
-                    "unknown. For an idle machine whose vCPUs stay where they are.")
+        "probe", help="measures which CPUs are close to each other, such as those of a socket",
+        description="Passes a cache line between each two CPUs and prints the groups that the times show, or that "
+                    "they are unknown. Needs an idle machine with pinned vCPUs.")
     source = probe.add_mutually_exclusive_group()
-    source.add_argument("--matrix", metavar="FILE", help="judge recorded times: a line for each CPU, in ns")
-    source.add_argument("--save", metavar="FILE", help="keep the measured times in a file for --matrix")
-    probe.add_argument("--library", metavar="FILE", help=f"{probing.LIBRARY}, if it is elsewhere")
+    source.add_argument("--matrix", metavar="FILE", help="use recorded times: a line for each CPU, in ns")
+    source.add_argument("--save", metavar="FILE", help="write the measured times to a file for --matrix")
+    probe.add_argument("--library", metavar="FILE", help=f"path of {probing.LIBRARY} [that of the build]")
     probe.set_defaults(do=_probe)
     balance = inner.add_parser(
-        "balance", help="spreads those pages of a process over the nodes that several nodes access",
+        "balance", help="spreads pages of a process that several nodes access over the nodes",
         description="Samples the page faults of the kernel's automatic NUMA balancing, and moves hot pages that "
-                    "threads on several nodes access, until they lie evenly; others are left to the kernel. "
-                    "Ends when nothing was left to do for some time.")
-    balance.add_argument("pid", metavar="PID", help="a process")
-    balance.add_argument("--rate", type=_number, default=RATE, metavar="N", help="pages to move a second [%(default)s]")
+                    "threads on several nodes access, until they are spread evenly. The kernel moves other pages. "
+                    "Ends after some time without a move.")
+    balance.add_argument("pid", metavar="PID", help="process to balance")
+    balance.add_argument("--rate", type=_number, default=RATE, metavar="N",
+                         help="maximum of pages to move per second [%(default)s]")
     balance.add_argument("--quiet", type=_number, default=QUIET_S, metavar="S",
-                         help="seconds without a move after which it ends [%(default)s]")
+                         help="end after this many seconds without a move [%(default)s]")
     balance.add_argument("--hold", action="store_true",
-                         help="once the pages lie evenly, end and set kernel.numa_balancing to 0 for the whole machine, "
-                              "so that the kernel does not move them back")
-    balance.add_argument("--seconds", type=_number, metavar="S", help="end after that time")
+                         help="when the pages are spread evenly, end and set kernel.numa_balancing to 0 for the whole "
+                              "machine, so that the kernel does not move them back")
+    balance.add_argument("--seconds", type=_number, metavar="S", help="end after this time at the latest")
     balance.set_defaults(do=_balance)
 
 

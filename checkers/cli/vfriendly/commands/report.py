@@ -11,15 +11,16 @@ from vfriendly import page
 from vfriendly.commands import _common
 from vfriendly.formats.text import summary
 
-SENTENCE = "Writes one HTML page with each finding, its source, its fix and what the passes do there."
+SENTENCE = "Writes an HTML page with each finding, its source and its fix; with --remarks, also what the passes do."
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     _common.project_options(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", default="vfriendly.html", help="[%(default)s]")
-    parser.add_argument("--title", help="[the name of the project's folder]")
+    parser.add_argument("-o", "--output", metavar="FILE", default="vfriendly.html",
+                        help="file to write [%(default)s]")
+    parser.add_argument("--title", help="title of the page [the name of the project's folder]")
     parser.add_argument("--fail-on", choices=_common.LEVELS, default="never",
-                        help="the lowest level of findings that makes the exit status 1 [%(default)s]")
+                        help="lowest level of findings for exit status 1 [%(default)s]")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,12 +8,12 @@ import argparse
 from vfriendly import baseline, changes, reviewing
 from vfriendly.commands import _common
 
-SENTENCE = "Reports what a change brings: findings on what it edits, and those its base has not."
+SENTENCE = "Reports findings in code that a change edits, and findings that its base does not have."
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--diff", metavar="BASE", required=True,
-                        help="the commit or branch that the change goes into")
+                        help="commit or branch that the change is to be merged into")
     _common.project_options(parser)
     _common.output_options(parser)
 

@@ -12,17 +12,17 @@ from vfriendly.commands import _common
 from vfriendly.errors import Refused
 from vfriendly.fingerprint import relative
 
-SENTENCE = "Examines a project; a second run only what has changed."
+SENTENCE = "Examines a project; a later run examines only what has changed."
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE",
-                        help="report only on these sources and headers, or all below these folders, "
-                             "by the units that read them [all]")
+                        help="report only findings in these sources and headers, or in these folders; "
+                             "examines the units that read them [all]")
     _common.project_options(parser)
     _common.output_options(parser)
     parser.add_argument("--fix", action="store_true",
-                        help="apply every fix, and report what is left")
+                        help="apply every fix, and report the remaining findings")
 
 
 def _sources(names: list[str]) -> set[str]:

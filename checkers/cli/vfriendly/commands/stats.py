@@ -12,7 +12,7 @@ SENTENCE = "Shows the counters that VF_STATS=FILE wrote, and the source line of 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE",
-                        help="lines of JSON, as VF_STATS=FILE writes them; - reads standard input")
+                        help="file that VF_STATS=FILE wrote; - is standard input")
 
 
 def run(options: argparse.Namespace) -> int:
