@@ -464,3 +464,17 @@ void not_after_wait(void) {
     v = __atomic_load_n(&other, __ATOMIC_RELAXED);
   } while (!__sync_bool_compare_and_swap(&other, v, v | 1));
 }
+
+// An optimistic reader: only the loop inside waits. The pass had taken the outer
+// one for a wait, as it compares with what either of two reads saw.
+int validates(_Atomic unsigned long *bucket, const int *slots) {
+  for (;;) {
+    unsigned long seen = atomic_load(bucket);
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins {{.*}}atomic '*bucket'
+    while (seen & 1)
+      seen = atomic_load(bucket);
+    int found = slots[seen >> 1];
+    if (atomic_load(bucket) == seen)
+      return found;
+  }
+}
