@@ -478,3 +478,41 @@ int validates(_Atomic unsigned long *bucket, const int *slots) {
       return found;
   }
 }
+
+// A seqlock's reader that jumps forward, to its pause, instead of continuing.
+struct pair { int x, y; };
+struct pair jumps(_Atomic unsigned *version, const struct pair *p) {
+  struct pair copy;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a seqlock's version, atomic '*version'
+  while (1) {
+    unsigned v = atomic_load(version);
+    if (v & 1)
+      goto again;
+    copy = *p;
+    if (v == atomic_load(version))
+      break;
+  again:
+    __builtin_ia32_pause();
+  }
+  return copy;
+}
+// Jumps to work.
+void jumps_to_work(void) {
+  while (1) {
+    if (atomic_load(&alock))
+      goto again;
+    break;
+  again:
+    take_item();
+  }
+}
+// Jumps out.
+void jumps_out(void) {
+  while (1) {
+    if (atomic_load(&alock))
+      goto out;
+    take_item();
+  }
+out:
+  other++;
+}
