@@ -172,9 +172,17 @@ bool PathFollower::follow(const Stmt *S, unsigned &Given, const Frame *In) {
   if (!S)
     return true;
   if (auto *Block = dyn_cast<CompoundStmt>(S)) {
-    for (const Stmt *Child : Block->body())
-      if (!follow(Child, Given, In))
+    const unsigned Before = Given;
+    const size_t Size = Block->size(), Tail = beginOfTail(Shape, *Block);
+    for (size_t I = 0; I != Size; ++I) {
+      if (I == Tail) // Any goto may lead here.
+        Given = Before;
+      if (follow(Block->body_begin()[I], Given, In))
+        continue;
+      if (I >= Tail || Tail == Size)
         return false;
+      I = Tail - 1;
+    }
     return true;
   }
   if (auto *If = dyn_cast<IfStmt>(S))

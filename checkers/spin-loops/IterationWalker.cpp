@@ -70,6 +70,48 @@ static const CallExpr *endsByName(const Stmt *S) {
              : nullptr;
 }
 
+static bool hasJumpOver(const Stmt *S) {
+  return S && (isa<ContinueStmt, IndirectGotoStmt>(S) ||
+               llvm::any_of(S->children(), hasJumpOver));
+}
+
+static bool hasGoto(const Stmt *S) {
+  return S && (isa<GotoStmt, IndirectGotoStmt>(S) ||
+               llvm::any_of(S->children(), hasGoto));
+}
+
+size_t beginOfTail(const LoopShape &Shape, const CompoundStmt &Block) {
+  size_t Begin = Block.size();
+  if (Shape.Head || Shape.Body.front() != &Block)
+    return Begin;
+  for (size_t I = 0; I != Block.size(); ++I)
+    if (isa<LabelStmt>(Block.body_begin()[I]))
+      Begin = I;
+  // A goto in the tail may make another loop, and a continue skips the tail.
+  ArrayRef<Stmt *> Statements(Block.body_begin(), Block.size());
+  if (Begin == Block.size() || hasJumpOver(&Block) ||
+      llvm::any_of(Statements.drop_front(Begin), hasGoto))
+    return Block.size();
+  return Begin;
+}
+
+static const LabelStmt *tailLabel(const LoopShape &Shape) {
+  auto *Block = dyn_cast<CompoundStmt>(Shape.Body.front());
+  size_t Begin = Block ? beginOfTail(Shape, *Block) : 0;
+  return Block && Begin != Block->size()
+             ? cast<LabelStmt>(Block->body_begin()[Begin])
+             : nullptr;
+}
+
+bool IterationWalker::isRepeat(const GotoStmt &Goto) const {
+  if (Goto.getLabel() == Shape.Head)
+    return true;
+  // Most gotos lead elsewhere, which is cheaper to see.
+  const LabelStmt *To = Goto.getLabel()->getStmt();
+  return To && llvm::is_contained(Shape.Body.front()->children(), To) &&
+         To == tailLabel(Shape);
+}
+
 IterationWalker::Ends IterationWalker::endsOf(const Stmt *S,
                                               const Context &C) const {
   if (!S)
@@ -81,8 +123,8 @@ IterationWalker::Ends IterationWalker::endsOf(const Stmt *S,
   if (isa<ReturnStmt>(S) || isa<CXXThrowExpr>(S) || isNoReturnCall(S))
     return {false, false, true};
   if (auto *Goto = dyn_cast<GotoStmt>(S))
-    return Goto->getLabel() == Shape.Head ? Ends{false, true, false}
-                                          : Ends{false, false, true};
+    return isRepeat(*Goto) ? Ends{false, true, false}
+                           : Ends{false, false, true};
   if (auto *Label = dyn_cast<LabelStmt>(S))
     return endsOf(Label->getSubStmt(), C);
   if (auto *Full = dyn_cast<ExprWithCleanups>(S))
@@ -142,8 +184,19 @@ bool IterationWalker::walkIteration() {
   Ends Body = endsOf(Shape.Body.front(), C);
   if (!Body.Falls && !Body.Repeats)
     return false;
-  if (!walk(Shape.Body.front(), C))
+  if (tailLabel(Shape)) {
+    auto &Block = *cast<CompoundStmt>(Shape.Body.front());
+    SmallVector<const Stmt *, 8> Statements(Block.body());
+    ArrayRef<const Stmt *> All = Statements;
+    Context Before = C;
+    size_t Tail = beginOfTail(Shape, Block);
+    // Each iteration that repeats executes the tail, whatever led there.
+    if (!walkSequence(All.take_front(Tail), Before) ||
+        !walkSequence(All.drop_front(Tail), C))
+      return false;
+  } else if (!walk(Shape.Body.front(), C)) {
     return false;
+  }
   return !Shape.Increment || visit(Shape.Increment, C);
 }
 
@@ -179,7 +232,8 @@ bool IterationWalker::walk(const Stmt *S, Context &C) {
   if (auto *Case = dyn_cast<SwitchCase>(S))
     return walk(Case->getSubStmt(), C);
   if (auto *Label = dyn_cast<LabelStmt>(S))
-    return Label->getDecl() == Shape.Head && walk(Label->getSubStmt(), C);
+    return (Label->getDecl() == Shape.Head || Label == tailLabel(Shape)) &&
+           walk(Label->getSubStmt(), C);
   if (auto *Attributed = dyn_cast<AttributedStmt>(S))
     return walk(Attributed->getSubStmt(), C);
   if (auto *Asm = dyn_cast<GCCAsmStmt>(S))
@@ -208,9 +262,8 @@ bool IterationWalker::walkGoto(const Stmt *S, Context &C) {
   auto *Goto = cast<GotoStmt>(S);
   if (C.InCallee)
     return false;
-  if (Goto->getLabel() == Shape.Head)
-    return true;
-  leave(C);
+  if (!isRepeat(*Goto))
+    leave(C);
   return true;
 }
 

@@ -58,6 +58,7 @@ private:
   bool walkInnerLoop(const clang::Stmt *S, Context &C);
   bool walkSwitch(const clang::SwitchStmt &Switch, Context &C);
   bool walkGoto(const clang::Stmt *S, Context &C);
+  bool isRepeat(const clang::GotoStmt &Goto) const;
   bool decide(const clang::Expr *Condition, Context &C);
   void leave(const Context &C);
   void leaveWhen(const Context &C, const clang::Expr *Condition, bool Holds);

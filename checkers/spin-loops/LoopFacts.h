@@ -54,6 +54,12 @@ LoopShape shapeOf(const clang::Stmt *S);
 /// null if there is none. Increment may be null.
 const clang::VarDecl *movedBy(const clang::Expr *Increment);
 
+/// Returns the number of the first statement of the loop's tail if Block is the
+/// loop's body, else the number of statements. The tail begins at a label to
+/// which an iteration may jump forward: `again:` in
+///   for (;;) { if (busy) goto again; ...; break; again: pause(); }
+size_t beginOfTail(const LoopShape &Shape, const clang::CompoundStmt &Block);
+
 struct Guard {
   const clang::Expr *Condition;
   const Frame *In;

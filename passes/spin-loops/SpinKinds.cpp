@@ -36,7 +36,7 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
            });
   }
   using Read = std::pair<const Instruction *, const Value *>;
-  auto ReadOf = [&](const Value *V, unsigned Iteration, auto &&Self) -> Read {
+  auto ReadOf = [&](const Value *V, unsigned Steps, auto &&Self) -> Read {
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
     auto *I = dyn_cast<Instruction>(V);
@@ -44,15 +44,15 @@ bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
       return {};
     if (auto *Load = dyn_cast<LoadInst>(I))
       return {I, Load->getPointerOperand()};
-    // Follows a header phi, which may hold the value that the loop read one or
-    // two iterations before.
-    if (auto *Phi = dyn_cast<PHINode>(I);
-        Phi && Phi->getParent() == L.getHeader() && Iteration < 2) {
+    // Follows phis: one in the header may hold the value that the loop read one
+    // or two iterations before, another joins what the iteration read and what
+    // an inner loop read again.
+    if (auto *Phi = dyn_cast<PHINode>(I); Phi && Steps < 2) {
       const Value *Address = nullptr;
       for (unsigned N = 0; N != Phi->getNumIncomingValues(); ++N) {
         if (!L.contains(Phi->getIncomingBlock(N)))
           continue;
-        Read Before = Self(Phi->getIncomingValue(N), Iteration + 1, Self);
+        Read Before = Self(Phi->getIncomingValue(N), Steps + 1, Self);
         if (!Before.second || (Address && Address != Before.second))
           return {};
         Address = Before.second;

@@ -464,3 +464,55 @@ void not_after_wait(void) {
     v = __atomic_load_n(&other, __ATOMIC_RELAXED);
   } while (!__sync_bool_compare_and_swap(&other, v, v | 1));
 }
+
+// An optimistic reader: only the loop inside waits. The pass had taken the outer
+// one for a wait, as it compares with what either of two reads saw.
+int validates(_Atomic unsigned long *bucket, const int *slots) {
+  for (;;) {
+    unsigned long seen = atomic_load(bucket);
+    // CHECK: :[[@LINE+1]]:5: warning: loop spins {{.*}}atomic '*bucket'
+    while (seen & 1)
+      seen = atomic_load(bucket);
+    int found = slots[seen >> 1];
+    if (atomic_load(bucket) == seen)
+      return found;
+  }
+}
+
+// A seqlock's reader that jumps forward, to its pause, instead of continuing.
+struct pair { int x, y; };
+struct pair jumps(_Atomic unsigned *version, const struct pair *p) {
+  struct pair copy;
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on a seqlock's version, atomic '*version'
+  while (1) {
+    unsigned v = atomic_load(version);
+    if (v & 1)
+      goto again;
+    copy = *p;
+    if (v == atomic_load(version))
+      break;
+  again:
+    __builtin_ia32_pause();
+  }
+  return copy;
+}
+// Jumps to work.
+void jumps_to_work(void) {
+  while (1) {
+    if (atomic_load(&alock))
+      goto again;
+    break;
+  again:
+    take_item();
+  }
+}
+// Jumps out.
+void jumps_out(void) {
+  while (1) {
+    if (atomic_load(&alock))
+      goto out;
+    take_item();
+  }
+out:
+  other++;
+}

@@ -68,6 +68,34 @@ struct node *not_hazard(void) {
   return seen;
 }
 
+// Why not: an optimistic reader, which ends when nothing was written meanwhile.
+// It compares with what the iteration read first or what the loop inside it,
+// which waits, read last.
+int not_validating(atomic_ulong *bucket, const int *slots) {
+  for (;;) {
+    // expected-remark@+1 {{(lock-free retry) on atomic memory}}
+    unsigned long seen = atomic_load(bucket);
+    while (seen & 1) // expected-remark {{wait in the runtime}}
+      seen = atomic_load(bucket);
+    int found = slots[seen >> 1];
+    if (atomic_load(bucket) == seen)
+      return found;
+  }
+}
+
+// Others must act: the same, but it ends when something was written.
+int wait_for_another(atomic_ulong *bucket, const int *slots) {
+  for (;;) {
+    // expected-remark@+1 {{wait in the runtime}}
+    unsigned long seen = atomic_load(bucket);
+    while (seen & 1) // expected-remark {{wait in the runtime}}
+      seen = atomic_load(bucket);
+    int found = slots[seen >> 1];
+    if (atomic_load(bucket) != seen)
+      return found;
+  }
+}
+
 // Why not: the same as wait_for_change, the other way round.
 int not_stable(void) {
   int last, now = atomic_load(&version);
