@@ -491,7 +491,6 @@ TABLES = {
     "paratick-6.12-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep",
                                                paratick_beside),
     "paratick-checks": ("paratick", "figures of paratick-checks", paratick_rates),
-    "paratick-6.12-checks": ("paratick", "figures of paratick-6.12-checks", paratick_rates),
 }
 
 
