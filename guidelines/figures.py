@@ -323,16 +323,17 @@ def command_of_paratick(report):
     p = report["parameters"]
     options = [f"--version {p['version']}"] if p["version"] != "6.1" else []
     options += [f"--{k}" for k in ("checks", "periodic") if p[k]]
-    options += [f"--{k.replace('_', '-')} {p[k]}" for k in ("host_cpus", "also", "only") if p[k] not in (None, 2)]
+    unsaid = {"host_cpus": 2, "reps": 3, "also": None, "only": None}
+    options += [f"--{k.replace('_', '-')} {p[k]}" for k, usual in unsaid.items() if p[k] != usual]
     return " ".join(["./dev kernel-test paratick", *options])
 
 
-def measured_paratick(report):
+def measured_paratick(report, what="off → on"):
     p = report["parameters"]
     if p["checks"] or p["patches"] or report["failures"]:
         fail("not all was measured: run ./dev kernel-test paratick --host-cpus 1, once more")
     return (f"`{command_of_paratick(report)}`,\ncommit `{report['commit'][:10]}`, {report['kernel']} as guest and host, "
-            f"{guests(p['reps'])} for each, medians, off → on:\n")
+            f"{guests(p['reps'])} for each, medians, {what}:\n")
 
 
 def paratick(report):
@@ -340,6 +341,19 @@ def paratick(report):
         fail("not all was measured: run ./dev kernel-test paratick --host-cpus 1, without --only")
     yield measured_paratick(report)
     yield from exits_of_paratick(report)
+
+
+def paratick_totals(report):
+    if report["parameters"]["only"] or not report["parameters"]["periodic"]:
+        fail("not all was measured: run ./dev kernel-test paratick --host-cpus 1 --periodic, without --only")
+    yield measured_paratick(report, "all exits")
+    yield "| workload | vCPUs | exits per | off | periodic | on | on / off |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in report["summary"]:
+        for unit, kinds in row["per"].items():
+            counts = [digits(kinds["all"][k]) for k in ("off", "periodic", "on")]
+            yield (f"| {row['workload']} | {row['vcpus']} | {unit} | {' | '.join(counts)} | "
+                   f"{kinds['all']['ratio']:.2f} |")
 
 
 def paratick_formulas(report):
@@ -472,9 +486,11 @@ TABLES = {
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
     "rebuilt": ("guides/tested", "figures of rebuilt", rebuilt),
     "paratick-virtual": ("paratick", "figures", paratick_formulas),
-    "paratick-6.12-virtual": ("paratick", "figures of paratick-6.12-virtual", paratick),
+    "paratick-6.12-virtual": ("paratick", "figures of paratick-6.12-virtual", paratick_totals),
     "pv-shootdown": ("pv-shootdown", "figures", pv_shootdown),
     "paratick-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep", paratick_beside),
+    "paratick-6.12-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep",
+                                               paratick_beside),
     "paratick-checks": ("paratick", "figures of paratick-checks", paratick_rates),
 }
 

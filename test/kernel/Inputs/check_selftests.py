@@ -14,10 +14,10 @@ import measure  # noqa: E402
 from guest import Broken, broken, emulator, initramfs, machine, packages  # noqa: E402
 from kernel import build, selftests, source  # noqa: E402
 
-TESTS = {name: f"/{name}" for name in ("clock", "crash", "state", "vmx")}
+TESTS = {name: f"/{name}" for name in ("clock", "crash", "own", "state", "vmx")}
 # What each does in a host of that name; None ends the host.
-DOES = {"none": {"clock": 0, "crash": None, "state": 0, "vmx": 4},
-        "patched": {"clock": 0, "crash": None, "state": 254, "vmx": 4}}
+DOES = {"none": {"clock": 0, "crash": None, "own": 4, "state": 0, "vmx": 4},
+        "patched": {"clock": 0, "crash": None, "own": 254, "state": 254, "vmx": 4}}
 boots = []
 
 
@@ -51,9 +51,9 @@ def main(only):
 
 
 print(main(None))
-assert boots == [("none", list(TESTS)), ("none", ["state", "vmx"]),
-                 ("patched", list(TESTS)), ("patched", ["state", "vmx"])], boots
-assert Report.content["samples"][2] == {"test": "state", "without": 0, "with": 254}
+assert boots == [("none", list(TESTS)), ("none", ["own", "state", "vmx"]),
+                 ("patched", list(TESTS)), ("patched", ["own", "state", "vmx"])], boots
+assert Report.content["samples"][3] == {"test": "state", "without": 0, "with": 254}
 print(main("clock,vmx"))
 try:
     main("clock,none")

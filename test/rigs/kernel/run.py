@@ -182,7 +182,7 @@ def test(tree, name, module, options):
     if options.selftests:
         report, out = new_report(tree, name, "-selftests", options)
         return selftests.main(tree, kinds(options)[1], patches, [module.CONFIG], options.only, report, out,
-                              progress, say)
+                              progress, say, options.host_cpus)
     if options.objects:
         build.objects(tree, kinds(options)[0], patches, [module.CONFIG], progress, say)
         return 0

@@ -251,6 +251,12 @@ FEW_S_SHARE = 0.5
 ROUNDS = 50
 
 
+def own_cpus(rig, *sizes):
+    """Those of the sizes with a CPU for each vCPU: busy ones that share one take turns, and
+    half of their ticks are coalesced."""
+    return [cpus for cpus in sizes if cpus <= rig.host_cpus]
+
+
 def check_hotplug(rig, options):
     """A vCPU that went and came often, under load, ticks as before."""
     found = []
@@ -271,7 +277,8 @@ def check_unpatched(rig, options):
             ("a host without it", rig.like(bare="host"), ""),
             ("a host with kvm.paratick=0", rig, "kvm.paratick=0" if rig.patched else ""),
             ("a guest without it", rig.like(bare="guest"), "")):
-        values = one(pair, title, 2, f"/times rate {SHORT_S}", SHORT_S, words=ON, host_words=host_words)
+        values = one(pair, title, max(own_cpus(rig, 1, 2)), f"/times rate {SHORT_S}", SHORT_S, words=ON,
+                     host_words=host_words)
         found += ticks_found(values, title, options.hz, False, FEW_S_SHARE)
     return found
 
@@ -281,7 +288,7 @@ def check_refused(rig, options):
     found, period_us = [], 1000000 // options.hz
     for least, served in ((period_us + 1000, False), (period_us, True)):
         title = f"a period of {period_us} us, {least} at least"
-        values = one(rig, title, 2, f"/times rate {SHORT_S}", SHORT_S, words=ON,
+        values = one(rig, title, max(own_cpus(rig, 1, 2)), f"/times rate {SHORT_S}", SHORT_S, words=ON,
                      host_words=f"kvm.paratick_min_period_us={least}" if rig.patched else "")
         found += ticks_found(values, title, options.hz, rig.patched and served, FEW_S_SHARE)
     return found
@@ -297,8 +304,8 @@ def restarted(rig, options, how, more="", dies=None):
     for then, words in table.WORDS.items():
         title = f"{how}, then {then}"
         script = f"sleep 1\n/times rate {SHORT_S}\n{SAY}/kexec {how} /vmlinuz /second.cpio {words}\nexit 1\n"
-        results = rig.run(title, 2, script, 2, SHORT_S, words=f"{ON} {more}".rstrip(), dies=dies,
-                          files={"vmlinuz": rig.guest.image, "second.cpio": initrd}).results
+        results = rig.run(title, max(own_cpus(rig, 1, 2)), script, 2, SHORT_S, words=f"{ON} {more}".rstrip(),
+                          dies=dies, files={"vmlinuz": rig.guest.image, "second.cpio": initrd}).results
         for which, by_host, values in zip(("first", "second"), (True, then == "on"), results):
             found += ticks_found(values, f"{title}, the {which}", options.hz, rig.patched and by_host,
                                  FEW_S_SHARE)
@@ -326,7 +333,7 @@ DOWN_S = 5
 def check_suspend(rig, options):
     """None comes while all is down for hibernation, and they come again when it turns back."""
     found = []
-    for title, cpus, variant, words in cells("suspend", 1, 2):
+    for title, cpus, variant, words in cells("suspend", *own_cpus(rig, 1, 2)):
         by_host = rig.patched and variant == "on"
         down, up = rig.run(title, cpus, f"sleep 1\n/times hibernate 1 || exit 1\n/times rate {SHORT_S}\n",
                            2, SHORT_S + DOWN_S, words=words).results
