@@ -29,6 +29,9 @@ SILENCE_S = 120
 SLOWER = 10
 COMPLAINTS = ("WARNING:|BUG:|BUG at|rcu: INFO|soft lockup|hard LOCKUP|INFO: task|Oops|"
               "unchecked MSR access")
+# Of KVM's own, besides those that a series has: how often a vCPU was preempted and the
+# guest was told, or not, as it was within an instruction that is emulated, or an exit.
+COUNTERS = ("preemption_reported", "preemption_other")
 # The last command of what L2 runs; that nothing is found is no failure.
 SAY = f"dmesg | grep -E '{COMPLAINTS}' || true\n"
 
@@ -132,7 +135,7 @@ class Rig:
             prefix = f"taskset {1 << self.host_cpus - 1}" if cpus < self.host_cpus else ""
         initrd = nested.write(
             self.out, self.host, self.busybox, self.vmm, cpus, {**self.files, **files},
-            script + SAY, inner=self.guest, words=words, counters=[f"{self.name}_*"], prefix=prefix,
+            script + SAY, inner=self.guest, words=words, counters=[f"{self.name}_*", *COUNTERS], prefix=prefix,
             before=outer[0], after=outer[1])
         counter = nested.Counter()
         console = os.path.join(self.out, f"{slug}.L1")

@@ -33,6 +33,8 @@ static uint32_t cpus, stride;
 
 static void open_device(void) {
   int file = open("/dev/vcpu_state", O_RDONLY);
+  if (file < 0)
+    err(1, "/dev/vcpu_state");
   uint32_t *head = mmap(0, 4096, PROT_READ, MAP_SHARED, file, 0);
   if (head == MAP_FAILED)
     err(1, "/dev/vcpu_state");
@@ -169,7 +171,9 @@ static void samples(unsigned vcpus, double seconds) {
     memset(watchers[i].samples, 0, sizeof watchers[i].samples);
     watchers[i].thread = start(watch, &watchers[i], (int)i);
   }
+  mark(1);
   sleep_for(seconds);
+  mark(2);
   stop = true;
   unsigned n = 0;
   for (unsigned i = 0; i < vcpus; ++i)
