@@ -11,7 +11,7 @@ import os
 import statistics
 
 INPUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs", "locks", "locks.c")
-WRAP = "-Wl,--wrap=vf_vcpu_is_preempted"
+WRAP = "-Wl,--wrap=vf_vcpu_is_preempted,--wrap=vf_cpu_plus_1"
 # vCPUs -> what is wanted of spins, used / ignored, and of sections, used / absent: at most,
 # and at least.
 WANTED = {4: (0.2, 1.0), 8: (0.2, 1.0), 2: (None, 0.95)}
