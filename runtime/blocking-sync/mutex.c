@@ -170,9 +170,9 @@ static bool unmark(struct locking *locking, uint32_t word) {
   return true;
 }
 
-/* Returns true if the lock's holder probably cannot release it soon, because its
- * vCPU is preempted. It only ends a spin early, as the budget does, so a wrong
- * answer costs a sleep or a spin. */
+/* Returns true if the lock's holder probably cannot release it soon, because
+ * its vCPU is preempted. It only ends a spin early, as the budget does, so a
+ * wrong answer costs a sleep or a spin. */
 static bool holder_is_preempted(const vf_mutex *mutex) {
   return vf_vcpu_states_are_there() &&
          vf_vcpu_is_preempted(
@@ -308,8 +308,8 @@ VF_API int vf_mutex_init(vf_mutex *mutex, unsigned flags) {
   if (!vf_flags_are_good(flags))
     return EINVAL;
   bool counted = vf_sites_are_on() && flags == 0;
-  *mutex = (vf_mutex){.word_ = counted ? RECORDED : 0,
-                      .flags_ = (uint16_t)flags};
+  *mutex =
+      (vf_mutex){.word_ = counted ? RECORDED : 0, .flags_ = (uint16_t)flags};
   return 0;
 }
 

@@ -58,9 +58,8 @@ static int map(int file) {
   munmap(head, page);
   if (header.version != VERSION || header.cpus == 0 || header.cpus > CPUS_MAX ||
       header.stride < RECORD_SIZE || header.stride > STRIDE_MAX ||
-      header.stride % sizeof(uint32_t) != 0 ||
-      header.offset < sizeof header || header.offset > STRIDE_MAX ||
-      header.offset % sizeof(uint32_t) != 0)
+      header.stride % sizeof(uint32_t) != 0 || header.offset < sizeof header ||
+      header.offset > STRIDE_MAX || header.offset % sizeof(uint32_t) != 0)
     return EINVAL;
   size_t size = header.offset + (size_t)header.cpus * header.stride;
   if (size > there)

@@ -9,15 +9,16 @@
  *   waiter:  if (vf_vcpu_is_preempted(vf_get_cpu(&lock->cpu)))
  *              ... blocks instead of spinning ...
  *
- * /dev/vcpu_state of the kernel patches in runtime/kernel/pv-shootdown maps what
- * the hypervisor writes of each vCPU. Reading it takes no system call and no
- * exit. The answer is a hint: it may be outdated, and the thread may have moved
- * to another CPU meanwhile. Nothing may depend on its being right.
+ * /dev/vcpu_state of the kernel patches in runtime/kernel/pv-shootdown maps
+ * what the hypervisor writes of each vCPU. Reading it takes no system call and
+ * no exit. The answer is a hint: it may be outdated, and the thread may have
+ * moved to another CPU meanwhile. Nothing may depend on its being right.
  *
  * Without the device, in particular if the process may not open it, no CPU is
  * preempted, and nothing is reported. It is opened and closed in a constructor,
- * not by the first wait: a program that only locked must not begin to open files
- * then (spin-wait/crowd.h). The mapping stays valid after fork and chroot.
+ * not by the first wait: a program that only locked must not begin to open
+ * files then (spin-wait/crowd.h). The mapping stays valid after fork and
+ * chroot.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_PLATFORM_VCPU_STATE_H

@@ -48,9 +48,8 @@ static void open_device(void) {
 
 static void use_memory(void) {
   cpus = MAX_CPUS, stride = 4096;
-  unsigned char *all =
-      mmap(0, (size_t)cpus * stride, PROT_READ | PROT_WRITE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  unsigned char *all = mmap(0, (size_t)cpus * stride, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (all == MAP_FAILED)
     err(1, "memory");
   records = all;
@@ -181,8 +180,9 @@ static void samples(unsigned vcpus, double seconds) {
   for (unsigned i = 0; i < vcpus; ++i) {
     struct watcher *w = &watchers[i];
     for (unsigned k = 0; k < w->n; ++k, ++n)
-      printf("saw %x %llx %x %x\n", w->cpu, (unsigned long long)w->samples[k].at,
-             w->samples[k].took, w->samples[k].seen);
+      printf("saw %x %llx %x %x\n", w->cpu,
+             (unsigned long long)w->samples[k].at, w->samples[k].took,
+             w->samples[k].seen);
   }
   printf("{\"check\": \"samples\", \"vcpus\": %u, \"looks\": %u, "
          "\"tsc_per_ms\": %llu, \"seconds\": %f}\n",

@@ -14,9 +14,9 @@
 // each, and each phase, one line of JSON: critical sections, and how often a
 // waiter that spun saw that the holder's vCPU was preempted.
 //
-// Linked with the runtime's sources, and --wrap of the two functions below. L2's
-// kernel has no rseq; as threads stay on their CPUs, a variable of the thread
-// has what rseq would have there, and is read as fast.
+// Linked with the runtime's sources, and --wrap of the two functions below.
+// L2's kernel has no rseq; as threads stay on their CPUs, a variable of the
+// thread has what rseq would have there, and is read as fast.
 
 #include "../../../paratick/Inputs/guest.h"
 
