@@ -380,8 +380,8 @@ def pv_shootdown(report):
     p = report["parameters"]
     if p["checks"] or p["only"] or p["patches"] or p["also"] or report["failures"]:
         fail("not all was measured: run ./dev kernel-test pv-shootdown, without --only")
-    yield (f"One run of `./dev kernel-test pv-shootdown --reps {p['reps']}`, commit `{report['commit'][:10]}`, {report['kernel']} as guest "
-           f"and host,\nin an emulated machine of {p['host_cpus']} CPUs; {guests(p['reps'])} for each, medians for each operation, off → on. "
+    yield (f"One run of `./dev kernel-test pv-shootdown --host-cpus 1 --reps {p['reps']}`, commit `{report['commit'][:10]}`, {report['kernel']} as guest "
+           f"and host,\nin an emulated machine whose clock counts instructions; {guests(p['reps'])} for each, for each operation, off → on. "
            "ICR are writes, which are exits too.\n")
     yield f"| workload | vCPUs | {' | '.join(SHOOTDOWN)} | all, on / off |"
     yield f"|---|---|{'---|' * len(SHOOTDOWN)}---|"
@@ -487,7 +487,7 @@ TABLES = {
     "rebuilt": ("guides/tested", "figures of rebuilt", rebuilt),
     "paratick-virtual": ("paratick", "figures", paratick_formulas),
     "paratick-6.12-virtual": ("paratick", "figures of paratick-6.12-virtual", paratick_totals),
-    "pv-shootdown": ("pv-shootdown", "figures", pv_shootdown),
+    "pv-shootdown-virtual": ("pv-shootdown", "figures", pv_shootdown),
     "paratick-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep", paratick_beside),
     "paratick-6.12-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep",
                                                paratick_beside),

@@ -19,8 +19,9 @@
  * Setting it with no waiter awake leaves parked threads asleep for ever; so it
  * is void in a forked child: GENERATION says in which process it was set.
  *
- * COUNTED: statistics are kept of the lock (sites.h), so the inlined part of
- * mutex.h calls the functions below each time. Set by init or by the first
+ * RECORDED: acquisitions are recorded, for statistics (sites.h) or for waiters
+ * that look whether the holder's vCPU runs (vcpu_state.h), so the inlined part
+ * of mutex.h calls the functions below each time. Set by init or by the first
  * holder that had to wait, and never cleared.
  *
  * SKIPS: how many unlocks relied on SPINNING, modulo 256. It tells the spinner
@@ -49,12 +50,13 @@
 #include "blocking-sync/waiting.h"
 #include "common/plain_lock.h"
 #include "common/sites.h"
+#include "platform/linux/vcpu_state.h"
 #include "spin-wait/tuning.h"
 
 #define HELD 1u
 #define PARKED 2u
 #define SPINNING 4u
-#define COUNTED 8u
+#define RECORDED 8u
 #define SKIP 0x100u
 #define SKIPS 0xff00u
 #define GENERATION_SHIFT 16
@@ -122,6 +124,7 @@ struct locking {
   vf_mutex *mutex;
   bool spinning; /* true if this thread has set SPINNING */
   bool may_nap;  /* true if there is no deadline, which a nap could miss */
+  bool holder_was_preempted; /* true if a spin ended for that reason */
   struct vf_visit visit;
 };
 
@@ -168,10 +171,20 @@ static bool unmark(struct locking *locking, uint32_t word) {
   return true;
 }
 
-/* Spins until the caller has the lock or its budget is used up. If the lock
- * changes hands between two reads, it is in constant use: spinning longer gains
- * nothing then, and waking a sleeper costs the lock's users a system call. So
- * the thread sleeps for short times until the lock is handed to it. */
+/* Returns true if the lock's holder probably cannot release it soon, because
+ * its vCPU is preempted. It only ends a spin early, as the budget does, so a
+ * wrong answer costs a sleep or a spin. */
+static bool holder_is_preempted(const vf_mutex *mutex) {
+  return vf_vcpu_states_are_there() &&
+         vf_vcpu_is_preempted(
+             __atomic_load_n(&mutex->holder_cpu_, __ATOMIC_RELAXED));
+}
+
+/* Spins until the caller has the lock, its budget is used up or the holder's
+ * vCPU is preempted. If the lock changes hands between two reads, it is in
+ * constant use: spinning longer gains nothing then, and waking a sleeper costs
+ * the lock's users a system call. So the thread sleeps for short times until
+ * the lock is handed to it. */
 static bool spin(struct locking *locking, uint64_t budget) {
   vf_mutex *mutex = locking->mutex;
   uint64_t begin = vf_now_ns(), now = begin;
@@ -196,6 +209,10 @@ static bool spin(struct locking *locking, uint64_t budget) {
     }
     if (now - begin >= budget)
       return false;
+    if (holder_is_preempted(mutex)) {
+      locking->holder_was_preempted = true;
+      return false;
+    }
     if (!vf_pause(&pauses, &now))
       return false;
   }
@@ -212,7 +229,9 @@ static bool spin_first(struct locking *locking) {
   locking->spinning = true;
   uint32_t failed = __atomic_load_n(&mutex->failed_spins_, __ATOMIC_RELAXED);
   bool got_it = spin(locking, vf_spin_budget_ns() >> failed);
-  vf_learn(&mutex->failed_spins_, got_it);
+  /* One that the hint ended says nothing of how long sections are. */
+  if (!locking->holder_was_preempted)
+    vf_learn(&mutex->failed_spins_, got_it);
   return got_it;
 }
 
@@ -244,24 +263,35 @@ static int lock_as(struct locking *locking, struct vf_waiter *self,
   }
 }
 
-/* Records the acquisition. pre: the caller holds the lock, and statistics are
- * on. */
-static void count_taken(vf_mutex *mutex, uintptr_t site) {
-  if (!(load(mutex) & COUNTED))
-    __atomic_fetch_or(&mutex->word_, COUNTED, __ATOMIC_RELAXED);
-  vf_site_took(site, mutex);
+/* Records the acquisition. pre: the caller holds the lock, and RECORDED is set.
+ */
+static void record(vf_mutex *mutex, uintptr_t site) {
+  if (vf_vcpu_states_are_there())
+    __atomic_store_n(&mutex->holder_cpu_, vf_cpu_plus_1(), __ATOMIC_RELAXED);
+  if (vf_sites_are_on())
+    vf_site_took(site, mutex);
+}
+
+/* Records an acquisition that had to wait, and those to come. pre: the caller
+ * holds the lock. */
+static void record_all(vf_mutex *mutex, uintptr_t site) {
+  if (!vf_vcpu_states_are_there() && !vf_sites_are_on())
+    return;
+  if (!(load(mutex) & RECORDED))
+    __atomic_fetch_or(&mutex->word_, RECORDED, __ATOMIC_RELAXED);
+  record(mutex, site);
 }
 
 /* Acquires the lock for a thread that has just arrived or, if spinning is true,
  * was woken to be the spinner. */
 static int lock_slowly(vf_mutex *mutex, struct vf_waiter *self, bool spinning,
                        const struct vf_deadline *deadline, uintptr_t site) {
-  struct locking locking = {mutex, spinning, deadline == NULL,
+  struct locking locking = {mutex, spinning, deadline == NULL, false,
                             vf_visit_begin(site)};
   int result = lock_as(&locking, self, deadline);
   vf_visit_end(&locking.visit);
-  if (result == 0 && vf_sites_are_on())
-    count_taken(mutex, site);
+  if (result == 0)
+    record_all(mutex, site);
   return result;
 }
 
@@ -279,7 +309,8 @@ VF_API int vf_mutex_init(vf_mutex *mutex, unsigned flags) {
   if (!vf_flags_are_good(flags))
     return EINVAL;
   bool counted = vf_sites_are_on() && flags == 0;
-  *mutex = (vf_mutex){counted ? COUNTED : 0, flags, 0, 0};
+  *mutex =
+      (vf_mutex){.word_ = counted ? RECORDED : 0, .flags_ = (uint16_t)flags};
   return 0;
 }
 
@@ -294,8 +325,8 @@ static bool try_now(vf_mutex *mutex, uintptr_t site) {
   uint32_t word = load(mutex);
   while (!(word & HELD))
     if (change(mutex, &word, word | HELD, __ATOMIC_ACQUIRE)) {
-      if (__builtin_expect(word & COUNTED, 0))
-        vf_site_took(site, mutex);
+      if (__builtin_expect(word & RECORDED, 0))
+        record(mutex, site);
       return true;
     }
   return false;
@@ -312,7 +343,7 @@ VF_API int vf_mutex_trylock(vf_mutex *mutex) {
 
 static int lock_found(vf_mutex *mutex, uint32_t found, uintptr_t site) {
   if (!(found & HELD)) {
-    vf_site_took(site, mutex); /* The lock is free, so COUNTED was set. */
+    record(mutex, site); /* The lock was free, so RECORDED was set. */
     return 0;
   }
   if (mutex->flags_ & VF_SHARED)
@@ -329,7 +360,7 @@ VF_API int vf_mutex_lock_found(vf_mutex *mutex, uint32_t found) {
 
 void vf_mutex_lock_at(vf_mutex *mutex, uintptr_t site) {
   uint32_t found = __atomic_fetch_or(&mutex->word_, HELD, __ATOMIC_ACQUIRE);
-  if (__builtin_expect((found & (HELD | COUNTED)) != 0, 0))
+  if (__builtin_expect((found & (HELD | RECORDED)) != 0, 0))
     lock_found(mutex, found, site);
 }
 
@@ -374,7 +405,7 @@ static enum vf_wake release(void *what, const struct vf_waiter *first,
     uint32_t left;
     do
       left =
-          has_spinner(word) ? word & ~(HELD | PARKED | SKIPS) : word & COUNTED;
+          has_spinner(word) ? word & ~(HELD | PARKED | SKIPS) : word & RECORDED;
     while (!change(mutex, &word, left, __ATOMIC_RELEASE));
     return VF_WAKE_NONE;
   }
@@ -406,7 +437,7 @@ VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
   }
   uint32_t word = load(mutex), left;
   uintptr_t site = 0;
-  if (__builtin_expect(word & COUNTED, 0))
+  if (__builtin_expect((word & RECORDED) && vf_sites_are_on(), 0))
     site = vf_site_freeing(mutex);
   do {
     bool spins = has_spinner(word);
@@ -418,7 +449,7 @@ VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
     /* Without a spinner, SKIPS is cleared too: after a fork it may have any
      * value. */
     left = spins ? (word & ~(HELD | SKIPS)) | ((word + SKIP) & SKIPS)
-                 : word & COUNTED;
+                 : word & RECORDED;
   } while (!change(mutex, &word, left, __ATOMIC_RELEASE));
   return 0;
 }
@@ -444,6 +475,6 @@ void vf_mutex_lock_moved(vf_mutex *mutex, struct vf_waiter *self,
                          enum vf_wake how, uintptr_t site) {
   if (how != VF_WAKE_HANDED)
     lock_slowly(mutex, self, how == VF_WAKE_RETRY, NULL, site);
-  else if (vf_sites_are_on())
-    count_taken(mutex, site);
+  else
+    record_all(mutex, site);
 }

@@ -42,12 +42,13 @@ extern "C" {
 
 typedef struct vf_mutex {
   uint32_t word_;
-  uint32_t flags_;
+  uint16_t flags_;
+  uint16_t holder_cpu_;
   uint32_t failed_spins_;
   uint32_t handed_;
 } vf_mutex;
 
-#define VF_MUTEX_INIT {0, 0, 0, 0}
+#define VF_MUTEX_INIT {0, 0, 0, 0, 0}
 
 /* Flag for objects in memory that several processes map. The kernel queues
  * their waiters, so the bound on how long a waiter is passed over does not
@@ -87,8 +88,8 @@ int vf_mutex_unlock_contended(vf_mutex *mutex);
 
 /* With optimization, lock and unlock of a mutex without waiters are inlined as
  * one atomic read-modify-write each. So two bits of the word are part of the
- * ABI: 1, the mutex is held, and 8, statistics are kept. A mutex whose word is
- * 1 is released without a call.
+ * ABI: 1, the mutex is held, and 8, acquisitions are recorded. A mutex whose
+ * word is 1 is released without a call.
  *
  * To lock, a fetch-or sets bit 1. It is a single instruction on processors that
  * have one (AArch64 with LSE, RISC-V). x86-64 has none that also returns the

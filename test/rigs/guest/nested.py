@@ -50,7 +50,9 @@ for m in {modules}; do insmod /$m || exit 1; done
 mount -t tracefs tracefs /sys/kernel/tracing
 {triggers}
 {counters}
+{before}
 {prefix} /{vmm} {cpus} {megabytes} /{kernel} /{initrd} '{line}' {histograms} $counters
+{after}
 """
 
 
@@ -64,9 +66,10 @@ for f in {patterns}; do [ -f $f ] && counters="$counters $f"; done
 FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread")
 
 
-def compile_program(source, target, compiler):
-    """A static program, as guests have no libraries; with mark.h at hand."""
-    done = subprocess.run([compiler, *FLAGS, "-I", os.path.join(HERE, "Inputs"), "-o", target, source],
+def compile_program(source, target, compiler, more=()):
+    """A static program, as guests have no libraries; with mark.h at hand. more are
+    further sources and words for the compiler."""
+    done = subprocess.run([compiler, *FLAGS, "-I", os.path.join(HERE, "Inputs"), "-o", target, source, *more],
                           capture_output=True, text=True)
     if done.returncode:
         raise Broken(f"{os.path.basename(source)} does not compile: {done.stderr.strip()}")
@@ -79,17 +82,17 @@ def build_vmm(compiler, out):
 
 
 def write(out, kernel, busybox, vmm, cpus, files, script, inner=None, words="", counters=(),
-          prefix=""):
+          prefix="", before="", after=""):
     """L1's initramfs, with one for L2 in it, which has the files and runs the script.
     inner is L2's kernel if it is another one; words are added to its command line.
     counters are patterns of KVM's counters, or NODES, that are read at each mark, too. prefix comes
-    before the VMM's command."""
+    before the VMM's command; before and after are what L1 runs before and after it."""
     initrd = initramfs.write(os.path.join(out, INITRD), busybox, files, script, L2, "ttyS0")
     text = SCRIPT.format(
         modules=" ".join(map(os.path.basename, kernel.modules)),
         triggers="\n".join(f"echo '{h}' > {EVENTS}/{e}/trigger || exit 1"
                            for e, h in HISTOGRAMS.items()),
-        vmm=VMM, cpus=cpus, megabytes=L2_MEGABYTES, kernel=KERNEL, initrd=INITRD,
+        before=before, after=after, vmm=VMM, cpus=cpus, megabytes=L2_MEGABYTES, kernel=KERNEL, initrd=INITRD,
         line=f"{COMMAND_LINE} {words}".rstrip(), prefix=prefix,
         counters=FIND_COUNTERS.format(patterns=" ".join(os.path.join(COUNTERS, c) for c in counters))
         if counters else "",

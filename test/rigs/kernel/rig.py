@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from guest import Broken, emulator, machine, nested, packages, until_whole
 
+RUNTIME = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3, "runtime"))
 # With fewer CPUs than L2 has, its vCPUs preempt each other; no more than this machine has.
 L1_CPUS = 2
 # Of what runs in L1 and L2; the kernels' is an option.
@@ -28,6 +29,9 @@ SILENCE_S = 120
 SLOWER = 10
 COMPLAINTS = ("WARNING:|BUG:|BUG at|rcu: INFO|soft lockup|hard LOCKUP|INFO: task|Oops|"
               "unchecked MSR access")
+# Of KVM's own, besides those that a series has: how often a vCPU was preempted and the
+# guest was told, or not, as it was within an instruction that is emulated, or an exit.
+COUNTERS = ("preemption_reported", "preemption_other")
 # The last command of what L2 runs; that nothing is found is no failure.
 SAY = f"dmesg | grep -E '{COMPLAINTS}' || true\n"
 
@@ -35,6 +39,14 @@ SAY = f"dmesg | grep -E '{COMPLAINTS}' || true\n"
 def complaints(text):
     """Each line once: some are on the console, and said at the end."""
     return list(dict.fromkeys(line.strip() for line in text.splitlines() if re.search(COMPLAINTS, line)))
+
+
+def runtime():
+    """Words for the compiler: libvfrt's sources, of which L2's programs that use it are made."""
+    folders = ("", "include", "platform/x86-64")
+    sources = ("blocking-sync", "common", "platform/linux", "spin-wait")
+    return [*(f"-I{os.path.join(RUNTIME, f)}" for f in folders),
+            *sorted(s for f in sources for s in glob.glob(os.path.join(RUNTIME, f, "*.c")))]
 
 
 class Others:
@@ -109,7 +121,13 @@ class Rig:
             program = os.path.basename(path)[:-len(".c")]
             self.files[program] = nested.compile_program(path, os.path.join(self.out, program), COMPILER)
 
-    def _boot(self, slug, cpus, script, words, host_words, longest, files, expected, title, dies):
+    def compile_with_runtime(self, path, *words):
+        """A C file that uses libvfrt becomes a program of L2's."""
+        program = os.path.basename(path)[:-len(".c")]
+        self.files[program] = nested.compile_program(
+            path, os.path.join(self.out, program), COMPILER, [*words, *runtime()])
+
+    def _boot(self, slug, cpus, script, words, host_words, longest, files, expected, title, dies, outer):
         prefix = ""
         if self.host_nohz_full and self.host_cpus > 1:  # the first always ticks
             host_words += f" nohz_full=1-{self.host_cpus - 1}"
@@ -117,7 +135,8 @@ class Rig:
             prefix = f"taskset {1 << self.host_cpus - 1}" if cpus < self.host_cpus else ""
         initrd = nested.write(
             self.out, self.host, self.busybox, self.vmm, cpus, {**self.files, **files},
-            script + SAY, inner=self.guest, words=words, counters=[f"{self.name}_*"], prefix=prefix)
+            script + SAY, inner=self.guest, words=words, counters=[f"{self.name}_*", *COUNTERS], prefix=prefix,
+            before=outer[0], after=outer[1])
         counter = nested.Counter()
         console = os.path.join(self.out, f"{slug}.L1")
 
@@ -150,10 +169,10 @@ class Rig:
         return Ran(counter.results, lines)
 
     def run(self, title, cpus, script, expected, longest=0, words="", host_words="", files=None,
-            dies=None):
+            dies=None, outer=("", "")):
         """Boots L1, and L2 with cpus vCPUs, which runs script; it prints as many results as
         expected. Begun anew if it breaks off. longest is how many seconds it prints nothing,
-        dies what it is meant to panic of."""
+        dies what it is meant to panic of. outer is what L1 runs before the VMM and after it."""
         slug = re.sub(r"\W+", "-", title).strip("-")
 
         tries = itertools.count(1)
@@ -162,7 +181,7 @@ class Rig:
             number = next(tries)
             try:
                 return self._boot(f"{slug}-try-{number}" if number > 1 else slug, cpus, script, words,
-                                  host_words, longest, files or {}, expected, title, dies)
+                                  host_words, longest, files or {}, expected, title, dies, outer)
             except Broken as error:
                 raise Broken(f"{title}: {error}")
 

@@ -18,7 +18,7 @@
 // keyboard controller that can only reset, which ends us. Exits 0 then, 1 if
 // the guest or KVM gives up.
 
-#define _GNU_SOURCE // CPU_SET
+#define _GNU_SOURCE // CPU_SET, pthread_setname_np
 #include "hole.h"
 
 #include <ctype.h>
@@ -400,6 +400,9 @@ struct vcpu {
 static void *run_cpu(void *argument) {
   const struct vcpu *vcpu = argument;
   int cpu = vcpu->file;
+  char name[16]; // to be found in traces of scheduling
+  snprintf(name, sizeof name, "vcpu%d", vcpu->number % 1000);
+  pthread_setname_np(pthread_self(), name);
   for (char **name = files; *name; ++name)
     if (is_numa_maps(*name))
       stay_on(vcpu->number);

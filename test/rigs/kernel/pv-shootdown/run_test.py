@@ -19,16 +19,19 @@ from guest import Broken
 from kernel import source
 from kernel.rig import Workload
 
+from locks import check_locks
+from page import check_page
+
 SENTENCE = "Exits and wake-ups for TLB flushes, while other vCPUs are halted."
 CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel.config")
 WORKLOADS = {
-    "nothing-asleep": Workload((4,), "No flush, only the wake-ups that go before one."),
-    "tables-asleep": Workload((4,), "munmap frees page tables, with a thread asleep on each other vCPU."),
-    "tables-busy": Workload((2,), "The same, and the other threads compute."),
+    "nothing-asleep": Workload((4, 8), "No flush, only the wake-ups that go before one."),
+    "tables-asleep": Workload((4, 8), "munmap frees page tables, with a thread asleep on each other vCPU."),
+    "tables-busy": Workload((1, 2, 4, 8), "The same, and the other threads compute."),
     "madvise-asleep": Workload((4,), "MADV_DONTNEED, with the others asleep."),
-    "madvise-busy": Workload((2,), "The same, and they compute."),
+    "madvise-busy": Workload((1, 2, 4, 8), "The same, and they compute."),
     "mprotect-asleep": Workload((4,), "mprotect, with the others asleep."),
-    "mprotect-busy": Workload((2,), "The same, and they compute."),
+    "mprotect-busy": Workload((1, 2, 4, 8), "The same, and they compute."),
 }
 # Variant -> what L2's command line has.
 WORDS = {"off": "no-kvm-halted", "on": ""}
@@ -163,8 +166,8 @@ def check_owed(rig, options):
     """As remap for --seconds, and L1's KVM complains if a guest runs with a flush owed."""
     if os.path.basename(options.also or "") != OWED:
         raise Broken(f"it is for a host with --also test/rigs/kernel/pv-shootdown/Inputs/{OWED}")
-    seconds = options.seconds or REMAP_S
-    for host_words, wanted in (("", False), ("kvm.lose_flush=1", True)):
+    for host_words, wanted, seconds in (("kvm.lose_flush=1", True, REMAP_S),
+                                        ("", False, options.seconds or REMAP_S)):
         before = len(rig.complained)
         found = rig.run(f"owed {host_words}".strip(), 4, f"sleep 1\n/remap 4 {seconds}\n", 1, seconds,
                         host_words=host_words).results[0]
@@ -186,7 +189,8 @@ class Check:
 
 
 CHECKS = {"remap": Check(check_remap), "hotplug": Check(check_hotplug), "device": Check(check_device),
-          "unpatched": Check(check_unpatched), "owed": Check(check_owed, True)}
+          "unpatched": Check(check_unpatched), "page": Check(check_page), "locks": Check(check_locks),
+          "owed": Check(check_owed, True)}
 
 
 def correctness(rig, options, report):
