@@ -30,52 +30,38 @@
  * when the program starts. */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
-/* Number of frees for which a new thread does not look up jemalloc's counters
- * of the thread, as long as the process has at most EARLY_BYTES of memory. The
- * first look-up takes 46 page faults, 60 us; checking this many frees takes as
- * long. Of EARLY_BYTES, 2 MB are for slabs, of which a process with few small
- * blocks touches only a page for each size; the rest is too little memory to
- * return. */
-#define EARLY_FREES 16000
+/* Number of notifications that a new thread leaves out as long as the process
+ * has at most EARLY_BYTES of memory. Of EARLY_BYTES, 2 MB are for slabs, of
+ * which a process with few small blocks touches only a page for each size; the
+ * rest is too little memory to return. */
+#define EARLY_TOLDS 64
 #define EARLY_BYTES (VF_WORTH + ((size_t)2 << 20))
 
-/* Counters of this thread, in bytes: allocated and freed so far, counted by
- * jemalloc; freed at the last notification of the helper; the count that
- * triggers the next notification; and the maximum that the thread may have held
- * (allocated less freed) since the helper last examined memory. */
-static const uint64_t unknown = 0;
+/* Counts of this thread, in bytes: freed at the last notification of the
+ * helper; the count that triggers the next notification; and the maximum that
+ * the thread may have held (allocated less freed) since the helper last
+ * examined memory. */
 static VF_THREAD struct {
-  const uint64_t *allocated, *freed;
   uint64_t told, told_at;
   int64_t most;
-  unsigned early_frees;
-} own = {&unknown, &unknown, 0, 0, 0, 0};
-
-static const uint64_t *counter(const char *name) {
-  uint64_t *result;
-  size_t size = sizeof result;
-  return vf_je_mallctl(name, &result, &size, NULL, 0) == 0 ? result : &unknown;
-}
+  unsigned early;
+} own = {0, TOLD_BYTES, 0, 0};
 
 /* Notifies the helper of freed memory. Ignores calls in which libc frees the
  * memory of a thread that has ended: jemalloc has torn down its state of the
  * thread too, and most of its functions would set it up again; libc also holds
  * the lock of all stacks, which pthread_create takes. */
 static __attribute__((noinline)) void tell(const void *caller) {
-  if (own.freed == &unknown && own.early_frees < EARLY_FREES &&
-      vf_pages_around() <= EARLY_BYTES) {
-    ++own.early_frees;
+  uint64_t freed = vf_jemalloc_freed();
+  if (own.early < EARLY_TOLDS && vf_pages_around() <= EARLY_BYTES) {
+    ++own.early;
+    own.told_at = freed + TOLD_BYTES;
     return;
   }
   if (vf_is_libc_code(caller))
     return;
   int saved = errno;
-  if (own.freed == &unknown) {
-    own.allocated = counter("thread.allocatedp");
-    own.freed = counter("thread.deallocatedp");
-  }
-  uint64_t freed = *own.freed;
-  int64_t has = (int64_t)(*own.allocated - freed);
+  int64_t has = (int64_t)(vf_jemalloc_allocated() - freed);
   /* The most that the thread can have held since the last notification: what it
    * holds now, and all that it has freed since. */
   int64_t had = has + (int64_t)(freed - own.told);
@@ -89,7 +75,7 @@ static __attribute__((noinline)) void tell(const void *caller) {
 }
 
 static inline __attribute__((always_inline)) void count_freed(void) {
-  if (__builtin_expect(*own.freed >= own.told_at, 0))
+  if (__builtin_expect(vf_jemalloc_freed() >= own.told_at, 0))
     tell(__builtin_return_address(0));
 }
 

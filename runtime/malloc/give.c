@@ -83,9 +83,9 @@ struct vf_given vf_give_back(size_t bytes) {
 
 /* Number of groups of pages on which the costs are measured, and pages per
  * group. An interrupt counts as CPU time of this thread, so only the fastest
- * group counts. The measurement takes 50 us. */
-#define PROBE_GROUPS 4
-#define GROUP_PAGES 4
+ * group counts. A process pays a page fault for each page. */
+#define PROBE_GROUPS 3
+#define GROUP_PAGES 2
 
 /* Returns the CPU time of this thread; real time would include that of other
  * threads. */

@@ -16,6 +16,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/jemalloc.h"
+#include "malloc/fork_gate.h"
 #include "malloc/helper.h"
 #include "malloc/hysteresis.h"
 #include "malloc/libc_code.h"
@@ -23,7 +24,6 @@
 #include "malloc/start.h"
 #include <jemalloc/jemalloc.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/single_threaded.h>
 
 /* jemalloc's options at startup; MALLOC_CONF can still change them.
@@ -87,11 +87,23 @@ void *__wrap_je_base_alloc_edata(void *tsdn, void *base) {
   return edata;
 }
 
-/* Replaces jemalloc's initialization of a heap of extents, which writes zeros.
- * jemalloc has 1,200 of these heaps in the memory of each arena, which is new
- * and zero anyway: leaving it untouched saves 4 page faults. */
+/* Replace initializations of memory that is new and zero anyway, so that it
+ * stays untouched. They write zeros, except for a state that only assertions
+ * read: to 1,200 heaps of extents in each arena (4 page faults), to the six
+ * sets of these heaps (7 faults), and to the locks of heap profiles (4
+ * faults). */
 void __wrap_je_edata_heap_new(void *heap);
 void __wrap_je_edata_heap_new(void *heap) { (void)heap; }
+
+void __wrap_je_eset_init(void *set, int state);
+void __wrap_je_eset_init(void *set, int state) { (void)set, (void)state; }
+
+extern bool je_opt_prof;
+bool __real_je_prof_boot2(void *tsd, void *base);
+bool __wrap_je_prof_boot2(void *tsd, void *base);
+bool __wrap_je_prof_boot2(void *tsd, void *base) {
+  return je_opt_prof && __real_je_prof_boot2(tsd, base);
+}
 
 static void *hook_alloc(extent_hooks_t *hooks, void *at, size_t size,
                         size_t alignment, bool *zero, bool *commit,
@@ -160,11 +172,11 @@ bool __wrap_je_base_boot(void *tsdn) {
   return false;
 }
 
-/* jemalloc's fork handlers; null until jemalloc starts at the first allocation.
- * Our handlers call them, because a fork must take jemalloc's locks before
- * ours: jemalloc calls our hooks while it holds some of its locks. If jemalloc
- * registered its handlers when it starts, they would run, and lock it, before
- * the handlers that libraries registered earlier, which may still allocate. */
+/* jemalloc's fork handlers; null before jemalloc starts at the first
+ * allocation. If jemalloc registered them when it starts, they would run before
+ * handlers that libraries registered earlier, which may still allocate. With
+ * fork_gate.c they take no locks; in the child they forget the other threads.
+ */
 static struct {
   void (*before)(void), (*in_parent)(void), (*in_child)(void);
 } theirs;
@@ -181,30 +193,36 @@ int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
   return 0;
 }
 
-/* With a single thread a fork needs none of jemalloc's locks, and jemalloc's
- * handlers would only write to the pages of 300 locks, each of which the kernel
- * then copies for the parent or for the child. */
+/* The order is that in which other threads take these locks: is_worth_another
+ * calls jemalloc with the lock of vf_giving_stop, and jemalloc calls vf_pages
+ * with its own. A single thread holds none of jemalloc's locks. */
 static void before_fork(void) {
-  are_theirs_called = theirs.before != NULL && !__libc_single_threaded;
-  if (are_theirs_called)
-    theirs.before();
   vf_giving_stop();
+  are_theirs_called = theirs.before != NULL && !__libc_single_threaded;
+  if (are_theirs_called) {
+    vf_fork_gate_close();
+    theirs.before();
+  }
   vf_pages_before_fork();
 }
 
 static void after_fork_in_parent(void) {
   vf_pages_after_fork(false);
-  vf_giving_resume();
-  if (are_theirs_called)
+  if (are_theirs_called) {
     theirs.in_parent();
+    vf_fork_gate_open(false);
+  }
+  vf_giving_resume();
 }
 
 static void after_fork_in_child(void) {
   vf_pages_after_fork(true);
   vf_hysteresis_after_fork();
   vf_helper_after_fork();
-  if (are_theirs_called)
+  if (are_theirs_called) {
     theirs.in_child();
+    vf_fork_gate_open(true);
+  }
 }
 
 /* Registers our fork handlers early, so that they lock the allocator after all
@@ -213,8 +231,17 @@ VF_AT_START __attribute__((constructor(101))) static void watch_forks(void) {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
+/* What mallctl does for arena.4096.purge; but the first call of mallctl sets up
+ * jemalloc's statistics, with 40 page faults. */
+void je_arena_decay(void *tsdn, void *arena, bool is_background, bool all);
+unsigned je_narenas_total_get(void);
+extern void *je_arenas[];
+
 void vf_jemalloc_release(void) {
-  char name[40];
-  snprintf(name, sizeof name, "arena.%u.purge", MALLCTL_ARENAS_ALL);
-  vf_je_mallctl(name, NULL, NULL, NULL, 0);
+  unsigned n = je_narenas_total_get();
+  for (unsigned i = 0; i != n; ++i) {
+    void *arena = __atomic_load_n(&je_arenas[i], __ATOMIC_ACQUIRE);
+    if (arena)
+      je_arena_decay(NULL, arena, false, true);
+  }
 }

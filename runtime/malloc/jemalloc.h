@@ -11,6 +11,7 @@
 #define VFRIENDLY_MALLOC_JEMALLOC_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 void *vf_je_malloc(size_t size);
 void *vf_je_calloc(size_t n, size_t size);
@@ -38,6 +39,19 @@ extern const char *vf_je_malloc_conf;
 /* Moves all free memory that the arenas keep to vf_pages. Must not be called
  * from inside the allocator. */
 void vf_jemalloc_release(void);
+
+/* Return the bytes of blocks that the calling thread has allocated and freed.
+ * jemalloc counts them in its variable je_tsd_tls; mallctl, which tells where,
+ * would set up jemalloc's statistics at its first call, with 40 page faults.
+ * So runtime/CMakeLists.txt asks it when libvfmalloc.so is built. */
+extern __thread char je_tsd_tls[]
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+static inline uint64_t vf_jemalloc_allocated(void) {
+  return *(uint64_t *)(void *)(je_tsd_tls + VF_JEMALLOC_ALLOCATED_AT);
+}
+static inline uint64_t vf_jemalloc_freed(void) {
+  return *(uint64_t *)(void *)(je_tsd_tls + VF_JEMALLOC_FREED_AT);
+}
 
 /* Returns the bytes from vf_pages that jemalloc uses for itself. */
 size_t vf_jemalloc_metadata(void);
