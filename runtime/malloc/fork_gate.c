@@ -124,11 +124,24 @@ void vf_fork_gate_close(void) {
   }
 }
 
+/* A thread that came to the closed gate during the fork may have added its 1
+ * and not yet subtracted it: in the child, no thread would. Only writes where
+ * needed, as the kernel then copies the page. */
+static void forget_other_threads(void) {
+  const uint32_t *mine = held & COUNTED ? my_counter() : NULL;
+  for (unsigned i = 0; i != 1u << COUNTERS_LOG2; ++i) {
+    uint32_t *counter = &counters[i].inside, own = counter == mine;
+    if (__atomic_load_n(counter, __ATOMIC_RELAXED) != own)
+      __atomic_store_n(counter, own, __ATOMIC_RELAXED);
+  }
+}
+
 void vf_fork_gate_open(bool is_child) {
   --held;
-  if (is_child) /* No other thread waits here. */
+  if (is_child) { /* It has no other thread. */
+    forget_other_threads();
     __atomic_store_n(&gate, OPEN, __ATOMIC_RELAXED);
-  else if (__atomic_exchange_n(&gate, OPEN, __ATOMIC_RELEASE) == AWAITED)
+  } else if (__atomic_exchange_n(&gate, OPEN, __ATOMIC_RELEASE) == AWAITED)
     vf_futex_wake_all(&gate);
 }
 
