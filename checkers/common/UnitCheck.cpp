@@ -56,9 +56,10 @@ bool UnitCheck::claim(SourceLocation Where, const FunctionDecl *In,
 DiagnosticBuilder UnitCheck::report(SourceLocation Where, SourceRange Construct,
                                     const NamedDecl &In, const Twine &Seen,
                                     StringRef Remedy, StringRef Cost) {
-  DiagnosticBuilder Report = diag(
-      Where,
-      (Seen + ": " + Cost + "; " + Remedy + " (" + Of.Guideline + ")").str());
+  // As an argument: the text quotes source, and `%` is special in a format.
+  DiagnosticBuilder Report = diag(Where, "%0");
+  Report << (Seen + ": " + Cost + "; " + Remedy + " (" + Of.Guideline + ")")
+                .str();
   addExtent(Report, Construct, In);
   return Report;
 }

@@ -87,9 +87,11 @@ bool HeapCheck::claim(SourceLocation Where, FunctionView &View) {
 
 DiagnosticBuilder HeapCheck::report(SourceLocation Where, const Twine &Seen,
                                     StringRef Remedy, StringRef Cost) {
-  DiagnosticBuilder Report = diag(Where, (Seen + ": " + Cost + "; " + Remedy +
-                                          " (" + HeapChurn.Guideline + ")")
-                                             .str());
+  // As an argument: the text quotes source, and `%` is special in a format.
+  DiagnosticBuilder Report = diag(Where, "%0");
+  Report << (Seen + ": " + Cost + "; " + Remedy + " (" + HeapChurn.Guideline +
+             ")")
+                .str();
   addExtent(Report, loopAround(Where, *Inspected), Inspected->Function);
   return Report;
 }

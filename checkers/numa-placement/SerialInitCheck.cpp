@@ -313,7 +313,7 @@ void SerialInitCheck::inspect(const UnitValues &Values,
          "threads use '%0' here", DiagnosticIDs::Note)
         << Fill.Use->Array->getName();
     if (Fix.Hints.empty())
-      diag(Where, "no fix: " + Fix.Reason, DiagnosticIDs::Note);
+      diag(Where, "no fix: %0", DiagnosticIDs::Note) << Fix.Reason;
   }
 }
 

@@ -163,8 +163,8 @@ void SharedLineCheck::inspect(const UnitValues &Values,
              "neighbouring element, often from another node")
           << Fix.Hints;
       if (Fix.Hints.empty())
-        diag(Found->Array->getLocation(), "no fix: " + Fix.Reason,
-             DiagnosticIDs::Note);
+        diag(Found->Array->getLocation(), "no fix: %0", DiagnosticIDs::Note)
+            << Fix.Reason;
     });
 }
 

@@ -174,7 +174,9 @@ void SpinLoopsCheck::report(const SpinLoop &Spin, const LoopSite &Site) {
 }
 
 Fix SpinLoopsCheck::reportWithFix(const SpinLoop &Spin, const LoopSite &Site) {
-  auto Report = diag(Spin.Shape.keyword(), describe(Spin));
+  // As an argument: the text quotes source, and `%` is special in a format.
+  DiagnosticBuilder Report = diag(Spin.Shape.keyword(), "%0");
+  Report << describe(Spin);
   SourceRange Loop = Spin.Shape.Statement->getSourceRange();
   if (Spin.Shape.backJump() && !Spin.Shape.Body.empty())
     Loop.setBegin(Spin.Shape.Body.front()->getBeginLoc());

@@ -101,6 +101,9 @@ CallEffect effectOfAsm(StringRef Text, AsmOperands Has) {
   // and for which all() returns true.
   if (Words.all({"mfence", "lfence", "sfence", "dmb", "dsb", "fence"}))
     return CallEffect::None;
+  // Prefetches change no memory, whatever their operands are.
+  if (Words.allStartWith({"prefetch", "prfm"}))
+    return CallEffect::None;
   if (Words.all({"pause", "rep", "nop", "yield", "isb", "wfe", "sevl"}))
     return CallEffect::Pause;
   if (Words.any({"rdtsc", "rdtscp", "rdtime", "mrs"}) &&

@@ -25,6 +25,22 @@ void plain(void) {
   while (Global->counter);
 }
 
+// What the message quotes may have a `%`.
+void slots(atomic_int *grants, unsigned ticket) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'grants[ticket % 4]'
+  while (atomic_load(&grants[ticket % 4]) != (int)ticket)
+    ;
+}
+
+// A prefetch changes no memory; other assembly may.
+void prefetches(void) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag'
+  while (!volatile_flag)
+    __asm__ volatile("prefetchw %0" ::"m"(volatile_flag));
+  while (!volatile_flag)
+    __asm__ volatile("prefetchw %0; clzero" ::"m"(volatile_flag));
+}
+
 void volatile_poll(void) {
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag': while the thread it waits for is descheduled, the vCPU is wasted; spin then block (guidelines/spin-loops.md) [vfriendly-spin-loops]
   while (volatile_flag == 0) {

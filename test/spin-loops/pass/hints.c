@@ -43,6 +43,21 @@ void pauses_by_asm(void) {
     __asm__ volatile("rep; nop" ::: "memory");
 }
 
+#ifdef __x86_64__
+// A prefetch changes no memory.
+void prefetches(void) {
+  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}wait in the runtime [}}
+  while (!word)
+    __asm__ volatile("prefetchw %0" ::"m"(word));
+}
+
+// Other text with the same operand may have an effect.
+void flushes(void) {
+  while (!word)
+    __asm__ volatile("prefetchw %0; clzero" ::"m"(word));
+}
+#endif
+
 void pauses_on_plain(void) {
   // expected-remark-re@+1 {{(flag poll) on plain 'plain' {{.*}}wait in the runtime;}}
   while (!plain)
