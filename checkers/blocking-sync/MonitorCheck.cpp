@@ -16,8 +16,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Minimum number of locked methods for a report. A queue has three, and its
-/// lock cannot be split.
+/// Minimum number of locked methods for a report. A queue class has three
+/// locked methods, and its lock cannot be split.
 static constexpr unsigned ManyMethods = 4;
 
 /// Returns the lock that a method holds from its first statement to its end, by
@@ -56,8 +56,8 @@ static bool initializesForCaller(const FunctionSync &F) {
   });
 }
 
-/// Returns the class of a field, the function of a local variable; otherwise
-/// the declaration itself.
+/// Returns the class that declares a field, or the function that declares a
+/// local variable; for any other declaration, the declaration itself.
 static const NamedDecl &around(const ValueDecl &Declared) {
   auto *Around = dyn_cast<NamedDecl>(Declared.getDeclContext());
   if (isa_and_nonnull<CXXRecordDecl, FunctionDecl>(Around))

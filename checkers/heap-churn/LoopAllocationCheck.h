@@ -29,7 +29,8 @@ private:
 
   std::vector<const clang::FunctionDecl *> Functions;
   HeapCalls *Heap = nullptr; ///< Null until a function is inspected.
-  /// Locals that were reported, and where they allocate.
+  /// Local variables that were reported, and the expressions that allocate
+  /// their memory.
   llvm::SmallPtrSet<const void *, 8> Reported;
 };
 

@@ -54,7 +54,8 @@ public:
   /// Returns the values that are assigned to the variable, field or parameter
   /// itself.
   ValueRefs valuesOf(const clang::ValueDecl &Of) const;
-  /// The values of the elements of an array, or of what a pointer leads to.
+  /// Returns the values that are assigned to the elements of the array Of, or
+  /// to the memory that the pointer Of points to.
   ValueRefs elementsOf(const clang::ValueDecl &Of) const;
 
   llvm::ArrayRef<const clang::FunctionDecl *> functions() const {

@@ -143,8 +143,8 @@ struct LoopFacts {
   llvm::SmallVector<Doubt, 1> Doubts;
   /// The doubted calls whose results may be what the loop waits for.
   llvm::DenseSet<std::pair<const clang::Expr *, const Frame *>> Unseen;
-  /// The conditions of inner loops. What they poll is read between two attempts
-  /// of the outer loop.
+  /// The conditions of inner loops. The outer loop reads the objects in these
+  /// conditions between two of its own attempts.
   llvm::SmallVector<std::pair<const clang::Expr *, const Frame *>, 1>
       InnerConditions;
   bool HasInnerLoop = false;
