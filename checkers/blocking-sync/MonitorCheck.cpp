@@ -74,8 +74,8 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
     if (claim(Where, dyn_cast<FunctionDecl>(&In), Context))
       report(Where, Construct, In, "this lock may be taken again by its holder",
              RecursiveRemedy,
-             "its hold time is unknown, and all waiters block while the holder "
-             "is preempted");
+             "the holder may keep the lock for an unknown time, and all "
+             "waiters block while the holder is preempted");
   };
   llvm::MapVector<const ValueDecl *, unsigned> Holders;
   for (const FunctionSync &F : Model.functions()) {
@@ -116,8 +116,8 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
         "each of the " + llvm::Twine(Count) + " methods of '" +
             Class->getName() + "' holds '" + Field->getName() +
             "' from its beginning to its end",
-        "hold it only while shared data is used, divide the data among several "
-        "locks, or give each thread its own part",
+        "hold the lock only while shared data is used, divide the data among "
+        "several locks, or give each thread its own part of the data",
         "only one thread at a time uses the object, and the others block and "
         "are woken");
   }

@@ -108,13 +108,13 @@ AlignFix alignFix(const ThreadElement &Element, const UnitValues &Values,
   Record = Record->getDefinition();
   if (!Record || !SM.isInMainFile(Record->getLocation()) ||
       Record->getInnerLocStart().isMacroID())
-    return {{}, "its element's type is not defined in this file"};
+    return {{}, "the type of the array's elements is not defined in this file"};
   if (Record->isUnion() || Record->hasAttr<PackedAttr>() ||
       Record->hasAttr<AlignedAttr>() ||
       isa<ClassTemplateSpecializationDecl>(Record))
     return {{},
-            "its element's type is a union or a template's instance, or "
-            "specifies its layout"};
+            "the type of the array's elements is a union, a template's "
+            "instance, or a type with a specified layout"};
   if (Lang.CPlusPlus ? !Lang.CPlusPlus11 : !Lang.C11)
     return {{}, "alignment needs C11 or C++11"};
   if (!Lang.CPlusPlus && !hasPlainFirst(*Record))

@@ -452,7 +452,7 @@ StringRef BudgetPlanner::computeLeft() {
     if (IsName)
       Text = textOf(E, Context);
     if (Text.empty() && LimitVariable)
-      return "its bound is written in a macro";
+      return "the loop's bound is written in a macro";
   }
   if (Text.empty() && IsUp)
     Found.Left = std::to_string(*Limit + Add) + " - " + Found.Counter;
