@@ -73,8 +73,8 @@ private:
   using Values = llvm::SmallVector<GivenValue, 2>;
 
   llvm::DenseMap<const clang::ValueDecl *, Values> Given, Elements;
-  /// The values that calls pass to each parameter, by the first declaration of
-  /// the function and the index of the parameter.
+  /// The values that calls pass to each parameter. The key is the function's
+  /// first declaration and the index of the parameter.
   llvm::DenseMap<std::pair<const clang::FunctionDecl *, unsigned>, Values>
       Passed;
   llvm::DenseSet<const clang::FunctionDecl *> Entries, Known;

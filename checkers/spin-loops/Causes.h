@@ -95,8 +95,8 @@ private:
 
   const LoopFacts &Facts;
   const bool Rescans;
-  /// Variables and calls being examined. A second visit means that the value
-  /// depends on its own previous value.
+  /// Variables and calls being examined. If one of them is reached again, its
+  /// value depends on its own previous value.
   llvm::SmallPtrSet<const void *, 8> Open;
   /// Read-modify-writes being examined, each with the value that Lasting had
   /// when the examination began. If Lasting is greater when the same

@@ -79,8 +79,8 @@ struct Write {
   bool EachIteration = false;
 };
 
-/// A read-modify-write that has no effect when it fails, or a read that inline
-/// assembly does.
+/// A read-modify-write, which has no effect if it fails, or a read by inline
+/// assembly.
 struct Rmw {
   AtomicOp Op;
   const clang::Stmt *Site;

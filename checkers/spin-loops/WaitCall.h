@@ -41,8 +41,9 @@ struct WaitCall {
   std::string textWith(llvm::StringRef State) const;
 };
 
-/// Plans the call of the runtime for a wait. Exit is the condition by which the
-/// poll ends the wait; null if the wait has no other exit.
+/// Plans the call of the runtime's wait function for the loop Spin. Exit is the
+/// condition by which the poll ends the loop; null if the loop has only this
+/// exit.
 WaitCall planWait(const SpinLoop &Spin, TuUses &Uses,
                   const Guard *Exit = nullptr);
 
