@@ -53,8 +53,8 @@ static bool mentionsWait(const Stmt *Body) {
   return Found;
 }
 
-/// Returns true if no function outside of this translation unit can wait on
-/// this condition.
+/// Returns true if no function outside of this translation unit can wait on the
+/// condition variable Condition.
 static bool isPrivate(const ValueDecl &Condition, const SyncModel &Model,
                       const ASTContext &Context) {
   if (auto *Variable = dyn_cast<VarDecl>(&Condition))
@@ -84,8 +84,9 @@ static bool isConditional(const Stmt *S) {
              ConditionalOperator>(S);
 }
 
-/// Returns true if Inner runs whenever Outer does: each conditional statement
-/// around Inner is around Outer too.
+/// Inner and Outer are the statements around two calls or writes. Returns true
+/// if the first is executed whenever the second is: each conditional statement
+/// in Inner is in Outer too.
 static bool isUnderNoMoreThan(ArrayRef<const Stmt *> Inner,
                               ArrayRef<const Stmt *> Outer) {
   return llvm::all_of(Inner, [&](const Stmt *S) {
@@ -102,14 +103,14 @@ static const PlaceWrite *onlyStep(ArrayRef<PlaceWrite> Writes) {
              : nullptr;
 }
 
-/// Returns true if a waiter always undoes Step, the write of the notifier,
-/// after its wait: it takes the item that the notifier has put.
+/// Returns true if the waiter always undoes Step, the notifier's write, after
+/// Wait: the waiter takes the item that the notifier has put.
 static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
                       const SharedPlaces &Places, const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
   const Stmt *Body = Wait.Function->getBody();
-  // Waiting is the loop around the wait. It is null for C++'s wait(lock,
-  // predicate), which contains the loop.
+  // Waiting is the loop around Wait, or null for C++'s wait(lock, predicate),
+  // which contains a loop of its own.
   const Stmt *Waiting = innermostLoop(Wait.Parents);
   if (Waiting && !placesIn(Wait.Predicate).contains(Step.Place))
     return false;
@@ -125,18 +126,17 @@ static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
     if (!SM.isBeforeInTranslationUnit(Wait.Site->getBeginLoc(),
                                       W.Site->getBeginLoc()))
       continue;
-    // Requires that the waiter makes this write after the wait, outside of the
-    // loop around the wait, and under no other conditions than those of the
-    // wait.
+    // Requires that the waiter undoes Step after Wait, outside of the loop
+    // around Wait, and under no other conditions than those of Wait.
     Found |= isUnderNoMoreThan(W.Parents, Wait.Parents) &&
              !llvm::is_contained(W.Parents, Waiting);
   }
   return Found;
 }
 
-/// Returns true if a waiter may leave after the wait without undoing Step, the
-/// write of the notifier. Exits in an `if` that tests the same variable are
-/// accepted: there the waiter has found nothing to take.
+/// Returns true if the waiter may jump or return after Wait without undoing
+/// Step, the notifier's write. A jump or return in an `if` that tests the
+/// variable of Step is accepted: there the waiter has found no item to take.
 static bool mayLeaveIt(const SyncSite &Wait, const PlaceWrite &Step,
                        const SharedPlaces &Places, const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
@@ -177,7 +177,8 @@ static std::optional<FixItHint> signalInstead(const SyncSite &Broadcast) {
                       .Case("cnd_broadcast", "cnd_signal")
                       .Case("vf_cond_broadcast", "vf_cond_signal")
                       .Default("");
-  // The fix-it does not edit calls through a wrapper or a macro.
+  // The fix-it does not edit a broadcast that is called through a wrapper or a
+  // macro.
   if (New.empty() || Where.isInvalid() || Where.isMacroID())
     return std::nullopt;
   return FixItHint::CreateReplacement(CharSourceRange::getTokenRange(Where),
@@ -209,8 +210,8 @@ void BroadcastCheck::inspect(const SyncModel &Model,
       SmallVector<PlaceWrite, 4> Writes =
           writesTo(Places, F.Function->getBody(), Context);
       const PlaceWrite *Step = onlyStep(Writes);
-      // Reports the broadcast only if it is executed once whenever the write
-      // is, and each waiter undoes the write, so that only one waiter can
+      // Reports the broadcast only if it is executed once whenever the notifier
+      // writes, and each waiter undoes this write, so that only one waiter can
       // proceed.
       if (!Step || innermostLoop(Broadcast.Parents) ||
           !isUnderNoMoreThan(Broadcast.Parents, Step->Parents) ||

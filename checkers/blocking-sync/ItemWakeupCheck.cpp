@@ -19,7 +19,8 @@ namespace vfriendly::tidy {
 /// often put one end marker for each thread of a pool.
 static constexpr uint64_t FewItems = 16;
 
-/// Returns true if the loop counts up to a constant of at most FewItems.
+/// Returns true if Loop is a loop that counts up to a constant of at most
+/// FewItems.
 static bool isOverFewItems(const Stmt *Loop, const ASTContext &Context) {
   auto *For = dyn_cast<ForStmt>(Loop);
   auto *Bound = For ? dyn_cast<BinaryOperator>(For->getCond()->IgnoreImpCasts())
@@ -31,8 +32,9 @@ static bool isOverFewItems(const Stmt *Loop, const ASTContext &Context) {
 }
 
 /// Returns true if an iteration calls a function, other than the callee of
-/// Push, that may wait and returns a value. The call may wait for the next
-/// item, so a batch would delay the items that are already there.
+/// Push, that may wait and returns a value. Such a function may wait for the
+/// next item, and collecting items in a batch would delay the first ones until
+/// then.
 static bool waitsForItem(const FunctionSync &F, const CallSite &Push,
                          const Stmt *Loop, const SyncModel &Model) {
   return llvm::any_of(F.Calls, [&](const CallSite &C) {
@@ -41,11 +43,12 @@ static bool waitsForItem(const FunctionSync &F, const CallSite &Push,
   });
 }
 
-/// Maximum number of other calls in an iteration. If there are more, making the
-/// item takes longer than the wake-up.
+/// Maximum number of calls in an iteration besides Push. With more calls,
+/// producing the item takes longer than the wake-up.
 static constexpr unsigned FewCalls = 2;
 
-/// Returns true if an iteration does little besides handing over its item.
+/// Returns true if an iteration makes at most FewCalls calls besides Push,
+/// which puts the item into the queue.
 static bool mostlyPushes(const CallSite &Push, const Stmt *Loop) {
   unsigned Others = 0;
   forEachStmt(loopBody(Loop), [&](const Stmt *S, ArrayRef<const Stmt *> Above) {
@@ -56,7 +59,8 @@ static bool mostlyPushes(const CallSite &Push, const Stmt *Loop) {
   return Others <= FewCalls;
 }
 
-/// Returns true if the arguments of the call depend on the loop's item.
+/// Returns true if the arguments of Call depend on the item that the iteration
+/// of Loop handles.
 static bool passesItem(const CallExpr &Call, const Stmt *Loop) {
   const VarDecl *Item = nullptr;
   if (auto *Range = dyn_cast<CXXForRangeStmt>(Loop))
@@ -68,8 +72,8 @@ static bool passesItem(const CallExpr &Call, const Stmt *Loop) {
       auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
       if (!Variable)
         return;
-      // Accepts the loop's counter, the variable of a range-for, and variables
-      // that the loop's body declares.
+      // The item is named by the loop's counter, the variable of a range-for,
+      // or a variable that the loop's body declares.
       Found |= Variable == Item;
       forEachStmt(Loop, [&](const Stmt *Below, ArrayRef<const Stmt *>) {
         if (auto *Declaration = dyn_cast<DeclStmt>(Below))

@@ -16,8 +16,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Minimum number of locked methods for a report. A queue has three, and its
-/// lock cannot be split.
+/// Minimum number of locked methods for a report. A queue class has three
+/// locked methods, and its lock cannot be split.
 static constexpr unsigned ManyMethods = 4;
 
 /// Returns the lock that a method holds from its first statement to its end, by
@@ -56,8 +56,8 @@ static bool initializesForCaller(const FunctionSync &F) {
   });
 }
 
-/// Returns the class of a field, the function of a local variable; otherwise
-/// the declaration itself.
+/// Returns the class that declares a field, or the function that declares a
+/// local variable; for any other declaration, the declaration itself.
 static const NamedDecl &around(const ValueDecl &Declared) {
   auto *Around = dyn_cast<NamedDecl>(Declared.getDeclContext());
   if (isa_and_nonnull<CXXRecordDecl, FunctionDecl>(Around))
@@ -74,8 +74,8 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
     if (claim(Where, dyn_cast<FunctionDecl>(&In), Context))
       report(Where, Construct, In, "this lock may be taken again by its holder",
              RecursiveRemedy,
-             "its hold time is unknown, and all waiters block while the holder "
-             "is preempted");
+             "the holder may keep the lock for an unknown time, and all "
+             "waiters block while the holder is preempted");
   };
   llvm::MapVector<const ValueDecl *, unsigned> Holders;
   for (const FunctionSync &F : Model.functions()) {
@@ -116,8 +116,8 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
         "each of the " + llvm::Twine(Count) + " methods of '" +
             Class->getName() + "' holds '" + Field->getName() +
             "' from its beginning to its end",
-        "hold it only while shared data is used, divide the data among several "
-        "locks, or give each thread its own part",
+        "hold the lock only while shared data is used, divide the data among "
+        "several locks, or give each thread its own part of the data",
         "only one thread at a time uses the object, and the others block and "
         "are woken");
   }

@@ -73,15 +73,16 @@ static Role roleOf(const CallSite &C, const SyncModel &Model) {
                                    : Role::None;
 }
 
-/// Returns the queue of a call: its object, or its first argument.
+/// Returns the queue that Call uses: the object of a member call, or the first
+/// argument of another call.
 static const ValueDecl *queueOf(const CallExpr &Call) {
   if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call))
     return objectOf(Member->getImplicitObjectArgument());
   return Call.getNumArgs() ? objectOf(Call.getArg(0)) : nullptr;
 }
 
-/// Returns true if the loop takes items only until its queue is empty. Unlike a
-/// stage, such a loop never waits for an item.
+/// Returns true if Loop takes items only until the queue is empty. Unlike a
+/// pipeline stage, such a loop never waits for an item.
 static bool drains(const Stmt *Loop, const CallExpr &Take) {
   auto *While = dyn_cast<WhileStmt>(Loop);
   bool Asks = false;
@@ -141,8 +142,8 @@ struct Stage {
 };
 } // namespace
 
-/// Returns the call, loop and function of a pipeline stage if F is one: it
-/// takes items in a loop and puts them into another queue.
+/// If F is a pipeline stage, returns the stage's call, loop and function. A
+/// stage takes items from one queue in a loop and puts them into another queue.
 static std::optional<Stage> stageOf(const FunctionSync &F,
                                     const SyncModel &Model) {
   for (const CallSite &Take : F.Calls) {
@@ -152,9 +153,9 @@ static std::optional<Stage> stageOf(const FunctionSync &F,
     for (const Stmt *Parent : Take.Parents)
       if (!Loop && innermostLoop(Parent))
         Loop = Parent;
-    // Excludes loops over known items: Take then fetches something else for
-    // each of them, such as a free buffer. A stage does not know its items
-    // before it takes them.
+    // Excludes loops over known items: there Take fetches something else for
+    // each item, such as a free buffer. A pipeline stage does not know an item
+    // before it takes the item.
     const Stmt *Innermost = innermostLoop(Take.Parents);
     if (!Loop || isOverKnownItems(Innermost) || drains(Innermost, *Take.Call))
       continue;

@@ -54,8 +54,8 @@ static void writeShape(const Stmt *S, raw_ostream &OS) {
     OS << ' ' << Number->getValue();
   else if (auto *Ref = dyn_cast<DeclRefExpr>(S)) {
     auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
-    // Leaves out the name of the object, because two functions may have
-    // different names for it.
+    // The shape omits the names of parameters and local variables, because two
+    // functions may name the same object differently.
     if (!Variable || Variable->hasGlobalStorage())
       OS << ' ' << static_cast<const void *>(Ref->getDecl());
   }
@@ -89,7 +89,8 @@ static bool isOne(const Expr *E, const ASTContext &Context) {
          Value.Val.getInt() == 1;
 }
 
-/// Returns true for `i = (i + 1) % n` and `i = i + 1`.
+/// Returns true if Right, the right side of an assignment to Place, advances
+/// Place by a step: `i = (i + 1) % n` or `i = i + 1`.
 static bool stepsItself(const Expr *Right, const ValueDecl *Place,
                         const ASTContext &Context) {
   Right = Right->IgnoreParenImpCasts();

@@ -44,8 +44,8 @@ struct PlaceWrite {
   llvm::SmallVector<const clang::Stmt *, 8> Parents;
 };
 
-/// Returns the writes to Places below Body. Setting an index back to zero at
-/// its end counts as a part of its step.
+/// Returns the writes to Places below Body. Resetting an index to zero at the
+/// end of its array counts as a part of the index's step.
 llvm::SmallVector<PlaceWrite, 4> writesTo(const SharedPlaces &Places,
                                           const clang::Stmt *Body,
                                           const clang::ASTContext &Context);

@@ -36,7 +36,8 @@ static bool onlyLooks(const CallExpr &Call, const FunctionDecl &Callee) {
          Callee.hasAttr<ConstAttr>();
 }
 
-/// Returns true if the loop has an exit that depends on what it reads.
+/// Returns true if the loop can end: its condition names a variable, or its
+/// body contains a break, return or goto.
 static bool hasExit(const Stmt *Loop) {
   const Expr *Condition = nullptr;
   if (auto *While = dyn_cast<WhileStmt>(Loop))

@@ -270,9 +270,9 @@ void SyncModel::finish() {
     return;
   Finished = true;
   // Attributes the operations of wrappers to their callers: if a function
-  // locks, waits on or wakes one of its parameters, each caller does so with
-  // its argument. One level of wrappers suffices: typical wrappers only add a
-  // check of the result.
+  // locks, waits on or wakes one of its parameters, each caller is taken to
+  // lock, wait on or wake the argument. One level of wrappers suffices: typical
+  // wrappers only add a check of the result.
   for (FunctionSync &F : Functions)
     for (const CallSite &Call : F.Calls) {
       const FunctionSync *Wrapper = of(Call.Callee);
@@ -311,8 +311,9 @@ void SyncModel::findWaiters() {
           return S.Kind == SyncKind::Wait || S.Kind == SyncKind::TimedWait;
         }))
       Waiters.insert(F.Function);
-  // Adds one level of callers at a time: a recursive search from each function
-  // would take exponential time where functions call each other.
+  // Adds the callers of the functions in Waiters, one call level at a time: a
+  // recursive search from each function would take exponential time where
+  // functions call each other.
   for (unsigned Depth = 0; Depth < MaxDepth && !Waiters.empty(); ++Depth) {
     SmallVector<const FunctionDecl *, 8> Callers;
     for (const FunctionSync &F : Functions)

@@ -87,8 +87,9 @@ public:
   /// Returns true if a call of Function may wait on a condition. Ignores
   /// callees whose definitions are not visible.
   bool mayWait(const clang::FunctionDecl *Function) const;
-  /// Returns true if each call of Function that returns wakes a waiter, and
-  /// Function does so itself or is a short wrapper of one that does.
+  /// Returns true if each call of Function that returns has woken a waiter.
+  /// Function must wake the waiter itself, or be a short wrapper of a function
+  /// that does.
   bool alwaysWakes(const clang::FunctionDecl *Function) const;
 
 private:

@@ -20,8 +20,8 @@ namespace vfriendly::tidy {
 static bool isStdAtomicRecord(const CXXRecordDecl *Record) {
   if (!Record || !Record->isInStdNamespace() || !Record->getIdentifier())
     return false;
-  // Includes the base classes of std::atomic, std::atomic_ref and
-  // std::atomic_flag in libstdc++ and libc++, which declare their members.
+  // The names with underscores are base classes in libstdc++ and libc++, which
+  // declare the members of std::atomic, std::atomic_ref and std::atomic_flag.
   return llvm::StringSwitch<bool>(Record->getName())
       .Case("atomic", true)
       .Case("atomic_ref", true)
@@ -137,8 +137,8 @@ static void takeOperands(AtomicOp &Op, const CallExpr &Call, unsigned First) {
     Op.Value = Call.getArg(First + 1);
     return;
   }
-  // An argument of enumeration type is a memory order: test_and_set and clear
-  // take no value.
+  // An argument of enumeration type is a memory order, as of atomic_flag's
+  // test_and_set and clear. Any other argument is the stored value.
   if (Call.getNumArgs() > First &&
       !Call.getArg(First)->getType()->isEnumeralType())
     Op.Value = Call.getArg(First);

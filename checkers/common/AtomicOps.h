@@ -36,7 +36,7 @@ enum class AtomicKind {
 
 struct AtomicOp {
   AtomicKind Kind = AtomicKind::Other;
-  /// The object, or with ObjectIsPointer a pointer to it.
+  /// The atomic object; if ObjectIsPointer is set, a pointer to it.
   const clang::Expr *Object = nullptr;
   bool ObjectIsPointer = false;
   /// The expected value of a compare-and-exchange or, with ExpectedIsMemory, a
@@ -44,7 +44,8 @@ struct AtomicOp {
   const clang::Expr *Expected = nullptr;
   bool ExpectedIsMemory = false;
   bool ExpectedIsPointer = false;
-  /// The stored value; null where the operation implies it.
+  /// The stored value or operand; null where the operation implies it, as `x++`
+  /// implies 1.
   const clang::Expr *Value = nullptr;
   /// The memory that receives the result if it is not returned: __atomic_load
   /// and similar builtins take a pointer to it.
@@ -57,8 +58,8 @@ struct AtomicOp {
 /// pre: E is a CallExpr or an AtomicExpr.
 std::optional<AtomicOp> matchAtomicCall(const clang::Expr *E);
 
-/// Returns the atomic operation that E is; nothing if E is none. Does not look
-/// into its operands.
+/// Returns the atomic operation that the expression E itself is; nothing if E
+/// is none. Ignores atomic operations in the operands of E.
 inline std::optional<AtomicOp> matchAtomicOp(const clang::Expr *E) {
   // Returns true if E may be an atomic operation. Fast; most expressions are
   // not.

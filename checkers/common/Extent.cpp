@@ -19,8 +19,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Returns the function, or for a lambda the innermost named function around
-/// it.
+/// Returns Function; for a lambda, the innermost named function around the
+/// lambda.
 static const FunctionDecl &namedAround(const FunctionDecl &Function) {
   const FunctionDecl *Named = &Function;
   for (const DeclContext *C = &Function; C; C = C->getParent())

@@ -15,8 +15,8 @@ class FunctionDecl;
 
 namespace vfriendly::tidy {
 
-/// Returns true if the author of this function, or of an enclosing one, keeps
-/// it as it is by the annotation `vfriendly:keep`.
+/// Returns true if Function, or a function around it, has the annotation
+/// `vfriendly:keep`, which asks the checks not to report the function.
 bool isKept(const clang::FunctionDecl &Function);
 
 } // namespace vfriendly::tidy

@@ -13,9 +13,10 @@
 
 namespace vfriendly::tidy {
 
-/// Returns the T of the current translation unit. It lives as long as a check
-/// holds it: clang-tidy creates the checks of a unit together, on one thread,
-/// and destroys them together.
+/// Returns the object of type T that all checks of a translation unit share.
+/// The object lives as long as a check holds a pointer to it. clang-tidy
+/// creates the checks of a unit together, on one thread, and destroys them
+/// together.
 template <typename T> std::shared_ptr<T> perUnit() {
   static thread_local std::weak_ptr<T> Current;
   std::shared_ptr<T> Result = Current.lock();

@@ -37,7 +37,8 @@ const Frame *frameOf(const VarDecl &Variable, const Frame *In) {
   return nullptr;
 }
 
-/// Returns true if a lambda captured the variable by copy, and so has its own.
+/// Returns true if a lambda captured Variable by copy. The lambda then uses its
+/// copy and not Variable.
 static bool isCapturedByCopy(const VarDecl &Variable, const Frame *In) {
   for (const Frame *F = In; F; F = F->Caller) {
     auto *Method = dyn_cast<CXXMethodDecl>(F->Function);
@@ -78,9 +79,9 @@ static Place variablePlace(const DeclRefExpr &Ref, const VarDecl &Variable,
   return {Place::Elsewhere, &Variable, In, &Ref};
 }
 
-/// Returns true if the cast turns an untyped address into a pointer to
-/// volatile, as accessors of device registers do. `*(volatile int *)&flag` does
-/// not.
+/// Returns true if Cast turns an untyped address into a pointer to volatile, as
+/// accessors of device registers do. Returns false for the cast in `*(volatile
+/// int *)&flag`.
 static bool isMadeVolatile(const CastExpr &Cast) {
   return isa<ExplicitCastExpr>(Cast) && Cast.getType()->isPointerType() &&
          Cast.getType()->getPointeeType().isVolatileQualified() &&
@@ -248,8 +249,8 @@ public:
       return;
     }
     if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(S)) {
-      // Skips the conversion of the subscripted array to a pointer: by a
-      // subscript its address does not escape.
+      // Skips the conversion of the subscripted array to a pointer: the
+      // subscript does not let the address of the array escape.
       auto *Decay = dyn_cast<ImplicitCastExpr>(Subscript->getBase());
       visit(Decay ? Decay->getSubExpr() : Subscript->getBase());
       visit(Subscript->getIdx());

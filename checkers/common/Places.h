@@ -33,10 +33,10 @@ struct Frame {
   unsigned Depth = 0;
   llvm::SmallDenseMap<const clang::ParmVarDecl *, const clang::Expr *, 4>
       Arguments;
-  /// The object that the method was called on; a pointer to it for `p->f()`.
+  /// The object of a method's call; for `p->f()`, the pointer p to the object.
   const clang::Expr *Object = nullptr;
   /// The expressions that the function may return, and the conditions under
-  /// which it does.
+  /// which it returns them.
   llvm::SmallVector<const clang::Expr *, 2> Results, Conditions;
 };
 
@@ -48,13 +48,15 @@ struct Place {
     Device     ///< A constant address.
   };
   Kind Where = Elsewhere;
-  /// The variable of a Local or a global; null for memory behind pointers.
+  /// The variable, if the place is a local or global variable; null for memory
+  /// behind pointers.
   const clang::VarDecl *Variable = nullptr;
   const Frame *In = nullptr;
   /// The expression in frame In that names the place.
   const clang::Expr *LValue = nullptr;
-  /// Reached through an untyped pointer that was made volatile, as accessors of
-  /// device registers do.
+  /// True if the place is reached through a pointer that was cast from an
+  /// untyped address to a pointer to volatile, as in accessors of device
+  /// registers.
   bool Untyped = false;
 };
 

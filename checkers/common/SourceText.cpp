@@ -32,8 +32,8 @@ std::string textOf(const Expr *E, const ASTContext &Context) {
       .str();
 }
 
-/// Returns the last simple statement of a statement: the one that ends its
-/// text.
+/// Returns the last simple statement in S, the one at which the text of S ends:
+/// for an `if`, `for` or `while`, that of the last branch or body.
 static const Stmt *lastOf(const Stmt *S) {
   if (auto *If = dyn_cast<IfStmt>(S))
     return lastOf(If->getElse() ? If->getElse() : If->getThen());

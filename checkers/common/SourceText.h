@@ -15,30 +15,31 @@
 
 namespace vfriendly::tidy {
 
-/// Returns the range of a statement in the file, without its semicolon; invalid
-/// if a macro expands to only a part of it.
+/// Returns the range in the file that the statement S occupies, without the
+/// semicolon; invalid if S begins or ends in the middle of a macro's expansion.
 clang::CharSourceRange fileRange(const clang::Stmt *S,
                                  const clang::ASTContext &Context);
 
-/// Returns the text of E in the file; empty if it cannot be determined.
+/// Returns the text of E in the file; empty if E has no text of its own there.
 std::string textOf(const clang::Expr *E, const clang::ASTContext &Context);
 
-/// Returns the location after a statement and its semicolon; invalid if it
-/// cannot be determined.
+/// Returns the location after the statement S and its semicolon; invalid if
+/// this location cannot be determined.
 clang::SourceLocation endOfStatement(const clang::Stmt *S,
                                      const clang::ASTContext &Context);
 
-/// Returns the statement with its semicolon, and with its lines if nothing else
-/// is on them; invalid if it cannot be determined.
+/// Returns the range of the statement S with its semicolon, extended to whole
+/// lines if these contain nothing else; invalid if the range cannot be
+/// determined.
 clang::CharSourceRange wholeStatement(const clang::Stmt *S,
                                       const clang::ASTContext &Context);
 
-/// Returns the white space that the line begins with.
+/// Returns the white space at the beginning of the line that contains Place.
 llvm::StringRef indentAt(clang::SourceLocation Place,
                          const clang::ASTContext &Context);
 
-/// Returns true if there are preprocessor directives in the text. What an #if
-/// leaves out counts too.
+/// Returns true if Range contains preprocessor directives, even in text that an
+/// #if excludes.
 bool hasDirective(clang::SourceRange Range, const clang::ASTContext &Context);
 
 /// Returns true if a line can be inserted before the one at Place: only white

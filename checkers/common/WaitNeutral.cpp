@@ -34,8 +34,9 @@ static const llvm::StringMap<CallEffect> &neutralNames() {
   return Names;
 }
 
-/// Returns true if Name is that of a try-lock function. Programs and libraries
-/// have many such functions, with names of these forms.
+/// Returns true if Name is a name for functions that try to lock. Programs and
+/// libraries define many such functions; their names have the forms listed
+/// here.
 static bool isTryLockName(StringRef Name) {
   return Name.ends_with("_trylock") || llvm::StringSwitch<bool>(Name)
                                            .Case("trylock", true)

@@ -34,12 +34,13 @@ bool isOfStd(const clang::Decl &D);
 
 CallEffect classifyFunction(const clang::FunctionDecl &Callee);
 
-/// Classifies a call as classifyFunction does its callee, except that select
-/// and poll count as a sleep only if they watch no descriptor.
+/// Classifies Call like classifyFunction(Callee), except that a call of select
+/// or poll counts as a sleep only if it watches no descriptor.
 CallEffect classifyCall(const clang::CallExpr &Call,
                         const clang::FunctionDecl &Callee);
 
-/// Like effectOfAsm, with the operands taken from this statement.
+/// Classifies a statement of inline assembly by effectOfAsm, to which it passes
+/// the operands of Asm.
 CallEffect classifyAsm(const clang::GCCAsmStmt &Asm);
 
 } // namespace vfriendly::tidy

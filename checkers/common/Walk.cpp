@@ -28,8 +28,9 @@ static void walk(const Stmt *S, SmallVectorImpl<const Stmt *> &Parents,
     walk(Lambda->getBody(), Parents, Visit, IntoLambdas);
   else if (auto *Directive = dyn_cast<OMPExecutableDirective>(S);
            Directive && Directive->hasAssociatedStmt())
-    // Visits the statement as the programmer wrote it; the children of a
-    // directive are the code that the compiler generates from it.
+    // Visits the body of an OpenMP directive as the programmer wrote it. The
+    // other children of Directive are code that the compiler generates from
+    // this body.
     walk(Directive->getRawStmt(), Parents, Visit, IntoLambdas);
   else
     for (const Stmt *Child : S->children())

@@ -23,7 +23,7 @@ using StmtVisitor = llvm::function_ref<void(
 /// written. The bodies of lambdas are left out.
 void forEachStmt(const clang::Stmt *Root, StmtVisitor Visit);
 
-/// The same, with the bodies of lambdas.
+/// Does the same as forEachStmt, and also visits the bodies of lambdas.
 void forEachStmtAndLambda(const clang::Stmt *Root, StmtVisitor Visit);
 
 /// Returns the innermost loop among Parents; null if there is none.

@@ -13,10 +13,11 @@
 
 namespace vfriendly::tidy {
 
-/// Returns true if the program runs this loop once, or for a few iterations
-/// only: in a function whose attributes or name say that it sets the program up
-/// or ends it, over the arguments of main, or for a small constant number of
-/// iterations. A name proves nothing, so this only ever suppresses a report.
+/// Returns true if the program runs Loop seldom or for a few iterations only:
+/// Loop is in a function whose attributes or name say that it sets up or ends
+/// the program, iterates over the arguments of main, or has a small constant
+/// number of iterations. A name proves nothing, so callers use the result only
+/// to suppress a report.
 bool isCold(const clang::Stmt *Loop, const FunctionView &View);
 
 /// Returns true if the loop tries again until it succeeds: its condition is a

@@ -23,8 +23,8 @@ void ConsecutiveCheck::inspect(FunctionView &View) {
   if (Allocations.empty())
     return;
   for (const ElementCall &Allocation : Allocations) {
-    // The array is a local variable, so all its blocks live no longer than the
-    // function.
+    // Accepts only an array that is a local variable, so that all its blocks
+    // live no longer than the function.
     auto *Array = dyn_cast<VarDecl>(Allocation.Array);
     if (!Array || !Array->hasLocalStorage() || isa<ParmVarDecl>(Array) ||
         isCold(Allocation.Loop, View))

@@ -78,12 +78,14 @@ bool unwinds(const ElementCall &Allocation, const ElementCall &Release,
   for (const VarDecl *Counter : Counters) {
     if (stepOf(*Counter, Allocation.Loop, View) != std::optional(1))
       continue;
-    // Counts down from the allocation that failed: `for (j = i - 1; ...)`.
+    // The loop counts down from the index of the allocation that failed: `for
+    // (j = i - 1; ...)`.
     if (Started.contains(Counter) && !Down.contains(Counter))
       return true;
     if (!Down.contains(Counter))
       continue;
-    // The counter keeps its value unless the loop assigns it a new start.
+    // The loop of releases uses the counter of the allocations. The counter
+    // keeps its value unless the loop assigns it a new start.
     auto *Assign = dyn_cast_or_null<BinaryOperator>(Begin);
     if (!Assign || Assign->getOpcode() != BO_Assign ||
         variableOf(Assign->getLHS()) != Counter)

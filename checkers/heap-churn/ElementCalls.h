@@ -25,8 +25,8 @@ struct ElementCall {
 llvm::SmallVector<ElementCall, 4> allocationsOfElements(FunctionView &View);
 llvm::SmallVector<ElementCall, 4> releasesOfElements(FunctionView &View);
 
-/// Returns true if Release undoes the allocations that precede a failed one:
-/// its index counts down from the counter of the allocation.
+/// Returns true if Release is in a loop that undoes the allocations before a
+/// failed one: the index of Release counts down from the counter of Allocation.
 bool unwinds(const ElementCall &Allocation, const ElementCall &Release,
              const FunctionView &View);
 

@@ -44,7 +44,8 @@ public:
   llvm::ArrayRef<HeapCall> calls() const { return Calls; }
   llvm::ArrayRef<const clang::Stmt *> loops() const { return Loops; }
   llvm::ArrayRef<const clang::VarDecl *> locals() const { return Locals; }
-  /// All references to the variable, captures of lambdas included.
+  /// Returns all references to Variable in this function, those in lambdas
+  /// included.
   llvm::ArrayRef<const clang::DeclRefExpr *>
   refs(const clang::VarDecl &Variable) const;
   bool hasLabels() const { return Labels; }
@@ -65,11 +66,12 @@ public:
   /// Returns the local variable that S initialises or is assigned to; null if
   /// none.
   const clang::VarDecl *ownerOf(const clang::Expr &S) const;
-  /// Returns all assignments to a variable and its initialisation, as operators
-  /// or declarations; nullopt if it may be written elsewhere.
+  /// Returns the assignments to Variable and the declaration that initializes
+  /// Variable; nullopt if Variable may be written in another way.
   std::optional<StmtSet> writesOf(const clang::VarDecl &Variable) const;
 
-  /// Returns the control-flow graph; null if it cannot be built.
+  /// Returns the control-flow graph of the function; null if clang cannot build
+  /// it.
   const clang::CFG *graph();
   struct Position {
     const clang::CFGBlock *Block = nullptr;

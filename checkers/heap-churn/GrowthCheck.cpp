@@ -18,8 +18,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Returns true if E has a factor that may make it grow by more than a
-/// constant.
+/// Returns true if E contains a multiplication or shift, by which E may grow by
+/// more than a constant in each iteration.
 static bool multiplies(const Expr *E, const ASTContext &Context) {
   E = E->IgnoreParenCasts();
   auto *Binary = dyn_cast<BinaryOperator>(E);
@@ -46,8 +46,8 @@ static void addendsOf(const Expr *E, SmallVectorImpl<const Expr *> &Found) {
   addendsOf(Sum->getRHS(), Found);
 }
 
-/// Returns a variable by whose steps in the loop the size of Call grows; null
-/// if there is none, or if the size may also shrink.
+/// Returns a variable that Loop increases or decreases so that the size of Call
+/// grows; null if there is no such variable, or if the size may also shrink.
 static const VarDecl *growsBy(const HeapCall &Call, const Stmt *Loop,
                               const FunctionView &View) {
   const VarDecl *Found = nullptr;
@@ -56,7 +56,8 @@ static const VarDecl *growsBy(const HeapCall &Call, const Stmt *Loop,
     if (Size)
       addendsOf(Size, Addends);
   for (const Expr *Addend : Addends) {
-    // `length + strlen(piece)` grows with length, whatever the call returns.
+    // In `length + strlen(piece)` only length is examined, because the sum
+    // grows with length whatever strlen returns.
     if (isa<CallExpr>(Addend))
       continue;
     llvm::SmallPtrSet<const VarDecl *, 4> Variables;
@@ -80,7 +81,7 @@ void GrowthCheck::inspect(FunctionView &View) {
     const Stmt *Loop = View.loopAround(*Call.Site);
     if (!Loop || Call.Op != HeapOp::Resize)
       continue;
-    // A product with the variable, `2 * n`, may double the size.
+    // Ignores sizes such as `2 * n`: each iteration may then double the size.
     if ((Call.Size && multiplies(Call.Size, View.Context)) ||
         (Call.Count && multiplies(Call.Count, View.Context)))
       continue;

@@ -109,8 +109,8 @@ std::optional<HeapCall> HeapCalls::match(const Expr *E) {
   HeapCall Call;
   Call.Site = E;
   if (auto *New = dyn_cast<CXXNewExpr>(E)) {
-    // Does not match a class with its own operator new, which usually has its
-    // own pool.
+    // Ignores `new` of a class with its own operator new: such a class usually
+    // has its own pool.
     const FunctionDecl *Operator = New->getOperatorNew();
     if (!Operator || isa<CXXMethodDecl>(Operator) ||
         New->getNumPlacementArgs() != 0)

@@ -38,12 +38,13 @@ struct HeapCall {
   HeapOp Op = HeapOp::Allocate;
   const clang::Expr *Site = nullptr;
   const clang::Expr *Pointer = nullptr; ///< Resized or released.
-  /// The factors of the size as expressions; null for a factor that does not
-  /// exist or is not visible.
+  /// The factors of the allocated size, as for calloc(Count, Size); null for a
+  /// factor that does not exist or is not visible.
   const clang::Expr *Size = nullptr, *Count = nullptr;
   const clang::FunctionDecl *Callee = nullptr; ///< Null for new and delete.
 
-  /// Returns the name for diagnostics: `malloc`, or `new`.
+  /// Returns the name for diagnostics: the name of Callee, or `new`, `new[]`,
+  /// `delete` or `delete[]`.
   std::string name() const;
 };
 

@@ -60,8 +60,8 @@ FunctionView &HeapCheck::lookAgain(const FunctionDecl &Function) {
   return View;
 }
 
-/// Returns the innermost loop around a place; the place itself if there is
-/// none.
+/// Returns the range of the innermost loop around Where; if there is no loop,
+/// Where itself.
 static SourceRange loopAround(SourceLocation Where, const FunctionView &View) {
   const SourceManager &SM = View.Context.getSourceManager();
   SourceRange Innermost(Where);

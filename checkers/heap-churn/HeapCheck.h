@@ -37,8 +37,8 @@ protected:
   /// and each template instance, but not for templates themselves.
   virtual void inspect(FunctionView &View) = 0;
 
-  /// Returns the view of a function that was inspected before; report() then
-  /// reports about this function.
+  /// Returns the view of Function, which must have been inspected before. Later
+  /// calls of report() then report about Function.
   FunctionView &lookAgain(const clang::FunctionDecl &Function);
 
   /// Returns true if Where may be reported and has not been claimed before.
@@ -65,9 +65,9 @@ private:
   llvm::DenseSet<clang::SourceLocation> Claimed;
 };
 
-/// Returns true if the text of this range may be changed: it is written in the
-/// file as it stands, in no macro and no instance of a template, and is the
-/// same for every #if.
+/// Returns true if a fix-it may change the text of Range: the text is not in a
+/// macro or an instance of a template, and contains no preprocessor directive
+/// that could select other text.
 bool isEditable(clang::SourceRange Range, const FunctionView &View);
 
 } // namespace vfriendly::tidy

@@ -42,8 +42,8 @@ public:
 private:
   enum : unsigned { Allocates = 1, Releases = 2, Both = 3 };
   struct Body {
-    /// What the body does anywhere, and what it does in a loop: Allocates,
-    /// Releases or Both.
+    /// The heap operations in the whole body, and those in loops of the body:
+    /// Allocates, Releases or Both.
     unsigned Does = 0, DoesInLoop = 0;
     unsigned Statements = 0;
     bool HasLoop = false, HasGoto = false;

@@ -73,8 +73,8 @@ void HeldCheck::inspect(FunctionView &View) {
     const VarDecl *Owner = variableOf(Release.Pointer);
     if (!Owner || !Owner->hasLocalStorage() || isa<ParmVarDecl>(Owner))
       continue;
-    // The release must be a statement of its own, and the last reference to
-    // its memory.
+    // Requires that the call that releases the block is a statement of its own,
+    // and the last use of the block.
     const Stmt *Statement = Release.Site;
     while (View.parent(Statement) && isa<Expr>(View.parent(Statement)))
       Statement = View.parent(Statement);

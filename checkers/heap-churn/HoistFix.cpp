@@ -31,8 +31,8 @@ static bool hasRoomAround(const Stmt *Loop, const FunctionView &View) {
          !isa_and_nonnull<SwitchStmt>(View.parent(Block));
 }
 
-/// Returns true if the name means this variable, and nothing else, in all of
-/// the function.
+/// Returns true if the name of Variable means Variable, and nothing else, in
+/// the whole function.
 static bool isOnlyOne(const VarDecl &Variable, const FunctionView &View) {
   for (const ParmVarDecl *P : View.Function.parameters())
     if (P->getDeclName() == Variable.getDeclName())
@@ -78,7 +78,7 @@ private:
 };
 } // namespace
 
-/// Returns true if the variable's type can be named outside of the loop.
+/// Returns true if code outside of the loop can name the type of Variable.
 static bool isTypeOfFile(const VarDecl &Variable) {
   QualType Type = Variable.getType();
   const TypeSourceInfo *Written = Variable.getTypeSourceInfo();
@@ -99,7 +99,8 @@ static void exitsIn(const Stmt *S, SmallVectorImpl<const Stmt *> &Found) {
       exitsIn(Child, Found);
 }
 
-/// Returns true if S runs only after the allocation has failed.
+/// Returns true if S is executed only if Owner is null, because the allocation
+/// has failed.
 static bool isFailurePath(const Stmt *S, const VarDecl &Owner,
                           const FunctionView &View) {
   for (const Stmt *P = View.parent(S); P; S = P, P = View.parent(P))
@@ -126,10 +127,9 @@ struct IterationPair {
   const HeapCall *Allocation;
   const VarDecl *Owner;
   const Stmt *Loop;
-  /// The only release of the block, if no other heap call uses Owner; else
-  /// null.
+  /// The only call that releases the block; null if other heap calls use Owner.
   const HeapCall *OnlyRelease;
-  /// True if nothing but the allocation writes Owner.
+  /// True if Owner is written only by the statement that allocates the block.
   bool IsOnlyWrite;
 };
 
@@ -201,8 +201,8 @@ findStatements(const IterationPair &Pair, const FunctionView &View) {
   return BufferStatements{Body, Allocate, Release};
 }
 
-/// Returns true if the pointer is used in the loop's body only, and does not
-/// escape there.
+/// Returns true if Pair.Owner is used in the loop's body only, and its value
+/// does not escape there.
 static bool staysInBody(const IterationPair &Pair, const BufferStatements &In,
                         const FunctionView &View) {
   return llvm::all_of(View.refs(*Pair.Owner), [&](const DeclRefExpr *Ref) {
@@ -211,9 +211,10 @@ static bool staysInBody(const IterationPair &Pair, const BufferStatements &In,
   });
 }
 
-/// Returns true if the fix adds no leak. Control may leave the loop after a
-/// failed allocation, when there is no block, and by an exception between the
-/// two statements, which leaks the block without the fix, too.
+/// Returns true if the fix adds no leak. After the fix, the loop may be left
+/// where the allocation has failed, so that there is no block, or by an
+/// exception between the allocation and the release, which leaks the block
+/// without the fix, too.
 static bool endsWithoutBlock(const IterationPair &Pair,
                              const BufferStatements &In,
                              const FunctionView &View) {
@@ -337,7 +338,7 @@ static bool isQuiet(QualType Type) {
   auto *Template = dyn_cast<ClassTemplateSpecializationDecl>(Record);
   if (!Template || (Kind != "vector" && Kind != "basic_string"))
     return false;
-  // Another allocator may have side effects.
+  // Accepts std::allocator only: another allocator may have side effects.
   ArrayRef<TemplateArgument> Arguments = Template->getTemplateArgs().asArray();
   return stdKindOf(Arguments.back().getAsType()) == "allocator" &&
          llvm::all_of(Arguments.drop_back(), [](const TemplateArgument &A) {

@@ -64,7 +64,8 @@ std::optional<int> signIn(const Expr *E, const VarDecl &Variable,
       return std::nullopt;
     const Expr *Factor = *L ? Binary->getRHS() : Binary->getLHS();
     std::optional<int64_t> Known = constantOf(Factor, Context);
-    // An unknown factor is assumed to be positive, as sizes and counts are.
+    // A factor without a known value is assumed to be positive, as sizes and
+    // counts are.
     if (Known && *Known <= 0)
       return std::nullopt;
     return *L ? *L : *R;
@@ -174,7 +175,8 @@ std::optional<int64_t> constantIterations(const Stmt *Loop,
   if (!For || !For->getCond() || !For->getInit())
     return std::nullopt;
   auto *Condition = dyn_cast<BinaryOperator>(For->getCond()->IgnoreParens());
-  // Other parts of the condition can only end the loop earlier.
+  // Of `A && B`, one comparison suffices to bound the iterations: the other one
+  // can only end the loop earlier.
   while (Condition && Condition->getOpcode() == BO_LAnd) {
     auto *Right = dyn_cast<BinaryOperator>(Condition->getRHS()->IgnoreParens());
     auto *Left = dyn_cast<BinaryOperator>(Condition->getLHS()->IgnoreParens());

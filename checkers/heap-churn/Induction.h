@@ -13,8 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// Returns 1 if the loop only adds to the variable, -1 if it only subtracts
-/// from it, 0 if it does not change it, and nullopt otherwise.
+/// Returns 1 if Loop only adds to Variable, -1 if Loop only subtracts from
+/// Variable, 0 if Loop does not change Variable, and nullopt otherwise.
 std::optional<int> stepOf(const clang::VarDecl &Variable,
                           const clang::Stmt *Loop, const FunctionView &View);
 
@@ -24,8 +24,8 @@ std::optional<int> stepOf(const clang::VarDecl &Variable,
 std::optional<int> signIn(const clang::Expr *E, const clang::VarDecl &Variable,
                           const clang::ASTContext &Context);
 
-/// Returns the sign of the index's change from iteration to iteration, as
-/// stepOf does.
+/// Returns 1 if the value of Index increases from iteration to iteration, -1 if
+/// it decreases, 0 if it stays the same, and nullopt otherwise.
 std::optional<int> directionOf(const clang::Expr *Index,
                                const clang::Stmt *Loop,
                                const FunctionView &View);

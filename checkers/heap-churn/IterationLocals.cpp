@@ -173,8 +173,8 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
     return Use::Harmless;
   }
   if (auto *Operator = dyn_cast_or_null<CXXOperatorCallExpr>(P)) {
-    // v[i], *p, p->f, a == b. If the local is assigned to, it keeps its memory
-    // or frees it.
+    // Accepts v[i], *p, p->f and a == b, and assignments to the local variable:
+    // after an assignment, the variable keeps its memory or has freed it.
     return Operator->getNumArgs() > 0 && Operator->getArg(0) == Child &&
                    Operator->getCalleeDecl() &&
                    isa<CXXMethodDecl>(Operator->getCalleeDecl())

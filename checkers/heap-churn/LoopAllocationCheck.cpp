@@ -42,9 +42,9 @@ static bool triesWithMore(const HeapCall &Call, const Stmt *Loop,
   return false;
 }
 
-/// Returns the expression at a place that debug information gives: preferably a
-/// heap call of kind Op, then any call, then any other expression. Code of a
-/// macro has the place where the macro is used.
+/// Returns the expression at Place, a place in debug information: preferably a
+/// heap call of kind Op, then any call, then any other expression. An
+/// expression inside a macro is at the place where the macro is used.
 static const Expr *expressionAt(const LoweredPlace &Place, HeapOp Op,
                                 const FunctionView &View) {
   const SourceManager &SM = View.Context.getSourceManager();

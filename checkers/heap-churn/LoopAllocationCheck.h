@@ -16,8 +16,8 @@ namespace vfriendly::tidy {
 
 /// Reports memory that a loop allocates and releases in each iteration.
 ///
-/// The IR of the unit tells which blocks these are (LoweredHeap.h), the AST
-/// whether the loop matters, and what to change.
+/// The check finds such blocks in the IR of the unit (LoweredHeap.h). From the
+/// AST it learns whether the loop is worth a report, and what to change.
 class LoopAllocationCheck : public HeapCheck {
 public:
   using HeapCheck::HeapCheck;
@@ -29,7 +29,8 @@ private:
 
   std::vector<const clang::FunctionDecl *> Functions;
   HeapCalls *Heap = nullptr; ///< Null until a function is inspected.
-  /// Locals that were reported, and where they allocate.
+  /// Local variables that were reported, and the expressions that allocate
+  /// their memory.
   llvm::SmallPtrSet<const void *, 8> Reported;
 };
 

@@ -67,7 +67,8 @@ static bool isPlainBase(const Expr *E, const Stmt *Loop,
   return true;
 }
 
-/// Returns true if the elements may be released in any order.
+/// Returns true if the blocks that Release releases in a loop may be released
+/// in any order.
 static bool isReleasedAnyOrder(const HeapCall &Release) {
   if (auto *Delete = dyn_cast<CXXDeleteExpr>(Release.Site)) {
     QualType Type = Delete->getDestroyedType();
@@ -75,7 +76,8 @@ static bool isReleasedAnyOrder(const HeapCall &Release) {
     return !Type.isNull() && (!Record || (Record->hasDefinition() &&
                                           Record->hasTrivialDestructor()));
   }
-  // A release function of the program may have side effects that are unknown.
+  // Accepts free only: another release function of the program may have side
+  // effects that are unknown.
   return Release.Callee && Release.Callee->getBuiltinID() == Builtin::BIfree;
 }
 
@@ -107,7 +109,7 @@ FixHints reverseLoop(const ElementCall &Release, FunctionView &View) {
   };
   const Expr *Index = Release.Index->IgnoreParenImpCasts();
   if (By->Step->isIncrementOp()) {
-    // for (i = 0; i < n; ++i) free(a[n - 1 - i]);
+    // Handles `for (i = 0; i < n; ++i) free(a[n - 1 - i]);`.
     auto *Minus = dyn_cast<BinaryOperator>(Index);
     if (constantOf(By->Begin, Context) != std::optional<int64_t>(0) ||
         By->Condition->getOpcode() != BO_LT || !Minus ||
@@ -127,7 +129,7 @@ FixHints reverseLoop(const ElementCall &Release, FunctionView &View) {
   std::string Step = By->Step->isPostfix() ? Name + "++" : "++" + Name;
   if (variableOf(Index) == By->Counter && By->Condition->getOpcode() == BO_GE &&
       Zero == 0) {
-    // for (i = n - 1; i >= 0; --i) free(a[i]);
+    // Handles `for (i = n - 1; i >= 0; --i) free(a[i]);`.
     const Expr *Count = lessOne(By->Begin, Context);
     std::string Text = textOf(Count ? Count : By->Begin, Context);
     if (Text.empty())
@@ -139,7 +141,7 @@ FixHints reverseLoop(const ElementCall &Release, FunctionView &View) {
              (By->Condition->getOpcode() == BO_GT ||
               By->Condition->getOpcode() == BO_NE) &&
              Zero == 0) {
-    // for (i = n; i > 0; --i) free(a[i - 1]);
+    // Handles `for (i = n; i > 0; --i) free(a[i - 1]);`.
     std::string Text = textOf(By->Begin, Context);
     if (Text.empty())
       return {};
@@ -153,8 +155,8 @@ FixHints reverseLoop(const ElementCall &Release, FunctionView &View) {
   return Hints;
 }
 
-/// Returns the largest page size of this architecture: a multiple of it is a
-/// multiple of every page size.
+/// Returns the largest page size of the target architecture. A multiple of this
+/// size is a multiple of every page size of the architecture.
 static int64_t largestPage(const ASTContext &Context) {
   return Context.getTargetInfo().getTriple().isX86() ? 4096 : 65536;
 }
@@ -162,8 +164,8 @@ static int64_t largestPage(const ASTContext &Context) {
 FixHints oneCall(const CallExpr &Call, FunctionView &View) {
   const ASTContext &Context = View.Context;
   StringRef Name = Call.getDirectCallee()->getName();
-  // Returns true for madvise and munmap only: mprotect stops at the first
-  // range that fails, so a loop of calls may change more than one call would.
+  // Accepts madvise and munmap only. A single mprotect stops at the first range
+  // that fails, and a loop of mprotect calls goes on after it.
   if ((Name != "madvise" && Name != "munmap") || Call.getNumArgs() < 2)
     return {};
   const Stmt *Loop = View.loopAround(Call);
@@ -207,7 +209,8 @@ FixHints oneCall(const CallExpr &Call, FunctionView &View) {
   for (unsigned I = 2; I < Call.getNumArgs(); ++I)
     Text += ", " + textOf(Call.getArg(I), Context);
   Text += ");";
-  // With a negative bound the loop has no iterations.
+  // If the bound may be negative, the loop may have no iterations, so the new
+  // call is made under the condition that there is one.
   std::optional<int64_t> Known = constantOf(Bound, Context);
   if (!(Known && *Known >= 0) && !Bound->getType()->isUnsignedIntegerType())
     Text = "if (" + Iterations + " > 0)\n" +
@@ -246,7 +249,8 @@ FixHints releaseEarlier(const HeapCall &Release, const Stmt &Phase,
 FixHints growByFactor(const HeapCall &Resize, const VarDecl &Capacity,
                       FunctionView &View) {
   const ASTContext &Context = View.Context;
-  // A narrower type might overflow where it did not before.
+  // Requires an unsigned type of 64 bits: with a narrower type the larger steps
+  // might overflow where the constant steps did not.
   if (!Capacity.hasLocalStorage() ||
       !Capacity.getType()->isUnsignedIntegerType() ||
       Context.getTypeSize(Capacity.getType()) < 64)
@@ -273,7 +277,8 @@ FixHints growByFactor(const HeapCall &Resize, const VarDecl &Capacity,
                   ? Grows
                   : Resize.Site))
     return {};
-  // The capacity must only decide whether to grow the block.
+  // Requires that Capacity is only increased, passed to Resize, and compared to
+  // decide whether to grow the block.
   bool Guarded = false;
   for (const DeclRefExpr *Ref : View.refs(Capacity)) {
     if (View.isWithin(Ref, Resize.Site))

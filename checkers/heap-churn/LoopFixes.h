@@ -27,9 +27,9 @@ FixHints reverseLoop(const ElementCall &Release, FunctionView &View);
 /// Replaces a loop of madvise or munmap calls by one call for the whole range.
 FixHints oneCall(const clang::CallExpr &Call, FunctionView &View);
 
-/// Moves the release before the loop that does not use the memory. pre: Release
-/// is the last release in Block and after Phase, and its memory does not
-/// escape.
+/// Moves Release before Phase, a loop that does not use the released memory.
+/// pre: Release is the last release in Block and comes after Phase, and the
+/// address of the released memory does not escape.
 FixHints releaseEarlier(const HeapCall &Release, const clang::Stmt &Phase,
                         const clang::CompoundStmt &Block, FunctionView &View);
 

@@ -76,8 +76,8 @@ public:
     Options.setInlining(CodeGenOptions::NormalInlining);
     Options.setDebugInfo(llvm::codegenoptions::LocTrackingOnly);
     Options.DebugColumnInfo = true;
-    // Shares nothing with any path, so that places have the names of files as
-    // the SourceManager presumes them.
+    // Sets a folder that is no prefix of any path. The debug information then
+    // contains file names exactly as the SourceManager presumes them.
     Options.DebugCompilationDir = "/vfriendly";
     Options.DiscardValueNames = true;
     Options.EmitLLVMUseLists = false;
@@ -88,14 +88,16 @@ public:
         Headers, Preprocessing, Options, LLVM));
   }
 
-  /// Generates code for Definitions; Uncalled are those to judge, which may
-  /// have no caller. Returns false if that is impossible.
+  /// Generates IR for the functions Definitions. Uncalled are those of them to
+  /// examine; these are emitted even without a caller. Returns false if clang
+  /// cannot generate the IR.
   bool generate(ArrayRef<const FunctionDecl *> Uncalled,
                 ArrayRef<const FunctionDecl *> Definitions) {
     Roots.insert(Uncalled.begin(), Uncalled.end());
     Used Marks(Uncalled);
     Generator->Initialize(Context);
-    // Callees first: a call generates the code of what is declared by then.
+    // Emits callees before their callers, because a call can use only functions
+    // that have been declared by then.
     for (const FunctionDecl *Each : llvm::reverse(Definitions))
       Generator->HandleTopLevelDecl(
           DeclGroupRef(const_cast<FunctionDecl *>(Each)));
@@ -143,7 +145,8 @@ private:
     return Roots.contains(D) ? D : nullptr;
   }
 
-  /// Gives F the attributes of an allocator if the checks know it for one.
+  /// Gives F the LLVM attributes of an allocation or release function if
+  /// HeapCalls knows F as one.
   void tellHeap(llvm::Function &F) {
     const FunctionDecl *D = declOf(F);
     const HeapFunction *Does = D ? Heap.find(*D) : nullptr;
@@ -157,7 +160,8 @@ private:
     if (Takes || Gives) {
       F.addFnAttrs(llvm::AttrBuilder(LLVM).addAllocKindAttr(
           Takes ? llvm::AllocFnKind::Alloc : llvm::AllocFnKind::Free));
-      // One family for all: what is released by another's function is a bug.
+      // All functions share one allocation family: a program that allocates
+      // with one family and releases with another has a bug.
       F.addFnAttr("alloc-family", "malloc");
     }
     if (Gives)
@@ -172,34 +176,36 @@ private:
     F.setDLLStorageClass(llvm::GlobalValue::DefaultStorageClass);
   }
 
-  /// Returns what shows the blocks' flow: callees in place, variables as
-  /// values.
+  /// Returns the passes that make the flow of blocks visible: they inline
+  /// callees and replace local variables by SSA values.
   static llvm::ModulePassManager simplification() {
     auto Simplify = [] {
       llvm::FunctionPassManager FPM;
       FPM.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
       FPM.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
       FPM.addPass(llvm::SimplifyCFGPass());
-      // Not InstCombine: it deletes blocks that are only written.
+      // Uses InstSimplify and not InstCombine, which deletes allocations of
+      // blocks that are only written.
       FPM.addPass(llvm::InstSimplifyPass());
       return FPM;
     };
     llvm::FunctionPassManager First;
-    // Removes llvm.expect, which hides tests for null.
+    // Removes calls of llvm.expect, which hide comparisons with null.
     First.addPass(llvm::LowerExpectIntrinsicPass());
     First.addPass(Simplify());
     llvm::ModulePassManager MPM;
     MPM.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(First)));
     llvm::ModuleInlinerWrapperPass Inliner(llvm::getInlineParams(2, 0));
-    // What a callee does not write is still known after the call.
+    // Infers which memory each callee writes: all other memory still has its
+    // known values after a call.
     Inliner.getPM().addPass(llvm::PostOrderFunctionAttrsPass());
     Inliner.getPM().addPass(llvm::createCGSCCToFunctionPassAdaptor(Simplify()));
     MPM.addPass(std::move(Inliner));
     return MPM;
   }
 
-  /// Returns true if the loop is not inlined from another function, which is
-  /// judged by itself.
+  /// Returns true if L is a loop of the function itself. A loop that was
+  /// inlined from another function is examined in that function.
   static bool isOwn(const llvm::Loop &L) {
     llvm::DebugLoc Begin = L.getStartLoc();
     return Begin && !Begin.getInlinedAt();

@@ -26,24 +26,25 @@
 
 namespace vfriendly::tidy {
 
-/// A place as debug information gives it. File is relative to the unit's
-/// working directory.
+/// A place in the source, as debug information describes it. The path File is
+/// relative to the working directory of the compilation.
 struct LoweredPlace {
   std::string File;
   unsigned Line = 0, Column = 0;
 };
 
-/// A block that each iteration of a loop of In allocates and releases
-/// (IterationBlocks.h). The places are in In: what was inlined is where it was
-/// called.
+/// A block that each iteration of a loop of the function In allocates and
+/// releases (IterationBlocks.h). Both places are in In: an operation in an
+/// inlined callee has the place of the callee's call.
 struct LoweredBlock {
   const clang::FunctionDecl *In;
   LoweredPlace Allocated, Released;
 };
 
-/// Finds the blocks of Functions, which are the unit's definitions outside of
-/// system headers. Returns nothing if code could not be generated, or the unit
-/// has errors, though there is a function to examine.
+/// Finds the blocks that loops of Functions allocate and release in each
+/// iteration. Functions are the unit's definitions outside of system headers.
+/// Returns nothing if IR is needed but cannot be generated, for example because
+/// the unit has errors.
 std::optional<std::vector<LoweredBlock>>
 findLoweredBlocks(clang::ASTContext &Context, HeapCalls &Heap,
                   llvm::ArrayRef<const clang::FunctionDecl *> Functions);

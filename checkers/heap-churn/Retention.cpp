@@ -54,7 +54,8 @@ bool mayBeKept(const DeclRefExpr &Ref, const FunctionView &View) {
         return !Cast->getType()->isBooleanType();
       continue;
     }
-    // As a condition, the pointer is only compared with null.
+    // A pointer that is the condition of a statement is only compared with
+    // null.
     if (isa<IfStmt, WhileStmt, ForStmt, DoStmt>(P))
       return false;
     if (auto *Unary = dyn_cast<UnaryOperator>(P)) {
@@ -81,8 +82,8 @@ bool mayBeKept(const DeclRefExpr &Ref, const FunctionView &View) {
         return false;
       if (!isForgetful(*Callee))
         return true;
-      // A returned pointer, such as that of strchr, may point into the same
-      // memory.
+      // The result of the call, such as that of strchr, may point into the
+      // memory that was passed to the call.
       return Callee->getReturnType()->isPointerType() &&
              !isa<CompoundStmt>(View.parent(Call));
     } else {

@@ -14,8 +14,9 @@
 namespace vfriendly::tidy {
 
 /// Returns true if the pointer may escape at Ref, which names a local variable.
-/// It does not if it is only tested, read or written through, released, or
-/// passed to a function of the C library that does not keep it.
+/// The pointer does not escape if Ref is only tested, read or written through,
+/// released, or passed to a function of the C library that does not keep its
+/// argument.
 bool mayBeKept(const clang::DeclRefExpr &Ref, const FunctionView &View);
 
 /// Returns true if S calls a function whose effects are unknown.

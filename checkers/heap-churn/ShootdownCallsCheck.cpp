@@ -22,9 +22,9 @@ namespace {
 enum class SystemCall { None, Advise, Protect, Unmap, Shrink, Trim };
 } // namespace
 
-/// Returns true if the advice removes pages: MADV_DONTNEED, _FREE, _REMOVE,
-/// _COLD, _PAGEOUT, _DONTNEED_LOCKED, as Linux numbers them on all
-/// architectures.
+/// Returns true if Advice makes Linux remove or deactivate pages:
+/// MADV_DONTNEED, _FREE, _REMOVE, _COLD, _PAGEOUT, _DONTNEED_LOCKED, with the
+/// numbers of all architectures but Alpha.
 static bool takesAway(int64_t Advice) {
   return llvm::is_contained({4, 8, 9, 20, 21, 24}, Advice);
 }
@@ -61,7 +61,8 @@ static SystemCall systemCallOf(const CallExpr &Call,
   return Kind;
 }
 
-/// Returns true if the loop runs until the call succeeds.
+/// Returns true if Loop repeats Call until Call succeeds: the condition of Loop
+/// contains Call or names a variable with its result.
 static bool retries(const CallExpr &Call, const Stmt *Loop,
                     const FunctionView &View) {
   const Expr *Condition = nullptr;
@@ -73,15 +74,16 @@ static bool retries(const CallExpr &Call, const Stmt *Loop,
     return false;
   if (View.isWithin(&Call, Condition))
     return true;
-  // `while (result == -1 && errno == EAGAIN)`
+  // Handles `while (result == -1 && errno == EAGAIN)`.
   llvm::SmallPtrSet<const VarDecl *, 4> Tested;
   variablesOf(Condition, Tested);
   const VarDecl *Result = View.ownerOf(Call);
   return Result && Tested.contains(Result);
 }
 
-/// Returns true if the iterations walk through one range, so that one call
-/// could replace all.
+/// Returns true if the address that is passed to Call moves in one direction
+/// from iteration to iteration, so that one call for the whole range could
+/// replace Call.
 static bool goesThroughRange(const CallExpr &Call, const Stmt *Loop,
                              const FunctionView &View) {
   const Expr *Address = Call.getArg(0)->IgnoreParenCasts();
@@ -93,7 +95,7 @@ static bool goesThroughRange(const CallExpr &Call, const Stmt *Loop,
   return directionOf(Address, Loop, View).value_or(0) != 0;
 }
 
-/// Returns true if the iteration unmaps what it has mapped.
+/// Returns true if each iteration of Loop maps the memory that Call changes.
 static bool isMappedInIteration(const CallExpr &Call, const Stmt *Loop,
                                 const FunctionView &View) {
   const VarDecl *Memory = variableOf(Call.getArg(0));
@@ -124,8 +126,9 @@ static void callsIn(const Stmt *S, SmallVectorImpl<const CallExpr *> &Found,
       callsIn(Child, Found, Context);
 }
 
-/// Returns true if fewer calls could do the same. Unrelated mappings need one
-/// call each; they are mostly unmapped when the program ends.
+/// Returns true if fewer system calls could replace Call in Loop. Unrelated
+/// mappings need one munmap or mprotect each; programs mostly unmap them when
+/// they end.
 static bool couldBeFewer(const CallExpr &Call, const Stmt *Loop,
                          const FunctionView &View) {
   switch (systemCallOf(Call, View.Context)) {

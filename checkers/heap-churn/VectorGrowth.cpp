@@ -89,7 +89,7 @@ std::optional<GrownVector> findGrownVector(const VarDecl &Variable,
     if (Method == "reserve" || Method == "capacity" || Method == "swap")
       return std::nullopt;
     if (Method == "push_back" || Method == "emplace_back") {
-      // Push is the call that comes before all other uses.
+      // Found.Push becomes the first call of push_back or emplace_back.
       if (!Found.Push || Ref->getBeginLoc() < Found.Push->getBeginLoc())
         Found.Push = Call;
     }
@@ -110,7 +110,8 @@ std::optional<GrownVector> findGrownVector(const VarDecl &Variable,
     Part = Full->getSubExpr();
   if (Part != Found.Push)
     return std::nullopt;
-  // The vector must be empty before the loop, and grow by nothing else in it.
+  // Requires that the vector is empty before the loop, and that in the loop
+  // only Push adds elements.
   bool Declared = false;
   for (const Stmt *S : Block->body()) {
     if (S == Found.Loop)

@@ -21,8 +21,9 @@ struct GrownVector {
   const clang::Expr *Push = nullptr;
 };
 
-/// Ignores loops that do nothing else: clang-tidy's own
-/// performance-inefficient-vector-operation finds those.
+/// Finds the loop that adds the elements of Variable. Ignores loops that do
+/// nothing else, which clang-tidy's own check
+/// performance-inefficient-vector-operation reports.
 std::optional<GrownVector> findGrownVector(const clang::VarDecl &Variable,
                                            FunctionView &View);
 

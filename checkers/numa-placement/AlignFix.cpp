@@ -22,7 +22,8 @@ using namespace clang;
 namespace vfriendly::tidy {
 
 namespace {
-/// Looks for uses of a type whose meaning depends on its size, such as sizeof.
+/// Looks for expressions that depend on the size of the type Of, such as
+/// sizeof.
 class SizeUses : public RecursiveASTVisitor<SizeUses> {
 public:
   SizeUses(const RecordDecl &Of, const ASTContext &Context)
@@ -42,8 +43,8 @@ public:
   bool Found = false;
 
 private:
-  /// Sets Found if T is the type Of or an array of it. Returns true while Found
-  /// is false, so that the traversal goes on.
+  /// Sets Found if T is the type Of or an array of that type. Returns true
+  /// while Found is false, so that the traversal goes on.
   bool keep(QualType T) {
     T = Context.getBaseElementType(T);
     const RecordDecl *Record = T->getAsRecordDecl();
@@ -86,8 +87,8 @@ static bool isAligned(const ValueDecl &Array, const UnitValues &Values,
          });
 }
 
-/// Returns true if the first member is alone in its declaration, so that an
-/// alignment applies to it only.
+/// Returns true if the first member of Record has a declaration of its own, so
+/// that an added alignment applies to this member only.
 static bool hasPlainFirst(const RecordDecl &Record) {
   auto Field = Record.field_begin();
   if (Field == Record.field_end() || Field->isBitField() ||
@@ -107,13 +108,13 @@ AlignFix alignFix(const ThreadElement &Element, const UnitValues &Values,
   Record = Record->getDefinition();
   if (!Record || !SM.isInMainFile(Record->getLocation()) ||
       Record->getInnerLocStart().isMacroID())
-    return {{}, "its element's type is not defined in this file"};
+    return {{}, "the type of the array's elements is not defined in this file"};
   if (Record->isUnion() || Record->hasAttr<PackedAttr>() ||
       Record->hasAttr<AlignedAttr>() ||
       isa<ClassTemplateSpecializationDecl>(Record))
     return {{},
-            "its element's type is a union or a template's instance, or "
-            "specifies its layout"};
+            "the type of the array's elements is a union, a template's "
+            "instance, or a type with a specified layout"};
   if (Lang.CPlusPlus ? !Lang.CPlusPlus11 : !Lang.C11)
     return {{}, "alignment needs C11 or C++11"};
   if (!Lang.CPlusPlus && !hasPlainFirst(*Record))

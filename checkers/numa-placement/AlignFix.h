@@ -27,12 +27,12 @@ struct AlignFix {
 
 /// Aligns the type of an element to cache lines, if that changes nothing else.
 ///
-/// Alignment makes the type larger, so all code that depends on its size would
-/// have to change. There is a fix only if the type is a structure of the main
-/// file, and no other type contains it or derives from it; the array is a
-/// variable of array type, or comes from an allocation that respects the
-/// alignment (malloc does not); and no code uses sizeof on the type, as code
-/// that allocates, copies, sends or maps bytes does.
+/// Alignment makes the type larger, so all code that depends on the type's size
+/// would have to change. There is a fix only if the type is a structure of the
+/// main file, and no other type contains this structure or derives from it; the
+/// array is a variable of array type, or comes from an allocation that respects
+/// the alignment (malloc does not); and no code uses sizeof on the type, as
+/// code that allocates, copies, sends or maps bytes does.
 AlignFix alignFix(const ThreadElement &Element, const UnitValues &Values,
                   const clang::ASTContext &Context);
 

@@ -40,15 +40,15 @@ bool isParallelAlgorithm(const CallExpr &Call) {
 
 namespace {
 
-/// If a loop accesses the same element in more iterations than this, or in an
-/// unknown number of them, the array counts as a reused table. Loops over
-/// coordinates or neighbours have fewer iterations, and their array may be the
-/// largest of the program.
+/// Maximum number of iterations in which a loop may access the same element.
+/// With more, or with an unknown number, the array counts as a reused table.
+/// Loops over coordinates or neighbours have fewer iterations, and their array
+/// may be the largest of the program.
 constexpr uint64_t MaxRepeats = 64;
 
-/// Smallest page size of the supported architectures, in bytes. If each element
-/// is at least a page in size and a loop writes only a small member of it, the
-/// threads are the first to write most pages of the array.
+/// Smallest page size of the supported architectures, in bytes. If an element
+/// is at least a page in size and a loop writes only a small member of each,
+/// most pages are not written by this loop, but first by the threads.
 constexpr uint64_t PageSize = 4096;
 
 class Lister {
@@ -96,7 +96,8 @@ private:
     return false;
   }
 
-  /// Returns which threads execute a statement with these parents.
+  /// Returns which threads execute the visited statement, judged by Parents,
+  /// the statements around it.
   Team team() const {
     Team By = Team::Callers;
     for (const Stmt *S : Parents) {
@@ -166,8 +167,8 @@ private:
     return Events.back();
   }
 
-  /// Returns the loop around the access that changes the variable; null if
-  /// there is none.
+  /// Returns the loop around the visited access that changes Variable; null if
+  /// no such loop exists.
   const Stmt *loopOf(const VarDecl &Variable) const {
     for (const Stmt *S : llvm::reverse(Parents)) {
       auto *For = dyn_cast<ForStmt>(S);
@@ -190,8 +191,8 @@ private:
     });
     return Found;
   }
-  /// Returns true if the variable is the index that a parallel algorithm passes
-  /// to its lambda.
+  /// Returns true if Variable is the parameter of a lambda that a parallel
+  /// algorithm calls with its index.
   bool isOfAlgorithm(const VarDecl &Variable) const {
     auto *Parameter = dyn_cast<ParmVarDecl>(&Variable);
     auto *Method = Parameter
@@ -200,8 +201,8 @@ private:
     return Method && Method->getParent()->isLambda() && team() == Team::All;
   }
 
-  /// Returns the number of iterations of a loop that counts from 0 or 1 to a
-  /// constant; 0 if it is not known.
+  /// Returns the number of iterations, or one or two more, of a loop that
+  /// counts from 0 or 1 up to a constant; 0 if the number is not known.
   uint64_t iterations(const Stmt *Loop) const {
     auto *For = dyn_cast<ForStmt>(Loop);
     auto *Condition =
@@ -216,9 +217,9 @@ private:
 
   using Variables = llvm::SmallPtrSet<const VarDecl *, 8>;
 
-  /// Adds to Loops the loops around the access on which the value of S depends:
-  /// directly or by variables to which these loops assign, and by the bounds of
-  /// these loops.
+  /// Adds to Loops those loops around the visited access on which the value of
+  /// S depends: loops that change a variable of S, and loops on which the
+  /// assigned values or the bounds of these loops depend.
   void collectLoops(const Stmt *S, SmallVectorImpl<const Stmt *> &Loops,
                     Variables &Seen) const {
     if (!S)
@@ -244,8 +245,9 @@ private:
   }
 
   /// Returns true if the threads of a work-sharing loop access the same element
-  /// many times (BulkEvent::IsReused): the work-sharing loop or a loop inside
-  /// it is not one of Choosing, the loops on which the index depends.
+  /// many times (BulkEvent::IsReused). The index depends only on the loops in
+  /// Choosing. Another loop repeats the access if it is the work-sharing loop,
+  /// or is inside that loop and may have more than MaxRepeats iterations.
   bool isReused(ArrayRef<const Stmt *> Choosing) const {
     const Stmt *Shared = nullptr; // The work-sharing loop.
     bool IsNext = false, Repeats = false;
@@ -336,8 +338,8 @@ private:
                : Context.getTypeSizeInChars(E.getType()).getQuantity();
   }
 
-  /// Returns the part of the element, an expression with these parents, that is
-  /// assigned to: the element or a member of it; null if there is none.
+  /// Returns the part of Element that an assignment around Element writes:
+  /// Element itself or a member; null if no assignment writes it.
   const Expr *writtenPart(const Expr &Element) const {
     const Expr *Part = &Element;
     for (const Stmt *S : llvm::reverse(Parents)) {

@@ -54,10 +54,11 @@ struct BulkEvent {
 /// the standard library with a parallel policy.
 bool isParallelAlgorithm(const clang::CallExpr &Call);
 
-/// Lists the bulk accesses of a function. An element is chosen by a variable
-/// that a loop around the access changes. Leaves out memory that is reached
-/// through a loaded pointer, as in a table of pointers to rows: each row is an
-/// object of its own.
+/// Lists the reads and writes of array elements by the loops of Function, and
+/// the calls in Function. The index of such an element contains a variable that
+/// a loop around the access changes. Ignores memory that is reached through a
+/// loaded pointer, as in a table of pointers to rows: each row is an object of
+/// its own.
 std::vector<BulkEvent> bulkEvents(const clang::FunctionDecl &Function,
                                   const UnitValues &Values,
                                   const clang::ASTContext &Context);

@@ -61,8 +61,8 @@ public:
   ArrayRef<Pinning> pins() const { return Pins; }
   ArrayRef<SetUse> added() const { return Added; }
 
-  /// Returns true if a thread is pinned to this set of CPUs: it is named in a
-  /// call, or passed to a function that pins to its parameter.
+  /// Returns true if a call pins a thread to Set, or if Set is passed to a
+  /// function that pins a thread to its parameter.
   bool isApplied(const Expr *Set) const {
     const ValueDecl *Root = rootOf(Set);
     return Root && llvm::any_of(Pins, [&](const Pinning &P) {
@@ -95,8 +95,8 @@ private:
 
 } // namespace
 
-/// Returns true if the loop only collects CPUs in the set: it neither clears it
-/// nor calls a function that may apply it.
+/// Returns true if Loop only adds CPUs to the set of Added: Loop neither clears
+/// the set nor passes it to a function that may pin a thread.
 static bool collects(const Stmt *Loop, const SetUse &Added) {
   if (!Loop || isa<ArraySubscriptExpr>(stripped(Added.Use.Set)))
     return false;
@@ -116,8 +116,8 @@ static bool collects(const Stmt *Loop, const SetUse &Added) {
   return !Passes;
 }
 
-/// Returns true if the loop moves the calling thread from CPU to CPU, and
-/// starts no thread or process that stays.
+/// Returns true if Loop moves the calling thread from CPU to CPU, and starts no
+/// thread or process that would stay on one of the CPUs.
 static bool visits(const Stmt *Loop, const Pinning &Pin) {
   if (!llvm::is_contained(Pin.At.Parents, Loop))
     return false;

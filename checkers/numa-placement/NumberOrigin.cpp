@@ -91,10 +91,11 @@ bool NumberOrigins::isTested(const VarDecl &Variable, const Site &Use) const {
   });
 }
 
-/// Returns true if Object holds the argument that a thread was started with.
+/// Returns true if Object names a variable with the argument that
+/// pthread_create or a similar call passed to the thread.
 bool NumberOrigins::isOfStart(const Expr *Object, unsigned Depth) const {
-  // Maximum number of variables to follow: the parameter, a variable with a
-  // cast of it, and a copy of that.
+  // Maximum number of variables to follow: the parameter, a variable that holds
+  // the parameter cast to another type, and a copy of this variable.
   constexpr unsigned MaxDepth = 3;
   const ValueDecl *Root = rootOf(Object);
   UnitValues::ValueRefs Given = Root && Depth < MaxDepth
@@ -107,8 +108,9 @@ bool NumberOrigins::isOfStart(const Expr *Object, unsigned Depth) const {
   });
 }
 
-/// Returns the origin of a number that is computed from two numbers, or is one
-/// of the two: the less certain of their origins.
+/// Returns the origin of a number that is computed from two numbers with the
+/// origins A and B, or is one of the two numbers: of A and B, the less certain
+/// origin.
 NumberOrigin NumberOrigins::join(NumberOrigin A, NumberOrigin B) const {
   auto Rank = [](Origin O) {
     switch (O) {
@@ -353,8 +355,9 @@ NumberOrigin NumberOrigins::ofValues(const UnitValues::ValueRefs &Given,
   if (IsStepped &&
       (Found->Kind == Origin::Constant || Found->Kind == Origin::CpuCount))
     return {Origin::Counter, Use, Variable};
-  // A variable that starts at the number of the thread and is then stepped has
-  // an unknown origin: it also takes the numbers of other threads.
+  // A variable that starts at the number of the thread and is then increased or
+  // decreased has an unknown origin, because the variable also takes the
+  // numbers of other threads.
   if (IsStepped && Found->Kind == Origin::Thread)
     return {};
   return *Found;

@@ -28,8 +28,8 @@ enum class Origin {
 
 struct NumberOrigin {
   Origin Kind = Origin::Unknown;
-  /// Where the number is made: the use of the counter, the constant, or the
-  /// remainder.
+  /// The expression that the number comes from: the use of the counter, the
+  /// constant, or the remainder.
   Site At;
   /// The counter, if the Kind is Counter.
   const clang::VarDecl *Counter = nullptr;
@@ -70,8 +70,8 @@ private:
   const UnitValues &Values;
   const clang::ASTContext &Context;
   std::vector<Test> Tests;
-  /// The variables being examined, to end the search where a variable depends
-  /// on itself.
+  /// The variables whose origin is being examined. The search ends where a
+  /// variable depends on itself.
   llvm::SmallVector<const clang::ValueDecl *, 8> Open;
 };
 

@@ -150,10 +150,10 @@ private:
     while (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E)) {
       if (!value(Subscript->getIdx()))
         return std::nullopt;
-      // The last subscript is visited first, so that IsOwn finally tells
-      // whether the first one is the counter. A counter that is cast to a
-      // narrower type does not count: two iterations could then use the same
-      // element.
+      // The first subscript of x[i][j] is visited last, so that at the end
+      // IsOwn tells whether the first subscript is the counter. A counter that
+      // is cast to a narrower type does not count: two iterations could then
+      // use the same element.
       auto *Index =
           dyn_cast<DeclRefExpr>(Subscript->getIdx()->IgnoreParenImpCasts());
       IsOwn = Index && Index->getDecl() == Loop.Counter;
@@ -168,7 +168,7 @@ private:
     return Access{Array, IsOwn};
   }
 
-  /// Returns true if no other variable leads to the array's memory.
+  /// Returns true if no other variable points to the memory of Array.
   bool isBlock(const VarDecl &Array) const {
     if (Array.getType()->isConstantArrayType())
       return true;
@@ -198,7 +198,7 @@ private:
            !Variable.getType()->isAtomicType();
   }
 
-  /// Returns true if E has no effect and reads only scalars.
+  /// Returns true if E has no side effect and reads only scalars.
   bool scalar(const Expr *E) { return pure(E, /*Elements=*/false); }
   bool value(const Expr *E) { return pure(E, /*Elements=*/true); }
 
@@ -244,9 +244,9 @@ private:
 
 } // namespace
 
-/// Returns the loop of an OpenMP directive that gives each thread one block of
-/// iterations, which the default schedule of GNU's and LLVM's runtimes does,
-/// too; null if the loop is divided otherwise, or not at all.
+/// Returns the loop of Use if OpenMP gives each thread one block of its
+/// iterations. The default schedule of GNU's and LLVM's runtimes does this,
+/// too. Returns null if the loop is divided in another way, or is not parallel.
 static const Stmt *blockwiseLoop(const BulkEvent &Use) {
   for (const Stmt *S : Use.At.Parents) {
     auto *Directive = dyn_cast<OMPExecutableDirective>(S);
@@ -282,8 +282,8 @@ ParallelFix parallelFix(const BulkEvent &Fill, const BulkEvent &Use,
     return {{}, "its iterations may depend on each other"};
   const FunctionDecl &In = *Fill.At.In;
   SourceLocation Begin = For->getBeginLoc();
-  // Inserts no parallel region into another region: some, such as those of
-  // `simd`, must not contain one.
+  // Does not insert a parallel region into another OpenMP region: some regions,
+  // such as those of `simd`, must not contain one.
   bool IsWithin = llvm::any_of(Fill.At.Parents, [](const Stmt *S) {
     return isa<LambdaExpr, OMPExecutableDirective>(S);
   });

@@ -167,9 +167,9 @@ private:
     return false;
   }
 
-  /// Returns true for a pointer that is loaded from an array of pointers or
-  /// through another pointer: it points to memory outside of the array or
-  /// object from which it is loaded.
+  /// Returns true if E reads a pointer from an array of pointers or through
+  /// another pointer. The pointer's target lies outside of that array or
+  /// object.
   static bool isLoaded(const Expr &E) {
     const Expr *From = stripped(&E);
     auto *Unary = dyn_cast<UnaryOperator>(From);
@@ -178,8 +178,8 @@ private:
            From->getType()->isPointerType();
   }
 
-  /// Returns the object that a name leads to: the array, or the variable that
-  /// owns the block; null if it may lead to several.
+  /// Returns the object that Name stands for: the array, or the variable that
+  /// owns the heap block; null if Name may stand for several objects.
   const ValueDecl *objectOf(const ValueDecl *Name, const Bindings &Bound,
                             unsigned Depth = 0) const {
     if (auto Known = Bound.find(Name); Known != Bound.end())
@@ -248,7 +248,8 @@ private:
     return Call.getNumArgs() == 2 ? Constant(Call.getArg(1)) : 0;
   }
 
-  /// Notes memory whose nodes the program chooses itself; it counts as placed.
+  /// Records that the program chooses the nodes of the memory that Call gets as
+  /// an argument. The check then does not report this memory.
   void notePlaced(const CallExpr &Call) {
     StringRef Name = Call.getDirectCallee()->getName();
     if (!Name.starts_with("numa_") && !Name.starts_with("vf_numa_") &&

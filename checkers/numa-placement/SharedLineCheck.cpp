@@ -46,8 +46,8 @@ static const Expr *writtenBy(const Stmt *S) {
                                                       : nullptr;
 }
 
-/// Returns true for a loop that counts from a constant to a constant and has
-/// few iterations.
+/// Returns true for a `for` loop whose condition compares with a constant below
+/// FewIterations.
 static bool isShort(const Stmt *Loop, const ASTContext &Context) {
   auto *For = dyn_cast<ForStmt>(Loop);
   auto *Condition =
@@ -59,8 +59,8 @@ static bool isShort(const Stmt *Loop, const ASTContext &Context) {
          Bound.Val.getInt() < FewIterations;
 }
 
-/// Returns true if each iteration sleeps: moving the cache line then costs
-/// little in comparison.
+/// Returns true if Loop contains a call that sleeps: moving the cache line then
+/// costs little in comparison.
 static bool sleeps(const Stmt *Loop) {
   bool Found = false;
   forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
@@ -71,8 +71,9 @@ static bool sleeps(const Stmt *Loop) {
   return Found;
 }
 
-/// Returns true if a thread executes the statement repeatedly: it is in a loop
-/// that is in the code of the thread.
+/// Returns true if a thread executes the statement with these Parents
+/// repeatedly: a loop in the code of the thread contains the statement, and the
+/// loop is not short and does not sleep.
 static bool isRepeated(ArrayRef<const Stmt *> Parents,
                        const ASTContext &Context) {
   for (const Stmt *S : llvm::reverse(Parents)) {
@@ -86,8 +87,8 @@ static bool isRepeated(ArrayRef<const Stmt *> Parents,
   return false;
 }
 
-/// Returns true if each thread has an array of its own: it is declared in the
-/// parallel region or in the lambda.
+/// Returns true if each thread has its own copy of Array: Array is
+/// thread-local, or is declared in the parallel region or in the lambda.
 static bool isPrivate(const ValueDecl &Array, ArrayRef<const Stmt *> Parents,
                       const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
@@ -106,10 +107,10 @@ static bool isPrivate(const ValueDecl &Array, ArrayRef<const Stmt *> Parents,
   });
 }
 
-/// Returns the size of an element if two neighbours may share a cache line,
-/// else 0. A structure of the size of a line that is not aligned to it shares
-/// lines with its neighbours, unless its last member is an array, which is
-/// assumed to be padding.
+/// Returns the size of an element if two neighbouring elements may share a
+/// cache line, else 0. A structure of the size of a cache line that is not
+/// aligned to cache lines shares lines with its neighbours, unless its last
+/// member is an array, which is assumed to be padding.
 static CharUnits sharedSize(const ThreadElement &Found,
                             const ASTContext &Context) {
   QualType T = Found.Element;

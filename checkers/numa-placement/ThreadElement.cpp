@@ -18,8 +18,8 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Maximum number of variables between an address and its use: `arg`, its cast,
-/// a reference.
+/// Maximum number of variables that the address passes on its way to the write,
+/// such as the parameter `arg`, a pointer cast from `arg`, and a reference.
 static constexpr unsigned MaxDepth = 4;
 
 static const Expr *subscriptOf(const CXXOperatorCallExpr &Call,
@@ -33,9 +33,8 @@ static const Expr *subscriptOf(const CXXOperatorCallExpr &Call,
   return IsInPlace || Class->getName() == "vector" ? Call.getArg(1) : nullptr;
 }
 
-/// Returns true if Index is the number of the thread. In a lambda that is
-/// started as a thread this may be a captured copy of the counter of the loop
-/// that starts it.
+/// Returns true if Index is the number of the thread. In a lambda that a loop
+/// starts as a thread, Index may also be a captured copy of the loop's counter.
 bool ThreadElements::isThreadNumber(const Site &Index, bool Started) {
   NumberOrigin From = Origins.of(Index);
   if (From.IsScaled)
@@ -133,8 +132,8 @@ std::optional<ThreadElement> ThreadElements::ofPointer(const Site &Pointer,
   if (!Ref || By.Depth == MaxDepth)
     return std::nullopt;
   UnitValues::ValueRefs Given = Values.valuesOf(*Ref->getDecl());
-  // Accepts a variable with one value. A parameter of a thread's function may
-  // have several values, because threads may start at several places.
+  // Accepts a variable that has a single value, and a parameter of a thread's
+  // function, to which several calls that start threads may pass values.
   bool IsStart = llvm::all_of(
       Given, [](const GivenValue *Value) { return Value->StartsThread; });
   if (Given.empty() || Given.front()->Kind != GivenValue::Assigned ||

@@ -27,14 +27,14 @@ public:
   ThreadElements(const UnitValues &Values, const clang::ASTContext &Context)
       : Values(Values), Origins(Values, Context) {}
 
-  /// Returns the element that Written, an lvalue, is or is a part of. Returns
-  /// nothing if another thread may write the same element, or if this thread
-  /// may write other elements.
+  /// Returns the array element that contains Written, an lvalue in the code of
+  /// a thread. Returns nothing if another thread may write the same element, or
+  /// if this thread may write other elements.
   std::optional<ThreadElement> of(const Site &Written);
 
 private:
-  /// How an address has been followed: through how many variables, and whether
-  /// it was passed to a thread when the thread started.
+  /// The number of variables through which an address has been followed, and
+  /// whether the address was passed to a thread when the thread started.
   struct Way {
     unsigned Depth = 0;
     bool Started = false;

@@ -56,7 +56,8 @@ const ValueDecl *rootOf(const Expr *E) {
   return nullptr;
 }
 
-/// Returns the variable or field that E names itself.
+/// Returns the variable or field that E names; null if E is another expression,
+/// such as an element.
 static const ValueDecl *nameOf(const Expr *E) {
   E = stripped(E);
   if (auto *Ref = dyn_cast_or_null<DeclRefExpr>(E))
@@ -233,8 +234,8 @@ private:
     }
   }
 
-  /// Records an unknown value for what a callee may change through this
-  /// argument.
+  /// Records an unknown value for each variable that a callee may change
+  /// through Argument.
   void escape(const Expr *Argument, QualType As) {
     bool ByReference = !As.isNull() && As->isReferenceType();
     QualType Pointee = As.isNull() ? QualType() : As->getPointeeType();

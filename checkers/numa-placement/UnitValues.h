@@ -54,7 +54,8 @@ public:
   /// Returns the values that are assigned to the variable, field or parameter
   /// itself.
   ValueRefs valuesOf(const clang::ValueDecl &Of) const;
-  /// The values of the elements of an array, or of what a pointer leads to.
+  /// Returns the values that are assigned to the elements of the array Of, or
+  /// to the memory that the pointer Of points to.
   ValueRefs elementsOf(const clang::ValueDecl &Of) const;
 
   llvm::ArrayRef<const clang::FunctionDecl *> functions() const {
@@ -72,8 +73,8 @@ private:
   using Values = llvm::SmallVector<GivenValue, 2>;
 
   llvm::DenseMap<const clang::ValueDecl *, Values> Given, Elements;
-  /// The values that calls pass to each parameter, by the first declaration of
-  /// the function and the index of the parameter.
+  /// The values that calls pass to each parameter. The key is the function's
+  /// first declaration and the index of the parameter.
   llvm::DenseMap<std::pair<const clang::FunctionDecl *, unsigned>, Values>
       Passed;
   llvm::DenseSet<const clang::FunctionDecl *> Entries, Known;

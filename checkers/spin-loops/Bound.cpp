@@ -96,7 +96,8 @@ static bool fits(int64_t Value, QualType T, const ASTContext &Context) {
                                   : Value >= 0 && llvm::isUIntN(Width, Value);
 }
 
-/// Returns the bound that a comparison of the counter with a constant sets.
+/// Returns the number of iterations if Test compares the counter with a
+/// constant; nullopt if the number is not known.
 static std::optional<uint64_t> boundBy(const BinaryOperator &Test,
                                        const CountStart &From, int64_t Step,
                                        const ASTContext &Context) {

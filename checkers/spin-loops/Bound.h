@@ -34,13 +34,14 @@ struct CountStart {
 std::optional<CountStart> startOf(const clang::Stmt *Init,
                                   const clang::ASTContext &Context);
 
-/// Returns what an increment adds to Counter; 0 if that is not known.
+/// Returns the constant that Increment adds to Counter; 0 if the constant is
+/// not known.
 int64_t stepOf(const clang::Expr *Increment, const clang::VarDecl *Counter,
                const clang::ASTContext &Context);
 
-/// Returns the variable that E names; null if none. Ignores parentheses and
-/// implicit casts but, unlike the variableOf of heap-churn, no explicit cast:
-/// that changes the value that is compared.
+/// Returns the variable that E names; null if E names none. Ignores parentheses
+/// and implicit casts. Unlike variableOf of heap-churn, does not ignore
+/// explicit casts, because an explicit cast changes the value that is compared.
 const clang::VarDecl *uncastVariable(const clang::Expr *E);
 
 } // namespace vfriendly::tidy

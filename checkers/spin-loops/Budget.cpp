@@ -77,7 +77,8 @@ bool IterationReader::isHint(const Stmt *S, const Frame *In) const {
   });
 }
 
-/// Visits a read of the object that LValue names.
+/// Visits a read of the object that LValue names; returns false if the read
+/// disproves that an iteration only polls and counts.
 bool IterationReader::readMemory(const Expr *LValue, const Frame *In) {
   QualType T = LValue->getType();
   if (isAtomicType(T) || T.isVolatileQualified()) {
@@ -85,8 +86,8 @@ bool IterationReader::readMemory(const Expr *LValue, const Frame *In) {
     IsVolatile |= !isAtomicType(T);
     return read(LValue, In);
   }
-  // Rejects reads of plain memory: another thread may write it between two
-  // polls, so that a skipped iteration could have read another value.
+  // Rejects reads of plain memory: another thread may write the memory between
+  // two polls, so that a skipped iteration could have read another value.
   const VarDecl *Variable = uncastVariable(LValue);
   return Variable && isPrivate(*Variable, In) ? read(LValue, In)
                                               : fail(ReadsMore);
@@ -110,8 +111,8 @@ bool IterationReader::readCall(const CallExpr &Call, const Frame *In) {
 }
 
 /// Returns true if S, a statement of a called function, only polls and writes
-/// local variables of that function. These begin anew with each call, so no
-/// value is carried into the next iteration.
+/// local variables of that function. These variables begin anew with each call,
+/// so no value is carried into the next iteration.
 bool IterationReader::readInCallee(const Stmt *S, const Frame *In) {
   if (!S)
     return true;
@@ -249,10 +250,10 @@ StringRef BudgetPlanner::findCounter() {
   return "";
 }
 
-/// Returns true if E is the counter. In a loop without an increment in its
-/// head, E must instead be the counter's increment or decrement, as in `n-- >
-/// 0`; then sets Step, and sets After if the value of E is that before the
-/// step.
+/// Returns true if E, an operand of the loop's condition, is the counter. In a
+/// loop without an increment in its head, E must be the increment or decrement
+/// of the counter, as in `n-- > 0`. Step is then set to 1 or -1, and After is
+/// set to true if E has the counter's value before the step.
 bool BudgetPlanner::isCounted(const Expr *E, bool &After) {
   if (Spin.Shape.Increment)
     return uncastVariable(E) == Counter;
@@ -381,9 +382,9 @@ std::string plus(StringRef Term, int64_t Number) {
   return (Term + (Number > 0 ? " + " : " - ") + Twine(std::abs(Number))).str();
 }
 
-/// Computes Left, the number of further iterations whose test holds: the test
-/// sees the value v at the end of this iteration, v + Step in the next, and so
-/// on.
+/// Computes Left, the number of further iterations for which the count test
+/// holds. If the counter has the value v at the end of this iteration, it has v
+/// + Step at the end of the next one, and so on.
 StringRef BudgetPlanner::computeLeft() {
   std::optional<int64_t> Start = findStart(), Limit = 0;
   const VarDecl *LimitVariable = nullptr;
@@ -393,7 +394,8 @@ StringRef BudgetPlanner::computeLeft() {
     if (!Test->Limit->isValueDependent() &&
         Test->Limit->EvaluateAsInt(Result, Context)) {
       Limit = Result.Val.getInt().tryExtValue();
-      // Limits the constant so that no sum below overflows.
+      // Gives up if the limit is so large that one of the sums below could
+      // overflow.
       if (!Limit || *Limit > INT64_MAX / 4 || *Limit < INT64_MIN / 4)
         return Unclear;
     } else {
@@ -450,7 +452,7 @@ StringRef BudgetPlanner::computeLeft() {
     if (IsName)
       Text = textOf(E, Context);
     if (Text.empty() && LimitVariable)
-      return "its bound is written in a macro";
+      return "the loop's bound is written in a macro";
   }
   if (Text.empty() && IsUp)
     Found.Left = std::to_string(*Limit + Add) + " - " + Found.Counter;

@@ -43,16 +43,16 @@ struct Budget {
   /// the assignment that skips polls, such as `i += `, and Left the number of
   /// polls left.
   std::string Counter, Assignment, Left;
-  /// The condition by which the poll ends the loop. The loop ends if
+  /// The condition under which the result of the poll ends the loop:
   /// Exit.Condition has the value Exit.Holds.
   Guard Exit;
-  /// True if the word is volatile and not atomic. It may be a register of a
-  /// device, unless a writer is visible.
+  /// True if the polled word is volatile and not atomic. The word may be a
+  /// device register, unless a write to it is visible.
   bool IsVolatile = false;
 };
 
-/// Returns how polls of a loop may be skipped; if they may not, Why is the
-/// reason. pre: Spin.Counts.
+/// Returns how the fix may skip polls of a loop. Returns nothing, and sets Why
+/// to the reason, if polls may not be skipped. pre: Spin.Counts.
 std::optional<Budget> planBudget(const SpinLoop &Spin, const LoopSite &Site,
                                  llvm::StringRef &Why);
 

@@ -47,7 +47,8 @@ Causes CauseFinder::ofChildren(const Stmt *S, const Frame *In) {
   return All;
 }
 
-/// Returns the causes of an address. Computing the address is no poll.
+/// Returns the causes of the address of LValue, the object that is read.
+/// Computing an address reads no polled object, so LValue itself is no poll.
 Causes CauseFinder::ofAddress(const Expr *LValue, const Frame *In) {
   const Expr *E = LValue->IgnoreParens();
   if (auto *Cast = dyn_cast<CastExpr>(E)) {
@@ -214,10 +215,10 @@ Causes CauseFinder::ofAccess(const Expr *Access, const Expr *Object,
   Causes C;
   if (IsPointer && !Object->getType()->isPointerType())
     return own(); // The pointer's type depends on a template argument.
-  // If IsMemory is set, for an atomic operation, a pointer made from an integer
-  // or from void * is not taken for the address of a device register: programs
-  // do not use atomic operations on registers, but some pass locks as void * or
-  // keep addresses as integers.
+  // IsMemory is set for an atomic operation. A pointer made from an integer or
+  // from void * is then not taken for the address of a device register:
+  // programs do not use atomic operations on registers, but some pass locks as
+  // void * or keep addresses as integers.
   if (Address.Device ||
       (!IsMemory && (P.Where == Place::Device || P.Untyped))) {
     C.Device = true;
@@ -386,7 +387,7 @@ Causes CauseFinder::causesOf(const Expr *E, const Frame *In) {
     return {};
   if (auto *Default = dyn_cast<CXXDefaultArgExpr>(E))
     return causesOf(Default->getExpr(), In);
-  // Handles a glvalue that is not read here.
+  // Handles a variable, member or element that is named but not read here.
   if (E->isGLValue() && isa<DeclRefExpr, MemberExpr, ArraySubscriptExpr>(E))
     return E->getType()->isFunctionType() ? Causes()
                                           : ofAccess(E, E, false, In);

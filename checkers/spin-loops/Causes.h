@@ -32,8 +32,8 @@ struct Poll {
   bool Volatile = false, Atomic = false;
   const Rmw *Tries = nullptr;
   const clang::FunctionDecl *TryLock = nullptr;
-  /// The call, if Access calls a function whose body is not fully visible; else
-  /// null.
+  /// The call that Access makes, if the body of its callee is not fully
+  /// visible; else null.
   const clang::CallExpr *Unseen = nullptr;
 
   bool isPlain() const {
@@ -95,15 +95,16 @@ private:
 
   const LoopFacts &Facts;
   const bool Rescans;
-  /// Variables and calls being examined. A second visit means that the value
-  /// depends on its own previous value.
+  /// Variables and calls being examined. If one of them is reached again, its
+  /// value depends on its own previous value.
   llvm::SmallPtrSet<const void *, 8> Open;
-  /// Read-modify-writes being examined, each with the number of such variables
-  /// (Lasting) when its examination began. If there are more when it is reached
-  /// again, its value was kept from one iteration to the next.
+  /// Read-modify-writes being examined, each with the value that Lasting had
+  /// when the examination began. If Lasting is greater when the same
+  /// read-modify-write is reached again, a variable has kept the result from
+  /// one iteration to the next.
   llvm::SmallVector<std::pair<const Rmw *, unsigned>, 2> Tried;
-  /// Number of variables on the path that keep their value from iteration to
-  /// iteration.
+  /// Number of variables, among those in Open, that keep their value from
+  /// iteration to iteration.
   unsigned Lasting = 0;
   unsigned Budget = 2000;
 };

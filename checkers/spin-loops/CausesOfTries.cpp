@@ -24,9 +24,10 @@ static Causes ownProgress() {
   return C;
 }
 
-/// Returns true for a local object that a call may use for its result: the loop
-/// then takes something, and does not only wait. Excludes structures given by
-/// pointer, which may be shared through that pointer.
+/// Returns true if Argument is a local object that a call may use for its
+/// result. A loop with such a call takes something, and does not only wait.
+/// Excludes structures whose address is passed, because other threads may share
+/// them through that address.
 static bool isPlaceForResult(const Expr *Argument, const Frame *In) {
   if (Argument->isGLValue())
     return !Argument->getType().isConstQualified() &&
@@ -37,9 +38,9 @@ static bool isPlaceForResult(const Expr *Argument, const Frame *In) {
          placeOf(Address->getSubExpr(), In).Where == Place::Local;
 }
 
-/// Returns the causes of the result of an opaque call. The call is a poll,
-/// unless its arguments may change its result: one that changes from iteration
-/// to iteration, or a local object that the call may modify.
+/// Returns the causes of the result of Call, whose callee is opaque. Call is a
+/// poll, unless its arguments may change its result: an argument that changes
+/// from iteration to iteration, or a local object that the callee may modify.
 Causes CauseFinder::ofUnseen(const CallExpr &Call, const Frame *In) {
   auto *Callee = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
   Causes Given;
@@ -110,24 +111,25 @@ static bool readsObject(const Expr *E, const Frame *In, const Rmw &R,
 }
 
 /// Returns the causes of the value that R, a compare-and-exchange, expects. A
-/// value with some bits forced, as in `v & ~BUSY`, has none: the memory has
+/// value with some bits forced, as in `v & ~BUSY`, has no polls: the memory has
 /// this value only after other threads have changed those bits.
 Causes CauseFinder::ofExpectedValue(const Expr *Expected, const Frame *In,
                                     const Rmw &R) {
   Causes C = causesOf(Expected, In);
-  // Maximum number of assignments to follow: variables may be copies of each
-  // other, and a few steps reach any mask.
+  // Maximum number of assignments to follow. Variables may be copies of each
+  // other, so the number needs a limit; a few steps reach the mask.
   for (unsigned Step = 0; Step != 4; ++Step) {
-    // Follows a wrapper's argument, or a value that a variable was assigned
-    // before.
+    // Follows a parameter to the argument, or another variable to the only
+    // value that is assigned to it.
     auto *Ref = dyn_cast<DeclRefExpr>(Expected->IgnoreParenImpCasts());
     auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
     const Frame *Owner = Variable ? frameOf(*Variable, In) : nullptr;
     if (!Owner)
       break;
     auto Written = Facts.Writes.find({Variable, Owner});
-    // An update that does not read the object again expects the value that it
-    // read first.
+    // A variable that the loop does not write, and that is initialized with the
+    // value of R's object, keeps the value that was read first. R may then
+    // succeed without another thread.
     if (Written == Facts.Writes.end() && Variable->getInit() &&
         readsObject(Variable->getInit(), Owner, R, Facts.Context))
       C.AtOnce = true;
@@ -180,9 +182,9 @@ Causes CauseFinder::ofExpected(const Rmw &R) {
 Causes CauseFinder::causesOf(const Rmw &R) {
   for (const auto &[Other, LastingThen] : Tried)
     if (Other == &R) {
-      // The value that R expects depends on the result of R. If a variable
-      // carries this result over from the previous iteration, R expects the
-      // value that it has just read.
+      // The value that R expects depends on the result of R itself. If a
+      // variable carries this result over from the previous iteration, R
+      // expects the value that R has just read.
       Causes Itself;
       Itself.AtOnce = Lasting > LastingThen;
       return Itself;
@@ -206,9 +208,9 @@ Causes CauseFinder::causesOf(const Rmw &R) {
     // Ignores the value to be stored: a compare-and-exchange that fails does
     // not store it.
   } else if (Op.Kind == AtomicKind::Modify) {
-    // Ignores the operand, n in fetch_add(n). If it is a constant, it has no
-    // causes. If it varies, DoubtJudge (Doubts.h) does not count the operation
-    // as undone by another one, and judges the loop by this effect.
+    // Ignores n in fetch_add(n). A constant n has no causes. If n varies,
+    // DoubtJudge (Doubts.h) does not consider the fetch_add undone by another
+    // operation, and judges the loop by this effect.
   } else if (Op.Value && Op.Kind != AtomicKind::CompareExchange) {
     C.Own |= !(Op.Result ? ofAccess(Op.Value, Op.Value, true, R.In)
                          : causesOf(Op.Value, R.In))

@@ -115,7 +115,7 @@ std::string describe(const SpinLoop &Spin) {
     Text += ", " + howOften(Spin) +
             ": while the thread it waits for is descheduled, the vCPU is "
             "wasted up to that bound; keep the bound "
-            "short, pause in it and block after it";
+            "short, pause in the loop and block after the loop";
   else if (Spin.Yields)
     Text += " and yields between polls: while the thread it waits for is "
             "descheduled, yielding keeps the vCPU busy; spin then block";

@@ -34,7 +34,8 @@ static std::optional<uint64_t> constantOf(const Expr *Value, const Frame *In,
     Value = Argument;
     In = Owner->Caller;
   }
-  // `gate = 1` first converts 1 to an _Atomic type, which is no constant.
+  // The assignment `gate = 1` first converts 1 to an _Atomic type. The
+  // conversion is no constant expression, so the operand 1 is evaluated.
   if (Value && Value->getType()->isAtomicType())
     Value = Value->IgnoreImpCasts();
   Expr::EvalResult Result;
@@ -45,7 +46,8 @@ static std::optional<uint64_t> constantOf(const Expr *Value, const Frame *In,
   return static_cast<uint64_t>(Result.Val.getInt().getSExtValue());
 }
 
-/// Returns the addend, negated for subtractions; nullopt if it is no constant.
+/// Returns the number that R adds to its object, negated for subtractions;
+/// nullopt if the number is no constant.
 static std::optional<uint64_t> amountOf(const Rmw &R,
                                         const ASTContext &Context) {
   bool Subtracts = false;
@@ -296,10 +298,10 @@ bool DoubtJudge::toleratesOne(const Doubt &D, ArrayRef<Poll> Polls,
   return true;
 }
 
-/// Returns true if a poll may be one of a device driver that waits until its
-/// device has written to memory. A driver reads the memory through an address,
-/// or makes it volatile at the read; threads of a program use the name of a
-/// variable.
+/// Returns true if one of Polls may belong to a device driver that waits until
+/// the device has written to memory. A driver reads such memory through a
+/// pointer, perhaps one that is cast to volatile for the read; threads of a
+/// program use the name of a variable.
 static bool mayBeDevice(ArrayRef<Poll> Polls) {
   return llvm::any_of(Polls, [](const Poll &P) {
     if (!P.At.LValue || P.Tries)

@@ -29,22 +29,22 @@
 
 namespace vfriendly::tidy {
 
-/// Returns true if an effect of the loop shows that the loop is no wait,
-/// whatever it polls. Cheaper than tolerates.
+/// Returns true if an effect in Facts shows that the loop is no wait, whatever
+/// the loop polls. This test is cheaper than DoubtJudge::tolerates.
 bool areHopeless(const LoopFacts &Facts);
 
 class DoubtJudge {
 public:
   DoubtJudge(const LoopFacts &Facts, CauseFinder &Finder);
 
-  /// Returns true if another operation of the same iteration undoes R, or R
-  /// undoes it.
+  /// Returns true if R and another operation of the same iteration undo each
+  /// other.
   bool isUndone(const Rmw &R) const { return Undone.contains(&R); }
 
-  /// Returns true if none of the loop's doubts means that it is no wait. pre:
-  /// Polls are those on which the loop's waiting exits depend; MayStore is set
-  /// for kinds of wait that store, such as a seqlock's reader; IsBounded is set
-  /// if the loop counts its iterations.
+  /// Returns true if the loop is a wait in spite of its doubts. pre: Polls are
+  /// those on which the loop's waiting exits depend; MayStore is set for kinds
+  /// of wait that store, such as a seqlock's reader; IsBounded is set if the
+  /// loop counts its iterations.
   bool tolerates(llvm::ArrayRef<Poll> Polls, const IterationHints &Given,
                  bool MayStore, bool IsBounded);
 

@@ -51,8 +51,8 @@ static bool isInstance(const FunctionDecl &Function) {
   return Function.getTemplateInstantiationPattern() != nullptr;
 }
 
-/// Returns true if S contains a loop that waits between attempts to take a
-/// lock. The fix then belongs to that loop.
+/// Returns true if S contains a loop that waits without a bound. The fix then
+/// belongs to that inner loop.
 static bool holdsWait(const Stmt *S, const FunctionDecl &Function,
                       FunctionFacts &Functions) {
   if (!S || isa<Expr>(S))
@@ -84,7 +84,8 @@ static bool contains(const Stmt *S, const Stmt *Part) {
                        }));
 }
 
-/// Returns true if a jump in S, outside of any loop in S, may leave S.
+/// Returns true if S contains a return, break or goto that is in no loop inside
+/// S.
 static bool leavesDirectly(const Stmt *S) {
   if (!S || isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt, LambdaExpr>(S))
     return false;
@@ -92,8 +93,9 @@ static bool leavesDirectly(const Stmt *S) {
          llvm::any_of(S->children(), leavesDirectly);
 }
 
-/// Returns true if E is in the condition of an `if` in S whose branches do not
-/// leave S directly, as ncpu in `if (ncpu > 1) for (...) if (try()) return;`.
+/// Returns true if E is in the condition of an `if` in S, and no branch of this
+/// `if` directly contains a return, break or goto: for example, ncpu in `if
+/// (ncpu > 1) for (...) if (try()) return;`.
 static bool stepsAside(const Stmt *S, const Expr *E) {
   if (!S)
     return false;
@@ -141,7 +143,7 @@ static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
   return true;
 }
 
-/// Adds a notify after each write that Wait expects to have one.
+/// Adds a call of vf_spin_notify_if_waiting after each write in Wait.Writes.
 static void notifyWriters(const WaitCall &Wait, const ASTContext &Context,
                           TuUses &Uses, Fix &Plan) {
   for (const WriteSite *W : Wait.Writes)
@@ -209,7 +211,8 @@ Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
   if (Spin.Shape.keyword().isMacroID())
     return {{}, "", Spin.Counts ? "the loop is written in a macro" : ""};
 
-  // The fix belongs to the inner loop, which is reported by itself.
+  // Gives no fix for a loop around a loop that waits: the fix belongs to the
+  // inner loop, which has a report of its own.
   if (!Spin.Facts->InnerConditions.empty() &&
       llvm::any_of(Spin.Shape.Body, [&](const Stmt *S) {
         return holdsWait(S, Site.Function, Spin.Facts->Functions);

@@ -38,8 +38,8 @@ struct LoopSite {
   llvm::ArrayRef<const clang::Stmt *> Parents;
 };
 
-/// Names for the variables that hold a wait's state, each used once in a
-/// function.
+/// Generates names for the variables in which the fixes keep the state of a
+/// wait. Each name is used once in a function.
 class StateNames {
   const clang::FunctionDecl *In = nullptr;
   unsigned Used = 0;
@@ -52,8 +52,8 @@ public:
 struct Fix {
   llvm::SmallVector<clang::FixItHint, 4> Hints;
   std::string Header; ///< The header to include, with any angle brackets.
-  /// The reason why a bounded spin has no fix. Empty if it has one, or if the
-  /// reason is the same for all loops.
+  /// The reason why a loop with a bound has no fix. Empty if the loop has a
+  /// fix, or if the reason is the same for all loops.
   llvm::StringRef WhyNot = {};
 };
 

@@ -31,7 +31,8 @@ bool IterationWalker::visitNeutralCall(const CallExpr &Call, CallEffect Effect,
     if (Effect == CallEffect::None || !Argument->getType()->isPointerType() ||
         Argument->getType()->getPointeeType().isConstQualified())
       continue;
-    // Records that the call writes the object, as in clock_gettime(…, &now).
+    // Records that the call writes the object that Argument points to, as
+    // clock_gettime(…, &now) writes now.
     Place P = pointeeOf(Argument, C.In);
     if (P.Where == Place::Local && P.Variable)
       note(P.Variable, P.In,
@@ -84,11 +85,13 @@ static CallEffect hintOf(NameTells Tells) {
   }
 }
 
-/// Handles a call of a function that has effects or is opaque.
+/// Handles the call of a function that has effects or is opaque. Returns false
+/// if the walker has to give up.
 bool IterationWalker::visitUnknownCall(const CallExpr &Call, Context &C,
                                        bool IsAlwaysUnseen) {
   EndedUnseen = false;
-  // Gives up in a template: the callee is known only in its instances.
+  // Gives up on a call in a template whose callee is known only in instances of
+  // the template.
   if (Call.isInstantiationDependent())
     return false;
   NameTells Tells = whatNameTells(calleeName(Call));
@@ -134,17 +137,17 @@ bool IterationWalker::visitCall(const CallExpr &Call, Context &C) {
       return visitUnknownCall(Call, C, /*IsAlwaysUnseen=*/true);
   }
 
-  // Visits the body of a trylock if it is visible, because it tells more than
-  // the function's name. If the body has a doubtful effect, this is assumed to
-  // happen only when the lock is taken, and the call is classified by its name
-  // instead.
+  // Visits the body of a trylock function if it is visible, because the body
+  // tells more than the function's name. If the body has a doubtful effect,
+  // this effect is assumed to happen only when the lock is taken, and the call
+  // is classified by the function's name.
   bool Tries = Effect == CallEffect::TryLock;
   if (!Tries || (Callee->isDefined() && !isOfStd(*Callee))) {
     Mark Before = mark();
     if (visitBody(Call, *Callee, C) &&
         (!Tries || Facts.Doubts.size() == Before.Doubts)) {
-      // If the body contains no hint, the name of the function may still tell
-      // that it is one.
+      // If the body contains no spin hint, the name of the function may still
+      // tell that the function is a spin hint.
       CallEffect Told = hintOf(whatNameTells(calleeName(Call)));
       if (Told != CallEffect::Other && Facts.Hints.size() == Before.Hints)
         Facts.Hints.push_back({Told, &Call, C.In});

@@ -29,9 +29,9 @@ bool IterationWalker::visitChildren(const Stmt *S, Context &C) {
 }
 
 /// Records an effect that may mean that the loop is no wait. Returns false if
-/// the effect cannot be accepted where it is: in a called function, the whole
-/// call then counts as the effect; in the loop's own function, the loop is no
-/// wait.
+/// the effect cannot be accepted. If the effect is in a called function, the
+/// whole call then counts as the effect; if it is in the loop's own function,
+/// the loop is no wait.
 bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
                             const Context &C, const Expr *LValue) {
   bool NeedsGuard = What == Doubt::Other;
@@ -55,10 +55,10 @@ bool IterationWalker::doubt(Doubt::Kind What, const Stmt *Site,
   return true;
 }
 
-/// Records a value that is stored to an atomic or volatile object. A lock's
-/// reader may register and deregister by such stores, also in called functions
-/// without a result. A store in a function with a result is not accepted,
-/// because the loop may poll the result.
+/// Records a value that Site stores to an atomic or volatile object. The reader
+/// of a lock may announce and withdraw itself by such stores, also in called
+/// functions without a result. Stores in a function with a result are not
+/// accepted, because the loop may poll the result.
 bool IterationWalker::say(const Stmt *Site, const Expr *Object, bool ByPointer,
                           const Expr *Value, const Context &C) {
   if (C.InLoop ||

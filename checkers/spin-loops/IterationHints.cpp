@@ -35,8 +35,8 @@ public:
     for (const Stmt *S : Shape.Body)
       if (Goes)
         Goes = follow(S, Falls, Facts.root());
-    // The end of the body leads to another iteration, except in a goto loop,
-    // which only its gotos repeat.
+    // After the end of the body follows another iteration, except in a goto
+    // loop, which only its gotos repeat.
     if (Goes && !Shape.backJump())
       Repeating &= Falls;
     return Repeating | inExpr(Shape.Condition, Facts.root()) |
@@ -72,7 +72,8 @@ unsigned PathFollower::inCallee(const Frame &Callee) {
   --Nested;
   Given = Falls ? Returning & Given : Returning;
   Returning = Saved;
-  // Drops Waits: a wait in a callee does not make a lock-free retry a wait.
+  // Drops Waits: if only a callee waits, a loop that retries a lock-free update
+  // is still no wait.
   return Given & (Any | Pauses | Retries);
 }
 
@@ -112,8 +113,8 @@ unsigned PathFollower::inLoop(const LoopShape &Inner, const Frame *In) {
   if (judgeLoop(Inner, *In->Function, Facts.Functions))
     return In == Facts.root() ? Any | Waits : unsigned(Any);
   unsigned Given = inExpr(Inner.Condition, In), Body = 0;
-  // Counts the pauses in the inner loop, although it may have no iteration: the
-  // loop of a back-off has none at first.
+  // Counts the pauses in the inner loop, although it may have no iteration: in
+  // the first attempts, the pause loop of a back-off has none.
   ++Nested;
   follow(Inner.Body.front(), Body, In);
   --Nested;
@@ -121,9 +122,9 @@ unsigned PathFollower::inLoop(const LoopShape &Inner, const Frame *In) {
 }
 
 /// Returns true if the branch of If for the value Holds is a step of a back-off
-/// that a counter selects: the branch gives no hint in the first iterations, or
-/// blocks after a number of hints. The counter must be compared with a limit; a
-/// hint in every nth iteration is not accepted.
+/// that a counter selects: in the first iterations this branch gives no hint,
+/// or after a number of hints this branch blocks. The condition must compare
+/// the counter with a limit; a hint in every nth iteration is not accepted.
 bool PathFollower::backsOff(const IfStmt &If, bool Holds, const Frame *In) {
   auto *Limit = dyn_cast<BinaryOperator>(If.getCond()->IgnoreParenImpCasts());
   if (!Limit || !Limit->isRelationalOp())
@@ -205,8 +206,8 @@ bool PathFollower::follow(const Stmt *S, unsigned &Given, const Frame *In) {
     Returning &= Given | inExpr(Return->getRetValue(), In);
     return false;
   }
-  // A break ends this path. It leaves the loop, or an inner loop or switch,
-  // after which the caller goes on in any case.
+  // A break ends this path. The break leaves either the whole loop, or an inner
+  // loop or switch; after the latter, follow continues in any case.
   if (isa<BreakStmt>(S))
     return false;
   if (LoopShape Inner = shapeOf(S); Inner.Statement) {

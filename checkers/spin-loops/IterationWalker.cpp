@@ -26,7 +26,8 @@ static bool isOnceOnly(const Stmt *S, const ASTContext &Context) {
          Do->getCond()->EvaluateAsBooleanCondition(Value, Context) && !Value;
 }
 
-/// Returns the call that a statement is, or ends with: `(report(), abort())`.
+/// Returns the call that S is, or that S ends with, as abort() in `(report(),
+/// abort())`.
 static const CallExpr *callIn(const Stmt *S) {
   auto *E = dyn_cast_or_null<Expr>(S);
   if (!E)

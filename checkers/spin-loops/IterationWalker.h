@@ -29,8 +29,8 @@ public:
   bool walkIteration();
 
 private:
-  /// The meaning of break and continue here, and whether a return leaves the
-  /// loop.
+  /// The position of a statement: the conditions around it, the meaning of
+  /// break and continue there, and whether it is in a callee or an inner loop.
   struct Context {
     Frame *In;
     Guards Under;
@@ -49,8 +49,8 @@ private:
     bool staysOut() const { return !Falls && !Repeats && Leaves; }
   };
 
-  // The functions below are defined in IterationWalker.cpp. All return false to
-  // give up.
+  // The functions below are defined in IterationWalker.cpp. Those with a result
+  // of type bool return false if the walker has to give up.
   Ends endsOf(const clang::Stmt *S, const Context &C) const;
   bool walk(const clang::Stmt *S, Context &C);
   bool walkSequence(llvm::ArrayRef<const clang::Stmt *> Body, Context &C);
@@ -103,8 +103,9 @@ private:
   unsigned Effort = 4000;
   /// The variables that the loop writes, in the order of the writes.
   llvm::SmallVector<decltype(LoopFacts::Writes)::key_type, 8> Written;
-  /// True if the visit of a called function's body ended at a call that is
-  /// opaque in every calling context. Valid while visits return false.
+  /// True if the visit of a called function's body ended at a call whose callee
+  /// is opaque in every calling context. Meaningful only after a visit has
+  /// returned false.
   bool EndedUnseen = false;
 };
 

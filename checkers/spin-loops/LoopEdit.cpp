@@ -54,8 +54,8 @@ void LoopEdit::insert(SourceLocation Place, const Twine &Text) {
   Hints.push_back(FixItHint::CreateInsertion(Place, Text.str()));
 }
 
-/// Returns true if S is the loop's only hint, directly or through a small
-/// function.
+/// Returns true if S is the only spin hint of the loop, or calls a small
+/// function that contains the only hint.
 bool LoopEdit::isOnlyHint(const Stmt *S) const {
   if (Spin.Facts->Hints.size() != 1)
     return false;
@@ -109,8 +109,8 @@ bool LoopEdit::waitInBlock(const CompoundStmt &Block, StringRef Call) {
       return true;
   StringRef Indent = indentAt(Shape.keyword(), Context);
   if (hasContinue(&Block)) {
-    // Inserts the call at the beginning of the body if a condition precedes it:
-    // then only iterations that have failed execute the call.
+    // Inserts Call at the beginning of the body if the loop tests its condition
+    // before the body: then only failed iterations execute Call.
     if (Shape.TestsLast || !Shape.Condition || Shape.backJump())
       return false;
     insert(Lexer::getLocForEndOfToken(Block.getLBracLoc(), 0, SM,
@@ -210,8 +210,9 @@ bool LoopEdit::waitInBody(StringRef Call, bool HasValue) {
     return waitInStatement(Body, Call);
   if (!HasValue)
     return !hasContinue(Body) && waitInStatement(Body, Call);
-  // Does not insert the call into the body of a do loop, where it would delay
-  // the first test: replaces a hint by it, or adds it to the condition.
+  // Does not insert Call into the body of a do loop, where Call would delay the
+  // first test. Instead, replaces a hint by Call, or adds Call to the
+  // condition.
   if (auto *Block = dyn_cast<CompoundStmt>(Body))
     for (const Stmt *Child : Block->body())
       if (replaceHint(Child, Call))

@@ -29,8 +29,8 @@ public:
   LoopEdit(const SpinLoop &Spin, const LoopSite &Site);
 
   /// Makes every failed iteration evaluate the expression Call once. HasValue
-  /// is true if Call is an integer that is never 0; in a do loop it then
-  /// becomes a part of the condition.
+  /// is true if Call is an integer that is never 0; in a do loop, Call is then
+  /// added to the condition.
   bool waitInBody(llvm::StringRef Call, bool HasValue);
   /// Makes waitInBody keep the loop's hints instead of replacing one, so that
   /// a poll takes as long as before.

@@ -85,8 +85,8 @@ struct Write {
   bool EachIteration = false;
 };
 
-/// A read-modify-write that has no effect when it fails, or a read that inline
-/// assembly does.
+/// A read-modify-write, which has no effect if it fails, or a read by inline
+/// assembly.
 struct Rmw {
   AtomicOp Op;
   const clang::Stmt *Site;
@@ -149,8 +149,8 @@ struct LoopFacts {
   llvm::SmallVector<Doubt, 1> Doubts;
   /// The doubted calls whose results may be what the loop waits for.
   llvm::DenseSet<std::pair<const clang::Expr *, const Frame *>> Unseen;
-  /// The conditions of inner loops. What they poll is read between two attempts
-  /// of the outer loop.
+  /// The conditions of inner loops. The outer loop reads the objects in these
+  /// conditions between two of its own attempts.
   llvm::SmallVector<std::pair<const clang::Expr *, const Frame *>, 1>
       InnerConditions;
   bool HasInnerLoop = false;

@@ -52,7 +52,7 @@ public:
   bool judge();
 
 private:
-  /// One of the conditions under which an exit is taken.
+  /// One of the conditions that together make the loop take an exit.
   struct Leaf {
     const Expr *Condition;
     const Frame *In;
@@ -174,9 +174,9 @@ void LoopJudge::judgeExit(const Guards &Exit) {
     judgeAlternative(A);
 }
 
-/// Returns true if the loop is more than a wait: it traverses data, or has a
-/// read-modify-write on which no exit depends. Setting the same bits again, to
-/// announce a waiter, is allowed.
+/// Returns true if the loop does more than wait: it traverses data, or executes
+/// a read-modify-write on which no exit depends. Setting the same bits in each
+/// iteration, to announce a waiter, is allowed.
 bool LoopJudge::doesWork() {
   for (const Rmw &R : Found.Facts->Rmws)
     if (R.Op.Kind != AtomicKind::Load && R.Op.Kind != AtomicKind::SetBits &&
@@ -368,8 +368,8 @@ bool LoopJudge::judge() {
   }
   if (doesWork())
     return false;
-  // A loop that retries a compare-and-swap is a wait only if it waits before
-  // each attempt: it then takes a lock.
+  // A loop that retries a compare-and-swap counts as a wait only if it also
+  // waits before each attempt, as a loop does that takes a lock.
   if (!Retries.empty()) {
     if (!given().Waits)
       return false;
@@ -395,9 +395,10 @@ bool LoopJudge::judge() {
     return Facts.Doubts.empty() ||
            Doubts.tolerates(Found.Polls, given(), MayStore, Found.Counts);
   };
-  // Only in a seqlock's reader are all stores accepted. Finding the loop's kind
-  // takes a walk over the whole function, so the stores are first accepted if
-  // the loop looks like such a reader, and judged again below if it is none.
+  // All stores are accepted only in the reader of a seqlock. Finding the loop's
+  // kind takes a walk over the whole function, so the stores are first accepted
+  // if the loop looks like such a reader. If its kind turns out to be another,
+  // the stores are judged again below.
   bool MayStore = versionIsReread(Facts);
   if (!Tolerates(MayStore))
     return false;
@@ -425,7 +426,7 @@ std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
   if (LoopJudge(Found, /*Rescans=*/false).judge())
     return Found;
 
-  // A loop that pauses before it reads all of its memory again is a wait, too.
+  // A loop that pauses between two scans of several objects is a wait, too.
   const LoopFacts &Facts = *Found.Facts;
   if (Facts.InnerConditions.empty() || Facts.Hints.empty() ||
       !hintsOfIterations(Shape, Facts).Pauses)

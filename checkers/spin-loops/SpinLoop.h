@@ -34,7 +34,7 @@ struct SpinLoop {
   /// True if the loop also has an exit that does not need another thread: a
   /// counter or a clock.
   bool Counts = false, ReadsClock = false;
-  /// The spin hints that the source already has.
+  /// The spin hints that the loop already contains.
   bool Pauses = false, Yields = false, Sleeps = false;
   /// An unproved assumption of the report, if any. A loop with a doubt is never
   /// changed.
@@ -50,14 +50,14 @@ struct SpinLoop {
   bool handsOverInOrder() const {
     return Kind == SpinKind::Ticket || Kind == SpinKind::Queue;
   }
-  /// The poll of the only object that the loop polls; of a read and an attempt
-  /// to change the object, the read. Null if the loop polls several objects, or
-  /// if the source cannot name the object.
+  /// Returns the poll of the object, if the loop polls only one; if the loop
+  /// both reads this object and tries to change it, the read. Returns null if
+  /// the loop polls several objects, or if the source cannot name the object.
   const Poll *uniquePoll() const;
 };
 
-/// Returns the wait if the loop is one. pre: Function is a definition.
-/// Dependent expressions count as unknown.
+/// Returns a description of the loop if the loop is a wait; else nothing. pre:
+/// Function is a definition. Dependent expressions count as unknown.
 std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
                                   const clang::FunctionDecl &Function,
                                   FunctionFacts &Functions);

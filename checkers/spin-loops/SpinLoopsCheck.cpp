@@ -52,8 +52,8 @@ void SpinLoopsCheck::registerPPCallbacks(const SourceManager &,
 }
 
 void SpinLoopsCheck::registerMatchers(MatchFinder *Finder) {
-  // Matches functions, not loops: the check's own walk finds the loops and
-  // knows the statements around them.
+  // Matches functions, not loops: LoopVisitor walks through each function to
+  // find the loops and the statements around them.
   Each->add(*Finder, *this);
 }
 

@@ -38,15 +38,15 @@ static bool onlyHints(const Stmt *Body, const SpinLoop &Spin) {
   });
 }
 
-/// Returns the polling member call: `x.load(order)`, or the conversion in `x ==
-/// 1`.
+/// Returns the member call that reads the polled std::atomic: `x.load(order)`,
+/// or the conversion in `x == 1`.
 static const CXXMemberCallExpr *pollingCall(const Poll &P) {
   auto *Call = dyn_cast_or_null<CXXMemberCallExpr>(P.Access);
   if (!Call || !isAtomicType(P.Type) || P.Type->isAtomicType())
     return nullptr;
   const CXXRecordDecl *Record = P.Type->getAsCXXRecordDecl();
-  // An atomic_ref has no fix: it no longer exists when another thread has to
-  // notify it.
+  // An atomic_ref gets no fix: the atomic_ref no longer exists when another
+  // thread has to notify the waiter.
   return Record && Record->getName() != "atomic_ref" ? Call : nullptr;
 }
 
@@ -72,8 +72,9 @@ static bool replaceLoop(const SpinLoop &Spin, const std::string &Text,
   return true;
 }
 
-/// Returns true for a loop that ends at the first value for which its condition
-/// fails.
+/// Plans the fix for a loop that ends as soon as the polled object has a value
+/// for which the loop's condition is false. Returns false if the text of the
+/// loop cannot be edited.
 static bool waitForOther(const SpinLoop &Spin, const CXXMemberCallExpr &Call,
                          const std::string &Object, Fix &Plan) {
   const ASTContext &Context = Spin.Facts->Context;
@@ -113,8 +114,9 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
   std::string Object = objectText(Spin, *P, IsPointer);
   if (!Call || P->In != Spin.Facts->root() || Object.empty() || IsPointer)
     return {};
-  // An automatic variable has no fix: the waiter may return, which ends the
-  // variable's life, between the write and the notify.
+  // A local variable with automatic storage gets no fix: the waiter may return
+  // between another thread's write and notify_all, and then the variable no
+  // longer exists.
   if (P->At.Where == Place::Local ||
       (P->At.Variable && P->At.Variable->hasLocalStorage()))
     return {};
@@ -124,8 +126,9 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
   auto Notify = [&](const WriteSite &W) {
     return textOf(W.LValue, Context) + ".notify_all();";
   };
-  // Each fix must be correct alone: if another fix adds the notifies, this loop
-  // is fixed by the next run, which finds them in place.
+  // Each fix must be correct alone. If a fix for another loop adds the
+  // notify_all calls, this loop gets its fix in the next run of the check,
+  // which finds the calls in place.
   if (llvm::any_of(*Writes, [&](const WriteSite *W) {
         return Uses.Notified.contains(W->Access) &&
                !isFollowedBy(*W, Notify(*W), Context);
@@ -134,7 +137,8 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
 
   Fix Plan;
   if (P->Tries) {
-    // A failed test-and-set leaves the flag set: the value to wait on.
+    // A test-and-set that fails leaves the flag set, so the waiter waits while
+    // the flag is true.
     const Expr *Stored = P->Tries->Op.Value;
     bool Value = true;
     bool Flag =

@@ -86,8 +86,8 @@ bool isFailedTry(const Expr &Condition, bool Holds, const ASTContext &Context) {
   if (!Callee || !Callee->getIdentifier() ||
       classifyFunction(*Callee) != CallEffect::TryLock)
     return false;
-  // Only the functions of POSIX and C are known to return 0 if they take the
-  // lock.
+  // Of the trylock and trywait functions, only those of POSIX and C are known
+  // to return 0 on success.
   StringRef Name = Callee->getName();
   bool ReturnsZero = Name.starts_with("pthread_") || Name.starts_with("sem_") ||
                      Name.starts_with("mtx_");

@@ -83,7 +83,8 @@ private:
     noteAtomic(Uses, LValue, I);
   }
 
-  /// pre: Around[I - 1] is the call or builtin that takes the object.
+  /// Records the use of LValue by an atomic operation. pre: Around[I - 1] is
+  /// the call or builtin that LValue, or its address, is an operand of.
   void noteAtomic(DeclUses &Uses, const Expr &LValue, size_t I) {
     auto *Operation = I == 0 ? nullptr : dyn_cast<Expr>(Around[I - 1]);
     std::optional<AtomicOp> Op =
@@ -151,9 +152,10 @@ private:
     return Step && Step->isIncrementDecrementOp();
   }
 
-  /// Returns true for calls of functions such as vf_spin_wait and
-  /// vf_spin_notify. Their argument does not escape: they keep the address only
-  /// to match waiters with notifies, and write nothing there.
+  /// Returns true for calls of the runtime's functions, such as vf_spin_wait
+  /// and vf_spin_notify. The address that is passed to them does not escape:
+  /// these functions use it only to match waiters with notifies, and do not
+  /// write to it.
   static bool isRuntimeCall(const Expr *E) {
     auto *Call = dyn_cast_or_null<CallExpr>(E);
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;

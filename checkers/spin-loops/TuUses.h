@@ -26,8 +26,8 @@ namespace vfriendly::tidy {
 struct WriteSite {
   const clang::Expr *Access; ///< The assignment or the atomic operation.
   const clang::Expr *LValue; ///< The expression that names the variable.
-  /// The statement that consists of the write alone, or null if the write is
-  /// part of a larger statement.
+  /// The statement that only makes this write; null if the write is part of a
+  /// larger statement.
   const clang::Stmt *Statement;
   bool InBlock;            ///< Statement stands directly in a block.
   const clang::Stmt *Next; ///< The statement after it; null at the end.
@@ -40,9 +40,9 @@ struct DeclUses {
 
 class TuUses {
 public:
-  /// Returns all uses of a variable or member if no other file can use it:
-  /// internal linkage, local, or a member of a structure of the main file.
-  /// Returns null otherwise, and if its address escapes.
+  /// Returns all uses of D if no other file can use D: D has internal linkage,
+  /// is local, or is a member of a structure of the main file. Returns null if
+  /// another file can use D, or if the address of D escapes.
   const DeclUses *find(const clang::ValueDecl &D,
                        const clang::ASTContext &Context);
 

@@ -43,9 +43,9 @@ std::string WaitCall::textWith(StringRef State) const {
          how() + ")";
 }
 
-/// Returns true if evaluating E again at the end of the loop's body reads the
-/// same memory and has no effect: no calls, and only variables from outside the
-/// loop.
+/// Returns true if the fix may evaluate E once more, at the end of the loop or
+/// after a write: E has no effect and names the same memory there, because E
+/// contains no calls and no local variable declared after the location Loop.
 static bool isRepeatable(const Expr *E, SourceLocation Loop,
                          const SourceManager &SM) {
   E = E->IgnoreParenImpCasts();
@@ -112,8 +112,8 @@ static std::string constantText(const Expr *E, QualType Value, bool Spelt,
   return llvm::toString(Result.Val.getInt(), 10);
 }
 
-/// Returns the constant value that the polled object has while Exit, perhaps
-/// one of several exits, is not taken; empty if there is no such constant.
+/// Returns the constant value that the polled object must have for Exit not to
+/// be taken; empty if there is no such constant. The loop may have other exits.
 static std::string heldBefore(const Guard &Exit, const SpinLoop &Spin,
                               const Poll &P, bool Spelt) {
   const ASTContext &Context = Spin.Facts->Context;

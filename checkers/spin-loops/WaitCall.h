@@ -26,12 +26,14 @@ struct WaitCall {
   /// A pointer to the polled object; empty if the source cannot name it.
   std::string Address;
   /// Observed is the value of the polled object while the wait lasts, and Size
-  /// its size; both are empty if the runtime must not read the object.
+  /// the size of the object; both are empty if the runtime must not read the
+  /// object.
   std::string Observed, Size;
   bool NoSleep = false;
   bool TryLock = false;
   bool Notified = false;
-  /// Writes that must get a notify if Notified is set.
+  /// The writes after which the fix adds a notify; used only if Notified is
+  /// set.
   llvm::SmallVector<const WriteSite *, 2> Writes;
 
   /// The argument `how`.
@@ -39,8 +41,9 @@ struct WaitCall {
   std::string textWith(llvm::StringRef State) const;
 };
 
-/// Plans the call of the runtime for a wait. Exit is the condition by which the
-/// poll ends the wait; null if the wait has no other exit.
+/// Plans the call of the runtime's wait function for the loop Spin. Exit is the
+/// condition by which the poll ends the loop; null if the loop has only this
+/// exit.
 WaitCall planWait(const SpinLoop &Spin, TuUses &Uses,
                   const Guard *Exit = nullptr);
 
@@ -63,7 +66,8 @@ std::string objectText(const SpinLoop &Spin, const Poll &P, bool &IsPointer);
 bool isFollowedBy(const WriteSite &W, const std::string &Statement,
                   const clang::ASTContext &Context);
 
-/// Adds a statement after a write, once.
+/// Adds Statement after the write W, unless the source or another fix already
+/// has Statement there.
 void addAfterWrite(const WriteSite &W, const std::string &Statement,
                    TuUses &Uses, const clang::ASTContext &Context,
                    llvm::SmallVectorImpl<clang::FixItHint> &Hints);

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 DEFAULT_WEIGHT = 50
-# Findings from this weight on are warnings, others notes.
+# Findings with at least this weight are warnings, all others are notes.
 WARNING_WEIGHT = 50
 
 

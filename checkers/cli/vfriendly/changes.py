@@ -68,7 +68,7 @@ def _lines(section: str, base: str) -> tuple[Lines, Lines]:
         at = hunk.target_start
         for line in hunk:
             if line.is_removed:
-                # The lines between the previous line and this one were deleted.
+                # The diff has deleted the lines between the lines at - 1 and at of the new file.
                 lines.update((at - 1, at))
             elif line.is_added:
                 lines.add(at)

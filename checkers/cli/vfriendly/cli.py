@@ -64,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"vfriendly: {error}", file=sys.stderr)
         return UNUSABLE
     except BrokenPipeError:
-        # The reader has closed the pipe. Nothing may be flushed at exit.
+        # The program that reads standard output has closed the pipe. Nothing may be flushed at
+        # exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNUSABLE
     except KeyboardInterrupt:

@@ -90,8 +90,8 @@ def _accept(unit: Unit, future: Any, local: Examiner, began: int) -> Outcome:
     except Exception as error:  # of the worker, or of its deaths
         print(f"vfriendly: {os.path.basename(unit.file)} is examined here: {error}", file=sys.stderr)
         return local(unit)
-    # Examines the unit again here if its files differ from those of the worker, or are not known,
-    # as after an error.
+    # Examines the unit again on this machine if the worker read other versions of the unit's files,
+    # or if the list of files is empty, as after an error.
     files = sorted(set(outcome.files))
     if not files or local.store.files.digest_all(files, again=True) != digest:
         return local(unit)

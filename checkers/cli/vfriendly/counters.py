@@ -87,7 +87,7 @@ def _weight(place: Mapping[str, Any]) -> tuple[float, float]:
 def _table(places: Sequence[Mapping[str, Any]], symbols: Symbolizer) -> Iterator[str]:
     ranked = sorted(places, key=_weight, reverse=True)
     shown = ranked[:MOST_PLACES]
-    # Only integers get a column: distributions are objects.
+    # Only counters with integer values get a column. Distributions are JSON objects and get none.
     columns = [name for name in dict.fromkeys(n for place in shown for n in place)
                if any(isinstance(place.get(name), int) and place[name] for place in shown)]
     heads = [name.removesuffix("_ns") for name in columns]

@@ -78,8 +78,8 @@ def write(done: Plan, began_ns: int) -> None:
         except OSError as error:
             refused[path] = f"{path}: {error.strerror}"
     if refused:
-        # Writes nothing at all: a fix that edits a refused file must be left out of the other files
-        # too, which needs a new plan.
+        # If one of the files is refused, no file is changed: fixes that also edit the refused file
+        # would be applied in part, and leaving these fixes out needs a new plan.
         why = next(iter(refused.values()))
         done.left += [(f, f"nothing was changed, as {why}") for f in done.applied]
         done.files, done.applied = {}, []

@@ -28,9 +28,9 @@ FIRST_TOUCH, INTERLEAVE = "first touch", "interleave"
 class Class:
     name: str
     policy: str
-    # The thesis assigns this number of programs to this class. For right_on_linux of these
-    # programs, this policy, alone or combined with another, is the best one on Linux, and for
-    # right_on_xen of them it is the best one on Xen.
+    # programs is the number of programs that the thesis assigns to the class. The policy of the
+    # class, alone or combined with another policy, is the best one on Linux for right_on_linux of
+    # these programs, and on Xen for right_on_xen of them.
     programs: int
     right_on_linux: int
     right_on_xen: int

@@ -54,7 +54,8 @@ def program(name: str, given: str | None) -> str:
 def library(name: str, given: str | None, option: str) -> str:
     folders = [os.environ.get("VFRIENDLY_LIB"), f"{sys.prefix}/lib", "/usr/local/lib",
                sysconfig.get_config_var("LIBDIR"), "/usr/lib"]
-    # In an installation, the module is in a folder named after its LLVM version.
+    # In an installation, the clang-tidy module is in a folder named after the module's LLVM
+    # version.
     found = [Path(f) / part / name for f in folders if f for part in ("", f"vfriendly/llvm-{LLVM}")]
     for path in [Path(given)] if given else found:
         if path.is_file():
@@ -88,7 +89,7 @@ def find(clang_tidy: str | None, module: str | None, checks: str) -> Tools:
     tidy = program("clang-tidy", clang_tidy)
     library_path = library(MODULE, module, "--module")
     wanted = f"-*,{checks}"
-    # Runs in the root folder, where no project's .clang-tidy applies.
+    # Runs clang-tidy in the root folder, where no project's .clang-tidy applies.
     status, out, err = _output([tidy, f"--load={library_path}", f"--checks={wanted}",
                                 "--list-checks"], cwd="/")
     if "load request ignored" in err or status < 0:

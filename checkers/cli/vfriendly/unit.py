@@ -84,8 +84,8 @@ def read_files(text: str, directory: str) -> list[str]:
     """Returns the prerequisites in a makefile rule that clang has written."""
     words = re.findall(r"(?:\\[ #]|\$\$|\S)+", text.replace("\\\n", " "))
     names = [w.replace("\\ ", " ").replace("\\#", "#").replace("$$", "$") for w in words]
-    # The target is the name of the object file. The name may contain spaces, so the target ends at
-    # the first word with a colon at its end.
+    # The target of the make rule is the name of the object file. This name may contain spaces, so
+    # the target ends at the first word with a colon at its end.
     first = next((i for i, n in enumerate(names) if n.endswith(":")), -1)
     return [real(directory, n) for n in names[first + 1:]]
 
