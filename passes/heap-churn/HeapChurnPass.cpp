@@ -53,12 +53,12 @@ namespace {
 /// page below the stack.
 constexpr uint64_t MaxFrame = 1024;
 
-/// An allocation that no rewrite has changed so far, and the reason.
+/// An allocation that no rewrite has changed so far. Why is the reason.
 struct Left {
   CallBase *Call;
   StringRef Why;
-  /// True if a later loop of the function frees the blocks that many iterations
-  /// have allocated.
+  /// True if Call allocates blocks in many iterations of a loop, and a later
+  /// loop of the function frees these blocks.
   bool IsFreedLater = false;
 };
 

@@ -29,9 +29,9 @@ enum class Owned {
   Maybe,       ///< It depends on the path.
 };
 
-/// Computes where in L an iteration owns the block of A. Each iteration begins
-/// without one: a block that the previous iteration has not freed is
-/// unreachable (Allocation.cpp).
+/// Computes where in L an iteration owns the block of A. At its beginning, an
+/// iteration owns no block: a block that the previous iteration has not freed
+/// is unreachable (Allocation.cpp).
 class LoopOwnership {
 public:
   /// pre: A.Known, and L contains A.Call.
