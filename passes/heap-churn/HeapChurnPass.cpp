@@ -279,8 +279,8 @@ static bool isUnwinding(const BasicBlock &B, const Loop &L,
 
 /// Returns true if L frees the block that Call allocates, other than while an
 /// exception unwinds. If only some iterations execute Call, the same iteration
-/// must free the block: otherwise the loop keeps the block until it replaces
-/// it, like a growing vector, and allocates rarely.
+/// must free the block: otherwise the block lives until a later iteration
+/// replaces it, as in a growing vector, and the loop allocates rarely.
 static bool isFreedIn(const Loop &L, const CallBase &Call,
                       const FunctionView &Here) {
   SmallVector<BasicBlock *, 2> Latches;

@@ -38,13 +38,13 @@ public:
   LoopOwnership(const Allocation &A, const llvm::Loop &L,
                 const llvm::DominatorTree &DT);
 
-  /// Returns the state before I, which is in L.
+  /// Returns the ownership state before the instruction I, which is in L.
   Owned before(const llvm::Instruction &I) const;
 
-  /// Returns the state on the edge from From, which is in L, to To.
+  /// Returns the ownership state on the edge from From, which is in L, to To.
   Owned between(const llvm::BasicBlock &From, const llvm::BasicBlock &To) const;
 
-  /// Returns the state on entry to Exit from L.
+  /// Returns the ownership state where control enters Exit from L.
   Owned atExit(const llvm::BasicBlock &Exit) const { return In.lookup(&Exit); }
 
 private:

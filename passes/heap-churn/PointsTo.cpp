@@ -271,7 +271,7 @@ bool PointsTo::visitCopy(AnyMemIntrinsic &Copy) {
   bool IsNew = false;
   if (auto *Transfer = dyn_cast<AnyMemTransferInst>(&Copy)) {
     Places Found = held(places(*Transfer->getRawSource()), Size);
-    IsNew = share(Found, "its address is copied with other memory");
+    IsNew = share(Found, "memory that holds its address is copied");
   } else if (auto *Value =
                  dyn_cast<Constant>(cast<AnyMemSetInst>(Copy).getValue());
              Value && Value->isNullValue()) {

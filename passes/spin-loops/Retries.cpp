@@ -232,8 +232,8 @@ namespace {
 enum class Way { Unclear, Out, Iteration };
 } // namespace
 
-/// Returns where the path that begins with this edge leads within a few blocks:
-/// out of L, or to L's next iteration.
+/// Returns where the path that begins with the edge from From to To leads
+/// within a few blocks: out of L, or to L's next iteration.
 static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
                   KnownValues Known) {
   // Follows at most four blocks: the ends of two small functions, one inlined
@@ -328,9 +328,9 @@ bool LoopJudge::isGivenUpInside(const AtomicCmpXchgInst &Exchange) const {
          wayOfSuccess(L, Exchange) == Way::Out;
 }
 
-/// Returns true if control takes this edge when a version number, read twice in
-/// one iteration, has changed: `if (tail != load(&queue->tail)) continue;`.
-/// Another thread made progress, so the next iteration can succeed.
+/// Returns true if control goes from From to To when a version number, read
+/// twice in one iteration, has changed: `if (tail != load(&queue->tail))
+/// continue;`. Another thread made progress, so the next iteration can succeed.
 bool LoopJudge::retriesChanged(const BasicBlock *From,
                                const BasicBlock *To) const {
   auto *Br = dyn_cast<BranchInst>(From->getTerminator());

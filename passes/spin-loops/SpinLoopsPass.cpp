@@ -323,8 +323,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
     return PauseOnly("freestanding code (-ffreestanding, -fno-builtin) may run "
                      "without an operating system");
   if (StrictSeccomp)
-    return PauseOnly("its module enters seccomp's strict mode, where a clock "
-                     "or a yield ends the process");
+    return PauseOnly("its module enters seccomp's strict mode, where reading "
+                     "a clock or yielding ends the process");
   if (AsynchronousCancel)
     return PauseOnly("its module cancels threads asynchronously, and such "
                      "threads may call only three functions of POSIX");
@@ -370,7 +370,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
                        "sight, may be a device");
     auto *Global = dyn_cast<GlobalVariable>(getUnderlyingObject(P.Address));
     if (Global && AllWriters->isOnlyRead(*Global))
-      return {Decision::Leave, "nothing in the program writes what it polls"};
+      return {Decision::Leave,
+              "nothing in the program writes the polled memory"};
   }
   if (Plan)
     return {Decision::WaitBounded, "", std::move(Plan)};
