@@ -49,8 +49,8 @@ std::optional<CallEffect> effectFor(StringRef Word) {
 
 namespace {
 
-/// Returns the mnemonics of an assembly text. Prefixes (rep, lock) are words
-/// of their own; labels, directives and operands are left out.
+/// Returns the mnemonics of an assembly text. A prefix (rep, lock) counts as a
+/// mnemonic; labels, directives and operands are omitted.
 class Mnemonics {
 public:
   explicit Mnemonics(StringRef Text) : Lower(Text.lower()) {

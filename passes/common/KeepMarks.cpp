@@ -94,7 +94,8 @@ static bool installsHandler(const Use &U) {
   return Aggregate && isSigaction(Aggregate->getType());
 }
 
-/// Returns true if F is installed as a handler, by itself or in a constant.
+/// Returns true if the module installs F as a signal handler, directly or as a
+/// member of a constant struct sigaction.
 static bool isHandler(const Function &F) {
   SmallVector<const Value *, 4> Worklist{&F};
   SmallPtrSet<const Value *, 4> Seen;

@@ -26,14 +26,14 @@ class Module;
 
 namespace vfriendly {
 
-/// Metadata of a loop that the pass has rewritten or left for good: later runs
-/// skip the loop.
+/// Metadata of a loop that the pass has rewritten or has decided not to
+/// rewrite: later runs skip the loop.
 inline constexpr llvm::StringLiteral DecidedMark = "vf.spin.decided";
 /// Metadata of a loop that the pass has reported as a probable wait. A later
 /// run, after inlining, does not report the loop again, but rewrites it if it
 /// can then prove that the loop is a wait.
 inline constexpr llvm::StringLiteral DoubtMark = "vf.spin.doubted";
-/// Metadata of a loop that its author keeps as it is:
+/// Metadata of a loop that must not be rewritten, because its function has
 /// __attribute__((annotate("vfriendly:keep"))).
 inline constexpr llvm::StringLiteral KeepMark = "vf.spin.keep";
 

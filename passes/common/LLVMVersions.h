@@ -81,8 +81,9 @@ inline constexpr llvm::Intrinsic::ID FakeUse = llvm::Intrinsic::fake_use;
 using llvm::CmpPredicate;
 
 /// Returns true if capturing these components of an address reveals more than
-/// whether the address is null. A rewrite does not change whether an address is
-/// null, so that much may be revealed.
+/// whether the address is null. Code that learns only whether an address is
+/// null does not prevent a rewrite, because a rewrite does not make the address
+/// null.
 inline bool tellsPlace(llvm::CaptureComponents Of) {
   return capturesAnything(Of & ~llvm::CaptureComponents::AddressIsNull);
 }
@@ -120,8 +121,8 @@ __asm__(".weak _ZTVN4llvm21SimpleCaptureAnalysisE");
 // to the vtable of SimpleCaptureAnalysis above.
 __asm__(".weak _ZTVN4llvm17SimpleCaptureInfoE");
 
-/// Placeholders for identifiers that LLVM 19 lacks. No call has one of them, so
-/// comparisons with them are false.
+/// Placeholders for identifiers that LLVM 19 lacks. No call has such an
+/// identifier, so comparisons with the placeholders are false.
 inline constexpr llvm::Intrinsic::ID RiscvPause = ~0u, FakeUse = ~0u - 1;
 inline constexpr auto LibFunc_reallocarray =
     static_cast<llvm::LibFunc>(llvm::NotLibFunc + 1);

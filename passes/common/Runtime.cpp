@@ -31,7 +31,7 @@ void linkDefinitions(Module &M, StringRef Text) {
                              Error.getMessage());
   Ours->setDataLayout(M.getDataLayout());
   Ours->setTargetTriple(M.getTargetTriple());
-  // The IR linker has reported the reason itself.
+  // On failure, the IR linker has already reported the reason.
   if (Linker::linkModules(M, std::move(Ours), Linker::LinkOnlyNeeded))
     Context.emitError("vfriendly: fallback does not link");
 }

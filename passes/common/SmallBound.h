@@ -13,10 +13,10 @@
 
 namespace vfriendly {
 
-/// Maximum number of polls of a bounded spin that is too short to be worth a
-/// yield: it takes at most 4 us, as long as a yield to another thread and back.
-/// SmallBound counts polls of 0.25 ns (a cycle at 4 GHz), SmallSlowBound polls
-/// of 25 ns (a PAUSE on the machine measured).
+/// Maximum number of polls of a bounded spin that counts as short: a spin of so
+/// many polls takes at most 4 us, as long as a yield to another thread and
+/// back, so a yield would not pay. SmallBound counts polls of 0.25 ns (a cycle
+/// at 4 GHz), SmallSlowBound polls of 25 ns (a PAUSE on the machine measured).
 inline constexpr uint64_t SmallBound = 16000, SmallSlowBound = 160;
 
 } // namespace vfriendly

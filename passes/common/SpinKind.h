@@ -13,9 +13,10 @@
 
 namespace vfriendly {
 
-/// The kind of a spin loop, by the shape of the code around it. The clang-tidy
-/// check uses none of the last three: for a call it reports the name of the
-/// called function, and it does not report retries and device registers.
+/// The kind of a spin loop, recognized from the code in and around the loop.
+/// The clang-tidy check does not use Call, Retry and Device: for a repeated
+/// call it reports the name of the called function, and it does not report
+/// lock-free retries and device registers.
 enum class SpinKind {
   Flag,              ///< A flag or counter is polled.
   TryLock,           ///< A read-modify-write is tried until it succeeds.
@@ -33,9 +34,9 @@ enum class SpinKind {
 /// Returns the name of the kind in remarks, such as "try-lock".
 llvm::StringRef toString(SpinKind Kind);
 
-/// Returns the words that the check's report puts before the polled memory: "on
-/// a ticket lock, ". Empty for kinds for which the name of the variable or
-/// function is enough.
+/// Returns the phrase that a diagnostic of the clang-tidy check puts before the
+/// name of the polled memory, such as "on a ticket lock, ". Empty for kinds for
+/// which the name alone is enough.
 llvm::StringRef phraseOf(SpinKind Kind);
 
 } // namespace vfriendly

@@ -59,7 +59,8 @@ NameTells whatNameTells(StringRef Name) {
     Words.pop_back();
   if (Words.empty())
     return NamesTime ? NameTells::ReadsClock : NameTells::Nothing;
-  // The last word is the verb: delay_queue does not delay.
+  // Takes the last word for the verb: delay_queue names a queue, not a function
+  // that delays.
   StringRef Verb = Words.back();
   if (is_contained({"pause", "relax", "yield", "backoff", "stall"}, Verb))
     return NameTells::Pauses;
@@ -78,7 +79,8 @@ bool namesWork(StringRef Name) {
       "run",   "process", "execute", "dispatch", "handle",   "drain",
       "flush", "step",    "work",    "steal",    "progress", "dequeue",
       "pop",   "take",    "recv",    "receive",  "accept"};
-  // Compares whole words: run_tasks and runTasks do work, is_running does not.
+  // Compares whole words: run_tasks contains the word "run", but is_running
+  // does not.
   return any_of(wordsOf(Name),
                 [](StringRef W) { return is_contained(Work, W); });
 }

@@ -31,8 +31,9 @@ enum class NameTells {
 /// neither namespaces nor classes.
 NameTells whatNameTells(llvm::StringRef Name);
 
-/// Returns true if a function of this name makes progress each time it is
-/// called: run_tasks, progress. A loop that calls it works while it waits.
+/// Returns true if the name suggests that each call of the function does work,
+/// as in run_tasks or progress. A loop that calls such a function is not an
+/// idle wait.
 bool namesWork(llvm::StringRef Name);
 
 /// Returns true if a function of this name may block until it is woken:

@@ -117,8 +117,8 @@ private:
       Worklist.push_back(&V);
   }
 
-  /// Makes the analysis give up with the reason Why, unless it finds that V
-  /// points into the same block.
+  /// Requires that V points into the block of Found.Call. If the analysis does
+  /// not find that by its end, it gives up with the reason Why.
   void expect(Value *V, StringRef Why) { Partners.push_back({V, Why}); }
 
   void followUse(Use &U) {
@@ -170,8 +170,9 @@ private:
 
   void followCompare(ICmpInst &Compare, Use &U) {
     Value *Other = Compare.getOperand(1 - U.getOperandNo());
-    // A rewrite changes the address, so comparing it with others is not
-    // allowed; a comparison with null keeps its result.
+    // A rewrite changes the address of the block, so the result of comparing
+    // the address with another one may change. A comparison with null keeps its
+    // result.
     if (!isa<ConstantPointerNull>(Other))
       return expect(Other, "its address is compared");
     if (Compare.isEquality() && U.get() == Found.Call)
@@ -179,8 +180,8 @@ private:
   }
 
   /// Follows the uses of Number, the address of the block as an integer.
-  /// Accepts only the difference of two addresses in the block, because it does
-  /// not depend on where the block is.
+  /// Accepts only the difference of two addresses in the block, because the
+  /// difference does not depend on the address of the block.
   void followNumber(Instruction &Number) {
     if (!Numbers.insert(&Number).second)
       return;
@@ -194,9 +195,9 @@ private:
         return giveUp("an integer is computed from its address");
       for (Value *Operand : Difference->operands())
         expectNumber(*Operand);
-      // Requires that both operands are null on the same paths. If only one is,
-      // the difference is the address of the other, which depends on where the
-      // block is.
+      // Requires that both operands are null on the same paths. If only one
+      // operand is null, the difference is the other operand, which depends on
+      // the address of the block.
       if (noneFrom(*Difference->getOperand(0)) !=
           noneFrom(*Difference->getOperand(1)))
         return giveUp("an integer is computed from its address");
@@ -237,7 +238,8 @@ private:
   const TargetLibraryInfo &TLI;
   const DominatorTree &DT;
   StringRef Family;
-  /// True if a use is a call that returns an address in its argument, or null.
+  /// True if the block is passed to a function such as strchr, which returns a
+  /// pointer into the block or null.
   bool HasFinders = false;
   SmallPtrSet<Value *, 8> Derived;
   /// Integers that were computed from the address of the block.

@@ -67,8 +67,8 @@ Allocation followAllocation(llvm::CallBase &Call,
                             const llvm::TargetLibraryInfo &TLI,
                             const llvm::DominatorTree &DT);
 
-/// Drops metadata of the accesses to A that no longer holds once iterations of
-/// a loop share one block instead of having one each: differing types (TBAA),
+/// Drops the metadata of accesses to the block of A that is no longer valid
+/// when all iterations of a loop share one block: different types (TBAA),
 /// contents that never change, iterations that may run in parallel.
 void forgetPromises(const Allocation &A);
 

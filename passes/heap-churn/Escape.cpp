@@ -193,8 +193,8 @@ static bool comesBack(const CallBase &Call, const TargetLibraryInfo &TLI) {
 
 bool mayLeave(const Instruction &I, const TargetLibraryInfo &TLI) {
   auto *Call = dyn_cast<CallBase>(&I);
-  // Besides calls, only a volatile store is not willreturn: it may trap, and
-  // the signal handler may call longjmp.
+  // Of the instructions other than calls, only a volatile store is not
+  // willreturn: the store may trap, and the signal handler may call longjmp.
   if (!Call)
     return !I.willReturn();
   bool MayThrow = !Call->doesNotThrow() && !isa<InvokeInst>(Call);

@@ -45,8 +45,9 @@ static bool mayTakeLong(const Instruction &I, const TargetLibraryInfo &TLI) {
 
 enum class Walk { Beyond, NotBeyond, Stop };
 
-/// Calls Visit for the blocks reachable from From without passing Call again.
-/// Returns false if Visit returned Stop, or if there are more than Most blocks.
+/// Calls Visit for the basic blocks that are reachable from From without
+/// passing Call again. Returns false if Visit has returned Stop, or if there
+/// are more than Most such blocks.
 static bool walkBehind(BasicBlock &From, const CallBase &Call, unsigned Most,
                        function_ref<Walk(BasicBlock &)> Visit) {
   SmallPtrSet<BasicBlock *, 16> Seen;
@@ -105,8 +106,8 @@ static bool isBehindAllUses(const Allocation &A, Instruction &At,
     if (!is_contained(A.Frees, User))
       WithUses.insert(User->getParent());
   return walkBehind(*Block, *A.Call, MaxProof, [&](BasicBlock &B) {
-    // Does not search beyond the basic block of the allocation: uses there
-    // refer to the memory of its next execution.
+    // Does not search beyond the basic block of A.Call: the uses in that block
+    // refer to the memory that the next execution of A.Call allocates.
     if (&B == A.Call->getParent())
       return Walk::NotBeyond;
     return &B == Block || WithUses.contains(&B) ? Walk::Stop : Walk::Beyond;

@@ -120,8 +120,9 @@ private:
     return SE.isLoopInvariant(Step, &L) && isPositive(Step);
   }
 
-  /// Finds values that are equal at Realloc. GVN replaces one by the other
-  /// where `used == room` holds.
+  /// Finds pairs of values that are equal when Realloc is called, because a
+  /// branch such as `if (used == room)` guards the call. GVN may have replaced
+  /// one value by the other there.
   void findEqual() {
     const BasicBlock *Here = Realloc.getParent();
     for (auto *Node = DT.getNode(Here)->getIDom();
@@ -241,9 +242,10 @@ private:
     if (EachIteration)
       return isPositive(S.getStepRecurrence(SE)) ? Change::Grows
                                                  : Change::Other;
-    // S also grows in iterations that do not call Realloc. So accepts S only if
-    // a value that grows by 1 per iteration is equal to one of Counters where
-    // Realloc is called: S is then a multiple of that counter, plus a constant.
+    // S also grows in iterations that do not call Realloc. Therefore S is
+    // accepted only if a value that grows by 1 per iteration is equal to one of
+    // Counters when Realloc is called: S is then a multiple of this counter,
+    // plus a constant.
     for (auto [A, B] : Equal) {
       auto *Same = dyn_cast<SCEVAddRecExpr>(A);
       auto *Counter = dyn_cast<SCEVUnknown>(B);

@@ -53,12 +53,12 @@ namespace {
 /// page below the stack.
 constexpr uint64_t MaxFrame = 1024;
 
-/// An allocation that no rewrite has changed so far, and the reason.
+/// An allocation that no rewrite has changed so far. Why is the reason.
 struct Left {
   CallBase *Call;
   StringRef Why;
-  /// True if a later loop of the function frees the blocks that many iterations
-  /// have allocated.
+  /// True if Call allocates blocks in many iterations of a loop, and a later
+  /// loop of the function frees these blocks.
   bool IsFreedLater = false;
 };
 
@@ -279,8 +279,8 @@ static bool isUnwinding(const BasicBlock &B, const Loop &L,
 
 /// Returns true if L frees the block that Call allocates, other than while an
 /// exception unwinds. If only some iterations execute Call, the same iteration
-/// must free the block: otherwise the loop keeps the block until it replaces
-/// it, like a growing vector, and allocates rarely.
+/// must free the block: otherwise the block lives until a later iteration
+/// replaces it, as in a growing vector, and the loop allocates rarely.
 static bool isFreedIn(const Loop &L, const CallBase &Call,
                       const FunctionView &Here) {
   SmallVector<BasicBlock *, 2> Latches;

@@ -162,8 +162,9 @@ static bool needsFree(const Allocation &A, const Loop &L,
                       const LoopOwnership &Owner, const BasicBlock &Exit) {
   if (Owner.atExit(Exit) == Owned::Unreachable)
     return false;
-  // If an iteration that leaves L by Exit may own its block, and the block has
-  // uses after L, these uses free it, or the original program leaked it too.
+  // Where the iteration that leaves L by Exit may own its block and code after
+  // L uses the block, no free is needed at Exit: either the code after L frees
+  // the block, or the original program leaked it too.
   return Owner.atExit(Exit) == Owned::No || !isUsedBehind(A, L);
 }
 
@@ -295,8 +296,8 @@ private:
     return Variable;
   }
 
-  /// Returns the argument, frozen if it may be undef: a branch on undef is
-  /// undefined behaviour.
+  /// Returns argument Number of the allocation call. Freezes an argument that
+  /// may be undef, because a branch on undef is undefined behaviour.
   Value *defined(unsigned Number) {
     Value *Argument = Call.getArgOperand(Number);
     if (!isa<Constant>(Argument) &&
@@ -307,8 +308,8 @@ private:
     return Argument;
   }
 
-  /// Returns the size in bytes. Sets Overflows to the condition that the size
-  /// exceeds its type.
+  /// Returns the size of the allocation in bytes. Sets Overflows to the
+  /// condition that the computation of the size overflows.
   Value *computeSize() {
     SizeArguments Sizes = *sizeArguments(Call);
     Value *Size = defined(Sizes.First);
@@ -421,7 +422,7 @@ private:
   /// The variable that holds the size of the kept buffer; null if all
   /// iterations need the same size.
   AllocaInst *Room = nullptr;
-  /// The first size argument; operator new has only one.
+  /// The first size argument of the allocation call (SizeArguments::First).
   Value *Taken = nullptr;
   Value *Overflows = nullptr;
 };

@@ -50,8 +50,8 @@ public:
     });
   }
 
-  /// Returns a call in the loop that frees the block if every path frees it,
-  /// and null otherwise.
+  /// Returns a call in the loop that frees the block, if every path frees the
+  /// block before Call runs again, and null otherwise.
   const CallBase *run() {
     const BasicBlock *Begin = Call.getParent();
     Values Holders{&Call};

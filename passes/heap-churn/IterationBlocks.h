@@ -39,8 +39,9 @@ struct IterationBlock {
 };
 
 /// Finds the allocations of F whose blocks are freed as IterationBlock requires
-/// in their innermost loop. Excludes blocks that are used after the loop: such
-/// a loop discards blocks until it has one that the code after it can use.
+/// in their innermost loop. Excludes allocations whose block is used after the
+/// loop: such a loop frees blocks until it has allocated one that the code
+/// after the loop can use.
 llvm::SmallVector<IterationBlock, 4>
 findIterationBlocks(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 

@@ -29,22 +29,22 @@ enum class Owned {
   Maybe,       ///< It depends on the path.
 };
 
-/// Computes where in L an iteration owns the block of A. Each iteration begins
-/// without one: a block that the previous iteration has not freed is
-/// unreachable (Allocation.cpp).
+/// Computes where in L an iteration owns the block of A. At its beginning, an
+/// iteration owns no block: a block that the previous iteration has not freed
+/// is unreachable (Allocation.cpp).
 class LoopOwnership {
 public:
   /// pre: A.Known, and L contains A.Call.
   LoopOwnership(const Allocation &A, const llvm::Loop &L,
                 const llvm::DominatorTree &DT);
 
-  /// Returns the state before I, which is in L.
+  /// Returns the ownership state before the instruction I, which is in L.
   Owned before(const llvm::Instruction &I) const;
 
-  /// Returns the state on the edge from From, which is in L, to To.
+  /// Returns the ownership state on the edge from From, which is in L, to To.
   Owned between(const llvm::BasicBlock &From, const llvm::BasicBlock &To) const;
 
-  /// Returns the state on entry to Exit from L.
+  /// Returns the ownership state where control enters Exit from L.
   Owned atExit(const llvm::BasicBlock &Exit) const { return In.lookup(&Exit); }
 
 private:

@@ -271,7 +271,7 @@ bool PointsTo::visitCopy(AnyMemIntrinsic &Copy) {
   bool IsNew = false;
   if (auto *Transfer = dyn_cast<AnyMemTransferInst>(&Copy)) {
     Places Found = held(places(*Transfer->getRawSource()), Size);
-    IsNew = share(Found, "its address is copied with other memory");
+    IsNew = share(Found, "memory that holds its address is copied");
   } else if (auto *Value =
                  dyn_cast<Constant>(cast<AnyMemSetInst>(Copy).getValue());
              Value && Value->isNullValue()) {
@@ -332,9 +332,9 @@ bool PointsTo::visitArgument(CallBase &Call, Use &Argument) {
   if (!Call.onlyReadsMemory(Number))
     for (auto [Object, At] : Given.Objects)
       IsNew |= hold(*Object, {At.Low, false}, ToTheEnd, elsewhere());
-  // If the callee may read the memory, the addresses held in it escape: LLVM
-  // does not tell where the callee stores a loaded value, and a result of any
-  // width may be a part of an address.
+  // If the callee may read the memory, the addresses held in the memory escape:
+  // the callee may store a loaded address anywhere, or return a part of it as
+  // its result.
   if (!Call.onlyWritesMemory(Number))
     IsNew |= share(held(Given, ToTheEnd),
                    "a function is passed memory that holds its address");

@@ -103,7 +103,7 @@ PoolPhase::PoolPhase(ArrayRef<CallBase *> Others, FunctionView &Here,
 
 /// Spreads a property among allocations whose blocks may be freed by the same
 /// call: if Is holds for one of these allocations, calls Become for all of
-/// them. Repeats this until Become returns false for all.
+/// them. Repeats this until no call of Become returns true.
 void PoolPhase::spread(function_ref<bool(CallBase *)> Is,
                        function_ref<bool(CallBase *)> Become) const {
   for (bool IsNew = true; IsNew;) {

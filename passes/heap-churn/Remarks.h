@@ -31,7 +31,8 @@ inline llvm::DebugLoc placeOf(const llvm::Instruction &I) {
   return Place;
 }
 
-/// Emits a remark of Kind about I, which ends with the path of the guideline.
+/// Emits a remark of class Kind about I. The remark consists of Text and the
+/// path of the guideline.
 template <typename Kind>
 void say(llvm::OptimizationRemarkEmitter &ORE, const llvm::Instruction &I,
          llvm::StringRef Name, const llvm::Twine &Text) {

@@ -194,9 +194,10 @@ private:
   }
 
   /// Returns true if all paths from the exits of Taken's loop reach Next's
-  /// loop. If a path returns before, the function may keep the blocks. Ignores
-  /// exits after a failed allocation. If ScalarEvolution can compute the exit
-  /// count of some exits, ignores all other exits.
+  /// loop. On a path that returns without reaching Next's loop, the function
+  /// may keep the blocks. Ignores exits after a failed allocation. If
+  /// ScalarEvolution can compute the exit count of some exits, ignores all
+  /// other exits.
   bool isFollowedBy(const Run &Taken, const Walk &Next) {
     const Loop &L = *Taken.Over.L;
     SmallVector<Loop::Edge, 4> Exits;
@@ -246,7 +247,8 @@ private:
            });
   }
 
-  /// Returns true if the first index or the number of Iterations depends on V.
+  /// Returns true if the first index or the iteration count of the loop
+  /// Iterations is computed from V.
   bool isCountOf(Value &V, const Walk &Iterations) {
     const SCEV *S = SE.getSCEV(&V);
     while (auto *Cast = dyn_cast<SCEVIntegralCastExpr>(S))

@@ -75,8 +75,8 @@ uint64_t stackSize(const Allocation &A, const FunctionView &Here);
 /// been inlined into F.
 uint64_t movedToFrame(const llvm::Function &F);
 
-/// Replaces the block by a variable of the entry block, and deletes the call
-/// and its frees.
+/// Replaces the block of A by an alloca in the entry block of the function, and
+/// deletes A.Call and the calls that free the block.
 ///
 /// pre: stackSize(A) != 0.
 void moveToStack(const Allocation &A, uint64_t Size, FunctionView &Here);
@@ -88,11 +88,13 @@ void moveToStack(const Allocation &A, uint64_t Size, FunctionView &Here);
 llvm::StringRef whyNotHoist(const Allocation &A, const llvm::Loop &L,
                             const FunctionView &Here);
 
-/// Gives L a preheader and dedicated exits. Returns false if it cannot.
+/// Gives L a preheader and dedicated exits. Returns false if that is
+/// impossible.
 bool prepareHoist(llvm::Loop &L, FunctionView &Here);
 
-/// Allocates the block at its first use, or when a larger one is needed, and
-/// frees it where control leaves L. Deletes the frees in L.
+/// Makes A.Call reuse the block of an earlier iteration of L: A.Call then
+/// allocates only in its first execution, or when a larger block is needed.
+/// Frees the block where control leaves L, and deletes the frees in L.
 ///
 /// pre: whyNotHoist has returned an empty string, and prepareHoist true.
 void hoist(const Allocation &A, llvm::Loop &L, FunctionView &Here);

@@ -71,8 +71,8 @@ static void erase(CallBase &Call, FunctionView &Here) {
     Call.eraseFromParent();
     return;
   }
-  // Marks Here stale: without the unwind edge of the invoke, one of its loops
-  // may no longer exist.
+  // Marks Here stale: without the unwind edge of the invoke, a loop of the
+  // function may no longer exist.
   Here.IsStale = true;
   DomTreeUpdater Updater(Here.DT, DomTreeUpdater::UpdateStrategy::Eager);
   changeToCall(Invoke, &Updater)->eraseFromParent();

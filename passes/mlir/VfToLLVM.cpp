@@ -186,8 +186,8 @@ struct LowerNotify : ToRuntime<NotifyOp> {
                                 Rewriter &R) const override {
     Value Address = elementOf(R, Op.getLoc(), Op.getAddress(),
                               Adaptor.getAddress(), Adaptor.getIndices());
-    // Does not test before the call whether a thread waits: the function makes
-    // this test first.
+    // Emits no test whether a thread waits before the call, because
+    // vf_spin_notify makes this test first.
     return callInstead(R, Op, "vf_spin_notify", Type(), Address);
   }
 };
@@ -215,9 +215,9 @@ struct LowerPoolDestroy : ToRuntime<PoolDestroyOp> {
 struct LowerPoolAlloc : ToRuntime<PoolAllocOp> {
   using ToRuntime::ToRuntime;
 
-  /// Returns the alignment that LLVM assumes for accesses to the elements, if
-  /// these are vectors; nullopt for others. For long vectors it is larger than
-  /// the alignment of memory from a pool.
+  /// Returns the alignment that LLVM assumes for accesses to the elements of
+  /// Memref if the elements are vectors, and nullopt otherwise. For long
+  /// vectors this alignment exceeds that of memory from a pool.
   static std::optional<uint64_t> vectorAlignment(MemRefType Memref) {
     auto Vector = dyn_cast<VectorType>(Memref.getElementType());
     if (!Vector || !Vector.getElementType().isIntOrFloat())
@@ -284,8 +284,8 @@ struct LowerNumaPlace : ToRuntime<NumaPlaceOp> {
         Descriptor.bufferPtr(R, Loc, *this->getTypeConverter(), Memref);
     Value Policy =
         constant(R, Loc, integer(32), static_cast<int64_t>(Op.getPolicy()));
-    // The result is ignored, as the program cannot react to a failure: see
-    // numa.h.
+    // Ignores the result of vf_numa_place, because the program cannot react to
+    // a failure: see numa.h.
     return callInstead(R, Op, "vf_numa_place", integer(32),
                        {Begin, Bytes, Policy});
   }

@@ -30,9 +30,9 @@ class FirstWrite {
 public:
   FirstWrite(const Object &Of, Regions &Threads) : Of(Of), Threads(Threads) {}
 
-  /// Finds the first write in F and its callees, and sets At and IsParallel.
-  /// Returns false if there is none. IsPassed is true if F may reach the
-  /// object through its parameters.
+  /// Finds the first bulk write to the object Of in F and its callees, and sets
+  /// At and IsParallel. Returns false if there is no such write. IsPassed is
+  /// true if a parameter of F may lead to the object.
   bool find(Function &F, bool InParallel, bool IsPassed);
 
   const Instruction *At = nullptr;
@@ -105,8 +105,8 @@ static SmallVector<Function *, 4> rootsOf(Module &M, const Regions &Threads) {
   return Roots;
 }
 
-/// Returns true if the threads of a parallel region execute I and I then
-/// accesses this object.
+/// Returns true if I may access the object Of when the threads of a parallel
+/// region execute I.
 static bool isParallelUse(const Instruction &I, const Object &Of,
                           Regions &Threads) {
   const Function &F = *I.getFunction();

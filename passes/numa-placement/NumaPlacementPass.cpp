@@ -113,8 +113,8 @@ void NumaPlacementImpl::lookAtArray(GlobalVariable &Array) {
     decide(Array, &Size, Array.getName());
 }
 
-/// Returns the name of the variable or global that keeps the pointer; empty if
-/// unknown.
+/// Returns the name of the local or global variable that holds the result of
+/// Call; empty if unknown.
 static StringRef nameOf(CallBase &Call) {
   SmallVector<DbgVariableRecord *, 2> Records;
   findDebugValues(Call, Records);
@@ -215,7 +215,8 @@ void NumaPlacementImpl::decide(Value &Root, const AllocationSize *Size,
             " first, so that its pages lie on one node, and a parallel region "
             "uses it; not placed: " +
             Obstacle);
-  // The runtime does not move smaller objects.
+  // Names the minimum size if the size of the object is known only at run time:
+  // the runtime does not place smaller objects.
   std::string Condition = Size->isConstant() ? ""
                                              : " if it has at least " +
                                                    utostr(LeastSize) + " bytes";

@@ -66,10 +66,11 @@ bool isThroughParameter(const Instruction &I) {
   return isThroughParameter(getLoadStorePointerOperand(&I));
 }
 
-/// Returns true if V, an argument of a call, leads to the object only if a
-/// parameter of the calling function does: V is computed from a parameter, or
-/// is the address of a local variable that holds such a pointer, as OpenMP
-/// passes captures.
+/// Returns true if V, an argument of a call, leads to the object Of only if a
+/// parameter of the calling function leads there: V is computed from a
+/// parameter, or is the address of a local variable that holds a pointer
+/// computed from a parameter. OpenMP passes captured variables in the second
+/// way.
 static bool isFromCaller(const Value *V, const Object &Of) {
   auto *Variable = dyn_cast<AllocaInst>(V->stripPointerCasts());
   if (!Variable)
@@ -134,8 +135,9 @@ void PointerFollower::add(Value *V, const Path &To) {
     enter(V, To, Seen, Worklist);
 }
 
-/// Finds all other pointers to the memory that Pointer points to. Pointer leads
-/// to the object by the path To.
+/// Adds the base that Pointer is computed from to the work list Bases. The base
+/// is then searched for other pointers to the same memory. To is the path from
+/// Pointer to the object Of.
 void PointerFollower::addLocation(Value *Pointer, Path To) {
   // Ignores values that are not pointers: the function type of a call may
   // differ from that of its callee.
@@ -196,8 +198,8 @@ void PointerFollower::visitUse(Use &U, const Path &To) {
     return add(Each, To);
   auto *I = dyn_cast<Instruction>(Each);
   if (!I) {
-    // Gives up if an initializer holds the pointer: other code may load it from
-    // there.
+    // Gives up if the initializer of a global variable contains the pointer:
+    // other code may load the pointer from that variable.
     if (isa<ConstantAggregate>(Each))
       Of.IsLost = true;
     return;
@@ -232,8 +234,8 @@ void PointerFollower::visitOffset(User &Offset, const Path &To) {
   }
   Path Rest = To;
   Rest.front() -= Bytes.getSExtValue();
-  // Ignores a pointer past the member that leads to the object: programs do not
-  // go back from it to the member.
+  // Ignores an address after the member that leads to the object: programs do
+  // not compute the address of that member from a later address.
   if (Rest.front() >= 0)
     add(&Offset, Rest);
 }
@@ -280,8 +282,8 @@ void PointerFollower::visitCall(CallBase &Call, Use &U, const Path &To) {
   if (!Callee || Callee->isDeclaration() || Operand >= Callee->arg_size())
     return;
   // To.front() is the offset of the member that leads to the object. If the
-  // parameter points to fewer bytes (`dereferenceable`), it is a pointer to an
-  // earlier member, and the callee does not reach the object.
+  // parameter's attribute `dereferenceable` covers fewer bytes, the parameter
+  // points to an earlier member, and the callee does not reach the object.
   Argument &Parameter = *Callee->getArg(Operand);
   uint64_t Extent = Parameter.getDereferenceableBytes();
   if (To.empty() || Extent == 0 || uint64_t(To.front()) < Extent)

@@ -22,8 +22,8 @@ namespace vfriendly {
 /// The way in which an instruction uses an object.
 struct Access {
   bool Writes = false;
-  /// True if it accesses many elements: in a loop, or in a call such as
-  /// memset.
+  /// True if the instruction accesses many elements: in a loop, or as a call of
+  /// a function such as memset.
   bool IsBulk = false;
   /// True if the accessed address is computed from a loaded value, as in
   /// x[index[i]].
@@ -46,23 +46,24 @@ struct Object {
   bool HoldsPointers = false;
 
   /// Returns true if Call may use the object through a parameter of its callee.
-  /// IsPassed is false if the parameters of the calling function do not lead to
-  /// the object, because it was called with another object.
+  /// IsPassed is false if the parameters of the function that contains Call do
+  /// not lead to the object, because that function was called with another
+  /// object.
   bool isPassedBy(const llvm::CallBase &Call, bool IsPassed) const;
 };
 
-/// Returns true if the address that I accesses is computed from a parameter of
-/// its function: which object I accesses then depends on the call.
+/// Returns true if the address that the instruction I accesses is computed from
+/// a parameter of the function that contains I. The accessed object may then
+/// differ between calls of that function.
 bool isThroughParameter(const llvm::Instruction &I);
 bool isThroughParameter(const llvm::Value *Pointer);
 
 /// Finds all instructions that may access one object, by following pointers to
 /// it through variables, captures, members and calls of all functions.
 ///
-/// A Path describes how a pointer leads to the object. Its first element is the
-/// offset, in the memory that the pointer points to, of the next pointer on the
-/// way; the second element is the offset of the one after that, in the memory
-/// that the next pointer points to; and so on. The path of a pointer into the
+/// A Path describes how a pointer leads to the object. If p has the path {8,
+/// 16}, *(*(p + 8) + 16) points to the object: each element is the offset in
+/// bytes at which the next pointer is stored. The path of a pointer into the
 /// object itself is empty. Offsets are exact, so members of a struct are
 /// distinguished; elements of an array of pointers are not, and make the object
 /// lost.

@@ -45,16 +45,19 @@ bool sizeAt(const llvm::CallBase &Call, const AllocationSize &Inside,
 /// link time.
 bool isMarkedPlaced(const llvm::Value &Root);
 
-/// Inserts a placement call after Call, which allocates.
+/// Inserts a call of vf_numa_place_if_linked after Call, an allocation of Size
+/// bytes.
 void placeAfter(llvm::CallBase &Call, const AllocationSize &Size,
                 bool InBlocks);
 
-/// Inserts placement calls that run before main.
+/// Inserts calls of vf_numa_place_if_linked for static arrays into a
+/// constructor, which runs before main.
 void placeBeforeMain(llvm::Module &M,
                      llvm::ArrayRef<std::pair<llvm::GlobalVariable *, bool>>
                          ArraysAndWhetherInBlocks);
 
-/// Adds the definitions that placement calls refer to, if there are any.
+/// Adds to M the definition of vf_numa_place_if_linked, if M contains calls of
+/// this function.
 void linkPlaceFallback(llvm::Module &M);
 
 } // namespace vfriendly

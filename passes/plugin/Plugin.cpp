@@ -92,9 +92,9 @@ static Expected<SpinMode> defaultSpinMode(ThinOrFullLTOPhase LTO) {
   return SpinMode::Block;
 }
 
-/// Returns whether a pass rewrites if the pipeline text does not say it: the
-/// value of Option if it is given, otherwise in a linker that of the
-/// environment variable Variable, otherwise on.
+/// Returns whether a pass rewrites if the pipeline text gives no mode: the
+/// value of Option if that option is given; otherwise, in a linker, the value
+/// of the environment variable Variable; otherwise true.
 static Expected<bool> switchByDefault(const cl::opt<std::string> &Option,
                                       const char *Variable,
                                       ThinOrFullLTOPhase LTO) {
@@ -110,15 +110,15 @@ static Expected<bool> heapRewritesByDefault(ThinOrFullLTOPhase LTO) {
   return switchByDefault(HeapOption, "VF_HEAP", LTO);
 }
 
-/// The environment variable cannot be VF_NUMA: libvfnuma reads that at run
+/// The environment variable cannot be VF_NUMA: libvfnuma reads VF_NUMA at run
 /// time.
 static Expected<bool> numaRewritesByDefault(ThinOrFullLTOPhase LTO) {
   return switchByDefault(NumaOption, "VF_NUMA_PASS", LTO);
 }
 
 /// Returns the name of the summary file: the value of the option -mllvm
-/// -vf-summary if it is given, otherwise in a linker that of the environment
-/// variable VF_SUMMARY; empty if there is none.
+/// -vf-summary if that option is given; otherwise, in a linker, the value of
+/// the environment variable VF_SUMMARY; otherwise an empty string.
 static std::string summaryPath(ThinOrFullLTOPhase LTO) {
   if (!SummaryOption.getNumOccurrences() && isInLinker(LTO))
     return sys::Process::GetEnv("VF_SUMMARY").value_or("");

@@ -86,14 +86,15 @@ private:
   Loop *Copy = nullptr;
   BasicBlock *Iteration = nullptr, *IterationEnd = nullptr;
   BasicBlock *CheckLeft = nullptr, *InCall = nullptr;
-  /// The block that loads all polled words again, and skips the call if one of
-  /// them has changed: an iteration loads them one after another, so they may
-  /// not have had these values at one time. Null if an iteration polls only one
-  /// word.
+  /// The block that loads all polled words again, and skips the call of the
+  /// runtime if a word has changed. An iteration loads the words one after
+  /// another, so the values that it reads may never have been in memory at the
+  /// same time. Null if an iteration polls only one word.
   BasicBlock *SecondLook = nullptr;
   DenseMap<const PHINode *, PHINode *> InChunk, InIteration;
-  /// For each header phi of the loop, two values: after the copy's last
-  /// iteration, and after the skipped iterations that follow it.
+  /// For each header phi of L, two values: after the last iteration that Copy,
+  /// the rewritten loop, has executed, and after the iterations that are then
+  /// skipped.
   DenseMap<const PHINode *, std::pair<Value *, Value *>> Next;
   CallInst *Call = nullptr;
 };
@@ -105,9 +106,9 @@ void BoundedRewriter::expand() {
   SCEVExpander Expander = expanderOf(SE);
   Instruction *At = Enter->getTerminator();
   IRBuilder<> B(At);
-  // Freezes a value that may be poison: the loop as written may end by its
-  // poll before it tests a counter, but the rewritten one tests it before the
-  // loop.
+  // Freezes a value that may be poison: L, the loop as written, may end by its
+  // poll before it tests a counter, but the rewritten code tests the counter
+  // before the loop.
   auto Expand = [&](const SCEV *Of, Type *Ty) -> Value * {
     Value *V = Expander.expandCodeFor(Of, Ty, At);
     return isGuaranteedNotToBeUndefOrPoison(V, nullptr, At, &DT)
@@ -146,8 +147,8 @@ void BoundedRewriter::copy() {
   }
 }
 
-/// Removes the tests of counters from the copy, because they do not end the
-/// loop in any of its iterations.
+/// Removes the tests of counters from Copy, the rewritten loop: no test ends
+/// the loop in an iteration that Copy executes.
 void BoundedRewriter::dropTests() {
   for (const ExitLeaf &Test : Plan.Tests) {
     Value *InCopy = inCopy(Test.Condition);
@@ -204,8 +205,9 @@ CallInst *BoundedRewriter::emitCall(IRBuilder<> &B, Value *State, Value *Left) {
   return Made;
 }
 
-/// Creates a block that loads all polled words once more, and branches to the
-/// call only if each word has the value that the last iteration read.
+/// Creates the block SecondLook, which loads all polled words once more, and
+/// branches to InCall, the call of the runtime, only if each word has the value
+/// that the last iteration read.
 void BoundedRewriter::emitSecondLook(IRBuilder<> &B) {
   SecondLook = BasicBlock::Create(M.getContext(), ".vf.look", &F, InCall);
   B.SetInsertPoint(SecondLook);
@@ -220,8 +222,9 @@ void BoundedRewriter::emitSecondLook(IRBuilder<> &B) {
   B.CreateCondBr(Same, InCall, Chunk);
 }
 
-/// Creates phis in block B for all values that an iteration passes to the
-/// next. Their first values are those in the header of the copy.
+/// Creates phis in block B for all values that an iteration passes to the next.
+/// On the edge from From, each phi has the value with which Copy, the rewritten
+/// loop, was entered before.
 void BoundedRewriter::resumeIn(BasicBlock *B, BasicBlock *From) {
   for (PHINode &Phi : Header->phis()) {
     auto *CopyPhi = cast<PHINode>(inCopy(&Phi));
@@ -233,8 +236,9 @@ void BoundedRewriter::resumeIn(BasicBlock *B, BasicBlock *From) {
   }
 }
 
-/// Ends the copy after the number of iterations that the last call allowed,
-/// and inserts the next call there.
+/// Makes Copy, the rewritten loop, end after the number of iterations that the
+/// previous call of the runtime has returned, and inserts a call of the runtime
+/// after Copy.
 void BoundedRewriter::closeCopy() {
   LLVMContext &Context = M.getContext();
   BasicBlock *CopyHeader = Copy->getHeader();
@@ -246,8 +250,8 @@ void BoundedRewriter::closeCopy() {
   if (DISubprogram *In = F.getSubprogram())
     Nowhere = DILocation::get(Context, 0, 0, In);
 
-  // Begin is the number of iterations executed before this run of the copy, and
-  // Limit the number after which the run ends and the runtime is called.
+  // Begin is the number of iterations executed or skipped when Copy is entered,
+  // and Limit the number at which Copy ends and the runtime is called.
   PHINode *Begin = phiIn(Chunk, I64, "vf.begin");
   PHINode *Limit = phiIn(Chunk, I64, "vf.limit");
   PHINode *State = phiIn(Chunk, I64, "vf.state");
@@ -303,8 +307,8 @@ void BoundedRewriter::closeCopy() {
   B.SetInsertPoint(InCall);
   Call = emitCall(B, State, Left);
   Value *NextState = B.CreateExtractValue(Call, 0);
-  // Limits the skip to the iterations left: the runtime is a separate library,
-  // and the bound must hold whatever it returns.
+  // Skips at most the iterations that are left: the runtime is a separate
+  // library, and the loop must keep its bound whatever the runtime returns.
   Value *Skipped = B.CreateBinaryIntrinsic(Intrinsic::umin,
                                            B.CreateExtractValue(Call, 1), Left);
   Value *NextBegin = B.CreateAdd(Done, Skipped, "", /*HasNUW=*/true);
@@ -332,8 +336,8 @@ void BoundedRewriter::closeCopy() {
   State->addIncoming(B.getInt64(0), Enter);
   State->addIncoming(NextState, InCall);
   if (SecondLook) {
-    // If a word has changed, the generated code branches back: it executes
-    // another block of polls, then comes to the second look and the call again.
+    // If a word has changed, SecondLook branches back to Chunk: the generated
+    // code executes another block of polls, and then SecondLook again.
     B.SetInsertPoint(SecondLook->getTerminator());
     Begin->addIncoming(Done, SecondLook);
     Limit->addIncoming(B.CreateAdd(Done, Block, "", /*HasNUW=*/true),
@@ -344,7 +348,8 @@ void BoundedRewriter::closeCopy() {
     InChunk[&Phi]->addIncoming(Next[&Phi].second, InCall);
     if (SecondLook)
       InChunk[&Phi]->addIncoming(Next[&Phi].first, SecondLook);
-    // The loop as written continues after the copy's last iteration.
+    // L, the loop as written, continues with the values after the last
+    // iteration that Copy has executed or skipped.
     PHINode *Resumed = phiIn(Written, Phi.getType(), Phi.getName());
     Resumed->addIncoming(Phi.getIncomingValueForBlock(Written), Enter);
     Resumed->addIncoming(Next[&Phi].first, CheckLeft);

@@ -199,7 +199,8 @@ static bool isSynchronizing(const Instruction &I) {
 }
 
 /// Returns true if I reads the same word in each iteration and every failed
-/// iteration executes I: the rewrite can then repeat I after any of them.
+/// iteration executes I. The rewritten code can then read the word again after
+/// any failed iteration.
 bool Planner::isRepeatable(const Instruction &I) const {
   auto *Load = dyn_cast<LoadInst>(&I);
   if (!Load || Load->isVolatile() || !Load->getType()->isIntOrPtrTy())

@@ -105,10 +105,9 @@ std::optional<BoundedPlan> planBoundedSpin(const SpinLoop &S,
                                            llvm::StringRef &Why);
 
 /// Rewrites S to call BoundedWaitFunction between polls; the argument `how` of
-/// the call has the bits of Flags. Keeps LI and DT valid. S.L stays the loop as
-/// written.
-/// pre: Plan is the result of planBoundedSpin for S; canBlock and
-/// hasSplittableLatches return true.
+/// the call has the bits of Flags. Keeps LI and DT valid. S.L remains the loop
+/// as written, and the rewritten loop is a copy. pre: Plan is the result of
+/// planBoundedSpin for S; canBlock and hasSplittableLatches return true.
 llvm::CallInst *emitBoundedWait(const SpinLoop &S, const BoundedPlan &Plan,
                                 uint32_t Flags, llvm::ScalarEvolution &SE,
                                 llvm::LoopInfo &LI, llvm::DominatorTree &DT);

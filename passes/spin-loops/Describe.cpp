@@ -45,10 +45,10 @@ std::string describe(const Poll &P) {
 }
 
 /// Returns the source location of the loop. A loop without a loop ID consists
-/// of gotos, or has exits only in inner loops. As its start location would be
-/// that of the code before it, returns the location of its first poll, in the
-/// function in which the loop is written. Ignores polls in inner loops unless
-/// all polls are there.
+/// of gotos, or has exits only in inner loops. The start location of such a
+/// loop would be that of the code before the loop, so returns the location of
+/// the loop's first poll, in the function in which the loop is written. Ignores
+/// polls in inner loops unless all polls are there.
 DebugLoc locateLoop(const SpinLoop &S) {
   auto IsInside = [&](const Poll &P) {
     return any_of(S.L->getSubLoops(),

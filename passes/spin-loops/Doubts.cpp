@@ -52,11 +52,11 @@ static BasicBlock *entryOf(const Loop &Sub) {
   return Skips ? Before : Header;
 }
 
-/// Returns true if a branch compares a counter with a limit to choose between a
-/// path with a spin hint and this edge, and iterations that take this edge back
-/// off in another way: the first iterations give no hint, or late iterations
-/// block. A hint in every nth iteration does not count, because its branch does
-/// not compare with a limit.
+/// Returns true if the branch at the end of From compares a counter with a
+/// limit, its other successor leads to a spin hint, and the edge to To is a
+/// part of the back-off: there, the first iterations only poll, or late
+/// iterations call a function that blocks. A hint in every nth iteration does
+/// not count, because its branch does not compare with a limit.
 ///
 ///   if (n < 10) ; else yield()      if (n < 1000) pause(); else cond_wait()
 bool LoopJudge::backsOff(const BasicBlock *From, const BasicBlock *To,
@@ -114,8 +114,9 @@ bool LoopJudge::everyIterationHints(bool OnlyPauses) {
       });
 }
 
-/// Returns true if the loop gives a spin hint outside its inner waiting loops,
-/// including those that an earlier run of the pass has rewritten.
+/// Returns true if L contains a spin hint that is not in an inner waiting loop.
+/// Inner waiting loops include those that an earlier run of the pass has
+/// rewritten.
 bool LoopJudge::hintsItself() const {
   auto IsInWait = [&](const BasicBlock *B) {
     for (Loop *Sub = LI.getLoopFor(B); Sub != &L; Sub = Sub->getParentLoop())
@@ -133,8 +134,8 @@ bool LoopJudge::hintsItself() const {
 }
 
 /// Returns true if each iteration gives a spin hint, by which the author says
-/// that the loop waits. If the hint is a pause or a yield, results of calls
-/// with unknown effects may be what the loop waits for.
+/// that the loop waits. If each iteration gives a pause or a yield, also makes
+/// the results of calls with unknown effects count as polls from then on.
 bool LoopJudge::authorSaysItWaits() {
   if (Effects.size() > MaxEffects || !everyIterationHints(/*OnlyPauses=*/false))
     return false;

@@ -23,9 +23,9 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Returns true if the address of this local variable escapes: it is used by
-/// anything but loads, comparisons, stores to the variable, and calls that do
-/// not keep the address.
+/// Returns true if the address of Local escapes: the address has uses other
+/// than loads, comparisons, stores to Local, and calls that do not keep the
+/// address.
 static bool escapes(const AllocaInst &Local) {
   // Maximum depth of calls: std::atomic's constructor calls that of its base,
   // and so on, 4 levels.
@@ -203,8 +203,9 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
 
 void CauseCollector::visitPhi(PHINode &Phi, unsigned Depth) {
   SmallVector<Value *> Next(Phi.incoming_values());
-  // The branches above the phi decide which value it has. At the loop's header
-  // these are the loop's exits, which are judged on their own.
+  // The branches above the phi decide which value the phi has. For a phi of the
+  // loop header, these branches are the loop's exits, which are judged
+  // separately.
   const BasicBlock *Block = Phi.getParent();
   const DomTreeNode *Above = DT.getNode(Block)->getIDom();
   if (Block != L.getHeader() && Above)
@@ -273,7 +274,8 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     auto [It, New] = Variables.NeverWritten.try_emplace(Global, false);
     if (New)
       It->second = Global->isConstant() || isNeverWritten(*Global);
-    // Follows only the address, because no code writes the memory.
+    // Follows only the address of the load, because no code writes the global
+    // variable.
     if (It->second)
       return push(Address, Depth);
   }
@@ -346,8 +348,8 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {
     return push(SmallVector<Value *>(Call.args()), Depth + 1);
   case CallEffect::Reads: {
     SmallVector<Value *> Arguments(Call.args());
-    // A pointer to memory that no other thread can write: only the loop itself
-    // can change what the callee reads there.
+    // If an argument points to memory that no other thread can write, only the
+    // loop itself can change what the callee reads there.
     if (any_of(Arguments, [](const Value *V) {
           return V->getType()->isPointerTy() && !mayBeShared(V);
         }))

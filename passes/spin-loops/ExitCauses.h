@@ -21,30 +21,31 @@
 
 namespace vfriendly {
 
-/// What a value computed in a loop depends on.
+/// The causes of a value that is computed in a loop: all that the value depends
+/// on.
 struct Causes {
   /// Accesses to memory that other threads may write, at an invariant address.
   llvm::SmallSetVector<llvm::Instruction *, 4> Polls;
-  /// Polls that only compute the address of another one: p in `while
+  /// Polls whose value is used only in the address of another poll: p in `while
   /// (!p->flag)`.
   llvm::SmallSetVector<llvm::Instruction *, 4> Pointers;
   /// Polls whose address depends on an inner loop, so that each iteration polls
   /// several words.
   llvm::SmallSetVector<llvm::Instruction *, 4> Varying;
-  /// True if it depends on the loop's own progress: a counter or a variable
-  /// that only the loop changes.
+  /// True if the value depends on the loop's own progress: a counter or a
+  /// variable that only the loop changes.
   bool Own = false;
-  /// True if it depends on the progress of an inner loop, which restarts in
-  /// each iteration of this loop.
+  /// True if the value depends on the progress of an inner loop, which restarts
+  /// in each iteration of the outer loop.
   bool Inner = false;
-  /// True if it depends on a counter that wraps: i = (i + 1) % n.
+  /// True if the value depends on a counter that wraps: i = (i + 1) % n.
   bool Rotates = false;
-  /// True if it depends on memory whose address is computed from a counter that
-  /// wraps: the loop polls several words in turn.
+  /// True if the value depends on memory whose address is computed from a
+  /// counter that wraps: the loop polls several words in turn.
   bool InTurn = false;
   bool Clock = false;
-  /// True if it depends on memory at an address that changes from iteration to
-  /// iteration.
+  /// True if the value depends on memory at an address that changes from
+  /// iteration to iteration.
   bool Walks = false;
 
   bool isNothing() const { return Polls.empty() && !ofItself(); }
@@ -67,9 +68,9 @@ public:
   /// belongs to the function of L.
   Causes collect(llvm::Value *V);
 
-  /// Makes the result of a function with unknown effects count as a poll if the
-  /// arguments are loop-invariant. Without this call, it counts as progress of
-  /// the loop.
+  /// Makes later searches treat the result of a function with unknown effects
+  /// as a poll if its arguments are loop-invariant. By default, they treat such
+  /// a result as progress of the loop.
   void takeCallsAsPolls() { CallsArePolls = true; }
 
 private:
@@ -92,8 +93,8 @@ private:
     unsigned Depth = 0;
   };
 
-  /// Starts a search. Its last step, Finish, adds the causes that it found to
-  /// the search that started it.
+  /// Starts a search inside the current search. The last step of the inner
+  /// search, Finish, adds the causes found to the outer search.
   void begin(llvm::Instruction *Access, llvm::ArrayRef<llvm::Value *> From);
   void push(llvm::ArrayRef<llvm::Value *> Next, unsigned Depth);
   void visit(llvm::Value *V, unsigned Depth);

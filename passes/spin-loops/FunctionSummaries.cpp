@@ -40,7 +40,8 @@ public:
   CallEffect effectOf(Function &F, unsigned Depth = 0);
 
 private:
-  /// What the instructions of one function do, so far.
+  /// The effects of the instructions of one function that have been examined so
+  /// far.
   struct Effects {
     CallEffect Hint = CallEffect::None; ///< None, Pause, Yield or Sleep.
     bool Clock = false, Reads = false;
@@ -138,8 +139,8 @@ bool FunctionJudge::alwaysEnds(Function &F) {
 }
 
 CallEffect FunctionJudge::effectOf(Function &F, unsigned Depth) {
-  // An inexact definition may be replaced by another one, or has lost effects
-  // that another copy still has.
+  // The linker may replace an inexact definition by a copy of the function with
+  // other effects, for example one that is less optimized.
   if (!F.hasExactDefinition() || Depth > MaxDepth || F.doesNotReturn() ||
       F.hasFnAttribute(Attribute::Naked) ||
       F.hasFnAttribute(Attribute::ReturnsTwice) || F.isPresplitCoroutine() ||

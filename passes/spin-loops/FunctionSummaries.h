@@ -30,8 +30,8 @@
 namespace vfriendly {
 
 /// Gives declarations the attribute SummaryAttribute, with the effects that the
-/// file records for their names. Ignores a file that cannot be read:
-/// WriteSummaryPass, which runs later, reports it.
+/// summary file Path records for their names. Ignores a file that cannot be
+/// read: WriteSummaryPass, which runs later, reports the error.
 class ReadSummaryPass : public llvm::PassInfoMixin<ReadSummaryPass> {
 public:
   explicit ReadSummaryPass(std::string Path) : Path(std::move(Path)) {}

@@ -151,11 +151,11 @@ static bool countsByConstants(const PHINode &Phi, const Loop &L) {
   return true;
 }
 
-/// Returns true if the loop does work while it polls. It does if a header phi
-/// that depends on the loop's own progress is used after the loop without
-/// deciding the number of iterations, or decides that number without being a
-/// counter; if the loop is bounded, gives no hint and reads a different address
-/// in each iteration; or if it stores to thread-local memory.
+/// Returns true if the loop does work while it polls. There are three cases. A
+/// header phi that depends on the loop's own progress decides the number of
+/// iterations but is not a counter, or does not decide that number but is used
+/// after the loop. The loop is bounded, gives no hint and reads a different
+/// address in each iteration. The loop stores to thread-local memory.
 bool LoopJudge::doesWork() {
   // Instructions that decide the number of iterations, of this loop and of
   // delays inside it.

@@ -21,8 +21,8 @@ class OptimizationRemarkEmitter;
 
 namespace vfriendly {
 
-/// The action that the pass takes on one loop. If it does less than the
-/// selected mode asks for, Why is the reason.
+/// The action that the pass takes on one loop. If this action does less than
+/// the selected mode asks for, Why is the reason.
 struct Decision {
   enum { Leave, Pause, Wait, WaitBounded } Action;
   llvm::StringRef Why;

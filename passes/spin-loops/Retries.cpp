@@ -129,8 +129,8 @@ bool LoopJudge::isLeftIfCleared(Value *V) const {
   const APInt *Kept;
   if (!match(V, m_And(m_Value(Read), m_APInt(Kept))))
     return false;
-  // If Read is a header phi, the previous iteration has read the value, and its
-  // exits test the value that the phi gets.
+  // If Read is a header phi, the previous iteration has read the value. The
+  // exits of that iteration test the incoming value of the phi, not the phi.
   SmallVector<Value *, 2> Looked = {Read};
   if (auto *Phi = dyn_cast<PHINode>(Read);
       Phi && Phi->getParent() == L.getHeader())
@@ -158,7 +158,8 @@ bool LoopJudge::isLeftIfCleared(Value *V) const {
 
 using KnownValues = SmallDenseMap<const Value *, Constant *, 8>;
 
-/// Returns the constant that V is on a path with these known values, or null.
+/// Returns the constant to which V evaluates, given the values in Known; null
+/// if V is not constant.
 static Constant *valueOn(const KnownValues &Known, Value *V,
                          const DataLayout &DL, unsigned Depth = 0) {
   if (auto *C = dyn_cast<Constant>(V))
@@ -182,8 +183,8 @@ static void enter(KnownValues &Known, BasicBlock *From, BasicBlock *B) {
     Known[&Phi] = dyn_cast<Constant>(Phi.getIncomingValueForBlock(From));
 }
 
-/// Returns the successor of B on a path with these known values; null if they
-/// do not decide it.
+/// Returns the successor of B on a path with the values in Known; null if these
+/// values do not determine the successor.
 static BasicBlock *nextOn(const KnownValues &Known, BasicBlock *B) {
   if (BasicBlock *Only = B->getSingleSuccessor())
     return Only;
@@ -231,8 +232,8 @@ namespace {
 enum class Way { Unclear, Out, Iteration };
 } // namespace
 
-/// Returns where the path that begins with this edge leads within a few blocks:
-/// out of L, or to L's next iteration.
+/// Returns where the path that begins with the edge from From to To leads
+/// within a few blocks: out of L, or to L's next iteration.
 static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
                   KnownValues Known) {
   // Follows at most four blocks: the ends of two small functions, one inlined
@@ -312,11 +313,11 @@ bool LoopJudge::succeedsAndGoesOn() const {
          });
 }
 
-/// Returns true if an inner loop repeats the exchange until it succeeds, which
-/// ends L as well, or gives up because of the value read. In `while
-/// (!exchange(&readers, n, n + 1)) if (n & WRITER) return false;` a reader
-/// retries because of other readers; only the outer loop may wait for the
-/// writer.
+/// Returns true if the inner loop around Exchange is a lock-free retry, and the
+/// success of Exchange ends L as well. The inner loop may also end without
+/// success, because of the value read. In `while (!exchange(&readers, n, n +
+/// 1)) if (n & WRITER) return false;` a reader retries because of other
+/// readers; only the outer loop may wait for the writer.
 bool LoopJudge::isGivenUpInside(const AtomicCmpXchgInst &Exchange) const {
   const Loop *Of = LI.getLoopFor(Exchange.getParent());
   return Of != &L && Found.hints() &&
@@ -327,9 +328,9 @@ bool LoopJudge::isGivenUpInside(const AtomicCmpXchgInst &Exchange) const {
          wayOfSuccess(L, Exchange) == Way::Out;
 }
 
-/// Returns true if control takes this edge when a version number, read twice in
-/// one iteration, has changed: `if (tail != load(&queue->tail)) continue;`.
-/// Another thread made progress, so the next iteration can succeed.
+/// Returns true if control goes from From to To when a version number, read
+/// twice in one iteration, has changed: `if (tail != load(&queue->tail))
+/// continue;`. Another thread made progress, so the next iteration can succeed.
 bool LoopJudge::retriesChanged(const BasicBlock *From,
                                const BasicBlock *To) const {
   auto *Br = dyn_cast<BranchInst>(From->getTerminator());
@@ -354,10 +355,10 @@ bool LoopJudge::retriesOnly() {
   SmallPtrSet<BasicBlock *, 4> Retries;
   const DataLayout &DL = L.getHeader()->getDataLayout();
   // Returns true if an exchange at Address that expects V can succeed at once:
-  // V is what was read there, perhaps before the loop by an update that forgets
-  // to read again, or depends on a value that the loop has read or computed. If
-  // V is that value with bits cleared, the exchange succeeds only after other
-  // threads have cleared them.
+  // V is a value that was read at Address, perhaps only once before the loop,
+  // or V depends on a value that the loop has read or computed. If V is such a
+  // value with some bits cleared, the exchange succeeds only after other
+  // threads have cleared these bits.
   auto CanSucceed = [&](Value *V, const Value *Address) {
     if (isReadAt(V, Address, DL))
       return true;
@@ -378,8 +379,8 @@ bool LoopJudge::retriesOnly() {
                                 Exchange->getPointerOperand(), B)))
           Retries.insert(B);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
-        // It is not always known which operand the assembly compares with: it
-        // may be any except the memory operand.
+        // The operand with which the assembly compares the memory is not always
+        // known: any operand except the memory operand may be the one.
         auto MayBeExpected = [&](const Use &Arg) {
           unsigned Number = Call->getArgOperandNo(&Arg);
           return !Call->getParamElementType(Number) &&
@@ -397,7 +398,8 @@ bool LoopJudge::retriesOnly() {
       }
     }
   for (const ExitLeaf &Leaf : Waiting)
-    // A loop that also tests whether the version is odd is a wait.
+    // Accepts only a condition that is a single comparison: a loop that also
+    // tests whether the version number is odd is a wait.
     if (isa<ICmpInst>(Leaf.Condition) && endsUnchanged(Leaf))
       for (BasicBlock *B : L.blocks())
         if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))

@@ -256,8 +256,8 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
 
 static constexpr unsigned HowArgument = 3;
 
-/// Returns the argument `how`; null if LLVM has merged two waits and selects
-/// between their arguments.
+/// Returns the argument `how` of Wait; null if the argument is not constant,
+/// because LLVM has merged two calls and selects between their arguments.
 static ConstantInt *howOf(const CallInst &Wait) {
   return dyn_cast<ConstantInt>(Wait.getArgOperand(HowArgument));
 }
@@ -289,8 +289,8 @@ static Type *accessedType(const Instruction &I, const Value *Address) {
 }
 
 std::optional<Location> locateWait(const CallInst &Wait, const LoopInfo &LI) {
-  // Takes the width of the word from the polling access, because the call
-  // contains the width only if the runtime may read the word.
+  // Takes the width of the word from the polling access, because the arguments
+  // of Wait contain the width only if the runtime may read the word.
   const Value *Address = Wait.getArgOperand(0);
   const Loop *L = LI.getLoopFor(Wait.getParent());
   ConstantInt *How = howOf(Wait);
@@ -341,9 +341,9 @@ bool emitNotify(Instruction &Write, Value &Address, ArrayRef<NotifyKey> Keys) {
   B.SetCurrentDebugLocation(Write.getDebugLoc());
 
   // The generated code tests ArmedWord, a variable of libvfrt. If libvfrt is
-  // not linked, the code reads NeverArmedWord instead, which is always zero, so
-  // that it needs no additional branch. If the program itself refers to
-  // ArmedWord, that reference keeps its linkage.
+  // not linked, the code reads NeverArmedWord, which is always zero, instead of
+  // branching around the test. If M itself already declares ArmedWord, that
+  // declaration keeps its linkage.
   bool OwnReferences = M.getNamedValue(ArmedWord);
   auto *Armed =
       cast<GlobalVariable>(M.getOrInsertGlobal(ArmedWord, B.getInt32Ty()));
@@ -411,8 +411,9 @@ bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {
     L->getExitEdges(Exits);
     for (auto [From, To] : Exits) {
       Instruction *Branch = From->getTerminator();
-      // Skips further cases of a switch that lead to To: splitting the edge of
-      // the first case has merged the edges of all.
+      // If several cases of a switch lead to To, skips all but the first:
+      // splitting the edge of the first case has merged the edges of the others
+      // into the new edge.
       if (To->isEHPad() || !isa<BranchInst, SwitchInst>(Branch) ||
           !is_contained(successors(From), To))
         continue;

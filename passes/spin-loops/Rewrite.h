@@ -69,25 +69,28 @@ llvm::FunctionType *boundedWaitType(llvm::LLVMContext &Context);
 llvm::CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
                          llvm::LoopInfo &LI, llvm::DominatorTree &DT);
 
-/// Returns true if VF_SPIN_NOTIFIED can be set in the argument `how` of a call
-/// that emitWait has made: it is a constant in which the flag is not set.
+/// Returns true if setNotified can set VF_SPIN_NOTIFIED in the argument `how`
+/// of Wait, a call that emitWait has made: the argument is a constant in which
+/// this flag is not set.
 bool canBeNotified(const llvm::CallInst &Wait);
-/// Sets VF_SPIN_NOTIFIED, by which the runtime knows that the writers notify.
-/// pre: canBeNotified.
+/// Sets VF_SPIN_NOTIFIED in the argument `how` of Wait. The flag tells the
+/// runtime that the writers notify. pre: canBeNotified(Wait).
 void setNotified(llvm::CallInst &Wait);
 
 /// Returns the memory that Wait, a call that emitWait has made, waits for.
-/// Finds it by an access in the loop around the call. Returns nullopt if the
-/// call waits for no word or several words, or if the loop no longer exists.
+/// Takes the location from an access to that memory in the loop around Wait.
+/// Returns nullopt if Wait waits for no word or several words, or if the loop
+/// no longer exists.
 std::optional<Location> locateWait(const llvm::CallInst &Wait,
                                    const llvm::LoopInfo &LI);
 
 /// Makes a non-atomic load an acquire load, if its type allows.
 void makeAcquire(llvm::LoadInst &Load);
 
-/// Inserts code after Write, which writes at Address, that notifies the waiters
-/// of each of Keys. If no thread waits, this code executes a relaxed load and a
-/// branch. Returns false if Write already notifies all of Keys.
+/// Write is an instruction that writes at Address. Inserts code after Write
+/// that notifies the waiters of each of Keys. If no thread waits, the inserted
+/// code executes a relaxed load and a branch. Returns false if Write already
+/// notifies all of Keys.
 bool emitNotify(llvm::Instruction &Write, llvm::Value &Address,
                 llvm::ArrayRef<NotifyKey> Keys);
 
@@ -102,9 +105,10 @@ void linkFallback(llvm::Module &M);
 bool separateWaitExits(llvm::Function &F, llvm::LoopInfo &LI,
                        llvm::DominatorTree &DT);
 
-/// Removes from these functions, their call sites and their callers in the
-/// module the attributes that no longer hold because they may wait or wake.
-/// Otherwise LLVM would delete the calls.
+/// Removes attributes such as `memory` and `willreturn` from the functions in
+/// Changed, their call sites and their callers in the module: these attributes
+/// no longer hold, because the functions may now wait or notify. LLVM would
+/// delete calls of functions that kept these attributes.
 void forgetPromises(llvm::ArrayRef<llvm::Function *> Changed);
 
 } // namespace vfriendly

@@ -22,11 +22,11 @@
 
 namespace vfriendly {
 
-/// A hidden function that every rewritten module defines. It calls libvfrt if
-/// that is linked, and otherwise waits without it.
+/// A hidden function that every rewritten module defines. The function calls
+/// libvfrt if libvfrt is linked, and otherwise only pauses, yields and sleeps.
 inline constexpr llvm::StringLiteral WaitFunction = "vf_spin_wait_or_fallback";
-/// The same for waits that give up after a count (BoundedSpin.h). If libvfrt is
-/// not linked, the loop spins as written.
+/// The hidden function for loops that give up after a number of iterations
+/// (BoundedSpin.h). If libvfrt is not linked, such a loop spins as written.
 inline constexpr llvm::StringLiteral BoundedWaitFunction =
     "vf_spin_wait_bounded_or_fallback";
 inline constexpr llvm::StringLiteral NotifyFunction = "vf_spin_notify";

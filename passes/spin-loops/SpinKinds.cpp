@@ -160,11 +160,11 @@ static bool isExchanged(const Value &V) {
   });
 }
 
-/// Returns true for a node of a queue lock: its address was exchanged into the
-/// queue's tail (MCS), or it was returned by that exchange (CLH). Clang
-/// exchanges pointers as integers. A local structure also counts as a node,
-/// because a function may have queued it. A local number does not, because it
-/// cannot hold a link to a successor.
+/// Returns true if Address points into a node of a queue lock: the address of
+/// the node was exchanged into the queue's tail (MCS), or was the result of
+/// that exchange (CLH). Clang exchanges pointers as integers. A local structure
+/// also counts as a node, because a function may have queued it. A local number
+/// does not, because it cannot hold a link to a successor.
 bool LoopJudge::isQueueNode(const Value *Address) {
   const Value *Node = getUnderlyingObject(Address, /*MaxLookup=*/16);
   if (auto *Cast = dyn_cast<IntToPtrInst>(Node))
@@ -180,8 +180,9 @@ bool LoopJudge::isQueueNode(const Value *Address) {
       It->second = isExchanged(*Variable);
     return It->second;
   }
-  // Excludes other constants, such as null and functions: LLVM records no uses
-  // of them, or also those in other modules.
+  // Excludes other constants, such as null and functions: for some constants
+  // LLVM has no list of uses, and for others the list includes uses in other
+  // modules.
   return !isa<Constant>(Node) && isExchanged(*Node);
 }
 

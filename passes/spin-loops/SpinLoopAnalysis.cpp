@@ -128,8 +128,8 @@ static uint64_t boundIn(const Value *Condition) {
 /// Splits the condition of an exit into parts that must all hold for the loop
 /// to end, as in `if (++i % 64 == 0 && flag)`; the condition may also be a phi
 /// of `false` and `flag`. If one part depends on other threads, so does the
-/// exit. The loop is not made to block for it, because many iterations may pass
-/// between two polls.
+/// exit. Such an exit makes the loop Gated: the loop is not rewritten to block,
+/// because many iterations may pass between two polls.
 static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
   SmallVector<ExitLeaf, 4> Needs;
   SmallVector<ExitLeaf, 4> Worklist{Leaf};
@@ -158,7 +158,7 @@ static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
       Worklist.push_back({A, (Is == ICmpInst::ICMP_NE) == Stays});
       continue;
     }
-    // Returns true if the loop continues when the condition has this value.
+    // Returns true if the loop continues when the condition has the value In.
     auto Remains = [&](const Value *In) {
       auto *C = dyn_cast<ConstantInt>(In);
       return C ? C->isZero() != Stays : Seen.contains(In);

@@ -65,7 +65,8 @@ struct SpinLoop {
   /// True if the loop also has an exit that does not need another thread: a
   /// counter or a clock.
   bool Bounded = false;
-  /// True if the loop polls only in some iterations, selected by its counter.
+  /// True if the loop polls only in some iterations, which the loop's counter
+  /// selects.
   bool Gated = false;
   /// The constant that the loop's counter is compared with, or 0.
   uint64_t Bound = 0;

@@ -70,7 +70,8 @@ namespace {
 /// streamcluster take 70 us, with PAUSE they would take a millisecond.
 constexpr uint64_t MaxPausedIterations = 1000;
 
-/// The loops of one function. Valid while its LoopInfo is.
+/// The spin loops of the function F. Valid as long as the LoopInfo of F is
+/// valid.
 struct FoundLoops {
   Function *F;
   SpinLoopInfo Info;
@@ -252,9 +253,9 @@ SmallPtrSet<const Instruction *, 8> SpinLoopsImpl::tries() const {
   return Tries;
 }
 
-/// Returns true if the loop may poll a device register: it sleeps between
-/// polls, whereas a wait for a thread would pause, and no store in the module
-/// certainly writes the memory.
+/// Returns true if the loop may poll a device register: no store in the module
+/// certainly writes the polled memory, and the loop sleeps between polls,
+/// whereas a wait for a thread would pause.
 bool SpinLoopsImpl::mayBeDriver(const SpinLoop &S) const {
   return S.Sleeps && !S.Pauses && !S.Yields &&
          all_of(S.Polls, [&](const Poll &P) {
@@ -291,8 +292,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Sleeps)
     return {Decision::Leave, "it sleeps between polls: wait for an event "
                              "instead, on a futex or a condition variable"};
-  // Leaves the loop if the pass has already decided about its inner loop, which
-  // waits for the same word.
+  // Does not rewrite a test-and-test-and-set loop if the pass has already
+  // decided about its inner loop: the inner loop waits for the same word.
   for (Loop *Sub : S.L->getSubLoops())
     if (isMarked(*Sub, DecidedMark) && !isMarked(*Sub, KeepMark) &&
         S.Kind == SpinKind::TestAndTestAndSet)
@@ -322,8 +323,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
     return PauseOnly("freestanding code (-ffreestanding, -fno-builtin) may run "
                      "without an operating system");
   if (StrictSeccomp)
-    return PauseOnly("its module enters seccomp's strict mode, where a clock "
-                     "or a yield ends the process");
+    return PauseOnly("its module enters seccomp's strict mode, where reading "
+                     "a clock or yielding ends the process");
   if (AsynchronousCancel)
     return PauseOnly("its module cancels threads asynchronously, and such "
                      "threads may call only three functions of POSIX");
@@ -369,7 +370,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
                        "sight, may be a device");
     auto *Global = dyn_cast<GlobalVariable>(getUnderlyingObject(P.Address));
     if (Global && AllWriters->isOnlyRead(*Global))
-      return {Decision::Leave, "nothing in the program writes what it polls"};
+      return {Decision::Leave,
+              "nothing in the program writes the polled memory"};
   }
   if (Plan)
     return {Decision::WaitBounded, "", std::move(Plan)};

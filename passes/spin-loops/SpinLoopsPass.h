@@ -15,7 +15,7 @@
 
 namespace vfriendly {
 
-/// What to do with a spin loop.
+/// Selects how the pass rewrites spin loops.
 enum class SpinMode {
   Off,   ///< Do nothing.
   Pause, ///< Give the CPU's spin hint after each failed poll.

@@ -33,14 +33,15 @@ namespace {
 /// words has about ten after inlining.
 constexpr unsigned MaxPollingBlocks = 32;
 
-/// Maximum number of loops of a function that are tried: each trial copies the
-/// function.
+/// Maximum number of loops of a function for which a split is tried: each trial
+/// copies the function.
 constexpr unsigned MaxTrials = 8;
 
 /// How one loop is split.
 struct Split {
   BasicBlock *Header;
-  /// The blocks on paths without effects from the header back to it.
+  /// The blocks on those paths from the header back to the header that have no
+  /// effects.
   SmallSetVector<BasicBlock *, 8> Polling;
   /// The polling blocks that working iterations pass too. The polling paths get
   /// copies of them.
@@ -196,8 +197,8 @@ static void apply(const Split &Plan, MDNode *LoopID) {
   };
   for (BasicBlock *B : Plan.Shared) {
     auto *Copy = cast<BasicBlock>(Copies[B]);
-    // Each predecessor now leads to one of the two blocks: to the copy if it is
-    // on polling paths only, else to the original.
+    // Each predecessor of B now leads to either B or Copy: a predecessor that
+    // is on polling paths only leads to Copy, all others lead to B.
     for (PHINode &Phi : make_early_inc_range(B->phis())) {
       auto *CopyPhi = cast<PHINode>(Copies[&Phi]);
       for (unsigned I = Phi.getNumIncomingValues(); I-- > 0;)
@@ -244,8 +245,9 @@ static void apply(const Split &Plan, MDNode *LoopID) {
   separateLoopID(Latches, LoopID);
 }
 
-/// Returns true if the loop at Header is an unbounded wait. It must be proved
-/// to be one: a loop that is only reported would be split for nothing.
+/// Returns true if the loop at Header is an unbounded wait. The loop must be
+/// proved to be a wait: a probable wait is only reported, so splitting it would
+/// be of no use.
 static bool isWait(Function &F, const BasicBlock *Header,
                    VariableFacts &Variables) {
   DominatorTree DT(F);

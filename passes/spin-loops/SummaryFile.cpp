@@ -25,9 +25,9 @@ namespace vfriendly {
 /// longer be read.
 static constexpr StringLiteral Header = "vfriendly summary 1\n";
 
-/// Serializes the threads of a parallel link. File locks do not: they exclude
-/// only other processes, and the process loses its lock when any of its threads
-/// closes the file.
+/// Serializes the threads of a parallel link. File locks cannot serialize
+/// threads: a file lock excludes only other processes, and a process loses its
+/// lock when any of its threads closes the file.
 static std::mutex FileMutex;
 
 static Error fileError(StringRef Path, const Twine &What) {
@@ -134,8 +134,8 @@ Error SummaryFile::update(StringRef Path, StringRef Unit,
                           function_ref<Effects(const SummaryFile &)> Record) {
   if (Unit.contains('\n'))
     return Error::success();
-  // Usually the file already contains the records. It is then not locked, and
-  // need not be writable.
+  // Usually the file already contains the records. In this case the file is not
+  // locked, and need not be writable.
   Expected<SummaryFile> File = read(Path);
   if (!File)
     return File.takeError();

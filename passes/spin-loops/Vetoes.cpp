@@ -43,7 +43,8 @@ bool isCheckedForRaces(const Module &M) {
   });
 }
 
-/// Returns true if Fits is true for some direct call of this function in M.
+/// Returns true if M contains a direct call of the function Name for which Fits
+/// returns true.
 static bool anyCall(const Module &M, StringRef Name,
                     function_ref<bool(const CallBase &)> Fits) {
   const Function *F = M.getFunction(Name);

@@ -38,7 +38,8 @@ static GlobalVariable *commonGlobal(ArrayRef<const Poll *> Polls) {
   return Common;
 }
 
-/// Returns the distance in bytes from First to P, if it is constant.
+/// Returns the distance in bytes from the word that First polls to the word
+/// that P polls; nullopt if the distance is not constant.
 static std::optional<int64_t> distanceOf(const Poll &P, const Poll &First) {
   if (P.Varies || First.Varies)
     return std::nullopt;

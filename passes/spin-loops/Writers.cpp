@@ -31,8 +31,8 @@ static void locateField(const Value *Address, const DataLayout &DL,
   Where.Struct = dyn_cast<StructType>(GEP->getSourceElementType());
   if (!Where.Struct)
     return;
-  // Sets the first index to 0: it selects a whole structure, whereas
-  // StructOffset is an offset inside of one.
+  // Sets the first index to 0: the first index selects one of several
+  // structures, whereas StructOffset is an offset inside one structure.
   SmallVector<Value *, 4> Indices(GEP->indices());
   Indices[0] = ConstantInt::get(Indices[0]->getType(), 0);
   if (all_of(Indices, [](Value *V) { return isa<ConstantInt>(V); }))
@@ -87,7 +87,8 @@ bool mayMatch(const Location &A, const Location &B) {
     return A.Tag == B.Tag && A.TagOffset == B.TagOffset;
   if (A.Struct && B.Struct)
     return A.Struct == B.Struct && sameOffset(A.StructOffset, B.StructOffset);
-  // A write through an unknown pointer counts only if it is volatile or atomic.
+  // One of the accesses is through an unknown pointer. Such accesses may match
+  // only if both are volatile or atomic.
   return !A.Plain && !B.Plain && sameOffset(A.Offset, B.Offset);
 }
 
@@ -236,8 +237,8 @@ void Writers::visit(Instruction &I) {
     auto S = asSetter(*Callee, 0);
     if (!S)
       return;
-    // If the address is an unknown pointer, the notify is inserted after the
-    // store in the callee instead of after the call.
+    // If Address is an unknown pointer, this call is not a writer: the store in
+    // the callee is one, so the notify is inserted after that store.
     Value *Address = Call->getArgOperand(S->Param);
     if (locate(I, Address, S->Size, false).isNamed())
       add(I, Address, S->Size, false);

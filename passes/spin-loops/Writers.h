@@ -32,13 +32,13 @@ namespace vfriendly {
 
 /// What is known of a memory location from the code that accesses it.
 struct Location {
-  /// The global it lies in, or null.
+  /// The global variable that contains the location, or null.
   const llvm::GlobalVariable *Global = nullptr;
   /// Bytes from the start of the global or the pointer; nullopt for a variable
   /// index.
   std::optional<int64_t> Offset;
-  /// The structure of which it is a field according to the address computation,
-  /// or null.
+  /// The structure of which the location is a field according to the address
+  /// computation, or null.
   const llvm::StructType *Struct = nullptr;
   std::optional<int64_t> StructOffset;
   /// The structure according to the access's TBAA tag, or null. The tag remains
@@ -55,14 +55,14 @@ struct Location {
 };
 
 /// Returns what is known of the memory at Address. pre: Access reads or writes
-/// Size bytes there, or is a call that does.
+/// Size bytes at Address, or calls a function that does.
 Location locate(const llvm::Instruction &Access, const llvm::Value *Address,
                 uint64_t Size, bool Plain);
 
 /// Returns true if the two locations may be the same memory.
 bool mayMatch(const Location &A, const Location &B);
-/// Returns true if they are the same variable, or the same field of the same
-/// structure.
+/// Returns true if A and B are the same variable, or the same field of the same
+/// structure type.
 bool surelyMatch(const Location &A, const Location &B);
 
 /// An instruction that may end a wait: a store, atomicrmw, cmpxchg, inline
@@ -134,8 +134,8 @@ private:
     llvm::SmallVector<Writer, 1> Members;
     llvm::SmallVector<NotifyKey, 1> Notifies;
     bool Releases = false;
-    /// Valid after instrument. AnyLoud is true if some member notifies,
-    /// AnySilent if some member does not.
+    /// Valid after instrument. AnyLoud is true if a writer in Members notifies,
+    /// AnySilent if a writer in Members does not.
     bool AnyLoud = false, AnySilent = false;
   };
 
@@ -153,21 +153,22 @@ private:
   static llvm::SmallVector<Key, 4> keysOfWriter(const Location &Where);
   static llvm::SmallVector<Key, 4> keysOfWait(const Location &Where);
   /// Calls Each for the groups that may match Where, until Each returns true.
-  /// Returns false if it never does.
+  /// Returns false if no call of Each returns true.
   bool anyMatch(const Location &Where,
                 llvm::function_ref<bool(unsigned)> Each) const;
 
   llvm::Module &M;
   llvm::SmallVector<Group, 0> Groups;
-  /// All that is known of a location. GroupOf maps it to an index of Groups.
+  /// All that is known of a location, as a key: GroupOf maps a Place to an
+  /// index of Groups.
   using Place = std::tuple<const void *, const void *, const void *, int64_t,
                            int64_t, int64_t, uint64_t, unsigned>;
   static Place placeOf(const Location &Where);
   llvm::DenseMap<Place, unsigned> GroupOf;
   llvm::DenseMap<Key, llvm::SmallVector<unsigned, 1>> Index;
   llvm::DenseMap<llvm::Function *, std::optional<Setter>> Setters;
-  /// Results of mayBeShared for each object stored to, cached because it walks
-  /// all uses of a local variable.
+  /// For each object that a store writes, the result of mayBeShared. Cached,
+  /// because mayBeShared walks all uses of a local variable.
   llvm::DenseMap<const llvm::Value *, bool> Shared;
   llvm::DenseMap<const llvm::GlobalVariable *, bool> OnlyRead;
 };

@@ -51,8 +51,9 @@ struct Pair {
   LoopLikeOpInterface Loop;
 };
 
-/// Completes Found. Returns the reason why that is impossible, or an empty
-/// string.
+/// Sets Found to Alloc, the sequential loop around Alloc, if there is one, and
+/// the release. Returns the reason why Alloc is not rewritten in this loop, or
+/// an empty string.
 StringRef findPair(memref::AllocOp Alloc, Pair &Found) {
   Operation *Parent = Alloc->getParentOp();
   // Excludes parallel loops, because their iterations need a buffer each.
@@ -86,8 +87,8 @@ constexpr unsigned MaxSizeOps = 16;
 
 /// Returns true if the allocation's sizes are the same in all iterations, and
 /// adds to Inside the operations of the loop that compute them. These
-/// operations are pure, so they can be moved before the loop even if it has no
-/// iteration.
+/// operations are pure, so they may be moved before the loop even if the loop
+/// is executed zero times.
 bool hasSameSizeInAllIterations(Pair &P, SetVector<Operation *> &Inside) {
   SmallVector<Value> Left(P.Alloc->getOperands());
   while (!Left.empty()) {
@@ -142,8 +143,8 @@ void replaceDims(memref::AllocOp Alloc) {
 
 class PoolAllocs : public impl::VfPoolAllocsBase<PoolAllocs> {
   void runOnOperation() override {
-    // Inner loops first: a buffer that has left one loop may leave the next
-    // one.
+    // Visits inner loops first: an allocation that was moved out of an inner
+    // loop may then be moved out of the next outer loop.
     SmallVector<memref::AllocOp> Allocs;
     getOperation().walk<WalkOrder::PostOrder>(
         [&](memref::AllocOp Alloc) { Allocs.push_back(Alloc); });
@@ -152,7 +153,7 @@ class PoolAllocs : public impl::VfPoolAllocsBase<PoolAllocs> {
         ;
   }
 
-  /// Moves the allocation before its loop, and returns true if it could.
+  /// Tries to move Alloc before its loop. Returns true if Alloc was moved.
   bool moveOut(memref::AllocOp Alloc) {
     Pair P;
     StringRef Why = findPair(Alloc, P);

@@ -69,8 +69,8 @@ bool isFirstParallelIndex(Value V) {
 /// The uses of a buffer, through its views.
 struct Uses {
   SmallVector<Operation *> Serial, Parallel;
-  /// True if the index of the outermost dimension is that of the outermost
-  /// parallel loop.
+  /// True if all parallel uses index the outermost dimension of the buffer by
+  /// the first induction variable of a parallel loop.
   bool InBlocks = true;
 };
 

@@ -79,7 +79,7 @@ StringRef Judge::visit(Operation &Op) {
               !IsInvariant(Try.getVal())))
     return "a retry may succeed at once";
   if (!isPollable(Try ? Try.getCmp().getType() : P->Seen.getType()))
-    return "what it polls is not 1, 2, 4 or 8 bytes";
+    return "the polled value is not 1, 2, 4 or 8 bytes wide";
   Polls.push_back(*P);
   return "";
 }

@@ -70,7 +70,8 @@ Value seenBy(const Poll &P) {
   return LLVM::ExtractValueOp::create(Builder, P.Op->getLoc(), Try.getRes(), 0);
 }
 
-/// Builds the wait after a failed poll. Returns the next state.
+/// Builds the vf.spin_wait after a failed poll. Returns the state to pass to
+/// the vf.spin_wait after the next failed poll.
 Value buildWait(OpBuilder &Builder, const Poll &P, Value Seen, Value State,
                 bool Notified) {
   return SpinWaitOp::create(Builder, P.Op->getLoc(), P.Address, P.Indices, Seen,
@@ -87,8 +88,8 @@ class WhileLoop {
 public:
   explicit WhileLoop(scf::WhileOp While) : While(While) {}
 
-  /// Returns the reason why the loop is not rewritten. If it can be, returns an
-  /// empty string and sets Found to its poll.
+  /// Returns the reason why the loop cannot be rewritten. If the loop can be
+  /// rewritten, returns an empty string and sets Found to its poll.
   StringRef judge(Poll &Found) {
     Judge J([&](Value V) {
       return !While->isAncestor(V.getParentRegion()->getParentOp());
@@ -120,8 +121,8 @@ public:
     Value Seen = seenBy(P);
     SmallVector<Value> Inits(While.getInits());
     Inits.push_back(constantI64(Builder, Loc, /*IsLLVM=*/false, 0));
-    // The second region of scf.while sees only the values that the first
-    // forwards to it. The forwarded values also become results of the loop.
+    // The second region of scf.while can use only the values that the first
+    // region forwards. The forwarded values also become results of the loop.
     SmallVector<Type> Results(While.getResultTypes());
     Results.append({I64, Seen.getType()});
     auto New = scf::WhileOp::create(Builder, Loc, Results, Inits);
