@@ -24,7 +24,7 @@ enum class Verdict {
 
 struct Judgement {
   Verdict Is = Verdict::NotShared;
-  /// The first write to the object, if the verdict is SerialFirst or
+  /// The first bulk write to the object, if the verdict is SerialFirst or
   /// ParallelFirst.
   const llvm::Instruction *FirstWrite = nullptr;
   /// An instruction in a parallel region that uses the object.
