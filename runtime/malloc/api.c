@@ -21,28 +21,29 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Number of freed bytes after which a thread notifies the helper, so that the
- * helper misses at most this much per thread. A notification takes 40 ns,
- * negligible for this amount. */
+/* Number of bytes that a thread may free before it notifies the helper thread.
+ * The helper does not know about up to this many freed bytes of each thread. A
+ * notification takes 40 ns, negligible for this amount. */
 #define TOLD_BYTES ((uint64_t)256 << 10)
 
-/* The thread-local storage model initial-exec is for libraries that are loaded
- * when the program starts. */
+/* The thread-local storage model initial-exec avoids calls of __tls_get_addr.
+ * It requires that the library is loaded when the program starts. */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
-/* Number of frees for which a new thread does not look up jemalloc's counters
- * of the thread, as long as the process has at most EARLY_BYTES of memory. The
- * first look-up takes 46 page faults, 60 us; checking this many frees takes as
- * long. Of EARLY_BYTES, 2 MB are for slabs, of which a process with few small
- * blocks touches only a page for each size; the rest is too little memory to
- * return. */
+/* Number of frees for which a new thread does not look up its counters in
+ * jemalloc, as long as the process has at most EARLY_BYTES of memory. The first
+ * look-up takes 46 page faults, 60 us; comparing the memory with EARLY_BYTES at
+ * this many frees takes as long. Of EARLY_BYTES, 2 MB are for slabs, of which a
+ * process with few small blocks touches only one page for each block size. The
+ * rest, VF_WORTH, is too little memory to return. */
 #define EARLY_FREES 16000
 #define EARLY_BYTES (VF_WORTH + ((size_t)2 << 20))
 
-/* Counters of this thread, in bytes: allocated and freed so far, counted by
- * jemalloc; freed at the last notification of the helper; the count that
- * triggers the next notification; and the maximum that the thread may have held
- * (allocated less freed) since the helper last examined memory. */
+/* Counters of this thread, in bytes. jemalloc counts in *allocated and *freed
+ * all bytes so far. `told` is the value of *freed at the last notification of
+ * the helper, and told_at the value that triggers the next notification. `most`
+ * is the maximum that the thread may have held (allocated less freed) since the
+ * helper last examined memory. */
 static const uint64_t unknown = 0;
 static VF_THREAD struct {
   const uint64_t *allocated, *freed;
@@ -76,8 +77,9 @@ static __attribute__((noinline)) void tell(const void *caller) {
   }
   uint64_t freed = *own.freed;
   int64_t has = (int64_t)(*own.allocated - freed);
-  /* The most that the thread can have held since the last notification: what it
-   * holds now, and all that it has freed since. */
+  /* The maximum that the thread may have held since the last notification: the
+   * bytes that it holds now, and all bytes that it has freed since that
+   * notification. */
   int64_t had = has + (int64_t)(freed - own.told);
   if (own.most < had)
     own.most = had;
@@ -104,7 +106,8 @@ static bool is_worth_another(const void *result) {
   return true;
 }
 
-/* The second attempt is the last one. */
+/* Returns the result of the second attempt to allocate; there is no third
+ * attempt. Lets other threads return memory to the kernel again. */
 static void *another(void *result) {
   vf_giving_resume();
   return result;
@@ -135,10 +138,10 @@ VF_API void *calloc(size_t n, size_t size) {
   return is_worth_another(p) ? another(vf_je_calloc(n, size)) : p;
 }
 
-/* Acts as realloc where copying the block costs more than moving its pages.
+/* Acts as realloc for blocks whose pages are cheaper to move than to copy.
  * Returns NULL in all other cases, or if there is no memory; p is unchanged
- * then. A block is not enlarged in place, which would make it consist of
- * several mappings: each of them would have to be moved by itself later. */
+ * then. The block is not enlarged in place: it would then consist of several
+ * mappings, and later moves would have to move each mapping by itself. */
 static void *grow_large(void *p, size_t size) {
   if (size < VF_LARGE_MOVE || !p)
     return NULL;
