@@ -23,19 +23,20 @@
 #include <stdbool.h>
 
 /* Initial and maximum number of pauses between two reads of the lock word. On
- * the development machine 8 take 0.2 us and 128 take 3 us. Each read takes the
- * cache line away from the holder, and a lock with critical sections of a few
- * nanoseconds changes hands a hundred times in 3 us. */
+ * the development machine 8 pauses take 0.2 us and 128 pauses 3 us. Reads have
+ * to be rare, because each takes the cache line away from the holder of the
+ * lock: a lock with critical sections of a few nanoseconds changes hands a
+ * hundred times in 3 us. */
 #define VF_FIRST_PAUSES 8u
 #define VF_LOOK_PAUSES 128u
-/* Each failed spin, after which the thread slept, halves the budget of the next
- * spins, down to 1/64, which is under a microsecond; each successful spin
- * doubles it. */
+/* Maximum number of halvings of the spin budget. Each failed spin, after which
+ * the thread slept, halves the budget of the next spins, down to 1/64 of
+ * vf_spin_budget_ns; each successful spin doubles it. */
 #define VF_MAX_FAILED_SPINS 6u
 
-/* Number of recent spins that failed minus those that succeeded. Updated
- * without a lock: a lost update makes one budget twice or half as long as it
- * should be. */
+/* Updates the number of recent spins that failed minus those that succeeded.
+ * The update takes no lock: if it is lost, the budget of the next spin is twice
+ * or half as long as it should be. */
 static inline void vf_learn(uint32_t *failed, bool succeeded) {
   uint32_t before = vf_get(failed);
   uint32_t now = succeeded
@@ -45,10 +46,11 @@ static inline void vf_learn(uint32_t *failed, bool succeeded) {
     vf_set(failed, now);
 }
 
-/* Waits between two reads of the lock word: VF_FIRST_PAUSES, then a quarter
- * more at each read, up to VF_LOOK_PAUSES. So a thread notices the release of
- * the lock late by at most a quarter of its wait. Updates *now. Returns false
- * if the pauses took so long that the thread must have been preempted. */
+/* Pauses *pauses times between two reads of the lock word, then increases
+ * *pauses by a quarter, up to VF_LOOK_PAUSES. So a thread notices the release
+ * of the lock late by at most a quarter of the time for which it has waited.
+ * Sets *now to the current time. Returns false if the pauses took so long that
+ * the thread must have been preempted. */
 static inline bool vf_pause(unsigned *pauses, uint64_t *now) {
   for (unsigned i = 0; i < *pauses; ++i)
     vf_relax();

@@ -30,7 +30,8 @@ static uint64_t with_phase(uint32_t phase, uint32_t arrived) {
   return (uint64_t)phase << 32 | arrived;
 }
 
-/* Returns the half of the word that is the futex on which threads sleep. */
+/* Returns the half of barrier->word_ that contains the phase. It is the futex
+ * on which threads sleep. */
 static uint32_t *phase_word(vf_barrier *barrier) {
   return (uint32_t *)&barrier->word_ +
          (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
@@ -67,10 +68,10 @@ static void wait_for_end(vf_barrier *barrier, uint32_t phase,
   }
 }
 
-/* Ends the phase and wakes the sleepers. The compare-and-swap can be relaxed:
- * the acquire load before it has synchronized with all arrivals of the phase.
- * As the word changes only by read-modify-writes, a thread that sees the new
- * phase sees it after the release of each arrival. */
+/* Ends the phase and wakes the sleepers. The compare-and-swap can be relaxed,
+ * because the acquire load before it has synchronized with all arrivals of the
+ * phase. barrier->word_ changes only by read-modify-writes, so a thread that
+ * reads the new phase also synchronizes with each of these arrivals. */
 static void end(vf_barrier *barrier, uint32_t phase) {
   enum vf_scope scope = vf_scope(barrier->flags_);
   uint64_t word = load(barrier), next;

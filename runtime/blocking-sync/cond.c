@@ -25,8 +25,8 @@
 #include "blocking-sync/waiting.h"
 #include "common/sites.h"
 
-/* Sets or clears the flag in the word of a private condition that says that
- * waiters may be queued. */
+/* Sets or clears the flag that says that waiters may be queued. In a condition
+ * that is not VF_SHARED, cond->word_ is this flag. */
 static void set_queued(void *what, bool queued) {
   vf_cond *cond = what;
   __atomic_store_n(&cond->word_, queued, __ATOMIC_RELAXED);

@@ -11,10 +11,10 @@
 
 #define SET 1u
 #define SLEEPERS 2u
-/* Each set adds this to the number of sets in the word, so that a waiter
- * returns even if the event is reset before the waiter runs. The number wraps
- * after 2^30 sets: a waiter misses the event if exactly that many sets happen
- * during its wait. */
+/* Each vf_event_set adds this number, so the word counts the calls of
+ * vf_event_set. A waiter that sees a different count returns, even if the event
+ * was reset before the waiter ran. The count wraps after 2^30 calls: a waiter
+ * misses the event if exactly that many calls happen during its wait. */
 #define ONE_SET 4u
 
 static uint32_t load(const vf_event *event) {

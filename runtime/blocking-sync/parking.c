@@ -10,10 +10,10 @@
 #include "spin-wait/tuning.h"
 #include <stddef.h>
 
-/* Time after which a parked thread first checks whether it must go on waiting:
- * three time slices, in which a preempted holder has run. A check needs a
- * wake-up of 25 to 100 us in a virtual machine, at most a hundredth of this
- * time. */
+/* Time after which a parked thread first calls its vf_look callback to check
+ * whether it must go on waiting: about three time slices, in which a holder
+ * that was preempted has run. The check needs a wake-up of 25 to 100 us in a
+ * virtual machine, at most a hundredth of this time. */
 #define VF_LOOK_NS 10000000u
 
 /* Runs early, so that in a child without MADV_WIPEONFORK the table is reset
@@ -61,9 +61,9 @@ static bool leave(struct vf_waiter *self) {
   }
 }
 
-/* Computes when a waiter that has waited since `since` must next look at its
- * object, on the deadline's clock, and stores that in *next. Returns false if
- * the deadline is earlier. */
+/* Computes the time at which a waiter that has waited since `since` must next
+ * call its vf_look callback, and stores this time, on the clock of the
+ * deadline, in *next. Returns false if the deadline is earlier. */
 static bool looks_first(struct vf_deadline *next, uint64_t since, uint64_t now,
                         const struct vf_deadline *deadline) {
   uint64_t ns = now - since > VF_LOOK_NS ? now - since : VF_LOOK_NS;
@@ -142,10 +142,10 @@ bool vf_unpark_one(const void *key, vf_decide *decide, void *what) {
   return wakes;
 }
 
-/* Takes the waiters for key out of their queue, up to the first one that wants
- * another lock than `lock`. Appends them to the queue of `lock` as long as
- * may_move allows that. Returns the others as a list linked by `next`; the
- * caller must wake them. */
+/* Takes the waiters for key out of their queue, up to the first waiter that
+ * wants another lock than `lock`. Appends each of them to the queue of `lock`
+ * if may_move allows that. Returns the waiters that may_move refused as a list
+ * linked by `next`; the caller must wake them. */
 static struct vf_parked *move(struct vf_bucket *from, struct vf_bucket *to,
                               const void *key, void *lock,
                               vf_may_move *may_move) {

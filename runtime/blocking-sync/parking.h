@@ -47,7 +47,7 @@ enum vf_wake {
  * under the bucket's lock. */
 struct vf_waiter {
   struct vf_parked parked; /* The first member: queues link these. */
-  /* Time at which the thread was first queued for the lock; 0 before. */
+  /* Time at which the thread was first queued for the lock; 0 until then. */
   uint64_t since;
   /* The lock that a waiter for a condition takes once it is signalled. */
   void *lock;
@@ -90,9 +90,9 @@ bool vf_unpark_one(const void *key, vf_decide *decide, void *what);
 typedef bool vf_may_move(void *lock, bool must);
 
 /* Moves the waiters for key to the queues of the locks that they take next. If
- * may_move refuses, wakes the first waiter for that lock and moves the others.
- * Calls done(what, left) under key's bucket lock; left tells whether some
- * waiters remain. */
+ * may_move refuses the first waiter for a lock, wakes that waiter and moves the
+ * other waiters for the lock. Calls done(what, left) while key's bucket is
+ * locked; left tells whether waiters for key remain. */
 void vf_unpark_all(const void *key, vf_may_move *may_move,
                    void (*done)(void *what, bool left), void *what);
 

@@ -22,31 +22,34 @@
 #define VF_BUCKETS_MIN_LOG2 8u
 #define VF_BUCKETS_MAX_LOG2 12u
 /* The page size that the layout assumes. On kernels with larger pages the table
- * shares pages with other data, so the kernel cannot wipe it alone. */
+ * shares pages with other data, so the kernel cannot wipe the table without
+ * wiping this data. */
 #define VF_PARKING_PAGE 4096
 
-/* Shared by all copies of libvfrt in a process and by libvfpthread: a lock may
- * be taken through one copy and released through another. A copy with hidden
- * symbols has a table of its own and must not share locks with other copies, as
- * a waiter in one table is not found in the other.
+/* The parking table. All copies of libvfrt in a process, and libvfpthread,
+ * share one table, because a lock may be taken through one copy and released
+ * through another. A copy with hidden symbols has a table of its own and must
+ * not share locks with other copies, as a waiter in one table is not found in
+ * the other.
  *
- * The kernel clears it in forked children, in whole pages. */
+ * The kernel clears the table in forked children, in whole pages. */
 struct vf_parking {
   uint32_t generation;   /* 0: not asked for yet in this process */
   uint32_t buckets_log2; /* 0: not decided yet in this process */
   struct vf_bucket buckets[1u << VF_BUCKETS_MAX_LOG2];
 } __attribute__((aligned(VF_PARKING_PAGE)));
 
-/* The suffix is the version of the layout: copies with different layouts must
- * not share locks either. */
+/* The suffix of vf_parking_2 is the version of the layout. Copies of libvfrt
+ * with different layouts use different tables and must not share locks. */
 #define VF_PARKING_SIZE 266240
 VF_PROCESS_WIDE_AT(vf_parking_2, VF_PARKING_SIZE, VF_PARKING_PAGE);
 _Static_assert(sizeof(struct vf_parking) == VF_PARKING_SIZE,
                "VF_PARKING_SIZE is what the assembler reserves");
 extern VF_API struct vf_parking vf_parking_2;
 
-/* Number of generations counted by this process and by those that it was forked
- * from. It is not wiped in forked children. */
+/* Number of generations (vf_generation) that this process and the processes
+ * from which it was forked have used. The counter is not wiped in forked
+ * children. */
 VF_PROCESS_WIDE(vf_generations_1, 4);
 extern VF_API uint32_t vf_generations_1;
 
@@ -54,9 +57,9 @@ uint32_t vf_generation(void) {
   uint32_t now = __atomic_load_n(&vf_parking_2.generation, __ATOMIC_RELAXED);
   if (__builtin_expect(now != 0, 1))
     return now;
-  /* Increments the counter before the result is published: a child forked in
-   * between continues from the incremented counter, so its number differs from
-   * this one. */
+  /* Increments the counter before vf_parking_2.generation is set. A child that
+   * is forked between the two steps continues from the incremented counter, so
+   * its generation differs from that of this process. */
   uint32_t next = __atomic_add_fetch(&vf_generations_1, 1, __ATOMIC_RELAXED);
   return __atomic_compare_exchange_n(&vf_parking_2.generation, &now, next,
                                      false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
@@ -81,8 +84,9 @@ bool vf_parking_prepare(void) {
   return false;
 }
 
-/* The first thread decides the size for all threads. If it may use few CPUs
- * only, the table is too small for the others, which only costs time. */
+/* Returns log2 of the number of buckets. The first thread that calls this
+ * function decides the size for all threads. If that thread may use few CPUs
+ * only, the table is too small for the other threads, which only costs time. */
 __attribute__((noinline)) static uint32_t decide_size(void) {
   uint32_t before = 0, log2 = VF_BUCKETS_MIN_LOG2, cpus = vf_cpus();
   while (log2 < VF_BUCKETS_MAX_LOG2 && 1u << log2 < cpus * VF_BUCKETS_PER_CPU)
@@ -134,9 +138,9 @@ void vf_bucket_take_out(struct vf_bucket *bucket, struct vf_parked *waiter) {
 
 uint32_t *vf_parked_wake(struct vf_parked *waiter, uint32_t state) {
   uint32_t *word = &waiter->state;
-  /* Stores the time only for a waiter that already sleeps. A waiter that is
-   * just falling asleep gets no time: reading its state again would cost more
-   * than the measurement is worth. */
+  /* Stores the time of the wake-up only for a waiter that already sleeps. A
+   * waiter that is just falling asleep gets no time: reading its state again
+   * would cost more than the measurement is worth. */
   if (__atomic_load_n(word, __ATOMIC_RELAXED) == VF_PARKED_ASLEEP)
     waiter->woken_at = vf_now_ns();
   return __atomic_exchange_n(word, state, __ATOMIC_RELEASE) == VF_PARKED_ASLEEP

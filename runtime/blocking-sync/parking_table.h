@@ -103,8 +103,8 @@ static inline void vf_bucket_unlock(struct vf_bucket *bucket) {
   vf_plain_unlock(&bucket->lock, VF_PRIVATE);
 }
 
-/* Returns true if no thread waits, with a single load and without the lock.
- * Misses no waiter whose entry happens before this call. */
+/* Returns true if no thread waits in the bucket. Makes a single load, without
+ * the bucket's lock. Misses no waiter whose entry happens before this call. */
 static inline bool vf_bucket_is_empty(const struct vf_bucket *bucket) {
   return __atomic_load_n(&bucket->first, __ATOMIC_RELAXED) == NULL;
 }
@@ -123,8 +123,10 @@ void vf_bucket_append(struct vf_bucket *bucket, struct vf_parked *waiter);
 void vf_bucket_prepend(struct vf_bucket *bucket, struct vf_parked *waiter);
 void vf_bucket_take_out(struct vf_bucket *bucket, struct vf_parked *waiter);
 
-/* Wakes a waiter that was taken out: sets its state, VF_PARKED_WOKEN or above.
- * Returns the futex word to wake once the bucket is unlocked, or null. */
+/* Wakes a waiter that was taken out of its bucket: sets its state to `state`,
+ * which is VF_PARKED_WOKEN or above. Returns the futex word that the caller
+ * must wake after it unlocks the bucket, or null if the waiter does not sleep.
+ */
 uint32_t *vf_parked_wake(struct vf_parked *waiter, uint32_t state);
 
 /* The functions below are for the waiter itself, without a lock. */

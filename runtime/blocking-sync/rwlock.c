@@ -8,8 +8,8 @@
  * unlock. The writer marks the word GATED, so that new readers also queue for
  * the gate, and then waits until the readers that hold the lock have released
  * it. To unlock, a writer only unlocks the gate and leaves the mark; the next
- * thread that acquires the gate clears it. So the lock is not accessed once it
- * is free.
+ * reader that acquires the gate clears the mark. So the lock is not accessed
+ * once it is free.
  *===----------------------------------------------------------------------===*/
 
 #include "vfriendly/rwlock.h"
@@ -17,8 +17,9 @@
 #include "blocking-sync/waiting.h"
 #include "common/sites.h"
 
-/* Set by a writer that holds the gate; cleared by a reader that holds it. It
- * may be set when there is no writer: a reader then has to take the gate. */
+/* Makes new readers queue for the gate (lock->gate_). A writer that holds the
+ * gate sets this bit; a reader that holds the gate clears it. The bit may be
+ * set when there is no writer: a reader then has to take the gate. */
 #define GATED (1u << 31)
 /* Set while the writer sleeps until the last reader has left. Only the writer
  * sets and clears it. */
@@ -37,8 +38,8 @@ static bool change(vf_rwlock *lock, uint32_t *from, uint32_t to) {
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* Acquires the lock as a reader without the gate. Returns EBUSY if the gate is
- * needed. */
+/* Acquires the lock as a reader that does not take the gate. Returns EBUSY if
+ * GATED is set, so that the reader must take the gate. */
 static int read_past_gate(vf_rwlock *lock) {
   uint32_t word = load(lock);
   while (!(word & GATED)) {

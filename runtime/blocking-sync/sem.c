@@ -19,13 +19,15 @@
 
 static uint32_t value_of(uint64_t word) { return (uint32_t)word; }
 
-/* Returns the half of the word that is the futex on which threads sleep. */
+/* Returns the half of sem->word_ that contains the value. It is the futex on
+ * which threads sleep. */
 static uint32_t *value_word(vf_sem *sem) {
   return (uint32_t *)&sem->word_ + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
 
-/* Takes one unit. If the caller was counted as a sleeper, subtracts it from the
- * number of sleepers in the same step. */
+/* Takes one unit. `sleeper` is SLEEPER if the caller was counted as a sleeper,
+ * else 0; it is subtracted from the word in the same step. Returns false if
+ * there is no unit. */
 static bool take(vf_sem *sem, uint64_t sleeper) {
   uint64_t word = __atomic_load_n(&sem->word_, __ATOMIC_RELAXED);
   while (value_of(word) > 0)

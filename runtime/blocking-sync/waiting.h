@@ -31,9 +31,9 @@ static inline bool vf_flags_are_good(unsigned flags) {
   return (flags & ~VF_SHARED) == 0;
 }
 
-/* Pauses after a failed attempt. Returns false once it is time to sleep. With a
- * deadline it does not yield: a thread that computes would get the CPU and
- * could keep it far beyond the deadline. */
+/* Pauses after a failed attempt. Returns false once the caller should sleep. If
+ * there is a deadline, this function does not yield: a thread that computes
+ * would get the CPU and could keep it far beyond the deadline. */
 static inline bool vf_keep_spinning(uint64_t *state,
                                     const struct vf_deadline *deadline) {
   if (vf_would_block(*state) || (deadline && vf_would_yield(*state)))

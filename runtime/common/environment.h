@@ -20,9 +20,9 @@
 #include <stdint.h>
 
 /* Reads a decimal number between low and high from the environment variable.
- * Returns false and leaves *result unchanged if the variable is unset or has
- * another value; the latter is reported, with preset as the value that is used
- * instead. */
+ * Returns false and leaves *result unchanged if the variable is unset or its
+ * value is no such number. Reports such a value, with preset as the number that
+ * is used instead. */
 bool vf_env_number(const char *name, uint64_t low, uint64_t high,
                    uint64_t preset, uint64_t *result);
 

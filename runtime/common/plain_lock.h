@@ -18,8 +18,9 @@
 #include "relax.h"
 #include <stdbool.h>
 
-/* Setting bit 0 of a lock that is held has no effect; vf_mutex_lock does so for
- * locks shared between processes (VF_SHARED). */
+/* Both values of a held lock include bit 0, so setting bit 0 of a held lock has
+ * no effect. vf_mutex_lock sets that bit without reading the word first, in
+ * locks shared between processes (VF_SHARED) too. */
 enum { VF_FREE, VF_HELD, VF_HELD_SLEEPERS = 3 };
 
 /* Number of pauses before a waiter sleeps. The lock protects queue operations

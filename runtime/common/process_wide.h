@@ -31,8 +31,9 @@
 #define VF_STRING(x) VF_STRING_(x)
 
 /* Defines a zero-initialized object that exists once per process, even if
- * several copies of the library are loaded. It has cache lines of its own, or,
- * with an alignment, a multiple of that. */
+ * several copies of the library are loaded. It is aligned, by default to cache
+ * lines, and padded to a multiple of its alignment, so that no other object
+ * shares its cache lines. */
 /* clang-format off */
 #define VF_PROCESS_WIDE(name, size)                                            \
   VF_PROCESS_WIDE_AT(name, size, VF_CACHE_LINE)

@@ -25,27 +25,27 @@
 
 /* More libraries than there are. */
 #define VF_REPORTS 8
-/* The copy of stderr's descriptor has at least this number, out of the way of
- * programs that expect certain ones. */
+/* Minimum number of the descriptor that duplicates stderr. Programs may expect
+ * that their own files get certain lower numbers. */
 #define VF_COPY_FROM 200
 
-/* Shared by all libraries of a process. Written by constructors, which run one
- * at a time, and in forked children. */
+/* State shared by all libraries of a process. It is written by constructors,
+ * which run one at a time, and in forked children. */
 struct vf_reports {
   struct {
     const char *library;
     void (*print)(void);
   } list[VF_REPORTS];
-  /* device and inode identify stderr as it was when the first library was
-   * loaded. copy is a duplicate of its descriptor, because many programs close
-   * stderr before they end; 0 if there is none. The report is written only to a
-   * descriptor that still refers to this file: its number may have been reused
-   * for another file. */
+  /* device and inode identify the file that was stderr when the first library
+   * was loaded. copy is a duplicate of its descriptor, because many programs
+   * close stderr before they end; 0 if there is none. The report is written
+   * only to a descriptor that still refers to this file, because the program
+   * may have reused the number of the descriptor for another file. */
   uint64_t device, inode;
   int copy;
   uint32_t prepared;
-  /* The process whose SIGTERM is being handled: a child of vfork shares this
-   * memory. */
+  /* Id of the process that handles SIGTERM. A flag would not do, because a
+   * child of vfork shares this memory. */
   int terminating;
 };
 
@@ -63,7 +63,8 @@ static bool is_stderr(int file) {
          now.st_ino == vf_reports_1.inode;
 }
 
-/* Returns a descriptor of the process's first stderr, or -1. */
+/* Returns a descriptor of the file that was stderr when the first library was
+ * loaded, or -1 if there is none. */
 static int first_stderr(void) {
   if (is_stderr(STDERR_FILENO))
     return STDERR_FILENO;
@@ -71,8 +72,9 @@ static int first_stderr(void) {
   return copy != 0 && is_stderr(copy) ? copy : -1;
 }
 
-/* Runs in a forked child. A daemon closes stderr so that the reader of that
- * pipe sees its end; the copy would keep the pipe open. */
+/* Closes the duplicate of stderr in a forked child. If stderr is a pipe, a
+ * daemon closes stderr so that the reader of the pipe sees its end; the
+ * duplicate would keep the pipe open. */
 static void drop_copy(void) {
   int copy = vf_reports_1.copy;
   vf_reports_1.copy = 0;
@@ -166,8 +168,8 @@ void vf_report_register(const char *library, void (*print)(void)) {
 void vf_report_at_exit(void (*print)(void)) {
   for (int i = 0; i < VF_REPORTS; ++i)
     if (vf_reports_1.list[i].print == print) {
-      /* From now on SIGTERM must neither print a second time nor call functions
-       * that may have been unloaded. */
+      /* From now on the handler of SIGTERM must neither print this report a
+       * second time nor call functions of a library that may be unloaded. */
       if (terminates_by_us())
         signal(SIGTERM, SIG_DFL);
       print();

@@ -50,7 +50,7 @@ bool vf_report_is_wanted(void);
  * must share their counters. The name must stay valid. */
 void vf_report_register(const char *library, void (*print)(void));
 
-/* Calls print if it is registered. */
+/* Calls print if vf_report_register has registered it for a library. */
 void vf_report_at_exit(void (*print)(void));
 
 /* Begins the report of a library. Other threads may go on counting while it is

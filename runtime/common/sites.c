@@ -19,8 +19,8 @@
 /* Number of histogram bins. Bin i counts times from 2^i ns; the last one
  * includes all times from 2.1 s on. */
 #define VF_TIMES 32u
-/* log2 of the number of entries, more than a person would read. All places that
- * find no free entry share the last one. */
+/* log2 of the number of entries in the table of sites, more than a person would
+ * read. All sites that find no free entry share the last one. */
 #define VF_SITES_LOG2 8
 #define VF_SITES (1u << VF_SITES_LOG2)
 #define VF_OTHER_SITES (VF_SITES - 1)
@@ -36,19 +36,20 @@ struct vf_site {
   uint64_t hold[VF_TIMES], wait[VF_TIMES];
 };
 
-/* The site that took a lock, and when. Written only by the lock's holder.
- * Holders of other locks may use the same entry, so `lock` is 0 while an entry
- * changes. If two threads write at the same time, the site of one may be paired
- * with the time of the other, which only makes the counts wrong. */
+/* The site that took a lock, and the time at which it did. Written by the
+ * holder of the lock. Locks with the same hash use the same entry, so `lock` is
+ * 0 while a holder changes the entry. If two holders write at the same time,
+ * the site of one may be paired with the time of the other, which only makes
+ * the counts wrong. */
 struct vf_held {
   uintptr_t lock;
   uintptr_t site;
   uint64_t since;
 };
 
-/* Shared by all copies of libvfrt: a lock may be taken through one copy and
- * released through another. The pages stay untouched unless statistics are on.
- */
+/* The statistics of sites. All copies of libvfrt share them, because a lock may
+ * be taken through one copy and released through another. The pages of this
+ * object stay untouched unless statistics are on. */
 struct vf_sites {
   struct vf_site sites[VF_SITES];
   struct vf_held held[1u << VF_HELD_LOG2];
@@ -139,8 +140,9 @@ static void print_place(struct vf_report *report, const char *name,
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */
 
-/* Prints the code address as module and offset. Returns false if no module has
- * it. Takes no lock, because a signal handler may print. */
+/* Prints a code address as the module that contains it and an offset. Returns
+ * false if no module contains the address. Takes no lock, because a signal
+ * handler may print. */
 static bool print_in_module(struct vf_report *report, uintptr_t place) {
   struct dl_find_object found;
   if (_dl_find_object((void *)place, &found) != 0)
@@ -174,7 +176,8 @@ static int print_if_inside(struct dl_phdr_info *module, size_t size,
   return 0;
 }
 
-/* As above, but takes the dynamic linker's lock. */
+/* Like the variant above, for a libc without _dl_find_object: takes the lock of
+ * the dynamic linker. */
 static bool print_in_module(struct vf_report *report, uintptr_t place) {
   struct search search = {place, report};
   return dl_iterate_phdr(print_if_inside, &search) != 0;

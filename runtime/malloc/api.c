@@ -21,13 +21,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Number of freed bytes after which a thread notifies the helper, so that the
- * helper misses at most this much per thread. A notification takes 40 ns,
- * negligible for this amount. */
+/* Number of bytes that a thread may free before it notifies the helper thread.
+ * The helper does not know about up to this many freed bytes of each thread. A
+ * notification takes 40 ns, negligible for this amount. */
 #define TOLD_BYTES ((uint64_t)256 << 10)
 
-/* The thread-local storage model initial-exec is for libraries that are loaded
- * when the program starts. */
+/* The thread-local storage model initial-exec avoids calls of __tls_get_addr.
+ * It requires that the library is loaded when the program starts. */
 #define VF_THREAD __thread __attribute__((tls_model("initial-exec")))
 
 /* Number of notifications that a new thread leaves out as long as the process
@@ -90,7 +90,8 @@ static bool is_worth_another(const void *result) {
   return true;
 }
 
-/* The second attempt is the last one. */
+/* Returns the result of the second attempt to allocate; there is no third
+ * attempt. Lets other threads return memory to the kernel again. */
 static void *another(void *result) {
   vf_giving_resume();
   return result;
@@ -121,10 +122,10 @@ VF_API void *calloc(size_t n, size_t size) {
   return is_worth_another(p) ? another(vf_je_calloc(n, size)) : p;
 }
 
-/* Acts as realloc where copying the block costs more than moving its pages.
+/* Acts as realloc for blocks whose pages are cheaper to move than to copy.
  * Returns NULL in all other cases, or if there is no memory; p is unchanged
- * then. A block is not enlarged in place, which would make it consist of
- * several mappings: each of them would have to be moved by itself later. */
+ * then. The block is not enlarged in place: it would then consist of several
+ * mappings, and later moves would have to move each mapping by itself. */
 static void *grow_large(void *p, size_t size) {
   if (size < VF_LARGE_MOVE || !p)
     return NULL;

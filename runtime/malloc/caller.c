@@ -18,8 +18,9 @@
 #include "malloc/jemalloc.h"
 #include "platform/linux/kernel.h"
 
-/* Memory is returned early only as long as the calls for it take less than a
- * 32nd, 3 %, of the program's time. */
+/* Memory is returned early, before the end of its hold, only as long as
+ * touching such memory again takes less than a 32nd, 3 %, of the program's
+ * time. */
 #define CREDIT_SHIFT 5
 /* Maximum credit: CPU time that may be saved up for returns. It suffices to
  * return a gigabyte once after a long time without returns. */
@@ -59,7 +60,8 @@ static void settle(const struct vf_pages_totals *totals, uint64_t now) {
   here.credit_ns -= (int64_t)vf_fault_costs_ns(taken);
 }
 
-/* Looks at memory now, and returns what exceeds the threshold to the kernel. */
+/* Examines free memory now. If it exceeds the threshold, returns it to the
+ * kernel except for the padding. */
 static void look_early(void) {
   vf_jemalloc_release();
   struct vf_pages_totals totals = vf_pages_totals();
@@ -82,8 +84,8 @@ bool vf_caller_look(size_t drained) {
   if (!here.has_begun)
     begin(now);
   settle(&totals, now);
-  /* Compared with half of the threshold: frees of up to the other half may not
-   * have been reported yet. */
+  /* `drained` is compared with half of the threshold, because frees of up to
+   * the other half may not have been reported yet. */
   bool is_early =
       here.credit_ns > 0 && drained >= vf_threshold(&here.watch, &totals) / 2;
   bool is_time = now >= here.look_at;

@@ -20,8 +20,8 @@
 
 static bool is_refused; /* true if the kernel refused process_madvise */
 
-/* Gives all ranges of the batch back with one call. Returns how many bytes the
- * kernel has taken. */
+/* Gives all ranges of the batch back with one system call. Returns the number
+ * of bytes that the kernel has taken. */
 static size_t give_at_once(const struct vf_pages_batch *batch) {
   int saved = errno;
   ssize_t given = syscall(SYS_process_madvise, PIDFD_SELF_THREAD_GROUP,
@@ -59,7 +59,8 @@ static bool give(const struct vf_pages_batch *batch, struct vf_given *sum) {
   return good;
 }
 
-/* One call accepts at most 2 GiB less a page. */
+/* Maximum size of a batch. One call of process_madvise accepts at most 2 GiB
+ * less a page. */
 #define BATCH_BYTES ((size_t)1 << 30)
 
 struct vf_given vf_give_back(size_t bytes) {

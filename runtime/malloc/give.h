@@ -18,7 +18,7 @@ struct vf_given {
  * this many bytes. */
 struct vf_given vf_give_back(size_t bytes);
 
-/* Time that giving memory back, and touching it again, takes on this machine.
+/* The time that this machine takes to give memory back and to touch it again.
  */
 struct vf_costs {
   uint64_t fault_ns; /* per page: to return it and to touch it again */

@@ -135,8 +135,8 @@ static bool sleep_until_told(struct helper *helper) {
       vf_futex_wait(&state, ASLEEP, CHECK_NS);
       check_pressure(helper);
     }
-    /* Waits a moment before it examines memory: a thread that has just freed
-     * memory usually frees more, or allocates again. */
+    /* The helper waits a moment before it examines memory, because a thread
+     * that has just freed memory usually frees more, or allocates again. */
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == TOLD &&
         sleep_between_looks(helper, vf_first_pause_ns(&helper->watch)))
       return true;

@@ -16,11 +16,12 @@
 #define ALL (SIZE_MAX & ~(page_size - 1))
 
 /* The default policy. With this hold_price and page faults of 2 us, a free page
- * is kept for 50 ms, an eighth of a peak of 0.4 s that comes every 2 s (figure
- * 7.3 of the thesis). fault_ns and call_ns are measured when a threshold is
- * first exceeded. shootdown_ns, the time that an interrupt takes from another
- * CPU, cannot be measured: 2 us are 3200 cycles (section 7.2) and about as long
- * again for the exit to the hypervisor. */
+ * is kept for 50 ms. The peaks of memory use in figure 7.3 of Schildermans'
+ * thesis last 0.4 s, eight times as long, and come every 2 s. fault_ns and
+ * call_ns are measured when a threshold is first exceeded. shootdown_ns, the
+ * time that an interrupt takes from another CPU, cannot be measured: 2 us are
+ * 3200 cycles (section 7.2) and about as long again for the exit to the
+ * hypervisor. */
 static struct vf_policy policy = {
     .tune_percent = 100,
     .hold_price = 40000,
@@ -135,7 +136,7 @@ static size_t above_padding(size_t bytes, size_t threshold) {
 size_t vf_give_excess(const struct vf_watch *watch) {
   struct vf_pages_totals totals = vf_pages_totals();
   size_t threshold = vf_threshold(watch, &totals);
-  /* The next decision needs the costs. */
+  /* Measures the costs on which later decisions depend. */
   measure_costs();
   return give(above_padding(totals.resident, threshold));
 }

@@ -30,13 +30,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Number of times that free memory is examined during a hold, the minimum time
- * for which it is kept. Memory that becomes free between two examinations is
- * kept at most a quarter of a hold longer. */
+/* Number of times that free memory is examined during a hold. The hold is the
+ * time for which memory must have been free before it is returned (policy.h).
+ * Memory that becomes free between two examinations is kept at most a quarter
+ * of a hold longer. */
 #define VF_LOOKS 4
 /* Minimum interval, in nanoseconds, between measurements of the CPUs in use and
- * of memory pressure. The prototype of the thesis measures CPUs each second,
- * and pressure must be answered within two seconds. */
+ * of memory pressure. The prototype in Schildermans' thesis also measures the
+ * CPUs in use each second; memory pressure must be answered within two seconds.
+ */
 #define VF_SLOW_NS UINT64_C(1000000000)
 /* Minimum threshold in bytes: for less free memory neither a helper thread nor
  * a return is worthwhile. */
@@ -61,20 +63,20 @@ void vf_hysteresis_configure(void);
 
 void vf_watch_begin(struct vf_watch *watch);
 
-/* Examines free memory once, and may give some of it back. Returns the time
- * until the next look in nanoseconds, or 0 if there is nothing to do until more
- * is freed.
+/* Examines free memory once, and may give some of it back. Returns the time in
+ * nanoseconds after which the caller must call vf_look again, or 0 if it need
+ * not do so before more memory is freed.
  *
- * pre: one thread at a time for each watch. */
+ * pre: for each watch, one thread at a time calls this function. */
 uint64_t vf_look(struct vf_watch *watch);
 
 /* Decides now whether this watch's last return of memory was too early
- * (VF_REGRET_HOLDS). To be called before the watch may end, as there is no
- * later examination. */
+ * (VF_REGRET_HOLDS). To be called before the watch may end: only a later call
+ * of vf_look would decide this otherwise. */
 void vf_watch_end(struct vf_watch *watch);
 
-/* Returns the time until the first examination: the hold for VF_WORTH bytes,
- * divided by VF_LOOKS. */
+/* Returns the time until the first call of vf_look: the hold for VF_WORTH bytes
+ * of free memory, divided by VF_LOOKS. */
 uint64_t vf_first_pause_ns(const struct vf_watch *watch);
 
 /* Returns the threshold: vf_look returns no free memory as long as there is no
@@ -95,8 +97,8 @@ uint64_t vf_fault_costs_ns(size_t bytes);
 size_t vf_give_all(void);
 size_t vf_give_excess(const struct vf_watch *watch);
 
-/* Prevent other threads from giving memory back between these two calls. Memory
- * that is being given back is unavailable to all threads. */
+/* Between vf_giving_stop and vf_giving_resume, other threads give no memory
+ * back. Memory that is being given back is unavailable to all threads. */
 void vf_giving_stop(void);
 void vf_giving_resume(void);
 

@@ -28,19 +28,19 @@
 
 /* jemalloc's options at startup; MALLOC_CONF can still change them.
  *
- * dirty_decay: an arena gives no memory back by itself. muzzy_decay, retain:
- * if told to give memory back, it gives all of it. lg_extent_max_active_fit:
- * it reuses a free extent, even one 64 times as large, before it requests more
- * memory. oversize_threshold: all blocks use the same hooks; those of 8 MiB
- * and more would otherwise get an arena of their own. slab_sizes, in pages: 64
- * KiB per slab for each size of small blocks, instead of 4 to 28 KiB, so that
- * there are fewer slabs to manage; 14 KiB blocks need a multiple of 7 pages.
- * tcache_gc_incr_bytes: a thread trims its cache after a megabyte of
- * allocations and not after 64 KiB, which is three blocks of 20 KB: these then
- * take 44 ns and not 67. Blocks above 32 KiB stay out of the caches
- * (lg_tcache_max), as nobody can take memory from the cache of a thread that
- * sleeps: with blocks of up to 256 KiB in them, eight threads kept 152 MB and
- * not 6. */
+ * dirty_decay: an arena gives no memory back by itself. muzzy_decay, retain: an
+ * arena that is told to give memory back gives all of it.
+ * lg_extent_max_active_fit: an arena reuses a free extent, even one 64 times as
+ * large, before it requests more memory. oversize_threshold: all blocks use the
+ * same hooks; blocks of 8 MiB and more would otherwise get an arena of their
+ * own. slab_sizes, in pages: 64 KiB per slab for each size of small blocks,
+ * instead of 4 to 28 KiB, so that there are fewer slabs to manage; 14 KiB
+ * blocks need a multiple of 7 pages. tcache_gc_incr_bytes: a thread trims its
+ * cache after a megabyte of allocations and not after 64 KiB, which is three
+ * blocks of 20 KB: allocating such a block then takes 44 ns and not 67. Blocks
+ * above 32 KiB stay out of the caches (lg_tcache_max), because no other thread
+ * can take memory from the cache of a thread that sleeps: with blocks of up to
+ * 256 KiB in the caches, eight threads kept 152 MB and not 6. */
 const char *vf_je_malloc_conf =
     "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:0,"
     "lg_extent_max_active_fit:63,oversize_threshold:0,"
@@ -70,15 +70,16 @@ size_t vf_jemalloc_metadata(void) {
   return __atomic_load_n(&metadata, __ATOMIC_RELAXED);
 }
 
-/* Writes to the next page before jemalloc reaches it. jemalloc reads an
- * extent's descriptor before it first writes to it: the read maps the kernel's
+/* Allocates an extent's descriptor, and writes to the page after it before
+ * jemalloc uses that page for more descriptors. jemalloc reads a descriptor
+ * before it first writes to it: in an untouched page the read maps the kernel's
  * zero page, and the write then copies that page and interrupts all CPUs that
  * run the process. */
 void *__real_je_base_alloc_edata(void *tsdn, void *base);
 void *__wrap_je_base_alloc_edata(void *tsdn, void *base) {
   char *edata = __real_je_base_alloc_edata(tsdn, base);
   uintptr_t next = ((uintptr_t)edata | (PAGE - 1)) + 1;
-  /* Writes zero only where zero was read, by an atomic operation, because other
+  /* The compare-and-swap writes zero only if it reads zero, because other
    * threads may already use the page. */
   uint32_t zero = 0;
   if (edata && next % METADATA_ALIGNMENT != 0)
@@ -182,7 +183,8 @@ static struct {
 } theirs;
 static bool are_theirs_called;
 
-/* Replaces pthread_atfork for jemalloc, and stores its handlers. */
+/* Replaces pthread_atfork for jemalloc, and stores the handlers that jemalloc
+ * passes. */
 int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
                       void (*in_child)(void));
 int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
@@ -225,8 +227,9 @@ static void after_fork_in_child(void) {
   }
 }
 
-/* Registers our fork handlers early, so that they lock the allocator after all
- * handlers that may allocate have run, and unlock it before them. */
+/* Registers our fork handlers before those of other libraries: ours then lock
+ * the allocator after all handlers that may allocate before the fork, and
+ * unlock it before all handlers that may allocate after the fork. */
 VF_AT_START __attribute__((constructor(101))) static void watch_forks(void) {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }

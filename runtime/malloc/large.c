@@ -58,9 +58,9 @@ static bool move_pages(char *to, size_t to_size, char *from, size_t size) {
     return false;
   if (mremap(between, size, to_size, MREMAP_MAYMOVE | MREMAP_FIXED, to) ==
       MAP_FAILED) {
-    /* If the move fails, either there are too many mappings, which the kernel
-     * detects before it unmaps `to`, or the kernel ran out of memory after it
-     * had unmapped `to`. */
+    /* Here mremap has failed. Either there are too many mappings, which the
+     * kernel detects before it unmaps `to`, or the kernel ran out of memory
+     * after it had unmapped `to`. */
     mmap(to, to_size, PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     memcpy(to, between, size);

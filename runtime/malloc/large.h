@@ -15,9 +15,9 @@
 #include <stddef.h>
 
 /* Minimum size in bytes at which memory is cleared by madvise instead of by
- * writing zeros. Writing this many zeros takes 50 us; the interrupts with which
- * madvise flushes the TLBs of other CPUs cost them less than that. jemalloc
- * itself calls madvise for any whole page. */
+ * writing zeros. Writing this many zeros takes 50 us; madvise flushes the TLBs
+ * of other CPUs by interrupts, which take less than 50 us of their time.
+ * jemalloc itself calls madvise for any whole page. */
 #define VF_LARGE_CLEAR ((size_t)1 << 20)
 /* Minimum size in bytes from which pages are moved instead of copied. Copying
  * this many bytes to untouched pages takes 2.5 ms, and moving them 50 us. Each
@@ -31,8 +31,9 @@
 /* Makes all bytes read as zero. */
 void vf_large_clear(void *start, size_t size);
 
-/* Copies the `size` bytes of one block to another of to_size bytes. What
- * follows them there, and the contents of `from`, are undefined afterwards.
+/* Copies the `size` bytes of the block `from` to the start of the block `to`,
+ * which has to_size bytes. The other bytes of `to`, and the contents of `from`,
+ * are undefined afterwards.
  *
  * pre: to_size >= size. The pages of both blocks contain nothing else, and are
  * private and anonymous. */

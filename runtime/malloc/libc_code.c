@@ -16,9 +16,9 @@ int _dl_find_object(void *code, struct dl_find_object *object)
 
 static const char *libc; /* where it is mapped */
 
-/* For glibc before 2.35: dladdr takes a lock, so this is done early. It
- * compares the address with all of libc's symbols, which takes 15 us in each
- * process. */
+/* Finds libc for glibc before 2.35, which has no _dl_find_object. The search is
+ * in a constructor because dladdr takes a lock. dladdr compares the address
+ * with all of libc's symbols, which takes 15 us in each process. */
 VF_AT_START __attribute__((constructor)) static void find_libc(void) {
   Dl_info info;
   if (!_dl_find_object && dladdr((void *)gnu_get_libc_version, &info))

@@ -12,12 +12,12 @@
 #ifndef VFRIENDLY_MALLOC_LOGARITHM_H
 #define VFRIENDLY_MALLOC_LOGARITHM_H
 
-/* The relative error of these is below 1e-12.
+/* Returns ln x. The relative errors of vf_log and vf_exp are below 1e-12.
  *
  * pre: x is finite, normal and positive. */
 double vf_log(double x);
 
-/* Returns 0 for results below the smallest normal number.
+/* Returns e^x, or 0 if that is below the smallest normal number.
  *
  * pre: x <= 700. */
 double vf_exp(double x);

@@ -45,11 +45,12 @@ struct vf_pages_totals {
   uint64_t puts;        /* number of ranges freed so far */
 };
 
-/* Returns size bytes with this alignment; at address `at` if it is not null. On
- * entry *zero tells whether they must read as zeros, on return whether they do.
- * Returns NULL if the kernel has no more memory, or if the place is taken.
+/* Returns size bytes with this alignment; at the address `at` if `at` is not
+ * null. On entry *zero tells whether the bytes must read as zeros, on return
+ * whether they do. Returns NULL if the kernel has no more memory, or if the
+ * range at `at` is not free.
  *
- * pre: size > 0, and it and alignment are multiples of the page size; alignment
+ * pre: size > 0; size and alignment are multiples of the page size; alignment
  * is a power of 2. */
 void *vf_pages_take(void *at, size_t size, size_t alignment, bool *zero);
 

@@ -7,15 +7,17 @@
 
 #include "malloc/policy.h"
 
-/* log2 of the maximum factor by which a hold grows, from 50 ms to 3.2 s: memory
- * that is needed again after a longer time costs less than 2 % of that time. */
+/* log2 of the maximum factor by which a hold grows, from 50 ms to 3.2 s.
+ * Returning a page costs as much as keeping it for 50 ms: less than 2 % of what
+ * it would cost to keep a page that is needed again after more than 3.2 s. */
 #define MAX_HOLD_LOG2 6
-/* Limits of a hold, in case a measurement is wrong: no shorter than one or two
- * time slices, no longer than the prototype of the thesis looks ahead. */
+/* Limits of a hold, before the factor 2^hold_log2 is applied, in case a
+ * measured cost is wrong. The lower limit is a few time slices; the upper limit
+ * is a second, as in the prototype of Schildermans' thesis. */
 #define HOLD_MIN_NS 10000000u
 #define HOLD_MAX_NS 1000000000u
 
-/* Constants from table 7.1 of the thesis. */
+/* The sizes and shares are those of table 7.1 in Schildermans' thesis. */
 size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
                            uint32_t cpus) {
   size_t base;
@@ -27,8 +29,9 @@ size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
     base = used / 10 + 400000;
   else
     base = 100000000;
-  /* Factor of section 7.5 of the thesis, 1 + CPUs / 100: each return interrupts
-   * other CPUs, a TLB shootdown. */
+  /* The factor 1 + CPUs / 100 of section 7.5 of the thesis raises the threshold
+   * for processes that use many CPUs: each return of memory interrupts these
+   * CPUs to flush their TLBs. */
   uint64_t factor = (10000u + cpus) * (uint64_t)policy->tune_percent;
   return (size_t)((double)base * (double)factor / 1e6);
 }

@@ -54,8 +54,8 @@ uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
  * return was returned too early. */
 #define VF_REGRET_HOLDS 8
 /* Adapts the hold after `given` bytes were returned, of which `taken` were
- * returned too early: doubles it if that is more than half of them, halves it
- * otherwise. */
+ * returned too early: doubles the hold if `taken` is more than half of `given`,
+ * and halves it otherwise, within the limits of hold_log2. */
 void vf_policy_learn(struct vf_policy *policy, size_t given, size_t taken);
 
 #endif /* VFRIENDLY_MALLOC_POLICY_H */

@@ -27,8 +27,8 @@
  * program that allocates a tenth of its limit within a second, the time between
  * two examinations, is killed with or without this library. */
 #define NEAR_SHIFT 4
-/* Buffer size. In version 1 of control groups memory.stat takes 2 KiB, and the
- * totals come last. */
+/* Size of the buffer for a file. In version 1 of control groups, memory.stat
+ * takes 2 KiB, and the line that is needed, total_cache, is near its end. */
 #define TEXT 4096
 
 /* File and field names in each version of control groups. */

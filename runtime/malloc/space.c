@@ -12,9 +12,9 @@
 #include <sys/resource.h>
 
 /* log2 of the fraction of RLIMIT_AS or RLIMIT_DATA that may stay mapped and
- * free: an eighth. With less, memory would be unmapped and mapped again so
- * often that the system calls would cost more than keeping it saves; the rest
- * is left to blocks, thread stacks and other code. */
+ * free: an eighth. With a smaller fraction, memory would be unmapped and mapped
+ * again so often that the system calls would cost more than the address space
+ * is worth. The rest is left to blocks, thread stacks and other code. */
 #define SPARE_SHIFT 3
 
 static size_t spare = SIZE_MAX;

@@ -19,10 +19,10 @@ void *vf_space_map(size_t size);
 /* Unmaps a part of a mapping. Returns false if the kernel cannot split it. */
 bool vf_space_unmap(void *start, size_t size);
 
-/* Returns how much free memory may stay mapped: any amount, unless the process
- * has a limit (RLIMIT_AS, RLIMIT_DATA). Under a limit other code, especially
- * thread stacks, needs the address space that we keep. The value is that of the
- * last vf_space_map. */
+/* Returns how many bytes of free memory may stay mapped: any number, unless the
+ * process has a limit (RLIMIT_AS, RLIMIT_DATA). Under a limit other code,
+ * especially for thread stacks, needs the address space that we keep. The
+ * limits are those that the last call of vf_space_map has read. */
 size_t vf_space_spare(void);
 
 #endif /* VFRIENDLY_MALLOC_SPACE_H */

@@ -8,9 +8,10 @@
 #ifndef VFRIENDLY_MALLOC_START_H
 #define VFRIENDLY_MALLOC_START_H
 
-/* Places a constructor with the others at the start of the code, where the
- * linker puts this section: a process that never allocates then has page faults
- * on the first 64 KiB of the library only. */
+/* Attribute that places a constructor in .text.startup, which the linker puts
+ * at the start of the code. All constructors are then close together: a process
+ * that never allocates has page faults only on the first 64 KiB of the library.
+ */
 #define VF_AT_START __attribute__((section(".text.startup")))
 
 #endif /* VFRIENDLY_MALLOC_START_H */

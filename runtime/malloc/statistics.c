@@ -53,8 +53,9 @@ static void print(void) {
 static __typeof(vf_malloc_stats) own_stats
     __attribute__((alias("vf_malloc_stats")));
 
-/* Returns true for the copy of the library that the dynamic linker finds first:
- * if there are several copies in a process, this one allocates all blocks. */
+/* Returns true if this copy of the library is the one that the dynamic linker
+ * finds first. If there are several copies in a process, that one allocates all
+ * blocks. */
 static bool is_found_first(void) {
   void (*volatile found)(struct vf_malloc_stats *, size_t) = vf_malloc_stats;
   return found == own_stats;

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The thread-local storage model initial-exec is for libraries that are loaded
- * when the program starts. */
+/* The thread-local storage model initial-exec avoids calls of __tls_get_addr.
+ * It requires that the library is loaded when the program starts. */
 static __thread __attribute__((tls_model("initial-exec"))) bool was_refused;
 
 void *__real_je_arena_palloc(void *tsdn, void *arena, size_t size,
@@ -24,7 +24,7 @@ void *__wrap_je_arena_palloc(void *tsdn, void *arena, size_t size,
                              size_t alignment, bool zero, void *tcache);
 
 /* Replaces the function with which jemalloc allocates aligned blocks and its
- * thread caches, to record that there was no memory. */
+ * thread caches. Sets was_refused if there was no memory. */
 void *__wrap_je_arena_palloc(void *tsdn, void *arena, size_t size,
                              size_t alignment, bool zero, void *tcache) {
   void *p = __real_je_arena_palloc(tsdn, arena, size, alignment, zero, tcache);
@@ -38,12 +38,14 @@ extern bool je_opt_tcache;
 bool __real_je_tsd_tcache_enabled_data_init(void *tsd);
 bool __wrap_je_tsd_tcache_enabled_data_init(void *tsd);
 
-/* Makes the calling thread's cache. If there is no memory for it, tries again
- * with the option off, which marks the thread as one without a cache.
+/* Makes the calling thread's cache. If there is no memory for the cache, turns
+ * jemalloc's option off and tries again: jemalloc then marks the thread as one
+ * without a cache.
  *
- * Another thread that starts at that time may read the option meanwhile: it
- * then has no cache either, which only costs it time; or it turns the option
- * on again before this thread has read it, and this thread tries once more. */
+ * A second thread that starts at that time may read the option while it is off:
+ * the second thread then has no cache either, which only costs it time. Or the
+ * second thread turns the option on before the calling thread has read it: the
+ * calling thread then tries once more. */
 bool __wrap_je_tsd_tcache_enabled_data_init(void *tsd) {
   was_refused = false;
   bool failed = __real_je_tsd_tcache_enabled_data_init(tsd);
@@ -73,9 +75,10 @@ void __real_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
 void __wrap_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
                                         void *arena);
 
-/* When the next call needs an arena, jemalloc calls its own function in the
- * same object file, and not the one above. If that function cannot make an
- * arena, the cache stays with arena 0, and the call fails. */
+/* Ignores arena == NULL, so that the cache stays with arena 0. jemalloc passes
+ * NULL if je_arena_choose_hard cannot make an arena: calls of this function in
+ * its own object file do not reach the wrapper above. The call that needed the
+ * arena fails. */
 void __wrap_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
                                         void *arena) {
   if (arena)

@@ -15,9 +15,9 @@
 /* Number of pages passed to one move_pages call: its arrays take 8 KiB of
  * stack. The kernel itself splits longer requests into chunks of this order. */
 enum { BATCH = 512 };
-/* Number of attempts to move a page. With the first part of a huge page the
- * kernel moves the whole, and it returns EBUSY for the other parts; pages can
- * also be busy for a moment. */
+/* Number of attempts to move a page. With the first page of a huge page the
+ * kernel moves the whole huge page, and returns EBUSY for its other pages;
+ * pages can also be busy for a moment. */
 enum { ATTEMPTS = 3 };
 
 struct batch {

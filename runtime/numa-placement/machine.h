@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 /* Minimum size of an object to place: for less than 16 pages the system call
- * costs more than it gains. The pass ignores objects that it knows to be
- * smaller. */
+ * costs more than it gains. The compiler pass ignores objects whose size it
+ * knows to be smaller. */
 #define VF_NUMA_LEAST ((size_t)64 << 10)
 
 /* Maximum number of threads in a team. Larger teams are treated as if their
@@ -34,8 +34,8 @@ struct vf_machine {
 };
 
 /* Returns the description of the machine, which is read on the first call.
- * Nodes outside of the cpuset of that time are not used: the kernel ignores
- * policies for forbidden nodes. */
+ * Nodes outside of the cpuset that the process had at that call are not used:
+ * the kernel ignores policies for forbidden nodes. */
 struct vf_machine vf_numa_machine_here(void);
 
 /* Returns the number of nodes with memory that the process may use, and writes

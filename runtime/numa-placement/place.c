@@ -34,8 +34,8 @@
 
 static int counted(int error) {
   if (error == EPERM || error == ENOSYS || error == EACCES || error == ENOMEM) {
-    /* The system call fails in a sandbox, in a kernel without NUMA, or with too
-     * many mappings. */
+    /* mbind fails in a sandbox, in a kernel without NUMA, or if the process has
+     * too many mappings. */
     vf_numa_count(VF_NUMA_REFUSED, 1);
     return 0;
   }

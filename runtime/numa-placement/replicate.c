@@ -26,8 +26,8 @@ static unsigned highest_node(const struct vf_nodes *nodes) {
   return node;
 }
 
-/* Returns a copy on that node; NULL if there is no memory, and the original if
- * the kernel does not let us choose nodes. */
+/* Returns a copy of `original` on the node; NULL if there is no memory, and
+ * `original` itself if the kernel does not let us choose nodes. */
 static const void *copy_on(unsigned node, const void *original, size_t size) {
   void *copy = mmap(NULL, size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -31,7 +31,8 @@ enum vf_numa_counter {
  * before any constructor runs. */
 struct vf_numa_shared {
   uint64_t counters[VF_NUMA_COUNTERS];
-  /* Written once, by the constructor of the first copy of the library. */
+  /* Written once: if the process contains several copies of libvfrt, by the
+   * copy whose constructor runs first. */
   uint32_t configured;
   uint32_t touch_off; /* VF_NUMA_OPAQUE=off */
 };

@@ -37,8 +37,8 @@ static bool has_openmp(void) {
          omp_get_place_num && omp_get_place_num_procs && omp_get_place_proc_ids;
 }
 
-/* Reads the environment first, because a call of OpenMP initializes OpenMP, and
- * the program may still set its variables. */
+/* Reads the environment before it calls OpenMP: the first call initializes
+ * OpenMP, but the program may still set OpenMP's environment variables. */
 bool vf_team_is_bound(void) {
   const char *bind = getenv("OMP_PROC_BIND");
   bool asked = bind ? strcasecmp(bind, "false") != 0

@@ -64,8 +64,8 @@ static bool takes_over(const pthread_cond_t *cond) {
   return vf_is_on(VF_CONDS) && !(flags_of(cond) & VF_LIBC_COND_SHARED);
 }
 
-/* Decides whether this wait uses our queue or libc's. Threads that signal
- * always examine both queues. */
+/* Returns true if this wait uses the queue of this library, and false if it
+ * uses libc's queue. Threads that signal always examine both queues. */
 static bool waits_here(const pthread_cond_t *cond,
                        const pthread_mutex_t *mutex) {
   return takes_over(cond) && vf_takes_over(mutex) &&
@@ -92,9 +92,9 @@ static bool is_woken(void *parked) {
   return vf_parked_state(parked) == VF_PARKED_WOKEN;
 }
 
-/* Cancellation is asynchronous here, as in libc's own sleep: the thread holds
- * no lock meanwhile. ThreadSanitizer's instrumentation would take locks, so it
- * is disabled for this function. */
+/* Makes cancellation asynchronous during the sleep, as libc's own sleep does;
+ * this is safe because the thread holds no lock meanwhile. ThreadSanitizer's
+ * instrumentation would take locks, so it is disabled for this function. */
 __attribute__((disable_sanitizer_instrumentation)) static int
 sleep_cancellably(uint32_t *state, const struct vf_deadline *deadline) {
   pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
@@ -131,7 +131,7 @@ static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
    * demands on cancellation. */
   pthread_testcancel();
   /* Disables cancellation, whatever the caller's setting: a waiter can be
-   * cancelled only in its sleep, from where it can leave the queue. */
+   * cancelled only while it sleeps, because it can then leave the queue. */
   int type;
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
   struct wait wait = {.cond = cond, .mutex = mutex, .site = site};

@@ -43,8 +43,9 @@ static bool spin_lock_is_known(void) {
   return pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE) == 0 && lock == 1;
 }
 
-/* Returns true if the attributes of conditions have the known layout. The rest
- * of a condition belongs to libc's waiters; ours are in a table. */
+/* Returns true if the attributes of conditions have the known layout. The other
+ * fields of a condition belong to the waiters in libc; the waiters of this
+ * library are in the parking table. */
 static bool cond_is_known(void) {
   pthread_cond_t cond;
   pthread_condattr_t attr;
@@ -75,8 +76,8 @@ static bool rwlock_is_known(void) {
   return known && data->__readers == VF_LIBC_WRITERS_TURN;
 }
 
-/* Returns true if barriers have the known layout. To test this it destroys a
- * barrier: libc then raises `out` to the number of departures at which the
+/* Returns true if barriers have the known layout. To test the layout, destroys
+ * a barrier: libc then raises `out` to the number of departures at which the
  * counts restart. */
 static bool barrier_is_known(void) {
   union {
@@ -143,10 +144,12 @@ uint32_t vf_libc_decide(void) {
   uint32_t all = VF_DECIDED, mode = what_is_known();
   for (size_t i = 0; i < PRIMITIVES; ++i)
     all |= primitives[i].what;
-  /* Before libc's own constructor the environment is unreadable, and is treated
-   * as empty. A later change of the decision is harmless for locks, because
-   * libc and this library can each unlock what the other has locked. It is not
-   * harmless for conditions, because neither finds the other's waiters. */
+  /* Before libc's own constructor has run, environ is null, and the decision is
+   * made as if the environment were empty. The decision may change when the
+   * environment is readable. Such a change is harmless for locks, because libc
+   * and this library can each unlock what the other has locked. It is not
+   * harmless for conditions, because neither finds the other's waiters;
+   * conditions are left to libc until then. */
   if (!environ) {
     mode &= ~VF_CONDS;
   } else {

@@ -91,9 +91,10 @@ static inline bool vf_is_on(uint32_t what) {
   return (mode & what) != 0;
 }
 
-/* Returns true if this library handles the mutex. Its type cannot change while
- * it is in use, but libc may set the elision bit at any time. This is harmless:
- * libc then handles the mutex, and it does not elide a lock that is held. */
+/* Returns true if this library handles the mutex. The type of a mutex cannot
+ * change while the mutex is in use, but libc may set the elision bit at any
+ * time. This is harmless: libc then handles the mutex, and libc does not elide
+ * a lock that is held. */
 static inline bool vf_takes_over(const pthread_mutex_t *mutex) {
   int kind = __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
   return (kind & ~(VF_LIBC_TYPE | VF_LIBC_NO_ELISION)) == 0 &&

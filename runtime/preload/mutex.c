@@ -62,8 +62,9 @@ static bool take_if_free(void *what) {
   return vf_get(attempt->lock) == FREE && take(attempt->lock, attempt->as);
 }
 
-/* Validates a time as libc does, in the same order, and only when a thread
- * would sleep. */
+/* Returns the error that libc returns for this deadline: ETIMEDOUT for negative
+ * seconds, even if the nanoseconds are invalid too. Like libc, this library
+ * checks the deadline only when a thread would sleep. */
 static int refuse(const struct timespec *at) {
   if (at->tv_sec < 0)
     return ETIMEDOUT;

@@ -25,8 +25,8 @@ void vf_next_look_up(void) {
 
 __attribute__((constructor)) static void look_up(void) { vf_next_look_up(); }
 
-/* Exported by every glibc since 2.2.5, for compatibility with libraries older
- * than 2.34. */
+/* Names for the symbols below, which every glibc since 2.2.5 exports; glibc
+ * 2.34 and later export them only for compatibility with older libraries. */
 int own_lock(pthread_mutex_t *mutex);
 int own_trylock(pthread_mutex_t *mutex);
 int own_unlock(pthread_mutex_t *mutex);

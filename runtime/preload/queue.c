@@ -13,7 +13,9 @@ static struct vf_queued *queued_of(struct vf_parked *parked) {
   return (struct vf_queued *)parked;
 }
 
-/* Returns the futex word to wake once the bucket is unlocked, or null. */
+/* Takes the waiter out of the bucket and marks it as woken. Returns the futex
+ * word that the caller must wake after it unlocks the bucket, or null if the
+ * waiter does not sleep. */
 static uint32_t *take_to_wake(struct vf_bucket *bucket,
                               struct vf_parked *waiter, bool passes_on) {
   vf_bucket_take_out(bucket, waiter);
@@ -62,8 +64,8 @@ bool vf_queue_wake_one(const void *cond) {
   struct vf_bucket *bucket = vf_bucket_of(cond);
   if (vf_get(&bucket->draws_crowds) != 0)
     vf_set(&bucket->draws_crowds, 0);
-  /* Without the lock this may miss a waiter that is just being queued; so may
-   * libc's function. */
+  /* This test does not take the lock of the bucket, so it may miss a waiter
+   * that is just being queued. So may libc's pthread_cond_signal. */
   return !vf_bucket_is_empty(bucket) &&
          wake_first(cond, cond, /*passes_on=*/false);
 }

@@ -43,8 +43,9 @@ static bool may_write(void *what) {
   return !(word & VF_LIBC_WRITER) && word < VF_LIBC_READER;
 }
 
-/* Returns true if a call to lock would wait. It does not if the caller holds
- * the lock: libc then reports a deadlock at once. */
+/* Returns true if a call of libc's function for this lock would wait. Such a
+ * call does not wait if the caller holds the lock as a writer: libc then
+ * reports a deadlock at once. */
 static bool would_wait(pthread_rwlock_t *lock, bool (*may)(void *what)) {
   return !may(lock) && vf_is_on(VF_RWLOCKS) &&
          __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) !=

@@ -10,18 +10,20 @@
 #include "common/hash.h"
 #include "spin-wait/tuning.h"
 
-/* log2 of the unit of `mark` below, 1 us. The mark wraps after 73 minutes; an
- * old one may then keep other threads from spinning for MARK_AGE. */
+/* log2 of the unit of place.mark, 1 us. A mark wraps after 73 minutes. If an
+ * old mark then looks new, it may keep other threads from spinning for
+ * MARK_AGE. */
 #define MARK_UNIT_LOG2 10
-/* Twice the maximum budget: after that a spinner has given up or was preempted,
- * and another thread may spin. */
+/* Age from which a mark is ignored: twice the maximum budget. The spinner that
+ * set the mark has given up or was preempted by then, so another thread may
+ * spin. */
 #define MARK_AGE (2 * VF_BUDGET_MAX_NS >> MARK_UNIT_LOG2)
 /* log2 of the number of waits without a spin after which one wait, a trial,
- * spins for the whole budget. If it succeeds, the next waits spin too. Without
- * trials two threads that wait for each other would never spin again once both
- * sleep: each wait then includes a wake-up, and so lasts longer than the
- * reduced budget. A trial costs a 64th of the budget per wait, as does a spin
- * after the maximum number of failures. */
+ * spins for the whole budget. If the trial succeeds, the next waits spin too.
+ * Without trials two threads that wait for each other would never spin again
+ * once both sleep: each wait then includes a wake-up, and so lasts longer than
+ * the reduced budget. On average, trials cost each wait a 64th of the budget,
+ * as much as a spin after VF_MAX_FAILED_SPINS failures does. */
 #define TRIAL_LOG2 VF_MAX_FAILED_SPINS
 /* log2 of the maximum number of waits until the next trial. Each failed trial
  * doubles that number, up to 1024: trials then cost less than the first read of
@@ -88,8 +90,9 @@ static uint64_t time_left(const struct vf_deadline *deadline) {
   return left > 0 ? (uint64_t)left : 0;
 }
 
-/* Stored without a lock: a lost update makes the next trial come earlier or
- * later. */
+/* Counts a wait after failed spins. Returns true if this wait must be a trial.
+ * The count is stored without a lock: a lost update makes the next trial come
+ * earlier or later. */
 static bool is_trial_due(struct place *place) {
   uint32_t waits = vf_get(&place->waits) + 1;
   bool is_due = waits >> (TRIAL_LOG2 + vf_get(&place->trials)) != 0;
@@ -111,8 +114,9 @@ static void learn(struct place *place, bool was_trial, bool got_it) {
 bool vf_spin(const void *object, const struct vf_spin_kind *kind,
              bool (*look)(void *what), void *what,
              const struct vf_deadline *deadline) {
-  /* Does not record success: a woken thread mostly finds the object free, which
-   * says nothing about spinning. */
+  /* An attempt that succeeds at once is not recorded as a successful spin: a
+   * woken thread mostly finds the object free, which says nothing about
+   * spinning. */
   if (look(what))
     return true;
   struct place *place = place_of(object);
@@ -151,9 +155,10 @@ struct vf_visit vf_spin_visit(const void *object,
   return visit;
 }
 
-/* Keeps the time of the first of several pending wake-ups. If the thread of a
- * later one runs first, its wake-up then seems slow, which has little weight
- * (tuning.c); with the time of the last wake-up it would seem fast. If no
+/* Records when a thread is woken. If several wake-ups are pending, the time of
+ * the first one is kept. If another thread than the one woken first runs first,
+ * its wake-up seems slower than it was, which has little weight (tuning.c);
+ * with the time of the last wake-up, it could seem faster than it was. If no
  * thread slept, the time is overwritten after the longest plausible wake-up. */
 void vf_spin_wakes(const void *object) {
   uint64_t *woken_at = &place_of(object)->woken_at, now = vf_now_ns();

@@ -73,8 +73,9 @@ struct vf_visit vf_spin_visit(const void *object,
 void vf_spin_wakes(const void *object);
 void vf_spin_woken(const void *object);
 
-/* Records the end of a call of libc's function. `what` is its kind of object
- * (libc.h); *visit is zero if the call did not wait. Returns the call's result.
+/* Records the end of a call of a libc function that may wait. `what` is the
+ * kind of the object that the function waits for (libc.h); *visit is zero if
+ * the call did not wait. Returns result, which is the result of that function.
  */
 static inline int vf_counted(int result, uint32_t what,
                              const struct vf_visit *visit, uintptr_t site) {

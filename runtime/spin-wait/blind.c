@@ -9,8 +9,8 @@
 #include "common/sites.h"
 #include <inttypes.h>
 
-/* Number of entries, more than any known program needs. All places that find no
- * free entry share the last one. */
+/* Number of entries in the table of places, more than any known program needs.
+ * All places that find no free entry share the last one. */
 #define VF_BLIND_SITES 64u
 
 struct vf_blind_site {

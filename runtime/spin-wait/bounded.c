@@ -152,9 +152,9 @@ static bool has_spent_its_budget(uint64_t state) {
 
 /* Lets other threads run once: blocks or yields. Returns false without doing
  * either if a hog would keep the CPU for longer than the wait may last: the
- * wait would end late, long after a lock holder on another CPU is done. A wait
- * with a notifying writer yields nevertheless: what looks like a hog may be
- * that writer, at work between two notifies. */
+ * wait would end late, long after the holder of a lock on another CPU has
+ * released it. A wait with a notifying writer yields nevertheless: what looks
+ * like a hog may be that writer, at work between two notifies. */
 static bool give_way(const volatile void *addr, uint64_t observed, uint32_t how,
                      uint64_t most_ns, uint64_t begin) {
   if (vf_hogged(begin)) {

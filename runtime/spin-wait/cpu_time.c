@@ -12,8 +12,8 @@
 /* Unit of the time in vf_spin_shared.cpu_time: 1.05 ms. */
 #define UNIT_LOG2 20
 #define UNITS_MAX (UINT32_MAX >> 1)
-/* Time between two queries of the timers, in the unit above. A query takes 6
- * us, 0.06 % of one thread's time. */
+/* Time between two queries of the timers, in units of 2^UNIT_LOG2 ns. A query
+ * takes 6 us, 0.06 % of one thread's time. */
 #define ASK_EVERY 10u
 
 bool vf_cpu_time_counts(uint64_t now) {

@@ -36,8 +36,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Maximum time of a batch of pauses that was not preempted. A batch normally
- * takes half a microsecond, and up to some 10 us with an interrupt. */
+/* Maximum time of a batch of pauses; in a batch that takes longer the thread
+ * was preempted. A batch without a preemption normally takes half a
+ * microsecond, and up to some 10 us with an interrupt. */
 #define VF_GAP_NS 20000u
 /* Maximum time of a yield without effect; a longer one has let another thread
  * run. On the development machine a yield without effect takes 0.44 us, a
@@ -54,16 +55,16 @@
 /* Minimum time of a yield to a hog, a thread that computes: eight times the
  * cost of a wake-up, and more than a yield among 64 waiters on a CPU takes. */
 #define VF_HOG_NS 200000u
-/* After a long yield, waits block for this many times its length, at most
- * VF_HOG_MAX_NS, provided that the time since the previous long yield was no
- * longer than this yield: hogs then had at least half of the time. If hogs get
- * much less, yielding is faster: among 16 waiters, blocking is 2 to 10 times
- * slower. (Measured on Linux 6.18, where a yield gives up the rest of the
- * slice, so a hog gets nearly all of the CPU.) After the waits have blocked,
- * two long yields are needed to notice the hog again. With a factor of 16 they
- * take an eighth of the time; always yielding to the hog would make waits 10 to
- * 20 times slower. After the hog has gone, waits stay slower than necessary for
- * up to 134 ms. */
+/* After a long yield, waits block for this many times the length of the yield,
+ * at most VF_HOG_MAX_NS. They do so only if the time between the previous long
+ * yield and this one was no longer than this yield: hogs then had at least half
+ * of the time. If hogs get much less, yielding is faster: among 16 waiters,
+ * blocking is 2 to 10 times slower. (Measured on Linux 6.18, where a yield
+ * gives up the rest of the slice, so a hog gets nearly all of the CPU.) After
+ * the waits have blocked, two long yields are needed to notice the hog again.
+ * With a factor of 16 these two yields take an eighth of the time; always
+ * yielding to the hog would make waits 10 to 20 times slower. After the hog has
+ * gone, waits stay slower than necessary for up to 134 ms. */
 #define VF_HOG_FACTOR 16u
 #define VF_HOG_MAX_NS (UINT64_C(128) << 20)
 /* log2 of the unit of hogged_until and hog_ended, 66 us. They wrap after 3

@@ -21,7 +21,8 @@
 /* log2 of the number of buckets. Two waiters that sleep at the same time on
  * different addresses of one bucket cost each notify a needless wake-up, some 5
  * us. With 256 buckets and sleepers on 16 addresses, fewer than 1 notify in 16
- * pays it. Of the 16 KiB, only buckets in use are touched. */
+ * causes such a wake-up. The buckets have 16 KiB, of which only buckets in use
+ * are touched. */
 #define VF_SPIN_BUCKETS_LOG2 8
 #define VF_SPIN_BUCKETS (1u << VF_SPIN_BUCKETS_LOG2)
 
@@ -36,9 +37,10 @@ struct vf_spin_bucket {
    * while no thread sleeps; failing to set it before sleeping costs a
    * timeout. */
   uint32_t armed;
-  /* Number of sleeps that timed out and whose loop then ended, which shows that
-   * a notify was missed, minus those that a notify ended. Updates may get lost:
-   * the number only selects how to sleep. */
+  /* Number of sleeps that timed out and after which the condition of the wait
+   * was true, which shows that a notify was missed, minus the number of sleeps
+   * that a notify ended. Updates may get lost: the number only selects how to
+   * sleep. */
   uint32_t suspect;
   /* Set by a notify that woke a waiter, cleared by a timeout. If it is set
    * wrongly, a missed notify costs 16 ms instead of 1; if it is not set, each
@@ -81,8 +83,9 @@ struct vf_spin_shared {
    * value costs one measurement, or lets one more be made. */
   uint32_t recorded;
 
-  /* Settings from the environment, see tuning.c. Written once, by the first
-   * copy's constructor; zero means the default. */
+  /* Settings from the environment, see tuning.c; zero means the default.
+   * Written once: if the process contains several copies of libvfrt, by the
+   * copy whose constructor runs first. */
   uint32_t configured __attribute__((aligned(VF_CACHE_LINE)));
   uint32_t budget_ns_plus_1;
   uint32_t notify_off;

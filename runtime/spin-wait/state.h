@@ -34,7 +34,7 @@ static const struct vf_field VF_BURNT = {42, 12};
 static const struct vf_field VF_ROUND = {54, 5};
 static const struct vf_field VF_SNAPPED = {59, 1};
 /* Set if the last sleep timed out. If the caller passes a state with this bit,
- * its condition is still false, so no notify was missed. */
+ * the condition of the wait is still false, so the sleep missed no notify. */
 static const struct vf_field VF_TIMED_OUT = {60, 1};
 static const struct vf_field VF_PHASE = {61, 2};
 

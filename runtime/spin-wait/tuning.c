@@ -21,11 +21,12 @@ uint32_t vf_spin_budget_ns(void) {
   return wake != 0 ? wake + VF_SLEEP_COSTS_NS : VF_BUDGET_DEFAULT_NS;
 }
 
-/* A step down is eight times a step up, so the estimate converges to the
- * quickest ninth of wake-ups: those in which the thread did not wait for a CPU.
- * It uses the wake-ups of the program itself. A constructor that started
- * threads to measure some would disturb programs that fork or drop privileges,
- * and would measure an idle machine. */
+/* Updates the estimated time of a wake-up. A step down is eight times a step
+ * up, so the estimate converges to the quickest ninth of wake-ups: those in
+ * which the thread did not wait for a CPU. The wake-ups are those of the
+ * program itself. A constructor that started threads to measure wake-ups would
+ * disturb programs that fork or drop privileges, and would measure an idle
+ * machine. */
 void vf_wake_took(uint64_t ns) {
   uint32_t wake = vf_get(&vf_spin_shared_1.wake_ns);
   if (wake == 0)
@@ -49,8 +50,9 @@ void vf_woke_since(uint64_t woken_at) {
 
 static void print(void);
 
-/* Only the first copy of the library in a process reads the environment, so
- * that an error is reported once and the shared counters are printed once. */
+/* If a process contains several copies of libvfrt, only the copy whose
+ * constructor runs first reads the environment, so that an error is reported
+ * once and the shared counters are printed once. */
 __attribute__((constructor)) static void configure(void) {
   struct vf_spin_shared *shared = &vf_spin_shared_1;
   if (__atomic_exchange_n(&shared->configured, 1, __ATOMIC_RELAXED) != 0)

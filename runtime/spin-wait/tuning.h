@@ -30,12 +30,13 @@
  * virtual machines a wake-up takes 17 to 96 us (Ding et al., ATC'14, table 2).
  * Each measured wake-up moves the budget away from this value (tuning.c). */
 #define VF_BUDGET_DEFAULT_NS 50000u
-/* CPU time that the waker and the sleeper spend on a sleep, from the figures
- * above. */
+/* CPU time that one sleep takes: 7 us of the waker and 5 us of the sleeper (see
+ * VF_BUDGET_DEFAULT_NS). */
 #define VF_SLEEP_COSTS_NS 12000u
-/* Limits of the estimated wake-up time: the quickest measured on the
- * development machine, on the waker's CPU, and twice the slowest of table 2. In
- * a wake-up that takes longer, the thread waited for a CPU. */
+/* Limits of the estimated wake-up time. The minimum is the quickest wake-up
+ * measured on the development machine, in which the sleeper ran on the waker's
+ * CPU; the maximum is twice the slowest wake-up of table 2 (Ding et al.). In a
+ * wake-up that takes longer, the thread waited for a CPU. */
 #define VF_WAKE_MIN_NS 3000u
 #define VF_WAKE_MAX_NS 200000u
 /* log2 of the time, 16 us, in which at most one wake-up of the process is

@@ -36,14 +36,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Number of calls in the opening phase, each a single pause: half a microsecond
- * in all, several hand-overs between running threads (70 ns each here). 64 was
- * no faster with two threads on two CPUs. */
+/* Number of calls in the opening phase. Each call makes a single pause, and all
+ * take half a microsecond, several times as long as a hand-over between running
+ * threads (70 ns on the development machine). With 64 calls, two threads on two
+ * CPUs were no faster. */
 #define VF_OPENING_CALLS 16u
 /* Time that a batch of pauses must take before its number of pauses stops
- * doubling, so none takes much more than twice that: a quarter of the quickest
- * wake-up (2.6 us, same CPU), and long against two reads of the clock (42 ns).
- */
+ * doubling, so that no batch takes much more than 512 ns. This is a fifth of
+ * the quickest wake-up (2.6 us, sleeper and waker on one CPU), and long against
+ * two reads of the clock (42 ns). */
 #define VF_BATCH_NS 256u
 /* log2 of the maximum number of pauses in a batch, for processors on which a
  * pause does nothing: 1024 iterations take half a microsecond on any machine.
@@ -54,9 +55,9 @@
  * sleeper, 23 us on another CPU). 16 threads may all have run once in this
  * time; after it, yielding waiters delay threads that do work. */
 #define VF_YIELDING_NS 1000000u
-/* Minimum number of yields before that maximum applies: a single yield may take
- * as long if an unrelated thread gets a time slice, and in a queue of waiters
- * one that blocks delays all after it. */
+/* Minimum number of yields before VF_YIELDING_NS applies. A single yield may
+ * take as long as that if an unrelated thread gets a time slice, and in a queue
+ * of waiters a waiter that blocks delays all waiters after it. */
 #define VF_YIELDS_MIN 4u
 
 /* Number of pauses: about half a microsecond, as the longest batch of the
@@ -110,9 +111,10 @@ static uint64_t yield(uint64_t state, uint64_t begin) {
   return yields > VF_YIELDS_MIN ? state : vf_with(state, VF_ROUND, yields);
 }
 
-/* Pauses in place of a sleep, which would stop a running timer of CPU time
- * (ITIMER_PROF). The phase becomes VF_BLOCKING all the same: it tells locks
- * that sleep by themselves (blocking-sync/waiting.h) that the spin is over. */
+/* Pauses instead of sleeping, because a sleep would stop a running timer of CPU
+ * time (ITIMER_PROF). The phase becomes VF_BLOCKING nevertheless: this phase
+ * tells locks that sleep by themselves (blocking-sync/waiting.h) that the spin
+ * is over. */
 static uint64_t burn(uint64_t state) {
   for (unsigned i = 0; i != VF_BURNING_PAUSES; ++i)
     vf_relax();

@@ -37,14 +37,14 @@ typedef struct vf_barrier {
  * Returns EINVAL if threads is 0 or flags is neither 0 nor VF_SHARED. */
 int vf_barrier_init(vf_barrier *barrier, unsigned flags, unsigned threads);
 
-/* Destroys the barrier, after the threads that it has released have left it.
- * pre: no thread waits for others to arrive. */
+/* Destroys the barrier once all threads that it has released have returned from
+ * vf_barrier_wait. pre: no thread waits for others to arrive. */
 int vf_barrier_destroy(vf_barrier *barrier);
 
 /* Waits until `threads` threads have called this function. More threads may use
- * the barrier; those that come while it is full wait for the next phase.
- * Returns VF_BARRIER_LAST in the last thread of a phase, and 0 in the others.
- */
+ * the barrier: if `threads` threads have already arrived for this phase, the
+ * caller waits for the next phase. Returns VF_BARRIER_LAST in the last thread
+ * of a phase, and 0 in the others. */
 int vf_barrier_wait(vf_barrier *barrier);
 
 #ifdef __cplusplus

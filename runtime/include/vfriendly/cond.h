@@ -51,9 +51,9 @@ int vf_cond_destroy(vf_cond *cond);
  * again when it returns. May return without a signal. */
 int vf_cond_wait(vf_cond *cond, vf_mutex *mutex);
 
-/* Like vf_cond_wait, but no longer than until the deadline. Returns ETIMEDOUT
- * after it, and EINVAL as vf_mutex_clocklock does; the caller holds mutex in
- * each case. */
+/* Like vf_cond_wait, but waits no longer than until the deadline. Returns
+ * ETIMEDOUT if the deadline has passed, and EINVAL as vf_mutex_clocklock does;
+ * the caller holds mutex in each case. */
 int vf_cond_clockwait(vf_cond *cond, vf_mutex *mutex, clockid_t clock,
                       const struct timespec *deadline);
 

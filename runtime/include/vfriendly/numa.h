@@ -37,19 +37,22 @@ enum vf_numa_policy {
   VF_NUMA_FT = 0,
   /* Interleaves pages over all nodes with memory that the process may use. */
   VF_NUMA_R4K = 1,
-  /* Places one block of equal size for each thread of an OpenMP team on the
-   * node of that thread, where a loop with schedule(static) uses it. Needs
-   * threads that are bound (OMP_PLACES, OMP_PROC_BIND); else it is VF_NUMA_R4K.
-   * In a virtual machine that sees one node but may have several (vf_numa_info:
-   * opaque), the bound threads touch the pages of their blocks now;
-   * VF_NUMA_OPAQUE=off prevents that. */
+  /* Divides the range into blocks of equal size, one for each thread of an
+   * OpenMP team, and places each block on the node of its thread. A loop with
+   * schedule(static) then uses each block in that thread. The threads must be
+   * bound to CPUs (OMP_PLACES, OMP_PROC_BIND); otherwise this policy acts as
+   * VF_NUMA_R4K. In a virtual machine that sees one node but may have several
+   * (vf_numa_info: opaque), vf_numa_place lets the bound threads touch the
+   * pages of their blocks at once; VF_NUMA_OPAQUE=off prevents that. */
   VF_NUMA_BLOCKS = 2,
-  /* Interleaves in proportion to the nodes' bandwidth as the kernel has it
-   * (/sys/kernel/mm/mempolicy/weighted_interleave); before Linux 6.9 it is
-   * VF_NUMA_R4K. */
+  /* Interleaves pages over the nodes in proportion to the weights that the
+   * kernel has for their bandwidth
+   * (/sys/kernel/mm/mempolicy/weighted_interleave). Before Linux 6.9 this
+   * policy acts as VF_NUMA_R4K. */
   VF_NUMA_WEIGHTED = 3,
-  /* Flag for calls in constructors, to be or-ed to a policy: starts no thread,
-   * as threads before main surprise programs that fork. */
+  /* Flag for calls in constructors, to be or-ed to a policy: vf_numa_place then
+   * starts no threads. A program that forks may not expect that other threads
+   * exist before main. */
   VF_NUMA_EARLY = 16
 };
 
@@ -61,9 +64,11 @@ enum vf_numa_policy {
 int vf_numa_place(void *memory, size_t size, int policy);
 
 enum vf_numa_claim {
-  /* Claims pages that no thread has touched yet. */
+  /* Lets the kernel place pages that no thread has touched yet on the calling
+   * thread's node, at their first touch. Other pages stay where they are. */
   VF_NUMA_NEXT_TOUCH = 0,
-  /* Claims pages that exist: the kernel copies them now. */
+  /* Moves pages that exist: the kernel copies them to the calling thread's node
+   * now. */
   VF_NUMA_NOW = 1
 };
 

@@ -57,7 +57,8 @@ void *vf_pool_aligned_alloc(vf_pool *pool, size_t alignment, size_t size);
 void vf_pool_free(vf_pool *pool, void *block);
 
 /* Gives unused memory back to the heap. A pool without blocks holds no memory
- * afterwards; if vf_pool_create made it, it keeps its first page. */
+ * afterwards, except that a pool made by vf_pool_create keeps its first page.
+ */
 void vf_pool_trim(vf_pool *pool);
 
 /* Frees all blocks and keeps a little memory for the next ones; the thread that

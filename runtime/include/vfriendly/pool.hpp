@@ -64,7 +64,8 @@ private:
   vf_pool Native = VF_POOL_INIT;
 };
 
-// For the standard's containers. pre: the pool outlives them.
+// An allocator for the containers of the standard library. pre: the pool
+// outlives the containers.
 template <class T> class pool_allocator {
 public:
   using value_type = T;

@@ -43,10 +43,10 @@ extern "C" {
  * to see whether they still hold `observed`: 1, 2, 4 or 8, or 0 for none
  * (memory that is volatile, or that may be gone by now). */
 #define VF_SPIN_SIZE_MASK 0xffu
-/* Says that the thread that ends this wait calls vf_spin_notify. If it is set
- * without such a caller, some wake-ups are late; if it is not set, the wait
- * never blocks in the kernel for more than 1/16 of the time that it has already
- * taken. */
+/* Says that the thread that ends this wait calls vf_spin_notify. If this flag
+ * is set although no thread does so, some wake-ups are late. If the flag is not
+ * set, the wait never blocks in the kernel for more than 1/16 of the time that
+ * it has already taken. */
 #define VF_SPIN_NOTIFIED 0x100u
 /* Never sleep, only pause and yield: for locks that hand over in a fixed order,
  * where one sleeping waiter delays all waiters after it. VF_SPIN_NOTIFIED takes
@@ -110,19 +110,20 @@ struct vf_spin_bounded {
  *   }
  *   return false;
  *
- * If each thread has a CPU, the loop polls as it would without the call.
- * Otherwise the call gives the CPU to other threads, and subtracts from the
- * count as many polls as would have taken that time, at most a time slice for
- * each call: the loop gives up when it would have without the call. While a
- * timer or limit of CPU time may raise a signal, the loop only polls.
+ * If each thread has a CPU, the loop polls as it would without
+ * vf_spin_wait_bounded. Otherwise this function gives the CPU to other threads,
+ * and returns in `skip` as many polls as the loop would have made in that time,
+ * at most a time slice for each call. So the loop gives up as soon as it would
+ * without these calls. While a timer or limit of CPU time may raise a signal,
+ * the loop only polls.
  *
  * addr, observed and how are as for vf_spin_wait; VF_SPIN_NO_SLEEP has no
  * effect, because no sleep is longer than the rest of the wait. state is 0 on
  * the first call of a wait, and from then on what the last call returned. left
  * is the number of polls that the loop may still make, at least 1. *cost
- * belongs to one place in the code: it is zero before its first wait, and then
- * written by this function only, with relaxed atomics. A lost write costs a
- * measurement.
+ * belongs to one loop in the code: *cost is zero before the first wait of this
+ * loop, and then written by vf_spin_wait_bounded only, with relaxed atomics. A
+ * lost write costs a measurement.
  *
  * pre: since the last call the loop has made as many polls as the returned
  * state says (VF_SPIN_POLLS_MASK). */
@@ -131,8 +132,8 @@ struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
                                             uint32_t how, uint64_t left,
                                             uint32_t *cost);
 
-/* vf_spin_wait_bounded for loops written by hand: it counts the polls between
- * the calls.
+/* Like vf_spin_wait_bounded, for loops written by hand: vf_spin_budget counts
+ * the polls between two calls of vf_spin_wait_bounded.
  *
  *   VF_SPIN_BUDGET(wait);
  *   for (long i = 0; i < 1000000; i++) {
@@ -142,12 +143,12 @@ struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
  *   }
  *   return false;
  *
- * VF_SPIN_BUDGET declares the state of one wait. It must stand in a block,
- * before the loop, and not where a static variable is forbidden (constexpr, C's
- * extern inline).
+ * VF_SPIN_BUDGET declares the state of one wait. VF_SPIN_BUDGET must stand in a
+ * block, before the loop, and not where a static variable is forbidden
+ * (constexpr, C's extern inline).
  *
- * Counting lengthens a poll that has no PAUSE, and with it the time after which
- * the loop gives up. */
+ * Counting lengthens each poll of a loop without PAUSE, so such a loop gives up
+ * later than without vf_spin_budget. */
 struct vf_spin_budget {
   uint64_t state;
   uint64_t polls; /* until the next call of vf_spin_wait_bounded, at least 1 */
@@ -193,8 +194,8 @@ void vf_spin_notify(const volatile void *addr);
 
 /* Number of buckets in which threads wait for a notify; if it is zero,
  * vf_spin_notify has nothing to do. Written by vf_spin_wait (before it blocks)
- * and vf_spin_notify. Reading a stale zero is legal: the waiter's timeout
- * covers it. */
+ * and vf_spin_notify. A notifier may read a stale zero and wake no thread: the
+ * sleep of each waiter has a timeout. */
 extern uint32_t vf_spin_armed;
 
 /* Does what vf_spin_notify does, at the cost of one relaxed load if no thread

@@ -94,7 +94,8 @@ bool until(std::chrono::time_point<Clock, Duration> At, Wait W) {
   return false;
 }
 
-// Calls one of the C functions that wait until a deadline, for one object.
+// A function object that calls one of the C functions that wait until a
+// deadline: Wait, on *Object.
 template <class Native> struct Timed {
   Native *Object;
   int (*Wait)(Native *, clockid_t, const timespec *);
@@ -275,7 +276,8 @@ public:
 
   // pre: 0 < Count <= number of missing arrivals.
   arrival_token arrive(std::ptrdiff_t Count = 1) {
-    // Read before the arrival: the last arrival may end the phase at once.
+    // Loads the phase before the arrival is counted, because the phase may end
+    // as soon as the last arrival is counted.
     std::uint32_t Now = Phase.load(std::memory_order_relaxed);
     if (Missing.fetch_sub(Count, std::memory_order_acq_rel) == Count) {
       WhenComplete();

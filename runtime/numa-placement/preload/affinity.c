@@ -24,8 +24,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Maximum number of modules that are remembered because they count CPUs from 0.
- * For other modules a mask is remapped only if it names no allowed CPU. */
+/* Maximum number of modules that are recorded because they count CPUs from 0.
+ * All masks of these modules are remapped; a mask of any other module is
+ * remapped only if it names no allowed CPU. */
 enum { MAX_MODULES = 16 };
 static const void *modules[MAX_MODULES];
 
@@ -54,9 +55,9 @@ static const cpu_set_t *remapped(const void *caller, size_t size,
                                  struct vf_cpu_mask *room) {
   const struct vf_cpu_order *order = vf_cpus_in_node_order();
   const unsigned char *bytes = (const unsigned char *)given;
-  /* Numbers that no CPU of the machine has are ignored, as the kernel does. A
-   * mask with no other numbers is left unchanged and stays an error, because a
-   * program may count the CPUs in this way. */
+  /* Ignores the numbers of CPUs that the machine does not have, as the kernel
+   * does. A mask that contains only such numbers is left unchanged and stays an
+   * error: a program may count the CPUs by trying masks until one fails. */
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   bool names_allowed = false, names_other = false;
   if (order->count == 0 || !given) /* NULL removes the mask of attributes. */

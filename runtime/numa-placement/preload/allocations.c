@@ -18,8 +18,8 @@
 #include "vfriendly/numa.h"
 #include <string.h>
 
-/* Largest value of libc's threshold on 64-bit machines, HEAP_MAX_SIZE / 2:
- * larger blocks always get a mapping of their own. */
+/* Largest value of libc's M_MMAP_THRESHOLD on 64-bit machines, half of libc's
+ * HEAP_MAX_SIZE: larger blocks always get a mapping of their own. */
 #define MOST_MMAP_THRESHOLD ((size_t)32 << 20)
 
 /* libc's own functions, under names that no library interposes. */
@@ -73,9 +73,9 @@ static bool is_alone(const void *block, struct vf_pages *mapping) {
 
 __attribute__((weak)) int omp_get_max_threads(void);
 
-/* Returns true if OpenMP's runtime allocates, which may hold locks of its own.
- * VF_NUMA_BLOCKS asks that runtime for the nodes of its threads and would wait
- * for those locks. */
+/* Returns true if the caller is OpenMP's runtime, which may hold locks of its
+ * own while it allocates. VF_NUMA_BLOCKS asks that runtime for the nodes of its
+ * threads and would wait for those locks. */
 static bool is_openmp(const void *caller) {
   return vf_numa_settings.policy == VF_NUMA_BLOCKS && omp_get_max_threads &&
          vf_module_of(caller) ==
@@ -89,8 +89,8 @@ static void place(void *memory, size_t size, const void *caller) {
   if (busy || is_openmp(caller))
     return;
   busy = true;
-  /* VF_NUMA_EARLY, because an allocation must start no threads, which would
-   * touch the pages. */
+  /* Without VF_NUMA_EARLY, vf_numa_place may start an OpenMP team to touch the
+   * pages. A program does not expect an allocation to start threads. */
   vf_numa_place(memory, size, vf_numa_settings.policy | VF_NUMA_EARLY);
   busy = false;
 }
@@ -201,8 +201,8 @@ place_mapping(void *memory, size_t size, int flags, const void *caller) {
     vf_count_numa_preload(VF_NUMA_TOUCHED_BY_MMAP);
     return;
   }
-  /* Leaves out a mapping that the allocator makes for its heap: it will hold
-   * small blocks. */
+  /* Leaves out a mapping that the allocator makes for its heap, because small
+   * blocks will be allocated in this mapping. */
   if (!is_libc() && vf_module_of(caller) == vf_module_of((const void *)free)) {
     vf_count_numa_preload(VF_NUMA_SHARE_HEAP);
     return;

@@ -15,8 +15,8 @@ static struct vf_cpu_order order;
 static pthread_once_t remembered = PTHREAD_ONCE_INIT;
 static pthread_once_t ordered = PTHREAD_ONCE_INIT;
 
-/* A raw system call, because another library may have replaced libc's function.
- */
+/* Makes a raw system call, because another library may have replaced libc's
+ * sched_getaffinity. */
 static void remember(void) {
   int saved = errno;
   if (syscall(SYS_sched_getaffinity, 0, sizeof order.allowed,

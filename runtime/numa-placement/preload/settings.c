@@ -42,8 +42,8 @@ static void print(void);
 
 __attribute__((constructor)) static void configure(void) {
   int saved = errno;
-  /* The constructor of libvfrt sets `stats` too, but this process may not
-   * contain libvfrt. */
+  /* Sets vf_spin_shared_1.stats, because this process may not contain libvfrt,
+   * whose constructor does the same. */
   if (vf_report_is_wanted()) {
     vf_set(&vf_spin_shared_1.stats, 1);
     vf_report_register("vfnuma", print);

@@ -79,8 +79,9 @@ static int read_pin(void) {
   return PIN_OFF;
 }
 
-/* Appends to text, which has this length. Returns the new length; if the text
- * did not fit, it is cut and the result is at least room. */
+/* Appends `before` and the number of the CPU to text, which is `length`
+ * characters long. Returns the new length. A result of at least room means that
+ * the text did not fit and was cut. */
 static size_t add(char *text, size_t length, size_t room, const char *before,
                   unsigned cpu) {
   int n = length < room
@@ -108,8 +109,8 @@ static bool write_places(char *text, size_t room) {
 
 /* Environment variable that holds the value of OMP_PLACES that this library has
  * set. If a launcher such as taskset is started with this library, the program
- * that it starts inherits both variables, from which the library sees that the
- * user did not set OMP_PLACES. */
+ * that the launcher starts inherits both variables. If their values are equal,
+ * the library knows that the user did not set OMP_PLACES. */
 #define OWN_PLACES "VF_NUMA_OMP_PLACES"
 
 static bool is_users_choice(void) {

@@ -25,8 +25,8 @@ enum { BATCHES = 30, ROUNDS = 200 };
 enum { SPINS = 1 << 20 };
 
 struct line {
-  /* Counts the exchanges: the pinger writes next if it is even, its peer if it
-   * is odd. */
+  /* Number of writes, two in each exchange. If it is even, the pinger (ask)
+   * writes next; if it is odd, its peer (answer) does. */
   uint32_t turn __attribute__((aligned(VF_CACHE_LINE)));
   int cpu __attribute__((aligned(VF_CACHE_LINE)));
   int error;

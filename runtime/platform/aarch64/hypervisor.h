@@ -8,7 +8,8 @@
 #ifndef VFRIENDLY_PLATFORM_HYPERVISOR_H
 #define VFRIENDLY_PLATFORM_HYPERVISOR_H
 
-/* Returns -1, unknown: no instruction available in user mode tells. */
+/* Returns -1, unknown: no instruction that is available in user mode shows
+ * whether the program runs in a virtual machine. */
 static inline int vf_is_virtual(void) { return -1; }
 
 #endif /* VFRIENDLY_PLATFORM_HYPERVISOR_H */

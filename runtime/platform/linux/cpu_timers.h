@@ -37,9 +37,10 @@ static inline bool vf_interval_timer_runs(int which) {
          (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0);
 }
 
-/* Returns true if a POSIX timer runs, whatever its clock, as the kernel does
- * not say which clock a timer has. A program with a timer of another clock
- * therefore waits without sleeping, as it did before the rewrite. */
+/* Returns true if a POSIX timer runs. Timers of all clocks count, because the
+ * kernel does not say which clock a timer has. Waits in a program with a timer
+ * of another clock therefore do not sleep, as in a program that was compiled
+ * without the rewriting pass. */
 static inline bool vf_posix_timer_runs(void) {
   int saved = errno;
   bool runs = false;
@@ -52,9 +53,9 @@ static inline bool vf_posix_timer_runs(void) {
   return runs;
 }
 
-/* Returns true if the program may notice SIGXCPU, the signal at its limit of
- * CPU time: it handles the signal, or blocks it and may wait for it. Otherwise
- * the signal just ends the process. */
+/* Returns true if the program may notice SIGXCPU, the signal that the kernel
+ * sends at the limit of CPU time: the program handles the signal, or blocks it
+ * and may wait for it. Otherwise the signal just ends the process. */
 static inline bool vf_cpu_limit_is_told(void) {
   struct rlimit limit;
   struct sigaction action;

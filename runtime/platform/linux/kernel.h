@@ -89,7 +89,8 @@ static inline int vf_futex_wait_until(uint32_t *word, uint32_t value,
   return result;
 }
 
-/* Wakes at most n of those asleep on word, which is a key and is not read. */
+/* Wakes at most n of the threads that sleep on word. The word is a key and is
+ * not read. */
 static inline void vf_futex_wake(uint32_t *word, int n, enum vf_scope scope) {
   int saved = errno;
   syscall(SYS_futex, word, FUTEX_WAKE | (int)scope, n, NULL, NULL, 0);
