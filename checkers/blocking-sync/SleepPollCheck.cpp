@@ -95,7 +95,7 @@ void SleepPollCheck::inspect(const SyncModel &Model,
         continue;
       report(*Sleep.Site, *Loop, *F.Function,
              "loop takes a lock to test for a change and sleeps between tests",
-             "wait on a condition that the change signals",
+             "wait on a condition variable that the writer signals",
              "each wake-up causes virtual machine exits even if nothing has "
              "changed, and a change is noticed late");
     }

@@ -190,8 +190,8 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
   BasicBlock *Edge = splitBackEdge(L, LI, DT);
   IRBuilder<> B(Edge->getTerminator());
 
-  // The state of this wait: until the first call the number of failed polls,
-  // then the result of the last call.
+  // The state of this wait: the number of failed polls until the first call of
+  // the runtime's wait function, then the result of its last call.
   auto *State = PHINode::Create(B.getInt64Ty(), 2, "vf.state");
   State->insertInto(L.getHeader(), L.getHeader()->begin());
   // The runtime is not called after the first polls if a poll is cheap: it

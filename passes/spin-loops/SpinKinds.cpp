@@ -149,7 +149,8 @@ bool LoopJudge::isInvariant(Value *V) {
   return Collector.collect(V).isNothing();
 }
 
-/// Returns true if an atomic exchange stores V, perhaps as an integer.
+/// Returns true if an atomic exchange stores the value V, which may be a
+/// pointer converted to an integer before.
 static bool isExchanged(const Value &V) {
   auto IsStored = [](const Use &U) {
     return U.getOperandNo() != 0 && exchanges(U.getUser());

@@ -42,7 +42,8 @@ struct vf_report {
 };
 
 /* Returns true if VF_STATS asks for a report. This function, vf_report_register
- * and vf_env_choice are for constructors. */
+ * and vf_env_choice may only be called by functions with the attribute
+ * constructor: they do not expect other threads. */
 bool vf_report_is_wanted(void);
 
 /* Registers the function that prints a library's counters. If a process

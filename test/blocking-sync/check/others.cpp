@@ -131,7 +131,7 @@ void pollUnderLock() {
       if (Ready)
         break;
     }
-    // CHECK: :[[@LINE+1]]:5: warning: loop takes a lock to test for a change and sleeps between tests: {{.*}}; wait on a condition that the change signals (guidelines/blocking-sync.md) [vfriendly-blocking-sync-sleep-poll]
+    // CHECK: :[[@LINE+1]]:5: warning: loop takes a lock to test for a change and sleeps between tests: {{.*}}; wait on a condition variable that the writer signals (guidelines/blocking-sync.md) [vfriendly-blocking-sync-sleep-poll]
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
