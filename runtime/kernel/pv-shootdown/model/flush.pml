@@ -18,7 +18,7 @@
  * do the same; memslots that go away; flushes of the kernel's own memory,
  * which are interrupts as ever.
  *
- * -DBREAK=n leaves out one thing that matters; flush.test sees each found.
+ * -DBREAK=n leaves out one thing that matters; pv-shootdown-model.test sees each found.
  */
 
 #ifndef FLUSHERS
