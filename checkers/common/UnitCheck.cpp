@@ -58,8 +58,8 @@ DiagnosticBuilder UnitCheck::report(SourceLocation Where, SourceRange Construct,
                                     StringRef Remedy, StringRef Cost) {
   // As an argument: the text quotes source, and `%` is special in a format.
   DiagnosticBuilder Report = diag(Where, "%0");
-  Report << (Seen + ": " + Cost + "; " + Remedy + " (" + Of.Guideline + ")")
-                .str();
+  Report
+      << (Seen + ": " + Cost + "; " + Remedy + " (" + Of.Guideline + ")").str();
   addExtent(Report, Construct, In);
   return Report;
 }

@@ -117,9 +117,9 @@ report = {
                 for lock, ops in (("vf-mutex", 2000), ("pthread", 1000))],
 }
 page = "\n".join(figures.blocking_sync_guest(report))
-assert "Emulated guest with 4 vCPUs" in page and "with 2 or 4 vCPUs in such a guest" in page, page
+assert "Emulated guest with 4 vCPUs" in page and "with 2 or 4 vCPUs, nested in such a guest" in page, page
 assert "| vf-mutex | 2.000 | 2.00 | 1.000 | 1.00 | 1.00 | 1.00 |" in page, page
 assert "| pthread | 2.00 | 3.00 | 0.00 | 2.00 | 0.00 | 5.00 |" in page, page
 assert "2 cells of 2 threads" in page, page
-assert "begun anew: 1." in page, page
+assert "were restarted: 1." in page, page
 print("reading: ok")
