@@ -72,8 +72,9 @@ struct node *not_hazard(void) {
 // It compares with what the iteration read first or what the loop inside it,
 // which waits, read last.
 int not_validating(atomic_ulong *bucket, const int *slots) {
+  // llvm19-remark@+1 {{(lock-free retry) on atomic memory}}
   for (;;) {
-    // expected-remark@+1 {{(lock-free retry) on atomic memory}}
+    // llvm22-remark@+1 {{(lock-free retry) on atomic memory}}
     unsigned long seen = atomic_load(bucket);
     while (seen & 1) // expected-remark {{wait in the runtime}}
       seen = atomic_load(bucket);
@@ -85,8 +86,9 @@ int not_validating(atomic_ulong *bucket, const int *slots) {
 
 // Others must act: the same, but it ends when something was written.
 int wait_for_another(atomic_ulong *bucket, const int *slots) {
+  // llvm19-remark@+1 {{wait in the runtime}}
   for (;;) {
-    // expected-remark@+1 {{wait in the runtime}}
+    // llvm22-remark@+1 {{wait in the runtime}}
     unsigned long seen = atomic_load(bucket);
     while (seen & 1) // expected-remark {{wait in the runtime}}
       seen = atomic_load(bucket);
@@ -144,7 +146,7 @@ void not_appending(struct link *_Atomic *tail, struct link *n) {
   // llvm19-remark@+1 {{(lock-free retry)}}
   for (;;) {
     // Several latches: LLVM makes nested loops of them, each with a remark.
-    // expected-remark@+1 1+ {{(lock-free retry)}}
+    // llvm22-remark@+1 1+ {{(lock-free retry)}}
     struct link *last = atomic_load(tail);
     if (last != atomic_load(tail))
       continue;
