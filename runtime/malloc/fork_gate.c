@@ -58,6 +58,11 @@ static uint32_t *my_counter(void) {
   return &counters[hash >> (32 - COUNTERS_LOG2)].inside;
 }
 
+/* Returns the counter that has this thread's 1, or NULL if none has. */
+static const uint32_t *counted_at(void) {
+  return held & COUNTED ? my_counter() : NULL;
+}
+
 static void wait_until_open(void) {
   uint32_t seen = CLOSED;
   if (__atomic_compare_exchange_n(&gate, &seen, AWAITED, false,
@@ -108,7 +113,7 @@ static void leave(void) {
 void vf_fork_gate_close(void) {
   /* A signal handler that interrupted jemalloc may fork: it finds the locks of
    * its own thread as they are, also in the child. */
-  uint32_t *mine = held & COUNTED ? my_counter() : NULL;
+  const uint32_t *mine = counted_at();
   ++held; /* What jemalloc's fork handlers allocate passes the gate. */
   __atomic_store_n(&gate, CLOSED, __ATOMIC_SEQ_CST);
   for (unsigned i = 0; i != 1u << COUNTERS_LOG2; ++i) {
@@ -128,7 +133,7 @@ void vf_fork_gate_close(void) {
  * and not yet subtracted it: in the child, no thread would. Only writes where
  * needed, as the kernel then copies the page. */
 static void forget_other_threads(void) {
-  const uint32_t *mine = held & COUNTED ? my_counter() : NULL;
+  const uint32_t *mine = counted_at();
   for (unsigned i = 0; i != 1u << COUNTERS_LOG2; ++i) {
     uint32_t *counter = &counters[i].inside, own = counter == mine;
     if (__atomic_load_n(counter, __ATOMIC_RELAXED) != own)

@@ -16,10 +16,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* ROUNDS is the number of exchanges in a batch. A batch takes 10 to 100 us:
+/* EXCHANGES is the number of exchanges in a batch. A batch takes 10 to 100 us:
  * less than a time slice, so that some of the BATCHES are not interrupted, and
  * at least 500 times the clock's resolution of 20 ns. */
-enum { BATCHES = 30, ROUNDS = 200 };
+enum { BATCHES = 30, EXCHANGES = 200 };
 /* Number of spins after which a thread yields, in case both threads run on one
  * CPU after all. */
 enum { SPINS = 1 << 20 };
@@ -55,7 +55,7 @@ static void wait_for(uint32_t *word, uint32_t value) {
 static void *answer(void *data) {
   struct line *line = data;
   line->error = bind_self(line->cpu);
-  for (uint32_t turn = 1; turn <= 2 * (BATCHES * ROUNDS + 1); turn += 2) {
+  for (uint32_t turn = 1; turn <= 2 * (BATCHES * EXCHANGES + 1); turn += 2) {
     wait_for(&line->turn, turn);
     __atomic_store_n(&line->turn, turn + 1, __ATOMIC_RELEASE);
   }
@@ -76,12 +76,12 @@ static void *ask(void *data) {
    * their CPUs. */
   for (int batch = -1; batch < BATCHES; ++batch) {
     uint64_t begin = vf_now_ns();
-    for (int round = 0; round < (batch < 0 ? 1 : ROUNDS); ++round) {
+    for (int round = 0; round < (batch < 0 ? 1 : EXCHANGES); ++round) {
       __atomic_store_n(turn, next + 1, __ATOMIC_RELEASE);
       next += 2;
       wait_for(turn, next);
     }
-    double took = (double)(vf_now_ns() - begin) / (2.0 * ROUNDS);
+    double took = (double)(vf_now_ns() - begin) / (2.0 * EXCHANGES);
     if (batch >= 0 && (batch == 0 || took < pinger->best))
       pinger->best = took;
   }

@@ -6,7 +6,7 @@
 // work in it, so many out of it, and so on. Prints one JSON line; exits 1 if two were
 // in it at once. Without arguments: prints how many steps a nanosecond has.
 //
-// harness late US ROUNDS: repeated ROUNDS times, one thread takes and releases the lock
+// harness late US ITERATIONS: repeated ITERATIONS times, one thread takes and releases the lock
 // without a break until a second thread, which waits for it, has had it, but for at most
 // US microseconds. Prints how often the second one did not get the lock in that time, and
 // how long it then went on waiting for a lock that no thread used.
@@ -134,37 +134,37 @@ void waitForTurn(int Number) {
     ;
 }
 
-void late(uint64_t Us, int Rounds) {
+void late(uint64_t Us, int Iterations) {
   constexpr uint64_t Section = 3000; // steps, some 3 us
   uint64_t Served = 0;
-  std::thread Other([&Served, Rounds] {
-    for (int Round = 0; Round < Rounds; ++Round) {
-      waitForTurn(2 * Round + 1);
+  std::thread Other([&Served, Iterations] {
+    for (int Iteration = 0; Iteration < Iterations; ++Iteration) {
+      waitForTurn(2 * Iteration + 1);
       TheLock.lock();
       Served = now();
       TheLock.unlock();
-      Turn.store(2 * Round + 2, std::memory_order_release);
+      Turn.store(2 * Iteration + 2, std::memory_order_release);
     }
   });
   std::vector<uint64_t> Waits;
-  for (int Round = 0; Round < Rounds; ++Round) {
+  for (int Iteration = 0; Iteration < Iterations; ++Iteration) {
     TheLock.lock();
     uint64_t Begin = now(), End = Begin;
-    Turn.store(2 * Round + 1, std::memory_order_release);
-    while (End - Begin < Us * 1000 && Turn.load() == 2 * Round + 1) {
+    Turn.store(2 * Iteration + 1, std::memory_order_release);
+    while (End - Begin < Us * 1000 && Turn.load() == 2 * Iteration + 1) {
       TheLock.unlock();
       TheLock.lock();
       step(Section);
       End = now();
     }
     TheLock.unlock();
-    waitForTurn(2 * Round + 2);
+    waitForTurn(2 * Iteration + 2);
     if (Served > End)
       Waits.push_back(Served - End);
   }
   Other.join();
   std::printf("{\"late\": %.4f, \"then_us\": %.1f, \"then_p90_us\": %.1f}\n",
-              double(Waits.size()) / Rounds, double(quantile(Waits, 0.5)) / 1e3,
+              double(Waits.size()) / Iterations, double(quantile(Waits, 0.5)) / 1e3,
               double(quantile(Waits, 0.9)) / 1e3);
 }
 
@@ -180,7 +180,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (argc != 6) {
-    std::fprintf(stderr, "usage: %s THREADS SECTION THINK HOGS MS | late US ROUNDS\n", argv[0]);
+    std::fprintf(stderr, "usage: %s THREADS SECTION THINK HOGS MS | late US ITERATIONS\n", argv[0]);
     return 2;
   }
   int Threads = std::atoi(argv[1]), Hogs = std::atoi(argv[4]);

@@ -251,10 +251,10 @@ FEW_S_SHARE = 0.5
 ROUNDS = 50
 
 
-def own_cpus(rig, *sizes):
-    """Those of the sizes with a CPU for each vCPU: busy ones that share one take turns, and
-    half of their ticks are coalesced."""
-    return [cpus for cpus in sizes if cpus <= rig.host_cpus]
+def busy_cpus(rig):
+    """vCPUs of a guest in which each has a CPU of the host: busy ones that share one take turns,
+    and half of their ticks are coalesced."""
+    return min(2, rig.host_cpus)
 
 
 def check_hotplug(rig, options):
@@ -277,7 +277,7 @@ def check_unpatched(rig, options):
             ("a host without it", rig.like(bare="host"), ""),
             ("a host with kvm.paratick=0", rig, "kvm.paratick=0" if rig.patched else ""),
             ("a guest without it", rig.like(bare="guest"), "")):
-        values = one(pair, title, max(own_cpus(rig, 1, 2)), f"/times rate {SHORT_S}", SHORT_S, words=ON,
+        values = one(pair, title, busy_cpus(rig), f"/times rate {SHORT_S}", SHORT_S, words=ON,
                      host_words=host_words)
         found += ticks_found(values, title, options.hz, False, FEW_S_SHARE)
     return found
@@ -288,7 +288,7 @@ def check_refused(rig, options):
     found, period_us = [], 1000000 // options.hz
     for least, served in ((period_us + 1000, False), (period_us, True)):
         title = f"a period of {period_us} us, {least} at least"
-        values = one(rig, title, max(own_cpus(rig, 1, 2)), f"/times rate {SHORT_S}", SHORT_S, words=ON,
+        values = one(rig, title, busy_cpus(rig), f"/times rate {SHORT_S}", SHORT_S, words=ON,
                      host_words=f"kvm.paratick_min_period_us={least}" if rig.patched else "")
         found += ticks_found(values, title, options.hz, rig.patched and served, FEW_S_SHARE)
     return found
@@ -304,7 +304,7 @@ def restarted(rig, options, how, more="", dies=None):
     for then, words in table.WORDS.items():
         title = f"{how}, then {then}"
         script = f"sleep 1\n/times rate {SHORT_S}\n{SAY}/kexec {how} /vmlinuz /second.cpio {words}\nexit 1\n"
-        results = rig.run(title, max(own_cpus(rig, 1, 2)), script, 2, SHORT_S, words=f"{ON} {more}".rstrip(),
+        results = rig.run(title, busy_cpus(rig), script, 2, SHORT_S, words=f"{ON} {more}".rstrip(),
                           dies=dies, files={"vmlinuz": rig.guest.image, "second.cpio": initrd}).results
         for which, by_host, values in zip(("first", "second"), (True, then == "on"), results):
             found += ticks_found(values, f"{title}, the {which}", options.hz, rig.patched and by_host,
@@ -333,7 +333,7 @@ DOWN_S = 5
 def check_suspend(rig, options):
     """None comes while all is down for hibernation, and they come again when it turns back."""
     found = []
-    for title, cpus, variant, words in cells("suspend", *own_cpus(rig, 1, 2)):
+    for title, cpus, variant, words in cells("suspend", *range(1, busy_cpus(rig) + 1)):
         by_host = rig.patched and variant == "on"
         down, up = rig.run(title, cpus, f"sleep 1\n/times hibernate 1 || exit 1\n/times rate {SHORT_S}\n",
                            2, SHORT_S + DOWN_S, words=words).results
