@@ -265,7 +265,7 @@ static int lock_as(struct locking *locking, struct vf_waiter *self,
 
 /* Records the acquisition. pre: the caller holds the lock, and RECORDED is set.
  */
-static void record(vf_mutex *mutex, uintptr_t site) {
+static inline void record(vf_mutex *mutex, uintptr_t site) {
   if (vf_vcpu_states_are_there())
     __atomic_store_n(&mutex->holder_cpu_, vf_cpu_plus_1(), __ATOMIC_RELAXED);
   if (vf_sites_are_on())
@@ -341,17 +341,23 @@ VF_API int vf_mutex_trylock(vf_mutex *mutex) {
   return try_for(mutex, VF_CALLER) ? 0 : EBUSY;
 }
 
-static int lock_found(vf_mutex *mutex, uint32_t found, uintptr_t site) {
-  if (!(found & HELD)) {
-    record(mutex, site); /* The lock was free, so RECORDED was set. */
-    return 0;
-  }
+/* Acquires a mutex that was held. Not inline: lock_found would need more stack.
+ */
+static __attribute__((noinline)) int lock_held(vf_mutex *mutex,
+                                               uintptr_t site) {
   if (mutex->flags_ & VF_SHARED)
     return lock_shared(mutex, NULL);
   if (try_now(mutex, site))
     return 0;
   struct vf_waiter self = {0};
   return lock_slowly(mutex, &self, false, NULL, site);
+}
+
+static inline int lock_found(vf_mutex *mutex, uint32_t found, uintptr_t site) {
+  if (found & HELD)
+    return lock_held(mutex, site);
+  record(mutex, site); /* The lock was free, so RECORDED was set. */
+  return 0;
 }
 
 VF_API int vf_mutex_lock_found(vf_mutex *mutex, uint32_t found) {
@@ -430,7 +436,7 @@ static enum vf_wake release(void *what, const struct vf_waiter *first,
   }
 }
 
-VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
+static __attribute__((noinline)) int unlock_slowly(vf_mutex *mutex) {
   if (mutex->flags_ & VF_SHARED) {
     vf_plain_unlock(&mutex->word_, VF_ACROSS);
     return 0;
@@ -452,6 +458,16 @@ VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
                  : word & RECORDED;
   } while (!change(mutex, &word, left, __ATOMIC_RELEASE));
   return 0;
+}
+
+VF_API int vf_mutex_unlock_contended(vf_mutex *mutex) {
+  /* Threads have waited for this mutex before, and none does now. The word of a
+   * mutex with VF_SHARED never has this value. */
+  uint32_t word = load(mutex);
+  if (word == (HELD | RECORDED) && !vf_sites_are_on() &&
+      change(mutex, &word, RECORDED, __ATOMIC_RELEASE))
+    return 0;
+  return unlock_slowly(mutex);
 }
 
 VF_API int vf_mutex_unlock(vf_mutex *mutex) {

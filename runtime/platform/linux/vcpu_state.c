@@ -46,6 +46,20 @@ static size_t size_of(int file) {
   return S_ISCHR(status.st_mode) ? SIZE_MAX : (size_t)status.st_size;
 }
 
+#ifdef __GLIBC__
+/* glibc 2.35 registers a struct rseq for each thread, in which the kernel keeps
+ * the CPU's number. Weak: there are older ones. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+#define CPU_ID_AT 4
+
+static ptrdiff_t cpu_at(void) {
+  return &__rseq_size && __rseq_size != 0 ? __rseq_offset + CPU_ID_AT : 0;
+}
+#else
+static ptrdiff_t cpu_at(void) { return 0; }
+#endif
+
 static int map(int file) {
   struct header header;
   size_t page = (size_t)sysconf(_SC_PAGESIZE), there = size_of(file);
@@ -69,6 +83,7 @@ static int map(int file) {
     return errno;
   vf_vcpu_states.cpus = header.cpus;
   vf_vcpu_states.stride = header.stride;
+  vf_vcpu_states.cpu_at = cpu_at();
   __atomic_store_n(&vf_vcpu_states.records, all + header.offset,
                    __ATOMIC_RELEASE);
   return 0;
@@ -88,27 +103,8 @@ __attribute__((constructor)) static void map_device(void) {
   vf_vcpu_states_map("/dev/vcpu_state");
 }
 
-#ifdef __GLIBC__
-/* glibc 2.35 registers a struct rseq for each thread, in which the kernel keeps
- * the CPU's number. Weak: there are older ones. */
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-extern const unsigned __rseq_size __attribute__((weak));
-#define CPU_ID_AT 4u
-
-static int registered_cpu(void) {
-  if (!&__rseq_size || __rseq_size == 0)
-    return -1;
-  const char *rseq = (const char *)__builtin_thread_pointer() + __rseq_offset;
-  return __atomic_load_n((const int *)(rseq + CPU_ID_AT), __ATOMIC_RELAXED);
-}
-#else
-static int registered_cpu(void) { return -1; }
-#endif
-
-vf_cpu vf_cpu_plus_1(void) {
-  int cpu = registered_cpu();
-  if (cpu < 0)
-    cpu = sched_getcpu();
+vf_cpu vf_cpu_plus_1_without_rseq(void) {
+  int cpu = sched_getcpu();
   return cpu >= 0 && (unsigned)cpu < CPUS_MAX ? (vf_cpu)(cpu + 1) : 0;
 }
 

@@ -36,6 +36,7 @@ typedef uint16_t vf_cpu;
 struct vf_vcpu_states {
   const unsigned char *records; /* of CPU 0; null without the device */
   uint32_t stride, cpus;
+  ptrdiff_t cpu_at; /* of rseq's cpu_id, from the thread pointer; 0: no rseq */
 };
 extern struct vf_vcpu_states vf_vcpu_states;
 
@@ -52,8 +53,20 @@ static inline bool vf_vcpu_states_are_there(void) {
   return __builtin_expect(vf_vcpu_records() != NULL, 0);
 }
 
-/* Returns the CPU on which the caller runs. */
-vf_cpu vf_cpu_plus_1(void);
+/* vf_cpu_plus_1 where glibc has registered no struct rseq. */
+vf_cpu vf_cpu_plus_1_without_rseq(void);
+
+/* Returns the CPU on which the caller runs. Inline, as the holder of a
+ * contended lock calls it each time. pre: the device is there. */
+static inline vf_cpu vf_cpu_plus_1(void) {
+  if (__builtin_expect(vf_vcpu_states.cpu_at == 0, 0))
+    return vf_cpu_plus_1_without_rseq();
+  const char *cpu_id =
+      (const char *)__builtin_thread_pointer() + vf_vcpu_states.cpu_at;
+  /* In a thread that is not registered cpu_id is -1 or -2, and the result 0 or
+   * more than there are CPUs: unknown. */
+  return (vf_cpu)(__atomic_load_n((const int *)cpu_id, __ATOMIC_RELAXED) + 1);
+}
 
 /* Returns true if the host has taken the CPU away from a vCPU that would run;
  * false if it is unknown. pre: the device is there. Not inline, so that tests
