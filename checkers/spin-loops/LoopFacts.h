@@ -25,6 +25,7 @@
 
 #include "clang/AST/Stmt.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 #include <deque>
 
 namespace vfriendly::tidy {
@@ -139,8 +140,10 @@ struct LoopFacts {
       Begin; ///< Variables declared before it outlive an iteration.
   std::deque<Frame> Frames; ///< The first is the loop's own function.
   llvm::SmallVector<Guards, 2> Exits;
-  llvm::DenseMap<std::pair<const clang::VarDecl *, const Frame *>,
-                 llvm::SmallVector<Write, 1>>
+  /// In the order of the first write, because whoever visits all of them shares
+  /// one budget of steps: an order by addresses would differ between runs.
+  llvm::MapVector<std::pair<const clang::VarDecl *, const Frame *>,
+                  llvm::SmallVector<Write, 1>>
       Writes;
   llvm::SmallVector<Rmw, 1> Rmws;
   llvm::SmallVector<Hint, 2> Hints;
