@@ -238,14 +238,17 @@ static bool isFailing(const Instruction &Effect) {
 }
 
 /// Returns true if no effect of the loop outlasts a failed iteration: each is
-/// an addition that the same iteration undoes, or is on a path on which the
-/// program fails.
+/// an addition that the same iteration undoes, is on a path on which the
+/// program fails, or is the call of a function that, by its name, reads a
+/// clock.
 bool LoopJudge::leavesNoTrace() const {
   if (Effects.size() > MaxEffects)
     return false;
   return all_of(Effects, [&](const Instruction *I) {
     std::optional<Addition> A = asAddition(*I);
-    return (A && isTakenBack(*A, L)) || isFailing(*I);
+    auto *Call = dyn_cast<CallBase>(I);
+    return (A && isTakenBack(*A, L)) || isFailing(*I) ||
+           (Call && promisedEffect(*Call) == CallEffect::Clock);
   });
 }
 
@@ -315,9 +318,9 @@ bool LoopJudge::isOnce(Value *Condition) const {
   return true;
 }
 
-/// Returns true if B runs at most once in a wait, in every nth iteration only,
-/// or only after a time has passed: whether it runs is decided by a branch on a
-/// counter, on a clock, or on a variable for which isOnce holds.
+/// Returns true if B runs at most once in a wait or in every nth iteration
+/// only: whether it runs is decided by a branch on a counter or on a variable
+/// for which isOnce holds.
 bool LoopJudge::isRare(BasicBlock *B) {
   for (BasicBlock *D : L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
@@ -330,7 +333,7 @@ bool LoopJudge::isRare(BasicBlock *B) {
         }))
       continue;
     Causes C = Collector.collect(Br->getCondition());
-    if (C.Own || C.Clock || isOnce(Br->getCondition()))
+    if (C.Own || isOnce(Br->getCondition()))
       return true;
   }
   return false;

@@ -190,10 +190,11 @@ bool LoopJudge::doesWork() {
     }
     if (Deciding.contains(&Phi) ? Counts : !LivesOn)
       continue;
-    // A wait may count its iterations for statistics. If not every iteration
-    // gives a hint, the count is assumed to be the purpose of the loop.
+    // A wait may count its iterations. A loop that reads plain memory, and does
+    // not give a hint in every iteration, more likely counts elements.
     if (Deciding.contains(&Phi) || !countsByConstants(Phi, L) ||
-        !everyIterationHints(/*OnlyPauses=*/true))
+        (any_of(Accesses, isPlainLoad) &&
+         !everyIterationHints(/*OnlyPauses=*/true)))
       return true;
     if (Found.Doubt.empty())
       Found.Doubt = "it keeps a count";

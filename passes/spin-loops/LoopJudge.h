@@ -38,6 +38,9 @@ struct ExitLeaf {
 /// alone: `continue if A && B` into A and B. `continue if A || B` is not split.
 llvm::SmallVector<ExitLeaf, 4> leavesOf(llvm::Value *Condition, bool StaysIf);
 
+/// Returns true for a load that is neither atomic nor volatile.
+bool isPlainLoad(const llvm::Instruction *I);
+
 /// Maximum number of side effects of a spin loop. A loop with more is taken for
 /// work and not examined further, because spin loops have few.
 inline constexpr unsigned MaxEffects = 16;

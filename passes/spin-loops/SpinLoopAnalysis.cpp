@@ -168,13 +168,6 @@ static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
       for (Value *In : Phi->incoming_values())
         if (!Remains(In))
           Other = Other ? V : In;
-    if (auto *Select = dyn_cast<SelectInst>(V);
-        Select && Remains(Select->getFalseValue()) &&
-        isa<ConstantInt>(Select->getTrueValue()) &&
-        !Remains(Select->getTrueValue())) {
-      Worklist.push_back({Select->getCondition(), false});
-      continue;
-    }
     if (Other && Other != V && !isa<Constant>(Other))
       Worklist.push_back({Other, Stays});
     else
@@ -224,8 +217,6 @@ bool LoopJudge::judgeExits() {
       Causes Guards = guardsOf(B);
       if (C.isNothing() && changesOnce(*Leaf.Condition, L))
         C.Own = true;
-      if (C.isNothing()) // `if (polled) if (fixed) break;`
-        C = Guards;
       Walks |= C.Walks;
       Scans |= C.Inner;
       if (C.onlyOthers()) {
@@ -303,17 +294,18 @@ Causes LoopJudge::guardsOf(BasicBlock *Exiting) {
   return All;
 }
 
+bool isPlainLoad(const Instruction *I) {
+  auto *Load = dyn_cast<LoadInst>(I);
+  return Load && Load->isSimple();
+}
+
 /// Adds C's polls to those of the loop. If an atomic or volatile poll is
 /// compared with plain memory, such as a barrier's local sense passed by
 /// reference, the plain memory is not polled.
 void LoopJudge::noteCauses(const Causes &C) {
-  auto IsPlain = [](const Instruction *I) {
-    auto *Load = dyn_cast<LoadInst>(I);
-    return Load && Load->isSimple();
-  };
-  bool AllPlain = all_of(C.Polls, IsPlain);
+  bool AllPlain = all_of(C.Polls, isPlainLoad);
   for (Instruction *Access : C.Polls)
-    if (AllPlain || !IsPlain(Access))
+    if (AllPlain || !isPlainLoad(Access))
       Accesses.insert(Access);
   insertRange(Pointers, C.Pointers);
   insertRange(Varying, C.Varying);

@@ -54,6 +54,35 @@ int wait_for_cycles(unsigned long end) {
   return 1;
 }
 
+// The same without a hint: a call that reads a clock is no work.
+int wait_for_cycles_without_hint(unsigned long end) {
+  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it calls 'get_cycles'}}
+  while (!atomic_load(&flag))
+    if (get_cycles() > end)
+      return 0;
+  return 1;
+}
+// Not here: it only waits for a time, and the other polls plain memory.
+void wait_until(unsigned long end) {
+  while (get_cycles() < end)
+    ;
+}
+int search_until(int *plain, unsigned long end) {
+  while (!*plain)
+    if (get_cycles() > end)
+      return 0;
+  return 1;
+}
+
+// How often it polled is known after the wait.
+int wait_and_count(void) {
+  int polls = 0;
+  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it keeps a count}}
+  while (!atomic_load(&flag))
+    ++polls;
+  return polls;
+}
+
 // Now and then it says that it still waits.
 void log_waiting(void);
 void wait_logging(void) {
