@@ -77,6 +77,15 @@ assert met(aims.figure_73("figure-7.3", {aims.OURS: of(0, 1, **{**peaks, "return
 assert met(aims.fast({"x": {aims.OURS: of(0, 1, speed=1.9)}, "y": {aims.OURS: of(0, 1, speed=0.5)}})) is True
 assert met(aims.fast({"x": {aims.OURS: of(0, 1, speed=1.8)}, "y": {aims.OURS: of(0, 1, speed=0.5)}})) is False
 assert met(aims.fast({"x": {aims.OURS: of(0, 1)}})) is None
+# What has a bound of its own is not in the mean; fork and starts are compared with libc's only.
+assert met(aims.fast({"fork": {aims.OURS: of(0, 1, speed=1.9)}})) is None
+costs = {aims.OURS: of(0, 1, seconds=[1.1, 1.1]), "glibc": of(0, 1, seconds=[1, 1]), "mimalloc": of(0, 1, seconds=[0.9, 0.9])}
+assert met(aims.cost("fork", costs)) is True
+assert met(aims.cost("replace 100", costs)) is False
+assert met(aims.cost("fork", {**costs, "glibc": of(0, 1, seconds=[0.9, 0.9])})) is False
+assert met(aims.cost("fork", {aims.OURS: of(0, 1, seconds=[1, 1])})) is None
+assert aims.COSTS.keys() <= rows.ROWS.keys()
+
 assert all(m is None for m, _ in aims.judge({}))
 
 # An idle interval is as long as the run; of a run that outlasts it, it is a part.
@@ -107,6 +116,7 @@ assert run_bench.summary(rows.ROWS["cfrac"], runs["good"])["over_need"] is None
 larson = rows.ROWS["larson"]
 done = measure.Run("ok", 9, 0, "Throughput = 500 operations per second, relative time: 2s.", "", {})
 assert larson.seconds(done) == 1 / 500
+assert rows.ROWS["fork"].seconds(measure.Run("ok", 9, 0, "", "", {"cpu_each": 0.5})) == 0.5
 assert rows.ROWS["cfrac"].seconds(done) == 9
 assert rows.ROWS["figure-7.3"].seconds(done) is None
 assert rows.ROWS["cfrac"].seconds(measure.Run("timeout", 9, 0, "", "", {})) is None

@@ -22,6 +22,9 @@ RETURNS_A_PEAK = 2
 # A peak of figure 7.3 each 2 s.
 PEAK_S = 2
 SPEED = 0.95
+# CPU time per operation, at most: of the best peer's, or of that of the peer named.
+COSTS = {**{f"replace {size}": (None, 1.1) for size in (100, 1000, 20000, 200000)},
+         **{name: ("glibc", 1.2) for name in ("fork", "start true", "start sh")}}
 
 
 def beats(peer, ours):
@@ -87,9 +90,16 @@ def figure_73(name, row):
             f"{what}: {ours['over_need']:.2f}x, {a_peak:.1f}")
 
 
+def cost(name, row):
+    peer, most = COSTS[name]
+    what = f"{name}, CPU time per operation at most {most}x {peer or 'the best peer'}'s"
+    ratio = speed({n: each["seconds"] for n, each in row.items() if peer is None or n in (peer, OURS)})
+    return (None, what) if ratio is None else (1 / ratio <= most, f"{what}: {1 / ratio:.2f}x")
+
+
 def fast(table):
     what = f"speed at least {SPEED}x of the fastest peer, geometric mean"
-    each = [row[OURS]["speed"] for row in table.values() if OURS in row and row[OURS].get("speed")]
+    each = [row[OURS]["speed"] for name, row in table.items() if name not in COSTS and OURS in row and row[OURS].get("speed")]
     if not each:
         return None, what
     mean = math.exp(statistics.fmean(map(math.log, each)))
@@ -103,4 +113,6 @@ def judge(table):
     yield figure_72a(table.get("figure-7.2a", {}))
     for name in ("figure-7.3", "figure-7.3 x4"):
         yield figure_73(name, table.get(name, {}))
+    for name in COSTS:
+        yield cost(name, table.get(name, {}))
     yield fast(table)

@@ -2,22 +2,30 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// workloads WHAT THREADS AMOUNT: programs whose heap changes its size, as the
-// thesis describes them (Schildermans, chapters 7 and 8). AMOUNT is rounds, or
-// seconds where the program goes by the clock. Prints {"mean_need": bytes}
-// where it knows that.
+// workloads WHAT THREADS AMOUNT [OF]: programs whose heap changes its size, as
+// the thesis describes them (Schildermans, chapters 7 and 8), and operations
+// whose price an allocator decides: replacing a block, fork, the start of a
+// process. AMOUNT is iterations of each thread, or seconds where the program
+// goes by the clock. Prints {"mean_need": bytes, "cpu_each": seconds}: what the
+// program needs, where it knows that, and CPU time per iteration, children's
+// included.
 
 #include <pthread.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { BLOCK = 16384, MAX_THREADS = 256 };
 
 static int threads;
 static double amount, began;
+static char *of = "";
 // What the program needs now, and its sum over time.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static double need, need_since, need_time;
@@ -155,6 +163,67 @@ static void *figure73(void *unused) {
   return unused;
 }
 
+// As larson does: blocks of random sizes up to OF replace each other.
+static void *replace(void *number) {
+  enum { BLOCKS = 1000 };
+  char *blocks[BLOCKS] = {NULL};
+  unsigned seed = (unsigned)(size_t)number + 1;
+  double most = atof(of);
+  for (long i = (long)amount; i > 0; --i) {
+    char **b = &blocks[(size_t)(draw(&seed) * BLOCKS)];
+    free(*b);
+    opaque(*b = malloc((size_t)(draw(&seed) * most) + 1));
+    if (!*b)
+      abort();
+    **b = 1;
+  }
+  for (int i = 0; i != BLOCKS; ++i)
+    free(blocks[i]);
+  return NULL;
+}
+
+static void await(pid_t child) {
+  int status;
+  if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+    abort();
+}
+
+// A process of two threads that has 10 MB.
+static void *forks(void *unused) {
+  for (int i = 0; i != 10000; ++i)
+    opaque(used(1000));
+  for (long i = (long)amount; i > 0; --i) {
+    pid_t child = fork();
+    if (child == 0)
+      _exit(0);
+    await(child);
+  }
+  return unused;
+}
+
+// Starts the program OF, which has to end at once.
+static void *starts(void *unused) {
+  extern char **environ;
+  for (long i = (long)amount; i > 0; --i) {
+    pid_t child;
+    if (posix_spawnp(&child, of, NULL, NULL, (char *[]){of, NULL}, environ))
+      abort();
+    await(child);
+  }
+  return unused;
+}
+
+static double cpu(void) {
+  double sum = 0;
+  struct rusage r;
+  for (int who = RUSAGE_CHILDREN; who <= RUSAGE_SELF; ++who) {
+    getrusage(who, &r);
+    sum += (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
+           (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1e-6;
+  }
+  return sum;
+}
+
 static const struct {
   const char *name;
   void *(*run)(void *number);
@@ -162,11 +231,14 @@ static const struct {
     {"listing-7.1", listing71}, {"listing-7.2", listing72},
     {"listing-8.8", listing88}, {"figure-7.2a", figure72a},
     {"figure-7.2b", figure72b}, {"figure-7.3", figure73},
+    {"replace", replace},       {"fork", forks},
+    {"start", starts},
 };
 
 int main(int argc, char **argv) {
-  if (argc != 4 || (threads = atoi(argv[2])) < 1 || threads > MAX_THREADS)
-    return fprintf(stderr, "usage: workloads WHAT THREADS AMOUNT\n"), 2;
+  if (argc < 4 || argc > 5 || (threads = atoi(argv[2])) < 1 ||
+      threads > MAX_THREADS)
+    return fprintf(stderr, "usage: workloads WHAT THREADS AMOUNT [OF]\n"), 2;
   void *(*run)(void *) = NULL;
   for (size_t i = 0; i != sizeof all / sizeof *all; ++i)
     if (strcmp(all[i].name, argv[1]) == 0)
@@ -174,6 +246,8 @@ int main(int argc, char **argv) {
   if (!run)
     return fprintf(stderr, "workloads: no '%s'\n", argv[1]), 2;
   amount = atof(argv[3]);
+  if (argc == 5)
+    of = argv[4];
   began = need_since = now();
   if (posix_memalign(&shared_page, 4096, 8192))
     abort();
@@ -184,6 +258,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < threads; ++i)
     pthread_join(id[i], NULL);
   need_changes(0);
-  printf("{\"mean_need\": %.0f}\n", need_time / (now() - began));
+  printf("{\"mean_need\": %.0f, \"cpu_each\": %.9g}\n",
+         need_time / (now() - began), cpu() / (amount * threads));
   return 0;
 }
