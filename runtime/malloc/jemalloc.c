@@ -33,17 +33,19 @@
  * lg_extent_max_active_fit: an arena reuses a free extent, even one 64 times as
  * large, before it requests more memory. oversize_threshold: all blocks use the
  * same hooks; blocks of 8 MiB and more would otherwise get an arena of their
- * own. slab_sizes, in pages: 64 KiB per slab for each size of small blocks,
- * instead of 4 to 28 KiB, so that there are fewer slabs to manage; 14 KiB
- * blocks need a multiple of 7 pages. tcache_gc_incr_bytes: a thread trims its
- * cache after a megabyte of allocations and not after 64 KiB, which is three
- * blocks of 20 KB: allocating such a block then takes 44 ns and not 67. Blocks
- * above 32 KiB stay out of the caches (lg_tcache_max), because no other thread
- * can take memory from the cache of a thread that sleeps: with blocks of up to
- * 256 KiB in the caches, eight threads kept 152 MB and not 6. */
+ * own. trust_madvise: no test at the start whether MADV_DONTNEED clears pages
+ * (three system calls and two page faults), as the hooks do not use jemalloc's
+ * own calls of it. slab_sizes, in pages: 64 KiB per slab for each size of small
+ * blocks, instead of 4 to 28 KiB, so that there are fewer slabs to manage; 14
+ * KiB blocks need a multiple of 7 pages. tcache_gc_incr_bytes: a thread trims
+ * its cache after a megabyte of allocations and not after 64 KiB, which is
+ * three blocks of 20 KB: allocating such a block then takes 44 ns and not 67.
+ * Blocks above 32 KiB stay out of the caches (lg_tcache_max), because no other
+ * thread can take memory from the cache of a thread that sleeps: with blocks of
+ * up to 256 KiB in the caches, eight threads kept 152 MB and not 6. */
 const char *vf_je_malloc_conf =
     "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:0,"
-    "lg_extent_max_active_fit:63,oversize_threshold:0,"
+    "lg_extent_max_active_fit:63,oversize_threshold:0,trust_madvise:true,"
     "tcache_gc_incr_bytes:1048576,"
     "slab_sizes:1-12288:16|12289-14336:14";
 
