@@ -106,14 +106,35 @@ bool hasDirective(SourceRange Range, const ASTContext &Context) {
   return false;
 }
 
-bool hasRoomBefore(SourceLocation Place, const ASTContext &Context) {
+/// Returns the last token before Place. Sets InDirective if it belongs to a
+/// directive, whose lines a backslash may continue.
+static Token tokenBefore(SourceLocation Place, bool &InDirective,
+                         const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
+  FileID File = SM.getFileID(Place);
+  // Lexes the file from its beginning: tokens cannot be found backwards, as a
+  // place may be in a comment or a string.
+  Lexer Lex(File, SM.getBufferOrFake(File), SM, Context.getLangOpts());
+  Token Before, Next;
+  Before.startToken();
+  for (bool AtEnd = Lex.LexFromRawLexer(Next);
+       !AtEnd && Next.getLocation() < Place;
+       AtEnd = Lex.LexFromRawLexer(Next)) {
+    if (Next.isAtStartOfLine())
+      InDirective = Next.is(tok::hash);
+    Before = Next;
+  }
+  return Before;
+}
+
+bool hasRoomBefore(SourceLocation Place, const ASTContext &Context) {
   if (!startsLine(Place, Context))
     return false;
-  StringRef Before = SM.getBufferData(SM.getFileID(Place))
-                         .take_front(SM.getFileOffset(Place))
-                         .rtrim();
-  return !Before.rsplit('\n').second.ltrim().starts_with("#");
+  bool InDirective = false;
+  Token Before = tokenBefore(Place, InDirective, Context);
+  // Other tokens are, for example, those of _Pragma or of a macro that expands
+  // to it.
+  return !InDirective && Before.isOneOf(tok::semi, tok::l_brace, tok::r_brace);
 }
 
 } // namespace vfriendly::tidy

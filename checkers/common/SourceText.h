@@ -43,8 +43,9 @@ llvm::StringRef indentAt(clang::SourceLocation Place,
 bool hasDirective(clang::SourceRange Range, const clang::ASTContext &Context);
 
 /// Returns true if a line can be inserted before the one at Place: only white
-/// space stands before Place on its line, and the line before is no directive,
-/// as a pragma applies to what follows it.
+/// space stands before Place on its line, and it follows a statement or brace.
+/// It must not follow a pragma, which applies to the next statement, even if
+/// this compilation ignores the pragma.
 bool hasRoomBefore(clang::SourceLocation Place,
                    const clang::ASTContext &Context);
 

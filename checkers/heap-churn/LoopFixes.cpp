@@ -19,6 +19,17 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
+/// Returns the text of E, in parentheses unless E is a name or a number, so
+/// that it can be an operand of any operator; empty if E has no text of its
+/// own.
+static std::string operandText(const Expr *E, const ASTContext &Context) {
+  std::string Text = textOf(E, Context);
+  if (!Text.empty() &&
+      !isa<DeclRefExpr, IntegerLiteral, ParenExpr>(E->IgnoreImpCasts()))
+    Text = "(" + Text + ")";
+  return Text;
+}
+
 /// Returns the only statement of a body; null if there are more.
 static const Stmt *onlyStatement(const Stmt *Body) {
   while (auto *Block = dyn_cast<CompoundStmt>(Body)) {
@@ -131,7 +142,7 @@ FixHints reverseLoop(const ElementCall &Release, FunctionView &View) {
       Zero == 0) {
     // Handles `for (i = n - 1; i >= 0; --i) free(a[i]);`.
     const Expr *Count = lessOne(By->Begin, Context);
-    std::string Text = textOf(Count ? Count : By->Begin, Context);
+    std::string Text = operandText(Count ? Count : By->Begin, Context);
     if (Text.empty())
       return {};
     Hints.push_back(
@@ -142,7 +153,7 @@ FixHints reverseLoop(const ElementCall &Release, FunctionView &View) {
               By->Condition->getOpcode() == BO_NE) &&
              Zero == 0) {
     // Handles `for (i = n; i > 0; --i) free(a[i - 1]);`.
-    std::string Text = textOf(By->Begin, Context);
+    std::string Text = operandText(By->Begin, Context);
     if (Text.empty())
       return {};
     Hints.push_back(Replace(By->Condition, Name + " < " + Text));
@@ -194,16 +205,12 @@ FixHints oneCall(const CallExpr &Call, FunctionView &View) {
   if (variableOf(Factor) != By->Counter || constantOf(Size, Context) != Length)
     return {};
   std::string Base = textOf(Sum->getLHS(), Context),
-              Each = textOf(Call.getArg(1), Context),
-              Iterations = textOf(By->Condition->getRHS(), Context);
+              Each = operandText(Call.getArg(1), Context),
+              Iterations = operandText(By->Condition->getRHS(), Context);
   SourceLocation End = endOfStatement(Loop, Context);
   if (Base.empty() || Each.empty() || Iterations.empty() || End.isInvalid())
     return {};
   const Expr *Bound = By->Condition->getRHS()->IgnoreParenImpCasts();
-  if (!isa<DeclRefExpr, IntegerLiteral>(Bound))
-    Iterations = "(" + Iterations + ")";
-  if (!isa<DeclRefExpr, IntegerLiteral>(Call.getArg(1)->IgnoreParenImpCasts()))
-    Each = "(" + Each + ")";
   std::string Text =
       Name.str() + "(" + Base + ", (size_t)" + Iterations + " * " + Each;
   for (unsigned I = 2; I < Call.getNumArgs(); ++I)
@@ -297,7 +304,7 @@ FixHints growByFactor(const HeapCall &Resize, const VarDecl &Capacity,
       return {};
     Guarded = true;
   }
-  std::string Value = textOf(Grows->getRHS(), Context);
+  std::string Value = operandText(Grows->getRHS(), Context);
   if (!Guarded || Value.empty())
     return {};
   return {FixItHint::CreateReplacement(

@@ -10,13 +10,15 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
+#include "clang/Basic/Builtins.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Functions of the C library that keep no argument and always return.
+/// Functions of the C library that always return and keep no argument, except
+/// for strtol and its siblings (keepsArgument).
 static const llvm::StringSet<> &forgetful() {
   static const llvm::StringSet<> Names{
       "memcpy",  "memmove",    "memset",      "memcmp",  "memchr",  "strlen",
@@ -35,12 +37,57 @@ static const llvm::StringSet<> &forgetful() {
   return Names;
 }
 
-static bool isForgetful(const FunctionDecl &F) {
+static bool isOfLibrary(const FunctionDecl &F) {
   const DeclContext *Around = F.getDeclContext()->getRedeclContext();
-  return F.getIdentifier() &&
-         (Around->isTranslationUnit() || F.isExternC() ||
-          Around->isStdNamespace()) &&
-         (forgetful().contains(F.getName()) || F.getBuiltinID() != 0);
+  return F.getIdentifier() && (Around->isTranslationUnit() || F.isExternC() ||
+                               Around->isStdNamespace());
+}
+
+/// Returns true if F ends the process. Other functions that do not return may
+/// throw, jump or end the thread.
+static bool endsProcess(const FunctionDecl &F) {
+  static const llvm::StringSet<> Names{
+      "exit",          "_exit",     "_Exit",         "quick_exit",
+      "abort",         "terminate", "__assert_fail", "err",
+      "errx",          "verr",      "verrx",         "__builtin_unreachable",
+      "__builtin_trap"};
+  return F.getIdentifier() && Names.contains(F.getName()) &&
+         (isOfLibrary(F) || F.getBuiltinID() != 0);
+}
+
+/// Returns true if F always returns and has no effects but on what its
+/// arguments point to. Of clang's builtins this excludes those that jump, such
+/// as longjmp, and those that call a function that they are passed, such as
+/// pthread_create.
+static bool isForgetful(const FunctionDecl &F) {
+  if (isOfLibrary(F) && forgetful().contains(F.getName()))
+    return true;
+  llvm::SmallVector<int, 4> Callback;
+  unsigned ID = F.getBuiltinID();
+  return ID != 0 && !F.isNoReturn() && !F.hasAttr<ReturnsTwiceAttr>() &&
+         !F.getASTContext().BuiltinInfo.performsCallback(ID, Callback);
+}
+
+/// Returns true if Call may keep a pointer that it is passed, other than in its
+/// result.
+static bool keepsArgument(const CallExpr &Call, const FunctionDecl &Callee) {
+  if (!isForgetful(Callee))
+    return true;
+  // Builtins with types of their own may store their argument, as
+  // __sync_lock_test_and_set does. Those of namespace std, such as std::move,
+  // return a reference to it.
+  const Builtin::Context &Builtins = Callee.getASTContext().BuiltinInfo;
+  if (unsigned ID = Callee.getBuiltinID();
+      ID != 0 &&
+      (Builtins.hasCustomTypechecking(ID) || Builtins.isInStdNamespace(ID)))
+    return true;
+  // strtok keeps a pointer for its next call, and strtol stores one where its
+  // second argument points to.
+  StringRef Name = isOfLibrary(Callee) ? Callee.getName() : "";
+  return Name == "strtok" ||
+         (Name.starts_with("strto") && Call.getNumArgs() > 1 &&
+          !Call.getArg(1)->isNullPointerConstant(
+              Callee.getASTContext(), Expr::NPC_ValueDependentIsNotNull));
 }
 
 bool mayBeKept(const DeclRefExpr &Ref, const FunctionView &View) {
@@ -80,7 +127,7 @@ bool mayBeKept(const DeclRefExpr &Ref, const FunctionView &View) {
       if (std::optional<HeapCall> Does = View.Heap.match(Call);
           Does && Does->Op == HeapOp::Release)
         return false;
-      if (!isForgetful(*Callee))
+      if (keepsArgument(*Call, *Callee))
         return true;
       // The result of the call, such as that of strchr, may point into the
       // memory that was passed to the call.
@@ -109,7 +156,7 @@ bool callsUnknown(const Stmt *S) {
     return true;
   if (auto *Call = dyn_cast<CallExpr>(S)) {
     const FunctionDecl *Callee = Call->getDirectCallee();
-    if (!Callee || !isForgetful(*Callee))
+    if (!Callee || !(isForgetful(*Callee) || endsProcess(*Callee)))
       return true;
   }
   for (const Stmt *Child : S->children())
@@ -121,6 +168,15 @@ bool callsUnknown(const Stmt *S) {
 /// Maximum call depth to which functions of the translation unit are examined.
 static constexpr unsigned CallDepth = 3;
 
+/// Returns true if F returns or ends the process as its declaration tells.
+static bool comesBack(const FunctionDecl &F) {
+  if (F.isNoReturn())
+    return endsProcess(F);
+  auto *Type = F.getType()->getAs<FunctionProtoType>();
+  return isForgetful(F) || F.hasAttr<NoThrowAttr>() ||
+         (Type && Type->isNothrow());
+}
+
 static bool mayNotReturn(const Stmt *S, unsigned Depth) {
   if (isa<CXXThrowExpr, CXXNewExpr, CXXConstructExpr, CXXTryStmt>(S))
     return true;
@@ -128,13 +184,10 @@ static bool mayNotReturn(const Stmt *S, unsigned Depth) {
     const FunctionDecl *Callee = Call->getDirectCallee();
     if (!Callee || Callee->hasAttr<ReturnsTwiceAttr>())
       return true;
-    auto *Type = Callee->getType()->getAs<FunctionProtoType>();
-    bool Returns = isForgetful(*Callee) || Callee->hasAttr<NoThrowAttr>() ||
-                   Callee->isNoReturn() || (Type && Type->isNothrow());
-    if (!Returns && (!Depth || !Callee->hasBody() ||
-                     (isa<CXXMethodDecl>(Callee) &&
-                      cast<CXXMethodDecl>(Callee)->isVirtual()) ||
-                     mayNotReturn(Callee->getBody(), Depth - 1)))
+    auto *Method = dyn_cast<CXXMethodDecl>(Callee);
+    if (!comesBack(*Callee) &&
+        (!Depth || !Callee->hasBody() || (Method && Method->isVirtual()) ||
+         mayNotReturn(Callee->getBody(), Depth - 1)))
       return true;
   }
   return llvm::any_of(S->children(), [&](const Stmt *Child) {

@@ -7,7 +7,7 @@
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-heap-churn-*' --fix %t.c -- -std=gnu11 > %t.out 2>&1
 // RUN: grep -c 'warning: .*vfriendly-heap-churn' %t.out | FileCheck %s
 // by_a_jump is not reported: LLVM knows no loop there, as it has two entries.
-// CHECK: {{^}}29{{$}}
+// CHECK: {{^}}33{{$}}
 // RUN: diff %s %t.c
 
 #include <stdio.h>
@@ -83,6 +83,42 @@ void may_jump(void) {
     p[0] = 1;
     free(p);
     use(NULL);
+  }
+}
+// A function that does not return may jump or end the thread, even if it is
+// declared not to throw.
+__attribute__((noreturn, nothrow)) void fail(void);
+void may_fail(void) {
+  for (int i = 0; i < 100; i++) {
+    if (ask())
+      fail();
+    char *p = malloc(10);
+    p[0] = 1;
+    free(p);
+  }
+}
+// A pragma applies to the loop, whether or not this compilation knows it.
+void after_pragma(int n) {
+#pragma omp parallel for \
+    schedule(static)
+  for (int i = 0; i < n; i++) {
+    char *p = malloc(10);
+    p[0] = 1;
+    free(p);
+  }
+#pragma omp parallel for
+  // Each thread has a buffer.
+  for (int i = 0; i < n; i++) {
+    char *p = malloc(10);
+    p[0] = 1;
+    free(p);
+  }
+#define PARALLEL _Pragma("omp parallel for")
+  PARALLEL
+  for (int i = 0; i < n; i++) {
+    char *p = malloc(10);
+    p[0] = 1;
+    free(p);
   }
 }
 // Two releases.

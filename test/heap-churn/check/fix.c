@@ -130,6 +130,38 @@ static void reversed_by_index(void) {
   }
 }
 
+// FIXED-LABEL: static void reversed_to(
+static void reversed_to(int n) {
+  char *blocks[100];
+  for (int i = 0; i <= (n & 31); i++)
+    blocks[i] = malloc(10);
+  // FIXED: for (int i = 0; i <= (n & 31); ++i)
+  for (int i = n & 31; i >= 0; --i)
+    free(blocks[i]);
+  for (int i = 0; i < (n & 31); i++)
+    blocks[i] = malloc(10);
+  // FIXED: for (int i = 0; i < (n & 31); ++i)
+  // FIXED-NEXT: free(blocks[i]);
+  for (int i = n & 31; i > 0; --i)
+    free(blocks[i - 1]);
+}
+// Only the end of the process may follow the test.
+// FIXED-LABEL: static int or_exits(
+static int or_exits(int n) {
+  int sum = 0;
+  // FIXED: char *p = NULL;
+  for (int i = 0; i < n; i++) {
+    if (i < 0)
+      exit(1);
+    char *p = malloc(64);
+    if (!p)
+      return -1;
+    snprintf(p, 64, "%d", i);
+    sum += p[0];
+    free(p);
+  }
+  return sum;
+}
 // FIXED-LABEL: static long by_factor(
 static long by_factor(int n) {
   long *values = NULL, sum = 0;
@@ -196,6 +228,8 @@ int main(int argc, char **argv) {
     printf("%d ", declared_before(100, 3));
     printf("%d ", reversed(60));
     reversed_by_index();
+    reversed_to(60);
+    printf("%d ", or_exits(20));
     printf("%ld ", by_factor(1000));
     printf("%ld ", earlier(10));
     printf("%d ", one_call(5, 7));

@@ -43,6 +43,17 @@ struct list *below_what_stays(int n) {
   return all;
 }
 
+long number(int fd) {
+  char *text = malloc(100);
+  snprintf(text, 100, "%d", fd);
+  long value = strtol(text, NULL, 10);
+  while (ask())
+    usleep(10);
+  // CHECK: :[[@LINE+1]]:3: warning: 'text' is held
+  free(text);
+  return value;
+}
+
 // Used in the loop, or behind it.
 void used(int fd, int n) {
   char *line = malloc(100);
@@ -65,6 +76,29 @@ void known(void) {
     usleep(alias[0]);
   free(a);
   free(b);
+}
+// Others know the block through what a function of the library has stored.
+char *shared;
+void kept_by_the_library(int n) {
+  char *text = malloc(100), *end;
+  snprintf(text, 100, "%d rest", n);
+  strtol(text, &end, 10);
+  while (ask())
+    usleep(end[0]);
+  free(text);
+  char *line = malloc(100);
+  snprintf(line, 100, "%d rest", n);
+  strtok(line, " ");
+  char *rest = strtok(NULL, " ");
+  while (ask())
+    usleep(rest[0]);
+  free(line);
+  char *swapped = malloc(100);
+  swapped[0] = n;
+  __sync_lock_test_and_set(&shared, swapped);
+  while (ask())
+    usleep(shared[0]);
+  free(swapped);
 }
 // Not for long: a loop that computes, and one that cleans up.
 int short_phase(char **names, int n) {
