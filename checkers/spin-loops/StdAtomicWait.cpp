@@ -100,6 +100,16 @@ static bool waitForOther(const SpinLoop &Spin, const CXXMemberCallExpr &Call,
                      Plan);
 }
 
+/// Returns true if the unit includes a header whose functions map memory that
+/// processes share.
+static bool mapsMemory(const ASTContext &Context) {
+  return llvm::any_of(
+      llvm::ArrayRef<StringRef>{"mmap", "shmat", "shared_memory_object"},
+      [&](StringRef Name) {
+        return Context.Idents.find(Name) != Context.Idents.end();
+      });
+}
+
 Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
                       TuUses &Uses) {
   const ASTContext &Context = Spin.Facts->Context;
@@ -119,6 +129,11 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
   // longer exists.
   if (P->At.Where == Place::Local ||
       (P->At.Variable && P->At.Variable->hasLocalStorage()))
+    return {};
+  // Memory behind a pointer may be shared with another process, whose
+  // notify_all would not wake the waiter: std::atomic's wait works within one
+  // process.
+  if (!P->At.Variable && mapsMemory(Context))
     return {};
   auto Writes = findWrites(Spin, *P, Uses);
   if (!Writes || Writes->empty())
