@@ -193,10 +193,13 @@ static bool comesBack(const CallBase &Call, const TargetLibraryInfo &TLI) {
 
 bool mayLeave(const Instruction &I, const TargetLibraryInfo &TLI) {
   auto *Call = dyn_cast<CallBase>(&I);
-  // Of the instructions other than calls, only a volatile store is not
-  // willreturn: the store may trap, and the signal handler may call longjmp.
+  // A store that signal handlers may read, which is a volatile or an atomic
+  // one, may allow a handler to call siglongjmp. Only the volatile one is not
+  // willreturn for LLVM, as it may also trap.
   if (!Call)
-    return !I.willReturn();
+    return !I.willReturn() ||
+           (I.isAtomic() &&
+            isa<StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(I));
   bool MayThrow = !Call->doesNotThrow() && !isa<InvokeInst>(Call);
   return MayThrow || !comesBack(*Call, TLI);
 }

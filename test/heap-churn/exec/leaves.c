@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
@@ -54,9 +55,11 @@ __attribute__((noinline)) static long sorts(int *v, size_t n, int rounds) {
 
 static sigjmp_buf again;
 static volatile sig_atomic_t may_jump;
+static atomic_int allowed;
 static void handle(int number) {
-  if (may_jump) {
+  if (may_jump || atomic_load(&allowed)) {
     may_jump = 0;
+    atomic_store(&allowed, 0);
     siglongjmp(again, number);
   }
 }
@@ -71,6 +74,22 @@ __attribute__((noinline)) static long signalled(int rounds) {
     free(text);
     may_jump = i == 2;
     while (may_jump)
+      ; /* The handler jumps. */
+  }
+  return sum;
+}
+
+__attribute__((noinline)) static long signalled_atomic(int rounds) {
+  long sum = 0;
+  for (int i = 0; i < rounds; i++) {
+    char *text = malloc(SIZE);
+    if (!text)
+      return -1;
+    snprintf(text, SIZE, "%d", i);
+    sum += atoi(text);
+    free(text);
+    atomic_store_explicit(&allowed, i == 2, memory_order_relaxed);
+    while (atomic_load_explicit(&allowed, memory_order_relaxed))
       ; /* The handler jumps. */
   }
   return sum;
@@ -151,6 +170,11 @@ int main(int argc, char **argv) {
   for (volatile int i = 0; i < TIMES; i++)
     if (!sigsetjmp(again, 1))
       printf("%ld\n", signalled(5 + argc - 1));
+  CHECK(allocations > 0 && allocations == frees);
+  allocations = frees = 0;
+  for (volatile int i = 0; i < TIMES; i++)
+    if (!sigsetjmp(again, 1))
+      printf("%ld\n", signalled_atomic(5 + argc - 1));
   CHECK(allocations > 0 && allocations == frees);
   setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
 

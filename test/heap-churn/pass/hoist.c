@@ -149,6 +149,37 @@ int told(size_t n, int rounds) {
   }
   return sum;
 }
+_Atomic int allowed;
+int told_atomically(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}} kept: a call in the loop may throw, call longjmp or end the thread
+    char *p = malloc(n);
+    memset(p, i, n);
+    sum += look(p);
+    free(p);
+    allowed = 1;
+    sum *= 3;
+    allowed = 0;
+  }
+  return sum;
+}
+// What is read tells a handler nothing, nor what is written while the block is
+// held: a jump would lose it anyway.
+int told_while_held(size_t n, int rounds) {
+  int sum = 0;
+  for (int i = 0; i < rounds; ++i) {
+    // CHECK: hoist.c:[[#@LINE+1]]:{{.*}}: the block that each iteration of the loop allocates and frees is allocated once
+    char *p = malloc(n);
+    memset(p, i, n);
+    allowed = 1;
+    sum += look(p);
+    allowed = 0;
+    free(p);
+    sum *= allowed;
+  }
+  return sum;
+}
 
 // Where an address is can be read from a text, so it may be freed by another.
 int shown(size_t n, int rounds, char *text) {
