@@ -17,6 +17,6 @@ def read(path: str) -> set[str]:
         return {r["partialFingerprints"][FINGERPRINT] for r in results}
     except OSError as error:
         raise Refused(f"--baseline {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Refused(f"--baseline {path} is not SARIF of vfriendly: make it with "
                       "vfriendly scan --format sarif -o FILE") from error

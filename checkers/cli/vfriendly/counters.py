@@ -35,7 +35,7 @@ def read(path: str) -> list[dict[str, Any]]:
     for line in lines:
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and library_of(value):
             objects.append(value)
@@ -46,7 +46,8 @@ def read(path: str) -> list[dict[str, Any]]:
 
 def library_of(value: Mapping[str, Any]) -> str | None:
     """Returns the name of the library that wrote the object."""
-    names = [name for name, inner in value.items() if name not in ABOUT and isinstance(inner, dict)]
+    names = [name for name, inner in value.items() if name not in ABOUT and isinstance(inner, dict) and
+             all(isinstance(place, dict) for list_ in inner.values() if isinstance(list_, list) for place in list_)]
     return names[0] if len(names) == 1 else None
 
 
@@ -91,7 +92,8 @@ def _table(places: Sequence[Mapping[str, Any]], symbols: Symbolizer) -> Iterator
     columns = [name for name in dict.fromkeys(n for place in shown for n in place)
                if any(isinstance(place.get(name), int) and place[name] for place in shown)]
     heads = [name.removesuffix("_ns") for name in columns]
-    rows = [[_number(name, place.get(name, 0)) for name in columns] for place in shown]
+    rows = [[_number(name, n if isinstance(n := place.get(name), int) else 0) for name in columns]
+            for place in shown]
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     yield "    " + "  ".join(head.rjust(width) for head, width in zip(heads, widths, strict=True)) + "  place"
     for place, row in zip(shown, rows, strict=True):

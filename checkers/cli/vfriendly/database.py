@@ -74,7 +74,7 @@ def read(build: str) -> tuple[list[Unit], int]:
     path = locate(build)
     try:
         rows = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Refused(f"{path} cannot be read: {error}; make it again: {HOW}") from error
     if not isinstance(rows, list) or not rows:
         raise Refused(f"{path} has no entries: was everything built already? Clean, then {HOW}")

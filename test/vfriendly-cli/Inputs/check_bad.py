@@ -41,6 +41,8 @@ def unusable(folder):
     refused(project, "no check matches", "scan", "--checks", "no-such-check")
     refused(project, "no such folder", "scan", "-o", "no/where")
     refused(project, "is not SARIF of vfriendly", "scan", "--baseline", "compile_commands.json")
+    (project.root / "odd.sarif").write_text('{"runs": [3]}')
+    refused(project, "is not SARIF of vfriendly", "scan", "--baseline", "odd.sarif")
     refused(project, "must be positive", "scan", "-j", "-1")
     refused(project, "no such file or folder", "scan", "src/missing.c")
     (project.root / "texts").mkdir()
@@ -52,7 +54,8 @@ def unusable(folder):
     below, everywhere = (project.run("scan", "--quiet", *word, status=1).splitlines() for word in (["."], []))
     assert below[:-1] == everywhere[:-1] and len(below) > FINDINGS  # The last line counts units.
     database = project.root / "compile_commands.json"
-    for text, told in (("{", "cannot be read"), ("[]", "has no entries"), ("[3]", "entry 1"),
+    for text, told in (("{", "cannot be read"), ("[" * 100000, "cannot be read"), ("[]", "has no entries"),
+                       ("[3]", "entry 1"),
                        ('[{"directory": "/", "file": "x.c", "command": "cc \'"}]', "cannot be split"),
                        ('[{"directory": "/", "file": "x.s", "command": "as x.s"}]', "no entry for C")):
         database.write_text(text)
