@@ -47,5 +47,5 @@ def _results(module, outcome):
         ended = ENDED.search(outcome.output, one.end(), end)
         if ended:
             results.setdefault(f"{one.group(2)}.{one.group(1)}", HOW.get(ended.group(1), FAIL))
-    # The exit status is 1 if a test failed, which is known then.
-    return {**results, module: PASS if outcome.code in (0, 1) else outcome.status}
+    # The exit status is 1 if a test failed, which is known then, or if none was found.
+    return {**results, module: PASS if results and outcome.code in (0, 1) else outcome.status}
