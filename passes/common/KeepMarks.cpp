@@ -11,6 +11,8 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalIFunc.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
@@ -125,6 +127,22 @@ FunctionSet findSignalHandlers(const Module &M) {
     if (isHandler(F))
       Handlers.insert(&F);
   return Handlers;
+}
+
+FunctionSet findResolvers(const Module &M) {
+  FunctionSet Resolvers;
+  SmallVector<const Function *, 4> Worklist;
+  auto Add = [&](const Function *F) {
+    if (F && !F->isDeclaration() && Resolvers.insert(F).second)
+      Worklist.push_back(F);
+  };
+  for (const GlobalIFunc &I : M.ifuncs())
+    Add(I.getResolverFunction());
+  while (!Worklist.empty())
+    for (const Instruction &I : instructions(*Worklist.pop_back_val()))
+      if (auto *Call = dyn_cast<CallBase>(&I))
+        Add(Call->getCalledFunction());
+  return Resolvers;
 }
 
 } // namespace vfriendly

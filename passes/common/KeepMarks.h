@@ -49,6 +49,12 @@ FunctionSet findKeepFunctions(const llvm::Module &M);
 /// them are not rewritten.
 FunctionSet findSignalHandlers(const llvm::Module &M);
 
+/// Returns the resolvers of the module's ifuncs, and the functions that they
+/// call. The loader runs them before it has relocated the program and, in a
+/// static one, before there are thread-local variables, so that calls of other
+/// functions may crash.
+FunctionSet findResolvers(const llvm::Module &M);
+
 } // namespace vfriendly
 
 #endif

@@ -111,7 +111,7 @@ private:
   SpinMode Mode;
   SpinPhase Phase;
   bool Thin;
-  FunctionSet Keep, Handlers;
+  FunctionSet Keep, Handlers, Resolvers;
   ConditionExposer Exposer;
   VariableFacts Variables;
   std::optional<Writers> AllWriters;
@@ -144,6 +144,7 @@ bool SpinLoopsImpl::run() {
       !M.getFunction(BoundedWaitFunction))
     return Changed;
   Handlers = findSignalHandlers(M);
+  Resolvers = findResolvers(M);
   AllWriters.emplace(M, tries());
   for (FoundLoops &Found : All) {
     for (SpinLoop &S : Found.Info.Loops) {
@@ -315,6 +316,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       return {Decision::Leave, "the target has no spin hint"};
     return {Decision::Pause, Why};
   };
+  if (Resolvers.contains(&F))
+    return PauseOnly("the resolver of an ifunc runs it, before the program is "
+                     "relocated");
   if (Mode == SpinMode::Pause)
     return PauseOnly(S.Pauses ? "it pauses already" : "");
   if (!canBlock(M))
