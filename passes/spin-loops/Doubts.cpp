@@ -318,9 +318,9 @@ bool LoopJudge::isOnce(Value *Condition) const {
   return true;
 }
 
-/// Returns true if B runs at most once in a wait or in every nth iteration
-/// only: whether it runs is decided by a branch on a counter or on a variable
-/// for which isOnce holds.
+/// Returns true if B runs at most once in a wait, in every nth iteration only,
+/// or only after a time has passed: whether it runs is decided by a branch on a
+/// counter, on a clock, or on a variable for which isOnce holds.
 bool LoopJudge::isRare(BasicBlock *B) {
   for (BasicBlock *D : L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
@@ -333,7 +333,9 @@ bool LoopJudge::isRare(BasicBlock *B) {
         }))
       continue;
     Causes C = Collector.collect(Br->getCondition());
-    if (C.Own || isOnce(Br->getCondition()))
+    // A loop that sleeps and then reads the clock is a periodic job.
+    if (C.Own || (C.Clock && everyIterationHints(/*OnlyPauses=*/true)) ||
+        isOnce(Br->getCondition()))
       return true;
   }
   return false;
