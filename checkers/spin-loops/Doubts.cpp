@@ -20,36 +20,9 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Returns the value of the expression, followed through wrappers' arguments;
-/// nullopt if it is not a constant of at most 64 bits.
-static std::optional<uint64_t> constantOf(const Expr *Value, const Frame *In,
-                                          const ASTContext &Context) {
-  while (Value) {
-    auto *Ref = dyn_cast<DeclRefExpr>(Value->IgnoreParenImpCasts());
-    auto *Parm = Ref ? dyn_cast<ParmVarDecl>(Ref->getDecl()) : nullptr;
-    const Frame *Owner = Parm ? frameOf(*Parm, In) : nullptr;
-    const Expr *Argument = Owner ? Owner->Arguments.lookup(Parm) : nullptr;
-    if (!Argument)
-      break;
-    Value = Argument;
-    In = Owner->Caller;
-  }
-  // The assignment `gate = 1` first converts 1 to an _Atomic type. The
-  // conversion is no constant expression, so the operand 1 is evaluated.
-  if (Value && Value->getType()->isAtomicType())
-    Value = Value->IgnoreImpCasts();
-  Expr::EvalResult Result;
-  if (!Value || Value->isValueDependent() ||
-      !Value->EvaluateAsInt(Result, Context) ||
-      Result.Val.getInt().getBitWidth() > 64)
-    return std::nullopt;
-  return static_cast<uint64_t>(Result.Val.getInt().getSExtValue());
-}
-
 /// Returns the number that R adds to its object, negated for subtractions;
 /// nullopt if the number is no constant.
-static std::optional<uint64_t> amountOf(const Rmw &R,
-                                        const ASTContext &Context) {
+static std::optional<uint64_t> amountOf(const Rmw &R, const LoopFacts &Facts) {
   bool Subtracts = false;
   if (auto *Builtin = dyn_cast<AtomicExpr>(R.Site)) {
     Subtracts = Builtin->getOpAsString().contains("sub");
@@ -70,7 +43,9 @@ static std::optional<uint64_t> amountOf(const Rmw &R,
     Subtracts = Sum.Subtracts;
   }
   // Atomics wrap around: -4u is equal to -4, and 1 << 63 to its own negative.
-  std::optional<uint64_t> Amount = constantOf(R.Op.Value, R.In, Context);
+  // Assembly such as xadd overwrites the amount with its result.
+  std::optional<uint64_t> Amount =
+      constantOf(R.Op.Value, R.In, Facts, isa<GCCAsmStmt>(R.Site));
   return Subtracts && Amount ? -*Amount : Amount;
 }
 
@@ -88,8 +63,8 @@ DoubtJudge::DoubtJudge(const LoopFacts &Facts, CauseFinder &Finder)
         continue;
       const Rmw &In = Facts.Rmws[Enters.RmwIndex];
       const Rmw &Out = Facts.Rmws[Backs.RmwIndex];
-      std::optional<uint64_t> Added = amountOf(In, Facts.Context),
-                              Taken = amountOf(Out, Facts.Context);
+      std::optional<uint64_t> Added = amountOf(In, Facts),
+                              Taken = amountOf(Out, Facts);
       if (Undone.contains(&In) || !Added || !Taken || *Added + *Taken != 0 ||
           !isSamePlace(placeOf(In), placeOf(Out), Facts.Context))
         continue;
@@ -111,7 +86,7 @@ void DoubtJudge::findRetracted() {
   SmallVector<Publication, 4> All;
   for (const Doubt &D : Facts.Doubts)
     if (D.What == Doubt::Publish)
-      if (auto What = constantOf(D.Said, D.In, Facts.Context))
+      if (auto What = constantOf(D.Said, D.In, Facts))
         All.push_back({D.ByPointer ? pointeeOf(D.LValue, D.In)
                                    : vfriendly::tidy::placeOf(D.LValue, D.In),
                        *What, &D, nullptr});
@@ -122,7 +97,7 @@ void DoubtJudge::findRetracted() {
       if (auto What = constantOf(R.Op.Value             ? R.Op.Value
                                  : R.Inputs.size() == 1 ? R.Inputs.front()
                                                         : nullptr,
-                                 R.In, Facts.Context))
+                                 R.In, Facts))
         All.push_back({placeOf(R), *What, nullptr, &R});
   for (const Publication &A : All)
     for (const Publication &B : All)

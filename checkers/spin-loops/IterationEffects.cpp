@@ -17,6 +17,30 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
+std::optional<uint64_t> constantOf(const Expr *Value, const Frame *In,
+                                   const LoopFacts &Facts, bool IsReadFirst) {
+  while (Value) {
+    auto *Ref = dyn_cast<DeclRefExpr>(Value->IgnoreParenImpCasts());
+    auto *Parm = Ref ? dyn_cast<ParmVarDecl>(Ref->getDecl()) : nullptr;
+    const Frame *Owner = Parm ? frameOf(*Parm, In) : nullptr;
+    const Expr *Argument = Owner ? Owner->Arguments.lookup(Parm) : nullptr;
+    if (!Argument || (!IsReadFirst && Facts.Writes.contains({Parm, Owner})))
+      break;
+    Value = Argument;
+    In = Owner->Caller;
+  }
+  // The assignment `gate = 1` first converts 1 to an _Atomic type. The
+  // conversion is no constant expression, so the operand 1 is evaluated.
+  if (Value && Value->getType()->isAtomicType())
+    Value = Value->IgnoreImpCasts();
+  Expr::EvalResult Result;
+  if (!Value || Value->isValueDependent() ||
+      !Value->EvaluateAsInt(Result, Facts.Context) ||
+      Result.Val.getInt().getBitWidth() > 64)
+    return std::nullopt;
+  return static_cast<uint64_t>(Result.Val.getInt().getSExtValue());
+}
+
 bool IterationWalker::visitChildren(const Stmt *S, Context &C) {
   for (const Stmt *Child : S->children()) {
     if (!Child)
@@ -192,11 +216,7 @@ bool IterationWalker::visitAtomic(const Expr *E, const AtomicOp &Op,
   case AtomicKind::Other:
     return doubt(Doubt::Other, E, C);
   case AtomicKind::Modify: {
-    // fetch_add(0) is a read.
-    Expr::EvalResult Value;
-    if (Op.Value && !Op.Value->isValueDependent() &&
-        Op.Value->EvaluateAsInt(Value, Facts.Context) &&
-        Value.Val.getInt() == 0)
+    if (constantOf(Op.Value, C.In, Facts) == 0) // A read.
       break;
     Facts.Rmws.push_back({Op, E, C.In, {}});
     if (!doubt(Doubt::Modify, E, C, Op.Object))

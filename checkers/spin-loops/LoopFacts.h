@@ -163,6 +163,14 @@ struct LoopFacts {
   const Frame *root() const { return &Frames.front(); }
 };
 
+/// Returns the value of the expression, followed through wrappers' arguments;
+/// nullopt if it is not a constant of at most 64 bits, or if a parameter on the
+/// way is assigned and IsReadFirst, that its value is read before, is not set.
+/// Value may be null.
+std::optional<uint64_t> constantOf(const clang::Expr *Value, const Frame *In,
+                                   const LoopFacts &Facts,
+                                   bool IsReadFirst = false);
+
 /// Returns false, and leaves Facts incomplete, if the loop has an effect that
 /// other code may depend on, or one that is unknown.
 bool collectFacts(const LoopShape &Shape, const clang::FunctionDecl &Function,

@@ -109,10 +109,18 @@ private:
           Shape.Statement = Jump;
         Count = I + 1;
       }
-    if (!Shape.Statement)
+    // A case of a switch around the loop enters the body in its middle, also
+    // after a statement that ends it, which the walk of the body does not see.
+    if (!Shape.Statement || llvm::any_of(Rest.take_front(Count), isCase))
       return;
     Shape.Body.append(Rest.begin(), Rest.begin() + Count);
     tryReport(Shape);
+  }
+
+  static bool isCase(const Stmt *S) {
+    while (auto *Label = dyn_cast<LabelStmt>(S))
+      S = Label->getSubStmt();
+    return isa<SwitchCase>(S);
   }
 
   static const GotoStmt *findGoto(const Stmt *S, const LabelDecl *Label) {

@@ -269,6 +269,24 @@ void once(void) {
   } while (0);
 }
 
+// A parser that jumps between the cases of a switch, as in Masstree.
+const char *number(const char *first, const char *last, int position) {
+  switch (position) {
+  case 3:
+    if (first != last && *first++ == '.')
+      goto decimal;
+  exponent:
+    break;
+  decimal:
+  case 5:
+    while (first != last && *first >= '0')
+      ++first;
+    if (first != last && position == 5)
+      goto exponent;
+  }
+  return first;
+}
+
 // The author said so.
 __attribute__((annotate("vfriendly:keep"))) void kept(void) {
   while (!volatile_flag)

@@ -235,6 +235,28 @@ void blocks() {
     ready.wait(false);
 }
 
+// An addition of 0 through wrappers, as in Kokkos, is a read.
+template <class T> T add(T *p, const T n) {
+  return __atomic_fetch_add(p, n, __ATOMIC_SEQ_CST);
+}
+static int addTo(int *p, int n) { return add(p, n); }
+void reads(int *p, int wanted) {
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic '*p'
+  while (addTo(p, 0) != wanted)
+    ;
+}
+// Not here: it adds 1, and more from call to call.
+static int addMore(int *p, int n) {
+  n += *p;
+  return add(p, n);
+}
+void adds(int *p, int wanted) {
+  while (addTo(p, 1) != wanted)
+    ;
+  while (addMore(p, 0) != wanted)
+    ;
+}
+
 // An atomic counter's own progress.
 void advance(std::atomic<int> &n) {
   while (n.fetch_add(1) < 10)
