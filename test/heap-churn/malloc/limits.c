@@ -2,10 +2,11 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Processes to which the kernel gives less than usual, each looked at from outside: a program
-// of one thread has one thread and may have a user namespace of its own; where the kernel
-// refuses threads (RLIMIT_NPROC, seccomp) or address space (RLIMIT_AS), what is free is
-// returned all the same, and the library asks for a helper once and not at each peak.
+// Processes that the kernel restricts, each observed by its parent. A program of
+// one thread keeps one thread and may create a user namespace. Where the kernel
+// refuses threads (RLIMIT_NPROC, seccomp) or address space (RLIMIT_AS), free
+// memory is returned nevertheless, and the library tries to start its helper
+// once and not after each peak.
 //
 // REQUIRES: heap-churn-malloc
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O0 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t -L%vf_lib -lvfmalloc
@@ -34,7 +35,7 @@
 enum { BLOCKS = 50, SIZE = 1000000, PEAKS = 5, SPACE = 400 << 20 };
 
 static int attempts;
-/* Counts what it passes on to libc, of the library's too. */
+/* Counts all calls, also those of the library, and passes them on to libc. */
 __attribute__((visibility("default"))) int pthread_create(pthread_t *id,
                                                           const pthread_attr_t *attributes,
                                                           void *(*run)(void *), void *argument) {
@@ -61,7 +62,7 @@ static void peak(void) {
   }
 }
 
-/* The next examination comes with time, and with a free. */
+/* The library examines its free memory in a free, after some time. */
 static void peaks(void) {
   for (int i = 0; i != PEAKS; ++i) {
     peak();
@@ -72,7 +73,7 @@ static void peaks(void) {
   }
 }
 
-/* The library tries again after ten seconds, which this takes beside other work only. */
+/* The library tries again after ten seconds; this takes as long only on a busy machine. */
 static void peaks_without_helper(void) {
   double began = seconds();
   attempts = 0;
@@ -86,7 +87,7 @@ static void *rests(void *unused) {
   return unused;
 }
 
-/* From now on a helper is allowed. */
+/* In a process of two threads the library starts its helper. */
 static void be_two(void) {
   pthread_t id;
   CHECK(pthread_create(&id, NULL, rests, NULL) == 0);
@@ -102,7 +103,8 @@ static void alone(void) {
 static void without_processes(void) {
   struct rlimit one = {1, 1};
   be_two();
-  /* Root is not bound by it. libc would tell each thread to change, so this one does alone. */
+  /* Root may exceed the limit. The system call changes this thread only, and libc's
+   * setresuid all threads. */
   if (geteuid() == 0)
     CHECK(syscall(SYS_setresuid, 65534, 65534, 65534) == 0);
   CHECK(setrlimit(RLIMIT_NPROC, &one) == 0);
@@ -132,7 +134,7 @@ static void with_little_space(void) {
   peaks();
   be_two();
   peaks();
-  /* What was freed is there for others: half of all that there may be. */
+  /* The freed memory can be used again: this is half of the address space. */
   void *volatile half = malloc(SPACE / 2);
   CHECK(half);
 }
@@ -144,7 +146,7 @@ static unsigned threads_of(pid_t pid) {
   return stat(path, &tasks) == 0 ? (unsigned)tasks.st_nlink - 2 : 0;
 }
 
-/* Runs in a child, which has at most so many threads whenever it is looked at. */
+/* Runs in a child, which must never have more than `most` threads. */
 static void in_child(void (*run)(void), unsigned most) {
   pid_t child = fork(), ended;
   CHECK(child >= 0);

@@ -52,10 +52,10 @@ static atomic_bool stop;
 static char *volatile memory;
 
 // A vCPU halts some microseconds after its thread has gone to sleep; emulated,
-// and if another has its CPU, that takes longer. One that has not shows in the
-// interrupts. Much shorter than a tick: if a vCPU is woken before it has
-// stopped its tick, that costs fewer exits, and flushes are a greater part of
-// them all.
+// and if another has its CPU, that takes longer. The interrupts that it is sent
+// show if it has not halted. Much shorter than a tick: a vCPU that is woken
+// before it has stopped its tick exits less often, so that flushes are a
+// greater part of all exits.
 static const double halt_s = 3e-4;
 
 static void futex(atomic_uint *word, int what, unsigned value) {
