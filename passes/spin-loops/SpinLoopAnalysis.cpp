@@ -217,6 +217,8 @@ bool LoopJudge::judgeExits() {
       Causes Guards = guardsOf(B);
       if (C.isNothing() && changesOnce(*Leaf.Condition, L))
         C.Own = true;
+      if (C.isNothing()) // `if (polled) if (fixed) break;`
+        C = Guards;
       Walks |= C.Walks;
       Scans |= C.Inner;
       if (C.onlyOthers()) {
