@@ -140,8 +140,8 @@ struct LoopFacts {
       Begin; ///< Variables declared before it outlive an iteration.
   std::deque<Frame> Frames; ///< The first is the loop's own function.
   llvm::SmallVector<Guards, 2> Exits;
-  /// In the order of the first write, because whoever visits all of them shares
-  /// one budget of steps: an order by addresses would differ between runs.
+  /// In the order of the first write. One limit of steps applies to visiting
+  /// all of them, so an order by addresses would change reports between runs.
   llvm::MapVector<std::pair<const clang::VarDecl *, const Frame *>,
                   llvm::SmallVector<Write, 1>>
       Writes;
