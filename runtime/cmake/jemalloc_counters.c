@@ -3,11 +3,18 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Prints at which offsets of its thread-local variable jemalloc counts the
- * bytes that a thread has allocated and freed. */
+ * bytes that a thread has allocated and freed. Fails if the next count of freed
+ * bytes at which jemalloc examines the thread's cache is not behind the second.
+ */
 
 #include <jemalloc/jemalloc.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* Upper limit of the bytes between two examinations: jemalloc's default is 64
+ * KiB. */
+#define EXAMINED_EACH ((uint64_t)1 << 20)
 
 extern __thread char je_tsd_tls[];
 
@@ -21,6 +28,11 @@ int main(void) {
   char *allocated = counter("thread.allocatedp");
   char *freed = counter("thread.deallocatedp");
   if (allocated <= je_tsd_tls || freed <= je_tsd_tls)
+    return 1;
+  free(malloc(1));
+  uint64_t now = ((uint64_t *)(void *)freed)[0];
+  uint64_t next = ((uint64_t *)(void *)freed)[1];
+  if (next <= now || next > now + EXAMINED_EACH)
     return 1;
   printf("%td %td\n", allocated - je_tsd_tls, freed - je_tsd_tls);
   return 0;

@@ -9,6 +9,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"
+#include "malloc/cpu_cache.h"
 #include "malloc/helper.h"
 #include "malloc/hysteresis.h"
 #include "malloc/jemalloc.h"
@@ -19,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Number of bytes that a thread may free before it notifies the helper thread.
@@ -86,6 +88,7 @@ static bool is_worth_another(const void *result) {
   if (__builtin_expect(result != NULL, 1))
     return false;
   vf_giving_stop();
+  vf_cpu_cache_empty();
   vf_jemalloc_release();
   return true;
 }
@@ -97,8 +100,40 @@ static void *another(void *result) {
   return result;
 }
 
+/* Returns a kept block with at least `size` bytes, or NULL. */
+static inline void *kept(size_t size) {
+  return __builtin_expect(vf_cpu_cache_has_size(size), 0)
+             ? vf_cpu_cache_take(size)
+             : NULL;
+}
+
+/* A kept block frees no memory, but its thread may be the only one that
+ * examines free memory. So it notifies, too, after 16 times as many bytes. */
+#define KEPT_SHIFT 4
+
+/* Keeps a block for later requests instead of freeing it. Returns false if the
+ * caller must free it: it has none of the sizes that are kept, enough blocks
+ * are kept, or jemalloc must do it. */
+static bool keep(void *p) {
+  if (!p || !vf_jemalloc_is_plain())
+    return false;
+  size_t size = vf_je_sallocx(p, 0);
+  if (!vf_cpu_cache_put(p, size))
+    return false;
+  size_t part = size >> KEPT_SHIFT;
+  own.told_at -= part < own.told_at ? part : own.told_at;
+  return true;
+}
+
+static inline bool may_be_kept(const void *p) {
+  return __builtin_expect((uintptr_t)p % VF_CPU_CACHE_ALIGNMENT == 0, 0);
+}
+
 VF_API void *malloc(size_t size) {
-  void *p = vf_je_malloc(size);
+  void *p = kept(size);
+  if (p)
+    return p;
+  p = vf_je_malloc(size);
   return is_worth_another(p) ? another(vf_je_malloc(size)) : p;
 }
 
@@ -116,9 +151,16 @@ static void *zeroed(size_t size) {
 
 VF_API void *calloc(size_t n, size_t size) {
   size_t bytes;
-  if (!__builtin_mul_overflow(n, size, &bytes) && bytes >= VF_LARGE_CLEAR)
+  if (__builtin_mul_overflow(n, size, &bytes)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  if (bytes >= VF_LARGE_CLEAR)
     return zeroed(bytes);
-  void *p = vf_je_calloc(n, size);
+  void *p = kept(bytes);
+  if (p)
+    return memset(p, 0, bytes);
+  p = vf_je_calloc(n, size);
   return is_worth_another(p) ? another(vf_je_calloc(n, size)) : p;
 }
 
@@ -156,7 +198,8 @@ VF_API void *realloc(void *p, size_t size) {
 }
 
 VF_API void free(void *p) {
-  vf_je_free(p);
+  if (!may_be_kept(p) || !keep(p))
+    vf_je_free(p);
   count_freed();
 }
 

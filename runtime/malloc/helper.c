@@ -7,6 +7,7 @@
 
 #include "malloc/helper.h"
 #include "malloc/caller.h"
+#include "malloc/cpu_cache.h"
 #include "malloc/hysteresis.h"
 #include "malloc/jemalloc.h"
 #include "malloc/pressure.h"
@@ -113,6 +114,8 @@ static bool has_excess(const struct helper *helper) {
  * memory meanwhile. */
 static bool leave(struct helper *helper) {
   vf_watch_end(&helper->watch);
+  vf_cpu_cache_empty();
+  vf_jemalloc_release();
   vf_give_excess(&helper->watch);
   return change(ASLEEP, NONE);
 }
@@ -200,6 +203,7 @@ static void make_room(void) {
   size_t spare = vf_space_spare();
   if (spare == SIZE_MAX)
     return;
+  vf_cpu_cache_empty();
   vf_jemalloc_release();
   struct vf_pages_totals totals = vf_pages_totals();
   if (totals.mapped > spare && totals.used < totals.mapped - spare)

@@ -8,6 +8,7 @@
 #include "malloc/hysteresis.h"
 #include "common/environment.h"
 #include "common/plain_lock.h"
+#include "malloc/cpu_cache.h"
 #include "malloc/give.h"
 #include "malloc/jemalloc.h"
 #include "malloc/policy.h"
@@ -63,6 +64,7 @@ static size_t give(size_t bytes) {
 }
 
 size_t vf_give_all(void) {
+  vf_cpu_cache_empty();
   vf_jemalloc_release();
   return give(ALL);
 }
@@ -150,6 +152,7 @@ uint64_t vf_look(struct vf_watch *watch) {
   uint64_t now = vf_now_ns();
   if (now - watch->slow_at >= VF_SLOW_NS)
     look_slowly(watch, now);
+  vf_cpu_cache_trim();
   vf_jemalloc_release();
   struct vf_pages_totals totals = vf_pages_totals();
   settle(watch, &totals, now >= watch->regret_until);

@@ -16,6 +16,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/jemalloc.h"
+#include "malloc/cpu_cache.h"
 #include "malloc/fork_gate.h"
 #include "malloc/helper.h"
 #include "malloc/hysteresis.h"
@@ -106,6 +107,23 @@ bool __real_je_prof_boot2(void *tsd, void *base);
 bool __wrap_je_prof_boot2(void *tsd, void *base);
 bool __wrap_je_prof_boot2(void *tsd, void *base) {
   return je_opt_prof && __real_je_prof_boot2(tsd, base);
+}
+
+/* Replace the intervals at which jemalloc updates a thread's peak of memory: 64
+ * KiB of allocations or of frees, which may be a single block. A thread without
+ * such updates still reads its current value in thread.peak.read. The interval
+ * is that of tcache_gc_incr_bytes above. */
+#define EVENT_BYTES ((uint64_t)1 << 20)
+uint64_t __wrap_je_peak_alloc_new_event_wait(void *tsd);
+uint64_t __wrap_je_peak_alloc_new_event_wait(void *tsd) {
+  (void)tsd;
+  return EVENT_BYTES;
+}
+
+uint64_t __wrap_je_peak_dalloc_new_event_wait(void *tsd);
+uint64_t __wrap_je_peak_dalloc_new_event_wait(void *tsd) {
+  (void)tsd;
+  return EVENT_BYTES;
 }
 
 static void *hook_alloc(extent_hooks_t *hooks, void *at, size_t size,
@@ -204,6 +222,7 @@ static void before_fork(void) {
   vf_giving_stop();
   are_theirs_called = theirs.before != NULL && !__libc_single_threaded;
   if (are_theirs_called) {
+    vf_cpu_cache_before_fork();
     vf_fork_gate_close();
     theirs.before();
   }
@@ -215,6 +234,7 @@ static void after_fork_in_parent(void) {
   if (are_theirs_called) {
     theirs.in_parent();
     vf_fork_gate_open(false);
+    vf_cpu_cache_after_fork();
   }
   vf_giving_resume();
 }
@@ -226,6 +246,7 @@ static void after_fork_in_child(void) {
   if (are_theirs_called) {
     theirs.in_child();
     vf_fork_gate_open(true);
+    vf_cpu_cache_after_fork();
   }
 }
 

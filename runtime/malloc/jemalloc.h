@@ -10,6 +10,7 @@
 #ifndef VFRIENDLY_MALLOC_JEMALLOC_H
 #define VFRIENDLY_MALLOC_JEMALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,15 @@ static inline uint64_t vf_jemalloc_allocated(void) {
 }
 static inline uint64_t vf_jemalloc_freed(void) {
   return *(uint64_t *)(void *)(je_tsd_tls + VF_JEMALLOC_FREED_AT);
+}
+/* Returns false in a thread's first call, and in its last ones, after jemalloc
+ * has torn down its state of the thread: most functions would set it up again.
+ * Also returns false in all calls if an option (zero, junk, xmalloc, utrace)
+ * makes jemalloc do more with each block. In each other call, the count of
+ * freed bytes at which jemalloc examines the thread's cache, which it stores
+ * behind the count itself, is not zero. */
+static inline bool vf_jemalloc_is_plain(void) {
+  return *(uint64_t *)(void *)(je_tsd_tls + VF_JEMALLOC_FREED_AT + 8) != 0;
 }
 
 /* Returns the bytes from vf_pages that jemalloc uses for itself. */

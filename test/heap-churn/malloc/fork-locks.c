@@ -16,7 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 4, SIZE = 200000 };
+// Blocks of SIZE are in no cache, those of CACHED in that of the CPU.
+enum { THREADS = 4, SIZE = 1200000, CACHED = 200000 };
 #define TOO_LARGE ((size_t)1 << 46)
 static void *blocks[THREADS];
 static int ready, stop;
@@ -25,7 +26,7 @@ static void *churn(void *place) {
   *(void **)place = malloc(SIZE);
   __atomic_fetch_add(&ready, 1, __ATOMIC_RELEASE);
   while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
-    free(malloc(SIZE));
+    free(malloc(SIZE)), free(malloc(CACHED));
   return NULL;
 }
 

@@ -2,19 +2,36 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program that is linked with jemalloc mixes its functions with libc's: they are of one
-// heap. (With two, each of the frees here would be another heap's.)
+// A program that is linked with jemalloc mixes its functions with libc's: they
+// are of one heap. (With two, each of the frees here would be another heap's.)
 //
 // REQUIRES: heap-churn-malloc
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O0 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -ljemalloc
 // RUN: %vf_malloc %t
+// RUN: env MALLOC_CONF=zero:true %vf_malloc %t zero
 
 #include "check.h"
 #include <jemalloc/jemalloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-int main(void) {
+/* A block that was freed before is cleared, too, if jemalloc is told so. */
+static void blocks_are_zero(void) {
+  enum { SIZE = 40000, OTHERS = 100 * SIZE };
+  void *volatile others = malloc(OTHERS); /* cpu_cache.h keeps a share of all. */
+  for (int i = 0; i != 3; ++i) {
+    char *p = malloc(SIZE);
+    CHECK(p && p[0] == 0 && p[SIZE - 1] == 0);
+    memset(p, 7, SIZE);
+    free(p);
+  }
+  free(others);
+}
+
+int main(int argc, char **argv) {
+  (void)argv;
+  if (argc > 1)
+    blocks_are_zero();
   char *p = mallocx(100, MALLOCX_ZERO);
   CHECK(p && p[99] == 0);
   free(p);
