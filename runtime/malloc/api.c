@@ -81,11 +81,11 @@ static inline __attribute__((always_inline)) void count_freed(void) {
     tell(__builtin_return_address(0));
 }
 
-/* Called when an allocation has failed: releases memory that other arenas keep,
- * or that is being returned to the kernel. Returns true if the caller should
- * try again. */
-static bool is_worth_another(const void *result) {
-  if (__builtin_expect(result != NULL, 1))
+/* Called after an allocation. If it has failed, releases memory that other
+ * arenas and the CPUs' caches keep, or that is being returned to the kernel,
+ * and returns true: the caller should try again. */
+static bool is_worth_another(const void *result, size_t size) {
+  if (__builtin_expect(result != NULL, 1) || size > PTRDIFF_MAX)
     return false;
   vf_giving_stop();
   vf_cpu_cache_empty();
@@ -134,12 +134,12 @@ VF_API void *malloc(size_t size) {
   if (p)
     return p;
   p = vf_je_malloc(size);
-  return is_worth_another(p) ? another(vf_je_malloc(size)) : p;
+  return is_worth_another(p, size) ? another(vf_je_malloc(size)) : p;
 }
 
 static void *zeroed(size_t size) {
   void *p = vf_je_malloc(size);
-  if (is_worth_another(p))
+  if (is_worth_another(p, size))
     p = another(vf_je_malloc(size));
   if (p) {
     int saved = errno;
@@ -161,7 +161,7 @@ VF_API void *calloc(size_t n, size_t size) {
   if (p)
     return memset(p, 0, bytes);
   p = vf_je_calloc(n, size);
-  return is_worth_another(p) ? another(vf_je_calloc(n, size)) : p;
+  return is_worth_another(p, bytes) ? another(vf_je_calloc(n, size)) : p;
 }
 
 /* Acts as realloc for blocks whose pages are cheaper to move than to copy.
@@ -188,7 +188,7 @@ VF_API void *realloc(void *p, size_t size) {
   void *result = grow_large(p, size);
   if (!result)
     result = vf_je_realloc(p, size);
-  if (size != 0 && is_worth_another(result))
+  if (size != 0 && is_worth_another(result, size))
     result = another(vf_je_realloc(p, size));
   /* jemalloc 5.3 does not set errno. If size is 0, p has been freed. */
   if (!result && (size != 0 || !p))
@@ -205,7 +205,7 @@ VF_API void free(void *p) {
 
 VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
   int error = vf_je_posix_memalign(p, alignment, size);
-  if (error == ENOMEM && is_worth_another(NULL)) {
+  if (error == ENOMEM && is_worth_another(NULL, size)) {
     error = vf_je_posix_memalign(p, alignment, size);
     another(NULL);
   }
@@ -217,8 +217,9 @@ VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
 
 VF_API void *aligned_alloc(size_t alignment, size_t size) {
   void *p = vf_je_aligned_alloc(alignment, size);
-  return is_worth_another(p) ? another(vf_je_aligned_alloc(alignment, size))
-                             : p;
+  return is_worth_another(p, size)
+             ? another(vf_je_aligned_alloc(alignment, size))
+             : p;
 }
 
 /* From glibc: an alignment is rounded up to the next power of two. */

@@ -164,7 +164,24 @@ static void trims(void) {
   CHECK(malloc_trim(0) == 0); /* Nothing is left that could go. */
 }
 
+static void tells_what_is_in_use(void) {
+  enum { BLOCKS = 40, STEP = 160 };
+  void *blocks[BLOCKS];
+  size_t sum = 0;
+  free(malloc(1));
+  struct mallinfo2 before = mallinfo2();
+  CHECK(before.arena != 0 && before.uordblks + before.fordblks == before.arena);
+  for (int i = 0; i != BLOCKS; ++i) {
+    sum += (size_t)(i + 1) * STEP;
+    CHECK((blocks[i] = malloc((size_t)(i + 1) * STEP)));
+  }
+  CHECK(mallinfo2().uordblks >= before.uordblks + sum);
+  for (int i = 0; i != BLOCKS; ++i)
+    free(blocks[i]);
+}
+
 int main(void) {
+  tells_what_is_in_use(); /* First: blocks in a thread's cache count as used. */
   of_no_size();
   of_too_much();
   aligned();
