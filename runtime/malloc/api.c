@@ -107,6 +107,13 @@ static inline void *kept(size_t size) {
              : NULL;
 }
 
+/* The same for an alignment, which kept blocks have if it is not larger than a
+ * page; NULL if the alignment is not valid. */
+static void *kept_aligned(size_t alignment, size_t size) {
+  bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
+  return is_power && alignment <= VF_CPU_CACHE_ALIGNMENT ? kept(size) : NULL;
+}
+
 /* A kept block frees no memory, but its thread may be the only one that
  * examines free memory. So it notifies, too, after 16 times as many bytes. */
 #define KEPT_SHIFT 4
@@ -204,6 +211,12 @@ VF_API void free(void *p) {
 }
 
 VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
+  void *block =
+      alignment >= sizeof(void *) ? kept_aligned(alignment, size) : NULL;
+  if (block) {
+    *p = block;
+    return 0;
+  }
   int error = vf_je_posix_memalign(p, alignment, size);
   if (error == ENOMEM && is_worth_another(NULL, size)) {
     error = vf_je_posix_memalign(p, alignment, size);
@@ -216,7 +229,10 @@ VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
 }
 
 VF_API void *aligned_alloc(size_t alignment, size_t size) {
-  void *p = vf_je_aligned_alloc(alignment, size);
+  void *p = kept_aligned(alignment, size);
+  if (p)
+    return p;
+  p = vf_je_aligned_alloc(alignment, size);
   return is_worth_another(p, size)
              ? another(vf_je_aligned_alloc(alignment, size))
              : p;
