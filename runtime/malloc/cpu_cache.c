@@ -103,7 +103,7 @@ void *vf_cpu_cache_take(size_t size) {
  * keep the same. */
 static bool is_little(struct head *head, uint32_t kib) {
   if (!head->is_active) {
-    head->is_active = true;
+    __atomic_store_n(&head->is_active, true, __ATOMIC_RELAXED);
     __atomic_fetch_add(&active, 1, __ATOMIC_RELAXED);
   }
   return (uint64_t)kib * __atomic_load_n(&active, __ATOMIC_RELAXED) <=
@@ -165,7 +165,7 @@ static void free_all_kept(bool all) {
         free_kept(cpu, index, all);
     if (!try_lock(head))
       continue;
-    if (head->kib == 0) {
+    if (head->is_active && head->kib == 0) {
       __atomic_store_n(&head->is_active, false, __ATOMIC_RELAXED);
       __atomic_fetch_sub(&active, 1, __ATOMIC_RELAXED);
     }

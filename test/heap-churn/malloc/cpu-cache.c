@@ -29,7 +29,7 @@ struct block {
 };
 
 static size_t memory = (size_t)1 << 30;
-static long freed;
+static long made, freed;
 
 size_t vf_pages_around(void) { return memory; }
 
@@ -41,6 +41,7 @@ void vf_je_dallocx(void *p, int flags) {
 }
 
 static struct block *new_block(size_t size) {
+  __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
   struct block *block = calloc(1, sizeof *block);
   block->size = size;
   return block;
@@ -50,7 +51,7 @@ static bool keeps(size_t size) {
   struct block *block = new_block(size);
   if (vf_cpu_cache_put(block, size))
     return true;
-  free(block);
+  vf_je_dallocx(block, 0);
   return false;
 }
 
@@ -88,12 +89,12 @@ static void keeps_the_sizes_of_jemalloc(void) {
 
 static void keeps_a_sixteenth_of_the_memory(void) {
   memory = 16384 * KIB;
-  freed = 0;
   size_t kept = 0;
   for (size_t size = 512 * KIB; size >= 16 * KIB; size /= 2)
     while (keeps(size))
       kept += size;
   CHECK(kept <= memory / 16 && kept > memory / 16 - 32 * KIB);
+  freed = 0;
   vf_cpu_cache_empty();
   CHECK(freed != 0);
   memory = 15 * 16 * KIB;
@@ -140,7 +141,6 @@ static void trims_what_was_not_needed(void) {
 
 enum { THREADS = 4, STEPS = 20000, BLOCKS = 8 };
 static int stop;
-static long made;
 
 static void *uses(void *number) {
   struct block *blocks[BLOCKS] = {NULL};
@@ -157,10 +157,8 @@ static void *uses(void *number) {
     if (i >= STEPS)
       continue;
     size_t size = (16 * KIB) << (seed >> 16) % 3;
-    if (!(*at = take(size))) {
+    if (!(*at = take(size)))
       *at = new_block(size);
-      __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
-    }
     CHECK((*at)->size >= size);
     CHECK(!__atomic_exchange_n(&(*at)->is_in_use, 1, __ATOMIC_RELAXED));
   }
@@ -178,16 +176,35 @@ static void *trims(void *unused) {
 static void *forks(void *unused) {
   while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
     vf_cpu_cache_before_fork();
-    CHECK(!take(16 * KIB) && !keeps(16 * KIB));
+    CHECK(!take(16 * KIB) && !vf_cpu_cache_put(&made, 16 * KIB));
     vf_cpu_cache_after_fork();
     sched_yield();
   }
   return unused;
 }
 
+static void *fills_and_empties(void *unused) {
+  for (int i = 0; i != STEPS; ++i) {
+    keeps(16 * KIB);
+    vf_cpu_cache_empty();
+  }
+  return unused;
+}
+
+/* Each must count a CPU out only once, or nothing would be kept afterwards. */
+static void two_empty_the_same(void) {
+  pthread_t ids[2];
+  for (int i = 0; i != 2; ++i)
+    CHECK(pthread_create(&ids[i], NULL, fills_and_empties, NULL) == 0);
+  for (int i = 0; i != 2; ++i)
+    CHECK(pthread_join(ids[i], NULL) == 0);
+  CHECK(keeps(16 * KIB));
+  vf_cpu_cache_empty();
+}
+
 static void no_block_is_taken_twice_or_lost(void) {
   pthread_t users[THREADS], others[2];
-  freed = 0;
+  made = freed = 0;
   for (size_t i = 0; i != THREADS; ++i)
     CHECK(pthread_create(&users[i], NULL, uses, (void *)(i + 1)) == 0);
   CHECK(pthread_create(&others[0], NULL, trims, NULL) == 0);
@@ -203,6 +220,7 @@ static void no_block_is_taken_twice_or_lost(void) {
 
 int main(void) {
   no_block_is_taken_twice_or_lost();
+  two_empty_the_same();
   stay_on_this_cpu();
   keeps_the_sizes_of_jemalloc();
   keeps_a_sixteenth_of_the_memory();
