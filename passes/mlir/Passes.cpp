@@ -8,12 +8,38 @@
 
 #include "passes/mlir/Passes.h"
 
+#include "passes/common/Targets.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 
 namespace vfriendly::vf {
+
+/// Returns true if the regions of Op may be compiled for a device. Compares
+/// names, so that no dialect of a device has to be loaded.
+static bool isForDevice(Operation *Op) {
+  StringRef Dialect = Op->getName().getDialectNamespace();
+  if (Dialect == "gpu" || Dialect == "spirv" || Dialect == "acc" ||
+      Op->getName().getStringRef() == "omp.target")
+    return true;
+  // Kernels outside gpu.module have an attribute of their target.
+  return Op->hasAttr("gpu.kernel") || Op->hasAttr("nvvm.kernel") ||
+         Op->hasAttr("rocdl.kernel");
+}
+
+bool canCallRuntime(Operation *Op) {
+  auto Triple = LLVM::LLVMDialect::getTargetTripleAttrName();
+  for (; Op; Op = Op->getParentOp()) {
+    if (!Op->isRegistered() || isForDevice(Op))
+      return false;
+    auto Named = Op->getAttrOfType<StringAttr>(Triple);
+    if (Named && !hasRuntime(llvm::Triple(Named.getValue())))
+      return false;
+  }
+  return true;
+}
 
 void registerPasses() {
   registerVfPasses();

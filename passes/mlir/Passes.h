@@ -25,6 +25,11 @@ namespace vfriendly::vf {
 #define GEN_PASS_REGISTRATION
 #include "VfPasses.h.inc"
 
+/// Returns true if Op can call libvfrt: it runs on the CPU, and the target has
+/// the runtime. Returns false if a region around Op belongs to a device (GPU,
+/// SPIR-V, offloading) or to an operation that MLIR does not know.
+bool canCallRuntime(mlir::Operation *Op);
+
 /// Registers the passes and the pipeline vf-default, which runs
 /// vf-spin-to-wait, vf-first-touch and vf-pool-allocs.
 void registerPasses();

@@ -42,11 +42,15 @@ std::optional<int64_t> vfriendly::vf::staticBytes(MemRefType Memref) {
          llvm::divideCeil(Element.getIntOrFloatBitWidth(), 8);
 }
 
-/// Verifies the number of indices: a memref needs as many as it has dimensions,
-/// a pointer none.
-static LogicalResult verifyIndices(Operation *Op, Type Address,
+/// Verifies the address, which the runtime takes as a plain pointer, and the
+/// number of indices: a memref needs as many as it has dimensions, a pointer
+/// none.
+static LogicalResult verifyAddress(Operation *Op, Type Address,
                                    unsigned Indices) {
   auto Memref = dyn_cast<MemRefType>(Address);
+  if (Memref ? bool(Memref.getMemorySpace())
+             : cast<LLVM::LLVMPointerType>(Address).getAddressSpace() != 0)
+    return Op->emitOpError("needs memory of the default memory space");
   unsigned Rank = Memref ? Memref.getRank() : 0;
   if (Indices != Rank)
     return Op->emitOpError("has ")
@@ -61,7 +65,7 @@ static LogicalResult verifyIndices(Operation *Op, Type Address,
 
 LogicalResult SpinWaitOp::verify() {
   Type Address = getAddress().getType(), Seen = getObserved().getType();
-  if (failed(verifyIndices(*this, Address, getIndices().size())))
+  if (failed(verifyAddress(*this, Address, getIndices().size())))
     return failure();
   unsigned Bits = 0;
   if (Seen.isIntOrFloat())
@@ -79,7 +83,7 @@ LogicalResult SpinWaitOp::verify() {
 }
 
 LogicalResult NotifyOp::verify() {
-  return verifyIndices(*this, getAddress().getType(), getIndices().size());
+  return verifyAddress(*this, getAddress().getType(), getIndices().size());
 }
 
 /// Erases the first of two adjacent notifies of the same address: no woken

@@ -9,6 +9,7 @@
 #include "passes/spin-loops/Rewrite.h"
 
 #include "passes/common/Runtime.h"
+#include "passes/common/Targets.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 #include "vfriendly/Fallbacks.h"
 
@@ -45,9 +46,9 @@ bool hasPauseHint(const Module &M) {
 }
 
 bool canBlock(const Module &M) {
-  const Triple T(M.getTargetTriple());
-  return T.isOSLinux() && T.isOSBinFormatELF() && T.isArch64Bit() &&
-         M.getDataLayout().getPointerSizeInBits() == 64; // Not x32.
+  // The data layout shows ILP32 ABIs that the triple does not show.
+  return hasRuntime(Triple(M.getTargetTriple())) &&
+         M.getDataLayout().getPointerSizeInBits() == 64;
 }
 
 static FunctionType *waitType(LLVMContext &Context) {

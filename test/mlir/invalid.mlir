@@ -84,3 +84,19 @@ func.func @strided(%m: memref<?xf64, strided<[2]>>) {
   vf.numa.place %m, r4k : memref<?xf64, strided<[2]>>
   return
 }
+
+// -----
+
+func.func @space(%m: memref<i32, 3>, %v: i32, %s: i64) {
+  // expected-error @+1 {{'vf.spin_wait' op needs memory of the default memory space}}
+  %0 = vf.spin_wait %m, %v, %s : memref<i32, 3>, i32
+  return
+}
+
+// -----
+
+func.func @address_space(%p: !llvm.ptr<1>) {
+  // expected-error @+1 {{'vf.notify' op needs memory of the default memory space}}
+  vf.notify %p : !llvm.ptr<1>
+  return
+}

@@ -149,6 +149,8 @@ class FirstTouch : public impl::VfFirstTouchBase<FirstTouch> {
       return;
     if (!FirstWrite->isBeforeInBlock(FirstParallel))
       return left(Alloc, "a parallel loop uses it first");
+    if (!canCallRuntime(Alloc))
+      return left(Alloc, "it may run where the runtime cannot be called");
     MemRefType Type = Alloc.getType();
     if (!Type.getLayout().isIdentity() || Type.getMemorySpace())
       return left(Alloc, "its layout or memory space is not the default");

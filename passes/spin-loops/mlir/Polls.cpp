@@ -60,6 +60,32 @@ static bool isPollable(Type T) {
   return Bits == 8 || Bits == 16 || Bits == 32 || Bits == 64;
 }
 
+/// Returns true if vf.spin_wait can take the address of this type.
+static bool isPlainAddress(Type T) {
+  if (auto Memref = dyn_cast<MemRefType>(T))
+    return !Memref.getMemorySpace() && Memref.isStrided();
+  return cast<LLVM::LLVMPointerType>(T).getAddressSpace() == 0;
+}
+
+/// Returns true if the access is aligned to its size. Without an attribute, the
+/// alignment is that of the type.
+static bool isAligned(const Poll &P) {
+  std::optional<uint64_t> Alignment;
+  Type Polled;
+  if (auto Try = dyn_cast<LLVM::AtomicCmpXchgOp>(P.Op)) {
+    Alignment = Try.getAlignment();
+    Polled = Try.getCmp().getType();
+  } else {
+    Alignment = isa<memref::LoadOp>(P.Op)
+                    ? cast<memref::LoadOp>(P.Op).getAlignment()
+                    : cast<LLVM::LoadOp>(P.Op).getAlignment();
+    Polled = P.Seen.getType();
+  }
+  uint64_t Bytes =
+      Polled.isIntOrFloat() ? Polled.getIntOrFloatBitWidth() / 8 : 8;
+  return !Alignment || *Alignment >= Bytes;
+}
+
 StringRef Judge::visit(Operation &Op) {
   if (isa<SpinWaitOp, BackoffOp>(Op)) {
     HasWait = true;
@@ -90,7 +116,11 @@ StringRef Judge::poll(Poll &Found) const {
   if (Polls.empty())
     return "it polls nothing";
   Found = Polls.front();
-  return Polls.size() > 1 ? "it polls several places" : "";
+  if (Polls.size() > 1)
+    return "it polls several places";
+  if (!isPlainAddress(Found.Address.getType()))
+    return "the polled memory's layout or memory space is not supported";
+  return isAligned(Found) ? "" : "the polled value may not be aligned";
 }
 
 template <typename Predicate> bool Judge::reaches(Value V, Predicate Is) const {
@@ -112,8 +142,12 @@ bool Judge::dependsOn(Value V, const Operation &Op) const {
   return reaches(V, [&](Value Each) { return Each.getDefiningOp() == &Op; });
 }
 
-bool Judge::dependsOnArgument(Value V) const {
-  return reaches(V, llvm::IsaPred<BlockArgument>);
+bool Judge::dependsOnArgument(
+    Value V, llvm::function_ref<bool(BlockArgument)> Which) const {
+  return reaches(V, [&](Value Each) {
+    auto Argument = dyn_cast<BlockArgument>(Each);
+    return Argument && Which(Argument);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -166,7 +200,8 @@ bool Writers::notify(Value Address) {
   if (!Symbol)
     return false;
   Uses &Of = Symbols[Symbol];
-  if (!Of.IsPrivate || Of.Escapes || Of.Stores.empty())
+  if (!Of.IsPrivate || Of.Escapes || Of.Stores.empty() ||
+      !llvm::all_of(Of.Stores, canCallRuntime))
     return false;
   if (std::exchange(Of.Notifies, true))
     return true;

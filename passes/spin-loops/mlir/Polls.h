@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <functional>
 
@@ -50,8 +51,11 @@ public:
   /// Returns true if V is computed in the loop from a result of Op.
   bool dependsOn(mlir::Value V, const mlir::Operation &Op) const;
 
-  /// Returns true if V is computed in the loop from an argument of a block.
-  bool dependsOnArgument(mlir::Value V) const;
+  /// Returns true if V is computed in the loop from an argument of a block that
+  /// Which accepts.
+  bool
+  dependsOnArgument(mlir::Value V,
+                    llvm::function_ref<bool(mlir::BlockArgument)> Which) const;
 
 private:
   template <typename Predicate> bool reaches(mlir::Value V, Predicate Is) const;
@@ -69,7 +73,7 @@ public:
 
   /// Inserts a notify after each operation that stores to Address. Returns
   /// false, and inserts none, unless Address is a private symbol of the module,
-  /// does not escape, and is stored to.
+  /// does not escape, and is stored to by code that can call the runtime.
   bool notify(mlir::Value Address);
 
 private:

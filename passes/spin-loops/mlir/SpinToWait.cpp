@@ -47,6 +47,14 @@ namespace {
 constexpr auto Category =
     remark::RemarkOpts::name("SpinLoop").category("vf-spin-to-wait");
 
+constexpr StringLiteral Counts =
+    "it counts, or carries a value from one iteration to the next";
+/// Such a loop ends when two polls agree, which a wait for a change delays.
+constexpr StringLiteral Compares =
+    "its exit depends on what an earlier iteration polled";
+
+bool anyArgument(BlockArgument) { return true; }
+
 void left(Location Loc, StringRef Why) {
   remark::missed(Loc, Category) << ("kept: " + Why).str();
 }
@@ -108,10 +116,14 @@ public:
     for (auto [Argument, Yielded] : llvm::zip(
              While.getBeforeArguments(), While.getYieldOp().getOperands())) {
       Value From = throughAfter(Yielded);
-      if (From != Argument && J.dependsOnArgument(From))
-        return "it counts, or carries a value from one iteration to the next";
+      if (From != Argument && J.dependsOnArgument(From, anyArgument))
+        return Counts;
     }
-    return "";
+    return J.dependsOnArgument(
+               Condition.getCondition(),
+               [&](BlockArgument Each) { return changes(Each); })
+               ? Compares
+               : "";
   }
 
   void rewrite(const Poll &P, bool Notified) {
@@ -140,6 +152,13 @@ public:
   }
 
 private:
+  /// Returns true if an argument of the first region differs between
+  /// iterations.
+  bool changes(BlockArgument Argument) {
+    return throughAfter(While.getYieldOp().getOperand(
+               Argument.getArgNumber())) != Argument;
+  }
+
   /// Returns the value in the first region that an argument of the second
   /// region stands for.
   Value throughAfter(Value V) {
@@ -176,6 +195,8 @@ public:
       return Why;
     if (!Dominance.dominates(Found.Op->getBlock(), Latch))
       return "not every iteration polls";
+    if (carries(J))
+      return Counts;
     bool Ends = false;
     for (Block *Each : Loop.getBlocks()) {
       Operation *Last = Each->getTerminator();
@@ -184,13 +205,15 @@ public:
         return "it branches in an unusual way";
       bool Leaves = llvm::any_of(Last->getSuccessors(),
                                  [&](Block *To) { return !Loop.contains(To); });
-      Ends |= Leaves && J.dependsOn(Last->getOperand(0), *Found.Op);
+      if (!Leaves || Last->getNumOperands() == 0)
+        continue;
+      if (J.dependsOnArgument(Last->getOperand(0), [&](BlockArgument Each) {
+            return changes(Each);
+          }))
+        return Compares;
+      Ends |= J.dependsOn(Last->getOperand(0), *Found.Op);
     }
-    if (!Ends)
-      return "its exit does not depend on what it polls";
-    return carries(J) ? "it counts, or carries a value from one iteration to "
-                        "the next"
-                      : "";
+    return Ends ? "" : "its exit does not depend on what it polls";
   }
 
   void rewrite(const Poll &P, bool Notified) {
@@ -248,20 +271,32 @@ public:
   }
 
 private:
-  bool carries(Judge &J) {
-    Block *Header = Loop.getHeader();
+  /// Returns true if a back edge passes to Argument, one of the header, a value
+  /// that Is accepts; the value is null if the branch computes it.
+  bool anyPassed(BlockArgument Argument, llvm::function_ref<bool(Value)> Is) {
     auto Back = cast<BranchOpInterface>(Latch->getTerminator());
-    for (unsigned I = 0; I != Back->getNumSuccessors(); ++I) {
-      if (Back->getSuccessor(I) != Header)
-        continue;
-      SuccessorOperands Given = Back.getSuccessorOperands(I);
-      for (BlockArgument Argument : Header->getArguments()) {
-        Value From = Given[Argument.getArgNumber()];
-        if (!From || (From != Argument && J.dependsOnArgument(From)))
-          return true;
-      }
-    }
+    for (unsigned I = 0; I != Back->getNumSuccessors(); ++I)
+      if (Back->getSuccessor(I) == Loop.getHeader() &&
+          Is(Back.getSuccessorOperands(I)[Argument.getArgNumber()]))
+        return true;
     return false;
+  }
+
+  bool carries(Judge &J) {
+    return llvm::any_of(
+        Loop.getHeader()->getArguments(), [&](BlockArgument Argument) {
+          return anyPassed(Argument, [&](Value From) {
+            return !From ||
+                   (From != Argument && J.dependsOnArgument(From, anyArgument));
+          });
+        });
+  }
+
+  /// Returns true if an argument of a block of the loop may differ between
+  /// iterations.
+  bool changes(BlockArgument Argument) {
+    return Argument.getOwner() != Loop.getHeader() ||
+           anyPassed(Argument, [&](Value From) { return From != Argument; });
   }
 
   CFGLoop &Loop;
@@ -297,6 +332,8 @@ class SpinToWait : public impl::VfSpinToWaitBase<SpinToWait> {
     StringRef Why = Loop.judge(P);
     if (P.isWaitAlready())
       return;
+    if (Why.empty() && !canCallRuntime(P.Op))
+      Why = "it may run where the runtime cannot be called";
     if (!Why.empty())
       return P.Op ? left(Loc, Why) : void();
     bool Notified = Known.notify(P.Address);

@@ -98,3 +98,69 @@ llvm.func @retry(%p: !llvm.ptr) {
 ^x:
   llvm.return
 }
+
+// The runtime takes a plain pointer.
+// CHECK-DAG: kept: the polled memory's layout or memory space is not supported
+llvm.func @space(%p: !llvm.ptr<3>) {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.br ^l
+^l:
+  %v = llvm.load volatile %p : !llvm.ptr<3> -> i32
+  %c = llvm.icmp "eq" %v, %0 : i32
+  llvm.cond_br %c, ^l, ^x
+^x:
+  llvm.return
+}
+
+// normalize-memrefs must still see only operations that it knows.
+// CHECK-DAG: kept: the polled memory's layout or memory space is not supported
+func.func @layout(%m: memref<8xi32, affine_map<(i) -> (i mod 2)>>, %i: index) {
+  %c0 = arith.constant 0 : i32
+  scf.while : () -> () {
+    %v = memref.load %m[%i] : memref<8xi32, affine_map<(i) -> (i mod 2)>>
+    %c = arith.cmpi eq, %v, %c0 : i32
+    scf.condition(%c)
+  } do {
+    scf.yield
+  }
+  return
+}
+
+// The runtime reads the value with one atomic load.
+// CHECK-DAG: kept: the polled value may not be aligned
+llvm.func @packed(%p: !llvm.ptr) {
+  %0 = llvm.mlir.constant(0 : i32) : i32
+  llvm.br ^l
+^l:
+  %v = llvm.load volatile %p {alignment = 1 : i64} : !llvm.ptr -> i32
+  %c = llvm.icmp "eq" %v, %0 : i32
+  llvm.cond_br %c, ^l, ^x
+^x:
+  llvm.return
+}
+
+// It ends when two polls agree: a wait for a change would delay that.
+// CHECK-DAG: kept: its exit depends on what an earlier iteration polled
+func.func @settles(%m: memref<i32>) -> i32 {
+  %first = arith.constant -1 : i32
+  %r = scf.while (%last = %first) : (i32) -> i32 {
+    %v = memref.load %m[] : memref<i32>
+    %c = arith.cmpi ne, %v, %last : i32
+    scf.condition(%c) %v : i32
+  } do {
+  ^bb0(%v: i32):
+    scf.yield %v : i32
+  }
+  return %r : i32
+}
+
+// CHECK-DAG: kept: its exit depends on what an earlier iteration polled
+llvm.func @settles_in_blocks(%p: !llvm.ptr, %first: i32) -> i32 {
+  llvm.br ^l(%first : i32)
+^l(%last: i32):
+  %v = llvm.load volatile %p : !llvm.ptr -> i32
+  %c = llvm.icmp "ne" %v, %last : i32
+  llvm.cond_br %c, ^l(%v : i32), ^x
+^x:
+  llvm.return %v : i32
+}

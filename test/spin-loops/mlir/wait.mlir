@@ -146,3 +146,18 @@ func.func @public() {
   }
   return
 }
+
+// The memory's value reaches only the result: no exit depends on an earlier one.
+// CHECK-LABEL: func @carries_result
+// CHECK: vf.spin_wait
+func.func @carries_result(%m: memref<i32>, %zero: i32) -> i32 {
+  %r = scf.while (%last = %zero) : (i32) -> i32 {
+    %v = memref.load %m[] : memref<i32>
+    %c = arith.cmpi eq, %v, %zero : i32
+    scf.condition(%c) %v : i32
+  } do {
+  ^bb0(%v: i32):
+    scf.yield %v : i32
+  }
+  return %r : i32
+}
