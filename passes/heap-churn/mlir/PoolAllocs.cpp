@@ -105,6 +105,36 @@ bool hasSameSizeInAllIterations(Pair &P, SetVector<Operation *> &Inside) {
   return true;
 }
 
+/// Returns true if different threads may run parts of Op: an await or a
+/// suspension in a coroutine, or in an untied task, may continue in another
+/// thread. Compares names, so that no such dialect has to be loaded.
+bool mayChangeThread(Operation *Op) {
+  for (; Op; Op = Op->getParentOp()) {
+    StringRef Name = Op->getName().getStringRef();
+    if (Name.starts_with("async.") ||
+        (Name.starts_with("omp.task") && Op->hasAttr("untied")))
+      return true;
+  }
+  return false;
+}
+
+/// Returns the reason why the allocation cannot come from a pool, or an empty
+/// string.
+StringRef whyNoPool(Pair &P) {
+  MemRefType Type = P.Alloc.getType();
+  auto Vector = dyn_cast<VectorType>(Type.getElementType());
+  if (!Type.getLayout().isIdentity() || (Vector && Vector.isScalable()))
+    return "pools do not support its layout";
+  if (!canCallRuntime(P.Alloc))
+    return "it may run where the runtime cannot be called";
+  if (mayChangeThread(P.Alloc))
+    return "several threads may run the loop, but a pool has one owner";
+  // Memory of a pool may have been written already.
+  if (llvm::any_of(P.Alloc->getUsers(), llvm::IsaPred<NumaPlaceOp>))
+    return "it is placed on NUMA nodes before it is written";
+  return "";
+}
+
 /// Replaces each memref.dim of the allocation, or of a memref.cast of it, by
 /// the size. Affine operations accept the memref.dim of a memref.alloc as a
 /// symbol if the size is a symbol, but do not accept the memref.dim of a
@@ -174,15 +204,17 @@ class PoolAllocs : public impl::VfPoolAllocsBase<PoolAllocs> {
       for (Operation *Op : Computing)
         Op->moveBefore(P.Loop);
       P.Alloc->moveBefore(P.Loop);
+      // Must precede the first write of the memory, which is now in the first
+      // iteration.
+      for (Operation *User : llvm::make_early_inc_range(P.Alloc->getUsers()))
+        if (isa<NumaPlaceOp>(User) && User->getParentOp() == P.Loop)
+          User->moveAfter(P.Alloc);
       P.Dealloc->moveAfter(P.Loop);
       return true;
     }
-    MemRefType Type = P.Alloc.getType();
-    auto Vector = dyn_cast<VectorType>(Type.getElementType());
-    if (!Type.getLayout().isIdentity() || (Vector && Vector.isScalable())) {
+    if (StringRef No = whyNoPool(P); !No.empty()) {
       remark::missed(Alloc.getLoc(), Category)
-          << "kept: its size differs between iterations, and pools do not "
-             "support its layout";
+          << ("kept: its size differs between iterations, and " + No).str();
       return false;
     }
     remark::passed(Alloc.getLoc(), Category)
