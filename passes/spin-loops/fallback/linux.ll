@@ -46,6 +46,19 @@ none:
   ret i1 false
 }
 
+$vf_spin_is_limited = comdat any
+define linkonce_odr hidden i1 @vf_spin_is_limited(i64 %prlimit, i64 %resource) noinline cold nounwind uwtable comdat {
+  %limit = alloca [2 x i64], align 8
+  %address = ptrtoint ptr %limit to i64
+  ; process 0 is this one
+  %error = call i64 @vf_spin_syscall(i64 %prlimit, i64 0, i64 %resource, i64 0, i64 %address)
+  %soft = load volatile i64, ptr %limit, align 8
+  %exists = icmp eq i64 %error, 0
+  %ends = icmp ne i64 %soft, -1
+  %limited = and i1 %exists, %ends
+  ret i1 %limited
+}
+
 $vf_spin_cpu_time_counts = comdat any
 define linkonce_odr hidden i1 @vf_spin_cpu_time_counts(i64 %getitimer, i64 %prlimit, i64 %sigaction, i64 %sigprocmask, i64 %timer_gettime) noinline cold nounwind uwtable comdat {
 entry:
@@ -56,14 +69,11 @@ entry:
   br i1 %interval, label %counts, label %limit
 
 limit:
-  ; RLIMIT_CPU is 0, as is this process
-  %no.limit = call i64 @vf_spin_syscall(i64 %prlimit, i64 0, i64 0, i64 0, i64 %address)
-  %soft = load volatile i64, ptr %memory, align 8
-  %endless = icmp eq i64 %soft, -1
-  %has.limit = icmp eq i64 %no.limit, 0
-  %unlimited = xor i1 %has.limit, true
-  %is.endless = or i1 %unlimited, %endless
-  br i1 %is.endless, label %timers, label %action
+  ; RLIMIT_CPU is 0, RLIMIT_RTTIME is 15
+  %cpu = call i1 @vf_spin_is_limited(i64 %prlimit, i64 0)
+  %realtime = call i1 @vf_spin_is_limited(i64 %prlimit, i64 15)
+  %limited = or i1 %cpu, %realtime
+  br i1 %limited, label %action, label %timers
 
 action:
   ; SIGXCPU is 24, SIG_DFL and SIG_IGN are 0 and 1

@@ -22,9 +22,9 @@
  * but never hangs it: every sleep has a time limit, and if sleeps on an address
  * repeatedly end without a notify, VF_SPIN_NOTIFIED is ignored for that
  * address. While a signal that is triggered by CPU time may arrive (from
- * ITIMER_VIRTUAL, ITIMER_PROF, a timer of timer_create, or RLIMIT_CPU), waits
- * only pause: the handler of the signal may end the wait, and the signal
- * arrives only if the process uses CPU time.
+ * ITIMER_VIRTUAL, ITIMER_PROF, a timer of timer_create, RLIMIT_CPU, or
+ * RLIMIT_RTTIME), waits only pause: the handler of the signal may end the wait,
+ * and the signal arrives only if the process uses CPU time.
  *
  * All functions may be called from any thread, before main, after fork and in
  * signal handlers. None locks, allocates, aborts or changes errno.

@@ -6,7 +6,7 @@
  *
  * Tests whether this process may get a signal after it, or one of its threads,
  * has used more CPU time. Sources are ITIMER_VIRTUAL, ITIMER_PROF, a timer of
- * timer_create on a CPU clock, and SIGXCPU of RLIMIT_CPU.
+ * timer_create on a CPU clock, and SIGXCPU of RLIMIT_CPU and RLIMIT_RTTIME.
  *
  * The functions are async-signal-safe, preserve errno and open no file.
  * /proc/self/timers, which tells the clock of each timer, is therefore not
@@ -53,14 +53,21 @@ static inline bool vf_posix_timer_runs(void) {
   return runs;
 }
 
+static inline bool vf_is_limited(int resource) {
+  struct rlimit limit;
+  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 /* Returns true if the program may notice SIGXCPU, the signal that the kernel
  * sends at the limit of CPU time: the program handles the signal, or blocks it
- * and may wait for it. Otherwise the signal just ends the process. */
+ * and may wait for it. Otherwise the signal just ends the process.
+ * RLIMIT_RTTIME limits the time that a thread with real-time scheduling runs
+ * without blocking; the scheduling of other threads is not known here, so the
+ * limit counts even if no thread has it. */
 static inline bool vf_cpu_limit_is_told(void) {
-  struct rlimit limit;
   struct sigaction action;
   sigset_t blocked;
-  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+  if (!vf_is_limited(RLIMIT_CPU) && !vf_is_limited(RLIMIT_RTTIME))
     return false;
   return (sigaction(SIGXCPU, NULL, &action) == 0 &&
           action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) ||

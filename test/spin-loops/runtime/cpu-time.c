@@ -59,6 +59,16 @@ static void limit(void) {
   CHECK(setrlimit(RLIMIT_CPU, &seconds) == 0);
 }
 
+/* Only a privileged process can have a real-time thread. */
+static void realtime_limit(void) {
+  struct rlimit us = {MS * 1000, RLIM_INFINITY};
+  struct sched_param lowest = {.sched_priority = 1};
+  signal(SIGXCPU, on_signal);
+  CHECK(setrlimit(RLIMIT_RTTIME, &us) == 0);
+  if (sched_setscheduler(0, SCHED_RR, &lowest) != 0)
+    _exit(0);
+}
+
 /* Its writer is the handler. */
 static void wait_for_flag(unsigned how) {
 #ifdef CALLED
@@ -102,7 +112,7 @@ static void in_child(void (*begin)(void), unsigned how) {
   CHECK(ended == pid && status == 0);
 }
 
-static void (*const kinds[])(void) = {virtual, real, profile, process_clock, thread_clock, limit};
+static void (*const kinds[])(void) = {virtual, real, profile, process_clock, thread_clock, limit, realtime_limit};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void first(unsigned n) {
