@@ -16,6 +16,9 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
+#include "clang/Basic/Module.h"
+#include "clang/Lex/PPCallbacks.h"
+#include "clang/Lex/Preprocessor.h"
 
 #include <utility>
 
@@ -46,9 +49,40 @@ void SpinLoopsCheck::storeOptions(
   Options.store(Opts, "IncludeStyle", Inserter.getStyle());
 }
 
-void SpinLoopsCheck::registerPPCallbacks(const SourceManager &,
+/// Records the last #include of the main file.
+class SpinLoopsCheck::IncludeRecorder : public PPCallbacks {
+public:
+  IncludeRecorder(SpinLoopsCheck &Check, const SourceManager &SM)
+      : Check(Check), SM(SM) {}
+
+  void InclusionDirective(SourceLocation HashLoc, const Token &, StringRef,
+                          bool, CharSourceRange, OptionalFileEntryRef,
+                          StringRef, StringRef, const Module *, bool,
+                          SrcMgr::CharacteristicKind) override {
+    if (SM.isInMainFile(HashLoc))
+      Check.LastInclude = HashLoc;
+  }
+
+private:
+  SpinLoopsCheck &Check;
+  const SourceManager &SM;
+};
+
+void SpinLoopsCheck::registerPPCallbacks(const SourceManager &SM,
                                          Preprocessor *PP, Preprocessor *) {
   Inserter.registerPreprocessor(PP);
+  PP->addPPCallbacks(std::make_unique<IncludeRecorder>(*this, SM));
+}
+
+bool SpinLoopsCheck::canInclude(const ASTContext &Context, FileID File) const {
+  const SourceManager &SM = Context.getSourceManager();
+  if (SM.isLoadedFileID(File))
+    return false;
+  const Module *Unit = Context.getCurrentNamedModule();
+  if (!Unit || File != SM.getMainFileID())
+    return true;
+  return LastInclude.isValid() &&
+         SM.isBeforeInTranslationUnit(LastInclude, Unit->DefinitionLoc);
 }
 
 void SpinLoopsCheck::registerMatchers(MatchFinder *Finder) {
@@ -190,11 +224,16 @@ Fix SpinLoopsCheck::reportWithFix(const SpinLoop &Spin, const LoopSite &Site) {
     Loop.setBegin(Spin.Shape.Body.front()->getBeginLoc());
   addExtent(Report, Loop, Site.Function);
   Fix Edit = planFix(Style, Spin, Site, Uses, Names);
+  const ASTContext &Context = Spin.Facts->Context;
+  FileID File = Context.getSourceManager().getFileID(Spin.Shape.keyword());
+  if (!Edit.Header.empty() && !canInclude(Context, File)) {
+    Edit = Fix();
+    Edit.WhyNot = "it needs an #include, and the global fragment of the module "
+                  "has none, or is in another unit";
+  }
   Report << Edit.Hints;
   if (Edit.Header.empty())
     return Edit;
-  FileID File =
-      Spin.Facts->Context.getSourceManager().getFileID(Spin.Shape.keyword());
   Report << Inserter.createIncludeInsertion(File, Edit.Header);
   return Edit;
 }

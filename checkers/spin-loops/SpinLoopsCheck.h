@@ -39,6 +39,14 @@ public:
 
 private:
   class LoopVisitor;
+  class IncludeRecorder;
+
+  /// Returns true if Inserter puts an #include into File where C++ allows it.
+  /// Inserter puts it beside the other #includes of File, or at the beginning
+  /// if it has seen none. But in a unit of a named module, an #include must
+  /// follow `module;` and precede the module declaration, and the #includes of
+  /// an imported unit are not seen.
+  bool canInclude(const clang::ASTContext &Context, clang::FileID File) const;
 
   void visitFunction(const clang::FunctionDecl &Function);
   void report(const SpinLoop &Spin, const LoopSite &Site);
@@ -49,6 +57,8 @@ private:
   std::string StyleName;
   FixStyle Style = FixStyle::SpinThenBlock;
   clang::tidy::utils::IncludeInserter Inserter;
+  /// The last #include of the main file; invalid if there is none.
+  clang::SourceLocation LastInclude;
   TuUses Uses;
   StateNames Names;
   FunctionFacts Functions;
