@@ -105,19 +105,6 @@ bool hasSameSizeInAllIterations(Pair &P, SetVector<Operation *> &Inside) {
   return true;
 }
 
-/// Returns true if different threads may run parts of Op: an await or a
-/// suspension in a coroutine, or in an untied task, may continue in another
-/// thread. Compares names, so that no such dialect has to be loaded.
-bool mayChangeThread(Operation *Op) {
-  for (; Op; Op = Op->getParentOp()) {
-    StringRef Name = Op->getName().getStringRef();
-    if (Name.starts_with("async.") ||
-        (Name.starts_with("omp.task") && Op->hasAttr("untied")))
-      return true;
-  }
-  return false;
-}
-
 /// Returns the reason why the allocation cannot come from a pool, or an empty
 /// string.
 StringRef whyNoPool(Pair &P) {
@@ -127,8 +114,6 @@ StringRef whyNoPool(Pair &P) {
     return "pools do not support its layout";
   if (!canCallRuntime(P.Alloc))
     return "it may run where the runtime cannot be called";
-  if (mayChangeThread(P.Alloc))
-    return "several threads may run the loop, but a pool has one owner";
   // Memory of a pool may have been written already.
   if (llvm::any_of(P.Alloc->getUsers(), llvm::IsaPred<NumaPlaceOp>))
     return "it is placed on NUMA nodes before it is written";

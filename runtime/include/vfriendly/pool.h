@@ -17,7 +17,9 @@
  * A pool has one owner: the thread that allocates the first block after the
  * pool was made or reset. Only that thread may call the functions below, except
  * that any thread may call vf_pool_free. Blocks that other threads have freed
- * are used again when the owner needs more memory.
+ * are used again when the owner needs more memory. Another thread may act for
+ * the owner if no call of the two can overlap, as when a coroutine continues in
+ * another thread; its frees cost an atomic operation.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_POOL_H

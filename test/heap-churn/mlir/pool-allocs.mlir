@@ -13,7 +13,6 @@
 // CHECK-DAG: kept: it is not freed in the loop
 // CHECK-DAG: kept: it is not in the default memory space
 // CHECK-DAG: kept: its size differs between iterations, and pools do not support its layout
-// CHECK-DAG: kept: its size differs between iterations, and several threads may run the loop, but a pool has one owner
 // CHECK-DAG: kept: its size differs between iterations, and it is placed on NUMA nodes before it is written
 
 // Out of both loops.
@@ -157,56 +156,6 @@ func.func @layout(%n: index) {
   scf.for %i = %c0 to %n step %c1 {
     %m = memref.alloc(%i) : memref<4x?xf32, affine_map<(d0, d1) -> (d1, d0)>>
     memref.dealloc %m : memref<4x?xf32, affine_map<(d0, d1) -> (d1, d0)>>
-  }
-  return
-}
-
-// After an await, a coroutine may continue in another thread.
-// CODE-LABEL: func @coroutine
-// CODE: scf.for
-// CODE: memref.alloc
-// CODE: memref.dealloc
-func.func private @start() -> !async.token
-func.func @coroutine(%n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %done = async.execute {
-    scf.for %i = %c0 to %n step %c1 {
-      %m = memref.alloc(%i) : memref<?xf32>
-      %started = func.call @start() : () -> !async.token
-      async.await %started : !async.token
-      memref.dealloc %m : memref<?xf32>
-    }
-    async.yield
-  }
-  async.await %done : !async.token
-  return
-}
-
-// So may an untied task; a tied one may not.
-// CODE-LABEL: func @tasks
-// CODE: scf.for
-// CODE: memref.alloc
-// CODE: scf.for
-// CODE: vf.pool.alloc
-func.func @tasks(%n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  omp.task untied {
-    scf.for %i = %c0 to %n step %c1 {
-      %m = memref.alloc(%i) : memref<?xf32>
-      omp.taskyield
-      memref.dealloc %m : memref<?xf32>
-    }
-    omp.terminator
-  }
-  omp.task {
-    scf.for %i = %c0 to %n step %c1 {
-      %m = memref.alloc(%i) : memref<?xf32>
-      omp.taskyield
-      memref.dealloc %m : memref<?xf32>
-    }
-    omp.terminator
   }
   return
 }

@@ -125,6 +125,23 @@ static void *work(void *arg) {
   return NULL;
 }
 
+/* Continues the work of the threads before it on one pool, as a coroutine that changes
+ * threads does. */
+static void *continue_work(void *arg) {
+  static vf_pool pool = VF_POOL_INIT;
+  static struct head *blocks[OWN];
+  uint64_t state = (uint64_t)(uintptr_t)arg * 0x9e3779b97f4a7c15u + 1;
+  for (int i = 0; i != 2 * OWN; ++i) {
+    struct head **one = &blocks[next(&state) % OWN];
+    if (*one)
+      check_and_free(*one);
+    *one = *one ? NULL : draw(&pool, &state);
+  }
+  if (next(&state) % 4 == 0)
+    vf_pool_trim(&pool);
+  return NULL;
+}
+
 int main(int argc, char **argv) {
   CHECK(argc == 4);
   int threads = atoi(argv[1]);
@@ -137,6 +154,11 @@ int main(int argc, char **argv) {
   for (int i = 0; i != threads; ++i)
     CHECK(pthread_join(id[i], NULL) == 0);
   CHECK(threads == 1 || freed_for_others > 0);
+  for (uintptr_t i = 0; i != 100; i += 2) {
+    CHECK(pthread_create(&id[0], NULL, continue_work, (void *)i) == 0);
+    CHECK(pthread_join(id[0], NULL) == 0);
+    continue_work((void *)(i + 1));
+  }
   /* The owners are gone. */
   for (int i = 0; i != SHARED; ++i)
     if (shared[i])
