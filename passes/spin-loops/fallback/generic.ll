@@ -11,7 +11,7 @@ $vf_spin_never_armed = comdat any
 @vf_spin_never_armed = linkonce_odr hidden global i32 0, comdat, align 4
 
 declare extern_weak i64 @vf_spin_wait(ptr, i64, i64, i32) nonlazybind
-declare extern_weak void @vf_spin_notify(ptr)
+declare extern_weak void @vf_spin_notify(ptr) nonlazybind
 declare extern_weak i32 @sched_yield()
 
 $vf_spin_wait_or_fallback = comdat any

@@ -10,7 +10,7 @@ $vf_spin_never_armed = comdat any
 @vf_spin_never_armed = linkonce_odr hidden global i32 0, comdat, align 4
 
 declare extern_weak i64 @vf_spin_wait(ptr, i64, i64, i32) nonlazybind
-declare extern_weak void @vf_spin_notify(ptr)
+declare extern_weak void @vf_spin_notify(ptr) nonlazybind
 
 $vf_spin_wait_or_fallback = comdat any
 define linkonce_odr hidden i64 @vf_spin_wait_or_fallback(ptr %addr, i64 %seen, i64 %state, i32 %how) noinline cold nounwind uwtable comdat {

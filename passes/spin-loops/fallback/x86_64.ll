@@ -24,7 +24,7 @@ $vf_spin_never_armed = comdat any
 @vf_spin_never_armed = linkonce_odr hidden global i32 0, comdat, align 4
 
 declare extern_weak i64 @vf_spin_wait(ptr, i64, i64, i32) nonlazybind
-declare extern_weak void @vf_spin_notify(ptr)
+declare extern_weak void @vf_spin_notify(ptr) nonlazybind
 declare void @llvm.x86.sse2.pause()
 
 $vf_spin_wait_or_fallback = comdat any
