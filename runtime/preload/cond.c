@@ -18,21 +18,28 @@
  * signal that is not ordered after the release of the mutex may come before the
  * wait, here as in libc.
  *
- * If broadcasts wake several waiters, later waits also go to libc (queue.h). A
- * broadcast calls libc first, because a woken thread may free the condition at
- * once. It wakes its waiters one after another, each woken by the previous one,
- * because all of them need the same mutex; libc would wake all, and most would
- * sleep again for the mutex. As long as no woken thread has to wait for the
- * mutex, each wakes two others. This relies on the woken threads to continue,
- * as libc's own signal relies on its woken threads to leave the futex.
+ * If broadcasts wake several waiters, later waits also go to libc (queue.h), so
+ * both queues may contain waiters of one condition. A signal then wakes one of
+ * each. If it woke only one from the table and that one were cancelled, the
+ * signal would be lost for a waiter inside libc: the cancelled thread cannot
+ * call libc, because the condition may have been destroyed meanwhile. POSIX
+ * allows a signal to wake several threads.
+ *
+ * A signal to both queues and a broadcast call libc first, because a thread
+ * woken from the table may free the condition at once. A broadcast wakes its
+ * waiters one after another, each woken by the previous one, because all of
+ * them need the same mutex; libc would wake all, and most would sleep again for
+ * the mutex. As long as no woken thread has to wait for the mutex, each wakes
+ * two others. This relies on the woken threads to continue, as libc's own
+ * signal relies on its woken threads to leave the futex.
  *
  * A thread spins if it is the first in the queue when it arrives, because it
  * gets the next signal.
  *
  * The wait is a cancellation point when it is called and while it sleeps. A
- * cancelled thread leaves the queue and, if it has already been signalled,
- * wakes another. A signal handler must not jump out of the wait: its waiter
- * would stay queued, as it would stay counted in libc.
+ * cancelled thread leaves the table and, if it has already been signalled,
+ * wakes another waiter in the table. A signal handler must not jump out of the
+ * wait: its waiter would stay queued, as it would stay counted in libc.
  *===----------------------------------------------------------------------===*/
 
 #include "preload/cond.h"
@@ -55,13 +62,20 @@ struct wait {
   uintptr_t site;
 };
 
-/* Reads the flags without a lock: they cannot change while a thread waits. */
+/* Reads the flags, and the number of waiters inside libc, without a lock: the
+ * flags cannot change while a thread waits. */
 static uint32_t flags_of(const pthread_cond_t *cond) {
   return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED);
 }
 
 static bool takes_over(const pthread_cond_t *cond) {
   return vf_is_on(VF_CONDS) && !(flags_of(cond) & VF_LIBC_COND_SHARED);
+}
+
+/* Returns true if a thread waits inside libc. Misses no waiter whose release of
+ * the mutex happens before this call. */
+static bool libc_has_waiters(const pthread_cond_t *cond) {
+  return flags_of(cond) >= VF_LIBC_COND_WAITER;
 }
 
 /* Returns true if this wait uses the queue of this library, and false if it
@@ -196,9 +210,13 @@ VF_API int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 }
 
 VF_API int pthread_cond_signal(pthread_cond_t *cond) {
-  return takes_over(cond) && vf_queue_wake_one(cond)
-             ? 0
-             : vf_next()->pthread_cond_signal(cond);
+  bool ours = takes_over(cond), both = ours && libc_has_waiters(cond);
+  if (ours && !both && vf_queue_wake_one(cond))
+    return 0;
+  int result = vf_next()->pthread_cond_signal(cond);
+  if (both)
+    vf_queue_wake_one(cond);
+  return result;
 }
 
 VF_API int pthread_cond_broadcast(pthread_cond_t *cond) {

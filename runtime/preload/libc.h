@@ -36,9 +36,11 @@
 #define VF_LIBC_NO_ELISION 512
 
 /* Bits of __wrefs of conditions: the clock of timedwait, and whether several
- * processes use the condition. The other bits count the waiters inside libc. */
+ * processes use the condition; the next bit belongs to pthread_cond_destroy.
+ * From VF_LIBC_COND_WAITER on, the bits count the waiters inside libc. */
 #define VF_LIBC_COND_SHARED 1
 #define VF_LIBC_COND_MONOTONIC 2
+#define VF_LIBC_COND_WAITER 8
 
 /* Parts of __readers of read-write locks: whether it is the writers' turn,
  * whether a writer has the lock or waits for the readers to leave, and the

@@ -15,6 +15,7 @@
 // RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t gates 8 500
 // RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t gates 3 2000
 // RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t cancel 2 2000
+// RUN: %vf_preload %t cancel-mixed 2 1000
 // RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t destroy 4 1000
 // RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t destroy-by-waiter 4 1000
 // RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t destroy-by-waiter 2 1000
@@ -33,6 +34,7 @@
 //
 // libc keeps these promises as well:
 // RUN: %t cancel 2 200
+// RUN: %t cancel-mixed 2 200
 // RUN: %t gates 4 100
 
 #define _GNU_SOURCE
@@ -84,10 +86,9 @@ static pthread_t waiters[MAX_THREADS];
 static void on_signal(int number) { (void)number; }
 
 /* Of the one who passed as of the one who was cancelled: it had the mutex. */
-static void count_cancelled(void *arg) {
-  (void)arg;
+static void count_cancelled(void *held) {
   ++cancelled;
-  unlock(&mutex);
+  unlock(held);
 }
 
 static void wait_somehow(struct worker *w) {
@@ -106,7 +107,7 @@ static void wait_somehow(struct worker *w) {
 static void *pass_gates(void *arg) {
   struct worker *w = arg;
   lock(&mutex);
-  pthread_cleanup_push(count_cancelled, NULL);
+  pthread_cleanup_push(count_cancelled, &mutex);
   long seen = gate;
   ++started;
   while (!is_over) {
@@ -191,20 +192,52 @@ static void use_gates(int threads, long rounds) {
   CHECK(mutex.__data.__nusers == 0 && mutex.__data.__lock == 0);
 }
 
-/*===- cancel: one token, two who want it, one of whom is cancelled -----------===*/
+/*===- cancel: one token, two waiters for it, one of whom is cancelled --------===*/
 
-static int tokens;
+static pthread_mutex_t kinds[4]; /* ours, robust, PI, shared */
+
+static void make_kinds(void) {
+  for (int i = 0; i < 4; ++i) {
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    if (i == 1)
+      pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+    if (i == 2)
+      pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+    if (i == 3)
+      pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    CHECK(pthread_mutex_init(&kinds[i], &attr) == 0);
+  }
+}
+
+static int tokens; /* Set with all mutexes of the waiters, taken with one. */
+
+static bool take(void) {
+  int one = 1;
+  return __atomic_compare_exchange_n(&tokens, &one, 0, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE);
+}
 
 static void *take_token(void *arg) {
-  (void)arg;
-  lock(&mutex);
-  pthread_cleanup_push(count_cancelled, NULL);
-  while (tokens == 0)
-    CHECK(pthread_cond_wait(&cond, &mutex) == 0);
-  --tokens;
+  lock(arg);
+  pthread_cleanup_push(count_cancelled, arg);
+  while (!take())
+    CHECK(pthread_cond_wait(&cond, arg) == 0);
   pthread_cleanup_pop(0);
-  unlock(&mutex);
+  unlock(arg);
   return NULL;
+}
+
+static void lock_both(pthread_mutex_t *mutexes[2]) {
+  lock(mutexes[0]);
+  if (mutexes[1] != mutexes[0])
+    lock(mutexes[1]);
+}
+
+static void unlock_both(pthread_mutex_t *mutexes[2]) {
+  if (mutexes[1] != mutexes[0])
+    unlock(mutexes[1]);
+  unlock(mutexes[0]);
 }
 
 /* Until both sleep, or the first still spins. */
@@ -212,34 +245,37 @@ static void let_wait(struct worker *w) {
   usleep(draw(w, 2) ? 200 : draw(w, 60));
 }
 
-static void use_cancel(long rounds) {
+/* The first waiter's mutex is ours. If the second's is libc's, so is its wait, as
+ * after a broadcast that woke several: the first one's signal must not be lost
+ * for it. POSIX leaves two mutexes undefined; libc copes, so do we. */
+static void use_cancel(long rounds, bool is_mixed) {
+  make_kinds();
+  pthread_mutex_t *mutexes[2] = {&kinds[0], &kinds[is_mixed]};
   struct worker w = {0, 2, rounds, 5};
   for (long i = 0; i < rounds; ++i) {
     pthread_t ids[2];
     void *results[2];
     for (int t = 0; t < 2; ++t)
-      CHECK(pthread_create(&ids[t], NULL, take_token, NULL) == 0);
+      CHECK(pthread_create(&ids[t], NULL, take_token, mutexes[t]) == 0);
     let_wait(&w);
-    lock(&mutex);
+    lock_both(mutexes);
     tokens = 1;
     CHECK(pthread_cond_signal(&cond) == 0);
     if (draw(&w, 2))
-      unlock(&mutex), work(draw(&w, 500)), lock(&mutex);
-    CHECK(pthread_cancel(ids[draw(&w, 2)]) == 0);
-    unlock(&mutex);
+      unlock_both(mutexes), work(draw(&w, 500)), lock_both(mutexes);
+    CHECK(pthread_cancel(ids[is_mixed ? 0 : draw(&w, 2)]) == 0);
+    unlock_both(mutexes);
     /* Somebody takes it. The other waits for ever, if it was not cancelled. */
-    for (int now = 1; now != 0; sched_yield()) {
-      lock(&mutex);
-      now = tokens;
-      unlock(&mutex);
-    }
+    while (__atomic_load_n(&tokens, __ATOMIC_ACQUIRE) != 0)
+      sched_yield();
     for (int t = 0; t < 2; ++t) {
       pthread_cancel(ids[t]);
       CHECK(pthread_join(ids[t], &results[t]) == 0);
       CHECK(results[t] == NULL || results[t] == PTHREAD_CANCELED);
     }
     CHECK((results[0] == NULL) + (results[1] == NULL) == 1);
-    CHECK(mutex.__data.__nusers == 0 && mutex.__data.__lock == 0);
+    for (int t = 0; t < 2; ++t)
+      CHECK(mutexes[t]->__data.__nusers == 0 && mutexes[t]->__data.__lock == 0);
   }
   CHECK(cancelled == rounds);
 }
@@ -316,22 +352,7 @@ static void use_destroy(int threads, long rounds) {
 
 /*===- foreign: the mutex is libc's in some rounds, or of some waiters --------===*/
 
-static pthread_mutex_t kinds[4]; /* ours, robust, PI, shared */
 static long opened;
-
-static void make_kinds(void) {
-  for (int i = 0; i < 4; ++i) {
-    pthread_mutexattr_t attr;
-    pthread_mutexattr_init(&attr);
-    if (i == 1)
-      pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-    if (i == 2)
-      pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-    if (i == 3)
-      pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-    CHECK(pthread_mutex_init(&kinds[i], &attr) == 0);
-  }
-}
 
 static int waiting_with[4];
 
@@ -422,7 +443,9 @@ int main(int argc, char **argv) {
   else if (strcmp(argv[1], "gates") == 0)
     use_gates(threads, rounds);
   else if (strcmp(argv[1], "cancel") == 0)
-    use_cancel(rounds);
+    use_cancel(rounds, false);
+  else if (strcmp(argv[1], "cancel-mixed") == 0)
+    use_cancel(rounds, true);
   else if (strcmp(argv[1], "destroy") == 0)
     use_destroy(threads, rounds);
   else if (strcmp(argv[1], "destroy-by-waiter") == 0)

@@ -53,9 +53,11 @@ BREAKS = {
                             "  if (ours)\n    vf_queue_wake_all(cond);\n"
                             "  int result = vf_next()->pthread_cond_broadcast(cond);\n",
                             "cond destroy-by-waiter 2 1000"),
-    "cond-forgets-libc": ("cond.c", "takes_over(cond) && vf_queue_wake_one(cond)",
-                          "takes_over(cond) && (vf_queue_wake_one(cond), true)",
+    "cond-forgets-libc": ("cond.c", "if (ours && !both && vf_queue_wake_one(cond))",
+                          "if (ours && (vf_queue_wake_one(cond), true))",
                           "cond foreign 4 100"),
+    "cond-signals-one-queue": ("cond.c", "both = ours && libc_has_waiters(cond)", "both = false",
+                               "cond cancel-mixed 2 1000"),
     "table-survives-fork": ("parking_table.c",
                             "madvise(&vf_parking_2, sizeof vf_parking_2, MADV_WIPEONFORK) == 0",
                             "true", "fork"),
