@@ -6,6 +6,8 @@
  * interleaving of their accesses to the bucket and the waiters, so many of whom may time out or be cancelled in their sleep:
  * of SIGNALS for one none is lost, and one broadcast reaches all (GATE).
  *
+ * With LIBC, the last waiter waits inside libc, where a wait or a wake-up is one step.
+ *
  * Who waits is a set here, not a queue: anyone may be woken, which is more than the
  * code does. Memory is in order. Time does not exist: a spin may end at once, a deadline
  * come at any moment.
@@ -28,6 +30,7 @@
 #define TIMED_OUT 4     /* goes with the deadline without looking if it was woken */
 #define NO_LAST_LOOK 5  /* sleeps whatever its state is by then */
 #define MOVED_WAITS 6   /* of a broadcast that had not woken it yet, goes on waiting */
+#define ONE_QUEUE 7     /* signals inside libc only if nobody is in the table */
 
 #define NOWHERE 0
 #define COND 1
@@ -38,7 +41,7 @@ byte key[THREADS];
 #define ASLEEP 1
 #define WOKEN 2
 byte state[THREADS];
-bool passes_on[THREADS], in_kernel[THREADS];
+bool passes_on[THREADS], in_kernel[THREADS], in_libc;
 
 bool held, bucket, gate;
 byte tokens, waiting, cancelled, timed_out;
@@ -113,6 +116,16 @@ active [THREADS] proctype waiter() {
   :: gate -> break
   :: !gate && tokens > 0 -> tokens--; break
   :: else ->
+#ifdef LIBC
+    if
+    :: me == THREADS - 1 ->
+      atomic { in_libc = true; held = false; waiting++ }
+end_libc:
+      atomic { !in_libc -> waiting-- }
+      goto woken
+    :: else
+    fi;
+#endif
 #if BREAK == LATE_QUEUE
     held = false;
     enter();
@@ -173,7 +186,8 @@ woken:
   held = false
 }
 
-inline signal() {
+inline signal_table() {
+  w = THREADS;
   if
   :: key[0] != NOWHERE || key[1] != NOWHERE || key[THREADS - 1] != NOWHERE ->
     wake_first(COND, false)
@@ -181,7 +195,22 @@ inline signal() {
   fi
 }
 
+inline signal() {
+  if
+  :: in_libc && BREAK != ONE_QUEUE ->
+    in_libc = false;
+    signal_table()
+  :: else ->
+    signal_table();
+    if
+    :: w == THREADS -> in_libc = false
+    :: else
+    fi
+  fi
+}
+
 inline broadcast() {
+  in_libc = false;
   if
   :: key[0] != NOWHERE || key[1] != NOWHERE || key[THREADS - 1] != NOWHERE ->
     atomic {
