@@ -177,10 +177,15 @@ static Constant *valueOn(const KnownValues &Known, Value *V,
                        : nullptr;
 }
 
-/// Records the values that the phis of B have when control comes from From.
+/// Records the values that the phis of B have when control comes from From, and
+/// the value of the condition on which From branches.
 static void enter(KnownValues &Known, BasicBlock *From, BasicBlock *B) {
   for (PHINode &Phi : B->phis())
     Known[&Phi] = dyn_cast<Constant>(Phi.getIncomingValueForBlock(From));
+  auto *Br = dyn_cast<BranchInst>(From->getTerminator());
+  if (Br && Br->isConditional() && Br->getSuccessor(0) != Br->getSuccessor(1))
+    Known[Br->getCondition()] =
+        ConstantInt::getBool(B->getContext(), B == Br->getSuccessor(0));
 }
 
 /// Returns the successor of B on a path with the values in Known; null if these

@@ -115,6 +115,34 @@ void update(void) {
   }
 }
 
+// Why not: while the semaphore has units, each iteration is an update that can
+// succeed at once. Only block() waits.
+void block(atomic_int *word);
+// CHECK-LABEL: @semaphore_down(
+// CHECK-NOT: @vf_spin_wait
+void semaphore_down(void) {
+  int units;
+  do {
+    units = atomic_load(&ready);
+    if (units == 0)
+      block(&ready);
+  } while (units == 0 ||
+           !atomic_compare_exchange_strong(&ready, &units, units - 1));
+}
+
+// Waits for the holder: the exchange expects a value that another thread stores.
+// CHECK-LABEL: @lock_or_block(
+// CHECK: call {{.*}}@vf_spin_wait
+void lock_or_block(void) {
+  int state;
+  do {
+    // expected-remark@+1 {{failed polls now wait in the runtime}}
+    state = atomic_load(&gate);
+    if (state == 2)
+      block(&gate);
+  } while (state != 0 || !atomic_compare_exchange_strong(&gate, &state, 1));
+}
+
 // Why not: plain memory. Loops that work read it in most iterations.
 int plain_ready;
 // CHECK-LABEL: @plain(
