@@ -1,5 +1,4 @@
-//===- Targets.h - Targets that the runtime supports -------------*- C++
-//-*-===//
+//===- Targets.h - Targets that the runtime supports ------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
