@@ -52,8 +52,8 @@ public:
 struct Fix {
   llvm::SmallVector<clang::FixItHint, 4> Hints;
   std::string Header; ///< The header to include, with any angle brackets.
-  /// The reason why this loop has no fix. Empty if the loop has a fix, or if the
-  /// reason is the same for all loops.
+  /// The reason why this loop has no fix. Empty if the loop has a fix, or if
+  /// the reason is the same for all loops.
   llvm::StringRef WhyNot = {};
 };
 

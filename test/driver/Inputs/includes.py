@@ -20,7 +20,7 @@ ALLOWED = {
     "checkers/heap-churn": {"passes/heap-churn"},  # judges the IR that it lowers the unit to
     "passes/FEATURE": {"passes/common"},
     "passes/FEATURE/mlir": {"passes/mlir"},
-    "passes/mlir": {"passes/plugin"},  # the guard against another LLVM
+    "passes/mlir": {"passes/common", "passes/plugin"},  # the targets of the runtime; the guard against another LLVM
     "passes/plugin": {"passes/common", "passes/spin-loops"},  # print<vf-spin-loops>
     "passes/spin-loops": {"passes/common", "runtime/include"},  # the words of the ABI
     "runtime/common": {"runtime/platform", "runtime/spin-wait"},
