@@ -120,8 +120,9 @@ static void *kept_aligned(size_t alignment, size_t size) {
 
 /* Keeps a block for later requests instead of freeing it. Returns false if the
  * caller must free it: it has none of the sizes that are kept, enough blocks
- * are kept, or jemalloc must do it. */
-static bool keep(void *p) {
+ * are kept, or jemalloc must do it. Not inlined, as free would then save
+ * registers in each call. */
+static __attribute__((noinline)) bool keep(void *p) {
   if (!p || !vf_jemalloc_is_plain())
     return false;
   size_t size = vf_je_sallocx(p, 0);

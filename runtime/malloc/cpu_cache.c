@@ -39,7 +39,7 @@ static struct head {
   uint8_t n[SIZES];     /* number of blocks of each size */
   uint8_t least[SIZES]; /* smallest n since the last vf_cpu_cache_trim */
   bool is_active;       /* included in `active` */
-} heads[CPUS];
+} heads[CPUS] __attribute__((aligned(4096)));
 static void *blocks[CPUS][SIZES][KEPT];
 _Static_assert(sizeof(struct head) == 64, "a cache line");
 
