@@ -42,14 +42,19 @@ std::optional<int64_t> vfriendly::vf::staticBytes(MemRefType Memref) {
          llvm::divideCeil(Element.getIntOrFloatBitWidth(), 8);
 }
 
+bool vfriendly::vf::isInDefaultSpace(Type Address) {
+  if (auto Memref = dyn_cast<MemRefType>(Address))
+    return !Memref.getMemorySpace();
+  return cast<LLVM::LLVMPointerType>(Address).getAddressSpace() == 0;
+}
+
 /// Verifies the address, which the runtime takes as a plain pointer, and the
 /// number of indices: a memref needs as many as it has dimensions, a pointer
 /// none.
 static LogicalResult verifyAddress(Operation *Op, Type Address,
                                    unsigned Indices) {
   auto Memref = dyn_cast<MemRefType>(Address);
-  if (Memref ? bool(Memref.getMemorySpace())
-             : cast<LLVM::LLVMPointerType>(Address).getAddressSpace() != 0)
+  if (!isInDefaultSpace(Address))
     return Op->emitOpError("needs memory of the default memory space");
   unsigned Rank = Memref ? Memref.getRank() : 0;
   if (Indices != Rank)

@@ -34,6 +34,10 @@ inline constexpr int64_t MinPlacedBytes = 64 << 10;
 /// Returns the size of a memref with static shape and whole bytes, or nullopt.
 std::optional<int64_t> staticBytes(mlir::MemRefType Memref);
 
+/// Returns true if the memref or pointer of this type is in the default memory
+/// space, whose addresses the runtime takes.
+bool isInDefaultSpace(mlir::Type Address);
+
 /// Registers the lowering of the dialect to calls of libvfrt, for
 /// -convert-to-llvm.
 void registerConvertVfToLLVMInterface(mlir::DialectRegistry &Registry);

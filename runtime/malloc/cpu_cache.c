@@ -9,10 +9,10 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/cpu_cache.h"
+#include "common/plain_lock.h"
+#include "malloc/fork_gate.h"
 #include "malloc/jemalloc.h"
 #include "malloc/pages.h"
-#include "platform/linux/kernel.h"
-#include "relax.h"
 #include <jemalloc/jemalloc.h>
 #include <sched.h>
 #include <string.h>
@@ -60,14 +60,11 @@ static uint32_t kib_of(unsigned index) {
   return (4 + quarters) << (log2 - 2) >> 10;
 }
 
-static bool try_lock(struct head *head) {
-  uint32_t free = 0;
-  return __atomic_compare_exchange_n(&head->lock, &free, 1, false,
-                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-}
+/* No thread sleeps until a lock is free, so unlock need not wake any. */
+static bool try_lock(struct head *head) { return vf_plain_try(&head->lock); }
 
 static void unlock(struct head *head) {
-  __atomic_store_n(&head->lock, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&head->lock, VF_FREE, __ATOMIC_RELEASE);
 }
 
 static unsigned own_cpu(void) { return (unsigned)sched_getcpu() % CPUS; }
@@ -176,20 +173,10 @@ static void free_all_kept(bool all) {
 void vf_cpu_cache_trim(void) { free_all_kept(false); }
 void vf_cpu_cache_empty(void) { free_all_kept(true); }
 
-/* Number of attempts to take a lock before the fork sleeps between them, for
- * about 60 us with the kernel's timer slack. Locks are held for some 10 ns,
- * except by threads that are preempted. */
-#define TRIES 200
-#define SLEEP_NS 10000
-
 void vf_cpu_cache_before_fork(void) {
   for (unsigned cpu = 0; cpu != CPUS; ++cpu)
-    for (unsigned tries = 0; !try_lock(&heads[cpu]); ++tries) {
-      if (tries < TRIES)
-        vf_relax();
-      else
-        vf_sleep_ns(SLEEP_NS);
-    }
+    for (unsigned polls = 0; !try_lock(&heads[cpu]); ++polls)
+      vf_fork_wait(polls);
 }
 
 void vf_cpu_cache_after_fork(void) {

@@ -28,7 +28,6 @@
 
 #include "malloc/fork_gate.h"
 #include "platform/linux/kernel.h"
-#include "relax.h"
 #include <pthread.h>
 #include <sys/single_threaded.h>
 
@@ -104,12 +103,6 @@ static void leave(void) {
   __atomic_fetch_sub(my_counter(), 1, __ATOMIC_RELEASE);
 }
 
-/* Number of reads of a counter before the fork sleeps between them, for about
- * 60 us with the kernel's timer slack. Locks are held for less than 1 us,
- * except during system calls and by threads that are preempted. */
-#define READS 200
-#define SLEEP_NS 10000
-
 void vf_fork_gate_close(void) {
   /* A signal handler that interrupted jemalloc may fork: it finds the locks of
    * its own thread as they are, also in the child. */
@@ -120,12 +113,8 @@ void vf_fork_gate_close(void) {
     uint32_t *counter = &counters[i].inside;
     for (unsigned reads = 0; __atomic_load_n(counter, __ATOMIC_SEQ_CST) !=
                              (counter == mine ? 1u : 0u);
-         ++reads) {
-      if (reads < READS)
-        vf_relax();
-      else
-        vf_sleep_ns(SLEEP_NS);
-    }
+         ++reads)
+      vf_fork_wait(reads);
   }
 }
 

@@ -12,7 +12,24 @@
 #ifndef VFRIENDLY_MALLOC_FORK_GATE_H
 #define VFRIENDLY_MALLOC_FORK_GATE_H
 
+#include "platform/linux/kernel.h"
+#include "relax.h"
 #include <stdbool.h>
+
+/* Number of times that a thread which forks polls a lock of another before it
+ * sleeps between polls, for about 60 us with the kernel's timer slack. Locks
+ * are held for less than 1 us, except during system calls and by threads that
+ * are preempted. */
+#define VF_FORK_POLLS 200
+#define VF_FORK_SLEEP_NS 10000
+
+/* Called between two polls, the first time with polls == 0. */
+static inline void vf_fork_wait(unsigned polls) {
+  if (polls < VF_FORK_POLLS)
+    vf_relax();
+  else
+    vf_sleep_ns(VF_FORK_SLEEP_NS);
+}
 
 /* Returns when no other thread holds a lock of jemalloc; none can take one
  * until vf_fork_gate_open. The calling thread can.

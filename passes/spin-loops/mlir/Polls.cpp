@@ -62,9 +62,8 @@ static bool isPollable(Type T) {
 
 /// Returns true if vf.spin_wait can take the address of this type.
 static bool isPlainAddress(Type T) {
-  if (auto Memref = dyn_cast<MemRefType>(T))
-    return !Memref.getMemorySpace() && Memref.isStrided();
-  return cast<LLVM::LLVMPointerType>(T).getAddressSpace() == 0;
+  auto Memref = dyn_cast<MemRefType>(T);
+  return isInDefaultSpace(T) && (!Memref || Memref.isStrided());
 }
 
 /// Returns true if the access is aligned to its size. Without an attribute, the
