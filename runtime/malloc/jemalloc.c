@@ -263,7 +263,13 @@ void je_arena_decay(void *tsdn, void *arena, bool is_background, bool all);
 unsigned je_narenas_total_get(void);
 extern void *je_arenas[];
 
+/* jemalloc merges the extents that it gives back, under the lock of the arena's
+ * extents, and fetches the thread's data to do so. In a thread without data it
+ * would make them there, with memory for the thread's cache from the same arena
+ * and so by the same lock. A block of any size makes them before. */
 void vf_jemalloc_release(void) {
+  if (!vf_jemalloc_is_plain())
+    vf_je_free(vf_je_malloc(1));
   unsigned n = je_narenas_total_get();
   for (unsigned i = 0; i != n; ++i) {
     void *arena = __atomic_load_n(&je_arenas[i], __ATOMIC_ACQUIRE);
