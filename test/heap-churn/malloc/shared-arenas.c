@@ -8,10 +8,9 @@
 // comes once in a process; a process that hangs is killed by its alarm.
 //
 // REQUIRES: heap-churn-malloc
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -Wall -Wextra -pthread
-// -I %S/../../Inputs -I %vf_include %s -o %t RUN: env MALLOC_CONF=narenas:1
-// %vf_malloc %t %if full %{ 10000 %} %else %{ 1000 %} RUN: env
-// MALLOC_CONF=narenas:2 %vf_malloc %t %if full %{ 10000 %} %else %{ 100 %}
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t
+// RUN: env MALLOC_CONF=narenas:1 %vf_malloc %t %if full %{ 10000 %} %else %{ 1000 %}
+// RUN: env MALLOC_CONF=narenas:2 %vf_malloc %t %if full %{ 10000 %} %else %{ 100 %}
 
 #include "check.h"
 #include <pthread.h>
