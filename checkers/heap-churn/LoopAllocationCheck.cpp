@@ -119,24 +119,22 @@ void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
 }
 
 void LoopAllocationCheck::onEndOfTranslationUnit() {
-  if (Functions.empty())
+  if (!Context)
     return;
-  ASTContext &Context = Functions.front()->getASTContext();
-  auto Blocks = findLoweredBlocks(Context, *Heap, Functions);
-  if (!Blocks) {
-    const SourceManager &SM = Context.getSourceManager();
+  if (!Lowered.run(*Context)) {
+    const SourceManager &SM = Context->getSourceManager();
     diag(SM.getLocForStartOfFile(SM.getMainFileID()),
          "loops that allocate were not examined, as no code can be generated "
          "for this file");
     return;
   }
-  for (const LoweredBlock &Each : *Blocks)
+  for (const LoweredBlock &Each : Lowered.Blocks)
     reportBlock(Each);
 }
 
 void LoopAllocationCheck::inspect(FunctionView &View) {
-  Functions.push_back(&View.Function);
-  Heap = &View.Heap;
+  Context = &View.Context;
+  Lowered.consider(View.Function, View.Heap);
   if (View.loops().empty() || !View.Context.getLangOpts().CPlusPlus)
     return;
   for (const VarDecl *Variable : View.locals()) {

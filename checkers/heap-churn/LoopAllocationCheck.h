@@ -27,8 +27,8 @@ private:
   void inspect(FunctionView &View) override;
   void reportBlock(const LoweredBlock &Block);
 
-  std::vector<const clang::FunctionDecl *> Functions;
-  HeapCalls *Heap = nullptr; ///< Null until a function is inspected.
+  LoweredHeap Lowered;
+  clang::ASTContext *Context = nullptr; ///< Null until a function is inspected.
   /// Local variables that were reported, and the expressions that allocate
   /// their memory.
   llvm::SmallPtrSet<const void *, 8> Reported;

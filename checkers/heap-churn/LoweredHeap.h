@@ -6,32 +6,27 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Generates LLVM IR for those functions of a unit that use the heap in loops,
-// inlines their callees, and runs the analysis of the LLVM pass
-// (passes/heap-churn/IterationBlocks.h). The check therefore also finds
-// allocations in wrappers, constructors and destructors.
+//   LoweredHeap Finder(Heap);
+//   Finder.consider(F);                   // for each function
+//   if (Finder.run(Context))              // at the end of the unit
+//     for (const LoweredBlock &Each : Finder.Blocks) ...
+//
+// Runs the analysis of the LLVM pass (passes/heap-churn/IterationBlocks.h) on
+// the IR of those functions that use the heap in loops. The check therefore
+// also finds allocations in wrappers, constructors and destructors.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef VFRIENDLY_CHECKERS_HEAPCHURN_LOWEREDHEAP_H
 #define VFRIENDLY_CHECKERS_HEAPCHURN_LOWEREDHEAP_H
 
-#include "checkers/heap-churn/HeapCalls.h"
+#include "checkers/common/LoweredUnit.h"
+#include "checkers/heap-churn/HeapReach.h"
 
-#include "llvm/ADT/ArrayRef.h"
-
-#include <optional>
-#include <string>
+#include <memory>
 #include <vector>
 
 namespace vfriendly::tidy {
-
-/// A place in the source, as debug information describes it. The path File is
-/// relative to the working directory of the compilation.
-struct LoweredPlace {
-  std::string File;
-  unsigned Line = 0, Column = 0;
-};
 
 /// A block that each iteration of a loop of the function In allocates and
 /// releases (IterationBlocks.h). Both places are in In: an operation in an
@@ -41,13 +36,30 @@ struct LoweredBlock {
   LoweredPlace Allocated, Released;
 };
 
-/// Finds the blocks that loops of Functions allocate and release in each
-/// iteration. Functions are the unit's definitions outside of system headers.
-/// Returns nothing if IR is needed but cannot be generated, for example because
-/// the unit has errors.
-std::optional<std::vector<LoweredBlock>>
-findLoweredBlocks(clang::ASTContext &Context, HeapCalls &Heap,
-                  llvm::ArrayRef<const clang::FunctionDecl *> Functions);
+/// Finds the blocks that loops allocate and release in each iteration.
+class LoweredHeap : private IrJudge {
+public:
+  LoweredHeap();
+
+  /// Adds a definition of a function. It is lowered if it may have such loops.
+  void consider(const clang::FunctionDecl &Function, HeapCalls &Heap);
+
+  /// Fills Blocks. Returns false if IR is needed but cannot be generated, for
+  /// example because the unit has errors.
+  bool run(clang::ASTContext &Context) { return Unit->judge(Context); }
+
+  std::vector<LoweredBlock> Blocks;
+
+private:
+  void tell(const LoweredFunctions &Functions) override;
+  void judge(const LoweredFunctions &Functions) override;
+  void tellHeap(llvm::Function &F, const clang::FunctionDecl &D);
+
+  std::shared_ptr<LoweredUnit> Unit;
+  std::shared_ptr<FunctionBodies> Bodies;
+  std::optional<HeapReach> Reach; ///< Unset before the first function.
+  HeapCalls *Heap = nullptr;
+};
 
 } // namespace vfriendly::tidy
 
