@@ -7,6 +7,9 @@ A module of that package is a subcommand if its name does not begin with '_'. It
   SENTENCE            its description
   options(parser)     adds its options
   run(options) -> int runs it, and returns the exit status
+It may have
+  TAKES_COMMAND       True if words after -- are a command, options.command
+  EPILOG              its exit statuses, if they are others than those below
 Add a subcommand by adding a module: nothing else names them.
 """
 
@@ -31,6 +34,10 @@ def names() -> list[str]:
     return sorted(m.name for m in found if not m.name.startswith("_"))
 
 
+def takes_command(name: str) -> bool:
+    return getattr(importlib.import_module(f"vfriendly.commands.{name}"), "TAKES_COMMAND", False)
+
+
 def parser_of(commands: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="vfriendly", description=vfriendly.__doc__, epilog=EPILOG,
@@ -41,9 +48,11 @@ def parser_of(commands: Sequence[str]) -> argparse.ArgumentParser:
     for name in commands:
         module = importlib.import_module(f"vfriendly.commands.{name}")
         sub = inner.add_parser(
-            name, help=module.SENTENCE, description=module.SENTENCE, epilog=EPILOG,
+            name, help=module.SENTENCE, description=module.SENTENCE, epilog=getattr(module, "EPILOG", EPILOG),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        if takes_command(name):
+            sub.usage = f"{sub.prog} [OPTIONS] -- COMMAND"
         module.options(sub)
         sub.set_defaults(run=module.run)
     return parser
@@ -54,7 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = names()
     # Only the wanted command's module is imported: others may have costly imports.
     wanted = [words[0]] if words and words[0] in known else known
-    options = parser_of(wanted).parse_args(words)
+    # argparse would take options of the command for the subcommand's own.
+    command: list[str] = []
+    if "--" in words and len(wanted) == 1 and takes_command(wanted[0]):
+        at = words.index("--")
+        words, command = words[:at], words[at + 1:]
+    options = parser_of(wanted).parse_args(words, argparse.Namespace(command=command))
     try:
         status = options.run(options)
         if not sys.stdout.closed:  # as lsp leaves it

@@ -74,9 +74,7 @@ def open_project(options: argparse.Namespace) -> Project:
     """Raises Refused for errors that would make the whole scan fail, before any unit."""
     if options.jobs < 0 or options.timeout <= 0:
         raise Refused("--jobs and --timeout must be positive")
-    output = getattr(options, "output", None)
-    if output and not os.path.isdir(os.path.dirname(os.path.abspath(output))):
-        raise Refused(f"-o {output}: there is no such folder")
+    check_folder(getattr(options, "output", None))
     units, others = database.read(options.build)
     found = tools.find(options.clang_tidy, options.module, options.checks)
     if options.remarks:
@@ -88,6 +86,32 @@ def open_project(options: argparse.Namespace) -> Project:
     examiner = Examiner(found, store, options.timeout)
     return Project(units, others, root, found, store, examiner,
                    options.jobs or len(os.sched_getaffinity(0)), time.time_ns(), options)
+
+
+def check_folder(output: str | None) -> None:
+    """Refuses an output file that cannot be created, before any work."""
+    if output and not os.path.isdir(os.path.dirname(os.path.abspath(output))):
+        raise Refused(f"-o {output}: there is no such folder")
+
+
+class Progress:
+    """One line on a terminal that says how far long work is; elsewhere a line every 15 seconds."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet, self._terminal = quiet, sys.stderr.isatty()
+        self._last = 0.0 if self._terminal else time.monotonic()
+
+    def at(self, where: str) -> None:
+        now = time.monotonic()
+        if self._quiet or (not self._terminal and now - self._last < 15):
+            return
+        self._last = now
+        print(f"\r\033[K{where}" if self._terminal else f"vfriendly: {where}", end="" if self._terminal else "\n",
+              file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._terminal and not self._quiet:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _store(options: argparse.Namespace) -> cache.Cache:

@@ -1,0 +1,127 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Executables: which file a command runs, and whether preloaded libraries take effect in it."""
+
+import os
+import shlex
+import shutil
+import stat
+import struct
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from vfriendly.errors import Refused
+
+# ELF: what is read of the header, of a program header and of an entry of the dynamic section.
+_HEADER = struct.Struct("<16sHHIQQQIHHH")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
+_PT_INTERP, _PT_NOTE = 3, 4
+_NT_GNU_BUILD_ID = 3
+_MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
+# Interpreters that a script names by another program, such as /usr/bin/env.
+_DEEPEST = 4
+
+
+@dataclass(frozen=True)
+class Elf:
+    machine: str
+    loader: str  # "" of a static program
+    build_id: str  # "" if it has none
+
+
+@dataclass
+class Program:
+    """The executable of a command."""
+
+    path: str
+    elf: Elf
+    scripts: list[str] = field(default_factory=list)  # that led to the executable
+
+    def libraries(self) -> list[str]:
+        """Returns the names of the shared libraries that the loader maps at start."""
+        done = subprocess.run([self.elf.loader, "--list", self.path], capture_output=True, text=True, errors="replace",
+                              check=False)
+        return [os.path.basename(line.split()[0]) for line in done.stdout.splitlines() if line.split()]
+
+
+def read_elf(path: str) -> Elf | None:
+    """Returns None if the file is not an ELF file of 64 bits, little-endian. Raises OSError."""
+    with open(path, "rb") as file:
+        header = file.read(_HEADER.size)
+        if len(header) < _HEADER.size or header[:6] != b"\x7fELF\2\1":
+            return None
+        _, _, machine, _, _, segments, _, _, _, size, count = _HEADER.unpack(header)
+        file.seek(segments)
+        table = file.read(size * count)
+        loader = build_id = ""
+        for at in range(0, len(table) - _SEGMENT.size + 1, size):
+            kind, _, offset, _, _, length, _, _ = _SEGMENT.unpack_from(table, at)
+            if kind not in (_PT_INTERP, _PT_NOTE):
+                continue
+            file.seek(offset)
+            data = file.read(min(length, 1 << 16))
+            if kind == _PT_INTERP:
+                loader = data.rstrip(b"\0").decode(errors="replace")
+            else:
+                build_id = build_id or _build_id(data)
+    return Elf(_MACHINES.get(machine, f"machine {machine}"), loader, build_id)
+
+
+def _build_id(notes: bytes) -> str:
+    at = 0
+    while at + 12 <= len(notes):
+        name, length, kind = struct.unpack_from("<III", notes, at)
+        begin = at + 12 + (name + 3 & ~3)
+        if kind == _NT_GNU_BUILD_ID and notes[at + 12:at + 16] == b"GNU\0":
+            return notes[begin:begin + length].hex()
+        at = begin + (length + 3 & ~3)
+    return ""
+
+
+def find(command: Sequence[str]) -> Program:
+    """Returns the executable that a command runs. Raises Refused if there is none."""
+    if not command:
+        raise Refused("no command: put it after --, as in: -- ./prog ARGUMENTS")
+    path = shutil.which(command[0])
+    if not path:
+        raise Refused(f"{command[0]}: " + ("not executable" if os.path.isfile(command[0]) else "no such program"))
+    scripts: list[str] = []
+    for _ in range(_DEEPEST):
+        try:
+            elf = read_elf(path)
+            if elf:
+                return Program(os.path.realpath(path), elf, scripts)
+            with open(path, "rb") as file:
+                first = file.readline(256)
+        except OSError as error:
+            raise Refused(f"{path}: {error.strerror}") from None
+        words = shlex.split(first[2:].decode(errors="replace")) if first.startswith(b"#!") else ["/bin/sh"]
+        if len(words) > 1 and os.path.basename(words[0]) == "env":
+            words = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
+        scripts.append(path)
+        path = shutil.which(words[0]) if words else None
+        if not path:
+            raise Refused(f"{scripts[-1]}: its interpreter was not found, or it is not a program for this machine")
+    raise Refused(f"{command[0]}: is a script of a script of a script")
+
+
+def why_not_preloaded(program: Program) -> str:
+    """Returns why libraries cannot be preloaded into the program, or "" if they can."""
+    name = program.path
+    if program.elf.machine != os.uname().machine:
+        return f"{name} is for {program.elf.machine}, not for this machine"
+    if not program.elf.loader:
+        return f"{name} is linked statically and loads no libraries: link it dynamically, or rebuild it with the pass"
+    if not os.path.basename(program.elf.loader).startswith("ld-linux"):
+        return f"{name} uses another libc ({program.elf.loader}): the preloaded libraries are for glibc"
+    try:
+        mode = os.stat(name).st_mode
+        capabilities = "security.capability" in os.listxattr(name)
+    except OSError:
+        return ""
+    if mode & (stat.S_ISUID | stat.S_ISGID) or capabilities:
+        what = "has file capabilities" if capabilities else "is setuid or setgid"
+        return f"{name} {what}: the loader ignores LD_PRELOAD in it, so run a copy without"
+    return ""

@@ -1,0 +1,135 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What can be changed about a program without rebuilding it: preloaded libraries, settings and CPUs."""
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vfriendly import programs, tools
+from vfriendly.errors import Refused
+
+GOMP, LIBOMP = ("libgomp.",), ("libomp.", "libiomp5.")
+
+
+@dataclass(frozen=True)
+class Remedy:
+    name: str
+    words: str  # what it does, for people
+    preloads: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    prefix: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> int:
+        return self.name.count("+") + 1
+
+    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Returns the environment of the program. Libraries that are preloaded already stay, after these."""
+        done = {**given, **self.settings}
+        if self.preloads:
+            others = given.get("LD_PRELOAD", "").replace(" ", ":").split(":")
+            done["LD_PRELOAD"] = ":".join([*self.preloads, *(p for p in others if p and p not in self.preloads)])
+        return done
+
+    def line(self, command: Sequence[str]) -> str:
+        """Returns the shell's line that runs the command with this remedy."""
+        words = [f"{k}={shlex.quote(v)}" for k, v in self.settings.items()]
+        if self.preloads:
+            words.append(f"LD_PRELOAD={shlex.quote(':'.join(self.preloads))}")
+        return " ".join([*words, shlex.join([*self.prefix, *command])])
+
+
+NONE = Remedy("as it is", "no change")
+
+
+def _half() -> str:
+    cpus = sorted(os.sched_getaffinity(0))
+    return ",".join(map(str, cpus[:len(cpus) // 2]))
+
+
+def _gleaner() -> str | None:
+    beside = Path(os.environ.get("VFRIENDLY_LIB", "/nowhere")).parent / "bin" / "gleaner"
+    return str(beside) if beside.is_file() else shutil.which("gleaner")
+
+
+def _known() -> dict[str, Remedy]:
+    """Returns the remedies of one part. A library's path is found when the remedy is used."""
+    known = [
+        Remedy("pthread", "locks, conditions and barriers that adapt their spinning", ("libvfpthread.so",)),
+        Remedy("malloc", "an allocator that rarely returns memory to the kernel", ("libvfmalloc.so",)),
+        Remedy("openmp", "waits of OpenMP that adapt their spinning", ("libvfomp.so",)),
+        Remedy("omp-passive", "waits of OpenMP sleep at once", settings={"OMP_WAIT_POLICY": "passive"}),
+        # 1000 is what libgomp itself uses once it has more threads than CPUs; libomp's unit is a
+        # millisecond, and its default is 200.
+        Remedy("omp-short", "waits of OpenMP spin shortly, then sleep",
+               settings={"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}),
+        Remedy("numa", "interleaves large allocations over the nodes and binds threads to CPUs", ("libvfnuma.so",),
+               {"VF_NUMA": "interleave", "VF_NUMA_PIN": "core"}),
+        Remedy("pin", "binds each thread to one CPU", ("libvfnuma.so",), {"VF_NUMA_PIN": "core"}),
+        Remedy("half-cpus", "uses half of the CPUs", prefix=("taskset", "-c", _half())),
+        Remedy("gleaner", "keeps threads on few CPUs, and those awake", prefix=(_gleaner() or "gleaner", "run", "--")),
+    ]
+    return {r.name: r for r in known}
+
+
+NAMES = ", ".join(_known())
+
+
+def _one(name: str) -> Remedy:
+    known = _known()
+    if "=" in name:
+        variable, _, value = name.partition("=")
+        return Remedy(name, f"sets {variable}", settings={variable: value})
+    if name not in known:
+        raise Refused(f"no remedy '{name}': there are {NAMES}, VARIABLE=VALUE, and several joined by +")
+    remedy = known[name]
+    for program in remedy.prefix[:1]:
+        if not shutil.which(program):
+            raise Refused(f"remedy {name} needs the program {program}, which was not found")
+    if name == "half-cpus" and not remedy.prefix[2]:
+        raise Refused("remedy half-cpus needs at least two CPUs")
+    paths = tuple(tools.library(p, None, "VFRIENDLY_LIB=FOLDER, not --library") for p in remedy.preloads)
+    return Remedy(name, remedy.words, paths, remedy.settings, remedy.prefix)
+
+
+def parse(text: str) -> Remedy:
+    """Returns the remedy of a name such as pthread+malloc. Raises Refused."""
+    parts = [_one(name.strip()) for name in text.split("+")]
+    settings: dict[str, str] = {}
+    for part in parts:
+        settings |= part.settings
+    preloads = dict.fromkeys(library for p in parts for library in p.preloads)
+    return Remedy(text, "; ".join(p.words for p in parts), tuple(preloads), settings,
+                  tuple(w for p in parts for w in p.prefix))
+
+
+def suitable(program: programs.Program) -> tuple[list[Remedy], list[str]]:
+    """Returns the remedies that may help the program, and one line for each kind that was left out."""
+    names, left = [], []
+    why = programs.why_not_preloaded(program)
+    nodes = len(list(Path("/sys/devices/system/node").glob("node[0-9]*")))
+    if why:
+        left.append(why)
+    else:
+        names += ["pthread", "malloc", "pthread+malloc"]
+        libraries = program.libraries()
+        if any(name.startswith(GOMP + LIBOMP) for name in libraries):
+            names += ["openmp", "omp-passive", "omp-short", "omp-passive+malloc"]
+        names.append("numa" if nodes > 1 else "pin")
+    if len(os.sched_getaffinity(0)) > 1:
+        names.append("half-cpus")
+    if _gleaner():
+        names.append("gleaner")
+    found = []
+    for name in names:
+        try:
+            found.append(parse(name))
+        except Refused as error:  # A library that this build does not have is not tried.
+            if name != "openmp":
+                left.append(str(error))
+    return found, left
