@@ -17,6 +17,7 @@
 #include "malloc/libc_code.h"
 #include "malloc/pages.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -229,7 +230,7 @@ VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
   return error;
 }
 
-VF_API void *aligned_alloc(size_t alignment, size_t size) {
+static void *aligned(size_t alignment, size_t size) {
   void *p = kept_aligned(alignment, size);
   if (p)
     return p;
@@ -239,8 +240,12 @@ VF_API void *aligned_alloc(size_t alignment, size_t size) {
              : p;
 }
 
+VF_API void *aligned_alloc(size_t alignment, size_t size) {
+  return aligned(alignment, size);
+}
+
 /* From glibc: an alignment is rounded up to the next power of two. */
-VF_API void *memalign(size_t alignment, size_t size) {
+static void *aligned_up(size_t alignment, size_t size) {
   if (alignment > SIZE_MAX / 2 + 1) {
     errno = EINVAL;
     return NULL;
@@ -248,12 +253,16 @@ VF_API void *memalign(size_t alignment, size_t size) {
   size_t power = sizeof(void *);
   while (power < alignment)
     power *= 2;
-  return aligned_alloc(power, size);
+  return aligned(power, size);
+}
+
+VF_API void *memalign(size_t alignment, size_t size) {
+  return aligned_up(alignment, size);
 }
 
 /* jemalloc's valloc does not set errno if there is no memory. */
 VF_API void *valloc(size_t size) {
-  return memalign((size_t)sysconf(_SC_PAGESIZE), size);
+  return aligned_up((size_t)sysconf(_SC_PAGESIZE), size);
 }
 
 /* From glibc: the size is rounded up to whole pages. */
@@ -263,8 +272,35 @@ VF_API void *pvalloc(size_t size) {
     errno = ENOMEM;
     return NULL;
   }
-  return memalign(page, (size + page - 1) & ~(page - 1));
+  return aligned_up(page, (size + page - 1) & ~(page - 1));
 }
+
+/* glibc's second names of its functions. A program that replaces some of the
+ * functions above calls these for the memory: it is then of the same heap as
+ * the blocks of those that the program does not replace. They must not call the
+ * functions above by name, which may be the program's. */
+#define OWN(name) static __typeof(name) own_##name __attribute__((alias(#name)))
+OWN(malloc);
+OWN(calloc);
+OWN(realloc);
+OWN(free);
+OWN(memalign);
+OWN(valloc);
+OWN(pvalloc);
+
+VF_API void *__libc_malloc(size_t size) { return own_malloc(size); }
+VF_API void *__libc_calloc(size_t n, size_t size) {
+  return own_calloc(n, size);
+}
+VF_API void *__libc_realloc(void *p, size_t size) {
+  return own_realloc(p, size);
+}
+VF_API void __libc_free(void *p) { own_free(p); }
+VF_API void *__libc_memalign(size_t alignment, size_t size) {
+  return own_memalign(alignment, size);
+}
+VF_API void *__libc_valloc(size_t size) { return own_valloc(size); }
+VF_API void *__libc_pvalloc(size_t size) { return own_pvalloc(size); }
 
 VF_API size_t malloc_usable_size(void *p) {
   return vf_je_malloc_usable_size(p);

@@ -16,6 +16,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/jemalloc.h"
+#include "common/plain_lock.h"
 #include "malloc/cpu_cache.h"
 #include "malloc/fork_gate.h"
 #include "malloc/helper.h"
@@ -193,6 +194,45 @@ bool __wrap_je_base_boot(void *tsdn) {
   return false;
 }
 
+static void have_thread_data(void) {
+  if (!vf_jemalloc_is_plain())
+    vf_je_free(vf_je_malloc(1)); /* A block of any size makes them. */
+}
+
+/* Held while the arenas give their memory back, and while an arena is reset or
+ * destroyed (arena.N.destroy of mallctl), which must not be used meanwhile. A
+ * holder takes locks of jemalloc's, but none that a waiter may hold: a
+ * program's thread that destroys an arena holds only the lock of mallctl. */
+static uint32_t releasing;
+/* Whether this thread is the holder: a signal handler may fork then. */
+static __thread __attribute__((tls_model("initial-exec"))) bool is_releasing;
+
+static void begin_releasing(void) {
+  vf_plain_lock(&releasing);
+  is_releasing = true;
+}
+
+static void end_releasing(void) {
+  is_releasing = false;
+  vf_plain_unlock(&releasing, VF_PRIVATE);
+}
+
+void __real_je_arena_reset(void *tsd, void *arena);
+void __wrap_je_arena_reset(void *tsd, void *arena);
+void __wrap_je_arena_reset(void *tsd, void *arena) {
+  begin_releasing();
+  __real_je_arena_reset(tsd, arena);
+  end_releasing();
+}
+
+void __real_je_arena_destroy(void *tsd, void *arena);
+void __wrap_je_arena_destroy(void *tsd, void *arena);
+void __wrap_je_arena_destroy(void *tsd, void *arena) {
+  begin_releasing();
+  __real_je_arena_destroy(tsd, arena);
+  end_releasing();
+}
+
 /* jemalloc's fork handlers; null before jemalloc starts at the first
  * allocation. If jemalloc registered them when it starts, they would run before
  * handlers that libraries registered earlier, which may still allocate. With
@@ -217,10 +257,16 @@ int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
 
 /* The order is that in which other threads take these locks: is_worth_another
  * calls jemalloc with the lock of vf_giving_stop, and jemalloc calls vf_pages
- * with its own. A single thread holds none of jemalloc's locks. */
+ * with its own. A single thread holds none of jemalloc's locks. jemalloc's
+ * handlers fetch the thread's data; to make them, libc may call calloc, which
+ * must not wait for these locks. */
 static void before_fork(void) {
-  vf_giving_stop();
   are_theirs_called = theirs.before != NULL && !__libc_single_threaded;
+  if (are_theirs_called)
+    have_thread_data();
+  vf_giving_stop();
+  if (!is_releasing)
+    vf_plain_lock(&releasing);
   if (are_theirs_called) {
     vf_cpu_cache_before_fork();
     vf_fork_gate_close();
@@ -236,11 +282,14 @@ static void after_fork_in_parent(void) {
     vf_fork_gate_open(false);
     vf_cpu_cache_after_fork();
   }
+  if (!is_releasing)
+    vf_plain_unlock(&releasing, VF_PRIVATE);
   vf_giving_resume();
 }
 
 static void after_fork_in_child(void) {
   vf_pages_after_fork(true);
+  releasing = is_releasing ? VF_HELD : VF_FREE;
   vf_hysteresis_after_fork();
   vf_helper_after_fork();
   if (are_theirs_called) {
@@ -264,16 +313,18 @@ unsigned je_narenas_total_get(void);
 extern void *je_arenas[];
 
 /* jemalloc merges the extents that it gives back, under the lock of the arena's
- * extents, and fetches the thread's data to do so. In a thread without data it
- * would make them there, with memory for the thread's cache from the same arena
- * and so by the same lock. A block of any size makes them before. */
+ * extents, and uses the thread's data to do so. A thread without data would
+ * make them there, with memory for the thread's cache from the same arena and
+ * so by the same lock. Without the argument tsd, jemalloc would look for the
+ * data there. */
 void vf_jemalloc_release(void) {
-  if (!vf_jemalloc_is_plain())
-    vf_je_free(vf_je_malloc(1));
+  have_thread_data();
+  begin_releasing();
   unsigned n = je_narenas_total_get();
   for (unsigned i = 0; i != n; ++i) {
     void *arena = __atomic_load_n(&je_arenas[i], __ATOMIC_ACQUIRE);
     if (arena)
-      je_arena_decay(NULL, arena, false, true);
+      je_arena_decay(je_tsd_tls, arena, false, true);
   }
+  end_releasing();
 }

@@ -16,27 +16,33 @@
 #include "numa-placement/preload/next.h"
 #include "numa-placement/preload/settings.h"
 #include "vfriendly/numa.h"
+#include <gnu/libc-version.h>
 #include <string.h>
 
 /* Largest value of libc's M_MMAP_THRESHOLD on 64-bit machines, half of libc's
  * HEAP_MAX_SIZE: larger blocks always get a mapping of their own. */
 #define MOST_MMAP_THRESHOLD ((size_t)32 << 20)
 
-/* libc's own functions, under names that no library interposes. */
+/* libc's own functions, under names that only libraries with their own malloc
+ * interpose. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *block, size_t size);
 void __libc_free(void *block);
 
+static bool find_libc(uint32_t *known) {
+  bool is = vf_module_of((const void *)free) ==
+            vf_module_of((const void *)gnu_get_libc_version);
+  __atomic_store_n(known, is ? 1 : 2, __ATOMIC_RELAXED);
+  return is;
+}
+
 /* Returns true if libc's malloc is the one in use: a library that replaces
  * malloc replaces free as well. */
 static inline bool is_libc(void) {
-  void (*in_use)(void *) = free;
-  /* Hides the value from the compiler, which assumes that two functions have
-   * different addresses and would remove the comparison. The dynamic linker may
-   * bind both names to one function. */
-  __asm__("" : "+r"(in_use));
-  return in_use == __libc_free;
+  static uint32_t known; /* 1: yes, 2: no. Threads write the same. */
+  uint32_t now = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  return __builtin_expect(now != 0, 1) ? now == 1 : find_libc(&known);
 }
 
 void vf_numa_prepare_allocations(size_t least) {

@@ -23,7 +23,16 @@ void vf_numa_next_look_up(void) {
   errno = saved;
 }
 
+int _dl_find_object(void *code, struct dl_find_object *object)
+    __attribute__((weak));
+
+/* glibc before 2.35 has no _dl_find_object, and dladdr takes the lock of the
+ * dynamic linker. */
 const void *vf_module_of(const void *code) {
+  struct dl_find_object object;
+  if (_dl_find_object)
+    return _dl_find_object((void *)code, &object) == 0 ? object.dlfo_map_start
+                                                       : NULL;
   Dl_info info;
   return dladdr(code, &info) ? info.dli_fbase : NULL;
 }

@@ -58,7 +58,8 @@ static inline const struct vf_numa_next *vf_numa_next(void) {
 }
 
 /* Returns the address at which the module that contains this code is mapped;
- * NULL if there is none. */
+ * NULL if there is none. Takes no lock: an allocator may call mmap with its own
+ * locks, for which a thread may wait inside dlopen. */
 const void *vf_module_of(const void *code);
 
 #endif /* VFRIENDLY_NUMA_PLACEMENT_PRELOAD_NEXT_H */
