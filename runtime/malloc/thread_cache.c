@@ -9,8 +9,17 @@
  * a check, so a thread whose first call comes when memory is used up would
  * crash. Here such a thread gets no cache, and shares arena 0. As in
  * jemalloc.c, the functions __wrap_NAME are called in place of jemalloc's NAME.
+ *
+ * A thread's first call also sets a thread-specific value, so that jemalloc
+ * hears of the thread's end. For the 33rd and later keys of a process libc
+ * allocates memory to do so, by calloc, inside that first call. If the first
+ * call is a free, jemalloc 5.3 then makes the thread's cache and forgets it: it
+ * stays in the arena's list after the thread has ended. So the key is made
+ * before the program makes its own.
  *===----------------------------------------------------------------------===*/
 
+#include "malloc/start.h"
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -83,4 +92,27 @@ void __wrap_je_tcache_arena_reassociate(void *tsdn, void *slow, void *cache,
                                         void *arena) {
   if (arena)
     __real_je_tcache_arena_reassociate(tsdn, slow, cache, arena);
+}
+
+static pthread_key_t key;
+static bool has_key;                  /* and jemalloc has not got it */
+static void (*end_of_thread)(void *); /* jemalloc's, if it has a key */
+
+static void at_end_of_thread(void *value) { end_of_thread(value); }
+
+VF_AT_START __attribute__((constructor(101))) static void make_key(void) {
+  if (!end_of_thread)
+    has_key = pthread_key_create(&key, at_end_of_thread) == 0;
+}
+
+int vf_je_key_create(pthread_key_t *result, void (*destructor)(void *));
+
+/* Replaces pthread_key_create for jemalloc, which calls it once. */
+int vf_je_key_create(pthread_key_t *result, void (*destructor)(void *)) {
+  end_of_thread = destructor;
+  if (!has_key)
+    return pthread_key_create(result, destructor);
+  has_key = false;
+  *result = key;
+  return 0;
 }
