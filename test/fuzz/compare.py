@@ -74,8 +74,8 @@ class Tools:
     """Where the compiler and what this project builds are: copies in folder, so that a build
     meanwhile changes nothing."""
 
-    def __init__(self, build, folder, plugin=None, tidy=None):
-        self.build, self.folder = os.path.abspath(build), folder
+    def __init__(self, build, folder, plugin=None, tidy=None, malloc=None):
+        self.build, self.folder, self.malloc = os.path.abspath(build), folder, malloc
         self.lib = os.path.join(folder, "lib")
         os.makedirs(self.lib)
         built = os.path.join(self.build, "lib")

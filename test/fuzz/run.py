@@ -12,7 +12,8 @@ A kind is a file of kinds/, which has
     write(seed, folder)    the program of seed, always the same; returns its path
     judge(seed, source)    raises compare.Found or compare.Skip
     rewrites               how many places the passes have changed so far
-and, where one process can judge many programs, judge_all(sources) -> {seed: Found}.
+and, where one process can judge many programs, judge_all(sources) -> {seed: Found};
+REDUCES = False if programs are as small as they can be.
 
 A program that fails is kept in BUILD/fuzz/KIND-SEED, reduced, beside how to see it fail
 again. Exit status: 0 without findings, 1 with, 2 on a usage error, 3 if a tool is missing
@@ -33,13 +34,18 @@ sys.path.insert(0, HERE)
 import reduce
 from compare import Found, Skip, Tools
 
-KINDS = ("csmith", "threads", "heap", "loops", "ir", "fixit", "mlir")
+KINDS = ("csmith", "threads", "heap", "loops", "ir", "fixit", "mlir", "malloc")
 DEFAULT_MINUTES = 10
 LLVM = "/usr/lib/llvm-22/bin"
 
 
 def kind_of(name):
     return importlib.import_module(f"kinds.{name}")
+
+
+def is_built(build, name):
+    library = {"mlir": "libvfriendly-mlir.so", "malloc": "libvfmalloc.so"}.get(name)
+    return not library or os.path.exists(os.path.join(build, "lib", library))
 
 
 class Counts:
@@ -56,7 +62,7 @@ def keep(options, name, seed, source, found, kind):
     with open(os.path.join(folder, "finding.txt"), "w") as file:
         file.write(f"{found}\n\nagain: {again}{kept}\n")
     print(f"{name}: seed {seed}: {found}\n  again: {again}{kept}", flush=True)
-    if options.reduce:
+    if options.reduce and getattr(kind_of(name), "REDUCES", True):
         reduced = reduce.reduce(options, name, seed, kept, found, kind)
         print(f"  reduced: {reduced}" if reduced else "  not reduced", flush=True)
 
@@ -155,6 +161,7 @@ def arguments():
     parser.add_argument("--out", metavar="DIR", help="where findings are kept [BUILD/fuzz]")
     parser.add_argument("--plugin", help="another libvfriendly.so, to see it fail")
     parser.add_argument("--tidy", help="another libvfriendly-tidy.so")
+    parser.add_argument("--malloc", help="another libvfmalloc.so")
     parser.add_argument("--tools", metavar="DIR", help="folder with other compilers, for the test of this")
     parser.add_argument("--verbose", action="store_true", help="say why programs show nothing")
     parser.add_argument("--expect", metavar="SYMPTOM", help=argparse.SUPPRESS)
@@ -174,7 +181,7 @@ def arguments():
 def main():
     options = arguments()
     if not options.kind:
-        options.kind = [k for k in KINDS if k != "mlir" or os.path.exists(os.path.join(options.build, "lib", "libvfriendly-mlir.so"))]
+        options.kind = [k for k in KINDS if is_built(options.build, k)]
     options.out = os.path.abspath(options.out or os.path.join(options.build, "fuzz"))
     if options.programs is None:
         options.minutes = (DEFAULT_MINUTES if options.minutes is None else options.minutes) / len(options.kind)
@@ -183,7 +190,7 @@ def main():
     os.environ["PATH"] = os.pathsep.join([*first, LLVM, os.environ["PATH"]])
     os.makedirs(options.out, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="work-", dir=options.out) as work:
-        tools = Tools(options.build, work, options.plugin, options.tidy)
+        tools = Tools(options.build, work, options.plugin, options.tidy, options.malloc)
         if options.file:
             return run_file(options, options.kind[0], tools, work)
         every = [run_kind(options, name, tools, work) for name in options.kind]
