@@ -282,7 +282,7 @@ def main():
             totals.append(f"{corpus}: {len(rows)} loops, {len(liberal)} liberal before the cap")
             out += [(corpus, f, line, form, s, why or "-", ",".join(h) or "-", size) for s, (f, line, form, why, h, size) in picked]
     print("\n".join(totals), file=sys.stderr)
-    print("corpus\tfile\tline\tform\tselection\twhy\thint\tlines")
+    print("corpus\tfile\tline\tform\tselection\twhy\twords\tlines")
     for r in sorted(set(out)):
         print(*r, sep="\t")
 

@@ -45,10 +45,11 @@ def read_rows(path, feature):
     if not lines or lines[0][:4] != ["corpus", "file", "line", "verdict"]:
         usage_error(f"{path}: not a table of labels")
     row = feature.row()
+    width = len(row._fields)  # further columns tell how the row was chosen
     for x in lines[1:]:
-        if len(x) != len(row._fields) or not x[2].isdigit():
+        if len(x) != max(len(lines[0]), width) or not x[2].isdigit():
             usage_error(f"{path}: not a label: {x}")
-    return [row(*x[:2], int(x[2]), *x[3:]) for x in lines[1:]]
+    return [row(*x[:2], int(x[2]), *x[3:width]) for x in lines[1:]]
 
 
 def read_labels(path, feature, corpora):
