@@ -6,6 +6,7 @@
 import difflib
 import os
 import sys
+import tarfile
 
 root, out = sys.argv[1:]
 sys.path[:0] = [os.path.join(root, "test", "rigs"), os.path.join(root, "test", "rigs", "bench")]
@@ -81,6 +82,18 @@ try:
 except Broken as error:
     print(error)
 assert text(tree, "c") == "4\n", "a series that does not apply must leave the last one"
+
+# Without a whole tree: only what the series touch is unpacked.
+archive = os.path.join(out, "linux-source-6.1.tar.xz")
+with tarfile.open(archive, "w:xz") as file:
+    file.add(pristine, "linux-source-6.1")
+source.installed_archive = lambda version: archive
+source.applies("6.1", [first, second])
+try:
+    source.applies("6.1", [first, source.series("s", os.path.join(out, "bad"))])
+    raise AssertionError("that should not apply")
+except Broken as error:
+    print(error)
 
 make_tree = os.path.join(out, "make")
 os.makedirs(make_tree)

@@ -93,6 +93,8 @@ def parser():
     found.add_argument("--build-only", action="store_true", help="build the kernels and stop")
     found.add_argument("--objects", action="store_true", help="compile the files that the series touches, "
                        "and stop")
+    found.add_argument("--applies", action="store_true", help="only check that the series of all versions "
+                       "apply; unpacks no whole tree")
     found.add_argument("--out", metavar="DIR", help="where NAME.json goes [BUILD/kernel-test]")
     return found
 
@@ -152,6 +154,13 @@ def series(options, name):
         raise Usage(error)
     found.patches += [options.also] if options.also else []
     return found
+
+
+def applies(chosen_series):
+    for version in source.VERSIONS:
+        source.applies(version, [source.series(name, os.path.join(SERIES, name, version))
+                                 for name in chosen_series], lambda text: print(f"kernel-test: {text}", flush=True))
+    return 0
 
 
 def kinds(options):
@@ -216,6 +225,8 @@ def main():
     try:
         options = parser().parse_args()
         modules = checked(options)
+        if options.applies:
+            return applies(modules)
         tree = os.path.abspath(options.build)
         for name in modules:
             series(options, name)  # before the first is built

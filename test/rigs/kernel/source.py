@@ -101,15 +101,20 @@ def unpacked(build, version):
     return tree if os.path.isdir(tree) else None
 
 
-def unpack(build, version, say=print):
-    """The same; it is there then."""
-    if unpacked(build, version):
-        return unpacked(build, version)
-    tree = os.path.join(folder(build, version), PRISTINE)
+def installed_archive(version):
     packages.install([PACKAGE.format(version), *UNPACKERS])
     archive = ARCHIVE.format(version)
     if not os.path.exists(archive):
         raise Broken(f"{PACKAGE.format(version)} is installed, but has no {archive}")
+    return archive
+
+
+def unpack(build, version, say=print):
+    """Returns the pristine tree's folder after unpacking it if it is not there."""
+    if unpacked(build, version):
+        return unpacked(build, version)
+    tree = os.path.join(folder(build, version), PRISTINE)
+    archive = installed_archive(version)
     say(f"unpacking {os.path.basename(archive)}")
     os.makedirs(folder(build, version), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder(build, version)) as work:
@@ -137,6 +142,28 @@ def _apply(tree, patch):
         lines = done.stderr.strip().splitlines()
         raise Broken(f"{os.path.basename(patch)} does not apply: "
                      f"{lines[0] if lines else f'status {done.returncode}'}")
+
+
+def applies(version, all_series, say=print):
+    """Raises Broken if a series does not apply to this version. Unpacks only the files that
+    they touch: seconds instead of the minutes and 1.5 GB of a whole tree."""
+    touched = set().union(*(one.touched() for one in all_series))
+    with tempfile.TemporaryDirectory() as work:
+        names = os.path.join(work, "names")
+        with open(names, "w") as file:
+            file.writelines(f"{PACKAGE.format(version)}/{name}\n" for name in sorted(touched))
+        pristine = os.path.join(work, PRISTINE)
+        os.makedirs(pristine)
+        # tar fails for the files that a series makes, which the archive does not have, after
+        # it has unpacked all others; a file missing for another reason makes the patch fail.
+        subprocess.run(["tar", "-C", pristine, "--strip-components=1", "-xf",
+                        installed_archive(version), "--files-from", names], capture_output=True)
+        for one in all_series:
+            tree = tempfile.mkdtemp(dir=work)
+            shutil.copytree(pristine, tree, dirs_exist_ok=True)
+            for patch in one.patches:
+                _apply(tree, patch)
+            say(f"{one.name}: {len(one.patches)} patches apply to Linux {version}")
 
 
 def _own(path):
