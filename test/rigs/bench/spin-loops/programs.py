@@ -4,7 +4,7 @@
 """The kinds of waits, the variants of each, and how they are built and run.
 
 kinds/ROLE-NAME.h is the one descriptor of a kind; ROLE.c is the workload that
-includes it. Benchmark, soak and tests all build from these.
+includes it. The benchmark and the tests build from these.
 """
 
 import os
