@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * Settings of libvfnuma. The constructor reads them from the environment;
- * before that, each function of the library only calls the function that it
- * replaces.
+ * Settings of libvfnuma. The constructor in start.c reads them from the
+ * environment; before that, each function of the library only calls the
+ * function that it replaces.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_NUMA_PLACEMENT_PRELOAD_SETTINGS_H
@@ -43,6 +43,9 @@ enum vf_numa_preload_counter {
   VF_NUMA_PRELOAD_COUNTERS
 };
 
+extern uint64_t vf_numa_preload_counters[VF_NUMA_PRELOAD_COUNTERS];
+
+/* Counts only if VF_STATS=1. */
 void vf_count_numa_preload(enum vf_numa_preload_counter counter);
 
 #endif /* VFRIENDLY_NUMA_PLACEMENT_PRELOAD_SETTINGS_H */
