@@ -58,7 +58,7 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_BOUNDEDSPIN_H
 #define VFRIENDLY_PASSES_SPINLOOPS_BOUNDEDSPIN_H
 
-#include "passes/spin-loops/LoopJudge.h"
+#include "passes/analysis/Gather.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 
 #include "llvm/Analysis/ScalarEvolution.h"

@@ -42,7 +42,7 @@ static constexpr unsigned MaxDepth = 8;
 static constexpr unsigned MaxInlined = 64;
 
 /// Maximum number of side effects of a loop before inlining: more than
-/// MaxEffects (LoopJudge.h), because some are calls whose effects disappear
+/// MaxEffects (Facts.h), because some are calls whose effects disappear
 /// when they are inlined.
 static constexpr unsigned MaxHarms = 24;
 

@@ -14,7 +14,7 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_REWRITE_H
 #define VFRIENDLY_PASSES_SPINLOOPS_REWRITE_H
 
-#include "passes/spin-loops/RuntimeCalls.h"
+#include "passes/common/RuntimeCalls.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "passes/spin-loops/WaitKeys.h"
 #include "passes/spin-loops/Writers.h"

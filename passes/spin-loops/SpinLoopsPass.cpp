@@ -12,16 +12,16 @@
 
 #include "passes/spin-loops/SpinLoopsPass.h"
 
+#include "passes/analysis/Causes.h"
 #include "passes/common/KeepMarks.h"
 #include "passes/common/LLVMVersions.h"
+#include "passes/common/RuntimeCalls.h"
 #include "passes/common/Summary.h"
 #include "passes/spin-loops/BoundedSpin.h"
 #include "passes/spin-loops/Describe.h"
-#include "passes/spin-loops/ExitCauses.h"
 #include "passes/spin-loops/Expose.h"
 #include "passes/spin-loops/Remarks.h"
 #include "passes/spin-loops/Rewrite.h"
-#include "passes/spin-loops/RuntimeCalls.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "passes/spin-loops/SplitPolls.h"
 #include "passes/spin-loops/Vetoes.h"

@@ -8,9 +8,9 @@
 
 #include "passes/spin-loops/SplitPolls.h"
 
+#include "passes/analysis/Gather.h"
 #include "passes/common/KeepMarks.h"
 #include "passes/common/WaitNeutral.h"
-#include "passes/spin-loops/LoopJudge.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 
 #include "llvm/ADT/SetVector.h"

@@ -8,8 +8,8 @@
 
 #include "passes/spin-loops/Writers.h"
 
+#include "passes/analysis/Causes.h"
 #include "passes/common/WaitNeutral.h"
-#include "passes/spin-loops/ExitCauses.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DataLayout.h"

@@ -1,4 +1,4 @@
-//===- ExitCauses.h - Causes of a loop's exits ------------------*- C++ -*-===//
+//===- Causes.h - Causes of a value in a loop -------------------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef VFRIENDLY_PASSES_SPINLOOPS_EXITCAUSES_H
-#define VFRIENDLY_PASSES_SPINLOOPS_EXITCAUSES_H
+#ifndef VFRIENDLY_PASSES_ANALYSIS_CAUSES_H
+#define VFRIENDLY_PASSES_ANALYSIS_CAUSES_H
 
-#include "passes/spin-loops/SpinLoopAnalysis.h"
+#include "passes/analysis/Facts.h"
+#include "passes/analysis/SpinLoops.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
@@ -32,27 +33,10 @@ struct Causes {
   /// Polls whose address depends on an inner loop, so that each iteration polls
   /// several words.
   llvm::SmallSetVector<llvm::Instruction *, 4> Varying;
-  /// True if the value depends on the loop's own progress: a counter or a
-  /// variable that only the loop changes.
-  bool Own = false;
-  /// True if the value depends on the progress of an inner loop, which restarts
-  /// in each iteration of the outer loop.
-  bool Inner = false;
-  /// True if the value depends on a counter that wraps: i = (i + 1) % n.
-  bool Rotates = false;
-  /// True if the value depends on memory whose address is computed from a
-  /// counter that wraps: the loop polls several words in turn.
-  bool InTurn = false;
-  bool Clock = false;
-  /// True if the value depends on memory at an address that changes from
-  /// iteration to iteration.
-  bool Walks = false;
+  /// The causes other than Polled.
+  CauseSet Others = 0;
 
-  bool isNothing() const { return Polls.empty() && !ofItself(); }
-  bool onlyOthers() const { return !Polls.empty() && !ofItself(); }
-
-private:
-  bool ofItself() const { return Own || Rotates || InTurn || Clock || Walks; }
+  CauseSet kinds() const { return Others | (Polls.empty() ? 0u : Polled); }
 };
 
 /// Collects causes by following operands from uses to definitions within one
@@ -76,7 +60,7 @@ public:
 private:
   /// The state of one search from uses to definitions: it finds the causes of
   /// one value, or of the address of one access.
-  struct Walk {
+  struct Search {
     /// The access whose address is searched; null in the search for a value.
     llvm::Instruction *Access;
     Causes Found;
@@ -106,14 +90,14 @@ private:
   void visitOperands(llvm::Instruction &Access,
                      llvm::ArrayRef<llvm::Value *> Operands);
   void addAccess(llvm::Instruction &Access, const Causes &Where);
-  Causes &found() { return Walks.back()->Found; }
+  Causes &found() { return Searches.back()->Found; }
 
   const llvm::Loop &L;
   const llvm::DominatorTree &DT;
   VariableFacts &Variables;
   bool CallsArePolls = false;
   llvm::SmallVector<Step, 16> Steps;
-  llvm::SmallVector<std::unique_ptr<Walk>, 4> Walks;
+  llvm::SmallVector<std::unique_ptr<Search>, 4> Searches;
   /// For each access, the causes of its address. Computed once per loop, and
   /// null while the search is computing them: if the search then reaches the
   /// access again, its address depends on the value that it reads, as in p =

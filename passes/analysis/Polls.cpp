@@ -1,4 +1,4 @@
-//===- SpinKinds.cpp - Kinds of waits -------------------------------------===//
+//===- Polls.cpp - What a loop polls --------------------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/analysis/LoopView.h"
+#include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
-#include "passes/spin-loops/LoopJudge.h"
 
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/PatternMatch.h"
@@ -18,66 +21,6 @@ using namespace llvm;
 using namespace llvm::PatternMatch;
 
 namespace vfriendly {
-
-/// Returns true if the condition compares two reads of one address, perhaps
-/// among other conditions.
-bool LoopJudge::isVersionCheck(const Value *Condition, unsigned Depth) const {
-  // Maximum depth of operands: `!((a & 1) || a != b)` has 3 levels, and one is
-  // spare.
-  if (Depth > 4)
-    return false;
-  auto *Cmp = dyn_cast<ICmpInst>(Condition);
-  if (!Cmp) {
-    auto *I = dyn_cast<Instruction>(Condition);
-    return I && L.contains(I) &&
-           isa<SelectInst, BinaryOperator, FreezeInst, PHINode>(I) &&
-           any_of(I->operands(), [&](const Value *Op) {
-             return isVersionCheck(Op, Depth + 1);
-           });
-  }
-  using Read = std::pair<const Instruction *, const Value *>;
-  auto ReadOf = [&](const Value *V, unsigned Steps, auto &&Self) -> Read {
-    while (isa<CastInst, FreezeInst>(V))
-      V = cast<Instruction>(V)->getOperand(0);
-    auto *I = dyn_cast<Instruction>(V);
-    if (!I || !L.contains(I))
-      return {};
-    if (auto *Load = dyn_cast<LoadInst>(I))
-      return {I, Load->getPointerOperand()};
-    // Follows phis: one in the header may hold the value that the loop read one
-    // or two iterations before, another joins what the iteration read and what
-    // an inner loop read again.
-    if (auto *Phi = dyn_cast<PHINode>(I); Phi && Steps < 2) {
-      const Value *Address = nullptr;
-      for (unsigned N = 0; N != Phi->getNumIncomingValues(); ++N) {
-        if (!L.contains(Phi->getIncomingBlock(N)))
-          continue;
-        Read Before = Self(Phi->getIncomingValue(N), Steps + 1, Self);
-        if (!Before.second || (Address && Address != Before.second))
-          return {};
-        Address = Before.second;
-      }
-      return {Phi, Address};
-    }
-    auto *Call = dyn_cast<CallBase>(I);
-    CallClass Class = Call ? classifyCall(*Call) : CallClass{CallEffect::Other};
-    return {I, Class.Effect == CallEffect::AsmLoad ? Class.Address : nullptr};
-  };
-  Read First = ReadOf(Cmp->getOperand(0), 0, ReadOf),
-       Second = ReadOf(Cmp->getOperand(1), 0, ReadOf);
-  return First.second && First.second == Second.second &&
-         First.first != Second.first;
-}
-
-/// Returns true if the loop ends when a version number is unchanged. A loop
-/// that ends when the version has changed waits for a writer.
-bool LoopJudge::endsUnchanged(const ExitLeaf &Leaf) const {
-  auto *Cmp = dyn_cast<ICmpInst>(Leaf.Condition);
-  if (Cmp && (!Cmp->isEquality() ||
-              (Cmp->getPredicate() == ICmpInst::ICMP_NE) != Leaf.StaysIf))
-    return false;
-  return isVersionCheck(Leaf.Condition);
-}
 
 using RMWTest = function_ref<bool(const AtomicRMWInst &)>;
 
@@ -127,8 +70,7 @@ static bool exchanges(const Value *V) {
   });
 }
 
-/// Returns true if V is the result of a fetch-and-add, or a part of it.
-bool LoopJudge::isTicketNumber(const Value *V, unsigned Depth) const {
+bool isTicketNumber(const Value *V, unsigned Depth) {
   // Maximum depth of operands: a ticket is at most masked, shifted and
   // narrowed.
   if (Depth > 6)
@@ -141,12 +83,6 @@ bool LoopJudge::isTicketNumber(const Value *V, unsigned Depth) const {
   return isa<CastInst, BinaryOperator, ExtractValueInst, FreezeInst>(I) &&
          any_of(I->operands(),
                 [&](const Value *Op) { return isTicketNumber(Op, Depth + 1); });
-}
-
-/// Returns true if V depends on nothing that changes in the loop, though it may
-/// be computed there.
-bool LoopJudge::isInvariant(Value *V) {
-  return Collector.collect(V).isNothing();
 }
 
 /// Returns true if an atomic exchange stores the value V, which may be a
@@ -166,7 +102,7 @@ static bool isExchanged(const Value &V) {
 /// that exchange (CLH). Clang exchanges pointers as integers. A local structure
 /// also counts as a node, because a function may have queued it. A local number
 /// does not, because it cannot hold a link to a successor.
-bool LoopJudge::isQueueNode(const Value *Address) {
+static bool isQueueNode(const Value *Address, VariableFacts &Variables) {
   const Value *Node = getUnderlyingObject(Address, /*MaxLookup=*/16);
   if (auto *Cast = dyn_cast<IntToPtrInst>(Node))
     return exchanges(Cast->getOperand(0));
@@ -187,12 +123,12 @@ bool LoopJudge::isQueueNode(const Value *Address) {
   return !isa<Constant>(Node) && isExchanged(*Node);
 }
 
-/// Returns true if B, or a block that dominates B, increments or decrements
-/// memory.
-bool LoopJudge::countsBefore(const BasicBlock &B) {
+static bool countsBefore(const LoopView &In) {
+  auto &Counted = In.Around.Counted;
   SmallVector<const BasicBlock *, 8> Passed;
   bool Found = false;
-  for (const DomTreeNode *N = DT.getNode(&B); N; N = N->getIDom()) {
+  for (const DomTreeNode *N = In.DT.getNode(In.L.getHeader())->getIDom(); N;
+       N = N->getIDom()) {
     const BasicBlock *Block = N->getBlock();
     if (auto Known = Counted.find(Block); Known != Counted.end()) {
       Found = Known->second;
@@ -209,43 +145,98 @@ bool LoopJudge::countsBefore(const BasicBlock &B) {
   return Found;
 }
 
-SpinKind LoopJudge::nameKind() {
-  bool Tries = false, Reads = false, Calls = false;
-  for (const Poll &P : Found.Polls) {
-    auto *Call = dyn_cast<CallBase>(P.Access);
-    if (Call && !P.Address && classifyCall(*Call).Effect != CallEffect::TryLock)
-      return SpinKind::Call;
-    Calls |= !P.Address;
-    Tries |= P.ReadModifyWrite && P.Address;
-    Reads |= !P.ReadModifyWrite;
+static bool isPlainLoad(const Instruction *I) {
+  auto *Load = dyn_cast<LoadInst>(I);
+  return Load && Load->isSimple();
+}
+
+void notePolls(LoopView &In, const Causes &C) {
+  bool AllPlain = all_of(C.Polls, isPlainLoad);
+  for (Instruction *Access : C.Polls)
+    if (AllPlain || !isPlainLoad(Access))
+      In.Accesses.insert(Access);
+  insertRange(In.Pointers, C.Pointers);
+  insertRange(In.Varying, C.Varying);
+}
+
+static Poll pollBy(Instruction &Access, bool OnlyLocates, bool Varies) {
+  Poll P{&Access, nullptr, 0,          AtomicOrdering::NotAtomic,
+         false,   false,   OnlyLocates};
+  const DataLayout &DL = Access.getDataLayout();
+  auto SetAccess = [&](Value *Address, Type *Ty) {
+    P.Address = Address;
+    TypeSize Size = DL.getTypeStoreSize(Ty);
+    P.Size = Size.isScalable() ? 0 : Size.getFixedValue();
+  };
+  if (auto *Load = dyn_cast<LoadInst>(&Access)) {
+    SetAccess(Load->getPointerOperand(), Load->getType());
+    P.Ordering = Load->getOrdering();
+    P.Volatile = Load->isVolatile();
+  } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&Access)) {
+    SetAccess(RMW->getPointerOperand(), RMW->getType());
+    P.Ordering = RMW->getOrdering();
+    P.Volatile = RMW->isVolatile();
+    P.ReadModifyWrite = true;
+  } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&Access)) {
+    SetAccess(Exchange->getPointerOperand(),
+              Exchange->getNewValOperand()->getType());
+    P.Ordering = Exchange->getSuccessOrdering();
+    P.Volatile = Exchange->isVolatile();
+    P.ReadModifyWrite = true;
+  } else {
+    CallClass Class = classifyCall(cast<CallBase>(Access));
+    P.Address = Class.Address;
+    P.Volatile = true; // Inline assembly and library calls are opaque.
+    P.ReadModifyWrite = Class.Effect != CallEffect::AsmLoad &&
+                        Class.Effect != CallEffect::Reads;
   }
-  if (Calls)
-    return SpinKind::TryLockCall;
-  for (const SpinLoop &S : Inner.Loops)
-    Reads |= L.contains(S.L) && S.Kind == SpinKind::Flag;
-  if (Tries)
-    return Reads ? SpinKind::TestAndTestAndSet : SpinKind::TryLock;
-  if (any_of(Waiting, [&](const ExitLeaf &E) { return endsUnchanged(E); }))
-    return SpinKind::SeqLock;
+  P.Varies = Varies;
+  return P;
+}
 
-  for (const ExitLeaf &Leaf : Waiting) {
-    Value *A, *B;
-    if (!match(Leaf.Condition, m_ICmp(m_Value(A), m_Value(B))))
-      continue;
-    if ((isTicketNumber(A) && isInvariant(A)) ||
-        (isTicketNumber(B) && isInvariant(B)))
-      return SpinKind::Ticket;
-  }
+static PollFact describe(const Poll &P, const Loop &L) {
+  auto *Call = dyn_cast<CallBase>(P.Access);
+  auto *Exchange = dyn_cast<AtomicCmpXchgInst>(P.Access);
+  PollFact Is;
+  if (!P.Address)
+    Is.How = classifyCall(*Call).Effect == CallEffect::TryLock
+                 ? PollFact::TryLock
+                 : PollFact::Call;
+  else if (P.ReadModifyWrite)
+    Is.How = PollFact::Try;
+  Is.Plain = P.isPlain();
+  Is.Device = P.Address && isDeviceAddress(P.Address);
+  Is.OnlyLocates = P.OnlyLocates;
+  Is.Varies = P.Varies;
+  if (!P.OnlyLocates)
+    Is.SuccessGoesOn =
+        (Exchange && wayOfSuccess(L, *Exchange) == Way::Iteration) ||
+        (Call && wayOfSuccess(L, *Call) == Way::Iteration);
+  return Is;
+}
 
-  for (const Poll &P : Found.Polls)
-    if (!P.OnlyLocates && isQueueNode(P.Address))
-      return SpinKind::Queue;
+void gatherPolls(LoopView &In, Gathered &G) {
+  auto Add = [&](Instruction &Access, bool OnlyLocates) {
+    G.Polls.push_back(
+        pollBy(Access, OnlyLocates, In.Varying.contains(&Access)));
+    G.Of.Polls.push_back(describe(G.Polls.back(), In.L));
+  };
+  for (Instruction *Access : In.Accesses)
+    Add(*Access, /*OnlyLocates=*/false);
+  for (Instruction *Access : In.Pointers)
+    if (!In.Accesses.contains(Access))
+      Add(*Access, /*OnlyLocates=*/true);
+}
 
-  // The function counts its arrival before the wait, so the loop is a barrier.
-  if (const DomTreeNode *Before = DT.getNode(L.getHeader())->getIDom();
-      Before && countsBefore(*Before->getBlock()))
-    return SpinKind::Barrier;
-  return SpinKind::Flag;
+void gatherSurroundings(LoopView &In, Gathered &G) {
+  for (auto [P, Is] : zip_equal(G.Polls, G.Of.Polls))
+    Is.InQueueNode = P.Address && !P.OnlyLocates &&
+                     isQueueNode(P.Address, In.Around.Variables);
+  G.Of.PollsInside = any_of(In.Inner.Loops, [&](const SpinLoop &S) {
+    return In.L.contains(S.L) && S.Kind == SpinKind::Flag;
+  });
+  G.Of.CountsBefore = countsBefore(In);
+  G.Of.HintsItself = hintsItself(In);
 }
 
 } // namespace vfriendly

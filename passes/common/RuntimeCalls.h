@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef VFRIENDLY_PASSES_SPINLOOPS_RUNTIMECALLS_H
-#define VFRIENDLY_PASSES_SPINLOOPS_RUNTIMECALLS_H
+#ifndef VFRIENDLY_PASSES_COMMON_RUNTIMECALLS_H
+#define VFRIENDLY_PASSES_COMMON_RUNTIMECALLS_H
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/LoopInfo.h"

@@ -14,13 +14,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/analysis/LoopView.h"
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
-#include "passes/spin-loops/LoopJudge.h"
 
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/Analysis/ConstantFolding.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/PatternMatch.h"
@@ -58,9 +56,10 @@ static bool isReadAt(const Value *V, const Value *Address,
 /// v | 1))`. Such a loop waits as a whole, though another thread may take the
 /// word first. If the inner loop polls other words too, the result is false:
 /// the outer loop is an update that first waits for room.
-bool LoopJudge::takesWhatItWaitedFor() const {
-  if (any_of(Waiting,
-             [&](const ExitLeaf &E) { return isVersionCheck(E.Condition); }))
+static bool takesWhatItWaitedFor(const LoopView &In) {
+  const Loop &L = In.L;
+  if (any_of(In.Waiting,
+             [&](const ExitLeaf &E) { return isVersionCheck(L, E.Condition); }))
     return false;
   const DataLayout &DL = L.getHeader()->getDataLayout();
   auto IsTaken = [&](const Value *Address) {
@@ -76,7 +75,7 @@ bool LoopJudge::takesWhatItWaitedFor() const {
       });
     });
   };
-  return any_of(Inner.Loops, [&](const SpinLoop &S) {
+  return any_of(In.Inner.Loops, [&](const SpinLoop &S) {
     return S.L != &L && L.contains(S.L) && !S.Bounded &&
            S.Kind != SpinKind::Retry && all_of(S.Polls, [&](const Poll &P) {
              return P.OnlyLocates || (P.Address && IsTaken(P.Address));
@@ -94,14 +93,14 @@ static bool comparesAssembly(const CallBase &Call) {
 /// with, is a constant that the same iteration has just read there, as in `if
 /// (head == NONE && compare_exchange(&head, NONE, 0)) break;`. A try on a lock
 /// looks the same, but has another path to the latch while the lock is held.
-bool LoopJudge::expectsWhatWasRead(const Value *Expected, const Value *Address,
-                                   const BasicBlock *At) const {
+static bool expectsWhatWasRead(const LoopView &In, const Value *Expected,
+                               const Value *Address, const BasicBlock *At) {
   const DataLayout &DL = At->getDataLayout();
   if (!isa<ConstantInt, ConstantPointerNull>(Expected))
     return false;
-  for (BasicBlock *D : L.blocks()) {
+  for (BasicBlock *D : In.L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
-    if (!Br || !Br->isConditional() || LI.getLoopFor(D) != &L)
+    if (!Br || !Br->isConditional() || In.LI.getLoopFor(D) != &In.L)
       continue;
     auto *Compare = dyn_cast<ICmpInst>(Br->getCondition());
     auto *Number =
@@ -114,7 +113,8 @@ bool LoopJudge::expectsWhatWasRead(const Value *Expected, const Value *Address,
         !isReadAt(Compare->getOperand(0), Address, DL))
       continue;
     bool IfTrue = Compare->getPredicate() == ICmpInst::ICMP_EQ;
-    if (DT.dominates(BasicBlockEdge(D, Br->getSuccessor(IfTrue ? 0 : 1)), At))
+    if (In.DT.dominates(BasicBlockEdge(D, Br->getSuccessor(IfTrue ? 0 : 1)),
+                        At))
       return true;
   }
   return false;
@@ -124,7 +124,7 @@ bool LoopJudge::expectsWhatWasRead(const Value *Expected, const Value *Address,
 /// ends when one of these bits is set in the value read. `while (!((next =
 /// link) & DELETED) && !exchange(&link, next & ~DELETED, n))` does not wait
 /// until other threads clear the bit.
-bool LoopJudge::isLeftIfCleared(Value *V) const {
+static bool isLeftIfCleared(const Loop &L, Value *V) {
   Value *Read;
   const APInt *Kept;
   if (!match(V, m_And(m_Value(Read), m_APInt(Kept))))
@@ -156,207 +156,44 @@ bool LoopJudge::isLeftIfCleared(Value *V) const {
   });
 }
 
-using KnownValues = SmallDenseMap<const Value *, Constant *, 8>;
-
-/// Returns the constant to which V evaluates, given the values in Known; null
-/// if V is not constant.
-static Constant *valueOn(const KnownValues &Known, Value *V,
-                         const DataLayout &DL, unsigned Depth = 0) {
-  if (auto *C = dyn_cast<Constant>(V))
-    return C;
-  if (Constant *C = Known.lookup(V))
-    return C;
-  // Follows operands two levels deep: the result of a small function is
-  // compared, and the comparison may be negated.
-  auto *I = dyn_cast<Instruction>(V);
-  if (!I || !isa<ICmpInst, BinaryOperator>(I) || Depth == 2)
-    return nullptr;
-  Constant *Left = valueOn(Known, I->getOperand(0), DL, Depth + 1),
-           *Right = valueOn(Known, I->getOperand(1), DL, Depth + 1);
-  return Left && Right ? ConstantFoldInstOperands(I, {Left, Right}, DL)
-                       : nullptr;
-}
-
-/// Records the values that the phis of B have when control comes from From, and
-/// the value of the condition on which From branches.
-static void enter(KnownValues &Known, BasicBlock *From, BasicBlock *B) {
-  for (PHINode &Phi : B->phis())
-    Known[&Phi] = dyn_cast<Constant>(Phi.getIncomingValueForBlock(From));
-  auto *Br = dyn_cast<BranchInst>(From->getTerminator());
-  if (Br && Br->isConditional() && Br->getSuccessor(0) != Br->getSuccessor(1))
-    Known[Br->getCondition()] =
-        ConstantInt::getBool(B->getContext(), B == Br->getSuccessor(0));
-}
-
-/// Returns the successor of B on a path with the values in Known; null if these
-/// values do not determine the successor.
-static BasicBlock *nextOn(const KnownValues &Known, BasicBlock *B) {
-  if (BasicBlock *Only = B->getSingleSuccessor())
-    return Only;
-  auto *Br = dyn_cast<BranchInst>(B->getTerminator());
-  auto *Switch = dyn_cast<SwitchInst>(B->getTerminator());
-  if (!Br && !Switch)
-    return nullptr;
-  auto *Decides = dyn_cast_or_null<ConstantInt>(
-      valueOn(Known, Br ? Br->getCondition() : Switch->getCondition(),
-              B->getDataLayout()));
-  if (!Decides)
-    return nullptr;
-  return Br ? Br->getSuccessor(Decides->isOne() ? 0 : 1)
-            : Switch->findCaseValue(Decides)->getCaseSuccessor();
-}
-
-/// Ignores infeasible paths: several exits of an inlined function often share
-/// one block, from which a number selects the successor.
-bool LoopJudge::everyIterationPasses(
-    const SmallPtrSetImpl<BasicBlock *> &Blocks, EdgeTest Ends) const {
-  using Edge = std::pair<BasicBlock *, BasicBlock *>;
-  SmallVector<Edge, 8> Worklist{{nullptr, L.getHeader()}};
-  SmallDenseSet<Edge, 8> Seen;
-  while (!Worklist.empty()) {
-    auto [From, B] = Worklist.pop_back_val();
-    if (Blocks.contains(B) || !Seen.insert({From, B}).second)
-      continue;
-    KnownValues Known;
-    if (From)
-      enter(Known, From, B);
-    BasicBlock *Decided = nextOn(Known, B);
-    for (BasicBlock *Next : successors(B)) {
-      if ((Decided && Next != Decided) || (Ends && Ends(B, Next)))
-        continue;
-      if (Next == L.getHeader())
-        return false;
-      if (L.contains(Next))
-        Worklist.push_back({B, Next});
-    }
-  }
-  return true;
-}
-
-namespace {
-enum class Way { Unclear, Out, Iteration };
-} // namespace
-
-/// Returns where the path that begins with the edge from From to To leads
-/// within a few blocks: out of L, or to L's next iteration.
-static Way follow(const Loop &L, BasicBlock *From, BasicBlock *To,
-                  KnownValues Known) {
-  // Follows at most four blocks: the ends of two small functions, one inlined
-  // into the other.
-  for (unsigned Blocks = 0; Blocks != 4; ++Blocks) {
-    if (!L.contains(To))
-      return Way::Out;
-    if (To == L.getHeader())
-      return Way::Iteration;
-    enter(Known, From, To);
-    BasicBlock *Next = nextOn(Known, To);
-    if (!Next)
-      return Way::Unclear;
-    From = std::exchange(To, Next);
-  }
-  return Way::Unclear;
-}
-
-/// Returns where L continues when the exchange succeeds.
-static Way wayOfSuccess(const Loop &L, const AtomicCmpXchgInst &Exchange) {
-  std::optional<Way> Where;
-  auto Follow = [&](const Value *Flag, bool IfSuccess) {
-    Constant *Known = ConstantInt::getBool(Flag->getContext(), IfSuccess);
-    for (const User *U : Flag->users())
-      if (auto *Br = const_cast<BranchInst *>(dyn_cast<BranchInst>(U))) {
-        Way There =
-            follow(L, Br->getParent(), Br->getSuccessor(IfSuccess ? 0 : 1),
-                   {{Flag, Known}});
-        Where = !Where || *Where == There ? There : Way::Unclear;
-      }
-  };
-  for (const User *U : Exchange.users()) {
-    auto *Success = dyn_cast<ExtractValueInst>(U);
-    if (!Success || Success->getIndices()[0] != 1)
-      continue;
-    Follow(Success, true);
-    for (const User *V : Success->users())
-      if (match(V, m_Not(m_Value())))
-        Follow(V, false);
-  }
-  return Where.value_or(Way::Unclear);
-}
-
-/// Returns where L continues when Try takes the lock or decrements the
-/// semaphore; Unclear unless Try returns 0 then, as the functions of POSIX and
-/// C do.
-static Way wayOfSuccess(const Loop &L, const CallBase &Try) {
-  const Function *Callee = Try.getCalledFunction();
-  StringRef Name = Callee ? Callee->getName() : "";
-  bool ReturnsZero = Name.starts_with("pthread_") || Name.starts_with("sem_") ||
-                     Name.starts_with("mtx_");
-  if (!ReturnsZero || classifyCall(Try).Effect != CallEffect::TryLock ||
-      !Try.getType()->isIntegerTy())
-    return Way::Unclear;
-  KnownValues Known{{&Try, ConstantInt::get(Try.getType(), 0)}};
-  auto *B = const_cast<BasicBlock *>(Try.getParent());
-  BasicBlock *Next = nextOn(Known, B);
-  return Next ? follow(L, B, Next, Known) : Way::Unclear;
-}
-
-/// Returns true if an exchange or a try on a lock that succeeds is followed by
-/// another iteration: the loop does work, or takes all units of a semaphore.
-bool LoopJudge::succeedsAndGoesOn() const {
-  // Returns true if the loop continues when the exchange succeeds, perhaps
-  // under further conditions.
-  auto StaysOnSuccess = [](const ExitLeaf &Leaf) {
-    auto *Extract = dyn_cast<ExtractValueInst>(Leaf.Condition);
-    return Extract && Leaf.StaysIf && Extract->getIndices()[0] == 1 &&
-           isa<AtomicCmpXchgInst>(Extract->getAggregateOperand());
-  };
-  return any_of(Waiting, StaysOnSuccess) ||
-         any_of(Accesses, [&](const Instruction *Access) {
-           auto *Exchange = dyn_cast<AtomicCmpXchgInst>(Access);
-           auto *Call = dyn_cast<CallBase>(Access);
-           return (Exchange && wayOfSuccess(L, *Exchange) == Way::Iteration) ||
-                  (Call && wayOfSuccess(L, *Call) == Way::Iteration);
-         });
-}
-
 /// Returns true if the inner loop around Exchange is a lock-free retry, and the
 /// success of Exchange ends L as well. The inner loop may also end without
 /// success, because of the value read. In `while (!exchange(&readers, n, n +
 /// 1)) if (n & WRITER) return false;` a reader retries because of other
 /// readers; only the outer loop may wait for the writer.
-bool LoopJudge::isGivenUpInside(const AtomicCmpXchgInst &Exchange) const {
-  const Loop *Of = LI.getLoopFor(Exchange.getParent());
-  return Of != &L && Found.hints() &&
-         any_of(Inner.Loops,
+static bool isGivenUpInside(const LoopView &In, const Facts &F,
+                            const AtomicCmpXchgInst &Exchange) {
+  const Loop *Of = In.LI.getLoopFor(Exchange.getParent());
+  return Of != &In.L && F.hints() &&
+         any_of(In.Inner.Loops,
                 [&](const SpinLoop &S) {
                   return S.L == Of && S.Kind == SpinKind::Retry;
                 }) &&
-         wayOfSuccess(L, Exchange) == Way::Out;
+         wayOfSuccess(In.L, Exchange) == Way::Out;
 }
 
 /// Returns true if control goes from From to To when a version number, read
 /// twice in one iteration, has changed: `if (tail != load(&queue->tail))
 /// continue;`. Another thread made progress, so the next iteration can succeed.
-bool LoopJudge::retriesChanged(const BasicBlock *From,
-                               const BasicBlock *To) const {
+static bool retriesChanged(const LoopView &In, const BasicBlock *From,
+                           const BasicBlock *To) {
   auto *Br = dyn_cast<BranchInst>(From->getTerminator());
   auto *Compare = Br && Br->isConditional()
                       ? dyn_cast<ICmpInst>(Br->getCondition())
                       : nullptr;
-  if (!Compare || !Compare->isEquality() || LI.getLoopFor(From) != &L)
+  if (!Compare || !Compare->isEquality() || In.LI.getLoopFor(From) != &In.L)
     return false;
   bool ChangedIsFirst = Compare->getPredicate() == ICmpInst::ICMP_NE;
   return To == Br->getSuccessor(ChangedIsFirst ? 0 : 1) &&
          To != Br->getSuccessor(ChangedIsFirst ? 1 : 0) &&
-         isVersionCheck(Compare);
+         isVersionCheck(In.L, Compare);
 }
 
 /// Returns true for a lock-free update: every path from header to latch passes
 /// a compare-and-exchange that expects a value just read, so it can succeed at
 /// once, or a comparison of two reads of one version number.
-bool LoopJudge::retriesOnly() {
-  if (takesWhatItWaitedFor())
-    return false;
-
+static bool onlyRetries(LoopView &In, const Facts &F) {
+  Loop &L = In.L;
   SmallPtrSet<BasicBlock *, 4> Retries;
   const DataLayout &DL = L.getHeader()->getDataLayout();
   // Returns true if an exchange at Address that expects V can succeed at once:
@@ -369,18 +206,17 @@ bool LoopJudge::retriesOnly() {
       return true;
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
-    if (match(V, m_And(m_Value(), m_ImmConstant())) && !isLeftIfCleared(V))
+    if (match(V, m_And(m_Value(), m_ImmConstant())) && !isLeftIfCleared(L, V))
       return false;
-    Causes C = Collector.collect(V);
-    return !C.Polls.empty() || C.Own;
+    return (In.Causes.collect(V).kinds() & (Polled | Own)) != 0;
   };
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : *B) {
       if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I)) {
-        if (!isGivenUpInside(*Exchange) &&
+        if (!isGivenUpInside(In, F, *Exchange) &&
             (CanSucceed(Exchange->getCompareOperand(),
                         Exchange->getPointerOperand()) ||
-             expectsWhatWasRead(Exchange->getCompareOperand(),
+             expectsWhatWasRead(In, Exchange->getCompareOperand(),
                                 Exchange->getPointerOperand(), B)))
           Retries.insert(B);
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
@@ -397,23 +233,29 @@ bool LoopJudge::retriesOnly() {
               return MayBeExpected(Arg) &&
                      (CanSucceed(Arg, Class.Address) ||
                       (comparesAssembly(*Call) &&
-                       expectsWhatWasRead(Arg, Class.Address, B)));
+                       expectsWhatWasRead(In, Arg, Class.Address, B)));
             }))
           Retries.insert(B);
       }
     }
-  for (const ExitLeaf &Leaf : Waiting)
+  for (const ExitLeaf &Leaf : In.Waiting)
     // Accepts only a condition that is a single comparison: a loop that also
     // tests whether the version number is odd is a wait.
-    if (isa<ICmpInst>(Leaf.Condition) && endsUnchanged(Leaf))
+    if (isa<ICmpInst>(Leaf.Condition) && endsUnchanged(L, Leaf))
       for (BasicBlock *B : L.blocks())
         if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
           if (Br->isConditional() && Br->getCondition() == Leaf.Condition)
             Retries.insert(B);
   return everyIterationPasses(
-      Retries, [&](const BasicBlock *From, const BasicBlock *To) {
-        return retriesChanged(From, To);
+      L, Retries, [&](const BasicBlock *From, const BasicBlock *To) {
+        return retriesChanged(In, From, To);
       });
+}
+
+void gatherRetries(LoopView &In, Gathered &G) {
+  G.Of.OnlyRetries = onlyRetries(In, G.Of);
+  if (G.Of.OnlyRetries)
+    G.Of.TakesWhatItWaitedFor = takesWhatItWaitedFor(In);
 }
 
 } // namespace vfriendly

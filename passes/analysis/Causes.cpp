@@ -1,4 +1,4 @@
-//===- ExitCauses.cpp - Causes of a loop's exits --------------------------===//
+//===- Causes.cpp - Causes of a value in a loop ---------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/spin-loops/ExitCauses.h"
+#include "passes/analysis/Causes.h"
 
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
@@ -119,11 +119,11 @@ Causes CauseCollector::collect(Value *V) {
       visit(S.V, S.Depth);
       break;
     case Step::Close:
-      Walks.back()->Open.pop_back();
+      Searches.back()->Open.pop_back();
       break;
     case Step::Finish:
-      std::unique_ptr<Walk> W = Walks.pop_back_val();
-      if (Walks.empty())
+      std::unique_ptr<Search> W = Searches.pop_back_val();
+      if (Searches.empty())
         return std::move(W->Found);
       auto Where = std::make_unique<Causes>(std::move(W->Found));
       addAccess(*W->Access, *Where);
@@ -134,8 +134,8 @@ Causes CauseCollector::collect(Value *V) {
 }
 
 void CauseCollector::begin(Instruction *Access, ArrayRef<Value *> From) {
-  Walks.push_back(std::make_unique<Walk>());
-  Walks.back()->Access = Access;
+  Searches.push_back(std::make_unique<Search>());
+  Searches.back()->Access = Access;
   Steps.push_back({Step::Finish});
   push(From, 0);
 }
@@ -155,11 +155,11 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !L.contains(I))
     return; // A loop-invariant value.
-  Walk &W = *Walks.back();
+  Search &W = *Searches.back();
   auto &Open = W.Open;
   Causes &C = W.Found;
   if (Open.size() == MaxChain) {
-    C.Own = true;
+    C.Others |= Own;
     return;
   }
   if (!W.Visited.insert(I).second) {
@@ -177,7 +177,7 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
       return O.first->getOpcode() == Instruction::URem ||
              O.first->getOpcode() == Instruction::SRem;
     });
-    (!Outer ? C.Inner : Wraps ? C.Rotates : C.Own) = true;
+    C.Others |= !Outer ? Inner : Wraps ? Rotates : Own;
     return;
   }
   Open.emplace_back(I, Depth);
@@ -286,7 +286,8 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
       return;
   if (!mayBeShared(Address)) {
     SmallVector<Value *, 4> Next;
-    found().Own |= !collectStores(L, *Object, Next);
+    if (!collectStores(L, *Object, Next))
+      found().Others |= Own;
     Next.push_back(Address);
     return push(Next, Depth);
   }
@@ -303,7 +304,7 @@ void CauseCollector::visitOperands(Instruction &Access,
   else if (It->second)
     addAccess(Access, *It->second);
   else
-    found().Walks = true;
+    found().Others |= Walks;
 }
 
 /// Maximum number of polls on which the address of an access depends. With
@@ -314,17 +315,17 @@ static constexpr unsigned MaxPointers = 64;
 
 void CauseCollector::addAccess(Instruction &Access, const Causes &Where) {
   Causes &C = found();
-  if (Where.Own || Where.Clock || Where.Walks ||
+  if ((Where.Others & (Own | Clock | Walks)) ||
       Where.Polls.size() + Where.Pointers.size() > MaxPointers) {
-    C.Walks = true;
+    C.Others |= Walks;
     return;
   }
-  if (Where.Rotates || Where.InTurn) {
-    C.InTurn = true;
+  if (Where.Others & (Rotates | InTurn)) {
+    C.Others |= InTurn;
     return;
   }
   C.Polls.insert(&Access);
-  if (Where.Inner)
+  if (Where.Others & Inner)
     C.Varying.insert(&Access);
   insertRange(C.Varying, Where.Varying);
   insertRange(C.Pointers, Where.Polls);
@@ -342,7 +343,7 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {
   case CallEffect::AsmAdd:
     return visitAddress(Call, Class.Address, Depth);
   case CallEffect::Clock:
-    found().Clock = true;
+    found().Others |= Clock;
     return;
   case CallEffect::None:
     return push(SmallVector<Value *>(Call.args()), Depth + 1);
@@ -353,24 +354,24 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {
     if (any_of(Arguments, [](const Value *V) {
           return V->getType()->isPointerTy() && !mayBeShared(V);
         }))
-      found().Own = true;
+      found().Others |= Own;
     return visitOperands(Call, Arguments);
   }
   case CallEffect::Other:
     if (promisedEffect(Call) == CallEffect::Clock) {
-      found().Clock = true;
+      found().Others |= Clock;
       return;
     }
     if (CallsArePolls)
       return visitOperands(Call, SmallVector<Value *>(Call.args()));
-    found().Own = true;
+    found().Others |= Own;
     return;
   case CallEffect::AsmStore:
   case CallEffect::Pause:
   case CallEffect::Yield:
   case CallEffect::Sleep:
   case CallEffect::Local:
-    found().Own = true;
+    found().Others |= Own;
     return;
   }
 }

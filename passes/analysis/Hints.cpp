@@ -1,0 +1,153 @@
+//===- Hints.cpp - Spin hints of a loop -----------------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/analysis/LoopView.h"
+#include "passes/common/KeepMarks.h"
+#include "passes/common/TellingNames.h"
+#include "passes/common/WaitNeutral.h"
+
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/PatternMatch.h"
+
+using namespace llvm;
+using namespace llvm::PatternMatch;
+
+namespace vfriendly {
+
+static CallEffect shownOrPromised(const CallBase &Call) {
+  CallEffect Effect = classifyCall(Call).Effect;
+  return Effect == CallEffect::Other ? promisedEffect(Call) : Effect;
+}
+
+/// Returns the block in which control reaches the inner loop Sub, even if Sub
+/// then has no iteration: the header of Sub, or the block that tests c in a
+/// while loop that was rotated into `if (c) do ... while (c)`.
+static BasicBlock *entryOf(const Loop &Sub) {
+  BasicBlock *Header = Sub.getHeader();
+  BasicBlock *Before = Sub.getLoopPredecessor();
+  SmallVector<BasicBlock *, 4> Exits;
+  Sub.getExitBlocks(Exits);
+  if (Before && Before->getSingleSuccessor() && Before->getSinglePredecessor())
+    Before = Before->getSinglePredecessor(); // A preheader.
+  bool Skips = Before && any_of(successors(Before), [&](BasicBlock *S) {
+                 return is_contained(Exits, S);
+               });
+  return Skips ? Before : Header;
+}
+
+/// Returns true if the branch at the end of From compares a counter with a
+/// limit, its other successor leads to a spin hint, and the edge to To is a
+/// part of the back-off: there, the first iterations only poll, or late
+/// iterations call a function that blocks. A hint in every nth iteration does
+/// not count, because its branch does not compare with a limit.
+///
+///   if (n < 10) ; else yield()      if (n < 1000) pause(); else cond_wait()
+static bool backsOff(LoopView &In, const BasicBlock *From, const BasicBlock *To,
+                     const SmallPtrSetImpl<BasicBlock *> &Hinting) {
+  auto *Br = dyn_cast<BranchInst>(From->getTerminator());
+  auto *Limit = Br && Br->isConditional()
+                    ? dyn_cast<ICmpInst>(Br->getCondition())
+                    : nullptr;
+  if (!Limit || !Limit->isRelational() || In.LI.getLoopFor(From) != &In.L ||
+      Br->getSuccessor(0) == Br->getSuccessor(1))
+    return false;
+  BasicBlockEdge Way(From, To),
+      Other(From, Br->getSuccessor(Br->getSuccessor(0) == To ? 1 : 0));
+  if (none_of(Hinting,
+              [&](BasicBlock *B) { return In.DT.dominates(Other, B); }))
+    return false;
+  CauseSet C = In.Causes.collect(Limit).kinds();
+  if (!(C & Own) || (C & (Clock | Walks | Polled)))
+    return false;
+  bool Blocks = false, Works = false;
+  for (Instruction *I : In.Effects)
+    if (In.DT.dominates(Way, I->getParent())) {
+      auto *Call = dyn_cast<CallBase>(I);
+      Blocks |= Call && namesBlocking(calledName(*Call));
+      Works |= !Call || !isHint(shownOrPromised(*Call));
+    }
+  return Blocks || !Works;
+}
+
+/// Returns true if every iteration that is followed by another one gives a spin
+/// hint, backs off in another way, or waits in an inner loop. If OnlyPauses is
+/// set, only pauses and yields count: a sleep may be a delay for a device.
+static bool everyIterationHints(LoopView &In, bool OnlyPauses) {
+  Loop &L = In.L;
+  SmallPtrSet<BasicBlock *, 8> Hinting;
+  for (BasicBlock *B : L.blocks()) {
+    // A hint in an inner loop counts as a hint wherever that loop is entered.
+    BasicBlock *At = B;
+    for (Loop *Sub = In.LI.getLoopFor(B); Sub && Sub != &L;
+         Sub = Sub->getParentLoop())
+      At = entryOf(*Sub);
+    for (Instruction &I : *B) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      CallEffect Effect = Call ? shownOrPromised(*Call) : CallEffect::Other;
+      if (isHint(Effect) && !(OnlyPauses && Effect == CallEffect::Sleep))
+        Hinting.insert(At);
+    }
+  }
+  if (!OnlyPauses)
+    for (const SpinLoop &S : In.Inner.Loops)
+      if (S.L != &L && L.contains(S.L) && S.Kind != SpinKind::Retry &&
+          S.Kind != SpinKind::Device)
+        Hinting.insert(entryOf(*S.L));
+  if (Hinting.empty())
+    return false;
+  return everyIterationPasses(
+      L, Hinting, [&](const BasicBlock *From, const BasicBlock *To) {
+        return backsOff(In, From, To, Hinting);
+      });
+}
+
+/// Returns true if L contains a spin hint that is not in an inner waiting loop.
+/// Inner waiting loops include those that an earlier run of the pass has
+/// rewritten.
+bool hintsItself(const LoopView &In) {
+  const Loop &L = In.L;
+  auto IsInWait = [&](const BasicBlock *B) {
+    for (Loop *Sub = In.LI.getLoopFor(B); Sub != &L; Sub = Sub->getParentLoop())
+      if (isMarked(*Sub, DecidedMark) ||
+          any_of(In.Inner.Loops, [&](const SpinLoop &S) { return S.L == Sub; }))
+        return true;
+    return false;
+  };
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (auto *Call = dyn_cast<CallBase>(&I);
+          Call && isHint(shownOrPromised(*Call)) && !IsInWait(B))
+        return true;
+  return false;
+}
+
+/// Finds the loop's hints, and whether each iteration gives one.
+void gatherHints(LoopView &In, Gathered &G) {
+  if (G.Of.Effects.size() > MaxEffects)
+    return;
+  auto Note = [&](CallEffect Effect) {
+    G.Of.Pauses |= Effect == CallEffect::Pause;
+    G.Of.Yields |= Effect == CallEffect::Yield;
+    G.Of.Sleeps |= Effect == CallEffect::Sleep;
+  };
+  for (BasicBlock *B : In.L.blocks())
+    for (Instruction &I : *B)
+      if (auto *Call = dyn_cast<CallBase>(&I))
+        Note(classifyCall(*Call).Effect);
+  for (const Effect &E : G.Of.Effects)
+    Note(E.Promised);
+  if ((!G.Of.hints() && In.Inner.Loops.empty()) ||
+      !everyIterationHints(In, /*OnlyPauses=*/false))
+    return;
+  G.Of.Rhythm = HintRhythm::Hints;
+  if (everyIterationHints(In, /*OnlyPauses=*/true))
+    G.Of.Rhythm = HintRhythm::Pauses;
+}
+
+} // namespace vfriendly

@@ -1,0 +1,107 @@
+//===- LoopView.h - Gathering of a loop's facts -----------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The implementation of Gather.h, which calls the functions gather... below in
+// order. Each of them reads what those before it have gathered.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_ANALYSIS_LOOPVIEW_H
+#define VFRIENDLY_PASSES_ANALYSIS_LOOPVIEW_H
+
+#include "passes/analysis/Causes.h"
+#include "passes/analysis/Gather.h"
+
+#include "llvm/IR/Instructions.h"
+
+namespace vfriendly {
+
+/// The loop, and what is known of it besides the facts.
+struct LoopView {
+  LoopView(llvm::Loop &L, Surroundings &Around)
+      : L(L), LI(Around.LI), DT(Around.DT), Inner(Around.Inner), Around(Around),
+        Causes(L, DT, Around.Variables) {}
+
+  llvm::Loop &L;
+  llvm::LoopInfo &LI;
+  const llvm::DominatorTree &DT;
+  const SpinLoopInfo &Inner;
+  Surroundings &Around;
+  CauseCollector Causes;
+  /// The effects, in the order of Facts::Effects.
+  llvm::SmallVector<llvm::Instruction *, 4> Effects;
+  /// The accesses by which the waiting exits poll, those that only locate other
+  /// polls, and those that poll several addresses.
+  llvm::SmallSetVector<llvm::Instruction *, 4> Accesses, Pointers, Varying;
+  /// The conditions that end the loop only if other threads write memory.
+  llvm::SmallVector<ExitLeaf, 4> Waiting;
+  /// The conditions of exits that depend on the loop's own progress.
+  llvm::SmallVector<llvm::Value *, 4> OwnConditions;
+};
+
+// Effects.cpp
+void gatherEffects(LoopView &In, Gathered &G);
+void gatherGuards(LoopView &In, Gathered &G);
+
+// Hints.cpp
+void gatherHints(LoopView &In, Gathered &G);
+/// Returns true if L contains a spin hint that is not in an inner waiting loop.
+/// Inner waiting loops include those that an earlier run of the pass has
+/// rewritten.
+bool hintsItself(const LoopView &In);
+
+// Exits.cpp
+void gatherExits(LoopView &In, Gathered &G);
+/// Returns true if the condition compares two reads of one address, perhaps
+/// among other conditions.
+bool isVersionCheck(const llvm::Loop &L, const llvm::Value *Condition,
+                    unsigned Depth = 0);
+/// Returns true if the loop ends when a version number is unchanged. A loop
+/// that ends when the version has changed waits for a writer.
+bool endsUnchanged(const llvm::Loop &L, const ExitLeaf &Leaf);
+
+// Polls.cpp
+/// Adds C's polls to those of the loop. If an atomic or volatile poll is
+/// compared with plain memory, such as a barrier's local sense passed by
+/// reference, the plain memory is not polled.
+void notePolls(LoopView &In, const Causes &C);
+void gatherPolls(LoopView &In, Gathered &G);
+void gatherSurroundings(LoopView &In, Gathered &G);
+/// Returns true if V is the result of a fetch-and-add, or a part of it.
+bool isTicketNumber(const llvm::Value *V, unsigned Depth = 0);
+
+// Progress.cpp
+void gatherProgress(LoopView &In, Gathered &G);
+
+// Retries.cpp
+void gatherRetries(LoopView &In, Gathered &G);
+
+// Paths.cpp
+using EdgeTest = llvm::function_ref<bool(const llvm::BasicBlock *From,
+                                         const llvm::BasicBlock *To)>;
+/// Returns true if every iteration of L passes one of Blocks, or an edge for
+/// which Ends, if given, returns true. Ignores infeasible paths: several exits
+/// of an inlined function often share one block, from which a number selects
+/// the successor.
+bool everyIterationPasses(
+    const llvm::Loop &L,
+    const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks,
+    EdgeTest Ends = nullptr);
+
+/// Where control goes when an attempt has succeeded.
+enum class Way { Unclear, Out, Iteration };
+/// Returns where L continues when the exchange succeeds.
+Way wayOfSuccess(const llvm::Loop &L, const llvm::AtomicCmpXchgInst &Exchange);
+/// Returns where L continues when Try takes the lock or decrements the
+/// semaphore; Unclear unless Try returns 0 then, as the functions of POSIX and
+/// C do.
+Way wayOfSuccess(const llvm::Loop &L, const llvm::CallBase &Try);
+
+} // namespace vfriendly
+
+#endif

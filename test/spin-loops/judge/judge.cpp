@@ -1,0 +1,427 @@
+//===- judge.cpp - The rules of passes/analysis, on facts written by hand -===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// RUN: vf-judge-test
+//
+// Each case changes the facts of a wait that is proved. It has a twin, the most
+// similar facts to which the rule must not apply. A rejection must come from
+// the named rule alone: without it, the loop waits. Every rule of Rules.def
+// needs a case.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/analysis/Judge.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace vfriendly;
+
+namespace {
+
+unsigned Failures = 0;
+StringSet<> Seen;
+
+void expect(bool Holds, const Twine &What) {
+  if (Holds)
+    return;
+  ++Failures;
+  errs() << "FAIL: " << What << '\n';
+}
+
+using Change = function_ref<void(Facts &)>;
+
+/// while (!atomic_load(&flag));
+Facts flagWait() {
+  Facts F;
+  F.Exits.resize(1);
+  F.Exits[0].Whole.Causes = Polled;
+  F.Polls.resize(1);
+  return F;
+}
+
+/// while (!atomic_load(&flag)) pause();
+Facts pausingWait() {
+  Facts F = flagWait();
+  F.Pauses = true;
+  F.Rhythm = HintRhythm::Pauses;
+  return F;
+}
+
+Facts with(Facts F, Change Do) {
+  Do(F);
+  return F;
+}
+
+Leaf exitBy(CauseSet Causes, uint64_t Bound = 0) {
+  Leaf E;
+  E.Whole.Causes = Causes;
+  E.Whole.Bound = Bound;
+  return E;
+}
+
+Effect effect(Effect::What Kind) {
+  Effect E;
+  E.Kind = Kind;
+  return E;
+}
+
+void rejects(StringRef Rule, const Facts &Base, Change Do, Change Near) {
+  Seen.insert(Rule);
+  Verdict V = judge(with(Base, Do));
+  expect(!V.Waits && V.By == Rule, Rule + " must reject, but the verdict is " +
+                                       (V.Waits ? "a wait" : V.By));
+  V = judge(with(Base, Do), Rule);
+  expect(V.Waits, "without " + Rule + ", " + V.By + " still rejects");
+  V = judge(with(Base, Near));
+  expect(V.Waits, Rule + ": its twin is rejected by " + V.By);
+}
+
+void doubts(StringRef Rule, StringRef Text, Change Do, Change Near) {
+  Seen.insert(Rule);
+  Verdict V = judge(with(pausingWait(), Do));
+  expect(V.Waits && V.Doubt == Text,
+         Rule + " must doubt, but says '" + V.Doubt + "' " + V.By);
+  V = judge(with(pausingWait(), Near));
+  expect(V.Doubt != Text, Rule + ": its twin is doubted too");
+}
+
+void isOfKind(SpinKind Kind, StringRef Rule, Change Do) {
+  Seen.insert(Rule);
+  Verdict V = judge(with(flagWait(), Do));
+  expect(V.Waits && V.Kind == Kind, "the kind is " + toString(V.Kind) +
+                                        ", not " + toString(Kind) + " " + V.By);
+}
+
+void lattice() {
+  expect(waitsForOthers(Polled), "a polled value waits");
+  expect(waitsForOthers(Polled | Inner), "an inner loop restarts");
+  expect(!waitsForOthers(0), "nothing to wait for");
+  for (CauseSet C : {Own, Rotates, InTurn, Clock, Walks}) {
+    expect(!waitsForOthers(Polled | C), "the loop changes it by itself");
+    expect(!isFixed(C), "the loop changes it");
+  }
+  expect(isFixed(0) && isFixed(Inner) && !isFixed(Polled), "fixed values");
+}
+
+void exits() {
+  Verdict V = judge(flagWait());
+  expect(V.Waits && !V.Bounded && !V.Gated && V.Bound == 0 && V.Doubt.empty(),
+         "a flag's poll is proved");
+  auto Bounded = [](CauseSet C) {
+    return with(flagWait(),
+                [&](Facts &F) { F.Exits.push_back(exitBy(C, 1000)); });
+  };
+  expect(judge(Bounded(Own)).Bounded && judge(Bounded(Own)).Bound == 1000,
+         "bounded by a counter");
+  expect(judge(Bounded(Clock)).Bounded && judge(Bounded(Clock)).Bound == 0,
+         "bounded by a clock");
+  expect(judge(Bounded(Rotates)).Bounded, "bounded by a counter that wraps");
+  expect(!judge(Bounded(InTurn)).Bounded, "words in turn are no bound");
+  Facts Largest = Bounded(Own);
+  Largest.Exits.push_back(exitBy(Own, 7));
+  expect(judge(Largest).Bound == 1000, "the largest bound counts");
+  // if (++i % 64 == 0 && flag) break;
+  Facts Gated;
+  Gated.Exits.push_back(exitBy(Own | Polled));
+  Gated.Exits[0].Parts.resize(2);
+  Gated.Exits[0].Parts[0].Causes = Own;
+  Gated.Exits[0].Parts[1].Causes = Polled;
+  Gated.Polls.resize(1);
+  expect(judge(Gated).Waits && judge(Gated).Gated && judge(Gated).Bounded,
+         "gated by a counter");
+  Gated.Exits[0].Parts[1].Causes = Polled | Clock;
+  expect(!judge(Gated).Waits, "no part waits for others");
+}
+
+void loopRules() {
+  rejects(
+      "hasManyEffects", pausingWait(),
+      [](Facts &F) {
+        F.Effects.assign(MaxEffects + 1, effect(Effect::Statistics));
+      },
+      [](Facts &F) {
+        F.Effects.assign(MaxEffects, effect(Effect::Statistics));
+      });
+  rejects(
+      "leavesTracesUnhinted", flagWait(),
+      [](Facts &F) { F.Effects = {effect(Effect::Statistics)}; },
+      [](Facts &F) {
+        F.Effects = {effect(Effect::Addition), effect(Effect::Call),
+                     effect(Effect::Call)};
+        F.Effects[0].Undone = Effect::TakesBack;
+        F.Effects[1].Guard = Effect::Failing;
+        F.Effects[2].Promised = CallEffect::Clock;
+      });
+  rejects(
+      "repeatsInterrupted", flagWait(),
+      [](Facts &F) { F.Exits[0].RepeatsInterrupted = true; }, [](Facts &) {});
+  rejects(
+      "waitsForNobody", pausingWait(),
+      [](Facts &F) { F.Exits[0].Whole.Causes = Polled | Own; },
+      [](Facts &F) { F.Exits.push_back(exitBy(Polled | Own)); });
+  rejects(
+      "walks", pausingWait(),
+      [](Facts &F) { F.Exits.push_back(exitBy(Polled | Walks)); },
+      [](Facts &F) { F.Exits.push_back(exitBy(Polled | InTurn)); });
+  rejects(
+      "succeedsAndGoesOn", pausingWait(),
+      [](Facts &F) { F.Exits[0].Whole.StaysOnSuccess = true; },
+      [](Facts &F) { // It does not wait by this exit.
+        F.Exits.push_back(exitBy(Own));
+        F.Exits[1].Whole.StaysOnSuccess = true;
+      });
+  rejects(
+      "succeedsAndGoesOn", pausingWait(),
+      [](Facts &F) { F.Polls[0].SuccessGoesOn = true; }, [](Facts &) {});
+  rejects(
+      "searches", flagWait(),
+      [](Facts &F) { F.Polls[0].Plain = F.Polls[0].Varies = true; },
+      [](Facts &F) { F.Polls[0].Plain = F.Polls[0].Varies = F.Sleeps = true; });
+  auto PlainAnd = [](PollFact &P, Facts &F, CauseSet C) {
+    P.Plain = true;
+    F.Exits.push_back(exitBy(C));
+  };
+  rejects(
+      "computesBounded", flagWait(),
+      [&](Facts &F) { PlainAnd(F.Polls[0], F, Own); },
+      [&](Facts &F) {
+        PlainAnd(F.Polls[0], F, Own);
+        F.Polls.push_back({}); // An atomic poll beside it.
+      });
+  rejects(
+      "computesInside", flagWait(),
+      [&](Facts &F) { PlainAnd(F.Polls[0], F, Polled | Inner); },
+      [&](Facts &F) {
+        PlainAnd(F.Polls[0], F, Polled | Inner);
+        F.Polls[0].OnlyLocates = true;
+        F.Polls.push_back({});
+      });
+  auto PollCalls = [](Facts &F, unsigned Number) {
+    F.Effects.assign(Number, effect(Effect::Call));
+    for (Effect &E : F.Effects)
+      E.Polled = true;
+  };
+  rejects(
+      "testsManyCalls", pausingWait(), [&](Facts &F) { PollCalls(F, 3); },
+      [&](Facts &F) {
+        PollCalls(F, 3);
+        F.Effects[0].Promised = CallEffect::Clock;
+      });
+  rejects(
+      "hasInexcusableEffect", pausingWait(),
+      [](Facts &F) { F.Effects = {effect(Effect::Store)}; },
+      [](Facts &F) {
+        F.Effects = {effect(Effect::Store)};
+        F.Effects[0].Guard = Effect::Rarely;
+      });
+  Seen.insert("hasDoubtfulEffect"); // See effectRules.
+
+  auto Carry = [](Facts &F, bool Decides, bool Counts, bool ByConstants) {
+    Carried C;
+    C.Decides = Decides;
+    C.Counts = Counts;
+    C.ByConstants = ByConstants;
+    C.LivesOn = true;
+    F.Carries = {C};
+  };
+  rejects(
+      "carriesWork", pausingWait(),
+      [&](Facts &F) { Carry(F, true, false, true); },
+      [&](Facts &F) { Carry(F, true, true, false); });
+  rejects(
+      "carriesWork", pausingWait(),
+      [&](Facts &F) { Carry(F, false, true, false); },
+      [&](Facts &F) {
+        Carry(F, false, true, false);
+        F.Carries[0].LivesOn = false;
+      });
+  rejects(
+      "carriesWork", flagWait(),
+      [&](Facts &F) {
+        Carry(F, false, true, true);
+        F.Polls[0].Plain = true;
+        F.Rhythm = HintRhythm::Hints;
+      },
+      [&](Facts &F) {
+        Carry(F, false, true, true);
+        F.Polls[0].Plain = true;
+        F.Rhythm = HintRhythm::Pauses;
+      });
+  rejects(
+      "readsElements", flagWait(),
+      [](Facts &F) {
+        F.ReadsElements = true;
+        F.Exits.push_back(exitBy(Own));
+      },
+      [](Facts &F) { F.ReadsElements = true; });
+  rejects(
+      "storesForItself", pausingWait(),
+      [](Facts &F) { F.StoresForItself = true; }, [](Facts &) {});
+  doubts(
+      "keepsCount", "it keeps a count",
+      [&](Facts &F) { Carry(F, false, true, true); },
+      [&](Facts &F) { Carry(F, true, true, true); });
+  auto CallBounded = [](Facts &F) {
+    F.Polls[0].How = PollFact::Call;
+    F.Exits.push_back(exitBy(Own));
+  };
+  rejects("countsCalls", pausingWait(), CallBounded, [&](Facts &F) {
+    CallBounded(F);
+    F.HintsItself = true;
+  });
+}
+
+void effectRules() {
+  // The effect must be decided by this rule; the twin by another.
+  auto DoubtsEffect = [](StringRef Rule, StringRef Text, const Effect &Of,
+                         const Effect &Near) {
+    doubts(
+        Rule, Text, [&](Facts &F) { F.Effects = {Of}; },
+        [&](Facts &F) { F.Effects = {Near}; });
+  };
+  Effect Call = effect(Effect::Call), Other = Call;
+  Call.Callee = "oops";
+  Call.Guard = Effect::Failing;
+  Other.Polled = true;
+  DoubtsEffect("fails", "it calls 'oops', which may return", Call, Other);
+  Effect Add = effect(Effect::Addition);
+  Add.Guard = Effect::Rarely; // Others see a rare addition, too.
+  rejects(
+      "hasInexcusableEffect", pausingWait(),
+      [&](Facts &F) { F.Effects = {Add}; }, [](Facts &) {});
+  Seen.insert("adds");
+  Effect Undone = effect(Effect::Addition);
+  Undone.Undone = Effect::TakesBack;
+  DoubtsEffect("isTakenBack",
+               "each iteration undoes its change of shared memory", Undone,
+               Add);
+  Effect Store = effect(Effect::Store), Retracted = Store;
+  Retracted.Undone = Effect::Retracts;
+  DoubtsEffect("isRetracted",
+               "each iteration registers the thread and retracts that",
+               Retracted, Store);
+  Facts Notifies = with(pausingWait(),
+                        [](Facts &F) { F.Effects = {effect(Effect::Notify)}; });
+  expect(judge(Notifies).Waits && judge(Notifies).Doubt.empty(),
+         "a notify is no effect");
+  Seen.insert("isOwnNotify");
+  Effect Nameless = Other, Works = Other, Promises = effect(Effect::Call);
+  Works.NamesWork = true;
+  Promises.Callee = "delay";
+  Promises.NamesWork = true;
+  Promises.Promised = CallEffect::Sleep;
+  DoubtsEffect("isUnknownCall",
+               "it calls a function, whose effects are unknown", Nameless,
+               Works);
+  DoubtsEffect("isUnknownCall", "it calls 'delay', whose effects are unknown",
+               Promises, Works);
+  rejects(
+      "hasInexcusableEffect", pausingWait(),
+      [&](Facts &F) { F.Effects = {Works}; },
+      [&](Facts &F) { F.Effects = {Nameless}; });
+  DoubtsEffect("keepsStatistics", "it keeps a count in shared memory",
+               effect(Effect::Statistics), Store);
+  DoubtsEffect("storesLocally",
+               "it writes a variable that the functions it calls may access",
+               effect(Effect::LocalStore), Store);
+  Effect Rare = Store;
+  Rare.Guard = Effect::Rarely;
+  DoubtsEffect("isRare", "some of its iterations do more than poll", Rare,
+               Store);
+  Seen.insert("isAnything"); // The twins above.
+  // The first doubt is the one that is reported.
+  Facts Two = with(pausingWait(), [&](Facts &F) {
+    F.Effects = {effect(Effect::Notify), Rare, Undone};
+    F.Carries.resize(1);
+    F.Carries[0].LivesOn = F.Carries[0].ByConstants = true;
+  });
+  expect(judge(Two).Doubt == "some of its iterations do more than poll",
+         "the first doubt is reported");
+}
+
+void kinds() {
+  isOfKind(SpinKind::Flag, "pollsFlag", [](Facts &) {});
+  isOfKind(SpinKind::Device, "pollsDevice", [](Facts &F) {
+    F.Polls[0].Device = true;
+    F.OnlyRetries = true; // A device comes first.
+  });
+  isOfKind(SpinKind::Flag, "pollsDevice", [](Facts &F) {
+    F.Polls[0].Device = true;
+    F.Polls.push_back({});
+  });
+  isOfKind(SpinKind::Retry, "onlyRetries", [](Facts &F) {
+    F.OnlyRetries = true;
+    F.Polls[0].How = PollFact::Try;
+  });
+  isOfKind(SpinKind::TryLock, "tries", [](Facts &F) {
+    F.OnlyRetries = F.TakesWhatItWaitedFor = true;
+    F.Polls[0].How = PollFact::Try;
+  });
+  isOfKind(SpinKind::Call, "pollsCall", [](Facts &F) {
+    F.Polls[0].How = PollFact::Call;
+    F.Polls.push_back({});
+    F.Polls[1].How = PollFact::TryLock;
+  });
+  isOfKind(SpinKind::TryLockCall, "callsTryLock", [](Facts &F) {
+    F.Polls[0].How = PollFact::TryLock;
+    F.Polls.push_back({});
+    F.Polls[1].How = PollFact::Try;
+  });
+  isOfKind(SpinKind::TestAndTestAndSet, "readsBeforeItTries", [](Facts &F) {
+    F.Polls[0].How = PollFact::Try;
+    F.Polls.push_back({});
+  });
+  isOfKind(SpinKind::TestAndTestAndSet, "readsBeforeItTries", [](Facts &F) {
+    F.Polls[0].How = PollFact::Try;
+    F.PollsInside = true;
+  });
+  isOfKind(SpinKind::SeqLock, "endsUnchanged", [](Facts &F) {
+    F.Exits[0].Whole.EndsUnchanged = true;
+    F.Exits[0].Whole.ComparesTicket = true;
+  });
+  isOfKind(SpinKind::Ticket, "comparesTicket", [](Facts &F) {
+    F.Exits[0].Whole.ComparesTicket = true;
+    F.Polls[0].InQueueNode = true;
+  });
+  isOfKind(SpinKind::Queue, "pollsQueueNode",
+           [](Facts &F) { F.Polls[0].InQueueNode = F.CountsBefore = true; });
+  isOfKind(SpinKind::Barrier, "countsBefore",
+           [](Facts &F) { F.CountsBefore = true; });
+}
+
+/// Facts that are not known yet must not be asked for.
+void stages() {
+  Facts F = with(flagWait(), [](Facts &F) { F.Polls[0].SuccessGoesOn = true; });
+  F.Known = Stage::Effects;
+  expect(judge(F).Waits, "the polls are not known in the first stage");
+  F.Known = Stage::Exits;
+  expect(!judge(F).Waits, "the polls are known in the second stage");
+}
+
+} // namespace
+
+int main() {
+  lattice();
+  exits();
+  loopRules();
+  effectRules();
+  kinds();
+  stages();
+  for (StringRef Rule : {
+#define VF_LOOP_RULE(NAME, ...) #NAME,
+#define VF_EFFECT_RULE(NAME, ...) #NAME,
+#define VF_KIND_RULE(KIND, NAME, ...) #NAME,
+#include "passes/analysis/Rules.def"
+       })
+    expect(Seen.contains(Rule), "no case for the rule " + Rule);
+  return Failures != 0;
+}
