@@ -81,6 +81,10 @@ sys.path.append(os.path.join(config.test_source_root, "heap-churn", "malloc", "I
 import in_group
 if in_group.where():
     config.available_features.add("memory-groups")
+sys.path.append(os.path.join(config.test_source_root, "Inputs"))
+import cpu_group
+if cpu_group.are_allowed():
+    config.available_features.add("cpu-groups")
 if os.path.exists(os.path.join(config.vf_llvm_dir, "lib", "libomp.so")):
     config.available_features.add("openmp")
 if os.path.exists(os.path.join(config.vf_llvm_dir, "bin", "clang-format")):

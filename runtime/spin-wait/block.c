@@ -40,6 +40,7 @@
 #include "platform/linux/kernel.h"
 #include "spin-wait/blind.h"
 #include "spin-wait/crowd.h"
+#include "spin-wait/limit.h"
 #include "spin-wait/shared.h"
 #include "spin-wait/state.h"
 #include <stdbool.h>
@@ -63,6 +64,9 @@
  * timer slack, Linux' default, and the exit from idle; 72 us on the development
  * machine. */
 #define VF_BLIND_SHARE 16
+/* The share where CPU time counts (limit.h): half, after 250 us of yielding
+ * instead of 2 ms. */
+#define VF_BLIND_SHARE_THRIFTY 2
 #define VF_BLIND_MIN_NS 50000u
 #define VF_BLIND_MAX_NS 1000000u
 #define VF_OVERSHOOT_NS 75000u
@@ -73,7 +77,7 @@
  * arrive restore trust. */
 #define VF_SUSPECT_MAX 8u
 
-static struct vf_spin_bucket *bucket_of(const volatile void *addr) {
+struct vf_spin_bucket *vf_spin_bucket_of(const volatile void *addr) {
   /* All bytes of an aligned 8-byte word share a bucket: the store may be wider
    * or narrower than the polling load, and begin at another byte. */
   return &vf_spin_shared_1.buckets[vf_hash(addr, VF_SPIN_BUCKETS_LOG2)];
@@ -99,7 +103,8 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high) {
 /* Returns the maximum length of a blind sleep after `waited` nanoseconds of
  * waiting; 0 if the wait may not sleep yet. */
 static uint64_t blind_sleep_ns(uint64_t waited) {
-  uint64_t share = waited / VF_BLIND_SHARE;
+  uint64_t share = waited / (vf_limit_counts(waited) ? VF_BLIND_SHARE_THRIFTY
+                                                     : VF_BLIND_SHARE);
   if (share < VF_BLIND_MIN_NS + VF_OVERSHOOT_NS)
     return 0;
   return clamp(share - VF_OVERSHOOT_NS, VF_BLIND_MIN_NS, VF_BLIND_MAX_NS);
@@ -188,7 +193,7 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
   if (!(how & VF_SPIN_NOTIFIED))
     return sleep_blind(state, how, place);
 
-  struct vf_spin_bucket *bucket = bucket_of(addr);
+  struct vf_spin_bucket *bucket = vf_spin_bucket_of(addr);
   if (vf_field(state, VF_TIMED_OUT)) {
     suspect_less(bucket);
     state = vf_with(state, VF_TIMED_OUT, 0);
@@ -246,7 +251,7 @@ bool vf_spin_block_for(const volatile void *addr, uint64_t observed,
   uint32_t size = how & VF_SPIN_SIZE_MASK;
   if (!(how & VF_SPIN_NOTIFIED) || size == 0)
     return false;
-  struct vf_spin_bucket *bucket = bucket_of(addr);
+  struct vf_spin_bucket *bucket = vf_spin_bucket_of(addr);
   if (vf_get(&bucket->suspect) > VF_SUSPECT_LIMIT)
     return false;
   uint64_t most =
@@ -269,7 +274,7 @@ bool vf_spin_block_for(const volatile void *addr, uint64_t observed,
 VF_API void vf_spin_notify(const volatile void *addr) {
   if (vf_get(&vf_spin_shared_1.notify_off))
     return;
-  struct vf_spin_bucket *bucket = bucket_of(addr);
+  struct vf_spin_bucket *bucket = vf_spin_bucket_of(addr);
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (vf_get(&bucket->armed) == 0 ||
       __atomic_exchange_n(&bucket->armed, 0, __ATOMIC_RELAXED) == 0)

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct vf_spin_bucket *vf_spin_bucket_of(const volatile void *addr);
+
 /* Performs one step of a wait in phase VF_BLOCKING: sleeps until a notify or a
  * timeout, or yields if this wait may not sleep. place is the return address of
  * the waiting call; other arguments and the result are those of vf_spin_wait.

@@ -46,6 +46,11 @@ struct vf_spin_bucket {
    * wrongly, a missed notify costs 16 ms instead of 1; if it is not set, each
    * sleep programs the timer. */
   uint32_t trusted;
+  /* Number of thrifty spins (limit.h) that failed minus those that succeeded,
+   * and how the last wait that counts began. Updates may get lost, and waiters
+   * of one bucket share them: they only select the length of spins. */
+  uint32_t failed;
+  uint32_t began;
 } __attribute__((aligned(VF_CACHE_LINE)));
 
 /* Counters of VF_STATS=1, in the order they are printed. Written only when

@@ -10,6 +10,7 @@
 #include "common/report.h"
 #include "common/sites.h"
 #include "spin-wait/blind.h"
+#include "spin-wait/limit.h"
 #include <errno.h>
 #include <stdbool.h>
 
@@ -69,6 +70,7 @@ __attribute__((constructor)) static void configure(void) {
     vf_set(&shared->stats, 1);
     vf_report_register("vfrt", print);
   }
+  vf_limit_start(&vf_cpu_groups_of_self);
   errno = saved;
 }
 
@@ -84,6 +86,7 @@ static void print(void) {
                      VF_SPIN_COUNTERS);
   vf_report_sites(&report);
   vf_report_blind(&report);
+  vf_report_limit(&report);
   if (vf_report_numa)
     vf_report_numa(&report);
   vf_report_end(&report);

@@ -30,6 +30,7 @@
 #include "spin-wait/block.h"
 #include "spin-wait/cpu_time.h"
 #include "spin-wait/crowd.h"
+#include "spin-wait/limit.h"
 #include "spin-wait/shared.h"
 #include "spin-wait/state.h"
 #include "spin-wait/tuning.h"
@@ -73,7 +74,19 @@ static uint64_t enter_yielding(uint64_t state, uint64_t now) {
   return enter(state, vf_hogged(now) ? VF_BLOCKING : VF_YIELDING);
 }
 
-static uint64_t spin(uint64_t state, uint64_t begin) {
+/* Returns the time for which the wait may spin. */
+static uint64_t budget_of(const volatile void *addr, uint64_t state,
+                          uint32_t how) {
+  uint64_t budget = vf_spin_budget_ns(), began = vf_field(state, VF_STARTED);
+  if (!vf_limit_is_near())
+    return budget;
+  uint64_t thrifty = vf_limit_budget(budget, began);
+  return thrifty < budget && (how & VF_SPIN_NOTIFIED)
+             ? thrifty >> vf_get(&vf_spin_bucket_of(addr)->failed)
+             : thrifty;
+}
+
+static uint64_t spin(uint64_t state, uint64_t begin, uint64_t budget) {
   uint64_t round = vf_field(state, VF_ROUND);
   for (uint64_t n = UINT64_C(1) << round; n != 0; --n)
     vf_relax();
@@ -86,11 +99,10 @@ static uint64_t spin(uint64_t state, uint64_t begin) {
   if (took < VF_BATCH_NS && round < VF_BATCH_MAX_LOG2)
     state = vf_with(state, VF_ROUND, round + 1);
   state = vf_burn(state, took);
-  return vf_burnt(state) < vf_spin_budget_ns() ? state
-                                               : enter_yielding(state, end);
+  return vf_burnt(state) < budget ? state : enter_yielding(state, end);
 }
 
-static uint64_t yield(uint64_t state, uint64_t begin) {
+static uint64_t yield(uint64_t state, uint64_t begin, uint64_t budget) {
   vf_yield();
   uint64_t end = vf_now_ns();
   vf_count(VF_SPIN_YIELDS, 1);
@@ -101,7 +113,7 @@ static uint64_t yield(uint64_t state, uint64_t begin) {
   } else {
     vf_crowd_not_seen();
     state = vf_burn(state, end - begin);
-    if (vf_burnt(state) >= vf_spin_budget_ns())
+    if (vf_burnt(state) >= budget)
       return enter(state, VF_BLOCKING);
   }
   uint64_t yields = vf_field(state, VF_ROUND) + 1;
@@ -125,6 +137,7 @@ static uint64_t burn(uint64_t state) {
 /* Ends the opening phase. The later phases measure time. */
 static uint64_t begin(uint64_t state, bool trying, uint64_t now) {
   vf_count(VF_SPIN_WAITS, 1);
+  vf_limit_look(now);
   state = vf_started_at(state | VF_LIVE, now);
   return vf_crowded() && !trying ? enter_yielding(state, now)
                                  : enter(state, VF_SPINNING);
@@ -140,16 +153,26 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
     return (state | VF_LIVE) + (UINT64_C(1) << VF_ROUND.shift);
   }
   uint64_t now = vf_now_ns();
-  if (opening)
+  if (opening) {
     state = begin(state, trying, now);
+    if (vf_limit_is_near() && (how & VF_SPIN_NOTIFIED))
+      vf_limit_began(vf_spin_bucket_of(addr), vf_field(state, VF_STARTED));
+  }
   uint64_t phase = vf_field(state, VF_PHASE);
+  if (phase == VF_BLOCKING)
+    return vf_cpu_time_counts(now)
+               ? burn(state)
+               : vf_spin_block(addr, observed, state, how, place);
+  uint64_t budget = budget_of(addr, state, how);
   if (phase == VF_SPINNING)
-    return spin(state, now);
-  if (vf_cpu_time_counts(now))
+    state = spin(state, now, budget);
+  else if (vf_cpu_time_counts(now))
     return burn(state);
-  return phase == VF_YIELDING
-             ? yield(state, now)
-             : vf_spin_block(addr, observed, state, how, place);
+  else
+    state = yield(state, now, budget);
+  if (vf_limit_is_near() && (how & VF_SPIN_NOTIFIED) && vf_would_block(state))
+    vf_limit_blocks(vf_spin_bucket_of(addr));
+  return state;
 }
 
 VF_API uint64_t vf_spin_wait(const volatile void *addr, uint64_t observed,

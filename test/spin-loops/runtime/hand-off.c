@@ -12,14 +12,14 @@
 //
 // RUN: clang -std=gnu11 -O1 -g -fsanitize=thread -I %S/../../Inputs -I %vf_include \
 // RUN:   -I %vf_src/runtime -I %vf_src/runtime/platform/generic \
-// RUN:   %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c -o %t.tsan
+// RUN:   %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c %vf_src/runtime/platform/linux/cpu_groups.c -o %t.tsan
 // RUN: %t.tsan 1000
 // RUN: env VF_SPIN_BUDGET_NS=0 %t.tsan 300
 //
 // RUN: clang -std=gnu11 -O1 -g -fsanitize=address,undefined \
 // RUN:   -fno-sanitize-recover=all -I %S/../../Inputs -I %vf_include \
 // RUN:   -I %vf_src/runtime -I %vf_src/runtime/platform/generic \
-// RUN:   %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c -o %t.asan
+// RUN:   %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c %vf_src/runtime/platform/linux/cpu_groups.c -o %t.asan
 // RUN: %t.asan 1000
 // RUN: env VF_SPIN_BUDGET_NS=0 %t.asan 300
 

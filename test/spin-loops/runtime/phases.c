@@ -8,12 +8,13 @@
 // RUN: clang -std=gnu11 -O1 -g -Wall -Wextra -fsanitize=address,undefined \
 // RUN:   -fno-sanitize-recover=all -I %S/../../Inputs -I %S/Inputs/fake \
 // RUN:   -I %vf_include -I %vf_src/runtime -I %vf_src/runtime/platform/generic \
-// RUN:   %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c -o %t
+// RUN:   %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c %vf_src/runtime/platform/linux/cpu_groups.c -o %t
 // RUN: %t
 
 #include "check.h"
 #include "platform/linux/kernel.h"
 #include "spin-wait/blind.h"
+#include "spin-wait/limit.h"
 #include "spin-wait/shared.h"
 #include <stdbool.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static uint32_t flag;
 
 static void reset(void) {
   memset(&vf_spin_shared_1, 0, sizeof vf_spin_shared_1);
+  vf_limit_1.next = vf_limit_1.thrifty = 0; /* whatever groups this test is in */
   vf_spin_armed = 0;
   fake_yield_ns = 440;
   fake_clock_ns = 200; /* 400 ns from before a batch of pauses to after it */
@@ -397,7 +399,47 @@ static void notify_off_does_nothing(void) {
   CHECK(fake_wakes == 0 && vf_spin_armed == 1);
 }
 
+/* Near a limit of CPU time, waits spin for a sleep's CPU time; where that failed,
+ * they block at once. */
+static void near_a_limit_cpu_time_counts(void) {
+  reset();
+  vf_limit_1.thrifty = VF_THRIFT_MAX;
+  fake_futex_result = 0;
+  const uint64_t asleep = 30000; /* what a sleep takes here */
+  uint64_t begin = fake_now;
+  wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  CHECK(fake_now - begin > asleep + 6000 && fake_now - begin < asleep + 30000);
+  for (int i = 0; i < 4; ++i)
+    wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  begin = fake_now;
+  wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_blocks);
+  CHECK(fake_now - begin < asleep + 5000);
+  /* Locks that sleep by themselves have no place to learn. */
+  reset();
+  vf_limit_1.thrifty = VF_THRIFT_MAX;
+  for (int i = 0; i < 9; ++i) {
+    begin = fake_now;
+    wait_until(0, VF_SPIN_NO_SLEEP, &fake_yields);
+    CHECK(fake_now - begin > 6000 && fake_now - begin < 30000);
+  }
+}
+
+static void near_a_limit_blind_waits_sleep_sooner(void) {
+  reset();
+  uint64_t begin = fake_now;
+  wait_until(0, 4, &fake_sleeps);
+  uint64_t without = fake_now - begin;
+  reset();
+  vf_limit_1.thrifty = VF_THRIFT_MAX;
+  begin = fake_now;
+  wait_until(0, 4, &fake_sleeps);
+  CHECK(fake_now - begin < without / 4);
+  CHECK(fake_slept <= (fake_now - begin) / 2);
+}
+
 int main(void) {
+  near_a_limit_cpu_time_counts();
+  near_a_limit_blind_waits_sleep_sooner();
   budget_is_spun_before_the_first_yield();
   an_empty_yield_leads_to_blocking();
   a_busy_yield_keeps_yielding_for_a_millisecond();
