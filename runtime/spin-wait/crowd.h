@@ -32,6 +32,7 @@
 #ifndef VFRIENDLY_SPIN_WAIT_CROWD_H
 #define VFRIENDLY_SPIN_WAIT_CROWD_H
 
+#include "spin-wait/limit.h"
 #include "spin-wait/shared.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,6 +68,12 @@
  * gone, waits stay slower than necessary for up to 134 ms. */
 #define VF_HOG_FACTOR 16u
 #define VF_HOG_MAX_NS (UINT64_C(128) << 20)
+/* While the group is stopped for a CPU limit now and then (limit.h), a yield
+ * that took longer than this was such a stop and no hog: stops take up to a
+ * period, 100 ms, and hogs on one CPU a slice each. Two threads that take turns
+ * of 3 us under a limit of half a CPU blocked for 128 ms after each stop, and
+ * took 1.3 times as long. */
+#define VF_STOP_NS 10000000u
 /* log2 of the unit of hogged_until and hog_ended, 66 us. They wrap after 3
  * days, which may cause one needless period of blocking. */
 #define VF_HOG_UNIT_LOG2 16
@@ -110,6 +117,8 @@ static inline void vf_crowd_not_seen(void) {
 
 /* Records a yield that took longer than VF_HOG_NS and has just ended. */
 static inline void vf_hog_seen(uint64_t now, uint64_t took) {
+  if (took > VF_STOP_NS && vf_limit_is_near())
+    return;
   uint32_t ended = vf_get(&vf_spin_shared_1.hog_ended);
   uint32_t began = (uint32_t)((now - took) >> VF_HOG_UNIT_LOG2);
   int32_t between = (int32_t)(began - ended);

@@ -424,6 +424,20 @@ static void near_a_limit_cpu_time_counts(void) {
   }
 }
 
+/* What stops the whole group is no hog. */
+static void near_a_limit_long_yields_are_stops(void) {
+  reset();
+  vf_limit_1.thrifty = 1;
+  fake_yield_ns = 50000000;
+  for (int i = 0; i < 4; ++i)
+    wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_yields);
+  CHECK(vf_spin_shared_1.hogged_until == 0);
+  fake_yield_ns = 3000000;
+  for (int i = 0; i < 2; ++i)
+    wait_until(0, 4 | VF_SPIN_NOTIFIED, &fake_yields);
+  CHECK(vf_spin_shared_1.hogged_until != 0);
+}
+
 static void near_a_limit_blind_waits_sleep_sooner(void) {
   reset();
   uint64_t begin = fake_now;
@@ -439,6 +453,7 @@ static void near_a_limit_blind_waits_sleep_sooner(void) {
 
 int main(void) {
   near_a_limit_cpu_time_counts();
+  near_a_limit_long_yields_are_stops();
   near_a_limit_blind_waits_sleep_sooner();
   budget_is_spun_before_the_first_yield();
   an_empty_yield_leads_to_blocking();
