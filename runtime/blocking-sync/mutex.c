@@ -51,7 +51,7 @@
 #include "common/plain_lock.h"
 #include "common/sites.h"
 #include "platform/linux/vcpu_state.h"
-#include "spin-wait/tuning.h"
+#include "spin-wait/limit.h"
 
 #define HELD 1u
 #define PARKED 2u
@@ -190,6 +190,8 @@ static bool spin(struct locking *locking, uint64_t budget) {
   uint64_t begin = vf_now_ns(), now = begin;
   unsigned pauses = VF_FIRST_PAUSES, passed = 0;
   uint32_t before = load(mutex);
+  vf_limit_look(begin);
+  budget = vf_limit_budget(budget, begin);
   for (;;) {
     uint32_t word = load(mutex);
     if (!(word & HELD) && take(locking, &word))

@@ -8,7 +8,7 @@
 #include "preload/spin.h"
 #include "blocking-sync/adaptive_spin.h"
 #include "common/hash.h"
-#include "spin-wait/tuning.h"
+#include "spin-wait/limit.h"
 
 /* log2 of the unit of place.mark, 1 us. A mark wraps after 73 minutes. If an
  * old mark then looks new, it may keep other threads from spinning for
@@ -128,7 +128,10 @@ bool vf_spin(const void *object, const struct vf_spin_kind *kind,
   uint32_t mark = mark_for(now);
   if (left == 0 || !become_spinner(place, mark))
     return false;
-  uint64_t budget = vf_spin_budget_ns() >> (is_trial ? 0 : failed);
+  vf_limit_look(now);
+  uint64_t budget = vf_spin_budget_ns();
+  if (!is_trial)
+    budget = vf_limit_budget(budget, now) >> failed;
   bool got_it =
       look_until(look, what, now, now + (budget < left ? budget : left));
   learn(place, is_trial, got_it);

@@ -24,6 +24,7 @@
 #include "spin-wait/block.h"
 #include "spin-wait/cpu_time.h"
 #include "spin-wait/crowd.h"
+#include "spin-wait/limit.h"
 #include "spin-wait/shared.h"
 #include "spin-wait/state.h"
 #include "spin-wait/tuning.h"
@@ -144,23 +145,26 @@ static uint64_t spun(uint64_t state, uint64_t now, uint32_t *cost,
                  spent < vf_max(VF_SPENT) ? spent : vf_max(VF_SPENT));
 }
 
-static bool has_spent_its_budget(uint64_t state) {
+static bool has_spent_its_budget(uint64_t state, uint64_t now) {
   uint64_t spent = vf_field(state, VF_SPENT);
   return spent == vf_max(VF_SPENT) ||
-         spent << VF_SPENT_UNIT_LOG2 >= vf_spin_budget_ns();
+         spent << VF_SPENT_UNIT_LOG2 >=
+             vf_limit_budget(vf_spin_budget_ns(), now);
 }
 
-/* Lets other threads run once: blocks or yields. Returns false without doing
+/* Lets other threads run once: blocks, beside hogs and where CPU time counts
+ * (limit.h), or yields. Returns false without doing
  * either if a hog would keep the CPU for longer than the wait may last: the
  * wait would end late, long after the holder of a lock on another CPU has
  * released it. A wait with a notifying writer yields nevertheless: what looks
  * like a hog may be that writer, at work between two notifies. */
 static bool give_way(const volatile void *addr, uint64_t observed, uint32_t how,
                      uint64_t most_ns, uint64_t begin) {
-  if (vf_hogged(begin)) {
-    if (most_ns >= VF_SLEEP_MIN_NS &&
-        vf_spin_block_for(addr, observed, how, most_ns))
-      return true;
+  bool is_hogged = vf_hogged(begin);
+  if ((is_hogged || vf_limit_counts(begin)) && most_ns >= VF_SLEEP_MIN_NS &&
+      vf_spin_block_for(addr, observed, how, most_ns))
+    return true;
+  if (is_hogged) {
     if (most_ns < VF_GIVEN_MAX_NS && !(how & VF_SPIN_NOTIFIED) &&
         !vf_is_before(&in_vain_until, begin))
       return false;
@@ -187,6 +191,7 @@ VF_API struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
   uint32_t known = vf_get(cost);
   if (!(state & VF_LIVE)) {
     vf_count(VF_SPIN_WAITS, 1);
+    vf_limit_look(begin);
     state = vf_with(0, VF_WINDOW, window_for(known, how, 0));
   } else if (vf_field(state, VF_POLLS) != 0) {
     state = spun(state, begin, cost, known, how);
@@ -198,7 +203,7 @@ VF_API struct vf_spin_bounded vf_spin_wait_bounded(const volatile void *addr,
    * takes, so a thread that tries a lock spins on. */
   bool patient = how & VF_SPIN_TRYLOCK;
   bool crowded = known != 0 && vf_crowded();
-  if ((!(crowded && !patient) && !has_spent_its_budget(state)) ||
+  if ((!(crowded && !patient) && !has_spent_its_budget(state, begin)) ||
       vf_cpu_time_counts(begin))
     return answer(state, begin, 0, UINT64_C(1) << vf_field(state, VF_WINDOW));
 

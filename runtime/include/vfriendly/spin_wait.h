@@ -46,7 +46,7 @@ extern "C" {
 /* Says that the thread that ends this wait calls vf_spin_notify. If this flag
  * is set although no thread does so, some wake-ups are late. If the flag is not
  * set, the wait never blocks in the kernel for more than 1/16 of the time that
- * it has already taken. */
+ * it has already taken, or half of it near a limit of CPU time. */
 #define VF_SPIN_NOTIFIED 0x100u
 /* Never sleep, only pause and yield: for locks that hand over in a fixed order,
  * where one sleeping waiter delays all waiters after it. VF_SPIN_NOTIFIED takes

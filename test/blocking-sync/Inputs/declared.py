@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-SHARED = {"vf_blind_1", "vf_numa_shared_1", "vf_spin_shared_1", "vf_parking_2", "vf_generations_1", "vf_reports_1", "vf_sites_1"}
+SHARED = {"vf_blind_1", "vf_limit_1", "vf_numa_shared_1", "vf_spin_shared_1", "vf_parking_2", "vf_generations_1", "vf_reports_1", "vf_sites_1"}
 
 OTHERS = {"malloc.h"}  # libvfmalloc's
 
