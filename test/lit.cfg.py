@@ -93,6 +93,8 @@ if shutil.which("dpkg-shlibdeps"):
     config.available_features.add("dpkg-dev")
 import platform
 config.available_features.add("host-" + platform.machine())
+if len(os.sched_getaffinity(0)) > 1:
+    config.available_features.add("two-cpus")
 # Only `./dev bench blocking-sync-guest` installs an emulator and fetches a kernel;
 # until then tests that boot one are skipped.
 rigs = os.path.join(config.test_source_root, "rigs")

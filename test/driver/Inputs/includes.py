@@ -30,6 +30,7 @@ ALLOWED = {
                         "runtime/spin-wait"},
     "runtime/malloc": {"runtime/common", "runtime/include", "runtime/platform"},
     "runtime/numa-placement": {"runtime/common", "runtime/include", "runtime/platform", "runtime/spin-wait"},
+    "runtime/gleaner": {"runtime/platform"},
     "runtime/pool": {"runtime/common", "runtime/include"},
 }
 # A header that declares rewrites, and what of its folder may include it: passes and other rewrites.

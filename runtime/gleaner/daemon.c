@@ -1,0 +1,259 @@
+/*===- gleaner/daemon.c - The process that measures and decides -----------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*/
+
+#include "gleaner/daemon.h"
+#include "gleaner/place.h"
+#include "gleaner/policy.h"
+#include "gleaner/retain.h"
+#include "hypervisor.h"
+#include "platform/linux/kernel.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Where it could not be measured: on the development machine 7 µs, in the paper
+ * 20. */
+#define USUAL_WAKE_COST_S 10e-6
+/* Less than this and the host polls for the next wake-up itself, or the machine
+ * is not virtual: nothing is lost that could be kept. */
+#define LEAST_WAKE_COST_S 2e-6
+
+/* At most this share of a CPU is spent on measuring: windows get longer. */
+#define OWN_SHARE 0.01
+
+static volatile sig_atomic_t ends;
+
+static void on_signal(int signal) {
+  (void)signal;
+  ends = 1;
+}
+
+struct daemon {
+  const struct gl_options *options;
+  struct gl_record *record;
+  struct gl_sense sense;
+  struct gl_retain *retain;
+  struct gl_settings settings;
+  struct gl_state state;
+  struct gl_decision now;
+  double window_cost_s; /* mean CPU time of a window */
+  enum gl_reason explained;
+  unsigned forced; /* by a test: the number of CPUs to keep; 0: none */
+};
+
+static double own_cpu_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void explain(struct daemon *d, const struct gl_sample *sample) {
+  enum gl_reason reason = d->now.reason;
+  bool is_news = reason != d->explained || d->now.gain != d->record->gain;
+  if (!d->options->explain || !is_news)
+    return;
+  d->explained = reason;
+  struct gl_load load = gl_load_of(sample);
+  fprintf(stderr,
+          "gleaner: %s: %u of %u CPUs%s, gain %+.1f %%; used %.2f CPUs, "
+          "l_comp %.1f us, g_comp %.1f us, l_idle %.1f us, "
+          "idle periods of %.1f us, %.0f a second\n",
+          gl_reason_text(reason), d->now.cpus, sample->cpus,
+          d->now.retain ? " kept awake" : "", 100 * d->now.gain, load.used,
+          1e6 * load.l_comp, 1e6 * load.g_comp, 1e6 * load.l_idle,
+          1e6 * load.gap, load.idles * (sample->active ? sample->active : 1));
+}
+
+/* Does what was decided. */
+static void act(struct daemon *d) {
+  struct gl_record *record = d->record;
+  if (d->options->dry_run)
+    return;
+  unsigned all = gl_count_cpus(&record->allowed);
+  if (d->now.cpus >= all) {
+    if (record->folded) {
+      gl_place_release(record);
+      record->changes++;
+    }
+  } else if (!record->folded || gl_count_cpus(&record->kept) != d->now.cpus) {
+    struct gl_cpus kept;
+    gl_sense_choose(&d->sense, record, d->now.cpus, &kept);
+    record->changes++;
+    if (gl_place_confine(record, &kept) != 0) {
+      fprintf(stderr, "gleaner: the workload can no longer be confined\n");
+      d->settings.may_fold = false;
+      d->now = gl_policy_restore(&d->state, GL_CHANGE);
+    }
+  }
+  if (d->retain)
+    gl_retain_set(d->retain,
+                  !d->now.retain   ? NULL
+                  : record->folded ? &record->kept
+                                   : &record->allowed,
+                  d->now.timeout_s);
+}
+
+static void publish(struct daemon *d, const struct gl_sample *sample,
+                    double retained_s) {
+  struct gl_record *record = d->record;
+  record->sample = *sample;
+  record->n_kept = d->now.cpus;
+  record->retained = d->now.retain;
+  record->timeout_s = d->now.timeout_s;
+  record->reason = d->now.reason;
+  record->gain = d->now.gain;
+  record->retained_s += retained_s;
+  record->daemon_s = own_cpu_s();
+  record->windows++;
+  switch (d->now.reason) {
+  case GL_KEEP_FOLD:
+  case GL_KEEP_RETENTION:
+    record->won++;
+    record->trials++;
+    break;
+  case GL_LOSE_FOLD:
+  case GL_LOSE_RETENTION:
+    record->trials++;
+    break;
+  default:
+    break;
+  }
+}
+
+/* Waits for the window to end, in slots while the workload is confined. Returns
+ * true if it wants its CPUs back at once. */
+static bool wait_window(struct daemon *d, double *mean_runnable) {
+  double left = d->now.window_s;
+  double least = d->window_cost_s / OWN_SHARE;
+  if (left < least && left >= GL_WINDOW_S)
+    left = least;
+  double runnable[GL_URGENT_SLOTS] = {0}, sum = 0;
+  *mean_runnable = -1;
+  for (int slot = 1; left > 0 && !ends; ++slot) {
+    bool folded = d->record->folded;
+    double length = folded && left > GL_SLOT_S ? GL_SLOT_S : left;
+    vf_sleep_ns((uint64_t)(length * 1e9));
+    left -= length;
+    if (!folded)
+      continue;
+    __atomic_fetch_add(&d->record->beat, 1, __ATOMIC_RELAXED);
+    memmove(runnable, runnable + 1, sizeof runnable - sizeof *runnable);
+    runnable[GL_URGENT_SLOTS - 1] = gl_sense_runnable();
+    sum += runnable[GL_URGENT_SLOTS - 1];
+    *mean_runnable = sum / slot;
+    if (slot >= GL_URGENT_SLOTS && gl_policy_is_urgent(&d->state, runnable))
+      return true;
+  }
+  return false;
+}
+
+static void start(struct daemon *d, const struct gl_options *options,
+                  struct gl_record *record) {
+  *d = (struct daemon){.options = options, .record = record};
+  int is_virtual = vf_is_virtual();
+  d->settings = (struct gl_settings){
+      .wake_cost_s = USUAL_WAKE_COST_S,
+      .may_retain = options->retain,
+      .may_fold = options->fold,
+  };
+  if (is_virtual == 0 && !options->physical) {
+    d->settings.may_retain = d->settings.may_fold = false;
+    if (options->explain)
+      fprintf(stderr, "gleaner: this machine is not virtual: nothing to do "
+                      "(--physical acts all the same)\n");
+  }
+  if (d->settings.may_retain) {
+    double cost = gl_measure_wake_cost(&record->allowed);
+    if (cost >= 0)
+      d->settings.wake_cost_s = cost;
+    if (d->settings.wake_cost_s < LEAST_WAKE_COST_S)
+      d->settings.may_retain = false;
+    if (options->explain)
+      fprintf(stderr, "gleaner: waking a halted CPU takes %.1f us more%s\n",
+              1e6 * d->settings.wake_cost_s,
+              cost < 0 ? " (assumed)"
+              : d->settings.may_retain
+                  ? ""
+                  : ": CPUs are not worth keeping awake here");
+  }
+  record->wake_cost_s = d->settings.wake_cost_s;
+  if (d->settings.may_retain)
+    d->retain = gl_retain_start(&record->allowed);
+  gl_policy_start(&d->state, gl_count_cpus(&record->allowed));
+  gl_sense_open(&d->sense, record);
+  d->now = (struct gl_decision){.cpus = d->state.cpus, .window_s = GL_WINDOW_S};
+  d->explained = (enum gl_reason) - 1;
+  const char *forced = getenv("VF_TEST_GLEANER_FOLD");
+  d->forced = forced ? (unsigned)atoi(forced) : 0;
+}
+
+_Noreturn void gl_daemon(const struct gl_options *options,
+                         struct gl_record *record, int ready) {
+  struct sigaction action = {.sa_handler = on_signal};
+  sigaction(SIGTERM, &action, NULL);
+  signal(SIGINT, SIG_IGN); /* the terminal sends it to the whole group */
+  signal(SIGQUIT, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  /* If the supervisor is killed, the workload must get its CPUs back. */
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != record->supervisor)
+    ends = 1;
+  prctl(PR_SET_NAME, "gleaner-daemon");
+  prctl(PR_SET_TIMERSLACK, 50000);
+  /* A late daemon leaves the workload confined for longer than was promised. */
+  setpriority(PRIO_PROCESS, 0, -10); /* fails without privileges */
+
+  record->daemon = getpid(); /* the supervisor may not have got so far */
+
+  struct daemon d;
+  start(&d, options, record);
+  close(ready);
+  bool acts = d.settings.may_retain || d.settings.may_fold || d.forced;
+  while (!ends && acts) {
+    double runnable;
+    bool urgent = wait_window(&d, &runnable);
+    if (ends)
+      break;
+    if (urgent) {
+      d.now = gl_policy_restore(&d.state, GL_RISING);
+      act(&d);
+    }
+    double begin = own_cpu_s();
+    struct gl_spun spun = {0};
+    struct gl_sample sample;
+    double retained_s =
+        d.retain ? gl_retain_read(d.retain, &d.sense, &spun) : 0;
+    gl_sense_window(&d.sense, record, &spun, &sample);
+    if (sample.seconds <= 0)
+      continue;
+    sample.runnable = runnable;
+    if (!urgent) {
+      d.now = gl_policy_step(&d.settings, &d.state, &sample);
+      if (d.forced)
+        d.now.cpus = d.forced;
+      act(&d);
+    }
+    explain(&d, &sample);
+    publish(&d, &sample, retained_s);
+    double cost = own_cpu_s() - begin;
+    d.window_cost_s += (cost - d.window_cost_s) / 8;
+  }
+  while (!ends) /* nothing to do, but to be there until the end */
+    pause();
+  if (gl_record_is_live(record))
+    gl_place_release(record);
+  else
+    gl_place_close(record);
+  _exit(0);
+}

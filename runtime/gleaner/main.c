@@ -1,0 +1,93 @@
+/*===- gleaner/main.c - The command line ----------------------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*/
+
+#include "gleaner/options.h"
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: gleaner run [OPTIONS] -- COMMAND...\n"
+    "       gleaner repair\n"
+    "\n"
+    "Runs a command and, while it runs, keeps vCPUs awake through short waits "
+    "and\n"
+    "uses only as many of them as the work needs. Each change is a trial that "
+    "is\n"
+    "undone unless the command makes more progress. Exits as the command "
+    "does.\n"
+    "\n"
+    "  --explain     print each decision and its reason to stderr\n"
+    "  --dry-run     measure, but change nothing; with --explain it tells what "
+    "would\n"
+    "                be tried\n"
+    "  --no-retain   do not keep vCPUs awake\n"
+    "  --no-fold     do not use fewer vCPUs\n"
+    "  --affinity    use CPU affinities, even if a cgroup could be made\n"
+    "  --physical    act also where the machine is not virtual\n"
+    "\n"
+    "repair: gives CPUs back to workloads of runs that were killed with "
+    "SIGKILL.\n";
+
+static int run(int argc, char **argv) {
+  struct gl_options options = {
+      .means = GL_CPUSET_V2, .retain = true, .fold = true};
+  static const struct option names[] = {{"explain", no_argument, NULL, 'e'},
+                                        {"dry-run", no_argument, NULL, 'd'},
+                                        {"no-retain", no_argument, NULL, 'r'},
+                                        {"no-fold", no_argument, NULL, 'f'},
+                                        {"affinity", no_argument, NULL, 'a'},
+                                        {"physical", no_argument, NULL, 'p'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {0}};
+  for (int option;
+       (option = getopt_long(argc, argv, "+h", names, NULL)) != -1;) {
+    switch (option) {
+    case 'e':
+      options.explain = true;
+      break;
+    case 'd':
+      options.dry_run = true;
+      break;
+    case 'r':
+      options.retain = false;
+      break;
+    case 'f':
+      options.fold = false;
+      break;
+    case 'a':
+      options.means = GL_AFFINITY;
+      break;
+    case 'p':
+      options.physical = true;
+      break;
+    case 'h':
+      fputs(usage, stdout);
+      return 0;
+    default:
+      fputs(usage, stderr);
+      return GL_USAGE;
+    }
+  }
+  if (optind == argc) {
+    fputs("gleaner: run needs a command\n", stderr);
+    fputs(usage, stderr);
+    return GL_USAGE;
+  }
+  options.command = argv + optind;
+  return gl_run(&options);
+}
+
+int main(int argc, char **argv) {
+  const char *command = argc > 1 ? argv[1] : "";
+  if (strcmp(command, "run") == 0)
+    return run(argc - 1, argv + 1);
+  if (strcmp(command, "repair") == 0)
+    return gl_repair();
+  bool helps = strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0;
+  fputs(usage, helps ? stdout : stderr);
+  return helps ? 0 : GL_USAGE;
+}

@@ -1,0 +1,34 @@
+/*===- gleaner/options.h - The command line -------------------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_GLEANER_OPTIONS_H
+#define VFRIENDLY_GLEANER_OPTIONS_H
+
+#include "gleaner/record.h"
+
+struct gl_options {
+  char **command;
+  enum gl_means means; /* GL_AFFINITY, or the first that works */
+  bool retain, fold;   /* may be done */
+  bool dry_run;        /* say what would be tried, change nothing */
+  bool explain;        /* print each decision with its reason */
+  bool physical;       /* act on a machine that is not virtual, too */
+};
+
+/* Exit statuses of a run that did not start its command, as those of env(1). */
+enum {
+  GL_USAGE = 2,
+  GL_FAILED = 125,
+  GL_NOT_EXECUTABLE = 126,
+  GL_NOT_FOUND = 127
+};
+
+/* The commands; each returns the exit status. */
+int gl_run(const struct gl_options *options);
+int gl_top(int argc, char **argv);
+int gl_repair(void);
+
+#endif /* VFRIENDLY_GLEANER_OPTIONS_H */

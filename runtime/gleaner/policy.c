@@ -1,0 +1,412 @@
+/*===- gleaner/policy.c - When to retain CPUs, when to use fewer ----------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *             proposal                 better
+ *   watching ----------> A B A B A B A -------> kept, tried again after a while
+ *      ^                   |  worse                |
+ *      +---- back-off -----+                       | load rises or changes
+ *      +-------------------------------------------+
+ *===----------------------------------------------------------------------===*/
+
+#include "gleaner/policy.h"
+
+/* Gains that are worth a change. Folding costs the program its CPUs when load
+ * rises, so it must gain more. */
+#define GAIN_RETAIN 0.03
+#define GAIN_FOLD 0.05
+/* User time may not fall by more than this while switches rise. */
+#define USER_LOSS (-0.05)
+
+/* Waiting for a CPU that computes nothing else costs nobody anything but
+ * energy: it may take ten times as long as the wake-up that it saves. If the
+ * host has others to run, ski rental says once: twice the optimum at most. */
+#define PATIENCE 10
+/* Share of time that the host takes from a guest now and then on an idle
+ * machine. More means that others want its CPUs. */
+#define STEAL_SHARE 0.01
+/* Fewer idle periods per second and CPU than this cost less than 1 % of time at
+ * 20 µs each. */
+#define LEAST_IDLES 500
+/* Below this share of idle time retention has nothing to keep: its thread would
+ * only add switches. */
+#define LEAST_IDLE 0.05
+/* Work and retention together may use this share of a CPU limit. */
+#define LIMIT_SHARE 0.8
+
+/* A program starts with other work than it goes on with. */
+#define FIRST_WAIT_S 0.5
+/* After a fold that was kept the load of fewer CPUs shows in four windows. */
+#define NEXT_WAIT_S 0.2
+/* A lost trial costs at most a window of 50 ms at a third of the speed (33 ms):
+ * pauses of 2, 8, 32, 128, 300 s make that less than 1.7 % after the first. */
+#define FIRST_PAUSE_S 2
+#define PAUSE_GROWTH 4
+#define MOST_PAUSE_S 300
+/* What is kept is tried again after 4, 8, ... 64 s. The trial takes 0.4 s. */
+#define FIRST_HOLD_S 4
+#define MOST_HOLD_S 64
+
+/* At least this share of steal or throttling proposes fewer CPUs. */
+#define CROWDED_SHARE 0.1
+
+void gl_policy_start(struct gl_state *state, unsigned cpus) {
+  *state = (struct gl_state){
+      .cpus = cpus,
+      .kept = cpus,
+      .factors = {.rho = 0.9, .eta = 0.9},
+      .wait_s = {0, FIRST_WAIT_S, FIRST_WAIT_S},
+      .pause_s = {0, FIRST_PAUSE_S, FIRST_PAUSE_S},
+      .hold_s = {0, FIRST_HOLD_S, FIRST_HOLD_S},
+  };
+}
+
+static struct gl_decision decide(const struct gl_state *state,
+                                 enum gl_reason reason) {
+  struct gl_decision next = {
+      .cpus = state->kept,
+      .retain = state->retain,
+      .timeout_s = state->timeout_s,
+      .window_s = state->settling ? GL_SETTLE_S : GL_WINDOW_S,
+      .reason = reason,
+      .gain = gl_trial_gain(&state->trial),
+  };
+  if (state->act != GL_NO_ACT) {
+    bool is_new = gl_trial_wants_new(&state->trial);
+    if (state->act == GL_RETAIN)
+      next.retain = is_new;
+    else
+      next.cpus = is_new ? state->proposed : state->base;
+    if (state->act == GL_FOLD && is_new)
+      next.retain = state->fold_retains;
+  }
+  return next;
+}
+
+static double most(double a, double b) { return a > b ? a : b; }
+static double least(double a, double b) { return a < b ? a : b; }
+
+/*===- Retention -------------------------------------------------------===*/
+
+static bool is_stolen(const struct gl_sample *sample) {
+  return sample->steal_s > STEAL_SHARE * sample->seconds * sample->kept;
+}
+
+static double longest_wait(const struct gl_settings *settings,
+                           const struct gl_sample *sample) {
+  return settings->wake_cost_s * (is_stolen(sample) ? 1 : PATIENCE);
+}
+
+/* Returns GL_STEADY if CPUs are worth retaining, else why not. */
+static enum gl_reason retention(const struct gl_settings *settings,
+                                const struct gl_sample *sample,
+                                const struct gl_load *load) {
+  if (sample->limit > 0 &&
+      load->used + load->idle * sample->active > LIMIT_SHARE * sample->limit)
+    return GL_LIMITED;
+  if (load->idle < LEAST_IDLE)
+    return GL_BUSY;
+  if (load->idles < LEAST_IDLES)
+    return GL_QUIET;
+  if (load->gap > longest_wait(settings, sample))
+    return GL_LONG_WAITS;
+  return GL_STEADY;
+}
+
+/*===- Folding ---------------------------------------------------------===*/
+
+/* Returns the number of CPUs to try, or that of all if there is no reason to
+ * use fewer; writes the cause or why not. */
+static unsigned propose(const struct gl_state *state,
+                        const struct gl_sample *sample,
+                        const struct gl_load *load, enum gl_cause *cause,
+                        enum gl_reason *reason) {
+  unsigned n = state->kept;
+  double time = sample->seconds * sample->kept;
+  *reason = GL_PINNED;
+  if (sample->pinned)
+    return n;
+  *reason = GL_BUSY;
+  if (n < 2)
+    return n;
+  if (sample->limit > 0 && sample->limit <= n - 1 &&
+      sample->throttled_s > CROWDED_SHARE * sample->seconds) {
+    *cause = GL_CPU_LIMIT;
+    return sample->limit > 1 ? (unsigned)(sample->limit + 0.99) : 1;
+  }
+  if (sample->steal_s > CROWDED_SHARE * time && load->per_cpu > 0.5) {
+    *cause = GL_STEAL;
+    unsigned rest = (unsigned)(n * (1 - sample->steal_s / time) + 0.99);
+    return rest < 1 ? 1 : rest < n ? rest : n - 1;
+  }
+  *cause = GL_IDLENESS;
+  if (sample->idle_periods < LEAST_IDLES * sample->seconds) {
+    *reason = GL_QUIET;
+    return n;
+  }
+  unsigned failed = gl_conditions(load, &state->factors, GL_MARGIN);
+  if (failed) {
+    *reason = failed & GL_COARSE ? GL_LONG_WORK : GL_BUSY;
+    return n;
+  }
+  /* The paper goes down one by one, as it cannot go back at once. A trial can,
+   * and where threads wait for each other in turn only few CPUs are better. */
+  unsigned fewer = n - 1;
+  while (fewer > 1 &&
+         load->used <= state->factors.rho * (fewer - 1) + GL_MARGIN)
+    --fewer;
+  unsigned half = (state->failed + n) / 2;
+  return state->failed && fewer < half ? half : fewer;
+}
+
+/*===- Trials ----------------------------------------------------------===*/
+
+static void begin(struct gl_state *state, enum gl_act act) {
+  state->act = act;
+  state->trial = state->user = (struct gl_trial){0};
+  state->overloaded = false;
+  if (act == GL_FOLD)
+    state->crowd = 0;
+  state->settling = true;
+}
+
+static void end(struct gl_state *state) {
+  state->act = GL_NO_ACT;
+  state->settling = true;
+}
+
+static void lose(struct gl_state *state, enum gl_act act) {
+  double *pause = &state->pause_s[act];
+  state->wait_s[act] = *pause;
+  *pause = least(*pause * PAUSE_GROWTH, MOST_PAUSE_S);
+  state->hold_s[act] = FIRST_HOLD_S;
+  if (act == GL_RETAIN) {
+    state->retain = false;
+  } else {
+    if (state->cause == GL_IDLENESS && state->proposed + 1 == state->base)
+      gl_adjust(&state->factors, &state->before, state->overloaded);
+    state->failed = state->proposed;
+    state->kept = state->base;
+    if (state->kept == state->cpus)
+      state->retain = state->retained;
+    state->has_reference = false;
+  }
+}
+
+static void win(struct gl_state *state, enum gl_act act) {
+  double *hold = &state->hold_s[act];
+  state->wait_s[act] = NEXT_WAIT_S;
+  state->verify_s[act] = *hold;
+  *hold = least(*hold * 2, MOST_HOLD_S);
+  state->pause_s[act] = FIRST_PAUSE_S;
+  if (act == GL_RETAIN) {
+    state->retain = true;
+  } else {
+    state->kept = state->proposed;
+    state->retain = state->fold_retains;
+    state->verify_s[GL_RETAIN] = state->verify_s[GL_FOLD];
+    state->failed = 0;
+    state->has_reference = false; /* that of the next window */
+  }
+}
+
+static double progress(const struct gl_settings *settings, enum gl_act act,
+                       const struct gl_sample *sample) {
+  double done = settings->has_metric ? sample->progress
+                : act == GL_RETAIN   ? sample->switches
+                                     : sample->user_s;
+  return done / sample->seconds;
+}
+
+static struct gl_decision try_on(const struct gl_settings *settings,
+                                 struct gl_state *state,
+                                 const struct gl_sample *sample) {
+  enum gl_act act = state->act;
+  bool retains = act == GL_RETAIN;
+  enum gl_reason running = retains ? GL_TRY_RETENTION : GL_TRY_FOLD;
+  if (state->settling) {
+    state->settling = false;
+    return decide(state, running);
+  }
+  if (gl_trial_wants_new(&state->trial)) {
+    state->overloaded = state->overloaded || sample->busiest > 0.99;
+    state->crowd = most(state->crowd, sample->runnable);
+  }
+  if (retains && !settings->has_metric)
+    gl_trial_add(&state->user, sample->user_s / sample->seconds, 0);
+  enum gl_verdict verdict =
+      gl_trial_add(&state->trial, progress(settings, act, sample),
+                   retains ? GAIN_RETAIN : GAIN_FOLD);
+  if (verdict == GL_MORE) {
+    state->settling = true;
+    return decide(state, running);
+  }
+  end(state);
+  if (verdict == GL_BETTER && gl_trial_gain(&state->user) > USER_LOSS) {
+    win(state, act);
+    return decide(state, retains ? GL_KEEP_RETENTION : GL_KEEP_FOLD);
+  }
+  lose(state, act);
+  return decide(state, retains ? GL_LOSE_RETENTION : GL_LOSE_FOLD);
+}
+
+/*===- Watching --------------------------------------------------------===*/
+
+static struct gl_decision watch(const struct gl_settings *settings,
+                                struct gl_state *state,
+                                const struct gl_sample *sample) {
+  struct gl_load load = gl_load_of(sample);
+  bool waits = false;
+
+  if (state->kept < state->cpus && state->cause == GL_IDLENESS) {
+    if (!state->has_reference) {
+      state->reference = load;
+      state->has_reference = true;
+    }
+    if (gl_changed(&state->reference, &load))
+      return gl_policy_restore(state, GL_CHANGE);
+  }
+
+  enum gl_reason reason = retention(settings, sample, &load);
+  if (state->retain && (reason == GL_BUSY || reason == GL_LIMITED)) {
+    state->retain = false;
+    state->wait_s[GL_RETAIN] = FIRST_PAUSE_S;
+    return decide(state, reason == GL_BUSY ? GL_IDLE_GONE : reason);
+  }
+  /* What is retained is tried again even if idle periods are longer than
+   * before: only a trial tells. */
+  if (settings->may_retain && (state->retain || reason == GL_STEADY)) {
+    if ((state->retain ? state->verify_s : state->wait_s)[GL_RETAIN] <= 0) {
+      state->timeout_s = longest_wait(settings, sample);
+      begin(state, GL_RETAIN);
+      return decide(state, GL_TRY_RETENTION);
+    }
+    waits = !state->retain;
+  }
+
+  if (settings->may_fold) {
+    if (state->kept < state->cpus && state->verify_s[GL_FOLD] <= 0) {
+      state->base = state->cpus;
+      state->proposed = state->kept;
+      begin(state, GL_FOLD);
+      return decide(state, GL_TRY_FOLD);
+    }
+    enum gl_cause cause;
+    enum gl_reason against;
+    unsigned fewer = propose(state, sample, &load, &cause, &against);
+    if (fewer < state->kept) {
+      if (state->wait_s[GL_FOLD] <= 0) {
+        state->base = state->kept;
+        state->proposed = fewer;
+        state->cause = cause;
+        state->before = load;
+        /* On fewer CPUs idle periods are shorter: the paper's hybrid. */
+        if (state->kept == state->cpus)
+          state->retained = state->retain;
+        state->fold_retains =
+            settings->may_retain && reason != GL_LIMITED && !is_stolen(sample);
+        state->timeout_s = longest_wait(settings, sample);
+        begin(state, GL_FOLD);
+        return decide(state, GL_TRY_FOLD);
+      }
+      waits = waits || state->kept == state->cpus;
+    } else if (reason == GL_STEADY || against == GL_PINNED ||
+               against == GL_LONG_WORK) {
+      reason = against;
+    }
+  }
+  if (waits)
+    reason = GL_WAITING;
+  if (state->retain || state->kept < state->cpus)
+    reason = GL_STEADY;
+  return decide(state, reason);
+}
+
+struct gl_decision gl_policy_step(const struct gl_settings *settings,
+                                  struct gl_state *state,
+                                  const struct gl_sample *sample) {
+  if (sample->cpus != state->cpus) {
+    state->cpus = sample->cpus;
+    return gl_policy_restore(state, GL_HOTPLUG);
+  }
+  if (sample->pinned && (state->kept < state->cpus || state->act == GL_FOLD))
+    return gl_policy_restore(state, GL_PINNED);
+  for (enum gl_act act = GL_RETAIN; act <= GL_FOLD; ++act) {
+    state->wait_s[act] = most(state->wait_s[act] - sample->seconds, 0);
+    state->verify_s[act] = most(state->verify_s[act] - sample->seconds, 0);
+  }
+  if (state->act != GL_NO_ACT)
+    return try_on(settings, state, sample);
+  if (state->settling) {
+    state->settling = false;
+    return decide(state, GL_STEADY);
+  }
+  return watch(settings, state, sample);
+}
+
+bool gl_policy_is_urgent(const struct gl_state *state,
+                         const double runnable[GL_URGENT_SLOTS]) {
+  unsigned kept = decide(state, GL_STEADY).cpus;
+  /* Threads on a crowded host or below a CPU limit wait on any number of CPUs.
+   */
+  if (kept >= state->cpus || state->cause != GL_IDLENESS)
+    return false;
+  double sum = 0;
+  for (int i = 0; i < GL_URGENT_SLOTS; ++i)
+    sum += runnable[i];
+  double usual = most(kept, state->crowd);
+  /* A trial does not know yet how many are usual: threads that queue for a lock
+   * may make more progress on one CPU than on all. It is broken off only if all
+   * CPUs could be busy; of two, two busy threads look like such a queue, and
+   * the window ends in 60 ms. */
+  if (state->act == GL_FOLD)
+    usual = state->cpus > 2 ? state->cpus - 1 : 2;
+  return sum / GL_URGENT_SLOTS > usual + 0.75;
+}
+
+struct gl_decision gl_policy_restore(struct gl_state *state,
+                                     enum gl_reason reason) {
+  bool folds = state->act == GL_FOLD || state->kept < state->cpus;
+  if (state->act == GL_FOLD || reason == GL_HOTPLUG)
+    state->act = GL_NO_ACT;
+  state->base = state->cpus;
+  if (folds && reason == GL_RISING) {
+    state->overloaded = true;
+    lose(state, GL_FOLD);
+  } else {
+    state->failed = 0;
+    state->wait_s[GL_FOLD] = most(state->wait_s[GL_FOLD], FIRST_WAIT_S);
+  }
+  if (folds)
+    state->retain = state->retained;
+  state->kept = state->cpus;
+  state->has_reference = false;
+  state->settling = true;
+  return decide(state, reason);
+}
+
+const char *gl_reason_text(enum gl_reason reason) {
+  static const char *const texts[] = {
+      [GL_STEADY] = "nothing to change",
+      [GL_QUIET] = "idle periods are too few to matter",
+      [GL_LONG_WAITS] = "idle periods are too long to keep CPUs awake",
+      [GL_BUSY] = "too little idle time",
+      [GL_LONG_WORK] = "computations are too long for fewer CPUs",
+      [GL_PINNED] = "the program has CPU affinities of its own",
+      [GL_WAITING] = "a trial failed not long ago",
+      [GL_TRY_RETENTION] = "trying to keep CPUs awake",
+      [GL_TRY_FOLD] = "trying fewer CPUs",
+      [GL_KEEP_RETENTION] = "more progress with CPUs kept awake",
+      [GL_KEEP_FOLD] = "more progress on fewer CPUs",
+      [GL_LOSE_RETENTION] = "no more progress with CPUs kept awake",
+      [GL_LOSE_FOLD] = "no more progress on fewer CPUs",
+      [GL_IDLE_GONE] = "idle periods have vanished",
+      [GL_LIMITED] = "a CPU limit is near",
+      [GL_CHANGE] = "the load changed",
+      [GL_RISING] = "more threads want to run",
+      [GL_HOTPLUG] = "the set of CPUs changed",
+  };
+  return texts[reason];
+}

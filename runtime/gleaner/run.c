@@ -1,0 +1,185 @@
+/*===- gleaner/run.c - The supervisor of a run ----------------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   supervisor (waits; owns the cgroup; parent of both)
+ *     +-- command (in the cgroup)
+ *     +-- daemon (measures, decides, confines, retains)
+ *
+ * Whichever of supervisor and daemon is killed, the other gives the workload
+ * its CPUs back: the daemon gets SIGTERM if the supervisor dies, and the
+ * supervisor waits for the daemon and looks at its beat while the workload is
+ * confined, as a daemon that is stopped does not die. `gleaner repair` is for
+ * the case that both are killed.
+ *===----------------------------------------------------------------------===*/
+
+#include "gleaner/daemon.h"
+#include "gleaner/place.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* While the workload is confined the daemon beats every 4 ms. One that has not
+ * for so long is stopped, or so late that the CPUs are better back. */
+#define STOPPED_S 1
+/* How long the daemon may take to end: it only has to release the workload. */
+#define END_TRIES 100
+#define END_PAUSE_NS 10000000
+
+static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+                                SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
+enum { N_FORWARDED = sizeof forwarded / sizeof *forwarded };
+
+static void start_command(const struct gl_options *options, int go,
+                          const sigset_t *mask) {
+  char byte;
+  while (read(go, &byte, 1) < 0 && errno == EINTR)
+    ;
+  close(go);
+  char session[32];
+  gl_print(session, sizeof session, "%d", getppid());
+  setenv(GL_SESSION, session, 1);
+  sigprocmask(SIG_SETMASK, mask, NULL);
+  execvp(options->command[0], options->command);
+  int error = errno;
+  fprintf(stderr, "gleaner: %s: %s\n", options->command[0], strerror(error));
+  _exit(error == ENOENT ? GL_NOT_FOUND : GL_NOT_EXECUTABLE);
+}
+
+static void end_daemon(struct gl_record *record) {
+  if (record->daemon <= 0)
+    return;
+  kill(record->daemon, SIGTERM);
+  kill(record->daemon, SIGCONT); /* a stopped process gets no other signal */
+  for (int i = 0; i < END_TRIES; ++i) {
+    if (waitpid(record->daemon, NULL, WNOHANG) != 0)
+      return;
+    nanosleep(&(struct timespec){.tv_nsec = END_PAUSE_NS}, NULL);
+  }
+  kill(record->daemon, SIGKILL);
+  waitpid(record->daemon, NULL, 0);
+}
+
+static void lost_daemon(struct gl_record *record, const char *how) {
+  record->daemon = 0;
+  gl_place_release(record);
+  fprintf(
+      stderr,
+      "gleaner: the daemon %s; %s has all its CPUs and goes on without it\n",
+      how, record->name);
+}
+
+/* Waits for the command; returns its wait status. */
+static int supervise(struct gl_record *record) {
+  sigset_t awaited;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, SIGCHLD);
+  for (int i = 0; i < N_FORWARDED; ++i)
+    sigaddset(&awaited, forwarded[i]);
+  uint32_t beat = 0;
+  for (;;) {
+    int status;
+    pid_t ended;
+    while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
+      if (ended == record->command)
+        return status;
+      if (ended == record->daemon)
+        lost_daemon(record, "ended");
+      /* others: orphans of the workload */
+    }
+    siginfo_t info;
+    struct timespec patience = {.tv_sec = STOPPED_S};
+    int signal = sigtimedwait(&awaited, &info, &patience);
+    if (signal > 0 && signal != SIGCHLD && info.si_code <= 0)
+      kill(record->command, signal); /* of the terminal, it has its own */
+    if (signal > 0)
+      continue;
+    uint32_t now = __atomic_load_n(&record->beat, __ATOMIC_RELAXED);
+    bool folded = __atomic_load_n(&record->folded, __ATOMIC_ACQUIRE);
+    if (record->daemon > 0 && folded && now == beat) {
+      kill(record->daemon, SIGKILL);
+      waitpid(record->daemon, NULL, 0);
+      lost_daemon(record, "did not answer");
+    }
+    beat = now;
+  }
+}
+
+/* Ends as the command ended. */
+static int end_as(int status) {
+  if (WIFEXITED(status))
+    return WEXITSTATUS(status);
+  int number = WTERMSIG(status);
+  struct rlimit none = {0}; /* the command has dumped core if it could */
+  setrlimit(RLIMIT_CORE, &none);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  signal(number, SIG_DFL);
+  sigprocmask(SIG_UNBLOCK, &one, NULL);
+  raise(number);
+  return 128 + number;
+}
+
+int gl_run(const struct gl_options *options) {
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGCHLD);
+  for (int i = 0; i < N_FORWARDED; ++i)
+    sigaddset(&blocked, forwarded[i]);
+  sigprocmask(SIG_BLOCK, &blocked, &before);
+
+  char path[512];
+  int go[2];
+  struct gl_record *record = gl_record_create(path, sizeof path);
+  if (!record || pipe2(go, O_CLOEXEC) != 0 ||
+      gl_get_affinity(0, &record->allowed) != 0) {
+    fprintf(stderr, "gleaner: cannot start: %s\n", strerror(errno));
+    return GL_FAILED;
+  }
+  gl_print(record->name, sizeof record->name, "%s", options->command[0]);
+  gl_place_open(record, options->means);
+  /* Orphans of the workload stay below this process, where they are found. */
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+
+  /* Results of fork go to variables first: the record is shared with the child,
+   * whose result is 0. */
+  pid_t command = fork();
+  if (command == 0) {
+    close(go[1]);
+    start_command(options, go[0], &before);
+  }
+  close(go[0]);
+  record->command = command;
+  if (command > 0 && gl_place_join(record, command) != 0) {
+    gl_place_close(record);
+    record->means = GL_AFFINITY;
+  }
+  pid_t daemon = command > 0 ? fork() : -1;
+  if (daemon == 0)
+    gl_daemon(options, record, go[1]);
+  record->daemon = daemon;
+  close(go[1]);
+
+  int status = 0;
+  bool started = command > 0;
+  if (started)
+    status = supervise(record);
+  else
+    fprintf(stderr, "gleaner: cannot fork: %s\n", strerror(errno));
+  end_daemon(record);
+  gl_place_close(record);
+  if (path[0])
+    unlink(path);
+  return started ? end_as(status) : GL_FAILED;
+}

@@ -1,0 +1,46 @@
+/*===- gleaner/trial.c - Comparison of two settings by turns --------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*/
+
+#include "gleaner/trial.h"
+#include <math.h>
+
+static unsigned pairs(const struct gl_trial *trial) {
+  return trial->windows > 0 ? (trial->windows - 1) / 2 : 0;
+}
+
+enum gl_verdict gl_trial_add(struct gl_trial *trial, double progress,
+                             double gain) {
+  if (!(progress > 0))
+    return GL_WORSE;
+  trial->windows++;
+  if (trial->windows < 3 || trial->windows % 2 == 0) {
+    if (trial->windows > 1)
+      trial->between = progress;
+    else
+      trial->before = progress;
+    return GL_MORE;
+  }
+  double won = log(2 * trial->between / (trial->before + progress));
+  trial->before = progress;
+  trial->sum += won;
+  if (pairs(trial) == 1 || won < trial->worst)
+    trial->worst = won;
+  if (pairs(trial) == 1)
+    return won <= GL_CLEARLY_WORSE ? GL_WORSE : GL_MORE;
+  if (trial->sum <= 0)
+    return GL_WORSE;
+  if (pairs(trial) >= GL_LEAST_PAIRS) {
+    if (trial->worst > 0 && gl_trial_gain(trial) >= gain)
+      return GL_BETTER;
+    if (gl_trial_gain(trial) < gain / 2)
+      return GL_WORSE;
+  }
+  return pairs(trial) < GL_MOST_PAIRS ? GL_MORE : GL_WORSE;
+}
+
+double gl_trial_gain(const struct gl_trial *trial) {
+  return pairs(trial) > 0 ? expm1(trial->sum / pairs(trial)) : 0;
+}

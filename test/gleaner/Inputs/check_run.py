@@ -1,0 +1,223 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs commands under the daemon and kills its parts: check_run.py [--affinity] CASE...
+
+VF_TEST_GLEANER_FOLD=1 makes the daemon confine the workload to one CPU at once, so that
+a case need not wait for a trial that is won.
+"""
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+ALL = sorted(os.sched_getaffinity(0))
+PATIENCE_S = 20  # on a busy machine; nothing is measured
+OPTIONS = []
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        result = condition()
+        if result:
+            return result
+        time.sleep(0.01)
+    sys.exit(f"never: {what}")
+
+
+def children(pid):
+    found = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                found += [int(word) for word in file.read().split()]
+    except OSError:
+        pass
+    return found
+
+
+def name(pid):
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def cpus(pid):
+    try:
+        return sorted(os.sched_getaffinity(pid))
+    except OSError:
+        return []
+
+
+class Run:
+    """A run of `sleep`, or of another command, that is confined to one CPU."""
+
+    def __init__(self, command=("sleep", "1000"), fold=True, wanted=None):
+        environment = {**os.environ, **({"VF_TEST_GLEANER_FOLD": "1"} if fold else {})}
+        self.process = subprocess.Popen(["gleaner", "run", *OPTIONS, "--", *command], env=environment,
+                                        stderr=subprocess.PIPE, text=True)
+        self.supervisor = self.process.pid
+        self.daemon = wait_for("a daemon", lambda: self.child(lambda n: n == "gleaner-daemon"))
+        self.command = wait_for("the command", lambda: self.child(lambda n: n == (wanted or command[0])))
+        if fold:
+            wait_for("confined", lambda: cpus(self.command) == ALL[:1])
+
+    def child(self, wanted):
+        return next((pid for pid in children(self.supervisor) if wanted(name(pid))), 0)
+
+    def group(self):
+        try:
+            with open(f"/proc/{self.command}/cgroup") as file:
+                return file.read()
+        except OSError:
+            return ""
+
+    def end(self):
+        if self.command and os.path.exists(f"/proc/{self.command}"):
+            os.kill(self.command, signal.SIGKILL)
+        self.process.wait(PATIENCE_S)
+        text = self.process.stderr.read()
+        return text
+
+    def freed(self, who):
+        wait_for(f"{who}: all CPUs back", lambda: cpus(self.command) == ALL)
+
+
+def no_leftovers():
+    for folder in ("/sys/fs/cgroup", "/sys/fs/cgroup/cpuset", "/sys/fs/cgroup/unified"):
+        left = [n for n in os.listdir(folder) if n.startswith("gleaner-")] if os.path.isdir(folder) else []
+        for entry in left:
+            if not os.path.exists(f"/proc/{entry[8:]}"):
+                sys.exit(f"left behind: {folder}/{entry}")
+
+
+def ends():
+    run = Run()
+    os.kill(run.command, signal.SIGTERM)
+    assert run.process.wait(PATIENCE_S) == -signal.SIGTERM
+    no_leftovers()
+
+
+def daemon_killed():
+    run = Run()
+    os.kill(run.daemon, signal.SIGKILL)
+    run.freed("daemon killed")
+    assert run.process.poll() is None
+    text = run.end()
+    assert "sleep has all its CPUs and goes on without it" in text, text
+    no_leftovers()
+
+
+def daemon_stopped():
+    run = Run()
+    os.kill(run.daemon, signal.SIGSTOP)
+    run.freed("daemon stopped")
+    text = run.end()
+    assert "the daemon did not answer" in text, text
+    no_leftovers()
+
+
+def supervisor_killed():
+    run = Run()
+    os.kill(run.supervisor, signal.SIGKILL)
+    run.freed("supervisor killed")
+    wait_for("the daemon ends", lambda: not os.path.exists(f"/proc/{run.daemon}"))
+    run.end()
+    repair()
+
+
+def both_killed():
+    run = Run(("sh", "-c", "sleep 1000; exit"), wanted="sh")
+    os.kill(run.supervisor, signal.SIGSTOP)  # it cannot help while the daemon dies
+    os.kill(run.daemon, signal.SIGKILL)
+    os.kill(run.supervisor, signal.SIGKILL)
+    run.process.wait()
+    assert cpus(run.command) == ALL[:1]
+    sleeper = wait_for("sleep", lambda: children(run.command))[0]
+    text = repair()
+    assert f"sh, run {run.supervisor}: gave back CPUs" in text, text
+    assert cpus(run.command) == ALL and cpus(sleeper) == ALL
+    os.kill(sleeper, signal.SIGKILL)
+    run.end()
+    no_leftovers()
+    assert f"run {run.supervisor}" not in repair()
+
+
+def repair():
+    return subprocess.run(["gleaner", "repair"], capture_output=True, text=True, check=True).stdout
+
+
+def own_affinity():
+    """A program that pins itself is never confined, also while others of it could be."""
+    pin = f"import os, time; os.sched_setaffinity(0, {{{ALL[-1]}}}); time.sleep(1000)"
+    run = Run((sys.executable, "-c", pin), fold=False, wanted=os.path.basename(sys.executable)[:15])
+    wait_for("pinned", lambda: cpus(run.command) == ALL[-1:])
+    time.sleep(0.3)
+    assert cpus(run.command) == ALL[-1:]
+    run.end()
+
+
+def own_affinity_stays():
+    """What a program sets itself while it is confined by affinities stays at the end."""
+    pin = ("import os, time, signal\n"
+           "signal.signal(signal.SIGUSR1, lambda *a: os.sched_setaffinity(0, {%d}))\n"
+           "while True: time.sleep(1000)" % ALL[-1])
+    run = Run((sys.executable, "-c", pin), wanted=os.path.basename(sys.executable)[:15])
+    time.sleep(0.3)
+    os.kill(run.command, signal.SIGUSR1)
+    wait_for("pinned itself", lambda: cpus(run.command) == ALL[-1:])
+    os.kill(run.daemon, signal.SIGKILL)
+    time.sleep(0.5)
+    assert cpus(run.command) == ALL[-1:]
+    run.end()
+
+
+def fork_storm():
+    """Processes that are made while CPUs are taken and given back all have them at the end."""
+    storm = "while :; do (sleep 0.01 & sleep 0.01 & sleep 0.01; wait) & wait; done"
+    run = Run(("sh", "-c", storm), wanted="sh")
+    for _ in range(3):
+        below = wait_for("children", lambda: children(run.command))
+        assert all(cpus(pid) in (ALL[:1], []) for pid in below), [cpus(pid) for pid in below]
+    os.kill(run.daemon, signal.SIGKILL)
+    run.freed("storm")
+    wait_for("all free", lambda: (lambda below: below and all(cpus(pid) in (ALL, []) for pid in below))
+             (children(run.command)))
+    os.kill(run.command, signal.SIGKILL)
+    run.end()
+    no_leftovers()
+
+
+def group_removed():
+    """Somebody moves the workload away and removes the cgroup."""
+    run = Run()
+    group = next((path for base in ("/sys/fs/cgroup/cpuset", "/sys/fs/cgroup")
+                  if os.path.isdir(path := f"{base}/gleaner-{run.supervisor}")), None)
+    if not group:
+        run.end()
+        return
+    with open(f"{os.path.dirname(group)}/cgroup.procs", "w") as file:
+        file.write(str(run.command))
+    os.rmdir(group)
+    run.freed("cgroup removed")
+    text = run.end()
+    assert run.process.returncode == -signal.SIGKILL
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments[0] == "--affinity":
+        OPTIONS.append("--affinity")
+        arguments = arguments[1:]
+    for case in arguments:
+        globals()[case]()
+        print(f"{case}: ok", flush=True)
+
+
+main()
