@@ -5,11 +5,13 @@
  *===----------------------------------------------------------------------===*/
 
 #include "gleaner/daemon.h"
+#include "gleaner/output.h"
 #include "gleaner/place.h"
 #include "gleaner/policy.h"
 #include "gleaner/retain.h"
 #include "hypervisor.h"
 #include "platform/linux/kernel.h"
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +46,13 @@ struct daemon {
   struct gl_settings settings;
   struct gl_state state;
   struct gl_decision now;
+  struct gl_progress progress;
+  double done; /* the metric at the last window; -1: unknown */
+  FILE *log;
+  double written_s;     /* until the state is written again */
   double window_cost_s; /* mean CPU time of a window */
-  enum gl_reason explained;
+  enum gl_reason explained, logged;
+  bool failed_to_write;
   unsigned forced; /* by a test: the number of CPUs to keep; 0: none */
 };
 
@@ -101,6 +108,31 @@ static void act(struct daemon *d) {
                   d->now.timeout_s);
 }
 
+/* Of the workload's own metric, if there is one. */
+static void measure_progress(struct daemon *d, struct gl_sample *sample) {
+  if (!d->settings.has_metric)
+    return;
+  double done = gl_progress_read(&d->progress);
+  if (done >= 0 && d->done >= 0 && done >= d->done)
+    sample->progress = done - d->done;
+  d->done = done;
+}
+
+static void report(struct daemon *d, double seconds) {
+  if (d->log && d->now.reason != d->logged)
+    gl_print_json(d->record, d->log);
+  d->logged = d->now.reason;
+  d->written_s -= seconds;
+  if (!d->options->prometheus || d->written_s > 0)
+    return;
+  d->written_s = 1;
+  int error = gl_write_prometheus(d->record, d->options->prometheus);
+  if (error && !d->failed_to_write)
+    fprintf(stderr, "gleaner: %s: %s\n", d->options->prometheus,
+            strerror(error));
+  d->failed_to_write = error != 0; /* said once */
+}
+
 static void publish(struct daemon *d, const struct gl_sample *sample,
                     double retained_s) {
   struct gl_record *record = d->record;
@@ -133,6 +165,8 @@ static void publish(struct daemon *d, const struct gl_sample *sample,
 static bool wait_window(struct daemon *d, double *mean_runnable) {
   double left = d->now.window_s;
   double least = d->window_cost_s / OWN_SHARE;
+  if (least < d->progress.least_window_s)
+    least = d->progress.least_window_s;
   if (left < least && left >= GL_WINDOW_S)
     left = least;
   double runnable[GL_URGENT_SLOTS] = {0}, sum = 0;
@@ -191,6 +225,20 @@ static void start(struct daemon *d, const struct gl_options *options,
   gl_sense_open(&d->sense, record);
   d->now = (struct gl_decision){.cpus = d->state.cpus, .window_s = GL_WINDOW_S};
   d->explained = (enum gl_reason) - 1;
+  d->done = -1;
+  if (options->metric != GL_NO_METRIC) {
+    const char *wrong = gl_progress_open(&d->progress, options->metric,
+                                         options->metric_of, record->command);
+    if (wrong)
+      fprintf(stderr, "gleaner: %s: %s; user time counts instead\n",
+              options->metric_of, wrong);
+    d->settings.has_metric = !wrong;
+  }
+  if (options->log) {
+    d->log = fopen(options->log, "ae");
+    if (!d->log)
+      fprintf(stderr, "gleaner: %s: %s\n", options->log, strerror(errno));
+  }
   const char *forced = getenv("VF_TEST_GLEANER_FOLD");
   d->forced = forced ? (unsigned)atoi(forced) : 0;
 }
@@ -238,6 +286,7 @@ _Noreturn void gl_daemon(const struct gl_options *options,
     if (sample.seconds <= 0)
       continue;
     sample.runnable = runnable;
+    measure_progress(&d, &sample);
     if (!urgent) {
       d.now = gl_policy_step(&d.settings, &d.state, &sample);
       if (d.forced)
@@ -246,6 +295,7 @@ _Noreturn void gl_daemon(const struct gl_options *options,
     }
     explain(&d, &sample);
     publish(&d, &sample, retained_s);
+    report(&d, sample.seconds);
     double cost = own_cpu_s() - begin;
     d.window_cost_s += (cost - d.window_cost_s) / 8;
   }

@@ -11,6 +11,7 @@
 
 static const char usage[] =
     "usage: gleaner run [OPTIONS] -- COMMAND...\n"
+    "       gleaner top [--once] [--json]\n"
     "       gleaner repair\n"
     "\n"
     "Runs a command and, while it runs, keeps vCPUs awake through short waits "
@@ -27,6 +28,17 @@ static const char usage[] =
     "  --no-retain   do not keep vCPUs awake\n"
     "  --no-fold     do not use fewer vCPUs\n"
     "  --affinity    use CPU affinities, even if a cgroup could be made\n"
+    "  --metric-command COMMAND    what counts as progress: a number that "
+    "COMMAND\n"
+    "                              prints and that grows with the work done,\n"
+    "  --metric-url URL#NAME       ... that http://127.0.0.1:PORT/PATH shows "
+    "in\n"
+    "                              Prometheus' format,\n"
+    "  --metric-calls PROG:FUNC    ... or calls of a function; without these, "
+    "user\n"
+    "                              time and switches\n"
+    "  --log FILE         append a JSON object for each decision\n"
+    "  --prometheus FILE  write the state each second, in Prometheus' format\n"
     "  --physical    act also where the machine is not virtual\n"
     "\n"
     "repair: gives CPUs back to workloads of runs that were killed with "
@@ -35,14 +47,20 @@ static const char usage[] =
 static int run(int argc, char **argv) {
   struct gl_options options = {
       .means = GL_CPUSET_V2, .retain = true, .fold = true};
-  static const struct option names[] = {{"explain", no_argument, NULL, 'e'},
-                                        {"dry-run", no_argument, NULL, 'd'},
-                                        {"no-retain", no_argument, NULL, 'r'},
-                                        {"no-fold", no_argument, NULL, 'f'},
-                                        {"affinity", no_argument, NULL, 'a'},
-                                        {"physical", no_argument, NULL, 'p'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {0}};
+  static const struct option names[] = {
+      {"explain", no_argument, NULL, 'e'},
+      {"dry-run", no_argument, NULL, 'd'},
+      {"no-retain", no_argument, NULL, 'r'},
+      {"no-fold", no_argument, NULL, 'f'},
+      {"metric-command", required_argument, NULL, GL_METRIC_COMMAND},
+      {"metric-url", required_argument, NULL, GL_METRIC_URL},
+      {"metric-calls", required_argument, NULL, GL_METRIC_CALLS},
+      {"log", required_argument, NULL, 'l'},
+      {"prometheus", required_argument, NULL, 'm'},
+      {"affinity", no_argument, NULL, 'a'},
+      {"physical", no_argument, NULL, 'p'},
+      {"help", no_argument, NULL, 'h'},
+      {0}};
   for (int option;
        (option = getopt_long(argc, argv, "+h", names, NULL)) != -1;) {
     switch (option) {
@@ -63,6 +81,18 @@ static int run(int argc, char **argv) {
       break;
     case 'p':
       options.physical = true;
+      break;
+    case GL_METRIC_COMMAND:
+    case GL_METRIC_URL:
+    case GL_METRIC_CALLS:
+      options.metric = (enum gl_metric)option;
+      options.metric_of = optarg;
+      break;
+    case 'l':
+      options.log = optarg;
+      break;
+    case 'm':
+      options.prometheus = optarg;
       break;
     case 'h':
       fputs(usage, stdout);
@@ -85,6 +115,8 @@ int main(int argc, char **argv) {
   const char *command = argc > 1 ? argv[1] : "";
   if (strcmp(command, "run") == 0)
     return run(argc - 1, argv + 1);
+  if (strcmp(command, "top") == 0)
+    return gl_top(argc - 1, argv + 1);
   if (strcmp(command, "repair") == 0)
     return gl_repair();
   bool helps = strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0;

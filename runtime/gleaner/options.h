@@ -7,6 +7,7 @@
 #ifndef VFRIENDLY_GLEANER_OPTIONS_H
 #define VFRIENDLY_GLEANER_OPTIONS_H
 
+#include "gleaner/progress.h"
 #include "gleaner/record.h"
 
 struct gl_options {
@@ -15,7 +16,11 @@ struct gl_options {
   bool retain, fold;   /* may be done */
   bool dry_run;        /* say what would be tried, change nothing */
   bool explain;        /* print each decision with its reason */
-  bool physical;       /* act on a machine that is not virtual, too */
+  enum gl_metric metric;
+  const char *metric_of;  /* what gl_progress_open takes */
+  const char *log;        /* file to which a JSON object per decision goes */
+  const char *prometheus; /* file with the state in Prometheus' format */
+  bool physical;          /* act on a machine that is not virtual, too */
 };
 
 /* Exit statuses of a run that did not start its command, as those of env(1). */

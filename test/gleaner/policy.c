@@ -5,9 +5,7 @@
 // Gleaner's conditions and rules by its own figures, and trials by made-up
 // progress.
 //
-// RUN: clang -std=gnu11 -O1 -Wall -Wextra -Werror -I %S/../Inputs -I
-// %vf_include -I %vf_src/runtime %s %vf_src/runtime/gleaner/load.c
-// %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c -lm -o %t
+// RUN: clang -std=gnu11 -O1 -Wall -Wextra -Werror -I %S/../Inputs -I %vf_include -I %vf_src/runtime %s %vf_src/runtime/gleaner/load.c %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c -lm -o %t
 // RUN: %t
 
 #include "gleaner/policy.h"

@@ -7,6 +7,7 @@ VF_TEST_GLEANER_FOLD=1 makes the daemon confine the workload to one CPU at once,
 a case need not wait for a trial that is won.
 """
 
+import atexit
 import os
 import signal
 import struct
@@ -55,6 +56,22 @@ def cpus(pid):
         return []
 
 
+def end_all(runs):
+    """However the test ends, nothing that it started goes on."""
+    for run in runs:
+        for pid in (run.command, run.daemon, run.supervisor):
+            try:
+                if pid:
+                    os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+    subprocess.run(["gleaner", "repair"], capture_output=True, check=False)
+
+
+RUNS = []
+atexit.register(end_all, RUNS)
+
+
 class Run:
     """A run of `sleep`, or of another command, that is confined to one CPU."""
 
@@ -62,7 +79,8 @@ class Run:
         environment = {**os.environ, **({"VF_TEST_GLEANER_FOLD": "1"} if fold else {})}
         self.process = subprocess.Popen(["gleaner", "run", *OPTIONS, "--", *command], env=environment,
                                         stderr=subprocess.PIPE, text=True)
-        self.supervisor = self.process.pid
+        self.supervisor, self.daemon, self.command = self.process.pid, 0, 0
+        RUNS.append(self)
         self.daemon = wait_for("a daemon", lambda: self.child(lambda n: n == "gleaner-daemon"))
         self.command = wait_for("the command", lambda: self.child(lambda n: n == (wanted or command[0])))
         if fold:
@@ -206,7 +224,7 @@ def group_removed():
         file.write(str(run.command))
     os.rmdir(group)
     run.freed("cgroup removed")
-    text = run.end()
+    run.end()
     assert run.process.returncode == -signal.SIGKILL
 
 

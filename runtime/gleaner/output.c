@@ -1,0 +1,104 @@
+/*===- gleaner/output.c - A run in Prometheus' format and as JSON ---------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*/
+
+#include "gleaner/output.h"
+#include "gleaner/policy.h"
+#include <errno.h>
+#include <time.h>
+
+struct value {
+  const char *name, *type, *help;
+  double is;
+};
+
+enum { MOST_VALUES = 12 };
+
+static int values_of(const struct gl_record *record,
+                     struct value values[MOST_VALUES]) {
+  const struct gl_load load = gl_load_of(&record->sample);
+  const struct value all[] = {
+      {"cpus", "gauge", "CPUs that the workload may use", record->sample.cpus},
+      {"kept_cpus", "gauge", "CPUs to which it is confined", record->n_kept},
+      {"retained", "gauge", "1 if idle CPUs are kept awake", record->retained},
+      {"used_cpus", "gauge", "CPUs that the workload used", load.used},
+      {"computation_seconds", "gauge",
+       "mean computation of a CPU between two idle periods", load.l_comp},
+      {"granularity_seconds", "gauge",
+       "mean computation of a thread between two switches", load.g_comp},
+      {"idle_period_seconds", "gauge", "mean idle period of CPUs in use",
+       load.gap},
+      {"trials_total", "counter", "trials that ended", (double)record->trials},
+      {"trials_won_total", "counter", "trials that the new setting won",
+       (double)record->won},
+      {"changes_total", "counter", "changes of the CPUs",
+       (double)record->changes},
+      {"daemon_cpu_seconds_total", "counter", "CPU time of measuring",
+       record->daemon_s},
+      {"retention_cpu_seconds_total", "counter",
+       "CPU time in which idle CPUs were kept awake", record->retained_s},
+  };
+  for (int i = 0; i < MOST_VALUES; ++i)
+    values[i] = all[i];
+  return MOST_VALUES;
+}
+
+void gl_print_quoted(const char *text, FILE *to) {
+  fputc('"', to);
+  for (; *text; ++text) {
+    unsigned char c = (unsigned char)*text;
+    if (c == '"' || c == '\\')
+      fprintf(to, "\\%c", c);
+    else if (c >= ' ')
+      fputc(c, to);
+    else
+      fputs("?", to); /* Prometheus has no escapes of control characters */
+  }
+  fputc('"', to);
+}
+
+int gl_write_prometheus(const struct gl_record *record, const char *path) {
+  char draft[600];
+  if (!gl_print(draft, sizeof draft, "%s.%d", path, record->supervisor))
+    return ENAMETOOLONG;
+  FILE *to = fopen(draft, "we");
+  if (!to)
+    return errno;
+  struct value values[MOST_VALUES];
+  int n = values_of(record, values);
+  for (int i = 0; i < n; ++i) {
+    const struct value *v = &values[i];
+    fprintf(to,
+            "# HELP gleaner_%s %s\n# TYPE gleaner_%s %s\ngleaner_%s{command=",
+            v->name, v->help, v->name, v->type, v->name);
+    gl_print_quoted(record->name, to);
+    fprintf(to, ",pid=\"%d\"} %.9g\n", record->command, v->is);
+  }
+  int error = ferror(to) ? EIO : 0;
+  if (fclose(to) != 0)
+    error = errno;
+  if (!error && rename(draft, path) != 0)
+    error = errno;
+  if (error)
+    remove(draft);
+  return error;
+}
+
+void gl_print_json(const struct gl_record *record, FILE *to) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  fprintf(to, "{\"time\": %lld.%03ld, \"pid\": %d, \"command\": ",
+          (long long)now.tv_sec, now.tv_nsec / 1000000, record->command);
+  gl_print_quoted(record->name, to);
+  fprintf(to, ", \"reason\": ");
+  gl_print_quoted(gl_reason_text(record->reason), to);
+  fprintf(to, ", \"gain\": %.4f", record->gain);
+  struct value values[MOST_VALUES];
+  int n = values_of(record, values);
+  for (int i = 0; i < n; ++i)
+    fprintf(to, ", \"%s\": %.9g", values[i].name, values[i].is);
+  fputs("}\n", to);
+  fflush(to);
+}
