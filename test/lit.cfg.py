@@ -73,6 +73,9 @@ config.substitutions += [
 ]
 if os.path.exists(os.path.join(llvm_bin, "flang-22")) or shutil.which("flang-22"):
     config.available_features.add("flang")
+# Only root may load programs into the kernel.
+if os.path.exists(os.path.join(lib, "vfriendly-collect.bpf.o")) and os.path.exists("/sys/kernel/btf/vmlinux") and not os.geteuid():
+    config.available_features.add("bpf")
 if config.vf_sanitize:
     config.available_features.add("sanitizer")
 if os.path.exists(os.path.join(lib, "libvfmalloc.so")):

@@ -17,7 +17,8 @@ from vfriendly.errors import Refused
 # ELF: what is read of the header, of a program header and of an entry of the dynamic section.
 _HEADER = struct.Struct("<16sHHIQQQIHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
-_PT_INTERP, _PT_NOTE = 3, 4
+_PT_LOAD, _PT_INTERP, _PT_NOTE = 1, 3, 4
+_EXECUTABLE = 1
 _NT_GNU_BUILD_ID = 3
 _MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
 # Interpreters that a script names by another program, such as /usr/bin/env.
@@ -29,6 +30,7 @@ class Elf:
     machine: str
     loader: str  # "" of a static program
     build_id: str  # "" if it has none
+    code: tuple[tuple[int, int], ...]  # file offset and address of each segment of code
 
 
 @dataclass
@@ -56,8 +58,11 @@ def read_elf(path: str) -> Elf | None:
         file.seek(segments)
         table = file.read(size * count)
         loader = build_id = ""
+        code = []
         for at in range(0, len(table) - _SEGMENT.size + 1, size):
-            kind, _, offset, _, _, length, _, _ = _SEGMENT.unpack_from(table, at)
+            kind, flags, offset, address, _, length, _, _ = _SEGMENT.unpack_from(table, at)
+            if kind == _PT_LOAD and flags & _EXECUTABLE:
+                code.append((offset, address))
             if kind not in (_PT_INTERP, _PT_NOTE):
                 continue
             file.seek(offset)
@@ -66,7 +71,7 @@ def read_elf(path: str) -> Elf | None:
                 loader = data.rstrip(b"\0").decode(errors="replace")
             else:
                 build_id = build_id or _build_id(data)
-    return Elf(_MACHINES.get(machine, f"machine {machine}"), loader, build_id)
+    return Elf(_MACHINES.get(machine, f"machine {machine}"), loader, build_id, tuple(code))
 
 
 def _build_id(notes: bytes) -> str:

@@ -1,0 +1,401 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception OR GPL-2.0
+//
+// Counts, in the kernel, what processes wait for and cause: blocks, wake-ups,
+// shootdowns, page faults. Every event is counted; of 1 in k the user's
+// registers and stack are copied, from which vfriendly/measuring/unwinding.py
+// finds the place in the source. Loaded by vfriendly/measuring/bpf.py, which
+// has the same layouts.
+//
+// The structures of the kernel have only the members that are read here: the
+// loader relocates these by the kernel's own types (CO-RE).
+
+// The kernel's types come first: libbpf's headers need them.
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <stdbool.h>
+
+char _license[] SEC("license") =
+    "Dual BSD/GPL"; // the name by which the kernel knows such a licence
+
+typedef __u8 u8;
+typedef __u32 u32;
+typedef __u64 u64;
+
+#define CORE __attribute__((preserve_access_index))
+
+struct task_struct {
+  int pid, tgid;
+} CORE;
+
+// Of x86-64; in the order in which perf and DWARF do not have them.
+struct pt_regs {
+  u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax,
+      ip, cs, flags, sp, ss;
+} CORE;
+
+// What an event's program is given: the interrupted registers.
+struct clock_context {
+  u64 before[16], ip;
+};
+
+enum kind {
+  CPU = 1,
+  BLOCK,
+  PREEMPT,
+  WAKE,
+  SHOOTDOWN,
+  FAULT,
+  DELAY,
+  IDLE_WAKE,
+  SPAN,
+  KINDS
+};
+
+// The last bytes of the user's stack that are copied. 4 KiB hold the frames of
+// libc, libstdc++ and the preloads with room; copied in parts, as a part that
+// is not mapped fails as a whole.
+#define STACK 4096
+#define PART 512
+#define REGISTERS 17
+
+struct key {
+  u32 process, kind;
+  long call; // number of the system call, or -1
+};
+
+struct total {
+  u64 count, ns;
+};
+
+// Samples of one kind and thread: 1 in `each`, so that there are about
+// SAMPLES in WINDOW_NS. A thread with few events has all of them sampled.
+#define WINDOW_NS 100000000
+#define SAMPLES 50
+
+struct rate {
+  u64 window;
+  u32 events, each;
+};
+
+// A thread's counts are added to `totals` when its slot is used for another
+// system call, in its next window, and when it ends: a hash for each event
+// would take half of the time that a switch takes.
+#define SLOTS 4
+
+struct slot {
+  long call;
+  struct total of[KINDS];
+};
+
+struct thread {
+  u64 off_ns, woken_ns; // when it left its CPU; when it was woken
+  u64 window;           // of the last addition to `totals`
+  long call;
+  u32 process, off_kind,
+      span_each; // the latter is 0 if this block is not sampled
+  struct rate rates[KINDS];
+  struct slot slots[SLOTS];
+};
+
+struct head {
+  u32 kind, each; // each: how many events stand behind this sample
+  u32 process, thread;
+  u64 ns;
+  long call;
+};
+
+struct sample {
+  struct head head;
+  u32 kernel, size;
+  u64 registers[REGISTERS]; // in the order of DWARF, then ip
+  u8 stack[STACK];
+};
+
+struct span { // of a block that was sampled at head.ns
+  struct head head;
+  u64 blocked_ns, delay_ns;
+};
+
+// A process is 1 until it executes its program, then 2.
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 65536);
+  __type(key, u32);
+  __type(value, u32);
+} processes SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct thread);
+} threads SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct key);
+  __type(value, struct total);
+} totals SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 16 << 20);
+} samples SEC(".maps");
+// 0: how many times fewer samples than by the threads' rates. 1: whether every
+// process is measured. 2: samples that found no room.
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 3);
+  __type(key, u32);
+  __type(value, u64);
+} settings SEC(".maps");
+
+static u64 setting(u32 which) {
+  u64 *value = bpf_map_lookup_elem(&settings, &which);
+  return value ? *value : 0;
+}
+
+static bool measured(u32 process) {
+  u32 *state = bpf_map_lookup_elem(&processes, &process);
+  return state ? *state == 2 : process && setting(1);
+}
+
+// Returns the state of a thread that is measured, or NULL. Only the first event
+// of a thread looks for its process.
+static struct thread *thread_of(struct task_struct *task) {
+  struct thread *found = bpf_task_storage_get(&threads, task, 0, 0);
+  if (found || !measured(task->tgid))
+    return found;
+  found =
+      bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  if (found)
+    found->process = task->tgid;
+  return found;
+}
+
+static void add(u32 process, u32 kind, long call, struct total *by) {
+  static const struct total none;
+  if (!by->count && !by->ns)
+    return;
+  struct key key = {process, kind, call};
+  struct total *found = bpf_map_lookup_elem(&totals, &key);
+  if (!found) {
+    bpf_map_update_elem(&totals, &key, &none, BPF_NOEXIST);
+    found = bpf_map_lookup_elem(&totals, &key);
+    if (!found)
+      return;
+  }
+  found->count += by->count;
+  found->ns += by->ns;
+  by->count = by->ns = 0;
+}
+
+static __noinline void empty(struct slot *slot, u32 process) {
+  if (!slot)
+    return;
+  for (u32 kind = CPU; kind < KINDS; kind++)
+    add(process, kind, slot->call, &slot->of[kind]);
+}
+
+static void empty_all(struct thread *t) {
+  for (int i = 0; i < SLOTS; i++)
+    empty(&t->slots[i], t->process);
+}
+
+static void count(struct thread *t, u32 kind, long call, u64 now, u64 ns) {
+  if (t->window != now / WINDOW_NS) {
+    t->window = now / WINDOW_NS;
+    empty_all(t);
+  }
+  struct slot *slot = &t->slots[call & (SLOTS - 1)];
+  if (slot->call != call) {
+    empty(slot, t->process);
+    slot->call = call;
+  }
+  if (kind < KINDS) {
+    slot->of[kind].count++;
+    slot->of[kind].ns += ns;
+  }
+}
+
+static struct pt_regs *user_registers(void) {
+  return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+static long call_of(struct pt_regs *r) {
+  return (long)BPF_CORE_READ(r, orig_ax);
+}
+
+// Returns 0 if this event is not sampled, else how many it stands for.
+static u32 chosen(struct thread *t, u32 kind, u64 now) {
+  struct rate *r = &t->rates[kind < KINDS ? kind : 0];
+  u64 window = now / WINDOW_NS, scale = setting(0);
+  if (r->window != window) {
+    r->each = r->window + 1 == window ? r->events / SAMPLES : 1;
+    r->window = window;
+    r->events = 0;
+  }
+  if (!r->each)
+    r->each = 1;
+  if (++r->events > 4 * SAMPLES * r->each)
+    r->each *= 2; // Within the window in which a thread begins to have many.
+  u32 each = r->each * (scale ? scale : 1);
+  return each == 1 || bpf_get_prandom_u32() % each == 0 ? each : 0;
+}
+
+static void emit(u32 kind, u32 each, u64 now, struct pt_regs *user,
+                 bool kernel) {
+  struct sample *s = bpf_ringbuf_reserve(&samples, sizeof(*s), 0);
+  if (!s) {
+    u32 lost = 2;
+    u64 *value = bpf_map_lookup_elem(&settings, &lost);
+    if (value)
+      __sync_fetch_and_add(value, 1);
+    return;
+  }
+  u64 id = bpf_get_current_pid_tgid();
+  s->head.kind = kind, s->head.each = each, s->head.ns = now;
+  s->head.process = id >> 32, s->head.thread = id;
+  s->head.call = kernel ? call_of(user) : -1;
+  s->kernel = kernel;
+  struct pt_regs r = {};
+  bpf_core_read(&r, sizeof(r), user);
+  u64 order[REGISTERS] = {r.ax,  r.dx,  r.cx,  r.bx,  r.si,  r.di,
+                          r.bp,  r.sp,  r.r8,  r.r9,  r.r10, r.r11,
+                          r.r12, r.r13, r.r14, r.r15, r.ip};
+  __builtin_memcpy(s->registers, order, sizeof(order));
+  u32 size = 0;
+  for (int i = 0; i < STACK / PART; i++, size += PART)
+    if (bpf_probe_read_user(s->stack + i * PART, PART,
+                            (void *)(r.sp + i * PART)))
+      break;
+  s->size = size;
+  bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP); // The reader comes by itself.
+}
+
+static void event(struct thread *t, u32 kind, bool kernel) {
+  u64 now = bpf_ktime_get_ns();
+  struct pt_regs *user = user_registers();
+  count(t, kind, kernel ? call_of(user) : -1, now, 0);
+  u32 each = chosen(t, kind, now);
+  if (each)
+    emit(kind, each, now, user, kernel);
+}
+
+static void leaves(struct thread *t, struct task_struct *task, bool preempted,
+                   u64 now) {
+  struct pt_regs *user = user_registers(); // It is still current.
+  t->off_ns = now, t->woken_ns = 0, t->span_each = 0;
+  t->off_kind = preempted ? PREEMPT : BLOCK;
+  t->call = call_of(user);
+  if (preempted)
+    return count(t, PREEMPT, t->call, now, 0);
+  u32 each = chosen(t, BLOCK, now);
+  t->span_each = each;
+  if (each)
+    emit(BLOCK, each, now, user, true);
+}
+
+static void arrives(struct thread *t, struct task_struct *task,
+                    bool cpu_was_idle, u64 now) {
+  if (!t->off_ns)
+    return;
+  u64 woken = t->off_kind == BLOCK ? t->woken_ns ?: now : t->off_ns;
+  u64 blocked = woken - t->off_ns, delay = now - woken;
+  if (t->off_kind == BLOCK) {
+    count(t, BLOCK, t->call, now, blocked);
+    if (cpu_was_idle)
+      count(t, IDLE_WAKE, t->call, now, 0);
+  }
+  count(t, DELAY, t->call, now, delay);
+  if (t->span_each) {
+    struct span s = {
+        {SPAN, t->span_each, t->process, task->pid, t->off_ns, t->call},
+        blocked,
+        delay};
+    bpf_ringbuf_output(&samples, &s, sizeof(s), BPF_RB_NO_WAKEUP);
+  }
+  t->off_ns = 0;
+}
+
+#define DEAD 0x80 // TASK_DEAD
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev,
+             struct task_struct *next, unsigned int prev_state) {
+  u64 now = bpf_ktime_get_ns();
+  struct thread *t = thread_of(prev);
+  if (t) {
+    if (prev_state & DEAD)
+      empty_all(t);
+    else
+      leaves(t, prev, preempt || !prev_state, now);
+  }
+  t = thread_of(next);
+  if (t)
+    arrives(t, next, !prev->pid, now);
+  return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task) {
+  struct thread *t = thread_of(task);
+  if (t && t->off_ns && !t->woken_ns)
+    t->woken_ns = bpf_ktime_get_ns();
+  // An interrupt also wakes threads, in the name of what it has interrupted;
+  // most of these are not in a system call.
+  t = thread_of((struct task_struct *)bpf_get_current_task_btf());
+  if (t && call_of(user_registers()) >= 0)
+    event(t, WAKE, true);
+  return 0;
+}
+
+// The reason for which interrupts are sent to other CPUs: TLB_REMOTE_SEND_IPI.
+#define SENDS 4
+
+SEC("tp_btf/tlb_flush")
+int BPF_PROG(on_flush, int reason, unsigned long pages) {
+  if (reason != SENDS)
+    return 0;
+  struct thread *t =
+      thread_of((struct task_struct *)bpf_get_current_task_btf());
+  if (t)
+    event(t, SHOOTDOWN, true);
+  return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs) {
+  struct thread *t =
+      thread_of((struct task_struct *)bpf_get_current_task_btf());
+  if (t)
+    event(t, FAULT, false);
+  return 0;
+}
+
+SEC("perf_event")
+int on_clock(struct clock_context *context) {
+  u64 id = bpf_get_current_pid_tgid();
+  if (measured(id >> 32))
+    emit(CPU, 1, bpf_ktime_get_ns(), user_registers(), (long)context->ip < 0);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child) {
+  u32 process = child->tgid, state = 2;
+  if (process != (u32)parent->tgid && measured(parent->tgid))
+    bpf_map_update_elem(&processes, &process, &state, BPF_ANY);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task) {
+  u32 process = task->tgid, state = 2;
+  if (bpf_map_lookup_elem(&processes, &process))
+    bpf_map_update_elem(&processes, &process, &state, BPF_ANY);
+  return 0;
+}

@@ -1,0 +1,197 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loads collect.bpf.o by libbpf, and reads what it counts and samples."""
+
+import ctypes
+import os
+import struct
+import time
+from collections import Counter
+from collections.abc import Iterator
+from ctypes import CFUNCTYPE, byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from dataclasses import dataclass
+from pathlib import Path
+
+from vfriendly import tools
+from vfriendly.errors import Refused
+from vfriendly.measuring import perf, samples
+
+OBJECT = "vfriendly-collect.bpf.o"
+# Samples of a CPU's time each second: 1 ms is 5 % of a cause that takes 20 ms, at a cost of some 0.2 %.
+CLOCK_HZ = 999
+# Samples of events on all CPUs each second above which fewer are taken. A sample costs some 3 µs.
+MOST_SAMPLES = 2000
+_KEY = struct.Struct("<IIq")
+_TOTAL = struct.Struct("<QQ")
+_INITIAL_PID_NAMESPACE = "pid:[4026531836]"
+_OnSample = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
+_STATS_RUN_TIME = 0
+
+
+class Unavailable(Exception):
+    """BPF cannot be used; the text says why, and what would help."""
+
+
+@dataclass
+class Totals:
+    """Counts and nanoseconds of (process, kind, system call)."""
+
+    count: Counter[tuple[int, int, int]]
+    ns: Counter[tuple[int, int, int]]
+
+
+def _library() -> ctypes.CDLL:
+    try:
+        bpf = ctypes.CDLL("libbpf.so.1", use_errno=True)
+    except OSError:
+        raise Unavailable("libbpf is not installed: apt-get install libbpf1") from None
+    for name in ("bpf_object__open_file", "bpf_object__next_program", "bpf_program__attach",
+                 "bpf_program__attach_perf_event", "ring_buffer__new", "bpf_object__next_map"):
+        getattr(bpf, name).restype = c_void_p
+    bpf.bpf_object__open_file.argtypes = [c_char_p, c_void_p]
+    bpf.bpf_object__load.argtypes = [c_void_p]
+    bpf.bpf_object__next_program.argtypes = [c_void_p, c_void_p]
+    bpf.bpf_program__attach.argtypes = [c_void_p]
+    bpf.bpf_program__section_name.restype = c_char_p
+    bpf.bpf_program__section_name.argtypes = [c_void_p]
+    bpf.bpf_program__fd.argtypes = [c_void_p]
+    bpf.bpf_program__attach_perf_event.argtypes = [c_void_p, c_int]
+    bpf.bpf_object__find_map_fd_by_name.argtypes = [c_void_p, c_char_p]
+    bpf.ring_buffer__new.argtypes = [c_int, _OnSample, c_void_p, c_void_p]
+    bpf.ring_buffer__consume.argtypes = [c_void_p]
+    bpf.bpf_map_update_elem.argtypes = [c_int, c_void_p, c_void_p, c_uint64]
+    bpf.bpf_map_lookup_elem.argtypes = [c_int, c_void_p, c_void_p]
+    bpf.bpf_map_get_next_key.argtypes = [c_int, c_void_p, c_void_p]
+    bpf.libbpf_set_print(None)
+    return bpf
+
+
+class Bpf:
+    def __init__(self, spool: samples.Spool) -> None:
+        """Raises Unavailable."""
+        if os.uname().machine != "x86_64":
+            raise Unavailable("only x86-64 is known")
+        if not os.path.exists("/sys/kernel/btf/vmlinux"):
+            raise Unavailable("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF, since Linux 5.4)")
+        try:
+            if os.readlink("/proc/self/ns/pid") != _INITIAL_PID_NAMESPACE:
+                raise Unavailable("this is a container with its own process numbers: measure from the host")
+        except OSError:
+            pass
+        try:
+            path = tools.library(OBJECT, None, "VFRIENDLY_LIB=FOLDER, not --library")
+        except Refused:
+            raise Unavailable(f"{OBJECT} was not found: ./dev build makes it if libbpf-dev is there") from None
+        self._bpf = _library()
+        self._spool, self.lost = spool, 0
+        self._objects: list[object] = []  # that must live as long as this
+        self._object = self._bpf.bpf_object__open_file(path.encode(), None)
+        if not self._object or self._bpf.bpf_object__load(self._object):
+            code = ctypes.get_errno()
+            why = "run as root, or with CAP_BPF and CAP_PERFMON" if os.geteuid() else "is the kernel older than 5.15?"
+            raise Unavailable(f"BPF programs cannot be loaded: {os.strerror(code)}: {why}")
+        self._map = {name: self._bpf.bpf_object__find_map_fd_by_name(self._object, name.encode())
+                     for name in ("processes", "totals", "samples", "settings")}
+        self._stats = self._enable_stats()
+        self._programs: list[int] = []
+        self._attach()
+        callback = _OnSample(self._on_sample)
+        self._objects.append(callback)
+        self._ring = self._bpf.ring_buffer__new(self._map["samples"], callback, None, None)
+        if not self._ring:
+            raise Unavailable("no memory for samples")
+        self._scale, self._events = 1, 0
+
+    def _enable_stats(self) -> int:
+        try:
+            return int(self._bpf.bpf_enable_stats(_STATS_RUN_TIME))
+        except AttributeError:
+            return -1
+
+    def _attach(self) -> None:
+        program = None
+        while program := self._bpf.bpf_object__next_program(self._object, program):
+            self._programs.append(self._bpf.bpf_program__fd(program))
+            if self._bpf.bpf_program__section_name(program) != b"perf_event":
+                if not self._bpf.bpf_program__attach(program):
+                    raise Unavailable(f"a BPF program cannot be attached: {os.strerror(ctypes.get_errno())}")
+                continue
+            for cpu in range(os.cpu_count() or 1):
+                clock = perf.Attributes(perf.SOFTWARE, perf.CPU_CLOCK, CLOCK_HZ, flags=perf.FREQ)
+                try:
+                    file = perf.open_event(clock, -1, cpu)
+                except OSError as error:
+                    raise Unavailable(f"CPUs cannot be sampled: {error.strerror}") from None
+                if not self._bpf.bpf_program__attach_perf_event(program, file):
+                    raise Unavailable(f"CPUs cannot be sampled: {os.strerror(ctypes.get_errno())}")
+
+    def _on_sample(self, _context: int, data: int, size: int) -> int:
+        record = samples.trimmed(ctypes.string_at(data, size))
+        self._spool.add(record)
+        if record[0] not in (samples.CPU, samples.SPAN):
+            self._events += 1
+        return 0
+
+    def _set(self, which: int, value: int) -> None:
+        self._bpf.bpf_map_update_elem(self._map["settings"], byref(c_uint32(which)), byref(c_uint64(value)), 0)
+
+    def follow(self, process: int, from_exec: bool) -> None:
+        """Measures a process and its children, at once or from its next exec."""
+        state = c_uint32(1 if from_exec else 2)
+        self._bpf.bpf_map_update_elem(self._map["processes"], byref(c_uint32(process)), byref(state), 0)
+
+    def follow_all(self) -> None:
+        self._set(1, 1)
+
+    def poll(self, seconds: float) -> None:
+        """Takes samples for about this time, and takes fewer of events that are frequent."""
+        self._events = 0
+        time.sleep(seconds)
+        self._bpf.ring_buffer__consume(self._ring)
+        if self._events > MOST_SAMPLES * seconds * 2:
+            self._scale *= 2
+            self._set(0, self._scale)
+        elif self._scale > 1 and self._events < MOST_SAMPLES * seconds / 4:
+            self._scale //= 2
+            self._set(0, self._scale)
+
+    def processes(self) -> Iterator[int]:
+        key, following = None, c_uint32()
+        while self._bpf.bpf_map_get_next_key(self._map["processes"], key and byref(key), byref(following)) == 0:
+            yield following.value
+            key = c_uint32(following.value)
+
+    def totals(self) -> Totals:
+        cpus = _possible_cpus()
+        values = ctypes.create_string_buffer(_TOTAL.size * cpus)
+        key, following = None, ctypes.create_string_buffer(_KEY.size)
+        totals = Totals(Counter(), Counter())
+        while self._bpf.bpf_map_get_next_key(self._map["totals"], key, following) == 0:
+            key = ctypes.create_string_buffer(following.raw, _KEY.size)
+            if self._bpf.bpf_map_lookup_elem(self._map["totals"], key, values):
+                continue
+            name = _KEY.unpack(key.raw)
+            for count, ns in _TOTAL.iter_unpack(values.raw):
+                totals.count[name] += count
+                totals.ns[name] += ns
+        lost = c_uint64()
+        self._bpf.bpf_map_lookup_elem(self._map["settings"], byref(c_uint32(2)), byref(lost))
+        self.lost = lost.value
+        return totals
+
+    def seconds(self) -> float:
+        """Returns the time that the BPF programs have taken, as the kernel has measured it."""
+        total = 0
+        for program in self._programs:
+            try:
+                lines = Path(f"/proc/self/fdinfo/{program}").read_text().splitlines()
+            except OSError:
+                continue
+            total += sum(int(line.split()[1]) for line in lines if line.startswith("run_time_ns:"))
+        return total / 1e9
+
+
+def _possible_cpus() -> int:
+    text = Path("/sys/devices/system/cpu/possible").read_text().strip()
+    return int(text.replace(",", "-").split("-")[-1]) + 1

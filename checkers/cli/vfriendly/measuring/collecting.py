@@ -1,0 +1,307 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs a command, or watches processes, and collects what the kernel lets this user see."""
+
+import os
+import resource
+import signal
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import psutil
+
+from vfriendly.errors import Refused
+from vfriendly.measuring import bpf, samples
+from vfriendly.measuring.bpf import Bpf, Unavailable
+from vfriendly.measuring.events import CLOCK_HZ, Blocked, PerfEvents
+from vfriendly.measuring.machine import Machine
+from vfriendly.measuring.processes import Processes, Watch
+from vfriendly.measuring.profile import Profile, Stack
+from vfriendly.measuring.resolving import Resolver, call_name
+
+# Seconds between two looks at the samples; BPF's ring holds some 3900 of them, those of perf events 60 a CPU.
+POLL_S = 0.05
+
+
+@dataclass
+class Target:
+    """What is measured: a command that is started, processes, or all."""
+
+    command: Sequence[str] = ()
+    process: int = 0
+    system: bool = False
+    seconds: float = 0  # 0: until it ends
+
+
+class Child:
+    """A command that waits, before its exec, until it is told to go on."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        reading, self._writing = os.pipe()
+        self.status: int | None = None
+        self._usage: resource.struct_rusage | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.close(self._writing)
+                os.read(reading, 1)
+                os.execvp(command[0], list(command))
+            except BaseException as error:
+                os.write(2, f"vfriendly: {command[0]}: {error}\n".encode())
+            os._exit(127)
+        os.close(reading)
+
+    def go(self) -> None:
+        os.write(self._writing, b"x")
+        os.close(self._writing)
+
+    def ended(self) -> bool:
+        if self.status is None:
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+            if pid:
+                self.status, self._usage = os.waitstatus_to_exitcode(status), usage
+        return self.status is not None
+
+    def cpu(self) -> tuple[float, float]:
+        return (self._usage.ru_utime, self._usage.ru_stime) if self._usage else (0.0, 0.0)
+
+    def stop(self) -> None:
+        """Ends it as a terminal would, as nothing of it would be measured any more."""
+        for number, patience in ((signal.SIGINT, 2.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0)):
+            try:
+                os.kill(self.pid, number)
+            except ProcessLookupError:
+                return
+            end = time.monotonic() + patience
+            while time.monotonic() < end:
+                if self.ended():
+                    return
+                time.sleep(0.02)
+
+
+def _family(process: int) -> list[int]:
+    try:
+        root = psutil.Process(process)
+        return [process, *(p.pid for p in root.children(recursive=True))]
+    except psutil.NoSuchProcess:
+        raise Refused(f"process {process} does not exist") from None
+
+
+def _cpu_of(processes: Sequence[int]) -> tuple[float, float]:
+    user = system = 0.0
+    for process in processes:
+        try:
+            times = psutil.Process(process).cpu_times()
+        except psutil.Error:
+            continue
+        user, system = user + times.user, system + times.system
+    return user, system
+
+
+@dataclass
+class Collected:
+    """The result. The program's exit status is None if it goes on running."""
+
+    profile: Profile
+    status: int | None
+    interrupted: bool
+
+
+class _Tier:
+    """A way to see events: its name, what it cannot see, and what it counts."""
+
+    name = ""
+    period_s = 0.0
+
+    def __init__(self) -> None:
+        self.missing: list[str] = []
+
+    def poll(self, family: Sequence[int], seconds: float) -> None: ...
+
+    def exact(self) -> dict[str, dict[str, float]]:
+        return {}
+
+    def lost(self) -> int:
+        return 0
+
+    def seconds(self) -> float | None:
+        """Returns the time that this took in the program, or None if that is not known."""
+        return None
+
+
+class _ByBpf(_Tier):
+    name, period_s = "BPF", 1 / bpf.CLOCK_HZ
+
+    def __init__(self, spool: samples.Spool, processes: Processes, target: Target, family: Sequence[int]) -> None:
+        super().__init__()
+        self._bpf = Bpf(spool)
+        self._watch = Watch(processes, -1)
+        if target.system:
+            self._bpf.follow_all()
+        for process in family:
+            self._bpf.follow(process, from_exec=bool(target.command))
+
+    def poll(self, family: Sequence[int], seconds: float) -> None:
+        self._bpf.poll(seconds)
+        self._watch.read()
+
+    def exact(self) -> dict[str, dict[str, float]]:
+        totals = self._bpf.totals()
+        found: dict[str, dict[str, float]] = {}
+        for (_, kind, number), count in totals.count.items():
+            row = found.setdefault(f"{samples.NAMES[kind]} {call_name(number)}".strip(), {"count": 0, "seconds": 0})
+            row["count"] += count
+            row["seconds"] += totals.ns[_, kind, number] / 1e9
+        return found
+
+    def lost(self) -> int:
+        return self._bpf.lost
+
+    def seconds(self) -> float | None:
+        return self._bpf.seconds()
+
+
+class _ByEvents(_Tier):
+    name, period_s = "perf events and /proc", 1 / CLOCK_HZ
+
+    def __init__(self, spool: samples.Spool, processes: Processes, target: Target, family: Sequence[int]) -> None:
+        super().__init__()
+        if target.system:
+            raise Refused("--system needs BPF: see vfriendly measure -- COMMAND for why it cannot be used")
+        threads = [t for process in family for t in _threads(process)]
+        self._events: PerfEvents | None = None
+        self._blocked = Blocked(spool)
+        try:
+            self._events = PerfEvents(spool, processes, threads, from_exec=bool(target.command))
+            self.missing += self._events.missing
+        except OSError as error:
+            self.name = "/proc"
+            self.missing.append(f"where CPU time goes: perf_event_open: {error.strerror}: sysctl "
+                                "kernel.perf_event_paranoid=2 lets every user measure own programs")
+
+    def poll(self, family: Sequence[int], seconds: float) -> None:
+        time.sleep(seconds)
+        if self._events:
+            self._events.poll(family, seconds)
+        else:
+            self._blocked.look(family, seconds)
+
+    def exact(self) -> dict[str, dict[str, float]]:
+        counts = self._events.counts() if self._events else {}
+        return {name: {"count": count, "seconds": 0} for name, count in counts.items()}
+
+    def lost(self) -> int:
+        return self._events.lost if self._events else 0
+
+
+def _threads(process: int) -> list[int]:
+    try:
+        return [int(t) for t in os.listdir(f"/proc/{process}/task")]
+    except OSError:
+        return []
+
+
+def _tier(spool: samples.Spool, processes: Processes, target: Target, family: Sequence[int], allowed: str) -> _Tier:
+    if allowed == "bpf":
+        try:
+            return _ByBpf(spool, processes, target, family)
+        except (Unavailable, OSError) as error:
+            why = f"wake-ups, shootdowns and the length of each block, counted exactly: {error}"
+    else:
+        why = "what BPF counts, as --without-bpf was given"
+    tier = _ByEvents(spool, processes, target, family)
+    tier.missing.insert(0, why)
+    return tier
+
+
+def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf") -> Collected:
+    """Measures until the target ends, the time is over, or the user interrupts."""
+    spool, processes = samples.Spool(), Processes()
+    child = Child(target.command) if target.command else None
+    family = [child.pid] if child else psutil.pids() if target.system else _family(target.process)
+    try:
+        tier = _tier(spool, processes, target, [] if target.system else family, allowed)
+    except BaseException:
+        if child:
+            child.stop()
+        raise
+    if not child:
+        for process in family:
+            processes.snapshot(process)
+    before, began = Machine.now(), time.monotonic()
+    cpu_before, own_before = _cpu_of(family) if not child else (0.0, 0.0), time.process_time()
+    interrupted = False
+    last, looked = began, 0.0
+    try:
+        if child:
+            child.go()
+        while not (child and child.ended()):
+            if child and last - looked > 1:  # Children are few and live long, or are not seen in /proc anyway.
+                family, looked = _family_or([child.pid]), last
+            now = time.monotonic()
+            tier.poll(family, POLL_S)
+            last = now
+            progress(f"measuring, {now - began:.0f} s, {spool.count} samples")
+            if target.seconds and now - began >= target.seconds:
+                break
+            if not child and not target.system and not psutil.pid_exists(target.process):
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    wall, own = time.monotonic() - began, time.process_time() - own_before
+    tier.poll([], 0)
+    exact, inside, after = tier.exact(), tier.seconds(), Machine.now()
+    ended = child.status if child else None
+    if child and ended is None:
+        child.stop()
+    user, system = child.cpu() if child else _difference(_cpu_of(family), cpu_before)
+    progress("finding places")
+    resolver = Resolver(processes)
+    stacks = scaled(resolver.stacks(spool.samples(), tier.period_s), exact)
+    missing = [*tier.missing, *resolver.missing]
+    if tier.lost():
+        missing.append(f"{tier.lost()} samples found no room; counts are complete, their places are not")
+    if resolver.lost_code:
+        missing.append(f"{resolver.lost_code} samples in code of no file, such as code that was compiled at run time")
+    overhead = {"beside_s": own, "samples": float(spool.count)}
+    if inside is not None:
+        overhead["in_program_s"] = inside
+    profile = Profile(
+        list(target.command) or ["all processes" if target.system else f"process {target.process}"], tier.name, missing,
+        os.cpu_count() or 1, wall, user, system, after.steal_s - before.steal_s, after.throttled_s - before.throttled_s,
+        sum(row["seconds"] for name, row in exact.items() if name.startswith("delay")), exact, overhead, stacks,
+        resolver.modules(), tier.period_s)
+    return Collected(profile, ended, interrupted)
+
+
+def _family_or(family: list[int]) -> list[int]:
+    try:
+        return _family(family[0])
+    except Refused:
+        return family
+
+
+def _difference(now: tuple[float, float], then: tuple[float, float]) -> tuple[float, float]:
+    return now[0] - then[0], now[1] - then[1]
+
+
+def scaled(stacks: Sequence[Stack], exact: dict[str, dict[str, float]]) -> list[Stack]:
+    """Scales the sampled counts, of each kind and system call, to what was counted exactly."""
+    def key(s: Stack) -> str:
+        return f"{s.what} {s.call}".strip()
+
+    counts, seconds = defaultdict[str, float](float), defaultdict[str, float](float)
+    for s in stacks:
+        counts[key(s)] += s.count
+        seconds[key(s)] += s.seconds
+    done = []
+    for s in stacks:
+        row = exact.get(key(s)) if s.what in ("block", "wake", "shootdown", "fault") else None
+        if row and counts[key(s)]:
+            by = row["seconds"] / seconds[key(s)] if row["seconds"] and seconds[key(s)] else 1
+            s = replace(s, count=s.count * row["count"] / counts[key(s)], seconds=s.seconds * by)
+        done.append(s)
+    return done

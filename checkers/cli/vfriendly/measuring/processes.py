@@ -1,0 +1,110 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What processes have mapped, and when: the base of every address in a sample."""
+
+import bisect
+import os
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vfriendly.measuring import perf
+
+_MMAP2 = struct.Struct("<IIQQQIIQQII")
+_PAIR = struct.Struct("<II")
+_FORK = struct.Struct("<IIIIQ")
+# Pages of the ring that has the mappings: 256 KiB hold some 2000 of them, and it is read 20 times a second.
+_PAGES = 64
+
+
+@dataclass(frozen=True)
+class Mapping:
+    begin: int
+    end: int
+    offset: int
+    path: str
+
+
+@dataclass
+class Image:
+    """What runs in a process between two calls of exec."""
+
+    since: int
+    name: str = ""
+    times: list[int] = field(default_factory=list)
+    mappings: list[Mapping] = field(default_factory=list)
+
+    def at(self, ns: int) -> tuple[Mapping, ...]:
+        """Returns the mappings of that time, later ones last."""
+        return tuple(self.mappings[:bisect.bisect_right(self.times, ns)])
+
+
+class Processes:
+    def __init__(self) -> None:
+        self.images: dict[int, list[Image]] = {}
+
+    def image(self, process: int, ns: int) -> Image | None:
+        images = self.images.get(process, [])
+        return next((i for i in reversed(images) if i.since <= ns), images[0] if images else None)
+
+    def snapshot(self, process: int) -> None:
+        """Reads the mappings of a process that runs already."""
+        image = Image(0)
+        try:
+            image.name = Path(f"/proc/{process}/comm").read_text().strip()
+            lines = Path(f"/proc/{process}/maps").read_text(errors="replace").splitlines()
+        except OSError:
+            return
+        for line in lines:
+            words = line.split(maxsplit=5)
+            if len(words) == 6 and "x" in words[1]:
+                begin, end = (int(w, 16) for w in words[0].split("-"))
+                self._add(image, 0, Mapping(begin, end, int(words[2], 16), words[5]))
+        self.images[process] = [image]
+
+    @staticmethod
+    def _add(image: Image, ns: int, mapping: Mapping) -> None:
+        image.times.append(ns)
+        image.mappings.append(mapping)
+
+    def record(self, kind: int, misc: int, body: bytes) -> None:
+        """Takes a record of an event with mmap2, comm, task and, as the only sample field, the time."""
+        (ns,) = struct.unpack_from("<Q", body, len(body) - 8)
+        if kind == perf.R_MMAP2:
+            process, _, begin, length, offset, *_ = _MMAP2.unpack_from(body)
+            path = body[_MMAP2.size:-8].split(b"\0")[0].decode(errors="replace")
+            images = self.images.setdefault(process, [Image(0)])
+            self._add(images[-1], ns, Mapping(begin, begin + length, offset, path))
+        elif kind == perf.R_COMM:
+            process, thread = _PAIR.unpack_from(body)
+            name = body[_PAIR.size:-8].split(b"\0")[0].decode(errors="replace")
+            if misc & perf.EXECUTES:
+                self.images.setdefault(process, []).append(Image(ns, name))
+            elif process == thread and process in self.images:
+                self.images[process][-1].name = name
+        elif kind == perf.R_FORK:
+            process, parent, *_ = _FORK.unpack_from(body)
+            if process != parent and parent in self.images:
+                from_ = self.images[parent][-1]
+                self.images[process] = [Image(0, from_.name, list(from_.times), list(from_.mappings))]
+
+
+class Watch:
+    """Follows the mappings of all processes (process -1), or of one and its children."""
+
+    def __init__(self, processes: Processes, process: int) -> None:
+        self._processes = processes
+        flags = perf.MMAP | perf.MMAP2 | perf.COMM | perf.COMM_EXEC | perf.TASK | perf.SAMPLE_ID_ALL | perf.USE_CLOCKID
+        if process >= 0:
+            flags |= perf.INHERIT | perf.EXCLUDE_KERNEL | perf.EXCLUDE_HV
+        attributes = perf.Attributes(perf.SOFTWARE, perf.DUMMY, sample=perf.S_TIME, flags=flags)
+        self._files = [perf.open_event(attributes, process, cpu) for cpu in range(os.cpu_count() or 1)]
+        self._rings = [perf.Ring(file, _PAGES) for file in self._files]
+
+    def read(self) -> None:
+        records = [r for ring in self._rings for r in ring.read()
+                   if r[0] in (perf.R_MMAP2, perf.R_COMM, perf.R_FORK)]
+        # Each CPU has a ring; a process may run on one and then on another.
+        for kind, misc, body in sorted(records, key=lambda r: r[2][-8:][::-1]):
+            self._processes.record(kind, misc, body)

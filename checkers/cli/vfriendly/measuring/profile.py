@@ -1,0 +1,160 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A profile: what was measured, by cause and by stack. Its JSON is the file that vfriendly measure -o writes."""
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from vfriendly.errors import Refused
+from vfriendly.measuring.symbols import Frame
+
+VERSION = 1
+# Code that others' programs call, and whose waits are its callers': libraries of C and C++, of
+# OpenMP, allocators, and those that are preloaded here.
+_SYSTEM = re.compile(r"(ld-linux.*|ld-musl.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|gfortran|quadmath|gomp|[io]mp5?"
+                     r"|jemalloc|tcmalloc.*|mimalloc|vf\w+|atomic)[-.].*|\[.*\])$")
+CAUSES = ("spinning", "blocking", "data sharing", "page faults", "other")
+TITLES = {
+    "spin": "time on a CPU in loops that wait", "cpu": "time on a CPU", "kernel": "time in the kernel",
+    "block": "blocks", "wake": "wake-ups of other threads", "shootdown": "TLB shootdowns", "fault": "page faults",
+}
+
+
+def is_system(module: str) -> bool:
+    return bool(_SYSTEM.match(os.path.basename(module.removesuffix(" (deleted)"))))
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Events of one kind at one stack."""
+
+    what: str  # of TITLES
+    cause: str  # of CAUSES
+    call: str  # the system call, or ""
+    count: float
+    seconds: float  # on a CPU for spin, cpu and kernel, blocked for block
+    delay: float  # seconds between wake-up and run
+    frames: tuple[Frame, ...]
+
+    @property
+    def own(self) -> Frame | None:
+        """Returns the first frame in the program's own code."""
+        return next((f for f in self.frames if f.module and not is_system(f.module)), None)
+
+
+@dataclass
+class Place:
+    """What happens at a line of the program's own code."""
+
+    frame: Frame
+    cause: str
+    spin_s: float = 0
+    cpu_s: float = 0
+    kernel_s: float = 0
+    blocked_s: float = 0
+    delay_s: float = 0
+    counts: dict[str, float] = field(default_factory=dict)
+    through: dict[str, float] = field(default_factory=dict)  # what it calls, by cost
+
+    @property
+    def cost(self) -> float:
+        """CPU time that is not the program's work, and time that threads waited for a CPU after a wake-up."""
+        return self.spin_s + self.kernel_s + self.delay_s
+
+
+@dataclass
+class Profile:
+    command: list[str]
+    tier: str
+    missing: list[str]
+    cpus: int
+    wall_s: float
+    user_s: float
+    system_s: float
+    steal_s: float
+    throttled_s: float
+    run_delay_s: float
+    totals: dict[str, dict[str, float]]  # exact counts by kind: count, seconds
+    overhead: dict[str, float]
+    stacks: list[Stack]
+    modules: dict[str, str] = field(default_factory=dict)  # build ids
+    period_s: float = 0.001
+
+    def places(self) -> list[Place]:
+        """Returns the places, the most costly first."""
+        found: dict[tuple[str, str, int, str, str], Place] = {}
+        for s in self.stacks:
+            if s.what == "cpu":
+                continue
+            frame = s.own or (s.frames[-1] if s.frames else None)
+            if not frame:
+                continue
+            key = (frame.function, frame.file, frame.line, "" if frame.file else f"{frame.module}+{frame.offset:#x}",
+                   s.cause)
+            place = found.setdefault(key, Place(frame, s.cause))
+            if s.what == "spin":
+                place.spin_s += s.seconds
+            elif s.what == "kernel":
+                place.kernel_s += s.seconds
+            elif s.what == "block":
+                place.blocked_s += s.seconds
+                place.delay_s += s.delay
+            if s.what not in ("spin", "kernel"):
+                place.counts[s.what] = place.counts.get(s.what, 0) + s.count
+            inner = s.frames[0]
+            name = s.call or (inner.function if inner != frame else "")
+            if name:
+                place.through[name] = place.through.get(name, 0) + s.seconds + s.count * 1e-9
+        return sorted(found.values(), key=lambda p: (-p.cost, -p.blocked_s, -sum(p.counts.values()), p.frame.function))
+
+    def seconds_of(self, cause: str) -> dict[str, float]:
+        """Returns CPU time, blocked time and delay of a cause."""
+        mine = [s for s in self.stacks if s.cause == cause]
+        return {"cpu": sum(s.seconds for s in mine if s.what in ("spin", "kernel")),
+                "blocked": sum(s.seconds for s in mine if s.what == "block"),
+                "delay": sum(s.delay for s in mine)}
+
+    def to_json(self) -> str:
+        frames: dict[Frame, int] = {}
+        rows = []
+        for s in self.stacks:
+            row = asdict(s)
+            row["frames"] = [frames.setdefault(f, len(frames)) for f in s.frames]
+            rows.append(row)
+        head = {"vfriendly": "profile", "version": VERSION}
+        body = {k: v for k, v in vars(self).items() if k != "stacks"}
+        return json.dumps({**head, **body, "frames": [asdict(f) for f in frames], "stacks": rows}) + "\n"
+
+
+def read(path: str) -> Profile:
+    """Raises Refused if the file is no profile."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            data: dict[str, Any] = json.load(file)
+        if data.pop("vfriendly") != "profile":
+            raise KeyError("vfriendly")
+        if data.pop("version") != VERSION:
+            raise Refused(f"{path}: is a profile of another version: measure again")
+        frames = [Frame(**f) for f in data.pop("frames")]
+        stacks = [Stack(**{**s, "frames": tuple(frames[i] for i in s["frames"])}) for s in data.pop("stacks")]
+        return Profile(**data, stacks=stacks)
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, LookupError, AttributeError, RecursionError):
+        raise Refused(f"{path}: is no profile: vfriendly measure -o FILE writes one") from None
+
+
+def joined(stacks: Iterable[Stack]) -> list[Stack]:
+    """Adds up the stacks that differ only in their figures."""
+    found: dict[tuple[Any, ...], list[float]] = {}
+    for s in stacks:
+        sums = found.setdefault((s.what, s.cause, s.call, s.frames), [0, 0, 0])
+        for i, value in enumerate((s.count, s.seconds, s.delay)):
+            sums[i] += value
+    return [Stack(what, cause, call, sums[0], sums[1], sums[2], frames)
+            for (what, cause, call, frames), sums in found.items()]

@@ -1,0 +1,135 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Turns samples into stacks with names and causes."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from vfriendly import programs
+from vfriendly.measuring import samples as kinds
+from vfriendly.measuring.processes import Mapping, Processes
+from vfriendly.measuring.profile import Stack, joined
+from vfriendly.measuring.samples import Sample
+from vfriendly.measuring.symbols import Frame, Symbols
+from vfriendly.measuring.unwinding import Unwinder
+from vfriendly.measuring.waits import Waits, is_wait_function
+
+# Those that wait, wake, or change mappings, and frequent others; x86-64.
+CALLS = {
+    0: "read", 1: "write", 7: "poll", 9: "mmap", 10: "mprotect", 11: "munmap", 12: "brk", 17: "pread64", 18: "pwrite64",
+    20: "writev", 23: "select", 24: "sched_yield", 25: "mremap", 28: "madvise", 34: "pause", 35: "nanosleep",
+    42: "connect", 43: "accept", 44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 56: "clone", 59: "execve",
+    60: "exit", 61: "wait4", 64: "semget", 65: "semop", 74: "fsync", 75: "fdatasync", 128: "rt_sigtimedwait",
+    202: "futex", 208: "io_getevents", 220: "semtimedop", 230: "clock_nanosleep", 231: "exit_group", 232: "epoll_wait",
+    247: "waitid", 270: "pselect6", 271: "ppoll", 281: "epoll_pwait", 288: "accept4", 435: "clone3",
+    441: "epoll_pwait2", 449: "futex_waitv",
+}
+_MEMORY = {"munmap", "madvise", "mprotect", "brk", "mremap", "mmap"}
+_SYNC = {"futex", "futex_waitv", "sched_yield", "semop", "semtimedop", "nanosleep", "clock_nanosleep"}
+_WHATS = {kinds.BLOCK: "block", kinds.WAKE: "wake", kinds.SHOOTDOWN: "shootdown", kinds.FAULT: "fault"}
+# Share of the samples below which the code around an address is not looked at.
+_LEAST_SHARE = 0.002
+
+
+def call_name(number: int) -> str:
+    return CALLS.get(number, f"system call {number}") if number >= 0 else ""
+
+
+def _call_of(function: str) -> str:
+    """Returns the system call that a function of libc makes, where only its name is known."""
+    name = re.sub(r"^_*(GI_+)?|64$", "", function)
+    return "futex" if "futex" in name or "lll_" in name else name if name in CALLS.values() else ""
+
+
+def cause_of(kind: int, call: str) -> str:
+    if kind == kinds.SHOOTDOWN or (kind == kinds.CPU and call in _MEMORY):
+        return "data sharing"
+    if kind == kinds.FAULT:
+        return "page faults"
+    return "blocking" if call in _SYNC else "other"
+
+
+class Resolver:
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self._unwinder, self.symbols, self._waits = Unwinder(), Symbols(), Waits()
+        self._elfs: dict[str, programs.Elf | None] = {}
+        self.lost_code = 0  # samples of a place that no file has
+
+    @property
+    def missing(self) -> list[str]:
+        return [m for m in (self._unwinder.missing, self.symbols.missing) if m]
+
+    def modules(self) -> dict[str, str]:
+        return {path: elf.build_id for path, elf in self._elfs.items() if elf}
+
+    def _elf(self, path: str) -> programs.Elf | None:
+        if path not in self._elfs:
+            try:
+                self._elfs[path] = programs.read_elf(path) if path.startswith("/") else None
+            except OSError:
+                self._elfs[path] = None
+        return self._elfs[path]
+
+    def _biases(self, mappings: Iterable[Mapping]) -> dict[Mapping, int]:
+        """Returns, for each mapping of a file's code, what to subtract from its addresses."""
+        found = {}
+        for m in mappings:
+            elf = self._elf(m.path)
+            for offset, address in elf.code if elf else ():
+                if offset & ~0xfff == m.offset:
+                    found[m] = m.begin - (address & ~0xfff)
+        return found
+
+    def _located(self, address: int, mappings: tuple[Mapping, ...], biases: dict[Mapping, int]) -> tuple[str, int]:
+        for m in reversed(mappings):
+            if m.begin <= address < m.end:
+                return (m.path, address - biases[m]) if m in biases else (m.path or "[anonymous]", address)
+        return "[unknown]", address
+
+    def stacks(self, given: Iterable[Sample], period_s: float) -> list[Stack]:
+        located: list[tuple[Sample, list[tuple[str, int]]]] = []
+        cache: dict[tuple[Mapping, ...], dict[Mapping, int]] = {}
+        for s in given:
+            image = self._processes.image(s.process, s.ns)
+            mappings = image.at(s.ns) if image else ()
+            if mappings not in cache:
+                cache[mappings] = self._biases(mappings)
+            biases = cache[mappings]
+            places = [self._located(a, mappings, biases) for a in self._unwinder.frames(s, biases)]
+            self.lost_code += places[0][0] == "[unknown]"
+            located.append((s, places))
+        self.symbols.load(p for _, places in located for p in places if p[0].startswith("/"))
+        leaves = Counter(places[0] for s, places in located if s.kind == kinds.CPU and not s.kernel)
+        least = _LEAST_SHARE * sum(leaves.values())
+        spins = {place for place, count in leaves.items() if self._spins(place, count >= least)}
+        return joined(self._stack(s, places, spins, period_s) for s, places in located)
+
+    def _spins(self, place: tuple[str, int], often: bool) -> bool:
+        if any(is_wait_function(f.function) for f in self.symbols.frames(*place)):
+            return True
+        return often and place[0].startswith("/") and self._waits.is_wait(*place)
+
+    def _stack(self, s: Sample, places: list[tuple[str, int]], spins: set[tuple[str, int]], period_s: float) -> Stack:
+        frames: list[Frame] = []
+        for place in places:
+            frames += self.symbols.frames(*place)
+        call = call_name(s.call)
+        if not call and s.kind != kinds.FAULT and (s.kernel or s.kind != kinds.CPU):
+            call = _call_of(frames[0].function)
+        cause = cause_of(s.kind, call)
+        what = _WHATS.get(s.kind)
+        if what:
+            return Stack(what, cause, call, s.weight, s.weight * s.blocked_ns / 1e9, s.weight * s.delay_ns / 1e9,
+                         tuple(frames))
+        seconds = s.weight * period_s
+        if s.kernel:
+            # Without a call it is an interrupt or a fault; most of the time is in faults. syscall() may be any.
+            if not call and frames[0].function != "syscall":
+                cause = "page faults"
+            return Stack("kernel", cause, call, s.weight, seconds, 0, tuple(frames))
+        spin = places[0] in spins
+        what, cause = ("spin", "spinning") if spin else ("cpu", "other")
+        return Stack(what, cause, "", s.weight, seconds, 0, tuple(frames))

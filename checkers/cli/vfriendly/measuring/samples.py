@@ -1,0 +1,122 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Samples of registers and stacks: how they are kept until the program has ended, and what they become."""
+
+import random
+import struct
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+# The kinds of events; the same numbers as in checkers/cli/measure/collect.bpf.c.
+CPU, BLOCK, PREEMPT, WAKE, SHOOTDOWN, FAULT, DELAY, IDLE_WAKE, SPAN = range(1, 10)
+LOOK = 10  # a thread that was seen to block, in /proc
+NAMES = {CPU: "cpu", BLOCK: "block", PREEMPT: "preempted", WAKE: "wake", SHOOTDOWN: "shootdown", FAULT: "fault",
+         DELAY: "delay", IDLE_WAKE: "idle wake"}
+# Registers are in the order of DWARF on x86-64, then the instruction pointer.
+SP, BP, IP, REGISTERS = 7, 6, 16, 17
+_HEAD = struct.Struct("<IIIIQq")
+_SAMPLE = struct.Struct(f"<II{REGISTERS}Q")
+_SPAN = struct.Struct("<QQ")
+# Bytes of samples on disk, some 60,000; then half of them are dropped, and half of those to come.
+MOST_BYTES = 256 << 20
+
+
+@dataclass
+class Sample:
+    kind: int
+    weight: float  # how many events it stands for
+    process: int
+    thread: int
+    ns: int
+    call: int  # number of the system call, or -1
+    kernel: bool = False
+    registers: tuple[int, ...] = ()
+    stack: bytes = b""
+    blocked_ns: int = 0
+    delay_ns: int = 0  # between the wake-up and the run
+    frames: list[int] = field(default_factory=list)
+
+
+class Spool:
+    """Keeps records as they come, since unwinding takes time that the program shall have."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as this)
+        self._size, self._keep, self.count = 0, 1.0, 0
+        self._source = random.Random(1)
+
+    def add(self, record: bytes) -> None:
+        if self._keep < 1 and self._source.random() >= self._keep:
+            return
+        self._file.write(len(record).to_bytes(4, "little") + struct.pack("<d", 1 / self._keep) + record)
+        self._size += len(record) + 12
+        self.count += 1
+        if self._size > MOST_BYTES:
+            self._thin()
+
+    def _thin(self) -> None:
+        kept = [(weight, record) for weight, record in self._records() if self._source.random() < 0.5]
+        self._keep /= 2
+        self._file.seek(0)
+        self._file.truncate()
+        self._size = self.count = 0
+        for weight, record in kept:
+            self._file.write(len(record).to_bytes(4, "little") + struct.pack("<d", 2 * weight) + record)
+            self._size += len(record) + 12
+            self.count += 1
+
+    def _records(self) -> Iterator[tuple[float, bytes]]:
+        self._file.seek(0)
+        while head := self._file.read(12):
+            (weight,) = struct.unpack_from("<d", head, 4)
+            yield weight, self._file.read(int.from_bytes(head[:4], "little"))
+        self._file.seek(0, 2)
+
+    def samples(self) -> Iterator[Sample]:
+        """Yields the samples. A block has its time if its end was seen."""
+        open_blocks: dict[tuple[int, int], Sample] = {}
+        for weight, record in self._records():
+            kind, each, process, thread, ns, call = _HEAD.unpack_from(record)
+            if kind == SPAN:
+                block = open_blocks.pop((thread, ns), None)
+                if block:
+                    block.blocked_ns, block.delay_ns = _SPAN.unpack_from(record, _HEAD.size)
+                    yield block
+                continue
+            kernel, size, *registers = _SAMPLE.unpack_from(record, _HEAD.size)
+            begin = _HEAD.size + _SAMPLE.size
+            sample = Sample(kind, each * weight, process, thread, ns, call, bool(kernel), tuple(registers),
+                            record[begin:begin + size])
+            if kind == LOOK:
+                # It says nothing about how often the thread blocks.
+                (sample.blocked_ns,) = struct.unpack_from("<Q", record, len(record) - 8)
+                sample.kind, sample.blocked_ns, sample.weight = BLOCK, int(sample.blocked_ns * sample.weight), 0
+                yield sample
+            elif kind == BLOCK:
+                open_blocks[thread, ns] = sample
+            else:
+                yield sample
+        yield from open_blocks.values()
+
+
+def now_ns() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def record(kind: int, each: int, process: int, thread: int, ns: int, call: int, kernel: bool, registers: Sequence[int],
+           stack: bytes, blocked_ns: int = 0) -> bytes:
+    """Returns a record of the same form as the collector in the kernel writes."""
+    return (_HEAD.pack(kind, each, process, thread, ns, call) + _SAMPLE.pack(kernel, len(stack), *registers) + stack
+            + (blocked_ns.to_bytes(8, "little") if kind == LOOK else b""))
+
+
+def trimmed(record: bytes) -> bytes:
+    """Returns a record without the part of the stack that was not copied."""
+    (kind,) = struct.unpack_from("<I", record)
+    if kind == SPAN:
+        return record[:_HEAD.size + _SPAN.size]
+    (size,) = struct.unpack_from("<I", record, _HEAD.size + 4)
+    return record[:_HEAD.size + _SAMPLE.size + size]

@@ -1,0 +1,107 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A profile for people: one line of verdict, the four causes, then the places."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from vfriendly.measuring.profile import CAUSES, TITLES, Place, Profile
+
+# Shares of the CPU time below which a cause is not worth a change: the runs of a program differ by as much.
+NOTABLE = 0.05
+REMEDIES = {
+    "spinning": "compile with the pass, or try the preload: vfriendly try",
+    "blocking": "locks that spin briefly first, fewer hand-overs: vfriendly try --remedies pthread",
+    "data sharing": "an allocator that keeps memory: vfriendly try --remedies malloc",
+    "page faults": "an allocator that keeps memory: vfriendly try --remedies malloc",
+}
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f} s" if value >= 0.995 else f"{value * 1000:.1f} ms" if value >= 1e-4 else "0"
+
+
+def _percent(value: float, whole: float) -> str:
+    return f"{100 * value / whole:.1f} %" if whole > 0 else "-"
+
+
+def columns(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset()) -> Iterator[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        yield "  ".join(cells).rstrip()
+
+
+def place_name(place: Place) -> str:
+    f = place.frame
+    where = f"{os.path.basename(f.file)}:{f.line}" if f.file else \
+        f"{os.path.basename(f.module) or '?'}+{f.offset:#x}"
+    return f"{f.function or '?'} ({where})"
+
+
+def verdict(profile: Profile) -> str:
+    cpu = profile.user_s + profile.system_s
+    shares = {cause: profile.seconds_of(cause)["cpu"] for cause in CAUSES[:-1]}
+    worst = max(shares, key=lambda c: shares[c])
+    places = [p for p in profile.places() if p.cause == worst]
+    if cpu > 0 and shares[worst] >= NOTABLE * cpu and places:
+        return (f"{_percent(shares[worst], cpu)} of the CPU time goes to {worst}, most of it in "
+                f"{place_name(places[0])}: {REMEDIES[worst]}")
+    delay = profile.run_delay_s
+    if delay > NOTABLE * cpu > 0:
+        return f"no cause takes {NOTABLE:.0%} of the CPU time, but threads waited {_seconds(delay)} for a CPU"
+    return f"no cause takes {NOTABLE:.0%} of the CPU time"
+
+
+def lines(profile: Profile, most: int) -> Iterator[str]:
+    cpu = profile.user_s + profile.system_s
+    yield verdict(profile)
+    yield ""
+    yield (f"wall {_seconds(profile.wall_s)}, user {_seconds(profile.user_s)}, system {_seconds(profile.system_s)}, "
+           f"waiting for a CPU {_seconds(profile.run_delay_s)}, steal {_seconds(profile.steal_s)}, "
+           f"throttled {_seconds(profile.throttled_s)}; {profile.cpus} CPUs")
+    rows = [["cause", "CPU time", "share", "blocked", "delay after wake-up", "counted"]]
+    for cause in CAUSES:
+        s = profile.seconds_of(cause)
+        rows.append([cause, _seconds(s["cpu"]), _percent(s["cpu"], cpu), _seconds(s["blocked"]), _seconds(s["delay"]),
+                     _counts(profile, cause)])
+    yield from columns(rows, frozenset({0, 5}))
+    yield ""
+    ranked = profile.places()
+    rows = [["cost", "blocked", "events", "cause", "place", "through"]]
+    for place in ranked[:most]:
+        counts = ", ".join(f"{n:,.0f} {TITLES[w] if w != 'wake' else 'wake-ups'}" for w, n in
+                           sorted(place.counts.items(), key=lambda item: -item[1]) if round(n))
+        through = max(place.through, key=lambda k: place.through[k], default="")
+        rows.append([_seconds(place.cost), _seconds(place.blocked_s), counts, place.cause, place_name(place), through])
+    if len(rows) > 1:
+        yield from columns(rows, frozenset({2, 3, 4, 5}))
+        if len(ranked) > most:
+            yield f"and {len(ranked) - most} more places"
+    yield ""
+    used = profile.overhead
+    inside = f"{_percent(used['in_program_s'], cpu)} of the program's CPU time and " if "in_program_s" in used else ""
+    yield (f"overhead, measured: {inside}{_percent(used['beside_s'], profile.wall_s * profile.cpus)} of the machine's; "
+           f"{used['samples']:,.0f} samples, by {profile.tier}")
+    for line in profile.missing:
+        yield f"not seen: {line}"
+
+
+def _counts(profile: Profile, cause: str) -> str:
+    """Returns what was counted exactly; what this tier does not count is left out."""
+    kinds = {
+        "blocking": (("block futex", "waits by futex"), ("wake futex", "wake-ups by futex"),
+                     ("idle wake", "wake-ups of idle CPUs")),
+        "data sharing": (("shootdown", "TLB shootdowns"),),
+        "page faults": (("fault", "page faults"),),
+        "other": (("preempted", "preemptions"), ("block", "blocks in all")),
+    }
+    return ", ".join(f"{sums:,.0f} {words}" for name, words in kinds.get(cause, ())
+                     if (sums := _sum(profile, name)) is not None)
+
+
+def _sum(profile: Profile, name: str) -> float | None:
+    """Returns the count of a kind, of all system calls unless the name has one; None if it is not counted."""
+    rows = [row["count"] for key, row in profile.totals.items() if key == name or key.startswith(name + " ")]
+    return sum(rows) if rows or profile.tier == "BPF" else None

@@ -1,0 +1,113 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""check_measure.py FOLDER TIER: programs that say what they do at which lines are measured; TIER is bpf or user."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from project import HERE, TOOL
+
+from vfriendly.measuring import profile as profiles
+
+FOLDER, TIER = Path(sys.argv[1]), sys.argv[2]
+TRUTH = HERE / "truth"
+N = 2000
+# Counts may differ by 2 %, time by 5 % and by 20 samples; 95 % of the events must be at the right line.
+COUNT, TIME, LINE = 0.02, 0.05, 0.95
+# Counts of one place are of 1 in k samples. Of N faults in bursts, some 200 are sampled by BPF, and 20 by perf events.
+SAMPLED = {"bpf": 0.2, "user": 0.4}
+
+
+def lines_of(name):
+    text = (TRUTH / name).read_text().splitlines()
+    return {m[1]: i for i, line in enumerate(text, 1) if (m := re.search(r"HERE (.+)", line))}
+
+
+def measure(name, *command):
+    file = FOLDER / f"{name}-{TIER}.json"
+    done = subprocess.run([TOOL, "measure", "-q", "-o", str(file), *(["--without-bpf"] if TIER == "user" else []), "--",
+                           *command], cwd=FOLDER, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    said = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+    return profiles.read(str(file)), said, done.stdout
+
+
+def at(profile, what, file, line):
+    """Returns the count and seconds of events whose first own frame is this line, or in this range."""
+    found = [s for s in profile.stacks if s.what == what and s.own and Path(s.own.file).name == file
+             and s.own.line in (line if isinstance(line, range) else [line])]
+    return sum(s.count for s in found), sum(s.seconds for s in found)
+
+
+def near(value, wanted, share, what, slack=0.0):
+    assert abs(value - wanted) <= share * wanted + slack, f"{what}: {value}, not {wanted}"
+
+
+def in_c():
+    profile, said, out = measure("c", "./truth", str(N))
+    lines = lines_of("truth.c")
+    faults = profile.totals["fault"]["count"]
+    # Each page once, and those of the start.
+    assert 3 * N <= faults <= 3 * N * (1 + COUNT) + 200, faults
+    for kind, file, line in (("inlined", "truth.c", lines["inlined fault"]), ("libc", "truth.c", lines["libc fault"]),
+                             ("shared", "shared.c", lines_of("shared.c")["shared fault"])):
+        # Samples of 1 in k: with N / k of them, their number differs by its root.
+        near(at(profile, "fault", file, line)[0], N, SAMPLED[TIER], kind)
+    # The loop is of three lines.
+    spun = at(profile, "spin", "truth.c", range(lines["spin"] - 1, lines["spin"] + 2))[1]
+    near(spun, said["spun"], TIME, "spun", 20 * profile.period_s)
+    assert at(profile, "spin", "truth.c", range(lines["work"] - 1, lines["work"] + 1)) == (0, 0), "work was taken for a wait"
+    assert at(profile, "cpu", "truth.c", range(lines["work"] - 1, lines["work"] + 1))[0] > 3
+    assert "spinning" in out.splitlines()[0] or "spinning" in out.splitlines()[1], out
+    if TIER == "user":
+        return
+    # pthread_join sleeps once, in another line.
+    near(profile.totals["block futex"]["count"], said["slept"], COUNT, "slept", 2)
+    near(profile.totals["wake futex"]["count"], said["woke"], COUNT, "woke", 2)
+    for what, line in (("block", "wait"), ("wake", "wake")):
+        all_of = sum(s.count for s in profile.stacks if s.what == what and s.call == "futex")
+        there = at(profile, what, "truth.c", lines[line])[0]
+        assert there >= LINE * all_of - 2, (what, there, all_of)
+
+
+def in_cpp():
+    profile, _, _ = measure("cpp", "./truthpp", str(N))
+    lines = lines_of("truth.cpp")
+    near(at(profile, "fault", "truth.cpp", lines["algorithm fault"])[0] or
+         sum(s.count for s in profile.stacks if s.what == "fault" and any(f.line == lines["algorithm fault"]
+             and f.file.endswith("truth.cpp") for f in s.frames)), N, SAMPLED[TIER], "faults in std::fill_n")
+    if TIER == "user":
+        return
+    # The own frame may be the line of the lambda's loop in <condition_variable>, inlined into take_turn.
+    waits = [s for s in profile.stacks if s.what == "block" and s.call == "futex" and
+             any("take_turn" in f.function for f in s.frames)]
+    wakes = [s for s in profile.stacks if s.what == "wake" and s.call == "futex"]
+    assert sum(s.count for s in waits) >= LINE * profile.totals["block futex"]["count"] - 2
+    there = sum(s.count for s in wakes if any(f.line == lines["wake"] for f in s.frames) or
+                any("take_turn" in f.function for f in s.frames))
+    assert there >= LINE * sum(s.count for s in wakes) - 2
+
+
+def in_fortran():
+    compiler = shutil.which("gfortran") or shutil.which("flang-22")
+    if not compiler:
+        return
+    subprocess.run([compiler, "-g", "-O2", str(TRUTH / "truth.f90"), "-o", "truthf"], cwd=FOLDER, check=True)
+    profile, _, _ = measure("fortran", "./truthf")
+    near(at(profile, "fault", "truth.f90", lines_of("truth.f90")["fortran fault"])[0], 20000, 0.05, "faults in Fortran")
+
+
+FOLDER.mkdir(parents=True, exist_ok=True)
+flags = ["-g", "-O2", "-fomit-frame-pointer", "-pthread"]
+for words in (["cc", *flags, "-fPIC", "-shared", TRUTH / "shared.c", "-o", "libshared.so"],
+              ["cc", *flags, TRUTH / "truth.c", "./libshared.so", "-o", "truth"],
+              ["c++", *flags, TRUTH / "truth.cpp", "-o", "truthpp"]):
+    subprocess.run(words, cwd=FOLDER, check=True)
+in_c()
+in_cpp()
+in_fortran()
