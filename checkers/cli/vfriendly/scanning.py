@@ -9,12 +9,16 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from vfriendly import fingerprint, fixes
 from vfriendly.database import Unit
 from vfriendly.findings import Finding, Remark, merge
 from vfriendly.sources import Sources, real
 from vfriendly.unit import Outcome
+
+if TYPE_CHECKING:
+    from vfriendly.measuring.joining import Joined
 
 Outcomes = list[tuple[Unit, Outcome]]
 Runner = Callable[[Sequence[Unit]], Iterator[tuple[Unit, Outcome]]]
@@ -41,6 +45,8 @@ class Result:
     dropped: list[str] = field(default_factory=list)
     # For a review: the ranges of lines that the diff shows, for each file.
     hunks: dict[str, list[tuple[int, int]]] | None = None
+    # With a profile: what the findings cost.
+    joined: "Joined | None" = None
 
 
 def project_root(units: Sequence[Unit], build: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from vfriendly import cache, database, formats, remarks, scanning, tools
 from vfriendly.database import Unit
 from vfriendly.errors import CLEAN, FINDINGS, INCOMPLETE, Refused
+from vfriendly.measuring import joining, profile
 from vfriendly.scanning import Result
 from vfriendly.unit import Examiner
 
@@ -45,6 +46,11 @@ def project_options(parser: argparse.ArgumentParser) -> None:
                          help=f"clang-tidy module [{tools.MODULE} of the build or installation]")
     toolset.add_argument("--plugin", metavar="FILE",
                          help=f"plugin for --remarks [{tools.PLUGIN} of the build or installation]")
+
+
+def profile_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--profile", metavar="FILE",
+                        help="what vfriendly measure -o FILE wrote: show what findings cost, the most costly first")
 
 
 def output_options(parser: argparse.ArgumentParser) -> None:
@@ -131,6 +137,7 @@ def _store(options: argparse.Namespace) -> cache.Cache:
 def scan(project: Project, units: list[Unit]) -> Result:
     """Returns the merged result of these units of the project."""
     options = project.options
+    measured = profile.read(options.profile) if getattr(options, "profile", None) else None
     runner = _runner(project)
     outcomes = scanning.outcomes_of(units, runner, options.quiet)
     result = scanning.gather(outcomes, project.root)
@@ -142,6 +149,8 @@ def scan(project: Project, units: list[Unit]) -> Result:
         runs = scanning.in_threads(compiler, project.jobs, compiler.stop)
         remarks.join(result.findings, scanning.remarks_of(wanted, runs), result.sources)
     project.store.files.save()
+    if measured:
+        joining.join(result, measured)
     return result
 
 

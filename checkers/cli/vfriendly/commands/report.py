@@ -18,6 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     _common.project_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", default="vfriendly.html",
                         help="file to write [%(default)s]")
+    _common.profile_option(parser)
     parser.add_argument("--title", help="title of the page [the name of the project's folder]")
     parser.add_argument("--fail-on", choices=_common.LEVELS, default="never",
                         help="lowest level of findings for exit status 1 [%(default)s]")

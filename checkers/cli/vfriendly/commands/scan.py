@@ -21,6 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
                              "examines the units that read them [all]")
     _common.project_options(parser)
     _common.output_options(parser)
+    _common.profile_option(parser)
     parser.add_argument("--fix", action="store_true",
                         help="apply every fix, and report the remaining findings")
 

@@ -4,7 +4,7 @@
 """SARIF 2.1.0, with fixes, fingerprints, ranks and links to the guidelines."""
 
 import json
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 from urllib.parse import quote
 
 from vfriendly import __version__, catalogue, formats
@@ -70,7 +70,7 @@ class SarifResult(TypedDict):
     partialFingerprints: dict[str, str]
     relatedLocations: NotRequired[list[Location]]
     fixes: NotRequired[list[Fix]]
-    properties: NotRequired[dict[str, list[str]]]
+    properties: NotRequired[dict[str, Any]]
 
 
 def _artifact(path: str, root: str) -> ArtifactLocation:
@@ -120,9 +120,10 @@ class Writer:
 
     def one(self, f: Finding) -> SarifResult:
         context = self.region(f.path, f.extent.begin, f.extent.end) if f.extent else None
+        joined = self.result.joined
         out: SarifResult = {
             "ruleId": f.check, "ruleIndex": self.index[f.check], "level": formats.level(f),
-            "rank": float(f.weight), "message": {"text": f.message},
+            "rank": joined.rank(f) if joined else float(f.weight), "message": {"text": f.message},
             "locations": [self.location(f.path, self.region(f.path, f.offset), context)],
             "partialFingerprints": {FINGERPRINT: f.fingerprint},
         }
@@ -133,9 +134,12 @@ class Writer:
             out["relatedLocations"] = [place for _, place in related]
         if f.edits:
             out["fixes"] = [self.fix(f)]
-        properties = {"units": f.units}
+        properties: dict[str, Any] = {"units": f.units}
         if f.remarks:
             properties["remarks"] = [f"{r.name}: {r.kind.lower()}: {r.text}" for r in f.remarks]
+        cost = joined.of(f) if joined else None
+        if cost:
+            properties["measured"] = {**{k: v for k, v in vars(cost).items() if k != "counts"}, **(cost.counts or {})}
         out["properties"] = properties
         return out
 

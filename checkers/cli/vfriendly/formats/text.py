@@ -5,6 +5,7 @@
 
 from vfriendly import formats
 from vfriendly.fingerprint import relative
+from vfriendly.measuring.table import place_name
 from vfriendly.scanning import Result
 
 
@@ -18,6 +19,11 @@ def write(result: Result) -> str:
             place = result.sources[note.path].position(note.offset)
             out.append(f"{relative(note.path, result.root)}:{place.line}:{place.byte}: note: {note.text}")
         out += [f"  {r.name}: {r.kind.lower()}: {r.text}" for r in f.remarks]
+        cost = result.joined.of(f) if result.joined else None
+        if cost:
+            out.append(f"  measured: {cost.text()}")
+    for hot in result.joined.hot if result.joined else ():
+        out.append(f"hot place without a finding: {place_name(hot)}: {hot.cause}, {hot.cost:.2f} s")
     for p in result.problems:
         path = relative(p.path, result.root)
         out.append(f"{path}: {formats.describe_problem(p.status, p.reason)}")

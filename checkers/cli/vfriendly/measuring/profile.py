@@ -87,16 +87,20 @@ class Profile:
 
     def places(self) -> list[Place]:
         """Returns the places, the most costly first."""
-        found: dict[tuple[str, str, int, str, str], Place] = {}
+        found: dict[tuple[str, str, int, str], Place] = {}
+        hottest: dict[tuple[str, str, int, str], float] = {}
         for s in self.stacks:
             if s.what == "cpu":
                 continue
             frame = s.own or (s.frames[-1] if s.frames else None)
             if not frame:
                 continue
-            key = (frame.function, frame.file, frame.line, "" if frame.file else f"{frame.module}+{frame.offset:#x}",
-                   s.cause)
+            # A loop that waits has several lines: it is one place, at its hottest line.
+            line = frame.line if s.what != "spin" else 0
+            key = (frame.function or f"{frame.module}+{frame.offset:#x}", frame.file or frame.module, line, s.cause)
             place = found.setdefault(key, Place(frame, s.cause))
+            if s.seconds > hottest.get(key, 0):
+                hottest[key], place.frame = s.seconds, frame
             if s.what == "spin":
                 place.spin_s += s.seconds
             elif s.what == "kernel":

@@ -12,6 +12,7 @@ from vfriendly import catalogue, fixes, formats
 from vfriendly.findings import Finding
 from vfriendly.fingerprint import relative
 from vfriendly.formats.text import summary
+from vfriendly.page import profile
 from vfriendly.scanning import Result
 from vfriendly.sources import decode
 
@@ -79,6 +80,9 @@ def one(finding: Finding, result: Result) -> str:
     if finding.edits:
         names = {e.path: relative(e.path, result.root) for e in finding.edits}
         out += ["<p>Fix:</p>", block(fixes.patch(finding.edits, result.sources, names).rstrip("\n"))]
+    cost = result.joined.of(finding) if result.joined else None
+    if cost:
+        out.append(f"<p><strong>Measured:</strong> {escape(cost.text())}</p>")
     units = ", ".join(finding.units[:8]) + (f" and {len(finding.units) - 8} more" if len(finding.units) > 8 else "")
     out += [f'<p class="quiet">Weight {finding.weight}. Units: {escape(units)}. ',
             f'<a href="{escape(rule.url)}">{escape(rule.title)}</a></p></div></details>']
@@ -95,6 +99,7 @@ def write(result: Result, title: str) -> str:
     kinds = Counter(f"{r.name} {r.kind.lower()}" for f in findings for r in f.remarks)
     problems = "".join(f"<li>{escape(relative(p.path, result.root))}: "
                        f"{escape(formats.describe_problem(p.status, p.reason))}</li>" for p in result.problems)
+    order = "most costly" if result.joined else "weightiest"
     options = "".join(f'<option>{escape(name)}</option>' for name in sorted(checks))
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -102,10 +107,11 @@ def write(result: Result, title: str) -> str:
         f"<title>{escape(title)}</title><style>{(HERE / 'page.css').read_text()}</style></head><body>",
         f"<h1>{escape(title)}</h1><p>{escape(summary(result))}</p>",
         f'<div class="problems"><h2>Not examined completely</h2><ul>{problems}</ul></div>' if problems else "",
+        profile.section(result.joined) if result.joined else "",
         '<div class="charts">', plot("Findings of each check", checks),
         plot("Findings in each folder", folders(findings, result.root)),
         plot("What the passes do there", kinds), "</div>",
-        "<h2>Findings, the weightiest first</h2>" if findings else "<p>Nothing was found.</p>",
+        f"<h2>Findings, the {order} first</h2>" if findings else "<p>Nothing was found.</p>",
     ]
     if findings:
         parts.append('<div class="filter"><input id="text" type="search" aria-label="Filter" '

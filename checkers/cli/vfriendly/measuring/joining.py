@@ -1,0 +1,139 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Joins findings with a profile: what each finding has cost, and hot places without a finding."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from vfriendly.findings import Finding
+from vfriendly.measuring.profile import Place, Profile, Stack, is_system
+from vfriendly.measuring.symbols import Frame
+from vfriendly.scanning import Result
+
+# What a feature's findings explain. A loop that the check knows as a wait has waited in all its time.
+_EXPLAINS = {
+    "spin-loops": ({"spinning", "blocking", "other"}, {"spin", "cpu", "kernel", "block", "wake"}),
+    "heap-churn": ({"data sharing", "page faults"}, {"kernel", "shootdown", "fault"}),
+    "blocking-sync": ({"blocking", "spinning"}, {"kernel", "block", "wake", "spin"}),
+    "numa-placement": ({"page faults"}, {"kernel", "fault"}),
+}
+_ANY = (set[str](), set[str]())
+# Share of the CPU time from which a place without a finding is listed.
+HOT = 0.01
+
+
+@dataclass
+class Cost:
+    """What was measured at a finding."""
+
+    cpu_s: float = 0
+    blocked_s: float = 0
+    delay_s: float = 0
+    share: float = 0  # of the program's CPU time
+    counts: dict[str, float] | None = None
+
+    def add(self, s: Stack) -> None:
+        if s.what in ("spin", "cpu", "kernel"):
+            self.cpu_s += s.seconds
+            return
+        self.counts = self.counts or {}
+        self.counts[s.what] = self.counts.get(s.what, 0) + s.count
+        if s.what == "block":
+            self.blocked_s += s.seconds
+            self.delay_s += s.delay
+
+    @property
+    def weight(self) -> float:
+        """What findings are ranked by: time on CPUs, and time that woken threads waited for one."""
+        return self.cpu_s + self.delay_s
+
+    def text(self) -> str:
+        counts = [f"{count:,.0f} {what}s" for what, count in (self.counts or {}).items() if round(count)]
+        blocked = [f"{self.blocked_s:.2f} s blocked"] if self.blocked_s >= 0.005 else []
+        return ", ".join([f"{self.cpu_s:.2f} s on CPUs ({self.share:.1%} of the program's)", *blocked, *counts])
+
+
+@dataclass
+class Joined:
+    profile: Profile
+    costs: dict[int, Cost]  # by id of the finding
+    hot: list[Place]
+
+    def of(self, finding: Finding) -> Cost | None:
+        return self.costs.get(id(finding))
+
+    def rank(self, finding: Finding) -> float:
+        """Returns 50 to 100 for findings that were seen to cost something, and less for all others."""
+        cost = self.of(finding)
+        return 50 + 50 * min(1.0, cost.share) if cost else finding.weight / 2
+
+
+def _feature(check: str) -> str:
+    return next((name for name in _EXPLAINS if check.startswith(f"vfriendly-{name}")), "")
+
+
+class _Lines:
+    """The findings of a file by line. A profile's paths may be those of another machine's build."""
+
+    def __init__(self, result: Result) -> None:
+        self._by_name: dict[str, list[tuple[str, int, int, Finding]]] = defaultdict(list)
+        for f in result.findings:
+            first = last = f.line
+            if f.extent:
+                source = result.sources[f.path]
+                first = min(first, source.position(f.extent.begin).line)
+                last = max(last, source.position(max(f.extent.begin, f.extent.end - 1)).line)
+            self._by_name[os.path.basename(f.path)].append((f.path, first, last, f))
+
+    def at(self, frame: Frame) -> list[Finding]:
+        """Returns the findings around a line, those of the smallest construct first."""
+        found = [(last - first, f) for path, first, last, f in self._by_name.get(os.path.basename(frame.file), ())
+                 if first <= frame.line <= last and _same_file(path, frame.file)]
+        return [f for _, f in sorted(found, key=lambda pair: pair[0])]
+
+
+def _same_file(ours: str, theirs: str) -> bool:
+    """Returns True if the paths may be of one file: they agree in the name and, unless both exist, in its folder."""
+    if ours == theirs or (os.path.exists(theirs) and os.path.realpath(theirs) == ours):
+        return True
+    return not os.path.exists(theirs) and _tail(ours) == _tail(theirs)
+
+
+def _tail(path: str) -> list[str]:
+    return os.path.normpath(path).split("/")[-2:]
+
+
+def join(result: Result, profile: Profile) -> Joined:
+    """Gives each event to the innermost finding that explains it, and sorts the findings by their cost."""
+    lines = _Lines(result)
+    costs: dict[int, Cost] = {}
+    left: list[Stack] = []
+    cpu = profile.user_s + profile.system_s
+    for s in profile.stacks:
+        finding = _finding(s, lines)
+        if finding:
+            costs.setdefault(id(finding), Cost()).add(s)
+        else:
+            left.append(s)
+    for cost in costs.values():
+        cost.share = cost.cpu_s / cpu if cpu else 0.0
+    joined = Joined(profile, costs, [p for p in replace(profile, stacks=left).places() if p.cost >= HOT * cpu > 0])
+    result.findings.sort(key=lambda f: (-costs[id(f)].weight if id(f) in costs else 0.0, *f.rank()))
+    result.joined = joined
+    return joined
+
+
+def _finding(s: Stack, lines: _Lines) -> Finding | None:
+    for frame in _own(s.frames):
+        for f in lines.at(frame):
+            causes, whats = _EXPLAINS.get(_feature(f.check), _ANY)
+            if s.what in whats and s.cause in causes:
+                return f
+    return None
+
+
+def _own(frames: Iterable[Frame]) -> Iterable[Frame]:
+    return (f for f in frames if f.file and not is_system(f.module))

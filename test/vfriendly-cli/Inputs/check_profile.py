@@ -1,0 +1,71 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""check_profile.py FOLDER: a profile that was written by hand, joined with the findings of the project."""
+
+import sys
+
+from project import Project
+
+from vfriendly.measuring.profile import Profile, Stack, read
+from vfriendly.measuring.symbols import Frame
+
+
+def frame(function, file, line, module="/bin/app"):
+    return Frame(function, str(file), line, module, 0x1000 + line)
+
+
+def stack(what, cause, count, seconds, *frames, call=""):
+    return Stack(what, cause, call, count, seconds, 0.0, frames)
+
+
+def profile_of(root, *stacks):
+    return Profile(["./app"], "BPF", ["something: needs root"], 2, 4.0, 3.0, 1.0, 0.0, 0.0, 0.5,
+                   {"shootdown madvise": {"count": 70, "seconds": 0.0}}, {"beside_s": 0.01, "samples": 9.0}, list(stacks))
+
+
+def main():
+    project = Project(sys.argv[1])
+    before = project.sarif(status=1)["results"]
+    loops = [r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in before
+             if r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/flag.c"]
+    assert loops == [8, 11, 16], loops
+    flag, libc = project.root / "src/flag.c", frame("__memset", "memset.S", 9, "/usr/lib/libc.so.6")
+    stacks = [
+        # The wait of other() was costly, that of both() less so; its body is one line below.
+        stack("spin", "spinning", 900, 2.0, frame("other", flag, 17), frame("main", "main.c", 3)),
+        stack("cpu", "other", 100, 0.5, frame("both", flag, 11)),
+        # Work in the same file is nobody's, and so are page faults in a loop that waits.
+        stack("cpu", "other", 100, 0.6, frame("work", flag, 3)),
+        stack("fault", "page faults", 50, 0.0, libc, frame("both", flag, 8)),
+        # Built elsewhere: the file's name and folder agree. Another folder's file is another one.
+        stack("spin", "spinning", 10, 0.2, frame("both", "/builds/7/src/flag.c", 8)),
+        stack("spin", "spinning", 10, 0.3, frame("alien", "/builds/7/lib/flag.c", 8)),
+        stack("kernel", "data sharing", 10, 0.4, libc, frame("hot", "elsewhere.c", 5), call="madvise"),
+    ]
+    file = project.root / "p.json"
+    file.write_text(profile_of(project.root, *stacks).to_json())
+    assert read(str(file)).stacks == stacks
+    after = project.sarif("--profile", "p.json", status=1)["results"]
+    found = [(r["locations"][0]["physicalLocation"]["region"]["startLine"], r["rank"],
+              r["properties"].get("measured", {}).get("cpu_s")) for r in after]
+    assert found[:3] == [(16, 75.0, 2.0), (11, 56.25, 0.5), (8, 52.5, 0.2)], found
+    assert len(after) == len(before) and all(rank < 50 and not cost for _, rank, cost in found[3:]), found
+    text = project.run("scan", "--profile", "p.json", status=1)
+    assert "measured: 2.00 s on CPUs (50.0% of the program's)" in text, text
+    hot = [line for line in text.splitlines() if line.startswith("hot place")]
+    assert hot == ["hot place without a finding: hot (elsewhere.c:5): data sharing, 0.40 s",
+                   "hot place without a finding: alien (flag.c:8): spinning, 0.30 s"], hot
+    project.run("report", "--profile", "p.json", "-o", "page.html", status=0)
+    page = (project.root / "page.html").read_text()
+    for words in ("the most costly first", "Hot places without a finding", '<svg class="flames"', "not seen", "needs root"):
+        assert words.lower() in page.lower(), words
+    assert 'class="spinning"' in page and 'class="data-sharing"' in page
+    for text, told in (("{", "is no profile"), ("[" * 100000, "is no profile"), ('{"vfriendly": "trial"}', "is no profile"),
+                       (file.read_text().replace('"version": 1', '"version": 99'), "of another version")):
+        (project.root / "bad.json").write_text(text)
+        project.run("scan", "--profile", "bad.json", status=2)
+        assert told in project.errors and project.errors.count("\n") == 1, project.errors
+
+
+main()
