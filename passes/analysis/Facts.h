@@ -9,9 +9,13 @@
 // Facts describe one loop without referring to its IR, so they can be gathered
 // from LLVM IR (Gather.h) or from MLIR, or be written by hand in a test:
 //
-//   Facts F;                             // while (!atomic_load(&flag))
-//   pause(); F.Pauses = true; F.Rhythm = HintRhythm::Pauses; F.Exits =
-//   {{{Polled}}}; F.Polls = {PollFact()}; Verdict V = judge(F); // Judge.h
+//   Facts F;                     // while (!atomic_load(&flag)) pause();
+//
+//   F.Exits.resize(1);
+//   F.Exits[0].Whole.Causes = Polled;
+//   F.Polls.resize(1);
+//   F.Pauses = true;
+//   bool Waits = judge(F).Waits; // Judge.h
 //
 // A new cause is a bit of Cause: CauseCollector sets it, and waitsForOthers
 // says whether an exit with the cause still waits for other threads.

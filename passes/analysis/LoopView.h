@@ -85,9 +85,8 @@ void gatherRetries(LoopView &In, Gathered &G);
 using EdgeTest = llvm::function_ref<bool(const llvm::BasicBlock *From,
                                          const llvm::BasicBlock *To)>;
 /// Returns true if every iteration of L passes one of Blocks, or an edge for
-/// which Ends, if given, returns true. Ignores infeasible paths: several exits
-/// of an inlined function often share one block, from which a number selects
-/// the successor.
+/// which Ends, if given, returns true. pre: blocks from which a constant
+/// selects the successor are gone (KnownWays.h).
 bool everyIterationPasses(
     const llvm::Loop &L,
     const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks,

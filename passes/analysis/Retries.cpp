@@ -120,6 +120,25 @@ static bool expectsWhatWasRead(const LoopView &In, const Value *Expected,
   return false;
 }
 
+/// Returns V without casts or, if V is a header phi, the values that iterations
+/// of L give to it.
+static SmallVector<Value *, 2> valuesOf(Value *V, const Loop &L) {
+  auto WithoutCasts = [](Value *V) {
+    while (isa<CastInst, FreezeInst>(V))
+      V = cast<Instruction>(V)->getOperand(0);
+    return V;
+  };
+  V = WithoutCasts(V);
+  auto *Phi = dyn_cast<PHINode>(V);
+  if (!Phi || Phi->getParent() != L.getHeader())
+    return {V};
+  SmallVector<Value *, 2> Values;
+  for (unsigned I = 0; I != Phi->getNumIncomingValues(); ++I)
+    if (L.contains(Phi->getIncomingBlock(I)))
+      Values.push_back(WithoutCasts(Phi->getIncomingValue(I)));
+  return Values;
+}
+
 /// Returns true if V is a value that L has read, with some bits cleared, and L
 /// ends when one of these bits is set in the value read. `while (!((next =
 /// link) & DELETED) && !exchange(&link, next & ~DELETED, n))` does not wait
@@ -131,12 +150,8 @@ static bool isLeftIfCleared(const Loop &L, Value *V) {
     return false;
   // If Read is a header phi, the previous iteration has read the value. The
   // exits of that iteration test the incoming value of the phi, not the phi.
-  SmallVector<Value *, 2> Looked = {Read};
-  if (auto *Phi = dyn_cast<PHINode>(Read);
-      Phi && Phi->getParent() == L.getHeader())
-    for (unsigned I = 0; I != Phi->getNumIncomingValues(); ++I)
-      if (L.contains(Phi->getIncomingBlock(I)))
-        Looked.push_back(Phi->getIncomingValue(I));
+  SmallVector<Value *, 2> Looked = valuesOf(Read, L);
+  Looked.push_back(Read);
   SmallVector<BasicBlock *, 4> Leaves;
   L.getExitingBlocks(Leaves);
   return any_of(Leaves, [&](BasicBlock *B) {
@@ -204,9 +219,10 @@ static bool onlyRetries(LoopView &In, const Facts &F) {
   auto CanSucceed = [&](Value *V, const Value *Address) {
     if (isReadAt(V, Address, DL))
       return true;
-    while (isa<CastInst, FreezeInst>(V))
-      V = cast<Instruction>(V)->getOperand(0);
-    if (match(V, m_And(m_Value(), m_ImmConstant())) && !isLeftIfCleared(L, V))
+    if (any_of(valuesOf(V, L), [&](Value *Each) {
+          return match(Each, m_And(m_Value(), m_ImmConstant())) &&
+                 !isLeftIfCleared(L, Each);
+        }))
       return false;
     return (In.Causes.collect(V).kinds() & (Polled | Own)) != 0;
   };

@@ -112,6 +112,15 @@ CallClass classifyCall(const CallBase &Call) {
   return {summarizedEffect(*Callee)};
 }
 
+bool isMarkedAccess(const Instruction &I) {
+  if (auto *Call = dyn_cast<CallBase>(&I)) {
+    CallEffect Effect = classifyCall(*Call).Effect;
+    return Effect == CallEffect::AsmLoad || Effect == CallEffect::AsmTry ||
+           Effect == CallEffect::TryLock;
+  }
+  return I.isAtomic() ? !isa<FenceInst>(I) : I.isVolatile();
+}
+
 const Function *summarizedCallee(const CallBase &Call) {
   const Function *Callee = Call.getCalledFunction();
   return Callee && summarizedEffect(*Callee) != CallEffect::Other ? Callee

@@ -23,6 +23,7 @@
 namespace llvm {
 class CallBase;
 class Function;
+class Instruction;
 class Value;
 } // namespace llvm
 
@@ -37,6 +38,10 @@ struct CallClass {
 
 /// Classifies Call, without inspecting the callee's body.
 CallClass classifyCall(const llvm::CallBase &Call);
+
+/// Returns true if I accesses memory that the program marks as shared: by an
+/// atomic or volatile access, by assembly, or by a trylock.
+bool isMarkedAccess(const llvm::Instruction &I);
 
 /// Function attribute of a declaration. Its value is the effect that the
 /// summary file records for the function, as returned by wordFor

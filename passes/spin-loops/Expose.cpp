@@ -10,6 +10,7 @@
 
 #include "passes/common/KeepMarks.h"
 #include "passes/common/WaitNeutral.h"
+#include "passes/spin-loops/KnownWays.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -19,6 +20,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/ValueHandle.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
@@ -187,6 +189,32 @@ bool ConditionExposer::collectCalls(const Loop &L,
   return (!Harms && !Does.Adds) || Hinted;
 }
 
+/// Simplifies changed code by the passes that run early in the pipeline. None
+/// of them uses facts about the previous iteration of a loop.
+static void simplify(Function &F, FunctionAnalysisManager &FAM) {
+  FAM.invalidate(F, PreservedAnalyses::none());
+  FunctionPassManager Cleanup;
+  Cleanup.addPass(SimplifyCFGPass());
+  Cleanup.addPass(SROAPass(SROAOptions::ModifyCFG));
+  Cleanup.addPass(EarlyCSEPass());
+  FAM.invalidate(F, Cleanup.run(F, FAM));
+}
+
+/// Returns true if L accesses memory that the program marks as shared. L may
+/// then wait in some iterations, and work in others.
+static bool accessesMarkedMemory(const Loop &L) {
+  return any_of(L.blocks(),
+                [](const BasicBlock *B) { return any_of(*B, isMarkedAccess); });
+}
+
+/// Gives the loop with this header its ID again, which has the loop's location.
+static void restoreID(Value *Header, MDNode *ID, LoopInfo &LI) {
+  auto *B = dyn_cast_or_null<BasicBlock>(Header);
+  Loop *L = B ? LI.getLoopFor(B) : nullptr;
+  if (ID && L && L->getHeader() == B)
+    L->setLoopID(ID);
+}
+
 bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
   bool Changed = false;
   unsigned Total = 0;
@@ -195,14 +223,26 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
   for (unsigned Iteration = 0; Iteration <= MaxDepth; ++Iteration) {
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
     SmallVector<CallBase *, 8> Calls;
+    SmallVector<std::pair<WeakVH, MDNode *>, 4> Separated;
     for (Loop *L : LI.getLoopsInPreorder()) {
       SmallVector<CallBase *, 4> OfLoop;
+      bool IsCandidate = collectCalls(*L, OfLoop);
       // Adds each call only once: the calls of an inner loop are also calls of
       // the outer one.
-      if (collectCalls(*L, OfLoop))
+      if (IsCandidate)
         for (CallBase *Call : OfLoop)
           if (!is_contained(Calls, Call))
             Calls.push_back(Call);
+      MDNode *ID = L->getLoopID();
+      if ((IsCandidate || accessesMarkedMemory(*L)) && takeKnownWays(*L, LI))
+        Separated.push_back({WeakVH(L->getHeader()), ID});
+    }
+    if (!Separated.empty()) {
+      Changed = true;
+      simplify(F, FAM);
+      for (auto &[Header, ID] : Separated)
+        restoreID(Header, ID, FAM.getResult<LoopAnalysis>(F));
+      continue;
     }
     if (Calls.empty())
       break;
@@ -224,15 +264,7 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
     if (!Inlined)
       break;
     Changed = true;
-    FAM.invalidate(F, PreservedAnalyses::none());
-    // Simplifies the inlined code by the passes that run early in the
-    // pipeline. None of them uses facts about the previous iteration of a
-    // loop.
-    FunctionPassManager Cleanup;
-    Cleanup.addPass(SimplifyCFGPass());
-    Cleanup.addPass(SROAPass(SROAOptions::ModifyCFG));
-    Cleanup.addPass(EarlyCSEPass());
-    FAM.invalidate(F, Cleanup.run(F, FAM));
+    simplify(F, FAM);
   }
   return Changed;
 }

@@ -11,6 +11,7 @@
 #include "passes/analysis/Gather.h"
 #include "passes/common/KeepMarks.h"
 #include "passes/common/WaitNeutral.h"
+#include "passes/spin-loops/KnownWays.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -20,7 +21,6 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
-#include "llvm/Transforms/Utils/SSAUpdater.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 
 using namespace llvm;
@@ -65,19 +65,11 @@ static SmallSetVector<BasicBlock *, 16> reached(const Loop &L,
   return Seen;
 }
 
-/// Returns true if the block accesses memory that the program marks as shared:
-/// by an atomic or volatile access, by assembly, or by a trylock. A path
-/// without such a block is not taken for a poll, because loops that do work
-/// often have paths that only read plain memory.
+/// Returns true if the block polls memory that the program marks as shared. A
+/// path without such a block is not taken for a poll, because loops that do
+/// work often have paths that only read plain memory.
 static bool pollsMarkedMemory(const BasicBlock &B) {
-  return any_of(B, [](const Instruction &I) {
-    if (auto *Call = dyn_cast<CallBase>(&I)) {
-      CallEffect Effect = classifyCall(*Call).Effect;
-      return Effect == CallEffect::AsmLoad || Effect == CallEffect::AsmTry ||
-             Effect == CallEffect::TryLock;
-    }
-    return I.isAtomic() ? !isa<FenceInst>(I) : I.isVolatile();
-  });
+  return any_of(B, isMarkedAccess);
 }
 
 /// Returns how L can be split; std::nullopt if it cannot, for example because
@@ -125,47 +117,19 @@ static std::optional<Split> planSplit(const Loop &L, const LoopInfo &LI) {
     return L.contains(B) &&
            (!Plan.Polling.contains(B) || Plan.Shared.contains(B));
   });
-  auto IsCopied = [](const BasicBlock *B) {
-    return !B->isEHPad() && none_of(*B, [](const Instruction &I) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      return I.getType()->isTokenTy() || isa<NoAliasScopeDeclInst>(I) ||
-             (Call && (Call->cannotDuplicate() || Call->isConvergent()));
-    });
-  };
   auto EndsByBranch = [](const BasicBlock *B) {
     return isa<BranchInst, SwitchInst>(B->getTerminator());
   };
   // Gives up if a block cannot be copied, or if an edge to the header or to a
   // copied block cannot be redirected.
   if (!AnyWorkReturns || Header->isEHPad() ||
-      !all_of(Plan.Polling, EndsByBranch) || !all_of(Plan.Shared, IsCopied) ||
+      !all_of(Plan.Polling, EndsByBranch) ||
+      !all_of(Plan.Shared, [](BasicBlock *B) { return canCopy(*B); }) ||
       any_of(predecessors(Header), [](const BasicBlock *B) {
         return isa<IndirectBrInst, CallBrInst>(B->getTerminator());
       }))
     return std::nullopt;
   return Plan;
-}
-
-/// Makes the uses outside the copied blocks see the value of whichever of
-/// Original and Copy was executed.
-static void joinValues(Instruction &Original, Instruction &Copy) {
-  SmallVector<Use *, 8> Uses;
-  for (Use &U : Original.uses()) {
-    auto *User = cast<Instruction>(U.getUser());
-    auto *Phi = dyn_cast<PHINode>(User);
-    BasicBlock *At = Phi ? Phi->getIncomingBlock(U) : User->getParent();
-    if (At != Original.getParent())
-      Uses.push_back(&U);
-  }
-  if (Uses.empty() && !Original.isUsedByMetadata())
-    return;
-  SSAUpdater Values;
-  Values.Initialize(Original.getType(), Original.getName());
-  Values.AddAvailableValue(Original.getParent(), &Original);
-  Values.AddAvailableValue(Copy.getParent(), &Copy);
-  for (Use *U : Uses)
-    Values.RewriteUse(*U);
-  Values.UpdateDebugValues(&Original);
 }
 
 /// Gives the latches of the inner loop a loop ID of their own, with the
@@ -228,7 +192,7 @@ static void apply(const Split &Plan, MDNode *LoopID) {
   for (BasicBlock *B : Plan.Shared)
     for (Instruction &I : *B)
       if (Value *Copy = Copies.lookup(&I))
-        joinValues(I, *cast<Instruction>(Copy));
+        joinValues(I, *Copy, *cast<BasicBlock>(Copies[B]));
 
   SmallVector<BasicBlock *, 4> Latches, Others;
   for (BasicBlock *B : predecessors(Plan.Header)) {

@@ -19,10 +19,11 @@ ALLOWED = {
     "checkers/FEATURE": {"checkers/common", "passes/common"},
     "checkers/heap-churn": {"passes/heap-churn"},  # judges the IR that it lowers the unit to
     "passes/FEATURE": {"passes/common"},
+    "passes/analysis": {"passes/common"},  # nothing of the plugin, of clang or of a rewrite
     "passes/FEATURE/mlir": {"passes/mlir"},
     "passes/mlir": {"passes/common", "passes/plugin"},  # the targets of the runtime; the guard against another LLVM
     "passes/plugin": {"passes/common", "passes/spin-loops"},  # print<vf-spin-loops>
-    "passes/spin-loops": {"passes/common", "runtime/include"},  # the words of the ABI
+    "passes/spin-loops": {"passes/analysis", "passes/common", "runtime/include"},  # the words of the ABI
     "runtime/common": {"runtime/platform", "runtime/spin-wait"},
     "runtime/spin-wait": {"runtime/common", "runtime/include", "runtime/platform"},
     "runtime/blocking-sync": {"runtime/common", "runtime/include", "runtime/platform", "runtime/spin-wait"},
@@ -42,7 +43,7 @@ REWRITES = {
                                     "SpinLoopsPass.cpp"},
 }
 ROOTS = ("", "runtime/", "runtime/include/")
-SHARED = {"common", "include", "mlir", "platform", "plugin"}
+SHARED = {"analysis", "common", "include", "mlir", "platform", "plugin"}
 
 
 def room(path):

@@ -59,6 +59,8 @@ bool lock_or_leave(atomic_bool *leave) {
 void take_all(atomic_uint *left) {
   for (;;) {
     pause();
+    // The optimizer later joins both loops, and names the new one by this read.
+    // expected-remark@+1 {{lock-free retry}}
     unsigned n = atomic_load(left);
     do
       if (n == 0)

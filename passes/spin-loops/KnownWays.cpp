@@ -1,0 +1,152 @@
+//===- KnownWays.cpp - Branches that the way to them decides --------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A way P -> B -> S that is always taken from P becomes P -> N -> S, where N is
+// a copy of B with the values that B has then. N executes what B would have
+// executed, so each path executes the same instructions as before.
+//
+// B is not the header of a loop, so no loop gets a second entry: if S is in a
+// cycle that avoids the loop's header, so are B and P.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/KnownWays.h"
+
+#include "llvm/Analysis/ConstantFolding.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/SSAUpdater.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+/// Maximum number of instructions of a copied block. A block that selects has a
+/// phi and a switch, or compares the result of a small function; it may call
+/// two destructors, and pass on two or three values.
+static constexpr unsigned MaxCopied = 8;
+
+/// Maximum number of ways that are separated in a loop. A wait has two or
+/// three; a state machine may have thousands.
+static constexpr unsigned MaxWays = 16;
+
+void joinValues(Instruction &Original, Value &Copy, BasicBlock &CopyBlock) {
+  SmallVector<Use *, 8> Uses;
+  for (Use &U : Original.uses()) {
+    auto *User = cast<Instruction>(U.getUser());
+    auto *Phi = dyn_cast<PHINode>(User);
+    BasicBlock *At = Phi ? Phi->getIncomingBlock(U) : User->getParent();
+    if (At != Original.getParent())
+      Uses.push_back(&U);
+  }
+  if (Uses.empty() && !Original.isUsedByMetadata())
+    return;
+  SSAUpdater Values;
+  Values.Initialize(Original.getType(), Original.getName());
+  Values.AddAvailableValue(Original.getParent(), &Original);
+  Values.AddAvailableValue(&CopyBlock, &Copy);
+  for (Use *U : Uses)
+    Values.RewriteUse(*U);
+  Values.UpdateDebugValues(&Original);
+}
+
+bool canCopy(const BasicBlock &B) {
+  return isa<BranchInst, SwitchInst>(B.getTerminator()) && !B.isEHPad() &&
+         none_of(B, [](const Instruction &I) {
+           auto *Call = dyn_cast<CallBase>(&I);
+           return I.getType()->isTokenTy() || isa<NoAliasScopeDeclInst>(I) ||
+                  (Call && (Call->cannotDuplicate() || Call->isConvergent()));
+         });
+}
+
+/// Returns the value that V, an operand in B, has if control comes from From;
+/// null if it is not a constant.
+static Constant *valueFrom(Value *V, const BasicBlock &B,
+                           const BasicBlock &From, unsigned Depth = 0) {
+  if (auto *C = dyn_cast<Constant>(V))
+    return C;
+  auto *Br = dyn_cast<BranchInst>(From.getTerminator());
+  if (Br && Br->isConditional() && Br->getCondition() == V)
+    return ConstantInt::getBool(V->getContext(), Br->getSuccessor(0) == &B);
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || I->getParent() != &B)
+    return nullptr;
+  if (auto *Phi = dyn_cast<PHINode>(I))
+    return dyn_cast<Constant>(Phi->getIncomingValueForBlock(&From));
+  // Follows operands two levels deep: the result of a small function is
+  // compared, and the comparison may be negated.
+  if (!isa<ICmpInst, BinaryOperator>(I) || Depth == 2)
+    return nullptr;
+  Constant *Left = valueFrom(I->getOperand(0), B, From, Depth + 1),
+           *Right = valueFrom(I->getOperand(1), B, From, Depth + 1);
+  return Left && Right
+             ? ConstantFoldInstOperands(I, {Left, Right}, B.getDataLayout())
+             : nullptr;
+}
+
+/// Returns the successor to which B branches if control comes from From; null
+/// if that does not decide it.
+static BasicBlock *nextFrom(BasicBlock &B, const BasicBlock &From) {
+  auto *Br = dyn_cast<BranchInst>(B.getTerminator());
+  auto *Switch = dyn_cast<SwitchInst>(B.getTerminator());
+  auto *Decides = dyn_cast_or_null<ConstantInt>(
+      valueFrom(Br ? Br->getCondition() : Switch->getCondition(), B, From));
+  if (!Decides)
+    return nullptr;
+  return Br ? Br->getSuccessor(Decides->isOne() ? 0 : 1)
+            : Switch->findCaseValue(Decides)->getCaseSuccessor();
+}
+
+/// Makes From lead to Next by a copy of B. pre: From has one edge to B.
+static void separate(BasicBlock &From, BasicBlock &B, BasicBlock &Next) {
+  ValueToValueMapTy Copies;
+  BasicBlock *Copy = CloneBasicBlock(&B, Copies, ".vf.way", B.getParent());
+  for (PHINode &Phi : B.phis()) {
+    cast<Instruction>(Copies[&Phi])->eraseFromParent();
+    Copies[&Phi] = Phi.getIncomingValueForBlock(&From);
+  }
+  Instruction *Branch = Copy->getTerminator();
+  auto *Direct = BranchInst::Create(&Next, Branch->getIterator());
+  Direct->setDebugLoc(Branch->getDebugLoc());
+  Branch->eraseFromParent();
+  remapInstructionsInBlocks({Copy}, Copies);
+  for (PHINode &Phi : Next.phis()) {
+    Value *In = Phi.getIncomingValueForBlock(&B);
+    Value *Mapped = Copies.lookup(In);
+    Phi.addIncoming(Mapped ? Mapped : In, Copy);
+  }
+  From.getTerminator()->replaceSuccessorWith(&B, Copy);
+  B.removePredecessor(&From, /*KeepOneInputPHIs=*/true);
+  for (Instruction &I : B)
+    if (!I.isTerminator())
+      joinValues(I, *Copies[&I], *Copy);
+}
+
+bool takeKnownWays(const Loop &L, const LoopInfo &LI) {
+  unsigned Ways = 0;
+  for (BasicBlock *B : SmallVector<BasicBlock *>(L.blocks())) {
+    if (LI.isLoopHeader(B) || B->getSingleSuccessor() ||
+        !hasNItemsOrLess(B->begin(), B->end(), MaxCopied) || !canCopy(*B))
+      continue;
+    for (BasicBlock *From : SmallVector<BasicBlock *>(predecessors(B))) {
+      BasicBlock *Next = nextFrom(*B, *From);
+      if (!Next || Next == B || count(successors(From), B) != 1 ||
+          !isa<BranchInst, SwitchInst>(From->getTerminator()))
+        continue;
+      separate(*From, *B, *Next);
+      if (++Ways == MaxWays)
+        return true;
+    }
+  }
+  return Ways != 0;
+}
+
+} // namespace vfriendly
