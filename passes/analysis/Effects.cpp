@@ -211,7 +211,10 @@ static Effect describe(const Instruction &I, const Loop &L) {
   Effect E;
   E.Kind = kindOf(I);
   E.Callee = failingCall(I);
-  if (!E.Callee.empty())
+  // A loop that fails in each iteration goes on, so the call does return.
+  auto *B = const_cast<BasicBlock *>(I.getParent());
+  if (!E.Callee.empty() &&
+      !everyIterationPasses(L, SmallPtrSet<BasicBlock *, 1>({B})))
     E.Guard = Effect::Failing;
   if (std::optional<Addition> A = asAddition(I); A && isTakenBack(*A, L))
     E.Undone = Effect::TakesBack;
@@ -290,18 +293,42 @@ static bool isRare(LoopView &In, BasicBlock *B, bool Pauses) {
           return In.DT.dominates(BasicBlockEdge(D, S), B);
         }))
       continue;
-    CauseSet C = In.Causes.collect(Br->getCondition()).kinds();
+    Causes C = In.Causes.collect(Br->getCondition());
+    // How often other threads let it run is not known.
+    if (any_of(C.Polls,
+               [](const Instruction *I) { return isMarkedAccess(*I); }))
+      continue;
     // A loop that sleeps and then reads the clock is a periodic job.
-    if ((C & Own) || ((C & Clock) && Pauses) ||
+    if ((C.kinds() & Own) || ((C.kinds() & Clock) && Pauses) ||
         isOnce(Br->getCondition(), In.L))
       return true;
   }
   return false;
 }
 
-/// Notes which effects are rare, and which are calls on whose results the exits
-/// depend.
+/// Returns true if I exchanges a value in shared memory, and neither does an
+/// exit depend on the result nor does the loop retract it. Or and And are left
+/// out: they set bits that are set already.
+static bool exchangesUnasked(const LoopView &In, const Gathered &G,
+                             const Instruction &I) {
+  auto *RMW = dyn_cast<AtomicRMWInst>(&I);
+  if (!RMW || RMW->getOperation() == AtomicRMWInst::Or ||
+      RMW->getOperation() == AtomicRMWInst::And ||
+      match(RMW->getValOperand(), m_Zero()) || !isIdempotent(*RMW, In.L) ||
+      !mayBeShared(RMW->getPointerOperand()))
+    return false;
+  std::optional<Announcement> A = asAnnouncement(I);
+  return !(A && isRetracted(*A, In.L)) &&
+         none_of(G.Polls, [&](const Poll &P) { return P.Access == &I; });
+}
+
+/// Notes which effects are rare, which are calls on whose results the exits
+/// depend, and exchanges on whose results none depends.
 void gatherGuards(LoopView &In, Gathered &G) {
+  for (BasicBlock *B : In.L.blocks())
+    if (In.LI.getLoopFor(B) == &In.L)
+      for (Instruction &I : *B)
+        G.Of.ExchangesUnasked |= exchangesUnasked(In, G, I);
   bool Pauses = G.Of.Rhythm == HintRhythm::Pauses;
   for (auto [I, E] : zip_equal(In.Effects, G.Of.Effects)) {
     E.Polled =

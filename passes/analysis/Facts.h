@@ -221,6 +221,8 @@ struct Facts {
   llvm::SmallVector<Carried, 2> Carries;
   /// True if it reads memory at another address in each iteration.
   bool ReadsElements = false;
+  /// True if it exchanges a value on which no exit depends.
+  bool ExchangesUnasked = false;
   /// True if it stores to memory that only its own thread can read.
   bool StoresForItself = false;
 

@@ -177,6 +177,9 @@ bool readsElements(const View &V) {
   return V.F.ReadsElements && V.Bounded && !V.F.hints();
 }
 
+/// Another thread may wait for the value: `while (!stop) slot.exchange(1);`.
+bool exchangesUnasked(const View &V) { return V.F.ExchangesUnasked; }
+
 /// Other code of the thread may read the memory later.
 bool storesForItself(const View &V) { return V.F.StoresForItself; }
 

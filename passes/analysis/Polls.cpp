@@ -59,8 +59,9 @@ static bool counts(const Value *V) {
     if (auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand()))
       return StringRef(Asm->getAsmString()).contains("xadd");
   return performs(V, [](const AtomicRMWInst &RMW) {
-    return RMW.getOperation() == AtomicRMWInst::Add ||
-           RMW.getOperation() == AtomicRMWInst::Sub;
+    return (RMW.getOperation() == AtomicRMWInst::Add ||
+            RMW.getOperation() == AtomicRMWInst::Sub) &&
+           !match(RMW.getValOperand(), m_Zero()); // fetch_add(x, 0) is a read.
   });
 }
 

@@ -264,6 +264,9 @@ void loopRules() {
       },
       [](Facts &F) { F.ReadsElements = true; });
   rejects(
+      "exchangesUnasked", pausingWait(),
+      [](Facts &F) { F.ExchangesUnasked = true; }, [](Facts &) {});
+  rejects(
       "storesForItself", pausingWait(),
       [](Facts &F) { F.StoresForItself = true; }, [](Facts &) {});
   doubts(

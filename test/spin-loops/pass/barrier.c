@@ -64,5 +64,13 @@ int not_shared_work(const int *work, int n) {
   return sum;
 }
 
+// Why not a barrier: an addition of 0 is a read.
+int not_arrived(int mine) {
+  int before = atomic_fetch_add(&count, 0);
+  // expected-remark-re@+1 {{(flag poll) on plain 'plain_sense' {{.*}}wait in the runtime;}}
+  while (plain_sense != mine) {}
+  return before;
+}
+
 // Said once a module.
 // expected-remark@* 0-1 {{link with libvfrt}}

@@ -354,3 +354,22 @@ void wait_yielding_current(void) {
   while (!atomic_load(&flag))
     YieldCurrentThread();
 }
+
+// Why not: what fails in every iteration does return.
+int abort_request(struct task *t);
+void goes_on(struct task *t) {
+  while (!atomic_load(&flag)) {
+    abort_request(t);
+    _mm_pause();
+  }
+}
+
+// Why not: how often it works is decided by others.
+void works_when_asked(struct task *t) {
+  int rounds = 0;
+  while (!atomic_load(&flag)) {
+    if (++rounds > atomic_load(&readers))
+      work_on(t);
+    _mm_pause();
+  }
+}

@@ -86,3 +86,22 @@ int wait_a_while(void) {
   }
   return 1;
 }
+
+// Nor is an exchange on whose result no exit depends; but a wait may set its own
+// bit again and again.
+atomic_int stop, slot;
+void stop_it(void) { atomic_store(&stop, 1); }
+// CHECK-LABEL: @help_others(
+// CHECK-NOT: vf_spin
+// CHECK: {{^}}}
+void help_others(void) {
+  while (!atomic_load(&stop))
+    atomic_exchange(&slot, 1);
+}
+// CHECK-LABEL: @set_own_bit(
+// CHECK: vf_spin
+// CHECK: {{^}}}
+void set_own_bit(void) {
+  while (!atomic_load(&stop))
+    atomic_fetch_or(&slot, 1);
+}
