@@ -8,7 +8,7 @@
 
 #include "checkers/spin-loops/Bound.h"
 
-#include "checkers/spin-loops/LoopFacts.h"
+#include "checkers/spin-loops/LoopShape.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Expr.h"

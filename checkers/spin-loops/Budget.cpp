@@ -32,8 +32,8 @@ namespace {
 /// listed here end the proof.
 class IterationReader {
 public:
-  IterationReader(const LoopFacts &Facts, const VarDecl &Counter)
-      : Facts(Facts), Counter(Counter) {}
+  IterationReader(const Iteration &Does, const VarDecl &Counter)
+      : Does(Does), Counter(Counter) {}
 
   bool read(const Stmt *S, const Frame *In);
 
@@ -55,22 +55,21 @@ private:
     return Variable.hasLocalStorage() &&
            Variable.getDeclContext() == In->Function &&
            !Variable.getType()->isReferenceType() &&
-           !Facts.Functions.Escaping.of(In->Function->getBody())
-                .contains(&Variable);
+           !Does.Escaping.of(In->Function->getBody()).contains(&Variable);
   }
   bool fail(StringRef Reason) {
     Why = Reason;
     return false;
   }
 
-  const LoopFacts &Facts;
+  const Iteration &Does;
   const VarDecl &Counter;
 };
 
 bool IterationReader::isHint(const Stmt *S, const Frame *In) const {
   auto *E = dyn_cast<Expr>(S);
   const Stmt *Bare = E ? E->IgnoreParenCasts() : S;
-  return llvm::any_of(Facts.Hints, [&](const Hint &H) {
+  return llvm::any_of(Does.Hints, [&](const Hint &H) {
     auto *Site = dyn_cast<Expr>(H.Site);
     return H.In == In && H.Effect != CallEffect::Sleep &&
            Bare == (Site ? Site->IgnoreParenCasts() : H.Site);
@@ -94,7 +93,7 @@ bool IterationReader::readMemory(const Expr *LValue, const Frame *In) {
 }
 
 bool IterationReader::readCall(const CallExpr &Call, const Frame *In) {
-  if (const Frame *Callee = Facts.Calls.lookup({&Call, In})) {
+  if (const Frame *Callee = Does.Calls.lookup({&Call, In})) {
     for (const Expr *Argument : Call.arguments())
       if (!read(Argument, In))
         return false;
@@ -133,7 +132,7 @@ bool IterationReader::readInCallee(const Stmt *S, const Frame *In) {
   if (auto *Do = dyn_cast<DoStmt>(S)) {
     bool Again = true;
     return !Do->getCond()->isValueDependent() &&
-           Do->getCond()->EvaluateAsBooleanCondition(Again, Facts.Context) &&
+           Do->getCond()->EvaluateAsBooleanCondition(Again, Does.Context) &&
            !Again && readInCallee(Do->getBody(), In);
   }
   if (isa<CompoundStmt, ReturnStmt>(S) ||
@@ -189,7 +188,7 @@ struct CountTest {
 class BudgetPlanner {
 public:
   BudgetPlanner(const SpinLoop &Spin, const LoopSite &Site)
-      : Spin(Spin), Site(Site), Facts(*Spin.Facts), Context(Facts.Context) {}
+      : Spin(Spin), Site(Site), Does(Spin.Does), Context(Does.Context) {}
 
   std::optional<Budget> plan(StringRef &Why);
 
@@ -204,7 +203,7 @@ private:
 
   const SpinLoop &Spin;
   const LoopSite &Site;
-  const LoopFacts &Facts;
+  const Iteration &Does;
   const ASTContext &Context;
   const VarDecl *Counter = nullptr;
   int64_t Step = 0; ///< 0 until findTest has determined it.
@@ -228,17 +227,14 @@ bool BudgetPlanner::isUnchangedLocal(const VarDecl &Variable) const {
          Variable.getDeclContext() == &Site.Function && T->isIntegerType() &&
          !T->isEnumeralType() && !T.isVolatileQualified() &&
          Context.getIntWidth(T) <= 64 &&
-         !Facts.Functions.Escaping.of(Site.Function.getBody())
-              .contains(&Variable);
+         !Does.Escaping.of(Site.Function.getBody()).contains(&Variable);
 }
 
 StringRef BudgetPlanner::findCounter() {
-  for (const auto &[Written, Writes] : Facts.Writes)
-    if (Written.second == Facts.root()) {
-      if (Counter && Counter != Written.first)
-        return "it changes more than one variable";
-      Counter = Written.first;
-    }
+  if (Does.Written.size() > 1)
+    return "it changes more than one variable";
+  if (!Does.Written.empty())
+    Counter = Does.Written.front();
   if (!Counter || !isUnchangedLocal(*Counter) ||
       Counter->getType()->isBooleanType())
     return "its counter is no local integer that only the loop changes";
@@ -320,12 +316,12 @@ bool leaves(const Stmt *S) {
 StringRef BudgetPlanner::readIteration() {
   if (Spin.isPlain())
     return "it reads plain memory: make that atomic first";
-  IterationReader Reader(Facts, *Counter);
+  IterationReader Reader(Does, *Counter);
   auto ReadCondition = [&](const Expr *E, bool LeavesIf) {
     unsigned Before = Reader.SharedReads;
-    bool Ok = Reader.read(E, Facts.root());
+    bool Ok = Reader.read(E, Does.root());
     if (Reader.SharedReads != Before)
-      Found.Exit = {E, Facts.root(), LeavesIf};
+      Found.End = {E, LeavesIf};
     return Ok;
   };
   for (const Expr *E : Conditions)
@@ -338,7 +334,7 @@ StringRef BudgetPlanner::readIteration() {
   for (const Stmt *S : Statements) {
     auto *If = dyn_cast<IfStmt>(S);
     if (!If) {
-      if (!Reader.read(S, Facts.root()))
+      if (!Reader.read(S, Does.root()))
         return Reader.Why;
       continue;
     }

@@ -44,8 +44,8 @@ struct Budget {
   /// polls left.
   std::string Counter, Assignment, Left;
   /// The condition under which the result of the poll ends the loop:
-  /// Exit.Condition has the value Exit.Holds.
-  Guard Exit;
+  /// End.Condition has the value End.Holds.
+  Exit End;
   /// True if the polled word is volatile and not atomic. The word may be a
   /// device register, unless a write to it is visible.
   bool IsVolatile = false;

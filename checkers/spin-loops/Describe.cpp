@@ -10,6 +10,7 @@
 
 #include "checkers/spin-loops/Bound.h"
 #include "checkers/spin-loops/SpinLoop.h"
+#include "checkers/spin-loops/TextualForms.h"
 #include "vfriendly/Catalogue.h"
 
 #include "clang/AST/ASTContext.h"
@@ -19,13 +20,15 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-static std::string nameOf(const Poll &P, const ASTContext &Context) {
-  const Expr *E = P.At.LValue->IgnoreParenImpCasts();
+static std::string nameOf(const Expr *LValue, const ASTContext &Context) {
+  if (!LValue)
+    return "memory";
+  const Expr *E = LValue->IgnoreParenImpCasts();
   PrintingPolicy Policy(Context.getLangOpts());
   Policy.SuppressImplicitBase = true;
   std::string Name;
   llvm::raw_string_ostream OS(Name);
-  if (!P.At.LValue->isGLValue()) {
+  if (!LValue->isGLValue() && !LValue->isTypeDependent()) {
     auto *Address = dyn_cast<UnaryOperator>(E);
     if (Address && Address->getOpcode() == UO_AddrOf)
       E = Address->getSubExpr();
@@ -69,7 +72,7 @@ static StringRef memoryOf(const Poll &P) {
 
 /// Returns the first part of the report: the kind of wait and what it polls.
 static std::string seen(const SpinLoop &Spin) {
-  const ASTContext &Context = Spin.Facts->Context;
+  const ASTContext &Context = Spin.Does.Context;
   const Poll *P = &Spin.Polls.front();
   for (const Poll &Other : Spin.Polls)
     if (Other.Tries || Other.TryLock || Other.Unseen)
@@ -81,12 +84,12 @@ static std::string seen(const SpinLoop &Spin) {
     return D ? "loop polls by calling '" + D->getNameAsString() + "'"
              : "loop polls by a call";
   }
-  std::string What = (memoryOf(*P) + "'" + nameOf(*P, Context) + "'").str();
+  std::string What =
+      (memoryOf(*P) + "'" + nameOf(P->At.LValue, Context) + "'").str();
   StringRef Phrase = phraseOf(Spin.Kind);
   if (Phrase.empty())
     return "loop spins on " + What;
-  if (Spin.Kind == SpinKind::TryLock ||
-      Spin.Kind == SpinKind::TestAndTestAndSet)
+  if (P->Tries)
     What = (howTried(*P) + " of " + What).str();
   return ("loop spins " + Phrase + What).str();
 }
@@ -95,7 +98,7 @@ static std::string seen(const SpinLoop &Spin) {
 /// number of times".
 static std::string howOften(const SpinLoop &Spin) {
   std::optional<uint64_t> Bound =
-      constantBound(*Spin.Shape.Statement, Spin.Facts->Context);
+      constantBound(*Spin.Shape.Statement, Spin.Does.Context);
   if (!Bound)
     return "a bounded number of times";
   std::string Digits = std::to_string(*Bound);
@@ -104,30 +107,48 @@ static std::string howOften(const SpinLoop &Spin) {
   return "up to " + Digits + (*Bound == 1 ? " time" : " times");
 }
 
+static constexpr llvm::StringLiteral Sleeps =
+    " and sleeps between polls: each wake-up causes virtual machine exits "
+    "even if nothing has changed, and the change is noticed late; "
+    "block until it happens instead of sleeping";
+static constexpr llvm::StringLiteral Yields =
+    " and yields between polls: while the thread it waits for is "
+    "descheduled, yielding keeps the vCPU busy; spin then block";
+static constexpr llvm::StringLiteral Spins =
+    ": while the thread it waits for is descheduled, the vCPU is wasted; "
+    "spin then block";
+
+static std::string withPage(const std::string &Text) {
+  return Text + " (" + SpinLoops.Guideline + ")";
+}
+
 std::string describe(const SpinLoop &Spin) {
   std::string Text = seen(Spin);
   if (Spin.Sleeps)
-    Text +=
-        " and sleeps between polls: each wake-up causes virtual machine exits "
-        "even if nothing has changed, and the change is noticed late; "
-        "block until it happens instead of sleeping";
+    Text += Sleeps;
   else if (Spin.Counts)
     Text += ", " + howOften(Spin) +
             ": while the thread it waits for is descheduled, the vCPU is "
             "wasted up to that bound; keep the bound "
             "short, pause in the loop and block after the loop";
-  else if (Spin.Yields)
-    Text += " and yields between polls: while the thread it waits for is "
-            "descheduled, yielding keeps the vCPU busy; spin then block";
   else
-    Text += ": while the thread it waits for is descheduled, the vCPU is "
-            "wasted; spin then block";
+    Text += Spin.Yields ? Yields : Spins;
   if (Spin.isPlain())
     Text += "; reading it without synchronization is a data race, and the "
             "compiler may delete the wait";
   if (!Spin.Doubt.empty())
     Text += "; " + Spin.Doubt;
-  return Text + " (" + SpinLoops.Guideline + ")";
+  return withPage(Text);
+}
+
+std::string describe(const TextualWait &Wait, const ASTContext &Context) {
+  std::string Text = "loop spins on ";
+  if (Wait.Tries)
+    Text += phraseOf(SpinKind::TryLock).drop_front(StringRef("on ").size());
+  Text += (Wait.Atomic ? "atomic '" : "volatile '") +
+          nameOf(Wait.Polled, Context) + "'";
+  Text += Wait.Sleeps ? Sleeps : Wait.Yields ? Yields : Spins;
+  return withPage(Text);
 }
 
 } // namespace vfriendly::tidy

@@ -11,13 +11,19 @@
 
 #include <string>
 
+namespace clang {
+class ASTContext;
+} // namespace clang
+
 namespace vfriendly::tidy {
 
-struct SpinLoop;
+class SpinLoop;
+struct TextualWait;
 
 /// Returns the text of the report: the kind of loop, its cost under
 /// virtualization, the recommended change, and the guideline page.
 std::string describe(const SpinLoop &Spin);
+std::string describe(const TextualWait &Wait, const clang::ASTContext &Context);
 
 } // namespace vfriendly::tidy
 

@@ -51,24 +51,10 @@ static bool isInstance(const FunctionDecl &Function) {
   return Function.getTemplateInstantiationPattern() != nullptr;
 }
 
-/// Returns true if S contains a loop that waits without a bound. The fix then
-/// belongs to that inner loop.
-static bool holdsWait(const Stmt *S, const FunctionDecl &Function,
-                      FunctionFacts &Functions) {
-  if (!S || isa<Expr>(S))
-    return false;
-  if (LoopShape Shape = shapeOf(S); Shape.Statement)
-    if (std::optional<SpinLoop> Inner = judgeLoop(Shape, Function, Functions))
-      return !Inner->Counts;
-  return llvm::any_of(S->children(), [&](const Stmt *Child) {
-    return holdsWait(Child, Function, Functions);
-  });
-}
-
 static Fix planPause(const SpinLoop &Spin, const LoopSite &Site) {
   if (Spin.Pauses || Spin.Yields)
     return {};
-  const llvm::Triple &Target = Spin.Facts->Context.getTargetInfo().getTriple();
+  const llvm::Triple &Target = Spin.Does.Context.getTargetInfo().getTriple();
   if (!Target.isX86() && !Target.isAArch64())
     return {};
   LoopEdit Edit(Spin, Site);
@@ -110,7 +96,7 @@ static bool stepsAside(const Stmt *S, const Expr *E) {
 /// Makes the reads of a wait on plain memory atomic. Other conditions stay as
 /// they are.
 static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
-  const ASTContext &Context = Spin.Facts->Context;
+  const ASTContext &Context = Spin.Does.Context;
   llvm::SmallPtrSet<const Expr *, 4> Done;
   for (const Poll &P : Spin.Polls) {
     if (!P.isPlain() || !Done.insert(P.Access).second ||
@@ -119,7 +105,7 @@ static bool makeAtomic(const SpinLoop &Spin, LoopEdit &Edit) {
       continue;
     auto *Read = dyn_cast_or_null<CastExpr>(P.Access);
     if (!Read || Read->getCastKind() != CK_LValueToRValue ||
-        P.In != Spin.Facts->root())
+        P.In != Spin.Does.root())
       return false;
     const Expr *LValue = Read->getSubExpr();
     QualType T = LValue->getType();
@@ -158,7 +144,7 @@ static Fix planBounded(const SpinLoop &Spin, const LoopSite &Site, TuUses &Uses,
   std::optional<Budget> Count = planBudget(Spin, Site, Plan.WhyNot);
   if (!Count)
     return Plan;
-  WaitCall Wait = planWait(Spin, Uses, &Count->Exit);
+  WaitCall Wait = planWait(Spin, Uses, &Count->End);
   Wait.NoSleep = false; // The count limits how long the runtime sleeps.
   if (Count->IsVolatile && !Wait.Notified) {
     Plan.WhyNot = "the word is volatile, and other files may write it: it may "
@@ -179,7 +165,7 @@ static Fix planBounded(const SpinLoop &Spin, const LoopSite &Site, TuUses &Uses,
     return Plan;
   }
   Plan = {Edit.take(), "vfriendly/spin_wait.h"};
-  notifyWriters(Wait, Spin.Facts->Context, Uses, Plan);
+  notifyWriters(Wait, Spin.Does.Context, Uses, Plan);
   return Plan;
 }
 
@@ -190,7 +176,7 @@ static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
   LoopEdit Edit(Spin, Site);
   if (!makeAtomic(Spin, Edit))
     return {};
-  const ASTContext &Context = Spin.Facts->Context;
+  const ASTContext &Context = Spin.Does.Context;
   WaitCall Wait = planWait(Spin, Uses);
   std::string State = Names.next(Site.Function);
   std::string Call = State + " = " + Wait.textWith(State);
@@ -213,10 +199,7 @@ Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
 
   // Gives no fix for a loop around a loop that waits: the fix belongs to the
   // inner loop, which has a report of its own.
-  if (!Spin.Facts->InnerConditions.empty() &&
-      llvm::any_of(Spin.Shape.Body, [&](const Stmt *S) {
-        return holdsWait(S, Site.Function, Spin.Facts->Functions);
-      }))
+  if (Spin.HoldsWait)
     return {};
 
   switch (Style) {

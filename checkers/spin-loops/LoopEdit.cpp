@@ -47,7 +47,7 @@ static unsigned countLabels(const Stmt *S) {
 }
 
 LoopEdit::LoopEdit(const SpinLoop &Spin, const LoopSite &Site)
-    : Spin(Spin), Site(Site), Shape(Spin.Shape), Context(Spin.Facts->Context),
+    : Spin(Spin), Site(Site), Shape(Spin.Shape), Context(Spin.Does.Context),
       SM(Context.getSourceManager()) {}
 
 void LoopEdit::insert(SourceLocation Place, const Twine &Text) {
@@ -57,25 +57,7 @@ void LoopEdit::insert(SourceLocation Place, const Twine &Text) {
 /// Returns true if S is the only spin hint of the loop, or calls a small
 /// function that contains the only hint.
 bool LoopEdit::isOnlyHint(const Stmt *S) const {
-  if (Spin.Facts->Hints.size() != 1)
-    return false;
-  const Hint &H = Spin.Facts->Hints.front();
-  auto *E = dyn_cast<Expr>(S);
-  const Stmt *Bare = E ? E->IgnoreParenCasts() : S;
-  if (auto *Full = dyn_cast<ExprWithCleanups>(Bare))
-    Bare = Full->getSubExpr();
-  const Stmt *SiteOfHint = H.Site;
-  if (auto *HintExpr = dyn_cast<Expr>(SiteOfHint))
-    SiteOfHint = HintExpr->IgnoreParenCasts();
-  if (Bare == SiteOfHint)
-    return true;
-  auto *Call = dyn_cast<CallExpr>(Bare);
-  const Frame *Root = Spin.Facts->root();
-  const Frame *Callee = Call ? Spin.Facts->Calls.lookup({Call, Root}) : nullptr;
-  for (const Frame *F = H.In; Callee && F; F = F->Caller)
-    if (F == Callee)
-      return true;
-  return false;
+  return Spin.Does.Hints.size() == 1 && Spin.Does.isHintCall(S);
 }
 
 bool LoopEdit::replaceHint(const Stmt *S, StringRef Call) {

@@ -1,4 +1,4 @@
-//===- SpinLoop.cpp - Recognition of waiting loops ------------------------===//
+//===- SpinLoop.cpp - A wait, as a report and a fix-it need it ------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,11 +8,10 @@
 
 #include "checkers/spin-loops/SpinLoop.h"
 
-#include "checkers/spin-loops/Doubts.h"
-#include "checkers/spin-loops/TestsOfCalls.h"
+#include "checkers/spin-loops/Candidates.h"
+#include "checkers/spin-loops/LoweredWaits.h"
 
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
 
@@ -30,11 +29,11 @@ const Poll *SpinLoop::uniquePoll() const {
     if (P.TryLock || P.Unseen || !P.At.LValue)
       return nullptr;
     if (!Unique || (Unique->Tries && !P.Tries &&
-                    isSamePlace(P.At, Unique->At, Facts->Context))) {
+                    isSamePlace(P.At, Unique->At, Does.Context))) {
       Unique = &P;
       continue;
     }
-    if (!isSamePlace(P.At, Unique->At, Facts->Context))
+    if (!isSamePlace(P.At, Unique->At, Does.Context))
       return nullptr;
   }
   return Unique;
@@ -42,231 +41,223 @@ const Poll *SpinLoop::uniquePoll() const {
 
 namespace {
 
-/// Decides whether one loop waits, by the conditions of its exits.
-class LoopJudge {
+/// Finds the expression that polls, by the place that debug information gives
+/// for it.
+class PollFinder {
 public:
-  LoopJudge(SpinLoop &Found, bool Rescans)
-      : Found(Found), Finder(*Found.Facts, Rescans),
-        Doubts(*Found.Facts, Finder) {}
+  PollFinder(const LoopShape &Shape, const Iteration &Does)
+      : Shape(Shape), Does(Does), SM(Does.Context.getSourceManager()) {}
 
-  bool judge();
+  Poll find(const LoweredPoll &Wanted);
 
 private:
-  /// One of the conditions that together make the loop take an exit.
-  struct Leaf {
-    const Expr *Condition;
-    const Frame *In;
-    bool Holds;
-    bool IsSwitch = false;
-  };
-  using Alternative = SmallVector<Leaf, 2>;         ///< All of these.
-  using Alternatives = SmallVector<Alternative, 2>; ///< One of these.
-
-  Alternatives split(const Expr *E, const Frame *In, bool Holds) const;
-  static Alternatives both(const Alternatives &A, const Alternatives &B);
-  void judgeExit(const Guards &Exit);
-  void judgeAlternative(const Alternative &A);
-  bool doesWork();
-  SmallVector<const Rmw *, 2> atOnce();
-  const IterationHints &given();
-  void note(const Causes &C);
-
-  SpinLoop &Found;
-  CauseFinder Finder;
-  DoubtJudge Doubts;
-  std::optional<IterationHints> Given;
-  /// Compare-and-swaps that can succeed without another thread.
-  SmallVector<Poll, 2> Retries;
-  llvm::SmallPtrSet<const Rmw *, 4> Waited;
-  bool AtOnce = false, Device = false, Walks = false, Waits = false;
-};
-
-LoopJudge::Alternatives LoopJudge::both(const Alternatives &A,
-                                        const Alternatives &B) {
-  Alternatives All;
-  for (const Alternative &X : A)
-    for (const Alternative &Y : B) {
-      if (All.size() == 16)
-        return All; // Waits do not have so many exits.
-      All.push_back(X);
-      All.back().append(Y.begin(), Y.end());
-    }
-  return All;
-}
-
-LoopJudge::Alternatives LoopJudge::split(const Expr *E, const Frame *In,
-                                         bool Holds) const {
-  const Expr *Bare = E->IgnoreParenImpCasts();
-  if (auto *Not = dyn_cast<UnaryOperator>(Bare);
-      Not && Not->getOpcode() == UO_LNot)
-    return split(Not->getSubExpr(), In, !Holds);
-  if (auto *Call = dyn_cast<CallExpr>(Bare))
-    if (const FunctionDecl *Callee = Call->getDirectCallee();
-        Callee && Callee->getIdentifier() &&
-        Callee->getName().starts_with("__builtin_expect"))
-      return split(Call->getArg(0), In, Holds);
-  auto *Op = dyn_cast<BinaryOperator>(Bare);
-  if (!Op || !Op->isLogicalOp())
-    return {{{E, In, Holds}}};
-  Alternatives Left = split(Op->getLHS(), In, Holds);
-  Alternatives Right = split(Op->getRHS(), In, Holds);
-  bool NeedsBoth = (Op->getOpcode() == BO_LAnd) == Holds;
-  if (NeedsBoth)
-    return both(Left, Right);
-  Left.append(Right.begin(), Right.end());
-  return Left;
-}
-
-void LoopJudge::note(const Causes &C) {
-  for (const Poll &P : C.Polls)
-    if (P.Tries)
-      Waited.insert(P.Tries);
-}
-
-void LoopJudge::judgeAlternative(const Alternative &A) {
-  bool ThisWaits = false, ThisAtOnce = false, ThisCounts = false,
-       ThisReadsClock = false;
-  const ASTContext &Context = Found.Facts->Context;
-  SmallVector<Poll, 2> Polls, Retried;
-  for (const Leaf &L : A) {
-    Causes C = Finder.causesOf(L.Condition, L.In);
-    note(C);
-    Device |= C.Device;
-    Walks |= C.Walks;
-    ErrnoTest Errno = testOfErrno(*L.Condition, L.Holds, Context);
-    bool Fails = !L.IsSwitch && isFailedTry(*L.Condition, L.Holds, Context);
-    if (C.onlyOthers() && !Fails) {
-      ThisWaits = true;
-      Polls.append(C.Polls.begin(), C.Polls.end());
-    }
-    ThisAtOnce |= C.AtOnce || Fails ||
-                  (A.size() == 1 && Errno == ErrnoTest::IsNotInterrupted);
-    for (const Poll &P : C.Polls)
-      if (C.AtOnce && P.Tries)
-        Retried.push_back(P);
-    ThisCounts |= C.Own && Errno == ErrnoTest::None;
-    ThisReadsClock |= C.Clock;
+  void look(const Stmt *S);
+  void lookIn(const Frame *In);
+  bool isThere(SourceLocation At) const {
+    return !Place || isAt(SM.getFileLoc(At), *Place, SM);
   }
-  // A plain variable that is tested beside a counter, as in `i++ < n ||
-  // verbose`, is a setting and not polled.
-  if (ThisCounts &&
-      llvm::all_of(Polls, [](const Poll &P) { return P.isPlain(); }))
-    ThisWaits = false;
-  if (ThisWaits) {
-    Waits = true;
-    Found.Polls.append(Polls.begin(), Polls.end());
-    return;
-  }
-  if (ThisAtOnce && Retried.empty())
-    AtOnce = true;
-  Retries.append(Retried);
-  Found.Counts |= ThisCounts && !ThisReadsClock;
-  Found.ReadsClock |= ThisReadsClock;
-}
+  Poll callAt(const LoweredPoll &Wanted, const Frame *In) const;
+  Poll accessAt(const LoweredPoll &Wanted, const Frame *In) const;
+  Poll onlyRead(const LoweredPoll &Wanted);
+  std::optional<Poll> findIn(const Frame *In, ArrayRef<LoweredPlace> Rest,
+                             const LoweredPoll &Wanted);
 
-void LoopJudge::judgeExit(const Guards &Exit) {
-  Alternatives All = {{}};
-  for (const Guard &G : Exit)
-    All = both(All, G.IsSwitch
-                        ? Alternatives{{{G.Condition, G.In, G.Holds, true}}}
-                        : split(G.Condition, G.In, G.Holds));
-  for (const Alternative &A : All)
-    judgeAlternative(A);
-}
-
-/// Returns true if the loop does more than wait: it traverses data, or executes
-/// a read-modify-write on which no exit depends. Setting the same bits in each
-/// iteration, to announce a waiter, is allowed.
-bool LoopJudge::doesWork() {
-  for (const Rmw &R : Found.Facts->Rmws)
-    if (R.Op.Kind != AtomicKind::Load && R.Op.Kind != AtomicKind::SetBits &&
-        !Waited.contains(&R) && !Doubts.isUndone(R))
-      return true;
-  for (const auto &[Variable, Writes] : Found.Facts->Writes)
-    for (const Write &W : Writes)
-      if (W.Assigned && Finder.causesOf(W.Assigned, W.In).Walks)
-        return true;
-  return false;
-}
-
-/// Finds out whether the function draws a ticket from the object, or counts its
-/// arrival, before it waits.
-class CountFinder {
-public:
-  CountFinder(SourceLocation Loop, const SourceManager &SM)
-      : Loop(Loop), SM(SM) {}
-
-  /// Variables with the result of a fetch-and-add.
-  VarSet Drawn;
-  bool CountsIn = false;
-
-  void visit(const Stmt *S) {
-    if (!S || isLeaf(S))
-      return;
-    if (auto *Decls = dyn_cast<DeclStmt>(S))
-      for (const Decl *D : Decls->decls())
-        if (auto *Variable = dyn_cast<VarDecl>(D);
-            Variable && Variable->getInit() && counts(Variable->getInit()) &&
-            isBeforeLoop(*S))
-          Drawn.insert(Variable);
-    if (auto *Assign = dyn_cast<BinaryOperator>(S);
-        Assign && Assign->getOpcode() == BO_Assign && counts(Assign->getRHS()))
-      if (auto *Ref = dyn_cast<DeclRefExpr>(Assign->getLHS()->IgnoreParens()))
-        if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
-            Variable && isBeforeLoop(*S))
-          Drawn.insert(Variable);
-    if (auto *E = dyn_cast<Expr>(S))
-      CountsIn |= isCount(E) && isBeforeLoop(*S);
-    for (const Stmt *Child : S->children())
-      visit(Child);
-  }
-
-private:
-  /// Returns true if S is before the loop. This test is expensive, so callers
-  /// evaluate it last.
-  bool isBeforeLoop(const Stmt &S) const {
-    return S.getBeginLoc().isValid() &&
-           SM.isBeforeInTranslationUnit(S.getBeginLoc(), Loop);
-  }
-  static bool isZero(const Expr *E) {
-    auto *Literal =
-        E ? dyn_cast<IntegerLiteral>(E->IgnoreParenImpCasts()) : nullptr;
-    return Literal && Literal->getValue() == 0;
-  }
-  static bool isCount(const Expr *E) {
-    E = E->IgnoreParenImpCasts();
-    if (std::optional<AtomicOp> Op = matchAtomicOp(E))
-      return Op->Kind == AtomicKind::Modify && !isZero(Op->Value);
-    if (auto *Op = dyn_cast<UnaryOperator>(E);
-        Op && Op->isIncrementDecrementOp()) {
-      const Expr *Counter = Op->getSubExpr()->IgnoreParens();
-      auto *Ref = dyn_cast<DeclRefExpr>(Counter);
-      auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
-      return isa<MemberExpr>(Counter) ||
-             (Variable && Variable->hasGlobalStorage());
-    }
-    return false;
-  }
-  static bool counts(const Expr *E) {
-    const Expr *Bare = E->IgnoreParenCasts();
-    if (isCount(Bare))
-      return true;
-    auto *Op = dyn_cast<BinaryOperator>(Bare);
-    return Op && (counts(Op->getLHS()) || counts(Op->getRHS()));
-  }
-
-  SourceLocation Loop;
+  const LoopShape &Shape;
+  const Iteration &Does;
   const SourceManager &SM;
+  const LoweredPlace *Place = nullptr; ///< Null for any.
+  // What is at Place.
+  llvm::SmallVector<const CallExpr *, 2> Calls;
+  const Expr *Atomic = nullptr;
+  llvm::SmallVector<const Expr *, 2> Reads; ///< The operands of reads.
+  const GCCAsmStmt *Asm = nullptr;
 };
 
-bool namesAny(const Stmt *S, const VarSet &Variables) {
-  if (!S)
+void PollFinder::look(const Stmt *S) {
+  if (!S || isa<LambdaExpr, UnaryExprOrTypeTraitExpr>(S))
+    return;
+  if (auto *Statement = dyn_cast<GCCAsmStmt>(S)) {
+    if (!Asm && isThere(Statement->getBeginLoc()))
+      Asm = Statement;
+  } else if (auto *E = dyn_cast<Expr>(S)) {
+    auto *Cast = dyn_cast<CastExpr>(E);
+    if (Cast && Cast->getCastKind() == CK_LValueToRValue) {
+      if (isThere(Cast->getSubExpr()->IgnoreParens()->getExprLoc()))
+        Reads.push_back(Cast);
+    } else if (matchAtomicOp(E)) {
+      if (!Atomic && isThere(E->getExprLoc()))
+        Atomic = E;
+    } else if (auto *Called = dyn_cast<CallExpr>(E)) {
+      if (isThere(Called->getExprLoc()))
+        Calls.push_back(Called);
+    }
+  }
+  for (const Stmt *Child : S->children())
+    look(Child);
+}
+
+void PollFinder::lookIn(const Frame *In) {
+  Calls.clear();
+  Atomic = nullptr;
+  Reads.clear();
+  Asm = nullptr;
+  if (In == Does.root())
+    Shape.forEachPart([&](const Stmt *S) { look(S); });
+  else
+    look(In->Function->getBody());
+}
+
+Poll PollFinder::callAt(const LoweredPoll &Wanted, const Frame *In) const {
+  Poll Found;
+  const CallExpr *Call = Calls.front();
+  Found.Access = Call;
+  Found.In = In;
+  if (Wanted.How == LoweredPoll::TryLock)
+    Found.TryLock = Call->getDirectCallee();
+  if (!Found.TryLock)
+    Found.Unseen = Call;
+  return Found;
+}
+
+/// Returns the x of std::atomic_ref(x); for any other expression, E.
+static const Expr *referredBy(const Expr *E) {
+  const Expr *Bare = E->IgnoreParenImpCasts()->IgnoreImplicit();
+  if (auto *Cast = dyn_cast<CXXFunctionalCastExpr>(Bare))
+    Bare = Cast->getSubExpr()->IgnoreImplicit();
+  auto *Construct = dyn_cast<CXXConstructExpr>(Bare);
+  return Construct && isAtomicRef(Construct->getType()) &&
+                 Construct->getNumArgs() == 1 &&
+                 !isAtomicRef(Construct->getArg(0)->getType())
+             ? Construct->getArg(0)
+             : E;
+}
+
+Poll PollFinder::accessAt(const LoweredPoll &Wanted, const Frame *In) const {
+  Poll Found;
+  Found.In = In;
+  const Expr *Object = nullptr;
+  bool IsPointer = false;
+  if (Atomic || Asm) {
+    Found.Atomic = true;
+    Found.Access = Atomic;
+    const Rmw *Tries =
+        Does.findRmw(Atomic ? static_cast<const Stmt *>(Atomic) : Asm, In);
+    std::optional<AtomicOp> Op;
+    if (Tries)
+      Op = Tries->Op;
+    else if (Atomic)
+      Op = matchAtomicOp(Atomic);
+    if (!Op)
+      return Found;
+    if (Wanted.How == LoweredPoll::Try)
+      Found.Tries = Tries;
+    Object = Op->Object;
+    IsPointer = Op->ObjectIsPointer;
+  } else {
+    Found.Access = Reads.front();
+    Object = cast<CastExpr>(Reads.front())->getSubExpr();
+    Found.Atomic = isAtomicType(Object->getType());
+  }
+  if (!IsPointer)
+    Object = referredBy(Object);
+  Found.At = IsPointer ? pointeeOf(Object, In) : placeOf(Object, In);
+  Found.Type =
+      IsPointer ? Object->getType()->getPointeeType() : Object->getType();
+  Found.Volatile = Found.Type.isVolatileQualified();
+  return Found;
+}
+
+/// Returns the read of the loop if it has only one that Wanted may be. Used if
+/// the place of a read is not known: if it was moved, for example.
+Poll PollFinder::onlyRead(const LoweredPoll &Wanted) {
+  Poll Found;
+  Found.Volatile = Wanted.Volatile;
+  Found.Atomic = Wanted.Atomic;
+  Place = nullptr;
+  lookIn(Does.root());
+  llvm::erase_if(Reads, [&](const Expr *E) {
+    auto *Object = cast<CastExpr>(E)->getSubExpr();
+    return !isShared(Object) ||
+           isAtomicType(Object->getType()) != Wanted.Atomic ||
+           Object->getType().isVolatileQualified() != Wanted.Volatile;
+  });
+  if (Wanted.How != LoweredPoll::Read || Reads.size() != 1)
+    return Found;
+  Atomic = nullptr;
+  Asm = nullptr;
+  return accessAt(Wanted, Does.root());
+}
+
+/// Looks in the function of frame In for what the last place of Rest polls.
+/// Several calls may be at one place, if a macro makes them.
+std::optional<Poll> PollFinder::findIn(const Frame *In,
+                                       ArrayRef<LoweredPlace> Rest,
+                                       const LoweredPoll &Wanted) {
+  if (Rest.empty())
+    return std::nullopt;
+  Place = &Rest.front();
+  lookIn(In);
+  bool IsCall =
+      Wanted.How == LoweredPoll::TryLock || Wanted.How == LoweredPoll::Call;
+  bool IsLast = Rest.size() == 1;
+  if (IsCall && IsLast && !Calls.empty())
+    return callAt(Wanted, In);
+  if (!IsCall && (Atomic || (IsLast && (Asm || !Reads.empty()))))
+    return accessAt(Wanted, In);
+  for (const CallExpr *Each : llvm::SmallVector<const CallExpr *, 2>(Calls))
+    if (const Frame *Callee = Does.Calls.lookup({Each, In}))
+      if (auto Found = findIn(Callee, Rest.drop_front(), Wanted))
+        return Found;
+  return std::nullopt;
+}
+
+Poll PollFinder::find(const LoweredPoll &Wanted) {
+  if (auto Found = findIn(Does.root(), Wanted.Chain, Wanted))
+    return *Found;
+  return onlyRead(Wanted);
+}
+
+/// Returns true if P reads a device register: a constant address, or an untyped
+/// one that is made volatile. Programs do not change registers by atomic
+/// operations, but some keep the address of a lock as a number or void *.
+bool isDevice(const Poll &P) {
+  return P.At.LValue && P.Volatile && !P.Tries &&
+         (P.At.Where == Place::Device || P.At.Untyped);
+}
+
+/// Returns true if P may be the poll of a device driver that waits until the
+/// device has written to memory. A driver reads such memory through a pointer;
+/// threads of a program use the name of a variable.
+bool mayBeWrittenByDevice(const Poll &P) {
+  if (!P.At.LValue || P.Tries)
     return false;
-  if (auto *Ref = dyn_cast<DeclRefExpr>(S))
-    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
-      return Variables.contains(Variable);
-  return llvm::any_of(S->children(), [&](const Stmt *Child) {
-    return namesAny(Child, Variables);
+  const Expr *E = P.At.LValue->IgnoreParenImpCasts();
+  auto *Op = dyn_cast<UnaryOperator>(E);
+  auto *Sum = dyn_cast<BinaryOperator>(E);
+  return (Op && Op->getOpcode() == UO_Deref) || (Sum && Sum->isAdditiveOp());
+}
+
+/// Returns true if P calls a member function that may change an object of the
+/// loop's own function: such a loop ends by itself.
+bool isOwnProgress(const Poll &P) {
+  auto *Call = dyn_cast_or_null<CXXMemberCallExpr>(P.Unseen);
+  const CXXMethodDecl *Method = Call ? Call->getMethodDecl() : nullptr;
+  if (!Method || Method->isConst())
+    return false;
+  const Expr *Object = Call->getImplicitObjectArgument();
+  Place At = Object->getType()->isPointerType() ? pointeeOf(Object, P.In)
+                                                : placeOf(Object, P.In);
+  return At.Where == Place::Local;
+}
+
+/// Returns true if an iteration takes or changes something although no exit
+/// depends on the result: `while (!stop) slot.exchange(1);`.
+bool doesWork(const SpinLoop &Spin) {
+  return llvm::any_of(Spin.Does.Rmws, [&](const Rmw &R) {
+    return R.In == Spin.Does.root() && R.Op.Kind == AtomicKind::Exchange &&
+           isa<Expr>(R.Site) && llvm::none_of(Spin.Polls, [&](const Poll &P) {
+             return P.Access == R.Site;
+           });
   });
 }
 
@@ -310,134 +301,90 @@ bool testsOddness(const Stmt *S) {
                       [](const Stmt *Child) { return testsOddness(Child); });
 }
 
-bool versionIsReread(const LoopFacts &Facts) {
-  return Facts.Rmws.empty() &&
-         llvm::any_of(Facts.Exits, [](const Guards &Exit) {
-           return llvm::any_of(
-               Exit, [](const Guard &G) { return testsOddness(G.Condition); });
-         });
+/// Returns true if the loop repeats while a version is odd.
+bool repeatsIfOdd(const Stmt *S) {
+  if (!S)
+    return false;
+  if (auto *If = dyn_cast<IfStmt>(S);
+      If && isa<GotoStmt, ContinueStmt>(If->getThen()) &&
+      testsOddness(If->getCond()))
+    return true;
+  return llvm::any_of(S->children(), repeatsIfOdd);
 }
 
-SpinKind nameKind(const SpinLoop &Spin, bool InnerPolls) {
-  bool Tries = false, Reads = InnerPolls, Calls = false;
+/// Returns the kind, as the types and the text of the source tell it.
+SpinKind refineKind(SpinKind Kind, const SpinLoop &Spin) {
+  bool Tries = false, TriesCall = false;
   for (const Poll &P : Spin.Polls) {
     Tries |= P.Tries != nullptr;
-    Reads |= !P.Tries && !P.TryLock && !P.Unseen;
-    Calls |= P.TryLock != nullptr;
+    TriesCall |= P.TryLock != nullptr;
   }
-  if (Tries)
-    return Reads ? SpinKind::TestAndTestAndSet : SpinKind::TryLock;
-  if (Calls)
-    return SpinKind::TryLockCall;
-
-  CountFinder Counts(Spin.Shape.keyword(),
-                     Spin.Facts->Context.getSourceManager());
-  Counts.visit(Spin.Facts->root()->Function->getBody());
-  for (const Guards &Exit : Spin.Facts->Exits)
-    for (const Guard &G : Exit)
-      if (namesAny(G.Condition, Counts.Drawn))
-        return SpinKind::Ticket;
+  if (Kind == SpinKind::Call ||
+      (!Tries &&
+       (Kind == SpinKind::TryLock || Kind == SpinKind::TestAndTestAndSet)))
+    Kind = SpinKind::Flag;
+  if (TriesCall || Tries || Kind == SpinKind::Ticket)
+    return Kind;
+  // Pointers in IR have no types, so a queue node is seen here only.
   if (isInQueueNode(Spin.Polls.front().At))
     return SpinKind::Queue;
-  if (Counts.CountsIn)
-    return SpinKind::Barrier;
-  return versionIsReread(*Spin.Facts) ? SpinKind::SeqLock : SpinKind::Flag;
-}
-
-/// Returns the read-modify-writes that can succeed without another thread.
-SmallVector<const Rmw *, 2> LoopJudge::atOnce() {
-  SmallVector<const Rmw *, 2> Found;
-  for (const Rmw &R : this->Found.Facts->Rmws)
-    if (R.Op.Kind == AtomicKind::CompareExchange && Finder.causesOf(R).AtOnce)
-      Found.push_back(&R);
-  return Found;
-}
-
-const IterationHints &LoopJudge::given() {
-  if (!Given)
-    Given = hintsOfIterations(Found.Shape, *Found.Facts, atOnce());
-  return *Given;
-}
-
-bool LoopJudge::judge() {
-  const LoopFacts &Facts = *Found.Facts;
-  for (const Guards &Exit : Facts.Exits) {
-    judgeExit(Exit);
-    if (AtOnce || Device || Walks)
-      return false;
+  if (Kind == SpinKind::Queue)
+    Kind = SpinKind::Flag;
+  if (Kind == SpinKind::Flag && Spin.Does.Rmws.empty()) {
+    bool IsReader = llvm::any_of(Spin.Shape.Body, repeatsIfOdd);
+    for (const std::optional<Exit> &E : Spin.Does.Exits)
+      IsReader |= E && testsOddness(E->Condition);
+    return IsReader ? SpinKind::SeqLock : Kind;
   }
-  if (doesWork())
-    return false;
-  // A loop that retries a compare-and-swap counts as a wait only if it also
-  // waits before each attempt, as a loop does that takes a lock.
-  if (!Retries.empty()) {
-    if (!given().Waits)
-      return false;
-    Found.Polls.append(Retries);
-  } else if (!Waits) {
-    return false;
-  }
-  // If each iteration executes a read-modify-write that can succeed at once,
-  // the loop is an update and no wait. It may choose one of several updates by
-  // the value that it reads.
-  if (!Facts.Rmws.empty() && !given().Waits && given().Retries)
-    return false;
-  for (const Hint &H : Facts.Hints) {
-    Found.Pauses |= H.Effect == CallEffect::Pause;
-    Found.Yields |= H.Effect == CallEffect::Yield;
-    Found.Sleeps |= H.Effect == CallEffect::Sleep;
-  }
-  // Rejects a loop without spin hints that polls plain memory and can also end
-  // at a bound of its own: it searches data.
-  if (Found.isPlain() && Found.Counts && Facts.Hints.empty())
-    return false;
-  auto Tolerates = [&](bool MayStore) {
-    return Facts.Doubts.empty() ||
-           Doubts.tolerates(Found.Polls, given(), MayStore, Found.Counts);
-  };
-  // All stores are accepted only in the reader of a seqlock. Finding the loop's
-  // kind takes a walk over the whole function, so the stores are first accepted
-  // if the loop looks like such a reader. If its kind turns out to be another,
-  // the stores are judged again below.
-  bool MayStore = versionIsReread(Facts);
-  if (!Tolerates(MayStore))
-    return false;
-  bool InnerPolls = llvm::any_of(Facts.InnerConditions, [&](auto &Inner) {
-    return Finder.causesOf(Inner.first, Inner.second).onlyOthers();
-  });
-  Found.Kind = nameKind(Found, InnerPolls);
-  if (MayStore && Found.Kind != SpinKind::SeqLock && !Tolerates(false))
-    return false;
-  Found.Doubt = Doubts.text();
-  return true;
+  return Kind;
 }
 
 } // namespace
 
-std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
-                                  const FunctionDecl &Function,
-                                  FunctionFacts &Functions) {
-  SpinLoop Found;
-  Found.Shape = Shape;
-  Found.Facts =
-      std::make_unique<LoopFacts>(Function.getASTContext(), Functions);
-  if (!collectFacts(Shape, Function, *Found.Facts) || areHopeless(*Found.Facts))
-    return std::nullopt;
-  if (LoopJudge(Found, /*Rescans=*/false).judge())
-    return Found;
+/// Returns true if the text of the loop contains Place.
+bool contains(const LoopShape &Shape, const LoweredPlace &Place,
+              const SourceManager &SM) {
+  SourceRange Range = Shape.range();
+  PresumedLoc Begin = SM.getPresumedLoc(SM.getExpansionLoc(Range.getBegin())),
+              End = SM.getPresumedLoc(
+                  SM.getExpansionRange(Range.getEnd()).getEnd());
+  auto At = std::make_pair(Place.Line, Place.Column);
+  return Begin.isValid() && End.isValid() &&
+         Begin.getFilename() == Place.File &&
+         std::make_pair(Begin.getLine(), Begin.getColumn()) <= At &&
+         At <= std::make_pair(End.getLine(), End.getColumn());
+}
 
-  // A loop that pauses between two scans of several objects is a wait, too.
-  const LoopFacts &Facts = *Found.Facts;
-  if (Facts.InnerConditions.empty() || Facts.Hints.empty() ||
-      !hintsOfIterations(Shape, Facts).Pauses)
-    return std::nullopt;
-  Found.Polls.clear();
-  Found.Counts = Found.ReadsClock = false;
-  if (!LoopJudge(Found, /*Rescans=*/true).judge())
-    return std::nullopt;
-  if (Found.Doubt.empty())
-    Found.Doubt = "each iteration polls several objects";
-  return Found;
+SpinLoop::SpinLoop(const WrittenLoop &Loop, const LoweredWait &Wait,
+                   const FunctionDecl &Function, Escapes &Escaping)
+    : Loop(Loop), Shape(Loop.Shape), Kind(Wait.Kind), Counts(Wait.Counts),
+      ReadsClock(Wait.ReadsClock), Pauses(Wait.Pauses), Yields(Wait.Yields),
+      Sleeps(Wait.Sleeps), Doubt(Wait.Doubt),
+      Does(Loop.Shape, Function, Escaping) {
+  PollFinder Finder(Shape, Does);
+  const SourceManager &SM = Does.Context.getSourceManager();
+  for (const LoweredPoll &Each : Wait.Polls) {
+    if (!Each.Chain.empty() && !contains(Shape, Each.Chain.front(), SM))
+      continue;
+    Poll P = Finder.find(Each);
+    if (isOwnProgress(P))
+      continue;
+    Polls.push_back(P);
+    IsDevice |= isDevice(Polls.back());
+    if (Each.Varies) {
+      // Without a hint, a loop that looks at many objects searches.
+      IsWork |= !Pauses && !Yields && !Sleeps;
+      if (Doubt.empty())
+        Doubt = "each iteration polls several objects";
+    }
+  }
+  // A driver delays for a time that its device needs, and gives up at last.
+  IsDevice |= !Wait.Doubt.empty() && Counts && Sleeps && !Pauses && !Yields &&
+              llvm::any_of(Polls, mayBeWrittenByDevice);
+  IsWork |=
+      Does.CallsRuntime || Does.Walks || (Doubt.empty() && doesWork(*this));
+  if (!Polls.empty())
+    Kind = refineKind(Kind, *this);
 }
 
 } // namespace vfriendly::tidy

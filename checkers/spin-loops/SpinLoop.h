@@ -1,4 +1,4 @@
-//===- SpinLoop.h - Recognition of waiting loops ----------------*- C++ -*-===//
+//===- SpinLoop.h - A wait, as a report and a fix-it need it ----*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,28 +6,56 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop waits if it has an exit that only other threads can cause. It may also
-// count, read a clock, or call functions that WaitNeutral.h accepts. It has no
-// effect outside of the loop, except by a failed read-modify-write.
+// LoweredWaits.h finds waits in LLVM IR. This file describes them in terms of
+// the AST, which has the names and the text to edit.
 //
-//   if (std::optional<SpinLoop> Spin = judgeLoop(Shape, Function, Functions))
-//   ...
+//   SpinLoop Spin(Loop, Wait, Function, Escaping);
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOP_H
 #define VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOP_H
 
-#include "checkers/spin-loops/Causes.h"
+#include "checkers/spin-loops/Iteration.h"
 #include "passes/common/SpinKind.h"
 
-#include <memory>
 #include <string>
 
 namespace vfriendly::tidy {
 
-struct SpinLoop {
-  LoopShape Shape;
+struct LoweredPlace;
+struct LoweredPoll;
+struct LoweredWait;
+
+/// An access whose value decides whether the wait is over.
+struct Poll {
+  /// The expression that reads: a load, a call, a read-modify-write. Null if it
+  /// was not found in the source.
+  const clang::Expr *Access = nullptr;
+  const Frame *In = nullptr;
+  /// The object that the access reads; LValue is null for a lock of a library.
+  Place At;
+  clang::QualType Type;
+  bool Volatile = false, Atomic = false;
+  const Rmw *Tries = nullptr;
+  const clang::FunctionDecl *TryLock = nullptr;
+  /// The call that Access makes, if the body of its callee is not fully
+  /// visible; else null.
+  const clang::CallExpr *Unseen = nullptr;
+
+  bool isPlain() const {
+    return !Volatile && !Atomic && !Tries && !TryLock && !Unseen;
+  }
+};
+
+class SpinLoop {
+public:
+  /// Describes Wait, which the loop Loop of Function is a part of.
+  SpinLoop(const WrittenLoop &Loop, const LoweredWait &Wait,
+           const clang::FunctionDecl &Function, Escapes &Escaping);
+
+  const WrittenLoop &Loop;
+  const LoopShape &Shape;
   SpinKind Kind = SpinKind::Flag;
   /// The polls on which the waiting exits depend; the report names the first.
   llvm::SmallVector<Poll, 2> Polls;
@@ -42,9 +70,13 @@ struct SpinLoop {
   /// The read-modify-writes by which the outer loop tries to take the lock that
   /// this loop waits for.
   llvm::SmallVector<const clang::Stmt *, 2> OuterTries;
-  /// The facts of the loop. They own the frames to which the expressions above
-  /// refer.
-  std::unique_ptr<LoopFacts> Facts;
+  /// True if an inner loop also waits, without a bound. The fix belongs to it.
+  bool HoldsWait = false;
+  /// True if it polls a device register, which no thread writes.
+  bool IsDevice = false;
+  /// True if the source shows that an iteration does more than poll.
+  bool IsWork = false;
+  Iteration Does;
 
   bool isPlain() const;
   bool handsOverInOrder() const {
@@ -56,11 +88,9 @@ struct SpinLoop {
   const Poll *uniquePoll() const;
 };
 
-/// Returns a description of the loop if the loop is a wait; else nothing. pre:
-/// Function is a definition. Dependent expressions count as unknown.
-std::optional<SpinLoop> judgeLoop(const LoopShape &Shape,
-                                  const clang::FunctionDecl &Function,
-                                  FunctionFacts &Functions);
+/// Returns true if the text of the loop contains Place.
+bool contains(const LoopShape &Shape, const LoweredPlace &Place,
+              const clang::SourceManager &SM);
 
 } // namespace vfriendly::tidy
 

@@ -12,6 +12,7 @@
 #include "checkers/common/Kept.h"
 #include "checkers/common/PerUnit.h"
 #include "checkers/spin-loops/Describe.h"
+#include "checkers/spin-loops/TextualForms.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
@@ -33,7 +34,8 @@ SpinLoopsCheck::SpinLoopsCheck(StringRef Name,
       StyleName(Options.get("Style", "spin-then-block")),
       Inserter(Options.getLocalOrGlobal(
                    "IncludeStyle", clang::tidy::utils::IncludeSorter::IS_LLVM),
-               areDiagsSelfContained()) {
+               areDiagsSelfContained()),
+      May(Escaping) {
   if (std::optional<FixStyle> Known = parseStyle(StyleName)) {
     Style = *Known;
     return;
@@ -86,122 +88,173 @@ bool SpinLoopsCheck::canInclude(const ASTContext &Context, FileID File) const {
 }
 
 void SpinLoopsCheck::registerMatchers(MatchFinder *Finder) {
-  // Matches functions, not loops: LoopVisitor walks through each function to
-  // find the loops and the statements around them.
   Each->add(*Finder, *this);
 }
 
-/// Walks a function's statements and judges each loop on the way.
-class SpinLoopsCheck::LoopVisitor {
-public:
-  LoopVisitor(SpinLoopsCheck &Check, const FunctionDecl &Function)
-      : Check(Check), Function(Function),
-        SM(Function.getASTContext().getSourceManager()) {}
-
-  void visit(const Stmt *S) {
-    while (auto *Cast = dyn_cast_or_null<ImplicitCastExpr>(S))
-      S = Cast->getSubExpr();
-    if (!S || isLeaf(S))
-      return;
-    if (auto *Lambda = dyn_cast<LambdaExpr>(S)) {
-      Check.visitFunction(*Lambda->getCallOperator());
-      return;
-    }
-    size_t Tries = OuterTries.size();
-    if (isa<WhileStmt, ForStmt, DoStmt>(S))
-      if (LoopShape Shape = shapeOf(S); Shape.Statement)
-        tryReport(Shape);
-    Parents.push_back(S);
-    if (auto *Compound = dyn_cast<CompoundStmt>(S))
-      visitSequence(*Compound);
-    else
-      for (const Stmt *Child : S->children())
-        visit(Child);
-    Parents.pop_back();
-    OuterTries.truncate(Tries);
-  }
-
-private:
-  /// Judges the loops that consist of a label and the gotos back to it, among
-  /// the statements of one block.
-  void visitSequence(const CompoundStmt &Block) {
-    ArrayRef<Stmt *> Body(Block.body_begin(), Block.size());
-    for (size_t I = 0; I != Body.size(); ++I) {
-      if (auto *Label = dyn_cast<LabelStmt>(Body[I]))
-        tryGoto(*Label, Body.drop_front(I));
-      visit(Body[I]);
-    }
-  }
-
-  void tryGoto(const LabelStmt &Label, ArrayRef<Stmt *> Rest) {
-    LoopShape Shape;
-    Shape.Head = Label.getDecl();
-    size_t Count = 0;
-    for (size_t I = 0; I != Rest.size(); ++I)
-      if (const GotoStmt *Jump = findGoto(Rest[I], Label.getDecl())) {
-        if (!Shape.Statement)
-          Shape.Statement = Jump;
-        Count = I + 1;
-      }
-    // A case of a switch around the loop enters the body in its middle, also
-    // after a statement that ends it, which the walk of the body does not see.
-    if (!Shape.Statement || llvm::any_of(Rest.take_front(Count), isCase))
-      return;
-    Shape.Body.append(Rest.begin(), Rest.begin() + Count);
-    tryReport(Shape);
-  }
-
-  static bool isCase(const Stmt *S) {
-    while (auto *Label = dyn_cast<LabelStmt>(S))
-      S = Label->getSubStmt();
-    return isa<SwitchCase>(S);
-  }
-
-  static const GotoStmt *findGoto(const Stmt *S, const LabelDecl *Label) {
-    if (!S || isa<Expr>(S))
-      return nullptr;
-    if (auto *Goto = dyn_cast<GotoStmt>(S))
-      return Goto->getLabel() == Label ? Goto : nullptr;
-    for (const Stmt *Child : S->children())
-      if (const GotoStmt *Found = findGoto(Child, Label))
-        return Found;
-    return nullptr;
-  }
-
-  void tryReport(const LoopShape &Shape) {
-    SourceLocation Keyword = Shape.keyword();
-    if (SM.isInSystemHeader(Keyword) || SM.isInSystemMacro(Keyword))
-      return;
-    std::optional<SpinLoop> Spin = judgeLoop(Shape, Function, Check.Functions);
-    if (!Spin)
-      return;
-    Spin->OuterTries = OuterTries;
-    for (const Rmw &R : Spin->Facts->Rmws)
-      OuterTries.push_back(R.Site);
-    if (Check.Reported.insert(SM.getExpansionLoc(Keyword)).second)
-      Check.report(*Spin, {Function, Parents});
-  }
-
-  SpinLoopsCheck &Check;
-  const FunctionDecl &Function;
-  const SourceManager &SM;
-  SmallVector<const Stmt *, 16> Parents;
-  /// The read-modify-writes of enclosing waits.
-  SmallVector<const Stmt *, 2> OuterTries;
-};
-
 void SpinLoopsCheck::visitFunction(const FunctionDecl &Function) {
   const Stmt *Body = Function.getBody();
-  if (!Body || !Visited.insert(Body).second || isKept(Function))
+  if (!Body || Function.isConsteval() || !Visited.insert(Body).second ||
+      isKept(Function))
     return;
-  LoopVisitor(*this, Function).visit(Body);
+  Candidate Found{&Function, loopsOf(Function)};
+  if (Found.Loops.empty())
+    return;
+  if (Function.isDependentContext()) {
+    Templates.push_back(std::move(Found));
+    return;
+  }
+  bool IsInstance = Function.getTemplateInstantiationPattern() != nullptr;
+  if (IsInstance)
+    for (const WrittenLoop &Loop : Found.Loops)
+      Examined.insert(Loop.Shape.keyword());
+  if (llvm::none_of(Found.Loops, [&](const WrittenLoop &Loop) {
+        return May.wait(Loop.Shape, Function);
+      })) {
+    if (IsInstance)
+      for (const WrittenLoop &Loop : Found.Loops)
+        Varying.insert(Loop.Shape.keyword());
+    return;
+  }
+  if (!Function.isInvalidDecl())
+    Lowered.consider(Function);
+  Functions.push_back(std::move(Found));
 }
 
 void SpinLoopsCheck::check(const MatchFinder::MatchResult &Result) {
   visitFunction(*Result.Nodes.getNodeAs<FunctionDecl>("function"));
 }
 
-void SpinLoopsCheck::report(const SpinLoop &Spin, const LoopSite &Site) {
+void SpinLoopsCheck::onEndOfTranslationUnit() {
+  ASTContext *Context = Functions.empty()
+                            ? nullptr
+                            : &Functions.front().Function->getASTContext();
+  if (Context && !Lowered.run(*Context)) {
+    const SourceManager &SM = Context->getSourceManager();
+    diag(SM.getLocForStartOfFile(SM.getMainFileID()),
+         "loops that may wait were judged by their text alone, as no code can "
+         "be generated for this file");
+    for (const Candidate &Each : Functions)
+      reportForms(Each);
+  } else {
+    for (const Candidate &Each : Functions)
+      findWaits(Each);
+  }
+  for (WaitIn &Each : Waits) {
+    if (Each.Function->getTemplateInstantiationPattern())
+      preferTemplate(Each);
+    if (claim(Each.Spin->Shape,
+              Each.Function->getASTContext().getSourceManager()))
+      report(*Each.Spin, *Each.Function);
+  }
+  for (const Candidate &Each : Templates)
+    reportForms(Each);
+}
+
+void SpinLoopsCheck::preferTemplate(WaitIn &Found) const {
+  const FunctionDecl *Pattern =
+      Found.Function->getTemplateInstantiationPattern();
+  SourceLocation Keyword = Found.Spin->Shape.keyword();
+  if (Varying.contains(Keyword))
+    return;
+  for (const Candidate &Each : Templates)
+    for (const WrittenLoop &Loop : Each.Loops)
+      if (Each.Function == Pattern && Loop.Shape.keyword() == Keyword) {
+        auto Spin = std::make_unique<SpinLoop>(Loop, *Found.Wait, *Pattern,
+                                               Found.Spin->Does.Escaping);
+        if (llvm::any_of(Spin->Polls, [](const Poll &P) {
+              return P.Type.isNull() || P.Type->isDependentType();
+            }))
+          return;
+        Spin->HoldsWait = Found.Spin->HoldsWait;
+        Spin->OuterTries = Found.Spin->OuterTries;
+        Found.Spin = std::move(Spin);
+        Found.Function = Pattern;
+        return;
+      }
+}
+
+/// Returns the loops of which Wait consists: those that begin where debug
+/// information says or, for gotos, the innermost loop around all polls.
+static SmallVector<const WrittenLoop *, 1>
+loopsOfWait(const LoweredWait &Wait, ArrayRef<WrittenLoop> Loops,
+            const SourceManager &SM) {
+  SmallVector<const WrittenLoop *, 1> Found;
+  for (const WrittenLoop &Loop : Loops)
+    if (!Loop.Shape.backJump() &&
+        llvm::any_of(Wait.Loops, [&](const LoweredPlace &Begin) {
+          return isAt(SM.getFileLoc(Loop.Shape.keyword()), Begin, SM);
+        }))
+      Found.push_back(&Loop);
+  if (!Found.empty())
+    return Found;
+  for (const WrittenLoop &Loop : Loops)
+    if (llvm::all_of(Wait.Polls, [&](const LoweredPoll &P) {
+          return !P.Chain.empty() && contains(Loop.Shape, P.Chain.front(), SM);
+        }))
+      Found = {&Loop};
+  return Found;
+}
+
+static bool isInside(const WrittenLoop &Inner, const WrittenLoop &Outer) {
+  return llvm::is_contained(Inner.Parents, Outer.Shape.Statement) ||
+         llvm::any_of(Inner.Parents, [&](const Stmt *S) {
+           return llvm::is_contained(Outer.Shape.Body, S);
+         });
+}
+
+void SpinLoopsCheck::findWaits(const Candidate &In) {
+  const SourceManager &SM = In.Function->getASTContext().getSourceManager();
+  std::vector<WaitIn> Found;
+  for (const LoweredWait &Wait : Lowered.Found)
+    if (Wait.In == In.Function)
+      for (const WrittenLoop *Loop : loopsOfWait(Wait, In.Loops, SM)) {
+        auto Spin =
+            std::make_unique<SpinLoop>(*Loop, Wait, *In.Function, Escaping);
+        if (!Spin->Polls.empty() && !Spin->IsDevice && !Spin->IsWork)
+          Found.push_back({In.Function, &Wait, std::move(Spin)});
+      }
+  llvm::stable_sort(Found, [](const WaitIn &A, const WaitIn &B) {
+    return &A.Spin->Loop < &B.Spin->Loop;
+  });
+  for (const WaitIn &Inner : Found)
+    for (const WaitIn &Outer : Found)
+      if (isInside(Inner.Spin->Loop, Outer.Spin->Loop)) {
+        Outer.Spin->HoldsWait |= !Inner.Spin->Counts;
+        for (const Rmw &R : Outer.Spin->Does.Rmws)
+          Inner.Spin->OuterTries.push_back(R.Site);
+      }
+  if (In.Function->getTemplateInstantiationPattern())
+    for (const WrittenLoop &Loop : In.Loops)
+      if (llvm::none_of(Found, [&](const WaitIn &Each) {
+            return &Each.Spin->Loop == &Loop && Each.Spin->Doubt.empty();
+          }))
+        Varying.insert(Loop.Shape.keyword());
+  std::move(Found.begin(), Found.end(), std::back_inserter(Waits));
+}
+
+void SpinLoopsCheck::reportForms(const Candidate &In) {
+  const ASTContext &Context = In.Function->getASTContext();
+  for (const WrittenLoop &Loop : In.Loops) {
+    if (Examined.contains(Loop.Shape.keyword()))
+      continue;
+    std::optional<TextualWait> Wait = matchTextualWait(Loop.Shape, Context);
+    if (!Wait || !claim(Loop.Shape, Context.getSourceManager()))
+      continue;
+    DiagnosticBuilder Report = diag(Loop.Shape.keyword(), "%0");
+    Report << describe(*Wait, Context);
+    addExtent(Report, Loop.Shape.range(), *In.Function);
+  }
+}
+
+bool SpinLoopsCheck::claim(const LoopShape &Shape, const SourceManager &SM) {
+  SourceLocation Keyword = Shape.keyword();
+  return !SM.isInSystemHeader(Keyword) && !SM.isInSystemMacro(Keyword) &&
+         Reported.insert(SM.getExpansionLoc(Keyword)).second;
+}
+
+void SpinLoopsCheck::report(const SpinLoop &Spin,
+                            const FunctionDecl &Function) {
+  LoopSite Site{Function, Spin.Loop.Parents};
   Fix Edit = reportWithFix(Spin, Site);
   if (!Edit.WhyNot.empty())
     diag(Spin.Shape.keyword(), "no fix: %0", DiagnosticIDs::Note)
@@ -219,12 +272,9 @@ Fix SpinLoopsCheck::reportWithFix(const SpinLoop &Spin, const LoopSite &Site) {
   // As an argument: the text quotes source, and `%` is special in a format.
   DiagnosticBuilder Report = diag(Spin.Shape.keyword(), "%0");
   Report << describe(Spin);
-  SourceRange Loop = Spin.Shape.Statement->getSourceRange();
-  if (Spin.Shape.backJump() && !Spin.Shape.Body.empty())
-    Loop.setBegin(Spin.Shape.Body.front()->getBeginLoc());
-  addExtent(Report, Loop, Site.Function);
+  addExtent(Report, Spin.Shape.range(), Site.Function);
   Fix Edit = planFix(Style, Spin, Site, Uses, Names);
-  const ASTContext &Context = Spin.Facts->Context;
+  const ASTContext &Context = Spin.Does.Context;
   FileID File = Context.getSourceManager().getFileID(Spin.Shape.keyword());
   if (!Edit.Header.empty() && !canInclude(Context, File)) {
     Edit = Fix();

@@ -10,8 +10,9 @@
 #define VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOPSCHECK_H
 
 #include "checkers/common/EachFunction.h"
+#include "checkers/spin-loops/Candidates.h"
 #include "checkers/spin-loops/FixIts.h"
-#include "checkers/spin-loops/SpinLoop.h"
+#include "checkers/spin-loops/LoweredWaits.h"
 
 #include "clang-tidy/ClangTidyCheck.h"
 #include "clang-tidy/utils/IncludeInserter.h"
@@ -36,10 +37,15 @@ public:
   void registerMatchers(clang::ast_matchers::MatchFinder *Finder) override;
   void
   check(const clang::ast_matchers::MatchFinder::MatchResult &Result) override;
+  void onEndOfTranslationUnit() override;
 
 private:
-  class LoopVisitor;
   class IncludeRecorder;
+  /// A function with loops that may wait.
+  struct Candidate {
+    const clang::FunctionDecl *Function;
+    std::vector<WrittenLoop> Loops;
+  };
 
   /// Returns true if Inserter puts an #include into File where C++ allows it.
   /// Inserter puts it beside the other #includes of File, or at the beginning
@@ -48,8 +54,22 @@ private:
   /// an imported unit are not seen.
   bool canInclude(const clang::ASTContext &Context, clang::FileID File) const;
 
+  struct WaitIn {
+    const clang::FunctionDecl *Function;
+    const LoweredWait *Wait;
+    std::unique_ptr<SpinLoop> Spin;
+  };
+
   void visitFunction(const clang::FunctionDecl &Function);
-  void report(const SpinLoop &Spin, const LoopSite &Site);
+  /// Adds the waits of a function to Waits.
+  void findWaits(const Candidate &In);
+  /// Replaces a wait in an instance of a template by the one in the template,
+  /// if the template's own text shows what is polled.
+  void preferTemplate(WaitIn &Found) const;
+  void reportForms(const Candidate &In);
+  /// Returns true if the loop may be reported, and has not been before.
+  bool claim(const LoopShape &Shape, const clang::SourceManager &SM);
+  void report(const SpinLoop &Spin, const clang::FunctionDecl &Function);
   /// Emits the report and returns its fix.
   Fix reportWithFix(const SpinLoop &Spin, const LoopSite &Site);
 
@@ -61,13 +81,21 @@ private:
   clang::SourceLocation LastInclude;
   TuUses Uses;
   StateNames Names;
-  FunctionFacts Functions;
+  Escapes Escaping;
+  Candidates May;
+  LoweredWaits Lowered;
+  std::vector<Candidate> Functions;
+  /// Functions of which no code is generated: templates.
+  std::vector<Candidate> Templates;
+  std::vector<WaitIn> Waits;
+  /// Loops that were examined in an instance of their template, and those that
+  /// are proved waits in some instances only.
+  llvm::DenseSet<clang::SourceLocation> Examined, Varying;
   /// Locations of reported loops: a template and its instances share one.
   llvm::DenseSet<clang::SourceLocation> Reported;
   /// True if the note on how to link libvfrt has been emitted.
   bool SaidRuntime = false;
-  /// Loops that have been visited. A lambda's loops are reached twice: as part
-  /// of the enclosing function, and as part of the lambda.
+  /// Bodies that have been visited.
   llvm::DenseSet<const clang::Stmt *> Visited;
 };
 

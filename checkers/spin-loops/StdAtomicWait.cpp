@@ -28,14 +28,7 @@ static bool onlyHints(const Stmt *Body, const SpinLoop &Spin) {
     return llvm::all_of(Block->body(), [&](const Stmt *Child) {
       return onlyHints(Child, Spin);
     });
-  auto *E = dyn_cast<Expr>(Body);
-  auto *Call = E ? dyn_cast<CallExpr>(E->IgnoreParenCasts()) : nullptr;
-  const Frame *Callee =
-      Call ? Spin.Facts->Calls.lookup({Call, Spin.Facts->root()}) : nullptr;
-  return llvm::any_of(Spin.Facts->Hints, [&](const Hint &H) {
-    return H.Site == Body || (Call && H.Site == Call) ||
-           (Callee && H.In == Callee);
-  });
+  return Spin.Does.isHintCall(Body);
 }
 
 /// Returns the member call that reads the polled std::atomic: `x.load(order)`,
@@ -62,7 +55,7 @@ static std::string orderText(const CXXMemberCallExpr &Call,
 
 static bool replaceLoop(const SpinLoop &Spin, const std::string &Text,
                         Fix &Plan) {
-  const ASTContext &Context = Spin.Facts->Context;
+  const ASTContext &Context = Spin.Does.Context;
   SourceLocation Begin = Spin.Shape.keyword();
   SourceLocation End = endOfStatement(Spin.Shape.Statement, Context);
   if (Begin.isMacroID() || End.isInvalid())
@@ -77,7 +70,7 @@ static bool replaceLoop(const SpinLoop &Spin, const std::string &Text,
 /// loop cannot be edited.
 static bool waitForOther(const SpinLoop &Spin, const CXXMemberCallExpr &Call,
                          const std::string &Object, Fix &Plan) {
-  const ASTContext &Context = Spin.Facts->Context;
+  const ASTContext &Context = Spin.Does.Context;
   std::string Read = isa<CXXConversionDecl>(Call.getMethodDecl())
                          ? Object + ".load()"
                          : textOf(&Call, Context);
@@ -112,7 +105,7 @@ static bool mapsMemory(const ASTContext &Context) {
 
 Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
                       TuUses &Uses) {
-  const ASTContext &Context = Spin.Facts->Context;
+  const ASTContext &Context = Spin.Does.Context;
   const Poll *P = Spin.uniquePoll();
   if (!Context.getLangOpts().CPlusPlus20 || !P || Spin.Counts ||
       Spin.ReadsClock || Spin.Polls.size() != 1 ||
@@ -122,7 +115,7 @@ Fix planStdAtomicWait(const SpinLoop &Spin, const LoopSite &Site,
   const CXXMemberCallExpr *Call = pollingCall(*P);
   bool IsPointer = false;
   std::string Object = objectText(Spin, *P, IsPointer);
-  if (!Call || P->In != Spin.Facts->root() || Object.empty() || IsPointer)
+  if (!Call || P->In != Spin.Does.root() || Object.empty() || IsPointer)
     return {};
   // A local variable with automatic storage gets no fix: the waiter may return
   // between another thread's write and notify_all, and then the variable no

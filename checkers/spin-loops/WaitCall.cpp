@@ -69,8 +69,8 @@ static bool isRepeatable(const Expr *E, SourceLocation Loop,
 }
 
 std::string objectText(const SpinLoop &Spin, const Poll &P, bool &IsPointer) {
-  const ASTContext &Context = Spin.Facts->Context;
-  if (!P.At.LValue || P.At.In != Spin.Facts->root() ||
+  const ASTContext &Context = Spin.Does.Context;
+  if (!P.At.LValue || P.At.In != Spin.Does.root() ||
       !isRepeatable(P.At.LValue, Spin.Shape.Statement->getBeginLoc(),
                     Context.getSourceManager()))
     return "";
@@ -112,19 +112,20 @@ static std::string constantText(const Expr *E, QualType Value, bool Spelt,
   return llvm::toString(Result.Val.getInt(), 10);
 }
 
-/// Returns the constant value that the polled object must have for Exit not to
-/// be taken; empty if there is no such constant. The loop may have other exits.
-static std::string heldBefore(const Guard &Exit, const SpinLoop &Spin,
+/// Returns the constant value that the polled object must have for the loop not
+/// to end by End; empty if there is no such constant. The loop may have other
+/// exits.
+static std::string heldBefore(const Exit &End, const SpinLoop &Spin,
                               const Poll &P, bool Spelt) {
-  const ASTContext &Context = Spin.Facts->Context;
-  if (P.Tries || P.In != Spin.Facts->root() || P.Type->isDependentType())
+  const ASTContext &Context = Spin.Does.Context;
+  if (P.Tries || P.In != Spin.Does.root() || P.Type->isDependentType())
     return "";
   QualType Value = valueTypeOf(P.Type);
   if (!Value->isPointerType() && !Value->isIntegralOrEnumerationType())
     return "";
 
-  const Expr *E = Exit.Condition->IgnoreParenImpCasts();
-  bool LeavesWhen = Exit.Holds;
+  const Expr *E = End.Condition->IgnoreParenImpCasts();
+  bool LeavesWhen = End.Holds;
   while (auto *Not = dyn_cast<UnaryOperator>(E)) {
     if (Not->getOpcode() != UO_LNot)
       break;
@@ -154,15 +155,15 @@ static std::string heldBefore(const Guard &Exit, const SpinLoop &Spin,
 }
 
 std::string heldValue(const SpinLoop &Spin, const Poll &P, bool Spelt) {
-  const auto &Exits = Spin.Facts->Exits;
-  return Exits.size() == 1 && Exits.front().size() == 1
-             ? heldBefore(Exits.front().front(), Spin, P, Spelt)
+  const auto &Exits = Spin.Does.Exits;
+  return Exits.size() == 1 && Exits.front()
+             ? heldBefore(*Exits.front(), Spin, P, Spelt)
              : "";
 }
 
 std::optional<SmallVector<const WriteSite *, 2>>
 findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses) {
-  const ASTContext &Context = Spin.Facts->Context;
+  const ASTContext &Context = Spin.Does.Context;
   const SourceManager &SM = Context.getSourceManager();
   const Expr *E = P.At.LValue->IgnoreParenImpCasts();
   if (auto *Address = dyn_cast<UnaryOperator>(E);
@@ -178,7 +179,7 @@ findWrites(const SpinLoop &Spin, const Poll &P, TuUses &Uses) {
   SmallVector<const WriteSite *, 2> Writes;
   for (const WriteSite &W : All->Writes) {
     bool OwnTry = llvm::any_of(
-        Spin.Facts->Rmws, [&](const Rmw &R) { return R.Site == W.Access; });
+        Spin.Does.Rmws, [&](const Rmw &R) { return R.Site == W.Access; });
     if (OwnTry || llvm::is_contained(Spin.OuterTries, W.Access))
       continue;
     if (!W.Statement ||
@@ -218,7 +219,7 @@ void addAfterWrite(const WriteSite &W, const std::string &Statement,
   Hints.push_back(FixItHint::CreateInsertion(End, " " + Statement + " }"));
 }
 
-WaitCall planWait(const SpinLoop &Spin, TuUses &Uses, const Guard *Exit) {
+WaitCall planWait(const SpinLoop &Spin, TuUses &Uses, const Exit *End) {
   WaitCall Wait;
   Wait.NoSleep = Spin.handsOverInOrder();
   Wait.TryLock = Spin.Kind == SpinKind::TryLockCall;
@@ -231,8 +232,8 @@ WaitCall planWait(const SpinLoop &Spin, TuUses &Uses, const Guard *Exit) {
     return Wait;
   Wait.Address = IsPointer ? Object : "&" + Object;
   if (!P->Volatile) {
-    Wait.Observed = Exit ? heldBefore(*Exit, Spin, *P, /*Spelt=*/false)
-                         : heldValue(Spin, *P, /*Spelt=*/false);
+    Wait.Observed = End ? heldBefore(*End, Spin, *P, /*Spelt=*/false)
+                        : heldValue(Spin, *P, /*Spelt=*/false);
     if (!Wait.Observed.empty())
       Wait.Size =
           IsPointer ? "sizeof(*" + Object + ")" : "sizeof(" + Object + ")";

@@ -41,11 +41,11 @@ struct WaitCall {
   std::string textWith(llvm::StringRef State) const;
 };
 
-/// Plans the call of the runtime's wait function for the loop Spin. Exit is the
+/// Plans the call of the runtime's wait function for the loop Spin. End is the
 /// condition by which the poll ends the loop; null if the loop has only this
 /// exit.
 WaitCall planWait(const SpinLoop &Spin, TuUses &Uses,
-                  const Guard *Exit = nullptr);
+                  const Exit *End = nullptr);
 
 /// Returns, as an expression, the constant that the polled object has while the
 /// loop iterates, if the loop ends with the first other value; else an empty

@@ -43,6 +43,9 @@ static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
   case Instruction::LShr:
   case Instruction::AShr:
   case Instruction::Mul:
+  case Instruction::Trunc: // A counter narrower than int.
+  case Instruction::SExt:
+  case Instruction::ZExt:
     return From(I->getOperand(0));
   case Instruction::Select:
     return From(I->getOperand(1)) && From(I->getOperand(2));
@@ -68,6 +71,8 @@ static bool countsByConstants(const PHINode &Phi, const Loop &L) {
       append_range(Worklist, P->incoming_values());
     else if (auto *Select = dyn_cast<SelectInst>(I))
       Worklist.append({Select->getTrueValue(), Select->getFalseValue()});
+    else if (isa<TruncInst, SExtInst, ZExtInst>(I))
+      Worklist.push_back(I->getOperand(0));
     else if (match(I, m_AddLike(m_Value(Before), m_ImmConstant())))
       Worklist.push_back(Before);
     else

@@ -107,6 +107,9 @@ CallClass classifyCall(const CallBase &Call) {
   }
   if (Effect != CallEffect::Other)
     return {Effect};
+  if (Callee->hasFnAttribute(SourceAttribute))
+    return {static_cast<CallEffect>(
+        Callee->getFnAttributeAsParsedInteger(SourceAttribute))};
   if (Call.doesNotAccessMemory() && Call.doesNotThrow())
     return {CallEffect::None};
   return {summarizedEffect(*Callee)};
@@ -128,6 +131,8 @@ const Function *summarizedCallee(const CallBase &Call) {
 }
 
 std::string calledName(const CallBase &Call) {
+  if (Attribute Told = Call.getFnAttr(CalledNameAttribute); Told.isValid())
+    return Told.getValueAsString().str();
   const Value *Called = Call.getCalledOperand()->stripPointerCasts();
   if (auto *Load = dyn_cast<LoadInst>(Called))
     Called = dyn_cast<GlobalVariable>(Load->getPointerOperand());

@@ -48,6 +48,14 @@ bool isMarkedAccess(const llvm::Instruction &I);
 /// (FunctionSummaries.h).
 inline constexpr llvm::StringLiteral SummaryAttribute = "vf.effect";
 
+/// Function attribute by which the clang-tidy check says what the name of a
+/// function tells in the source. Its value is the number of a CallEffect.
+inline constexpr llvm::StringLiteral SourceAttribute = "vf.source-effect";
+
+/// Attribute of a call by a pointer. Its value is the name that the pointer has
+/// in the source.
+inline constexpr llvm::StringLiteral CalledNameAttribute = "vf.called-name";
+
 /// Returns the function that Call calls if its effect is known from the summary
 /// file only; null otherwise.
 const llvm::Function *summarizedCallee(const llvm::CallBase &Call);

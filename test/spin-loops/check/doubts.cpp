@@ -26,10 +26,10 @@ void throw_overflow();
 
 void telling() {
   Backoff b;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'flag': {{.*}}; judged by the name of 'pause' (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'flag': {{.*}}; it calls 'pause', whose effects are unknown (
   while (!flag)
     b.pause();
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'flag', a bounded {{.*}}; judged by the name of 'boundedPause' (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'flag': {{.*}}; it calls 'boundedPause', whose effects are unknown (
   while (!flag)
     if (!b.boundedPause())
       break;
@@ -82,7 +82,7 @@ struct Page {
 };
 void overflow(Page &p, const volatile int &ticket, int k) {
   Backoff b;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ticket': {{.*}}; judged by the name of
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ticket': {{.*}}; it calls
   do {
     b.pause();
     if (ticket & 1) {

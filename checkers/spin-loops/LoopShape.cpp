@@ -1,18 +1,14 @@
-//===- LoopFacts.cpp - What a loop does in one iteration ------------------===//
+//===- LoopShape.cpp - A loop as it is written ----------------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Examines one iteration, in the loop's function and its callees, and stops at
-// the first effect that a wait cannot have, so that the check is fast.
-//
-//===----------------------------------------------------------------------===//
 
-#include "checkers/spin-loops/LoopFacts.h"
-#include "checkers/spin-loops/IterationWalker.h"
+#include "checkers/spin-loops/LoopShape.h"
+
+#include "checkers/common/Places.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -103,26 +99,95 @@ static bool isSimple(const Stmt *S) {
   });
 }
 
-/// Returns true for loops like `for (i = 0; i < n; ++i)` or `for (p = list; p;
-/// p = p->next)` without other exits, which no other thread can end. These are
-/// most loops; a visit of all statements has the same result and costs more.
-static bool onlyWalks(const LoopShape &Shape) {
+bool onlyWalks(const LoopShape &Shape) {
   const VarDecl *Moved = movedBy(Shape.Increment);
   return Moved && Shape.Condition && isSimple(Shape.Condition) &&
          names(Shape.Condition, Moved) &&
          !hasWayOut(Shape.Body.front(), /*BreakStays=*/false);
 }
 
-bool collectFacts(const LoopShape &Shape, const FunctionDecl &Function,
-                  LoopFacts &Facts) {
-  if (onlyWalks(Shape))
-    return false;
-  Facts.Frames.emplace_back();
-  Facts.Frames.back().Function = &Function;
-  Facts.Begin =
-      Shape.backJump() ? Shape.Body.front()->getBeginLoc() : Shape.keyword();
-  IterationWalker Walker(Shape, Facts);
-  return Walker.walkIteration();
+namespace {
+
+class LoopCollector {
+public:
+  explicit LoopCollector(std::vector<WrittenLoop> &Found) : Found(Found) {}
+
+  void visit(const Stmt *S) {
+    while (auto *Cast = dyn_cast_or_null<ImplicitCastExpr>(S))
+      S = Cast->getSubExpr();
+    if (!S || isLeaf(S) || isa<LambdaExpr>(S))
+      return;
+    if (LoopShape Shape = shapeOf(S); Shape.Statement)
+      add(std::move(Shape));
+    Parents.push_back(S);
+    if (auto *Compound = dyn_cast<CompoundStmt>(S))
+      visitSequence(*Compound);
+    else
+      for (const Stmt *Child : S->children())
+        visit(Child);
+    Parents.pop_back();
+  }
+
+private:
+  void add(LoopShape Shape) {
+    Found.push_back({std::move(Shape), {Parents.begin(), Parents.end()}});
+  }
+
+  /// Adds the loops that consist of a label and the gotos back to it, among
+  /// the statements of one block.
+  void visitSequence(const CompoundStmt &Block) {
+    ArrayRef<Stmt *> Body(Block.body_begin(), Block.size());
+    for (size_t I = 0; I != Body.size(); ++I) {
+      if (auto *Label = dyn_cast<LabelStmt>(Body[I]))
+        addGotos(*Label, Body.drop_front(I));
+      visit(Body[I]);
+    }
+  }
+
+  void addGotos(const LabelStmt &Label, ArrayRef<Stmt *> Rest) {
+    LoopShape Shape;
+    Shape.Head = Label.getDecl();
+    size_t Count = 0;
+    for (size_t I = 0; I != Rest.size(); ++I)
+      if (const GotoStmt *Jump = findGoto(Rest[I], Label.getDecl())) {
+        if (!Shape.Statement)
+          Shape.Statement = Jump;
+        Count = I + 1;
+      }
+    // A case of a switch around the loop enters the body in its middle.
+    if (!Shape.Statement || llvm::any_of(Rest.take_front(Count), isCase))
+      return;
+    Shape.Body.append(Rest.begin(), Rest.begin() + Count);
+    add(std::move(Shape));
+  }
+
+  static bool isCase(const Stmt *S) {
+    while (auto *Label = dyn_cast<LabelStmt>(S))
+      S = Label->getSubStmt();
+    return isa<SwitchCase>(S);
+  }
+
+  static const GotoStmt *findGoto(const Stmt *S, const LabelDecl *Label) {
+    if (!S || isa<Expr>(S))
+      return nullptr;
+    if (auto *Goto = dyn_cast<GotoStmt>(S))
+      return Goto->getLabel() == Label ? Goto : nullptr;
+    for (const Stmt *Child : S->children())
+      if (const GotoStmt *Found = findGoto(Child, Label))
+        return Found;
+    return nullptr;
+  }
+
+  std::vector<WrittenLoop> &Found;
+  SmallVector<const Stmt *, 16> Parents;
+};
+
+} // namespace
+
+std::vector<WrittenLoop> loopsOf(const FunctionDecl &Function) {
+  std::vector<WrittenLoop> Found;
+  LoopCollector(Found).visit(Function.getBody());
+  return Found;
 }
 
 } // namespace vfriendly::tidy

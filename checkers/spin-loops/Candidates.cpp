@@ -1,0 +1,186 @@
+//===- Candidates.cpp - Loops that may wait -------------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/Candidates.h"
+
+#include "checkers/common/AtomicOps.h"
+#include "checkers/common/WaitNeutral.h"
+#include "passes/common/TellingNames.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+
+#include <utility>
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+/// Maximum number of statements and expressions of a wait, and of a function
+/// that it calls. Spin loops are small; a larger loop works.
+static constexpr unsigned MaxNodes = 600;
+
+/// Maximum depth of calls that are followed, as for the passes (Expose.cpp).
+static constexpr unsigned MaxDepth = 8;
+
+bool isShared(const Expr *LValue) {
+  const Expr *E = LValue->IgnoreParenCasts();
+  for (;;) {
+    if (E->getType().isVolatileQualified() || isAtomicType(E->getType()))
+      return true;
+    if (auto *Member = dyn_cast<MemberExpr>(E)) {
+      if (Member->isArrow() || isa<VarDecl>(Member->getMemberDecl()))
+        return true;
+      E = Member->getBase()->IgnoreParenCasts();
+    } else if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E)) {
+      const Expr *Base = Subscript->getBase()->IgnoreParenImpCasts();
+      if (!Base->getType()->isArrayType())
+        return true;
+      E = Base->IgnoreParenCasts();
+    } else {
+      break;
+    }
+  }
+  if (auto *Ref = dyn_cast<DeclRefExpr>(E)) {
+    auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
+    return Variable && (!Variable->hasLocalStorage() ||
+                        Variable->getType()->isReferenceType() ||
+                        Ref->refersToEnclosingVariableOrCapture());
+  }
+  return !E->isPRValue();
+}
+
+void Candidates::enter(const FunctionDecl *Callee, Effects &Into) {
+  const FunctionDecl *Definition = nullptr;
+  const Stmt *Body = Callee ? Callee->getBody(Definition) : nullptr;
+  if (!Body || Depth == MaxDepth) {
+    Into.Harms |= !Callee || !Callee->isTrivial();
+    return;
+  }
+  auto [Place, IsNew] = Known.try_emplace(Definition);
+  if (!IsNew) // A recursive call adds nothing.
+    return Into.add(Place->second);
+  Effects Inside;
+  unsigned Left = std::exchange(Budget, MaxNodes);
+  ++Depth;
+  visit(Body, Inside);
+  --Depth;
+  Budget = Left;
+  Known[Definition] = Inside;
+  Into.add(Inside);
+}
+
+void Candidates::visitCall(const CallExpr &Call, Effects &Into) {
+  auto *Named = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
+  NameTells Tells = Named && Named->getIdentifier()
+                        ? whatNameTells(Named->getName())
+                        : NameTells::Nothing;
+  Into.Hints |= Tells == NameTells::Pauses || Tells == NameTells::Delays;
+  Into.Fails |= Tells == NameTells::Fails;
+  Into.Reads = true; // The result may be what the loop waits for.
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  if (Callee) {
+    if (Callee->isNoReturn()) {
+      Into.Fails = true;
+      return;
+    }
+    CallEffect Effect = classifyCall(Call, *Callee);
+    Into.Hints |= isHint(Effect);
+    if (Effect != CallEffect::Other)
+      return;
+  }
+  if (Tells != NameTells::Nothing)
+    return;
+  auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
+  enter(Method && Method->isVirtual() ? nullptr : Callee, Into);
+}
+
+void Candidates::visitStore(const Expr *LValue, Effects &Into) {
+  // In a called function, memory behind a pointer may be the caller's.
+  const Expr *E = LValue->IgnoreParenCasts();
+  auto *Ref = dyn_cast<DeclRefExpr>(E);
+  auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+  if (Variable && !Variable->hasLocalStorage())
+    Into.Harms = true;
+  else if (Depth == 0 && isShared(E) && !isAtomicType(E->getType()))
+    Into.Harms = true;
+}
+
+void Candidates::visit(const Stmt *S, Effects &Into) {
+  if (!S || isa<UnaryExprOrTypeTraitExpr, LambdaExpr>(S))
+    return;
+  if (Budget == 0) {
+    Into.Harms = true;
+    return;
+  }
+  --Budget;
+  if (auto *E = dyn_cast<Expr>(S)) {
+    if (isLeaf(E))
+      return;
+    if (matchAtomicOp(E)) {
+      Into.Reads = true;
+    } else if (auto *Call = dyn_cast<CallExpr>(E)) {
+      visitCall(*Call, Into);
+    } else if (auto *Construct = dyn_cast<CXXConstructExpr>(E)) {
+      if (!Construct->getConstructor()->isTrivial())
+        enter(Construct->getConstructor(), Into);
+    } else if (isa<CXXNewExpr, CXXDeleteExpr>(E)) {
+      Into.Harms = true;
+    } else if (auto *Op = dyn_cast<BinaryOperator>(E)) {
+      if (Op->isAssignmentOp())
+        visitStore(Op->getLHS(), Into);
+    } else if (auto *Op = dyn_cast<UnaryOperator>(E)) {
+      if (Op->isIncrementDecrementOp())
+        visitStore(Op->getSubExpr(), Into);
+    } else if (auto *Cast = dyn_cast<CastExpr>(E)) {
+      if (Cast->getCastKind() == CK_LValueToRValue ||
+          Cast->getCastKind() == CK_AtomicToNonAtomic)
+        Into.Reads = Into.Reads || isShared(Cast->getSubExpr());
+    }
+  } else if (auto *Asm = dyn_cast<GCCAsmStmt>(S)) {
+    CallEffect Effect = classifyAsm(*Asm);
+    Into.Hints |= isHint(Effect);
+    Into.Harms |= Effect == CallEffect::Other;
+    Into.Reads |= Effect != CallEffect::Other;
+  }
+  for (const Stmt *Child : S->children())
+    visit(Child, Into);
+}
+
+/// Returns true if S reads one of Variables.
+static bool namesOne(const Stmt *S, const VarSet &Variables) {
+  if (!S)
+    return false;
+  if (auto *Ref = dyn_cast<DeclRefExpr>(S))
+    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl()))
+      return Variables.contains(Variable);
+  return llvm::any_of(S->children(), [&](const Stmt *Child) {
+    return namesOne(Child, Variables);
+  });
+}
+
+bool Candidates::wait(const LoopShape &Shape, const FunctionDecl &Function) {
+  if (onlyWalks(Shape))
+    return false;
+  Effects Does;
+  Budget = MaxNodes;
+  Shape.forEachPart([&](const Stmt *S) { visit(S, Does); });
+  if (Does.Harms && !Does.Hints && !Does.Fails)
+    return false;
+  if (Does.Reads)
+    return true;
+  // A local variable that another thread may have got by reference.
+  const VarSet &Shared = Escaping.of(Function.getBody());
+  bool Names = false;
+  if (!Shared.empty())
+    Shape.forEachPart([&](const Stmt *S) { Names |= namesOne(S, Shared); });
+  return Names;
+}
+
+} // namespace vfriendly::tidy

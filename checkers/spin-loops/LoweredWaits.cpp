@@ -1,0 +1,290 @@
+//===- LoweredWaits.cpp - Waits found in LLVM IR --------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/spin-loops/LoweredWaits.h"
+
+#include "checkers/common/PerUnit.h"
+#include "checkers/common/WaitNeutral.h"
+#include "passes/analysis/SpinLoops.h"
+#include "passes/common/WaitNeutral.h"
+#include "passes/spin-loops/Expose.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/Basic/SourceManager.h"
+#include "llvm/Analysis/CFG.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+LoweredWaits::LoweredWaits() : Unit(perUnit<LoweredUnit>()) {
+  Unit->add(LoweredUnit::AsWritten, *this);
+}
+
+/// Says in an attribute of F which effect its name has in the source. Bodies
+/// tell more than names, so functions that will be inlined are told only if
+/// they give a hint or read a clock.
+static void tellEffect(llvm::Function &F, const FunctionDecl &D,
+                       bool IsExposed) {
+  CallEffect Effect = classifyFunction(D);
+  if (Effect == CallEffect::Other ||
+      effectOfLibraryFunction(F.getName()) != CallEffect::Other)
+    return;
+  bool IsOpaque = F.isDeclaration() || IsExposed || isOfStd(D);
+  if (isHint(Effect) || Effect == CallEffect::Clock ||
+      (Effect == CallEffect::TryLock ? IsOpaque : F.isDeclaration()))
+    F.addFnAttr(SourceAttribute, std::to_string(static_cast<unsigned>(Effect)));
+}
+
+bool isAt(SourceLocation At, const LoweredPlace &Place,
+          const SourceManager &SM) {
+  PresumedLoc There = SM.getPresumedLoc(At);
+  return There.isValid() && There.getLine() == Place.Line &&
+         There.getColumn() == Place.Column && There.getFilename() == Place.File;
+}
+
+static LoweredPlace innermostPlace(const llvm::DILocation &At) {
+  return {At.getFilename().str(), At.getLine(), At.getColumn()};
+}
+
+/// Adds the calls by pointers in S that name the pointer.
+static void collectNamedCalls(
+    const Stmt *S,
+    SmallVectorImpl<std::pair<const CallExpr *, StringRef>> &Found) {
+  if (!S || isa<LambdaExpr>(S))
+    return;
+  if (auto *Call = dyn_cast<CallExpr>(S); Call && !Call->getDirectCallee())
+    if (auto *Named = dyn_cast_or_null<NamedDecl>(Call->getCalleeDecl());
+        Named && Named->getIdentifier())
+      Found.push_back({Call, Named->getName()});
+  for (const Stmt *Child : S->children())
+    collectNamedCalls(Child, Found);
+}
+
+/// Says in attributes of calls by pointers how the source names the pointers.
+void LoweredWaits::tellNames(llvm::Function &F, const FunctionDecl &D) {
+  SmallVector<std::pair<const CallExpr *, StringRef>, 8> Named;
+  collectNamedCalls(D.getBody(), Named);
+  if (Named.empty())
+    return;
+  const SourceManager &SM = D.getASTContext().getSourceManager();
+  for (llvm::BasicBlock &B : F)
+    for (llvm::Instruction &I : B)
+      if (auto *Call = dyn_cast<llvm::CallBase>(&I);
+          Call && Call->isIndirectCall() && Call->getDebugLoc()) {
+        LoweredPlace Place = innermostPlace(*Call->getDebugLoc());
+        for (auto [E, Name] : Named)
+          if (isAt(SM.getFileLoc(E->getExprLoc()), Place, SM))
+            Call->addFnAttr(llvm::Attribute::get(F.getContext(),
+                                                 CalledNameAttribute, Name));
+      }
+}
+
+void LoweredWaits::tell(const LoweredFunctions &Functions) {
+  for (llvm::Function &F : Functions.M)
+    if (const FunctionDecl *D = Functions.DeclOf(F)) {
+      tellEffect(F, *D, /*IsExposed=*/false);
+      if (Functions.RootOf(F))
+        tellNames(F, *D);
+    }
+}
+
+static void addChain(const llvm::DILocation *At,
+                     SmallVectorImpl<LoweredPlace> &Chain) {
+  for (; At && At->getLine(); At = At->getInlinedAt())
+    Chain.insert(Chain.begin(), innermostPlace(*At));
+}
+
+/// Adds the beginnings of the loop statements of which L consists. Returns
+/// false if L was inlined: it is judged in its own function.
+static bool addStarts(const llvm::Loop &L,
+                      SmallVectorImpl<LoweredPlace> &Starts) {
+  SmallVector<llvm::BasicBlock *, 4> Latches;
+  L.getLoopLatches(Latches);
+  bool IsOwn = false;
+  for (const llvm::BasicBlock *Latch : Latches) {
+    const llvm::Instruction &End = *Latch->getTerminator();
+    const llvm::MDNode *ID = End.getMetadata(llvm::LLVMContext::MD_loop);
+    const llvm::DILocation *Start = nullptr;
+    if (ID)
+      for (const llvm::MDOperand &Each : ID->operands())
+        if (!Start)
+          Start = dyn_cast_or_null<llvm::DILocation>(Each.get());
+    const llvm::DILocation *At = Start ? Start : End.getDebugLoc().get();
+    if (!At || At->getInlinedAt())
+      continue;
+    IsOwn = true;
+    if (Start)
+      Starts.push_back(innermostPlace(*Start));
+  }
+  return IsOwn;
+}
+
+static bool readsClock(const llvm::Loop &L) {
+  for (const llvm::BasicBlock *B : L.blocks())
+    for (const llvm::Instruction &I : *B)
+      if (auto *Call = dyn_cast<llvm::CallBase>(&I))
+        if (vfriendly::classifyCall(*Call).Effect == CallEffect::Clock ||
+            promisedEffect(*Call) == CallEffect::Clock)
+          return true;
+  return false;
+}
+
+/// Returns true for an atomic addition of 0, which is a read.
+static bool addsNothing(const llvm::Instruction &Access) {
+  auto *RMW = dyn_cast<llvm::AtomicRMWInst>(&Access);
+  auto *Amount =
+      RMW ? dyn_cast<llvm::ConstantInt>(RMW->getValOperand()) : nullptr;
+  return Amount && Amount->isZero() &&
+         (RMW->getOperation() == llvm::AtomicRMWInst::Add ||
+          RMW->getOperation() == llvm::AtomicRMWInst::Sub ||
+          RMW->getOperation() == llvm::AtomicRMWInst::Or);
+}
+
+void LoweredWaits::add(const FunctionDecl &In, const SpinLoop &S) {
+  LoweredWait Wait;
+  Wait.In = &In;
+  if (!addStarts(*S.L, Wait.Loops))
+    return;
+  Wait.Kind = S.Kind;
+  Wait.ReadsClock = S.Bounded && readsClock(*S.L);
+  Wait.Counts = S.Bounded && (!Wait.ReadsClock || S.Bound != 0);
+  Wait.Pauses = S.Pauses;
+  Wait.Yields = S.Yields;
+  Wait.Sleeps = S.Sleeps;
+  Wait.Doubt = S.Doubt;
+  for (const vfriendly::Poll &P : S.Polls) {
+    if (P.OnlyLocates)
+      continue;
+    LoweredPoll Poll;
+    addChain(P.Access->getDebugLoc().get(), Poll.Chain);
+    Poll.Volatile = P.Volatile;
+    Poll.Atomic = P.Ordering != llvm::AtomicOrdering::NotAtomic;
+    Poll.Varies = P.Varies;
+    auto *Call = dyn_cast<llvm::CallBase>(P.Access);
+    if (Call && !P.Address)
+      Poll.How = vfriendly::classifyCall(*Call).Effect == CallEffect::TryLock
+                     ? LoweredPoll::TryLock
+                     : LoweredPoll::Call;
+    else if (P.ReadModifyWrite && !addsNothing(*P.Access))
+      Poll.How = LoweredPoll::Try;
+    Wait.Polls.push_back(std::move(Poll));
+  }
+  // In the order of the source, which simplification may have changed.
+  llvm::stable_sort(Wait.Polls, [](const LoweredPoll &A, const LoweredPoll &B) {
+    return std::lexicographical_compare(
+        A.Chain.begin(), A.Chain.end(), B.Chain.begin(), B.Chain.end(),
+        [](const LoweredPlace &A, const LoweredPlace &B) {
+          return std::tie(A.Line, A.Column) < std::tie(B.Line, B.Column);
+        });
+  });
+  Found.push_back(std::move(Wait));
+}
+
+/// Maximum number of instructions of a function that is inlined into loops
+/// whatever it does: a store by assembly, a wrapper of an atomic operation, a
+/// step of a back-off. Before simplification each argument takes three.
+static constexpr unsigned MaxTiny = 60;
+
+/// Maximum depth of wrappers around wrappers.
+static constexpr unsigned MaxDepth = 4;
+
+/// Returns true if F is small, has no loop, and calls only such functions and
+/// those whose effects are known.
+static bool isTiny(const llvm::Function &F, unsigned Depth = 0) {
+  if (F.isDeclaration() || F.isVarArg() || Depth == MaxDepth ||
+      F.hasFnAttribute(llvm::Attribute::NoInline) ||
+      F.hasFnAttribute(SourceAttribute) ||
+      !llvm::hasNItemsOrLess(llvm::instructions(F), MaxTiny))
+    return false;
+  SmallVector<std::pair<const llvm::BasicBlock *, const llvm::BasicBlock *>, 2>
+      BackEdges;
+  llvm::FindFunctionBackedges(F, BackEdges);
+  return BackEdges.empty() &&
+         llvm::all_of(llvm::instructions(F), [&](const llvm::Instruction &I) {
+           auto *Call = dyn_cast<llvm::CallBase>(&I);
+           if (!Call ||
+               vfriendly::classifyCall(*Call).Effect != CallEffect::Other)
+             return true;
+           const llvm::Function *Callee = Call->getCalledFunction();
+           return Callee && (Callee->isIntrinsic() || Callee->doesNotReturn() ||
+                             isTiny(*Callee, Depth + 1));
+         });
+}
+
+/// Inlines tiny functions into loops of F. ConditionExposer inlines only what
+/// has no effect on other memory.
+static void inlineTiny(llvm::Function &F, llvm::FunctionAnalysisManager &FAM) {
+  bool Changed = false;
+  for (unsigned Level = 0; Level != MaxDepth; ++Level) {
+    auto &LI = FAM.getResult<llvm::LoopAnalysis>(F);
+    SmallVector<llvm::CallBase *, 8> Calls;
+    for (llvm::BasicBlock &B : F)
+      if (LI.getLoopFor(&B))
+        for (llvm::Instruction &I : B)
+          if (auto *Call = dyn_cast<llvm::CallInst>(&I))
+            if (llvm::Function *Callee = Call->getCalledFunction();
+                Callee && Callee != &F && isTiny(*Callee))
+              Calls.push_back(Call);
+    bool Inlined = false;
+    for (llvm::CallBase *Call : Calls) {
+      llvm::InlineFunctionInfo Info;
+      Inlined |= llvm::InlineFunction(*Call, Info).isSuccess();
+    }
+    if (!Inlined)
+      break;
+    Changed = true;
+    FAM.invalidate(F, llvm::PreservedAnalyses::none());
+  }
+  if (!Changed)
+    return;
+  llvm::FunctionPassManager Cleanup;
+  Cleanup.addPass(llvm::SimplifyCFGPass());
+  Cleanup.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  Cleanup.addPass(llvm::EarlyCSEPass());
+  FAM.invalidate(F, Cleanup.run(F, FAM));
+}
+
+void LoweredWaits::judge(const LoweredFunctions &Functions) {
+  ConditionExposer Exposer;
+  VariableFacts Variables;
+  SmallVector<llvm::Function *, 16> Judged;
+  for (llvm::Function &F : Functions.M)
+    if (Functions.RootOf(F))
+      Judged.push_back(&F);
+  for (llvm::Function *F : Judged) {
+    inlineTiny(*F, Functions.FAM);
+    Exposer.run(*F, Functions.FAM);
+  }
+  for (llvm::Function &F : Functions.M)
+    if (const FunctionDecl *D = Functions.DeclOf(F))
+      tellEffect(F, *D, /*IsExposed=*/true);
+  for (llvm::Function *F : Judged) {
+    auto &LI = Functions.FAM.getResult<llvm::LoopAnalysis>(*F);
+    auto &DT = Functions.FAM.getResult<llvm::DominatorTreeAnalysis>(*F);
+    SpinLoopInfo Info = findSpinLoops(*F, LI, DT, Variables);
+    for (const SpinLoop &S : Info.Loops)
+      if (S.Kind != SpinKind::Retry && S.Kind != SpinKind::Device)
+        add(*Functions.RootOf(*F), S);
+  }
+}
+
+} // namespace vfriendly::tidy

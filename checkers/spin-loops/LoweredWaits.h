@@ -1,0 +1,95 @@
+//===- LoweredWaits.h - Waits found in LLVM IR ------------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   LoweredWaits Judge;
+//   Judge.consider(F);                    // for each function
+//   if (Judge.run(Context))               // at the end of the unit
+//     for (const LoweredWait &Each : Judge.Found) ...
+//
+// Runs the analysis of the LLVM pass (passes/analysis/SpinLoops.h) on
+// the IR of functions, at the point of the pipeline at which the pass runs. The
+// declarations in the IR get attributes that say what only the source tells.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_SPINLOOPS_LOWEREDWAITS_H
+#define VFRIENDLY_CHECKERS_SPINLOOPS_LOWEREDWAITS_H
+
+#include "checkers/common/LoweredUnit.h"
+#include "passes/common/SpinKind.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+namespace vfriendly {
+struct Poll;
+struct SpinLoop;
+} // namespace vfriendly
+
+namespace vfriendly::tidy {
+
+/// One access by which a loop polls.
+struct LoweredPoll {
+  /// The place of the access, preceded by those of the calls that were inlined,
+  /// the outermost first. Empty if an optimization has removed it.
+  llvm::SmallVector<LoweredPlace, 1> Chain;
+  /// Memory is read, or changed by an attempt; or a function is called.
+  enum { Read, Try, TryLock, Call } How = Read;
+  bool Atomic = false, Volatile = false;
+  /// True if each iteration polls several addresses.
+  bool Varies = false;
+};
+
+/// A wait in the function In (SpinLoops.h).
+struct LoweredWait {
+  const clang::FunctionDecl *In;
+  /// The beginnings of the statements that became this loop. Empty for gotos;
+  /// several if a loop and the loop around it became one.
+  llvm::SmallVector<LoweredPlace, 1> Loops;
+  SpinKind Kind;
+  llvm::SmallVector<LoweredPoll, 2> Polls;
+  /// True if the loop also has an exit that does not need another thread: a
+  /// counter, or a clock.
+  bool Counts = false, ReadsClock = false;
+  /// The spin hints that the loop already contains.
+  bool Pauses = false, Yields = false, Sleeps = false;
+  /// An unproved assumption of the report; empty if there is none.
+  std::string Doubt;
+};
+
+/// Returns true if debug information gives Place for the location At in a file.
+bool isAt(clang::SourceLocation At, const LoweredPlace &Place,
+          const clang::SourceManager &SM);
+
+class LoweredWaits : private IrJudge {
+public:
+  LoweredWaits();
+
+  /// Adds a definition of a function that has a candidate loop.
+  void consider(const clang::FunctionDecl &Function) {
+    Roots.push_back(&Function);
+  }
+
+  /// Fills Found. Returns false if clang cannot generate IR, for example
+  /// because the unit has errors.
+  bool run(clang::ASTContext &Context) { return Unit->judge(Context); }
+
+  /// Inner loops come before the loops around them.
+  std::vector<LoweredWait> Found;
+
+private:
+  void tell(const LoweredFunctions &Functions) override;
+  void judge(const LoweredFunctions &Functions) override;
+  void tellNames(llvm::Function &F, const clang::FunctionDecl &D);
+  void add(const clang::FunctionDecl &In, const SpinLoop &S);
+
+  std::shared_ptr<LoweredUnit> Unit;
+};
+
+} // namespace vfriendly::tidy
+
+#endif
