@@ -18,6 +18,24 @@ using namespace llvm;
 
 namespace vfriendly {
 
+/// Removes from Ours what clang adds for the target, such as the CPU's name:
+/// M's own options apply. Each program keeps one hidden copy of a definition.
+static void makePortable(Module &Ours) {
+  while (!Ours.named_metadata_empty())
+    Ours.eraseNamedMetadata(&*Ours.named_metadata_begin());
+  for (Function &F : Ours)
+    for (Attribute A : F.getAttributes().getFnAttrs())
+      if (A.isStringAttribute())
+        F.removeFnAttr(A.getKindAsString());
+  for (GlobalObject &Object : Ours.global_objects()) {
+    if (Object.isDeclaration() || !Object.hasExternalLinkage())
+      continue;
+    Object.setLinkage(GlobalValue::LinkOnceODRLinkage);
+    Object.setVisibility(GlobalValue::HiddenVisibility);
+    Object.setComdat(Ours.getOrInsertComdat(Object.getName()));
+  }
+}
+
 void linkDefinitions(Module &M, StringRef Text) {
   // clang discards value names, but the parser needs them.
   LLVMContext &Context = M.getContext();
@@ -29,6 +47,7 @@ void linkDefinitions(Module &M, StringRef Text) {
   if (!Ours)
     return Context.emitError("vfriendly: fallback does not parse: " +
                              Error.getMessage());
+  makePortable(*Ours);
   Ours->setDataLayout(M.getDataLayout());
   Ours->setTargetTriple(M.getTargetTriple());
   // On failure, the IR linker has already reported the reason.

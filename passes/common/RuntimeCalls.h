@@ -26,7 +26,7 @@ namespace vfriendly {
 /// libvfrt if libvfrt is linked, and otherwise only pauses, yields and sleeps.
 inline constexpr llvm::StringLiteral WaitFunction = "vf_spin_wait_or_fallback";
 /// The hidden function for loops that give up after a number of iterations
-/// (BoundedSpin.h). If libvfrt is not linked, such a loop spins as written.
+/// (BoundedSpin.h).
 inline constexpr llvm::StringLiteral BoundedWaitFunction =
     "vf_spin_wait_bounded_or_fallback";
 inline constexpr llvm::StringLiteral NotifyFunction = "vf_spin_notify";

@@ -8,6 +8,7 @@
 
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/Summary.h"
+#include "passes/plugin/RuntimeNote.h"
 #include "passes/plugin/VersionGuard.h"
 #include "passes/spin-loops/FunctionSummaries.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
@@ -32,6 +33,11 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     NumaOption("vf-numa", cl::value_desc("on|off"),
                cl::desc("Whether vf-numa-placement rewrites"));
+
+static cl::opt<std::string>
+    RuntimeOption("vf-runtime", cl::value_desc("linked|none"),
+                  cl::desc("Whether the program links libvfrt; if this is "
+                           "given, nothing asks for it"));
 
 static cl::opt<std::string> SummaryOption(
     "vf-summary", cl::value_desc("FILE"),
@@ -253,6 +259,18 @@ static void addNumaPlacement(ModulePassManager &MPM, ThinOrFullLTOPhase LTO) {
   MPM.addPass(NumaPlacementPass(*Rewrites));
 }
 
+/// Adds the pass that asks once per unit to link libvfrt, unless the options
+/// say whether it is linked.
+static void addRuntimeNote(ModulePassManager &MPM) {
+  if (!RuntimeOption.getNumOccurrences()) {
+    if (!isLoadedWithRuntime())
+      MPM.addPass(RuntimeNotePass());
+  } else if (RuntimeOption != "linked" && RuntimeOption != "none") {
+    MPM.addPass(UsageErrorPass(
+        usageError("-vf-runtime=" + RuntimeOption + ": use linked or none")));
+  }
+}
+
 static void registerPasses(PassBuilder &PB) {
   if (PassInstrumentationCallbacks *PIC =
           PB.getPassInstrumentationCallbacks()) {
@@ -262,6 +280,7 @@ static void registerPasses(PassBuilder &PB) {
     PIC->addClassToPassName(SummaryPass::name(), "vf-summary");
     PIC->addClassToPassName(ReadSummaryPass::name(), "vf-read-summary");
     PIC->addClassToPassName(WriteSummaryPass::name(), "vf-write-summary");
+    PIC->addClassToPassName(RuntimeNotePass::name(), "vf-runtime-note");
     PIC->addClassToPassName(UnoptimizedWarningPass::name(),
                             "vf-unoptimized-warning");
   }
@@ -314,8 +333,10 @@ static void registerPasses(PassBuilder &PB) {
         if (Level == OptimizationLevel::O0)
           return;
         writeSummary(MPM, LTO);
-        if (!isInLinker(LTO))
+        if (!isInLinker(LTO)) {
           MPM.addPass(SummaryPass());
+          addRuntimeNote(MPM);
+        }
       }));
   PB.registerFullLinkTimeOptimizationLastEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {

@@ -67,8 +67,8 @@ FunctionType *boundedWaitType(LLVMContext &Context) {
                            false);
 }
 
-// Returns the calling convention of the wait functions, as in fallback/*.ll,
-// which is linked in later.
+// preserve_mostcc preserves most of the caller's registers, so that a wait
+// whose first poll succeeds needs no stack frame.
 CallingConv::ID waitConvention(const Module &M) {
   Triple::ArchType Arch = Triple(M.getTargetTriple()).getArch();
   return Arch == Triple::x86_64 || Arch == Triple::aarch64
@@ -385,6 +385,9 @@ void linkFallback(Module &M) {
   if (none_of(Ours,
               [](const GlobalValue *G) { return G && G->isDeclaration(); }))
     return;
+  linkDefinitions(M, fallback::Calls);
+  if (!M.getFunction(WaitFunction) && !M.getFunction(BoundedWaitFunction))
+    return;
   const Triple T(M.getTargetTriple());
   linkDefinitions(M, T.getArch() == Triple::x86_64    ? fallback::X86_64
                      : T.getArch() == Triple::aarch64 ? fallback::AArch64
@@ -393,8 +396,10 @@ void linkFallback(Module &M) {
   // Keeps the functions external. If LTO made them internal, it would remove
   // their parameters, and a later run of the pass could not add calls.
   for (StringRef Name : {WaitFunction, BoundedWaitFunction})
-    if (Function *Wait = M.getFunction(Name))
+    if (Function *Wait = M.getFunction(Name)) {
+      Wait->setCallingConv(waitConvention(M));
       appendToCompilerUsed(M, {Wait});
+    }
 }
 
 bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {

@@ -94,7 +94,7 @@ void makeAcquire(llvm::LoadInst &Load);
 bool emitNotify(llvm::Instruction &Write, llvm::Value &Address,
                 llvm::ArrayRef<NotifyKey> Keys);
 
-/// Adds to M the definitions in fallback/*.ll to which rewritten code refers.
+/// Adds to M the definitions of waits to which rewritten code refers.
 /// Called once per module, after all rewrites.
 void linkFallback(llvm::Module &M);
 

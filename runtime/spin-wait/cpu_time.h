@@ -14,12 +14,33 @@
 #ifndef VFRIENDLY_SPIN_WAIT_CPU_TIME_H
 #define VFRIENDLY_SPIN_WAIT_CPU_TIME_H
 
+#include "spin-wait/relaxed.h"
 #include <stdbool.h>
-#include <stdint.h>
 
 /* Returns true if a wait may neither yield nor sleep now. All threads share one
  * answer, which may be 10 ms old: a timer set meanwhile is noticed late by up
  * to 10 ms. */
 bool vf_cpu_time_counts(uint64_t now);
+
+/* Unit of the time at which the timers were queried: 1.05 ms. */
+#define VF_ASKED_UNIT_LOG2 20
+#define VF_ASKED_UNITS_MAX (UINT32_MAX >> 1)
+/* Time between two queries of the timers, in units of 1.05 ms. A query
+ * takes 6 us, 0.06 % of one thread's time. */
+#define VF_ASK_EVERY 10u
+
+/* Returns the answer that *answer holds, or asks by ask if it is older. *answer
+ * is the time of the last query, with its answer in bit 0; 0 before the first.
+ */
+static inline bool vf_cpu_time_counts_by(uint32_t *answer, uint64_t now,
+                                         bool (*ask)(void)) {
+  uint32_t last = vf_get(answer), units = (uint32_t)(now >> VF_ASKED_UNIT_LOG2);
+  if (last == 0 ||
+      ((units - (last >> 1)) & VF_ASKED_UNITS_MAX) >= VF_ASK_EVERY) {
+    last = units << 1 | ask();
+    vf_set(answer, last);
+  }
+  return last & 1;
+}
 
 #endif /* VFRIENDLY_SPIN_WAIT_CPU_TIME_H */

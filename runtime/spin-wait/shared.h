@@ -16,6 +16,7 @@
 #define VFRIENDLY_SPIN_WAIT_SHARED_H
 
 #include "common/process_wide.h"
+#include "spin-wait/relaxed.h"
 #include "vfriendly/spin_wait.h"
 
 /* log2 of the number of buckets. Two waiters that sleep at the same time on
@@ -104,14 +105,6 @@ struct vf_spin_shared {
 /* The suffix is the version of the layout. Copies with different layouts share
  * only vf_spin_armed, which is part of the ABI. */
 extern VF_API struct vf_spin_shared vf_spin_shared_1;
-
-static inline uint32_t vf_get(const uint32_t *word) {
-  return __atomic_load_n(word, __ATOMIC_RELAXED);
-}
-
-static inline void vf_set(uint32_t *word, uint32_t value) {
-  __atomic_store_n(word, value, __ATOMIC_RELAXED);
-}
 
 static inline void vf_count(enum vf_spin_counter counter, uint32_t n) {
   if (vf_get(&vf_spin_shared_1.stats))

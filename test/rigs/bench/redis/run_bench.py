@@ -5,9 +5,9 @@
 
 Redis' threads spin for each other: an I/O thread a million polls in front of a mutex, the
 main thread until several words are zero. The source is Debian's; it is built as it is, with
-the plugin, with libvfpthread and libvfmalloc preloaded, and with a sched_yield written by hand
-into each of the three waits. The servers of a cell run at the same time, idle but for the one
-whose turn it is.
+the plugin, with the plugin but not linked with libvfrt, with libvfpthread and libvfmalloc
+preloaded, and with a sched_yield written by hand into each of the three waits. The servers of a
+cell run at the same time, idle but for the one whose turn it is.
 """
 
 import csv
@@ -26,7 +26,7 @@ import measure
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "suites"))
 import bring
 
-SENTENCE = "Redis with I/O threads: as it is, with the plugin, with preloads, and with yields by hand."
+SENTENCE = "Redis with I/O threads: as it is, with the plugin, without libvfrt, with preloads, and with yields by hand."
 ALONE = False  # It downloads and builds Redis.
 
 FIRST_PORT = 17400
@@ -36,7 +36,7 @@ TESTS = ("SET", "GET")
 TARGET_S = 1.0
 TRIAL, MOST = 1000, 200_000
 TIMEOUT_S = 60
-VARIANTS = ("plain", "plugin", "preload", "hand", "one thread")
+VARIANTS = ("plain", "plugin", "alone", "preload", "hand", "one thread")
 # These run what was built as it is.
 AS_BUILT = ("plain", "preload", "one thread")
 
@@ -74,19 +74,19 @@ def by_hand(folder):
 def compile_server(tree, source, folder, variant):
     """Returns the folder with redis-server and redis-benchmark."""
     stamp = bench.commit(tree.source)
-    key = f"2 {variant} {stamp if variant == 'plugin' else ''}"
+    key = f"2 {variant} {stamp if variant in ('plugin', 'alone') else ''}"
     with bring.Once(folder, key) as todo:
         if todo:
             made = os.path.join(folder, "redis")
             shutil.copytree(source, made, symlinks=True)
             if variant == "hand":
                 by_hand(made)
-            plugin = variant == "plugin"
+            plugin, linked = variant in ("plugin", "alone"), variant == "plugin"
             bench.build(
                 ["make", "-C", os.path.join(made, "src"), f"-j{bench.cpus()}", f"CC={tree.tool('clang')}", "MALLOC=libc",
                  "BUILD_TLS=no", "USE_SYSTEMD=no", "OPTIMIZATION=-O2",
                  "CFLAGS=" + " ".join(["-w"] + (tree.plugin_flags() if plugin else [])),
-                 "LDFLAGS=" + " ".join(tree.link_flags() if plugin else []),
+                 "LDFLAGS=" + " ".join(tree.link_flags() if linked else []),
                  "redis-server", "redis-benchmark"]
             )
     return os.path.join(folder, "redis", "src")
@@ -169,6 +169,7 @@ def row_of(report, threads, hogs, runs, said):
         return f"{rates} {middle['p50']:.2f}/{middle['p99']:.2f}"
 
     found = {"over_plain": ratio("plugin", "plain"), "over_hand": ratio("plugin", "hand"),
+             "alone_over_plain": ratio("alone", "plain"), "alone_over_hand": ratio("alone", "hand"),
              "preload_over_plain": ratio("preload", "plain")}
     report.samples(runs, threads=threads, hogs=hogs)
     report.summary(threads=threads, hogs=hogs, statistics=said,
@@ -225,6 +226,7 @@ def main(tree, options, out):
     progress.end()
     print(f"requests a second, SET/GET, and GET's p50/p99 in ms; medians of {repetitions}; {bench.cpus()} CPUs; "
           f"{CLIENTS} clients.\nRatios are medians of pairs.")
-    bench.table(["cell"] + list(VARIANTS) + ["plugin/plain", "plugin/hand", "preload/plain"], rows)
+    bench.table(["cell"] + list(VARIANTS) +
+                ["plugin/plain", "plugin/hand", "alone/plain", "alone/hand", "preload/plain"], rows)
     report.write()
     return 0
