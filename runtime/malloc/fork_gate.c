@@ -29,6 +29,7 @@
 #include "malloc/fork_gate.h"
 #include "platform/linux/kernel.h"
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/single_threaded.h>
 
 /* Number of counters, each with a cache line of its own, so that threads on
@@ -153,7 +154,10 @@ int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex) {
   enter();
-  return __real_pthread_mutex_lock(mutex);
+  int error = __real_pthread_mutex_lock(mutex);
+  if (__builtin_expect(error != 0, 0))
+    abort(); /* Only of a lock that this thread holds, if libc notices. */
+  return 0;
 }
 
 int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
@@ -163,6 +167,17 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex) {
   leave();
   return error;
 }
+
+#ifdef VF_MALLOC_DEBUG
+/* Lets libc notice a thread that waits for a lock that it holds. */
+int __real_pthread_mutexattr_settype(pthread_mutexattr_t *attributes, int type);
+int __wrap_pthread_mutexattr_settype(pthread_mutexattr_t *attributes, int type);
+int __wrap_pthread_mutexattr_settype(pthread_mutexattr_t *attributes,
+                                     int type) {
+  (void)type;
+  return __real_pthread_mutexattr_settype(attributes, PTHREAD_MUTEX_ERRORCHECK);
+}
+#endif
 
 /* jemalloc's background threads wait for conditions, if MALLOC_CONF asks for
  * such threads. pthread_cond_wait would return with the mutex, which no thread
