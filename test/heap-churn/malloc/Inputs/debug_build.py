@@ -7,6 +7,7 @@
 """
 
 import os
+import shutil
 import sys
 
 SOURCE, BUILD = map(os.path.abspath, sys.argv[1:3])
@@ -29,6 +30,7 @@ def main():
         bring.call(["./configure", *CONFIGURE], "cannot configure jemalloc", cwd=source)
         bring.call(["make", "-j2", "lib/libjemalloc_pic.a"], "cannot build jemalloc", cwd=source)
     ours = os.path.join(top, "build")
+    shutil.rmtree(ours, ignore_errors=True)  # What is left of a try that failed would make this one fail.
     bring.call(["cmake", "-S", SOURCE, "-B", ours, "-G", "Ninja", "-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++",
                 "-DCMAKE_BUILD_TYPE=Debug", f"-DVF_JEMALLOC={archive}", "-DVF_MALLOC_DEBUG=ON"], "cannot configure", env=PLAIN)
     bring.call(["ninja", "-C", ours, "vfmalloc"], "cannot build libvfmalloc.so")
