@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -160,6 +161,8 @@ uint32_t vf_libc_decide(void) {
       mode = VF_DECIDED;
     else if (!complete && __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
       complain(mode);
+    if ((mode & VF_MUTEXES) && !getenv("VF_STATS"))
+      mode |= VF_QUICK_MUTEXES;
     __atomic_store_n(&vf_libc_mode, mode, __ATOMIC_RELAXED);
   }
   errno = saved;

@@ -197,8 +197,28 @@ static inline int timedlock_at(pthread_mutex_t *mutex,
                               : vf_next()->pthread_mutex_timedlock(mutex, at);
 }
 
+/* Returns true for a normal mutex of this library's, if nothing is counted: a
+ * free one is then taken, and one that nobody waits for released, without the
+ * steps of other kinds of mutexes. */
+static inline bool is_quick(const pthread_mutex_t *mutex) {
+  int kind = __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
+  uint32_t mode = __atomic_load_n(&vf_libc_mode, __ATOMIC_RELAXED);
+  return (kind & ~VF_LIBC_NO_ELISION) == PTHREAD_MUTEX_TIMED_NP &&
+         (mode & VF_QUICK_MUTEXES);
+}
+
+static __attribute__((noinline)) int lock_unless_quick(pthread_mutex_t *mutex,
+                                                       uintptr_t site) {
+  return lock_at(mutex, site);
+}
+
 VF_API int pthread_mutex_lock(pthread_mutex_t *mutex) {
-  return lock_at(mutex, VF_CALLER);
+  if (__builtin_expect(is_quick(mutex) && take(lock_of(mutex), HELD), 1)) {
+    set_owner(mutex, vf_libc_tid());
+    ++mutex->__data.__nusers;
+    return 0;
+  }
+  return lock_unless_quick(mutex, VF_CALLER);
 }
 
 VF_API int pthread_mutex_trylock(pthread_mutex_t *mutex) {
@@ -244,6 +264,16 @@ bool vf_mutex_may_unlock(const pthread_mutex_t *mutex) {
   }
 }
 
+/* Wakes a thread that sleeps on the lock, which is free and may be no lock any
+ * more. site: vf_site_freeing. */
+static __attribute__((noinline)) void wake_one(uint32_t *lock, uintptr_t site) {
+  vf_count_preload(VF_PRELOAD_WAKES);
+  if (site != 0)
+    vf_site_woke(site);
+  vf_spin_wakes(lock);
+  vf_futex_wake(lock, 1, VF_PRIVATE);
+}
+
 /* Releases the mutex, and subtracts users from __nusers. pre:
  * vf_takes_over(mutex), vf_mutex_may_unlock(mutex). */
 static inline void unlock(pthread_mutex_t *mutex, unsigned users) {
@@ -255,21 +285,29 @@ static inline void unlock(pthread_mutex_t *mutex, unsigned users) {
   set_owner(mutex, 0);
   mutex->__data.__nusers -= users;
   /* From here on the mutex may be destroyed: only its address is used. */
-  if (__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) == SLEEPERS) {
-    vf_count_preload(VF_PRELOAD_WAKES);
-    if (site != 0)
-      vf_site_woke(site);
-    vf_spin_wakes(lock);
-    vf_futex_wake(lock, 1, VF_PRIVATE);
-  }
+  if (__atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) == SLEEPERS)
+    wake_one(lock, site);
 }
 
-VF_API int pthread_mutex_unlock(pthread_mutex_t *mutex) {
+static __attribute__((noinline)) int
+unlock_unless_quick(pthread_mutex_t *mutex) {
   if (!vf_takes_over(mutex))
     return vf_libc_unlock(mutex);
   if (!vf_mutex_may_unlock(mutex))
     return EPERM;
   unlock(mutex, 1);
+  return 0;
+}
+
+VF_API int pthread_mutex_unlock(pthread_mutex_t *mutex) {
+  if (!__builtin_expect(is_quick(mutex), 1))
+    return unlock_unless_quick(mutex);
+  uint32_t *lock = lock_of(mutex);
+  set_owner(mutex, 0);
+  --mutex->__data.__nusers;
+  if (__builtin_expect(
+          __atomic_exchange_n(lock, FREE, __ATOMIC_RELEASE) == SLEEPERS, 0))
+    wake_one(lock, 0);
   return 0;
 }
 
