@@ -38,6 +38,7 @@
 #include "spin-wait/block.h"
 #include "common/hash.h"
 #include "platform/linux/kernel.h"
+#include "relax.h"
 #include "spin-wait/blind.h"
 #include "spin-wait/crowd.h"
 #include "spin-wait/limit.h"
@@ -59,6 +60,20 @@
  * with one of 10 ms. */
 #define VF_TIMEOUT_TRUSTED_NS 16000000u
 #define VF_TIMEOUT_SHARE 8
+/* Number of notifies that must have ended sleeps in a bucket, none missed
+ * since, before timeouts are twice as long as the bucket's waits usually are:
+ * then most waits do not time out at all. (A timeout takes some 15 us of CPU
+ * time. A wait of 200 ms with the timeouts above has nine.) A notify that is
+ * missed after all delays its waiter by at most that; it is then trusted no
+ * more. */
+#define VF_TRUSTED_LONG 8u
+/* The maximum of such timeouts. */
+#define VF_TIMEOUT_LONG_NS 1000000000u
+/* Time between arming a bucket and the last poll before a long sleep. A writer
+ * that did not see armed (N2 above) had already executed its store, so the
+ * store is visible after this time, ten times as long as a processor takes to
+ * write its store buffer to its cache. */
+#define VF_SETTLE_NS 2000u
 /* Maximum share of the time waited so far that a blind sleep, which no notify
  * ends, may take: a sixteenth, overshoot included. The overshoot is 50 us of
  * timer slack, Linux' default, and the exit from idle; 72 us on the development
@@ -76,6 +91,8 @@
 /* Upper limit of the count of missed notifies, so that a few notifies that
  * arrive restore trust. */
 #define VF_SUSPECT_MAX 8u
+/* log2 of the unit of `usual`, 1 ms: shorter waits do not time out. */
+#define VF_USUAL_LOG2 20
 
 struct vf_spin_bucket *vf_spin_bucket_of(const volatile void *addr) {
   /* All bytes of an aligned 8-byte word share a bucket: the store may be wider
@@ -87,7 +104,6 @@ static void suspect_more(struct vf_spin_bucket *bucket) {
   uint32_t suspect = vf_get(&bucket->suspect);
   if (suspect < VF_SUSPECT_MAX)
     vf_set(&bucket->suspect, suspect + 1);
-  vf_set(&bucket->trusted, 0);
 }
 
 static void suspect_less(struct vf_spin_bucket *bucket) {
@@ -96,8 +112,63 @@ static void suspect_less(struct vf_spin_bucket *bucket) {
     vf_set(&bucket->suspect, suspect - 1);
 }
 
+static void trust_more(struct vf_spin_bucket *bucket) {
+  uint32_t trusted = vf_get(&bucket->trusted);
+  if (vf_get(&bucket->doubted) != 0) {
+    vf_set(&bucket->doubted, 0);
+    vf_set(&bucket->trusted, 1);
+    return;
+  }
+  if (trusted < VF_TRUSTED_LONG)
+    vf_set(&bucket->trusted, trusted + 1);
+}
+
+/* Called before a sleep, with whether the wait's last sleep has timed out. A
+ * wait that timed out and does not sleep again has missed a notify, which shows
+ * when another wait sleeps or is notified. */
+static void settle_doubts(struct vf_spin_bucket *bucket, bool has_timed_out) {
+  if (has_timed_out)
+    suspect_less(bucket);
+  if (vf_get(&bucket->doubted) == 0)
+    return;
+  vf_set(&bucket->doubted, 0);
+  if (!has_timed_out)
+    vf_set(&bucket->trusted, 0);
+}
+
+/* Records the length of a wait that a notify ended: at once if it is longer
+ * than usual, else by a quarter of the difference. */
+static void record_usual(struct vf_spin_bucket *bucket, uint64_t waited) {
+  uint32_t units = (uint32_t)(waited >> VF_USUAL_LOG2),
+           usual = vf_get(&bucket->usual);
+  uint32_t now = units > usual ? units : usual - (usual - units + 3) / 4;
+  if (now != usual)
+    vf_set(&bucket->usual, now);
+}
+
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high) {
   return value < low ? low : value > high ? high : value;
+}
+
+/* Returns the timeout of a sleep after `waited` nanoseconds of waiting. */
+static uint64_t timeout_ns(const struct vf_spin_bucket *bucket,
+                           uint64_t waited) {
+  uint32_t trusted = vf_get(&bucket->trusted);
+  uint64_t least = trusted ? VF_TIMEOUT_TRUSTED_NS : VF_TIMEOUT_MIN_NS;
+  uint64_t ns = clamp(waited / VF_TIMEOUT_SHARE, least, VF_TIMEOUT_MAX_NS);
+  uint64_t usual = (uint64_t)vf_get(&bucket->usual) << VF_USUAL_LOG2;
+  if (trusted >= VF_TRUSTED_LONG && 2 * usual > ns)
+    ns = 2 * usual < VF_TIMEOUT_LONG_NS ? 2 * usual : VF_TIMEOUT_LONG_NS;
+  return ns;
+}
+
+/* Lets stores of writers that have not seen the armed bucket become visible,
+ * before a sleep that may take long. */
+static void settle_stores(uint64_t ns) {
+  if (ns <= VF_TIMEOUT_TRUSTED_NS)
+    return;
+  for (uint64_t end = vf_now_ns() + VF_SETTLE_NS; vf_now_ns() < end;)
+    vf_relax();
 }
 
 /* Returns the maximum length of a blind sleep after `waited` nanoseconds of
@@ -194,15 +265,10 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
     return sleep_blind(state, how, place);
 
   struct vf_spin_bucket *bucket = vf_spin_bucket_of(addr);
-  if (vf_field(state, VF_TIMED_OUT)) {
-    suspect_less(bucket);
-    state = vf_with(state, VF_TIMED_OUT, 0);
-  }
+  settle_doubts(bucket, vf_field(state, VF_TIMED_OUT));
+  state = vf_with(state, VF_TIMED_OUT, 0);
   uint64_t waited = vf_waited(state, vf_now_ns());
-  uint64_t ns = clamp(waited / VF_TIMEOUT_SHARE,
-                      vf_get(&bucket->trusted) ? VF_TIMEOUT_TRUSTED_NS
-                                               : VF_TIMEOUT_MIN_NS,
-                      VF_TIMEOUT_MAX_NS);
+  uint64_t ns = timeout_ns(bucket, waited);
   bool blind = vf_get(&bucket->suspect) > VF_SUSPECT_LIMIT;
   if (blind) {
     /* Sleeps no longer than a blind sleep, but arms the bucket below, so that
@@ -222,10 +288,12 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
     /* Without an address only the caller can poll again (step W4 above), so
      * this call arms the bucket and the next one sleeps. */
     arm(bucket);
+    settle_stores(ns);
     return vf_with(vf_with(state, VF_SNAPPED, 1), VF_SNAPSHOT, seq);
   }
   if (size != 0) {
     arm(bucket);
+    settle_stores(ns);
     if (changed(addr, observed, size))
       return state;
   }
@@ -238,10 +306,12 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
   case ETIMEDOUT:
     vf_count(VF_SPIN_TIMEOUTS, 1);
     suspect_more(bucket);
+    vf_set(&bucket->doubted, 1);
     return vf_with(state, VF_TIMED_OUT, 1);
   case EINTR:
     return state;
   default:
+    record_usual(bucket, vf_waited(state, vf_now_ns()));
     return woken(state);
   }
 }
@@ -265,8 +335,10 @@ bool vf_spin_block_for(const volatile void *addr, uint64_t observed,
     vf_count(VF_SPIN_TIMEOUTS, 1);
     /* A timeout that ends a bounded wait does not show that a notify was
      * missed. */
-    if (ns >= most)
+    if (ns >= most) {
       suspect_more(bucket);
+      vf_set(&bucket->trusted, 0);
+    }
   }
   return true;
 }
@@ -286,7 +358,6 @@ VF_API void vf_spin_notify(const volatile void *addr) {
   vf_count(VF_SPIN_WAKES, n);
   if (n > 0) {
     suspect_less(bucket);
-    if (vf_get(&bucket->trusted) == 0)
-      vf_set(&bucket->trusted, 1);
+    trust_more(bucket);
   }
 }

@@ -43,15 +43,23 @@ struct vf_spin_bucket {
    * that a notify ended. Updates may get lost: the number only selects how to
    * sleep. */
   uint32_t suspect;
-  /* Set by a notify that woke a waiter, cleared by a timeout. If it is set
-   * wrongly, a missed notify costs 16 ms instead of 1; if it is not set, each
-   * sleep programs the timer. */
+  /* Number of sleeps that a notify ended since one was missed, up to a limit
+   * (block.c). If it is too large, a missed notify costs 16 ms instead of 1, or
+   * twice the usual wait; if it is too small, each sleep programs the timer. */
   uint32_t trusted;
   /* Number of thrifty spins (limit.h) that failed minus those that succeeded,
    * and how the last wait that counts began. Updates may get lost, and waiters
    * of one bucket share them: they only select the length of spins. */
   uint32_t failed;
   uint32_t began;
+  /* Set by a sleep that timed out, cleared when its wait sleeps again: the
+   * timeout was no missed notify then. */
+  uint32_t doubted;
+  /* Length of the longer ones of the last waits that a notify ended, in units
+   * of 2^20 ns. Lost updates make timeouts too long or too short. */
+  uint32_t usual;
+  /* Number of spins in a row that did not end their wait, see history.h. */
+  uint32_t in_vain;
 } __attribute__((aligned(VF_CACHE_LINE)));
 
 /* Counters of VF_STATS=1, in the order they are printed. Written only when

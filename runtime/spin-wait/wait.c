@@ -30,6 +30,7 @@
 #include "spin-wait/block.h"
 #include "spin-wait/cpu_time.h"
 #include "spin-wait/crowd.h"
+#include "spin-wait/history.h"
 #include "spin-wait/limit.h"
 #include "spin-wait/shared.h"
 #include "spin-wait/state.h"
@@ -78,6 +79,9 @@ static uint64_t enter_yielding(uint64_t state, uint64_t now) {
 static uint64_t budget_of(const volatile void *addr, uint64_t state,
                           uint32_t how) {
   uint64_t budget = vf_spin_budget_ns(), began = vf_field(state, VF_STARTED);
+  if ((how & VF_SPIN_NOTIFIED) && budget > VF_SHORT_SPIN_NS &&
+      vf_history_is_bad(vf_spin_bucket_of(addr), began))
+    budget = VF_SHORT_SPIN_NS;
   if (!vf_limit_is_near())
     return budget;
   uint64_t thrifty = vf_limit_budget(budget, began);
@@ -143,6 +147,18 @@ static uint64_t begin(uint64_t state, bool trying, uint64_t now) {
                                  : enter(state, VF_SPINNING);
 }
 
+static void begin_notified(struct vf_spin_bucket *bucket, uint64_t began) {
+  vf_history_began(bucket, began);
+  if (vf_limit_is_near())
+    vf_limit_began(bucket, began);
+}
+
+static void end_spin(struct vf_spin_bucket *bucket) {
+  vf_history_slept(bucket);
+  if (vf_limit_is_near())
+    vf_limit_blocks(bucket);
+}
+
 static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
                                uint64_t state, uint32_t how, uintptr_t place) {
   bool opening = vf_field(state, VF_PHASE) == VF_OPENING,
@@ -155,8 +171,8 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
   uint64_t now = vf_now_ns();
   if (opening) {
     state = begin(state, trying, now);
-    if (vf_limit_is_near() && (how & VF_SPIN_NOTIFIED))
-      vf_limit_began(vf_spin_bucket_of(addr), vf_field(state, VF_STARTED));
+    if ((how & VF_SPIN_NOTIFIED) && !vf_would_block(state))
+      begin_notified(vf_spin_bucket_of(addr), vf_field(state, VF_STARTED));
   }
   uint64_t phase = vf_field(state, VF_PHASE);
   if (phase == VF_BLOCKING)
@@ -170,8 +186,8 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
     return burn(state);
   else
     state = yield(state, now, budget);
-  if (vf_limit_is_near() && (how & VF_SPIN_NOTIFIED) && vf_would_block(state))
-    vf_limit_blocks(vf_spin_bucket_of(addr));
+  if ((how & VF_SPIN_NOTIFIED) && vf_would_block(state))
+    end_spin(vf_spin_bucket_of(addr));
   return state;
 }
 

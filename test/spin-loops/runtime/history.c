@@ -1,0 +1,101 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where notifies have ended all waits, waits sleep for as long as they usually take, without
+// timeouts, and spin shortly. A notify that is missed then ends the trust, and short waits
+// restore the spins.
+//
+// RUN: clang -std=gnu11 -O1 -g -Wall -Wextra -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s -pthread -o %t %vf_lib/libvfrt.a
+// RUN: env VF_STATS=1 %t
+
+#include "spin-wait/history.h"
+#include "check.h"
+#include "spin-wait/block.h"
+#include <pthread.h>
+
+enum { WAITS = 16, LEARNT = 10, MS = 60 };
+
+static uint32_t flag, answer;
+
+static uint64_t timeouts(void) {
+  return vf_spin_shared_1.counters[VF_SPIN_TIMEOUTS];
+}
+
+static void *wait_often(void *unused) {
+  for (uint32_t i = 0; i != WAITS + 2; ++i) {
+    wait_while(&flag, i, sizeof flag | VF_SPIN_NOTIFIED);
+    __atomic_store_n(&answer, i + 1, __ATOMIC_RELEASE);
+  }
+  return unused;
+}
+
+static void await_answer(uint32_t value) {
+  while (__atomic_load_n(&answer, __ATOMIC_ACQUIRE) != value)
+    sleep_ms(1);
+}
+
+static void waits_learn(void) {
+  struct vf_spin_bucket *bucket = vf_spin_bucket_of(&flag);
+  uint64_t before = 0;
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, wait_often, NULL) == 0);
+  for (uint32_t i = 0; i != WAITS; ++i) {
+    if (i == LEARNT)
+      before = timeouts();
+    sleep_ms(MS);
+    set_flag(&flag, i + 1);
+    await_answer(i + 1);
+  }
+  CHECK(before > LEARNT);
+  // A machine that lets this thread run late may still let one or two sleeps time out.
+  CHECK(timeouts() - before <= WAITS - LEARNT);
+  CHECK(bucket->trusted > 1 && bucket->usual >= MS / 2);
+
+  sleep_ms(MS);
+  __atomic_store_n(&flag, WAITS + 1, __ATOMIC_RELEASE); // No notify.
+  await_answer(WAITS + 1);
+  sleep_ms(MS);
+  set_flag(&flag, WAITS + 2);
+  await_answer(WAITS + 2);
+  pthread_join(thread, NULL);
+  CHECK(bucket->trusted <= 1);
+}
+
+// A time at which a wait would be a trial, or not.
+static uint64_t time_of(bool trial) {
+  struct vf_spin_bucket vain = {.in_vain = VF_VAIN_MAX};
+  uint64_t began = 1;
+  while (vf_history_is_bad(&vain, began) == trial)
+    ++began;
+  return began;
+}
+
+static void spins_return(void) {
+  struct vf_spin_bucket bucket = {0};
+  uint64_t usual = time_of(false), trial = time_of(true);
+  for (unsigned i = 0; i != VF_VAIN_MAX; ++i) {
+    CHECK(!vf_history_is_bad(&bucket, usual));
+    vf_history_began(&bucket, usual);
+    vf_history_slept(&bucket);
+  }
+  CHECK(vf_history_is_bad(&bucket, usual) &&
+        !vf_history_is_bad(&bucket, trial));
+  // Short spins that succeed say nothing about long ones.
+  vf_history_began(&bucket, usual);
+  vf_history_began(&bucket, usual);
+  CHECK(vf_history_is_bad(&bucket, usual));
+  // A trial that fails changes nothing, one that succeeds ends it.
+  vf_history_began(&bucket, trial);
+  vf_history_slept(&bucket);
+  CHECK(vf_history_is_bad(&bucket, usual));
+  vf_history_began(&bucket, trial);
+  vf_history_began(&bucket, trial);
+  CHECK(!vf_history_is_bad(&bucket, usual));
+}
+
+int main(void) {
+  spins_return();
+  waits_learn();
+  return 0;
+}
