@@ -170,6 +170,8 @@ void vf_limit_blocks(struct vf_spin_bucket *bucket) {
 }
 
 void vf_limit_start(const struct vf_cpu_groups_at *where) {
+  if (__atomic_exchange_n(&vf_limit_1.started, 1, __ATOMIC_RELAXED) != 0)
+    return;
   vf_limit_1.where = where;
   vf_limit_1.seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   if (vf_cpu_groups_find(&vf_limit_1.groups, where) == 0)

@@ -77,6 +77,7 @@ struct vf_limit_shared {
   const struct vf_cpu_groups_at *where;
   uint64_t used_ns;  /* CPU time of the process at the last reading */
   int seccomp;       /* mode when the groups were found */
+  uint32_t started;  /* set by the library that has found the groups */
   uint32_t attempts; /* to find the groups again */
 };
 extern VF_API struct vf_limit_shared vf_limit_1;
@@ -123,8 +124,8 @@ static inline uint64_t vf_limit_budget(uint64_t budget, uint64_t began) {
 void vf_limit_began(struct vf_spin_bucket *bucket, uint64_t began);
 void vf_limit_blocks(struct vf_spin_bucket *bucket);
 
-/* Finds the groups, and begins to read them. The constructor of tuning.c calls
- * it; tests call it with other places.
+/* Finds the groups, and begins to read them, unless another library of the
+ * process has done so. Constructors call it; tests call it with other places.
  * *where must stay valid. */
 void vf_limit_start(const struct vf_cpu_groups_at *where);
 

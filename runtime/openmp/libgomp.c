@@ -1,0 +1,200 @@
+/*===- openmp/libgomp.c - How long gcc's OpenMP runtime spins -------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * A wait of libgomp polls a number of times and then sleeps. The number is read
+ * at each wait from one of two variables, the second one if there are more
+ * threads than CPUs:
+ *
+ *   unsigned long long gomp_spin_count_var, gomp_throttled_spin_count_var;
+ *
+ * They are set once, from the environment, and have no public name or function.
+ * But their defaults, 300000 and 100, have been the same since gcc 4.4, and lie
+ * side by side: this file searches for the pair in the variables of the copy of
+ * libgomp that has created a thread, and steers the copy only if there is
+ * exactly one such pair. Otherwise, in particular if the user has set
+ * OMP_WAIT_POLICY or GOMP_SPINCOUNT, which change the numbers, the copy is left
+ * alone. There may be several copies: packages of Python bring their own.
+ *
+ * libgomp reads the variables while they are written, as plain 64-bit words:
+ * it sees the old or the new number.
+ *===----------------------------------------------------------------------===*/
+
+#include "openmp/steer.h"
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+
+/* Polls by default, and where there are more threads than CPUs. */
+#define POLLS 300000u
+#define POLLS_CROWDED 100u
+/* Maximum number of copies; packages of Python rarely bring more than three. */
+#define COPIES 16
+/* Modules that have created threads and have no OpenMP. After that many, new
+ * ones are searched each time, which takes some microseconds. */
+#define OTHERS 64
+
+struct code {
+  uintptr_t begin, end;
+};
+
+/* Entries are written by one thread at a time, under `lock`, and published by
+ * the counts. */
+static struct code copies[COPIES], others[OTHERS];
+static unsigned long long *polls[COPIES], *polls_crowded[COPIES];
+static unsigned copies_n, others_n;
+static char lock;
+
+/* A module, and what was found in it. */
+struct module {
+  uintptr_t caller;
+  struct code code;
+  const char *name;
+  unsigned long long *pair;
+  unsigned pairs;
+};
+
+static bool contains(const struct code *code, uintptr_t address) {
+  return address >= code->begin && address < code->end;
+}
+
+static bool is_known(const struct code *list, const unsigned *count,
+                     uintptr_t address) {
+  unsigned n = __atomic_load_n(count, __ATOMIC_ACQUIRE);
+  for (unsigned i = 0; i != n; ++i)
+    if (contains(&list[i], address))
+      return true;
+  return false;
+}
+
+static bool is_pair(const unsigned long long *words) {
+  return (words[0] == POLLS && words[1] == POLLS_CROWDED) ||
+         (words[0] == POLLS_CROWDED && words[1] == POLLS);
+}
+
+static void search(struct module *module, uintptr_t begin, uintptr_t end) {
+  begin = (begin + 7) & ~(uintptr_t)7;
+  for (; begin + 2 * sizeof(unsigned long long) <= end;
+       begin += sizeof(unsigned long long)) {
+    unsigned long long *words = (unsigned long long *)begin;
+    if (!is_pair(words))
+      continue;
+    module->pair = words;
+    ++module->pairs;
+  }
+}
+
+/* Callback of dl_iterate_phdr: finds the module of module->caller. */
+static int find_module(struct dl_phdr_info *info, size_t size, void *what) {
+  struct module *module = what;
+  (void)size;
+  bool found = false;
+  for (int i = 0; i != info->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    struct code part = {info->dlpi_addr + header->p_vaddr,
+                        info->dlpi_addr + header->p_vaddr + header->p_memsz};
+    if (header->p_type == PT_LOAD && (header->p_flags & PF_X) &&
+        contains(&part, module->caller)) {
+      module->code = part;
+      module->name = info->dlpi_name;
+      found = true;
+    }
+  }
+  for (int i = 0; found && i != info->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    uintptr_t begin = info->dlpi_addr + header->p_vaddr;
+    if (header->p_type == PT_LOAD && (header->p_flags & PF_W))
+      search(module, begin, begin + header->p_memsz);
+  }
+  return found;
+}
+
+/* Returns true if the module defines the function. */
+static bool defines(void *handle, const char *function,
+                    const struct module *module) {
+  void *at = dlsym(handle, function);
+  return at && contains(&module->code, (uintptr_t)at);
+}
+
+enum kind { NO_OPENMP, LIBGOMP, LIBOMP };
+
+/* Tells what the module is, and keeps an OpenMP runtime loaded: its variables
+ * are written from now on. */
+static enum kind kind_of(const struct module *module) {
+  if (!module->name || *module->name == '\0')
+    return NO_OPENMP; /* an executable, perhaps with libgomp in it */
+  void *handle = dlopen(module->name, RTLD_NOLOAD | RTLD_LAZY);
+  if (!handle)
+    return NO_OPENMP;
+  /* LLVM's runtime defines both. */
+  enum kind kind = defines(handle, "__kmpc_fork_call", module) ? LIBOMP
+                   : defines(handle, "GOMP_parallel", module)  ? LIBGOMP
+                                                               : NO_OPENMP;
+  if (kind == LIBGOMP)
+    dlopen(module->name, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE);
+  dlclose(handle);
+  return kind;
+}
+
+static void remember(struct code *list, unsigned *count, unsigned most,
+                     const struct module *module) {
+  unsigned n = *count;
+  if (n == most)
+    return;
+  list[n] = module->code;
+  if (list == copies) {
+    bool usual = module->pair[0] == POLLS;
+    polls[n] = module->pair + !usual;
+    polls_crowded[n] = module->pair + usual;
+  }
+  __atomic_store_n(count, n + 1, __ATOMIC_RELEASE);
+}
+
+static void learn(struct module *module) {
+  dl_iterate_phdr(find_module, module);
+  enum kind kind = kind_of(module);
+  if (kind != NO_OPENMP)
+    vf_omp_start();
+  if (kind == LIBGOMP && module->pairs == 1 &&
+      !vf_omp_user_sets("GOMP_SPINCOUNT") &&
+      !vf_omp_user_sets("OMP_WAIT_POLICY") && copies_n != COPIES) {
+    vf_omp_count(VF_OMP_LIBGOMP, 1);
+    remember(copies, &copies_n, COPIES, module);
+    if (vf_omp_sleeps())
+      vf_libgomp_set(true);
+    return;
+  }
+  if (kind == LIBGOMP)
+    vf_omp_count(VF_OMP_UNKNOWN, 1);
+  remember(others, &others_n, OTHERS, module);
+}
+
+void vf_omp_created_by(const void *caller) {
+  uintptr_t address = (uintptr_t)caller;
+  if (is_known(copies, &copies_n, address)) {
+    vf_omp_start(); /* in a forked child */
+    return;
+  }
+  /* Two threads rarely meet here. One that finds the lock taken, or was forked
+   * while another thread had it, leaves the module for the next thread that
+   * is created. */
+  if (is_known(others, &others_n, address) ||
+      __atomic_test_and_set(&lock, __ATOMIC_ACQUIRE))
+    return;
+  struct module module = {.caller = address};
+  if (!is_known(copies, &copies_n, address) &&
+      !is_known(others, &others_n, address))
+    learn(&module);
+  __atomic_clear(&lock, __ATOMIC_RELEASE);
+}
+
+void vf_libgomp_set(bool sleeps) {
+  unsigned n = __atomic_load_n(&copies_n, __ATOMIC_ACQUIRE);
+  for (unsigned i = 0; i != n; ++i) {
+    __atomic_store_n(polls[i], sleeps ? 0 : POLLS, __ATOMIC_RELAXED);
+    __atomic_store_n(polls_crowded[i], sleeps ? 0 : POLLS_CROWDED,
+                     __ATOMIC_RELAXED);
+  }
+}

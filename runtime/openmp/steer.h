@@ -1,0 +1,75 @@
+/*===- openmp/steer.h - How long OpenMP's threads spin --------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ *   LD_PRELOAD=libvfomp.so program
+ *   VF_OMP=off    leaves all to OpenMP's runtime
+ *   VF_STATS=1    prints what was decided, and why
+ *
+ * A thread of OpenMP that waits, for the next parallel region or at a barrier,
+ * spins for milliseconds before it sleeps. That is the quickest way to wait if
+ * each thread has a CPU, and the slowest if the awaited thread needs this CPU
+ * or the CPU time of the group is limited. This library switches the waits of
+ * the OpenMP runtimes in a process between spinning as usual and sleeping at
+ * once:
+ *
+ *   spin ----- many involuntary context switches, or the group ------> sleep
+ *        <---- is near its CPU limit (spin-wait/limit.h)        -----
+ *              after a time, as a trial
+ *
+ * Threads that sleep show no sign of whether they could spin again, so spinning
+ * is tried after a time that doubles with each trial that fails.
+ *
+ * A thread of this library decides, as no function of gcc's OpenMP runtime that
+ * could be replaced is called often. It is started after the OpenMP runtime has
+ * created its first thread, so no process gets a second thread by it.
+ *
+ * What the user sets stays in force: with OMP_WAIT_POLICY, GOMP_SPINCOUNT or
+ * KMP_BLOCKTIME this library leaves that runtime alone.
+ *===----------------------------------------------------------------------===*/
+
+#ifndef VFRIENDLY_OPENMP_STEER_H
+#define VFRIENDLY_OPENMP_STEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Counters of VF_STATS=1, in the order in which they are printed. */
+enum vf_omp_counter {
+  VF_OMP_LIBGOMP, /* copies of gcc's runtime that are steered */
+  VF_OMP_LIBOMP,  /* copies of LLVM's */
+  VF_OMP_UNKNOWN, /* copies that are not: the user's settings, or unknown
+                     versions */
+  VF_OMP_CROWDED, /* times that threads began to sleep beside other threads */
+  VF_OMP_LIMITED, /* times that they did so near a limit */
+  VF_OMP_TRIALS,  /* times that they began to spin again */
+  VF_OMP_SPIN_MS, /* how long they spun, and slept */
+  VF_OMP_SLEEP_MS,
+  VF_OMP_COUNTERS
+};
+void vf_omp_count(enum vf_omp_counter counter, uint64_t n);
+
+/* Returns true if waits should sleep. */
+bool vf_omp_sleeps(void);
+
+/* Starts the deciding thread if this process has none. */
+void vf_omp_start(void);
+
+/* Called if `caller`, an address of code, has created a thread: if it belongs
+ * to a copy of gcc's runtime, steers it. Starts the deciding thread if it
+ * belongs to an OpenMP runtime. */
+void vf_omp_created_by(const void *caller);
+
+/* Makes the waits of all known copies of gcc's runtime sleep at once, or spin
+ * as usual. */
+void vf_libgomp_set(bool sleeps);
+
+/* Returns true if the environment variable is set. */
+bool vf_omp_user_sets(const char *name);
+
+/* Returns false if VF_OMP=off. */
+bool vf_omp_is_on(void);
+
+#endif /* VFRIENDLY_OPENMP_STEER_H */
