@@ -1,4 +1,4 @@
-/*===- openmp/steer.h - How long OpenMP's threads spin --------------------===*
+/*===- cpu-limits/steer.h - How long OpenMP's threads spin ----------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,8 +42,8 @@ enum vf_omp_counter {
   VF_OMP_LIBOMP,  /* copies of LLVM's */
   VF_OMP_UNKNOWN, /* copies that are not: the user's settings, or unknown
                      versions */
-  VF_OMP_CROWDED, /* times that threads began to sleep beside other threads */
-  VF_OMP_LIMITED, /* times that they did so near a limit */
+  VF_OMP_CROWDED, /* times that threads were seen to share CPUs */
+  VF_OMP_LIMITED, /* readings that saw the group near its limit */
   VF_OMP_TRIALS,  /* times that they began to spin again */
   VF_OMP_SPIN_MS, /* how long they spun, and slept */
   VF_OMP_SLEEP_MS,

@@ -1,4 +1,4 @@
-/*===- openmp/libgomp.c - How long gcc's OpenMP runtime spins -------------===*
+/*===- cpu-limits/libgomp.c - How long gcc's OpenMP runtime spins ---------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@
  * it sees the old or the new number.
  *===----------------------------------------------------------------------===*/
 
-#include "openmp/steer.h"
+#include "cpu-limits/steer.h"
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
-/*===- openmp/steer.c - Deciding between spinning and sleeping ------------===*
+/*===- cpu-limits/steer.c - Deciding between spinning and sleeping --------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *===----------------------------------------------------------------------===*/
 
-#include "openmp/steer.h"
+#include "cpu-limits/steer.h"
 #include "common/environment.h"
 #include "common/process_wide.h"
 #include "common/report.h"
@@ -19,15 +19,23 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-/* Time between two decisions, 20 ms: in it, a thread that shares its CPU is
- * switched about seven times, at slices of 3 ms. A decision takes some 5 us. */
+/* Time between two decisions. A decision takes some 5 us. */
 #define TICK_NS 20000000u
 /* Maximum time between two decisions if the process hardly runs. */
 #define IDLE_TICK_NS (8 * TICK_NS)
-/* Number of involuntary context switches of the process in a tick from which on
- * its threads share CPUs. This thread causes one in a tick itself, and the
- * kernel's own threads one now and then. */
-#define CROWD_SWITCHES 4u
+/* The process's threads share CPUs if they are switched off them against their
+ * will once in this much of their CPU time. Threads that compute beside each
+ * other have slices of 3 to 4 ms. Where each has a CPU, only the kernel's own
+ * threads and the deciding one interrupt them, about once in 20 ms. The rate is
+ * one of CPU time, as on a machine with many runnable threads they all run
+ * rarely. */
+#define SWITCHED_EACH_NS 8000000u
+/* Such a rate is judged by at least that many switches, as fewer are chance,
+ * and after that much CPU time, or that much time if the process gets hardly
+ * any. */
+#define SWITCHES_MIN 3u
+#define JUDGED_NS 20000000u
+#define JUDGED_AFTER_NS (8 * (uint64_t)TICK_NS)
 /* Time to sleep before the first trial, and the maximum. A trial beside hogs
  * lasts for a tick, in which regions take ten times as long or more: at the
  * maximum trials take less than 1 % of the time. */
@@ -38,12 +46,18 @@
 #define SLEEP_LIMITED_NS UINT64_C(16000000000)
 #define STACK_SIZE 65536
 
+/* What the process did in a time. */
+struct tick {
+  uint64_t ns, used_ns, switches;
+};
+
 /* Written by the deciding thread, but for `pid`. */
 static struct {
   int pid; /* of the process that has the thread; a forked child has none */
   bool sleeps;
   uint64_t now, sleep_for, sleep_until, spun_since;
   uint64_t switches, used_ns;
+  struct tick unjudged;
   uint32_t readings;
 } decided;
 
@@ -74,11 +88,7 @@ static void sleep_at_least(uint64_t ns) {
     decided.sleep_until = decided.now + ns;
 }
 
-/* What the process did since the last call. */
-struct tick {
-  uint64_t ns, used_ns, switches;
-};
-
+/* Returns what the process did since the last call. */
 static struct tick measure(void) {
   struct rusage usage;
   uint64_t now = vf_now_ns();
@@ -99,8 +109,16 @@ static struct tick measure(void) {
 }
 
 static bool is_crowded(const struct tick *tick) {
-  return tick->switches >= CROWD_SWITCHES &&
-         tick->switches * TICK_NS >= CROWD_SWITCHES * tick->ns;
+  struct tick *all = &decided.unjudged;
+  all->ns += tick->ns;
+  all->used_ns += tick->used_ns;
+  all->switches += tick->switches;
+  if (all->used_ns < JUDGED_NS && all->ns < JUDGED_AFTER_NS)
+    return false;
+  bool crowded = all->switches >= SWITCHES_MIN &&
+                 all->switches * SWITCHED_EACH_NS >= all->used_ns;
+  *all = (struct tick){0};
+  return crowded;
 }
 
 /* Returns true if a new reading shows that the group is near its limit, and
@@ -118,10 +136,14 @@ static void decide(const struct tick *tick) {
   vf_omp_count(decided.sleeps ? VF_OMP_SLEEP_MS : VF_OMP_SPIN_MS,
                tick->ns / 1000000);
   bool limited = is_limited(), crowded = is_crowded(tick);
-  if (limited)
+  if (limited) {
+    vf_omp_count(VF_OMP_LIMITED, 1);
     sleep_at_least(SLEEP_LIMITED_NS);
-  if (crowded)
+  }
+  if (crowded) {
+    vf_omp_count(VF_OMP_CROWDED, 1);
     sleep_at_least(decided.sleep_for);
+  }
   if (decided.sleeps) {
     if (decided.now >= decided.sleep_until) {
       decided.spun_since = decided.now;
@@ -129,7 +151,6 @@ static void decide(const struct tick *tick) {
       set(false);
     }
   } else if (limited || crowded) {
-    vf_omp_count(limited ? VF_OMP_LIMITED : VF_OMP_CROWDED, 1);
     if (decided.sleep_for < SLEEP_MAX_NS)
       decided.sleep_for *= 2;
     set(true);

@@ -1,4 +1,4 @@
-/*===- openmp/libomp.c - How long LLVM's OpenMP runtime spins -------------===*
+/*===- cpu-limits/libomp.c - How long LLVM's OpenMP runtime spins ---------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@
 #define _GNU_SOURCE /* RTLD_NEXT */
 #endif
 #include "common/process_wide.h"
-#include "openmp/steer.h"
+#include "cpu-limits/steer.h"
 #include <dlfcn.h>
 #include <stddef.h>
 

@@ -1,0 +1,150 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The decisions of libvfomp.so on made-up times: when waits begin to sleep, when spinning is tried
+// again, and that trials that fail get rarer. And the search for gcc's two counts: only one pair
+// in a copy's variables is taken.
+//
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/spin-wait/limit.c %vf_src/runtime/spin-wait/shared.c %vf_src/runtime/common/environment.c %vf_src/runtime/common/report.c %vf_src/runtime/platform/linux/cpu_groups.c -o %t
+// RUN: env VF_OMP=off %t
+
+#include "cpu-limits/libgomp.c"
+#include "cpu-limits/steer.c"
+#include <stdio.h>
+#include <string.h>
+
+#define CHECK(condition)                                                       \
+  do {                                                                         \
+    if (!(condition)) {                                                        \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);  \
+      abort();                                                                 \
+    }                                                                          \
+  } while (0)
+
+static void restart(void) {
+  memset(&decided, 0, sizeof decided);
+  memset(counters, 0, sizeof counters);
+  memset(&vf_limit_1, 0, sizeof vf_limit_1);
+  decided.now = decided.spun_since = 1000000000;
+  decided.sleep_for = SLEEP_NS;
+}
+
+/* A tick in which two threads ran all the time. */
+static void tick(unsigned switches) {
+  struct tick what = {.ns = TICK_NS, .used_ns = 2 * TICK_NS, .switches = switches};
+  decided.now += TICK_NS;
+  decide(&what);
+}
+
+static unsigned ticks_until(bool sleeps, unsigned switches) {
+  unsigned n = 0;
+  for (; vf_omp_sleeps() != sleeps; n++) {
+    CHECK(n < 2000);
+    tick(switches);
+  }
+  return n;
+}
+
+static void few_switches_are_chance(void) {
+  restart();
+  for (int i = 0; i < 1000; i++)
+    tick(i % 3);
+  CHECK(!vf_omp_sleeps() && counters[VF_OMP_CROWDED] == 0);
+}
+
+static void trials_get_rarer(void) {
+  restart();
+  unsigned slept[12];
+  for (int i = 0; i < 12; i++) {
+    CHECK(ticks_until(true, 7) == 1);
+    slept[i] = ticks_until(false, 0);
+    CHECK(i == 0 || slept[i] >= slept[i - 1]);
+  }
+  CHECK(slept[0] == 8 && slept[1] == 16 && slept[11] <= 256 && slept[11] >= 128);
+  CHECK(counters[VF_OMP_TRIALS] == 12 && counters[VF_OMP_CROWDED] == 12);
+  /* One that succeeds ends that. */
+  for (int i = 0; i < 300; i++)
+    tick(0);
+  CHECK(ticks_until(true, 7) == 1 && ticks_until(false, 0) == 8);
+}
+
+/* As long as sleeping threads are switched off their CPUs, spinning is no use. */
+static void crowd_that_shows_needs_no_trial(void) {
+  restart();
+  for (int i = 0; i < 1000; i++)
+    tick(7);
+  CHECK(vf_omp_sleeps() && counters[VF_OMP_TRIALS] == 0);
+}
+
+/* A process that runs little among many is judged once it has run enough. */
+static void little_time_is_enough_together(void) {
+  restart();
+  for (int i = 0; i < 20; i++) {
+    struct tick what = {.ns = TICK_NS, .used_ns = 4000000, .switches = 1};
+    decided.now += TICK_NS;
+    decide(&what);
+  }
+  CHECK(vf_omp_sleeps());
+}
+
+/* Threads that yield to others get hardly any. */
+static void hardly_any_time_is_judged(void) {
+  restart();
+  for (int i = 0; i < 20; i++) {
+    struct tick what = {.ns = TICK_NS, .used_ns = 100000, .switches = 1};
+    decided.now += TICK_NS;
+    decide(&what);
+  }
+  CHECK(vf_omp_sleeps());
+}
+
+static void limits_are_kept_long(void) {
+  restart();
+  vf_limit_1.readings = 1;
+  vf_limit_1.last = VF_LIMIT_SPARE;
+  tick(0);
+  CHECK(!vf_omp_sleeps());
+  vf_limit_1.readings = 2;
+  vf_limit_1.last = VF_LIMIT_THROTTLED;
+  tick(0);
+  CHECK(vf_omp_sleeps());
+  tick(0); /* No new reading. */
+  CHECK(counters[VF_OMP_LIMITED] == 1);
+  unsigned ticks = ticks_until(false, 0);
+  CHECK(ticks > 700 && ticks < 800);
+}
+
+static void one_pair_is_taken(void) {
+  static unsigned long long words[8] = {1, 100, 300000, 300000, 7, 300000, 2, 100};
+  struct module module = {0};
+  search(&module, (uintptr_t)words, (uintptr_t)(words + 8));
+  CHECK(module.pairs == 1 && module.pair == words + 1);
+  words[6] = 100;
+  module.pairs = 0;
+  search(&module, (uintptr_t)words, (uintptr_t)(words + 8));
+  CHECK(module.pairs == 2);
+  words[1] = words[6] = 0;
+  module.pairs = 0;
+  search(&module, (uintptr_t)words + 1, (uintptr_t)(words + 8) - 1);
+  CHECK(module.pairs == 0);
+  /* Spinning is as before after sleeping. */
+  unsigned long long pair[2] = {100, 300000};
+  struct module copy = {.pair = pair, .pairs = 1};
+  remember(copies, &copies_n, COPIES, &copy);
+  vf_libgomp_set(true);
+  CHECK(pair[0] == 0 && pair[1] == 0);
+  vf_libgomp_set(false);
+  CHECK(pair[0] == 100 && pair[1] == 300000);
+}
+
+int main(void) {
+  few_switches_are_chance();
+  trials_get_rarer();
+  crowd_that_shows_needs_no_trial();
+  little_time_is_enough_together();
+  hardly_any_time_is_judged();
+  limits_are_kept_long();
+  one_pair_is_taken();
+  return 0;
+}
