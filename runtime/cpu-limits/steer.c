@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 /* Time between two decisions. A decision takes some 5 us. */
@@ -159,13 +160,16 @@ static void decide(const struct tick *tick) {
   }
 }
 
+/* Ends when the program installs a seccomp filter, which may not allow what
+ * this thread does. */
 static void *steer(void *unused) {
   (void)unused;
   uint64_t pause = TICK_NS;
+  int seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   decided.sleep_for = SLEEP_NS;
   decided.spun_since = vf_now_ns();
   measure();
-  for (;;) {
+  while (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == seccomp) {
     vf_sleep_ns(pause);
     vf_limit_look(vf_now_ns());
     struct tick tick = measure();
@@ -173,6 +177,8 @@ static void *steer(void *unused) {
     bool is_idle = tick.used_ns < tick.ns / 64;
     pause = !is_idle ? TICK_NS : pause < IDLE_TICK_NS ? 2 * pause : pause;
   }
+  set(false);
+  return NULL;
 }
 
 /* The function that this library's pthread_create replaces. */

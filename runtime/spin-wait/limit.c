@@ -100,26 +100,31 @@ static void decide(const struct vf_cpu_reading *reading) {
   vf_set(&shared->last, reason);
 }
 
-/* Without further groups to read, waits are as without a limit. */
+/* Without further groups to read, waits are as without a limit. Leaves open
+ * what is open: closing it may not be allowed. */
 static void give_up(void) {
-  vf_cpu_groups_close(&vf_limit_1.groups);
   vf_set(&vf_limit_1.thrifty, 0);
   vf_set(&vf_limit_1.last, VF_LIMIT_NONE);
   vf_set(&vf_limit_1.next, 0);
 }
 
-/* Finds the groups anew after one vanished or got a limit. Opening files is
- * only safe where it was allowed at the start: after the program has installed
- * a seccomp filter, it might be killed. */
+/* Returns true if the program has installed a seccomp filter since the start: a
+ * system call that was allowed then may kill it now. */
+static bool is_filtered(void) {
+  return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != vf_limit_1.seccomp;
+}
+
+/* Finds the groups anew after one vanished or got a limit. */
 static bool find_again(void) {
   return ++vf_limit_1.attempts <= ATTEMPTS_MAX &&
-         prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == vf_limit_1.seccomp &&
          vf_cpu_groups_find(&vf_limit_1.groups, vf_limit_1.where) == 0;
 }
 
 static void read_now(uint64_t now) {
   struct vf_cpu_reading reading;
-  int error = vf_cpu_groups_read(&vf_limit_1.groups, now, &reading);
+  int error = is_filtered()
+                  ? EPERM
+                  : vf_cpu_groups_read(&vf_limit_1.groups, now, &reading);
   if (error == ESTALE && find_again())
     error = vf_cpu_groups_read(&vf_limit_1.groups, now, &reading);
   if (error) {
