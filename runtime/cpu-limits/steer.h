@@ -8,6 +8,10 @@
  *   VF_OMP=off    leaves all to OpenMP's runtime
  *   VF_STATS=1    prints what was decided, and why
  *
+ * Waits count CPU time near the limit of a container, and OpenMP's threads
+ * sleep where CPUs or CPU time are short. The first part is spin-wait/limit.h;
+ * this is the second.
+ *
  * A thread of OpenMP that waits, for the next parallel region or at a barrier,
  * spins for milliseconds before it sleeps. That is the quickest way to wait if
  * each thread has a CPU, and the slowest if the awaited thread needs this CPU

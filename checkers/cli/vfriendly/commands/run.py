@@ -7,7 +7,7 @@ import argparse
 import os
 import sys
 
-from vfriendly import chosen, programs, remedies
+from vfriendly import chosen, cpu_limit, programs, remedies
 from vfriendly.errors import Refused
 
 SENTENCE = "Starts a command with preloaded libraries and settings, after a check that they take effect in it."
@@ -34,6 +34,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"vfriendly: {name}, as vfriendly try found", file=sys.stderr)
     else:
         name = options.remedies
+    counts = cpu_limit.thread_counts(os.environ) if options.auto else {}
+    for variable, value in counts.items():
+        print(f"vfriendly: {variable}={value}, as the CPU limit is lower than the number of CPUs", file=sys.stderr)
     remedy = remedies.parse(name)
     why = programs.why_not_preloaded(program)
     if why and remedy.preloads:
@@ -43,6 +46,6 @@ def run(options: argparse.Namespace) -> int:
         return 0
     words = [*remedy.prefix, *options.command]
     try:
-        os.execvpe(words[0], words, remedy.environment(os.environ))
+        os.execvpe(words[0], words, remedy.environment({**os.environ, **counts}))
     except OSError as error:
         raise Refused(f"{words[0]}: {error.strerror}") from None

@@ -16,7 +16,7 @@ SENTENCE = "Threads that take turns under a limit of CPU time: spinning, sleepin
 ALONE = True
 
 # A run takes about this long if the threads only compute: some periods of a limit.
-RUN_US = 1_000_000
+RUN_US = 600_000
 SMOKE_US = 20_000
 
 

@@ -20,6 +20,7 @@ COMMAND = "/bin/true"
 LIBRARIES = {
     "libvfpthread.so": {},
     "libvfmalloc.so": {},
+    "libvfomp.so": {},
     "libvfnuma.so": {"VF_NUMA": "interleave", "VF_NUMA_PIN": "core"},
 }
 
