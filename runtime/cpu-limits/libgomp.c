@@ -12,8 +12,8 @@
  *
  * They are set once, from the environment, and have no public name or function.
  * But their defaults, 300000 and 100, have been the same since gcc 4.4, and lie
- * side by side: this file searches for the pair in the variables of the copy of
- * libgomp that has created a thread, and steers the copy only if there is
+ * close together: this file searches for the pair in the variables of the copy
+ * of libgomp that has created a thread, and steers the copy only if there is
  * exactly one such pair. Otherwise, in particular if the user has set
  * OMP_WAIT_POLICY or GOMP_SPINCOUNT, which change the numbers, the copy is left
  * alone. There may be several copies: packages of Python bring their own.
@@ -30,6 +30,9 @@
 /* Polls by default, and where there are more threads than CPUs. */
 #define POLLS 300000u
 #define POLLS_CROWDED 100u
+/* Maximum distance of the two, in words. They are neighbours in Debian's copy
+ * of gcc 12, and two words apart in that of a Python package. */
+#define DISTANCE_MAX 8
 /* Maximum number of copies; packages of Python rarely bring more than three. */
 #define COPIES 16
 /* Modules that have created threads and have no OpenMP. After that many, new
@@ -52,7 +55,7 @@ struct module {
   uintptr_t caller;
   struct code code;
   const char *name;
-  unsigned long long *pair;
+  unsigned long long *polls, *polls_crowded;
   unsigned pairs;
 };
 
@@ -69,20 +72,18 @@ static bool is_known(const struct code *list, const unsigned *count,
   return false;
 }
 
-static bool is_pair(const unsigned long long *words) {
-  return (words[0] == POLLS && words[1] == POLLS_CROWDED) ||
-         (words[0] == POLLS_CROWDED && words[1] == POLLS);
-}
-
-static void search(struct module *module, uintptr_t begin, uintptr_t end) {
-  begin = (begin + 7) & ~(uintptr_t)7;
-  for (; begin + 2 * sizeof(unsigned long long) <= end;
-       begin += sizeof(unsigned long long)) {
-    unsigned long long *words = (unsigned long long *)begin;
-    if (!is_pair(words))
+/* Searches the words from `words` on for pairs. */
+static void search(struct module *module, unsigned long long *words, size_t n) {
+  for (size_t i = 0; i != n; ++i) {
+    if (words[i] != POLLS)
       continue;
-    module->pair = words;
-    ++module->pairs;
+    size_t j = i > DISTANCE_MAX ? i - DISTANCE_MAX : 0;
+    for (; j != n && j <= i + DISTANCE_MAX; ++j)
+      if (words[j] == POLLS_CROWDED) {
+        module->polls = &words[i];
+        module->polls_crowded = &words[j];
+        ++module->pairs;
+      }
   }
 }
 
@@ -104,9 +105,11 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *what) {
   }
   for (int i = 0; found && i != info->dlpi_phnum; ++i) {
     const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-    uintptr_t begin = info->dlpi_addr + header->p_vaddr;
+    uintptr_t begin = info->dlpi_addr + header->p_vaddr,
+              aligned = (begin + 7) & ~(uintptr_t)7;
     if (header->p_type == PT_LOAD && (header->p_flags & PF_W))
-      search(module, begin, begin + header->p_memsz);
+      search(module, (unsigned long long *)aligned,
+             (begin + header->p_memsz - aligned) / sizeof(unsigned long long));
   }
   return found;
 }
@@ -145,9 +148,8 @@ static void remember(struct code *list, unsigned *count, unsigned most,
     return;
   list[n] = module->code;
   if (list == copies) {
-    bool usual = module->pair[0] == POLLS;
-    polls[n] = module->pair + !usual;
-    polls_crowded[n] = module->pair + usual;
+    polls[n] = module->polls;
+    polls_crowded[n] = module->polls_crowded;
   }
   __atomic_store_n(count, n + 1, __ATOMIC_RELEASE);
 }

@@ -115,27 +115,33 @@ static void limits_are_kept_long(void) {
   CHECK(ticks > 700 && ticks < 800);
 }
 
+static unsigned pairs_in(unsigned long long *words, size_t n, struct module *module) {
+  *module = (struct module){0};
+  search(module, words, n);
+  return module->pairs;
+}
+
 static void one_pair_is_taken(void) {
-  static unsigned long long words[8] = {1, 100, 300000, 300000, 7, 300000, 2, 100};
-  struct module module = {0};
-  search(&module, (uintptr_t)words, (uintptr_t)(words + 8));
-  CHECK(module.pairs == 1 && module.pair == words + 1);
-  words[6] = 100;
-  module.pairs = 0;
-  search(&module, (uintptr_t)words, (uintptr_t)(words + 8));
-  CHECK(module.pairs == 2);
-  words[1] = words[6] = 0;
-  module.pairs = 0;
-  search(&module, (uintptr_t)words + 1, (uintptr_t)(words + 8) - 1);
-  CHECK(module.pairs == 0);
+  struct module module;
+  unsigned long long words[24] = {1, 300000, 7, 100};
+  CHECK(pairs_in(words, 24, &module) == 1);
+  CHECK(module.polls == words + 1 && module.polls_crowded == words + 3);
+  words[20] = 100; /* far away */
+  words[21] = 1000;
+  CHECK(pairs_in(words, 24, &module) == 1);
+  words[22] = 300000; /* a second pair */
+  CHECK(pairs_in(words, 24, &module) == 2);
+  CHECK(pairs_in(words, 3, &module) == 0);
+  unsigned long long reversed[2] = {100, 300000};
+  CHECK(pairs_in(reversed, 2, &module) == 1 && module.polls == reversed + 1);
+  CHECK(pairs_in(reversed, 1, &module) == 0 && pairs_in(reversed, 0, &module) == 0);
   /* Spinning is as before after sleeping. */
-  unsigned long long pair[2] = {100, 300000};
-  struct module copy = {.pair = pair, .pairs = 1};
-  remember(copies, &copies_n, COPIES, &copy);
+  CHECK(pairs_in(reversed, 2, &module) == 1);
+  remember(copies, &copies_n, COPIES, &module);
   vf_libgomp_set(true);
-  CHECK(pair[0] == 0 && pair[1] == 0);
+  CHECK(reversed[0] == 0 && reversed[1] == 0);
   vf_libgomp_set(false);
-  CHECK(pair[0] == 100 && pair[1] == 300000);
+  CHECK(reversed[0] == 100 && reversed[1] == 300000);
 }
 
 int main(void) {

@@ -15,9 +15,11 @@ import conditions
 SENTENCE = "Threads that take turns under a limit of CPU time: spinning, sleeping, and rewritten."
 ALONE = True
 
-# A run takes about this long if the threads only compute: some periods of a limit.
-RUN_US = 600_000
+# A run takes about this long if the threads only compute, or sleep for SLEEP_US at each hand-over:
+# some periods of a limit.
+RUN_US = 500_000
 SMOKE_US = 20_000
+SLEEP_US = 8
 
 
 def options(parser):
@@ -38,7 +40,7 @@ def main(tree, options, out):
     for name, more in flags.items():
         program = os.path.join(out, f"turns-{name}")
         bench.build([tree.tool("clang"), "-O2", "-pthread", source, *more, "-o", program])
-        commands[name] = lambda us, program=program: ([program, us, str(int(total / float(us)))], {})
+        commands[name] = lambda us, program=program: ([program, us, str(int(total / max(float(us), SLEEP_US)))], {})
     cells.run(report, {f"{us} us": us for us in options.us.split(",")}, where, commands,
               1 if options.smoke else options.reps, "rewritten", "spin")
     report.write()

@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MILLISECONDS, SMOKE_MILLISECONDS = "1000", "20"
 # Compilers of regions.c, and what is from PyPI.
 COMPILERS = ("gcc", "clang")
-PACKAGES = {"numpy": ["numpy"], "scipy": ["numpy", "scipy"], "sklearn": ["numpy", "scipy", "scikit-learn"]}
+PACKAGES = {"numpy": [], "sklearn": ["scikit-learn"], "lightgbm": ["lightgbm"], "faiss": ["faiss-cpu"]}
 NAMES = (*COMPILERS, *PACKAGES)
 
 
@@ -37,5 +37,5 @@ def made(name, tree, out, smoke):
         bench.build([compiler, "-O2", "-fopenmp", os.path.join(HERE, "regions.c"), "-o", program]
                     + ([f"-Wl,-rpath,{tree.llvm}/lib"] if name == "clang" else []))
         return [program, length], {}
-    folder = _installed(out, PACKAGES[name])
+    folder = _installed(out, ["numpy", *PACKAGES[name]])
     return ([sys.executable, os.path.join(HERE, "python.py"), name, length], {"PYTHONPATH": folder})

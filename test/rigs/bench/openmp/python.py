@@ -7,30 +7,39 @@ import json
 import sys
 import time
 
+import numpy
+
+RANDOM = numpy.random.default_rng(1)
+
 
 def numpy_work():
-    import numpy
-    a = numpy.random.default_rng(1).standard_normal((160, 160))
+    a = RANDOM.standard_normal((160, 160))
     return lambda: a @ a  # OpenBLAS and its own threads
 
 
-def scipy_work():
-    import numpy
-    import scipy.linalg
-    a = numpy.random.default_rng(1).standard_normal((200, 200))
-    return lambda: scipy.linalg.lu_factor(a)
-
-
 def sklearn_work():
-    import numpy
     from sklearn.cluster import KMeans
-    from sklearn.datasets import make_blobs
-    points, _ = make_blobs(n_samples=4000, n_features=8, centers=16, random_state=1)
-    means = KMeans(n_clusters=16, n_init=1, max_iter=20, tol=0, random_state=numpy.random.RandomState(1))
-    return lambda: means.fit(points)  # OpenMP by Cython
+    points = RANDOM.standard_normal((4000, 8))
+    means = KMeans(n_clusters=16, n_init=1, max_iter=20, tol=0, random_state=1)
+    return lambda: means.fit(points)
 
 
-work = {"numpy": numpy_work, "scipy": scipy_work, "sklearn": sklearn_work}[sys.argv[1]]()
+def lightgbm_work():
+    import lightgbm
+    points = RANDOM.standard_normal((2000, 20))
+    data = lightgbm.Dataset(points, label=points[:, 0] > 0).construct()
+    return lambda: lightgbm.train({"objective": "binary", "verbose": -1, "num_leaves": 15}, data, num_boost_round=20)
+
+
+def faiss_work():
+    import faiss
+    points = RANDOM.standard_normal((2000, 32)).astype("float32")
+    index = faiss.IndexHNSWFlat(32, 16)
+    index.add(points)
+    return lambda: index.search(points[:64], 10)
+
+
+work = {"numpy": numpy_work, "sklearn": sklearn_work, "lightgbm": lightgbm_work, "faiss": faiss_work}[sys.argv[1]]()
 work()
 n, begin, used = 0, time.perf_counter(), time.process_time()
 end = begin + float(sys.argv[2]) / 1e3
