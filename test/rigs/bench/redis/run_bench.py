@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Redis with I/O threads: ./dev bench redis [--threads 1,2,4,8] [--hogs 0,1] [--reps N]
+"""Redis with I/O threads: ./dev bench redis [--threads 1,2,4,8] [--hogs 0,1] [--limit CPUS] [--reps N]
 
 Redis' threads spin for each other: an I/O thread a million polls in front of a mutex, the
 main thread until several words are zero. The source is Debian's; it is built as it is, with
@@ -10,6 +10,7 @@ preloaded, and with a sched_yield written by hand into each of the three waits. 
 cell run at the same time, idle but for the one whose turn it is.
 """
 
+import contextlib
 import csv
 import os
 import re
@@ -21,6 +22,7 @@ import sys
 import time
 
 import bench
+import conditions
 import measure
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "suites"))
@@ -55,6 +57,7 @@ BY_HAND = (
 def options(parser):
     parser.add_argument("--threads", metavar="N,...", default="4", help="I/O threads, of 1,2,4,8 [%(default)s]")
     parser.add_argument("--hogs", metavar="N,...", default="0", help="threads that compute beside it [%(default)s]")
+    parser.add_argument("--limit", type=float, metavar="CPUS", help="of CPU time, for each server; needs root")
     parser.add_argument("--reps", type=int, default=5, metavar="N", help="runs of each [%(default)s]")
     parser.add_argument("--variants", metavar="V,...", help=f"of {', '.join(VARIANTS)}")
 
@@ -95,11 +98,11 @@ def compile_server(tree, source, folder, variant):
 class Server:
     """A running server; its statistics, if it has any, when it is stopped."""
 
-    def __init__(self, folder, threads, port, preloads=()):
+    def __init__(self, folder, threads, port, preloads=(), prefix=()):
         self.port = port
         preload = {"LD_PRELOAD": ":".join(preloads)} if preloads else {}
         self.process = subprocess.Popen(
-            [os.path.join(folder, "redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--io-threads",
+            [*prefix, os.path.join(folder, "redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--io-threads",
              str(threads), "--io-threads-do-reads", "yes", "--save", "", "--appendonly", "no", "--dir", folder],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "VF_STATS": "1", **preload})
@@ -199,16 +202,18 @@ def main(tree, options, out):
     client = os.path.join(folders["plain"], "redis-benchmark")
     version = re.search(r'REDIS_VERSION "(.*)"', open(os.path.join(source, "src/version.h")).read())
     report = bench.Report("redis", tree, out, {
-        "smoke": options.smoke, "reps": repetitions, "clients": CLIENTS, "polls_by_hand": POLLS,
+        "smoke": options.smoke, "reps": repetitions, "limit": options.limit, "clients": CLIENTS, "polls_by_hand": POLLS,
         "redis": version.group(1) if version else "unknown"})
     rows = []
     for hogs in all_hogs:
         for threads in all_threads:
-            servers, beside = {}, []
+            servers, beside, groups = {}, [], contextlib.ExitStack()
+            condition = f"limit-{options.limit}" if options.limit else "idle"
             try:
                 for number, name in enumerate(variants):
                     servers[name] = Server(folders[name], 1 if name == "one thread" else threads, FIRST_PORT + number,
-                                           tree.preloads() if name == "preload" else ())
+                                           tree.preloads() if name == "preload" else (),
+                                           groups.enter_context(conditions.beside(condition)))
                 beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(hogs)]
                 cells = {}
                 for name, server in servers.items():
@@ -222,6 +227,7 @@ def main(tree, options, out):
                     hog.kill()
                     hog.wait()
                 said = {name: server.stop() for name, server in servers.items()}
+                groups.close()
             rows.append(row_of(report, threads, hogs, runs, said.get("plugin", "")))
     progress.end()
     print(f"requests a second, SET/GET, and GET's p50/p99 in ms; medians of {repetitions}; {bench.cpus()} CPUs; "
