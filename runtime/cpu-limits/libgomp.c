@@ -55,6 +55,9 @@ struct module {
   uintptr_t caller;
   struct code code;
   const char *name;
+  uintptr_t base;
+  const ElfW(Phdr) * headers;
+  unsigned headers_n;
   unsigned long long *polls, *polls_crowded;
   unsigned pairs;
 };
@@ -100,18 +103,26 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *what) {
         contains(&part, module->caller)) {
       module->code = part;
       module->name = info->dlpi_name;
+      module->base = info->dlpi_addr;
+      module->headers = info->dlpi_phdr;
+      module->headers_n = info->dlpi_phnum;
       found = true;
     }
   }
-  for (int i = 0; found && i != info->dlpi_phnum; ++i) {
-    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-    uintptr_t begin = info->dlpi_addr + header->p_vaddr,
+  return found;
+}
+
+/* Searches the variables of a copy of libgomp. Not those of other modules,
+ * which may be large. */
+static void search_variables(struct module *module) {
+  for (unsigned i = 0; i != module->headers_n; ++i) {
+    const ElfW(Phdr) *header = &module->headers[i];
+    uintptr_t begin = module->base + header->p_vaddr,
               aligned = (begin + 7) & ~(uintptr_t)7;
     if (header->p_type == PT_LOAD && (header->p_flags & PF_W))
       search(module, (unsigned long long *)aligned,
              (begin + header->p_memsz - aligned) / sizeof(unsigned long long));
   }
-  return found;
 }
 
 /* Returns true if the module defines the function. */
@@ -159,6 +170,8 @@ static void learn(struct module *module) {
   enum kind kind = kind_of(module);
   if (kind != NO_OPENMP)
     vf_omp_start();
+  if (kind == LIBGOMP)
+    search_variables(module);
   if (kind == LIBGOMP && module->pairs == 1 &&
       !vf_omp_user_sets("GOMP_SPINCOUNT") &&
       !vf_omp_user_sets("OMP_WAIT_POLICY") && copies_n != COPIES) {

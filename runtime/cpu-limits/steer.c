@@ -52,9 +52,9 @@ struct tick {
   uint64_t ns, used_ns, switches;
 };
 
-/* Written by the deciding thread, but for `pid`. */
+/* Written by the deciding thread, but for `is_there`. */
 static struct {
-  int pid; /* of the process that has the thread; a forked child has none */
+  bool is_there; /* the thread; a forked child has none */
   bool sleeps;
   uint64_t now, sleep_for, sleep_until, spun_since;
   uint64_t switches, used_ns;
@@ -122,8 +122,7 @@ static bool is_crowded(const struct tick *tick) {
   return crowded;
 }
 
-/* Returns true if a new reading shows that the group is near its limit, and
- * that spinning could be the cause: under a limit of all CPUs it never is. */
+/* Returns true if a new reading shows that the group is near its limit. */
 static bool is_limited(void) {
   uint32_t readings = vf_get(&vf_limit_1.readings);
   if (readings == decided.readings)
@@ -193,11 +192,8 @@ static __typeof__(pthread_create) *next_create(void) {
 }
 
 void vf_omp_start(void) {
-  int pid = (int)getpid(),
-      other = __atomic_load_n(&decided.pid, __ATOMIC_RELAXED);
-  if (other == pid ||
-      !__atomic_compare_exchange_n(&decided.pid, &other, pid, false,
-                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+  if (__atomic_load_n(&decided.is_there, __ATOMIC_RELAXED) ||
+      __atomic_exchange_n(&decided.is_there, true, __ATOMIC_RELAXED))
     return;
   int saved = errno;
   pthread_attr_t attributes;
@@ -234,10 +230,14 @@ static void print(void) {
   vf_report_end(&report);
 }
 
+static void in_child(void) { decided.is_there = false; }
+
 __attribute__((constructor)) static void configure(void) {
   int saved = errno;
   vf_env_check_names();
   is_on = vf_env_choice("VF_OMP", "off", "on", true);
+  if (is_on)
+    pthread_atfork(NULL, NULL, in_child);
   if (vf_report_is_wanted())
     vf_report_register("vfomp", print);
   vf_limit_start(&vf_cpu_groups_of_self);

@@ -67,7 +67,10 @@ static enum vf_limit_reason reason_of(const struct vf_cpu_reading *reading,
     return VF_LIMIT_NONE;
   if (reading->throttled != 0)
     return VF_LIMIT_THROTTLED;
-  return permille > NEAR_PERMILLE ? VF_LIMIT_NEAR : VF_LIMIT_SPARE;
+  /* Under a limit of all CPUs, a group that uses it up is not stopped. */
+  return permille > NEAR_PERMILLE && reading->millicpus / 1000 < vf_limit_1.cpus
+             ? VF_LIMIT_NEAR
+             : VF_LIMIT_SPARE;
 }
 
 static void decide(const struct vf_cpu_reading *reading) {
@@ -91,7 +94,8 @@ static void decide(const struct vf_cpu_reading *reading) {
       thrifty = VF_THRIFT_MAX;
     break;
   default:
-    if (permille < SPARE_PERMILLE)
+    if (permille < SPARE_PERMILLE ||
+        reading->millicpus / 1000 >= vf_limit_1.cpus)
       thrifty -= thrifty < VF_THRIFT_OF / 16 ? thrifty : VF_THRIFT_OF / 16;
   }
   vf_set(&shared->thrifty, thrifty);
@@ -178,6 +182,7 @@ void vf_limit_start(const struct vf_cpu_groups_at *where) {
   if (__atomic_exchange_n(&vf_limit_1.started, 1, __ATOMIC_RELAXED) != 0)
     return;
   vf_limit_1.where = where;
+  vf_limit_1.cpus = vf_cpus();
   vf_limit_1.seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   if (vf_cpu_groups_find(&vf_limit_1.groups, where) == 0)
     read_now(vf_now_ns());

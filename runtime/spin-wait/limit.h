@@ -77,6 +77,7 @@ struct vf_limit_shared {
   const struct vf_cpu_groups_at *where;
   uint64_t used_ns;  /* CPU time of the process at the last reading */
   int seccomp;       /* mode when the groups were found */
+  uint32_t cpus;     /* on which the process could run at the start */
   uint32_t started;  /* set by the library that has found the groups */
   uint32_t attempts; /* to find the groups again */
 };

@@ -44,6 +44,7 @@ static void restart(const char *limit) {
   put_statistics();
   now = vf_now_ns();
   vf_limit_start(&where);
+  vf_limit_1.cpus = 2;
 }
 
 static uint32_t thrifty(void) { return vf_get(&vf_limit_1.thrifty); }
@@ -77,6 +78,13 @@ static void stopped_group_saves_until_there_is_time_to_spare(void) {
     use(980, 0);
   CHECK(thrifty() == VF_THRIFT_MAX);
   CHECK(vf_limit_1.reasons[VF_LIMIT_THROTTLED] == 1);
+}
+
+static void limit_of_all_cpus_is_none(void) {
+  restart("200000 100000");
+  for (int i = 0; i < 9; ++i)
+    use(2000, 0);
+  CHECK(thrifty() == 0 && vf_limit_1.last == VF_LIMIT_SPARE);
 }
 
 /* Readings are rare, by whoever asks. */
@@ -236,6 +244,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   stopped_group_saves_until_there_is_time_to_spare();
+  limit_of_all_cpus_is_none();
   reads_after_100_ms();
   limits_come_change_and_go();
   long_periods_are_read_as_long();

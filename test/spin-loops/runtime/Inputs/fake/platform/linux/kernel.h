@@ -18,6 +18,8 @@ extern uint32_t fake_sleepers;
 
 static inline uint64_t vf_now_ns(void) { return fake_now += fake_clock_ns; }
 
+static inline uint32_t vf_cpus(void) { return 2; }
+
 static inline void vf_yield(void) {
   fake_yields++;
   fake_now += fake_yield_ns;
