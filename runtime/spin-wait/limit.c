@@ -194,7 +194,8 @@ void vf_report_limit(struct vf_report *report) {
   const struct vf_limit_shared *shared = &vf_limit_1;
   uint32_t millicpus = vf_get(&shared->millicpus);
   if (vf_get(&shared->next) == 0 ||
-      (millicpus == VF_NO_LIMIT && vf_get(&shared->readings) == 0))
+      (millicpus == VF_NO_LIMIT &&
+       vf_get(&shared->readings) == vf_get(&shared->reasons[VF_LIMIT_NONE])))
     return;
   vf_report_add(report, ", \"limit\": {\"cpus\": ");
   if (millicpus == VF_NO_LIMIT)

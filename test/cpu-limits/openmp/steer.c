@@ -6,21 +6,13 @@
 // again, and that trials that fail get rarer. And the search for gcc's two counts: only one pair
 // in a copy's variables is taken.
 //
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/spin-wait/limit.c %vf_src/runtime/spin-wait/shared.c %vf_src/runtime/common/environment.c %vf_src/runtime/common/report.c %vf_src/runtime/platform/linux/cpu_groups.c -o %t
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/spin-wait/limit.c %vf_src/runtime/spin-wait/shared.c %vf_src/runtime/common/environment.c %vf_src/runtime/common/report.c %vf_src/runtime/platform/linux/cpu_groups.c -o %t
 // RUN: env VF_OMP=off %t
 
+#include "check.h"
 #include "cpu-limits/libgomp.c"
 #include "cpu-limits/steer.c"
-#include <stdio.h>
 #include <string.h>
-
-#define CHECK(condition)                                                       \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);  \
-      abort();                                                                 \
-    }                                                                          \
-  } while (0)
 
 static void restart(void) {
   memset(&decided, 0, sizeof decided);

@@ -8,8 +8,8 @@
 //
 // REQUIRES: openmp
 // DEFINE: %{omp} = env LD_PRELOAD=%vf_lib/libvfomp.so VF_STATS=1
-// RUN: gcc -std=gnu11 -O2 -Wall -Wextra -fopenmp %s -o %t.gcc
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra -fopenmp %s -o %t.clang -Wl,-rpath,/usr/lib/llvm-%llvm_major/lib
+// RUN: gcc -std=gnu11 -O2 -Wall -Wextra -fopenmp -I %S/../../Inputs -I %vf_include %s -o %t.gcc
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -fopenmp -I %S/../../Inputs -I %vf_include %s -o %t.clang -Wl,-rpath,/usr/lib/llvm-%llvm_major/lib
 //
 // RUN: %{omp} OMP_NUM_THREADS=4 %t.gcc 2>&1 | FileCheck %s --check-prefixes=GOMP,RIGHT
 // RUN: %{omp} OMP_NUM_THREADS=2 taskset -c 0 %t.gcc 2>&1 | FileCheck %s --check-prefixes=GOMP,RIGHT
@@ -34,27 +34,11 @@
 // RUN: env VF_OMP=2 LD_PRELOAD=%vf_lib/libvfomp.so %t.gcc 2>&1 | FileCheck %s --check-prefix=WRONG
 // WRONG: VF_OMP='2' is not off or on
 
+#include "check.h"
 #include <omp.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#define CHECK(condition)                                                       \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);  \
-      abort();                                                                 \
-    }                                                                          \
-  } while (0)
-
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void use_regions(void) {
   for (int i = 0; i < 200; i++) {
