@@ -8,6 +8,7 @@
 
 #include "passes/spin-loops/mlir/Polls.h"
 
+#include "passes/analysis/Judge.h"
 #include "passes/mlir/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,8 +18,6 @@
 using namespace mlir;
 
 namespace vfriendly::vf {
-
-bool Poll::isWaitAlready() const { return isa_and_nonnull<SpinWaitOp>(Op); }
 
 /// Returns true if Op is a spin hint or a yield: it takes time and has no other
 /// effect.
@@ -85,44 +84,32 @@ static bool isAligned(const Poll &P) {
   return !Alignment || *Alignment >= Bytes;
 }
 
-StringRef Judge::visit(Operation &Op) {
+void LoopFacts::visit(Operation &Op) {
   if (isa<SpinWaitOp, BackoffOp>(Op)) {
     HasWait = true;
-    return "";
+    return;
   }
-  if (isHint(Op))
-    return "";
+  if (isHint(Op)) {
+    Of.Pauses = true;
+    return;
+  }
   std::optional<Poll> P = asPoll(Op);
-  if (!P)
-    return isMemoryEffectFree(&Op) && Op.getNumRegions() == 0
-               ? ""
-               : "an iteration does more than poll";
+  if (!P) {
+    if (!isMemoryEffectFree(&Op) || Op.getNumRegions() != 0)
+      Of.Effects.emplace_back();
+    return;
+  }
   if (!IsInvariant(P->Address) || !llvm::all_of(P->Indices, IsInvariant))
-    return "the address changes from iteration to iteration";
+    Of.Exits.emplace_back().Whole.Causes = Walks;
   auto Try = dyn_cast<LLVM::AtomicCmpXchgOp>(Op);
-  if (Try && (Try.getWeak() || !IsInvariant(Try.getCmp()) ||
-              !IsInvariant(Try.getVal())))
-    return "a retry may succeed at once";
-  if (!isPollable(Try ? Try.getCmp().getType() : P->Seen.getType()))
-    return "the polled value is not 1, 2, 4 or 8 bytes wide";
+  Of.OnlyRetries |= Try && (Try.getWeak() || !IsInvariant(Try.getCmp()) ||
+                            !IsInvariant(Try.getVal()));
+  Of.Polls.emplace_back().How = Try ? PollFact::Try : PollFact::Read;
   Polls.push_back(*P);
-  return "";
 }
 
-StringRef Judge::poll(Poll &Found) const {
-  if (HasWait)
-    return "it waits already";
-  if (Polls.empty())
-    return "it polls nothing";
-  Found = Polls.front();
-  if (Polls.size() > 1)
-    return "it polls several places";
-  if (!isPlainAddress(Found.Address.getType()))
-    return "the polled memory's layout or memory space is not supported";
-  return isAligned(Found) ? "" : "the polled value may not be aligned";
-}
-
-template <typename Predicate> bool Judge::reaches(Value V, Predicate Is) const {
+template <typename Predicate>
+bool LoopFacts::reaches(Value V, Predicate Is) const {
   llvm::SetVector<Value> Todo;
   Todo.insert(V);
   for (unsigned I = 0; I != Todo.size(); ++I) {
@@ -137,16 +124,64 @@ template <typename Predicate> bool Judge::reaches(Value V, Predicate Is) const {
   return false;
 }
 
-bool Judge::dependsOn(Value V, const Operation &Op) const {
-  return reaches(V, [&](Value Each) { return Each.getDefiningOp() == &Op; });
+void LoopFacts::addExit(Value Condition, ArgumentTest Changes) {
+  CauseSet &Causes = Of.Exits.emplace_back().Whole.Causes;
+  if (reaches(Condition, [&](Value V) {
+        return llvm::any_of(
+            Polls, [&](const Poll &P) { return V.getDefiningOp() == P.Op; });
+      }))
+    Causes |= Polled;
+  if (reaches(Condition, [&](Value V) {
+        auto Argument = dyn_cast<BlockArgument>(V);
+        return Argument && Changes(Argument);
+      }))
+    Causes |= Own;
 }
 
-bool Judge::dependsOnArgument(
-    Value V, llvm::function_ref<bool(BlockArgument)> Which) const {
-  return reaches(V, [&](Value Each) {
-    auto Argument = dyn_cast<BlockArgument>(Each);
-    return Argument && Which(Argument);
-  });
+void LoopFacts::addCarried(BlockArgument Argument, Value Next) {
+  if (Next == Argument ||
+      (Next && !reaches(Next, [](Value V) { return isa<BlockArgument>(V); })))
+    return;
+  // It may count, and a wait would delay the end of the count.
+  Of.Carries.emplace_back().Decides = true;
+}
+
+/// Returns the reason why a verdict forbids the rewrite; empty if it does not.
+static StringRef reasonFor(const Verdict &V, const Facts &F) {
+  if (!F.Carries.empty())
+    return "it counts, or carries a value from one iteration to the next";
+  // Such a loop ends when two polls agree, which a wait for a change delays.
+  if (V.Bounded)
+    return "its exit depends on what an earlier iteration polled";
+  if (!V.Waits)
+    return "its exit does not depend on what it polls";
+  return V.Doubt;
+}
+
+StringRef LoopFacts::judge(Poll &Found) const {
+  if (HasWait)
+    return "it waits already";
+  if (Polls.empty())
+    return "it polls nothing";
+  Verdict V = vfriendly::judge(Of);
+  if (V.By == "leavesTracesUnhinted" || V.By == "hasManyEffects")
+    return "an iteration does more than poll";
+  if (llvm::any_of(Of.Exits,
+                   [](const Leaf &E) { return E.Whole.Causes & Walks; }))
+    return "the address changes from iteration to iteration";
+  if (V.Waits && V.Kind == SpinKind::Retry)
+    return "a retry may succeed at once";
+  Type Polled = Polls[0].Seen ? Polls[0].Seen.getType()
+                              : Polls[0].Op->getOperand(1).getType();
+  if (!isPollable(Polled))
+    return "the polled value is not 1, 2, 4 or 8 bytes wide";
+  Found = Polls.front();
+  if (Polls.size() > 1)
+    return "it polls several places";
+  if (!isPlainAddress(Found.Address.getType()))
+    return "the polled memory's layout or memory space is not supported";
+  return isAligned(Found) ? reasonFor(V, Of)
+                          : "the polled value may not be aligned";
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,8 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_MLIR_POLLS_H
 #define VFRIENDLY_PASSES_SPINLOOPS_MLIR_POLLS_H
 
+#include "passes/analysis/Facts.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
@@ -26,42 +28,39 @@ struct Poll {
   mlir::ValueRange Indices;
   /// The result of the load; null for a compare-and-swap.
   mlir::Value Seen;
-
-  /// True if an earlier run of the pass has already inserted a wait into the
-  /// loop.
-  bool isWaitAlready() const;
 };
 
-/// Decides whether the operations of one iteration only poll.
-class Judge {
+/// Gathers the facts about a loop, for the judge of passes/analysis. Call visit
+/// for all operations, then addExit and addCarried, then judge.
+class LoopFacts {
 public:
+  using ArgumentTest = llvm::function_ref<bool(mlir::BlockArgument)>;
+
   /// IsInvariant returns true if a value is defined outside the loop.
-  explicit Judge(std::function<bool(mlir::Value)> IsInvariant)
+  explicit LoopFacts(std::function<bool(mlir::Value)> IsInvariant)
       : IsInvariant(std::move(IsInvariant)) {}
 
-  /// Returns the reason why a wait cannot contain Op, or an empty string if it
-  /// can.
-  llvm::StringRef visit(mlir::Operation &Op);
+  void visit(mlir::Operation &Op);
 
-  /// Sets Found to the first poll, if there is one. Returns the reason why the
-  /// loop is not a wait, or an empty string if it may be one. pre: visit was
-  /// called for all operations.
-  llvm::StringRef poll(Poll &Found) const;
+  /// Adds an exit by Condition. Changes returns true if an argument of a block
+  /// differs between iterations.
+  void addExit(mlir::Value Condition, ArgumentTest Changes);
 
-  /// Returns true if V is computed in the loop from a result of Op.
-  bool dependsOn(mlir::Value V, const mlir::Operation &Op) const;
+  /// Adds an argument to which an iteration passes the value Next, which is
+  /// null if the branch computes it.
+  void addCarried(mlir::BlockArgument Argument, mlir::Value Next);
 
-  /// Returns true if V is computed in the loop from an argument of a block that
-  /// Which accepts.
-  bool
-  dependsOnArgument(mlir::Value V,
-                    llvm::function_ref<bool(mlir::BlockArgument)> Which) const;
+  /// Returns the reason why the loop is not rewritten, or an empty string if it
+  /// is a proved wait with one poll. Sets Found to the first poll if the loop
+  /// only polls.
+  llvm::StringRef judge(Poll &Found) const;
 
 private:
   template <typename Predicate> bool reaches(mlir::Value V, Predicate Is) const;
 
   std::function<bool(mlir::Value)> IsInvariant;
   llvm::SmallVector<Poll, 1> Polls;
+  Facts Of;
   bool HasWait = false;
 };
 

@@ -47,14 +47,6 @@ namespace {
 constexpr auto Category =
     remark::RemarkOpts::name("SpinLoop").category("vf-spin-to-wait");
 
-constexpr StringLiteral Counts =
-    "it counts, or carries a value from one iteration to the next";
-/// Such a loop ends when two polls agree, which a wait for a change delays.
-constexpr StringLiteral Compares =
-    "its exit depends on what an earlier iteration polled";
-
-bool anyArgument(BlockArgument) { return true; }
-
 void left(Location Loc, StringRef Why) {
   remark::missed(Loc, Category) << ("kept: " + Why).str();
 }
@@ -99,31 +91,21 @@ public:
   /// Returns the reason why the loop cannot be rewritten. If the loop can be
   /// rewritten, returns an empty string and sets Found to its poll.
   StringRef judge(Poll &Found) {
-    Judge J([&](Value V) {
+    LoopFacts Facts([&](Value V) {
       return !While->isAncestor(V.getParentRegion()->getParentOp());
     });
     for (Block *Body : {While.getBeforeBody(), While.getAfterBody()})
       for (Operation &Op : Body->without_terminator())
-        if (StringRef Why = J.visit(Op); !Why.empty())
-          return Why;
-    if (StringRef Why = J.poll(Found); !Why.empty())
-      return Why;
-    if (Found.Op->getBlock() != While.getBeforeBody())
-      return "it polls after its test";
-    scf::ConditionOp Condition = While.getConditionOp();
-    if (!J.dependsOn(Condition.getCondition(), *Found.Op))
-      return "its exit does not depend on what it polls";
-    for (auto [Argument, Yielded] : llvm::zip(
-             While.getBeforeArguments(), While.getYieldOp().getOperands())) {
-      Value From = throughAfter(Yielded);
-      if (From != Argument && J.dependsOnArgument(From, anyArgument))
-        return Counts;
-    }
-    return J.dependsOnArgument(
-               Condition.getCondition(),
-               [&](BlockArgument Each) { return changes(Each); })
-               ? Compares
-               : "";
+        Facts.visit(Op);
+    Facts.addExit(While.getConditionOp().getCondition(),
+                  [&](BlockArgument Each) { return changes(Each); });
+    for (auto [Argument, Yielded] : llvm::zip(While.getBeforeArguments(),
+                                              While.getYieldOp().getOperands()))
+      Facts.addCarried(Argument, throughAfter(Yielded));
+    StringRef Why = Facts.judge(Found);
+    return Why.empty() && Found.Op->getBlock() != While.getBeforeBody()
+               ? "it polls after its test"
+               : Why;
   }
 
   void rewrite(const Poll &P, bool Notified) {
@@ -186,34 +168,32 @@ public:
     Latch = Loop.getLoopLatch();
     if (!Latch)
       return "it goes back from several places";
-    Judge J([&](Value V) { return !Loop.contains(V.getParentBlock()); });
-    for (Block *Each : Loop.getBlocks())
+    LoopFacts Facts(
+        [&](Value V) { return !Loop.contains(V.getParentBlock()); });
+    for (Block *Each : Loop.getBlocks()) {
+      if (!isa<cf::BranchOp, cf::CondBranchOp, cf::SwitchOp, LLVM::BrOp,
+               LLVM::CondBrOp, LLVM::SwitchOp>(Each->getTerminator()))
+        return "it branches in an unusual way";
       for (Operation &Op : Each->without_terminator())
-        if (StringRef Why = J.visit(Op); !Why.empty())
-          return Why;
-    if (StringRef Why = J.poll(Found); !Why.empty())
-      return Why;
-    if (!Dominance.dominates(Found.Op->getBlock(), Latch))
-      return "not every iteration polls";
-    if (carries(J))
-      return Counts;
-    bool Ends = false;
+        Facts.visit(Op);
+    }
     for (Block *Each : Loop.getBlocks()) {
       Operation *Last = Each->getTerminator();
-      if (!isa<cf::BranchOp, cf::CondBranchOp, cf::SwitchOp, LLVM::BrOp,
-               LLVM::CondBrOp, LLVM::SwitchOp>(Last))
-        return "it branches in an unusual way";
-      bool Leaves = llvm::any_of(Last->getSuccessors(),
-                                 [&](Block *To) { return !Loop.contains(To); });
-      if (!Leaves || Last->getNumOperands() == 0)
-        continue;
-      if (J.dependsOnArgument(Last->getOperand(0), [&](BlockArgument Each) {
-            return changes(Each);
-          }))
-        return Compares;
-      Ends |= J.dependsOn(Last->getOperand(0), *Found.Op);
+      if (Last->getNumOperands() != 0 &&
+          llvm::any_of(Last->getSuccessors(),
+                       [&](Block *To) { return !Loop.contains(To); }))
+        Facts.addExit(Last->getOperand(0),
+                      [&](BlockArgument A) { return changes(A); });
     }
-    return Ends ? "" : "its exit does not depend on what it polls";
+    for (BlockArgument Argument : Loop.getHeader()->getArguments())
+      anyPassed(Argument, [&](Value Next) {
+        Facts.addCarried(Argument, Next);
+        return false;
+      });
+    StringRef Why = Facts.judge(Found);
+    return Why.empty() && !Dominance.dominates(Found.Op->getBlock(), Latch)
+               ? "not every iteration polls"
+               : Why;
   }
 
   void rewrite(const Poll &P, bool Notified) {
@@ -282,16 +262,6 @@ private:
     return false;
   }
 
-  bool carries(Judge &J) {
-    return llvm::any_of(
-        Loop.getHeader()->getArguments(), [&](BlockArgument Argument) {
-          return anyPassed(Argument, [&](Value From) {
-            return !From ||
-                   (From != Argument && J.dependsOnArgument(From, anyArgument));
-          });
-        });
-  }
-
   /// Returns true if an argument of a block of the loop may differ between
   /// iterations.
   bool changes(BlockArgument Argument) {
@@ -330,8 +300,6 @@ class SpinToWait : public impl::VfSpinToWaitBase<SpinToWait> {
   void visit(Location Loc, LoopT Loop, Writers &Known) {
     Poll P;
     StringRef Why = Loop.judge(P);
-    if (P.isWaitAlready())
-      return;
     if (Why.empty() && !canCallRuntime(P.Op))
       Why = "it may run where the runtime cannot be called";
     if (!Why.empty())

@@ -21,6 +21,7 @@ ALLOWED = {
     "passes/FEATURE": {"passes/common"},
     "passes/analysis": {"passes/common"},  # nothing of the plugin, of clang or of a rewrite
     "passes/FEATURE/mlir": {"passes/mlir"},
+    "passes/spin-loops/mlir": {"passes/analysis"},  # the one judge of waits
     "passes/mlir": {"passes/common", "passes/plugin"},  # the targets of the runtime; the guard against another LLVM
     "passes/plugin": {"passes/common", "passes/spin-loops"},  # print<vf-spin-loops>
     "passes/spin-loops": {"passes/analysis", "passes/common", "runtime/include"},  # the words of the ABI

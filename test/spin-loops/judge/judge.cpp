@@ -205,6 +205,21 @@ void loopRules() {
         F.Polls[0].OnlyLocates = true;
         F.Polls.push_back({});
       });
+  rejects(
+      "computesBounded", flagWait(),
+      [&](Facts &F) { // What locates a poll is no poll.
+        PlainAnd(F.Polls[0], F, Own);
+        F.Polls.push_back({});
+        F.Polls[1].OnlyLocates = true;
+      },
+      [&](Facts &F) {
+        PlainAnd(F.Polls[0], F, Own);
+        F.Pauses = true;
+      });
+  expect(judge(with(pausingWait(),
+                    [&](Facts &F) { PlainAnd(F.Polls[0], F, Polled | Inner); }))
+             .Waits,
+         "a loop that pauses may scan plain memory");
   auto PollCalls = [](Facts &F, unsigned Number) {
     F.Effects.assign(Number, effect(Effect::Call));
     for (Effect &E : F.Effects)
@@ -263,6 +278,13 @@ void loopRules() {
         F.Exits.push_back(exitBy(Own));
       },
       [](Facts &F) { F.ReadsElements = true; });
+  expect(judge(with(pausingWait(),
+                    [](Facts &F) {
+                      F.ReadsElements = true;
+                      F.Exits.push_back(exitBy(Own));
+                    }))
+             .Waits,
+         "a loop that pauses may read elements");
   rejects(
       "exchangesUnasked", pausingWait(),
       [](Facts &F) { F.ExchangesUnasked = true; }, [](Facts &) {});
