@@ -1,0 +1,98 @@
+/* Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * pingpong SECONDS WORK_NS PAIRS free|pinned: pairs of threads that compute in
+ * turn and sleep on a futex between. "pinned" holds the two of each pair on
+ * CPUs 0 and 1. Prints rounds per second. */
+
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_int stop;
+static int pinned;
+static long work_ns;
+static double loops_per_ns;
+
+struct pair {
+  _Alignas(128) atomic_int turn;
+  atomic_long rounds;
+};
+struct player {
+  struct pair *pair;
+  int me;
+};
+
+static double cpu_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void compute(long loops) {
+  for (long i = 0; i < loops; ++i)
+    __asm__ volatile("" ::: "memory");
+}
+
+static void *play(void *data) {
+  struct player *player = data;
+  struct pair *pair = player->pair;
+  if (pinned) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(player->me, &cpus);
+    if (sched_setaffinity(0, sizeof cpus, &cpus) != 0)
+      perror("sched_setaffinity");
+  }
+  long loops = (long)((double)work_ns * loops_per_ns);
+  while (!atomic_load(&stop)) {
+    if (atomic_load(&pair->turn) != player->me) {
+      syscall(SYS_futex, &pair->turn, FUTEX_WAIT_PRIVATE, !player->me, NULL,
+              NULL, 0);
+      continue;
+    }
+    compute(loops);
+    if (player->me == 0)
+      atomic_fetch_add(&pair->rounds, 1);
+    atomic_store(&pair->turn, !player->me);
+    syscall(SYS_futex, &pair->turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+  }
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 5)
+    return 2;
+  double seconds = atof(argv[1]);
+  work_ns = atol(argv[2]);
+  int n = atoi(argv[3]);
+  pinned = strcmp(argv[4], "pinned") == 0;
+  double begin = cpu_ns();
+  compute(3000000);
+  loops_per_ns = 3000000 / (cpu_ns() - begin);
+  struct pair *pairs = calloc((size_t)n, sizeof *pairs);
+  for (int i = 0; i < 2 * n; ++i) {
+    struct player *player = malloc(sizeof *player);
+    *player = (struct player){&pairs[i / 2], i % 2};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, play, player) != 0)
+      return 1;
+  }
+  usleep((useconds_t)(seconds * 1e6));
+  long rounds = 0;
+  for (int i = 0; i < n; ++i)
+    rounds += atomic_load(&pairs[i].rounds);
+  printf("{\"rate\": %.1f}\n", (double)rounds / seconds);
+  fflush(stdout);
+  _exit(0);
+}

@@ -1,0 +1,105 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs that block, without and with gleaner: ./dev bench gleaner [--workloads W,...]
+[--seconds S] [--reps N]
+
+Server and clients run together under the daemon. A ratio above 1 means that more was done
+with it. Programs that are not installed are fetched from Debian; where that cannot be, their
+rows are left out and named.
+"""
+
+import os
+import shutil
+import sys
+
+import bench
+import measure
+
+SENTENCE = "Programs that block, without and with the gleaner daemon: operations per second."
+ALONE = False  # It installs servers.
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS = {"redis": ("redis-server", "redis-tools"), "postgresql": ("postgresql",), "zstd": ("zstd",),
+            "sysbench": ("sysbench",), "pingpong": ()}
+WORKLOADS = ("pingpong:1:500:pinned", "pingpong:1:20000:pinned", "pingpong:1:500:free", "pingpong:1:20000:free",
+             "pingpong:4:500:free", "pingpong:4:20000:free", "redis:1", "redis:16", "postgresql:1",
+             "postgresql:16", "zstd:2", "sysbench:threads:4", "sysbench:mutex:4")
+TIMEOUT_S = 120
+
+
+def options(parser):
+    parser.add_argument("--workloads", metavar="W,...", help=f"of {', '.join(WORKLOADS)}")
+    parser.add_argument("--seconds", type=float, default=6, help="length of a run [%(default)s]")
+    parser.add_argument("--reps", type=int, default=3, metavar="N", help="runs of each [%(default)s]")
+    parser.add_argument("--option", action="append", default=[], metavar="OPTION",
+                        help="an option of gleaner run, like --option=--no-fold")
+
+
+def prepare(tree, folder, names):
+    os.makedirs(folder, exist_ok=True)
+    bench.build([tree.tool("clang"), "-O2", "-pthread", os.path.join(HERE, "pingpong.c"), "-o",
+                 os.path.join(folder, "pingpong")])
+    kinds = {name.split(":")[0] for name in names}
+    bench.install([package for kind in sorted(kinds) for package in PROGRAMS[kind]])
+    source = os.path.join(folder, "source")
+    if "zstd" in kinds and not os.path.exists(source):
+        with open(source, "wb") as out:  # what every machine has: the compiler's library
+            with open(os.path.join(tree.llvm, "lib", "libLLVM.so.1"), "rb") as file:
+                out.write(file.read(32 << 20))
+    if "postgresql" in kinds and not os.path.exists(os.path.join(folder, "cluster")):
+        make_cluster(folder)
+
+
+def make_cluster(folder):
+    tools = sorted(f"/usr/lib/postgresql/{v}/bin" for v in os.listdir("/usr/lib/postgresql"))[-1]
+    user = []
+    if os.geteuid() == 0:
+        user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        shutil.chown(folder, "postgres", "postgres")
+    data = os.path.join(folder, "cluster")
+    bench.build([*user, f"{tools}/initdb", "-D", data, "-A", "trust"])
+    start = [*user, f"{tools}/pg_ctl", "-D", data, "-w", "-o", f"-k {folder} -p 17621 -c listen_addresses="]
+    bench.build([*start, "-l", os.path.join(folder, "log"), "start"])
+    try:
+        bench.build([*user, f"{tools}/pgbench", "-q", "-i", "-s", "10", "-h", folder, "-p", "17621", "postgres"])
+    finally:
+        bench.build([*start, "stop"])
+
+
+def main(tree, options, out):
+    names = bench.choice(options.workloads or ",".join(WORKLOADS), WORKLOADS, "workload")
+    seconds, reps = options.seconds, options.reps
+    if options.smoke:
+        names, seconds, reps = ["pingpong:1:20000:free"], 1, 1
+    folder = os.path.join(tree.build, "bench", "gleaner-work")
+    prepare(tree, folder, names)
+    report = bench.Report("gleaner", tree, out, {"seconds": seconds, "reps": reps, "options": options.option})
+    gleaner = os.path.join(tree.build, "bin", "gleaner")
+    rows, broken = [], False
+    for name in names:
+        command = [sys.executable, os.path.join(HERE, "workload.py"), folder, str(seconds), name]
+        under = [gleaner, "run", "--explain", *options.option, "--", *command]
+        runs = measure.in_turn({"alone": lambda c=command: measure.run(c, TIMEOUT_S),
+                                "gleaner": lambda c=under: measure.run(c, TIMEOUT_S)}, reps)
+        report.samples(runs, workload=name)
+        if any("rate" not in run.values for each in runs.values() for run in each):
+            broken = True
+            failed = next(run for each in runs.values() for run in each if "rate" not in run.values)
+            print(f"{name}: {failed.status}: {failed.errors.strip()[-300:]}", file=sys.stderr)
+            continue
+        figure = lambda key: lambda run: measure.Figure(run.values[key])
+        ratios = measure.pair_ratios(runs["gleaner"], runs["alone"], figure("rate"))
+        median = lambda variant, value: measure.median_figure(map(value, runs[variant])).value
+        p99 = [f"{median(v, figure('p99_ms')):.2f}" if "p99_ms" in runs[v][0].values else "" for v in runs]
+        ends = measure.spread([r.value for r in ratios])
+        said = [line.split("gleaner: ", 1)[1].split(":")[0] for run in runs["gleaner"]
+                for line in run.errors.splitlines() if line.startswith("gleaner: ")]
+        last = said[-1] if said else ""
+        rows.append([name, *(f"{median(v, figure('rate')):.1f}" for v in runs),
+                     f"{measure.median_figure(ratios).value:.3f}", f"{ends['min']:.3f}..{ends['max']:.3f}",
+                     *(f"{median(v, measure.cpu_of) / seconds:.2f}" for v in runs), *p99, last])
+        report.summary(workload=name, ratio=ends, last=last)
+    bench.table(["", "alone", "gleaner", "ratio", "ends", "CPUs", "with", "p99 ms", "with", "last decision"], rows)
+    report.write()
+    return 1 if broken else 0

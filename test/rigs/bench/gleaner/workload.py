@@ -1,0 +1,107 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One run of a workload, server and clients: workload.py FOLDER SECONDS NAME. Prints
+{"rate": per second, "p99_ms": of an operation, where it is known}.
+
+All of it runs under the daemon, as it would in a guest that has nothing else to do.
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+PORT = 17620
+
+
+def wait_for_port(port):
+    for _ in range(200):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    sys.exit(f"nothing listens on port {port}")
+
+
+def output(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def pingpong(folder, seconds, name):
+    """pingpong:PAIRS:WORK_NS:free|pinned"""
+    _, pairs, work, where = name.split(":")
+    print(output(os.path.join(folder, "pingpong"), str(seconds), work, pairs, where), end="")
+
+
+def redis(folder, seconds, name):
+    """redis:CLIENTS"""
+    clients = name.split(":")[1]
+    server = subprocess.Popen(["redis-server", "--port", str(PORT), "--bind", "127.0.0.1", "--save", "",
+                               "--appendonly", "no", "--dir", folder], stdout=subprocess.DEVNULL)
+    try:
+        wait_for_port(PORT)
+        # As many requests as take about that long, by a trial.
+        ask = ("redis-benchmark", "-p", str(PORT), "-t", "get", "-c", clients, "--csv", "-n")
+        rate = lambda text: float(text.splitlines()[-1].split(",")[1].strip('"'))
+        trial = rate(output(*ask, "4000"))
+        text = output(*ask, str(int(trial * seconds)))
+        p99 = float(text.splitlines()[-1].split(",")[6].strip('"'))
+        print(json.dumps({"rate": rate(text), "p99_ms": p99}))
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+
+
+def postgresql(folder, seconds, name):
+    """postgresql:CLIENTS, which only read; the cluster is made once."""
+    clients = name.split(":")[1]
+    tools = sorted(
+        f"/usr/lib/postgresql/{v}/bin" for v in os.listdir("/usr/lib/postgresql"))[-1]
+    data = os.path.join(folder, "cluster")
+    user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+    server = subprocess.Popen([*user, f"{tools}/postgres", "-D", data, "-p", str(PORT + 1), "-k", folder,
+                               "-c", "listen_addresses=", "-c", "fsync=off"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        ask = [*user, f"{tools}/pgbench", "-h", folder, "-p", str(PORT + 1), "-S", "-c", clients,
+               "-j", "2" if int(clients) > 1 else "1", "-T", str(int(seconds)), "postgres"]
+        for _ in range(100):
+            if os.path.exists(f"{folder}/.s.PGSQL.{PORT + 1}"):
+                break
+            time.sleep(0.05)
+        text = output(*ask)
+        print(json.dumps({"rate": float(re.search(r"tps = ([0-9.]+)", text).group(1))}))
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait()
+
+
+def zstd(folder, seconds, name):
+    """zstd:THREADS, runs per second"""
+    threads = name.split(":")[1]
+    source = os.path.join(folder, "source")
+    begin, runs = time.monotonic(), 0
+    while time.monotonic() < begin + seconds:
+        subprocess.run(["zstd", "-q", "-f", "-9", f"-T{threads}", source, "-o", source + ".zst"], check=True)
+        runs += 1
+    print(json.dumps({"rate": runs / (time.monotonic() - begin)}))
+
+
+def sysbench(folder, seconds, name):
+    """sysbench:TEST:THREADS"""
+    _, test, threads = name.split(":")
+    text = output("sysbench", test, f"--threads={threads}", f"--time={int(seconds)}", "run")
+    events = float(re.search(r"total number of events:\s+(\d+)", text).group(1))
+    took = float(re.search(r"total time:\s+([0-9.]+)s", text).group(1))
+    print(json.dumps({"rate": events / took}))
+
+
+if __name__ == "__main__":
+    folder, seconds, name = sys.argv[1:]
+    globals()[name.split(":")[0]](folder, float(seconds), name)
