@@ -228,7 +228,7 @@ static void start(struct daemon *d, const struct gl_options *options,
   d->done = -1;
   if (options->metric != GL_NO_METRIC) {
     const char *wrong = gl_progress_open(&d->progress, options->metric,
-                                         options->metric_of, record->command);
+                                         options->metric_of, &record->allowed);
     if (wrong)
       fprintf(stderr, "gleaner: %s: %s; user time counts instead\n",
               options->metric_of, wrong);

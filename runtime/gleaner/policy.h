@@ -4,6 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
+ * The daemon `gleaner`: Keeps vCPUs awake through short waits, and uses only as
+ * many of them as the work needs. This file decides:
+ *
  *   gl_policy_start(&state, cpus);
  *   for (;;) {
  *     next = gl_policy_step(&settings, &state, &sample);

@@ -15,7 +15,7 @@
 #ifndef VFRIENDLY_GLEANER_PROGRESS_H
 #define VFRIENDLY_GLEANER_PROGRESS_H
 
-#include <sys/types.h>
+#include "gleaner/system.h"
 
 enum gl_metric {
   GL_NO_METRIC,
@@ -28,16 +28,15 @@ enum gl_metric {
 struct gl_progress {
   enum gl_metric metric;
   const char *what;
-  int counter;           /* of calls */
-  double least_window_s; /* a shorter window would cost too much */
+  struct gl_ids counters; /* file descriptors, one per CPU */
+  double least_window_s;  /* a shorter window would cost too much */
 };
 
-/* Prepares to read the metric. `what` must stay valid. Calls are counted in the
- * process `workload` and those that it makes afterwards. Returns null or what
- * is wrong. */
+/* Prepares to read the metric. `what` must stay valid. Calls are counted on
+ * these CPUs, in all processes. Returns null or what is wrong. */
 const char *gl_progress_open(struct gl_progress *progress,
                              enum gl_metric metric, const char *what,
-                             pid_t workload);
+                             const struct gl_cpus *cpus);
 
 /* Returns the counter, or -1 if it cannot be read in a second. */
 double gl_progress_read(struct gl_progress *progress);
