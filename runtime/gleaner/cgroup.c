@@ -6,7 +6,6 @@
 
 #include "gleaner/cgroup.h"
 #include "gleaner/system.h"
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -85,53 +84,4 @@ bool gl_cgroup_is_below_mount(const char *path) {
   struct stat stat_;
   return gl_print(parent, sizeof parent, "%s/../cgroup.procs", path) &&
          stat(parent, &stat_) == 0;
-}
-
-/* Returns the number after the word in the file, or -1. */
-static double number_in(const char *folder, const char *file,
-                        const char *word) {
-  char path[600], text[1024];
-  if (!gl_print(path, sizeof path, "%s/%s", folder, file) ||
-      gl_read_file(path, text, sizeof text) <= 0)
-    return -1;
-  char *at = strstr(text, word);
-  return at ? strtod(at + strlen(word), NULL) : -1;
-}
-
-static void take_limit(struct gl_limit *limit, double quota, double period) {
-  if (quota > 0 && period > 0 &&
-      (limit->cpus <= 0 || quota / period < limit->cpus))
-    limit->cpus = quota / period;
-}
-
-struct gl_limit gl_read_limit(void) {
-  struct gl_limit limit = {0};
-  char path[400], text[128], file[512];
-  if (gl_own_cgroup(NULL, path, sizeof path)) {
-    double throttled = number_in(path, "cpu.stat", "throttled_usec ");
-    limit.throttled_s = throttled > 0 ? throttled / 1e6 : 0;
-    for (bool below = true; below; *strrchr(path, '/') = '\0') {
-      if (gl_print(file, sizeof file, "%s/cpu.max", path) &&
-          gl_read_file(file, text, sizeof text) > 0) {
-        char *period;
-        double quota = strtod(text, &period); /* "max" is 0 */
-        take_limit(&limit, quota, strtod(period, NULL));
-      }
-      below = gl_cgroup_is_below_mount(path) && strrchr(path, '/');
-      if (!below)
-        break;
-    }
-  }
-  if (gl_own_cgroup("cpu", path, sizeof path)) {
-    double throttled = number_in(path, "cpu.stat", "throttled_time ");
-    limit.throttled_s += throttled > 0 ? throttled / 1e9 : 0;
-    for (;;) {
-      take_limit(&limit, number_in(path, "cpu.cfs_quota_us", ""),
-                 number_in(path, "cpu.cfs_period_us", ""));
-      if (!gl_cgroup_is_below_mount(path))
-        break;
-      *strrchr(path, '/') = '\0';
-    }
-  }
-  return limit;
 }

@@ -18,13 +18,4 @@ bool gl_own_cgroup(const char *controller, char *path, size_t size);
 /* Returns true if the folder is a cgroup that has a parent. */
 bool gl_cgroup_is_below_mount(const char *path);
 
-/* A CPU limit of the calling process's cgroup or of one above it. */
-struct gl_limit {
-  double cpus;        /* the least; 0 for none */
-  double throttled_s; /* time that it stopped the group since its creation */
-};
-
-/* Reads cpu.max and cpu.stat (v2), or cpu.cfs_quota_us and cpu.stat (v1). */
-struct gl_limit gl_read_limit(void);
-
 #endif /* VFRIENDLY_GLEANER_CGROUP_H */

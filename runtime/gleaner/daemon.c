@@ -51,6 +51,7 @@ struct daemon {
   FILE *log;
   double written_s;     /* until the state is written again */
   double window_cost_s; /* mean CPU time of a window */
+  double quiet_s;       /* since it was said why nothing is tried */
   enum gl_reason explained, logged;
   bool failed_to_write;
   unsigned forced; /* by a test: the number of CPUs to keep; 0: none */
@@ -62,11 +63,17 @@ static double own_cpu_s(void) {
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* Says what is decided: each trial and result, and why nothing is tried. The
+ * latter may alternate from window to window: it is said once a second. */
 static void explain(struct daemon *d, const struct gl_sample *sample) {
   enum gl_reason reason = d->now.reason;
+  d->quiet_s += sample->seconds;
   bool is_news = reason != d->explained || d->now.gain != d->record->gain;
-  if (!d->options->explain || !is_news)
+  bool is_trial = reason >= GL_TRY_RETENTION;
+  if (!d->options->explain || !is_news || (!is_trial && d->quiet_s < 1))
     return;
+  if (!is_trial)
+    d->quiet_s = 0;
   d->explained = reason;
   struct gl_load load = gl_load_of(sample);
   fprintf(stderr,
@@ -84,9 +91,10 @@ static void act(struct daemon *d) {
   struct gl_record *record = d->record;
   if (d->options->dry_run)
     return;
-  unsigned all = gl_count_cpus(&record->allowed);
+  unsigned all = gl_count_cpus(&record->usable);
   if (d->now.cpus >= all) {
-    if (record->folded) {
+    /* Version 1 cpusets forget a CPU that goes offline. */
+    if (record->folded || d->now.reason == GL_HOTPLUG) {
       gl_place_release(record);
       record->changes++;
     }
@@ -104,7 +112,7 @@ static void act(struct daemon *d) {
     gl_retain_set(d->retain,
                   !d->now.retain   ? NULL
                   : record->folded ? &record->kept
-                                   : &record->allowed,
+                                   : &record->usable,
                   d->now.timeout_s);
 }
 
@@ -221,11 +229,12 @@ static void start(struct daemon *d, const struct gl_options *options,
   record->wake_cost_s = d->settings.wake_cost_s;
   if (d->settings.may_retain)
     d->retain = gl_retain_start(&record->allowed);
-  gl_policy_start(&d->state, gl_count_cpus(&record->allowed));
   gl_sense_open(&d->sense, record);
+  gl_policy_start(&d->state, gl_count_cpus(&record->usable));
   d->now = (struct gl_decision){.cpus = d->state.cpus, .window_s = GL_WINDOW_S};
   d->explained = (enum gl_reason) - 1;
   d->done = -1;
+  d->quiet_s = 1;
   if (options->metric != GL_NO_METRIC) {
     const char *wrong = gl_progress_open(&d->progress, options->metric,
                                          options->metric_of, &record->allowed);

@@ -168,6 +168,7 @@ bool gl_place_is_pinned(const struct gl_record *record,
     struct gl_cpus cpus;
     if (gl_get_affinity(threads->id[i], &cpus) == 0 &&
         !gl_same_cpus(&cpus, &record->allowed) &&
+        !gl_same_cpus(&cpus, &record->usable) &&
         !(record->folded && gl_same_cpus(&cpus, &record->kept)))
       return true;
   }

@@ -37,6 +37,7 @@ struct gl_record {
   uint32_t folded; /* 1 from before the first thread is confined until after
                       the last is free: not to set it would leave the workload
                       confined if the daemon died */
+  struct gl_cpus usable; /* those allowed that are online */
   struct gl_cpus kept;
   uint32_t n_kept, retained, reason, windows;
   double timeout_s, gain, wake_cost_s;

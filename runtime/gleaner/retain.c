@@ -165,8 +165,9 @@ double gl_retain_read(struct gl_retain *retain, const struct gl_sense *sense,
 
 /*===- What it costs to lose a CPU ---------------------------------------===*/
 
-/* Enough for a median: the slowest quarter may have met other load. A wake-up
- * takes 10 to 100 µs, the pause before it 200: together below 20 ms. */
+/* Enough for a quartile: on a CPU that has other work most wake-ups wait for
+ * it, and only the fastest tell anything. A wake-up takes 10 to 100 µs, the
+ * pause before it 200: together below 20 ms. */
 #define ROUNDS 25
 #define PAUSE_NS 200000
 
@@ -197,8 +198,8 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Returns the median time of a wake-up in seconds, or -1. */
-static double median_wake(struct sleeper *sleeper, uint32_t first) {
+/* Returns the lower quartile of the time of a wake-up in seconds, or -1. */
+static double wake_time(struct sleeper *sleeper, uint32_t first) {
   double took[ROUNDS];
   for (uint32_t i = 0; i < ROUNDS; ++i) {
     vf_sleep_ns(PAUSE_NS);
@@ -213,7 +214,7 @@ static double median_wake(struct sleeper *sleeper, uint32_t first) {
     took[i] = ((double)sleeper->woken_ns - (double)begin) / 1e9;
   }
   qsort(took, ROUNDS, sizeof *took, compare);
-  return took[ROUNDS / 2];
+  return took[ROUNDS / 4];
 }
 
 double gl_measure_wake_cost(const struct gl_cpus *cpus) {
@@ -235,10 +236,10 @@ double gl_measure_wake_cost(const struct gl_cpus *cpus) {
   pthread_t thread;
   if (retain &&
       pthread_create(&thread, NULL, sleep_and_answer, &sleeper) == 0) {
-    double halted = median_wake(&sleeper, 1);
+    double halted = wake_time(&sleeper, 1);
     gl_retain_set(retain, &there, 1);
     vf_sleep_ns(1000000);
-    double awake = median_wake(&sleeper, ROUNDS + 1);
+    double awake = wake_time(&sleeper, ROUNDS + 1);
     gl_retain_set(retain, NULL, 0);
     if (halted > 0 && awake > 0)
       cost = halted > awake ? halted - awake : 0;

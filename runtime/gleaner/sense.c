@@ -5,10 +5,10 @@
  *===----------------------------------------------------------------------===*/
 
 #include "gleaner/sense.h"
-#include "gleaner/cgroup.h"
 #include "gleaner/idle_counters.h"
 #include "gleaner/place.h"
 #include "platform/linux/kernel.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,20 +116,43 @@ static void count_work(struct gl_sense *sense, const struct gl_record *record,
 
 /*===- CPUs --------------------------------------------------------------===*/
 
+/* CPUs can be switched off and on. */
+static void find_usable(struct gl_record *record) {
+  char text[4096];
+  struct gl_cpus online;
+  record->usable = record->allowed;
+  if (gl_read_file("/sys/devices/system/cpu/online", text, sizeof text) <= 0)
+    return;
+  gl_parse_cpus(text, &online);
+  for (size_t i = 0; i < sizeof online.bits / sizeof *online.bits; ++i)
+    online.bits[i] &= record->allowed.bits[i];
+  if (gl_count_cpus(&online) > 0)
+    record->usable = online;
+}
+
 /* Reads what changes slowly; share is per second since the last time. */
-static void read_slowly(struct gl_sense *sense, uint64_t now) {
+static void read_slowly(struct gl_sense *sense, struct gl_record *record,
+                        uint64_t now) {
+  find_usable(record);
   double seconds = (double)(now - sense->slow_at_ns) / 1e9;
   bool first = sense->slow_at_ns == 0;
   sense->slow_at_ns = now;
   gl_read_steal(sense->cpus, sense->n_cpus, first ? 0 : seconds);
-  struct gl_limit limit = gl_read_limit();
-  sense->limit = limit.cpus;
-  double more = grown(&sense->throttled_s, limit.throttled_s);
-  sense->throttled_share = first ? 0 : more / seconds;
+  struct vf_cpu_reading reading;
+  sense->limit = sense->throttled_share = 0;
+  int error = vf_cpu_groups_read(&sense->groups, now, &reading);
+  if (error == ESTALE) /* a group got a limit */
+    vf_cpu_groups_find(&sense->groups, &vf_cpu_groups_of_self);
+  if (error != 0 || reading.millicpus == VF_NO_LIMIT)
+    return;
+  sense->limit = reading.millicpus / 1e3;
+  if (reading.elapsed_ns > 0)
+    sense->throttled_share =
+        (double)reading.throttled_us * 1e3 / (double)reading.elapsed_ns;
 }
 
 static bool is_kept(const struct gl_record *record, unsigned cpu) {
-  return gl_has_cpu(record->folded ? &record->kept : &record->allowed, cpu);
+  return gl_has_cpu(record->folded ? &record->kept : &record->usable, cpu);
 }
 
 static void count_idle(struct gl_sense *sense, const struct gl_record *record,
@@ -203,7 +226,7 @@ static void estimate_idle(const struct gl_sense *sense,
   sample->busiest = sample->work_s / time;
 }
 
-void gl_sense_open(struct gl_sense *sense, const struct gl_record *record) {
+void gl_sense_open(struct gl_sense *sense, struct gl_record *record) {
   memset(sense, 0, sizeof *sense);
   unsigned n = gl_count_cpus(&record->allowed), nth = 0, taken = 0;
   for (unsigned cpu = 0; cpu < GL_MOST_CPUS; ++cpu) {
@@ -215,6 +238,7 @@ void gl_sense_open(struct gl_sense *sense, const struct gl_record *record) {
         sense->cpus[taken++].cpu = cpu;
   }
   sense->n_cpus = taken;
+  vf_cpu_groups_find(&sense->groups, &vf_cpu_groups_of_self);
   sense->source = gl_open_idle(sense->cpus, taken);
   struct gl_spun none = {0};
   struct gl_sample sample;
@@ -225,23 +249,24 @@ void gl_sense_open(struct gl_sense *sense, const struct gl_record *record) {
 void gl_sense_close(struct gl_sense *sense) {
   gl_close_idle(sense->cpus, sense->n_cpus);
   free(sense->seen);
+  vf_cpu_groups_close(&sense->groups);
 }
 
-void gl_sense_window(struct gl_sense *sense, const struct gl_record *record,
+void gl_sense_window(struct gl_sense *sense, struct gl_record *record,
                      const struct gl_spun *spun, struct gl_sample *sample) {
   uint64_t now = vf_now_ns();
-  unsigned allowed = gl_count_cpus(&record->allowed);
+  if (now - sense->slow_at_ns > SLOW_NS)
+    read_slowly(sense, record, now);
+  unsigned usable = gl_count_cpus(&record->usable);
   *sample = (struct gl_sample){
       .seconds = (double)(now - sense->at_ns) / 1e9,
-      .cpus = allowed,
-      .kept = record->folded ? gl_count_cpus(&record->kept) : allowed,
+      .cpus = usable,
+      .kept = record->folded ? gl_count_cpus(&record->kept) : usable,
       .runnable = -1,
       .progress = -1,
   };
   sense->at_ns = now;
   sense->window++;
-  if (now - sense->slow_at_ns > SLOW_NS)
-    read_slowly(sense, now);
   sample->limit = sense->limit;
   sample->throttled_s = sense->throttled_share * sample->seconds;
   count_work(sense, record, sample);
@@ -268,7 +293,7 @@ void gl_sense_choose(const struct gl_sense *sense,
   /* Those from which nothing is taken, then the others. */
   for (int stolen = 0; stolen < 2; ++stolen)
     for (unsigned cpu = 0; cpu < GL_MOST_CPUS && n > 0; ++cpu) {
-      if (!gl_has_cpu(&record->allowed, cpu) || gl_has_cpu(cpus, cpu))
+      if (!gl_has_cpu(&record->usable, cpu) || gl_has_cpu(cpus, cpu))
         continue;
       bool is_stolen = false;
       for (unsigned i = 0; i < sense->n_cpus; ++i)

@@ -28,6 +28,7 @@
 
 #include "gleaner/load.h"
 #include "gleaner/record.h"
+#include "platform/linux/cpu_groups.h"
 
 /* CPUs whose idle counters are read; of more, an even choice is, and the rest
  * estimated. 64 CPUs take 0.2 ms of a window of 50 ms. */
@@ -54,7 +55,8 @@ struct gl_sense {
   size_t room, n_seen;
   uint32_t window;
   uint64_t at_ns, slow_at_ns;
-  double limit, throttled_s, throttled_share;
+  struct vf_cpu_groups groups;
+  double limit, throttled_share;
   bool pinned;
 };
 
@@ -64,12 +66,13 @@ struct gl_spun {
       sleeps[GL_MOST_SENSED];
 };
 
-void gl_sense_open(struct gl_sense *sense, const struct gl_record *record);
+void gl_sense_open(struct gl_sense *sense, struct gl_record *record);
 void gl_sense_close(struct gl_sense *sense);
 
-/* Writes what happened since the last call, or since gl_sense_open. spun is
- * what retention did in that time. Without a thread left, all counts are 0. */
-void gl_sense_window(struct gl_sense *sense, const struct gl_record *record,
+/* Writes to the record which CPUs are online, and to the sample what happened
+ * since the last call, or since gl_sense_open. spun is what retention did in
+ * that time. Without a thread left, all counts are 0. */
+void gl_sense_window(struct gl_sense *sense, struct gl_record *record,
                      const struct gl_spun *spun, struct gl_sample *sample);
 
 /* Returns the number of threads of the machine that run or want to, without the

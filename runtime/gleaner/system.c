@@ -48,6 +48,19 @@ char *gl_list_cpus(const struct gl_cpus *cpus, char *text, size_t size) {
   return text;
 }
 
+void gl_parse_cpus(const char *text, struct gl_cpus *cpus) {
+  memset(cpus, 0, sizeof *cpus);
+  while (isdigit((unsigned char)*text)) {
+    char *end;
+    unsigned long first = strtoul(text, &end, 10), last = first;
+    if (*end == '-')
+      last = strtoul(end + 1, &end, 10);
+    for (; first <= last && first < GL_MOST_CPUS; ++first)
+      gl_add_cpu(cpus, (unsigned)first);
+    text = *end == ',' ? end + 1 : end;
+  }
+}
+
 int gl_get_affinity(pid_t thread, struct gl_cpus *cpus) {
   memset(cpus, 0, sizeof *cpus);
   return syscall(SYS_sched_getaffinity, thread, sizeof *cpus, cpus) < 0 ? errno

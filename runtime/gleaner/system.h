@@ -36,6 +36,9 @@ bool gl_same_cpus(const struct gl_cpus *a, const struct gl_cpus *b);
 /* Writes "0-2,5" to text. Returns text, cut if it is too small. */
 char *gl_list_cpus(const struct gl_cpus *cpus, char *text, size_t size);
 
+/* Reads a list such as "0-2,5". */
+void gl_parse_cpus(const char *text, struct gl_cpus *cpus);
+
 /* Affinity of a thread; 0 is the caller. Return 0 or an errno value. */
 int gl_get_affinity(pid_t thread, struct gl_cpus *cpus);
 int gl_set_affinity(pid_t thread, const struct gl_cpus *cpus);

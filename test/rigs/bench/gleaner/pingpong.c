@@ -2,9 +2,10 @@
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * pingpong SECONDS WORK_NS PAIRS free|pinned: pairs of threads that compute in
- * turn and sleep on a futex between. "pinned" holds the two of each pair on
- * CPUs 0 and 1. Prints rounds per second. */
+ * pingpong SECONDS WORK_NS PAIRS free|pinned|busy [WARM_UP]: pairs of threads that
+ * compute in turn and sleep on a futex between. "pinned" holds the two of each
+ * pair on CPUs 0 and 1; "busy" threads compute and never wait. Prints rounds per
+ * second after WARM_UP seconds. */
 
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -18,9 +19,14 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef MARK
+#include MARK /* tells the hypervisor when to count */
+#else
+static void mark(unsigned number) { (void)number; }
+#endif
 
 static atomic_int stop;
-static int pinned;
+static int pinned, busy;
 static long work_ns;
 static double loops_per_ns;
 
@@ -56,7 +62,7 @@ static void *play(void *data) {
   }
   long loops = (long)((double)work_ns * loops_per_ns);
   while (!atomic_load(&stop)) {
-    if (atomic_load(&pair->turn) != player->me) {
+    if (!busy && atomic_load(&pair->turn) != player->me) {
       syscall(SYS_futex, &pair->turn, FUTEX_WAIT_PRIVATE, !player->me, NULL,
               NULL, 0);
       continue;
@@ -64,19 +70,29 @@ static void *play(void *data) {
     compute(loops);
     if (player->me == 0)
       atomic_fetch_add(&pair->rounds, 1);
+    if (busy)
+      continue;
     atomic_store(&pair->turn, !player->me);
     syscall(SYS_futex, &pair->turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
   }
   return NULL;
 }
 
+static long sum(struct pair *pairs, int n) {
+  long rounds = 0;
+  for (int i = 0; i < n; ++i)
+    rounds += atomic_load(&pairs[i].rounds);
+  return rounds;
+}
+
 int main(int argc, char **argv) {
-  if (argc != 5)
+  if (argc < 5)
     return 2;
   double seconds = atof(argv[1]);
   work_ns = atol(argv[2]);
   int n = atoi(argv[3]);
   pinned = strcmp(argv[4], "pinned") == 0;
+  busy = strcmp(argv[4], "busy") == 0;
   double begin = cpu_ns();
   compute(3000000);
   loops_per_ns = 3000000 / (cpu_ns() - begin);
@@ -88,11 +104,13 @@ int main(int argc, char **argv) {
     if (pthread_create(&thread, NULL, play, player) != 0)
       return 1;
   }
+  usleep((useconds_t)((argc > 5 ? atof(argv[5]) : 0) * 1e6));
+  long before = sum(pairs, n);
+  mark(1);
   usleep((useconds_t)(seconds * 1e6));
-  long rounds = 0;
-  for (int i = 0; i < n; ++i)
-    rounds += atomic_load(&pairs[i].rounds);
-  printf("{\"rate\": %.1f}\n", (double)rounds / seconds);
+  long rounds = sum(pairs, n) - before;
+  mark(2);
+  printf("{\"rate\": %.1f, \"rounds\": %ld}\n", (double)rounds / seconds, rounds);
   fflush(stdout);
   _exit(0);
 }

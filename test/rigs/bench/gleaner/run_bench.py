@@ -32,6 +32,7 @@ def options(parser):
     parser.add_argument("--workloads", metavar="W,...", help=f"of {', '.join(WORKLOADS)}")
     parser.add_argument("--seconds", type=float, default=6, help="length of a run [%(default)s]")
     parser.add_argument("--reps", type=int, default=3, metavar="N", help="runs of each [%(default)s]")
+    parser.add_argument("--guests", metavar="CPUS,...", help="count exits in nested guests with so many vCPUs instead")
     parser.add_argument("--option", action="append", default=[], metavar="OPTION",
                         help="an option of gleaner run, like --option=--no-fold")
 
@@ -73,8 +74,15 @@ def main(tree, options, out):
     if options.smoke:
         names, seconds, reps = ["pingpong:1:20000:free"], 1, 1
     folder = os.path.join(tree.build, "bench", "gleaner-work")
-    prepare(tree, folder, names)
+    prepare(tree, folder, [] if options.guests else names)
     report = bench.Report("gleaner", tree, out, {"seconds": seconds, "reps": reps, "options": options.option})
+    if options.guests:
+        import guest  # only then is there an emulator to install
+        rows = [row for cpus in options.guests.split(",")
+                for row in guest.run(tree, folder, int(cpus), options.option, report)]
+        bench.table(guest.HEADER, rows)
+        report.write()
+        return 0
     gleaner = os.path.join(tree.build, "bin", "gleaner")
     rows, broken = [], False
     for name in names:

@@ -1,0 +1,77 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exits to the hypervisor for a round of ping-pong, in a guest of a guest, without and with
+the daemon. Counts only: the outer guest is emulated."""
+
+import glob
+import os
+import sys
+
+import bench
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))))
+from guest import initramfs, machine, nested, packages  # noqa: E402
+
+# Pairs or threads, work and kind; the last computes and must not change.
+WORKLOADS = ("1 2000 free", "2 2000 free", "1 20000 free", "4 1000000 busy")
+# The daemon's trials end within 2 s of the guest's time.
+WARM_UP_S, SECONDS = 4, 1
+L1_CPUS = 2
+SHOWN = ("HLT", "ICR", "TSC_DEADLINE", "INTR", "VMMCALL")
+SCRIPT = """
+mount -t tracefs tracefs /sys/kernel/tracing
+while read pairs work kind; do
+  for with in "" "/gleaner run {options} --"; do
+    $with /pingpong {seconds} $work $pairs $kind {warm_up} 2>/dev/null || exit 1
+  done
+done <<CELLS
+{cells}
+CELLS
+"""
+
+
+def prepare(tree, folder):
+    """Static programs, as guests have no libraries."""
+    inputs = os.path.join(os.path.dirname(os.path.abspath(nested.__file__)), "Inputs")
+    here = os.path.dirname(os.path.abspath(__file__))
+    runtime = os.path.join(tree.source, "runtime")
+    clang = [tree.tool("clang"), "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-static", "-pthread"]
+    bench.build([*clang, "-I", inputs, '-DMARK="mark.h"', os.path.join(here, "pingpong.c"), "-o",
+                 os.path.join(folder, "pingpong-guest")])
+    bench.build([*clang, "-I", runtime, "-I", os.path.join(runtime, "platform", "x86-64"),
+                 *glob.glob(os.path.join(runtime, "gleaner", "*.c")),
+                 os.path.join(runtime, "platform", "linux", "cpu_groups.c"), "-lm", "-o",
+                 os.path.join(folder, "gleaner-guest")])
+    return {"pingpong": os.path.join(folder, "pingpong-guest"), "gleaner": os.path.join(folder, "gleaner-guest")}
+
+
+def run(tree, folder, cpus, options, report):
+    cache = os.path.join(tree.build, "guest")
+    qemu, kernel, busybox = packages.qemu(), packages.kernel(cache), packages.busybox(cache)
+    files = prepare(tree, folder)
+    vmm = nested.build_vmm(tree.tool("clang"), folder)
+    script = SCRIPT.format(options=" ".join(options), seconds=SECONDS, warm_up=WARM_UP_S,
+                           cells="\n".join(WORKLOADS))
+    initrd = nested.write(folder, kernel, busybox, vmm, cpus, files, script)
+    counter = nested.Counter()
+    lines = machine.boot(qemu, kernel.image, initrd, L1_CPUS, nested.L1_MEGABYTES, name=nested.L1,
+                         seen=counter.line)
+    nested.check(lines)
+    rows = []
+    for i, name in enumerate(WORKLOADS):
+        pair = counter.results[2 * i:2 * i + 2]
+        row = [f"{cpus} vCPUs, {name}"]
+        counts = [{kind: sum(r["exits"]["exit"].values()) if kind == "all" else
+                   r["exits"]["exit"].get(kind, 0) + r["exits"]["msr"].get(kind, 0)
+                   for kind in (*SHOWN, "all")} for r in pair]
+        rounds = [max(r["rounds"], 1) for r in pair]
+        for kind in (*SHOWN, "all"):
+            row += [f"{c[kind] / n:.2f}" for c, n in zip(counts, rounds)]
+        rows.append([*row, *map(str, rounds), ""])
+        report.summary(cpus=cpus, workload=name, rounds=rounds, exits=counts)
+    return rows
+
+
+HEADER = ["exits a round, without and with", *(text for kind in (*SHOWN, "all") for text in (kind, "")),
+          "rounds", "", ""]
