@@ -77,15 +77,16 @@ def main(tree, options, out):
     prepare(tree, folder, [] if options.guests else names)
     report = bench.Report("gleaner", tree, out, {"seconds": seconds, "reps": reps, "options": options.option})
     if options.guests:
-        import guest  # only then is there an emulator to install
+        import nested_exits  # only then is there an emulator to install
         rows = [row for cpus in options.guests.split(",")
-                for row in guest.run(tree, folder, int(cpus), options.option, report)]
-        bench.table(guest.HEADER, rows)
+                for row in nested_exits.run(tree, folder, int(cpus), options.option, report)]
+        bench.table(nested_exits.HEADER, rows)
         report.write()
         return 0
     gleaner = os.path.join(tree.build, "bin", "gleaner")
-    rows, broken = [], False
+    rows, broken, progress = [], False, measure.Progress("gleaner")
     for name in names:
+        progress.at(f"{name}, {len(rows)} of {len(names)} done")
         command = [sys.executable, os.path.join(HERE, "workload.py"), folder, str(seconds), name]
         under = [gleaner, "run", "--explain", *options.option, "--", *command]
         runs = measure.in_turn({"alone": lambda c=command: measure.run(c, TIMEOUT_S),
@@ -108,6 +109,8 @@ def main(tree, options, out):
                      f"{measure.median_figure(ratios).value:.3f}", f"{ends['min']:.3f}..{ends['max']:.3f}",
                      *(f"{median(v, measure.cpu_of) / seconds:.2f}" for v in runs), *p99, last])
         report.summary(workload=name, ratio=ends, last=last)
+        print("  ".join(rows[-1]), file=sys.stderr, flush=True)  # a long run may be cut short
+    progress.end()
     bench.table(["", "alone", "gleaner", "ratio", "ends", "CPUs", "with", "p99 ms", "with", "last decision"], rows)
     report.write()
     return 1 if broken else 0

@@ -10,7 +10,7 @@ import sys
 
 import bench
 
-sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))))
+sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 from guest import initramfs, machine, nested, packages  # noqa: E402
 
 # Pairs or threads, work and kind; the last computes and must not change.
@@ -18,6 +18,7 @@ WORKLOADS = ("1 2000 free", "2 2000 free", "1 20000 free", "4 1000000 busy")
 # The daemon's trials end within 2 s of the guest's time.
 WARM_UP_S, SECONDS = 4, 1
 L1_CPUS = 2
+STATIC = ("-std=gnu11", "-D_GNU_SOURCE", "-O2", "-static", "-pthread")
 SHOWN = ("HLT", "ICR", "TSC_DEADLINE", "INTR", "VMMCALL")
 SCRIPT = """
 mount -t tracefs tracefs /sys/kernel/tracing
@@ -31,19 +32,23 @@ CELLS
 """
 
 
+def static_gleaner(source, clang, out):
+    """Guests have no libraries."""
+    runtime = os.path.join(source, "runtime")
+    bench.build([clang, *STATIC, "-I", runtime, "-I", os.path.join(runtime, "platform", "x86-64"),
+                 *glob.glob(os.path.join(runtime, "gleaner", "*.c")),
+                 os.path.join(runtime, "platform", "linux", "cpu_groups.c"), "-lm", "-o", out])
+    return out
+
+
 def prepare(tree, folder):
-    """Static programs, as guests have no libraries."""
     inputs = os.path.join(os.path.dirname(os.path.abspath(nested.__file__)), "Inputs")
     here = os.path.dirname(os.path.abspath(__file__))
-    runtime = os.path.join(tree.source, "runtime")
-    clang = [tree.tool("clang"), "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-static", "-pthread"]
-    bench.build([*clang, "-I", inputs, '-DMARK="mark.h"', os.path.join(here, "pingpong.c"), "-o",
-                 os.path.join(folder, "pingpong-guest")])
-    bench.build([*clang, "-I", runtime, "-I", os.path.join(runtime, "platform", "x86-64"),
-                 *glob.glob(os.path.join(runtime, "gleaner", "*.c")),
-                 os.path.join(runtime, "platform", "linux", "cpu_groups.c"), "-lm", "-o",
-                 os.path.join(folder, "gleaner-guest")])
-    return {"pingpong": os.path.join(folder, "pingpong-guest"), "gleaner": os.path.join(folder, "gleaner-guest")}
+    pingpong = os.path.join(folder, "pingpong-guest")
+    bench.build([tree.tool("clang"), *STATIC, "-I", inputs, '-DMARK="mark.h"', os.path.join(here, "pingpong.c"),
+                 "-o", pingpong])
+    return {"pingpong": pingpong,
+            "gleaner": static_gleaner(tree.source, tree.tool("clang"), os.path.join(folder, "gleaner-guest"))}
 
 
 def run(tree, folder, cpus, options, report):
