@@ -17,6 +17,7 @@
 
 #include "gleaner/daemon.h"
 #include "gleaner/place.h"
+#include "platform/linux/kernel.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -87,6 +88,7 @@ static int supervise(struct gl_record *record) {
   for (int i = 0; i < N_FORWARDED; ++i)
     sigaddset(&awaited, forwarded[i]);
   uint32_t beat = 0;
+  uint64_t looked_at_ns = vf_now_ns();
   for (;;) {
     int status;
     pid_t ended;
@@ -102,8 +104,9 @@ static int supervise(struct gl_record *record) {
     int signal = sigtimedwait(&awaited, &info, &patience);
     if (signal > 0 && signal != SIGCHLD && info.si_code <= 0)
       kill(record->command, signal); /* of the terminal, it has its own */
-    if (signal > 0)
+    if (vf_now_ns() - looked_at_ns < STOPPED_S * 1000000000ull)
       continue;
+    looked_at_ns = vf_now_ns();
     uint32_t now = __atomic_load_n(&record->beat, __ATOMIC_RELAXED);
     bool folded = __atomic_load_n(&record->folded, __ATOMIC_ACQUIRE);
     if (record->daemon > 0 && folded && now == beat) {

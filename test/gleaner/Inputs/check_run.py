@@ -108,11 +108,11 @@ class Run:
 
 
 def no_leftovers():
-    for folder in ("/sys/fs/cgroup", "/sys/fs/cgroup/cpuset", "/sys/fs/cgroup/unified"):
-        left = [n for n in os.listdir(folder) if n.startswith("gleaner-")] if os.path.isdir(folder) else []
-        for entry in left:
-            if not os.path.exists(f"/proc/{entry[8:]}"):
-                sys.exit(f"left behind: {folder}/{entry}")
+    for run in RUNS:
+        for folder in ("/sys/fs/cgroup", "/sys/fs/cgroup/cpuset", "/sys/fs/cgroup/unified"):
+            left = f"{folder}/gleaner-{run.supervisor}"
+            if not os.path.exists(f"/proc/{run.supervisor}") and os.path.exists(left):
+                sys.exit(f"left behind: {left}")
 
 
 def ends():
