@@ -188,7 +188,9 @@ static bool wait_window(struct daemon *d, double *mean_runnable) {
       continue;
     __atomic_fetch_add(&d->record->beat, 1, __ATOMIC_RELAXED);
     memmove(runnable, runnable + 1, sizeof runnable - sizeof *runnable);
-    runnable[GL_URGENT_SLOTS - 1] = gl_sense_runnable();
+    /* Linux counts threads that keep CPUs awake as well. */
+    runnable[GL_URGENT_SLOTS - 1] =
+        gl_sense_runnable() - (d->retain ? gl_retain_awake(d->retain) : 0);
     sum += runnable[GL_URGENT_SLOTS - 1];
     *mean_runnable = sum / slot;
     if (slot >= GL_URGENT_SLOTS && gl_policy_is_urgent(&d->state, runnable))

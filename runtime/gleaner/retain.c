@@ -34,6 +34,7 @@ struct keeper {
 struct gl_retain {
   unsigned n;
   uint64_t timeout_ns;
+  unsigned awake; /* threads in spin */
   struct keeper keepers[];
 };
 
@@ -83,7 +84,10 @@ static void *keep(void *data) {
       vf_futex_wait_until(&keeper->on, 0, NULL, VF_PRIVATE);
       sleep_ns = 0;
     }
-    if (spin(keeper))
+    __atomic_fetch_add(&keeper->of->awake, 1, __ATOMIC_RELAXED);
+    bool used = spin(keeper);
+    __atomic_fetch_sub(&keeper->of->awake, 1, __ATOMIC_RELAXED);
+    if (used)
       sleep_ns = 0;
     else
       sleep_ns = sleep_ns ? 2 * sleep_ns : keeper->of->timeout_ns;
@@ -132,6 +136,10 @@ void gl_retain_set(struct gl_retain *retain, const struct gl_cpus *cpus,
       vf_futex_wake(&keeper->on, 1, VF_PRIVATE);
     }
   }
+}
+
+unsigned gl_retain_awake(const struct gl_retain *retain) {
+  return __atomic_load_n(&retain->awake, __ATOMIC_RELAXED);
 }
 
 static uint64_t since(uint64_t *was, uint64_t *counter) {

@@ -36,6 +36,10 @@ void gl_retain_set(struct gl_retain *retain, const struct gl_cpus *cpus,
 double gl_retain_read(struct gl_retain *retain, const struct gl_sense *sense,
                       struct gl_spun *spun);
 
+/* Returns the number of threads that spin now or would if their CPU were idle.
+ */
+unsigned gl_retain_awake(const struct gl_retain *retain);
+
 /* Returns how much longer a wake-up takes if the CPU was halted than if a
  * thread of the lowest priority kept it awake, in seconds; 0 if no longer. Uses
  * the first two CPUs for at most 20 ms. Returns -1 if there is only one or if
