@@ -349,6 +349,20 @@ def rebuilt(report):
                f"{rewrites['vf-heap-churn']} | {rewrites['vf-spin-loops']} |")
 
 
+def gleaner(report):
+    """A row for each program."""
+    parameters = report["parameters"]
+    options = " ".join([f"--seconds {parameters['seconds']:g}", f"--reps {parameters['reps']}", *parameters["options"]])
+    yield (f"Operations per second, medians of {parameters['reps']} paired runs by `./dev bench gleaner {options}` on {report['machine']['cpus']} CPUs of a\n"
+           f"virtual machine ({report['machine']['model']}), commit `{report['commit'][:10]}`. Server and clients run under the daemon; CPUs include its own.\n")
+    yield "| program | alone | with gleaner | ratio | lowest, highest | CPUs | with gleaner | last decision |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for row in report["summary"]:
+        rate, cpus, ratio = row["rate"], row["cpus"], row["ratio"]
+        yield (f"| {row['workload']} | {digits(rate['alone'])} | {digits(rate['gleaner'])} | {ratio['median']:.2f} | {ratio['min']:.2f}, {ratio['max']:.2f} | "
+               f"{cpus['alone']:.2f} | {cpus['gleaner']:.2f} | {row['last']} |")
+
+
 # report -> the page it is shown on, the comments that it is shown between, what renders it
 TABLES = {
     "spin-loops": ("spin-loops", "figures", spin_loops),
@@ -362,6 +376,7 @@ TABLES = {
     "dedup-guest": ("blocking-sync", "figures of dedup-guest", dedup_guest),
     "heap-churn": ("heap-churn", "figures", heap_churn),
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
+    "gleaner": ("gleaner", "figures", gleaner),
     "rebuilt": ("guides/tested", "figures of rebuilt", rebuilt),
     "paratick-virtual": ("paratick", "figures", paratick_formulas),
     "paratick-6.12-virtual": ("paratick", "figures of paratick-6.12-virtual", paratick_totals),

@@ -108,7 +108,8 @@ def main(tree, options, out):
         rows.append([name, *(f"{median(v, figure('rate')):.1f}" for v in runs),
                      f"{measure.median_figure(ratios).value:.3f}", f"{ends['min']:.3f}..{ends['max']:.3f}",
                      *(f"{median(v, measure.cpu_of) / seconds:.2f}" for v in runs), *p99, last])
-        report.summary(workload=name, ratio=ends, last=last)
+        report.summary(workload=name, rate={v: median(v, figure("rate")) for v in runs},
+                       cpus={v: median(v, measure.cpu_of) / seconds for v in runs}, ratio=ends, last=last)
         print("  ".join(rows[-1]), file=sys.stderr, flush=True)  # a long run may be cut short
     progress.end()
     bench.table(["", "alone", "gleaner", "ratio", "ends", "CPUs", "with", "p99 ms", "with", "last decision"], rows)
