@@ -202,6 +202,13 @@ Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
   if (Spin.HoldsWait)
     return {};
 
+  // The pass also only inserts the CPU's spin hint there.
+  if (Style != FixStyle::Pause && Uses.entersStrictSeccomp(Spin.Does.Context))
+    return {{},
+            "",
+            "the file enters seccomp's strict mode, in which the "
+            "kernel ends a thread that yields or sleeps"};
+
   switch (Style) {
   case FixStyle::Pause:
     return planPause(Spin, Site);

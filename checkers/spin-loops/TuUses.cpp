@@ -25,7 +25,10 @@ class UseVisitor : public RecursiveASTVisitor<UseVisitor> {
   using Map = llvm::DenseMap<const ValueDecl *, DeclUses>;
 
 public:
-  explicit UseVisitor(Map &Found) : Found(Found) {}
+  UseVisitor(Map &Found, const ASTContext &Context)
+      : Found(Found), Context(Context) {}
+
+  bool StrictSeccomp = false;
 
   bool TraverseStmt(Stmt *S) {
     if (!S)
@@ -45,6 +48,21 @@ public:
   bool VisitMemberExpr(MemberExpr *Member) {
     if (isa<FieldDecl, VarDecl>(Member->getMemberDecl()))
       note(*Member->getMemberDecl(), *Member);
+    return true;
+  }
+
+  /// Looks for prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT).
+  bool VisitCallExpr(CallExpr *Call) {
+    const FunctionDecl *Callee = Call->getDirectCallee();
+    auto Is = [&](unsigned Argument, int64_t Value) {
+      Expr::EvalResult Result;
+      const Expr *E = Call->getArg(Argument);
+      return !E->isValueDependent() && E->EvaluateAsInt(Result, Context) &&
+             Result.Val.getInt() == Value;
+    };
+    StrictSeccomp |= Callee && Callee->getIdentifier() &&
+                     Callee->getName() == "prctl" && Call->getNumArgs() >= 2 &&
+                     Is(0, /*PR_SET_SECCOMP=*/22) && Is(1, /*strict=*/1);
     return true;
   }
 
@@ -164,17 +182,26 @@ private:
   }
 
   Map &Found;
+  const ASTContext &Context;
   SmallVector<const Stmt *, 32> Around;
 };
 
 } // namespace
 
 void TuUses::scan(const ASTContext &Context) {
-  UseVisitor Visitor(Found);
+  Scanned = true;
+  UseVisitor Visitor(Found, Context);
   const SourceManager &SM = Context.getSourceManager();
   for (Decl *D : Context.getTranslationUnitDecl()->decls())
     if (!SM.isInSystemHeader(SM.getExpansionLoc(D->getLocation())))
       Visitor.TraverseDecl(D);
+  StrictSeccomp = Visitor.StrictSeccomp;
+}
+
+bool TuUses::entersStrictSeccomp(const ASTContext &Context) {
+  if (!Scanned)
+    scan(Context);
+  return StrictSeccomp;
 }
 
 static bool staysInFile(const ValueDecl &D, const SourceManager &SM) {
@@ -190,10 +217,8 @@ static bool staysInFile(const ValueDecl &D, const SourceManager &SM) {
 const DeclUses *TuUses::find(const ValueDecl &D, const ASTContext &Context) {
   if (!staysInFile(D, Context.getSourceManager()))
     return nullptr;
-  if (!Scanned) {
-    Scanned = true;
+  if (!Scanned)
     scan(Context);
-  }
   auto Known = Found.find(cast<ValueDecl>(D.getCanonicalDecl()));
   if (Known == Found.end() || Known->second.Escapes)
     return nullptr;

@@ -46,13 +46,17 @@ public:
   const DeclUses *find(const clang::ValueDecl &D,
                        const clang::ASTContext &Context);
 
+  /// Returns true if the file enters seccomp's strict mode, in which the
+  /// kernel ends a thread that yields or sleeps.
+  bool entersStrictSeccomp(const clang::ASTContext &Context);
+
   /// Writes that a fix has already given a notify.
   llvm::DenseSet<const clang::Expr *> Notified;
 
 private:
   void scan(const clang::ASTContext &Context);
 
-  bool Scanned = false;
+  bool Scanned = false, StrictSeccomp = false;
   llvm::DenseMap<const clang::ValueDecl *, DeclUses> Found;
 };
 
