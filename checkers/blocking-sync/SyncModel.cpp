@@ -115,6 +115,8 @@ std::optional<Meaning> byName(StringRef Name) {
       {"thrd_join", {SyncKind::Join, 0}},
       {"pthread_detach", {SyncKind::Detach, 0}},
       {"thrd_detach", {SyncKind::Detach, 0}},
+      {"omp_set_lock", {SyncKind::Lock, 0}},
+      {"omp_unset_lock", {SyncKind::Unlock, 0}},
       {"accept", {SyncKind::Accept, -1}},
       {"accept4", {SyncKind::Accept, -1}}};
   auto Known = Names.find(Name);

@@ -8,6 +8,7 @@
 
 #include "checkers/numa-placement/BulkAccess.h"
 
+#include "checkers/common/ParallelLoops.h"
 #include "checkers/common/WaitNeutral.h"
 #include "checkers/common/Walk.h"
 
@@ -20,23 +21,6 @@
 using namespace clang;
 
 namespace vfriendly::tidy {
-
-static bool isParallelPolicy(const Expr *E) {
-  const CXXRecordDecl *Class = E->getType()->getAsCXXRecordDecl();
-  return Class && Class->getIdentifier() &&
-         llvm::is_contained({"parallel_policy", "parallel_unsequenced_policy"},
-                            Class->getName());
-}
-
-bool isParallelAlgorithm(const CallExpr &Call) {
-  const FunctionDecl *Callee = Call.getDirectCallee();
-  if (!Callee || !Callee->getIdentifier())
-    return false;
-  return llvm::is_contained(
-             {"parallel_for", "parallel_reduce", "parallel_for_each"},
-             Callee->getName()) ||
-         (Call.getNumArgs() && isParallelPolicy(Call.getArg(0)));
-}
 
 namespace {
 
@@ -130,7 +114,7 @@ private:
     const FunctionDecl *Callee = Call.getDirectCallee();
     if (!Callee)
       return;
-    if (Call.getNumArgs() && isParallelPolicy(Call.getArg(0))) {
+    if (hasParallelPolicy(Call)) {
       // v.begin(), v.end()
       for (const Expr *Argument : Call.arguments()) {
         auto *Begin = dyn_cast<CXXMemberCallExpr>(stripped(Argument));

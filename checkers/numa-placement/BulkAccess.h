@@ -50,10 +50,6 @@ struct BulkEvent {
   llvm::SmallVector<const clang::Expr *, 4> Arguments;
 };
 
-/// Returns true for tbb::parallel_for and its like, and for the algorithms of
-/// the standard library with a parallel policy.
-bool isParallelAlgorithm(const clang::CallExpr &Call);
-
 /// Lists the reads and writes of array elements by the loops of Function, and
 /// the calls in Function. The index of such an element contains a variable that
 /// a loop around the access changes. Ignores memory that is reached through a

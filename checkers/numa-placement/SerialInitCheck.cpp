@@ -8,6 +8,7 @@
 
 #include "checkers/numa-placement/SerialInitCheck.h"
 
+#include "checkers/common/ParallelLoops.h"
 #include "checkers/numa-placement/BulkAccess.h"
 #include "checkers/numa-placement/ParallelFix.h"
 

@@ -9,6 +9,7 @@
 #include "checkers/numa-placement/SharedLineCheck.h"
 
 #include "checkers/common/AtomicOps.h"
+#include "checkers/common/ParallelLoops.h"
 #include "checkers/common/WaitNeutral.h"
 #include "checkers/common/Walk.h"
 #include "checkers/numa-placement/AlignFix.h"
@@ -22,11 +23,6 @@
 using namespace clang;
 
 namespace vfriendly::tidy {
-
-/// Minimum number of iterations of a reported loop. In a shorter loop the cache
-/// line moves too seldom to show in a profile: starting a thread costs as much
-/// as hundreds of moves.
-static constexpr int64_t FewIterations = 64;
 
 /// Returns the lvalue that S writes; null if it writes none.
 static const Expr *writtenBy(const Stmt *S) {
@@ -44,19 +40,6 @@ static const Expr *writtenBy(const Stmt *S) {
   auto *Address = dyn_cast<UnaryOperator>(stripped(Atomic->Object));
   return Address && Address->getOpcode() == UO_AddrOf ? Address->getSubExpr()
                                                       : nullptr;
-}
-
-/// Returns true for a `for` loop whose condition compares with a constant below
-/// FewIterations.
-static bool isShort(const Stmt *Loop, const ASTContext &Context) {
-  auto *For = dyn_cast<ForStmt>(Loop);
-  auto *Condition =
-      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
-  Expr::EvalResult Bound;
-  return Condition && Condition->isRelationalOp() &&
-         !Condition->getRHS()->isValueDependent() &&
-         Condition->getRHS()->EvaluateAsInt(Bound, Context) &&
-         Bound.Val.getInt() < FewIterations;
 }
 
 /// Returns true if Loop contains a call that sleeps: moving the cache line then
@@ -77,7 +60,7 @@ static bool sleeps(const Stmt *Loop) {
 static bool isRepeated(ArrayRef<const Stmt *> Parents,
                        const ASTContext &Context) {
   for (const Stmt *S : llvm::reverse(Parents)) {
-    if (isLoop(S) && !isShort(S, Context))
+    if (isLoop(S) && !hasFewIterations(S, Context))
       return !sleeps(S);
     auto *Directive = dyn_cast<OMPExecutableDirective>(S);
     if (isa<LambdaExpr>(S) ||
