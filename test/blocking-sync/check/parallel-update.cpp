@@ -25,7 +25,7 @@ template <class Range, class Body> void parallel_for(const Range &, const Body &
 template <class T, class Body> void parallel_for(T, T, const Body &) {}
 } // namespace tbb
 
-//! [bad]
+// example: bad
 double sum_in_turns(const double *x, int n) {
   double sum = 0;
 #pragma omp parallel for
@@ -36,9 +36,9 @@ double sum_in_turns(const double *x, int n) {
   }
   return sum;
 }
-//! [bad]
+// example end
 
-//! [good]
+// example: good
 double sum_of_sums(const double *x, int n) {
   double sum = 0;
 #pragma omp parallel for reduction(+ : sum)
@@ -46,7 +46,7 @@ double sum_of_sums(const double *x, int n) {
     sum += x[i];
   return sum;
 }
-//! [good]
+// example end
 
 // Not reported: once for each thread. The result of one thread is its own.
 double once_a_thread(const double *x, int n) {
