@@ -11,6 +11,7 @@
 #include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -195,6 +196,11 @@ public:
     if (!Callee)
       return;
     if (auto *Member = dyn_cast<CXXMemberCallExpr>(Call)) {
+      if (emplacesThread(*Member)) {
+        add(SyncKind::CreateThread, Call, Member->getImplicitObjectArgument(),
+            Parents);
+        return;
+      }
       if (auto Kind = byMethod(*Member->getMethodDecl())) {
         SyncSite &Site =
             add(*Kind, Call, Member->getImplicitObjectArgument(), Parents);
@@ -225,6 +231,21 @@ public:
   }
 
 private:
+  /// Returns true for `threads.emplace_back(function, ...)`.
+  static bool emplacesThread(const CXXMemberCallExpr &Call) {
+    const CXXMethodDecl *Method = Call.getMethodDecl();
+    auto *Class =
+        Method ? dyn_cast<ClassTemplateSpecializationDecl>(Method->getParent())
+               : nullptr;
+    if (!Class || !Call.getNumArgs() || !Method->getIdentifier() ||
+        Method->getName() != "emplace_back")
+      return false;
+    const TemplateArgument &Element = Class->getTemplateArgs()[0];
+    return Element.getKind() == TemplateArgument::Type &&
+           isStdClass(Element.getAsType()->getAsCXXRecordDecl(),
+                      {"thread", "jthread"});
+  }
+
   void construct(const CXXConstructExpr &Made, ArrayRef<const Stmt *> Parents) {
     const CXXRecordDecl *Class = Made.getConstructor()->getParent();
     if (isStdClass(Class, {"lock_guard", "unique_lock", "scoped_lock"}) &&

@@ -8,6 +8,7 @@
 
 #include "checkers/blocking-sync/ThreadPerTaskCheck.h"
 
+#include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 
 using namespace clang;
@@ -23,8 +24,113 @@ static bool isKept(const ValueDecl *Handle) {
           Handle->getType()->isAnyPointerType());
 }
 
+/// Returns true if a name or type tells of threads or CPUs: a loop over these
+/// makes a pool.
+static bool namesThreads(StringRef Name) {
+  std::string Lower = Name.lower();
+  return llvm::any_of(
+      ArrayRef<StringRef>{"thread", "worker", "core", "cpu", "proc", "consumer",
+                          "producer", "pool", "node"},
+      [&](StringRef Word) { return StringRef(Lower).contains(Word); });
+}
+
+/// Returns the container whose items Loop visits, if the code that creates a
+/// thread names the item; null if there is none, or if it holds threads.
+static const ValueDecl *itemsOf(const Stmt *Loop, const SyncSite &Create) {
+  const ValueDecl *Items = nullptr, *Counter = nullptr;
+  if (auto *Range = dyn_cast<CXXForRangeStmt>(Loop)) {
+    Items = objectOf(Range->getRangeInit());
+    Counter = Range->getLoopVariable();
+  } else if (auto *For = dyn_cast<ForStmt>(Loop)) {
+    auto *Bound = dyn_cast_or_null<BinaryOperator>(For->getCond());
+    auto *Size = Bound && Bound->isComparisonOp()
+                     ? dyn_cast<CXXMemberCallExpr>(
+                           Bound->getRHS()->IgnoreParenImpCasts())
+                     : nullptr;
+    if (!Size || !Size->getMethodDecl()->getIdentifier() ||
+        Size->getMethodDecl()->getName() != "size")
+      return nullptr;
+    Items = objectOf(Size->getImplicitObjectArgument());
+    Counter = objectOf(Bound->getLHS());
+  }
+  if (!Items || !Counter || namesThreads(Items->getName()) ||
+      namesThreads(Items->getType().getCanonicalType().getAsString()))
+    return nullptr;
+  bool IsUsed = false;
+  forEachStmtAndLambda(Create.Site, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Ref = dyn_cast<DeclRefExpr>(S);
+    IsUsed |= Ref && Ref->getDecl() == Counter;
+  });
+  return IsUsed ? Items : nullptr;
+}
+
+/// Returns the factor by which the bound of Loop exceeds the number of CPUs,
+/// as in `2 * std::thread::hardware_concurrency()`; 1 if none is visible.
+static int64_t threadsPerCpu(const Stmt *Loop, const ASTContext &Context) {
+  auto *For = dyn_cast<ForStmt>(Loop);
+  auto *Condition =
+      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+  if (!Condition || !Condition->isRelationalOp())
+    return 1;
+  const Expr *Bound = Condition->getRHS()->IgnoreParenImpCasts();
+  if (auto *Ref = dyn_cast<DeclRefExpr>(Bound))
+    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
+        Variable && Variable->getAnyInitializer())
+      Bound = Variable->getAnyInitializer()->IgnoreParenImpCasts();
+  auto *Product = dyn_cast<BinaryOperator>(Bound);
+  if (!Product || Product->getOpcode() != BO_Mul)
+    return 1;
+  for (auto [Factor, Cpus] :
+       {std::pair(Product->getLHS(), Product->getRHS()),
+        std::pair(Product->getRHS(), Product->getLHS())}) {
+    Expr::EvalResult Value;
+    auto *Call = dyn_cast<CallExpr>(Cpus->IgnoreParenImpCasts());
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    if (Callee && Callee->getIdentifier() &&
+        llvm::is_contained(
+            {"hardware_concurrency", "get_nprocs", "omp_get_num_procs"},
+            Callee->getName()) &&
+        !Factor->isValueDependent() && Factor->EvaluateAsInt(Value, Context))
+      return Value.Val.getInt().getExtValue();
+  }
+  return 1;
+}
+
+/// Returns true if the code that the new thread runs is visible and does not
+/// wait for others or for input: more of these threads than CPUs help nobody.
+static bool computes(const SyncSite &Create, const SyncModel &Model) {
+  bool Known = false, Waits = false;
+  forEachStmt(Create.Site, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    const FunctionDecl *Runs = nullptr;
+    if (auto *Lambda = dyn_cast<LambdaExpr>(S))
+      Runs = Lambda->getCallOperator();
+    else if (auto *Ref = dyn_cast<DeclRefExpr>(S))
+      Runs = dyn_cast<FunctionDecl>(Ref->getDecl());
+    const FunctionSync *F = Runs ? Model.of(Runs) : nullptr;
+    if (!F)
+      return;
+    Known = true;
+    Waits |=
+        Model.mayWait(Runs) || llvm::any_of(F->Syncs, [](const SyncSite &Site) {
+          return Site.Kind == SyncKind::Sleep || Site.Kind == SyncKind::Accept;
+        });
+    for (const CallSite &Call : F->Calls)
+      Waits |= Call.Callee->getIdentifier() &&
+               llvm::is_contained({"read", "recv", "recvfrom", "recvmsg",
+                                   "poll", "select", "epoll_wait", "fread",
+                                   "getline", "send", "write", "connect"},
+                                  Call.Callee->getName());
+  });
+  return Known && !Waits;
+}
+
 void ThreadPerTaskCheck::inspect(const SyncModel &Model,
                                  const ASTContext &Context) {
+  static constexpr llvm::StringLiteral Cost =
+      "creating and ending a thread wakes others, and the release of its stack "
+      "interrupts every CPU of the process";
+  static constexpr llvm::StringLiteral Remedy =
+      "keep a pool of as many threads as there are CPUs, such as oneTBB's";
   for (const FunctionSync &F : Model.functions())
     for (const SyncSite &Create : F.Syncs) {
       const Stmt *Loop = Create.Kind == SyncKind::CreateThread
@@ -35,9 +141,11 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
       // Threads that one loop creates and another loop joins are a pool, and so
       // are detached threads whose handles are stored. The thread of a task is
       // joined or detached in the same iteration.
-      bool Ends = false;
+      bool Ends = false, IsJoinedLater = false;
       for (const SyncSite &S : F.Syncs) {
-        if (innermostLoop(S.Parents) != Loop)
+        const Stmt *Around = innermostLoop(S.Parents);
+        IsJoinedLater |= S.Kind == SyncKind::Join && Around && Around != Loop;
+        if (Around != Loop)
           continue;
         bool IsSame = S.Object == Create.Object;
         Ends |=
@@ -45,14 +153,30 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
             (S.Kind == SyncKind::Detach && IsSame && !isKept(Create.Object)) ||
             (S.Kind == SyncKind::Join && IsSame && S.Object);
       }
-      if (!Ends || !claim(Create.Site->getExprLoc(), F.Function, Context))
+      // If their number is that of the data, it is no pool.
+      const ValueDecl *Items =
+          IsJoinedLater && !Ends ? itemsOf(Loop, Create) : nullptr;
+      int64_t PerCpu = Ends || Items ? 1 : threadsPerCpu(Loop, Context);
+      if (PerCpu > 1 && !computes(Create, Model))
+        PerCpu = 1;
+      if ((!Ends && !Items && PerCpu < 2) ||
+          !claim(Create.Site->getExprLoc(), F.Function, Context))
         continue;
-      report(
-          *Create.Site, *Loop, *F.Function,
-          "loop creates a thread for each task",
-          "keep a pool of as many threads as there are CPUs, such as oneTBB's",
-          "creating and ending a thread wakes others, and the release of its "
-          "stack interrupts every CPU of the process");
+      if (Items)
+        report(*Create.Site, *Loop, *F.Function,
+               "loop creates a thread for each item of '" + Items->getName() +
+                   "'",
+               Remedy, Cost);
+      else if (PerCpu > 1)
+        report(*Create.Site, *Loop, *F.Function,
+               "loop creates " + Twine(PerCpu) +
+                   " threads for each CPU, and these compute",
+               "create as many threads as there are CPUs",
+               "threads without a CPU hold up those that wait for them, on a "
+               "lock or at the join");
+      else
+        report(*Create.Site, *Loop, *F.Function,
+               "loop creates a thread for each task", Remedy, Cost);
     }
 }
 

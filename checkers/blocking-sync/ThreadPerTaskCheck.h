@@ -13,7 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// Reports loops that create a thread for each task.
+/// Reports loops that create a thread for each task or item, or several
+/// computing threads for each CPU.
 class ThreadPerTaskCheck : public SyncCheck {
 public:
   using SyncCheck::SyncCheck;

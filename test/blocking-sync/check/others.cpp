@@ -9,6 +9,7 @@
 #include <deque>
 #include <mutex>
 #include <pthread.h>
+#include <string>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -229,6 +230,52 @@ void pool(unsigned N) {
   for (unsigned I = 0; I < N; ++I)
     Threads.push_back(std::thread(work, I));
   for (std::thread &T : Threads)
+    T.join();
+}
+
+// A thread for each item, joined later, is none.
+void runAll(const std::vector<int> &Tasks, const std::vector<std::string> &Names) {
+  std::vector<std::thread> Running;
+  for (int Task : Tasks)
+    // CHECK: :[[@LINE+1]]:13: warning: loop creates a thread for each item of 'Tasks': {{.*}} [vfriendly-blocking-sync-thread-per-task]
+    Running.emplace_back(work, Task);
+  for (size_t I = 0; I < Names.size(); ++I)
+    // CHECK: :[[@LINE+1]]:23: warning: loop creates a thread for each item of 'Names'
+    Running.push_back(std::thread([&Names, I] { work(Names[I].size()); }));
+  for (std::thread &T : Running)
+    T.join();
+}
+// Not reported: as many threads as workers; and the item is not the thread's.
+void poolOf(const std::vector<int> &WorkerIds, const std::vector<int> &Tasks) {
+  std::vector<std::thread> Running;
+  for (int Id : WorkerIds)
+    Running.emplace_back(work, Id);
+  for (int Task : Tasks) {
+    (void)Task;
+    Running.emplace_back(work, 0);
+  }
+  for (std::thread &T : Running)
+    T.join();
+}
+int total;
+void compute() { total++; }
+void answer() {
+  char Byte;
+  while (read(0, &Byte, 1) == 1)
+    total++;
+}
+void tooMany() {
+  std::vector<std::thread> Running;
+  unsigned N = 2 * std::thread::hardware_concurrency();
+  for (unsigned I = 0; I < N; ++I)
+    // CHECK: :[[@LINE+1]]:13: warning: loop creates 2 threads for each CPU, and these compute: {{.*}} [vfriendly-blocking-sync-thread-per-task]
+    Running.emplace_back(compute);
+  // Not reported: these wait for input; and one for each CPU.
+  for (unsigned I = 0; I < N; ++I)
+    Running.emplace_back(answer);
+  for (unsigned I = 0; I < std::thread::hardware_concurrency(); ++I)
+    Running.emplace_back(compute);
+  for (std::thread &T : Running)
     T.join();
 }
 
