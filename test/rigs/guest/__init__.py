@@ -1,33 +1,33 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Boots virtual machines where there is no hardware to virtualize: QEMU emulates one.
+"""Boots virtual machines on machines without hardware virtualization: QEMU emulates the CPU.
 
-  packages.py   a stock kernel and a busybox, unpacked into the build tree; QEMU
-  emulator.py   QEMU again, without the fault that breaks guests of the guest
-  initramfs.py  all that a guest has: busybox, programs, and a script that runs them
-  machine.py    boots that and reads what it prints
+  packages.py   fetches a stock kernel, busybox and QEMU
+  emulator.py   builds a QEMU without the fault that breaks nested guests
+  initramfs.py  writes a guest's file system: busybox, programs, and a script that runs them
+  machine.py    boots a guest and reads its output
   nested.py     boots a guest in the guest, with KVM, and counts its exits by reason
 
-What is emulated has no honest clock: operations may be compared within one boot, and
-counted; nanoseconds say nothing about a real machine. With virtual time, of one CPU, they
-do not depend on what else this machine does.
+Times in an emulated machine say nothing about a real one. Operations can be counted, and
+times of one boot compared with each other. With virtual time, on one CPU, results do not
+depend on the load of this machine.
 """
 
 
 class Broken(Exception):
-    """The guest gives no result, and why, in one line."""
+    """Raised if a guest gives no result; the message is the reason, in one line."""
 
 
-# The emulator's SVM is not perfect: a guest in the guest breaks off at times, in whatever it
-# does; of 60 runs that a repetition of blocking-sync-guest has, about one in four did. What
-# does so three times in a row has a reason of its own.
+# The emulator's SVM has faults: of the 60 runs of a repetition of blocking-sync-guest, about one
+# in four ended early, at any place. A run that fails three times has another cause (if failures
+# were independent, one run in 64 would).
 TRIES = 3
 
 
 def until_whole(attempt, heard):
-    """What attempt() returns, which is called anew if it is Broken. heard(error, again) is
-    told of each, and whether there will be another."""
+    """Returns the result of attempt(), which is called up to TRIES times while it raises
+    Broken. Calls heard(error, again) for each error; again: whether another try follows."""
     for tries_left in reversed(range(TRIES)):
         try:
             return attempt()
@@ -38,7 +38,7 @@ def until_whole(attempt, heard):
 
 
 def broken(action):
-    """What is said of an action that has to break; for the rigs' own tests."""
+    """Returns the message of the Broken that action raises; for the rigs' own tests."""
     try:
         action()
     except Broken as error:

@@ -17,11 +17,11 @@ PATCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs", "qemu
 SOURCE = "qemu"
 NEEDS = ("dpkg-dev", "flex", "bison", "gcc", "git", "libc6-dev", "libfdt-dev", "libglib2.0-dev",
          "libpixman-1-dev", "meson", "ninja-build", "pkg-config", "python3")
-# Nothing that a guest on a serial line does not need.
+# Only what a guest with a serial line needs.
 CONFIGURE = ("--target-list=x86_64-softmmu", "--without-default-features", "--disable-docs", "--disable-tools",
              "--disable-guest-agent", "--disable-install-blobs", "--enable-tcg", "--enable-system",
              "--enable-fdt=system")
-# 1400 files, 12 minutes of a CPU, and more on a busy machine.
+# 1400 files take 12 minutes of CPU time, and longer on a busy machine.
 TIMEOUT_S = 3600
 
 
@@ -31,7 +31,7 @@ def _digest():
 
 
 def qemu(build, say=print):
-    """The emulator's path, in a folder of the build tree; builds it if it is not there."""
+    """Returns the emulator's path in the build tree; builds it if it is not there."""
     stock = packages.qemu()
     target = os.path.join(build, "guest", f"qemu-{_digest()}")
     if os.path.exists(target):

@@ -14,43 +14,43 @@ import time
 
 from guest import Broken
 
-# Each was found necessary, see the words after it; nothing else is.
+# Each is necessary, for the reason after it.
 COMMAND_LINE = " ".join((
     "console=ttyS0", "quiet",
     "panic=-1",           # a panic resets, which ends QEMU
     "rdinit=/init",
-    "mitigations=off",    # that of a CPU that is emulated are for nothing
-    "tsc=reliable",       # Linux measures the emulated one and finds it unstable
-    "no_timer_check",     # nor does the oldest timer hold its promises
+    "mitigations=off",    # useless on an emulated CPU
+    "tsc=reliable",       # Linux measures the emulated counter and finds it unstable
+    "no_timer_check",     # emulated timers can be too late for the test that Linux makes of them
 ))
-# Where Debian's packages have it, for a QEMU that is not Debian's.
+# Folders of Debian's packages, for a QEMU that is not Debian's.
 FIRMWARE = ("/usr/share/qemu", "/usr/share/seabios")
-# A guest that says nothing for so long is stuck. To its first line it takes 4 s on an
-# idle machine, 20 s on a busy one; one in it takes as long again.
+# A guest without output for this long is stuck. Its first line comes after 4 s on an idle
+# machine and 20 s on a busy one; a nested guest takes as long again.
 SILENCE_S = 180
 POLL_S = 0.2
 
 
 def _ticks():
-    """This machine's time stamp counter, as a function."""
+    """Returns a function that reads this machine's time stamp counter."""
     code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     # rdtsc; shl $32, %rdx; or %rdx, %rax; ret
     code.write(bytes.fromhex("0f31 48c1e220 4809d0 c3"))
     at = ctypes.addressof(ctypes.c_char.from_buffer(code))
     function = ctypes.CFUNCTYPE(ctypes.c_uint64)(at)
-    function.code = code  # lives as long
+    function.code = code  # keeps the mapping alive
     return function
 
 
 @functools.cache
 def tsc_khz():
-    """How fast the emulated one is: as this machine's. Linux would measure it by a timer,
-    wrong by up to 1 % as that is emulated, too, and again a second later. With KVM it is
-    fatal if the two differ by 250 ppm: its guests' timers may never expire."""
+    """Returns the frequency of the emulated time stamp counter, which is this machine's. Linux
+    would measure it twice, by an emulated timer with an error of up to 1 %. If the two results
+    differ by 250 ppm, timers of KVM's guests may never expire."""
     ticks = _ticks()
 
     def both():
-        """The counter and the clock at one moment: where the two readings are closest."""
+        """Returns counter and clock of one moment: the closest of 100 pairs of readings."""
         tries = []
         for _ in range(100):
             begin, counter, end = time.monotonic_ns(), ticks(), time.monotonic_ns()
@@ -63,18 +63,18 @@ def tsc_khz():
     return round((end[0] - begin[0]) * 1e6 / (end[1] - begin[1]))
 
 
-# One thread a CPU: with one for all, guests hang at times, and there is no preemption to see.
+# A thread for each CPU. With one for all, guests sometimes hang, and no vCPU is preempted.
 REAL_TIME = ("-accel", "tcg,thread=multi")
-# An instruction takes 8 ns, and to wait takes none: such a machine does not notice what else
-# this one has to do. Its time stamp counter counts nanoseconds; its HPET is twice too fast.
-# It has one CPU, as another would never start.
+# An instruction takes 8 ns (2^3) and waiting takes no time, so the load of this machine makes no
+# difference. The time stamp counter counts nanoseconds; the HPET runs twice too fast. Only one
+# CPU: a second one would never start.
 VIRTUAL_TIME = ("-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off")
 VIRTUAL_TIME_WORDS = "tsc_early_khz=1000000 hpet=disable"
 
 
 def _memory(nodes, cpus, megabytes):
-    """Nodes of equal size. The first have a CPU each, and the rest of the CPUs goes to the
-    last of them; the other nodes have memory only."""
+    """Returns QEMU's options for nodes of equal size. Each of the first nodes has one CPU, the
+    last of them all remaining CPUs; if there are more nodes than CPUs, the others have none."""
     if nodes == 1:
         return ["-m", str(megabytes)]
     with_cpus = min(nodes, cpus)
@@ -91,7 +91,7 @@ def _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, vir
     clock = VIRTUAL_TIME_WORDS if virtual else f"tsc_early_khz={tsc_khz()}"
     return [
         qemu, *(VIRTUAL_TIME if virtual else REAL_TIME),
-        # It has SVM, for a guest in the guest.
+        # This CPU has SVM, which nested guests need.
         "-cpu", "EPYC", "-smp", str(cpus), *_memory(nodes, cpus, megabytes),
         "-kernel", kernel, "-initrd", initrd, "-append", f"{COMMAND_LINE} {clock} {words}".rstrip(),
         "-display", "none", "-nodefaults", "-no-reboot", *(w for f in FIRMWARE for w in ("-L", f)),
@@ -100,7 +100,7 @@ def _command(qemu, kernel, initrd, cpus, megabytes, console, results, words, vir
 
 
 class Tail:
-    """The whole lines that a file has got since it was last looked at."""
+    """Reads the complete lines that were appended to a file since the last call of lines()."""
 
     def __init__(self, path):
         self.file = open(path, "rb")
@@ -128,13 +128,13 @@ def _last(lines):
 
 def boot(qemu, kernel, initrd, cpus, megabytes, name="guest", seen=None, silence=SILENCE_S,
          words="", console=None, dies=None, virtual=False, nodes=1):
-    """What the script printed, line by line. seen(line), if given, hears each line as
-    it comes. A script that has begun to print and then prints nothing for silence
-    seconds is given up; for the kernel before it, SILENCE_S is the least that is fair.
-    words are added to the kernel's command line; console, if given, is the file that the
-    kernel's messages are left in, however it ends. dies is what a guest of the guest may
-    panic of. virtual gives it a clock that counts instructions, not seconds. nodes is the
-    number of NUMA nodes, described to the guest by its firmware."""
+    """Boots a guest and returns the lines that its script printed.
+
+    seen(line), if given, is called for each line as it comes. Raises Broken if the guest prints
+    nothing for SILENCE_S before its first line, or for silence seconds after it. words are added
+    to the kernel's command line. The kernel's messages are kept in the file console, if given,
+    even if the boot fails. A nested guest may panic with the message dies. virtual: the clock
+    counts instructions (VIRTUAL_TIME). nodes: number of NUMA nodes that the firmware reports."""
     lines, ended = [], None
     with tempfile.TemporaryDirectory() as work:
         console = console or os.path.join(work, "console")

@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A guest in the guest: counts what the inner one's exits are, by reason.
+"""Boots a guest in the guest, and counts the inner one's exits by reason.
 
 L1, emulated with AMD's SVM, has KVM and runs L2 by Inputs/vmm.c. KVM's trace events in
 L1, as histograms, are read at each mark that L2 sets: see Inputs/mark.h.
@@ -17,8 +17,8 @@ from guest import Broken, initramfs
 HERE = os.path.dirname(os.path.abspath(__file__))
 # L1's script finds these by name.
 VMM, KERNEL, INITRD = "vmm", "vmlinuz", "l2.cpio"
-# L2 as machine.py's guests, with 18 of programs twice and the kernel's 60; L1 has all
-# of L2's, and its initramfs of 38 twice.
+# Megabytes. L2: what machine.py's guests need, 18 of programs twice (archive and files), and 60
+# of the kernel. L1: all of L2's, and the initramfs of 38 twice.
 L1_MEGABYTES, L2_MEGABYTES = 1024, 384
 L1, L2 = "outer guest", "inner guest"
 EVENTS = "/sys/kernel/tracing/events/kvm"
@@ -28,21 +28,21 @@ HISTOGRAMS = {
 }
 COMMAND_LINE = " ".join((
     "console=ttyS0", "quiet", "panic=-1", "rdinit=/init", "mitigations=off", "no_timer_check",
-    "reboot=k",   # by the keyboard controller, the one thing that the VMM has
-    "pci=off",    # it has no PCI either
+    "reboot=k",   # by the keyboard controller, the only way that the VMM emulates
+    "pci=off",    # the VMM has no PCI
     "nokaslr",
-    "noxsave",    # CPUID's leaf of register sizes would have to be worked out
+    "noxsave",    # or the VMM would have to compute CPUID's leaf of register sizes
 ))
 # AMD64 Architecture Programmer's Manual, volume 2, appendix C. PAUSE (119) is not
 # among them: QEMU's SVM has no pause filter.
 EXITS = {96: "INTR", 100: "VINTR", 114: "CPUID", 120: "HLT", 123: "IOIO", 124: "MSR",
          129: "VMMCALL", 1024: "NPF"}
-# What Linux writes most; TSC_DEADLINE sets its timer, ICR interrupts another CPU. By
-# PARATICK, which needs the patches in runtime/kernel, it asks for ticks.
+# The registers that Linux writes most. TSC_DEADLINE sets the timer, ICR interrupts another CPU;
+# by PARATICK a kernel with the patches in runtime/kernel asks for ticks.
 MSRS = {0x6E0: "TSC_DEADLINE", 0x830: "ICR", 0x80B: "EOI", 0x4B564D17: "PARATICK"}
-# KVM's own counters, of all guests there are: a folder of files with a number in each.
+# KVM's counters, summed over all guests: a file with a number for each.
 COUNTERS = "/sys/kernel/debug/kvm"
-# One more, of an outer guest with several nodes: pages of the inner one by node.
+# In an outer guest with several nodes, a further counter: pages of the inner guest by node.
 NODES = "/proc/self/numa_maps"
 
 SCRIPT = """
@@ -56,7 +56,7 @@ mount -t tracefs tracefs /sys/kernel/tracing
 """
 
 
-# Those that this kernel has; the pattern stays as it is if it has none.
+# Lists the counters that this kernel has; without any, the shell leaves the pattern unexpanded.
 FIND_COUNTERS = """mount -t debugfs debugfs /sys/kernel/debug
 counters=
 for f in {patterns}; do [ -f $f ] && counters="$counters $f"; done
@@ -67,8 +67,8 @@ FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthrea
 
 
 def compile_program(source, target, compiler, more=()):
-    """A static program, as guests have no libraries; with mark.h at hand. more are
-    further sources and words for the compiler."""
+    """Compiles a static program, as guests have no libraries. It may include mark.h. more are
+    further sources and options of the compiler."""
     done = subprocess.run([compiler, *FLAGS, "-I", os.path.join(HERE, "Inputs"), "-o", target, source, *more],
                           capture_output=True, text=True)
     if done.returncode:
@@ -104,7 +104,7 @@ def write(out, kernel, busybox, vmm, cpus, files, script, inner=None, words="", 
 
 
 def _name(key, what):
-    """Which of the two histograms it is, and what is counted; or a counter of KVM's."""
+    """Returns the histogram and the entry that a line of output belongs to, or KVM's counter."""
     if key == "exit_reason":
         return "exit", EXITS.get(int(what), what)
     if key == "ecx":
@@ -126,7 +126,7 @@ class Counter:
         self.marks, self.results = [], []
 
     def line(self, text):
-        """Whether that line was a result."""
+        """Returns True if the line was a result."""
         record = RECORD.fullmatch(text.strip())
         if record:
             key, what, count = record.groups()
@@ -144,7 +144,7 @@ class Counter:
             self.marks.append((values["mark"], {}))
             return False
         if not self.marks:
-            self.results.append(values)  # nothing was to be counted
+            self.results.append(values)  # no exits were asked for
             return True
         if [number for number, _ in self.marks] != [1, 2]:
             raise Broken(f"marks {[n for n, _ in self.marks]} before a result, not 1 and 2")
@@ -159,7 +159,7 @@ class Counter:
 
 
 def check(lines):
-    """Whether L2's script came to its end, too; L1's says only that the VMM did."""
+    """Returns True if L2's script ended, too; L1's last line tells only that the VMM ended."""
     if f"{L2}: end 0" in lines:
         return
     ends = [line for line in lines if line.startswith(f"{L2}: end")]

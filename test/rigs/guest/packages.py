@@ -18,19 +18,19 @@ from dataclasses import dataclass
 
 from guest import Broken
 
-# Boots fast since it has drivers for virtual machines only, and has KVM and tracefs.
+# This flavour boots fast, as it has drivers for virtual machines only, and it has KVM and tracefs.
 KERNEL = "linux-image-cloud-amd64"
 QEMU = "qemu-system-x86_64"
 QEMU_PACKAGE = "qemu-system-x86"
-# Somebody else's apt may be at work.
+# Waits up to 300 s for another apt that holds the lock.
 APT = ("apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300")
 SOURCES = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {} main\n"
-# apt's own time-outs and retries, and 30 MB over a slow line, come first.
+# Longer than apt's own time-outs and retries, and than 30 MB over a slow line take.
 TIMEOUT_S = 600
 
 
 def run(command, folder=None, timeout=TIMEOUT_S):
-    """What it prints."""
+    """Runs a command and returns its output."""
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout)
     except FileNotFoundError:
@@ -44,7 +44,8 @@ def run(command, folder=None, timeout=TIMEOUT_S):
 
 
 def _with_lists(action):
-    """A fresh machine has no package lists, an old one those of packages long gone."""
+    """Runs action; if it fails, updates apt's lists and runs it again. A new machine has no lists,
+    and those of an old one name packages that were removed."""
     try:
         return action()
     except Broken:
@@ -64,7 +65,7 @@ def _install(names):
 
 
 def install(names):
-    """Those of the packages that are missing, if we may."""
+    """Installs those of the packages that are missing; raises Broken without permission."""
     def there(name):
         command = ["dpkg-query", "-W", "-f", "${Status}", name]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -78,7 +79,7 @@ def install(names):
 
 
 def qemu():
-    """The emulator's path; installs it if it is missing and we may."""
+    """Returns the emulator's path; installs it if it is missing and the user may do so."""
     path = shutil.which(QEMU)
     if path:
         return path
@@ -90,8 +91,8 @@ def qemu():
 
 
 def fetch_source(name, folder):
-    """The .dsc of Debian's source of that, with what it names beside it. What the machine
-    installs from has binaries only, as a rule; apt's own files stay as they are."""
+    """Downloads a Debian source package and returns its .dsc. Uses lists of its own, as most
+    machines' lists name binary packages only; apt's own files are not changed."""
     codename = platform.freedesktop_os_release().get("VERSION_CODENAME")
     listed, lists = os.path.join(folder, "sources.list"), os.path.join(folder, "lists")
     with open(listed, "w") as file:
@@ -108,7 +109,7 @@ def fetch_source(name, folder):
 
 
 def _unpack(package, folder, keep):
-    """Puts those files of a package that match one of keep into folder, once."""
+    """Unpacks those files of a package that match one of keep into folder, if it is not there."""
     if os.path.isdir(folder):
         return
     print(f"fetching {package}", flush=True)
@@ -129,9 +130,9 @@ def _unpack(package, folder, keep):
             for path in found:
                 shutil.move(path, kept)
         try:
-            os.rename(kept, folder)  # all of it or nothing
+            os.rename(kept, folder)  # atomic: the folder is complete or absent
         except OSError:
-            if not os.path.isdir(folder):  # nor has somebody else got it meanwhile
+            if not os.path.isdir(folder):  # another process may have made it meanwhile
                 raise
 
 
@@ -143,15 +144,15 @@ def busybox(cache):
 
 @dataclass
 class Kernel:
-    """A bzImage, and the modules that KVM has in it, in the order they load. A kernel
-    of one's own may have KVM built in, and none."""
+    """A bzImage, and KVM's modules for it, in the order in which they load; empty for a kernel
+    that has KVM built in."""
 
     name: str
     image: str
     modules: list
 
 
-# What KVM on an AMD CPU consists of; each needs those before it.
+# KVM's modules for an AMD CPU; each depends on those before it.
 MODULES = ("irqbypass", "kvm", "kvm-amd")
 
 
@@ -164,22 +165,23 @@ def unpacked(folder):
 
 
 def fetched(cache):
-    """Folders of the kernels that are there already, the newest last."""
+    """Returns the folders of kernels that were unpacked before, the newest last."""
     return sorted(glob.glob(os.path.join(cache, "linux-image-[0-9]*")), key=os.path.getmtime)
 
 
 def ready(cache):
-    """Whether a kernel that is there could be booted without asking apt for anything."""
+    """Returns True if a guest can be booted without installing or fetching anything else."""
     return bool(shutil.which(QEMU) and os.path.exists(os.path.join(cache, "busybox-static")))
 
 
 def complete(cache):
-    """The same of the stock kernel."""
+    """Returns True if the stock kernel can be booted without installing or fetching anything."""
     return bool(ready(cache) and fetched(cache))
 
 
 def kernel(cache):
-    """The stock kernel; of those fetched before, the newest: two runs then compare."""
+    """Returns the stock kernel: the newest of those fetched before, so that runs are comparable;
+    fetches it if there is none."""
     if platform.machine() != "x86_64":
         raise Broken(f"the guest is x86-64, its programs would be {platform.machine()}")
     there = fetched(cache)

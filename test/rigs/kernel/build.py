@@ -24,7 +24,7 @@ from kernel import source
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CONFIG = os.path.join(HERE, "Inputs", "kernel.config")
-# What only one version has, if there is such a thing.
+# Options for one version only; the file need not exist.
 CONFIG_OF = os.path.join(HERE, "Inputs", "kernel-{}.config")
 IMAGE = os.path.join("arch", "x86", "boot", "bzImage")
 LOG_LINES = 12
@@ -33,15 +33,15 @@ LOG_LINES = 12
 # objtool and keys.
 PACKAGES = ("make", "gcc", "libc6-dev", "flex", "bison", "bc", "libelf-dev", "libssl-dev", "cpio",
             "kmod", "xz-utils", "python3")
-# Its program, packages, and words for make.
+# Name -> program, packages, and arguments of make.
 COMPILERS = {
     "gcc": ("gcc", (), ()),
     # All of LLVM's: linker, archiver, objcopy.
     "clang": ("clang-22", ("clang-22", "lld-22", "llvm-22"), ("LLVM=-22",)),
 }
-# Those that Kconfig knows.
+# The tick rates that Kconfig offers.
 HZ = (100, 250, 300, 1000)
-# Who built it, where and when is compiled in.
+# User, host and time are compiled in; constant, so that equal kernels are equal files.
 ENVIRONMENT = {"KBUILD_BUILD_USER": "vfriendly", "KBUILD_BUILD_HOST": "vfriendly",
                "KBUILD_BUILD_TIMESTAMP": "1970-01-01"}
 
@@ -58,7 +58,7 @@ class Kind:
 
 
 def config(kind, more=()):
-    """The lines of Inputs/kernel.config and of more files, and those of the kind."""
+    """Returns the lines of Inputs/kernel.config, of the files more, and of the kind."""
     lines, own = [], CONFIG_OF.format(kind.version)
     for path in (CONFIG, *([own] if os.path.exists(own) else []), *more):
         with open(path) as file:
@@ -69,7 +69,7 @@ def config(kind, more=()):
 
 
 def options(lines):
-    """Name -> value of each option; "n" is one that is not set."""
+    """Returns name -> value of each option; "n" if it is not set."""
     found = {}
     for line in lines:
         given = re.fullmatch(r"(CONFIG_\w+)=(.*)|# (CONFIG_\w+) is not set", line.strip())
@@ -79,14 +79,15 @@ def options(lines):
 
 
 def differences(asked, got):
-    """What is not as it was asked for, a line each; what is off may be unknown."""
+    """Returns a line for each option that differs from the one asked for. An option that is asked
+    to be off may be unknown to the kernel."""
     asked, got = options(asked), options(got)
     return [f"{name} is {got.get(name, 'n')}, not {value}" for name, value in asked.items()
             if got.get(name, "n") != value]
 
 
 def compiler(kind):
-    """Its version; another one is another kernel."""
+    """Returns the compiler's version, which is a part of a kernel's digest; None without one."""
     try:
         done = subprocess.run([COMPILERS[kind.compiler][0], "--version"], capture_output=True, text=True)
     except FileNotFoundError:
@@ -100,7 +101,7 @@ def _digest(version, kind, series, lines):
 
 
 def _target(build, kind, series, more):
-    """Where the kernel is, or will be; None if there is no source or compiler yet."""
+    """Returns the kernel's folder, which need not exist yet; None without source or compiler."""
     folder = source.folder(build, kind.version)
     pristine = source.unpacked(build, kind.version)
     if not pristine or not compiler(kind):
@@ -115,25 +116,26 @@ def _kernel(target, kind, series):
 
 
 def built(build, kind, series, more=()):
-    """The kernel if it was built already, else None. Builds and fetches nothing."""
+    """Returns the kernel if it was built before, else None. Builds and fetches nothing."""
     target = _target(build, kind, series, more)
     return _kernel(target, kind, series) if target and os.path.isdir(target) else None
 
 
 def excerpt(lines):
-    """From the first error on; without one, the end. What ran beside it goes on for a while."""
+    """Returns LOG_LINES lines from the first error on, as parallel jobs print after it; without
+    an error, the last lines."""
     first = next((i for i, line in enumerate(lines) if re.search(r"\berror:|\*\*\* ", line)), None)
     begin = max(0, len(lines) - LOG_LINES if first is None else first - 1)
     return lines[begin:begin + LOG_LINES]
 
 
 def ready(build, kind, series, more=()):
-    """Whether it could be booted without building or fetching anything."""
+    """Returns True if the kernel can be booted without building or fetching anything."""
     return bool(built(build, kind, series, more) and packages.ready(os.path.join(build, "guest")))
 
 
 class Make:
-    """Runs make in a tree, with its output in a log, and says how far it is."""
+    """Runs make in a tree, writes its output to a log, and reports progress."""
 
     def __init__(self, tree, objects, kind, progress):
         self.tree, self.objects, self.progress = tree, objects, progress
@@ -145,7 +147,7 @@ class Make:
         open(self.log, "w").close()
 
     def __call__(self, what, *targets, **environment):
-        """Broken with the first error and the log's last lines if it fails."""
+        """Raises Broken with the first error if make fails."""
         done = 0
         with open(self.log, "a") as log, subprocess.Popen(
             [*self.command, *targets], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -169,7 +171,7 @@ class Make:
 
 
 def _configure(make, lines):
-    """Writes .config if it is to be another one: make would look at all objects again."""
+    """Writes .config only if it changes, or make would check all objects again."""
     wanted = os.path.join(make.objects, "vfriendly.config")
     text = "\n".join(lines) + "\n"
     there = os.path.exists(wanted) and os.path.exists(os.path.join(make.objects, ".config"))
@@ -187,7 +189,7 @@ def _configure(make, lines):
 
 
 def kernel(build, kind, series, more, progress, say=print):
-    """Builds it, unless that was done. more are files with options besides ours."""
+    """Builds the kernel if it was not built before. more are further files with options."""
     found = built(build, kind, series, more)
     if found:
         return found
@@ -197,7 +199,7 @@ def kernel(build, kind, series, more, progress, say=print):
         target = _target(build, kind, series, more)
         if not target:
             raise Broken(f"there is no {kind.compiler} here")
-        if os.path.isdir(target):  # somebody else has built it meanwhile
+        if os.path.isdir(target):  # another process has built it meanwhile
             return _kernel(target, kind, series)
         say(f"building Linux {kind.version}, {series.name}, {kind.name()}")
         began = time.monotonic()
@@ -210,7 +212,7 @@ def kernel(build, kind, series, more, progress, say=print):
 
 
 def objects(build, kind, series, more, progress, say=print):
-    """Compiles only the files that the series touches: whether it is C at all."""
+    """Compiles only the files that the series touches, to find errors without a whole build."""
     packages.install([*PACKAGES, *COMPILERS[kind.compiler][1]])
     with source.locked(build):
         make = prepared(build, kind, series, more, progress, say)
@@ -224,8 +226,8 @@ def objects(build, kind, series, more, progress, say=print):
 
 
 def unit(tree, name):
-    """The file to compile for one that may be included by another in its folder, as
-    kernel/sched's are."""
+    """Returns the file to compile for name: name itself, or the file of the same folder that
+    includes it, as in kernel/sched."""
     folder, base = os.path.split(name)
     for other in sorted(glob.glob(os.path.join(tree, folder, "*.c"))):
         with open(other, errors="replace") as file:
@@ -235,7 +237,7 @@ def unit(tree, name):
 
 
 def prepared(build, kind, series, more, progress, say):
-    """A make with the series applied and the kernel configured."""
+    """Applies the series, configures the kernel, and returns the Make for it."""
     tree = source.patched(build, kind.version, series, say)
     folder = source.folder(build, kind.version)
     make = Make(tree, os.path.join(folder, f"objects-{series.name}-{kind.name()}"), kind, progress)

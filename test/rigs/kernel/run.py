@@ -23,7 +23,7 @@ from types import SimpleNamespace
 HERE = os.path.dirname(os.path.abspath(__file__))
 RIGS = os.path.dirname(HERE)
 ROOT = os.path.dirname(os.path.dirname(RIGS))
-# First: this folder would be the place of `kernel` otherwise.
+# Replaces this folder, in which `import kernel` would not find the package.
 sys.path[0] = RIGS
 sys.path.insert(1, os.path.join(RIGS, "bench"))
 
@@ -56,7 +56,7 @@ def load(name):
 
 
 def about(name):
-    """What --only may choose of a series."""
+    """Returns what --only may choose of a series."""
     module = load(name)
     lines = [f"{name}: {module.SENTENCE}"]
     for title, known in (("workloads", module.WORKLOADS), ("checks", module.CHECKS)):
@@ -105,7 +105,7 @@ def among(value, known, option):
 
 
 def checked(options):
-    """The modules to run, after all that can be wrong was looked at."""
+    """Checks the options and returns the modules to run."""
     if options.name and options.name not in names():
         raise Usage(f"no series '{options.name}', there are: {', '.join(names())}")
     among(options.version, source.VERSIONS, "--version")
@@ -133,7 +133,7 @@ def checked(options):
 
 
 def chosen(module, options):
-    """What of it is to be run."""
+    """Returns the workloads or checks to run."""
     known = module.CHECKS if options.checks else module.WORKLOADS
     if options.only:
         return bench.choice(options.only, known, "check" if options.checks else "workload")
@@ -164,13 +164,13 @@ def applies(chosen_series):
 
 
 def kinds(options):
-    """The guest's kernel and its host's."""
+    """Returns the kinds of the guest's kernel and of its host's."""
     return (build.Kind(options.version, options.compiler, options.hz),
             build.Kind(options.version, options.compiler, options.host_hz, options.host_nohz_full))
 
 
 def new_report(tree, name, kind, options):
-    """And the folder that it will be in. What is not to be compared has names of its own."""
+    """Returns a report and its folder. Results that are not comparable get different names."""
     if options.version != source.VERSIONS[0]:
         name += f"-{options.version}"
     name += kind
@@ -197,8 +197,8 @@ def test(tree, name, module, options):
         return 0
 
     def kernels(bare=None, **changed):
-        """The guest's and its host's, of options that differ from the command line's. bare
-        is "guest" or "host", the one without the series."""
+        """Returns the guest's and the host's kernel. changed replaces options of the command
+        line; bare is "guest" or "host", the one without the series."""
         both = kinds(argparse.Namespace(**{**vars(options), **changed}))
         return [build.kernel(tree, kind, each, [module.CONFIG] if each.patches else [], progress, say)
                 for kind, each in zip(both, (source.NONE if who == bare else patches

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linux' source: Debian's, unpacked once, and a copy of it with a patch series applied.
 
-The copy is of hard links, 1.5 GB in a few seconds; git apply and this break a file's link
-before they change it. It stays where it is when the series changes, and files that the
-change does not concern keep their time of modification: make compiles the rest only.
+The copy consists of hard links, 1.5 GB in a few seconds; a file's link is replaced by a file of
+its own before the file is changed. If the series changes, the copy stays, and files that do not
+change keep their time of modification, so that make compiles only the others.
 """
 
 import contextlib
@@ -27,15 +27,15 @@ VERSIONS = ("6.1", "6.12")
 PACKAGE = "linux-source-{}"
 ARCHIVE = "/usr/src/linux-source-{}.tar.xz"
 UNPACKERS = ("xz-utils", "git")
-# What a folder in build/kernel/VERSION holds.
+# Folders in build/kernel/VERSION.
 PRISTINE, PATCHED = "pristine", "patched"
-# In a patched tree: the series it has, and the files that this touched.
+# A file in a patched tree: the digest of its series, and the files that the series touches.
 NOTE = ".vfriendly-series"
 
 
 @dataclass
 class Series:
-    """Patches in the order of their names; none is Debian's kernel as it is."""
+    """Patches in the order of their names; without any it stands for Debian's kernel."""
 
     name: str
     patches: list
@@ -44,13 +44,13 @@ class Series:
         found = hashlib.sha256()
         for path in self.patches:
             with open(path, "rb") as file:
-                # Mails end with git's version, and begin with a commit nobody has.
+                # The first line of each mail names a commit of a private tree, which may change.
                 text = re.sub(rb"^From [0-9a-f]{40} .*\n", b"", file.read())
             found.update(text)
         return found.hexdigest()
 
     def touched(self):
-        """Files that it changes, makes or removes."""
+        """Returns the files that the series changes, creates or removes."""
         found = set()
         for path in self.patches:
             with open(path, errors="replace") as file:
@@ -61,12 +61,12 @@ class Series:
         return found
 
 
-# Debian's kernel, with which off and on are the same.
+# Debian's kernel, in which the feature is never on.
 NONE = Series("none", [])
 
 
 def series(name, folder):
-    """That of a folder in git's format-patch form; 0000 is the cover letter."""
+    """Returns the series in a folder, as git format-patch writes it; 0000 is the cover letter."""
     patches = sorted(p for p in glob.glob(os.path.join(folder, "[0-9][0-9][0-9][0-9]-*.patch"))
                      if not os.path.basename(p).startswith("0000-"))
     if not patches:
@@ -80,7 +80,7 @@ def folder(build, version):
 
 @contextlib.contextmanager
 def locked(build):
-    """One at a time unpacks and builds in there."""
+    """Keeps other processes from unpacking and building in the same folder."""
     os.makedirs(os.path.join(build, "kernel"), exist_ok=True)
     with open(os.path.join(build, "kernel", "lock"), "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -96,7 +96,7 @@ def _run(command, **more):
 
 
 def unpacked(build, version):
-    """The pristine tree's folder, if it is there."""
+    """Returns the pristine tree's folder; None if it is not there."""
     tree = os.path.join(folder(build, version), PRISTINE)
     return tree if os.path.isdir(tree) else None
 
@@ -120,20 +120,20 @@ def unpack(build, version, say=print):
     with tempfile.TemporaryDirectory(dir=folder(build, version)) as work:
         _run(["tar", "-C", work, "-xf", archive])
         (found,) = os.listdir(work)
-        os.rename(os.path.join(work, found), tree)  # all of it or nothing
+        os.rename(os.path.join(work, found), tree)  # atomic: the tree is complete or absent
     return tree
 
 
 def release(tree):
-    """What the source calls itself: 6.1.192."""
+    """Returns the release that the source's Makefile names, such as 6.1.192."""
     with open(os.path.join(tree, "Makefile")) as file:
         values = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", file.read(4096), re.M))
     return ".".join(values[k] for k in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
 
 
 def _apply(tree, patch):
-    # The trees are in a folder of this project's own repository, which git would take
-    # them for a part of, and then apply nothing.
+    # The trees are inside this project's repository. Without the variable git would take them for
+    # a part of it and apply nothing.
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": os.path.dirname(tree)}
     environment.pop("GIT_DIR", None)
     done = subprocess.run(["git", "apply", "-p1", os.path.abspath(patch)], cwd=tree,
@@ -167,14 +167,14 @@ def applies(version, all_series, say=print):
 
 
 def _own(path):
-    """A file of its own in place of a link to the pristine one."""
+    """Replaces a hard link to the pristine file by a copy."""
     copy = path + ".copy"
     shutil.copy2(path, copy)
     os.replace(copy, path)
 
 
 def _settle(new, old, touched):
-    """Gives files that are in both as they were the time they had, others that of now."""
+    """Gives files with the same content in both trees the old time of modification, others now."""
     now = time.time()
     for name in touched:
         path, before = os.path.join(new, name), os.path.join(old, name)
@@ -188,7 +188,7 @@ def _settle(new, old, touched):
 
 
 def patched(build, version, wanted, say=print):
-    """The folder of a copy with the series applied; what it was before is remembered."""
+    """Returns the folder of a copy with the series applied; reuses the copy of an older series."""
     tree = unpack(build, version, say)
     if not wanted.patches:
         return tree
