@@ -166,7 +166,7 @@ def judge(tok, loop, inside, shared):
 
 
 def mentions(text, shared):
-    """Whether the condition reads an object that is declared volatile or atomic, or is shared by convention."""
+    """Returns True if the condition reads an object that is declared volatile or atomic, or is shared by convention."""
     for before, t, after in zip([""] + text, text, text[1:] + [""]):
         if SHARED.match(t) or t + "(" in shared and after == "(":
             return True
@@ -207,7 +207,7 @@ def order(seed, *key):
 
 
 def read(src, corpus, pool):
-    """All rows (file, line, form, why, hints, size) of a corpus."""
+    """Returns all rows (file, line, form, why, hints, size) of a corpus."""
     root, folders, out, ends = ALL[corpus]
     root, jobs, by_dir, accessors = os.path.join(src, root), [], {}, []
     for folder in folders:
@@ -235,7 +235,7 @@ def read(src, corpus, pool):
 
 
 def one_a_line(liberal, rows):
-    """A macro used on a loop's own line, or twice on one line, is judged once."""
+    """Keeps one row of a macro that is used on a loop's own line, or twice on one line."""
     loops_at = {r[:2] for r in rows if r[2] != "macro"}
     out = {}
     for r in liberal:

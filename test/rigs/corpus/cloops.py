@@ -16,7 +16,7 @@ DIRECTIVE = re.compile(r"(?m)^[ \t]*\#[ \t]*(\w*)((?:\\\r?\n|/\*(?:[^*]|\*(?!/))
 
 
 def tokens(text, line=1):
-    """The (text, line) pairs of a piece of source without comments, strings and directives."""
+    """Returns the tokens of a piece of source as (text, line), without comments, strings and directives."""
     out, asm = [], 0
     for m in TOKEN.finditer(text):
         kind, t = m.lastgroup, m.group()
@@ -67,7 +67,7 @@ def streams(text):
 
 
 def close(tok, i):
-    """The index of the bracket that closes tok[i]; each #else starts again from the depth of its #if."""
+    """Returns the index of the bracket that closes tok[i]; each #else starts again from the depth of its #if."""
     depth, saved = 0, []
     opens, shuts = ("{", "}") if tok[i][0] == "{" else ("(", ")")
     for j in range(i, len(tok)):
@@ -94,7 +94,7 @@ def skip(tok, i):
 
 
 def statement(tok, i, nest=0):
-    """The index of the last token of the statement that starts at i."""
+    """Returns the index of the last token of the statement that starts at i."""
     i, last = skip(tok, i), len(tok) - 1
     if i >= last or nest > 60:
         return last
@@ -126,7 +126,7 @@ def statement(tok, i, nest=0):
 
 
 def function_ends(tok):
-    """Where functions end: a block after `)` and the like, outside any other such block."""
+    """Returns where functions end: at the end of a block after `)` and the like, outside any other such block."""
     ends, i = [], 0
     while i < len(tok):
         if tok[i][0] == "{" and i and tok[i - 1][0] in (")", ";", "const", "noexcept", "override", "final", "#endif"):

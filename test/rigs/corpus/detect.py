@@ -31,7 +31,7 @@ def usage_error(why):
 
 
 def wilson(k, n, z=1.96):
-    """The 95 % interval of a share of k in n, in per cent."""
+    """Returns the 95 % interval of the share k of n, in per cent."""
     if not n:
         return 0.0, 100.0
     p, d = k / n, 1 + z * z / n

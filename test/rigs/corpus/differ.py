@@ -44,7 +44,7 @@ def sources(files, flags):
 
 
 def head(path, line, extents):
-    """The line of the innermost loop at or around this line."""
+    """Returns the line of the innermost loop at or around this line."""
     if path not in extents:
         extents[path] = Loops(path, []).extents if os.path.isfile(path) else {}
     around = [(last - first, first) for first, last in extents[path].items() if first <= line <= last]

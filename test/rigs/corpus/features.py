@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What detect.py has to know of a feature: its labels, which reports are its own, and which judged row a report means."""
+"""Describes features for detect.py: their labels, which reports are theirs, and which labelled row a report means."""
 import collections
 import os
 
@@ -24,7 +24,7 @@ class Loops:
             self.extents.setdefault(line, line)  # a macro that hides the loop
 
     def judged(self, line):
-        """The rows that a report at this line means."""
+        """Returns the rows that a report at this line means."""
         first = line
         if line not in self.extents:
             around = [(last - first, first) for first, last in self.extents.items() if first < line <= last]

@@ -98,7 +98,7 @@ def holder(tok, i, n):
 
 
 def repeated(form, tok, first, cond, body, last):
-    """The token ranges of a loop that run each round: not the first part of a for, nor what a range-for walks over."""
+    """The token ranges of a loop that run in each iteration: not the first part of a for, nor the range of a range-for."""
     ranges = [body]
     if cond:
         start = next((k for k in range(first, body[1] + 1 if form != "do" else (last or body[1]) + 1) if tok[k] is cond[0]), None)
@@ -149,7 +149,7 @@ def scan(job):
 
 
 def read(src, corpus, pool):
-    """All (file, line, names, loop line) of a corpus."""
+    """Returns all (file, line, names, loop line) of a corpus."""
     where, folders, out, ends, own = ALL[corpus]
     root, paths = os.path.join(src, where), set()
     for folder in folders:
@@ -163,7 +163,7 @@ def read(src, corpus, pool):
 
 
 def draw(rows, number):
-    """The first of an order by hash, at most A_LOOP a loop."""
+    """Returns the first places in the order of their hashes, at most A_LOOP of each loop."""
     out, of_loop = [], collections.Counter()
     for r in rows:
         of_loop[r[0], r[3]] += 1
@@ -173,7 +173,7 @@ def draw(rows, number):
 
 
 def both(rows):
-    """Those in a loop that takes and gives back, or that declares a container."""
+    """Returns the places in loops that take memory and give it back, or that declare a container."""
     takes, gives = set(), set()
     for file, _, names, loop in rows:
         for w in names.split(","):

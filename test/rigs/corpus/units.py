@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Run a detector over one translation unit of a compilation database, and tell which of its lines are code at all.
+"""Run a detector over one translation unit of a compilation database, and find the lines that are compiled.
 
 Each function takes a Unit and returns plain data; a unit that does not compile raises BrokenUnit with the compiler's words.
 """
@@ -83,7 +83,7 @@ def run(unit, command, **more):
 
 
 def includes(unit):
-    """The files that make up the unit."""
+    """Returns the files that make up the unit."""
     out = run(unit, [unit.compiler, *unit.args, "-M", "-MT", "x", unit.file])
     words = re.findall(r"(?:\\ |\S)+", out.replace("\\\n", " "))[1:]
     return sorted({resolve(unit.directory, w.replace("\\ ", " ")) for w in words})

@@ -19,7 +19,7 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 class NotRun(Exception):
-    """Why a suite cannot run here, in a line. Never taken for a pass."""
+    """Raised if a suite cannot run here; the message is the reason, in one line. Counts as no pass."""
 
 
 def need(*tools):
@@ -39,7 +39,7 @@ def call(command, what, **options):
 
 
 def output(command, timeout, **options):
-    """What command says, however it ends."""
+    """Returns the output of command, whatever its status."""
     try:
         return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               stdin=subprocess.DEVNULL, timeout=timeout, **options).stdout
@@ -118,7 +118,7 @@ class Debian:
                     f"cannot get {' '.join(arguments[1:])} of Debian", **options)
 
     def library_path(self, root):
-        """Its libraries before those of the machine."""
+        """Returns an environment in which its libraries are found before those of the machine."""
         return {"LD_LIBRARY_PATH": os.path.join(root, "usr/lib/x86_64-linux-gnu")}
 
     def packages(self, root, names, alone=()):
@@ -141,7 +141,7 @@ class Debian:
         return root
 
     def source(self, folder, name):
-        """The source of a package, patched as Debian does, in folder/source."""
+        """Unpacks the source of a package, with Debian's patches, into folder/source."""
         with Once(folder, f"{RELEASE} {name}") as todo:
             if todo:
                 self._apt("source", name, cwd=folder)

@@ -78,7 +78,7 @@ class Suite:
 
 
 class Preload:
-    """The library, and a witness beside it that notes who loaded it."""
+    """The preloaded libraries: the tested one, and a witness that records who loaded it."""
 
     def __init__(self, name, library, witness):
         self.name, self.library, self.witness = name, library, witness
@@ -142,12 +142,12 @@ stopping = threading.Event()  # Nothing new may start.
 
 
 def adopt_orphans():
-    """Daemons that a job leaves behind become our children (PR_SET_CHILD_SUBREAPER)."""
+    """Makes daemons that a job leaves behind children of this process (PR_SET_CHILD_SUBREAPER)."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 
 
 def end_orphans():
-    """Kills what finished jobs left. Nothing else of ours may run meanwhile."""
+    """Kills processes that finished jobs left behind. pre: this process has no other children."""
     children = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
     for _ in range(100):  # A killed one's own children come to us next.
         with open(children) as file:
@@ -174,7 +174,7 @@ def _read(notes):
 
 
 class Comparison:
-    """A suite's results: for each test how it ended, each way, in each try."""
+    """A suite's results: the status of each test in each try, without and with the library."""
 
     def __init__(self, suite, preload, folder, progress):
         self.suite, self.preload, self.folder = suite, preload, folder
@@ -259,7 +259,7 @@ class Comparison:
 
 
 def verdict(tries):
-    """One of: both, neither, skipped, only without, only with, flaky."""
+    """Returns both, neither, skipped, only without, only with, or flaky."""
     passed = {way: [s == PASS for s in tries[way]] for way in WAYS}
     if all(passed["without"]) and all(passed["with"]):
         return "both"

@@ -94,7 +94,7 @@ class Sources:
         bring.call(["ar", "rcs", self.library, *sorted(objects)], "cannot build glibc's libsupport")
 
     def build_test(self, source):
-        """The test's name, and why it could not be built."""
+        """Returns the test's name, and the reason why it could not be built."""
         name = os.path.basename(source)[:-2]
         made = os.path.join(self.bin, name)
         module = OTHERS.search(name)

@@ -49,13 +49,13 @@ REMARK = re.compile(r"^(\S+:\d+:\d+): remark: (.*) \[-R(pass|pass-missed|pass-an
 
 
 def programs(folder):
-    """Those of a folder; with our own the packages of Debian."""
+    """Returns the programs in a folder; in our own folder also those of Debian's packages."""
     found = {f[:-3]: load_file(f[:-3], os.path.join(folder, f)) for f in sorted(os.listdir(folder)) if f.endswith(".py")}
     return dict(sorted({**found, **(packages.PACKAGES if folder == FOLDER else {})}.items()))
 
 
 def compilers(config, place):
-    """As programs: build systems do not all take a compiler with arguments."""
+    """Writes the compilers as scripts, as some build systems take no compiler with arguments."""
     # Of two options -Rpass= the compiler takes the last.
     remarks = " ".join(f"'-Rpass{kind}=^({'|'.join(PASSES)})$'" for kind in ("", "-missed"))
     made = {}
@@ -71,7 +71,7 @@ def compilers(config, place):
 
 
 def counted(said):
-    """What the remarks say about allocations: {what: sites}."""
+    """Returns the allocations that the remarks name, as {what: sites}."""
     sites = {}
     for where, text, kind, name in REMARK.findall(said):
         if name == "vf-heap-churn":
@@ -82,13 +82,13 @@ def counted(said):
 
 
 def rewritten(said):
-    """How many places each pass has rewritten."""
+    """Returns the number of places that each pass has rewritten."""
     places = {(name, where) for where, _, kind, name in REMARK.findall(said) if kind == "pass"}
     return {name: sum(n == name for n, _ in places) for name in PASSES}
 
 
 def confirmed(program, source, folders, results):
-    """A test that passes in one way only may be one that fails at times: asked once more."""
+    """Runs the tests of both builds again if one passed in one build only: it may fail at random."""
     every = {*results["without"], *results["with"]}
     if all(results["without"].get(t) == results["with"].get(t) for t in every):
         return
@@ -132,7 +132,7 @@ def run_program(name, program, place, config):
 
 
 def kept_or_run(name, program, place, config, key, again):
-    """The result of a program: the one kept, if it is of the same passes."""
+    """Returns the result of a program; the stored one if it was made with the same passes."""
     path = os.path.join(os.path.dirname(place.folder), name + ".json")
     try:
         with open(path) as file:

@@ -53,7 +53,7 @@ LIBRARIES = {each.name: each for each in (
 
 
 class Place:
-    """Where a suite keeps what it brings and builds."""
+    """Returns the folder of the files that a suite fetches and builds."""
 
     def __init__(self, shared, name, debian):
         self.folder = os.path.join(shared, name)
@@ -87,7 +87,7 @@ def compile_c(source, target, *flags):
 
 
 def preload_of(tree, shared, library, files):
-    """The library, once it was seen to take over mutexes, or malloc, of a program here."""
+    """Returns the library after a check that it replaces the mutexes, or malloc, of a program here."""
     bring.need("cc")
     libraries = [os.path.abspath(l) for l in files.split(":")] if files else [
         os.path.join(tree.lib, library.name + ".so")]
@@ -124,7 +124,7 @@ def digest(path):
 
 
 def loaded(starts):
-    """How many programs were started each way, and how many with whose mutexes."""
+    """Counts the programs started without and with the library, and whose mutexes they used."""
     report = {way: {} for way in compare.WAYS}
     for way, seen in starts.items():
         for (program, library), times in sorted(seen.items()):
