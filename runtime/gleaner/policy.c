@@ -395,7 +395,7 @@ const char *gl_reason_text(enum gl_reason reason) {
       [GL_BUSY] = "too little idle time",
       [GL_LONG_WORK] = "computations are too long for fewer CPUs",
       [GL_PINNED] = "the program has CPU affinities of its own",
-      [GL_WAITING] = "a trial failed not long ago",
+      [GL_WAITING] = "waiting before the next trial",
       [GL_TRY_RETENTION] = "trying to keep CPUs awake",
       [GL_TRY_FOLD] = "trying fewer CPUs",
       [GL_KEEP_RETENTION] = "more progress with CPUs kept awake",

@@ -62,7 +62,7 @@ enum gl_reason {
   GL_BUSY,          /* no idle time worth retaining, no room for a fold */
   GL_LONG_WORK,     /* computations are too long for a fold */
   GL_PINNED,        /* the program has affinities of its own */
-  GL_WAITING,       /* a trial failed not long ago */
+  GL_WAITING,       /* the start or a failed trial is not long ago */
   GL_TRY_RETENTION, /* a trial is running */
   GL_TRY_FOLD,
   GL_KEEP_RETENTION, /* the trial was won */

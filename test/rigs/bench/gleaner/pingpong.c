@@ -7,7 +7,9 @@
  * pair on CPUs 0 and 1; "busy" threads compute and never wait. Prints rounds per
  * second after WARM_UP seconds. */
 
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
