@@ -2,6 +2,7 @@
 
 import glob
 import os
+import platform
 import shutil
 import sys
 import lit.formats
@@ -14,11 +15,20 @@ config.test_source_root = os.path.join(config.vf_source_dir, "test")
 config.test_exec_root = os.path.join(config.vf_build_dir, "test")
 
 llvm_bin = os.path.join(config.vf_llvm_dir, "bin")
-lib = os.path.join(config.vf_build_dir, "lib")
 src = config.vf_source_dir
-config.environment["PATH"] = os.pathsep.join(
-    [os.path.join(config.vf_build_dir, "bin"), llvm_bin, os.environ["PATH"]]
-)
+# A run for another processor has a build tree of its own, with links to the plugins of this
+# one (test/target.py).
+target = lit_config.params.get("target", platform.machine())
+lib, path = os.path.join(config.vf_build_dir, "lib"), [os.path.join(config.vf_build_dir, "bin"), llvm_bin, os.environ["PATH"]]
+if target != platform.machine():
+    tree = os.path.join(config.vf_build_dir, target)
+    lib = os.path.join(tree, "lib")
+    path.insert(0, os.path.join(tree, "tools"))
+    config.test_exec_root = os.path.join(tree, "test")
+    config.vf_platform_dir = os.path.join(src, "runtime", "platform", target)
+    config.environment["VF_TEST_TARGET"] = target
+    config.environment["QEMU_LD_PREFIX"] = f"/usr/{target}-linux-gnu"
+config.environment["PATH"] = os.pathsep.join(path)
 # Which cases long tests take: Inputs/short_run.py.
 config.environment["VF_TEST_SLICE"] = lit_config.params.get("slice", "all")
 if config.environment["VF_TEST_SLICE"] == "all":
@@ -94,8 +104,11 @@ if os.path.exists(os.path.join(config.vf_llvm_dir, "bin", "clang-format")):
     config.available_features.add("clang-format")
 if shutil.which("dpkg-shlibdeps"):
     config.available_features.add("dpkg-dev")
-import platform
-config.available_features.add("host-" + platform.machine())
+config.available_features.add("host-" + target)
+if target == platform.machine():
+    # qemu-user has neither MADV_WIPEONFORK, by which the runtime recognizes a fork, nor seccomp;
+    # and Debian's archive has sanitizers only for the machine that compiles.
+    config.available_features.update(("native", "sanitizers"))
 if len(os.sched_getaffinity(0)) > 1:
     config.available_features.add("two-cpus")
 # Only `./dev bench blocking-sync-guest` installs an emulator and fetches a kernel;

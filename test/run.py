@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs lit on a build tree and ends on the line CI reads: 'N passed, N failed'.
 
-  run.py BUILD [--full] [PATH...]
+  run.py BUILD [--full] [--target PROCESSOR] [PATH...]
 
 Unsupported tests count as skipped, never as passed; an expected failure that
 passes, a timeout and an unresolved test all count as failed.
@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+import target as other_target
+
 PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
 SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
 
@@ -32,6 +34,11 @@ def slice_of_commit(source):
     return count.stdout.strip() if count.returncode == 0 else "0"
 
 
+# Folders with tests that run compiled programs: those that another processor can change.
+RUNS_PROGRAMS = ("blocking-sync/runtime", "blocking-sync/preload", "heap-churn/exec",
+                 "heap-churn/pool", "heap-churn/malloc", "numa-placement/runtime",
+                 "numa-placement/preload", "numa-placement/pass", "spin-loops/exec", "spin-loops/pass",
+                 "spin-loops/runtime", "heap-churn/pass")
 # Features of which some tests boot guests: named, they get QEMU and a guest's kernel.
 WITH_GUESTS = ("numa-placement",)
 
@@ -63,6 +70,8 @@ def main():
     parser = argparse.ArgumentParser(prog="dev test")
     parser.add_argument("build", help=argparse.SUPPRESS)
     parser.add_argument("--full", action="store_true", help="run every case of the long tests")
+    parser.add_argument("--target", choices=other_target.TARGETS,
+                        help="the tests that run programs, for another processor, by qemu-user")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder under test/")
     args = parser.parse_intermixed_args()
     build, paths = os.path.abspath(args.build), args.paths
@@ -70,6 +79,15 @@ def main():
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     part = "all" if args.full else slice_of_commit(source)
     suite = os.path.join(build, "test")
+    params = [f"--param=slice={part}"]
+    if args.target:
+        try:
+            other_target.enter(args.target)
+            other_target.build(source, build, args.target)
+        except other_target.Broken as error:
+            sys.exit(f"dev test: {error}")
+        params.append(f"--param=target={args.target}")
+        paths = paths or [os.path.join(source, "test", folder) for folder in RUNS_PROGRAMS]
     tests = []
     for path in paths:
         path = existing(path, os.path.join(source, "test"))
@@ -81,8 +99,7 @@ def main():
             prepare_guests(build, os.path.join(source, "test"))
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         status = subprocess.run(
-            [sys.executable, lit, "-v", f"--param=slice={part}", f"--output={report.name}"]
-            + (tests or [suite])
+            [sys.executable, lit, "-v", *params, f"--output={report.name}"] + (tests or [suite])
         ).returncode
         try:
             results = json.load(open(report.name))["tests"]

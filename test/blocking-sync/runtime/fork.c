@@ -6,6 +6,7 @@
 // the table of waiters and the marks in the words, but no waiters. It must unlock,
 // lock and wait with threads of its own; the parent's waiters must not notice.
 //
+// REQUIRES: native
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t
 

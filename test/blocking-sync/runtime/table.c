@@ -5,6 +5,7 @@
 // The parking table has as many buckets as the CPUs need, and addresses find all of
 // them; each process has a generation of its own.
 //
+// REQUIRES: native
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s -o %t -pthread
 // RUN: %t
 

@@ -5,6 +5,7 @@
 // The runtime's own sources on a fake kernel: which step a wait takes when, for
 // how long it may sleep, and what it makes of missed notifies.
 //
+// REQUIRES: sanitizers
 // RUN: clang -std=gnu11 -O1 -g -Wall -Wextra -fsanitize=address,undefined \
 // RUN:   -fno-sanitize-recover=all -I %S/../../Inputs -I %S/Inputs/fake \
 // RUN:   -I %vf_include -I %vf_src/runtime -I %vf_src/runtime/platform/generic \

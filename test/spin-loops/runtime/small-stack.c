@@ -7,7 +7,7 @@
 //
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t.shared -fpass-plugin=%vf_plugin %vf_link
 // RUN: %t.shared
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -I %S/../../Inputs -I %vf_include %s -o %t.static --config=%vf_build/lib/vfriendly.cfg -pthread
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -I %S/../../Inputs -I %vf_include %s -o %t.static --config=%vf_lib/vfriendly.cfg -pthread
 // RUN: %t.static
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -I %S/../../Inputs -I %vf_include %s -o %t.alone -fpass-plugin=%vf_plugin -pthread
 // RUN: %t.alone

@@ -7,6 +7,7 @@
 // allowed tells a thread its mode, so the runtime cannot know; the pass sees the call that enters it,
 // and its module's waits only pause.
 //
+// REQUIRES: native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -fpass-plugin=%vf_plugin -Rpass=vf-spin-loops -Rpass-missed=vf-spin-loops -o %t.prctl %vf_link 2>&1 | FileCheck %s --check-prefix=STRICT
 // RUN: %t.prctl
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O2 -DBY_NUMBER -I %S/../../Inputs -I %vf_include %s -fpass-plugin=%vf_plugin -Rpass=vf-spin-loops -Rpass-missed=vf-spin-loops -o %t.syscall 2>&1 | FileCheck %s --check-prefix=STRICT

@@ -1,0 +1,87 @@
+"""Runs tests for another processor: builds the runtime for it, and starts the tests where the
+kernel runs its programs by qemu-user.
+
+`./dev test --target aarch64` uses it. The runtime's tree is BUILD/TARGET, with the tools that
+tests call by name: clang for that processor. The emulator is registered in a user namespace of
+the run, so that nothing of the machine changes. qemu-user keeps the memory order of the machine
+that it runs on: on x86-64 no test finds a missing barrier of the runtime.
+"""
+
+import os
+import subprocess
+import sys
+
+TARGETS = ("aarch64", "riscv64")
+BINFMT = "/proc/sys/fs/binfmt_misc"
+
+
+class Broken(Exception):
+    """Something is missing, or does not work on this machine."""
+
+
+def _configure(source, tree, target):
+    triple = f"{target}-linux-gnu"
+    options = {
+        "CMAKE_SYSTEM_NAME": "Linux", "CMAKE_SYSTEM_PROCESSOR": target,
+        "CMAKE_C_COMPILER_TARGET": triple, "CMAKE_CXX_COMPILER_TARGET": triple,
+        "CMAKE_FIND_ROOT_PATH": f"/usr/{triple}", "CMAKE_FIND_ROOT_PATH_MODE_LIBRARY": "ONLY",
+        "VF_BUILD_PASSES": "OFF", "VF_BUILD_CHECKERS": "OFF", "VF_BUILD_TESTS": "OFF",
+    }
+    subprocess.run(["cmake", "--preset", "dev", "-S", source, "-B", tree]
+                   + [f"-D{name}={value}" for name, value in options.items()],
+                   check=True, stdout=subprocess.DEVNULL, cwd=source)
+
+
+def _write_tools(tree, target):
+    for name in ("libvfriendly.so", "libvfriendly-tidy.so"):
+        link = os.path.join(tree, "lib", name)
+        if not os.path.islink(link):
+            os.symlink(os.path.join("..", "..", "lib", name), link)
+    folder = os.path.join(tree, "tools")
+    os.makedirs(folder, exist_ok=True)
+    for name in ("clang", "clang++"):
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec {name}-22 --target={target}-linux-gnu "$@"\n')
+        os.chmod(path, 0o755)
+
+
+def build(source, build_tree, target):
+    """Builds the runtime for TARGET."""
+    tree = os.path.join(build_tree, target)
+    try:
+        if not os.path.exists(os.path.join(tree, "build.ninja")):
+            _configure(source, tree, target)
+        subprocess.run(["cmake", "--build", tree], check=True, stdout=sys.stderr)
+    except subprocess.CalledProcessError as error:
+        raise Broken(f"the runtime does not build for {target}: {error}") from None
+    _write_tools(tree, target)
+
+
+def _registration(target):
+    """The emulator's line for the kernel, as its package has it."""
+    path = f"/usr/lib/binfmt.d/qemu-{target}.conf"
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError as error:
+        raise Broken(f"{error}: install qemu-user-static") from None
+
+
+def enter(target):
+    """Replaces this process by itself in a namespace where TARGET's programs run. Returns if
+    they run already."""
+    if os.path.exists(f"{BINFMT}/qemu-{target}"):
+        return
+    line = _registration(target)
+    if "VF_TEST_NAMESPACE" in os.environ:
+        try:
+            with open(f"{BINFMT}/register", "w", encoding="ascii") as file:
+                file.write(line)
+        except OSError as error:
+            raise Broken(f"the kernel does not register an emulator: {error}") from None
+        return
+    os.environ["VF_TEST_NAMESPACE"] = "1"
+    mount = f'mount -t binfmt_misc none {BINFMT} && exec "$@"'
+    os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount,
+                          "sh", sys.executable] + sys.argv)
