@@ -88,6 +88,8 @@ if os.path.exists(os.path.join(lib, "vfriendly-collect.bpf.o")) and os.path.exis
     config.available_features.add("bpf")
 if config.vf_sanitize:
     config.available_features.add("sanitizer")
+if os.path.exists(os.path.join(lib, "libvfpthread.so")):
+    config.available_features.add("preload")
 if os.path.exists(os.path.join(lib, "libvfmalloc.so")):
     config.available_features.add("heap-churn-malloc")
 sys.path.append(os.path.join(config.test_source_root, "heap-churn", "malloc", "Inputs"))
@@ -98,7 +100,7 @@ sys.path.append(os.path.join(config.test_source_root, "Inputs"))
 import cpu_group
 if cpu_group.are_allowed():
     config.available_features.add("cpu-groups")
-if os.path.exists(os.path.join(config.vf_llvm_dir, "lib", "libomp.so")):
+if target == platform.machine() and os.path.exists(os.path.join(config.vf_llvm_dir, "lib", "libomp.so")):
     config.available_features.add("openmp")
 if os.path.exists(os.path.join(config.vf_llvm_dir, "bin", "clang-format")):
     config.available_features.add("clang-format")

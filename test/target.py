@@ -8,6 +8,7 @@ that it runs on: on x86-64 no test finds a missing barrier of the runtime.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -37,6 +38,8 @@ def _write_tools(tree, target):
         link = os.path.join(tree, "lib", name)
         if not os.path.islink(link):
             os.symlink(os.path.join("..", "..", "lib", name), link)
+    # It names the files beside itself.
+    shutil.copy(os.path.join(tree, "..", "lib", "vfriendly.cfg"), os.path.join(tree, "lib"))
     folder = os.path.join(tree, "tools")
     os.makedirs(folder, exist_ok=True)
     for name in ("clang", "clang++"):

@@ -12,6 +12,7 @@
 #include "blocking-sync/parking_table.h"
 #include "common/environment.h"
 #include "preload/next.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -27,10 +28,31 @@ static bool has(const pthread_mutex_t *mutex, int lock, unsigned count,
          mutex->__data.__owner == owner && mutex->__data.__nusers == users;
 }
 
+#ifdef VF_LIBC_TID_OFFSET
+static bool find_tid(void) { return true; }
+#else
+int vf_libc_tid_offset;
+
+/* Asks for the offset what libc tells debuggers: the size of struct pthread,
+ * which ends at the thread pointer, and the descriptor of its member `tid`,
+ * whose third number is the offset. Threads that ask at the same time get the
+ * same answer. */
+static bool find_tid(void) {
+  const uint32_t *size = dlsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread");
+  const uint32_t *tid = dlsym(RTLD_DEFAULT, "_thread_db_pthread_tid");
+  if (size && tid)
+    __atomic_store_n(&vf_libc_tid_offset, (int)tid[2] - (int)*size,
+                     __ATOMIC_RELAXED);
+  return size && tid;
+}
+#endif
+
 /* Returns true if mutexes have the layout of the libc that this library knows,
- * with the thread id at VF_LIBC_TID_OFFSET. */
+ * with the thread id at vf_libc_tid_offset. */
 static bool mutex_is_known(void) {
   pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  if (!find_tid())
+    return false;
   int self = vf_libc_tid();
   bool known = self > 0 && vf_libc_lock(&mutex) == 0 &&
                has(&mutex, 1, 1, self, 1) && vf_libc_trylock(&mutex) == 0 &&
@@ -40,8 +62,9 @@ static bool mutex_is_known(void) {
 }
 
 static bool spin_lock_is_known(void) {
-  pthread_spinlock_t lock = 0;
-  return pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE) == 0 && lock == 1;
+  pthread_spinlock_t lock = !VF_LIBC_SPIN_FREE;
+  return pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE) == 0 &&
+         lock == VF_LIBC_SPIN_FREE;
 }
 
 /* Returns true if the attributes of conditions have the known layout. The other
@@ -115,7 +138,9 @@ static const struct {
 
 static uint32_t what_is_known(void) {
   uint32_t known = VF_DECIDED;
-  if (strcmp(gnu_get_libc_version(), VF_LIBC_VERSION) != 0)
+  int minor = 0;
+  if (sscanf(gnu_get_libc_version(), "2.%d", &minor) != 1 ||
+      minor < VF_LIBC_FIRST || minor > VF_LIBC_LAST)
     return known;
   for (size_t i = 0; i < PRIMITIVES; ++i)
     if (primitives[i].is_known())
@@ -124,11 +149,11 @@ static uint32_t what_is_known(void) {
 }
 
 static void complain(uint32_t known) {
-  char line[256]; /* Buffer size: the sentence takes 115 bytes, all names 65. */
+  char line[256]; /* Buffer size: the sentence takes 124 bytes, all names 65. */
   int n = snprintf(line, sizeof line,
-                   "vfriendly: libvfpthread supports only glibc %s; this is "
-                   "%.20s or has other layouts; not replaced:",
-                   VF_LIBC_VERSION, gnu_get_libc_version());
+                   "vfriendly: libvfpthread supports only glibc 2.%d to 2.%d; "
+                   "this is %.20s or has other layouts; not replaced:",
+                   VF_LIBC_FIRST, VF_LIBC_LAST, gnu_get_libc_version());
   for (size_t i = 0; i < PRIMITIVES; ++i)
     if (!(known & primitives[i].what))
       n +=

@@ -6,8 +6,8 @@
  *
  * libvfpthread shares each object with libc, whose functions also initialize,
  * destroy, unlock, wait for and post it. So this library must know how libc
- * 2.36 on x86-64 uses the fields. It takes over each kind of object only after
- * it has checked libc's version and observed this use of the fields (libc.c).
+ * uses the fields. It takes over each kind of object only after it has checked
+ * libc's version and observed this use of the fields (libc.c).
  * The checks happen at the first call of any function of this library, possibly
  * before any constructor.
  *===----------------------------------------------------------------------===*/
@@ -15,18 +15,26 @@
 #ifndef VFRIENDLY_PRELOAD_LIBC_H
 #define VFRIENDLY_PRELOAD_LIBC_H
 
+#include "glibc.h"
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The glibc version whose source and machine code the constants below describe.
- */
-#define VF_LIBC_VERSION "2.36"
-/* The offset of the thread's id in libc's struct pthread; libc writes this id
- * to __owner. This library reads the id there, as libc does, so it needs no
- * copy that fork, _Fork, vfork or clone would make wrong. */
-#define VF_LIBC_TID_OFFSET 0x2d0
+/* The versions of glibc, 2.N, whose sources the constants below describe. 2.34
+ * is the first that contains these functions itself. */
+#define VF_LIBC_FIRST 34
+#define VF_LIBC_LAST 41
+
+/* The offset from the thread pointer to the thread's id in libc's struct
+ * pthread; libc writes this id to __owner. This library reads the id there, as
+ * libc does, so it needs no copy that fork, _Fork, vfork or clone would make
+ * wrong. Where it is no constant, it is 0 before libc.c has found it. */
+#ifdef VF_LIBC_TID_OFFSET
+#define vf_libc_tid_offset VF_LIBC_TID_OFFSET
+#else
+extern int vf_libc_tid_offset;
+#endif
 
 /* __kind: the lowest two bits are the type. VF_LIBC_NO_ELISION is set in
  * mutexes that were made PTHREAD_MUTEX_NORMAL by attribute, mtx_plain among
@@ -109,7 +117,7 @@ static inline bool vf_takes_over(const pthread_mutex_t *mutex) {
  * thread. */
 static inline int vf_libc_tid(void) {
   const char *thread = __builtin_thread_pointer();
-  return *(const int *)(thread + VF_LIBC_TID_OFFSET);
+  return *(const int *)(thread + vf_libc_tid_offset);
 }
 
 #endif /* VFRIENDLY_PRELOAD_LIBC_H */

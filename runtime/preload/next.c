@@ -6,6 +6,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "preload/next.h"
+#include "glibc.h"
 #include <dlfcn.h>
 #include <errno.h>
 
@@ -25,18 +26,18 @@ void vf_next_look_up(void) {
 
 __attribute__((constructor)) static void look_up(void) { vf_next_look_up(); }
 
-/* Names for the symbols below, which every glibc since 2.2.5 exports; glibc
+/* Names for the symbols below, which every glibc exports; glibc
  * 2.34 and later export them only for compatibility with older libraries. */
 int own_lock(pthread_mutex_t *mutex);
 int own_trylock(pthread_mutex_t *mutex);
 int own_unlock(pthread_mutex_t *mutex);
 int own_rdlock(pthread_rwlock_t *lock);
 int own_wrlock(pthread_rwlock_t *lock);
-__asm__(".symver own_lock, __pthread_mutex_lock@GLIBC_2.2.5\n"
-        ".symver own_trylock, __pthread_mutex_trylock@GLIBC_2.2.5\n"
-        ".symver own_unlock, __pthread_mutex_unlock@GLIBC_2.2.5\n"
-        ".symver own_rdlock, __pthread_rwlock_rdlock@GLIBC_2.2.5\n"
-        ".symver own_wrlock, __pthread_rwlock_wrlock@GLIBC_2.2.5");
+__asm__(".symver own_lock, __pthread_mutex_lock@" VF_GLIBC_FIRST "\n"
+        ".symver own_trylock, __pthread_mutex_trylock@" VF_GLIBC_FIRST "\n"
+        ".symver own_unlock, __pthread_mutex_unlock@" VF_GLIBC_FIRST "\n"
+        ".symver own_rdlock, __pthread_rwlock_rdlock@" VF_GLIBC_FIRST "\n"
+        ".symver own_wrlock, __pthread_rwlock_wrlock@" VF_GLIBC_FIRST);
 
 int vf_libc_lock(pthread_mutex_t *mutex) { return own_lock(mutex); }
 

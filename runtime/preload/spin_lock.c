@@ -4,10 +4,10 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * The word has libc's format: 1 is free, any lower value is held. libc on
- * x86-64 tries to take the lock by a decrement, so a process without this
- * library may leave a negative value; every unlock stores 1. The word does not
- * tell whether another process uses the lock, so a notify may never come:
+ * The word has libc's format: 1 is free on x86-64, where libc tries to take the
+ * lock by a decrement, so that a process without this library may leave a
+ * negative value; elsewhere 0 is free. Every unlock stores it. The word does
+ * not tell whether another process uses the lock, so a notify may never come:
  * vf_spin_wait limits each sleep, and learns for which addresses no thread
  * notifies.
  *===----------------------------------------------------------------------===*/
@@ -19,7 +19,7 @@
 #include "vfriendly/spin_wait.h"
 #include <errno.h>
 
-enum { HELD, FREE };
+enum { FREE = VF_LIBC_SPIN_FREE, HELD = !VF_LIBC_SPIN_FREE };
 
 static bool take(pthread_spinlock_t *lock) {
   int word = FREE;
@@ -31,7 +31,7 @@ VF_API int pthread_spin_lock(pthread_spinlock_t *lock) {
   uint64_t state = 0;
   while (!take(lock)) {
     int word;
-    while ((word = __atomic_load_n(lock, __ATOMIC_RELAXED)) < FREE) {
+    while ((word = __atomic_load_n(lock, __ATOMIC_RELAXED)) != FREE) {
       if (vf_is_on(VF_SPIN_LOCKS))
         state = vf_spin_wait(lock, (uint32_t)word, state,
                              sizeof *lock | VF_SPIN_NOTIFIED);

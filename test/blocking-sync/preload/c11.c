@@ -5,7 +5,7 @@
 // C11's mutexes, which libc locks by names that cannot be interposed, are ours too, and
 // work with its conditions.
 //
-// REQUIRES: host-x86_64
+// REQUIRES: preload
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: env VF_STATS=1 %vf_preload %t 2>&1 | FileCheck %s
 // RUN: env VF_STATS=1 VF_PTHREAD=off %vf_preload %t 2>&1 | FileCheck --check-prefix=OFF %s

@@ -7,7 +7,7 @@
 // touched; waits with mutexes that libc keeps are found. A lost wake-up shows as a run
 // that does not end.
 //
-// REQUIRES: host-x86_64
+// REQUIRES: preload
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: %vf_preload %t turns 2 20000
 // RUN: %vf_preload %t turns 8 2000

@@ -8,7 +8,7 @@
 // it was forked. The parent's waiters must not notice. (Waits that went to libc count in
 // the child, too, which then cannot destroy the condition: so all are the library's.)
 //
-// REQUIRES: host-x86_64
+// REQUIRES: preload, native
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: env VF_PTHREAD_CROWDS=own %vf_preload %t
 

@@ -6,7 +6,7 @@
 // they do without: in results, errno, what stands in them and in the mutex, and in who
 // is cancelled where. The program prints what it sees.
 //
-// REQUIRES: host-x86_64
+// REQUIRES: preload
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: %t > %t.libc
 // RUN: %vf_preload %t > %t.ours

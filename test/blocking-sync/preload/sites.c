@@ -6,7 +6,7 @@
 // places are the program's, of C11's functions too, which call others of the library.
 // Without it nothing is counted, and nothing of what is left to libc.
 //
-// REQUIRES: host-x86_64
+// REQUIRES: preload
 // RUN: clang -std=gnu11 -O2 -g -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -lpthread
 // RUN: env VF_STATS=1 %vf_preload %t 2> %t.json
 // RUN: grep '^{"vfrt"' %t.json > %t.vfrt

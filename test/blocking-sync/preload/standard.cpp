@@ -4,7 +4,7 @@
 //
 // What is built on these mutexes works, C++'s; and uses libvfpthread's.
 //
-// REQUIRES: host-x86_64
+// REQUIRES: preload
 // RUN: clang++ -std=c++20 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // RUN: env VF_STATS=1 VF_PTHREAD_CROWDS=own %vf_preload %t 2>&1 | FileCheck %s
 // CHECK: "vfpthread": {"spins": {{[1-9].*}} "cond_spins": {{[1-9].*}} "rwlock_spins": {{[1-9]}}

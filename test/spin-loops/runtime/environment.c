@@ -5,6 +5,7 @@
 // What the environment may set, and how a mistake in it is reported: one line
 // that names variable, value and what is allowed.
 //
+// REQUIRES: native
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t 2>&1 | count 0
 // RUN: env VF_STATS=0 VF_SPIN_NOTIFY=on VF_SPIN_BUDGET_NS=0 %t 2>&1 | count 0

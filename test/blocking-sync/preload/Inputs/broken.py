@@ -123,7 +123,7 @@ def passes(out, library, command, seconds):
         return False
 
 
-def build_whole(source, platform, out):
+def build_whole(source, platform, exports, out):
     runtime = os.path.join(source, "runtime")
     whole = os.path.join(out, "whole")
     shutil.rmtree(whole, ignore_errors=True)
@@ -131,6 +131,7 @@ def build_whole(source, platform, out):
     for file in ("blocking-sync/parking_table.c", "common/environment.c", "common/report.c", "common/sites.c", "spin-wait/blind.c", "spin-wait/block.c", "platform/linux/cpu_groups.c", "spin-wait/cpu_time.c", "spin-wait/limit.c",
                  "spin-wait/shared.c", "spin-wait/tuning.c", "spin-wait/wait.c"):
         shutil.copy(os.path.join(runtime, file), whole)
+    shutil.copy(exports, os.path.join(whole, "exports.map"))
     for file in os.listdir(whole):
         if file.endswith(".c"):
             compile_one(source, platform, os.path.join(whole, file))
@@ -159,8 +160,8 @@ def notice(source, platform, out, name):
 
 
 def main():
-    source, platform, out, *names = sys.argv[1:]
-    whole = build_whole(source, platform, out)
+    source, platform, exports, out, *names = sys.argv[1:]
+    whole = build_whole(source, platform, exports, out)
     names = names or slice_of(BREAKS, 4)
     failures = 0
     for command in sorted({BREAKS[n][3] for n in names}):
