@@ -4,6 +4,7 @@ import glob
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import lit.formats
 
@@ -86,6 +87,9 @@ if os.path.exists(os.path.join(llvm_bin, "flang-22")) or shutil.which("flang-22"
 # Only root may load programs into the kernel.
 if os.path.exists(os.path.join(lib, "vfriendly-collect.bpf.o")) and os.path.exists("/sys/kernel/btf/vmlinux") and not os.geteuid():
     config.available_features.add("bpf")
+# A rustc whose bitcode this LLVM's linker reads.
+if shutil.which("cargo") and "LLVM version: 22." in subprocess.run(["rustc", "-vV"], capture_output=True, text=True).stdout:
+    config.available_features.add("rust-llvm-22")
 if config.vf_sanitize:
     config.available_features.add("sanitizer")
 if os.path.exists(os.path.join(lib, "libvfpthread.so")):

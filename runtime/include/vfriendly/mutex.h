@@ -36,6 +36,9 @@
 #include <sys/types.h> /* clockid_t, which strict C does not have from time.h */
 #include <time.h>
 
+/* <time.h> declares it only for POSIX, not with -std=c99. */
+struct timespec;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
