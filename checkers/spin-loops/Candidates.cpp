@@ -10,6 +10,7 @@
 
 #include "checkers/common/AtomicOps.h"
 #include "checkers/common/WaitNeutral.h"
+#include "checkers/spin-loops/Bound.h"
 #include "passes/common/TellingNames.h"
 
 #include "clang/AST/ASTContext.h"
@@ -56,6 +57,23 @@ bool isShared(const Expr *LValue) {
   return !E->isPRValue();
 }
 
+bool readsThrough(const Stmt *S, const VarDecl &Variable) {
+  if (!S)
+    return false;
+  const Expr *Address = nullptr;
+  if (auto *Member = dyn_cast<MemberExpr>(S); Member && Member->isArrow())
+    Address = Member->getBase();
+  else if (auto *Op = dyn_cast<UnaryOperator>(S);
+           Op && Op->getOpcode() == UO_Deref)
+    Address = Op->getSubExpr();
+  else if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(S))
+    Address = Subscript->getBase();
+  return (Address && uncastVariable(Address) == &Variable) ||
+         llvm::any_of(S->children(), [&](const Stmt *Child) {
+           return readsThrough(Child, Variable);
+         });
+}
+
 void Candidates::enter(const FunctionDecl *Callee, Effects &Into) {
   const FunctionDecl *Definition = nullptr;
   const Stmt *Body = Callee ? Callee->getBody(Definition) : nullptr;
@@ -92,6 +110,7 @@ void Candidates::visitCall(const CallExpr &Call, Effects &Into) {
     }
     CallEffect Effect = classifyCall(Call, *Callee);
     Into.Hints |= isHint(Effect);
+    Into.ReadsMarked |= Effect == CallEffect::TryLock;
     if (Effect != CallEffect::Other)
       return;
   }
@@ -108,6 +127,8 @@ void Candidates::visitStore(const Expr *LValue, Effects &Into) {
   auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
   if (Variable && !Variable->hasLocalStorage())
     Into.Harms = true;
+  else if (Variable)
+    Into.Moves = true;
   else if (Depth == 0 && isShared(E) && !isAtomicType(E->getType()))
     Into.Harms = true;
 }
@@ -124,7 +145,7 @@ void Candidates::visit(const Stmt *S, Effects &Into) {
     if (isLeaf(E))
       return;
     if (matchAtomicOp(E)) {
-      Into.Reads = true;
+      Into.Reads = Into.ReadsMarked = true;
     } else if (auto *Call = dyn_cast<CallExpr>(E)) {
       visitCall(*Call, Into);
     } else if (auto *Construct = dyn_cast<CXXConstructExpr>(E)) {
@@ -133,21 +154,29 @@ void Candidates::visit(const Stmt *S, Effects &Into) {
     } else if (isa<CXXNewExpr, CXXDeleteExpr>(E)) {
       Into.Harms = true;
     } else if (auto *Op = dyn_cast<BinaryOperator>(E)) {
-      if (Op->isAssignmentOp())
+      const VarDecl *To = uncastVariable(Op->getLHS());
+      if (Op->isCompoundAssignmentOp() ||
+          (Op->isAssignmentOp() && (!To || readsThrough(Op->getRHS(), *To))))
         visitStore(Op->getLHS(), Into);
+      else if (Op->isAssignmentOp() && !To->hasLocalStorage())
+        Into.Harms = true;
     } else if (auto *Op = dyn_cast<UnaryOperator>(E)) {
       if (Op->isIncrementDecrementOp())
         visitStore(Op->getSubExpr(), Into);
     } else if (auto *Cast = dyn_cast<CastExpr>(E)) {
       if (Cast->getCastKind() == CK_LValueToRValue ||
-          Cast->getCastKind() == CK_AtomicToNonAtomic)
+          Cast->getCastKind() == CK_AtomicToNonAtomic) {
+        QualType T = Cast->getSubExpr()->getType();
+        Into.ReadsMarked |= T.isVolatileQualified() || isAtomicType(T);
         Into.Reads = Into.Reads || isShared(Cast->getSubExpr());
+      }
     }
   } else if (auto *Asm = dyn_cast<GCCAsmStmt>(S)) {
     CallEffect Effect = classifyAsm(*Asm);
     Into.Hints |= isHint(Effect);
     Into.Harms |= Effect == CallEffect::Other;
     Into.Reads |= Effect != CallEffect::Other;
+    Into.ReadsMarked |= Effect != CallEffect::Other;
   }
   for (const Stmt *Child : S->children())
     visit(Child, Into);
@@ -172,6 +201,10 @@ bool Candidates::wait(const LoopShape &Shape, const FunctionDecl &Function) {
   Budget = MaxNodes;
   Shape.forEachPart([&](const Stmt *S) { visit(S, Does); });
   if (Does.Harms && !Does.Hints && !Does.Fails)
+    return false;
+  // Without a hint, a loop that counts or follows a list while it reads plain
+  // memory searches.
+  if (Does.Moves && !Does.Hints && !Does.ReadsMarked)
     return false;
   if (Does.Reads)
     return true;

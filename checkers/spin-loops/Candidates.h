@@ -26,6 +26,10 @@ namespace vfriendly::tidy {
 /// judged by its text alone.
 bool isShared(const clang::Expr *LValue);
 
+/// Returns true if S reads memory at an address that Variable determines, as in
+/// `p = p->next`.
+bool readsThrough(const clang::Stmt *S, const clang::VarDecl &Variable);
+
 class Candidates {
 public:
   explicit Candidates(Escapes &Escaping) : Escaping(Escaping) {}
@@ -39,12 +43,17 @@ private:
     bool Harms = false; ///< Has an effect that only a hint can excuse.
     bool Fails = false; ///< Ends the program on some path.
     bool Reads = false; ///< Reads memory that other threads may write.
+    /// Reads atomic or volatile memory, or tries to lock.
+    bool ReadsMarked = false;
+    /// Counts in a local variable, or follows a list.
+    bool Moves = false;
 
     void add(const Effects &E) {
       Hints |= E.Hints;
       Harms |= E.Harms;
       Fails |= E.Fails;
       Reads |= E.Reads;
+      ReadsMarked |= E.ReadsMarked;
     }
   };
 

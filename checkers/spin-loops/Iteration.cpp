@@ -11,6 +11,7 @@
 #include "checkers/common/ClangVersions.h"
 #include "checkers/common/Loops.h"
 #include "checkers/spin-loops/Bound.h"
+#include "checkers/spin-loops/Candidates.h"
 #include "passes/common/TellingNames.h"
 
 #include "clang/AST/ASTContext.h"
@@ -116,24 +117,6 @@ void Iteration::visitStore(const Expr *LValue, const Frame *In) {
   auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
   if (In == root() && Variable && Variable->hasLocalStorage())
     Written.insert(Variable);
-}
-
-/// Returns true if S reads memory at an address that Variable determines.
-static bool readsThrough(const Stmt *S, const VarDecl &Variable) {
-  if (!S)
-    return false;
-  const Expr *Address = nullptr;
-  if (auto *Member = dyn_cast<MemberExpr>(S); Member && Member->isArrow())
-    Address = Member->getBase();
-  else if (auto *Op = dyn_cast<UnaryOperator>(S);
-           Op && Op->getOpcode() == UO_Deref)
-    Address = Op->getSubExpr();
-  else if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(S))
-    Address = Subscript->getBase();
-  return (Address && uncastVariable(Address) == &Variable) ||
-         llvm::any_of(S->children(), [&](const Stmt *Child) {
-           return readsThrough(Child, Variable);
-         });
 }
 
 void Iteration::visitAssignment(const BinaryOperator &Op, const Frame *In) {
