@@ -28,9 +28,35 @@ struct ParallelLoop {
   const OMPExecutableDirective *Directive = nullptr; ///< Null for an algorithm.
   /// Directive or the lambda: what is declared in it belongs to one thread.
   const Stmt *Body = nullptr;
-  /// True if the threads of Directive share what is declared outside of it.
-  bool IsTeam = false;
+  /// The region of the only team of threads that executes Directive; null if
+  /// it is not visible, or if several teams or tasks may.
+  const OMPExecutableDirective *Region = nullptr;
 };
+
+/// Returns the region whose threads alone execute Directive, which has the
+/// statements Parents around it.
+const OMPExecutableDirective *
+onlyRegion(const OMPExecutableDirective &Directive,
+           ArrayRef<const Stmt *> Parents) {
+  SmallVector<const OMPExecutableDirective *, 2> Around;
+  for (const Stmt *P : Parents)
+    if (auto *Outer = dyn_cast<OMPExecutableDirective>(P))
+      Around.push_back(Outer);
+  switch (Directive.getDirectiveKind()) {
+  case llvm::omp::OMPD_parallel:
+  case llvm::omp::OMPD_parallel_for:
+  case llvm::omp::OMPD_parallel_for_simd:
+    return Around.empty() ? &Directive : nullptr;
+  case llvm::omp::OMPD_for:
+  case llvm::omp::OMPD_for_simd:
+    return Around.size() == 1 &&
+                   Around[0]->getDirectiveKind() == llvm::omp::OMPD_parallel
+               ? Around[0]
+               : nullptr;
+  default:
+    return nullptr;
+  }
+}
 
 /// Returns true if a lambda gets a part of the range, not one item of it.
 bool takesRange(const LambdaExpr &Lambda) {
@@ -56,7 +82,7 @@ std::optional<ParallelLoop> parallelLoop(ArrayRef<const Stmt *> Parents,
       if (!Call || !isParallelAlgorithm(*Call) ||
           !(Repeats || !takesRange(*Lambda)))
         return std::nullopt;
-      return ParallelLoop{nullptr, Lambda, true};
+      return ParallelLoop{nullptr, Lambda, nullptr};
     }
     auto *Directive = dyn_cast<OMPExecutableDirective>(S);
     if (!Directive || isa<OMPCriticalDirective, OMPAtomicDirective>(S))
@@ -70,13 +96,8 @@ std::optional<ParallelLoop> parallelLoop(ArrayRef<const Stmt *> Parents,
         (isOpenMPWorksharingDirective(Kind) && isOpenMPLoopDirective(Kind))) {
       if (!Repeats)
         return std::nullopt;
-      bool IsTeam =
-          IsParallel || llvm::any_of(Parents.take_front(I), [](const Stmt *P) {
-            auto *Outer = dyn_cast<OMPExecutableDirective>(P);
-            return Outer &&
-                   isOpenMPParallelDirective(Outer->getDirectiveKind());
-          });
-      return ParallelLoop{Directive, Directive, IsTeam};
+      return ParallelLoop{Directive, Directive,
+                          onlyRegion(*Directive, Parents.take_front(I))};
     }
     // One thread executes the body of `single`, `master`, `task` and others.
     if (!isOpenMPSimdDirective(Kind))
@@ -337,7 +358,7 @@ std::optional<Finding> judge(const Exclusive &Code, const ASTContext &Context) {
     return std::nullopt;
   if (Code.Guard && Loop->Directive)
     Found.Fix = reductionFix(
-        {Code.F.Function, Loop->Directive, Code.Guard, Loop->IsTeam}, Context);
+        {Code.F.Function, Loop->Directive, Code.Guard, Loop->Region}, Context);
   // Without a fix, a change must be worth the work.
   if (Found.Fix.Hints.empty() && !Find.isLight())
     return std::nullopt;

@@ -174,13 +174,6 @@ SmallVector<const Stmt *, 4> guardedBy(const OMPExecutableDirective &Guard) {
 
 namespace {
 
-bool isIn(SourceLocation Where, const Stmt &S, const ASTContext &Context) {
-  const SourceManager &SM = Context.getSourceManager();
-  return SM.isPointWithin(SM.getExpansionLoc(Where),
-                          SM.getExpansionLoc(S.getBeginLoc()),
-                          SM.getExpansionLoc(S.getEndLoc()));
-}
-
 /// Returns the reductions that the statements of Guard are; empty if one of
 /// them is something else.
 SmallVector<Reduction, 2> reductionsIn(const OMPExecutableDirective &Guard,
@@ -265,7 +258,9 @@ StringRef obstacle(const VarDecl &Variable, StringRef Operator,
   if (!T->isArithmeticType() || T.isVolatileQualified() ||
       T->isAnyComplexType() || T->isBooleanType())
     return "the result is not a number";
-  for (const OMPClause *Clause : Site.Loop->clauses())
+  SmallVector<const OMPClause *, 8> Clauses(Site.Loop->clauses());
+  llvm::append_range(Clauses, Site.Region->clauses());
+  for (const OMPClause *Clause : Clauses)
     for (const Stmt *Item : Clause->children()) {
       bool Names = false;
       forEachStmt(Item, [&](const Stmt *S, ArrayRef<const Stmt *>) {
@@ -287,8 +282,10 @@ StringRef obstacle(const VarDecl &Variable, StringRef Operator,
               Reason = "a lambda captures the result";
         if (!Ref || Ref->getDecl() != &Variable)
           return;
-        if (!isIn(Ref->getLocation(), *Site.Loop->getRawStmt(), Context)) {
-          if (!isPlainUse(Parents))
+        if (!llvm::is_contained(Parents, Site.Loop)) {
+          if (llvm::is_contained(Parents, Site.Region))
+            Reason = "the region uses the result outside of the loop";
+          else if (!isPlainUse(Parents))
             Reason = "something may hold the address of the result";
           return;
         }
@@ -314,7 +311,7 @@ ReductionFix reductionFix(const ParallelUpdate &Site,
                           const ASTContext &Context) {
   ReductionFix Fix;
   Fix.Removed.push_back(Site.Update);
-  if (!Site.IsTeam) {
+  if (!Site.Region) {
     Fix.Reason = "the team of threads is not visible here";
     return Fix;
   }

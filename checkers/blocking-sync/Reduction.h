@@ -39,8 +39,9 @@ struct ParallelUpdate {
   const clang::OMPExecutableDirective *Loop;
   /// The `omp critical` or `omp atomic`.
   const clang::OMPExecutableDirective *Update;
-  /// True if Loop's threads share the variables declared outside of Loop.
-  bool IsTeam;
+  /// The parallel region of the only team that executes Loop, which may be Loop
+  /// itself; null if it is not visible.
+  const clang::OMPExecutableDirective *Region;
 };
 
 struct ReductionFix {
@@ -65,7 +66,10 @@ struct ReductionFix {
 ///   reach it meanwhile.
 /// - In the loop only updates with the same operator name it, all of them in
 ///   critical sections or atomic operations, which are removed.
-/// - No clause of the loop names it.
+/// - No clause of the loop names it. The rest of the parallel region does not
+///   use it, as threads may be there while others finish the loop.
+/// - One team of threads executes the loop: several would combine their results
+///   with the same variable at the same time.
 ///
 /// Each thread then starts with the operator's neutral element, and OpenMP
 /// combines the threads' results and the original value at the loop's end.

@@ -114,6 +114,40 @@ static long declined(void) {
   return global + escapes + (read > 0) + (odd > 0) + (mixed > 0);
 }
 
+// Several teams, or tasks of several threads, would add to the result at the same time.
+// WHY: note: no fix: the team of threads is not visible here
+// WHY: note: no fix: the team of threads is not visible here
+static long teams(void) {
+  long sum = 0, other = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+#pragma omp atomic
+    sum += x[i];
+#pragma omp parallel
+#pragma omp taskloop
+  for (int i = 0; i < 100; i++)
+#pragma omp atomic
+    other += x[i];
+  return sum + (other > 0);
+}
+
+// A thread may be before the loop while another one has finished it.
+// WHY: note: no fix: the region uses the result outside of the loop
+static long before(void) {
+  long sum = 0;
+#pragma omp parallel num_threads(4)
+  {
+#pragma omp atomic
+    sum += 1;
+#pragma omp for
+    for (int i = 0; i < N; i++)
+#pragma omp atomic
+      sum += x[i];
+  }
+  return sum;
+}
+
 // WHY: note: no fix: the team of threads is not visible here
 static long orphan(void) {
   long sum = 0;
@@ -129,4 +163,5 @@ int main(void) {
     x[i] = i * 7919 % 10007 - 5000;
   several();
   printf("%ld %ld %ld\n", in_region(), declined(), orphan());
+  printf("%ld %ld\n", teams(), before());
 }
