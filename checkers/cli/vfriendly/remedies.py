@@ -108,6 +108,15 @@ def parse(text: str) -> Remedy:
                   tuple(w for p in parts for w in p.prefix))
 
 
+def usable(text: str, program: programs.Program) -> Remedy:
+    """Returns the remedy of a name. Raises Refused if it has no effect in the program."""
+    remedy = parse(text)
+    why = programs.why_not_preloaded(program)
+    if why and remedy.preloads:
+        raise Refused(why)
+    return remedy
+
+
 def suitable(program: programs.Program) -> tuple[list[Remedy], list[str]]:
     """Returns the remedies that may help the program, and one line for each kind that was left out."""
     names, left = [], []

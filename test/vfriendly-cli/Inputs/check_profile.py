@@ -67,5 +67,37 @@ def main():
         project.run("scan", "--profile", "bad.json", status=2)
         assert told in project.errors and project.errors.count("\n") == 1, project.errors
 
+    compares(project)
+
+
+def compares(project):
+    """Overheads by the definitions: C and t of the virtual runs are 1.5 and 1.2 times those of the native ones."""
+    names = {"native": [], "virtual": []}
+    for number in range(3):
+        for name, cpu, wall in (("native", 4.0, 2.0), ("virtual", 6.0, 2.4)):
+            one = profile_of(project.root, stack("spin", "spinning", 5, cpu / 4, frame("wait", "w.c", number + 1)))
+            one.user_s, one.system_s, one.wall_s = cpu - 1.0, 1.0, wall * (1 + number / 100)
+            names[name].append(f"{name}{number}.json")
+            (project.root / names[name][-1]).write_text(one.to_json())
+    base, new = (",".join(names[n]) for n in ("native", "virtual"))
+
+    def overheads(scenario):
+        out = project.run("measure", "compare", base, new, "--overhead", scenario, status=0)
+        return out, [line.split(")")[1].split()[0] for line in out.splitlines() if "(δ" in line or "(ω)" in line]
+
+    out, values = overheads("UC")
+    assert values == ["50.0%", "20.0%", "0.40"], values
+    assert "1.20 [1.20, 1.20]" in out and "1.50 [1.50, 1.50]" in out, out
+    # By function, as its line has moved.
+    assert any(line.split() == ["1.000", "s", "1.500", "s", "spinning", "wait", "(w.c:1)"] for line in out.splitlines()), out
+    # Two virtual machines on the CPUs of one: half of the CPUs, so that 0.6 times the time is ideal.
+    assert overheads("OC")[1] == ["50.0%", "-40.0%", "-0.80"] and overheads("OC2")[1] == values
+    out = project.run("measure", "compare", names["native"][0], names["virtual"][0], status=0)
+    assert "1.20 [?]" in out and "has no interval" in out, out
+    for words, told in ((("compare", base), "or compare BASE NEW"), (("compare", base, "none.json"), "No such file"),
+                        ((), "give one of"), (("-p", "999999999"), "does not exist")):
+        project.run("measure", *words, status=2)
+        assert told in project.errors and project.errors.count("\n") == 1, project.errors
+
 
 main()

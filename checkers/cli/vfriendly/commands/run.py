@@ -37,10 +37,7 @@ def run(options: argparse.Namespace) -> int:
     counts = cpu_limit.thread_counts(os.environ) if options.auto else {}
     for variable, value in counts.items():
         print(f"vfriendly: {variable}={value}, as the CPU limit is lower than the number of CPUs", file=sys.stderr)
-    remedy = remedies.parse(name)
-    why = programs.why_not_preloaded(program)
-    if why and remedy.preloads:
-        raise Refused(why)
+    remedy = remedies.usable(name, program)
     if options.show:
         print(remedy.line(options.command))
         return 0

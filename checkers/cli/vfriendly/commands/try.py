@@ -91,10 +91,7 @@ def _variants(options: argparse.Namespace) -> tuple[list[trying.Variant], list[s
     program = programs.find(words)
     left: list[str] = []
     if options.remedies:
-        chosen_ones = [remedies.parse(n) for n in options.remedies.split(",")]
-        why = programs.why_not_preloaded(program)
-        if why and any(r.preloads for r in chosen_ones):
-            raise Refused(why)
+        chosen_ones = [remedies.usable(n, program) for n in options.remedies.split(",")]
     else:
         chosen_ones, left = remedies.suitable(program)
     made = [_variant(r.name, words, r, options.load) for r in [remedies.NONE, *chosen_ones]]

@@ -8,8 +8,8 @@ import resource
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import psutil
 
@@ -34,12 +34,13 @@ class Target:
     process: int = 0
     system: bool = False
     seconds: float = 0  # 0: until it ends
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
 class Child:
     """A command that waits, before its exec, until it is told to go on."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         reading, self._writing = os.pipe()
         self.status: int | None = None
         self._usage: resource.struct_rusage | None = None
@@ -48,7 +49,7 @@ class Child:
             try:
                 os.close(self._writing)
                 os.read(reading, 1)
-                os.execvp(command[0], list(command))
+                os.execvpe(command[0], list(command), dict(environment))
             except BaseException as error:
                 os.write(2, f"vfriendly: {command[0]}: {error}\n".encode())
             os._exit(127)
@@ -220,7 +221,7 @@ def _tier(spool: samples.Spool, processes: Processes, target: Target, family: Se
 def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf") -> Collected:
     """Measures until the target ends, the time is over, or the user interrupts."""
     spool, processes = samples.Spool(), Processes()
-    child = Child(target.command) if target.command else None
+    child = Child(target.command, target.environment) if target.command else None
     family = [child.pid] if child else psutil.pids() if target.system else _family(target.process)
     try:
         tier = _tier(spool, processes, target, [] if target.system else family, allowed)
