@@ -19,6 +19,7 @@ from vfriendly.measuring.table import columns, place_name
 
 SCENARIOS = ("UC", "OC", "OC2")
 _PLACES = 10
+_LEAST_S = 0.001  # a sample's time
 
 _Figure = Callable[[Profile], float]
 _Row = tuple[str, _Figure, str]
@@ -86,7 +87,7 @@ def _places(base: Sequence[Profile], new: Sequence[Profile]) -> list[list[str]]:
             key = (place.frame.function or place_name(place), place.cause)
             costs[key][side] += place.cost / len(profiles)
             names.setdefault(key, place_name(place))
-    ranked = sorted(costs.items(), key=lambda item: -abs(item[1][0] - item[1][1]))[:_PLACES]
+    ranked = sorted(((k, c) for k, c in costs.items() if max(c) >= _LEAST_S), key=lambda item: -abs(item[1][0] - item[1][1]))[:_PLACES]
     return [[_show(before, "s"), _show(after, "s"), key[1], names[key]] for key, (before, after) in ranked]
 
 

@@ -10,6 +10,8 @@ from vfriendly.measuring.profile import CAUSES, TITLES, Place, Profile
 
 # Shares of the CPU time below which a cause is not worth a change: the runs of a program differ by as much.
 NOTABLE = 0.05
+# Share of the events of their kind below which events without a cost are not listed.
+LEAST_SHARE = 0.01
 REMEDIES = {
     "spinning": "compile with the pass, or try the preload: vfriendly try",
     "blocking": "locks that spin briefly first, fewer hand-overs: vfriendly try --remedies pthread",
@@ -68,7 +70,7 @@ def lines(profile: Profile, most: int) -> Iterator[str]:
                      _counts(profile, cause)])
     yield from columns(rows, frozenset({0, 5}))
     yield ""
-    ranked = profile.places()
+    ranked = [p for p in profile.places() if _is_notable(p, profile)]
     rows = [["cost", "blocked", "events", "cause", "place", "through"]]
     for place in ranked[:most]:
         counts = ", ".join(f"{n:,.0f} {TITLES[w] if w != 'wake' else 'wake-ups'}" for w, n in
@@ -86,6 +88,13 @@ def lines(profile: Profile, most: int) -> Iterator[str]:
            f"{used['samples']:,.0f} samples, by {profile.tier}")
     for line in profile.missing:
         yield f"not seen: {line}"
+
+
+def _is_notable(place: Place, profile: Profile) -> bool:
+    """Returns False for what every program's start does: a few events that cost nothing."""
+    if place.cost > 0 or place.blocked_s > 0:
+        return True
+    return any(n >= LEAST_SHARE * (_sum(profile, what) or 0) for what, n in place.counts.items())
 
 
 def _counts(profile: Profile, cause: str) -> str:
