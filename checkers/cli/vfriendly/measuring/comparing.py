@@ -87,7 +87,8 @@ def _places(base: Sequence[Profile], new: Sequence[Profile]) -> list[list[str]]:
             key = (place.frame.function or place_name(place), place.cause)
             costs[key][side] += place.cost / len(profiles)
             names.setdefault(key, place_name(place))
-    ranked = sorted(((k, c) for k, c in costs.items() if max(c) >= _LEAST_S), key=lambda item: -abs(item[1][0] - item[1][1]))[:_PLACES]
+    notable = [(key, cost) for key, cost in costs.items() if max(cost) >= _LEAST_S]
+    ranked = sorted(notable, key=lambda item: -abs(item[1][0] - item[1][1]))[:_PLACES]
     return [[_show(before, "s"), _show(after, "s"), key[1], names[key]] for key, (before, after) in ranked]
 
 
