@@ -96,6 +96,7 @@ struct thread {
   u64 off_ns, woken_ns; // when it left its CPU; when it was woken
   u64 window;           // of the last addition to `totals`
   long call;
+  u64 slice; // in which it left its CPU
   u32 process, off_kind,
       span_each; // the latter is 0 if this block is not sampled
   struct rate rates[KINDS];
@@ -145,10 +146,12 @@ struct {
   __uint(max_entries, 16 << 20);
 } samples SEC(".maps");
 // 0: how many times fewer samples than by the threads' rates. 1: whether every
-// process is measured. 2: samples that found no room.
+// process is measured. 2: samples that found no room. 3: the number of this
+// slice of time, or 0 while switches and wake-ups are not looked at, as there
+// are so many. 4: how many slices this one stands for.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 3);
+  __uint(max_entries, 5);
   __type(key, u32);
   __type(value, u64);
 } settings SEC(".maps");
@@ -175,6 +178,8 @@ static struct thread *thread_of(struct task_struct *task) {
     found->process = task->tgid;
   return found;
 }
+
+static bool is_sliced(u32 kind) { return kind != FAULT && kind != SHOOTDOWN; }
 
 static void add(u32 process, u32 kind, long call, struct total *by) {
   static const struct total none;
@@ -216,8 +221,9 @@ static void count(struct thread *t, u32 kind, long call, u64 now, u64 ns) {
     slot->call = call;
   }
   if (kind < KINDS) {
-    slot->of[kind].count++;
-    slot->of[kind].ns += ns;
+    u64 slices = is_sliced(kind) ? setting(4) : 1;
+    slot->of[kind].count += slices;
+    slot->of[kind].ns += slices * ns;
   }
 }
 
@@ -225,9 +231,7 @@ static struct pt_regs *user_registers(void) {
   return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 }
 
-static long call_of(struct pt_regs *r) {
-  return (long)BPF_CORE_READ(r, orig_ax);
-}
+static long call_of(struct pt_regs *r) { return (long)r->orig_ax; }
 
 // Returns 0 if this event is not sampled, else how many it stands for.
 static u32 chosen(struct thread *t, u32 kind, u64 now) {
@@ -243,7 +247,9 @@ static u32 chosen(struct thread *t, u32 kind, u64 now) {
   if (++r->events > 4 * SAMPLES * r->each)
     r->each *= 2; // Within the window in which a thread begins to have many.
   u32 each = r->each * (scale ? scale : 1);
-  return each == 1 || bpf_get_prandom_u32() % each == 0 ? each : 0;
+  if (each != 1 && bpf_get_prandom_u32() % each)
+    return 0;
+  return is_sliced(kind) ? each * setting(4) : each;
 }
 
 static void emit(u32 kind, u32 each, u64 now, struct pt_regs *user,
@@ -288,7 +294,7 @@ static void event(struct thread *t, u32 kind, bool kernel) {
 static void leaves(struct thread *t, struct task_struct *task, bool preempted,
                    u64 now) {
   struct pt_regs *user = user_registers(); // It is still current.
-  t->off_ns = now, t->woken_ns = 0, t->span_each = 0;
+  t->off_ns = now, t->woken_ns = 0, t->span_each = 0, t->slice = setting(3);
   t->off_kind = preempted ? PREEMPT : BLOCK;
   t->call = call_of(user);
   if (preempted)
@@ -301,8 +307,10 @@ static void leaves(struct thread *t, struct task_struct *task, bool preempted,
 
 static void arrives(struct thread *t, struct task_struct *task,
                     bool cpu_was_idle, u64 now) {
-  if (!t->off_ns)
+  if (!t->off_ns || t->slice != setting(3)) {
+    t->off_ns = 0;
     return;
+  }
   u64 woken = t->off_kind == BLOCK ? t->woken_ns ?: now : t->off_ns;
   u64 blocked = woken - t->off_ns, delay = now - woken;
   if (t->off_kind == BLOCK) {
@@ -326,6 +334,8 @@ static void arrives(struct thread *t, struct task_struct *task,
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev,
              struct task_struct *next, unsigned int prev_state) {
+  if (!setting(3))
+    return 0;
   u64 now = bpf_ktime_get_ns();
   struct thread *t = thread_of(prev);
   if (t) {
@@ -342,6 +352,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev,
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task) {
+  if (!setting(3))
+    return 0;
   struct thread *t = thread_of(task);
   if (t && t->off_ns && !t->woken_ns)
     t->woken_ns = bpf_ktime_get_ns();

@@ -20,8 +20,11 @@ from vfriendly.measuring import perf, samples
 OBJECT = "vfriendly-collect.bpf.o"
 # Samples of a CPU's time each second: 1 ms is 5 % of a cause that takes 20 ms, at a cost of some 0.2 %.
 CLOCK_HZ = 999
-# Samples of events on all CPUs each second above which fewer are taken. A sample costs some 3 µs.
-MOST_SAMPLES = 2000
+# Samples of events on all CPUs each second above which fewer are taken. A sample costs some 4 µs.
+MOST_SAMPLES = 400
+# Share of a CPU that the programs in the kernel may take, as they measure themselves. What calls them takes as much.
+MOST_SHARE = 0.015
+MOST_SLICES = 64
 _KEY = struct.Struct("<IIq")
 _TOTAL = struct.Struct("<QQ")
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"
@@ -102,6 +105,9 @@ class Bpf:
         if not self._ring:
             raise Unavailable("no memory for samples")
         self._scale, self._events = 1, 0
+        # Of this many slices of time, switches and wake-ups are looked at in one.
+        self.slices, self._slice, self._since, self._took = 1, 0, 0, 0.0
+        self._next_slice()
 
     def _enable_stats(self) -> int:
         try:
@@ -136,6 +142,29 @@ class Bpf:
     def _set(self, which: int, value: int) -> None:
         self._bpf.bpf_map_update_elem(self._map["settings"], byref(c_uint32(which)), byref(c_uint64(value)), 0)
 
+    def _next_slice(self) -> None:
+        """Begins a slice of time, in which switches and wake-ups are looked at or, if there are many, not."""
+        self._slice += 1
+        self._since += 1
+        if self._looks():
+            self._set(4, self._since)
+            self._set(3, self._slice)
+        else:
+            self._set(3, 0)
+
+    def _looks(self) -> bool:
+        return self._since >= self.slices
+
+    def _adapt(self, seconds: float) -> None:
+        """Looks less often at switches while that takes more than its share of a CPU, but never more often again."""
+        took = self.seconds()
+        if self._looks():
+            if took - self._took > MOST_SHARE * self.slices * seconds:
+                self.slices = min(2 * self.slices, MOST_SLICES)
+            self._since = 0
+        self._took = took
+        self._next_slice()
+
     def follow(self, process: int, from_exec: bool) -> None:
         """Measures a process and its children, at once or from its next exec."""
         state = c_uint32(1 if from_exec else 2)
@@ -147,12 +176,16 @@ class Bpf:
     def poll(self, seconds: float) -> None:
         """Takes samples for about this time, and takes fewer of events that are frequent."""
         self._events = 0
+        began = time.monotonic()
         time.sleep(seconds)
+        looked = self._looks()
+        if seconds:
+            self._adapt(time.monotonic() - began)
         self._bpf.ring_buffer__consume(self._ring)
         if self._events > MOST_SAMPLES * seconds * 2:
             self._scale *= 2
             self._set(0, self._scale)
-        elif self._scale > 1 and self._events < MOST_SAMPLES * seconds / 4:
+        elif looked and self._scale > 1 and self._events < MOST_SAMPLES * seconds / 4:
             self._scale //= 2
             self._set(0, self._scale)
 

@@ -128,6 +128,10 @@ class _Tier:
     def lost(self) -> int:
         return 0
 
+    def unseen(self) -> list[str]:
+        """Returns what was not looked at, to keep the overhead low."""
+        return []
+
     def seconds(self) -> float | None:
         """Returns the time that this took in the program, or None if that is not known."""
         return None
@@ -160,6 +164,12 @@ class _ByBpf(_Tier):
 
     def lost(self) -> int:
         return self._bpf.lost
+
+    def unseen(self) -> list[str]:
+        if self._bpf.slices == 1:
+            return []
+        return [f"blocks and wake-ups in {self._bpf.slices - 1} of {self._bpf.slices} slices of time, as there are so "
+                "many: their counts are estimates, and long blocks are missing"]
 
     def seconds(self) -> float | None:
         return self._bpf.seconds()
@@ -262,7 +272,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     progress("finding places")
     resolver = Resolver(processes)
     stacks = scaled(resolver.stacks(spool.samples(), tier.period_s), exact)
-    missing = [*tier.missing, *resolver.missing]
+    missing = [*tier.missing, *tier.unseen(), *resolver.missing]
     if tier.lost():
         missing.append(f"{tier.lost()} samples found no room; counts are complete, their places are not")
     if resolver.lost_code:
