@@ -102,11 +102,12 @@ bool hasManyEffects(const View &V) { return V.F.Effects.size() > MaxEffects; }
 
 /// Without a hint in each iteration, nothing says that the loop is intended as
 /// a wait, so no effect may outlast a failed iteration. A function that, by its
-/// name, reads a clock has no effect.
+/// name, reads a clock has no effect, nor has the notify that an earlier run
+/// has inserted after the loop's own try on a lock.
 bool leavesTracesUnhinted(const View &V) {
   return V.F.Rhythm == HintRhythm::None &&
          any_of(V.F.Effects, [](const Effect &E) {
-           return !isTakenBack(E) && !fails(E) &&
+           return !isTakenBack(E) && !fails(E) && !isOwnNotify(E) &&
                   E.Promised != CallEffect::Clock;
          });
 }

@@ -98,11 +98,32 @@ static bool isExchanged(const Value &V) {
   });
 }
 
+/// Counts the numbers and pointers of a variable of type Ty in Members, and
+/// returns true if one of them can hold a link: a number as wide as a pointer
+/// can.
+static bool holdsLink(const Type &Ty, unsigned &Members) {
+  if (auto *Array = dyn_cast<ArrayType>(&Ty))
+    return holdsLink(*Array->getElementType(), Members);
+  auto *Structure = dyn_cast<StructType>(&Ty);
+  if (!Structure)
+    return ++Members, Ty.isPointerTy() || Ty.isIntegerTy(64);
+  bool Found = false;
+  for (const Type *Element : Structure->elements())
+    Found |= holdsLink(*Element, Members);
+  return Found;
+}
+
+/// Returns true if a local variable of type Ty can be a node: it has a link to
+/// another node and the word to poll.
+static bool canBeNode(const Type &Ty) {
+  unsigned Members = 0;
+  return holdsLink(Ty, Members) && Members > 1;
+}
+
 /// Returns true if Address points into a node of a queue lock: the address of
 /// the node was exchanged into the queue's tail (MCS), or was the result of
 /// that exchange (CLH). Clang exchanges pointers as integers. A local structure
-/// also counts as a node, because a function may have queued it. A local number
-/// does not, because it cannot hold a link to a successor.
+/// that can be a node also counts, because a function may have queued it.
 static bool isQueueNode(const Value *Address, VariableFacts &Variables) {
   const Value *Node = getUnderlyingObject(Address, /*MaxLookup=*/16);
   if (auto *Cast = dyn_cast<IntToPtrInst>(Node))
@@ -110,7 +131,7 @@ static bool isQueueNode(const Value *Address, VariableFacts &Variables) {
   if (exchanges(Node))
     return true;
   if (auto *Local = dyn_cast<AllocaInst>(Node);
-      Local && !Local->getAllocatedType()->isSingleValueType())
+      Local && canBeNode(*Local->getAllocatedType()))
     return true;
   if (auto *Variable = dyn_cast<GlobalVariable>(Node)) {
     auto [It, New] = Variables.Exchanged.try_emplace(Variable, false);
