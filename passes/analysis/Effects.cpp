@@ -333,6 +333,7 @@ void gatherGuards(LoopView &In, Gathered &G) {
   for (auto [I, E] : zip_equal(In.Effects, G.Of.Effects)) {
     E.Polled =
         any_of(G.Polls, [&, I = I](const Poll &P) { return P.Access == I; });
+    E.NamesWork &= !Pauses;
     if (E.Guard == Effect::Always && isRare(In, I->getParent(), Pauses))
       E.Guard = Effect::Rarely;
   }

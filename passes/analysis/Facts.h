@@ -168,7 +168,8 @@ struct Effect {
   CallEffect Promised = CallEffect::Other;
   /// True if an exit depends on the result of the call.
   bool Polled = false;
-  /// True if the called function's name suggests that each call does work.
+  /// True if the called function's name suggests that each call does work, and
+  /// not every iteration gives a hint: a hint tells more than a name.
   bool NamesWork = false;
   /// The function called, or the one by which the program fails; may be empty.
   std::string Callee;
