@@ -34,7 +34,7 @@ struct View {
   SmallVector<const Condition *, 4> Waiting;
   /// The union of the causes of all exits.
   CauseSet All = 0;
-  bool Bounded = false, Gated = false;
+  bool Bounded = false, Gated = false, Counted = false;
   uint64_t Bound = 0;
 };
 
@@ -45,6 +45,7 @@ View::View(const Facts &F, StringRef Without) : F(F), Without(Without) {
       Waiting.push_back(&E.Whole);
     } else if (E.Whole.Causes & (Own | Clock | Rotates)) {
       Bounded = true;
+      Counted |= (E.Whole.Causes & ~unsigned(Clock)) != 0;
       if (E.Whole.Causes & Own)
         Bound = std::max(Bound, E.Whole.Bound);
       for (const Condition &Part : E.Parts)
@@ -324,6 +325,7 @@ Verdict judge(const Facts &F, StringRef Without) {
   View V(F, Without);
   Verdict Found;
   Found.Bounded = V.Bounded;
+  Found.ByClock = V.Bounded && !V.Counted;
   Found.Gated = V.Gated;
   Found.Bound = V.Bound;
   for (const LoopRule &R : LoopRules) {

@@ -41,6 +41,8 @@ struct Verdict {
   /// True if the loop also has an exit that does not need another thread: a
   /// counter or a clock.
   bool Bounded = false;
+  /// True if only a clock bounds it.
+  bool ByClock = false;
   /// True if it polls only in some iterations, which its counter selects.
   bool Gated = false;
   /// The constant that the loop's counter is compared with, or 0.

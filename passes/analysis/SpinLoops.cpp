@@ -88,6 +88,7 @@ SpinLoopInfo findSpinLoops(Function &, LoopInfo &LI, const DominatorTree &DT,
     S.Kind = V.Kind;
     S.Polls = std::move(G.Polls);
     S.Bounded = V.Bounded;
+    S.ByClock = V.ByClock;
     S.Gated = V.Gated;
     S.Bound = V.Bound;
     S.Pauses = G.Of.Pauses;

@@ -68,6 +68,8 @@ struct SpinLoop {
   /// True if the loop also has an exit that does not need another thread: a
   /// counter or a clock.
   bool Bounded = false;
+  /// True if only a clock bounds the loop.
+  bool ByClock = false;
   /// True if the loop polls only in some iterations, which the loop's counter
   /// selects.
   bool Gated = false;

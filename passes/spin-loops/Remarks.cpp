@@ -35,6 +35,9 @@ static StringRef effectOf(const Decision &D) {
   case Decision::WaitBounded:
     return "failed polls now wait in the runtime, for at most as long as the "
            "loop would spin";
+  case Decision::WaitUntil:
+    return "failed polls now pause or yield in the runtime, and the loop gives "
+           "up at the same time";
   case Decision::Pause:
     return "failed polls now give the CPU's spin hint";
   case Decision::Leave:

@@ -24,12 +24,12 @@ namespace vfriendly {
 /// The action that the pass takes on one loop. If this action does less than
 /// the selected mode asks for, Why is the reason.
 struct Decision {
-  enum { Leave, Pause, Wait, WaitBounded } Action;
+  enum { Leave, Pause, Wait, WaitBounded, WaitUntil } Action;
   llvm::StringRef Why;
   /// Set for WaitBounded.
   std::optional<BoundedPlan> Plan = std::nullopt;
 
-  bool waits() const { return Action == Wait || Action == WaitBounded; }
+  bool waits() const { return Action != Leave && Action != Pause; }
 };
 
 /// Emits the remark for a loop: its kind, the action taken, and the reason if

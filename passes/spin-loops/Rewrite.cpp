@@ -218,7 +218,7 @@ CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
     Address = valueAt(I, Edge, L, Nowhere, DT);
   if (Key.Several)
     Flags |= VF_SPIN_SEVERAL;
-  if (const Poll *P = S.uniquePoll()) {
+  if (const Poll *P = Key.Address ? S.uniquePoll() : nullptr) {
     // If the loop also polls the pointer to the word, the runtime must not read
     // the word: its memory may be freed as soon as the pointer changes.
     bool Stays = none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });

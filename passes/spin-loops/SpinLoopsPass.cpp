@@ -18,6 +18,7 @@
 #include "passes/common/RuntimeCalls.h"
 #include "passes/common/Summary.h"
 #include "passes/spin-loops/BoundedSpin.h"
+#include "passes/spin-loops/Deadline.h"
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/Expose.h"
 #include "passes/spin-loops/Remarks.h"
@@ -342,7 +343,10 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Bounded && !S.Summarized.empty())
     return PauseOnly("it is bounded, and no iterations may be skipped, because "
                      "the summary file may be out of date");
-  if (S.Bounded) {
+  if (S.ByClock) {
+    if (StringRef Why = whyNotUntil(S); !Why.empty())
+      return PauseOnly(Why);
+  } else if (S.Bounded) {
     StringRef Why;
     Plan = planBoundedSpin(S, FAM.getResult<ScalarEvolutionAnalysis>(F),
                            FAM.getResult<LoopAnalysis>(F),
@@ -379,7 +383,7 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   }
   if (Plan)
     return {Decision::WaitBounded, "", std::move(Plan)};
-  return {Decision::Wait, ""};
+  return {S.ByClock ? Decision::WaitUntil : Decision::Wait, ""};
 }
 
 void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
@@ -395,8 +399,12 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
   for (const Poll &P : S.Polls)
     if (auto *Load = dyn_cast<LoadInst>(P.Access))
       makeAcquire(*Load);
-  if (D.Action == Decision::Pause) {
-    emitPause(*S.L, LI, DT);
+  if (D.Action == Decision::Pause || D.Action == Decision::WaitUntil) {
+    // Neither sleeps, so the writers need not notify.
+    if (D.Action == Decision::Pause)
+      emitPause(*S.L, LI, DT);
+    else
+      emitWait(S, WaitKey(), VF_SPIN_NO_SLEEP, LI, DT);
     for (auto &[Where, Notified] : Key.Words)
       Waits.push_back({nullptr, Where, Notified});
   } else {
