@@ -229,26 +229,31 @@ void CauseCollector::visitLoad(LoadInst &Load, unsigned Depth) {
 }
 
 /// Collects the values that L stores to Object, which no other thread can
-/// write. Returns false if L may write Object other than by a store.
-static bool collectStores(const Loop &L, const Value &Object,
-                          SmallVectorImpl<Value *> &Stored) {
+/// write, and returns the causes of what it writes there in other ways: a time
+/// of a clock, or its own progress.
+static CauseSet collectStores(const Loop &L, const Value &Object,
+                              SmallVectorImpl<Value *> &Stored) {
+  CauseSet Others = 0;
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &I : *B) {
       if (auto *Store = dyn_cast<StoreInst>(&I)) {
         if (getUnderlyingObject(Store->getPointerOperand()) == &Object)
           Stored.push_back(const_cast<Value *>(Store->getValueOperand()));
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
-        if (any_of(Call->args(), [&](const Value *Arg) {
-              return Arg->getType()->isPointerTy() &&
-                     getUnderlyingObject(Arg) == &Object;
-            }))
-          return false;
+        if (any_of(Call->args(),
+                   [&](const Value *Arg) {
+                     return Arg->getType()->isPointerTy() &&
+                            getUnderlyingObject(Arg) == &Object;
+                   }) &&
+            !Call->isLifetimeStartOrEnd())
+          Others |=
+              classifyCall(*Call).Effect == CallEffect::Clock ? Clock : Own;
       } else if (isa<AtomicRMWInst, AtomicCmpXchgInst>(I) &&
                  getUnderlyingObject(I.getOperand(0)) == &Object) {
-        return false;
+        Others |= Own;
       }
     }
-  return true;
+  return Others;
 }
 
 /// Returns true for an internal variable without stores: it keeps its initial
@@ -286,8 +291,7 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
       return;
   if (!mayBeShared(Address)) {
     SmallVector<Value *, 4> Next;
-    if (!collectStores(L, *Object, Next))
-      found().Others |= Own;
+    found().Others |= collectStores(L, *Object, Next);
     Next.push_back(Address);
     return push(Next, Depth);
   }

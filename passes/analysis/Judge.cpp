@@ -45,7 +45,7 @@ View::View(const Facts &F, StringRef Without) : F(F), Without(Without) {
       Waiting.push_back(&E.Whole);
     } else if (E.Whole.Causes & (Own | Clock | Rotates)) {
       Bounded = true;
-      Counted |= (E.Whole.Causes & ~unsigned(Clock)) != 0;
+      Counted |= (E.Whole.Causes & ((ByItself & ~Clock) | Inner)) != 0;
       if (E.Whole.Causes & Own)
         Bound = std::max(Bound, E.Whole.Bound);
       for (const Condition &Part : E.Parts)

@@ -2,9 +2,10 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A timed spin that is entered again until the flag is there.
+// A timed spin that is entered again until the flag is there. Its polls yield, and it ends at
+// its time.
 //
-// RUN: %spin_exec --tsan clean --kept
+// RUN: %spin_exec --tsan clean
 
 #include <stdatomic.h>
 #include <time.h>

@@ -89,7 +89,7 @@ int paused_already(void) {
 
 int timed(const struct timespec *until) {
   struct timespec now;
-  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, and nothing else: it is bounded}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}pause or yield in the runtime, and the loop gives up at the same time}}
   while (!atomic_load(&flag)) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (now.tv_sec > until->tv_sec)
@@ -100,7 +100,7 @@ int timed(const struct timespec *until) {
 
 int timed_by_cycles(unsigned long long limit) {
   unsigned long long start = CYCLES();
-  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}give the CPU's spin hint, and nothing else: it is bounded}}
+  // expected-remark-re@+1 {{(flag poll) on volatile 'word' {{.*}}pause or yield in the runtime, and the loop gives up at the same time}}
   while (!word)
     if (CYCLES() - start > limit)
       return 0;

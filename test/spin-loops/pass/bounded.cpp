@@ -25,7 +25,7 @@ void before_blocking(std::mutex &m, std::condition_variable &c) {
 }
 
 bool timed(std::chrono::steady_clock::time_point until) {
-  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, and nothing else: it is bounded}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}pause or yield in the runtime, and the loop gives up at the same time}}
   while (!flag.load())
     if (std::chrono::steady_clock::now() > until)
       return false;
@@ -34,7 +34,7 @@ bool timed(std::chrono::steady_clock::time_point until) {
 
 bool deadline(std::chrono::milliseconds limit) {
   auto start = std::chrono::steady_clock::now();
-  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}give the CPU's spin hint, and nothing else: it is bounded}}
+  // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}pause or yield in the runtime, and the loop gives up at the same time}}
   while (!flag.load()) {
     if (std::chrono::steady_clock::now() - start > limit)
       return false;

@@ -301,11 +301,19 @@ unsigned wait_as_told(volatile unsigned *word, unsigned wanted,
   return seen;
 }
 
-// Why not: by its name, what is called gets something done.
+// By its name, what is called gets something done; but each iteration gives a
+// hint, which tells more.
 int run_next_task(void);
-void not_working(void) {
+void waits_for_work(void) {
+  // expected-remark@+1 {{(repeated call) on what 'run_next_task' returns left as it is: it calls 'run_next_task', whose effects are unknown}}
   while (!run_next_task())
     _mm_pause();
+}
+
+// Why not: without a hint, only the name is left.
+void not_working(void) {
+  while (!run_next_task())
+    ;
 }
 
 // A back-off that a counter drives: no hint at first, or one that blocks after

@@ -75,7 +75,7 @@ bool by_cycles(std::atomic<int> &f, unsigned long cycles) {
   return true;
 }
 // CPU time hardly passes in yields.
-// CHECK-DAG: pools:[[#@LINE+3]]:{{.*}} it may give up after a CPU time, which would hardly pass in yields
+// CHECK-DAG: pools:[[#@LINE+2]]:{{.*}} it may give up after a CPU time, which would hardly pass in yields
 bool by_cpu_time(std::atomic<int> &f, clock_t end) {
   while (!f.load(std::memory_order_acquire))
     if (clock() > end)
@@ -83,7 +83,7 @@ bool by_cpu_time(std::atomic<int> &f, clock_t end) {
   return true;
 }
 
-// CHECK-DAG: pools:[[#@LINE+5]]:{{.*}} now wait in the runtime
+// CHECK-DAG: pools:[[#@LINE+6]]:{{.*}} now wait in the runtime
 // IR-LABEL: define {{.*}}tries
 // IR: cmpxchg
 // IR: @vf_spin_wait_or_fallback(
