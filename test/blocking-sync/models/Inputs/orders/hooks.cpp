@@ -34,8 +34,9 @@ constexpr int Again = EAGAIN, Interrupted = EINTR, TimedOut = ETIMEDOUT;
 #include "spin-wait/state.h"
 
 extern "C" {
-// runtime/blocking-sync/parking_table.c and spin-wait/shared.c reserve these.
-extern char vf_parking_2[266240], vf_generations_1[4], vf_spin_shared_1[16640];
+// runtime/blocking-sync/parking_table.c, spin-wait/shared.c and limit.c reserve these.
+extern char vf_parking_2[266240], vf_generations_1[4], vf_spin_shared_1[16640],
+    vf_limit_1[2752];
 // The linker's: what lies between is static, all else here a thread's stack.
 extern char __data_start, _end;
 }
@@ -141,7 +142,8 @@ bool isModelled(uintptr_t Address) {
   return rl::is_ctx() && rl::ctx().threadx_ &&
          // What waits learn from each other is ordered by nothing, and steers
          // only for how long they spin.
-         Address - (uintptr_t)vf_spin_shared_1 >= sizeof vf_spin_shared_1;
+         Address - (uintptr_t)vf_spin_shared_1 >= sizeof vf_spin_shared_1 &&
+         Address - (uintptr_t)vf_limit_1 >= sizeof vf_limit_1;
 }
 
 void plain(uintptr_t Address, size_t Size, bool Write, uintptr_t Pc) {
