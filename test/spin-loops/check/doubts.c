@@ -118,15 +118,20 @@ void unseen_work(struct thing *t) {
   // The argument advances: a walk.
   for (int i = 0; thing_busy(t, i); i++)
     __builtin_ia32_pause();
-  // It takes something each time.
+  // By its name it takes something, or gets something done, each time; but each iteration gives a
+  // hint, which tells more.
   int item;
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_take' and yields between polls: {{.*}}; it calls 'thing_take', whose effects are unknown (
   while (!thing_take(t, &item))
     sched_yield();
-  // The name says that calling it gets something done.
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_process' and yields between polls: {{.*}}; it calls 'thing_process', whose effects are unknown (
   while (thing_process(t))
     sched_yield();
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thingTakeNext' and yields between polls: {{.*}}; it calls 'thingTakeNext', whose effects are unknown (
   while (thingTakeNext(t))
     sched_yield();
+  while (thing_process(t))
+    ;
   // The call decides nothing.
   while (!flag) {
     thing_stop(t);
