@@ -46,7 +46,9 @@ public:
 
   /// Fills Blocks. Returns false if IR is needed but cannot be generated, for
   /// example because the unit has errors.
-  bool run(clang::ASTContext &Context) { return Unit->judge(Context); }
+  bool run(clang::ASTContext &Context) {
+    return Roots.empty() || Unit->judge(Context);
+  }
 
   std::vector<LoweredBlock> Blocks;
 
