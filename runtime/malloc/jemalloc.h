@@ -35,7 +35,7 @@ size_t vf_je_sallocx(const void *p, int flags);
 void vf_je_dallocx(void *p, int flags);
 void vf_je_sdallocx(void *p, size_t size, int flags);
 size_t vf_je_nallocx(size_t size, int flags);
-extern const char *vf_je_malloc_conf;
+extern const char *vf_je_malloc_conf, *vf_je_malloc_conf_2_conf_harder;
 
 /* Moves all free memory that the arenas keep to vf_pages. Must not be called
  * from inside the allocator. */
