@@ -20,7 +20,9 @@ N = 2000
 # Counts may differ by 2 %, time by 5 % and by 20 samples; 95 % of the events must be at the right line.
 COUNT, TIME, LINE = 0.02, 0.05, 0.95
 # Counts of one place are of 1 in k samples. Of N faults in bursts, some 200 are sampled by BPF, and 20 by perf events.
-SAMPLED = {"bpf": 0.2, "user": 0.4}
+# BPF samples at random: the standard deviation is 7 %, 1/sqrt(200), and of some ten such counts in each run
+# none may differ by chance, so the bound is five of it. (20 % failed once by chance: 2,432 of 2,000.)
+SAMPLED = {"bpf": 0.35, "user": 0.4}
 
 
 def lines_of(name):
