@@ -21,9 +21,9 @@ public:
   llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &);
 };
 
-/// Returns true if whoever loaded the plugin links libvfrt: vfriendly.cfg,
-/// which cannot pass an option (clang would pass it to assemblers and linkers,
-/// too), loads the plugin from DIR/./libvfriendly.so.
+/// Returns true if vfriendly.cfg loaded the plugin, which links libvfrt as
+/// well. It cannot pass an option, because clang would pass it to assemblers
+/// and linkers, too; so it loads the plugin from DIR/./libvfriendly.so.
 bool isLoadedWithRuntime();
 
 } // namespace vfriendly
