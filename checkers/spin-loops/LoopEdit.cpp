@@ -152,7 +152,14 @@ bool LoopEdit::waitInCondition(StringRef Call) {
   CharSourceRange Range = fileRange(Shape.Condition, Context);
   if (Range.isInvalid())
     return false;
-  insert(Range.getBegin(), "(");
+  // clang-tidy would put text inserted where a replacement begins behind it.
+  auto *Replaced = llvm::find_if(Hints, [&](const FixItHint &Hint) {
+    return Hint.RemoveRange.getBegin() == Range.getBegin();
+  });
+  if (Replaced != Hints.end())
+    Replaced->CodeToInsert.insert(0, "(");
+  else
+    insert(Range.getBegin(), "(");
   insert(Range.getEnd(), ") && (" + Call + ") != 0");
   return true;
 }

@@ -158,6 +158,13 @@ void ordinary(void) {
   // CHECK-NEXT: vf_state3 = vf_spin_backoff(vf_state3, 0);
   while (plain != 3 && word)
     ;
+  // A do loop whose condition begins, or begins and ends, with what is replaced.
+  // CHECK: while ((__atomic_load_n(&plain, __ATOMIC_ACQUIRE) != 4) && (vf_state{{[0-9]*}} = vf_spin_wait(
+  do {
+  } while (plain != 4);
+  // CHECK: while ((__atomic_load_n(&plain, __ATOMIC_ACQUIRE)) && (vf_state{{[0-9]*}} = vf_spin_wait(
+  do {
+  } while (plain);
 }
 
 int held;
