@@ -1,0 +1,195 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How each program with a thread pool is built and run.
+
+A program is built in three variants: as it is, by flags, and by hand, as a careful
+programmer would change its waits. Where it has an option of its own that forbids to
+spin, "passive" is the first variant with that option."""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+
+import bench
+import model
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+WARNINGS = ["-w"]
+# By hand: polls for a hand-over, then yields.
+POLLS = 200
+YIELD = f"if (%s < {POLLS}) ggml_thread_cpu_relax(); else sched_yield();"
+BARRIER = "while (atomic_load_explicit(&tp->n_barrier_passed, memory_order_relaxed) == n_passed) {\n        "
+LLAMA_EDITS = (
+    ("ggml/src/ggml-cpu/ggml-cpu.c", BARRIER + "ggml_thread_cpu_relax();",
+     BARRIER.replace("while (", "for (unsigned polls = 0; ").replace("n_passed) {", "n_passed; polls++) {") + YIELD % "polls"),
+    ("ggml/src/ggml-cpu/ggml-cpu.c", "Keep polling.\n        ggml_thread_cpu_relax();", "\n        " + YIELD % "i"),
+)
+
+
+@dataclass
+class Flags:
+    """What a variant adds to compiling and linking."""
+
+    compile: list = field(default_factory=list)
+    link: list = field(default_factory=list)
+    hand: bool = False
+
+
+@dataclass
+class Program:
+    """compile(tree, source, folder, flags) returns the program; command(program, threads,
+    milliseconds, passive) what to run, as a command and an environment."""
+
+    compile: object
+    command: object
+    needs_source: bool = True
+    by_hand: bool = True
+    passive: bool = True
+
+
+def _edit(source, folder, edits):
+    """Returns a copy of source in folder with edits (file, old, new)."""
+    made = os.path.join(folder, "source")
+    shutil.copytree(source, made, symlinks=True, ignore=shutil.ignore_patterns(".git", "models", "docs"))
+    for name, old, new in edits:
+        path = os.path.join(made, name)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if old not in text:
+            raise bench.Broken(f"{path} is not what it was: '{old.strip()}' is not in it")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(old, new))
+    return made
+
+
+def _driver(name):
+    return os.path.join(HERE, name)
+
+
+def _objects(tree, folder, sources, options, flags):
+    """Compiles C, C++ and assembly and links all of it."""
+    made = []
+    for source in sources:
+        made.append(os.path.join(folder, os.path.basename(source) + ".o"))
+        cxx = source.endswith(".cpp")
+        bench.build([tree.tool("clang++" if cxx else "clang"), *(["-std=c++17"] if cxx else []), "-O2", "-pthread",
+                     *WARNINGS, *options, *flags.compile, "-c", source, "-o", made[-1]])
+    program = os.path.join(folder, "program")
+    bench.build([tree.tool("clang++"), "-pthread", *made, *flags.link, "-o", program])
+    return program
+
+
+def _alike(tree, source, folder, flags):
+    return _objects(tree, folder, [_driver("alike.cpp")], ["-DHAND"] if flags.hand else [], flags)
+
+
+def _llama(openmp):
+    def compile_llama(tree, source, folder, flags):
+        if flags.hand:
+            source = _edit(source, folder, LLAMA_EDITS)
+        made = os.path.join(folder, "build")
+        joined = " ".join(WARNINGS + flags.compile)
+        bench.build(["cmake", "-S", source, "-B", made, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                     f"-DCMAKE_C_COMPILER={tree.tool('clang')}", f"-DCMAKE_CXX_COMPILER={tree.tool('clang++')}",
+                     "-DCMAKE_C_FLAGS_RELEASE=-O2", "-DCMAKE_CXX_FLAGS_RELEASE=-O2", f"-DCMAKE_C_FLAGS={joined}",
+                     f"-DCMAKE_CXX_FLAGS={joined}", "-DBUILD_SHARED_LIBS=OFF", f"-DGGML_OPENMP={openmp}",
+                     "-DGGML_LLAMAFILE=OFF", "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_TOOLS=OFF",
+                     "-DLLAMA_BUILD_EXAMPLES=OFF", "-DLLAMA_BUILD_SERVER=OFF", "-DLLAMA_BUILD_COMMON=OFF"])
+        bench.build(["ninja", "-C", made, f"-j{bench.cpus()}", "llama"])
+        program = os.path.join(folder, "program")
+        libraries = [os.path.join(made, lib) for lib in ("src/libllama.a", "ggml/src/libggml.a",
+                                                         "ggml/src/libggml-cpu.a", "ggml/src/libggml-base.a")]
+        bench.build([tree.tool("clang++"), "-O2", "-pthread", *(["-fopenmp"] if openmp == "ON" else []),
+                     f"-I{source}/include", f"-I{source}/ggml/include", *flags.compile, _driver("decode.cpp"),
+                     *libraries, "-ldl", *flags.link, "-o", program])
+        model.write(os.path.join(folder, "model.gguf"))
+        return program
+
+    return compile_llama
+
+
+def _decode(mode, openmp=False):
+    def command(program, threads, milliseconds, passive):
+        weights = os.path.join(os.path.dirname(program), "model.gguf")
+        poll = "0" if passive else "50"  # llama.cpp's own default is 50.
+        return ([program, weights, threads, poll, mode, milliseconds],
+                {"OMP_WAIT_POLICY": "passive"} if passive and openmp else {})
+
+    return command
+
+
+def _keydb(tree, source, folder, flags):
+    if flags.hand:
+        source = _edit(source, folder, [("src/fastlock.cpp", "0x10000 : 0x100000", f"{POLLS} : {POLLS}")])
+    return _objects(tree, folder, [_driver("keydb.cpp"), f"{source}/src/fastlock.cpp"], [f"-I{source}/src"], flags)
+
+
+def _openblas(tree, source, folder, flags):
+    source = _edit(source, folder, [])
+    by_hand = ["-DYIELDING=sched_yield()"] if flags.hand else []
+    bench.build(["make", "-s", "-C", source, f"-j{bench.cpus()}", "libs", f"CC={tree.tool('clang')}", "HOSTCC=cc",
+                 "NOFORTRAN=1", "NO_LAPACK=1", "NO_SHARED=1", "BUILD_SINGLE=0", "BUILD_DOUBLE=1", "BUILD_COMPLEX=0",
+                 "BUILD_COMPLEX16=0", "NUM_THREADS=8", "USE_THREAD=1", "NO_AFFINITY=1", "DYNAMIC_ARCH=0",
+                 "CFLAGS=" + " ".join(f"'{f}'" for f in WARNINGS + by_hand + flags.compile)])
+    library = os.path.join(source, "libopenblas.a")
+    program = os.path.join(folder, "program")
+    bench.build([tree.tool("clang"), "-O2", "-pthread", f"-I{source}", *flags.compile, _driver("openblas.c"), library,
+                 "-lm", *flags.link, "-o", program])
+    return program
+
+
+def _eigen(tree, source, folder, flags):
+    bench.install(["libeigen3-dev"])
+    return _objects(tree, folder, [_driver("eigen.cpp")], ["-I/usr/include/eigen3"], flags)
+
+
+def _pthreadpool(tree, source, folder, flags):
+    bench.install(["libfxdiv-dev"])
+    if flags.hand:
+        edit = ("src/threadpool-common.h", "SPIN_WAIT_ITERATIONS 1000000", f"SPIN_WAIT_ITERATIONS {POLLS}")
+        source = _edit(source, folder, [edit])
+    sources = [f"{source}/src/{name}.c" for name in ("fastpath", "memory", "portable-api", "pthreads")]
+    options = [f"-DPTHREADPOOL_USE_{name}={value}" for name, value in
+               (("FUTEX", 1), ("CONDVAR", 0), ("CPUINFO", 0), ("GCD", 0), ("EVENT", 0))]
+    return _objects(tree, folder, [_driver("pthreadpool.cpp"), *sources],
+                    [*options, f"-I{source}/include", f"-I{source}/src"], flags)
+
+
+def _marl(tree, source, folder, flags):
+    if flags.hand:
+        source = _edit(source, folder, [("src/scheduler.cpp", "milliseconds(1)", "microseconds(20)")])
+    sources = [f"{source}/src/{name}" for name in ("debug.cpp", "memory.cpp", "scheduler.cpp", "thread.cpp", "trace.cpp",
+                                                   "osfiber_x64.c", "osfiber_asm_x64.S")]
+    return _objects(tree, folder, [_driver("marl.cpp"), *sources], [f"-I{source}/include"], flags)
+
+
+def _plainly(program, threads, milliseconds, passive):
+    return [program, threads, milliseconds, *(["passive"] if passive else [])], {}
+
+
+def _timeout(program, threads, milliseconds, passive):
+    # Its shortest: threads sleep after 2^4 ticks.
+    return [program, threads, milliseconds], {"OPENBLAS_THREAD_TIMEOUT": "4"} if passive else {}
+
+
+def _kind(kind):
+    def command(program, threads, milliseconds, passive):
+        return [program, kind, threads, milliseconds, *(["passive"] if passive else [])], {}
+
+    return command
+
+
+ALIKE = ("poll", "pop", "deadline", "lock")
+PROGRAMS = {
+    **{f"alike-{kind}": Program(_alike, _kind(kind), needs_source=False) for kind in ALIKE},
+    "llama-prompt": Program(_llama("OFF"), _decode("prompt")),
+    "llama-generate": Program(_llama("OFF"), _decode("generate")),
+    "llama-gaps": Program(_llama("OFF"), _decode("gaps")),
+    "keydb": Program(_keydb, _plainly),
+    "openblas": Program(_openblas, _timeout),
+    "eigen": Program(_eigen, _plainly, needs_source=False, by_hand=False),
+    "pthreadpool": Program(_pthreadpool, _plainly),
+    "marl": Program(_marl, _plainly, passive=False),
+}
