@@ -66,6 +66,11 @@ def say_skipped(results):
             print(f"skipped {test['name']}: {reason[-1]}")
 
 
+def workers():
+    """One more than there are CPUs: of two tests, one often waits for a timer or a child."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def main():
     parser = argparse.ArgumentParser(prog="dev test")
     parser.add_argument("build", help=argparse.SUPPRESS)
@@ -99,7 +104,7 @@ def main():
             prepare_guests(build, os.path.join(source, "test"))
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         status = subprocess.run(
-            [sys.executable, lit, "-v", *params, f"--output={report.name}"] + (tests or [suite])
+            [sys.executable, lit, "-v", f"-j{workers()}", *params, f"--output={report.name}"] + (tests or [suite])
         ).returncode
         try:
             results = json.load(open(report.name))["tests"]
