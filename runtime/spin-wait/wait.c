@@ -186,8 +186,15 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
     return burn(state);
   else
     state = yield(state, now, budget);
-  if ((how & VF_SPIN_NOTIFIED) && vf_would_block(state))
-    end_spin(vf_spin_bucket_of(addr));
+  if (how & VF_SPIN_NOTIFIED) {
+    struct vf_spin_bucket *bucket = vf_spin_bucket_of(addr);
+    /* Where the last waits have all slept, they have yielded in vain, too. */
+    if (vf_field(state, VF_PHASE) == VF_YIELDING &&
+        vf_history_is_bad(bucket, vf_field(state, VF_STARTED)))
+      state = enter(state, VF_BLOCKING);
+    if (vf_would_block(state))
+      end_spin(bucket);
+  }
   return state;
 }
 
