@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -206,13 +207,14 @@ static void write_out(struct vf_report *report) {
     close(file);
 }
 
-void vf_report_add(struct vf_report *report, const char *format, ...) {
-  va_list arguments;
+static void add_text(struct vf_report *report, const char *format,
+                     va_list arguments) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     size_t left = sizeof report->text - report->length;
-    va_start(arguments, format);
-    int n = vsnprintf(report->text + report->length, left, format, arguments);
-    va_end(arguments);
+    va_list again;
+    va_copy(again, arguments);
+    int n = vsnprintf(report->text + report->length, left, format, again);
+    va_end(again);
     if (n < 0)
       return;
     if ((size_t)n < left) {
@@ -227,9 +229,74 @@ void vf_report_add(struct vf_report *report, const char *format, ...) {
   }
 }
 
+void vf_report_add(struct vf_report *report, const char *format, ...) {
+  if (report->is_for_people)
+    return;
+  va_list arguments;
+  va_start(arguments, format);
+  add_text(report, format, arguments);
+  va_end(arguments);
+}
+
+void vf_report_text(struct vf_report *report, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  add_text(report, format, arguments);
+  va_end(arguments);
+}
+
+void vf_report_tell(struct vf_report *report, const char *format, ...) {
+  if (!report->is_for_people)
+    return;
+  va_list arguments;
+  va_start(arguments, format);
+  add_text(report, format, arguments);
+  va_end(arguments);
+}
+
+void vf_report_verdict(struct vf_report *report, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(report->verdict, sizeof report->verdict, format, arguments);
+  va_end(arguments);
+}
+
+bool vf_report_is_idle(const uint64_t *counters, int n) {
+  if (!__libc_single_threaded)
+    return false;
+  for (int i = 0; i < n; ++i)
+    if (__atomic_load_n(&counters[i], __ATOMIC_RELAXED) != 0)
+      return false;
+  return true;
+}
+
+/* Tells the counters that are not 0. */
+static void tell_counters(struct vf_report *report, const char *library,
+                          const char *const *names, const uint64_t *counters,
+                          int n) {
+  vf_report_tell(report, "vfriendly: lib%s in %s, process %ld: %s\n", library,
+                 program_invocation_short_name, (long)getpid(),
+                 report->verdict);
+  const char *before = "  ";
+  for (int i = 0; i < n; ++i) {
+    uint64_t counter = __atomic_load_n(&counters[i], __ATOMIC_RELAXED);
+    if (counter == 0)
+      continue;
+    vf_report_tell(report, "%s%s %" PRIu64, before, names[i], counter);
+    before = ", ";
+  }
+  if (*before == ',')
+    vf_report_tell(report, "\n");
+}
+
 void vf_report_counters(struct vf_report *report, const char *library,
                         const char *const *names, const uint64_t *counters,
                         int n) {
+  report->is_for_people = !*path && isatty(first_stderr());
+  if (report->is_for_people) {
+    tell_counters(report, library, names, counters, n);
+    return;
+  }
   vf_report_add(report, "{\"%s\": {", library);
   for (int i = 0; i < n; ++i)
     vf_report_add(report, "%s\"%s\": %" PRIu64, i ? ", " : "", names[i],
@@ -238,6 +305,8 @@ void vf_report_counters(struct vf_report *report, const char *library,
 
 /* Adds the program's name as a JSON string. */
 static void add_program(struct vf_report *report) {
+  if (report->is_for_people)
+    return;
   vf_report_add(report, "\"");
   for (const char *c = program_invocation_short_name; *c; ++c)
     vf_report_add(report, *c == '"' || *c == '\\' ? "\\%c" : "%c",
@@ -246,7 +315,8 @@ static void add_program(struct vf_report *report) {
 }
 
 void vf_report_end(struct vf_report *report) {
-  vf_report_add(report, "}, \"pid\": %ld, \"program\": ", (long)getpid());
+  vf_report_add(report, "}, \"verdict\": \"%s\", \"pid\": %ld, \"program\": ",
+                report->verdict, (long)getpid());
   add_program(report);
   vf_report_add(report, "}\n");
   write_out(report);

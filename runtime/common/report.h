@@ -7,17 +7,21 @@
  *   static void print(void) {
  *     static const char *const names[2] = {"waits", "sleeps"};
  *     static struct vf_report report;
+ *     vf_report_verdict(&report, "all waits were short");
  *     vf_report_counters(&report, "vfthing", names, counters, 2);
  *     vf_report_end(&report);
  *   }
  *   constructor: if (vf_report_is_wanted()) vf_report_register("vfthing",
  * print); destructor:  vf_report_at_exit(print);
  *
- * prints {"vfthing": {"waits": 1, "sleeps": 0}, "pid": 7, "program": "ls"} on a
- * line of its own, with a single write if the line fits the buffer, so that the
- * lines of several processes do not mix. It is written to the file that was
- * stderr when the process started or, with VF_STATS=PATH, appended to the file
- * PATH. PATH must contain a slash; %p in it is replaced by the process id.
+ * prints {"vfthing": {"waits": 1, "sleeps": 0}, "verdict": "all waits were
+ * short", "pid": 7, "program": "ls"} on a line of its own, with a single write
+ * if the line fits the buffer, so that the lines of several processes do not
+ * mix. It is written to the file that was stderr when the process started or,
+ * with VF_STATS=PATH, appended to the file PATH. PATH must contain a slash; %p
+ * in it is replaced by the process id. If stderr is a terminal, people read
+ * lines of text there instead: a verdict, the counters that are not 0, and the
+ * places that waited longest.
  *
  * If the process has no handler for SIGTERM when the first library is loaded,
  * the library installs one, which prints and then ends the process as SIGTERM
@@ -39,6 +43,8 @@
 struct vf_report {
   char text[4096];
   size_t length;
+  char verdict[200];
+  bool is_for_people;
 };
 
 /* Returns true if VF_STATS asks for a report. This function, vf_report_register
@@ -54,14 +60,34 @@ void vf_report_register(const char *library, void (*print)(void));
 /* Calls print if vf_report_register has registered it for a library. */
 void vf_report_at_exit(void (*print)(void));
 
+/* Says in one sentence what the counters mean, before vf_report_counters. The
+ * text must need no escapes in JSON; a long one is cut. */
+void vf_report_verdict(struct vf_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Begins the report of a library. Other threads may go on counting while it is
  * written. */
 void vf_report_counters(struct vf_report *report, const char *library,
                         const char *const *names, const uint64_t *counters,
                         int n);
 
-/* Adds text to the report. A text longer than the buffer is cut. */
+/* Returns true if all n counters are 0 and the process has not created a
+ * thread. A preloaded library then prints nothing, because the environment also
+ * loads it into programs such as sh or timeout that only start the program of
+ * interest. */
+bool vf_report_is_idle(const uint64_t *counters, int n);
+
+/* Adds JSON to the report; adds nothing to a report for people. A text longer
+ * than the buffer is cut. */
 void vf_report_add(struct vf_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Adds text to either kind of report. */
+void vf_report_text(struct vf_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Adds text to a report for people; adds nothing to JSON. */
+void vf_report_tell(struct vf_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 void vf_report_end(struct vf_report *report);

@@ -19,6 +19,8 @@
 /* Number of histogram bins. Bin i counts times from 2^i ns; the last one
  * includes all times from 2.1 s on. */
 #define VF_TIMES 32u
+/* Number of sites in a report for people. `vfriendly stats` shows more. */
+#define VF_TOLD_SITES 5
 /* log2 of the number of entries in the table of sites, more than a person would
  * read. All sites that find no free entry share the last one. */
 #define VF_SITES_LOG2 8
@@ -134,8 +136,8 @@ static void print_place(struct vf_report *report, const char *name,
   }
   for (; *name; ++name)
     if ((unsigned char)*name >= ' ' && *name != '"' && *name != '\\')
-      vf_report_add(report, "%c", *name);
-  vf_report_add(report, "+0x%" PRIxPTR, offset);
+      vf_report_text(report, "%c", *name);
+  vf_report_text(report, "+0x%" PRIxPTR, offset);
 }
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */
@@ -189,9 +191,9 @@ static bool print_in_module(struct vf_report *report, uintptr_t place) {
  * the statement after the call. */
 void vf_report_place(struct vf_report *report, uintptr_t place) {
   if (place == 0)
-    vf_report_add(report, "others");
+    vf_report_text(report, "others");
   else if (!print_in_module(report, place - 1))
-    vf_report_add(report, "0x%" PRIxPTR, place - 1); /* Unloaded. */
+    vf_report_text(report, "0x%" PRIxPTR, place - 1); /* Unloaded. */
 }
 
 static void print_times(struct vf_report *report, const char *name,
@@ -205,6 +207,17 @@ static void print_times(struct vf_report *report, const char *name,
       comma = ", ";
     }
   vf_report_add(report, "}");
+}
+
+static void tell_site(struct vf_report *report, const struct vf_site *site) {
+  uint64_t ms = vf_site_get(&site->waited_ns) / 1000000;
+  vf_report_tell(report,
+                 "  %4" PRIu64 ".%03" PRIu64 " s, waits %" PRIu64
+                 ", slept %" PRIu64 ": ",
+                 ms / 1000, ms % 1000, vf_site_get(&site->contended),
+                 vf_site_get(&site->blocked));
+  vf_report_place(report, site->place);
+  vf_report_tell(report, "\n");
 }
 
 static void print_site(struct vf_report *report, const struct vf_site *site) {
@@ -243,15 +256,31 @@ void vf_report_sites(struct vf_report *report) {
   for (unsigned i = 0; i < VF_SITES; ++i) {
     const struct vf_site *site = &vf_sites_1.sites[i];
     waited[i] = vf_site_get(&site->waited_ns);
-    is_left[i] = vf_site_get(&site->acquisitions) != 0 ||
-                 vf_site_get(&site->contended) != 0;
+    is_left[i] =
+        vf_site_get(&site->contended) != 0 ||
+        (!report->is_for_people && vf_site_get(&site->acquisitions) != 0);
   }
   const char *comma = "";
   vf_report_add(report, ", \"sites\": [");
+  int told = 0;
   for (const struct vf_site *site; (site = pick(waited, is_left)) != NULL;) {
-    vf_report_add(report, "%s", comma);
-    print_site(report, site);
+    if (!report->is_for_people) {
+      vf_report_add(report, "%s", comma);
+      print_site(report, site);
+    } else if (told < VF_TOLD_SITES) {
+      tell_site(report, site);
+    }
     comma = ", ";
+    ++told;
   }
   vf_report_add(report, "]");
+  if (told == 0)
+    vf_report_tell(report, "  no lock, condition, semaphore or barrier of the "
+                           "runtime had to wait\n");
+  if (told > VF_TOLD_SITES)
+    vf_report_tell(report, "  and %d more places\n", told - VF_TOLD_SITES);
+  if (told > 0)
+    vf_report_tell(report,
+                   "  source lines: VF_STATS=./FILE, then vfriendly stats "
+                   "FILE\n");
 }

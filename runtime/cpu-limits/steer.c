@@ -13,6 +13,7 @@
 #include "spin-wait/limit.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -225,6 +226,16 @@ static void print(void) {
       "libgomp", "libomp", "unknown", "crowded",
       "limited", "trials", "spin_ms", "sleep_ms"};
   static struct vf_report report;
+  if (vf_report_is_idle(counters, VF_OMP_COUNTERS))
+    return;
+  if (counters[VF_OMP_LIBGOMP] == 0 && counters[VF_OMP_LIBOMP] == 0)
+    vf_report_verdict(&report, "this OpenMP library or its settings are left "
+                               "as they are");
+  else
+    vf_report_verdict(&report,
+                      "waits of OpenMP threads spun for %" PRIu64
+                      " ms of the time and slept at once for %" PRIu64 " ms",
+                      counters[VF_OMP_SPIN_MS], counters[VF_OMP_SLEEP_MS]);
   vf_report_counters(&report, "vfomp", names, counters, VF_OMP_COUNTERS);
   vf_report_limit(&report);
   vf_report_end(&report);

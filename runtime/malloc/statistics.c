@@ -13,6 +13,7 @@
 #include "malloc/pages.h"
 #include "malloc/start.h"
 #include "vfriendly/malloc.h"
+#include <inttypes.h>
 #include <string.h>
 
 static struct vf_malloc_stats stats_of(struct vf_pages_totals pages) {
@@ -31,6 +32,9 @@ static struct vf_malloc_stats stats_of(struct vf_pages_totals pages) {
   };
 }
 
+/* What a process maps at its first allocation: GROW_MIN of pages.c. */
+#define FIRST_MAPPING ((uint64_t)2 << 20)
+
 VF_API void vf_malloc_stats(struct vf_malloc_stats *stats, size_t size) {
   struct vf_malloc_stats all = stats_of(vf_pages_totals());
   memcpy(stats, &all, size < sizeof all ? size : sizeof all);
@@ -45,6 +49,17 @@ static void print(void) {
                          s.returns, s.calls,         s.avoided, s.returned,
                          s.regrets, s.pressure};
   static struct vf_report report;
+  /* A process that got no more than the first mapping, such as sh, which starts
+   * the program of interest, has nothing to report. */
+  const uint64_t returned[] = {s.frees, s.returns};
+  if (s.mapped <= FIRST_MAPPING && vf_report_is_idle(returned, 2))
+    return;
+  vf_report_verdict(&report,
+                    "%" PRIu64 " frees of pages led to %" PRIu64
+                    " calls that return memory to the kernel; %" PRIu64
+                    " MB in use, %" PRIu64 " MB kept",
+                    s.frees, s.calls, s.used / 1000000,
+                    s.resident_free / 1000000);
   vf_report_counters(&report, "vfmalloc", names, counters,
                      sizeof counters / sizeof *counters);
   vf_report_end(&report);

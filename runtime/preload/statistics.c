@@ -7,6 +7,7 @@
 
 #include "preload/statistics.h"
 #include "common/report.h"
+#include <inttypes.h>
 
 VF_PROCESS_WIDE(vf_preload_counters_1, VF_PRELOAD_COUNTERS_SIZE);
 _Static_assert(sizeof vf_preload_counters_1 == VF_PRELOAD_COUNTERS_SIZE,
@@ -18,9 +19,19 @@ static void print(void) {
       "spin_lock_waits", "cond_spins",    "cond_spun",     "cond_sleeps",
       "cond_wakes",      "rwlock_spins",  "rwlock_spun",   "sem_spins",
       "sem_spun",        "barrier_waits", "barrier_sleeps"};
-  if (!vf_get(&vf_spin_shared_1.stats))
+  const uint64_t *counters = vf_preload_counters_1;
+  if (!vf_get(&vf_spin_shared_1.stats) ||
+      vf_report_is_idle(counters, VF_PRELOAD_COUNTERS))
     return;
   static struct vf_report report;
+  vf_report_verdict(&report,
+                    "of %" PRIu64 " spins for mutexes %" PRIu64
+                    " acquired one without sleep; "
+                    "mutexes, conditions and barriers slept %" PRIu64 " times",
+                    counters[VF_PRELOAD_SPINS], counters[VF_PRELOAD_SPUN],
+                    counters[VF_PRELOAD_SLEEPS] +
+                        counters[VF_PRELOAD_COND_SLEEPS] +
+                        counters[VF_PRELOAD_BARRIER_SLEEPS]);
   vf_report_counters(&report, "vfpthread", names, vf_preload_counters_1,
                      VF_PRELOAD_COUNTERS);
   vf_report_end(&report);

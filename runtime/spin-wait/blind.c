@@ -59,11 +59,14 @@ void vf_report_blind(struct vf_report *report) {
     if (no_writer + missed == 0)
       continue;
     vf_report_add(report, "%s{\"site\": \"", comma);
+    vf_report_tell(report, "  %" PRIu64 " sleeps that no writer can end: ",
+                   no_writer + missed);
     vf_report_place(report, site->place);
     vf_report_add(report,
                   "\", \"no_writer\": %" PRIu64 ", \"missed\": %" PRIu64
                   ", \"asked_ns\": %" PRIu64 "}",
                   no_writer, missed, vf_site_get(&site->asked_ns));
+    vf_report_tell(report, "\n");
     comma = ", ";
   }
   vf_report_add(report, "]");

@@ -12,6 +12,7 @@
 #include "spin-wait/blind.h"
 #include "spin-wait/limit.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 
 uint32_t vf_spin_budget_ns(void) {
@@ -74,6 +75,30 @@ __attribute__((constructor)) static void configure(void) {
   errno = saved;
 }
 
+/* Says what the counters mean for a person who has not read shared.h. */
+static void judge(struct vf_report *report) {
+  const uint64_t *counters = vf_spin_shared_1.counters;
+  uint64_t waits = vf_site_get(&counters[VF_SPIN_WAITS]);
+  uint64_t slept = vf_site_get(&counters[VF_SPIN_BLOCKS]);
+  uint64_t timeouts = vf_site_get(&counters[VF_SPIN_TIMEOUTS]);
+  uint64_t blind = vf_site_get(&counters[VF_SPIN_BLIND_SLEEPS]);
+  if (waits == 0)
+    vf_report_verdict(report, "no rewritten wait was long enough to count");
+  else if (blind > slept)
+    vf_report_verdict(report, "most sleeps ended by time, because the writer "
+                              "does not notify: compile it with vfriendly too");
+  else if (slept == 0)
+    vf_report_verdict(report, "waits were short: none slept");
+  else
+    vf_report_verdict(report,
+                      "threads slept %" PRIu64 " times instead of spinning, in "
+                      "%" PRIu64 " waits; %" PRIu64 " sleeps ended by time",
+                      slept, waits, timeouts);
+}
+
+/* Weak: defined in libvfpthread, which contains this file. */
+extern VF_API uint64_t vf_preload_counters_1[] __attribute__((weak));
+
 /* Weak: libvfpthread contains this file, but not numa-placement. */
 __attribute__((weak)) void vf_report_numa(struct vf_report *report);
 
@@ -82,6 +107,10 @@ static void print(void) {
       "waits", "spun",     "yields",       "blocks",    "timeouts",
       "wakes", "notifies", "blind_sleeps", "overcommit"};
   static struct vf_report report;
+  if (vf_preload_counters_1 &&
+      vf_report_is_idle(vf_spin_shared_1.counters, VF_SPIN_COUNTERS))
+    return;
+  judge(&report);
   vf_report_counters(&report, "vfrt", names, vf_spin_shared_1.counters,
                      VF_SPIN_COUNTERS);
   vf_report_sites(&report);

@@ -20,6 +20,7 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
 import vfriendly
 import vfriendly.commands
@@ -38,8 +39,15 @@ def takes_command(name: str) -> bool:
     return getattr(importlib.import_module(f"vfriendly.commands.{name}"), "TAKES_COMMAND", False)
 
 
+class Parser(argparse.ArgumentParser):
+    """Answers a wrong option with one line, as all other errors; --help prints the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(UNUSABLE, f"vfriendly: {message}; see {self.prog} --help\n")
+
+
 def parser_of(commands: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="vfriendly", description=vfriendly.__doc__, epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

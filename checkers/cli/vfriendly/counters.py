@@ -17,9 +17,13 @@ from typing import Any
 
 from vfriendly.errors import Refused
 
-ABOUT = ("pid", "program")
+ABOUT = ("verdict", "pid", "program")
 SITE = re.compile(r"(?P<module>.+)\+(?P<offset>0x[0-9a-f]+)")
 SYMBOLIZERS = ("llvm-symbolizer-22", "llvm-symbolizer")
+# What it means that a list of places is empty.
+WHY_EMPTY = {"sites": "no lock, condition, semaphore or barrier of the runtime or the preload was used; "
+                      "rewritten loops have no sites",
+             "blind": "each wait that slept was one that a writer notifies"}
 # Maximum number of places to list: those with the most time or waits.
 MOST_PLACES = 20
 
@@ -30,7 +34,10 @@ def read(path: str) -> list[dict[str, Any]]:
         with (sys.stdin if path == "-" else open(path, encoding="utf-8", errors="replace")) as file:
             lines = file.readlines()
     except OSError as error:
-        raise Refused(f"{path}: {error.strerror}") from None
+        why = error.strerror
+        if isinstance(error, FileNotFoundError):
+            why += ": a program that has nothing to report does not write it"
+        raise Refused(f"{path}: {why}") from None
     objects = []
     for line in lines:
         try:
@@ -111,6 +118,8 @@ def render(objects: Sequence[Mapping[str, Any]], symbols: Symbolizer) -> Iterato
         if number:
             yield ""
         yield f"{library} in {value.get('program', 'a program')}, process {value.get('pid', '?')}"
+        if verdict := value.get("verdict"):
+            yield f"  {verdict}"
         groups: list[tuple[str, Mapping[str, Any]]] = [("", value[library])]
         groups += [(f"{name}: ", inner) for name, inner in value[library].items() if isinstance(inner, dict)]
         for prefix, group in groups:
@@ -122,3 +131,5 @@ def render(objects: Sequence[Mapping[str, Any]], symbols: Symbolizer) -> Iterato
             if isinstance(places, list) and places:
                 yield f"  {name}:"
                 yield from _table(places, symbols)
+            elif isinstance(places, list) and name in WHY_EMPTY:
+                yield f"  {name}: none: {WHY_EMPTY[name]}"

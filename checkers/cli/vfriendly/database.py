@@ -49,9 +49,13 @@ def locate(build: str) -> Path:
     return path
 
 
+class Unusable(Exception):
+    """An entry that is no unit. Its text says why."""
+
+
 def _unit(row: Any, path: Path, number: int) -> Unit:
-    def refuse(why: str) -> Refused:
-        return Refused(f"{path}: entry {number}: {why}; make the database again: {HOW}")
+    def refuse(why: str) -> Unusable:
+        return Unusable(f"entry {number}: {why}")
 
     if not isinstance(row, dict) or not isinstance(row.get("directory"), str) \
             or not isinstance(row.get("file"), str):
@@ -69,8 +73,16 @@ def _unit(row: Any, path: Path, number: int) -> Unit:
     return Unit(directory, os.path.normpath(os.path.join(directory, row["file"])), kept)
 
 
-def read(build: str) -> tuple[list[Unit], int]:
-    """Returns the units of C, C++ and Objective-C, and the number of entries of other languages."""
+@dataclass(frozen=True)
+class Database:
+    path: str
+    units: list[Unit]  # of C, C++ and Objective-C
+    others: int  # number of entries of other languages
+    unusable: list[str]  # why other entries are no units
+
+
+def read(build: str) -> Database:
+    """Raises Refused if there is nothing to examine."""
     path = locate(build)
     try:
         rows = json.loads(path.read_bytes())
@@ -78,8 +90,15 @@ def read(build: str) -> tuple[list[Unit], int]:
         raise Refused(f"{path} cannot be read: {error}; make it again: {HOW}") from error
     if not isinstance(rows, list) or not rows:
         raise Refused(f"{path} has no entries: was everything built already? Clean, then {HOW}")
-    units = dict.fromkeys(_unit(row, path, n) for n, row in enumerate(rows, 1))
+    units, unusable = dict[Unit, None](), list[str]()
+    for number, row in enumerate(rows, 1):
+        try:
+            units[_unit(row, path, number)] = None
+        except Unusable as why:
+            unusable.append(str(why))
     ours = [u for u in units if os.path.splitext(u.file)[1] in SUFFIXES]
+    if not ours and unusable:
+        raise Refused(f"{path}: {unusable[0]}; make the database again: {HOW}")
     if not ours:
         raise Refused(f"{path} has no entry for C or C++")
-    return ours, len(units) - len(ours)
+    return Database(str(path.resolve()), ours, len(units) - len(ours), unusable)

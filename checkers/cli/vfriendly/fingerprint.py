@@ -24,7 +24,7 @@ FAR = 2000
 
 def relative(path: str, root: str) -> str:
     inside = os.path.relpath(path, root)
-    return path if inside.startswith("..") else inside.replace(os.sep, "/")
+    return path if inside.startswith("..") or root == os.sep else inside.replace(os.sep, "/")
 
 
 def function_of(finding: Finding, source: Source) -> str:

@@ -133,6 +133,11 @@ def outcomes_of(units: Sequence[Unit], runner: Runner, quiet: bool = False) -> O
     return sorted(done, key=lambda pair: pair[0].name)
 
 
+def _readable_name(unit: Unit) -> str:
+    """Returns the real path; for a link to nothing its own path, because that is where it can be mended."""
+    return real(unit.directory, unit.file) if os.path.exists(unit.file) else unit.file
+
+
 def gather(outcomes: Outcomes, root: str, sources: Sources | None = None) -> Result:
     sources = sources or Sources()
     findings = merge((u.name, o.diagnostics) for u, o in outcomes)
@@ -141,7 +146,7 @@ def gather(outcomes: Outcomes, root: str, sources: Sources | None = None) -> Res
         f.units = sorted(fingerprint.relative(name, root) for name in files)
     fingerprint.add(findings, sources, root)
     fixes.with_line_ends(findings, sources)
-    problems = sorted({Problem(real(u.directory, u.file), o.status, o.reason) for u, o in outcomes
+    problems = sorted({Problem(_readable_name(u), o.status, o.reason) for u, o in outcomes
                        if o.status != "ok"}, key=lambda p: (p.path, p.status, p.reason))
     return Result(
         root, findings, problems, sources, len(outcomes), sum(o.cached for _, o in outcomes),

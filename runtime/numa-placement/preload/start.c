@@ -54,10 +54,18 @@ static void print(void) {
       "blocks", "mappings", "in_heap",     "touched_by_mmap",
       "pinned", "pin_kept", "pin_refused", "remapped"};
   static struct vf_report report;
+  if (vf_report_is_idle(vf_numa_preload_counters, VF_NUMA_PRELOAD_COUNTERS) &&
+      vf_report_is_idle(vf_numa_shared_1.counters, VF_NUMA_COUNTERS))
+    return;
+  struct vf_nodes allowed;
+  unsigned nodes = vf_numa_nodes_here(&allowed);
+  if (nodes < 2)
+    vf_report_verdict(&report, "one NUMA node: there is nothing to place");
+  else
+    vf_report_verdict(&report, "memory is placed on %u NUMA nodes", nodes);
   vf_report_counters(&report, "vfnuma", names, vf_numa_preload_counters,
                      VF_NUMA_PRELOAD_COUNTERS);
-  struct vf_nodes allowed;
-  vf_report_add(&report, ", \"nodes\": %u", vf_numa_nodes_here(&allowed));
+  vf_report_add(&report, ", \"nodes\": %u", nodes);
   vf_report_numa(&report);
   vf_report_end(&report);
 }

@@ -30,7 +30,7 @@
 // RUN: FileCheck --check-prefix=TERM %s < %t.out
 // TERM-DAG: {"vfpthread": {
 // TERM-DAG: {"vfrt": {{.*}}"site": "{{.*}}reports.c.tmp+0x{{[0-9a-f]+}}"
-// RUN: env VF_STATS=1 LD_PRELOAD=%vf_lib/libvfmalloc.so:%vf_lib/libvfnuma.so %t term > %t.out 2>&1
+// RUN: env VF_NUMA=interleave VF_STATS=1 LD_PRELOAD=%vf_lib/libvfmalloc.so:%vf_lib/libvfnuma.so %t term > %t.out 2>&1
 // RUN: count 2 < %t.out
 // RUN: FileCheck --check-prefix=OTHERS %s < %t.out
 // OTHERS-DAG: {"vfmalloc": {
@@ -46,6 +46,21 @@
 // REDEFINE: %{how} = inherited
 // RUN: %{run} 2>&1 | count 2
 //
+// A process with nothing to report is silent, such as the programs that start the one of interest.
+// REDEFINE: %{how} = idle
+// RUN: %{run} 2>&1 | count 0
+// RUN: env VF_STATS=1 LD_PRELOAD=%vf_lib/libvfmalloc.so:%vf_lib/libvfnuma.so timeout 60 %t idle 2>&1 | count 0
+// RUN: env VF_STATS=1 LD_PRELOAD=%vf_lib/libvfpthread.so timeout 60 sh -c "%t contend; true" 2>&1 | count 2
+//
+// A terminal shows text for people; a file that VF_STATS names gets JSON from there, too.
+// RUN: %python %S/../../Inputs/terminal.py env VF_STATS=1 LD_PRELOAD=%vf_lib/libvfpthread.so %t contend | FileCheck --check-prefix=PEOPLE %s --implicit-check-not={{[{]}}
+// PEOPLE-DAG: vfriendly: libvfpthread in reports.c.tmp, process {{[0-9]+}}: of 1 spins for mutexes 0 acquired one without sleep; mutexes, conditions and barriers slept {{[12]}} times
+// PEOPLE-DAG: {{^}}  spins 1, sleeps {{[12]}}, wakes {{[12]}}{{$}}
+// PEOPLE-DAG: vfriendly: libvfrt in reports.c.tmp, process {{[0-9]+}}: no rewritten wait was long enough to count
+// PEOPLE-DAG: {{^}}     0.0{{[0-9]+}} s, waits 1, slept 1: {{.*}}reports.c.tmp+0x{{[0-9a-f]+$}}
+// RUN: rm -f %t.file && %python %S/../../Inputs/terminal.py env VF_STATS=%t.file LD_PRELOAD=%vf_lib/libvfpthread.so %t contend | count 0
+// RUN: FileCheck --check-prefix=TERM %s < %t.file
+//
 // Without VF_STATS there is no handler.
 // RUN: env LD_PRELOAD=%vf_lib/libvfpthread.so %t untouched 2>&1 | count 0
 //
@@ -55,7 +70,7 @@
 // RUN: count 2 < %t.out
 // RUN: FileCheck --check-prefix=TWICE %s < %t.out
 // TWICE: {"vfpthread": {{.*}}"wakes": {{[1-9]}}
-// RUN: env VF_STATS=1 LD_PRELOAD=%vf_lib/libvfmalloc.so:%t.vfmalloc.so:%vf_lib/libvfnuma.so:%t.vfnuma.so %t contend 2> %t.out
+// RUN: env VF_NUMA=interleave VF_STATS=1 LD_PRELOAD=%vf_lib/libvfmalloc.so:%t.vfmalloc.so:%vf_lib/libvfnuma.so:%t.vfnuma.so %t contend 2> %t.out
 // RUN: count 2 < %t.out
 // RUN: FileCheck --check-prefix=USED %s < %t.out
 // USED-DAG: {"vfmalloc": {"used": {{[1-9]}}
@@ -84,7 +99,8 @@ static void *take(void *arg) {
 
 static void contend(void) {
   pthread_t id;
-  free(malloc(100000));
+  void *volatile block = malloc(8 << 20);
+  free(block);
   pthread_mutex_lock(&mutex);
   CHECK(pthread_create(&id, NULL, take, NULL) == 0);
   sleep_ms(20);
@@ -139,7 +155,9 @@ int main(int argc, char **argv) {
   alarm(60);
   if (strcmp(argv[1], "term") == 0)
     ends_by_sigterm();
-  if (strcmp(argv[1], "contend") == 0)
+  if (strcmp(argv[1], "idle") == 0)
+    return 0;
+  if (strcmp(argv[1], "untouched") != 0)
     contend();
   if (strcmp(argv[1], "close") == 0)
     close(2);

@@ -16,8 +16,8 @@
 //
 // RUN: %t-knows
 //
-// RUN: env VF_STATS=1 %vf_numa %t-knows 2>&1 | FileCheck %s --check-prefix=KNOWS
-// KNOWS: {{"remapped": 0|one CPU}}
+// RUN: env VF_STATS=1 %vf_numa %t-knows 2>&1 | FileCheck %s --check-prefix=KNOWS --allow-empty
+// KNOWS-NOT: "remapped": {{[1-9]}}
 // RUN: env LD_DEBUG=bindings %vf_numa %t-old 2>&1 | FileCheck %s --check-prefix=BOUND
 //
 // BOUND-DAG: affinity.c.tmp-old [0] to {{.*}}libvfnuma.so [0]: normal symbol `sched_setaffinity' [GLIBC_2.3.4]

@@ -60,8 +60,8 @@ def unusable(folder):
                        ('[{"directory": "/", "file": "x.s", "command": "as x.s"}]', "no entry for C")):
         database.write_text(text)
         refused(project, told, "scan")
-    project.run("scan", "--no-such-option", status=2)
-    assert "--no-such-option" in project.errors
+    refused(project, "unrecognized arguments: --no-such-option; see vfriendly --help", "scan", "--no-such-option")
+    refused(project, "invalid choice: 'scam'", "scam")
     # A module of nobody's that has none of the checks.
     project = Project(folder)
     other = project.root / "empty.so"
@@ -97,6 +97,20 @@ def units(folder):
     project = Project(folder)
     project.edit("src/crlf.c", "volatile", "int x = y;\r\nvolatile")
     incomplete(project, "does not compile: " + str(project.root / "src/crlf.c") + ":2:", FINDINGS + 1)
+
+    # A link to nothing has its own name, and a path is absolute below the root of the file system.
+    (project.root / "src/crlf.c").unlink()
+    (project.root / "src/crlf.c").symlink_to("/nonexistent")
+    assert "\nsrc/crlf.c: not examined: the file does not exist\n" in project.run("scan", status=3)
+    assert f"\n{project.root}/src/crlf.c: not examined" in project.run("scan", "--root", "/", status=3)
+
+    # A bad entry of the database is named.
+    project = Project(folder)
+    project.entries[1:1] = [{"directory": "/", "file": "x.c", "command": "cc '"}]
+    project.write()
+    incomplete(project, "entry 2: its command cannot be split", FINDINGS)
+    out = project.run("scan", status=3)
+    assert "\ncompile_commands.json: not examined: entry 2: its command" in out, out
 
     # A folder that is gone.
     project = Project(folder)

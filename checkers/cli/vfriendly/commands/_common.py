@@ -14,7 +14,7 @@ from vfriendly import cache, database, formats, remarks, scanning, tools
 from vfriendly.database import Unit
 from vfriendly.errors import CLEAN, FINDINGS, INCOMPLETE, Refused
 from vfriendly.measuring import joining, profile
-from vfriendly.scanning import Result
+from vfriendly.scanning import Problem, Result
 from vfriendly.unit import Examiner
 
 LEVELS = ("note", "warning", "error", "never")
@@ -66,7 +66,7 @@ def output_options(parser: argparse.ArgumentParser) -> None:
 @dataclass
 class Project:
     units: list[Unit]
-    others: int
+    database: database.Database
     root: str
     tools: tools.Tools
     store: cache.Cache
@@ -81,7 +81,8 @@ def open_project(options: argparse.Namespace) -> Project:
     if options.jobs < 0 or options.timeout <= 0:
         raise Refused("--jobs and --timeout must be positive")
     check_folder(getattr(options, "output", None))
-    units, others = database.read(options.build)
+    entries = database.read(options.build)
+    units = entries.units
     found = tools.find(options.clang_tidy, options.module, options.checks)
     if options.remarks:
         found = tools.with_plugin(found, options.clang, options.plugin)
@@ -90,7 +91,7 @@ def open_project(options: argparse.Namespace) -> Project:
         raise Refused(f"--root {root}: there is no such folder")
     store = _store(options)
     examiner = Examiner(found, store, options.timeout)
-    return Project(units, others, root, found, store, examiner,
+    return Project(units, entries, root, found, store, examiner,
                    options.jobs or len(os.sched_getaffinity(0)), time.time_ns(), options)
 
 
@@ -141,7 +142,8 @@ def scan(project: Project, units: list[Unit]) -> Result:
     runner = _runner(project)
     outcomes = scanning.outcomes_of(units, runner, options.quiet)
     result = scanning.gather(outcomes, project.root)
-    result.other_languages = project.others
+    result.other_languages = project.database.others
+    result.problems += [Problem(project.database.path, "unusable", why) for why in project.database.unusable]
     if options.remarks:
         compiler = remarks.Compiler(project.tools, project.store, options.timeout)
         # Remarks are only added to findings, so units without findings are not compiled.
