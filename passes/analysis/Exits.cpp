@@ -34,6 +34,9 @@ SmallVector<ExitLeaf, 4> leavesOf(Value *Condition, bool StaysIf) {
     } else if (Stays ? match(V, m_LogicalAnd(m_Value(A), m_Value(B)))
                      : match(V, m_LogicalOr(m_Value(A), m_Value(B)))) {
       Worklist.append({{B, Stays}, {A, Stays}});
+    } else if (Stays ? match(V, m_Select(m_Value(A), m_Zero(), m_Value(B)))
+                     : match(V, m_Select(m_Value(A), m_Value(B), m_One()))) {
+      Worklist.append({{B, Stays}, {A, !Stays}}); // !A && B, !A || B
     } else {
       Leaves.push_back({V, Stays});
     }

@@ -26,7 +26,9 @@
 //  - each of them polls what iteration n polled: no address depends on a
 //    counter, and if the path through the loop does, the exits are tested in
 //    every iteration all the same;
-//  - nothing else is carried from one iteration to the next.
+//  - nothing else is carried from one iteration to the next, except a value
+//    that is the same after each iteration, such as the null that a try has
+//    returned: iteration n has used it, because n > 1 (FirstPolls).
 //
 // Volatile reads are skipped like others: SpinLoopsPass admits only those of
 // memory that the program writes.
@@ -65,6 +67,7 @@ public:
   std::optional<BoundedPlan> plan(StringRef &Why);
 
 private:
+  bool isSameAfterFirst(const PHINode &Phi) const;
   StringRef findCounters();
   StringRef findEffect() const;
   StringRef findReads();
@@ -107,6 +110,26 @@ bool Planner::dependsOnCounter(const Value *V, bool *ThroughPhi) const {
   return false;
 }
 
+/// Returns true if all iterations but the first give Phi the same value.
+bool Planner::isSameAfterFirst(const PHINode &Phi) const {
+  const Value *Same = nullptr;
+  for (unsigned I = 0; I != Phi.getNumIncomingValues(); ++I) {
+    if (!L.contains(Phi.getIncomingBlock(I)))
+      continue;
+    const Value *In = Phi.getIncomingValue(I);
+    while (auto *Copy = dyn_cast<PHINode>(In)) {
+      const Value *Of = Copy->hasConstantValue();
+      if (!Of)
+        break;
+      In = Of;
+    }
+    if (!L.isLoopInvariant(In) || (Same && Same != In))
+      return false;
+    Same = In;
+  }
+  return true;
+}
+
 /// Classifies the phis of the loop header. Returns the reason why they forbid
 /// the rewrite, or an empty string.
 StringRef Planner::findCounters() {
@@ -129,6 +152,7 @@ StringRef Planner::findCounters() {
     Found.Counters.push_back({&Phi, Counts->getStepRecurrence(SE)});
     Counters.insert(&Phi);
   }
+  erase_if(Carried, [&](const PHINode *Phi) { return isSameAfterFirst(*Phi); });
   // A phi that is not a counter may hold the value last read, for use after the
   // loop: each skipped iteration reads the same value. The loop must not use
   // such a phi, and the phi must not depend on a counter.
@@ -368,6 +392,7 @@ std::optional<BoundedPlan> Planner::plan(StringRef &Why) {
       any_of(S.Polls, [](const Poll &P) { return P.ReadModifyWrite; });
   Found.FirstPolls =
       Found.SlowPolls ? VF_SPIN_POLLS_UNCALLED / 8 : VF_SPIN_POLLS_UNCALLED;
+  static_assert(VF_SPIN_POLLS_UNCALLED / 8 > 1, "isSameAfterFirst needs two");
   if (auto *Constant = dyn_cast<SCEVConstant>(Found.Bound);
       Constant && !Found.SlowPolls)
     Found.FirstPolls = Found.Block =

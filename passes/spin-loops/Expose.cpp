@@ -58,77 +58,111 @@ static bool mayInline(const Function &F) {
 }
 
 /// Returns true if a store to the address V is known to write a local variable
-/// or, in a called function (OfLoop is false), through one of the first 32
-/// parameters of that function. Sets the parameter's bit in Stored.
-static bool noteStore(const Value *V, bool OfLoop, uint32_t &Stored) {
+/// of the loop's function: one of the executing function, or one to which a
+/// parameter in Locals points.
+static bool isLocalStore(const Value *V, ParameterSet Locals) {
   const Value *Object = getUnderlyingObject(V);
-  if (isa<AllocaInst>(Object))
-    return true;
-  auto *Arg = dyn_cast<Argument>(Object);
-  if (!Arg || OfLoop || Arg->getArgNo() >= 32)
-    return false;
-  Stored |= 1u << Arg->getArgNo();
-  return true;
+  if (auto *Arg = dyn_cast<Argument>(Object))
+    return Arg->getArgNo() < 32 && (Locals >> Arg->getArgNo() & 1);
+  return isa<AllocaInst>(Object);
 }
 
-ConditionExposer::Summary ConditionExposer::summarize(Function &F,
-                                                      unsigned Depth) {
+/// Returns the parameters of the called function that point to local variables
+/// of the loop's function, if the calling function's parameters in Locals do.
+static ParameterSet localsOf(const CallBase &Call, ParameterSet Locals) {
+  ParameterSet OfCallee = 0;
+  for (unsigned I = 0; I != Call.arg_size() && I != 32; ++I)
+    if (isLocalStore(Call.getArgOperand(I), Locals))
+      OfCallee |= 1u << I;
+  return OfCallee;
+}
+
+ConditionExposer::Effects &
+ConditionExposer::Effects::operator|=(const Effects &Other) {
+  Adds |= Other.Adds;
+  Tries |= Other.Tries;
+  Reads |= Other.Reads;
+  ReadsMarked |= Other.ReadsMarked;
+  return *this;
+}
+
+ConditionExposer::Summary
+ConditionExposer::summarize(Function &F, ParameterSet Locals, unsigned Depth) {
   if (Depth > MaxDepth || !mayInline(F) ||
       !hasNItemsOrLess(instructions(F), MaxInstructions))
     return std::nullopt;
-  auto [It, New] = Summaries.try_emplace(&F, std::nullopt); // Ends recursion.
+  auto [It, New] =
+      Summaries.try_emplace({&F, Locals}, std::nullopt); // Ends recursion.
   if (!New)
     return It->second;
 
+  // Follows the paths from the entry until they have an effect. Blocks that end
+  // in abort or terminate are not part of a wait.
   Effects Does;
-  for (BasicBlock &B : F) {
-    // Skips blocks that end in abort or terminate, because they are not part of
-    // a wait.
-    if (isa<UnreachableInst>(B.getTerminator()))
+  bool Returns = false;
+  SmallVector<BasicBlock *, 8> Worklist{&F.getEntryBlock()};
+  SmallPtrSet<BasicBlock *, 8> Seen;
+  while (!Worklist.empty()) {
+    BasicBlock *B = Worklist.pop_back_val();
+    if (!Seen.insert(B).second || isa<UnreachableInst>(B->getTerminator()))
       continue;
-    for (Instruction &I : B) {
-      if (auto *Call = dyn_cast<CallBase>(&I)) {
-        if (!isHarmless(*Call, Depth, /*OfLoop=*/false, Does))
-          return std::nullopt;
-      } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
-        if (!noteStore(Store->getPointerOperand(), false, Does.Stored))
-          return std::nullopt;
-      } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
-        Does.Adds |= RMW->getOperation() == AtomicRMWInst::Add ||
-                     RMW->getOperation() == AtomicRMWInst::Sub;
-      } else if (isa<IndirectBrInst>(I)) {
-        return std::nullopt;
-      }
+    Effects OfBlock;
+    if (!all_of(*B, [&](Instruction &I) {
+          return noteEffects(I, Locals, Depth, OfBlock);
+        })) {
+      Does.Tries = true;
+      continue;
     }
+    Does |= OfBlock;
+    Returns |= isa<ReturnInst>(B->getTerminator());
+    append_range(Worklist, successors(B));
   }
-  Summaries[&F] = Does;
+  // A function that does not tell whether it has succeeded is no try.
+  bool Tells = !F.getReturnType()->isVoidTy() || F.hasStructRetAttr();
+  if (Does.Tries && (!Returns || !Does.Reads || !Tells))
+    return std::nullopt;
+  Summaries[{&F, Locals}] = Does;
   return Does;
 }
 
-/// Returns true if a spin loop may contain this call. Adds the effects of the
-/// call to Does, the effects of the calling function.
-bool ConditionExposer::isHarmless(CallBase &Call, unsigned Depth, bool OfLoop,
-                                  Effects &Does) {
+/// Adds the effects of I, an instruction of a called function, to Does. Returns
+/// false if a spin loop may not execute I.
+bool ConditionExposer::noteEffects(Instruction &I, ParameterSet Locals,
+                                   unsigned Depth, Effects &Does) {
+  if (auto *Call = dyn_cast<CallBase>(&I))
+    return isHarmless(*Call, Locals, Depth, Does);
+  if (auto *Store = dyn_cast<StoreInst>(&I))
+    return isLocalStore(Store->getPointerOperand(), Locals);
+  if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
+    Does.Adds |= RMW->getOperation() == AtomicRMWInst::Add ||
+                 RMW->getOperation() == AtomicRMWInst::Sub;
+  Does.Reads |= I.mayReadFromMemory();
+  Does.ReadsMarked |= isMarkedAccess(I);
+  return !isa<IndirectBrInst>(I);
+}
+
+/// Returns true if a spin loop may contain this call, at least if the called
+/// function takes a path without effects. Adds the effects of the call to Does,
+/// the effects of the calling function.
+bool ConditionExposer::isHarmless(CallBase &Call, ParameterSet Locals,
+                                  unsigned Depth, Effects &Does) {
   CallClass Class = classifyCall(Call);
   Does.Adds |= Class.Effect == CallEffect::AsmAdd;
+  if (isMarkedAccess(Call))
+    Does.Reads = Does.ReadsMarked = true;
   if (Class.Effect == CallEffect::AsmStore)
-    return noteStore(Class.Address, OfLoop, Does.Stored);
+    return isLocalStore(Class.Address, Locals);
   if (Class.Effect != CallEffect::Other)
     return true;
   if (auto *Memory = dyn_cast<MemIntrinsic>(&Call))
-    return noteStore(Memory->getDest(), OfLoop, Does.Stored);
+    return isLocalStore(Memory->getDest(), Locals);
   Function *Callee = Call.getCalledFunction();
   if (!Callee || Call.isNoInline())
     return false;
-  Summary Inside = summarize(*Callee, Depth + 1);
-  if (!Inside)
-    return false;
-  Does.Adds |= Inside->Adds;
-  for (unsigned I = 0; I != Call.arg_size() && I != 32; ++I)
-    if ((Inside->Stored >> I & 1) &&
-        !noteStore(Call.getArgOperand(I), OfLoop, Does.Stored))
-      return false;
-  return true;
+  Summary Inside = summarize(*Callee, localsOf(Call, Locals), Depth + 1);
+  if (Inside)
+    Does |= *Inside;
+  return Inside.has_value();
 }
 
 /// Returns false for a loop that ends by counting alone: it does not wait,
@@ -165,27 +199,38 @@ bool ConditionExposer::collectCalls(const Loop &L,
   Effects Does;
   unsigned Harms = 0;
   bool Hinted = false;
+  // Functions that may return early without effect are common, so those that
+  // only read plain memory are taken for polls in loops with a hint only.
+  SmallVector<CallBase *, 4> PlainTries;
   for (BasicBlock *B : L.blocks()) {
     for (Instruction &I : *B) {
       if (auto *Call = dyn_cast<CallBase>(&I)) {
         CallClass Class = classifyCall(*Call);
         Hinted |= isHint(Class.Effect);
         if (Class.Effect == CallEffect::AsmStore)
-          Harms += !noteStore(Class.Address, true, Does.Stored);
+          Harms += !isLocalStore(Class.Address, 0);
         if (Class.Effect != CallEffect::Other)
           continue;
         Hinted = Hinted || isHint(promisedEffect(*Call));
-        if (!isHarmless(*Call, 0, /*OfLoop=*/true, Does))
+        Effects OfCall;
+        if (!isHarmless(*Call, 0, 0, OfCall))
           ++Harms;
+        else if (OfCall.Tries && !OfCall.ReadsMarked)
+          PlainTries.push_back(Call);
         else if (!isa<MemIntrinsic>(Call))
           Calls.push_back(Call);
+        Does |= OfCall;
       } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
-        Harms += !noteStore(Store->getPointerOperand(), true, Does.Stored);
+        Harms += !isLocalStore(Store->getPointerOperand(), 0);
       }
       if (Harms > MaxHarms)
         return false;
     }
   }
+  if (Hinted)
+    append_range(Calls, PlainTries);
+  else
+    Harms += PlainTries.size();
   return (!Harms && !Does.Adds) || Hinted;
 }
 

@@ -8,8 +8,10 @@
 //
 // `while (!p->done());` waits for memory that done() reads. LLVM's inliner runs
 // too late, because other passes have by then optimized a wait on plain memory
-// away. So this step first inlines the calls on which the exits of a candidate
-// loop depend, by LLVM's InlineFunction.
+// away. So this step first inlines the calls of a candidate loop, by LLVM's
+// InlineFunction, if they have no effect or, like a pop from a queue, none when
+// they fail. It depends on the caller whether a failed try is what the loop
+// goes on with; the judge (Judge.h) sees it in the inlined code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +25,14 @@
 
 namespace llvm {
 class CallBase;
+class Instruction;
 class Loop;
 } // namespace llvm
 
 namespace vfriendly {
+
+/// A set of the first 32 parameters of a function; bit N stands for number N.
+using ParameterSet = uint32_t;
 
 class ConditionExposer {
 public:
@@ -37,21 +43,31 @@ public:
 private:
   /// The side effects of a function that a waiting loop may call.
   struct Effects {
-    /// Bit N is set if the function stores through its parameter N.
-    uint32_t Stored = 0;
     /// True if the function adds to memory that other threads may read.
     bool Adds = false;
+    /// True if the function has other effects, too, but also a path from its
+    /// entry to its end that reads memory and has none: it tries something, and
+    /// the path is that of a failed try. The other members describe such paths.
+    bool Tries = false;
+    /// True if the function reads memory, and memory that the program marks as
+    /// shared (isMarkedAccess).
+    bool Reads = false, ReadsMarked = false;
+
+    Effects &operator|=(const Effects &Other);
   };
-  /// nullopt if the function has another effect, or may not be inlined.
+  /// nullopt if the function has another effect on each path, or may not be
+  /// inlined.
   using Summary = std::optional<Effects>;
 
-  Summary summarize(llvm::Function &F, unsigned Depth);
-  bool isHarmless(llvm::CallBase &Call, unsigned Depth, bool OfLoop,
+  Summary summarize(llvm::Function &F, ParameterSet Locals, unsigned Depth);
+  bool noteEffects(llvm::Instruction &I, ParameterSet Locals, unsigned Depth,
+                   Effects &Does);
+  bool isHarmless(llvm::CallBase &Call, ParameterSet Locals, unsigned Depth,
                   Effects &Does);
   bool collectCalls(const llvm::Loop &L,
                     llvm::SmallVectorImpl<llvm::CallBase *> &Calls);
 
-  llvm::DenseMap<llvm::Function *, Summary> Summaries;
+  llvm::DenseMap<std::pair<llvm::Function *, ParameterSet>, Summary> Summaries;
 };
 
 } // namespace vfriendly

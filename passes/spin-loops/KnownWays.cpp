@@ -81,9 +81,17 @@ static Constant *valueFrom(Value *V, const BasicBlock &B,
     return nullptr;
   if (auto *Phi = dyn_cast<PHINode>(I))
     return dyn_cast<Constant>(Phi->getIncomingValueForBlock(&From));
-  // Follows operands two levels deep: the result of a small function is
-  // compared, and the comparison may be negated.
-  if (!isa<ICmpInst, BinaryOperator>(I) || Depth == 2)
+  // Follows operands three levels deep: the result of a small function is
+  // compared, the comparison may be negated, and tested with a counter.
+  if (Depth == 3)
+    return nullptr;
+  if (auto *Select = dyn_cast<SelectInst>(I)) // && and ||
+    if (auto *Chosen = dyn_cast_or_null<ConstantInt>(
+            valueFrom(Select->getCondition(), B, From, Depth + 1)))
+      return valueFrom(Chosen->isOne() ? Select->getTrueValue()
+                                       : Select->getFalseValue(),
+                       B, From, Depth + 1);
+  if (!isa<ICmpInst, BinaryOperator>(I))
     return nullptr;
   Constant *Left = valueFrom(I->getOperand(0), B, From, Depth + 1),
            *Right = valueFrom(I->getOperand(1), B, From, Depth + 1);

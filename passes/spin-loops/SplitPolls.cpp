@@ -8,6 +8,7 @@
 
 #include "passes/spin-loops/SplitPolls.h"
 
+#include "passes/analysis/Causes.h"
 #include "passes/analysis/Gather.h"
 #include "passes/common/KeepMarks.h"
 #include "passes/common/WaitNeutral.h"
@@ -209,20 +210,47 @@ static void apply(const Split &Plan, MDNode *LoopID) {
   separateLoopID(Latches, LoopID);
 }
 
-/// Returns true if the loop at Header is an unbounded wait. The loop must be
-/// proved to be a wait: a probable wait is only reported, so splitting it would
-/// be of no use.
+/// Returns true if only memory that the program marks as shared decides when L,
+/// split off from the loop around it, is left for work. If a counter does, the
+/// work is a part of the wait that is done rarely, such as a message; if plain
+/// memory does, the work may prepare its own next step there.
+static bool othersGiveWork(const Loop &L, const DominatorTree &DT,
+                           VariableFacts &Variables) {
+  const Loop *Outer = L.getParentLoop();
+  SmallVector<BasicBlock *, 4> Exiting;
+  L.getExitingBlocks(Exiting);
+  CauseCollector Collector(L, DT, Variables);
+  return none_of(Exiting, [&](BasicBlock *B) {
+    if (none_of(successors(B), [&](BasicBlock *S) {
+          return !L.contains(S) && Outer && Outer->contains(S);
+        }))
+      return false;
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    if (!Br)
+      return true;
+    Causes C = Collector.collect(Br->getCondition());
+    return !waitsForOthers(C.kinds()) ||
+           none_of(C.Polls,
+                   [](const Instruction *I) { return isMarkedAccess(*I); });
+  });
+}
+
+/// Returns true if the loop at Header is a wait that is unbounded or gives a
+/// hint: without a hint, a count that goes on while the loop works is more
+/// likely one of attempts. The loop must be proved to be a wait: a probable
+/// wait is only reported, so splitting it would be of no use.
 static bool isWait(Function &F, const BasicBlock *Header,
                    VariableFacts &Variables) {
   DominatorTree DT(F);
   LoopInfo LI(DT);
   SpinLoopInfo Info = findSpinLoops(F, LI, DT, Variables);
+  auto IsPlain = [](const Poll &P) { return P.isPlain() && !P.OnlyLocates; };
   return any_of(Info.Loops, [&](const SpinLoop &S) {
-    return S.L->getHeader() == Header && S.Doubt.empty() && !S.Bounded &&
-           !S.Gated && !S.Sleeps && S.Kind != SpinKind::Retry &&
-           S.Kind != SpinKind::Device && none_of(S.Polls, [](const Poll &P) {
-             return P.isPlain() && !P.OnlyLocates;
-           });
+    if (S.L->getHeader() != Header || !S.Doubt.empty() || S.Gated || S.Sleeps ||
+        S.Kind == SpinKind::Retry || S.Kind == SpinKind::Device)
+      return false;
+    return (!S.Bounded && none_of(S.Polls, IsPlain)) ||
+           (S.hints() && othersGiveWork(*S.L, DT, Variables));
   });
 }
 
