@@ -5,12 +5,14 @@
 
 import argparse
 import os
+import re
 import sys
+from collections.abc import Iterator, Sequence
 
 from vfriendly import programs, remedies
 from vfriendly.commands import _common
 from vfriendly.errors import CLEAN, Refused
-from vfriendly.measuring import collecting, comparing, table
+from vfriendly.measuring import calibrating, collecting, comparing, model, profile, table
 
 SENTENCE = "Measures what a program loses to waits, wake-ups, shootdowns and page faults, and at which lines."
 TAKES_COMMAND = True
@@ -19,11 +21,14 @@ INTERRUPTED = 130
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("compare", nargs="*", metavar="compare BASE NEW",
-                        help="compare profiles; several of each, with commas between, have intervals")
+    parser.add_argument("words", nargs="*", metavar="compare BASE NEW | model PROFILE",
+                        help="compare profiles; several of each, with commas between, have intervals. Or model what "
+                             "the wake-ups and shootdowns of a profile cost on other machines")
     parser.add_argument("--overhead", choices=comparing.SCENARIOS,
                         help="with compare: BASE is native and NEW virtual; UC: alone, OC: two virtual machines on the "
                              "CPUs of one, OC2: the same, beside two native copies")
+    parser.add_argument("--vcpus", default="4,16,64", metavar="N,N", help="with model: numbers of vCPUs [%(default)s]")
+    parser.add_argument("--nodes", type=int, default=1, metavar="K", help="with model: NUMA nodes [%(default)s]")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-p", "--pid", type=int, metavar="PID", help="measure a running process and its children")
     what.add_argument("--system", action="store_true", help="measure all processes")
@@ -35,22 +40,39 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", "-q", action="store_true", help="do not show progress")
 
 
-def _compare(options: argparse.Namespace) -> int:
-    if options.compare[0] != "compare" or len(options.compare) != 3:
-        raise Refused(f"measure {' '.join(options.compare)}: put a command after --, or compare BASE NEW")
-    base, new = (comparing.load(names) for names in options.compare[1:])
-    for line in comparing.lines(base, new):
-        print(line)
+def _compare(names: Sequence[str], options: argparse.Namespace) -> Iterator[str]:
+    base, new = (comparing.load(name) for name in names)
+    yield from comparing.lines(base, new)
     if options.overhead:
-        print()
-        for line in comparing.overhead(base, new, options.overhead):
-            print(line)
+        yield ""
+        yield from comparing.overhead(base, new, options.overhead)
+
+
+def _model(name: str, options: argparse.Namespace) -> Iterator[str]:
+    if not re.fullmatch(r"[1-9]\d{0,5}(,[1-9]\d{0,5})*", options.vcpus) or options.nodes < 1:
+        raise Refused(f"--vcpus {options.vcpus} --nodes {options.nodes}: give numbers above 0, of vCPUs with commas")
+    measured = profile.read(name)
+    vcpus = sorted({int(n) for n in options.vcpus.split(",")})
+    yield from model.lines(measured, calibrating.costs(), vcpus, options.nodes, options.places)
+
+
+def _of_profiles(options: argparse.Namespace) -> int:
+    verb, *names = options.words
+    if verb == "compare" and len(names) == 2:
+        found = _compare(names, options)
+    elif verb == "model" and len(names) == 1:
+        found = _model(names[0], options)
+    else:
+        raise Refused(f"measure {' '.join(options.words)}: put a command after --, or compare BASE NEW, "
+                      "or model PROFILE")
+    for line in found:
+        print(line)
     return CLEAN
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.compare:
-        return _compare(options)
+    if options.words:
+        return _of_profiles(options)
     if bool(options.command) == bool(options.pid or options.system):
         raise Refused("give one of -p PID, --system, and a command after --")
     _common.check_folder(options.output)
