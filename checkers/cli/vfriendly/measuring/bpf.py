@@ -22,10 +22,12 @@ OBJECT = "vfriendly-collect.bpf.o"
 CLOCK_HZ = 999
 # Samples of events on all CPUs each second above which fewer are taken. A sample costs some 4 µs.
 MOST_SAMPLES = 400
-# Share of a CPU that the programs in the kernel may take, as they measure themselves. What calls them takes as much.
-MOST_SHARE = 0.03
+# Share of a CPU that the programs in the kernel may take, as they measure themselves. What calls them takes half as much.
+MOST_SHARE = 0.015
 # Seconds from the start in which nothing is left out: a program that ends sooner is counted exactly.
-WHOLE_S = 3
+WHOLE_S = 0.25
+# Programs that run at each switch and wake-up. They are attached only in the slices in which these are looked at.
+SWITCHES = (b"tp_btf/sched_switch", b"tp_btf/sched_waking")
 MOST_SLICES = 64
 _KEY = struct.Struct("<IIq")
 _TOTAL = struct.Struct("<QQ")
@@ -58,6 +60,7 @@ def _library() -> ctypes.CDLL:
     bpf.bpf_object__load.argtypes = [c_void_p]
     bpf.bpf_object__next_program.argtypes = [c_void_p, c_void_p]
     bpf.bpf_program__attach.argtypes = [c_void_p]
+    bpf.bpf_link__destroy.argtypes = [c_void_p]
     bpf.bpf_program__section_name.restype = c_char_p
     bpf.bpf_program__section_name.argtypes = [c_void_p]
     bpf.bpf_program__fd.argtypes = [c_void_p]
@@ -100,6 +103,7 @@ class Bpf:
                      for name in ("processes", "totals", "samples", "settings")}
         self._stats = self._enable_stats()
         self._programs: list[int] = []
+        self._switches: dict[int, int | None] = {}  # program -> its link while it is attached
         self._attach()
         callback = _OnSample(self._on_sample)
         self._objects.append(callback)
@@ -122,9 +126,12 @@ class Bpf:
         program = None
         while program := self._bpf.bpf_object__next_program(self._object, program):
             self._programs.append(self._bpf.bpf_program__fd(program))
-            if self._bpf.bpf_program__section_name(program) != b"perf_event":
-                if not self._bpf.bpf_program__attach(program):
-                    raise Unavailable(f"a BPF program cannot be attached: {os.strerror(ctypes.get_errno())}")
+            section = self._bpf.bpf_program__section_name(program)
+            if section in SWITCHES:
+                self._switches[program] = None
+                continue
+            if section != b"perf_event":
+                self._link(program)
                 continue
             for cpu in range(os.cpu_count() or 1):
                 clock = perf.Attributes(perf.SOFTWARE, perf.CPU_CLOCK, CLOCK_HZ, flags=perf.FREQ)
@@ -134,6 +141,20 @@ class Bpf:
                     raise Unavailable(f"CPUs cannot be sampled: {error.strerror}") from None
                 if not self._bpf.bpf_program__attach_perf_event(program, file):
                     raise Unavailable(f"CPUs cannot be sampled: {os.strerror(ctypes.get_errno())}")
+
+    def _link(self, program: int) -> int:
+        link: int | None = self._bpf.bpf_program__attach(program)
+        if not link:
+            raise Unavailable(f"a BPF program cannot be attached: {os.strerror(ctypes.get_errno())}")
+        return link
+
+    def _look(self, on: bool) -> None:
+        for program, link in self._switches.items():
+            if on and not link:
+                self._switches[program] = self._link(program)
+            elif not on and link:
+                self._bpf.bpf_link__destroy(link)
+                self._switches[program] = None
 
     def _on_sample(self, _context: int, data: int, size: int) -> int:
         record = samples.trimmed(ctypes.string_at(data, size))
@@ -154,6 +175,7 @@ class Bpf:
             self._set(3, self._slice)
         else:
             self._set(3, 0)
+        self._look(self._looks())
 
     def _looks(self) -> bool:
         return self._since >= self.slices
@@ -162,8 +184,9 @@ class Bpf:
         """Looks less often at switches while that takes more than its share of a CPU, but never more often again."""
         took = self.seconds()
         if self._looks():
-            if time.monotonic() - self._began > WHOLE_S and took - self._took > MOST_SHARE * self.slices * seconds:
-                self.slices = min(2 * self.slices, MOST_SLICES)
+            if time.monotonic() - self._began > WHOLE_S:
+                needed = int((took - self._took) / (MOST_SHARE * seconds))
+                self.slices = min(max(self.slices, needed), MOST_SLICES)
             self._since = 0
         self._took = took
         self._next_slice()
