@@ -7,7 +7,7 @@ import sys
 
 from project import Project
 
-from vfriendly.measuring.profile import Profile, Stack, read
+from vfriendly.measuring.profile import PARTS, Profile, Stack, read, timeline
 from vfriendly.measuring.symbols import Frame
 
 
@@ -24,7 +24,20 @@ def profile_of(root, *stacks):
                    {"shootdown madvise": {"count": 70, "seconds": 0.0}}, {"beside_s": 0.01, "samples": 9.0}, list(stacks))
 
 
+def times():
+    """Only time on CPUs is shown; samples just before and after the wall time are in its first and last part."""
+    rows = [(9 * 10**9, stack("cpu", "other", 1, 0.25)), (10 * 10**9, stack("spin", "spinning", 1, 0.5)),
+            (12 * 10**9 - 1, stack("kernel", "page faults", 1, 1.0)), (13 * 10**9, stack("spin", "spinning", 1, 2.0)),
+            (11 * 10**9, stack("block", "blocking", 1, 4.0))]
+    found = timeline(rows, 10 * 10**9, 2.0)
+    assert {name: {i: s for i, s in enumerate(row) if s} for name, row in found.items()} == {
+        "work": {0: 0.25}, "spinning": {0: 0.5, PARTS - 1: 2.0}, "page faults": {PARTS - 1: 1.0}}, found
+    assert timeline(rows, 0, 0.0) == {}
+    return found
+
+
 def main():
+    found = times()
     project = Project(sys.argv[1])
     before = project.sarif(status=1)["results"]
     loops = [r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in before
@@ -44,7 +57,10 @@ def main():
         stack("kernel", "data sharing", 10, 0.4, libc, frame("hot", "elsewhere.c", 5), call="madvise"),
     ]
     file = project.root / "p.json"
-    file.write_text(profile_of(project.root, *stacks).to_json())
+    whole = profile_of(project.root, *stacks)
+    whole.timeline = found
+    file.write_text(whole.to_json())
+    assert read(str(file)) == whole
     assert read(str(file)).stacks == stacks
     after = project.sarif("--profile", "p.json", status=1)["results"]
     found = [(r["locations"][0]["physicalLocation"]["region"]["startLine"], r["rank"],
@@ -60,6 +76,9 @@ def main():
     page = (project.root / "page.html").read_text()
     for words in ("the most costly first", "Hot places without a finding", '<svg class="flames"', "not seen", "needs root"):
         assert words.lower() in page.lower(), words
+    # The first and the last part have two bars each, and the costliest places come first.
+    assert page.count("from 0.00 s") == 2 and page.count("from 3.96 s") == 2 and "overhead, measured" in page
+    assert "<li><b>2.00 s</b> (50.0 %)" in page.split("Places, the most costly first")[1][:60]
     assert 'class="spinning"' in page and 'class="data-sharing"' in page
     for text, told in (("{", "is no profile"), ("[" * 100000, "is no profile"), ('{"vfriendly": "trial"}', "is no profile"),
                        (file.read_text().replace('"version": 1', '"version": 99'), "of another version")):

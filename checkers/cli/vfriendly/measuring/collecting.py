@@ -19,7 +19,7 @@ from vfriendly.measuring.bpf import Bpf, Unavailable
 from vfriendly.measuring.events import CLOCK_HZ, Blocked, PerfEvents
 from vfriendly.measuring.machine import Machine
 from vfriendly.measuring.processes import Processes, Watch
-from vfriendly.measuring.profile import Profile, Stack
+from vfriendly.measuring.profile import Profile, Stack, joined, timeline
 from vfriendly.measuring.resolving import Resolver, call_name
 
 # Seconds between two looks at the samples; BPF's ring holds some 3900 of them, those of perf events 60 a CPU.
@@ -242,7 +242,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     if not child:
         for process in family:
             processes.snapshot(process)
-    before, began = Machine.now(), time.monotonic()
+    before, began, began_ns = Machine.now(), time.monotonic(), samples.now_ns()
     cpu_before, own_before = _cpu_of(family) if not child else (0.0, 0.0), time.process_time()
     interrupted = False
     last, looked = began, 0.0
@@ -271,7 +271,8 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     user, system = child.cpu() if child else _difference(_cpu_of(family), cpu_before)
     progress("finding places")
     resolver = Resolver(processes)
-    stacks = scaled(resolver.stacks(spool.samples(), tier.period_s), exact)
+    timed = resolver.stacks(spool.samples(), tier.period_s)
+    stacks = scaled(joined(stack for _, stack in timed), exact)
     missing = [*tier.missing, *tier.unseen(), *resolver.missing]
     if tier.lost():
         missing.append(f"{tier.lost()} samples found no room; counts are complete, their places are not")
@@ -284,7 +285,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
         list(target.command) or ["all processes" if target.system else f"process {target.process}"], tier.name, missing,
         os.cpu_count() or 1, wall, user, system, after.steal_s - before.steal_s, after.throttled_s - before.throttled_s,
         sum(row["seconds"] for name, row in exact.items() if name.startswith("delay")), exact, overhead, stacks,
-        resolver.modules(), tier.period_s)
+        resolver.modules(), tier.period_s, timeline(timed, began_ns, wall))
     return Collected(profile, ended, interrupted)
 
 

@@ -14,11 +14,14 @@ from vfriendly.errors import Refused
 from vfriendly.measuring.symbols import Frame
 
 VERSION = 1
+# Parts of a time line: enough to see phases on a page of 1280 pixels, and 10 samples each of one second.
+PARTS = 100
 # Code that others' programs call, and whose waits are its callers': libraries of C and C++, of
 # OpenMP, allocators, and those that are preloaded here.
 _SYSTEM = re.compile(r"(ld-linux.*|ld-musl.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|gfortran|quadmath|gomp|[io]mp5?"
                      r"|jemalloc|tcmalloc.*|mimalloc|vf\w+|atomic)[-.].*|\[.*\])$")
 CAUSES = ("spinning", "blocking", "data sharing", "page faults", "other")
+ON_CPU = ("spin", "cpu", "kernel")
 TITLES = {
     "spin": "time on a CPU in loops that wait", "cpu": "time on a CPU", "kernel": "time in the kernel",
     "block": "blocks", "wake": "wake-ups of other threads", "shootdown": "TLB shootdowns", "fault": "page faults",
@@ -66,6 +69,11 @@ class Place:
         """CPU time that is not the program's work, and time that threads waited for a CPU after a wake-up."""
         return self.spin_s + self.kernel_s + self.delay_s
 
+    @property
+    def mostly_through(self) -> str:
+        """Returns the call with most of the cost, or ""."""
+        return max(self.through, key=lambda k: self.through[k], default="")
+
 
 @dataclass
 class Profile:
@@ -84,6 +92,7 @@ class Profile:
     stacks: list[Stack]
     modules: dict[str, str] = field(default_factory=dict)  # build ids
     period_s: float = 0.001
+    timeline: dict[str, list[float]] = field(default_factory=dict)  # see timeline(); {}: not known
 
     def places(self) -> list[Place]:
         """Returns the places, the most costly first."""
@@ -151,6 +160,21 @@ def read(path: str) -> Profile:
         raise Refused(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, LookupError, AttributeError, RecursionError):
         raise Refused(f"{path}: is no profile: vfriendly measure -o FILE writes one") from None
+
+
+def share(stack: Stack) -> str:
+    """Returns what the time of a stack that was on a CPU is shown as: a cause, or "work"."""
+    return "work" if stack.what == "cpu" else stack.cause
+
+
+def timeline(timed: Iterable[tuple[int, Stack]], began_ns: int, wall_s: float) -> dict[str, list[float]]:
+    """Returns the seconds on CPUs by share() in each of PARTS equal parts of the wall time."""
+    found: dict[str, list[float]] = {}
+    for ns, stack in timed:
+        if stack.what in ON_CPU and wall_s > 0:
+            part = int((ns - began_ns) / (wall_s * 1e9) * PARTS)
+            found.setdefault(share(stack), [0.0] * PARTS)[min(max(part, 0), PARTS - 1)] += stack.seconds
+    return found
 
 
 def joined(stacks: Iterable[Stack]) -> list[Stack]:

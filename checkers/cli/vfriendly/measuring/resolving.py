@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from vfriendly import programs
 from vfriendly.measuring import samples as kinds
 from vfriendly.measuring.processes import Mapping, Processes
-from vfriendly.measuring.profile import Stack, joined
+from vfriendly.measuring.profile import Stack
 from vfriendly.measuring.samples import Sample
 from vfriendly.measuring.symbols import Frame, Symbols
 from vfriendly.measuring.unwinding import Unwinder
@@ -89,7 +89,8 @@ class Resolver:
                 return (m.path, address - biases[m]) if m in biases else (m.path or "[anonymous]", address)
         return "[unknown]", address
 
-    def stacks(self, given: Iterable[Sample], period_s: float) -> list[Stack]:
+    def stacks(self, given: Iterable[Sample], period_s: float) -> list[tuple[int, Stack]]:
+        """Returns each sample's time, by the monotonic clock in nanoseconds, and its stack."""
         located: list[tuple[Sample, list[tuple[str, int]]]] = []
         cache: dict[tuple[Mapping, ...], dict[Mapping, int]] = {}
         for s in given:
@@ -105,7 +106,7 @@ class Resolver:
         leaves = Counter(places[0] for s, places in located if s.kind == kinds.CPU and not s.kernel)
         least = _LEAST_SHARE * sum(leaves.values())
         spins = {place for place, count in leaves.items() if self._spins(place, count >= least)}
-        return joined(self._stack(s, places, spins, period_s) for s, places in located)
+        return [(s.ns, self._stack(s, places, spins, period_s)) for s, places in located]
 
     def _spins(self, place: tuple[str, int], often: bool) -> bool:
         if any(is_wait_function(f.function) for f in self.symbols.frames(*place)):

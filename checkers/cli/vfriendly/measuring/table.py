@@ -20,11 +20,11 @@ REMEDIES = {
 }
 
 
-def _seconds(value: float) -> str:
+def seconds(value: float) -> str:
     return f"{value:.2f} s" if value >= 0.995 else f"{value * 1000:.1f} ms" if value >= 1e-4 else "0"
 
 
-def _percent(value: float, whole: float) -> str:
+def percent(value: float, whole: float) -> str:
     return f"{100 * value / whole:.1f} %" if whole > 0 else "-"
 
 
@@ -48,11 +48,11 @@ def verdict(profile: Profile) -> str:
     worst = max(shares, key=lambda c: shares[c])
     places = [p for p in profile.places() if p.cause == worst]
     if cpu > 0 and shares[worst] >= NOTABLE * cpu and places:
-        return (f"{_percent(shares[worst], cpu)} of the CPU time goes to {worst}, most of it in "
+        return (f"{percent(shares[worst], cpu)} of the CPU time goes to {worst}, most of it in "
                 f"{place_name(places[0])}: {REMEDIES[worst]}")
     delay = profile.run_delay_s
     if delay > NOTABLE * cpu > 0:
-        return f"no cause takes {NOTABLE:.0%} of the CPU time, but threads waited {_seconds(delay)} for a CPU"
+        return f"no cause takes {NOTABLE:.0%} of the CPU time, but threads waited {seconds(delay)} for a CPU"
     return f"no cause takes {NOTABLE:.0%} of the CPU time"
 
 
@@ -60,34 +60,47 @@ def lines(profile: Profile, most: int) -> Iterator[str]:
     cpu = profile.user_s + profile.system_s
     yield verdict(profile)
     yield ""
-    yield (f"wall {_seconds(profile.wall_s)}, user {_seconds(profile.user_s)}, system {_seconds(profile.system_s)}, "
-           f"waiting for a CPU {_seconds(profile.run_delay_s)}, steal {_seconds(profile.steal_s)}, "
-           f"throttled {_seconds(profile.throttled_s)}; {profile.cpus} CPUs")
+    yield (f"wall {seconds(profile.wall_s)}, user {seconds(profile.user_s)}, system {seconds(profile.system_s)}, "
+           f"waiting for a CPU {seconds(profile.run_delay_s)}, steal {seconds(profile.steal_s)}, "
+           f"throttled {seconds(profile.throttled_s)}; {profile.cpus} CPUs")
     rows = [["cause", "CPU time", "share", "blocked", "delay after wake-up", "counted"]]
     for cause in CAUSES:
         s = profile.seconds_of(cause)
-        rows.append([cause, _seconds(s["cpu"]), _percent(s["cpu"], cpu), _seconds(s["blocked"]), _seconds(s["delay"]),
+        rows.append([cause, seconds(s["cpu"]), percent(s["cpu"], cpu), seconds(s["blocked"]), seconds(s["delay"]),
                      _counts(profile, cause)])
     yield from columns(rows, frozenset({0, 5}))
     yield ""
-    ranked = [p for p in profile.places() if _is_notable(p, profile)]
+    ranked = notable_places(profile)
     rows = [["cost", "blocked", "events", "cause", "place", "through"]]
     for place in ranked[:most]:
-        counts = ", ".join(f"{n:,.0f} {TITLES[w] if w != 'wake' else 'wake-ups'}" for w, n in
-                           sorted(place.counts.items(), key=lambda item: -item[1]) if round(n))
-        through = max(place.through, key=lambda k: place.through[k], default="")
-        rows.append([_seconds(place.cost), _seconds(place.blocked_s), counts, place.cause, place_name(place), through])
+        rows.append([seconds(place.cost), seconds(place.blocked_s), events(place), place.cause, place_name(place),
+                     place.mostly_through])
     if len(rows) > 1:
         yield from columns(rows, frozenset({2, 3, 4, 5}))
         if len(ranked) > most:
             yield f"and {len(ranked) - most} more places"
     yield ""
-    used = profile.overhead
-    inside = f"{_percent(used['in_program_s'], cpu)} of the program's CPU time and " if "in_program_s" in used else ""
-    yield (f"overhead, measured: {inside}{_percent(used['beside_s'], profile.wall_s * profile.cpus)} of the machine's; "
-           f"{used['samples']:,.0f} samples, by {profile.tier}")
+    yield overhead(profile)
     for line in profile.missing:
         yield f"not seen: {line}"
+
+
+def overhead(profile: Profile) -> str:
+    used, cpu = profile.overhead, profile.user_s + profile.system_s
+    inside = f"{percent(used['in_program_s'], cpu)} of the program's CPU time and " if "in_program_s" in used else ""
+    return (f"overhead, measured: {inside}{percent(used['beside_s'], profile.wall_s * profile.cpus)} of the machine's; "
+            f"{used['samples']:,.0f} samples, by {profile.tier}")
+
+
+def events(place: Place) -> str:
+    """Returns the counts of a place, the highest first."""
+    return ", ".join(f"{n:,.0f} {TITLES[w] if w != 'wake' else 'wake-ups'}" for w, n in
+                     sorted(place.counts.items(), key=lambda item: -item[1]) if round(n))
+
+
+def notable_places(profile: Profile) -> list[Place]:
+    """Returns the places that are worth a line, the most costly first."""
+    return [p for p in profile.places() if _is_notable(p, profile)]
 
 
 def _is_notable(place: Place, profile: Profile) -> bool:

@@ -4,45 +4,58 @@
 """The profile's part of the report: the causes, places without a finding, a flame graph by cause."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from vfriendly.measuring.joining import Joined
-from vfriendly.measuring.profile import CAUSES, Place, Stack
+from vfriendly.measuring.profile import CAUSES, ON_CPU, Place, Profile, Stack, share
 from vfriendly.measuring.symbols import Frame
-from vfriendly.measuring.table import place_name, verdict
+from vfriendly.measuring.table import events, notable_places, overhead, percent, place_name, seconds, verdict
 
 _ROW, _WIDTH = 18, 1000
 # Boxes narrower than this, in thousandths of the width, cannot be seen.
 _NARROWEST = 2
 _CHARACTER = 7  # width of one, in the same unit
 _DEEPEST = 24
+_PLACES = 10  # as many as vfriendly measure lists
+# The time line's height, and the lowest bar that can be seen.
+_TALL, _LOWEST = 160, 0.5
 
 
 def section(joined: Joined) -> str:
     profile = joined.profile
     cpu = profile.user_s + profile.system_s
     rows = "".join(
-        f"<tr><td>{escape(cause)}</td><td>{s['cpu']:.2f} s</td><td>{s['cpu'] / cpu if cpu else 0:.1%}</td>"
-        f"<td>{s['blocked']:.2f} s</td><td>{s['delay']:.2f} s</td></tr>"
+        f"<tr><td>{escape(cause)}</td><td>{seconds(s['cpu'])}</td><td>{percent(s['cpu'], cpu)}</td>"
+        f"<td>{seconds(s['blocked'])}</td><td>{seconds(s['delay'])}</td></tr>"
         for cause in CAUSES for s in [profile.seconds_of(cause)])
     parts = [
         "<h2>Measured</h2>", f"<p>{escape(verdict(profile))}</p>",
         f'<p class="quiet">{escape(" ".join(profile.command))}: wall {profile.wall_s:.2f} s, '
         f"user {profile.user_s:.2f} s, system {profile.system_s:.2f} s, waiting for a CPU {profile.run_delay_s:.2f} s; "
-        f"by {escape(profile.tier)}</p>",
+        f"{escape(overhead(profile))}</p>",
         '<div class="wide"><table><tr><th>cause</th><th>CPU time</th><th>share</th><th>blocked</th>'
         f"<th>delay after wake-up</th></tr>{rows}</table></div>",
-        flame_graph(profile.stacks), _hot(joined.hot, cpu),
+        time_line(profile), flame_graph(profile.stacks), _places(notable_places(profile), cpu), _hot(joined.hot, cpu),
     ]
     if profile.missing:
         parts.append("<p>Not seen:</p><ul>" + "".join(f"<li>{escape(m)}</li>" for m in profile.missing) + "</ul>")
     return "".join(parts)
 
 
+def _places(places: Sequence[Place], cpu: float) -> str:
+    rows = []
+    for p in places[:_PLACES]:
+        words = [p.cause, f"blocked for {seconds(p.blocked_s)}" if seconds(p.blocked_s) != "0" else "", events(p),
+                 f"through {p.mostly_through}" if p.mostly_through else ""]
+        rows.append(f'<li><b>{seconds(p.cost)}</b> ({percent(p.cost, cpu)}) <span class="place">{escape(place_name(p))}'
+                    f"</span>: {escape('; '.join(filter(None, words)))}</li>")
+    return f"<h3>Places, the most costly first</h3><ol>{''.join(rows)}</ol>" if rows else ""
+
+
 def _hot(places: Iterable[Place], cpu: float) -> str:
-    rows = [f'<li><span class="place">{escape(place_name(p))}</span>: {escape(p.cause)}, {p.cost:.2f} s '
-            f"({p.cost / cpu:.1%})</li>" for p in places]
+    rows = [f'<li><span class="place">{escape(place_name(p))}</span>: {escape(p.cause)}, {seconds(p.cost)} '
+            f"({percent(p.cost, cpu)})</li>" for p in places]
     return f"<h3>Hot places without a finding</h3><ul>{''.join(rows)}</ul>" if rows else ""
 
 
@@ -67,9 +80,8 @@ def flame_graph(stacks: Iterable[Stack]) -> str:
     """Time on CPUs, by cause and then by stack, outermost function first."""
     root = _Box()
     for s in stacks:
-        if s.what in ("spin", "cpu", "kernel"):
-            cause = s.cause if s.what != "cpu" else "work"
-            root.add([cause, *[_name(f) for f in reversed(s.frames)][:_DEEPEST]], s.seconds)
+        if s.what in ON_CPU:
+            root.add([share(s), *[_name(f) for f in reversed(s.frames)][:_DEEPEST]], s.seconds)
     if not root.seconds:
         return ""
     boxes: list[str] = []
@@ -78,6 +90,34 @@ def flame_graph(stacks: Iterable[Stack]) -> str:
     return (f'<figure><figcaption>Time on CPUs by cause: {root.seconds:.2f} s</figcaption><div class="wide">'
             f'<svg class="flames" role="img" aria-label="flame graph" viewBox="0 0 {_WIDTH} {height}">'
             f"{''.join(boxes)}</svg></div></figure>")
+
+
+def time_line(profile: Profile) -> str:
+    """CPUs in use, by cause, over the wall time: one column for each part, work at the bottom."""
+    parts = max(map(len, profile.timeline.values()), default=0)
+    if not parts or profile.wall_s <= 0:
+        return ""
+    # Samples are rounded to a period, so a short part may have more time than the CPUs had.
+    most = max(sum(row) for row in zip(*profile.timeline.values(), strict=True))
+    full = max(profile.cpus * profile.wall_s / parts, most)
+    width = _WIDTH / parts
+    bars: list[str] = []
+    tops = [float(_TALL)] * parts
+    for name in ("work", *CAUSES):
+        for part, used in enumerate(profile.timeline.get(name, ())):
+            height = used / full * _TALL
+            if height < _LOWEST:
+                continue
+            tops[part] -= height
+            bars.append(f'<rect class="{name.replace(" ", "-")}" x="{part * width:.1f}" y="{tops[part]:.1f}" '
+                        f'width="{width:.1f}" height="{height:.1f}"><title>{escape(name)}, from '
+                        f"{part * profile.wall_s / parts:.2f} s: {used:.3f} s</title></rect>")
+    names = "".join('<span><svg viewBox="0 0 10 10" aria-hidden="true">'
+                    f'<rect class="{n.replace(" ", "-")}" width="10" height="10"/></svg>{escape(n)}</span>'
+                    for n in ("work", *CAUSES) if n in profile.timeline)
+    return (f"<figure><figcaption>CPUs in use over {profile.wall_s:.2f} s, of {profile.cpus}</figcaption>"
+            f'<svg class="times" role="img" aria-label="time line" preserveAspectRatio="none" '
+            f'viewBox="0 0 {_WIDTH} {_TALL}">{"".join(bars)}</svg><p class="times names">{names}</p></figure>')
 
 
 def _draw(box: _Box, name: str, x: float, scale: float, depth: int, cause: str, out: list[str]) -> int:
