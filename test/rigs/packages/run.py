@@ -130,6 +130,7 @@ def main():
     cache, project = os.path.join(build, "bookworm.tar"), os.path.join(HERE, "project")
     if args.tried:
         try_steps("steps.txt", cache, {"packages": packages, "project": project})
+        try_steps("steps-measure.txt", cache, {"packages": packages})
     if args.try_source:
         with tempfile.TemporaryDirectory(prefix="vf-clone-") as folder:
             try_steps("steps-source.txt", cache, {"vfriendly.git": clone(os.path.join(folder, "bare")), "project": project})

@@ -3,10 +3,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check_profile.py FOLDER: a profile that was written by hand, joined with the findings of the project."""
 
+import gzip
+import json
 import sys
+from pathlib import Path
 
+import jsonschema
 from project import Project
 
+from vfriendly.measuring import profile as profiles
+from vfriendly.measuring import pprof
 from vfriendly.measuring.profile import PARTS, Profile, Stack, read, timeline
 from vfriendly.measuring.symbols import Frame
 
@@ -36,6 +42,69 @@ def times():
     return found
 
 
+SCHEMA = json.loads(Path(profiles.__file__).with_name("profile.schema.json").read_text())
+
+
+def schema(written):
+    """The file is as the schema says, and the schema says no to what is not."""
+    jsonschema.validate(json.loads(written), SCHEMA)
+    for break_it in (lambda d: d.pop("stacks"), lambda d: d.update(extra=1), lambda d: d["stacks"][0].update(what="nap"),
+                     lambda d: d.update(wall_s=-1.0), lambda d: d["frames"][0].pop("line")):
+        data = json.loads(written)
+        break_it(data)
+        try:
+            jsonschema.validate(data, SCHEMA)
+        except jsonschema.ValidationError:
+            continue
+        raise AssertionError("a broken profile is valid")
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at, value, shift = at + 1, value | (byte & 0x7f) << shift, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def numbers(packed):
+    at = 0
+    while at < len(packed):
+        value, at = varint(packed, at)
+        yield value
+
+
+def fields(data):
+    """Yields the numbers and values of a protocol buffer's fields."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        value, at = varint(data, at)
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+        yield key >> 3, value
+
+
+def exports(whole, file):
+    """The values of pprof's samples add up to those of the stacks; its tables are complete."""
+    found = {}
+    for number, value in fields(gzip.decompress(Path(file).read_bytes())):
+        found.setdefault(number, []).append(value)
+    strings = [text.decode() for text in found[6]]
+    assert strings[0] == "" and "memset.S" in strings and "spinning" in strings and "madvise" in strings
+    sums = [0] * len(pprof.VALUES)
+    for sample, stack in zip(found[2], whole.stacks, strict=True):
+        parts = dict(fields(sample))
+        places, values = list(numbers(parts[1])), list(numbers(parts[2]))
+        assert len(places) == len(stack.frames) and all(1 <= n <= len(found[4]) for n in places), places
+        sums = [a + b for a, b in zip(sums, values, strict=True)]
+    # 2.0 + 0.5 + 0.6 + 0.2 + 0.3 + 0.4 s, and 50 page faults.
+    assert sums == [4 * 10**9, 0, 0, 0, 0, 0, 50], sums
+    named = [strings[dict(fields(f))[2]] for f in found[5]]
+    assert set(named) == {f.function for s in whole.stacks for f in s.frames}, named
+
+
 def main():
     found = times()
     project = Project(sys.argv[1])
@@ -61,6 +130,9 @@ def main():
     whole.timeline = found
     file.write_text(whole.to_json())
     assert read(str(file)) == whole
+    schema(file.read_text())
+    project.run("measure", "pprof", "p.json", "p.pb.gz", status=0)
+    exports(whole, project.root / "p.pb.gz")
     assert read(str(file)).stacks == stacks
     after = project.sarif("--profile", "p.json", status=1)["results"]
     found = [(r["locations"][0]["physicalLocation"]["region"]["startLine"], r["rank"],
@@ -114,7 +186,9 @@ def compares(project):
     out = project.run("measure", "compare", names["native"][0], names["virtual"][0], status=0)
     assert "1.20 [?]" in out and "has no interval" in out, out
     for words, told in ((("compare", base), "or compare BASE NEW"), (("compare", base, "none.json"), "No such file"),
-                        ((), "give one of"), (("-p", "999999999"), "does not exist")):
+                        ((), "give one of"), (("-p", "999999999"), "does not exist"),
+                        (("pprof", "p.json"), "or pprof PROFILE FILE"), (("pprof", "p.json", "none/x"), "none"),
+                        (("pprof", "p.json", "/dev/full"), "No space left")):
         project.run("measure", *words, status=2)
         assert told in project.errors and project.errors.count("\n") == 1, project.errors
 

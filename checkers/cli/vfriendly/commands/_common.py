@@ -185,8 +185,8 @@ def deliver(result: Result, options: argparse.Namespace) -> int:
     return exit_status(result, options.fail_on)
 
 
-def put(text: str, output: str | None) -> None:
-    data = text.encode("utf-8", "backslashreplace")
+def put(text: str | bytes, output: str | None) -> None:
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     if output:
         path = Path(output).absolute()
         try:

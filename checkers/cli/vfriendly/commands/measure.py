@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from vfriendly import programs, remedies
 from vfriendly.commands import _common
 from vfriendly.errors import CLEAN, Refused
-from vfriendly.measuring import calibrating, collecting, comparing, model, profile, table
+from vfriendly.measuring import calibrating, collecting, comparing, model, pprof, profile, table
 
 SENTENCE = "Measures what a program loses to waits, wake-ups, shootdowns and page faults, and at which lines."
 TAKES_COMMAND = True
@@ -21,9 +21,9 @@ INTERRUPTED = 130
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="compare BASE NEW | model PROFILE",
+    parser.add_argument("words", nargs="*", metavar="compare BASE NEW | model PROFILE | pprof PROFILE FILE",
                         help="compare profiles; several of each, with commas between, have intervals. Or model what "
-                             "the wake-ups and shootdowns of a profile cost on other machines")
+                             "the wake-ups and shootdowns of a profile cost on other machines. Or write it for pprof")
     parser.add_argument("--overhead", choices=comparing.SCENARIOS,
                         help="with compare: BASE is native and NEW virtual; UC: alone, OC: two virtual machines on the "
                              "CPUs of one, OC2: the same, beside two native copies")
@@ -62,9 +62,13 @@ def _of_profiles(options: argparse.Namespace) -> int:
         found = _compare(names, options)
     elif verb == "model" and len(names) == 1:
         found = _model(names[0], options)
+    elif verb == "pprof" and len(names) == 2:
+        _common.check_folder(names[1])
+        _common.put(pprof.encode(profile.read(names[0])), names[1])
+        found = iter(())
     else:
         raise Refused(f"measure {' '.join(options.words)}: put a command after --, or compare BASE NEW, "
-                      "or model PROFILE")
+                      "or model PROFILE, or pprof PROFILE FILE")
     for line in found:
         print(line)
     return CLEAN
