@@ -40,6 +40,7 @@
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/SmallBound.h"
 #include "passes/common/WaitNeutral.h"
+#include "passes/spin-loops/Deadline.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -402,10 +403,25 @@ std::optional<BoundedPlan> Planner::plan(StringRef &Why) {
 
 } // namespace
 
-std::optional<BoundedPlan>
-planBoundedSpin(const SpinLoop &S, ScalarEvolution &SE, const LoopInfo &LI,
-                const DominatorTree &DT, StringRef &Why) {
-  return Planner(S, SE, LI, DT).plan(Why);
+BoundedWait planBoundedWait(const SpinLoop &S, ScalarEvolution &SE,
+                            const LoopInfo &LI, const DominatorTree &DT) {
+  BoundedWait Found;
+  if (!S.Summarized.empty())
+    Found.Why = "it is bounded, and no iterations may be skipped, because the "
+                "summary file may be out of date";
+  else if (S.ByClock)
+    Found.Why = whyNotUntil(S);
+  else
+    Found.Plan = Planner(S, SE, LI, DT).plan(Found.Why);
+  if (!Found.Plan)
+    return Found;
+  if (S.Yields) {
+    Found.Why = "it is bounded, and yields already";
+  } else if (Found.Plan->isSmall()) {
+    Found.Why = "its bound is reached in less time than a context switch takes";
+    Found.MayPause = false;
+  }
+  return Found;
 }
 
 } // namespace vfriendly

@@ -14,7 +14,7 @@
 // limits the waiting time. The rewritten loop may therefore skip iterations, as
 // if each of them had read the value that the last poll read, and let other
 // threads run for the time that the skipped iterations would have taken.
-// planBoundedSpin proves that a loop has this form; emitBoundedWait rewrites
+// planBoundedWait proves that a loop has this form; emitBoundedWait rewrites
 // it:
 //
 //         enter: i = start
@@ -96,18 +96,26 @@ struct BoundedPlan {
   bool isSmall() const;
 };
 
-/// Returns how iterations of S may be skipped; if they may not, Why is the
-/// reason.
-std::optional<BoundedPlan> planBoundedSpin(const SpinLoop &S,
-                                           llvm::ScalarEvolution &SE,
-                                           const llvm::LoopInfo &LI,
-                                           const llvm::DominatorTree &DT,
-                                           llvm::StringRef &Why);
+/// Whether a wait that gives up may call the runtime.
+struct BoundedWait {
+  /// The reason why it must not; empty if it may.
+  llvm::StringRef Why;
+  /// False if the wait is so short that a spin hint would lengthen it.
+  bool MayPause = true;
+  /// Set if S gives up after a count and may call the runtime.
+  std::optional<BoundedPlan> Plan;
+};
+
+/// Decides about S by its count or, if only a clock bounds it, by Deadline.h.
+/// pre: S.Bounded.
+BoundedWait planBoundedWait(const SpinLoop &S, llvm::ScalarEvolution &SE,
+                            const llvm::LoopInfo &LI,
+                            const llvm::DominatorTree &DT);
 
 /// Rewrites S to call BoundedWaitFunction between polls; the argument `how` of
 /// the call has the bits of Flags. Keeps LI and DT valid. S.L remains the loop
 /// as written, and the rewritten loop is a copy. pre: Plan is the result of
-/// planBoundedSpin for S; canBlock and hasSplittableLatches return true.
+/// planBoundedWait for S; canBlock and hasSplittableLatches return true.
 llvm::CallInst *emitBoundedWait(const SpinLoop &S, const BoundedPlan &Plan,
                                 uint32_t Flags, llvm::ScalarEvolution &SE,
                                 llvm::LoopInfo &LI, llvm::DominatorTree &DT);

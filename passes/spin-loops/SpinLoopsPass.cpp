@@ -18,7 +18,6 @@
 #include "passes/common/RuntimeCalls.h"
 #include "passes/common/Summary.h"
 #include "passes/spin-loops/BoundedSpin.h"
-#include "passes/spin-loops/Deadline.h"
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/Expose.h"
 #include "passes/spin-loops/Remarks.h"
@@ -339,26 +338,14 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (S.Gated)
     return PauseOnly(
         "it polls in some iterations only, and a wait would delay the others");
-  std::optional<BoundedPlan> Plan;
-  if (S.Bounded && !S.Summarized.empty())
-    return PauseOnly("it is bounded, and no iterations may be skipped, because "
-                     "the summary file may be out of date");
-  if (S.ByClock) {
-    if (StringRef Why = whyNotUntil(S); !Why.empty())
-      return PauseOnly(Why);
-  } else if (S.Bounded) {
-    StringRef Why;
-    Plan = planBoundedSpin(S, FAM.getResult<ScalarEvolutionAnalysis>(F),
-                           FAM.getResult<LoopAnalysis>(F),
-                           FAM.getResult<DominatorTreeAnalysis>(F), Why);
-    if (!Plan)
-      return PauseOnly(Why);
-    if (S.Yields)
-      return PauseOnly("it is bounded, and yields already");
-    if (Plan->isSmall())
-      return {Decision::Leave,
-              "its bound is reached in less time than a context "
-              "switch takes"};
+  BoundedWait Limited;
+  if (S.Bounded) {
+    Limited = planBoundedWait(S, FAM.getResult<ScalarEvolutionAnalysis>(F),
+                              FAM.getResult<LoopAnalysis>(F),
+                              FAM.getResult<DominatorTreeAnalysis>(F));
+    if (!Limited.Why.empty())
+      return Limited.MayPause ? PauseOnly(Limited.Why)
+                              : Decision{Decision::Leave, Limited.Why};
   }
   if (S.Kind == SpinKind::SeqLock)
     return PauseOnly("a seqlock's reader waits only until a write has ended");
@@ -381,8 +368,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       return {Decision::Leave,
               "nothing in the program writes the polled memory"};
   }
-  if (Plan)
-    return {Decision::WaitBounded, "", std::move(Plan)};
+  if (Limited.Plan)
+    return {Decision::WaitBounded, "", std::move(Limited.Plan)};
   return {S.ByClock ? Decision::WaitUntil : Decision::Wait, ""};
 }
 
