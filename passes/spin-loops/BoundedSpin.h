@@ -74,8 +74,12 @@ struct BoundedPlan {
   llvm::SmallVector<std::pair<llvm::PHINode *, const llvm::SCEV *>, 2> Counters;
   /// Conditions on counters that keep the loop running before iteration Bound.
   llvm::SmallVector<ExitLeaf, 2> Tests;
-  /// The first iteration, counted from 0, in which one of Tests ends the loop.
+  /// A number of iterations of which none is ended by one of Tests. The
+  /// iteration after them is the first that one ends, except where a counter
+  /// wraps.
   const llvm::SCEV *Bound = nullptr;
+  /// The largest value that Bound may have.
+  uint64_t MaxBound = UINT64_MAX;
   /// The reads of each iteration, in their order, if there are several.
   llvm::SmallVector<llvm::LoadInst *, 2> Reads;
   /// Number of failed polls before the first call of a wait.
@@ -90,9 +94,8 @@ struct BoundedPlan {
   /// takes about a cycle.
   bool SlowPolls = false;
 
-  /// Returns true if the bound is a constant that the loop reaches in less time
-  /// than a context switch takes, so that other threads would not gain any
-  /// time.
+  /// Returns true if the loop reaches the bound in less time than a context
+  /// switch takes, so that other threads would not gain any time.
   bool isSmall() const;
 };
 

@@ -8,23 +8,33 @@
 
 #include "passes/spin-loops/SplitPolls.h"
 
-#include "passes/analysis/Causes.h"
-#include "passes/analysis/Gather.h"
+#include "passes/analysis/LoopView.h"
 #include "passes/common/KeepMarks.h"
+#include "passes/common/LLVMVersions.h"
+#include "passes/common/RuntimeCalls.h"
+#include "passes/common/SmallBound.h"
 #include "passes/common/WaitNeutral.h"
+#include "passes/spin-loops/BoundedSpin.h"
 #include "passes/spin-loops/KnownWays.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
+#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 
 using namespace llvm;
+using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
@@ -38,9 +48,13 @@ constexpr unsigned MaxPollingBlocks = 32;
 /// copies the function.
 constexpr unsigned MaxTrials = 8;
 
+using Blocks = SmallPtrSet<const BasicBlock *, 8>;
+
 /// How one loop is split.
 struct Split {
   BasicBlock *Header;
+  /// True if a counter or a clock selects some of the working iterations.
+  bool HasRare = false;
   /// The blocks on those paths from the header back to the header that have no
   /// effects.
   SmallSetVector<BasicBlock *, 8> Polling;
@@ -73,16 +87,61 @@ static bool pollsMarkedMemory(const BasicBlock &B) {
   return any_of(B, isMarkedAccess);
 }
 
+/// Returns true if I does more than poll, in a branch that few iterations take.
+/// A sleep between all polls is a part of the polling.
+static bool worksRarely(const Instruction &I, const Loop &L,
+                        const LoopInfo &LI) {
+  auto *Call = dyn_cast<CallBase>(&I);
+  if (Call && calls(*Call, WaitFunction)) // In each iteration but the first.
+    return false;
+  return mayHaveEffect(I, L, LI) ||
+         (Call && classifyCall(*Call).Effect == CallEffect::Sleep);
+}
+
+/// Returns the blocks of L that run in rare iterations only: those on the side
+/// of a branch on a counter or a clock on which there is work, if there is none
+/// on the other side.
+static Blocks findRareBlocks(Loop &L, Surroundings &Around) {
+  LoopView In(L, Around);
+  Blocks Rare;
+  for (BasicBlock *D : L.blocks()) {
+    auto *Br = dyn_cast<BranchInst>(D->getTerminator());
+    if (!Br || !Br->isConditional() || In.LI.getLoopFor(D) != &L ||
+        !L.contains(Br->getSuccessor(0)) || !L.contains(Br->getSuccessor(1)) ||
+        Br->getSuccessor(0) == Br->getSuccessor(1))
+      continue;
+    CauseSet C = In.Causes.collect(Br->getCondition()).kinds();
+    if (!(C & (Own | Clock)) || (C & (Polled | Walks)))
+      continue;
+    SmallVector<BasicBlock *, 8> Sides[2];
+    bool Works[2] = {false, false};
+    for (BasicBlock *B : L.blocks())
+      for (unsigned Side : {0, 1})
+        if (In.DT.dominates(BasicBlockEdge(D, Br->getSuccessor(Side)), B)) {
+          Sides[Side].push_back(B);
+          Works[Side] |= any_of(*B, [&](const Instruction &I) {
+            return worksRarely(I, L, In.LI);
+          });
+        }
+    if (Works[0] != Works[1])
+      insertRange(Rare, Sides[Works[0] ? 0 : 1]);
+  }
+  return Rare;
+}
+
 /// Returns how L can be split; std::nullopt if it cannot, for example because
 /// it has no path without effects, or no other path.
-static std::optional<Split> planSplit(const Loop &L, const LoopInfo &LI) {
+static std::optional<Split> planSplit(Loop &L, Surroundings &Around) {
+  const LoopInfo &LI = Around.LI;
   BasicBlock *Header = L.getHeader();
+  Blocks Rare = findRareBlocks(L, Around);
   DenseMap<const BasicBlock *, bool> Cleanness;
   auto IsClean = [&](const BasicBlock *B) {
     auto [It, New] = Cleanness.try_emplace(B);
     if (New)
-      It->second = none_of(
-          *B, [&](const Instruction &I) { return mayHaveEffect(I, L, LI); });
+      It->second = !Rare.contains(B) && none_of(*B, [&](const Instruction &I) {
+        return mayHaveEffect(I, L, LI);
+      });
     return It->second;
   };
   if (!IsClean(Header))
@@ -92,7 +151,7 @@ static std::optional<Split> planSplit(const Loop &L, const LoopInfo &LI) {
   auto Forwards = reached(L, Header, Successors, IsClean);
   auto Backwards = reached(L, Header, Predecessors, IsClean);
 
-  Split Plan{Header, {}, {}};
+  Split Plan{Header, !Rare.empty(), {}, {}};
   Plan.Polling.insert(Header);
   for (BasicBlock *B : Forwards)
     if (Backwards.contains(B))
@@ -145,10 +204,47 @@ static void separateLoopID(ArrayRef<BasicBlock *> Latches, MDNode *Whole) {
     Latch->getTerminator()->setMetadata(LLVMContext::MD_loop, Own);
 }
 
+/// Freezes the divisors of tests like `n % k == 0`, so that planBoundedWait may
+/// divide by them before the loop. If one is poison, the loop as written has
+/// undefined behavior where it divides.
+static void freezeDivisors(const Split &Plan) {
+  for (BasicBlock *B : Plan.Polling)
+    for (Instruction &I : *B) {
+      Value *Divisor;
+      if (!match(&I, m_CombineOr(m_URem(m_Value(), m_Value(Divisor)),
+                                 m_SRem(m_Value(), m_Value(Divisor)))) ||
+          isa<Constant>(Divisor))
+        continue;
+      auto *Defined = dyn_cast<Instruction>(Divisor);
+      if (Defined && Plan.Polling.contains(Defined->getParent()))
+        continue;
+      BasicBlock::iterator At =
+          B->getParent()->getEntryBlock().getFirstInsertionPt();
+      if (Defined) {
+        auto After = Defined->getInsertionPointAfterDef();
+        if (!After)
+          continue;
+        At = *After;
+      }
+      I.setOperand(1, new FreezeInst(Divisor, Divisor->getName() + ".fr", At));
+    }
+}
+
+/// Removes the phis of B that pass on a single value, so that ScalarEvolution
+/// sees that the polling iterations do not change it.
+static void foldPhis(BasicBlock &B) {
+  for (PHINode &Phi : make_early_inc_range(B.phis()))
+    if (Value *Only = Phi.hasConstantValue(); Only && Only != &Phi) {
+      Phi.replaceAllUsesWith(Only);
+      Phi.eraseFromParent();
+    }
+}
+
 /// Executes the plan. LoopID is the ID of the loop, or null. Invalidates F's
 /// analyses.
 static void apply(const Split &Plan, MDNode *LoopID) {
   Function &F = *Plan.Header->getParent();
+  freezeDivisors(Plan);
   ValueToValueMapTy Copies;
   SmallVector<BasicBlock *, 8> NewBlocks;
   for (BasicBlock *B : Plan.Shared) {
@@ -208,6 +304,9 @@ static void apply(const Split &Plan, MDNode *LoopID) {
   if (BasicBlock *Outer = Plan.Header->getSinglePredecessor())
     Outer->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
   separateLoopID(Latches, LoopID);
+  for (BasicBlock *B : Latches)
+    foldPhis(*B);
+  foldPhis(*Plan.Header);
 }
 
 /// Returns true if only memory that the program marks as shared decides when L,
@@ -235,11 +334,27 @@ static bool othersGiveWork(const Loop &L, const DominatorTree &DT,
   });
 }
 
-/// Returns true if the loop at Header is a wait that is unbounded or gives a
-/// hint: without a hint, a count that goes on while the loop works is more
-/// likely one of attempts. The loop must be proved to be a wait: a probable
-/// wait is only reported, so splitting it would be of no use.
-static bool isWait(Function &F, const BasicBlock *Header,
+/// Returns true if a counter or a clock, after which the loop works rarely, is
+/// the limit of a wait that the runtime can take over.
+static bool isLimited(const SpinLoop &S, Function &F, LoopInfo &LI,
+                      DominatorTree &DT) {
+  // The loop as written may have counted already when it gets here: a small
+  // limit stays small.
+  if (S.Bound && S.Bound <= SmallSlowBound)
+    return false;
+  TargetLibraryInfoImpl Library(Triple(F.getParent()->getTargetTriple()));
+  TargetLibraryInfo TLI(Library, &F);
+  AssumptionCache AC(F);
+  ScalarEvolution SE(F, TLI, AC, DT, LI);
+  return planBoundedWait(S, SE, LI, DT).Why.empty();
+}
+
+/// Returns true if the loop at Header is a wait that is unbounded, is limited
+/// for the sake of rare work, or gives a hint: without a hint or rare work, a
+/// count that goes on while the loop works is more likely one of attempts. The
+/// loop must be proved to be a wait: a probable wait is only reported, so
+/// splitting it would be of no use.
+static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
                    VariableFacts &Variables) {
   DominatorTree DT(F);
   LoopInfo LI(DT);
@@ -249,51 +364,59 @@ static bool isWait(Function &F, const BasicBlock *Header,
     if (S.L->getHeader() != Header || !S.Doubt.empty() || S.Gated || S.Sleeps ||
         S.Kind == SpinKind::Retry || S.Kind == SpinKind::Device)
       return false;
-    return (!S.Bounded && none_of(S.Polls, IsPlain)) ||
-           (S.hints() && othersGiveWork(*S.L, DT, Variables));
+    if (none_of(S.Polls, IsPlain) &&
+        (!S.Bounded || (HasRare && isLimited(S, F, LI, DT))))
+      return true;
+    return S.hints() && othersGiveWork(*S.L, DT, Variables);
   });
 }
 
 /// Returns true if the polling paths, split off in a copy of F, are proved to
-/// be an unbounded wait.
+/// be a wait.
 static bool isWorthIt(const Split &Plan, VariableFacts &Variables) {
   Function &F = *Plan.Header->getParent();
   ValueToValueMapTy Map;
   Function *Copy = CloneFunction(&F, Map);
   auto CopyOf = [&](BasicBlock *B) { return cast<BasicBlock>(Map[B]); };
-  Split Same{CopyOf(Plan.Header), {}, {}};
+  Split Same{CopyOf(Plan.Header), Plan.HasRare, {}, {}};
   for (BasicBlock *B : Plan.Polling)
     Same.Polling.insert(CopyOf(B));
   for (BasicBlock *B : Plan.Shared)
     Same.Shared.insert(CopyOf(B));
   apply(Same, nullptr);
-  bool Result = isWait(*Copy, Same.Header, Variables);
+  bool Result = isWait(*Copy, Same.Header, Same.HasRare, Variables);
   Copy->eraseFromParent();
   return Result;
 }
 
 /// Returns true if F's loop at Header is, without being split, proved to be a
-/// spin loop.
+/// spin loop. One that sleeps in rare iterations is not: the polls in between
+/// are the wait.
 static bool isWhole(Function &F, FunctionAnalysisManager &FAM,
-                    const BasicBlock *Header, VariableFacts &Variables) {
+                    const Split &Plan, VariableFacts &Variables) {
   SpinLoopInfo Info =
       findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
                     FAM.getResult<DominatorTreeAnalysis>(F), Variables);
   return any_of(Info.Loops, [&](const SpinLoop &S) {
-    return S.L->getHeader() == Header && S.Doubt.empty();
+    return S.L->getHeader() == Plan.Header && S.Doubt.empty() &&
+           !(S.Sleeps && Plan.HasRare);
   });
 }
 
 bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
                 VariableFacts &Variables) {
   auto &LI = FAM.getResult<LoopAnalysis>(F);
+  auto PlanFor = [&](Loop &L) {
+    Surroundings Around(FAM.getResult<LoopAnalysis>(F),
+                        FAM.getResult<DominatorTreeAnalysis>(F), Variables);
+    return planSplit(L, Around);
+  };
   SmallVector<std::pair<BasicBlock *, MDNode *>, 4> Worth;
   unsigned Trials = 0;
   for (Loop *L : LI.getLoopsInPreorder()) {
-    std::optional<Split> Plan = planSplit(*L, LI);
-    if (!Plan || isMarked(*L, KeepMark) ||
-        isWhole(F, FAM, L->getHeader(), Variables) || Trials++ >= MaxTrials ||
-        !isWorthIt(*Plan, Variables))
+    std::optional<Split> Plan = PlanFor(*L);
+    if (!Plan || isMarked(*L, KeepMark) || isWhole(F, FAM, *Plan, Variables) ||
+        Trials++ >= MaxTrials || !isWorthIt(*Plan, Variables))
       continue;
     Worth.push_back({L->getHeader(), L->getLoopID()});
   }
@@ -303,17 +426,17 @@ bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
     Loop *L = FAM.getResult<LoopAnalysis>(F).getLoopFor(Header);
     std::optional<Split> Plan;
     if (L && L->getHeader() == Header)
-      Plan = planSplit(*L, FAM.getResult<LoopAnalysis>(F));
+      Plan = PlanFor(*L);
     if (!Plan)
       continue;
     apply(*Plan, LoopID);
     Changed = true;
     FAM.invalidate(F, PreservedAnalyses::none());
-    // Marks the outer loop, so that it is not also reported as a doubtful wait:
-    // the inner loop is reported as a wait.
+    // Marks the outer loop, so that it is not also reported as a doubtful wait,
+    // or as one that sleeps: the inner loop is reported as a wait.
     Loop *Inner = FAM.getResult<LoopAnalysis>(F).getLoopFor(Header);
     if (Loop *Outer = Inner ? Inner->getParentLoop() : nullptr)
-      mark(*Outer, DoubtMark);
+      mark(*Outer, Plan->HasRare ? DecidedMark : DoubtMark);
   }
   return Changed;
 }

@@ -88,7 +88,7 @@ void log_waiting(void);
 void wait_logging(void) {
   // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: some of its iterations do more than poll}}
   for (int n = 0; !atomic_load(&flag); ++n) {
-    if (n % 1000000 == 999999)
+    if (n % 100 == 99) // Rarer: rare-branches.c.
       log_waiting();
     _mm_pause();
   }
@@ -330,7 +330,7 @@ void wait_backing_off(struct task *t, struct task **mine) {
   }
   // expected-remark@+1 {{left as it is: some of its iterations do more than poll}}
   for (n = 0; !atomic_load(&flag); n++) {
-    if (n < 1000)
+    if (n < 100) // More: rare-branches.c.
       _mm_pause();
     else if (n < 1200)
       sched_yield();

@@ -54,11 +54,10 @@ void wait_relaxing() {
     my_relax(3);
 }
 
-// What is done in the first iteration only is peeled off, then the rest is a wait.
+// What is done in the first iteration only is outside of the wait.
 void log_waiting();
 void wait_announced() {
   bool said = false;
-  // expected-remark@+2 {{left as it is: some of its iterations do more than poll}}
   // expected-remark-re@+1 {{(flag poll) on atomic 'flag' {{.*}}wait in the runtime [}}
   while (!flag) {
     if (!said) {
@@ -69,5 +68,5 @@ void wait_announced() {
   }
 }
 
-// Said once a module.
-// expected-remark@* 0-1 {{link with libvfrt}}
+// Said once a module by each run.
+// expected-remark@* 0-2 {{link with libvfrt}}
