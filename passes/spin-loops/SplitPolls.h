@@ -30,6 +30,23 @@
 // Each path through the new loops executes the same instructions, in the same
 // order, as the corresponding path through the old loop.
 //
+// A counter or a clock may select the iterations that do more than poll. They
+// block, sleep, or look for other work:
+//
+//   while (!atomic_load(&ready))           for (;;) {
+//     if (++n % k == 0)                      while (!atomic_load(&ready))
+//       block();                     =>        if (++n % k == 0)
+//                                                goto rare;
+//                                            break;
+//                                          rare:
+//                                            block();
+//                                          }
+//
+// The edge to the rare branch is an exit of the inner loop, which so becomes a
+// wait that gives up after a count or at a time. This is done if BoundedSpin.h
+// can prove its bound. The counter goes on through both loops, so the rare
+// branch runs in the same iterations as before.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_SPLITPOLLS_H
@@ -42,7 +59,7 @@ namespace vfriendly {
 struct VariableFacts;
 
 /// Splits those loops of F that are not spin loops, but whose iterations
-/// without effects are proved to be unbounded waits. Returns true, and
+/// without effects are proved to be waits. Returns true, and
 /// invalidates F's analyses, if F changed.
 bool splitPolls(llvm::Function &F, llvm::FunctionAnalysisManager &FAM,
                 VariableFacts &Variables);

@@ -173,9 +173,45 @@ class Program:
         ])
         return f"{{ {set_}; {text} }}"
 
+    def rare(self):
+        """Returns a wait that does more than poll in iterations which a counter selects.
+
+        After some of them the condition holds, or the loop is left. The checksum tells in which
+        iterations they were. The counter starts anywhere; a signed one does not overflow.
+        """
+        n = self.labels = self.labels + 1
+        period = self.r.choice([3, 200, 256, 1000, 4096, self.r.randrange(161, 3000)])
+        type_ = self.r.choice(["unsigned", "unsigned", "int", "unsigned long", "long", "unsigned short"])
+        start = self.r.choice(["0", "0", "1", "(x & 3)", str(self.r.randrange(10000)), f"-{self.r.randrange(1, 5000)}"])
+        k = self.r.choice([str(period), f"k{n}", f"k{n}"])
+        last = self.r.randrange(period)
+        count, rare, reset = self.r.choice([
+            ("", f"++n{n} % {k} == 0", ""), ("", f"n{n}++ % {k} == 0", ""), ("", f"++n{n} % {period} == {last}", ""),
+            ("", f"(n{n}++ & {255 if period < 1000 else 1023}) == {last & 255}", ""),
+            ("", f"++n{n} > {k}", f"n{n} = {self.r.choice(['0', '7', start])};"), ("", f"++n{n} >= {k}", f"n{n} = 0;"),
+            ("", f"++n{n} == {k}", f"n{n} = 0; k{n} += 37;"), (f"--n{n};", f"n{n} <= 0", f"n{n} = {k};"),
+            (f"n{n} += {self.r.randrange(1, 4)};", f"n{n} % {k} < {self.r.randrange(1, 4)}", ""),
+            (f"++n{n};", f"n{n} % {k} == 0 && {self.read()} < 3", f"n{n} += 5;"),
+        ])
+        i = self.r.randrange(4)
+        set_, get = self.r.choice([(f"atomic_store(&at[{i}], 9);", f"atomic_load(&at[{i}])"), (f"vol[{i}] = 9;", f"vol[{i}]"),
+                                   ("atomic_store(&p->c, 9);", "atomic_load_explicit(&p->c, memory_order_acquire)")])
+        hint = self.r.choice(["__builtin_ia32_pause();" if X86 else "", "__builtin_ia32_pause();" if X86 else "", "sched_yield();", ""])
+        most = self.r.randrange(1, 5)
+        work = (f"if ({rare}) {{ see((unsigned)n{n}); {self.r.choice(['', 'see(x);', '++x;'])} {reset} "
+                f"if (++v{n} == {most}) {self.r.choice([set_, 'break;'])} }}")
+        polls = f"if ({get} == 9) break; {hint}"
+        steps = self.r.choice([f"{polls} {count} {work}", f"{count} {work} {polls}"])
+        # Without fuel, which is an effect, only where the rare branch surely comes.
+        fuel = "if (!burn()) break;" if "+=" in count or "&&" in rare else ""
+        if "--" in count or f"n{n} == " in rare:  # Not far beyond 0, or beyond the period.
+            start = "1"
+        return (f"{{ {type_} n{n} = {start}, v{n} = 0, k{n} = plain[{i}] < 0 ? {period + 7} : {period}; "
+                f"if ({get} == 9) {set_.replace('9', '0')} for (;;) {{ {fuel} {steps} }} see((unsigned)n{n}); }}")
+
     def loop(self):
         if self.r.random() < 0.5:
-            return self.wait()
+            return self.wait() if self.r.random() < 0.7 else self.rare()
         self.depth += 1
         end = "if (!burn()) return x;"
         # Most spin loops are small, and have nothing in them.
