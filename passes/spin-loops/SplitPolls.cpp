@@ -44,6 +44,10 @@ namespace {
 /// words has about ten after inlining.
 constexpr unsigned MaxPollingBlocks = 32;
 
+/// Maximum number of blocks of a loop in which rare branches are looked for. A
+/// wait with one has about ten.
+constexpr unsigned MaxBlocksWithRare = 64;
+
 /// Maximum number of loops of a function for which a split is tried: each trial
 /// copies the function.
 constexpr unsigned MaxTrials = 8;
@@ -53,7 +57,7 @@ using Blocks = SmallPtrSet<const BasicBlock *, 8>;
 /// How one loop is split.
 struct Split {
   BasicBlock *Header;
-  /// True if a counter or a clock selects some of the working iterations.
+  /// True if a counter or a clock ends the polling of some iterations.
   bool HasRare = false;
   /// The blocks on those paths from the header back to the header that have no
   /// effects.
@@ -102,29 +106,34 @@ static bool worksRarely(const Instruction &I, const Loop &L,
 /// of a branch on a counter or a clock on which there is work, if there is none
 /// on the other side.
 static Blocks findRareBlocks(Loop &L, Surroundings &Around) {
+  Blocks Working, Rare;
+  if (L.getNumBlocks() > MaxBlocksWithRare)
+    return Rare;
+  for (BasicBlock *B : L.blocks())
+    if (any_of(*B, [&](const Instruction &I) {
+          return worksRarely(I, L, Around.LI);
+        }))
+      Working.insert(B);
   LoopView In(L, Around);
-  Blocks Rare;
   for (BasicBlock *D : L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
-    if (!Br || !Br->isConditional() || In.LI.getLoopFor(D) != &L ||
-        !L.contains(Br->getSuccessor(0)) || !L.contains(Br->getSuccessor(1)) ||
+    if (Working.empty() || !Br || !Br->isConditional() ||
+        In.LI.getLoopFor(D) != &L || !L.contains(Br->getSuccessor(0)) ||
+        !L.contains(Br->getSuccessor(1)) ||
         Br->getSuccessor(0) == Br->getSuccessor(1))
       continue;
     CauseSet C = In.Causes.collect(Br->getCondition()).kinds();
     if (!(C & (Own | Clock)) || (C & (Polled | Walks)))
       continue;
     SmallVector<BasicBlock *, 8> Sides[2];
-    bool Works[2] = {false, false};
     for (BasicBlock *B : L.blocks())
       for (unsigned Side : {0, 1})
-        if (In.DT.dominates(BasicBlockEdge(D, Br->getSuccessor(Side)), B)) {
+        if (In.DT.dominates(BasicBlockEdge(D, Br->getSuccessor(Side)), B))
           Sides[Side].push_back(B);
-          Works[Side] |= any_of(*B, [&](const Instruction &I) {
-            return worksRarely(I, L, In.LI);
-          });
-        }
-    if (Works[0] != Works[1])
-      insertRange(Rare, Sides[Works[0] ? 0 : 1]);
+    auto Works = [&](BasicBlock *B) { return Working.contains(B); };
+    bool First = any_of(Sides[0], Works), Second = any_of(Sides[1], Works);
+    if (First != Second)
+      insertRange(Rare, Sides[First ? 0 : 1]);
   }
   return Rare;
 }
@@ -134,6 +143,9 @@ static Blocks findRareBlocks(Loop &L, Surroundings &Around) {
 static std::optional<Split> planSplit(Loop &L, Surroundings &Around) {
   const LoopInfo &LI = Around.LI;
   BasicBlock *Header = L.getHeader();
+  if (none_of(L.blocks(),
+              [](const BasicBlock *B) { return pollsMarkedMemory(*B); }))
+    return std::nullopt;
   Blocks Rare = findRareBlocks(L, Around);
   DenseMap<const BasicBlock *, bool> Cleanness;
   auto IsClean = [&](const BasicBlock *B) {
@@ -151,11 +163,15 @@ static std::optional<Split> planSplit(Loop &L, Surroundings &Around) {
   auto Forwards = reached(L, Header, Successors, IsClean);
   auto Backwards = reached(L, Header, Predecessors, IsClean);
 
-  Split Plan{Header, !Rare.empty(), {}, {}};
+  Split Plan{Header, false, {}, {}};
   Plan.Polling.insert(Header);
   for (BasicBlock *B : Forwards)
     if (Backwards.contains(B))
       Plan.Polling.insert(B);
+  for (const BasicBlock *B : Plan.Polling)
+    Plan.HasRare |= any_of(successors(B), [&](const BasicBlock *Next) {
+      return Rare.contains(Next);
+    });
   bool HasPath = any_of(predecessors(Header), [&](BasicBlock *B) {
     return Plan.Polling.contains(B);
   });

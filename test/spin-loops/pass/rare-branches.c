@@ -270,6 +270,15 @@ void logs_elements(unsigned many) {
     if (atomic_load_explicit(&flag, memory_order_relaxed))
       block(0, i);
 }
+void logs_and_flushes(unsigned many) {
+  unsigned logged = 0;
+  for (unsigned i = 0; i < many; ++i)
+    if (atomic_load_explicit(&flag, memory_order_relaxed)) {
+      block(0, i);
+      if (++logged % 1000 == 0)
+        grew();
+    }
+}
 // A sum that goes on between two calls is work.
 void sums(unsigned *out) {
   unsigned n = 0, sum = 0;
