@@ -8,7 +8,9 @@ Pages stay readable as plain Markdown in the repository. On the way to the site
     folder, or, with a repository's address, to the file there;
   - [text](PATH "example NAME") alone on a line becomes the lines of PATH between
     the comments `example: NAME` and `example end`, without those for FileCheck and lit;
-  - [text](PATH "plot") alone on a line becomes a bar chart of PATH, see plot.py.
+  - [text](PATH "plot") alone on a line becomes a bar chart of PATH, and "timeline" a picture, see plot.py;
+  - [text](PATH "part NAME") alone on a line becomes the lines of the page PATH between the comments
+    `part: NAME` and `part end`.
 A file that is not there is an error that names the page, the line and the file.
 """
 
@@ -88,18 +90,29 @@ class Stage:
         except (OSError, UnicodeDecodeError) as error:
             raise Error(f"{where}: cannot read {path}: {error}") from error
 
-    def link(self, match, page, where):
+    def link(self, match, page, where, into=None):
+        """Returns the link of PAGE as the page INTO has it, which is the same page unless it shows a part of PAGE."""
         text, url, title = match.groups()
         if re.match(r"[a-z]+:", url) or url.startswith("#"):
             return match.group(0)
+        into = into or page
         path, hash_, anchor = url.partition("#")
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
         if path.startswith("../") or not os.path.exists(self.in_source(path)):
             raise Error(f"{where}: dead link: there is no {path}")
         if self.repository and not self.inside(path):
             return f"[{text}]({self.repository}/{path}{hash_}{anchor})"
-        to = posixpath.relpath(self.target(path), posixpath.dirname(self.target(page)) or ".")
+        to = posixpath.relpath(self.target(path), posixpath.dirname(self.target(into)) or ".")
         return f"[{text}]({to}{hash_}{anchor})"
+
+    def part(self, path, name, page, where):
+        """Returns the part of the page PATH called NAME, as PAGE shows it."""
+        text = self.read(path, where)
+        match = re.search(rf"<!-- part: {re.escape(name)} -->\n(.*?)<!-- part end -->", text, re.S)
+        if not match:
+            raise Error(f"{where}: {path} has no `part: {name}` that ends")
+        first = text[: match.start(1)].count("\n") + 1
+        return self.lines(match.group(1), path, first, page)
 
     def example(self, path, name, where):
         """Returns the part of PATH called NAME as a code block."""
@@ -115,42 +128,51 @@ class Stage:
                 lines.append(EXPECTED.sub("", line))
         raise Error(f"{where}: {path} has no `example: {name}` that ends")
 
-    def figure(self, path, text, page, where):
+    def figure(self, draw, path, text, page, where):
         try:
-            svg = plot.bars(json.loads(self.read(path, where)))
+            svg = draw(json.loads(self.read(path, where)))
         except (KeyError, ValueError, TypeError) as error:
-            raise Error(f"{where}: {path} has no figures for a plot: {error}") from error
+            raise Error(f"{where}: {path} has no figures for a plot: {error!r}") from error
         to = posixpath.join("plots", path.replace("/", "-") + ".svg")
         self.write(to, svg)
         return f"![{text}]({posixpath.relpath(to, posixpath.dirname(self.target(page)) or '.')})"
 
-    def shown(self, line, page, where):
-        """Returns what LINE of PAGE shows in its place: an example, a plot, or its links."""
+    def shown(self, line, page, where, into):
+        """Returns what LINE of PAGE shows in its place in INTO: an example, a plot, a part, or its links."""
         match = LINK.fullmatch(line.strip())
         kind = (match.group(3) or "").split() if match else []
-        if kind and kind[0] in ("example", "plot"):
+        if kind and kind[0] in ("example", "plot", "timeline", "part"):
             path = posixpath.normpath(posixpath.join(posixpath.dirname(page), match.group(2)))
             if kind[0] == "plot":
-                return self.figure(path, match.group(1), page, where)
+                return self.figure(plot.chart, path, match.group(1), into, where)
+            if kind[0] == "timeline":
+                return self.figure(plot.timeline, path, match.group(1), into, where)
             if len(kind) != 2:
-                raise Error(f'{where}: "example" needs the name of a part')
-            return self.link(match, page, where) + ":\n\n" + self.example(path, kind[1], where)
-        return LINK.sub(lambda m: self.link(m, page, where), line)
+                raise Error(f'{where}: "{kind[0]}" needs the name of a part')
+            if kind[0] == "part":
+                return self.part(path, kind[1], into, where)
+            return self.link(match, page, where, into) + ":\n\n" + self.example(path, kind[1], where)
+        return LINK.sub(lambda m: self.link(m, page, where, into), line)
 
-    def page(self, path):
-        """Stages a Markdown page of the repository."""
+    def lines(self, text, page, first, into):
+        """Returns TEXT, which begins in line FIRST of PAGE, as INTO shows it."""
         out, fence = [], None
-        for number, line in enumerate(self.read(path, path).splitlines(), 1):
+        for number, line in enumerate(text.splitlines(), first):
             mark = FENCE.match(line)
             if mark and fence in (None, mark.group(1)):
                 fence = None if fence else mark.group(1)
             elif not fence:
                 # Code spans hold no links.
                 if "](" in line:
-                    line = self.shown(line, path, f"{path}:{number}")
+                    line = self.shown(line, page, f"{page}:{number}", into)
             out.append(line)
+        return "\n".join(out)
+
+    def page(self, path):
+        """Stages a Markdown page of the repository."""
+        text = self.lines(self.read(path, path), path, 1, path)
         head = "" if self.inside(path) else "---\nsearch:\n  exclude: true\n---\n\n"
-        self.write(self.staged[path], head + "\n".join(out) + "\n")
+        self.write(self.staged[path], head + text + "\n")
 
     def other(self, path):
         """Stages a page that shows a file or folder of the repository."""

@@ -18,6 +18,7 @@ STAGED = [
     '[text](../test/spin-loops/check/guideline.c "example worse")',
     '[text](no-such.json "plot")',
     '[text](catalogue.json "plot")',
+    '[text](../README.md "part other")',
     None,
 ]
 BUILT = [
@@ -37,7 +38,7 @@ def main():
     copy = os.path.join(folder, "source")
     os.mkdir(copy)
     for name in os.listdir(source):
-        if name in ("runtime", "test", "examples", "checkers", "passes"):
+        if name in ("runtime", "test", "examples", "checkers", "passes", "README.md"):
             os.symlink(os.path.join(source, name), os.path.join(copy, name))
     if venv:
         os.symlink(venv, os.path.join(folder, "site-venv"))
