@@ -18,7 +18,7 @@
 #define GAIN_RETAIN 0.03
 #define GAIN_FOLD 0.05
 /* User time may not fall by more than this while switches rise. */
-#define USER_LOSS (-0.05)
+#define USER_LOSS 0.05
 
 /* Waiting for a CPU that computes nothing else costs nobody anything but
  * energy: it may take ten times as long as the wake-up that it saves. If the
@@ -41,13 +41,17 @@
 /* After a fold that was kept the load of fewer CPUs shows in four windows. */
 #define NEXT_WAIT_S 0.2
 /* A lost trial costs at most a window of 50 ms at a third of the speed (33 ms):
- * pauses of 2, 8, 32, 128, 300 s make that less than 1.7 % after the first. */
+ * pauses of 2, 8, 32, 128, 300 s make that less than 1.7 % after the first.
+ * Where windows are longer, pauses are, too. */
 #define FIRST_PAUSE_S 2
 #define PAUSE_GROWTH 4
 #define MOST_PAUSE_S 300
 /* What is kept is tried again after 4, 8, ... 64 s. The trial takes 0.4 s. */
 #define FIRST_HOLD_S 4
 #define MOST_HOLD_S 64
+
+/* Of a window in the mean of user time: the first wait has ten of them. */
+#define RATE_WEIGHT 0.2
 
 /* At least this share of steal or throttling proposes fewer CPUs. */
 #define CROWDED_SHARE 0.1
@@ -69,7 +73,9 @@ static struct gl_decision decide(const struct gl_state *state,
       .cpus = state->kept,
       .retain = state->retain,
       .timeout_s = state->timeout_s,
-      .window_s = state->settling ? GL_SETTLE_S : GL_WINDOW_S,
+      .window_s = state->settling           ? GL_SETTLE_S
+                  : state->act != GL_NO_ACT ? state->trial_s
+                                            : GL_WINDOW_S,
       .reason = reason,
       .gain = gl_trial_gain(&state->trial),
   };
@@ -163,9 +169,22 @@ static unsigned propose(const struct gl_state *state,
 
 /*===- Trials ----------------------------------------------------------===*/
 
-static void begin(struct gl_state *state, enum gl_act act) {
+/* Returns true if ticks in user mode tell how the trial goes. */
+static bool compares_user_time(const struct gl_settings *settings,
+                               enum gl_act act) {
+  return act == GL_FOLD && !settings->has_metric;
+}
+
+static void begin(const struct gl_settings *settings, struct gl_state *state,
+                  enum gl_act act) {
   state->act = act;
   state->trial = state->user = (struct gl_trial){0};
+  state->trial_s = GL_WINDOW_S;
+  state->longest_s = 0;
+  if (compares_user_time(settings, act))
+    state->trial_s =
+        most(GL_WINDOW_S,
+             least(GL_MOST_WINDOW_S, GL_TICKS * GL_TICK_S / state->user_rate));
   state->overloaded = false;
   if (act == GL_FOLD)
     state->crowd = 0;
@@ -177,9 +196,15 @@ static void end(struct gl_state *state) {
   state->settling = true;
 }
 
+/* Pauses and holds are as many times longer as the trial's windows are. */
+static double in_proportion(const struct gl_state *state, double seconds,
+                            double limit) {
+  return least(seconds * most(state->longest_s / GL_WINDOW_S, 1), limit);
+}
+
 static void lose(struct gl_state *state, enum gl_act act) {
   double *pause = &state->pause_s[act];
-  state->wait_s[act] = *pause;
+  state->wait_s[act] = in_proportion(state, *pause, MOST_PAUSE_S);
   *pause = least(*pause * PAUSE_GROWTH, MOST_PAUSE_S);
   state->hold_s[act] = FIRST_HOLD_S;
   if (act == GL_RETAIN) {
@@ -198,7 +223,7 @@ static void lose(struct gl_state *state, enum gl_act act) {
 static void win(struct gl_state *state, enum gl_act act) {
   double *hold = &state->hold_s[act];
   state->wait_s[act] = NEXT_WAIT_S;
-  state->verify_s[act] = *hold;
+  state->verify_s[act] = in_proportion(state, *hold, MOST_HOLD_S);
   *hold = least(*hold * 2, MOST_HOLD_S);
   state->pause_s[act] = FIRST_PAUSE_S;
   if (act == GL_RETAIN) {
@@ -212,11 +237,17 @@ static void win(struct gl_state *state, enum gl_act act) {
   }
 }
 
+/* Returns user time per second. Half a tick more stands for what was not seen:
+ * a window without a tick is no loss by itself. */
+static double user_progress(const struct gl_sample *sample) {
+  return (sample->user_s + GL_TICK_S / 2) / sample->seconds;
+}
+
 static double progress(const struct gl_settings *settings, enum gl_act act,
                        const struct gl_sample *sample) {
-  double done = settings->has_metric ? sample->progress
-                : act == GL_RETAIN   ? sample->switches
-                                     : sample->user_s;
+  if (compares_user_time(settings, act))
+    return user_progress(sample);
+  double done = settings->has_metric ? sample->progress : sample->switches;
   return done / sample->seconds;
 }
 
@@ -234,8 +265,9 @@ static struct gl_decision try_on(const struct gl_settings *settings,
     state->overloaded = state->overloaded || sample->busiest > 0.99;
     state->crowd = most(state->crowd, sample->runnable);
   }
+  state->longest_s = most(state->longest_s, sample->seconds);
   if (retains && !settings->has_metric)
-    gl_trial_add(&state->user, sample->user_s / sample->seconds, 0);
+    gl_trial_add(&state->user, user_progress(sample), 0);
   enum gl_verdict verdict =
       gl_trial_add(&state->trial, progress(settings, act, sample),
                    retains ? GAIN_RETAIN : GAIN_FOLD);
@@ -244,7 +276,7 @@ static struct gl_decision try_on(const struct gl_settings *settings,
     return decide(state, running);
   }
   end(state);
-  if (verdict == GL_BETTER && gl_trial_gain(&state->user) > USER_LOSS) {
+  if (verdict == GL_BETTER && !gl_trial_is_loss(&state->user, USER_LOSS)) {
     win(state, act);
     return decide(state, retains ? GL_KEEP_RETENTION : GL_KEEP_FOLD);
   }
@@ -259,6 +291,8 @@ static struct gl_decision watch(const struct gl_settings *settings,
                                 const struct gl_sample *sample) {
   struct gl_load load = gl_load_of(sample);
   bool waits = false;
+  double rate = sample->user_s / sample->seconds;
+  state->user_rate += (rate - state->user_rate) * RATE_WEIGHT;
 
   if (state->kept < state->cpus && state->cause == GL_IDLENESS) {
     if (!state->has_reference) {
@@ -280,7 +314,7 @@ static struct gl_decision watch(const struct gl_settings *settings,
   if (settings->may_retain && (state->retain || reason == GL_STEADY)) {
     if ((state->retain ? state->verify_s : state->wait_s)[GL_RETAIN] <= 0) {
       state->timeout_s = longest_wait(settings, sample);
-      begin(state, GL_RETAIN);
+      begin(settings, state, GL_RETAIN);
       return decide(state, GL_TRY_RETENTION);
     }
     waits = !state->retain;
@@ -290,7 +324,7 @@ static struct gl_decision watch(const struct gl_settings *settings,
     if (state->kept < state->cpus && state->verify_s[GL_FOLD] <= 0) {
       state->base = state->cpus;
       state->proposed = state->kept;
-      begin(state, GL_FOLD);
+      begin(settings, state, GL_FOLD);
       return decide(state, GL_TRY_FOLD);
     }
     enum gl_cause cause;
@@ -308,7 +342,7 @@ static struct gl_decision watch(const struct gl_settings *settings,
         state->fold_retains =
             settings->may_retain && reason != GL_LIMITED && !is_stolen(sample);
         state->timeout_s = longest_wait(settings, sample);
-        begin(state, GL_FOLD);
+        begin(settings, state, GL_FOLD);
         return decide(state, GL_TRY_FOLD);
       }
       waits = waits || state->kept == state->cpus;

@@ -50,6 +50,13 @@ struct gl_settings {
 #define GL_WINDOW_S 0.05
 #define GL_SETTLE_S 0.01
 
+/* User time is counted by ticks: at 250 Hz, the usual rate, of 4 ms. A trial
+ * that compares it has windows of about six, within these limits: less would
+ * be chance, more would keep a bad setting for too long. */
+#define GL_TICK_S 0.004
+#define GL_TICKS 6
+#define GL_MOST_WINDOW_S 0.4
+
 /* Rising load must have its CPUs back within 20 ms: three slots and the
  * change. One slot alone would take a single burst of wake-ups for load. */
 #define GL_SLOT_S 0.004
@@ -98,6 +105,9 @@ struct gl_state {
   struct gl_factors factors;
   enum gl_act act; /* of the running trial */
   struct gl_trial trial, user;
+  double trial_s;          /* length of its windows, as asked for */
+  double longest_s;        /* of its windows, as measured */
+  double user_rate;        /* CPUs in user mode, smoothed */
   bool settling;           /* the window that runs is not measured */
   unsigned base, proposed; /* CPUs of a trial's old and new setting */
   unsigned failed;         /* CPUs that were too few for this load; 0: none */

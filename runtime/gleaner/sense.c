@@ -178,6 +178,8 @@ static void count_idle(struct gl_sense *sense, const struct gl_record *record,
     else
       idle_s += spun->seconds[i];
     periods += spun->periods[i] - spun->sleeps[i];
+    if (periods < 0) /* a thread sleeps now, its idle period ends later */
+      periods = 0;
     if (idle_s < 0)
       idle_s = 0;
     if (idle_s > sample->seconds)

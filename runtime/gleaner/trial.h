@@ -22,7 +22,7 @@
 struct gl_trial {
   unsigned windows;
   double before, between; /* progress of the last two windows */
-  double sum, worst;      /* of ln(new / old) over all comparisons */
+  double sum, squares;    /* of ln(new / old) over all comparisons */
 };
 
 enum gl_verdict { GL_MORE, GL_BETTER, GL_WORSE };
@@ -31,9 +31,10 @@ enum gl_verdict { GL_MORE, GL_BETTER, GL_WORSE };
  * much (ln): the longer a bad setting is kept, the more it costs. */
 #define GL_CLEARLY_WORSE (-0.1)
 
-/* A new setting that makes no difference wins three times in a row in one case
- * of eight, and the mean must exceed the gain besides. User time by ticks of 4
- * ms is wrong by 10 % in a window, by 4 % in the mean of six. */
+/* A gain counts if it is so many times its standard error. With 3 to 6
+ * comparisons chance alone gets there in 6 to 3 cases of a hundred, and the
+ * mean must exceed the gain besides. */
+#define GL_ERRORS 2.5
 #define GL_LEAST_PAIRS 3
 #define GL_MOST_PAIRS 6
 
@@ -43,14 +44,17 @@ static inline bool gl_trial_wants_new(const struct gl_trial *trial) {
 }
 
 /* Adds the progress per second of the window that ended. Returns GL_BETTER if
- * the new setting won each comparison and its mean gain is at least `gain`
- * (0.05: 5 %), GL_WORSE if the old setting must stay, also if there was no
- * progress to compare, else GL_MORE. Takes at most 2 GL_MOST_PAIRS + 1 windows.
- */
+ * the mean gain is at least `gain` (0.05: 5 %) and beyond chance, GL_WORSE if
+ * the old setting must stay, also if there was no progress to compare, else
+ * GL_MORE. Takes at most 2 GL_MOST_PAIRS + 1 windows. */
 enum gl_verdict gl_trial_add(struct gl_trial *trial, double progress,
                              double gain);
 
 /* Returns the mean gain so far: 0.05 for 5 %. */
 double gl_trial_gain(const struct gl_trial *trial);
+
+/* Returns true if the new setting is worse by more than `loss` (0.05: 5 %),
+ * beyond chance; false if there are too few comparisons to tell. */
+bool gl_trial_is_loss(const struct gl_trial *trial, double loss);
 
 #endif /* VFRIENDLY_GLEANER_TRIAL_H */
