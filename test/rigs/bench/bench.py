@@ -142,11 +142,14 @@ class Report:
     def summary(self, **row):
         self.content["summary"].append(row)
 
-    def write(self):
+    def save(self):
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         with open(self.path, "w") as file:
             json.dump(self.content, file, indent=1)
             file.write("\n")
+
+    def write(self):
+        self.save()
         print(f"all samples: {os.path.relpath(self.path)}")
 
 

@@ -9,6 +9,7 @@ with it. Programs that are not installed are fetched from Debian; where that can
 rows are left out and named.
 """
 
+import json
 import os
 import shutil
 import sys
@@ -21,10 +22,10 @@ ALONE = False  # It installs servers.
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = {"redis": ("redis-server", "redis-tools"), "postgresql": ("postgresql",), "zstd": ("zstd",),
-            "sysbench": ("sysbench",), "pingpong": ()}
+            "sysbench": ("sysbench",), "pingpong": (), "stages": (), "dedup": ("libssl-dev", "libzstd-dev", "libtbb-dev")}
 WORKLOADS = ("pingpong:1:500:pinned", "pingpong:1:20000:pinned", "pingpong:1:500:free", "pingpong:1:20000:free",
-             "pingpong:4:500:free", "pingpong:4:20000:free", "redis:1", "redis:16", "postgresql:1",
-             "postgresql:16", "zstd:2", "sysbench:threads:4", "sysbench:mutex:4")
+             "pingpong:4:500:free", "pingpong:4:20000:free", "stages:8", "redis:1", "redis:16", "postgresql:1",
+             "postgresql:16", "dedup:broadcast", "dedup:batches", "zstd:2", "sysbench:threads:4", "sysbench:mutex:4")
 TIMEOUT_S = 120
 
 
@@ -32,6 +33,8 @@ def options(parser):
     parser.add_argument("--workloads", metavar="W,...", help=f"of {', '.join(WORKLOADS)}")
     parser.add_argument("--seconds", type=float, default=6, help="length of a run [%(default)s]")
     parser.add_argument("--reps", type=int, default=3, metavar="N", help="runs of each [%(default)s]")
+    parser.add_argument("--add", action="store_true",
+                        help="keep the rows of other workloads that an earlier run, with these options, wrote")
     parser.add_argument("--guests", metavar="CPUS,...", help="count exits in nested guests with so many vCPUs instead")
     parser.add_argument("--option", action="append", default=[], metavar="OPTION",
                         help="an option of gleaner run, like --option=--no-fold")
@@ -43,8 +46,14 @@ def prepare(tree, folder, names):
                  os.path.join(folder, "pingpong")])
     kinds = {name.split(":")[0] for name in names}
     bench.install([package for kind in sorted(kinds) for package in PROGRAMS[kind]])
+    examples = os.path.join(tree.source, "examples")
+    if "stages" in kinds:
+        bench.build([tree.tool("clang"), "-O2", "-pthread", os.path.join(examples, "gleaner", "stages.c"), "-o",
+                     os.path.join(folder, "stages")])
+    if "dedup" in kinds:
+        bench.build([os.path.join(examples, "dedup", "build.sh"), folder])
     source = os.path.join(folder, "source")
-    if "zstd" in kinds and not os.path.exists(source):
+    if kinds & {"zstd", "dedup"} and not os.path.exists(source):
         with open(source, "wb") as out:  # what every machine has: the compiler's library
             with open(os.path.join(tree.llvm, "lib", "libLLVM.so.1"), "rb") as file:
                 out.write(file.read(32 << 20))
@@ -68,6 +77,16 @@ def make_cluster(folder):
         bench.build([*start, "stop"])
 
 
+def add_rows(report, names):
+    """Rows of an earlier run. With other options, they would not be comparable."""
+    with open(report.path) as file:
+        old = json.load(file)
+    if old["parameters"] != report.content["parameters"] or old["commit"] != report.content["commit"]:
+        raise bench.Broken(f"{report.path}: a run of another commit or with other options")
+    for kind in "samples", "summary":
+        report.content[kind] += [row for row in old[kind] if row["workload"] not in names]
+
+
 def main(tree, options, out):
     names = bench.choice(options.workloads or ",".join(WORKLOADS), WORKLOADS, "workload")
     seconds, reps = options.seconds, options.reps
@@ -76,6 +95,8 @@ def main(tree, options, out):
     folder = os.path.join(tree.build, "bench", "gleaner-work")
     prepare(tree, folder, [] if options.guests else names)
     report = bench.Report("gleaner", tree, out, {"seconds": seconds, "reps": reps, "options": options.option})
+    if options.add:
+        add_rows(report, names)
     if options.guests:
         import nested_exits  # only then is there an emulator to install
         rows = [row for cpus in options.guests.split(",")
@@ -109,8 +130,10 @@ def main(tree, options, out):
                      f"{measure.median_figure(ratios).value:.3f}", f"{ends['min']:.3f}..{ends['max']:.3f}",
                      *(f"{median(v, measure.cpu_of) / seconds:.2f}" for v in runs), *p99, last])
         report.summary(workload=name, rate={v: median(v, figure("rate")) for v in runs},
-                       cpus={v: median(v, measure.cpu_of) / seconds for v in runs}, ratio=ends, last=last)
+                       cpus={v: median(v, measure.cpu_of) / seconds for v in runs}, ratio=ends, last=last,
+                       p99_ms={v: median(v, figure("p99_ms")) for v in runs if "p99_ms" in runs[v][0].values})
         print("  ".join(rows[-1]), file=sys.stderr, flush=True)  # a long run may be cut short
+        report.save()
     progress.end()
     bench.table(["", "alone", "gleaner", "ratio", "ends", "CPUs", "with", "p99 ms", "with", "last decision"], rows)
     report.write()

@@ -39,6 +39,12 @@ def pingpong(folder, seconds, name):
     print(output(os.path.join(folder, "pingpong"), str(seconds), work, pairs, where), end="")
 
 
+def stages(folder, seconds, name):
+    """stages:N, of examples/gleaner"""
+    text = output(os.path.join(folder, "stages"), name.split(":")[1], str(seconds))
+    print(json.dumps({"rate": float(re.search(r"([0-9.]+) items per second", text).group(1))}))
+
+
 def redis(folder, seconds, name):
     """redis:CLIENTS"""
     clients = name.split(":")[1]
@@ -82,15 +88,25 @@ def postgresql(folder, seconds, name):
         server.wait()
 
 
-def zstd(folder, seconds, name):
-    """zstd:THREADS, runs per second"""
-    threads = name.split(":")[1]
-    source = os.path.join(folder, "source")
+def repeat(seconds, *command):
+    """Runs per second of a command that ends."""
     begin, runs = time.monotonic(), 0
     while time.monotonic() < begin + seconds:
-        subprocess.run(["zstd", "-q", "-f", "-9", f"-T{threads}", source, "-o", source + ".zst"], check=True)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         runs += 1
     print(json.dumps({"rate": runs / (time.monotonic() - begin)}))
+
+
+def zstd(folder, seconds, name):
+    """zstd:THREADS"""
+    source = os.path.join(folder, "source")
+    repeat(seconds, "zstd", "-q", "-f", "-9", f"-T{name.split(':')[1]}", source, "-o", source + ".zst")
+
+
+def dedup(folder, seconds, name):
+    """dedup:STEP, of examples/dedup"""
+    source = os.path.join(folder, "source")
+    repeat(seconds, os.path.join(folder, f"dedup-{name.split(':')[1]}"), "-t", "2", source, source + ".ddp")
 
 
 def sysbench(folder, seconds, name):
