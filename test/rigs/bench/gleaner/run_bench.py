@@ -27,6 +27,7 @@ WORKLOADS = ("pingpong:1:500:pinned", "pingpong:1:20000:pinned", "pingpong:1:500
              "pingpong:4:500:free", "pingpong:4:20000:free", "stages:8", "redis:1", "redis:16", "postgresql:1",
              "postgresql:16", "dedup:broadcast", "dedup:batches", "zstd:2", "sysbench:threads:4", "sysbench:mutex:4")
 TIMEOUT_S = 120
+KEPT = {"awake": "gleaner: more progress with CPUs kept awake", "fewer": "gleaner: more progress on fewer CPUs"}
 
 
 def options(parser):
@@ -35,6 +36,8 @@ def options(parser):
     parser.add_argument("--reps", type=int, default=3, metavar="N", help="runs of each [%(default)s]")
     parser.add_argument("--add", action="store_true",
                         help="keep the rows of other workloads that an earlier run, with these options, wrote")
+    parser.add_argument("--jump", action="store_true",
+                        help="time until all CPUs are back, after a jump from a pair on fewer to busy threads, instead")
     parser.add_argument("--guests", metavar="CPUS,...", help="count exits in nested guests with so many vCPUs instead")
     parser.add_argument("--option", action="append", default=[], metavar="OPTION",
                         help="an option of gleaner run, like --option=--no-fold")
@@ -87,13 +90,39 @@ def add_rows(report, names):
         report.content[kind] += [row for row in old[kind] if row["workload"] not in names]
 
 
+def kept(runs):
+    """What won a trial, and in how many runs: "awake 3, fewer 1" """
+    counts = {name: sum(text in run.errors for run in runs) for name, text in KEPT.items()}
+    return ", ".join(f"{name} {n} of {len(runs)}" for name, n in counts.items() if n) or "nothing"
+
+
+def jump(tree, folder, options, out):
+    program = os.path.join(folder, "jump")
+    bench.build([tree.tool("clang"), "-O2", "-pthread", os.path.join(HERE, "jump.c"), "-o", program])
+    threads = 2 * len(os.sched_getaffinity(0))
+    report = bench.Report("gleaner-jump", tree, out, {"threads": threads, "options": options.option})
+    command = [os.path.join(tree.build, "bin", "gleaner"), "run", *options.option, "--", program, str(threads), "20"]
+    rows = []
+    for _ in range(options.reps):
+        run = measure.run(command, TIMEOUT_S)
+        report.samples({"gleaner": [run]})
+        rows.append([str(run.values.get("kept", "not confined")), str(run.values.get("back_ms", "")), ""])
+        print("  ".join(rows[-1]), file=sys.stderr, flush=True)
+        report.save()
+    bench.table([f"CPUs before {threads} busy threads", "all back after ms", ""], rows)
+    report.write()
+    return 0
+
+
 def main(tree, options, out):
     names = bench.choice(options.workloads or ",".join(WORKLOADS), WORKLOADS, "workload")
     seconds, reps = options.seconds, options.reps
     if options.smoke:
         names, seconds, reps = ["pingpong:1:20000:free"], 1, 1
     folder = os.path.join(tree.build, "bench", "gleaner-work")
-    prepare(tree, folder, [] if options.guests else names)
+    prepare(tree, folder, [] if options.guests or options.jump else names)
+    if options.jump:
+        return jump(tree, folder, options, out)
     report = bench.Report("gleaner", tree, out, {"seconds": seconds, "reps": reps, "options": options.option})
     if options.add:
         add_rows(report, names)
@@ -128,13 +157,13 @@ def main(tree, options, out):
         last = said[-1] if said else ""
         rows.append([name, *(f"{median(v, figure('rate')):.1f}" for v in runs),
                      f"{measure.median_figure(ratios).value:.3f}", f"{ends['min']:.3f}..{ends['max']:.3f}",
-                     *(f"{median(v, measure.cpu_of) / seconds:.2f}" for v in runs), *p99, last])
+                     *(f"{median(v, measure.cpu_of) / seconds:.2f}" for v in runs), *p99, kept(runs["gleaner"]), last])
         report.summary(workload=name, rate={v: median(v, figure("rate")) for v in runs},
-                       cpus={v: median(v, measure.cpu_of) / seconds for v in runs}, ratio=ends, last=last,
+                       cpus={v: median(v, measure.cpu_of) / seconds for v in runs}, ratio=ends, last=last, kept=kept(runs["gleaner"]),
                        p99_ms={v: median(v, figure("p99_ms")) for v in runs if "p99_ms" in runs[v][0].values})
         print("  ".join(rows[-1]), file=sys.stderr, flush=True)  # a long run may be cut short
         report.save()
     progress.end()
-    bench.table(["", "alone", "gleaner", "ratio", "ends", "CPUs", "with", "p99 ms", "with", "last decision"], rows)
+    bench.table(["", "alone", "gleaner", "ratio", "ends", "CPUs", "with", "p99 ms", "with", "kept", "last decision"], rows)
     report.write()
     return 1 if broken else 0

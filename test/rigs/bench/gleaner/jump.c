@@ -1,0 +1,97 @@
+/* Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * jump THREADS PATIENCE_S: two threads that hand over to each other, until they
+ * have been confined to fewer CPUs for HELD_NS; then THREADS more that compute.
+ * Prints how long it took until all CPUs were back, or {"folded": false}. */
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A trial's windows take 0.4 s at most; what is held for longer was kept. */
+#define HELD_NS 600e6
+#define POLL_US 500
+/* Each of the two computes for about 20 us. */
+#define LOOPS 50000
+
+static atomic_int turn;
+
+static double now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void compute(long loops) {
+  for (long i = 0; i < loops; ++i)
+    __asm__ volatile("" ::: "memory");
+}
+
+static void *hand_over(void *data) {
+  int me = data != NULL;
+  for (;;) {
+    if (atomic_load(&turn) != me) {
+      syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, !me, NULL, NULL, 0);
+      continue;
+    }
+    compute(LOOPS);
+    atomic_store(&turn, !me);
+    syscall(SYS_futex, &turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+  }
+  return NULL;
+}
+
+static void *busy(void *data) {
+  for (;;)
+    compute(LOOPS);
+  return data;
+}
+
+static int cpus(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : -1;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3)
+    return 2;
+  int threads = atoi(argv[1]), all = cpus();
+  double begin = now_ns(), folded = 0;
+  pthread_t thread;
+  for (long i = 0; i < 2; ++i)
+    if (pthread_create(&thread, NULL, hand_over, (void *)i) != 0)
+      return 1;
+  while (!folded || now_ns() - folded < HELD_NS) {
+    if (now_ns() - begin > atof(argv[2]) * 1e9) {
+      puts("{\"folded\": false}");
+      return 0;
+    }
+    usleep(POLL_US);
+    if (cpus() == all)
+      folded = 0;
+    else if (!folded)
+      folded = now_ns();
+  }
+  int kept = cpus();
+  double jump = now_ns();
+  for (int i = 0; i < threads; ++i)
+    if (pthread_create(&thread, NULL, busy, NULL) != 0)
+      return 1;
+  while (cpus() < all)
+    usleep(POLL_US);
+  printf("{\"folded\": true, \"cpus\": %d, \"kept\": %d, \"back_ms\": %.1f}\n",
+         all, kept, (now_ns() - jump) / 1e6);
+  fflush(stdout);
+  _exit(0);
+}
