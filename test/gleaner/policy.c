@@ -5,7 +5,9 @@
 // Gleaner's conditions and rules by its own figures, and trials by made-up
 // progress.
 //
-// RUN: clang -std=gnu11 -O1 -Wall -Wextra -Werror -I %S/../Inputs -I %vf_include -I %vf_src/runtime %s %vf_src/runtime/gleaner/load.c %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c -lm -o %t
+// RUN: clang -std=gnu11 -O1 -Wall -Wextra -Werror -I %S/../Inputs -I
+// %vf_include -I %vf_src/runtime %s %vf_src/runtime/gleaner/load.c
+// %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c -lm -o %t
 // RUN: %t
 
 #include "gleaner/policy.h"
@@ -129,13 +131,26 @@ static void trials(void) {
   CHECK(after(9, (double[]){10, 15, 10, 9.9, 10, 15, 10, 15, 10}, 0.05) ==
         GL_BETTER);
   // 12 % in the mean, but lost twice of six: chance does that.
-  CHECK(after(13,
-              (double[]){10, 15, 10, 8, 10, 15, 10, 8, 10, 14, 10, 9, 10},
+  CHECK(after(13, (double[]){10, 15, 10, 8, 10, 15, 10, 8, 10, 14, 10, 9, 10},
               0.05) == GL_WORSE);
   // Nothing is known without progress.
   CHECK(after(1, (double[]){0}, 0.05) == GL_WORSE);
   CHECK(after(1, (double[]){-1}, 0.05) == GL_WORSE);
   CHECK(after(1, (double[]){NAN}, 0.05) == GL_WORSE);
+}
+
+// A fall of user time forbids retention only if it is more than chance.
+static void losses(void) {
+  struct gl_trial trial = {0};
+  const double noisy[] = {3, 1, 2, 3, 3, 1, 3},
+               steady[] = {9, 6, 9, 6, 9, 6, 9};
+  for (int i = 0; i < 7; ++i)
+    gl_trial_add(&trial, noisy[i], 0);
+  CHECK(gl_trial_gain(&trial) < -0.2 && !gl_trial_is_loss(&trial, 0.05));
+  trial = (struct gl_trial){0};
+  for (int i = 0; i < 7; ++i)
+    gl_trial_add(&trial, steady[i], 0);
+  CHECK(gl_trial_is_loss(&trial, 0.05) && !gl_trial_is_loss(&trial, 0.5));
 }
 
 static const struct gl_settings on = {
@@ -246,6 +261,29 @@ static void folds(void) {
   CHECK(d.reason == GL_HOTPLUG && d.cpus == 3);
 }
 
+// Ticks are few where little is done in user mode: windows are longer, and one
+// without a tick is no loss.
+static void few_ticks(void) {
+  struct gl_settings only = on;
+  only.may_retain = false;
+  struct gl_state state;
+  gl_policy_start(&state, 4);
+  struct gl_decision d = {.cpus = 4};
+  for (int i = 0; i < 200 && d.reason != GL_KEEP_FOLD; ++i) {
+    struct gl_sample s = window();
+    s.kept = d.cpus;
+    s.seconds = d.window_s > 0 ? d.window_s : GL_WINDOW_S;
+    s.user_s = d.cpus < 4 ? 6 * GL_TICK_S : i % 4 == 0 ? GL_TICK_S : 0;
+    d = gl_policy_step(&only, &state, &s);
+    CHECK(d.reason != GL_LOSE_FOLD);
+    if (d.reason == GL_TRY_FOLD)
+      CHECK(d.window_s <= GL_MOST_WINDOW_S &&
+            (d.window_s > 2 * GL_WINDOW_S || d.window_s == GL_SETTLE_S));
+  }
+  CHECK(d.reason == GL_KEEP_FOLD);
+  CHECK(state.verify_s[GL_FOLD] > 8); // as the trial was long
+}
+
 // After a failure the next trial comes later and later.
 static void backs_off(void) {
   struct gl_settings only = on;
@@ -269,9 +307,11 @@ int main(void) {
   adjusts();
   changes();
   trials();
+  losses();
   retains();
   folds();
   backs_off();
+  few_ticks();
   for (enum gl_reason r = GL_STEADY; r <= GL_HOTPLUG; ++r)
     CHECK(strlen(gl_reason_text(r)) > 0);
   return 0;

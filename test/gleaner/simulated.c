@@ -5,7 +5,7 @@
 // The policy in a simulated guest, with the costs of Gleaner's table 2: who
 // gains, who is left alone, and that rising load has its CPUs back.
 //
-// RUN: clang -std=gnu11 -O2 -Wall -Wextra -Werror -I %S/Inputs -I %S/../Inputs -I %vf_include -I %vf_src/runtime %s %S/Inputs/simulator.c %vf_src/runtime/gleaner/load.c %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c -lm -o %t
+// RUN: clang -std=gnu11 -O2 -Wall -Wextra -Werror -I %S/Inputs -I %S/../Inputs -I %vf_include -I %vf_src/runtime %s %S/Inputs/simulator.c %S/Inputs/simulator_host.c %vf_src/runtime/gleaner/load.c %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c -lm -o %t
 // RUN: %t
 
 #include "check.h"

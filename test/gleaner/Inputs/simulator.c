@@ -4,81 +4,11 @@
 
 #include "simulator_state.h"
 
-/* ---- the host: round robin of vCPUs that are not halted ---- */
-
-static void run_vcpu(struct sim *s, int v);
-
-/* After a new turn, which voids the event. */
-static void renew_host_slice(struct sim *s, int v) {
-  if (s->vcpus[v].placed)
-    push_event(s, s->vcpus[v].host_slice, v, HOST_SLICE);
-}
-
-static void place(struct sim *s, int v) {
-  struct vcpu *c = &s->vcpus[v];
-  c->placed = true;
-  c->host_slice = s->now + SLICE;
-  if (c->stolen_since >= 0)
-    c->stolen += s->now - c->stolen_since;
-  c->stolen_since = -1;
-  renew_host_slice(s, v);
-  run_vcpu(s, v);
-}
-
-static void stop_vcpu(struct sim *s, int v);
-
-static void queue_on_host(struct sim *s, int v) {
-  struct vcpu *c = &s->vcpus[v];
-  c->stolen_since = s->now;
-  c->next_on_host = -1;
-  if (s->host_first < 0)
-    s->host_first = s->host_last = v;
-  else
-    s->host_last = s->vcpus[s->host_last].next_on_host = v;
-}
-
-static void next_on_host(struct sim *s) {
-  int v = s->host_first;
-  if (v < 0) {
-    s->free_pcpus++;
-    return;
-  }
-  s->host_first = s->vcpus[v].next_on_host;
-  place(s, v);
-}
-
-static void leave_host(struct sim *s, int v) {
-  s->vcpus[v].placed = false;
-  next_on_host(s);
-}
-
-/* A vCPU that was halted takes the CPU of a hog, as a sleeper's wake-up does.
- */
-static void join_host(struct sim *s, int v) {
-  if (s->free_pcpus > 0) {
-    s->free_pcpus--;
-    place(s, v);
-    return;
-  }
-  for (int h = s->host.vcpus; h < s->n_vcpus; ++h)
-    if (s->vcpus[h].placed) {
-      stop_vcpu(s, h);
-      s->vcpus[h].placed = false;
-      s->vcpus[h].turn++;
-      queue_on_host(s, h);
-      place(s, v);
-      return;
-    }
-  queue_on_host(s, v);
-}
-
-/* ---- the guest ---- */
-
 static bool may_run(const struct sim *s, const struct vcpu *c) {
   return c->placed && !s->frozen;
 }
 
-static void run_vcpu(struct sim *s, int v) {
+void run_vcpu(struct sim *s, int v) {
   struct vcpu *c = &s->vcpus[v];
   c->since = s->now;
   if (c->state != BUSY || c->is_hog || !may_run(s, c))
@@ -90,8 +20,7 @@ static void run_vcpu(struct sim *s, int v) {
   push_event(s, s->now + left, v, RUN);
 }
 
-/* Accounts what v has done since it began to run. */
-static void stop_vcpu(struct sim *s, int v) {
+void stop_vcpu(struct sim *s, int v) {
   struct vcpu *c = &s->vcpus[v];
   int64_t ran = s->now - c->since;
   c->since = s->now;

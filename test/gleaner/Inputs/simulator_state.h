@@ -113,4 +113,23 @@ static inline int take(struct sim *s, struct queue *q) {
   return t;
 }
 
+/* ---- simulator_host.c ---- */
+
+/* Begins a slice on the host. Needed after a new turn, which voids its end. */
+void renew_host_slice(struct sim *s, int v);
+/* Waits for a CPU of the host. */
+void queue_on_host(struct sim *s, int v);
+/* Gives a CPU that is free to the next vCPU. */
+void next_on_host(struct sim *s);
+void leave_host(struct sim *s, int v);
+/* A vCPU that was halted takes the CPU of a hog, as a sleeper's wake-up does.
+ */
+void join_host(struct sim *s, int v);
+
+/* ---- simulator.c ---- */
+
+void run_vcpu(struct sim *s, int v);
+/* Accounts what v has done since it began to run. */
+void stop_vcpu(struct sim *s, int v);
+
 #endif
