@@ -310,8 +310,10 @@ _Noreturn void gl_daemon(const struct gl_options *options,
     double cost = own_cpu_s() - begin;
     d.window_cost_s += (cost - d.window_cost_s) / 8;
   }
-  while (!ends) /* nothing to do, but to be there until the end */
-    pause();
+  /* Nothing to do, but to be there until the end. A signal may come just before
+   * the sleep, which ends by itself. */
+  while (!ends)
+    vf_sleep_ns(1000000000);
   if (gl_record_is_live(record))
     gl_place_release(record);
   else

@@ -199,12 +199,12 @@ static void move_threads(const struct gl_record *record,
 }
 
 int gl_place_confine(struct gl_record *record, const struct gl_cpus *cpus) {
-  struct gl_cpus was = record->folded ? record->kept : record->allowed;
+  record->was = record->folded ? record->kept : record->allowed;
   __atomic_store_n(&record->folded, 1, __ATOMIC_RELEASE);
   record->kept = *cpus;
   int result = 0;
   if (record->means == GL_AFFINITY)
-    move_threads(record, &was, &record->allowed, cpus);
+    move_threads(record, &record->was, &record->allowed, cpus);
   else
     result = write_cpus(record->group, cpus);
   if (result != 0)
@@ -216,7 +216,7 @@ int gl_place_release(struct gl_record *record) {
   int result = 0;
   if (record->means == GL_AFFINITY) {
     if (record->folded)
-      move_threads(record, &record->kept, &record->kept, &record->allowed);
+      move_threads(record, &record->kept, &record->was, &record->allowed);
   } else {
     result = write_cpus(record->group, &record->allowed);
     char text[4096];

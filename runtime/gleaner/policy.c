@@ -403,8 +403,8 @@ bool gl_policy_is_urgent(const struct gl_state *state,
 struct gl_decision gl_policy_restore(struct gl_state *state,
                                      enum gl_reason reason) {
   bool folds = state->act == GL_FOLD || state->kept < state->cpus;
-  if (state->act == GL_FOLD || reason == GL_HOTPLUG)
-    state->act = GL_NO_ACT;
+  /* A trial of retention would compare windows on different CPUs. */
+  state->act = GL_NO_ACT;
   state->base = state->cpus;
   if (folds && reason == GL_RISING) {
     state->overloaded = true;

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -62,6 +63,7 @@ static double of_command(const char *command) {
   pid_t child = fork();
   if (child == 0) {
     setpgid(0, 0);
+    setpriority(PRIO_PROCESS, 0, 0); /* the daemon's is higher */
     dup2(output[1], STDOUT_FILENO);
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);

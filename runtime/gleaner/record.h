@@ -39,6 +39,8 @@ struct gl_record {
                       confined if the daemon died */
   struct gl_cpus usable; /* those allowed that are online */
   struct gl_cpus kept;
+  struct gl_cpus was; /* what threads had before, which some may still have if
+                         the daemon died while it moved them */
   uint32_t n_kept, retained, reason, windows;
   double timeout_s, gain, wake_cost_s;
   struct gl_sample sample; /* of the last window */

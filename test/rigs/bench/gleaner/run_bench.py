@@ -39,6 +39,8 @@ def options(parser):
     parser.add_argument("--jump", action="store_true",
                         help="time until all CPUs are back, after a jump from a pair on fewer to busy threads, instead")
     parser.add_argument("--guests", metavar="CPUS,...", help="count exits in nested guests with so many vCPUs instead")
+    parser.add_argument("--warm-up", type=int, default=10, metavar="S",
+                        help="guests only: time for trials before exits are counted [%(default)s]")
     parser.add_argument("--option", action="append", default=[], metavar="OPTION",
                         help="an option of gleaner run, like --option=--no-fold")
 
@@ -129,7 +131,7 @@ def main(tree, options, out):
     if options.guests:
         import nested_exits  # only then is there an emulator to install
         rows = [row for cpus in options.guests.split(",")
-                for row in nested_exits.run(tree, folder, int(cpus), options.option, report)]
+                for row in nested_exits.run(tree, folder, int(cpus), options.warm_up, options.option, report)]
         bench.table(nested_exits.HEADER, rows)
         report.write()
         return 0
