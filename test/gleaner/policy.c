@@ -5,9 +5,7 @@
 // Gleaner's conditions and rules by its own figures, and trials by made-up
 // progress.
 //
-// RUN: clang -std=gnu11 -O1 -Wall -Wextra -Werror -I %S/../Inputs -I
-// %vf_include -I %vf_src/runtime %s %vf_src/runtime/gleaner/load.c
-// %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c -lm -o %t
+// RUN: clang -std=gnu11 -O1 -Wall -Wextra -Werror -I %S/../Inputs -I %vf_include -I %vf_src/runtime %s %vf_src/runtime/gleaner/load.c %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c -lm -o %t
 // RUN: %t
 
 #include "gleaner/policy.h"
@@ -215,6 +213,17 @@ static void retains(void) {
   gl_policy_start(&state, 4);
   d = until(&state, &only, GL_LOSE_RETENTION, 1, 0.99);
   CHECK(!d.retain);
+  // More switches, but less user time: refused.
+  gl_policy_start(&state, 4);
+  d = (struct gl_decision){.cpus = 4};
+  for (int i = 0; i < 200 && d.reason != GL_LOSE_RETENTION; ++i) {
+    s = window();
+    if (d.retain)
+      s.switches *= 1.2, s.user_s *= 0.8;
+    d = gl_policy_step(&only, &state, &s);
+    CHECK(d.reason != GL_KEEP_RETENTION);
+  }
+  CHECK(d.reason == GL_LOSE_RETENTION);
   // Long waits, a CPU limit: not even tried.
   gl_policy_start(&state, 4);
   s = window();
@@ -241,6 +250,12 @@ static void folds(void) {
   CHECK(gl_policy_restore(&state, GL_RISING).cpus == 4);
   CHECK(state.wait_s[GL_FOLD] > 1);
   CHECK(!gl_policy_is_urgent(&state, rising)); // none are missing
+  // A trial of retention that ran on the two ends: its windows had other CPUs.
+  gl_policy_start(&state, 4);
+  until(&state, &only, GL_KEEP_FOLD, 1.3, 1);
+  state.act = GL_RETAIN;
+  gl_policy_restore(&state, GL_RISING);
+  CHECK(state.act == GL_NO_ACT);
   // The trap: an eighth of what two CPUs did is refused in one window.
   gl_policy_start(&state, 4);
   d = until(&state, &only, GL_LOSE_FOLD, 0.35, 1);
@@ -273,7 +288,7 @@ static void few_ticks(void) {
     struct gl_sample s = window();
     s.kept = d.cpus;
     s.seconds = d.window_s > 0 ? d.window_s : GL_WINDOW_S;
-    s.user_s = d.cpus < 4 ? 6 * GL_TICK_S : i % 4 == 0 ? GL_TICK_S : 0;
+    s.user_s = d.cpus < 4 ? 6 * GL_TICK_S : i % 8 < 4 ? GL_TICK_S : 0;
     d = gl_policy_step(&only, &state, &s);
     CHECK(d.reason != GL_LOSE_FOLD);
     if (d.reason == GL_TRY_FOLD)
