@@ -216,6 +216,11 @@ static void start(struct daemon *d, const struct gl_options *options,
   }
   if (d->settings.may_retain) {
     double cost = gl_measure_wake_cost(&record->allowed);
+    /* Other work hides the difference more often than it makes one. */
+    if (cost >= 0 && cost < LEAST_WAKE_COST_S) {
+      double again = gl_measure_wake_cost(&record->allowed);
+      cost = again > cost ? again : cost;
+    }
     if (cost >= 0)
       d->settings.wake_cost_s = cost;
     if (d->settings.wake_cost_s < LEAST_WAKE_COST_S)

@@ -21,15 +21,17 @@
 #define USER_LOSS 0.05
 
 /* Waiting for a CPU that computes nothing else costs nobody anything but
- * energy: it may take ten times as long as the wake-up that it saves. If the
- * host has others to run, ski rental says once: twice the optimum at most. */
-#define PATIENCE 10
+ * energy. It may take so many times as long as the wake-up that it saves:
+ * beyond that the gain is below GAIN_RETAIN. If the host has others to run, ski
+ * rental says once: twice the optimum at most. */
+#define PATIENCE 30
 /* Share of time that the host takes from a guest now and then on an idle
  * machine. More means that others want its CPUs. */
 #define STEAL_SHARE 0.01
-/* Fewer idle periods per second and CPU than this cost less than 1 % of time at
- * 20 µs each. */
-#define LEAST_IDLES 500
+/* Idle periods matter if wake-ups take so much of the time. Above the number
+ * per second and CPU they are tried in any case, which is 1 % at 20 µs each. */
+#define LEAST_COST 0.01
+#define ENOUGH_IDLES 500
 /* Below this share of idle time retention has nothing to keep: its thread would
  * only add switches. */
 #define LEAST_IDLE 0.05
@@ -105,6 +107,10 @@ static double longest_wait(const struct gl_settings *settings,
   return settings->wake_cost_s * (is_stolen(sample) ? 1 : PATIENCE);
 }
 
+static double least_idles(const struct gl_settings *settings) {
+  return least(ENOUGH_IDLES, LEAST_COST / settings->wake_cost_s);
+}
+
 /* Returns GL_STEADY if CPUs are worth retaining, else why not. */
 static enum gl_reason retention(const struct gl_settings *settings,
                                 const struct gl_sample *sample,
@@ -114,7 +120,7 @@ static enum gl_reason retention(const struct gl_settings *settings,
     return GL_LIMITED;
   if (load->idle < LEAST_IDLE)
     return GL_BUSY;
-  if (load->idles < LEAST_IDLES)
+  if (load->idles < least_idles(settings))
     return GL_QUIET;
   if (load->gap > longest_wait(settings, sample))
     return GL_LONG_WAITS;
@@ -125,7 +131,8 @@ static enum gl_reason retention(const struct gl_settings *settings,
 
 /* Returns the number of CPUs to try, or that of all if there is no reason to
  * use fewer; writes the cause or why not. */
-static unsigned propose(const struct gl_state *state,
+static unsigned propose(const struct gl_settings *settings,
+                        const struct gl_state *state,
                         const struct gl_sample *sample,
                         const struct gl_load *load, enum gl_cause *cause,
                         enum gl_reason *reason) {
@@ -148,7 +155,7 @@ static unsigned propose(const struct gl_state *state,
     return rest < 1 ? 1 : rest < n ? rest : n - 1;
   }
   *cause = GL_IDLENESS;
-  if (sample->idle_periods < LEAST_IDLES * sample->seconds) {
+  if (sample->idle_periods < least_idles(settings) * sample->seconds) {
     *reason = GL_QUIET;
     return n;
   }
@@ -329,7 +336,7 @@ static struct gl_decision watch(const struct gl_settings *settings,
     }
     enum gl_cause cause;
     enum gl_reason against;
-    unsigned fewer = propose(state, sample, &load, &cause, &against);
+    unsigned fewer = propose(settings, state, sample, &load, &cause, &against);
     if (fewer < state->kept) {
       if (state->wait_s[GL_FOLD] <= 0) {
         state->base = state->kept;

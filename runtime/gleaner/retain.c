@@ -178,6 +178,10 @@ double gl_retain_read(struct gl_retain *retain, const struct gl_sense *sense,
  * pause before it 200: together below 20 ms. */
 #define ROUNDS 25
 #define PAUSE_NS 200000
+/* On a machine with other work and in emulated ones a wake-up takes
+ * milliseconds. */
+#define MOST_NS 50000000
+#define LEAST_ROUNDS 5
 
 struct sleeper {
   unsigned cpu;
@@ -209,20 +213,24 @@ static int compare(const void *a, const void *b) {
 /* Returns the lower quartile of the time of a wake-up in seconds, or -1. */
 static double wake_time(struct sleeper *sleeper, uint32_t first) {
   double took[ROUNDS];
-  for (uint32_t i = 0; i < ROUNDS; ++i) {
+  uint32_t n = 0;
+  uint64_t end = vf_now_ns() + MOST_NS;
+  for (; n < ROUNDS; ++n) {
     vf_sleep_ns(PAUSE_NS);
-    uint64_t begin = vf_now_ns();
-    __atomic_store_n(&sleeper->turn, first + i, __ATOMIC_RELEASE);
+    uint64_t begin = vf_now_ns(), now = begin;
+    __atomic_store_n(&sleeper->turn, first + n, __ATOMIC_RELEASE);
     vf_futex_wake(&sleeper->turn, 1, VF_PRIVATE);
-    while (__atomic_load_n(&sleeper->answers, __ATOMIC_ACQUIRE) < first + i) {
-      if (vf_now_ns() - begin > 10000000) /* a machine with other work */
-        return -1;
+    while (__atomic_load_n(&sleeper->answers, __ATOMIC_ACQUIRE) < first + n &&
+           (now = vf_now_ns()) < end)
       vf_relax();
-    }
-    took[i] = ((double)sleeper->woken_ns - (double)begin) / 1e9;
+    if (now >= end)
+      break;
+    took[n] = ((double)sleeper->woken_ns - (double)begin) / 1e9;
   }
-  qsort(took, ROUNDS, sizeof *took, compare);
-  return took[ROUNDS / 4];
+  if (n < LEAST_ROUNDS)
+    return -1;
+  qsort(took, n, sizeof *took, compare);
+  return took[n / 4];
 }
 
 double gl_measure_wake_cost(const struct gl_cpus *cpus) {

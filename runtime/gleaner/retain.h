@@ -42,8 +42,8 @@ unsigned gl_retain_awake(const struct gl_retain *retain);
 
 /* Returns how much longer a wake-up takes if the CPU was halted than if a
  * thread of the lowest priority kept it awake, in seconds; 0 if no longer. Uses
- * the first two CPUs for at most 20 ms. Returns -1 if there is only one or if
- * it cannot be measured. */
+ * the first two CPUs, for 20 ms, or at most 100 on a busy machine. Returns -1
+ * if there is only one or if it cannot be measured. */
 double gl_measure_wake_cost(const struct gl_cpus *cpus);
 
 #endif /* VFRIENDLY_GLEANER_RETAIN_H */
