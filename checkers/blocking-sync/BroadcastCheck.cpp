@@ -9,7 +9,7 @@
 // A broadcast may be replaced by a signal if
 //   1. all waits on the condition are visible, and have the same predicate;
 //   2. the function with the broadcast makes one step towards that predicate,
-//      and broadcasts whenever it makes the step;
+//      and broadcasts whenever it makes the step and somebody waits;
 //   3. a waiter that proceeds undoes that step, so that the next waiter would
 //      find the predicate false.
 // By 2 and 3, one wake-up per broadcast suffices. If 2 or 3 fails, the function
@@ -84,6 +84,63 @@ static bool isConditional(const Stmt *S) {
              ConditionalOperator>(S);
 }
 
+/// Returns the field or variable N that Condition tests to be above zero, as in
+/// `N`, `N > 0`, `N != 0` or `0 < N`; null for another condition.
+static const ValueDecl *countAboveZero(const Expr *Condition,
+                                       const ASTContext &Context) {
+  Condition = Condition->IgnoreParenImpCasts();
+  auto *Compare = dyn_cast<BinaryOperator>(Condition);
+  if (!Compare)
+    return objectOf(Condition);
+  const Expr *Count = Compare->getLHS(), *Zero = Compare->getRHS();
+  BinaryOperatorKind Op = Compare->getOpcode();
+  if (Op == BO_LT ||
+      (Op == BO_NE && isa<IntegerLiteral>(Count->IgnoreParenImpCasts()))) {
+    std::swap(Count, Zero);
+    Op = Op == BO_LT ? BO_GT : Op;
+  }
+  Expr::EvalResult Value;
+  return (Op == BO_GT || Op == BO_NE) && !Zero->isValueDependent() &&
+                 Zero->EvaluateAsInt(Value, Context) && Value.Val.getInt() == 0
+             ? objectOf(Count)
+             : nullptr;
+}
+
+/// Returns true if Count is the number of the threads that wait at Waits or are
+/// about to: in each function that waits it goes up before the wait and down
+/// after it, and no other function that synchronizes changes it.
+static bool countsWaiters(const ValueDecl &Count,
+                          ArrayRef<const SyncSite *> Waits,
+                          const SyncModel &Model, const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  SharedPlaces Places;
+  Places.insert(&Count);
+  for (const FunctionSync &F : Model.functions()) {
+    if (F.Syncs.empty())
+      continue; // Initializes the count, before there are threads.
+    const SyncSite *Wait = nullptr;
+    for (const SyncSite *Each : Waits)
+      if (Each->Function == F.Function)
+        Wait = Wait ? Wait : Each;
+    bool Up = false, Down = false;
+    for (const PlaceWrite &W :
+         writesTo(Places, F.Function->getBody(), Context)) {
+      bool IsBefore =
+          Wait && SM.isBeforeInTranslationUnit(W.Site->getBeginLoc(),
+                                               Wait->Site->getBeginLoc());
+      if (!Wait || W.How != (IsBefore ? PlaceWrite::Add : PlaceWrite::Remove) ||
+          llvm::any_of(W.Parents, [&](const Stmt *S) {
+            return isConditional(S) && !llvm::is_contained(Wait->Parents, S);
+          }))
+        return false;
+      (IsBefore ? Up : Down) = true;
+    }
+    if (Wait && !(Up && Down))
+      return false;
+  }
+  return true;
+}
+
 /// Inner and Outer are the statements around two calls or writes. Returns true
 /// if the first is executed whenever the second is: each conditional statement
 /// in Inner is in Outer too.
@@ -92,6 +149,28 @@ static bool isUnderNoMoreThan(ArrayRef<const Stmt *> Inner,
   return llvm::all_of(Inner, [&](const Stmt *S) {
     return !isConditional(S) || llvm::is_contained(Outer, S);
   });
+}
+
+/// Returns Parents without each `if (waiters > 0)`, in which the threads are
+/// counted that wait at Waits: it skips the broadcast only if nobody waits.
+static SmallVector<const Stmt *, 8>
+withoutTestsForWaiters(ArrayRef<const Stmt *> Parents,
+                       ArrayRef<const SyncSite *> Waits, const SyncModel &Model,
+                       const ASTContext &Context) {
+  SmallVector<const Stmt *, 8> Left;
+  for (const Stmt *S : Parents) {
+    auto *If = dyn_cast<IfStmt>(S);
+    const ValueDecl *Count =
+        If && !If->getElse() && !If->hasInitStorage() && !If->hasVarStorage()
+            ? countAboveZero(If->getCond(), Context)
+            : nullptr;
+    if (!Count || !Count->getType()->isIntegerType() ||
+        Count->getType()->isBooleanType() ||
+        !isPrivate(*Count, Model, Context) ||
+        !countsWaiters(*Count, Waits, Model, Context))
+      Left.push_back(S);
+  }
+  return Left;
 }
 
 /// Returns the only element of Writes, if it adds or removes one item and is
@@ -214,7 +293,9 @@ void BroadcastCheck::inspect(const SyncModel &Model,
       // writes, and each waiter undoes this write, so that only one waiter can
       // proceed.
       if (!Step || innermostLoop(Broadcast.Parents) ||
-          !isUnderNoMoreThan(Broadcast.Parents, Step->Parents) ||
+          !isUnderNoMoreThan(
+              withoutTestsForWaiters(Broadcast.Parents, Waits, Model, Context),
+              Step->Parents) ||
           !llvm::all_of(Waits, [&](const SyncSite *W) {
             return takesBack(*W, *Step, Places, Context);
           }))

@@ -34,9 +34,11 @@ const ValueDecl *objectOf(const Expr *E) {
       E = Element->getBase();
       continue;
     }
-    // Follows operator-> and operator* of a smart pointer to the pointer.
+    // Follows operator-> and operator* of a smart pointer to the pointer, and
+    // operator[] to the container.
     if (auto *Call = dyn_cast<CXXOperatorCallExpr>(E);
-        Call && Call->getNumArgs() == 1) {
+        Call &&
+        (Call->getNumArgs() == 1 || Call->getOperator() == OO_Subscript)) {
       E = Call->getArg(0);
       continue;
     }
@@ -57,6 +59,29 @@ const ValueDecl *declaredAt(ArrayRef<const Stmt *> Parents) {
       return nullptr;
   }
   return nullptr;
+}
+
+const ValueDecl *takenBy(ArrayRef<const Stmt *> Parents, bool *MayOutlive) {
+  for (const Stmt *S : llvm::reverse(Parents)) {
+    if (auto *Assign = dyn_cast<CXXOperatorCallExpr>(S);
+        Assign && Assign->getOperator() == OO_Equal)
+      return objectOf(Assign->getArg(0));
+    auto *Method = dyn_cast<CXXMemberCallExpr>(S);
+    const CXXMethodDecl *Callee = Method ? Method->getMethodDecl() : nullptr;
+    StringRef Name =
+        Callee && Callee->getIdentifier() ? Callee->getName() : StringRef();
+    if (llvm::is_contained({"push_back", "emplace_back", "emplace", "push"},
+                           Name))
+      return objectOf(Method->getImplicitObjectArgument());
+    if (isa<LambdaExpr>(S) || !isa<Expr>(S))
+      break;
+    auto *Made = dyn_cast<CXXConstructExpr>(S);
+    bool IsSame = Made && Made->getConstructor()->isCopyOrMoveConstructor();
+    if (MayOutlive && (isa<CXXNewExpr, InitListExpr>(S) || (Made && !IsSame) ||
+                       (isa<CallExpr>(S) && Name != "get" && Name != "wait")))
+      *MayOutlive = true;
+  }
+  return declaredAt(Parents);
 }
 
 bool isOverKnownItems(const Stmt *Loop) {
@@ -152,6 +177,12 @@ std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
         .Case("join", SyncKind::Join)
         .Case("detach", SyncKind::Detach)
         .Default(std::nullopt);
+  // The destructor of a future of std::async waits as well, see construct().
+  if (isStdClass(Class, {"future", "shared_future", "__basic_future"}))
+    return llvm::StringSwitch<std::optional<SyncKind>>(Name)
+        .Case("get", SyncKind::Join)
+        .Case("wait", SyncKind::Join)
+        .Default(std::nullopt);
   if (isStdClass(Class, {"mutex", "timed_mutex", "recursive_mutex",
                          "shared_mutex", "unique_lock", "__mutex_base"}))
     return llvm::StringSwitch<std::optional<SyncKind>>(Name)
@@ -159,6 +190,23 @@ std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
         .Case("unlock", SyncKind::Unlock)
         .Default(std::nullopt);
   return std::nullopt;
+}
+
+/// Returns true if Call is a std::async that starts a thread: without a policy
+/// libstdc++ and libc++ start one, too.
+bool startsAsync(const CallExpr &Call, const FunctionDecl &Callee) {
+  if (!Callee.getIdentifier() || Callee.getName() != "async" ||
+      !isOfStd(Callee) || !Call.getNumArgs())
+    return false;
+  const Expr *First = Call.getArg(0);
+  const EnumDecl *Policy = First->getType().getCanonicalType()->getAsEnumDecl();
+  if (!Policy || Policy->getName() != "launch")
+    return true;
+  // The bit of launch::async is 1 in both libraries.
+  Expr::EvalResult Value;
+  return !First->isValueDependent() &&
+         First->EvaluateAsInt(Value, Callee.getASTContext()) &&
+         Value.Val.getInt()[0];
 }
 
 /// Returns the condition of the loop around a wait.
@@ -198,7 +246,8 @@ public:
     if (auto *Member = dyn_cast<CXXMemberCallExpr>(Call)) {
       if (emplacesThread(*Member)) {
         add(SyncKind::CreateThread, Call, Member->getImplicitObjectArgument(),
-            Parents);
+            Parents)
+            .JoinsItself = isStdClass(elementOf(*Member), {"jthread"});
         return;
       }
       if (auto Kind = byMethod(*Member->getMethodDecl())) {
@@ -223,6 +272,11 @@ public:
         return;
       }
     }
+    if (startsAsync(*Call, *Callee)) {
+      SyncSite &Site = add(SyncKind::CreateThread, Call, nullptr, Parents);
+      takeHandle(Site, true, Parents);
+      return;
+    }
     if (classifyCall(*Call, *Callee) == CallEffect::Sleep) {
       add(SyncKind::Sleep, Call, nullptr, Parents);
       return;
@@ -231,19 +285,31 @@ public:
   }
 
 private:
-  /// Returns true for `threads.emplace_back(function, ...)`.
-  static bool emplacesThread(const CXXMemberCallExpr &Call) {
+  /// Returns the class of the elements of the container of which Call calls a
+  /// method; null if there is none.
+  static const CXXRecordDecl *elementOf(const CXXMemberCallExpr &Call) {
     const CXXMethodDecl *Method = Call.getMethodDecl();
     auto *Class =
         Method ? dyn_cast<ClassTemplateSpecializationDecl>(Method->getParent())
                : nullptr;
-    if (!Class || !Call.getNumArgs() || !Method->getIdentifier() ||
-        Method->getName() != "emplace_back")
-      return false;
+    if (!Class || Class->getTemplateArgs().size() == 0)
+      return nullptr;
     const TemplateArgument &Element = Class->getTemplateArgs()[0];
-    return Element.getKind() == TemplateArgument::Type &&
-           isStdClass(Element.getAsType()->getAsCXXRecordDecl(),
-                      {"thread", "jthread"});
+    return Element.getKind() == TemplateArgument::Type
+               ? Element.getAsType()->getAsCXXRecordDecl()
+               : nullptr;
+  }
+
+  /// Returns true for `threads.emplace_back(function, ...)`.
+  static bool emplacesThread(const CXXMemberCallExpr &Call) {
+    const CXXMethodDecl *Method = Call.getMethodDecl();
+    if (!Method || !Method->getIdentifier() ||
+        Method->getName() != "emplace_back" || !Call.getNumArgs() ||
+        !isStdClass(elementOf(Call), {"thread", "jthread"}))
+      return false;
+    // A thread that is moved into the container exists already.
+    return !isStdClass(Call.getArg(0)->getType()->getAsCXXRecordDecl(),
+                       {"thread", "jthread"});
   }
 
   void construct(const CXXConstructExpr &Made, ArrayRef<const Stmt *> Parents) {
@@ -253,9 +319,18 @@ private:
       add(SyncKind::Lock, &Made, Made.getArg(0), Parents);
     else if (isStdClass(Class, {"thread", "jthread"}) &&
              Made.getNumArgs() >= 1 &&
-             !Made.getConstructor()->isCopyOrMoveConstructor())
-      add(SyncKind::CreateThread, &Made, nullptr, Parents).Object =
-          declaredAt(Parents);
+             !Made.getConstructor()->isCopyOrMoveConstructor()) {
+      SyncSite &Site = add(SyncKind::CreateThread, &Made, nullptr, Parents);
+      takeHandle(Site, Class->getName() == "jthread", Parents);
+    }
+  }
+
+  /// Completes Site, which creates a thread, by what takes the handle.
+  static void takeHandle(SyncSite &Site, bool JoinsAtEnd,
+                         ArrayRef<const Stmt *> Parents) {
+    bool MayOutlive = isa<ReturnStmt>(Parents.back());
+    Site.Object = takenBy(Parents, &MayOutlive);
+    Site.JoinsItself = JoinsAtEnd && !MayOutlive;
   }
 
   SyncSite &add(SyncKind Kind, const Expr *Site, const Expr *Object,

@@ -38,8 +38,8 @@ enum class SyncKind {
   TimedWait,
   Signal, ///< Wakes one waiter.
   Broadcast,
-  CreateThread,
-  Join,
+  CreateThread, ///< Starts a thread, by std::async as well.
+  Join,         ///< Waits for its end, or for a future.
   Detach,
   Accept, ///< Accepts a connection: work that arrives from outside.
   Sleep
@@ -57,6 +57,9 @@ struct SyncSite {
   /// not exactly one.
   const clang::Expr *Predicate = nullptr;
   llvm::SmallVector<const clang::Stmt *, 8> Parents;
+  /// The destructor of a created thread's handle joins the thread: a future of
+  /// std::async, or a std::jthread.
+  bool JoinsItself = false;
 };
 
 struct CallSite {
@@ -114,6 +117,12 @@ const clang::ValueDecl *objectOf(const clang::Expr *E);
 /// Returns the variable that the innermost declaration among Parents declares;
 /// null for a temporary.
 const clang::ValueDecl *declaredAt(llvm::ArrayRef<const clang::Stmt *> Parents);
+
+/// Parents are the statements around a new object. Returns the variable, field
+/// or container to which the object is assigned or added; null for a temporary.
+/// Sets *MayOutlive if something else may keep the object.
+const clang::ValueDecl *takenBy(llvm::ArrayRef<const clang::Stmt *> Parents,
+                                bool *MayOutlive = nullptr);
 
 /// Returns true for a loop over items that exist before it begins: over a
 /// range, or counting up to a bound. A loop that fetches the next item until

@@ -124,6 +124,84 @@ static bool computes(const SyncSite &Create, const SyncModel &Model) {
   return Known && !Waits;
 }
 
+/// Maximum number of iterations of a loop around threads that is ignored, such
+/// as the repetitions of a measurement.
+static constexpr int64_t FewIterations = 16;
+
+static bool iteratesSeldom(const Stmt *Loop, const ASTContext &Context) {
+  auto *For = dyn_cast<ForStmt>(Loop);
+  auto *Condition =
+      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+  Expr::EvalResult Value;
+  return Condition && Condition->isComparisonOp() &&
+         !Condition->getRHS()->isValueDependent() &&
+         Condition->getRHS()->EvaluateAsInt(Value, Context) &&
+         Value.Val.getInt().getExtValue() <= FewIterations;
+}
+
+/// Returns true if a declaration within Loop makes Variable anew in each
+/// iteration.
+static bool isMadeIn(const Stmt *Loop, const ValueDecl *Variable) {
+  auto *Local = dyn_cast_or_null<VarDecl>(Variable);
+  if (!Local || !Local->hasLocalStorage() ||
+      Local->getType()->isReferenceType() || Local->getType()->isPointerType())
+    return false;
+  bool Found = false;
+  forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Declaration = dyn_cast<DeclStmt>(S);
+    Found |= Declaration && llvm::is_contained(Declaration->decls(), Variable);
+  });
+  return Found;
+}
+
+/// Returns the container into which Loop moves the handle Variable, as in
+/// `threads.push_back(std::move(t))`; Variable itself if it is not moved.
+static const ValueDecl *keeperOf(const ValueDecl *Variable, const Stmt *Loop) {
+  const ValueDecl *Keeper = Variable;
+  forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    if (Callee && Callee->getIdentifier() && Callee->getName() == "move" &&
+        Callee->isInStdNamespace() && Variable &&
+        objectOf(Call->getArg(0)) == Variable)
+      Keeper = takenBy(Parents);
+  });
+  return Keeper;
+}
+
+/// Returns the variable or container whose threads Join joins: for the variable
+/// of a range loop or an iterator, what the loop iterates over.
+static const ValueDecl *joinedBy(const SyncSite &Join) {
+  for (const Stmt *S : Join.Parents)
+    if (auto *Range = dyn_cast<CXXForRangeStmt>(S);
+        Range && Range->getLoopVariable() == Join.Object)
+      return objectOf(Range->getRangeInit());
+  auto *Iterator = dyn_cast_or_null<VarDecl>(Join.Object);
+  auto *Begin = Iterator && Iterator->getInit()
+                    ? dyn_cast<CXXMemberCallExpr>(
+                          Iterator->getInit()->IgnoreUnlessSpelledInSource())
+                    : nullptr;
+  return Begin ? objectOf(Begin->getImplicitObjectArgument()) : Join.Object;
+}
+
+/// Returns the loop around Loop each of whose iterations creates threads in
+/// Loop and joins them; null if there is none. Keeper has the handles.
+static const Stmt *forksAndJoins(const SyncSite &Create, const Stmt *Loop,
+                                 const ValueDecl *Keeper, const FunctionSync &F,
+                                 const ASTContext &Context) {
+  auto At = llvm::find(Create.Parents, Loop);
+  const Stmt *Outer = innermostLoop({Create.Parents.begin(), At});
+  if (!Keeper || !Outer || iteratesSeldom(Outer, Context))
+    return nullptr;
+  if (Create.JoinsItself && isMadeIn(Outer, Keeper))
+    return Outer;
+  bool Joins = llvm::any_of(F.Syncs, [&](const SyncSite &S) {
+    return S.Kind == SyncKind::Join && llvm::is_contained(S.Parents, Outer) &&
+           !llvm::is_contained(S.Parents, Loop) && joinedBy(S) == Keeper;
+  });
+  return Joins ? Outer : nullptr;
+}
+
 void ThreadPerTaskCheck::inspect(const SyncModel &Model,
                                  const ASTContext &Context) {
   static constexpr llvm::StringLiteral Cost =
@@ -141,7 +219,11 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
       // Threads that one loop creates and another loop joins are a pool, and so
       // are detached threads whose handles are stored. The thread of a task is
       // joined or detached in the same iteration.
-      bool Ends = false, IsJoinedLater = false;
+      const ValueDecl *Keeper = keeperOf(Create.Object, Loop);
+      bool Ends = Create.JoinsItself &&
+                  (!Create.Object ||
+                   (Keeper == Create.Object && isMadeIn(Loop, Keeper)));
+      bool IsJoinedLater = false;
       for (const SyncSite &S : F.Syncs) {
         const Stmt *Around = innermostLoop(S.Parents);
         IsJoinedLater |= S.Kind == SyncKind::Join && Around && Around != Loop;
@@ -153,13 +235,16 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
             (S.Kind == SyncKind::Detach && IsSame && !isKept(Create.Object)) ||
             (S.Kind == SyncKind::Join && IsSame && S.Object);
       }
+      const Stmt *Forks =
+          Ends ? nullptr : forksAndJoins(Create, Loop, Keeper, F, Context);
       // If their number is that of the data, it is no pool.
       const ValueDecl *Items =
-          IsJoinedLater && !Ends ? itemsOf(Loop, Create) : nullptr;
-      int64_t PerCpu = Ends || Items ? 1 : threadsPerCpu(Loop, Context);
+          IsJoinedLater && !Ends && !Forks ? itemsOf(Loop, Create) : nullptr;
+      int64_t PerCpu =
+          Ends || Forks || Items ? 1 : threadsPerCpu(Loop, Context);
       if (PerCpu > 1 && !computes(Create, Model))
         PerCpu = 1;
-      if ((!Ends && !Items && PerCpu < 2) ||
+      if ((!Ends && !Forks && !Items && PerCpu < 2) ||
           !claim(Create.Site->getExprLoc(), F.Function, Context))
         continue;
       if (Items)
@@ -167,6 +252,10 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
                "loop creates a thread for each item of '" + Items->getName() +
                    "'",
                Remedy, Cost);
+      else if (Forks)
+        report(*Create.Site, *Forks, *F.Function,
+               "loop creates threads in each iteration and joins them", Remedy,
+               Cost);
       else if (PerCpu > 1)
         report(*Create.Site, *Loop, *F.Function,
                "loop creates " + Twine(PerCpu) +

@@ -29,6 +29,19 @@ StringRef stdKindOf(QualType Type) {
   return Record->getName();
 }
 
+/// Returns true if Type is a vector of threads or futures: their creation costs
+/// far more than the vector's memory, and thread-per-task reports it.
+static bool holdsThreads(QualType Type) {
+  auto *Class = dyn_cast_or_null<ClassTemplateSpecializationDecl>(
+      Type->getAsCXXRecordDecl());
+  if (!Class || Class->getTemplateArgs().size() == 0 ||
+      Class->getTemplateArgs()[0].getKind() != TemplateArgument::Type)
+    return false;
+  StringRef Element = stdKindOf(Class->getTemplateArgs()[0].getAsType());
+  return Element == "thread" || Element == "jthread" || Element == "future" ||
+         Element == "shared_future";
+}
+
 static const Expr *strip(const Expr *E) {
   while (E) {
     E = E->IgnoreParenImpCasts();
@@ -199,6 +212,8 @@ std::optional<IterationLocal> findIterationLocal(const VarDecl &Variable,
   StringRef Kind = stdKindOf(Variable.getType());
   if (Kind != "vector" && Kind != "basic_string" && Kind != "unique_ptr" &&
       Kind != "shared_ptr")
+    return std::nullopt;
+  if (Kind == "vector" && holdsThreads(Variable.getType()))
     return std::nullopt;
   IterationLocal Found{&Variable, nullptr, Kind, nullptr};
   for (const Stmt *Loop : View.loops())

@@ -8,6 +8,7 @@
 
 #include "checkers/heap-churn/ShootdownCallsCheck.h"
 
+#include "checkers/common/Walk.h"
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/Induction.h"
 #include "checkers/heap-churn/LoopFixes.h"
@@ -29,12 +30,17 @@ static bool takesAway(int64_t Advice) {
   return llvm::is_contained({4, 8, 9, 20, 21, 24}, Advice);
 }
 
+/// Returns true if F is a function of C, or is declared as one.
+static bool isGlobalFunction(const FunctionDecl *F) {
+  return F && F->getIdentifier() &&
+         (F->isExternC() ||
+          F->getDeclContext()->getRedeclContext()->isTranslationUnit());
+}
+
 static SystemCall systemCallOf(const CallExpr &Call,
                                const ASTContext &Context) {
   const FunctionDecl *Callee = Call.getDirectCallee();
-  if (!Callee || !Callee->getIdentifier() ||
-      !(Callee->isExternC() ||
-        Callee->getDeclContext()->getRedeclContext()->isTranslationUnit()))
+  if (!isGlobalFunction(Callee))
     return SystemCall::None;
   auto Argument = [&](unsigned I) {
     return I < Call.getNumArgs() ? constantOf(Call.getArg(I), Context)
@@ -141,7 +147,149 @@ static bool couldBeFewer(const CallExpr &Call, const Stmt *Loop,
   }
 }
 
+/// Returns true if an execution of Statement may leave the function, unless
+/// only the arguments decide that, as in `if (!size) return;`. Other returns
+/// may make the rest of the function rare: `if (++n < 1000) return;`.
+static bool mayLeave(const Stmt *Statement) {
+  bool Leaves = false;
+  forEachStmt(Statement, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+    if (!isa<ReturnStmt, GotoStmt>(S))
+      return;
+    bool ByArguments = false;
+    for (const Stmt *P : Parents)
+      if (auto *If = dyn_cast<IfStmt>(P)) {
+        ByArguments = true;
+        forEachStmt(If->getCond(), [&](const Stmt *E, ArrayRef<const Stmt *>) {
+          auto *Ref = dyn_cast<DeclRefExpr>(E);
+          ByArguments &=
+              !isa<CallExpr, MemberExpr>(E) &&
+              (!Ref || isa<ParmVarDecl, EnumConstantDecl>(Ref->getDecl()));
+        });
+      }
+    Leaves |= !ByArguments;
+  });
+  return Leaves;
+}
+
+/// Returns true if a statement among Parents may skip what is in it.
+static bool isConditional(const Stmt *S) {
+  auto *Logical = dyn_cast<BinaryOperator>(S);
+  return isa<IfStmt, SwitchStmt, AbstractConditionalOperator, CXXTryStmt,
+             LambdaExpr>(S) ||
+         (Logical && Logical->isLogicalOp());
+}
+
+/// Returns true if Kind costs about the same wherever it is called. A function
+/// that unmaps or protects a range mostly has another range in each call.
+static bool isWide(SystemCall Kind) {
+  return Kind == SystemCall::Advise || Kind == SystemCall::Shrink ||
+         Kind == SystemCall::Trim;
+}
+
+/// Records what View's function calls, for onEndOfTranslationUnit.
+void ShootdownCallsCheck::inspectCallees(FunctionView &View) {
+  auto *Body = dyn_cast_or_null<CompoundStmt>(View.Function.getBody());
+  if (!Body)
+    return;
+  bool IsSure = true;
+  Surely &Of = Known[View.Function.getCanonicalDecl()];
+  for (const Stmt *Top : Body->body()) {
+    IsSure &= !mayLeave(Top) || isa<ReturnStmt>(Top);
+    forEachStmt(Top, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+      auto *Call = dyn_cast<CallExpr>(S);
+      const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+      if (!Callee)
+        return;
+      const Stmt *Loop = View.loopAround(*Call);
+      SystemCall Kind = systemCallOf(*Call, View.Context);
+      if (Loop) {
+        auto At = llvm::find(Parents, Loop);
+        if (Kind == SystemCall::None && At != Parents.end() &&
+            llvm::none_of(ArrayRef<const Stmt *>(At, Parents.end()),
+                          isConditional) &&
+            !isCold(Loop, View) && !isRetry(Loop, View) &&
+            !retries(*Call, Loop, View) && View.isRepeated(Call))
+          LoopCalls.push_back(
+              {Call, &View.Function, Callee->getCanonicalDecl()});
+      } else if (IsSure && llvm::none_of(Parents, isConditional)) {
+        if (isWide(Kind)) {
+          Of.SystemCalls.push_back(Call);
+          In[Call] = &View.Function;
+        } else if (Kind == SystemCall::None) {
+          Of.Callees.push_back(Callee->getCanonicalDecl());
+        }
+      }
+    });
+    if (!IsSure)
+      return;
+  }
+}
+
+void ShootdownCallsCheck::collect(
+    const Surely &Of, unsigned Depth,
+    SmallVectorImpl<const CallExpr *> &Found) const {
+  Found.append(Of.SystemCalls.begin(), Of.SystemCalls.end());
+  for (const FunctionDecl *Callee : Of.Callees)
+    if (auto Where = Known.find(Callee); Depth > 1 && Where != Known.end())
+      collect(Where->second, Depth - 1, Found);
+}
+
+static constexpr llvm::StringLiteral Cost =
+    "each call interrupts every CPU of the process, which costs a virtual "
+    "machine an exit per CPU";
+
+void ShootdownCallsCheck::onEndOfTranslationUnit() {
+  for (const LoopCall &Each : LoopCalls) {
+    auto Callee = Known.find(Each.Callee);
+    if (Callee == Known.end())
+      continue;
+    SmallVector<const CallExpr *, 2> Found;
+    collect(Callee->second, 2, Found);
+    for (const CallExpr *Call : Found) {
+      FunctionView &View = lookAgain(*In.lookup(Call));
+      if (!claim(Call->getExprLoc(), View))
+        continue;
+      report(Call->getExprLoc(),
+             "a loop in '" + Each.In->getNameAsString() + "' calls '" +
+                 Call->getDirectCallee()->getName().str() +
+                 "' in its iterations, through '" +
+                 Each.Callee->getNameAsString() + "'",
+             "call it once, after the loop", Cost);
+      diag(Each.Call->getExprLoc(), "called here", DiagnosticIDs::Note);
+    }
+  }
+}
+
+/// Reports limits below glibc's defaults: with a low M_TRIM_THRESHOLD each free
+/// at the end of the heap is a system call, and with a low M_MMAP_THRESHOLD
+/// each free of a block above it.
+void ShootdownCallsCheck::reportLowLimits(FunctionView &View) {
+  static constexpr int64_t Default = 128 * 1024; // Of both, mallopt(3).
+  forEachStmt(View.Function.getBody(), [&](const Stmt *S,
+                                           ArrayRef<const Stmt *>) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    if (!isGlobalFunction(Callee) || Callee->getName() != "mallopt" ||
+        Call->getNumArgs() != 2)
+      return;
+    std::optional<int64_t> Which = constantOf(Call->getArg(0), View.Context),
+                           Limit = constantOf(Call->getArg(1), View.Context);
+    // The numbers of M_TRIM_THRESHOLD and M_MMAP_THRESHOLD in malloc.h. A
+    // negative limit is that of a size_t, and switches trimming off.
+    if (!Which || !Limit || (*Which != -1 && *Which != -3) || *Limit < 0 ||
+        *Limit >= Default || !claim(Call->getExprLoc(), View))
+      return;
+    report(Call->getExprLoc(),
+           Twine("'mallopt' lowers ") +
+               (*Which == -1 ? "M_TRIM_THRESHOLD" : "M_MMAP_THRESHOLD") +
+               " to " + Twine(*Limit) + " bytes",
+           "leave the default", HeapCost);
+  });
+}
+
 void ShootdownCallsCheck::inspect(FunctionView &View) {
+  reportLowLimits(View);
+  inspectCallees(View);
   if (View.loops().empty())
     return;
   SmallVector<const CallExpr *, 4> Calls;
@@ -154,13 +302,12 @@ void ShootdownCallsCheck::inspect(FunctionView &View) {
       continue;
     StringRef Name = Call->getDirectCallee()->getName();
     bool Advises = systemCallOf(*Call, View.Context) == SystemCall::Advise;
-    report(
-        Call->getExprLoc(), "loop calls '" + Name + "' in its iterations",
-        Advises ? "one call for the whole range, or one process_madvise "
-                  "with a vector, interrupts the other CPUs once"
-                : "one call for the whole range interrupts the other CPUs once",
-        "each call interrupts every CPU of the process, which costs a virtual "
-        "machine an exit per CPU")
+    report(Call->getExprLoc(), "loop calls '" + Name + "' in its iterations",
+           Advises
+               ? "one call for the whole range, or one process_madvise "
+                 "with a vector, interrupts the other CPUs once"
+               : "one call for the whole range interrupts the other CPUs once",
+           Cost)
         << oneCall(*Call, View);
   }
 }

@@ -15,12 +15,35 @@ namespace vfriendly::tidy {
 
 /// Reports system calls in loops that interrupt every CPU of the process each
 /// time.
+///
+/// Finds them in the loop itself and in functions that the loop calls, up to
+/// two calls away.
 class ShootdownCallsCheck : public HeapCheck {
 public:
   using HeapCheck::HeapCheck;
 
 private:
   void inspect(FunctionView &View) override;
+  void onEndOfTranslationUnit() override;
+  void inspectCallees(FunctionView &View);
+  void reportLowLimits(FunctionView &View);
+
+  /// What each call of a function does in any case.
+  struct Surely {
+    llvm::SmallVector<const clang::CallExpr *, 1> SystemCalls;
+    llvm::SmallVector<const clang::FunctionDecl *, 4> Callees;
+  };
+  void collect(const Surely &Of, unsigned Depth,
+               llvm::SmallVectorImpl<const clang::CallExpr *> &Found) const;
+
+  llvm::DenseMap<const clang::FunctionDecl *, Surely> Known;
+  struct LoopCall {
+    const clang::CallExpr *Call;
+    const clang::FunctionDecl *In, *Callee;
+  };
+  std::vector<LoopCall> LoopCalls;
+  /// The functions that SystemCalls are in.
+  llvm::DenseMap<const clang::CallExpr *, const clang::FunctionDecl *> In;
 };
 
 } // namespace vfriendly::tidy
