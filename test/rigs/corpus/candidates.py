@@ -84,7 +84,12 @@ FIFTH = {
     "masstree": ("masstree", ["."], r"_test\.|(^|/)test_", r"\.(c|cc|h|hh)$"),
     "cheetah": ("cheetah", ["runtime", "include"], r"/tests?/", r"\.[ch]$"),
 }
-SETS = {"developed": CORPORA, "held-out": HELD_OUT, "fresh": FRESH, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH}
+# Thread pools.
+SIXTH = {
+    "enkits": ("enkiTS", ["src"], r"_c\.(h|cpp)$", r"\.(cpp|h)$"),
+    "dispenso": ("dispenso", ["dispenso"], r"third-party/|/windows/", r"\.(cpp|h)$"),
+}
+SETS = {"developed": CORPORA, "held-out": HELD_OUT, "fresh": FRESH, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}
 ALL = {corpus: what for one in SETS.values() for corpus, what in one.items()}
 HELD_OUT_CAP = (44, 15)  # rows `hint` and others a corpus with more than 80, so that people can judge them all
 DRIVER_CAP = 120  # dpdk drivers mostly poll registers: enough of them to measure false positives, not more

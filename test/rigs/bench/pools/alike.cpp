@@ -2,13 +2,19 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// alike KIND THREADS MILLISECONDS [passive]: thread pools that poll and then
-// sleep, in four forms.
-//   poll      a bounded loop around a function that says whether there is work
-//   pop       a bounded loop of tries to take a task out of a queue
-//   deadline  polls until a time by the time-stamp counter, then a condition
-//   variable, in one loop lock      a ticket lock that sleeps after each 2^20
-//   polls, in one loop
+// Thread pools that poll and then sleep, in four forms:
+//
+//   alike KIND THREADS MILLISECONDS [passive]
+//
+// poll: a bounded loop around a function that says whether there is work.
+//
+// pop: a bounded loop of tries to take a task out of a queue.
+//
+// deadline: polls until a time by the time-stamp counter, then a condition
+// variable, in one loop.
+//
+// lock: a ticket lock that sleeps after each 2^20 polls, in one loop.
+//
 // With passive no polls come before the sleep, as the pools' own options have
 // it. With -DHAND each spin yields after 200 polls. Prints {"us": microseconds
 // a region of all threads, or a turn of the lock}.

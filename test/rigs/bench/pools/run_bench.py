@@ -6,7 +6,8 @@
 Microseconds of a unit of work (a token, a product, a region, a turn of a lock): the program as it
 is, built by flags only, with its waits changed by hand, and with its own option not to spin. alike-
 programs are the project's own, of the same forms; for the others name the folder of their source:
-  --source llama=DIR        llama.cpp, vendor/llama.cpp of the sdist of PyPI's llama-cpp-python
+  --source llama=DIR        llama.cpp, vendor/llama.cpp of the sdist of PyPI's llama-cpp-python; llamaomp=DIR
+                            builds it by gcc with OpenMP, where libvfomp.so stands in place of flags
   --source keydb=DIR, openblas=DIR, pthreadpool=DIR, marl=DIR
 Eigen is Debian's."""
 
@@ -44,9 +45,11 @@ def build(tree, name, source, folder):
     flags = {"original": recipes.Flags(),
              "by flags": recipes.Flags([*tree.plugin_flags()], tree.link_flags()),
              "by hand": recipes.Flags(hand=True)}
+    if program.preload:
+        del flags["by flags"]
+    if not program.by_hand:
+        del flags["by hand"]
     for variant, each in flags.items():
-        if each.hand and not program.by_hand:
-            continue
         place = os.path.join(folder, f"{name.split('-')[0]}-{variant.replace(' ', '-')}")
         # Another build of the plugin makes another program.
         with bring.Once(place, f"2 {source} {os.path.getmtime(tree.plugin) if each.compile else ''}") as todo:
@@ -54,6 +57,13 @@ def build(tree, name, source, folder):
                 program.compile(tree, source, place, each)
         variants[variant] = os.path.join(place, "program")
     return variants
+
+
+def command(tree, program, variant, built, threads, milliseconds):
+    line, environment = program.command(built, threads, milliseconds, variant == "passive")
+    if variant == "preload":
+        environment["LD_PRELOAD"] = os.path.join(tree.lib, "libvfomp.so")
+    return line, environment
 
 
 def main(tree, options, out):
@@ -70,13 +80,17 @@ def main(tree, options, out):
         if program.needs_source and not os.path.isdir(source):
             raise bench.Usage(f"{name} needs --source {name.split('-')[0]}=DIR")
         built = build(tree, name, os.path.abspath(source), folder)
+        ours = "by flags"
+        if program.preload:
+            ours = "preload"
+            built[ours] = built["original"]
         if program.passive:
             built["passive"] = built["original"]
         if options.build_only:
             continue
         print(f"{name}: us", flush=True)
-        commands = {v: lambda t, v=v, p=p: program.command(p, t, milliseconds, v == "passive") for v, p in built.items()}
+        commands = {v: lambda t, v=v, p=p: command(tree, program, v, p, t, milliseconds) for v, p in built.items()}
         cells.run(report, {f"{name}, {t} threads": t for t in options.threads.split(",")}, where, commands,
-                  1 if options.smoke else options.reps, "by flags", "original")
+                  1 if options.smoke else options.reps, ours, "original")
         report.write()
     return 0
