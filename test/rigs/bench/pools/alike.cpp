@@ -87,7 +87,8 @@ bool isReady(Worker &W) {
 
 void waitPoll(Worker &W) {
   unsigned Polls = 0;
-  for (long I = 0; !isReady(W) && I < Limit; I++)
+  const long Rounds = Limit;
+  for (long I = 0; !isReady(W) && I < Rounds; I++)
     hint(Polls);
   if (!isReady(W)) {
     std::unique_lock<std::mutex> Hold(Mutex);
@@ -108,7 +109,8 @@ void *tryPop(Worker &W) {
 void waitPop(Worker &W) {
   void *Task = nullptr;
   unsigned Polls = 0;
-  for (long I = 0; I < Limit && !Task && !Stop; I++) {
+  const long Rounds = Limit;
+  for (long I = 0; I < Rounds && !Task && !Stop; I++) {
     Task = tryPop(W);
     hint(Polls);
   }
@@ -185,13 +187,14 @@ struct TicketLock {
   }
   void lock() {
     uint32_t Mine = Next.fetch_add(1);
+    const unsigned Rounds = LockLimit;
     unsigned Count = 0, Polls = 0;
     for (;;) {
       uint32_t Seen = Active.load();
       if (Seen == Mine)
         break;
       hint(Polls);
-      if (++Count % LockLimit == 0)
+      if (++Count % Rounds == 0)
         sleep(Seen);
     }
   }

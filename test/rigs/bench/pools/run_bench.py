@@ -11,6 +11,7 @@ programs are the project's own, of the same forms; for the others name the folde
   --source keydb=DIR, openblas=DIR, pthreadpool=DIR, marl=DIR
 Eigen is Debian's."""
 
+import json
 import os
 import sys
 
@@ -35,6 +36,7 @@ def options(parser):
     parser.add_argument("--threads", metavar="N,...", default="2,4,8", help="[%(default)s]")
     parser.add_argument("--conditions", metavar="C,...", default="idle,hogs", help="of idle, hogs, limit-CPUS [%(default)s]")
     parser.add_argument("--reps", type=int, default=5, metavar="N", help="runs of each [%(default)s]")
+    parser.add_argument("--add", action="store_true", help="keep the cells of earlier runs of this commit in pools.json")
     parser.add_argument("--build-only", action="store_true", help="only builds what would run")
 
 
@@ -66,6 +68,19 @@ def command(tree, program, variant, built, threads, milliseconds):
     return line, environment
 
 
+def keep_earlier(report):
+    """Takes over the cells of an earlier run; of a cell that is measured again, the later one counts."""
+    try:
+        with open(report.path, encoding="utf-8") as file:
+            earlier = json.load(file)
+    except OSError:
+        return
+    if earlier["commit"] != report.content["commit"]:
+        raise bench.Usage(f"{report.path} is of another commit: leave out --add once")
+    for kind in ("samples", "summary"):
+        report.content[kind] += earlier[kind]
+
+
 def main(tree, options, out):
     names = bench.choice(options.programs, recipes.PROGRAMS, "program")
     where = conditions.usable(options.conditions.split(","))
@@ -73,6 +88,8 @@ def main(tree, options, out):
     milliseconds = str(SMOKE_MS if options.smoke else RUN_MS)
     report = bench.Report("pools", tree, out, {"programs": names, "conditions": where, "threads": options.threads,
                                                "ms": milliseconds, "smoke": options.smoke})
+    if options.add:
+        keep_earlier(report)
     folder = os.path.join(out, "pools")
     os.makedirs(folder, exist_ok=True)
     for name in names:
