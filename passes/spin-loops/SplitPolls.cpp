@@ -122,18 +122,25 @@ static Blocks findRareBlocks(Loop &L, Surroundings &Around) {
         !L.contains(Br->getSuccessor(1)) ||
         Br->getSuccessor(0) == Br->getSuccessor(1))
       continue;
-    CauseSet C = In.Causes.collect(Br->getCondition()).kinds();
-    if (!(C & (Own | Clock)) || (C & (Polled | Walks)))
-      continue;
-    SmallVector<BasicBlock *, 8> Sides[2];
+    SmallSetVector<const BasicBlock *, 8> Sides[2];
     for (BasicBlock *B : L.blocks())
       for (unsigned Side : {0, 1})
         if (In.DT.dominates(BasicBlockEdge(D, Br->getSuccessor(Side)), B))
-          Sides[Side].push_back(B);
-    auto Works = [&](BasicBlock *B) { return Working.contains(B); };
-    bool First = any_of(Sides[0], Works), Second = any_of(Sides[1], Works);
-    if (First != Second)
-      insertRange(Rare, Sides[First ? 0 : 1]);
+          Sides[Side].insert(B);
+    auto Works = [&](const BasicBlock *B) { return Working.contains(B); };
+    bool First = any_of(Sides[0], Works);
+    if (First == any_of(Sides[1], Works))
+      continue;
+    const auto &Side = Sides[First ? 0 : 1];
+    // How often other threads let the branch be taken is not known, unless they
+    // are asked in rare iterations only. Plain memory, such as a limit that can
+    // be configured, is seldom written.
+    Causes C = In.Causes.collect(Br->getCondition());
+    if ((C.kinds() & (Own | Clock)) && !(C.kinds() & Walks) &&
+        none_of(C.Polls, [&](const Instruction *I) {
+          return isMarkedAccess(*I) && !Side.contains(I->getParent());
+        }))
+      insertRange(Rare, Side);
   }
   return Rare;
 }
