@@ -5,6 +5,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "gleaner/daemon.h"
+#include "gleaner/halt_poll.h"
 #include "gleaner/output.h"
 #include "gleaner/place.h"
 #include "gleaner/policy.h"
@@ -319,9 +320,11 @@ _Noreturn void gl_daemon(const struct gl_options *options,
    * the sleep, which ends by itself. */
   while (!ends)
     vf_sleep_ns(1000000000);
-  if (gl_record_is_live(record))
+  if (gl_record_is_live(record)) {
     gl_place_release(record);
-  else
+  } else {
     gl_place_close(record);
+    gl_halt_poll_end(record);
+  }
   _exit(0);
 }

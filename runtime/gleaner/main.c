@@ -7,6 +7,7 @@
 #include "gleaner/options.h"
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char usage[] =
@@ -27,6 +28,10 @@ static const char usage[] =
     "                be tried\n"
     "  --no-retain   do not keep vCPUs awake\n"
     "  --no-fold     do not use fewer vCPUs\n"
+    "  --halt-poll NS  while the command runs, all idle vCPUs of this guest "
+    "poll for\n"
+    "                  so long before they halt, if it has haltpoll (as root; "
+    "200000)\n"
     "  --affinity    use CPU affinities, even if a cgroup could be made\n"
     "  --metric-command COMMAND    what counts as progress: a number that "
     "COMMAND\n"
@@ -57,6 +62,7 @@ static int run(int argc, char **argv) {
       {"metric-calls", required_argument, NULL, GL_METRIC_CALLS},
       {"log", required_argument, NULL, 'l'},
       {"prometheus", required_argument, NULL, 'm'},
+      {"halt-poll", required_argument, NULL, 'w'},
       {"affinity", no_argument, NULL, 'a'},
       {"physical", no_argument, NULL, 'p'},
       {"help", no_argument, NULL, 'h'},
@@ -76,6 +82,15 @@ static int run(int argc, char **argv) {
     case 'f':
       options.fold = false;
       break;
+    case 'w': {
+      char *end;
+      options.halt_poll_ns = strtoul(optarg, &end, 10);
+      if (*end || options.halt_poll_ns == 0) {
+        fprintf(stderr, "gleaner: --halt-poll %s: not nanoseconds\n", optarg);
+        return GL_USAGE;
+      }
+      break;
+    }
     case 'a':
       options.means = GL_AFFINITY;
       break;

@@ -12,10 +12,11 @@
 
 struct gl_options {
   char **command;
-  enum gl_means means; /* GL_AFFINITY, or the first that works */
-  bool retain, fold;   /* may be done */
-  bool dry_run;        /* say what would be tried, change nothing */
-  bool explain;        /* print each decision with its reason */
+  enum gl_means means;        /* GL_AFFINITY, or the first that works */
+  bool retain, fold;          /* may be done */
+  bool dry_run;               /* say what would be tried, change nothing */
+  bool explain;               /* print each decision with its reason */
+  unsigned long halt_poll_ns; /* the guest's own polling; 0: as it is */
   enum gl_metric metric;
   const char *metric_of;  /* what gl_progress_open takes */
   const char *log;        /* file to which a JSON object per decision goes */

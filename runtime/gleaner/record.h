@@ -41,6 +41,9 @@ struct gl_record {
   struct gl_cpus kept;
   struct gl_cpus was; /* what threads had before, which some may still have if
                          the daemon died while it moved them */
+  uint32_t polls; /* 1 from before the guest's polling is set until after it is
+                     restored: see halt_poll.h */
+  unsigned long poll_was_ns, poll_set_ns;
   uint32_t n_kept, retained, reason, windows;
   double timeout_s, gain, wake_cost_s;
   struct gl_sample sample; /* of the last window */

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*/
 
+#include "gleaner/halt_poll.h"
 #include "gleaner/options.h"
 #include "gleaner/place.h"
 #include <dirent.h>
@@ -26,6 +27,7 @@ int gl_repair(void) {
       continue;
     if (!gl_record_is_live(record)) {
       gl_place_close(record);
+      gl_halt_poll_end(record);
       printf("gleaner: %s, run %d: gave back CPUs\n", record->name,
              record->supervisor);
       unlink(file);

@@ -16,6 +16,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "gleaner/daemon.h"
+#include "gleaner/halt_poll.h"
 #include "gleaner/place.h"
 #include "platform/linux/kernel.h"
 #include <errno.h>
@@ -151,6 +152,11 @@ int gl_run(const struct gl_options *options) {
     return GL_FAILED;
   }
   gl_print(record->name, sizeof record->name, "%s", options->command[0]);
+  if (options->halt_poll_ns && !options->dry_run) {
+    const char *wrong = gl_halt_poll_start(record, options->halt_poll_ns);
+    if (wrong)
+      fprintf(stderr, "gleaner: --halt-poll: %s\n", wrong);
+  }
   gl_place_open(record, options->means);
   /* Orphans of the workload stay below this process, where they are found. */
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -182,6 +188,7 @@ int gl_run(const struct gl_options *options) {
     fprintf(stderr, "gleaner: cannot fork: %s\n", strerror(errno));
   end_daemon(record);
   gl_place_close(record);
+  gl_halt_poll_end(record);
   if (path[0])
     unlink(path);
   return started ? end_as(status) : GL_FAILED;

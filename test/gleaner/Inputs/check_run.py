@@ -13,6 +13,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 ALL = sorted(os.sched_getaffinity(0))
@@ -226,6 +227,51 @@ def group_removed():
     run.freed("cgroup removed")
     run.end()
     assert run.process.returncode == -signal.SIGKILL
+
+
+def halt_poll():
+    """The guest's polling is restored, whoever is left, unless somebody else has changed it."""
+    with tempfile.NamedTemporaryFile("w+") as file:
+        def is_set(ns):
+            with open(file.name) as now:
+                return now.read().split()[0] == str(ns)
+
+        def started():
+            file.seek(0)
+            file.write("50000\n")
+            file.flush()
+            run = Run(fold=False)
+            wait_for("polls", lambda: is_set(200000))
+            return run
+
+        os.environ["VF_TEST_GLEANER_HALT_POLL"] = file.name
+        OPTIONS.append("--halt-poll=200000")
+        run = started()
+        other = Run(fold=False)
+        assert "another run has set it" in other.end()
+        assert is_set(200000)
+        run.end()
+        assert is_set(50000), "after the end"
+        run = started()
+        os.kill(run.supervisor, signal.SIGKILL)
+        wait_for("restored by the daemon", lambda: is_set(50000))
+        run.end()
+        run = started()
+        os.kill(run.supervisor, signal.SIGSTOP)
+        os.kill(run.daemon, signal.SIGKILL)
+        os.kill(run.supervisor, signal.SIGKILL)
+        run.process.wait()
+        assert is_set(200000)
+        repair()
+        assert is_set(50000), "after the repair"
+        run.end()
+        run = started()
+        with open(file.name, "w") as own:
+            own.write("70000\n")
+        run.end()
+        assert is_set(70000), "the user's"
+        del os.environ["VF_TEST_GLEANER_HALT_POLL"]
+        OPTIONS.pop()
 
 
 def main():

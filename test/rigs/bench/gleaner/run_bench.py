@@ -22,10 +22,12 @@ ALONE = False  # It installs servers.
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = {"redis": ("redis-server", "redis-tools"), "postgresql": ("postgresql",), "zstd": ("zstd",),
-            "sysbench": ("sysbench",), "pingpong": (), "stages": (), "dedup": ("libssl-dev", "libzstd-dev", "libtbb-dev")}
+            "sysbench": ("sysbench",), "pingpong": (), "stages": (),
+            "dedup": ("libssl-dev", "libzstd-dev", "libtbb-dev")}
 WORKLOADS = ("pingpong:1:500:pinned", "pingpong:1:20000:pinned", "pingpong:1:500:free", "pingpong:1:20000:free",
              "pingpong:4:500:free", "pingpong:4:20000:free", "stages:8", "redis:1", "redis:16", "postgresql:1",
-             "postgresql:16", "dedup:broadcast", "dedup:batches", "zstd:2", "sysbench:threads:4", "sysbench:mutex:4")
+             "postgresql:16", "dedup:broadcast", "dedup:batches",
+             "zstd:2", "sysbench:threads:4", "sysbench:mutex:4")
 TIMEOUT_S = 120
 KEPT = {"awake": "gleaner: more progress with CPUs kept awake", "fewer": "gleaner: more progress on fewer CPUs"}
 
@@ -39,8 +41,9 @@ def options(parser):
     parser.add_argument("--jump", action="store_true",
                         help="time until all CPUs are back, after a jump from a pair on fewer to busy threads, instead")
     parser.add_argument("--guests", metavar="CPUS,...", help="count exits in nested guests with so many vCPUs instead")
-    parser.add_argument("--warm-up", type=int, default=10, metavar="S",
-                        help="guests only: time for trials before exits are counted [%(default)s]")
+    parser.add_argument("--warm-up", type=int, default=25, metavar="S",
+                        help="guests only: time for trials, of a second a window there, before exits are counted "
+                        "[%(default)s]")
     parser.add_argument("--option", action="append", default=[], metavar="OPTION",
                         help="an option of gleaner run, like --option=--no-fold")
 
@@ -125,7 +128,8 @@ def main(tree, options, out):
     prepare(tree, folder, [] if options.guests or options.jump else names)
     if options.jump:
         return jump(tree, folder, options, out)
-    report = bench.Report("gleaner", tree, out, {"seconds": seconds, "reps": reps, "options": options.option})
+    report = bench.Report("gleaner-guests" if options.guests else "gleaner", tree, out,
+                          {"seconds": seconds, "reps": reps, "options": options.option})
     if options.add:
         add_rows(report, names)
     if options.guests:
@@ -161,11 +165,13 @@ def main(tree, options, out):
                      f"{measure.median_figure(ratios).value:.3f}", f"{ends['min']:.3f}..{ends['max']:.3f}",
                      *(f"{median(v, measure.cpu_of) / seconds:.2f}" for v in runs), *p99, kept(runs["gleaner"]), last])
         report.summary(workload=name, rate={v: median(v, figure("rate")) for v in runs},
-                       cpus={v: median(v, measure.cpu_of) / seconds for v in runs}, ratio=ends, last=last, kept=kept(runs["gleaner"]),
+                       cpus={v: median(v, measure.cpu_of) / seconds for v in runs}, ratio=ends, last=last,
+                       kept=kept(runs["gleaner"]),
                        p99_ms={v: median(v, figure("p99_ms")) for v in runs if "p99_ms" in runs[v][0].values})
         print("  ".join(rows[-1]), file=sys.stderr, flush=True)  # a long run may be cut short
         report.save()
     progress.end()
-    bench.table(["", "alone", "gleaner", "ratio", "ends", "CPUs", "with", "p99 ms", "with", "kept", "last decision"], rows)
+    bench.table(["", "alone", "gleaner", "ratio", "ends", "CPUs", "with", "p99 ms", "with", "kept",
+                 "last decision"], rows)
     report.write()
     return 1 if broken else 0
