@@ -30,6 +30,8 @@
 /* Polls by default, and where there are more threads than CPUs. */
 #define POLLS 300000u
 #define POLLS_CROWDED 100u
+/* Polls of a short spin: 20 to 45 us, depending on the processor's pause. */
+#define POLLS_SHORT 1000u
 /* Maximum distance of the two, in words. They are neighbours in Debian's copy
  * of gcc 12, and two words apart in that of a Python package. */
 #define DISTANCE_MAX 8
@@ -177,8 +179,7 @@ static void learn(struct module *module) {
       !vf_omp_user_sets("OMP_WAIT_POLICY") && copies_n != COPIES) {
     vf_omp_count(VF_OMP_LIBGOMP, 1);
     remember(copies, &copies_n, COPIES, module);
-    if (vf_omp_sleeps())
-      vf_libgomp_set(true);
+    vf_libgomp_set(vf_omp_waits());
     return;
   }
   if (kind == LIBGOMP)
@@ -192,9 +193,8 @@ void vf_omp_created_by(const void *caller) {
     vf_omp_start(); /* in a forked child */
     return;
   }
-  /* Two threads rarely meet here. One that finds the lock taken, or was forked
-   * while another thread had it, leaves the module for the next thread that
-   * is created. */
+  /* Two threads rarely meet here. One that finds the lock taken leaves the
+   * module for the next thread that is created. */
   if (is_known(others, &others_n, address) ||
       __atomic_test_and_set(&lock, __ATOMIC_ACQUIRE))
     return;
@@ -205,11 +205,19 @@ void vf_omp_created_by(const void *caller) {
   __atomic_clear(&lock, __ATOMIC_RELEASE);
 }
 
-void vf_libgomp_set(bool sleeps) {
+void vf_libgomp_set(enum vf_omp_waits waits) {
   unsigned n = __atomic_load_n(&copies_n, __ATOMIC_ACQUIRE);
   for (unsigned i = 0; i != n; ++i) {
-    __atomic_store_n(polls[i], sleeps ? 0 : POLLS, __ATOMIC_RELAXED);
-    __atomic_store_n(polls_crowded[i], sleeps ? 0 : POLLS_CROWDED,
+    __atomic_store_n(polls[i],
+                     waits == VF_OMP_SPIN    ? POLLS
+                     : waits == VF_OMP_SHORT ? POLLS_SHORT
+                                             : 0,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(polls_crowded[i], waits == VF_OMP_SPIN ? POLLS_CROWDED : 0,
                      __ATOMIC_RELAXED);
   }
 }
+
+/* The thread that had the lock may be gone. What it was about to add counts
+ * only once it is complete. */
+void vf_libgomp_in_child(void) { __atomic_clear(&lock, __ATOMIC_RELEASE); }

@@ -43,7 +43,8 @@ static int usual; /* block time in milliseconds; written before any region */
 static __thread bool teams_sleep;
 
 static void parallel_begin(void) {
-  bool sleeps = vf_omp_sleeps();
+  /* A block time is one of milliseconds: there is no short spin. */
+  bool sleeps = vf_omp_waits() != VF_OMP_SPIN;
   vf_omp_start(); /* in a forked child, or before any thread was created */
   if (sleeps == teams_sleep)
     return;

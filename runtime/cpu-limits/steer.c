@@ -10,6 +10,7 @@
 #include "common/process_wide.h"
 #include "common/report.h"
 #include "platform/linux/kernel.h"
+#include "platform/linux/run_delay.h"
 #include "spin-wait/limit.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,13 +26,16 @@
 #define TICK_NS 20000000u
 /* Maximum time between two decisions if the process hardly runs. */
 #define IDLE_TICK_NS (8 * TICK_NS)
-/* The process's threads share CPUs if they are switched off them against their
- * will once in this much of their CPU time. Threads that compute beside each
- * other have slices of 3 to 4 ms. Where each has a CPU, only the kernel's own
- * threads and the deciding one interrupt them, about once in 20 ms. The rate is
- * one of CPU time, as on a machine with many runnable threads they all run
- * rarely. */
+/* The process's threads may share CPUs if they are switched off them against
+ * their will once in this much of their CPU time. Threads that compute beside
+ * each other have slices of 3 to 4 ms. The rate is one of CPU time, as on a
+ * machine with many runnable threads they all run rarely. */
 #define SWITCHED_EACH_NS 8000000u
+/* They do share them if one of them then waited for a CPU for this part of the
+ * time. Beside a thread that computes it waits for half of it; the short
+ * interruptions of an otherwise idle machine take some hundredths, however many
+ * they are. */
+#define WAITED_PART 4
 /* Such a rate is judged by at least that many switches, as fewer are chance,
  * and after that much CPU time, or that much time if the process gets hardly
  * any. */
@@ -43,10 +47,11 @@
  * maximum trials take less than 1 % of the time. */
 #define SLEEP_NS (8 * (uint64_t)TICK_NS)
 #define SLEEP_MAX_NS (128 * (uint64_t)TICK_NS)
-/* Time to sleep after the group was near its limit. A trial that uses up the
- * limit costs up to a period, 100 ms: less than 1 %. */
-#define SLEEP_LIMITED_NS UINT64_C(16000000000)
+/* Time of short spins after the group was near its limit. A trial that uses up
+ * the limit costs up to a period, 100 ms: less than 1 %. */
+#define SHORT_NS UINT64_C(16000000000)
 #define STACK_SIZE 65536
+#define STACK_LARGE (8u << 20) /* the usual one */
 
 /* What the process did in a time. */
 struct tick {
@@ -56,11 +61,13 @@ struct tick {
 /* Written by the deciding thread, but for `is_there`. */
 static struct {
   bool is_there; /* the thread; a forked child has none */
-  bool sleeps;
-  uint64_t now, sleep_for, sleep_until, spun_since;
+  enum vf_omp_waits waits;
+  uint64_t now, sleep_for, sleep_until, short_until, spun_since;
   uint64_t switches, used_ns;
   struct tick unjudged;
   uint32_t readings;
+  struct vf_run_delays delays;
+  uint64_t delays_at;
 } decided;
 
 static uint64_t counters[VF_OMP_COUNTERS];
@@ -70,24 +77,19 @@ void vf_omp_count(enum vf_omp_counter counter, uint64_t n) {
   __atomic_fetch_add(&counters[counter], n, __ATOMIC_RELAXED);
 }
 
-bool vf_omp_sleeps(void) {
-  return __atomic_load_n(&decided.sleeps, __ATOMIC_RELAXED);
+enum vf_omp_waits vf_omp_waits(void) {
+  return __atomic_load_n(&decided.waits, __ATOMIC_RELAXED);
 }
 
 bool vf_omp_user_sets(const char *name) { return getenv(name) != NULL; }
 
 bool vf_omp_is_on(void) { return is_on; }
 
-static void set(bool sleeps) {
-  if (sleeps == decided.sleeps)
+static void set(enum vf_omp_waits waits) {
+  if (waits == decided.waits)
     return;
-  __atomic_store_n(&decided.sleeps, sleeps, __ATOMIC_RELAXED);
-  vf_libgomp_set(sleeps);
-}
-
-static void sleep_at_least(uint64_t ns) {
-  if (decided.sleep_until < decided.now + ns)
-    decided.sleep_until = decided.now + ns;
+  __atomic_store_n(&decided.waits, waits, __ATOMIC_RELAXED);
+  vf_libgomp_set(waits);
 }
 
 /* Returns what the process did since the last call. */
@@ -110,6 +112,15 @@ static struct tick measure(void) {
   return tick;
 }
 
+/* Returns true if a thread has waited for a CPU for WAITED_PART of the time
+ * since the last call. */
+static bool has_waited(void) {
+  uint64_t ns = vf_run_delay_grown(&decided.delays), since = decided.delays_at;
+  decided.delays_at = decided.now;
+  return ns == VF_RUN_DELAY_UNKNOWN ||
+         (since != 0 && ns >= (decided.now - since) / WAITED_PART);
+}
+
 static bool is_crowded(const struct tick *tick) {
   struct tick *all = &decided.unjudged;
   all->ns += tick->ns;
@@ -117,10 +128,10 @@ static bool is_crowded(const struct tick *tick) {
   all->switches += tick->switches;
   if (all->used_ns < JUDGED_NS && all->ns < JUDGED_AFTER_NS)
     return false;
-  bool crowded = all->switches >= SWITCHES_MIN &&
-                 all->switches * SWITCHED_EACH_NS >= all->used_ns;
+  bool may_be = all->switches >= SWITCHES_MIN &&
+                all->switches * SWITCHED_EACH_NS >= all->used_ns;
   *all = (struct tick){0};
-  return crowded;
+  return may_be && has_waited();
 }
 
 /* Returns true if a new reading shows that the group is near its limit. */
@@ -134,29 +145,32 @@ static bool is_limited(void) {
 }
 
 static void decide(const struct tick *tick) {
-  vf_omp_count(decided.sleeps ? VF_OMP_SLEEP_MS : VF_OMP_SPIN_MS,
-               tick->ns / 1000000);
+  static const enum vf_omp_counter ms[] = {VF_OMP_SPIN_MS, VF_OMP_SHORT_MS,
+                                           VF_OMP_SLEEP_MS};
+  enum vf_omp_waits before = decided.waits;
+  vf_omp_count(ms[before], tick->ns / 1000000);
   bool limited = is_limited(), crowded = is_crowded(tick);
   if (limited) {
     vf_omp_count(VF_OMP_LIMITED, 1);
-    sleep_at_least(SLEEP_LIMITED_NS);
+    decided.short_until = decided.now + SHORT_NS;
   }
   if (crowded) {
     vf_omp_count(VF_OMP_CROWDED, 1);
-    sleep_at_least(decided.sleep_for);
-  }
-  if (decided.sleeps) {
-    if (decided.now >= decided.sleep_until) {
-      decided.spun_since = decided.now;
-      vf_omp_count(VF_OMP_TRIALS, 1);
-      set(false);
-    }
-  } else if (limited || crowded) {
-    if (decided.sleep_for < SLEEP_MAX_NS)
+    if (decided.sleep_until < decided.now + decided.sleep_for)
+      decided.sleep_until = decided.now + decided.sleep_for;
+    if (before != VF_OMP_SLEEP && decided.sleep_for < SLEEP_MAX_NS)
       decided.sleep_for *= 2;
-    set(true);
-  } else if (decided.now - decided.spun_since > decided.sleep_for) {
+  } else if (before != VF_OMP_SLEEP &&
+             decided.now - decided.spun_since > decided.sleep_for) {
     decided.sleep_for = SLEEP_NS;
+  }
+  set(decided.now < decided.sleep_until   ? VF_OMP_SLEEP
+      : decided.now < decided.short_until ? VF_OMP_SHORT
+                                          : VF_OMP_SPIN);
+  if (decided.waits < before) {
+    vf_omp_count(VF_OMP_TRIALS, 1);
+    decided.spun_since = decided.now;
+    has_waited(); /* What it tells next is of the trial. */
   }
 }
 
@@ -165,6 +179,7 @@ static void decide(const struct tick *tick) {
 static void *steer(void *unused) {
   (void)unused;
   uint64_t pause = TICK_NS;
+  prctl(PR_SET_NAME, "vf-omp", 0, 0, 0);
   int seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   decided.sleep_for = SLEEP_NS;
   decided.spun_since = vf_now_ns();
@@ -177,7 +192,7 @@ static void *steer(void *unused) {
     bool is_idle = tick.used_ns < tick.ns / 64;
     pause = !is_idle ? TICK_NS : pause < IDLE_TICK_NS ? 2 * pause : pause;
   }
-  set(false);
+  set(VF_OMP_SPIN);
   return NULL;
 }
 
@@ -205,8 +220,14 @@ void vf_omp_start(void) {
   pthread_attr_setstacksize(&attributes, STACK_SIZE);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  if (next_create()(&thread, &attributes, steer, NULL) == 0)
-    pthread_setname_np(thread, "vf-omp");
+  int error = next_create()(&thread, &attributes, steer, NULL);
+  if (error == EINVAL) {
+    /* glibc puts the thread-local variables of all libraries on the stack. */
+    pthread_attr_setstacksize(&attributes, STACK_LARGE);
+    error = next_create()(&thread, &attributes, steer, NULL);
+  }
+  if (error) /* In a forked child, nobody would end the sleeping. */
+    set(VF_OMP_SPIN);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
   errno = saved;
@@ -223,8 +244,8 @@ VF_API int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 
 static void print(void) {
   static const char *const names[VF_OMP_COUNTERS] = {
-      "libgomp", "libomp", "unknown", "crowded",
-      "limited", "trials", "spin_ms", "sleep_ms"};
+      "libgomp", "libomp",  "unknown",  "crowded", "limited",
+      "trials",  "spin_ms", "short_ms", "sleep_ms"};
   static struct vf_report report;
   if (vf_report_is_idle(counters, VF_OMP_COUNTERS))
     return;
@@ -241,7 +262,10 @@ static void print(void) {
   vf_report_end(&report);
 }
 
-static void in_child(void) { decided.is_there = false; }
+static void in_child(void) {
+  decided.is_there = false;
+  vf_libgomp_in_child();
+}
 
 __attribute__((constructor)) static void configure(void) {
   int saved = errno;

@@ -16,12 +16,18 @@
  * spins for milliseconds before it sleeps. That is the quickest way to wait if
  * each thread has a CPU, and the slowest if the awaited thread needs this CPU
  * or the CPU time of the group is limited. This library switches the waits of
- * the OpenMP runtimes in a process between spinning as usual and sleeping at
- * once:
+ * the OpenMP runtimes in a process between spinning as usual, spinning shortly
+ * and sleeping at once:
  *
- *   spin ----- many involuntary context switches, or the group ------> sleep
- *        <---- is near its CPU limit (spin-wait/limit.h)        -----
- *              after a time, as a trial
+ *   spin ------ threads wait for CPUs, by context switches and -----> sleep
+ *        <----- the kernel's count of that time                 -----
+ *        ------ the group is near its CPU limit ----> short spin
+ *        <----- (spin-wait/limit.h)             -----
+ *              each back after a time, as a trial
+ *
+ * A short spin takes about as much CPU time as a sleep. Under a limit of one
+ * CPU, two threads that spin between regions of 15 us are stopped for half of
+ * the time, and still take 29 us a region; if they sleep, 56 us.
  *
  * Threads that sleep show no sign of whether they could spin again, so spinning
  * is tried after a time that doubles with each trial that fails.
@@ -49,14 +55,16 @@ enum vf_omp_counter {
   VF_OMP_CROWDED, /* times that threads were seen to share CPUs */
   VF_OMP_LIMITED, /* readings that saw the group near its limit */
   VF_OMP_TRIALS,  /* times that they began to spin again */
-  VF_OMP_SPIN_MS, /* how long they spun, and slept */
+  VF_OMP_SPIN_MS, /* how long they spun, spun shortly, and slept */
+  VF_OMP_SHORT_MS,
   VF_OMP_SLEEP_MS,
   VF_OMP_COUNTERS
 };
 void vf_omp_count(enum vf_omp_counter counter, uint64_t n);
 
-/* Returns true if waits should sleep. */
-bool vf_omp_sleeps(void);
+/* How waits should wait. */
+enum vf_omp_waits { VF_OMP_SPIN, VF_OMP_SHORT, VF_OMP_SLEEP };
+enum vf_omp_waits vf_omp_waits(void);
 
 /* Starts the deciding thread if this process has none. */
 void vf_omp_start(void);
@@ -66,9 +74,11 @@ void vf_omp_start(void);
  * belongs to an OpenMP runtime. */
 void vf_omp_created_by(const void *caller);
 
-/* Makes the waits of all known copies of gcc's runtime sleep at once, or spin
- * as usual. */
-void vf_libgomp_set(bool sleeps);
+/* Makes the waits of all known copies of gcc's runtime wait like this. */
+void vf_libgomp_set(enum vf_omp_waits waits);
+
+/* Called in a forked child. */
+void vf_libgomp_in_child(void);
 
 /* Returns true if the environment variable is set. */
 bool vf_omp_user_sets(const char *name);

@@ -2,8 +2,8 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The decisions of libvfomp.so on made-up times: when waits begin to sleep, when spinning is tried
-// again, and that trials that fail get rarer. And the search for gcc's two counts: only one pair
+// The decisions of libvfomp.so on made-up times: when waits begin to sleep or to spin shortly, when
+// spinning is tried again, and that trials that fail get rarer. And the search for gcc's two counts: only one pair
 // in a copy's variables is taken.
 //
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/spin-wait/limit.c %vf_src/runtime/spin-wait/shared.c %vf_src/runtime/common/environment.c %vf_src/runtime/common/report.c %vf_src/runtime/platform/linux/cpu_groups.c -o %t
@@ -14,11 +14,20 @@
 #include "cpu-limits/steer.c"
 #include <string.h>
 
+/* What a thread has waited since the last call. */
+static uint64_t grown;
+uint64_t vf_run_delay_grown(struct vf_run_delays *delays) {
+  (void)delays;
+  return grown;
+}
+
 static void restart(void) {
   memset(&decided, 0, sizeof decided);
   memset(counters, 0, sizeof counters);
   memset(&vf_limit_1, 0, sizeof vf_limit_1);
   decided.now = decided.spun_since = 1000000000;
+  decided.delays_at = decided.now;
+  grown = VF_RUN_DELAY_UNKNOWN;
   decided.sleep_for = SLEEP_NS;
 }
 
@@ -29,9 +38,9 @@ static void tick(unsigned switches) {
   decide(&what);
 }
 
-static unsigned ticks_until(bool sleeps, unsigned switches) {
+static unsigned ticks_until(enum vf_omp_waits waits, unsigned switches) {
   unsigned n = 0;
-  for (; vf_omp_sleeps() != sleeps; n++) {
+  for (; vf_omp_waits() != waits; n++) {
     CHECK(n < 2000);
     tick(switches);
   }
@@ -42,15 +51,15 @@ static void few_switches_are_chance(void) {
   restart();
   for (int i = 0; i < 1000; i++)
     tick(i % 3);
-  CHECK(!vf_omp_sleeps() && counters[VF_OMP_CROWDED] == 0);
+  CHECK(vf_omp_waits() == VF_OMP_SPIN && counters[VF_OMP_CROWDED] == 0);
 }
 
 static void trials_get_rarer(void) {
   restart();
   unsigned slept[12];
   for (int i = 0; i < 12; i++) {
-    CHECK(ticks_until(true, 7) == 1);
-    slept[i] = ticks_until(false, 0);
+    CHECK(ticks_until(VF_OMP_SLEEP, 7) == 1);
+    slept[i] = ticks_until(VF_OMP_SPIN, 0);
     CHECK(i == 0 || slept[i] >= slept[i - 1]);
   }
   CHECK(slept[0] == 8 && slept[1] == 16 && slept[11] <= 256 && slept[11] >= 128);
@@ -58,7 +67,7 @@ static void trials_get_rarer(void) {
   /* One that succeeds ends that. */
   for (int i = 0; i < 300; i++)
     tick(0);
-  CHECK(ticks_until(true, 7) == 1 && ticks_until(false, 0) == 8);
+  CHECK(ticks_until(VF_OMP_SLEEP, 7) == 1 && ticks_until(VF_OMP_SPIN, 0) == 8);
 }
 
 /* As long as sleeping threads are switched off their CPUs, spinning is no use. */
@@ -66,7 +75,7 @@ static void crowd_that_shows_needs_no_trial(void) {
   restart();
   for (int i = 0; i < 1000; i++)
     tick(7);
-  CHECK(vf_omp_sleeps() && counters[VF_OMP_TRIALS] == 0);
+  CHECK(vf_omp_waits() == VF_OMP_SLEEP && counters[VF_OMP_TRIALS] == 0);
 }
 
 /* A process that runs little among many is judged once it has run enough. */
@@ -77,7 +86,7 @@ static void little_time_is_enough_together(void) {
     decided.now += TICK_NS;
     decide(&what);
   }
-  CHECK(vf_omp_sleeps());
+  CHECK(vf_omp_waits() == VF_OMP_SLEEP);
 }
 
 /* Threads that yield to others get hardly any. */
@@ -88,7 +97,33 @@ static void hardly_any_time_is_judged(void) {
     decided.now += TICK_NS;
     decide(&what);
   }
-  CHECK(vf_omp_sleeps());
+  CHECK(vf_omp_waits() == VF_OMP_SLEEP);
+}
+
+/* Interruptions that take little time are no crowd: threads that sleep take three times as long
+ * for a region then. */
+static void short_interruptions_are_no_crowd(void) {
+  restart();
+  grown = TICK_NS / 8;
+  for (int i = 0; i < 1000; i++)
+    tick(7);
+  CHECK(vf_omp_waits() == VF_OMP_SPIN && counters[VF_OMP_CROWDED] == 0);
+  grown = TICK_NS / 2;
+  tick(7);
+  CHECK(vf_omp_waits() == VF_OMP_SLEEP);
+  /* A trial is judged by what it shows itself. */
+  CHECK(ticks_until(VF_OMP_SPIN, 0) == 8 && decided.delays_at == decided.now);
+}
+
+/* What was counted before the first reading is of no known time. */
+static void first_reading_tells_nothing(void) {
+  restart();
+  decided.delays_at = 0;
+  grown = 10 * TICK_NS;
+  tick(7);
+  CHECK(vf_omp_waits() == VF_OMP_SPIN);
+  tick(7);
+  CHECK(vf_omp_waits() == VF_OMP_SLEEP);
 }
 
 static void limits_are_kept_long(void) {
@@ -96,14 +131,16 @@ static void limits_are_kept_long(void) {
   vf_limit_1.readings = 1;
   vf_limit_1.last = VF_LIMIT_SPARE;
   tick(0);
-  CHECK(!vf_omp_sleeps());
+  CHECK(vf_omp_waits() == VF_OMP_SPIN);
   vf_limit_1.readings = 2;
   vf_limit_1.last = VF_LIMIT_THROTTLED;
   tick(0);
-  CHECK(vf_omp_sleeps());
+  CHECK(vf_omp_waits() == VF_OMP_SHORT);
   tick(0); /* No new reading. */
   CHECK(counters[VF_OMP_LIMITED] == 1);
-  unsigned ticks = ticks_until(false, 0);
+  /* Beside others threads sleep, and spin shortly again after that. */
+  CHECK(ticks_until(VF_OMP_SLEEP, 7) == 1 && ticks_until(VF_OMP_SHORT, 0) == 8);
+  unsigned ticks = ticks_until(VF_OMP_SPIN, 0);
   CHECK(ticks > 700 && ticks < 800);
 }
 
@@ -130,9 +167,11 @@ static void one_pair_is_taken(void) {
   /* Spinning is as before after sleeping. */
   CHECK(pairs_in(reversed, 2, &module) == 1);
   remember(copies, &copies_n, COPIES, &module);
-  vf_libgomp_set(true);
+  vf_libgomp_set(VF_OMP_SLEEP);
   CHECK(reversed[0] == 0 && reversed[1] == 0);
-  vf_libgomp_set(false);
+  vf_libgomp_set(VF_OMP_SHORT);
+  CHECK(reversed[0] == 0 && reversed[1] == POLLS_SHORT);
+  vf_libgomp_set(VF_OMP_SPIN);
   CHECK(reversed[0] == 100 && reversed[1] == 300000);
 }
 
@@ -142,6 +181,8 @@ int main(void) {
   crowd_that_shows_needs_no_trial();
   little_time_is_enough_together();
   hardly_any_time_is_judged();
+  short_interruptions_are_no_crowd();
+  first_reading_tells_nothing();
   limits_are_kept_long();
   one_pair_is_taken();
   return 0;

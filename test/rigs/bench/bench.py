@@ -143,10 +143,12 @@ class Report:
         self.content["summary"].append(row)
 
     def save(self):
+        """Writes what there is; a later call replaces it."""
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        with open(self.path, "w") as file:
+        with open(self.path + ".new", "w") as file:
             json.dump(self.content, file, indent=1)
             file.write("\n")
+        os.replace(self.path + ".new", self.path)
 
     def write(self):
         self.save()

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A table with a cell for each size and condition: what fixed variants take, and ours.
 
-Each command prints {"us": microseconds, "cpu_us": ...} of one unit of its work."""
+Each command prints {"us": microseconds, "cpu_us": ...} of one unit of its work, or, if it
+measures several sizes in one run, {"parts": {size: {"us": ..., "cpu_us": ...}, ...}}. Without
+either its time counts."""
 
 import statistics
 
@@ -14,22 +16,43 @@ from conditions import beside
 TIMEOUT_S = 60
 
 
-def us_of(one):
+def us_of(one, part=None):
     """Microseconds of a unit; those of a run that was killed are at least all of its time."""
     if one.status == "timeout":
         return one.wall * 1e6
-    if one.status != "ok" or "us" not in one.values:
-        raise bench.Broken(f"failed: {one.output}{one.errors}")
-    return one.values["us"]
+    try:
+        if one.status != "ok":
+            raise KeyError
+        # A program that prints nothing is measured by its time.
+        return one.values.get("us", one.wall * 1e6) if part is None else one.values["parts"][part]["us"]
+    except KeyError:
+        raise bench.Broken(f"failed: {one.output}{one.errors}") from None
+
+
+def _parts(runs):
+    """The sizes that each run has measured; None if it is one."""
+    for each in runs.values():
+        for one in each:
+            if "parts" in one.values:
+                return list(one.values["parts"])
+    return [None]
 
 
 def run(report, sizes, conditions, commands, repetitions, ours, default):
     """sizes: name -> value for commands; commands: name -> function of the value that gives a
     command and an environment. `ours` and `default` are names of commands. Adds to the report
     and prints a row for each cell, with the ratio of ours to the best of the others, and of the
-    default to ours: medians of the ratios within repetitions."""
+    default to ours: medians of the ratios within repetitions. Prints and writes them as soon as
+    they are measured."""
     progress = measure.Progress(report.content["name"])
-    rows = []
+    header = ["", "", *commands, "best fixed", f"{ours} / best", f"{default} / {ours}"]
+    widths = [10, 24, *(max(10, len(name)) for name in header[2:])]
+
+    def show(row):
+        print("  ".join(text.ljust(width) if n < 2 else text.rjust(width)
+                        for n, (text, width) in enumerate(zip(row, widths))), flush=True)
+
+    show(header)
     for condition in conditions:
         for size, value in sizes.items():
             with beside(condition) as prefix:
@@ -39,14 +62,17 @@ def run(report, sizes, conditions, commands, repetitions, ours, default):
 
                 runs = measure.in_turn({name: lambda name=name: once(name) for name in commands}, repetitions)
             progress.at(f"{condition}, {size}")
-            medians = {name: statistics.median(map(us_of, each)) for name, each in runs.items()}
-            best = min((name for name in commands if name != ours), key=medians.get)
-            against = measure.spread([us_of(a) / us_of(b) for a, b in zip(runs[ours], runs[best])])
-            gain = measure.spread([us_of(a) / us_of(b) for a, b in zip(runs[default], runs[ours])])
             report.samples(runs, condition=condition, size=size)
-            report.summary(condition=condition, size=size, us=medians, best=best,
-                           ours_over_best=against, default_over_ours=gain)
-            rows.append([condition, size, *(f"{medians[name]:.1f}" for name in commands), best,
-                         f"{against['median']:.2f}", f"{gain['median']:.2f}"])
+            for part in _parts(runs):
+                label = size if part is None else f"{size}, {part}"
+                us = {name: [us_of(one, part) for one in each] for name, each in runs.items()}
+                medians = {name: statistics.median(each) for name, each in us.items()}
+                best = min((name for name in commands if name != ours), key=medians.get)
+                against = measure.spread([a / b for a, b in zip(us[ours], us[best])])
+                gain = measure.spread([a / b for a, b in zip(us[default], us[ours])])
+                report.summary(condition=condition, size=label, us=medians, best=best,
+                               ours_over_best=against, default_over_ours=gain)
+                show([condition, label, *(f"{medians[name]:.1f}" for name in commands), best,
+                      f"{against['median']:.2f}", f"{gain['median']:.2f}"])
+            report.save()
     progress.end()
-    bench.table(["", "", *commands, "best fixed", f"{ours} / best", f"{default} / {ours}"], rows)

@@ -1,7 +1,8 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The programs that `./dev bench openmp` measures. Each prints {"us": ..., "cpu_us": ...}."""
+"""The programs that `./dev bench openmp` measures. Each takes milliseconds and numbers of threads,
+and prints {"parts": {"2 threads": {"us": ..., "cpu_us": ...}, ...}}."""
 
 import os
 import subprocess
@@ -9,33 +10,45 @@ import sys
 
 import bench
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "suites"))
+import bring  # pylint: disable=wrong-import-position
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-MILLISECONDS, SMOKE_MILLISECONDS = "1000", "20"
-# Compilers of regions.c, and what is from PyPI.
+# Compilers of regions.c, what is from PyPI, and what is from Debian.
 COMPILERS = ("gcc", "clang")
-PACKAGES = {"numpy": [], "sklearn": ["scikit-learn"], "lightgbm": ["lightgbm"], "faiss": ["faiss-cpu"]}
-NAMES = (*COMPILERS, *PACKAGES)
+PYPI = ("numpy", "sklearn", "lightgbm", "faiss")
+PACKAGES = ("numpy", "scikit-learn", "lightgbm", "faiss-cpu")
+NAMES = (*COMPILERS, *PYPI, "torch")
 
 
-def _installed(out, packages):
+def _pypi(out):
     """The folder with the packages, from PyPI."""
-    folder = os.path.join(out, "python-" + "-".join(packages))
-    if not os.path.exists(folder):
-        done = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", folder, *packages],
-                              capture_output=True, text=True)
-        if done.returncode:
-            raise bench.Broken(f"pip: {done.stderr.strip()[-300:]}")
-    return folder
+    folder = os.path.join(out, "python")
+    with bring.Once(folder, " ".join(PACKAGES)) as todo:
+        if todo:
+            bench.build([sys.executable, "-m", "pip", "install", "-q", "--target", folder, *PACKAGES])
+    return {"PYTHONPATH": folder}
 
 
-def made(name, tree, out, smoke):
-    """Returns the command and its environment."""
-    length = SMOKE_MILLISECONDS if smoke else MILLISECONDS
+def _torch(out):
+    """PyPI's torch needs CUDA; Debian's is built for CPUs, with gcc's runtime. Not installed."""
+    root = bring.Debian(out).packages(os.path.join(out, "torch"), ["python3-torch", "python3-numpy"])
+    libraries = os.path.join(root, "usr/lib/x86_64-linux-gnu")
+    return {"PYTHONPATH": os.path.join(root, "usr/lib/python3/dist-packages"),
+            "LD_LIBRARY_PATH": ":".join([os.path.join(root, "usr/lib"), libraries, os.path.join(libraries, "blas"),
+                                         os.path.join(libraries, "lapack")])}
+
+
+def made(name, tree, out):
+    """Returns the beginning of the command, and its environment."""
     if name in COMPILERS:
         program = os.path.join(out, f"regions-{name}")
         compiler = tree.tool("clang") if name == "clang" else "gcc"
         bench.build([compiler, "-O2", "-fopenmp", os.path.join(HERE, "regions.c"), "-o", program]
                     + ([f"-Wl,-rpath,{tree.llvm}/lib"] if name == "clang" else []))
-        return [program, length], {}
-    folder = _installed(out, ["numpy", *PACKAGES[name]])
-    return ([sys.executable, os.path.join(HERE, "python.py"), name, length], {"PYTHONPATH": folder})
+        return [program], {}
+    try:
+        environment = _torch(out) if name == "torch" else _pypi(out)
+    except bring.NotRun as why:
+        raise bench.Broken(str(why)) from why
+    return [sys.executable, os.path.join(HERE, "python.py"), name], environment
