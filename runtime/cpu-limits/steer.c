@@ -22,9 +22,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-/* Time between two decisions. A decision takes some 5 us. */
+/* Time between two decisions after a change. It doubles to STEADY_TICK_NS if
+ * there is none, and further if the process hardly runs: a decision takes some
+ * 10 us, but with the timer, the wake-up and the thread that it interrupts one
+ * every 20 ms took 2 % of the program's time. */
 #define TICK_NS 20000000u
-/* Maximum time between two decisions if the process hardly runs. */
+#define STEADY_TICK_NS (4 * TICK_NS)
 #define IDLE_TICK_NS (8 * TICK_NS)
 /* The process's threads may share CPUs if they are switched off them against
  * their will once in this much of their CPU time. Threads that compute beside
@@ -66,6 +69,7 @@ static struct {
   uint64_t switches, used_ns;
   struct tick unjudged;
   uint32_t readings;
+  bool waited; /* at the last judgement */
   struct vf_run_delays delays;
   uint64_t delays_at;
 } decided;
@@ -131,7 +135,11 @@ static bool is_crowded(const struct tick *tick) {
   bool may_be = all->switches >= SWITCHES_MIN &&
                 all->switches * SWITCHED_EACH_NS >= all->used_ns;
   *all = (struct tick){0};
-  return may_be && has_waited();
+  bool before = decided.waited;
+  decided.waited = may_be && has_waited();
+  /* Threads that were all stopped start together, perhaps on one CPU. */
+  bool starts = decided.now < decided.short_until;
+  return decided.waited && (before || !starts);
 }
 
 /* Returns true if a new reading shows that the group is near its limit. */
@@ -184,13 +192,18 @@ static void *steer(void *unused) {
   decided.sleep_for = SLEEP_NS;
   decided.spun_since = vf_now_ns();
   measure();
+  has_waited();
   while (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == seccomp) {
     vf_sleep_ns(pause);
     vf_limit_look(vf_now_ns());
     struct tick tick = measure();
+    enum vf_omp_waits before = decided.waits;
     decide(&tick);
     bool is_idle = tick.used_ns < tick.ns / 64;
-    pause = !is_idle ? TICK_NS : pause < IDLE_TICK_NS ? 2 * pause : pause;
+    uint64_t most = is_idle ? IDLE_TICK_NS : STEADY_TICK_NS;
+    pause = decided.waits != before ? TICK_NS
+            : 2 * pause < most      ? 2 * pause
+                                    : most;
   }
   set(VF_OMP_SPIN);
   return NULL;

@@ -118,6 +118,22 @@ static inline uint64_t vf_limit_budget(uint64_t budget, uint64_t began) {
              : budget;
 }
 
+/* The same for a wait for a notify of the bucket, near a limit. A thrifty wait
+ * spins less where such spins failed. The others are trials: where spins fail
+ * because both threads sleep in turn, one succeeds only if it lasts as long as
+ * the other's wake-up, which the usual budget, that of the quickest ones, need
+ * not. */
+static inline uint64_t vf_limit_notified(const struct vf_spin_bucket *bucket,
+                                         uint64_t budget, uint64_t began) {
+  uint32_t failed = vf_get(&bucket->failed);
+  if (vf_get(&vf_spin_shared_1.budget_ns_plus_1) != 0)
+    return budget;
+  if (vf_limit_counts(began))
+    return vf_limit_budget(budget, began) >> failed;
+  return failed != 0 && budget < VF_BUDGET_DEFAULT_NS ? VF_BUDGET_DEFAULT_NS
+                                                      : budget;
+}
+
 /* Called when a wait for a notify of the bucket begins (began as above), and
  * when it ends its spin. A caller that leaves its loop does not tell the
  * runtime, so the spin of a wait that has not called vf_limit_blocks before the

@@ -79,15 +79,14 @@ static uint64_t enter_yielding(uint64_t state, uint64_t now) {
 static uint64_t budget_of(const volatile void *addr, uint64_t state,
                           uint32_t how) {
   uint64_t budget = vf_spin_budget_ns(), began = vf_field(state, VF_STARTED);
-  if ((how & VF_SPIN_NOTIFIED) && budget > VF_SHORT_SPIN_NS &&
-      vf_history_is_bad(vf_spin_bucket_of(addr), began))
-    budget = VF_SHORT_SPIN_NS;
-  if (!vf_limit_is_near())
-    return budget;
-  uint64_t thrifty = vf_limit_budget(budget, began);
-  return thrifty < budget && (how & VF_SPIN_NOTIFIED)
-             ? thrifty >> vf_get(&vf_spin_bucket_of(addr)->failed)
-             : thrifty;
+  if (!(how & VF_SPIN_NOTIFIED))
+    return vf_limit_is_near() ? vf_limit_budget(budget, began) : budget;
+  const struct vf_spin_bucket *bucket = vf_spin_bucket_of(addr);
+  if (vf_limit_is_near())
+    return vf_limit_notified(bucket, budget, began);
+  return budget > VF_SHORT_SPIN_NS && vf_history_is_bad(bucket, began)
+             ? VF_SHORT_SPIN_NS
+             : budget;
 }
 
 static uint64_t spin(uint64_t state, uint64_t begin, uint64_t budget) {

@@ -139,7 +139,7 @@ static void limits_are_kept_long(void) {
   tick(0); /* No new reading. */
   CHECK(counters[VF_OMP_LIMITED] == 1);
   /* Beside others threads sleep, and spin shortly again after that. */
-  CHECK(ticks_until(VF_OMP_SLEEP, 7) == 1 && ticks_until(VF_OMP_SHORT, 0) == 8);
+  CHECK(ticks_until(VF_OMP_SLEEP, 7) == 2 && ticks_until(VF_OMP_SHORT, 0) == 8);
   unsigned ticks = ticks_until(VF_OMP_SPIN, 0);
   CHECK(ticks > 700 && ticks < 800);
 }

@@ -22,6 +22,11 @@
 // OMP-DAG: "libgomp": 0, "libomp": 1, "unknown": 0
 // RIGHT-DAG: all as it should be
 //
+// glibc puts thread-local variables on the stacks, also on that of the library's thread.
+// RUN: gcc -std=gnu11 -O2 -Wall -Wextra -fopenmp -DLARGE_TLS -I %S/../../Inputs -I %vf_include %s -o %t.large
+// RUN: %{omp} OMP_NUM_THREADS=2 %t.large 2>&1 | FileCheck %s --check-prefixes=DECIDES,RIGHT
+// DECIDES-DAG: "spin_ms": {{[1-9]}}
+//
 // What the user says stays.
 // RUN: %{omp} OMP_WAIT_POLICY=active OMP_NUM_THREADS=2 %t.gcc 2>&1 | FileCheck %s --check-prefixes=LEFT,RIGHT
 // RUN: %{omp} OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2 %t.clang 2>&1 | FileCheck %s --check-prefixes=LEFT,RIGHT
@@ -40,7 +45,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef LARGE_TLS
+static __thread volatile char large[200000];
+#endif
+
 static void use_regions(void) {
+#ifdef LARGE_TLS
+  large[0]++;
+#endif
   for (int i = 0; i < 200; i++) {
     long sum = 0;
 #pragma omp parallel for reduction(+ : sum)

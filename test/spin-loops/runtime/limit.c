@@ -221,6 +221,10 @@ static void spins_that_fail_are_shortened(void) {
   }
   uint32_t failed = bucket.failed;
   CHECK(failed >= 3 && failed < 16);
+  CHECK(vf_limit_notified(&bucket, 20000, other) == VF_SLEEP_COSTS_NS >> failed);
+  /* A trial lasts as long as a wake-up of the other thread. */
+  CHECK(vf_limit_notified(&bucket, 20000, trial) == VF_BUDGET_DEFAULT_NS);
+  CHECK(vf_limit_notified(&bucket, 90000, trial) == 90000);
   vf_limit_began(&bucket, other);
   CHECK(bucket.failed == failed); /* The last one did not succeed. */
   vf_limit_began(&bucket, other);
@@ -230,6 +234,7 @@ static void spins_that_fail_are_shortened(void) {
   CHECK(bucket.failed == failed);
   vf_limit_began(&bucket, other);
   CHECK(bucket.failed == 0);
+  CHECK(vf_limit_notified(&bucket, 20000, trial) == 20000);
 }
 
 int main(int argc, char **argv) {
