@@ -112,9 +112,7 @@ static void give_up(void) {
   vf_set(&vf_limit_1.next, 0);
 }
 
-/* Returns true if the program has installed a seccomp filter since the start: a
- * system call that was allowed then may kill it now. */
-static bool is_filtered(void) {
+bool vf_limit_is_filtered(void) {
   return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != vf_limit_1.seccomp;
 }
 
@@ -126,7 +124,7 @@ static bool find_again(void) {
 
 static void read_now(uint64_t now) {
   struct vf_cpu_reading reading;
-  int error = is_filtered()
+  int error = vf_limit_is_filtered()
                   ? EPERM
                   : vf_cpu_groups_read(&vf_limit_1.groups, now, &reading);
   if (error == ESTALE && find_again())
@@ -157,15 +155,12 @@ void vf_limit_read(uint64_t now) {
 
 /* Values of vf_spin_bucket.began. */
 enum { NOT_SPINNING, THRIFTY, TRIAL };
-/* Number of failed spins after which the next ones are not worth the time to
- * begin them: an eighth of VF_SLEEP_COSTS_NS. */
-#define FAILED_MAX 3u
 
 void vf_limit_began(struct vf_spin_bucket *bucket, uint64_t began) {
   uint32_t failed = vf_get(&bucket->failed), last = vf_get(&bucket->began);
   if (failed != 0 && last != NOT_SPINNING)
     vf_set(&bucket->failed, last == TRIAL ? 0 : failed - 1);
-  bool counts = vf_limit_counts(began);
+  bool counts = vf_limit_is_thrifty(bucket, began);
   vf_set(&bucket->began, counts ? THRIFTY : TRIAL);
   if (counts && vf_get(&vf_spin_shared_1.stats))
     __atomic_fetch_add(&vf_limit_1.thrifty_waits, 1, __ATOMIC_RELAXED);
@@ -173,7 +168,8 @@ void vf_limit_began(struct vf_spin_bucket *bucket, uint64_t began) {
 
 void vf_limit_blocks(struct vf_spin_bucket *bucket) {
   uint32_t failed = vf_get(&bucket->failed);
-  if (failed < FAILED_MAX)
+  if (failed < VF_FAILED_SPINS ||
+      (failed < VF_FAILED_MAX && vf_get(&bucket->began) == TRIAL))
     vf_set(&bucket->failed, failed + 1);
   vf_set(&bucket->began, NOT_SPINNING);
 }

@@ -118,18 +118,37 @@ static inline uint64_t vf_limit_budget(uint64_t budget, uint64_t began) {
              : budget;
 }
 
-/* The same for a wait for a notify of the bucket, near a limit. A thrifty wait
- * spins less where such spins failed. The others are trials: where spins fail
- * because both threads sleep in turn, one succeeds only if it lasts as long as
- * the other's wake-up, which the usual budget, that of the quickest ones, need
- * not. */
+/* Number of failed spins after which thrifty ones are not worth the time to
+ * begin them: an eighth of VF_SLEEP_COSTS_NS. */
+#define VF_FAILED_SPINS 3u
+/* Number of failed spins, later ones of trials, after which there are no more
+ * trials than of other waits. */
+#define VF_FAILED_MAX 6u
+
+/* Returns true if a wait for a notify of the bucket is thrifty, near a limit.
+ * The others are trials. Where spins begin to fail, one wait in four is one,
+ * and half as many after each that fails: two threads that took turns by
+ * spinning, and were stopped, sleep in turn until a trial succeeds. */
+static inline bool vf_limit_is_thrifty(const struct vf_spin_bucket *bucket,
+                                       uint64_t began) {
+  uint32_t failed = vf_get(&bucket->failed);
+  return vf_limit_counts(began) &&
+         (failed == 0 || failed >= VF_FAILED_MAX ||
+          (began * UINT64_C(0x9e3779b97f4a7c15) >> 40) % (2u << failed) != 0);
+}
+
+/* Like vf_limit_budget, for a wait for a notify of the bucket, near a limit. A
+ * thrifty wait spins less where such spins failed. A trial succeeds only if it
+ * lasts as long as the wake-up of the other thread, which the usual budget,
+ * that of the quickest ones, need not. */
 static inline uint64_t vf_limit_notified(const struct vf_spin_bucket *bucket,
                                          uint64_t budget, uint64_t began) {
   uint32_t failed = vf_get(&bucket->failed);
   if (vf_get(&vf_spin_shared_1.budget_ns_plus_1) != 0)
     return budget;
-  if (vf_limit_counts(began))
-    return vf_limit_budget(budget, began) >> failed;
+  if (vf_limit_is_thrifty(bucket, began))
+    return (budget < VF_SLEEP_COSTS_NS ? budget : VF_SLEEP_COSTS_NS) >>
+           (failed < VF_FAILED_SPINS ? failed : VF_FAILED_SPINS);
   return failed != 0 && budget < VF_BUDGET_DEFAULT_NS ? VF_BUDGET_DEFAULT_NS
                                                       : budget;
 }
@@ -145,6 +164,10 @@ void vf_limit_blocks(struct vf_spin_bucket *bucket);
  * process has done so. Constructors call it; tests call it with other places.
  * *where must stay valid. */
 void vf_limit_start(const struct vf_cpu_groups_at *where);
+
+/* Returns true if the program has installed a seccomp filter since the groups
+ * were looked for: a system call that was allowed then may kill it now. */
+bool vf_limit_is_filtered(void);
 
 /* Adds "limit": {...} to the report if a group has or had a limit. */
 void vf_report_limit(struct vf_report *report);

@@ -207,34 +207,63 @@ static void share_and_budget(void) {
   CHECK(counts < 640); /* There are trials. */
 }
 
+/* A wait of the bucket that is a trial, or none. */
+static uint64_t find(const struct vf_spin_bucket *bucket, bool thrifty) {
+  uint64_t began = 0;
+  while (vf_limit_is_thrifty(bucket, began) != thrifty)
+    ++began;
+  return began;
+}
+
 static void spins_that_fail_are_shortened(void) {
   struct vf_spin_bucket bucket = {0};
   vf_set(&vf_limit_1.thrifty, VF_THRIFT_MAX);
-  uint64_t trial = 0, other = 0;
-  while (vf_limit_counts(trial))
-    ++trial;
-  while (!vf_limit_counts(other))
-    ++other;
   for (int i = 0; i < 9; ++i) {
-    vf_limit_began(&bucket, other);
+    vf_limit_began(&bucket, find(&bucket, true));
     vf_limit_blocks(&bucket);
   }
-  uint32_t failed = bucket.failed;
-  CHECK(failed >= 3 && failed < 16);
-  CHECK(vf_limit_notified(&bucket, 20000, other) == VF_SLEEP_COSTS_NS >> failed);
+  CHECK(bucket.failed == VF_FAILED_SPINS);
+  uint64_t trial = find(&bucket, false), other = find(&bucket, true);
+  CHECK(vf_limit_notified(&bucket, 20000, other) == VF_SLEEP_COSTS_NS >> VF_FAILED_SPINS);
   /* A trial lasts as long as a wake-up of the other thread. */
   CHECK(vf_limit_notified(&bucket, 20000, trial) == VF_BUDGET_DEFAULT_NS);
   CHECK(vf_limit_notified(&bucket, 90000, trial) == 90000);
   vf_limit_began(&bucket, other);
-  CHECK(bucket.failed == failed); /* The last one did not succeed. */
+  CHECK(bucket.failed == VF_FAILED_SPINS); /* The last one did not succeed. */
   vf_limit_began(&bucket, other);
-  CHECK(bucket.failed == failed - 1);
+  CHECK(bucket.failed == VF_FAILED_SPINS - 1);
   vf_limit_blocks(&bucket);
-  vf_limit_began(&bucket, trial);
-  CHECK(bucket.failed == failed);
-  vf_limit_began(&bucket, other);
+  vf_limit_began(&bucket, find(&bucket, false));
+  CHECK(bucket.failed == VF_FAILED_SPINS);
+  vf_limit_began(&bucket, find(&bucket, true));
   CHECK(bucket.failed == 0);
-  CHECK(vf_limit_notified(&bucket, 20000, trial) == 20000);
+  CHECK(vf_limit_notified(&bucket, 20000, find(&bucket, false)) == 20000);
+}
+
+static int trials_of(const struct vf_spin_bucket *bucket) {
+  int trials = 0;
+  for (uint64_t began = 0; began < 6400; ++began)
+    trials += !vf_limit_is_thrifty(bucket, began);
+  return trials;
+}
+
+/* Where spins begin to fail there are many trials, and fewer for each that fails. */
+static void trials_that_fail_get_rarer(void) {
+  struct vf_spin_bucket bucket = {0};
+  vf_set(&vf_limit_1.thrifty, VF_THRIFT_MAX);
+  int usual = trials_of(&bucket);
+  bucket.failed = 1;
+  int last = trials_of(&bucket);
+  CHECK(last > 6400 / 5 && last < 6400 / 3);
+  for (int i = 0; i < 9; ++i) {
+    vf_limit_began(&bucket, find(&bucket, false));
+    vf_limit_blocks(&bucket);
+    int now = trials_of(&bucket);
+    CHECK(bucket.failed == VF_FAILED_MAX ? now == usual : now < last);
+    last = now;
+  }
+  CHECK(bucket.failed == VF_FAILED_MAX);
+  CHECK(vf_limit_notified(&bucket, 20000, find(&bucket, true)) == VF_SLEEP_COSTS_NS >> VF_FAILED_SPINS);
 }
 
 int main(int argc, char **argv) {
@@ -260,5 +289,6 @@ int main(int argc, char **argv) {
   reader_that_never_ended_is_replaced();
   share_and_budget();
   spins_that_fail_are_shortened();
+  trials_that_fail_get_rarer();
   return 0;
 }
