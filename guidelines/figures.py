@@ -19,6 +19,7 @@ import sys
 
 from figures_common import digits, fail
 from figures_kernel import (paratick_beside, paratick_formulas, paratick_rates, paratick_totals, pv_shootdown)
+from figures_limits import limits, openmp, servers
 
 KINDS = {
     "barrier-atomic": "barrier, atomic",
@@ -409,6 +410,9 @@ TABLES = {
     "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
     "gleaner": ("gleaner", "figures", gleaner),
     "pools": ("guides/thread-pools", "figures", pools),
+    "limits": ("cpu-limits", "figures of limits", limits),
+    "openmp": ("cpu-limits", "figures of openmp", openmp),
+    "servers": ("cpu-limits", "figures of servers", servers),
     "rebuilt": ("guides/tested", "figures of rebuilt", rebuilt),
     "paratick-virtual": ("paratick", "figures", paratick_formulas),
     "paratick-6.12-virtual": ("paratick", "figures of paratick-6.12-virtual", paratick_totals),

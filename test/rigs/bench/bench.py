@@ -133,6 +133,20 @@ class Report:
             "summary": [],
         }
 
+    def add_to_last(self):
+        """Keeps what the last run of the same commit has measured: a table of many cells can be
+        measured in parts."""
+        try:
+            with open(self.path) as file:
+                last = json.load(file)
+        except (OSError, ValueError):
+            return
+        if last["commit"] != self.content["commit"] or last["parameters"] != self.content["parameters"]:
+            raise Usage(f"{self.path} is of commit {last['commit'][:10]} or of other options: it cannot be added to")
+        for kind in ("samples", "summary"):
+            self.content[kind] = last[kind]
+        self.content["dirty"] |= last["dirty"]
+
     def samples(self, runs, **cell):
         for variant, each in runs.items():
             self.content["samples"].append(

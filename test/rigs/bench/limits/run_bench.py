@@ -32,7 +32,7 @@ def options(parser):
 def main(tree, options, out):
     where = conditions.usable(options.conditions.split(","))
     total = SMOKE_US if options.smoke else RUN_US
-    report = bench.Report("limits", tree, out, {"conditions": where, "us": options.us, "smoke": options.smoke})
+    report = bench.Report("limits", tree, out, {"smoke": options.smoke, "reps": options.reps})
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "turns.c")
     os.makedirs(out, exist_ok=True)
     flags = {"spin": [], "sleep": ["-DFUTEX"], "rewritten": [*tree.plugin_flags(), *tree.link_flags()]}

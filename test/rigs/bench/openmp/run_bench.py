@@ -2,7 +2,7 @@
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """OpenMP programs with libvfomp.so: ./dev bench openmp [--conditions C,...] [--threads N,...] [--programs P,...]
-[--ms N] [--reps N]
+[--ms N] [--reps N] [--add]
 
 Microseconds for a parallel region, or another unit of work, with fixed settings of the OpenMP
 runtime and with libvfomp.so preloaded. A run measures all numbers of threads, one after the
@@ -39,13 +39,16 @@ def options(parser):
                         help="measure the time that it takes until its end, too")
     parser.add_argument("--ms", type=int, default=300, metavar="N",
                         help="milliseconds before and during a measurement [%(default)s]")
+    parser.add_argument("--add", action="store_true", help="keep the cells of the last run")
     parser.add_argument("--reps", type=int, default=5, metavar="N", help="runs of each [%(default)s]")
 
 
 def main(tree, options, out):
     where = conditions.usable(options.conditions.split(","))
     report = bench.Report("openmp", tree, out,
-                          {"conditions": where, "smoke": options.smoke, "ms": options.ms, "reps": options.reps})
+                          {"smoke": options.smoke, "ms": options.ms, "reps": options.reps})
+    if options.add:
+        report.add_to_last()
     os.makedirs(out, exist_ok=True)
     length = str(SMOKE_MS if options.smoke else options.ms)
     settings = {**SETTINGS, "libvfomp": {"LD_PRELOAD": os.path.join(tree.lib, "libvfomp.so")}}

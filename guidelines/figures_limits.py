@@ -1,0 +1,52 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tables of cpu-limits.md, see figures.py."""
+from figures_common import digits
+
+BESIDE = {"idle": "nothing", "hogs": "a thread that computes for each CPU"}
+
+
+def beside(condition):
+    if condition.startswith("limit-"):
+        return f"a limit of {condition[len('limit-'):]} CPUs"
+    return BESIDE[condition]
+
+
+def where(report):
+    return f"on {report['machine']['cpus']} CPUs of a\nvirtual machine ({report['machine']['model']}), commit `{report['commit'][:10]}`."
+
+
+def cells(report, ours, default):
+    """A row for each cell of a benchmark that uses cells.py."""
+    names = list(report["summary"][0]["us"])
+    yield f"| beside | | {' | '.join(names)} | {ours} / best other | {default} / {ours} |"
+    yield "|---|---|" + "---|" * (len(names) + 2)
+    for row in report["summary"]:
+        yield (f"| {beside(row['condition'])} | {row['size']} | {' | '.join(digits(row['us'][n]) for n in names)} | "
+               f"{row['ours_over_best']['median']:.2f} | {row['default_over_ours']['median']:.3g} |")
+
+
+def limits(report):
+    yield (f"Two threads take turns of so many microseconds: µs for a turn, medians of {report['parameters']['reps']} runs of `./dev bench limits` "
+           f"{where(report)}\nRatios are medians of pairs.\n")
+    yield from cells(report, "rewritten", "spin")
+
+
+def openmp(report):
+    parameters = report["parameters"]
+    yield (f"Microseconds for a parallel region of some 10 µs of work (gcc, clang), or for another unit of work: medians of {parameters['reps']} runs of\n"
+           f"{parameters['ms']} ms, each after as long a time that does not count, of `./dev bench openmp` {where(report)}\nRatios are medians of pairs.\n")
+    yield from cells(report, "libvfomp", "default")
+
+
+def servers(report):
+    parameters = report["parameters"]
+    yield (f"Servers in a group limited to {parameters['limit']:g} CPU, {parameters['clients']} connections: medians of {parameters['reps']} runs of "
+           f"{parameters['ms']} ms of `./dev bench servers` {where(report)}\n")
+    yield "| server | threads | requests per second | with libvfpthread.so | ratio of pairs | p99, ms | with libvfpthread.so |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in report["summary"]:
+        plain, ours = row["plain"], row["libvfpthread"]
+        yield (f"| {row['server']} | {row['threads']} | {digits(plain['rps'])} | {digits(ours['rps'])} | {row['rate_ratio']['median']:.2f} | "
+               f"{digits(plain['p99_ms'])} | {digits(ours['p99_ms'])} |")
