@@ -302,7 +302,11 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
   if (blind)
     vf_blind_slept(place, VF_BLIND_MISSED, ns);
   state = vf_with(state, VF_SNAPPED, 0);
-  switch (vf_futex_wait(&bucket->seq, seq, ns)) {
+  uint64_t cpu = vf_limit_measures(seq);
+  int result = vf_futex_wait(&bucket->seq, seq, ns);
+  if (cpu && result == 0)
+    vf_limit_measured(&vf_limit_1.sleep_ns, cpu, 1);
+  switch (result) {
   case ETIMEDOUT:
     vf_count(VF_SPIN_TIMEOUTS, 1);
     suspect_more(bucket);
@@ -352,8 +356,11 @@ VF_API void vf_spin_notify(const volatile void *addr) {
       __atomic_exchange_n(&bucket->armed, 0, __ATOMIC_RELAXED) == 0)
     return;
   __atomic_fetch_sub(&vf_spin_armed, 1, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&bucket->seq, 1, __ATOMIC_RELEASE);
+  uint32_t seq = __atomic_fetch_add(&bucket->seq, 1, __ATOMIC_RELEASE);
+  uint64_t cpu = vf_limit_measures(seq);
   uint32_t n = vf_futex_wake_all(&bucket->seq);
+  if (cpu && n > 0)
+    vf_limit_measured(&vf_limit_1.wake_ns, cpu, n);
   vf_count(VF_SPIN_NOTIFIES, 1);
   vf_count(VF_SPIN_WAKES, n);
   if (n > 0) {

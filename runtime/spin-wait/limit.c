@@ -153,6 +153,23 @@ void vf_limit_read(uint64_t now) {
   __atomic_store_n(&vf_limit_1.reading, 0, __ATOMIC_RELEASE);
 }
 
+uint64_t vf_limit_cpu_ns(void) {
+  struct timespec t;
+  return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0
+             ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec
+             : 0;
+}
+
+/* One that the kernel interrupted for long moves the average by an eighth of
+ * the maximum of vf_limit_sleep_costs. */
+void vf_limit_measured(uint32_t *average, uint64_t cpu, uint32_t n) {
+  uint64_t took = (vf_limit_cpu_ns() - cpu) / n;
+  uint32_t last = vf_get(average), now = took < 4 * VF_SLEEP_COSTS_NS
+                                             ? (uint32_t)took
+                                             : 4 * VF_SLEEP_COSTS_NS;
+  vf_set(average, last == 0 ? now : last - last / 8 + now / 8);
+}
+
 /* Values of vf_spin_bucket.began. */
 enum { NOT_SPINNING, THRIFTY, TRIAL };
 
@@ -203,7 +220,9 @@ void vf_report_limit(struct vf_report *report) {
     vf_report_add(report, ", \"%s\": %u", names[i],
                   vf_get(&shared->reasons[i]));
   vf_report_add(report,
-                ", \"last\": \"%s\", \"thrifty\": %u, \"thrifty_waits\": %u}",
+                ", \"last\": \"%s\", \"thrifty\": %u, \"thrifty_waits\": %u, "
+                "\"sleep_costs_ns\": %u}",
                 names[vf_get(&shared->last)], vf_get(&shared->thrifty),
-                vf_get(&shared->thrifty_waits));
+                vf_get(&shared->thrifty_waits),
+                (unsigned)vf_limit_sleep_costs());
 }

@@ -72,6 +72,9 @@ struct vf_limit_shared {
   uint32_t millicpus, readings, last;
   uint32_t reasons[VF_LIMIT_REASONS];
   uint32_t thrifty_waits;
+  /* CPU time of a sleep, and of waking a thread: averages; 0 until measured. A
+   * lost update costs a measurement. */
+  uint32_t sleep_ns, wake_ns;
 
   struct vf_cpu_groups groups __attribute__((aligned(VF_CACHE_LINE)));
   const struct vf_cpu_groups_at *where;
@@ -108,18 +111,43 @@ static inline bool vf_limit_counts(uint64_t began) {
          (began * UINT64_C(0x9e3779b97f4a7c15) >> 32) % VF_THRIFT_OF < thrifty;
 }
 
+/* CPU time that a sleep takes from both threads, in this machine; between a
+ * quarter and four times of VF_SLEEP_COSTS_NS, which it is until measured. */
+static inline uint64_t vf_limit_sleep_costs(void) {
+  uint32_t sleep = vf_get(&vf_limit_1.sleep_ns),
+           wake = vf_get(&vf_limit_1.wake_ns), both = sleep + wake;
+  return sleep == 0 || wake == 0        ? VF_SLEEP_COSTS_NS
+         : both < VF_SLEEP_COSTS_NS / 4 ? VF_SLEEP_COSTS_NS / 4
+         : both > VF_SLEEP_COSTS_NS * 4 ? VF_SLEEP_COSTS_NS * 4
+                                        : both;
+}
+
+/* Measures one sleep or wake-up in 64, near a limit:
+ *   uint64_t cpu = vf_limit_measures(seq);
+ *   ... sleep or wake ...
+ *   if (cpu)
+ *     vf_limit_measured(&vf_limit_1.sleep_ns, cpu, 1);
+ * Returns the CPU time of the thread, or 0 if this one is not measured. */
+uint64_t vf_limit_cpu_ns(void);
+static inline uint64_t vf_limit_measures(uint32_t number) {
+  return vf_limit_is_near() && number % 64 == 0 ? vf_limit_cpu_ns() : 0;
+}
+/* The thread had used `cpu` at the beginning, and did it n times. */
+void vf_limit_measured(uint32_t *average, uint64_t cpu, uint32_t n);
+
 /* Returns the time for which a wait that began at this time may spin, where it
  * could spin for `budget` without a limit. A budget that the user has set
  * stays. */
 static inline uint64_t vf_limit_budget(uint64_t budget, uint64_t began) {
-  return vf_limit_counts(began) && budget > VF_SLEEP_COSTS_NS &&
-                 vf_get(&vf_spin_shared_1.budget_ns_plus_1) == 0
-             ? VF_SLEEP_COSTS_NS
-             : budget;
+  if (!vf_limit_counts(began) ||
+      vf_get(&vf_spin_shared_1.budget_ns_plus_1) != 0)
+    return budget;
+  uint64_t costs = vf_limit_sleep_costs();
+  return budget < costs ? budget : costs;
 }
 
 /* Number of failed spins after which thrifty ones are not worth the time to
- * begin them: an eighth of VF_SLEEP_COSTS_NS. */
+ * begin them: an eighth of what a sleep costs. */
 #define VF_FAILED_SPINS 3u
 /* Number of failed spins, later ones of trials, after which there are no more
  * trials than of other waits. */
@@ -147,7 +175,7 @@ static inline uint64_t vf_limit_notified(const struct vf_spin_bucket *bucket,
   if (vf_get(&vf_spin_shared_1.budget_ns_plus_1) != 0)
     return budget;
   if (vf_limit_is_thrifty(bucket, began))
-    return (budget < VF_SLEEP_COSTS_NS ? budget : VF_SLEEP_COSTS_NS) >>
+    return vf_limit_budget(budget, began) >>
            (failed < VF_FAILED_SPINS ? failed : VF_FAILED_SPINS);
   return failed != 0 && budget < VF_BUDGET_DEFAULT_NS ? VF_BUDGET_DEFAULT_NS
                                                       : budget;

@@ -240,6 +240,29 @@ static void spins_that_fail_are_shortened(void) {
   CHECK(vf_limit_notified(&bucket, 20000, find(&bucket, false)) == 20000);
 }
 
+/* The budget is what a sleep takes in this machine, within bounds. */
+static void sleeps_are_measured(void) {
+  vf_set(&vf_limit_1.thrifty, VF_THRIFT_OF);
+  CHECK(vf_limit_measures(63) == 0 && vf_limit_measures(64) != 0);
+  CHECK(vf_limit_sleep_costs() == VF_SLEEP_COSTS_NS);
+  for (int i = 0; i < 100; ++i)
+    vf_limit_measured(&vf_limit_1.sleep_ns, vf_limit_cpu_ns() - 10000, 1);
+  CHECK(vf_limit_sleep_costs() == VF_SLEEP_COSTS_NS); /* Half of it is not known. */
+  for (int i = 0; i < 100; ++i)
+    vf_limit_measured(&vf_limit_1.wake_ns, vf_limit_cpu_ns() - 20000, 2);
+  CHECK(vf_limit_sleep_costs() > 19000 && vf_limit_sleep_costs() < 40000);
+  CHECK(vf_limit_budget(90000, 7) == vf_limit_sleep_costs() && vf_limit_budget(5000, 7) == 5000);
+  for (int i = 0; i < 100; ++i)
+    vf_limit_measured(&vf_limit_1.wake_ns, 0, 1);
+  CHECK(vf_limit_sleep_costs() == 4 * VF_SLEEP_COSTS_NS);
+  vf_set(&vf_limit_1.sleep_ns, 1);
+  vf_set(&vf_limit_1.wake_ns, 1);
+  CHECK(vf_limit_sleep_costs() == VF_SLEEP_COSTS_NS / 4);
+  vf_set(&vf_limit_1.sleep_ns, 0);
+  vf_set(&vf_limit_1.thrifty, 0);
+  CHECK(vf_limit_measures(64) == 0);
+}
+
 static int trials_of(const struct vf_spin_bucket *bucket) {
   int trials = 0;
   for (uint64_t began = 0; began < 6400; ++began)
@@ -290,5 +313,6 @@ int main(int argc, char **argv) {
   share_and_budget();
   spins_that_fail_are_shortened();
   trials_that_fail_get_rarer();
+  sleeps_are_measured();
   return 0;
 }
