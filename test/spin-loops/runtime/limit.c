@@ -250,7 +250,7 @@ static void sleeps_are_measured(void) {
   CHECK(vf_limit_sleep_costs() == VF_SLEEP_COSTS_NS); /* Half of it is not known. */
   for (int i = 0; i < 100; ++i)
     vf_limit_measured(&vf_limit_1.wake_ns, vf_limit_cpu_ns() - 20000, 2);
-  CHECK(vf_limit_sleep_costs() > 19000 && vf_limit_sleep_costs() < 40000);
+  CHECK(vf_limit_sleep_costs() > 19000 && vf_limit_sleep_costs() < 28000);
   CHECK(vf_limit_budget(90000, 7) == vf_limit_sleep_costs() && vf_limit_budget(5000, 7) == 5000);
   for (int i = 0; i < 100; ++i)
     vf_limit_measured(&vf_limit_1.wake_ns, 0, 1);
