@@ -290,6 +290,7 @@ __attribute__((constructor)) static void configure(void) {
   int saved = errno;
   vf_env_check_names();
   is_on = vf_env_choice("VF_OMP", "off", "on", true);
+  next_create(); /* not later: dlsym waits for constructors of a dlopen */
   if (is_on)
     pthread_atfork(NULL, NULL, in_child);
   if (vf_report_is_wanted())
