@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * OpenBLAS' own threads, and other pools, wait by calling sched_yield in a
- * loop, for 28 ms. With a CPU for each thread a yield returns at once. But
+ * Threads of OpenBLAS 0.3.21 and of other pools wait by calling sched_yield in
+ * a loop, for 28 ms. With a CPU for each thread a yield returns at once. But
  *
  *   beside a thread that computes   it returns after that thread's slice of
  *                                   3 ms, also if the wait has ended long ago

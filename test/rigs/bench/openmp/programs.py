@@ -18,7 +18,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 COMPILERS = ("gcc", "clang")
 PYPI = ("numpy", "sklearn", "lightgbm", "faiss")
 PACKAGES = ("numpy", "scikit-learn", "lightgbm", "faiss-cpu")
-NAMES = (*COMPILERS, *PYPI, "torch")
+# PyPI's torch needs CUDA; Debian's is built for CPUs, with gcc's runtime. Threads of Debian's OpenBLAS
+# wait by sched_yield, those of numpy's from PyPI by instructions that do nothing. Each has
+# packages with all they need, and packages alone.
+DEBIAN = {"torch": (["python3-torch", "python3-numpy"],),
+          "openblas": ([], ["python3-numpy", "python3-threadpoolctl", "libopenblas0-pthread", "libgfortran5", "libquadmath0"])}
+NAMES = (*COMPILERS, *PYPI, *DEBIAN)
 
 
 def _pypi(out):
@@ -30,13 +35,13 @@ def _pypi(out):
     return {"PYTHONPATH": folder}
 
 
-def _torch(out):
-    """PyPI's torch needs CUDA; Debian's is built for CPUs, with gcc's runtime. Not installed."""
-    root = bring.Debian(out).packages(os.path.join(out, "torch"), ["python3-torch", "python3-numpy"])
+def _debian(out, name):
+    """Unpacks packages of Debian; installs none."""
+    root = bring.Debian(out).packages(os.path.join(out, name), *DEBIAN[name])
     libraries = os.path.join(root, "usr/lib/x86_64-linux-gnu")
     return {"PYTHONPATH": os.path.join(root, "usr/lib/python3/dist-packages"),
-            "LD_LIBRARY_PATH": ":".join([os.path.join(root, "usr/lib"), libraries, os.path.join(libraries, "blas"),
-                                         os.path.join(libraries, "lapack")])}
+            "LD_LIBRARY_PATH": ":".join([os.path.join(root, "usr/lib"), libraries,
+                                         *(os.path.join(libraries, kind) for kind in ("openblas-pthread", "blas", "lapack"))])}
 
 
 def made(name, tree, out):
@@ -48,7 +53,7 @@ def made(name, tree, out):
                     + ([f"-Wl,-rpath,{tree.llvm}/lib"] if name == "clang" else []))
         return [program], {}
     try:
-        environment = _torch(out) if name == "torch" else _pypi(out)
+        environment = _debian(out, name) if name in DEBIAN else _pypi(out)
     except bring.NotRun as why:
         raise bench.Broken(str(why)) from why
     return [sys.executable, os.path.join(HERE, "python.py"), name], environment

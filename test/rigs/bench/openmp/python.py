@@ -69,7 +69,7 @@ def repeat(work, seconds):
     return n
 
 
-WORK = {"numpy": numpy_work, "sklearn": sklearn_work, "lightgbm": lightgbm_work, "faiss": faiss_work,
+WORK = {"numpy": numpy_work, "openblas": numpy_work, "sklearn": sklearn_work, "lightgbm": lightgbm_work, "faiss": faiss_work,
         "torch": torch_work}
 
 
