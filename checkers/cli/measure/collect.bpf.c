@@ -28,8 +28,15 @@ typedef __u64 u64;
 
 #define CORE __attribute__((preserve_access_index))
 
+struct signal_struct {
+  struct {
+    int counter;
+  } live;
+} CORE;
+
 struct task_struct {
   int pid, tgid;
+  struct signal_struct *signal;
 } CORE;
 
 // Of x86-64; in the order in which perf and DWARF do not have them.
@@ -401,6 +408,20 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child) {
   u32 process = child->tgid, state = 2;
   if (process != (u32)parent->tgid && measured(parent->tgid))
     bpf_map_update_elem(&processes, &process, &state, BPF_ANY);
+  return 0;
+}
+
+// A thread's last counts, also if it ends while switches are not looked at. A
+// process whose last thread ends is forgotten: its number may be another's
+// soon.
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task) {
+  struct thread *t = bpf_task_storage_get(&threads, task, 0, 0);
+  if (t)
+    empty_all(t);
+  u32 process = task->tgid;
+  if (!task->signal->live.counter)
+    bpf_map_delete_elem(&processes, &process);
   return 0;
 }
 

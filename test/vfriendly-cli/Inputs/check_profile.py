@@ -5,14 +5,15 @@
 
 import gzip
 import json
+import struct
 import sys
 from pathlib import Path
 
 import jsonschema
 from project import Project
-
+from vfriendly.measuring import perf, pprof
 from vfriendly.measuring import profile as profiles
-from vfriendly.measuring import pprof
+from vfriendly.measuring.processes import Processes
 from vfriendly.measuring.profile import PARTS, Profile, Stack, read, timeline
 from vfriendly.measuring.symbols import Frame
 
@@ -40,6 +41,23 @@ def times():
         "work": {0: 0.25}, "spinning": {0: 0.5, PARTS - 1: 2.0}, "page faults": {PARTS - 1: 1.0}}, found
     assert timeline(rows, 0, 0.0) == {}
     return found
+
+
+def mappings():
+    """Records of several CPUs are taken by their time, wherever it is in them; a sample has the program of its time."""
+    def mapped(ns, begin, path):
+        return perf.R_MMAP2, 0, struct.pack("<IIQQQIIQQII", 7, 7, begin, 0x1000, 0, 0, 0, 0, 0, 5, 0) + path + end(ns)
+
+    def end(ns):
+        return struct.pack("<IIQQ", 7, 7, ns, 3)
+
+    executes = perf.R_COMM, perf.EXECUTES, struct.pack("<II", 7, 7) + b"second\0\0" + end(200)
+    processes = Processes()
+    processes.record_all([mapped(300, 0x3000, b"/c\0\0\0\0\0\0"), mapped(100, 0x1000, b"/a\0\0\0\0\0\0"), executes,
+                          mapped(210, 0x2000, b"/b\0\0\0\0\0\0"), (perf.R_EXIT, 0, end(400))], 16)
+    at = {ns: [m.path for m in processes.image(7, ns).at(ns)] for ns in (150, 205, 250, 350)}
+    assert at == {150: ["/a"], 205: [], 250: ["/b"], 350: ["/b", "/c"]}, at
+    assert processes.image(7, 350).name == "second"
 
 
 SCHEMA = json.loads(Path(profiles.__file__).with_name("profile.schema.json").read_text())
@@ -107,6 +125,7 @@ def exports(whole, file):
 
 def main():
     found = times()
+    mappings()
     project = Project(sys.argv[1])
     before = project.sarif(status=1)["results"]
     loops = [r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in before

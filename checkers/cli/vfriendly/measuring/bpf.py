@@ -8,7 +8,6 @@ import os
 import struct
 import time
 from collections import Counter
-from collections.abc import Iterator
 from ctypes import CFUNCTYPE, byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ OBJECT = "vfriendly-collect.bpf.o"
 CLOCK_HZ = 999
 # Samples of events on all CPUs each second above which fewer are taken. A sample costs some 4 µs.
 MOST_SAMPLES = 400
-# Share of a CPU that the programs in the kernel may take, as they measure themselves. What calls them takes half as much.
+# Share of a CPU that the programs in the kernel may take, as they measure themselves. Their callers take half as much.
 MOST_SHARE = 0.015
 # Seconds from the start in which nothing is left out: a program that ends sooner is counted exactly.
 WHOLE_S = 0.25
@@ -133,7 +132,7 @@ class Bpf:
             if section != b"perf_event":
                 self._link(program)
                 continue
-            for cpu in range(os.cpu_count() or 1):
+            for cpu in perf.online_cpus():
                 clock = perf.Attributes(perf.SOFTWARE, perf.CPU_CLOCK, CLOCK_HZ, flags=perf.FREQ)
                 try:
                     file = perf.open_event(clock, -1, cpu)
@@ -214,12 +213,6 @@ class Bpf:
         elif looked and self._scale > 1 and self._events < MOST_SAMPLES * seconds / 4:
             self._scale //= 2
             self._set(0, self._scale)
-
-    def processes(self) -> Iterator[int]:
-        key, following = None, c_uint32()
-        while self._bpf.bpf_map_get_next_key(self._map["processes"], key and byref(key), byref(following)) == 0:
-            yield following.value
-            key = c_uint32(following.value)
 
     def totals(self) -> Totals:
         cpus = _possible_cpus()

@@ -262,6 +262,10 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
                 break
     except KeyboardInterrupt:
         interrupted = True
+    except BaseException:
+        if child:
+            child.stop()
+        raise
     wall, own = time.monotonic() - began, time.process_time() - own_before
     tier.poll([], 0)
     exact, inside, after = tier.exact(), tier.seconds(), Machine.now()

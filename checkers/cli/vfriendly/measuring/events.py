@@ -35,6 +35,8 @@ _TO_DWARF = (0, 3, 2, 1, 4, 5, 6, 7, 16, *range(8, 16))
 _MOST_THREADS = 64
 # Not the period: the kernel would give a sample for every event, with the period 1.
 _FIELDS = perf.S_TID | perf.S_TIME | perf.S_ID | perf.S_REGS_USER | perf.S_STACK_USER
+# They end a record that is no sample: thread, time and number of the event, 8 bytes each.
+_TIME_AT = 16
 
 
 @dataclass
@@ -103,7 +105,7 @@ class PerfEvents:
         if not self._events:
             attributes.flags |= perf.MMAP | perf.MMAP2 | perf.COMM | perf.COMM_EXEC | perf.TASK
         for thread in threads:
-            for cpu in range(os.cpu_count() or 1):
+            for cpu in perf.online_cpus():
                 try:
                     file = perf.open_event(attributes, thread, cpu)
                 except ProcessLookupError:
@@ -120,14 +122,16 @@ class PerfEvents:
         return event
 
     def poll(self, family: Sequence[int], seconds: float) -> None:
-        for ring in self._rings:
-            for kind, misc, body in ring.read():
-                if kind == perf.R_SAMPLE:
-                    self._sample(misc, body)
-                elif kind == perf.R_LOST:
-                    self.lost += struct.unpack_from("<QQ", body)[1]
-                elif kind in (perf.R_MMAP2, perf.R_COMM, perf.R_FORK):
-                    self._processes.record(kind, misc, body)
+        others = []
+        for record in (record for ring in self._rings for record in ring.read()):
+            kind, misc, body = record
+            if kind == perf.R_SAMPLE:
+                self._sample(misc, body)
+            elif kind == perf.R_LOST:
+                self.lost += struct.unpack_from("<QQ", body)[1]
+            else:
+                others.append(record)
+        self._processes.record_all(others, _TIME_AT)
         if self._user_only:
             self._blocked.look(family, seconds)
 

@@ -9,6 +9,7 @@ import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 _NUMBER = 298  # x86-64, whose registers are sampled
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -44,6 +45,15 @@ class Attributes:
     def pack(self) -> bytes:
         return struct.pack("<IIQQQQQIIQQQQIiQIHH", self.kind, 112, self.config, self.period, self.sample, 0,
                            self.flags, 1, 0, 0, 0, 0, self.registers, self.stack, MONOTONIC, 0, 0, 0, 0)
+
+
+def online_cpus() -> list[int]:
+    """Returns the numbers of the CPUs that have events: they have gaps where CPUs are off."""
+    found: list[int] = []
+    for part in Path("/sys/devices/system/cpu/online").read_text().strip().split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
 
 
 def open_event(attributes: Attributes, process: int, cpu: int) -> int:

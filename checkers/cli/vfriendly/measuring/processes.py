@@ -4,8 +4,8 @@
 """What processes have mapped, and when: the base of every address in a sample."""
 
 import bisect
-import os
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,17 +68,26 @@ class Processes:
         image.times.append(ns)
         image.mappings.append(mapping)
 
-    def record(self, kind: int, misc: int, body: bytes) -> None:
-        """Takes a record of an event with mmap2, comm, task and, as the only sample field, the time."""
-        (ns,) = struct.unpack_from("<Q", body, len(body) - 8)
+    def record_all(self, records: Iterable[tuple[int, int, bytes]], time_at: int = 8) -> None:
+        """Takes records of events with mmap2, comm and task, whose time is so many bytes before the end.
+
+        Each CPU has a ring, and a process may run on one and then on another: they are sorted by time.
+        """
+        timed = ((struct.unpack_from("<Q", body, len(body) - time_at)[0], kind, misc, body)
+                 for kind, misc, body in records if kind in (perf.R_MMAP2, perf.R_COMM, perf.R_FORK))
+        for ns, kind, misc, body in sorted(timed, key=lambda r: r[0]):
+            self._record(ns, kind, misc, body)
+
+    def _record(self, ns: int, kind: int, misc: int, body: bytes) -> None:
+        # Names end with a NUL, so what follows them need not be known.
         if kind == perf.R_MMAP2:
             process, _, begin, length, offset, *_ = _MMAP2.unpack_from(body)
-            path = body[_MMAP2.size:-8].split(b"\0")[0].decode(errors="replace")
+            path = body[_MMAP2.size:].split(b"\0")[0].decode(errors="replace")
             images = self.images.setdefault(process, [Image(0)])
             self._add(images[-1], ns, Mapping(begin, begin + length, offset, path))
         elif kind == perf.R_COMM:
             process, thread = _PAIR.unpack_from(body)
-            name = body[_PAIR.size:-8].split(b"\0")[0].decode(errors="replace")
+            name = body[_PAIR.size:].split(b"\0")[0].decode(errors="replace")
             if misc & perf.EXECUTES:
                 self.images.setdefault(process, []).append(Image(ns, name))
             elif process == thread and process in self.images:
@@ -99,12 +108,8 @@ class Watch:
         if process >= 0:
             flags |= perf.INHERIT | perf.EXCLUDE_KERNEL | perf.EXCLUDE_HV
         attributes = perf.Attributes(perf.SOFTWARE, perf.DUMMY, sample=perf.S_TIME, flags=flags)
-        self._files = [perf.open_event(attributes, process, cpu) for cpu in range(os.cpu_count() or 1)]
+        self._files = [perf.open_event(attributes, process, cpu) for cpu in perf.online_cpus()]
         self._rings = [perf.Ring(file, _PAGES) for file in self._files]
 
     def read(self) -> None:
-        records = [r for ring in self._rings for r in ring.read()
-                   if r[0] in (perf.R_MMAP2, perf.R_COMM, perf.R_FORK)]
-        # Each CPU has a ring; a process may run on one and then on another.
-        for kind, misc, body in sorted(records, key=lambda r: r[2][-8:][::-1]):
-            self._processes.record(kind, misc, body)
+        self._processes.record_all(record for ring in self._rings for record in ring.read())
