@@ -105,6 +105,20 @@ def between_slices():
     assert 10000 <= faults <= 10000 * (1 + COUNT) + 300, faults
 
 
+def short_children():
+    """A process whose children come and go has their CPU time: those of the beginning have ended at the end."""
+    parent = subprocess.Popen(["sh", "-c", "while :; do ./truth 300; done"], cwd=FOLDER, stdout=subprocess.DEVNULL)
+    try:
+        file = FOLDER / f"children-{TIER}.json"
+        subprocess.run([TOOL, "measure", "-q", "-o", str(file), *(["--without-bpf"] if TIER == "user" else []), "-p",
+                        str(parent.pid), "--seconds", "1.5"], check=True, capture_output=True)
+        profile = profiles.read(str(file))
+        assert profile.user_s > 0 and profile.user_s + profile.system_s <= (os.cpu_count() + 1) * profile.wall_s, profile.user_s
+    finally:
+        parent.kill()
+        parent.wait()
+
+
 def in_fortran():
     compiler = shutil.which("gfortran") or shutil.which("flang-22")
     if not compiler:
@@ -123,6 +137,7 @@ for words in (["cc", *flags, "-fPIC", "-shared", TRUTH / "shared.c", "-o", "libs
     subprocess.run(words, cwd=FOLDER, check=True)
 in_c()
 in_cpp()
+short_children()
 if TIER == "bpf":
     between_slices()
 in_fortran()

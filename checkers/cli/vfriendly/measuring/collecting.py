@@ -92,13 +92,14 @@ def _family(process: int) -> list[int]:
 
 
 def _cpu_of(processes: Sequence[int]) -> tuple[float, float]:
+    """Returns user and system time, also of children that have ended: their parents have it."""
     user = system = 0.0
     for process in processes:
         try:
             times = psutil.Process(process).cpu_times()
         except psutil.Error:
             continue
-        user, system = user + times.user, system + times.system
+        user, system = user + times.user + times.children_user, system + times.system + times.children_system
     return user, system
 
 
@@ -250,8 +251,8 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
         if child:
             child.go()
         while not (child and child.ended()):
-            if child and last - looked > 1:  # Children are few and live long, or are not seen in /proc anyway.
-                family, looked = _family_or([child.pid]), last
+            if not target.system and last - looked > 1:  # Children are few and live long, or are not in /proc anyway.
+                family, looked = _family_or(family), last
             now = time.monotonic()
             tier.poll(family, POLL_S)
             last = now
@@ -272,6 +273,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     ended = child.status if child else None
     if child and ended is None:
         child.stop()
+    family = psutil.pids() if target.system else _family_or(family)
     user, system = child.cpu() if child else _difference(_cpu_of(family), cpu_before)
     progress("finding places")
     resolver = Resolver(processes)
