@@ -124,6 +124,10 @@ def exports(whole, file):
 
 
 def main():
+    # The runtime is linked into the program.
+    waits = stack("block", "blocking", 1, 0.1, frame("vf_futex_wait", "kernel.h", 60), frame("wait_at", "wait.c", 9),
+                  frame("vf_spin_wait", "wait.c", 30), frame("caller", "a.c", 5), frame("main", "a.c", 9))
+    assert waits.own.function == "caller" and stack("fault", "page faults", 1, 0, frame("vf_init", "i.c", 1)).own is None
     found = times()
     mappings()
     project = Project(sys.argv[1])

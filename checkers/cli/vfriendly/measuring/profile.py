@@ -46,8 +46,12 @@ class Stack:
 
     @property
     def own(self) -> Frame | None:
-        """Returns the first frame in the program's own code."""
-        return next((f for f in self.frames if f.module and not is_system(f.module)), None)
+        """Returns the first frame in the program's own code.
+
+        The runtime may be linked into the program: what its functions vf_* call is not the program's own either.
+        """
+        begin = max((i + 1 for i, f in enumerate(self.frames) if f.function.startswith("vf_")), default=0)
+        return next((f for f in self.frames[begin:] if f.module and not is_system(f.module)), None)
 
 
 @dataclass
