@@ -23,10 +23,10 @@ ALONE = False  # It installs servers.
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = {"redis": ("redis-server", "redis-tools"), "postgresql": ("postgresql",), "zstd": ("zstd",),
             "sysbench": ("sysbench",), "pingpong": (), "stages": (),
-            "dedup": ("libssl-dev", "libzstd-dev", "libtbb-dev")}
+            "memcached": ("memcached",), "dedup": ("libssl-dev", "libzstd-dev", "libtbb-dev")}
 WORKLOADS = ("pingpong:1:500:pinned", "pingpong:1:20000:pinned", "pingpong:1:500:free", "pingpong:1:20000:free",
              "pingpong:4:500:free", "pingpong:4:20000:free", "stages:8", "redis:1", "redis:16", "postgresql:1",
-             "postgresql:16", "dedup:broadcast", "dedup:batches",
+             "postgresql:16", "memcached:1", "memcached:16", "memcached:64", "dedup:broadcast", "dedup:batches",
              "zstd:2", "sysbench:threads:4", "sysbench:mutex:4")
 TIMEOUT_S = 120
 KEPT = {"awake": "gleaner: more progress with CPUs kept awake", "fewer": "gleaner: more progress on fewer CPUs"}
@@ -58,6 +58,9 @@ def prepare(tree, folder, names):
     if "stages" in kinds:
         bench.build([tree.tool("clang"), "-O2", "-pthread", os.path.join(examples, "gleaner", "stages.c"), "-o",
                      os.path.join(folder, "stages")])
+    if "memcached" in kinds:
+        bench.build([tree.tool("clang"), "-O2", os.path.join(HERE, "..", "servers", "load.c"), "-o",
+                     os.path.join(folder, "load")])
     if "dedup" in kinds:
         bench.build([os.path.join(examples, "dedup", "build.sh"), folder])
     source = os.path.join(folder, "source")

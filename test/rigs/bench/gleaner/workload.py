@@ -39,6 +39,19 @@ def pingpong(folder, seconds, name):
     print(output(os.path.join(folder, "pingpong"), str(seconds), work, pairs, where), end="")
 
 
+def memcached(folder, seconds, name):
+    """memcached:CONNECTIONS, two threads of the server"""
+    server = subprocess.Popen(["memcached", "-u", "root", "-l", "127.0.0.1", "-p", str(PORT), "-t", "2"])
+    try:
+        wait_for_port(PORT)
+        ask = (str(PORT), name.split(":")[1], str(int(seconds * 1000)))
+        answer = json.loads(output(os.path.join(folder, "load"), *ask))
+        print(json.dumps({"rate": answer["rps"], "p99_ms": answer["p99_ms"]}))
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+
+
 def stages(folder, seconds, name):
     """stages:N, of examples/gleaner"""
     text = output(os.path.join(folder, "stages"), name.split(":")[1], str(seconds))
