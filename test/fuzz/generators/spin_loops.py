@@ -32,6 +32,7 @@ static unsigned char bytes[4];
 static long wide[4];
 static double real[4];
 __attribute__((noinline)) static void see(unsigned v) { sum = sum * FACTOR + v; }
+__attribute__((noinline)) static int same(int v) { return v; }
 static int peek(int *p) { return *p; }
 static int peek_volatile(volatile int *p) { return *p; }
 static int try_lock(atomic_int *l) { int z = 0; return atomic_compare_exchange_strong(l, &z, 1); }
@@ -182,7 +183,7 @@ class Program:
         n = self.labels = self.labels + 1
         period = self.r.choice([3, 200, 256, 1000, 4096, self.r.randrange(161, 3000)])
         type_ = self.r.choice(["unsigned", "unsigned", "int", "unsigned long", "long", "unsigned short"])
-        start = self.r.choice(["0", "0", "1", "(x & 3)", str(self.r.randrange(10000)), f"-{self.r.randrange(1, 5000)}"])
+        start = self.r.choice(["0", "0", "1", "(x & 3)", str(self.r.randrange(10000)), f"-{self.r.randrange(1, period + 9)}"])
         k = self.r.choice([str(period), f"k{n}", f"k{n}"])
         last = self.r.randrange(period)
         count, rare, reset = self.r.choice([
@@ -206,7 +207,7 @@ class Program:
         fuel = "if (!burn()) break;" if "+=" in count or "&&" in rare else ""
         if "--" in count or f"n{n} == " in rare:  # Not far beyond 0, or beyond the period.
             start = "1"
-        return (f"{{ {type_} n{n} = {start}, v{n} = 0, k{n} = plain[{i}] < 0 ? {period + 7} : {period}; "
+        return (f"{{ {type_} n{n} = {start}, v{n} = 0, k{n} = {self.r.choice([f'same({period})', f'plain[{i}] < 0 ? {period + 7} : {period}'])}; "
                 f"if ({get} == 9) {set_.replace('9', '0')} for (;;) {{ {fuel} {steps} }} see((unsigned)n{n}); }}")
 
     def loop(self):

@@ -39,14 +39,24 @@ static void every(int round) {
     }
   }
 }
-// The counter wraps in the first wait.
+// The counter wraps: 0 is a multiple, too.
 static void wraps(int round) {
-  unsigned n = -500u;
+  unsigned n = -500u, visits = 0;
   while (atomic_load(&flag) != round) {
     if (++n % 3000 == 0) {
-      expect(n % 3000 == 0);
-      if (n > 90000)
-        nap();
+      expect(n == visits++ * 3000);
+      nap();
+    }
+    PAUSE();
+  }
+}
+// Remainders of negative numbers are negative.
+static void begins_negative(int round) {
+  int n = -500, visits = 0, period = (int)odd_period;
+  while (atomic_load(&flag) != round) {
+    if (++n % period == 0) {
+      expect(n == visits++ * period);
+      nap();
     }
     PAUSE();
   }
@@ -75,9 +85,10 @@ static void last_of_each(int round) {
     }
   }
 }
+// Every fiftieth round is long.
 static void await(int round) {
-  void (*const kinds[])(int) = {every, wraps, resets, last_of_each};
-  kinds[round % 4](round);
+  void (*const kinds[])(int) = {last_of_each, every, wraps, begins_negative, resets};
+  kinds[(round + round / 50) % 5](round);
 }
 
 #define KIND_FLAG
