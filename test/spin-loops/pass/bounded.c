@@ -4,7 +4,7 @@
 //
 // Spins that end by themselves: counted, in front of a blocking call, or timed.
 // A count is a budget of time, which the runtime keeps (bounded-counters.c shows
-// which counts); what is timed only pauses.
+// which counts); what is timed pauses or yields.
 //
 // RUN: %verify_c %s -o /dev/null
 
