@@ -310,7 +310,7 @@ void BroadcastCheck::inspect(const SyncModel &Model,
       DiagnosticBuilder Diag = report(
           *Broadcast.Site, *Broadcast.Site, *F.Function,
           "wakes all threads that wait on '" + Broadcast.Object->getName() +
-              "', but only one of them can proceed",
+              "', but only one can proceed",
           "wake one");
       if (Fix)
         Diag << *Fix;

@@ -98,9 +98,8 @@ void ItemWakeupCheck::inspect(const SyncModel &Model,
         continue;
       report(*Push.Call, *Loop, *F.Function,
              "loop calls '" + Push.Callee->getNameAsString() +
-                 "' for each item, which takes a lock and wakes a waiter each "
-                 "time",
-             "hand over items in batches, or use a parallel for");
+                 "' for each item and wakes a waiter",
+             "hand over items in batches");
     }
 }
 

@@ -67,15 +67,12 @@ static const NamedDecl &around(const ValueDecl &Declared) {
 
 void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
   constexpr llvm::StringLiteral RecursiveRemedy =
-      "use a plain lock: take it in the public functions, and let them call "
-      "others that expect it to be held";
+      "take a plain lock in the public functions only";
   auto RecursiveLock = [&](SourceLocation Where, SourceRange Construct,
                            const NamedDecl &In) {
     if (claim(Where, dyn_cast<FunctionDecl>(&In), Context))
       report(Where, Construct, In, "this lock may be taken again by its holder",
-             RecursiveRemedy,
-             "the holder may keep the lock for an unknown time, and all "
-             "waiters block while the holder is preempted");
+             RecursiveRemedy, "all others block while it is preempted");
   };
   llvm::MapVector<const ValueDecl *, unsigned> Holders;
   for (const FunctionSync &F : Model.functions()) {
@@ -111,15 +108,11 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
     if (Count < ManyMethods || Count < Methods ||
         !claim(Field->getLocation(), nullptr, Context))
       continue;
-    report(
-        Field->getLocation(), Field->getSourceRange(), *Class,
-        "each of the " + llvm::Twine(Count) + " methods of '" +
-            Class->getName() + "' holds '" + Field->getName() +
-            "' from its beginning to its end",
-        "hold the lock only while shared data is used, divide the data among "
-        "several locks, or give each thread its own part of the data",
-        "only one thread at a time uses the object, and the others block and "
-        "are woken");
+    report(Field->getLocation(), Field->getSourceRange(), *Class,
+           "each of the " + llvm::Twine(Count) + " methods of '" +
+               Class->getName() + "' holds '" + Field->getName() +
+               "' from beginning to end",
+           "hold it only while shared data is used", "all others block");
   }
 }
 

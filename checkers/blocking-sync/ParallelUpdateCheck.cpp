@@ -365,12 +365,8 @@ std::optional<Finding> judge(const Exclusive &Code, const ASTContext &Context) {
   return Found;
 }
 
-constexpr llvm::StringLiteral Cost =
-    "the threads take turns, and the cache line moves to the CPU of the next "
-    "one; a vCPU that loses its CPU meanwhile holds up all others";
-constexpr llvm::StringLiteral Remedy =
-    "give each thread a partial result and combine these after the loop: "
-    "OpenMP's reduction clause, tbb::parallel_reduce, std::transform_reduce";
+constexpr llvm::StringLiteral Cost = "the threads take turns";
+constexpr llvm::StringLiteral Remedy = "give each thread a partial result";
 
 /// Where lambdas stand: their call operators are functions of their own.
 using LambdaParents =

@@ -179,13 +179,9 @@ void PipelineCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
     return;
   for (auto [Take, Loop, Function] : Stages)
     if (claim(Take->getExprLoc(), Function, Context))
-      report(
-          *Take, *Loop, *Function,
-          "'" + Function->getNameAsString() +
-              "' is a stage of a pipeline: each item is handed from thread to "
-              "thread through queues",
-          "if items do not depend on each other, let one thread do all the "
-          "work on an item, in a parallel loop such as tbb::parallel_for");
+      report(*Take, *Loop, *Function,
+             "'" + Function->getNameAsString() + "' is a stage of a pipeline",
+             "process independent items in one parallel loop");
 }
 
 } // namespace vfriendly::tidy

@@ -65,10 +65,13 @@ void SleepPollCheck::inspect(const SyncModel &Model,
                              : nullptr;
       if (!Loop || isa<CXXForRangeStmt>(Loop) || !hasExit(Loop))
         continue;
+      const ValueDecl *Mutex = nullptr;
       bool Locks = false, Works = false;
       for (const SyncSite &S : F.Syncs)
         if (llvm::is_contained(S.Parents, Loop)) {
           Locks |= S.Kind == SyncKind::Lock;
+          if (S.Kind == SyncKind::Lock && !Mutex)
+            Mutex = S.Object;
           Works |= S.Kind != SyncKind::Lock && S.Kind != SyncKind::Unlock &&
                    S.Kind != SyncKind::Sleep;
         }
@@ -94,10 +97,10 @@ void SleepPollCheck::inspect(const SyncModel &Model,
           !claim(Sleep.Site->getExprLoc(), F.Function, Context))
         continue;
       report(*Sleep.Site, *Loop, *F.Function,
-             "loop takes a lock to test for a change and sleeps between tests",
+             "loop takes " + nameOf(Mutex) +
+                 " to test for a change and sleeps between tests",
              "wait on a condition variable that the writer signals",
-             "each wake-up causes virtual machine exits even if nothing has "
-             "changed, and a change is noticed late");
+             "each wake-up costs exits");
     }
 }
 

@@ -24,14 +24,9 @@ void SpinlockCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
           !claim(Lock.Site->getExprLoc(), F.Function, Context))
         continue;
       report(*Lock.Site, *Lock.Site, *F.Function,
-             "takes " +
-                 (Lock.Object ? "'" + Lock.Object->getName() + "'"
-                              : std::string("a lock")) +
-                 " by polling",
-             "use a mutex that spins for a while and then blocks, such as "
-             "vf_mutex",
-             "while the holder's vCPU is away, each waiter keeps its own vCPU "
-             "busy");
+             "takes " + nameOf(Lock.Object) + " by polling",
+             "use a mutex that spins then blocks, such as vf_mutex",
+             "waiters keep their vCPUs busy while the holder's is away");
     }
 }
 

@@ -47,8 +47,7 @@ protected:
                   Remedy, Cost);
   }
   static constexpr llvm::StringLiteral WakeUpCost =
-      "each thread that sleeps and is woken costs a virtual machine up to four "
-      "exits";
+      "each wake-up costs a virtual machine up to four exits";
 
 private:
   void add(const clang::FunctionDecl &Function) final;

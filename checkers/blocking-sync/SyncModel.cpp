@@ -50,6 +50,10 @@ const ValueDecl *objectOf(const Expr *E) {
   }
 }
 
+std::string nameOf(const ValueDecl *Object) {
+  return Object ? "'" + Object->getNameAsString() + "'" : "a lock";
+}
+
 const ValueDecl *declaredAt(ArrayRef<const Stmt *> Parents) {
   for (const Stmt *S : llvm::reverse(Parents)) {
     auto *Declaration = dyn_cast<DeclStmt>(S);

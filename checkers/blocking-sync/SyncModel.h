@@ -114,6 +114,9 @@ private:
 /// pointers and elements; null if there is none.
 const clang::ValueDecl *objectOf(const clang::Expr *E);
 
+/// Returns the name of a lock in quotes; "a lock" if Object is null.
+std::string nameOf(const clang::ValueDecl *Object);
+
 /// Returns the variable that the innermost declaration among Parents declares;
 /// null for a temporary.
 const clang::ValueDecl *declaredAt(llvm::ArrayRef<const clang::Stmt *> Parents);

@@ -205,10 +205,8 @@ static const Stmt *forksAndJoins(const SyncSite &Create, const Stmt *Loop,
 void ThreadPerTaskCheck::inspect(const SyncModel &Model,
                                  const ASTContext &Context) {
   static constexpr llvm::StringLiteral Cost =
-      "creating and ending a thread wakes others, and the release of its stack "
-      "interrupts every CPU of the process";
-  static constexpr llvm::StringLiteral Remedy =
-      "keep a pool of as many threads as there are CPUs, such as oneTBB's";
+      "releasing its stack interrupts every CPU of the process";
+  static constexpr llvm::StringLiteral Remedy = "keep a pool of threads";
   for (const FunctionSync &F : Model.functions())
     for (const SyncSite &Create : F.Syncs) {
       const Stmt *Loop = Create.Kind == SyncKind::CreateThread
@@ -260,9 +258,8 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
         report(*Create.Site, *Loop, *F.Function,
                "loop creates " + Twine(PerCpu) +
                    " threads for each CPU, and these compute",
-               "create as many threads as there are CPUs",
-               "threads without a CPU hold up those that wait for them, on a "
-               "lock or at the join");
+               "create one for each CPU",
+               "threads without a CPU hold up the others");
       else
         report(*Create.Site, *Loop, *F.Function,
                "loop creates a thread for each task", Remedy, Cost);

@@ -42,8 +42,7 @@ void ConsecutiveCheck::inspect(FunctionView &View) {
     report(Allocation.Call->Site->getExprLoc(),
            "the elements of '" + Array->getName() +
                "' are allocated in one loop and released in another",
-           "allocate one block for all of them, or from a pool that is "
-           "released at once");
+           "allocate one block");
     diag(Released->Call->Site->getExprLoc(), "released here",
          DiagnosticIDs::Note);
   }

@@ -92,7 +92,7 @@ void GrowthCheck::inspect(FunctionView &View) {
     report(Call.Site->getExprLoc(),
            "'" + Call.name() + "' in a loop grows a block by additions to '" +
                By->getName() + "'",
-           "grow it by a factor, or allocate once what all iterations need")
+           "grow it by a factor")
         << growByFactor(Call, *By, View);
   }
   for (const ElementCall &Allocation : allocationsOfElements(View)) {
@@ -102,9 +102,9 @@ void GrowthCheck::inspect(FunctionView &View) {
         !claim(Allocation.Call->Site->getExprLoc(), View))
       continue;
     report(Allocation.Call->Site->getExprLoc(),
-           "the size of the blocks grows with '" + By->getName() +
-               "', so no block fits where an earlier one was released",
-           "allocate one block for all of them");
+           "blocks grow with '" + By->getName() +
+               "', so none fits where an earlier one was",
+           "allocate one block for all");
   }
   if (!View.Context.getLangOpts().CPlusPlus)
     return;
@@ -115,8 +115,7 @@ void GrowthCheck::inspect(FunctionView &View) {
       continue;
     report(Grown->Push->getExprLoc(),
            "'" + Variable->getName() +
-               "' grows step by step in a loop whose number of iterations is "
-               "known in advance",
+               "' grows step by step in a loop of known length",
            "reserve what all iterations need")
         << reserveBefore(*Grown, View);
   }

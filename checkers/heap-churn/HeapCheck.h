@@ -53,8 +53,7 @@ protected:
                                   llvm::StringRef Remedy,
                                   llvm::StringRef Cost = HeapCost);
   static constexpr llvm::StringLiteral HeapCost =
-      "each return of memory to the kernel interrupts every CPU of the "
-      "process, which costs a virtual machine an exit per CPU";
+      "each return to the kernel interrupts every CPU";
 
 private:
   std::shared_ptr<EachFunction> Functions;

@@ -114,8 +114,7 @@ void HeldCheck::inspect(FunctionView &View) {
       continue;
     report(Release.Site->getExprLoc(),
            "'" + Owner->getName() +
-               "' is held during a loop that does not use it, so the memory "
-               "that the loop allocates lies above it",
+               "' is held during a loop that does not use it",
            "release it before the loop")
         << releaseEarlier(Release, *Phase, *Block, View);
     diag(Phase->getBeginLoc(), "the loop", DiagnosticIDs::Note);

@@ -20,9 +20,9 @@ using namespace clang;
 namespace vfriendly::tidy {
 
 static constexpr llvm::StringLiteral AllocatesItself =
-    " allocates memory and releases it again in each iteration of a loop";
+    " allocates and releases memory in each iteration of a loop";
 static constexpr llvm::StringLiteral KeepObject =
-    "use one object for all iterations, or keep it off the heap";
+    "reuse one object for all iterations";
 
 /// Returns true if the loop retries with a larger size: `n *= 2`. Such a loop
 /// seldom iterates.
@@ -109,8 +109,8 @@ void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
   else
     report(Site->getExprLoc(),
            What + " is allocated " + (By.empty() ? "here" : "by '" + By + "'") +
-               " and released again in each iteration of a loop",
-           "allocate before the loop and reuse the memory")
+               " and released in each iteration of a loop",
+           "allocate before the loop")
         << (IsHeapCall ? hoistBuffer(*Call, View) : FixHints());
   if (const Expr *Released =
           expressionAt(Block.Released, HeapOp::Release, View))
@@ -147,9 +147,7 @@ void LoopAllocationCheck::inspect(FunctionView &View) {
     bool Pointer = Local->Kind.ends_with("_ptr");
     report(Variable->getLocation(),
            "'" + Variable->getName() + "'" + AllocatesItself,
-           Pointer
-               ? KeepObject
-               : "declare it before the loop and clear it in each iteration")
+           Pointer ? KeepObject : "declare it before the loop")
         << hoistLocal(*Local, View);
     diag(Local->Allocates->getExprLoc(), "allocates here", DiagnosticIDs::Note);
   }

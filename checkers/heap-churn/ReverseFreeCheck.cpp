@@ -37,9 +37,8 @@ void ReverseFreeCheck::inspect(FunctionView &View) {
       continue;
     report(Release.Call->Site->getExprLoc(),
            "loop releases the elements of '" + Release.Array->getName() +
-               "' in reverse order of their allocation, so each release "
-               "shrinks the heap",
-           "release in the order of allocation, or all at once")
+               "' in reverse order of allocation",
+           "release in the order of allocation")
         << reverseLoop(Release, View);
     diag(Allocated->Call->Site->getExprLoc(), "allocated here",
          DiagnosticIDs::Note);

@@ -235,8 +235,7 @@ void ShootdownCallsCheck::collect(
 }
 
 static constexpr llvm::StringLiteral Cost =
-    "each call interrupts every CPU of the process, which costs a virtual "
-    "machine an exit per CPU";
+    "each call interrupts every CPU of the process";
 
 void ShootdownCallsCheck::onEndOfTranslationUnit() {
   for (const LoopCall &Each : LoopCalls) {
@@ -254,7 +253,7 @@ void ShootdownCallsCheck::onEndOfTranslationUnit() {
                  Call->getDirectCallee()->getName().str() +
                  "' in its iterations, through '" +
                  Each.Callee->getNameAsString() + "'",
-             "call it once, after the loop", Cost);
+             "call it once after the loop", Cost);
       diag(Each.Call->getExprLoc(), "called here", DiagnosticIDs::Note);
     }
   }
@@ -301,13 +300,8 @@ void ShootdownCallsCheck::inspect(FunctionView &View) {
         !claim(Call->getExprLoc(), View))
       continue;
     StringRef Name = Call->getDirectCallee()->getName();
-    bool Advises = systemCallOf(*Call, View.Context) == SystemCall::Advise;
     report(Call->getExprLoc(), "loop calls '" + Name + "' in its iterations",
-           Advises
-               ? "one call for the whole range, or one process_madvise "
-                 "with a vector, interrupts the other CPUs once"
-               : "one call for the whole range interrupts the other CPUs once",
-           Cost)
+           "one call for all interrupts them once", Cost)
         << oneCall(*Call, View);
   }
 }

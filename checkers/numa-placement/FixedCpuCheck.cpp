@@ -210,10 +210,7 @@ void FixedCpuCheck::inspect(const UnitValues &Values,
     report(Where, At.E->getSourceRange(), *At.In,
            Name + " gets " + Words +
                " as CPU number, not one that sched_getaffinity returned",
-           "choose among the CPUs that it returns",
-           "if a container or a cpuset allows other CPUs, the call fails with "
-           "EINVAL, and two programs that choose the same numbers share CPUs "
-           "while others are idle");
+           "choose among those", "it fails if the cpuset allows others");
     if (From.At.E && From.At.In != At.In)
       diag(SM.getExpansionLoc(From.At.E->getBeginLoc()),
            "the number comes from here", DiagnosticIDs::Note);

@@ -303,13 +303,10 @@ void SerialInitCheck::inspect(const UnitValues &Values,
       continue;
     ParallelFix Fix = parallelFix(*Fill.Fill, *Fill.Use, Values, Context);
     bool Several = Fill.Arrays.size() > 1;
-    report(
-        Where, Loop->getSourceRange(), In,
-        "one thread fills " + listOf(Fill.Arrays) + " before several use " +
-            (Several ? "them" : "it"),
-        "fill in parallel, with the bounds and the schedule of the loop that "
-        "uses the data, or call vf_numa_place before",
-        "all pages lie on the node of that thread, and all threads access it")
+    report(Where, Loop->getSourceRange(), In,
+           "one thread fills " + listOf(Fill.Arrays) + " before several use " +
+               (Several ? "them" : "it"),
+           "fill in parallel, as it is used", "all pages lie on one node")
         << Fix.Hints;
     diag(SM.getExpansionLoc(Fill.Use->At.E->getBeginLoc()),
          "threads use '%0' here", DiagnosticIDs::Note)

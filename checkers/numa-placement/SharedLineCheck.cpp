@@ -141,10 +141,8 @@ void SharedLineCheck::inspect(const UnitValues &Values,
              "threads write neighbouring elements of '" +
                  Found->Array->getName() + "' in loops, " +
                  Twine(Size.getQuantity()) + " bytes each",
-             "give each thread a cache line of its own, or add up in a local "
-             "variable and store once",
-             "each write fetches the cache line from the CPU that wrote a "
-             "neighbouring element, often from another node")
+             "give each thread a line of its own",
+             "each write moves the cache line")
           << Fix.Hints;
       if (Fix.Hints.empty())
         diag(Found->Array->getLocation(), "no fix: %0", DiagnosticIDs::Note)

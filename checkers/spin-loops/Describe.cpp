@@ -60,7 +60,7 @@ static StringRef howTried(const Poll &P) {
   case AtomicKind::SetBits:
     return "test-and-set";
   default:
-    return "an atomic read-modify-write";
+    return "update";
   }
 }
 
@@ -107,35 +107,44 @@ static std::string howOften(const SpinLoop &Spin) {
   return "up to " + Digits + (*Bound == 1 ? " time" : " times");
 }
 
-static constexpr llvm::StringLiteral Sleeps =
-    " and sleeps between polls: each wake-up causes virtual machine exits "
-    "even if nothing has changed, and the change is noticed late; "
-    "block until it happens instead of sleeping";
-static constexpr llvm::StringLiteral Yields =
-    " and yields between polls: while the thread it waits for is "
-    "descheduled, yielding keeps the vCPU busy; spin then block";
-static constexpr llvm::StringLiteral Spins =
-    ": while the thread it waits for is descheduled, the vCPU is wasted; "
-    "spin then block";
+/// What waiting in this way costs, and the remedy.
+struct Wording {
+  llvm::StringLiteral Cost, Remedy;
+};
+static constexpr Wording
+    Sleeping = {"each wake-up costs exits even without a change", "block"},
+    Yielding = {"yielding keeps the vCPU busy", "spin then block"},
+    Spinning = {"the vCPU is wasted while the other thread is descheduled",
+                "spin then block"},
+    Bounded = {"the vCPU is wasted meanwhile", "spin briefly, then block"};
 
 static std::string withPage(const std::string &Text) {
   return Text + " (" + SpinLoops.Guideline + ")";
 }
 
+static const Wording &wordingFor(bool Sleeps, bool Yields) {
+  return Sleeps ? Sleeping : Yields ? Yielding : Spinning;
+}
+
+static StringRef hintBetween(bool Sleeps, bool Yields) {
+  return Sleeps ? " and sleeps between polls"
+                : (Yields ? " and yields between polls" : "");
+}
+
 std::string describe(const SpinLoop &Spin) {
-  std::string Text = seen(Spin);
-  if (Spin.Sleeps)
-    Text += Sleeps;
-  else if (Spin.Counts)
-    Text += ", " + howOften(Spin) +
-            ": while the thread it waits for is descheduled, the vCPU is "
-            "wasted up to that bound; keep the bound "
-            "short, pause in the loop and block after the loop";
-  else
-    Text += Spin.Yields ? Yields : Spins;
+  const bool IsBounded = Spin.Counts && !Spin.Sleeps;
+  const Wording &Words =
+      IsBounded ? Bounded : wordingFor(Spin.Sleeps, Spin.Yields);
+  std::string Text =
+      seen(Spin) + (IsBounded ? ", " + howOften(Spin)
+                              : hintBetween(Spin.Sleeps, Spin.Yields).str());
+  // A report has one reason: a data race is worse than the cost, and a doubt
+  // tells what to look at first.
   if (Spin.isPlain())
-    Text += "; reading it without synchronization is a data race, and the "
-            "compiler may delete the wait";
+    Text += ": a data race";
+  else if (Spin.Doubt.empty())
+    Text += (": " + Words.Cost).str();
+  Text += ("; " + Words.Remedy).str();
   if (!Spin.Doubt.empty())
     Text += "; " + Spin.Doubt;
   return withPage(Text);
@@ -147,7 +156,10 @@ std::string describe(const TextualWait &Wait, const ASTContext &Context) {
     Text += phraseOf(SpinKind::TryLock).drop_front(StringRef("on ").size());
   Text += (Wait.Atomic ? "atomic '" : "volatile '") +
           nameOf(Wait.Polled, Context) + "'";
-  Text += Wait.Sleeps ? Sleeps : Wait.Yields ? Yields : Spins;
+  const Wording &Words = wordingFor(Wait.Sleeps, Wait.Yields);
+  Text += (hintBetween(Wait.Sleeps, Wait.Yields) + ": " + Words.Cost + "; " +
+           Words.Remedy)
+              .str();
   return withPage(Text);
 }
 

@@ -19,7 +19,7 @@ public:
   void push(int Item) {
     std::lock_guard<std::mutex> Lock(Mutex);
     Items.push_back(Item);
-    // CHECK: :[[@LINE+2]]:14: warning: wakes all threads that wait on 'NotEmpty', but only one of them can proceed: {{.*}}; wake one (guidelines/blocking-sync.md)
+    // CHECK: :[[@LINE+2]]:14: warning: wakes all threads that wait on 'NotEmpty', but only one can proceed: {{.*}}; wake one (guidelines/blocking-sync.md)
     // FIXED: NotEmpty.notify_one(); // first
     NotEmpty.notify_all(); // first
   }

@@ -46,7 +46,7 @@ private:
 // example: one-by-one
 void handOver(Queue &To, const std::vector<int> &Items) {
   for (int Item : Items)
-    // CHECK: :[[@LINE+1]]:8: warning: loop calls 'push' for each item, which takes a lock and wakes a waiter each time: {{.*}}; hand over items in batches, or use a parallel for (guidelines/blocking-sync.md) [vfriendly-blocking-sync-item-wakeup]
+    // CHECK: :[[@LINE+1]]:8: warning: loop calls 'push' for each item and wakes a waiter: {{.*}}; hand over items in batches (guidelines/blocking-sync.md) [vfriendly-blocking-sync-item-wakeup]
     To.push(Item);
 }
 // example end
@@ -132,7 +132,7 @@ void pollUnderLock() {
       if (Ready)
         break;
     }
-    // CHECK: :[[@LINE+1]]:5: warning: loop takes a lock to test for a change and sleeps between tests: {{.*}}; wait on a condition variable that the writer signals (guidelines/blocking-sync.md) [vfriendly-blocking-sync-sleep-poll]
+    // CHECK: :[[@LINE+1]]:5: warning: loop takes 'Lock' to test for a change and sleeps between tests: {{.*}}; wait on a condition variable that the writer signals (guidelines/blocking-sync.md) [vfriendly-blocking-sync-sleep-poll]
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
@@ -142,7 +142,7 @@ void pollCount(pthread_mutex_t *M, const int *Left) {
     pthread_mutex_lock(M);
     Done = *Left == 0;
     pthread_mutex_unlock(M);
-    // CHECK: :[[@LINE+1]]:5: warning: loop takes a lock to test
+    // CHECK: :[[@LINE+1]]:5: warning: loop takes 'M' to test
     usleep(100);
   }
 }
@@ -286,7 +286,7 @@ struct Table {
   int Count;
 };
 void count(Table &T) {
-  // CHECK: :[[@LINE+1]]:3: warning: takes 'Spin' by polling: while the holder's vCPU is away, each waiter keeps its own vCPU busy; use a mutex that spins for a while and then blocks, such as vf_mutex (guidelines/blocking-sync.md) [vfriendly-blocking-sync-spinlock]
+  // CHECK: :[[@LINE+1]]:3: warning: takes 'Spin' by polling: waiters keep their vCPUs busy while the holder's is away; use a mutex that spins then blocks, such as vf_mutex (guidelines/blocking-sync.md) [vfriendly-blocking-sync-spinlock]
   pthread_spin_lock(&T.Spin);
   T.Count++;
   pthread_spin_unlock(&T.Spin);
@@ -355,7 +355,7 @@ public:
   }
 
 private:
-  // CHECK: :[[@LINE+1]]:14: warning: each of the 4 methods of 'Registry' holds 'All' from its beginning to its end: {{.*}} [vfriendly-blocking-sync-monitor]
+  // CHECK: :[[@LINE+1]]:14: warning: each of the 4 methods of 'Registry' holds 'All' from beginning to end: {{.*}} [vfriendly-blocking-sync-monitor]
   std::mutex All;
   std::vector<int> Items;
 };

@@ -30,7 +30,7 @@ double sum_in_turns(const double *x, int n) {
   double sum = 0;
 #pragma omp parallel for
   for (int i = 0; i < n; i++) {
-    // CHECK: :[[@LINE+1]]:1: warning: each iteration of a parallel loop updates 'sum' in a critical section: the threads take turns, {{.*}} [vfriendly-blocking-sync-parallel-update]
+    // CHECK: :[[@LINE+1]]:1: warning: each iteration of a parallel loop updates 'sum' in a critical section: the threads take turns{{.*}} [vfriendly-blocking-sync-parallel-update]
 #pragma omp critical
     sum += x[i];
   }

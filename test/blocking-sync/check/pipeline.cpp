@@ -40,7 +40,7 @@ int enlarge(int);
 
 // example: stage
 void enlargeAll(Ring *From, Ring *To) {
-  // CHECK: :[[@LINE+1]]:21: warning: 'enlargeAll' is a stage of a pipeline: each item is handed from thread to thread through queues: {{.*}}; if items do not depend on each other, let one thread do all the work on an item, in a parallel loop such as tbb::parallel_for (guidelines/blocking-sync.md) [vfriendly-blocking-sync-pipeline]
+  // CHECK: :[[@LINE+1]]:21: warning: 'enlargeAll' is a stage of a pipeline: {{.*}}; process independent items in one parallel loop (guidelines/blocking-sync.md) [vfriendly-blocking-sync-pipeline]
   while (int Item = dequeue(From))
     enqueue(To, enlarge(Item));
 }

@@ -13,7 +13,7 @@ char *next(void);
 int *by_one(int n) {
   int *p = NULL;
   for (int i = 0; i < n; i++) {
-    // CHECK: :[[@LINE+1]]:9: warning: 'realloc' in a loop grows a block by additions to 'i': each return of memory to the kernel interrupts every CPU of the process, which costs a virtual machine an exit per CPU; grow it by a factor, or allocate once what all iterations need (guidelines/heap-churn.md) [vfriendly-heap-churn-growth]
+    // CHECK: :[[@LINE+1]]:9: warning: 'realloc' in a loop grows a block by additions to 'i': each return to the kernel interrupts every CPU; grow it by a factor (guidelines/heap-churn.md) [vfriendly-heap-churn-growth]
     p = realloc(p, (i + 1) * sizeof *p);
     p[i] = i;
   }

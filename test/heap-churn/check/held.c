@@ -22,7 +22,7 @@ void through_a_loop(int fd) {
   char byte;
   while (read(fd, &byte, 1) > 0)
     putchar(byte);
-  // CHECK: :[[@LINE+2]]:3: warning: 'name' is held during a loop that does not use it, so the memory that the loop allocates lies above it: each return of memory to the kernel interrupts every CPU of the process, which costs a virtual machine an exit per CPU; release it before the loop (guidelines/heap-churn.md) [vfriendly-heap-churn-held]
+  // CHECK: :[[@LINE+2]]:3: warning: 'name' is held during a loop that does not use it: each return to the kernel interrupts every CPU; release it before the loop (guidelines/heap-churn.md) [vfriendly-heap-churn-held]
   // CHECK: :[[@LINE-3]]:3: note: the loop
   free(name);
 }

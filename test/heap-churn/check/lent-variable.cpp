@@ -17,7 +17,7 @@ void lent(int n) {
   int *p = nullptr;
   auto work = [&p](int n) {
     while (n--) {
-      // CHECK: :[[@LINE+1]]:11: warning: memory is allocated by 'new' and released again
+      // CHECK: :[[@LINE+1]]:11: warning: memory is allocated by 'new' and released
       p = new int(n);
       delete p;
     }

@@ -33,7 +33,7 @@ private:
 double owned(int n) {
   double sum = 0;
   for (int i = 0; i < n; ++i) {
-    // CHECK: :[[@LINE+1]]:19: warning: 'row' allocates memory and releases it again in each iteration of a loop: {{.*}}; use one object for all iterations, or keep it off the heap
+    // CHECK: :[[@LINE+1]]:19: warning: 'row' allocates and releases memory in each iteration of a loop: {{.*}}; reuse one object for all iterations
     Array<double> row(n);
     row[0] = ask();
     sum += row[0];
@@ -44,7 +44,7 @@ double owned(int n) {
 double temporary(int n) {
   double sum = 0;
   while (n--)
-    // CHECK: :[[@LINE+1]]:12: warning: memory is allocated here and released again in each iteration of a loop: {{.*}}; allocate before the loop and reuse the memory
+    // CHECK: :[[@LINE+1]]:12: warning: memory is allocated here and released in each iteration of a loop: {{.*}}; allocate before the loop
     sum += Array<double>(ask())[0];
   return sum;
 }
@@ -60,7 +60,7 @@ static void dispose(char *text) {
 }
 void through_functions() {
   while (int code = ask()) {
-    // CHECK: :[[@LINE+1]]:18: warning: 'text' is allocated by 'message' and released again
+    // CHECK: :[[@LINE+1]]:18: warning: 'text' is allocated by 'message' and released
     char *text = message(code);
     use(text);
     dispose(text);

@@ -36,7 +36,7 @@ void pointers(int n) {
     char *buffer = new char[100];
     use(buffer);
     delete[] buffer;
-    // CHECK: :[[@LINE+1]]:10: warning: 'smart' allocates memory and releases it again in each iteration of a loop: {{.*}}; use one object for all iterations, or keep it off the heap (guidelines/heap-churn.md)
+    // CHECK: :[[@LINE+1]]:10: warning: 'smart' allocates and releases memory in each iteration of a loop: {{.*}}; reuse one object for all iterations (guidelines/heap-churn.md)
     auto smart = std::make_unique<Item>(i);
     use(smart.get());
     // CHECK: :[[@LINE+1]]:27: warning: 'made' allocates
@@ -50,7 +50,7 @@ void pointers(int n) {
 
 void containers(int n) {
   for (int i = 0; i < n; ++i) {
-    // CHECK: :[[@LINE+1]]:22: warning: 'pushed' allocates memory and releases it again in each iteration of a loop: {{.*}}; declare it before the loop and clear it in each iteration (guidelines/heap-churn.md)
+    // CHECK: :[[@LINE+1]]:22: warning: 'pushed' allocates and releases memory in each iteration of a loop: {{.*}}; declare it before the loop (guidelines/heap-churn.md)
     std::vector<int> pushed;
     for (int j = 0; j < i; ++j)
       pushed.push_back(j);

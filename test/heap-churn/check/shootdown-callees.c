@@ -20,7 +20,7 @@ static void read_block(int i) {
   memset(block, i, 1000);
   use(block);
   free(block);
-  // CHECK: :[[@LINE+2]]:3: warning: a loop in 'read_all' calls 'malloc_trim' in its iterations, through 'read_block': {{.*}}; call it once, after the loop (guidelines/heap-churn.md) [vfriendly-heap-churn-shootdown-calls]
+  // CHECK: :[[@LINE+2]]:3: warning: a loop in 'read_all' calls 'malloc_trim' in its iterations, through 'read_block': {{.*}}; call it once after the loop (guidelines/heap-churn.md) [vfriendly-heap-churn-shootdown-calls]
   // CHECK: :[[@LINE+5]]:5: note: called here
   malloc_trim(0);
 }

@@ -15,13 +15,13 @@ int ask(void);
 
 void advise(char *p, int n) {
   for (int i = 0; i < n; i++)
-    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'madvise' in its iterations: each call interrupts every CPU of the process, which costs a virtual machine an exit per CPU; one call for the whole range, or one process_madvise with a vector, interrupts the other CPUs once (guidelines/heap-churn.md) [vfriendly-heap-churn-shootdown-calls]
+    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'madvise' in its iterations: each call interrupts every CPU of the process; one call for all interrupts them once (guidelines/heap-churn.md) [vfriendly-heap-churn-shootdown-calls]
     madvise(p + i * Size, Size, MADV_DONTNEED);
   for (int i = 0; i < n; i++)
     // CHECK: :[[@LINE+1]]:5: warning: loop calls 'madvise'
     madvise(p + i * Size, Size, MADV_FREE);
   for (int i = 0; i < n; i++)
-    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'mprotect' in its iterations: {{.*}}; one call for the whole range interrupts the other CPUs once (guidelines/heap-churn.md)
+    // CHECK: :[[@LINE+1]]:5: warning: loop calls 'mprotect' in its iterations: {{.*}}; one call for all interrupts them once (guidelines/heap-churn.md)
     mprotect(p + i * Size, Size, PROT_READ);
   for (int i = 0; i < n; i++)
     // CHECK: :[[@LINE+1]]:5: warning: loop calls 'munmap'

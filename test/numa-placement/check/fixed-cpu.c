@@ -19,7 +19,7 @@ void pin_by_number(pthread_t *threads, int n) {
   for (int i = 0; i < n; i++) {
     cpu_set_t set;
     CPU_ZERO(&set);
-    // CHECK: :[[@LINE+1]]:5: warning: 'CPU_SET' gets a counter as CPU number, not one that sched_getaffinity returned: if a container or a cpuset allows other CPUs, the call fails with EINVAL, and two programs that choose the same numbers share CPUs while others are idle; choose among the CPUs that it returns (guidelines/numa-placement.md) [vfriendly-numa-placement-fixed-cpu]
+    // CHECK: :[[@LINE+1]]:5: warning: 'CPU_SET' gets a counter as CPU number, not one that sched_getaffinity returned: it fails if the cpuset allows others; choose among those (guidelines/numa-placement.md) [vfriendly-numa-placement-fixed-cpu]
     CPU_SET(i, &set);
     pthread_setaffinity_np(threads[i], sizeof set, &set);
   }

@@ -14,7 +14,7 @@ double value(long i);
 // example: serial
 double sum_of(long n) {
   double *x = malloc(n * sizeof *x);
-  // CHECK: :[[@LINE+2]]:3: warning: one thread fills 'x' before several use it: all pages lie on the node of that thread, and all threads access it; fill in parallel, with the bounds and the schedule of the loop that uses the data, or call vf_numa_place before (guidelines/numa-placement.md) [vfriendly-numa-placement-serial-init]
+  // CHECK: :[[@LINE+2]]:3: warning: one thread fills 'x' before several use it: all pages lie on one node; fill in parallel, as it is used (guidelines/numa-placement.md) [vfriendly-numa-placement-serial-init]
   // CHECK: :[[@LINE+6]]:12: note: threads use 'x' here
   for (long i = 0; i < n; i++)
     x[i] = 1;

@@ -23,7 +23,7 @@ double sum_beside_others(const double *x, long n) {
     int me = omp_get_thread_num();
 #pragma omp for
     for (long i = 0; i < n; i++)
-      // CHECK-DAG: :[[@LINE+1]]:7: warning: threads write neighbouring elements of 'sums' in loops, 8 bytes each: each write fetches the cache line from the CPU that wrote a neighbouring element, often from another node; give each thread a cache line of its own, or add up in a local variable and store once (guidelines/numa-placement.md) [vfriendly-numa-placement-shared-line]
+      // CHECK-DAG: :[[@LINE+1]]:7: warning: threads write neighbouring elements of 'sums' in loops, 8 bytes each: each write moves the cache line; give each thread a line of its own (guidelines/numa-placement.md) [vfriendly-numa-placement-shared-line]
       sums[me] += x[i];
   }
   double sum = 0;

@@ -11,7 +11,7 @@ extern _Atomic int writer, here, there;
 extern volatile int vhere, vwriter;
 
 void waits(void) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'writer': {{.*}}; each iteration registers the thread and retracts that (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'writer'{{.*}}; each iteration registers the thread and retracts that (
   for (;;) {
     atomic_store(&here, 1);
     if (!atomic_load(&writer))
@@ -22,7 +22,7 @@ void waits(void) {
 }
 
 void waits_inside(void) {
-  // CHECK: :[[@LINE+2]]:3: warning: loop spins on atomic 'writer': {{.*}}; each iteration registers the thread and retracts that (
+  // CHECK: :[[@LINE+2]]:3: warning: loop spins on atomic 'writer'{{.*}}; each iteration registers the thread and retracts that (
   // CHECK: :[[@LINE+2]]:5: warning: loop spins on atomic 'writer'
   for (;;) {
     while (atomic_load(&writer))
@@ -35,7 +35,7 @@ void waits_inside(void) {
 }
 
 void waits_volatile(void) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'vwriter': {{.*}}; each iteration registers the thread and retracts that (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'vwriter'{{.*}}; each iteration registers the thread and retracts that (
   for (;;) {
     vhere = 1;
     __sync_synchronize();
@@ -64,7 +64,7 @@ static inline void say(unsigned *p, unsigned v) {
   __asm__ volatile("movl %1, %0" : "=m"(*p) : "r"(v) : "memory");
 }
 void waits_by_assembly(struct lock *l, struct reader *r) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'l->writer': {{.*}}; each iteration registers the thread and retracts that (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'l->writer'{{.*}}; each iteration registers the thread and retracts that (
   for (;;) {
     say(&r->here, 1);
     if (!l->writer)

@@ -17,7 +17,7 @@ atomic_int ready;
 void known(void) {
   int i;
   // As Redis' I/O threads do.
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready', up to 1,000,000 times: while the thread it waits for is descheduled, the vCPU is wasted up to that bound
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready', up to 1,000,000 times: the vCPU is wasted meanwhile
   for (int j = 0; j < SPINS; j++)
     if (ready)
       break;
@@ -54,17 +54,17 @@ void unknown(int most) {
       i--;
   }
   // Never ends by its count: 255 is the largest value of the type.
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready': while
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready': the vCPU
   for (unsigned char c = 0; c < 256; c++)
     if (ready)
       break;
   // Nor does this: what is compared is at most 255.
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready': while
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready': the vCPU
   for (int i = 0; (unsigned char)i < 300; i++)
     if (ready)
       break;
   // The count alone does not end it.
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready': while
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready': the vCPU
   for (int i = 0; i < 100 || !ready; i++)
     ;
 }

@@ -39,10 +39,10 @@ void telling(const struct ops *ops, int *p) {
   while (!flag)
     bus_delay_us(5);
   int state = 0;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'aflag': {{.*}}; it calls 'spin_backoff', whose effects are unknown (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'aflag'{{.*}}; it calls 'spin_backoff', whose effects are unknown (
   while (!aflag)
     spin_backoff(&state);
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it calls 'cpu_relax', whose effects are unknown (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag'{{.*}}; it calls 'cpu_relax', whose effects are unknown (
   while (!flag)
     ops->cpu_relax();
   // A plain member that is waited for by name.
@@ -50,7 +50,7 @@ void telling(const struct ops *ops, int *p) {
   for (int i = 0; i < 100 && !polled; i++)
     bus_delay_us(5);
   uint64_t end = board_cycles() + 100;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it calls 'board_cycles', whose effects are unknown (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag'{{.*}}; it calls 'board_cycles', whose effects are unknown (
   while (!flag && board_cycles() < end)
     ;
 }
@@ -75,7 +75,7 @@ void not_telling(const struct ops *ops, int *p) {
 //===--- Polls that are not seen ------------------------------------------===//
 
 void unseen(struct thing *t, const struct ops *ops) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_stop': {{.*}}; it calls 'thing_stop', whose effects are unknown (
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_stop'{{.*}}; it calls 'thing_stop', whose effects are unknown (
   while (thing_stop(t) != 0)
     __builtin_ia32_pause();
   // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_busy' and yields
@@ -121,13 +121,13 @@ void unseen_work(struct thing *t) {
   // By its name it takes something, or gets something done, each time; but each iteration gives a
   // hint, which tells more.
   int item;
-  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_take' and yields between polls: {{.*}}; it calls 'thing_take', whose effects are unknown (
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_take' and yields between polls{{.*}}; it calls 'thing_take', whose effects are unknown (
   while (!thing_take(t, &item))
     sched_yield();
-  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_process' and yields between polls: {{.*}}; it calls 'thing_process', whose effects are unknown (
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thing_process' and yields between polls{{.*}}; it calls 'thing_process', whose effects are unknown (
   while (thing_process(t))
     sched_yield();
-  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thingTakeNext' and yields between polls: {{.*}}; it calls 'thingTakeNext', whose effects are unknown (
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'thingTakeNext' and yields between polls{{.*}}; it calls 'thingTakeNext', whose effects are unknown (
   while (thingTakeNext(t))
     sched_yield();
   while (thing_process(t))
@@ -151,13 +151,13 @@ void unseen_work(struct thing *t) {
 
 void now_and_then(void) {
   int n = 0, told = 0;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; some of its iterations do more than poll (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag'{{.*}}; some of its iterations do more than poll (
   while (!flag) {
     if (++n % 1000 == 0)
       report(n);
     __builtin_ia32_pause();
   }
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; some of its iterations do more than poll (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag'{{.*}}; some of its iterations do more than poll (
   while (!flag) {
     if (!told) {
       told = 1;
@@ -166,7 +166,7 @@ void now_and_then(void) {
     __builtin_ia32_pause();
   }
   int first = 1;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins {{.*}} 'flag': {{.*}}; some of its iterations do more than poll (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins {{.*}} 'flag'{{.*}}; some of its iterations do more than poll (
   for (;;) {
     if (flag)
       break;
@@ -177,7 +177,7 @@ void now_and_then(void) {
     __builtin_ia32_pause();
   }
   uint64_t next = 0;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; some of its iterations do more than poll (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag'{{.*}}; some of its iterations do more than poll (
   while (!flag) {
     __builtin_ia32_pause();
     if (__builtin_ia32_rdtsc() > next)
@@ -187,7 +187,7 @@ void now_and_then(void) {
 
 void lib_panic(const char *why);
 void gives_up(void) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it calls 'lib_panic', which may return (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag'{{.*}}; it calls 'lib_panic', which may return (
   while (!flag)
     if (polled) {
       report(1);
@@ -239,12 +239,12 @@ struct stats {
 static unsigned long total, results[4];
 static volatile unsigned long shown;
 void counts(struct stats *s) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it keeps a count in shared memory (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag'{{.*}}; it keeps a count in shared memory (
   while (!flag) {
     s->spins++;
     __builtin_ia32_pause();
   }
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins {{.*}} volatile 'flag': {{.*}}; it keeps a count in shared memory (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins {{.*}} volatile 'flag'{{.*}}; it keeps a count in shared memory (
   while (!flag) {
     total += 2;
     __builtin_ia32_pause();
@@ -256,7 +256,7 @@ void counts_work(struct stats *s) {
   while (!flag)
     s->spins++;
   // The function decides by it, below; but only another thread ends the loop.
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it keeps a count in shared memory (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag'{{.*}}; it keeps a count in shared memory (
   while (!flag) {
     s->tickets++;
     __builtin_ia32_pause();
@@ -296,7 +296,7 @@ static int xadd(int *p, int n) {
 }
 extern int rw;
 void taken_back(void) {
-  // CHECK: :[[@LINE+1]]:3: warning: {{.*}} of atomic 'rw': {{.*}}; each iteration undoes its change of shared memory (
+  // CHECK: :[[@LINE+1]]:3: warning: {{.*}} of atomic 'rw'{{.*}}; each iteration undoes its change of shared memory (
   for (;;) {
     if (__atomic_fetch_add(&rw, 4, __ATOMIC_ACQUIRE) >= 0)
       break;
@@ -375,7 +375,7 @@ void scans(int n) {
     for (int i = 0; i < n; i++)
       sum += ready[i];
   } while (sum != n);
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]': {{.*}}; each iteration polls several objects (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ready[i]'{{.*}}; each iteration polls several objects (
   do {
     __builtin_ia32_pause();
     all = 1;
@@ -521,7 +521,7 @@ void not_backing_off(struct thing *t) {
 void YieldCurrentThread(void);
 int current_thread_yields(void);
 void yields_current(void) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': {{.*}}; it calls 'YieldCurrentThread', whose effects are unknown (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag'{{.*}}; it calls 'YieldCurrentThread', whose effects are unknown (
   while (!flag)
     YieldCurrentThread();
   while (!flag)

@@ -26,10 +26,10 @@ void throw_overflow();
 
 void telling() {
   Backoff b;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'flag': {{.*}}; it calls 'pause', whose effects are unknown (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'flag'{{.*}}; it calls 'pause', whose effects are unknown (
   while (!flag)
     b.pause();
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'flag': {{.*}}; it calls 'boundedPause', whose effects are unknown (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'flag'{{.*}}; it calls 'boundedPause', whose effects are unknown (
   while (!flag)
     if (!b.boundedPause())
       break;
@@ -59,7 +59,7 @@ void unseenWork(Queue &q) {
     std::this_thread::yield();
   // By its name it takes something each time; but each iteration gives a hint.
   int item;
-  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'take' and yields between polls: {{.*}}; it calls 'take', whose effects are unknown (
+  // CHECK: :[[@LINE+1]]:3: warning: loop polls by calling 'take' and yields between polls{{.*}}; it calls 'take', whose effects are unknown (
   while (!q.take(item))
     std::this_thread::yield();
   while (!q.take(item))
@@ -85,7 +85,7 @@ struct Page {
 };
 void overflow(Page &p, const volatile int &ticket, int k) {
   Backoff b;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ticket': {{.*}}; it calls
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'ticket'{{.*}}; it calls
   do {
     b.pause();
     if (ticket & 1) {

@@ -11,13 +11,13 @@
 #include <semaphore.h>
 
 void taken(sem_t *s) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'sem_trywait': while
+  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'sem_trywait': the vCPU
   while (sem_trywait(s) == -1 && errno == EAGAIN)
     ;
 }
 
 int taken_with_return(sem_t *s) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'sem_trywait': while
+  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'sem_trywait': the vCPU
   for (;;) {
     if (sem_trywait(s) == 0)
       return 1;
@@ -35,7 +35,7 @@ void taken_or_interrupted(sem_t *s) {
 
 // The return at case 0 is the lock taken. Boehm's collector, GC_generic_lock.
 void by_cases(pthread_mutex_t *m) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'pthread_mutex_trylock': while
+  // CHECK: :[[@LINE+1]]:3: warning: loop retries 'pthread_mutex_trylock': the vCPU
   for (;;) {
     switch (pthread_mutex_trylock(m)) {
     case 0:

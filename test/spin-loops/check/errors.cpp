@@ -15,13 +15,13 @@ std::atomic<int> word;
 volatile int flag;
 bool isDone() { return word.load() == 3; }
 void waits() {
-  // CHECK-DAG: :[[@LINE+1]]:3: warning: loop spins on atomic 'word': while
+  // CHECK-DAG: :[[@LINE+1]]:3: warning: loop spins on atomic 'word': the vCPU
   while (word.load() != 1)
     ;
   // CHECK-DAG: :[[@LINE+1]]:3: warning: loop spins on a try-lock, atomic 'word' and yields between polls
   while (word.exchange(1))
     std::this_thread::yield();
-  // CHECK-DAG: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': while
+  // CHECK-DAG: :[[@LINE+1]]:3: warning: loop spins on volatile 'flag': the vCPU
   do {
     __builtin_ia32_pause();
   } while (!flag);

@@ -18,7 +18,7 @@ static const int constant = 1;
 struct global_memory { int counter; } *Global;
 
 void plain(void) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'plain_flag': while the thread it waits for is descheduled, the vCPU is wasted; spin then block; reading it without synchronization is a data race, and the compiler may delete the wait (guidelines/spin-loops.md) [vfriendly-spin-loops]
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'plain_flag': a data race; spin then block (guidelines/spin-loops.md) [vfriendly-spin-loops]
   while (plain_flag)
     ;
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'Global->counter'
@@ -42,7 +42,7 @@ void prefetches(void) {
 }
 
 void volatile_poll(void) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag': while the thread it waits for is descheduled, the vCPU is wasted; spin then block (guidelines/spin-loops.md) [vfriendly-spin-loops]
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag': the vCPU is wasted while the other thread is descheduled; spin then block (guidelines/spin-loops.md) [vfriendly-spin-loops]
   while (volatile_flag == 0) {
   }
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag'
@@ -246,7 +246,7 @@ void event_loop(void) {
   while (!volatile_flag)
     work();
   // The hint says that it waits, so the count is a doubt.
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag': {{.*}}; it keeps a count in shared memory (
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on volatile 'volatile_flag'{{.*}}; it keeps a count in shared memory (
   while (!volatile_flag) {
     plain_flag++;
     _mm_pause();

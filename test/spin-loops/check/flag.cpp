@@ -48,31 +48,31 @@ void spellings(std::atomic<int> &where, std::atomic<int *> *pointer) {
 // Hints, sleeps and clocks do not make it another loop.
 void hints() {
   using namespace std::chrono_literals;
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready' and yields between polls: while the thread it waits for is descheduled, yielding keeps the vCPU busy; spin then block (guidelines/spin-loops.md)
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready' and yields between polls: yielding keeps the vCPU busy; spin then block (guidelines/spin-loops.md)
   while (!ready)
     std::this_thread::yield();
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready' and sleeps between polls: each wake-up causes virtual machine exits even if nothing has changed, and the change is noticed late; block until it happens instead of sleeping (guidelines/spin-loops.md)
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready' and sleeps between polls: each wake-up costs exits even without a change; block (guidelines/spin-loops.md)
   while (!ready)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready' and sleeps
   while (!ready)
     std::this_thread::sleep_for(1ms);
   auto start = std::chrono::steady_clock::now();
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready': while
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready': the vCPU
   while (!ready && std::chrono::steady_clock::now() - start < 10ms)
     ;
 }
 
 // Bounded, then blocking elsewhere.
 bool bounded() {
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready', up to 1,000 times: while the thread it waits for is descheduled, the vCPU is wasted up to that bound
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on atomic 'ready', up to 1,000 times: the vCPU is wasted meanwhile
   for (int i = 0; i < 1000; i++) {
     if (ready)
       return true;
     __builtin_ia32_pause();
   }
   // With a hint even a plain poll is a wait.
-  // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'plain', up to 1,000 times: while
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'plain', up to 1,000 times: a data race
   for (int i = 0; i < 1000 && !plain; i++)
     __builtin_ia32_pause();
   return false;
