@@ -8,7 +8,7 @@
 
 #include "checkers/blocking-sync/Predicates.h"
 
-#include "checkers/blocking-sync/SyncModel.h"
+#include "checkers/common/SyncModel.h"
 
 #include "clang/AST/ExprCXX.h"
 #include "llvm/ADT/StringSwitch.h"

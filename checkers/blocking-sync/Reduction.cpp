@@ -8,7 +8,7 @@
 
 #include "checkers/blocking-sync/Reduction.h"
 
-#include "checkers/blocking-sync/SyncModel.h"
+#include "checkers/common/SyncModel.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"

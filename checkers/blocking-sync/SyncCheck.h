@@ -9,7 +9,7 @@
 #ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_SYNCCHECK_H
 #define VFRIENDLY_CHECKERS_BLOCKINGSYNC_SYNCCHECK_H
 
-#include "checkers/blocking-sync/SyncModel.h"
+#include "checkers/common/SyncModel.h"
 #include "checkers/common/UnitCheck.h"
 
 namespace vfriendly::tidy {

@@ -131,7 +131,7 @@ static StringRef hintBetween(bool Sleeps, bool Yields) {
                 : (Yields ? " and yields between polls" : "");
 }
 
-std::string describe(const SpinLoop &Spin) {
+std::string describe(const SpinLoop &Spin, const ValueDecl *Notified) {
   const bool IsBounded = Spin.Counts && !Spin.Sleeps;
   const Wording &Words =
       IsBounded ? Bounded : wordingFor(Spin.Sleeps, Spin.Yields);
@@ -144,7 +144,11 @@ std::string describe(const SpinLoop &Spin) {
     Text += ": a data race";
   else if (Spin.Doubt.empty())
     Text += (": " + Words.Cost).str();
-  Text += ("; " + Words.Remedy).str();
+  if (IsBounded && Notified)
+    Text += "; block on '" + Notified->getNameAsString() +
+            "' sooner, which is notified";
+  else
+    Text += ("; " + Words.Remedy).str();
   if (!Spin.Doubt.empty())
     Text += "; " + Spin.Doubt;
   return withPage(Text);

@@ -13,6 +13,7 @@
 
 namespace clang {
 class ASTContext;
+class ValueDecl;
 } // namespace clang
 
 namespace vfriendly::tidy {
@@ -21,8 +22,10 @@ class SpinLoop;
 struct TextualWait;
 
 /// Returns the text of the report: the kind of loop, its cost under
-/// virtualization, the recommended change, and the guideline page.
-std::string describe(const SpinLoop &Spin);
+/// virtualization, the recommended change, and the guideline page. Notified is
+/// the condition variable on which the thread blocks after its polls, if
+/// another function wakes it there; else null.
+std::string describe(const SpinLoop &Spin, const clang::ValueDecl *Notified);
 std::string describe(const TextualWait &Wait, const clang::ASTContext &Context);
 
 } // namespace vfriendly::tidy

@@ -271,7 +271,8 @@ void SpinLoopsCheck::report(const SpinLoop &Spin,
 Fix SpinLoopsCheck::reportWithFix(const SpinLoop &Spin, const LoopSite &Site) {
   // As an argument: the text quotes source, and `%` is special in a format.
   DiagnosticBuilder Report = diag(Spin.Shape.keyword(), "%0");
-  Report << describe(Spin);
+  Report << describe(Spin,
+                     Spin.Counts ? Blocks.notified(Site.Function) : nullptr);
   addExtent(Report, Spin.Shape.range(), Site.Function);
   Fix Edit = planFix(Style, Spin, Site, Uses, Names);
   const ASTContext &Context = Spin.Does.Context;

@@ -10,6 +10,7 @@
 #define VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOPSCHECK_H
 
 #include "checkers/common/EachFunction.h"
+#include "checkers/spin-loops/BlocksAfter.h"
 #include "checkers/spin-loops/Candidates.h"
 #include "checkers/spin-loops/FixIts.h"
 #include "checkers/spin-loops/LoweredWaits.h"
@@ -80,6 +81,7 @@ private:
   /// The last #include of the main file; invalid if there is none.
   clang::SourceLocation LastInclude;
   TuUses Uses;
+  BlocksAfter Blocks;
   StateNames Names;
   Escapes Escaping;
   Candidates May;

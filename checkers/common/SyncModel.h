@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_SYNCMODEL_H
-#define VFRIENDLY_CHECKERS_BLOCKINGSYNC_SYNCMODEL_H
+#ifndef VFRIENDLY_CHECKERS_COMMON_SYNCMODEL_H
+#define VFRIENDLY_CHECKERS_COMMON_SYNCMODEL_H
 
 #include "checkers/common/Walk.h"
 

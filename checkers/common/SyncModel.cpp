@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/blocking-sync/SyncModel.h"
+#include "checkers/common/SyncModel.h"
 
 #include "checkers/common/WaitNeutral.h"
 
