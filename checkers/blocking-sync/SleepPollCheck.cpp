@@ -56,11 +56,100 @@ static bool hasExit(const Stmt *Loop) {
   return Reads;
 }
 
+/// Returns true if S only counts or leaves the iteration, so that a loop with
+/// it may still be a wait.
+static bool isIdle(const Stmt *S) {
+  if (auto *If = dyn_cast<IfStmt>(S)) {
+    auto *Block = dyn_cast<CompoundStmt>(If->getThen());
+    const Stmt *Last = !Block                ? If->getThen()
+                       : Block->body_empty() ? nullptr
+                                             : Block->body_back();
+    return !If->getElse() &&
+           isa_and_nonnull<BreakStmt, ContinueStmt, ReturnStmt, GotoStmt>(Last);
+  }
+  auto *Step = dyn_cast<UnaryOperator>(S);
+  return isa<ContinueStmt, NullStmt>(S) ||
+         (Step && Step->isIncrementDecrementOp());
+}
+
+/// Returns the lock that an iteration of Loop releases and takes again around
+/// Yield, if it does nothing else on this path: in `while (!jobs) { unlock;
+/// yield; lock; }`, or in a branch of a loop that works on others.
+static const SyncSite *takenAround(const SyncSite &Yield, const Stmt *Loop,
+                                   const FunctionSync &F) {
+  const SyncSite *Lock = nullptr, *Unlock = nullptr;
+  const CompoundStmt *Block = nullptr;
+  for (const Stmt *S : Yield.Parents)
+    if (auto *Each = dyn_cast<CompoundStmt>(S))
+      Block = Each;
+  auto IsIn = [&](const Stmt *Part, const SyncSite &S) {
+    return Part == S.Site || llvm::is_contained(S.Parents, Part);
+  };
+  if (!Block || !llvm::is_contained(Yield.Parents, Loop))
+    return nullptr;
+  bool IsBefore = true;
+  for (const Stmt *Part : Block->body()) {
+    if (IsIn(Part, Yield)) {
+      IsBefore = false;
+      continue;
+    }
+    const SyncSite *Does = nullptr;
+    for (const SyncSite &S : F.Syncs)
+      if (IsIn(Part, S) && !isa<IfStmt>(Part))
+        Does = &S;
+    if (Does && Does->Kind == SyncKind::Unlock && IsBefore && !Unlock)
+      Unlock = Does;
+    else if (Does && Does->Kind == SyncKind::Lock && !IsBefore && !Lock)
+      Lock = Does;
+    else if (Does || !isIdle(Part))
+      return nullptr;
+  }
+  if (!Lock || !Unlock || !Lock->Object || Lock->Object != Unlock->Object)
+    return nullptr;
+  // Between the block and the loop there may only be branches. What follows
+  // them does not run in this iteration if the block ends with `continue`.
+  const bool Continues = isa<ContinueStmt>(Block->body_back());
+  const Stmt *Inner = Block;
+  for (const Stmt *S : llvm::reverse(ArrayRef<const Stmt *>(
+           Yield.Parents.begin(), llvm::find(Yield.Parents, Block)))) {
+    if (S == Loop)
+      return Lock;
+    if (auto *Around = dyn_cast<CompoundStmt>(S)) {
+      for (const Stmt *Part : Around->body()) {
+        if (Part == Inner && Continues)
+          break;
+        if (Part != Inner && !isIdle(Part))
+          return nullptr;
+      }
+    } else if (!isa<IfStmt>(S)) {
+      return nullptr;
+    }
+    Inner = S;
+  }
+  return nullptr;
+}
+
+/// Returns the condition variable on which Loop waits as well, if a function of
+/// the unit wakes its waiters; null if there is none.
+static const ValueDecl *waitsOn(const Stmt *Loop, const FunctionSync &F,
+                                const SyncModel &Model) {
+  for (const SyncSite &Wait : F.Syncs)
+    if (Wait.Kind == SyncKind::Wait && Wait.Object &&
+        llvm::is_contained(Wait.Parents, Loop))
+      for (const FunctionSync &Other : Model.functions())
+        for (const SyncSite &S : Other.Syncs)
+          if (S.Object == Wait.Object &&
+              (S.Kind == SyncKind::Signal || S.Kind == SyncKind::Broadcast))
+            return Wait.Object;
+  return nullptr;
+}
+
 void SleepPollCheck::inspect(const SyncModel &Model,
                              const ASTContext &Context) {
   for (const FunctionSync &F : Model.functions())
     for (const SyncSite &Sleep : F.Syncs) {
-      const Stmt *Loop = Sleep.Kind == SyncKind::Sleep
+      const bool Yields = Sleep.Kind == SyncKind::Yield;
+      const Stmt *Loop = Sleep.Kind == SyncKind::Sleep || Yields
                              ? innermostLoop(Sleep.Parents)
                              : nullptr;
       if (!Loop || isa<CXXForRangeStmt>(Loop) || !hasExit(Loop))
@@ -73,7 +162,7 @@ void SleepPollCheck::inspect(const SyncModel &Model,
           if (S.Kind == SyncKind::Lock && !Mutex)
             Mutex = S.Object;
           Works |= S.Kind != SyncKind::Lock && S.Kind != SyncKind::Unlock &&
-                   S.Kind != SyncKind::Sleep;
+                   S.Kind != SyncKind::Sleep && S.Kind != SyncKind::Yield;
         }
       for (const CallSite &C : F.Calls)
         if (llvm::is_contained(C.Parents, Loop))
@@ -93,14 +182,24 @@ void SleepPollCheck::inspect(const SyncModel &Model,
         auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
         Works |= !Variable || !Variable->hasLocalStorage();
       });
-      if (!Locks || Works ||
-          !claim(Sleep.Site->getExprLoc(), F.Function, Context))
+      if (!Locks || Works) {
+        const SyncSite *Taken = takenAround(Sleep, Loop, F);
+        if (!Taken)
+          continue;
+        Mutex = Taken->Object;
+      }
+      if (!claim(Sleep.Site->getExprLoc(), F.Function, Context))
         continue;
+      const ValueDecl *Condition = waitsOn(Loop, F, Model);
       report(*Sleep.Site, *Loop, *F.Function,
-             "loop takes " + nameOf(Mutex) +
-                 " to test for a change and sleeps between tests",
-             "wait on a condition variable that the writer signals",
-             "each wake-up costs exits");
+             "loop takes " + nameOf(Mutex) + " to test for a change and " +
+                 (Yields ? "yields" : "sleeps") + " between tests",
+             Condition ? "wait on '" + Condition->getNameAsString() +
+                             "', which is notified, at once"
+             : Yields  ? "wait on a condition variable"
+                       : "wait on a condition variable that the writer signals",
+             Yields ? "yielding keeps the vCPU busy"
+                    : "each wake-up costs exits");
     }
 }
 

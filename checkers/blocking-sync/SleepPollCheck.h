@@ -13,8 +13,8 @@
 
 namespace vfriendly::tidy {
 
-/// Reports loops that take a lock, test a condition, and sleep before the next
-/// test.
+/// Reports loops that take a lock, test a condition, and sleep or yield before
+/// the next test.
 class SleepPollCheck : public SyncCheck {
 public:
   using SyncCheck::SyncCheck;

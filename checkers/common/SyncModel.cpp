@@ -281,9 +281,16 @@ public:
       takeHandle(Site, true, Parents);
       return;
     }
-    if (classifyCall(*Call, *Callee) == CallEffect::Sleep) {
+    switch (classifyCall(*Call, *Callee)) {
+    case CallEffect::Sleep:
       add(SyncKind::Sleep, Call, nullptr, Parents);
       return;
+    case CallEffect::Yield:
+    case CallEffect::Pause:
+      add(SyncKind::Yield, Call, nullptr, Parents);
+      return;
+    default:
+      break;
     }
     Into.Calls.push_back({Call, Callee, {Parents.begin(), Parents.end()}});
   }

@@ -42,7 +42,8 @@ enum class SyncKind {
   Join,         ///< Waits for its end, or for a future.
   Detach,
   Accept, ///< Accepts a connection: work that arrives from outside.
-  Sleep
+  Sleep,
+  Yield ///< Yields or pauses.
 };
 
 /// A synchronization call and the statements around it, the outermost first.
