@@ -27,6 +27,11 @@ from vfriendly.sources import Source, Sources, real
 from vfriendly.unit import Examiner, Outcome, read_files
 
 
+# What a message says if the change does not edit the line of the finding.
+UNEDITED = " (the change edits this function, not this line)"
+ELSEWHERE = " (new by an edit elsewhere)"
+
+
 def readers(units: Sequence[Unit], changed: set[str], examiner: Examiner, scan_deps: str | None,
             jobs: int) -> list[Unit]:
     """Returns the units that read a changed file, or of which this is not known.
@@ -97,6 +102,9 @@ def touches(finding: Finding, change: Change, source: Source) -> bool:
 def of_change(result: Result, change: Change, units: Sequence[Unit], examiner: Examiner) -> list[Finding]:
     """Returns those findings of the result that the change brings."""
     direct = [touches(f, change, result.sources[f.path]) for f in result.findings]
+    for f, is_direct in zip(result.findings, direct, strict=True):
+        if not changes.overlaps(change.changed.get(f.path, ()), f.line, f.line):
+            f.messages[-1] += UNEDITED if is_direct else ELSEWHERE
     if all(direct):
         return result.findings
     doubtful = {name for f, is_direct in zip(result.findings, direct, strict=True) if not is_direct

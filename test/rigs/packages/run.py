@@ -11,6 +11,7 @@ took and how much it added. It must be root, and needs no more network than apt.
 
 import argparse
 import glob
+import hashlib
 import os
 import shutil
 import subprocess
@@ -123,7 +124,13 @@ def main():
         for deb in glob.glob(os.path.join(other, "packages", "*.deb")):
             shutil.copy(deb, packages)
     shutil.rmtree(os.path.join(packages, "_CPack_Packages"), ignore_errors=True)
-    for name in sorted(os.listdir(packages)):
+    names = sorted(os.listdir(packages))
+    # For checkers/cli/integrations/install.sh, which installs what a release has.
+    with open(os.path.join(packages, "SHA256SUMS"), "w") as file:
+        for name in names:
+            with open(os.path.join(packages, name), "rb") as package:
+                file.write(f"{hashlib.file_digest(package, 'sha256').hexdigest()}  {name}\n")
+    for name in names:
         print(f"{os.path.getsize(os.path.join(packages, name)) / 1024:7.0f} KiB  {name}")
     if (args.tried or args.try_source) and os.geteuid():
         sys.exit("dev package: --try makes a root to change into: run it as root")

@@ -3,11 +3,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check_integrations.py FOLDER: runs what the integrations' files say."""
 
+import functools
+import hashlib
+import http.server
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import yaml
 from project import BUILD, HERE, Project
@@ -21,6 +27,40 @@ def run(project, script, **variables):
                           capture_output=True, text=True, check=False)
 
 
+def installed(project, step):
+    """Runs the action's installation from a server in place of the release; returns the PATH that it leaves."""
+    release, temporary = Path(f"{project.root}-release"), Path(f"{project.root}-runner")
+    for folder in (release, temporary):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+    # The archive of a build would take minutes to make: this one has the same layout, and calls the build.
+    top = release / "vfriendly-0" / "bin"
+    top.mkdir(parents=True)
+    (top / "vfriendly").write_text(f'#!/bin/sh\nexec {BUILD}/bin/vfriendly "$@"\n')
+    (top / "vfriendly").chmod(0o755)
+    archive = f"vfriendly-0.2-{os.uname().machine}.tar.gz"
+    subprocess.run(["tar", "czf", archive, "vfriendly-0"], cwd=release, check=True)
+    right = hashlib.sha256((release / archive).read_bytes()).hexdigest()
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=release)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        without = ":".join(f for f in os.environ["PATH"].split(":") if not os.path.exists(f"{f}/vfriendly"))
+        variables = {"PATH": without, "RUNNER_TEMP": str(temporary), "GITHUB_PATH": str(temporary / "path"), "no_proxy": "127.0.0.1",
+                     "GITHUB_ACTION_PATH": str(INTEGRATIONS / "github"), "RELEASE": f"http://127.0.0.1:{server.server_port}/"}
+        # A wrong sum, no archive for this machine, no release: nothing is installed.
+        for sums, told in (("0" * 64 + f"  {archive}", "does not have the checksum"), (f"{right}  vfriendly-0.2-vax.tar.gz", "no archive for")):
+            (release / "SHA256SUMS").write_text(sums + "\n")
+            done = run(project, step["run"], **variables)
+            assert done.returncode == 2 and told in done.stderr and not list(temporary.iterdir()), done
+        done = run(project, step["run"], **{**variables, "RELEASE": ""})
+        assert done.returncode == 2 and "no release is named" in done.stderr, done
+        (release / "SHA256SUMS").write_text(f"{right}  {archive}\n")
+        done = run(project, step["run"], **variables)
+        assert done.returncode == 0, done
+        server.shutdown()
+    return {"PATH": (temporary / "path").read_text().strip() + ":" + without}
+
+
 def main():
     project = Project(sys.argv[1], git=True)
     base = project.git("rev-parse", "HEAD").strip()
@@ -29,12 +69,13 @@ def main():
 
     # GitHub: the composite action's step, with its inputs filled in.
     action = yaml.safe_load((INTEGRATIONS / "github/action.yml").read_text())
-    step = action["runs"]["steps"][0]
-    inputs = {"build": ".", "base": base, **{k: v["default"] for k, v in action["inputs"].items()
-                                             if k in ("fail-on", "sarif")}}
+    step = action["runs"]["steps"][1]
+    inputs = {"build": ".", "base": base, "guidelines": "https://example.org/pages",
+              **{k: v["default"] for k, v in action["inputs"].items() if k in ("fail-on", "sarif")}}
     values = {name: inputs[text.split("inputs.")[1].rstrip(" }")] for name, text in step["env"].items()}
-    done = run(project, step["run"], **values)
+    done = run(project, step["run"], **installed(project, action["runs"]["steps"][0]), **values)
     assert done.returncode == 1, done
+    assert "%0Ahttps://example.org/pages/guidelines/spin-loops.md" in done.stdout, done.stdout
     assert done.stdout.startswith("::warning file=src/with space.c,line=4,col=3,"), done.stdout
     assert done.stdout.count("\n") == 1
     assert len(json.loads((project.root / "vfriendly.sarif").read_text())["runs"][0]["results"]) == 1

@@ -1,0 +1,43 @@
+#!/bin/bash
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#   install.sh RELEASE FOLDER
+#
+# Installs the archive of a release, for this machine, into FOLDER, and what it needs by apt.
+# RELEASE is the address of the release's files, which are those of build/packages after
+# `./dev package`: the archives, and SHA256SUMS with their checksums. Whatever fails, FOLDER is not
+# created: a later step cannot take half of an installation for a whole one.
+set -euo pipefail
+
+die() { echo "vfriendly: $*" >&2; exit 2; }
+
+[ $# = 2 ] || die "usage: install.sh RELEASE FOLDER"
+release=${1%/} folder=$2
+[ -n "$release" ] || die "vfriendly is not on PATH, and no release is named"
+[ ! -e "$folder" ] || die "$folder exists"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+get() { curl --fail --silent --show-error --location --retry 3 --output "$tmp/$1" "$release/$1" || die "cannot download $release/$1"; }
+
+get SHA256SUMS
+archive=$(sed -n "s/^[0-9a-f]\{64\} [ *]\(vfriendly-[0-9][^ /]*-$(uname -m)\.tar\.gz\)$/\1/p" "$tmp/SHA256SUMS" | head -n 1)
+[ -n "$archive" ] || die "$release has no archive for $(uname -m)"
+get "$archive"
+(cd "$tmp" && grep -F " $archive" SHA256SUMS | sha256sum --check --status) || die "$release/$archive does not have the checksum of SHA256SUMS"
+mkdir "$tmp/unpacked"
+tar xzf "$tmp/$archive" -C "$tmp/unpacked" --strip-components=1
+[ -x "$tmp/unpacked/bin/vfriendly" ] || die "$archive has no bin/vfriendly"
+
+# What the tool runs, and what it imports.
+if ! command -v clang-tidy-22 > /dev/null; then
+  sudo=
+  [ "$(id -u)" = 0 ] || sudo=sudo
+  $sudo apt-get update -qq && $sudo apt-get install -y -qq --no-install-recommends clang-tidy-22 clang-tools-22 llvm-22 libbpf1 libdw1 \
+    python3 python3-yaml python3-rich python3-unidiff python3-psutil > /dev/null ||
+    die "apt cannot install clang-tidy-22: add LLVM's archive, https://apt.llvm.org, first"
+fi
+mkdir -p "$(dirname "$folder")"
+mv "$tmp/unpacked" "$folder"
