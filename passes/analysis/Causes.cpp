@@ -342,6 +342,8 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {
   case CallEffect::TryLock:
     found().Polls.insert(&Call);
     return;
+  case CallEffect::Lock: // Its result tells of errors only.
+    return;
   case CallEffect::AsmLoad:
   case CallEffect::AsmTry:
   case CallEffect::AsmAdd:

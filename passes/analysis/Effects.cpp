@@ -60,6 +60,7 @@ bool mayHaveEffect(const Instruction &I, const Loop &L, const LoopInfo &LI) {
     if (Class.Effect == CallEffect::AsmStore)
       return mayBeShared(Class.Address);
     return Class.Effect == CallEffect::AsmAdd ||
+           Class.Effect == CallEffect::Lock ||
            Class.Effect == CallEffect::Other;
   }
   if (auto *Store = dyn_cast<StoreInst>(&I))
@@ -192,9 +193,50 @@ static bool isRetracted(const Announcement &A, const Loop &L) {
   });
 }
 
+/// Returns the lock that Call takes or releases; for a lock that a local
+/// variable names, such as std::lock_guard, what is stored there.
+static const Value *lockOf(const CallBase &Call) {
+  const Value *Lock = Call.getArgOperand(0);
+  auto *Load = dyn_cast<LoadInst>(Lock);
+  auto *Local =
+      Load ? dyn_cast<AllocaInst>(Load->getPointerOperand()) : nullptr;
+  const Value *Stored = nullptr;
+  if (Local)
+    for (const User *U : Local->users())
+      if (auto *Store = dyn_cast<StoreInst>(U);
+          Store && Store->getPointerOperand() == Local) {
+        if (Stored && Stored != Store->getValueOperand())
+          return Lock;
+        Stored = Store->getValueOperand();
+      }
+  return Stored ? Stored : Lock;
+}
+
+/// Returns true if Call takes or releases a lock, and L also has a call of the
+/// other kind for the same lock.
+static bool isReleased(const CallBase &Call, const Loop &L) {
+  auto IsLock = [](const CallBase &C) {
+    return classifyCall(C).Effect == CallEffect::Lock && C.arg_size() != 0;
+  };
+  auto Unlocks = [](const CallBase &C) {
+    return StringRef(calledName(C)).contains("unlock");
+  };
+  return IsLock(Call) && any_of(L.blocks(), [&](const BasicBlock *B) {
+           return any_of(*B, [&](const Instruction &I) {
+             auto *Other = dyn_cast<CallBase>(&I);
+             return Other && IsLock(*Other) && lockOf(*Other) == lockOf(Call) &&
+                    Unlocks(*Other) != Unlocks(Call);
+           });
+         });
+}
+
 static Effect::What kindOf(const Instruction &I) {
+  auto *RMW = dyn_cast<AtomicRMWInst>(&I);
   if (asAddition(I))
-    return Effect::Addition;
+    return RMW && RMW->use_empty() && match(RMW->getValOperand(), m_One()) &&
+                   RMW->getOrdering() == AtomicOrdering::Monotonic
+               ? Effect::Statistics
+               : Effect::Addition;
   if (auto *Call = dyn_cast<CallBase>(&I))
     return calls(*Call, NotifyFunction) ? Effect::Notify : Effect::Call;
   auto *Store = dyn_cast<StoreInst>(&I);
@@ -222,6 +264,8 @@ static Effect describe(const Instruction &I, const Loop &L) {
            A && isRetracted(*A, L))
     E.Undone = Effect::Retracts;
   if (auto *Call = dyn_cast<CallBase>(&I)) {
+    if (isReleased(*Call, L))
+      E.Undone = Effect::Releases;
     std::string Name = calledName(*Call);
     E.Promised = promisedEffect(*Call);
     E.NamesWork = namesWork(Name);
@@ -306,6 +350,39 @@ static bool isRare(LoopView &In, BasicBlock *B, bool Pauses) {
   return false;
 }
 
+/// Returns true if B runs only after a try has succeeded: an exit tests a value
+/// that is a constant unless control has passed B.
+static bool runsOnSuccess(const LoopView &In, const BasicBlock *B) {
+  SmallVector<BasicBlock *, 4> Exiting;
+  In.L.getExitingBlocks(Exiting);
+  return any_of(Exiting, [&](const BasicBlock *E) {
+    auto *Br = dyn_cast<BranchInst>(E->getTerminator());
+    if (!Br)
+      return false;
+    auto Leaves =
+        leavesOf(Br->getCondition(), In.L.contains(Br->getSuccessor(0)));
+    return any_of(Leaves, [&](const ExitLeaf &Leaf) {
+      auto *Compare = dyn_cast<ICmpInst>(Leaf.Condition);
+      Value *Tested = Compare ? Compare->getOperand(0) : Leaf.Condition;
+      auto *I = dyn_cast<Instruction>(Tested);
+      if (!I || !In.L.contains(I))
+        return false;
+      auto *Phi = dyn_cast<PHINode>(I);
+      if (!Phi) // Tested at once.
+        return In.DT.dominates(B, I->getParent()) && !isMarkedAccess(*I) &&
+               In.DT.dominates(B, E) && isa<LoadInst>(I);
+      bool Idles = false, Succeeds = false;
+      for (unsigned N = 0; N != Phi->getNumIncomingValues(); ++N) {
+        bool IsFixed = isa<Constant>(Phi->getIncomingValue(N));
+        bool Passes = In.DT.dominates(B, Phi->getIncomingBlock(N));
+        Idles |= IsFixed && !Passes;
+        Succeeds |= !IsFixed && Passes;
+      }
+      return Idles && Succeeds;
+    });
+  });
+}
+
 /// Returns true if I exchanges a value in shared memory, and neither does an
 /// exit depend on the result nor does the loop retract it. Or and And are left
 /// out: they set bits that are set already.
@@ -336,6 +413,11 @@ void gatherGuards(LoopView &In, Gathered &G) {
     E.NamesWork &= !Pauses;
     if (E.Guard == Effect::Always && isRare(In, I->getParent(), Pauses))
       E.Guard = Effect::Rarely;
+    else if (E.Guard == Effect::Always && G.Of.Rhythm != HintRhythm::None &&
+             !everyIterationPasses(
+                 In.L, SmallPtrSet<BasicBlock *, 1>({I->getParent()})) &&
+             runsOnSuccess(In, I->getParent()))
+      E.Guard = Effect::Succeeding;
   }
 }
 

@@ -146,7 +146,8 @@ struct Effect {
     Other,
     Addition,   ///< A read-modify-write that adds to memory.
     Store,      ///< A store to shared memory.
-    Statistics, ///< A store of the old value plus a constant.
+    Statistics, ///< A store of the old value plus a constant, or a relaxed
+                ///< atomic addition whose result is not used.
     LocalStore, ///< A store to a local variable whose address escapes.
     Call,       ///< A call of a function.
     Notify      ///< A notify that an earlier run of the pass inserted.
@@ -154,14 +155,17 @@ struct Effect {
   /// When an iteration has the effect.
   enum When {
     Always,
-    Rarely, ///< Once in a wait, in every nth iteration, or after a time.
-    Failing ///< On a path on which the program fails, by the callee's name.
+    Rarely,    ///< Once in a wait, in every nth iteration, or after a time.
+    Failing,   ///< On a path on which the program fails, by the callee's name.
+    Succeeding ///< On a path that computes the value that an exit tests, which
+               ///< is a constant on other paths: a try has succeeded.
   } Guard = Always;
   /// How the same iteration undoes the effect.
   enum How {
     Never,
     TakesBack, ///< By the opposite addition.
-    Retracts   ///< By another constant at the same address.
+    Retracts,  ///< By another constant at the same address.
+    Releases   ///< A lock is taken and released.
   } Undone = Never;
   /// What the name of the called function suggests: Pause, Sleep, Clock, or
   /// Other.
@@ -205,8 +209,8 @@ struct Facts {
   Stage Known = Stage::Kind;
 
   // Stage::Effects
-  /// At most MaxEffects + 1. Guard is Rarely and Polled is true from
-  /// Stage::Progress on only.
+  /// At most MaxEffects + 1. Guard is Rarely or Succeeding and Polled is true
+  /// from Stage::Progress on only.
   llvm::SmallVector<Effect, 4> Effects;
   /// Hints that the source already has.
   bool Pauses = false, Yields = false, Sleeps = false;

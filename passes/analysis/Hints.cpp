@@ -63,7 +63,7 @@ static bool backsOff(LoopView &In, const BasicBlock *From, const BasicBlock *To,
               [&](BasicBlock *B) { return In.DT.dominates(Other, B); }))
     return false;
   CauseSet C = In.Causes.collect(Limit).kinds();
-  if (!(C & Own) || (C & (Clock | Walks | Polled)))
+  if (!(C & Own) || (C & (Clock | Walks)))
     return false;
   bool Blocks = false, Works = false;
   for (Instruction *I : In.Effects)
@@ -72,7 +72,8 @@ static bool backsOff(LoopView &In, const BasicBlock *From, const BasicBlock *To,
       Blocks |= Call && namesBlocking(calledName(*Call));
       Works |= !Call || !isHint(shownOrPromised(*Call));
     }
-  return Blocks || !Works;
+  // A counter that is reset after a wait also depends on what ends the wait.
+  return Blocks || (!Works && !(C & Polled));
 }
 
 /// Returns true if every iteration that is followed by another one gives a spin

@@ -69,6 +69,13 @@ bool fails(const Effect &E) { return E.Guard == Effect::Failing; }
 /// the number of readers, then finds a writer and decrements the number again.
 bool isTakenBack(const Effect &E) { return E.Undone == Effect::TakesBack; }
 
+/// The loop polls with a lock held, and releases it before the next iteration.
+bool isReleased(const Effect &E) { return E.Undone == Effect::Releases; }
+
+/// A pop that has taken an element from a queue mostly ends the loop, but the
+/// element may be null.
+bool succeeds(const Effect &E) { return E.Guard == Effect::Succeeding; }
+
 /// Other threads see how often the loop has added.
 bool adds(const Effect &E) { return E.Kind == Effect::Addition; }
 

@@ -32,6 +32,7 @@ enum class CallEffect {
   Local,    ///< Accesses only the calling thread's own state.
   Reads,    ///< Only reads memory, at addresses that the caller may not know.
   TryLock,  ///< Tries to take a library's lock, whose memory is unknown.
+  Lock,     ///< Takes or releases a library's lock, its first argument.
   AsmLoad,  ///< Inline assembly that reads its memory operand.
   AsmTry,   ///< Inline assembly: an idempotent read-modify-write.
   AsmAdd,   ///< Inline assembly that adds to memory: not idempotent.

@@ -75,6 +75,7 @@ bool FunctionJudge::note(CallEffect Effect, Effects &Does) {
     Does.Reads = true;
     return true;
   case CallEffect::TryLock:
+  case CallEffect::Lock:
   case CallEffect::AsmTry:
   case CallEffect::AsmAdd:
   case CallEffect::AsmStore:

@@ -67,7 +67,11 @@ static Remark fill(Remark R, const SpinLoop &S, const Decision &D) {
     if (!D.Why.empty())
       R << ", and nothing else: " << ore::NV("Reason", D.Why);
   }
-  if (any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
+  // Beside a marked access, plain memory is mostly what the thread has recorded
+  // itself, or what the access protects.
+  if (all_of(S.Polls,
+             [](const Poll &P) { return P.isPlain() || P.OnlyLocates; }) &&
+      any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
     R << "; polling plain memory is a data race that lets the optimizer "
          "delete the wait: make it atomic";
   if (!S.Summarized.empty())

@@ -2,14 +2,12 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Known bugs: a try that rotates over several queues, and a poll with a lock held that is
-// released before each yield, are waits.
+// Known bug: a try that rotates over several queues is a wait.
 //
 // XFAIL: *
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=c++17 2>&1 | FileCheck %s
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -30,17 +28,6 @@ int steal(Ring *rings, unsigned n, unsigned me) {
   for (unsigned v = me;; v = (v + 1) % n) {
     if (auto t = rings[v].take())
       return *t;
-    std::this_thread::yield();
-  }
-}
-int take(std::mutex &m, int &count) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop
-  for (;;) {
-    {
-      std::lock_guard<std::mutex> lock(m);
-      if (count > 0)
-        return --count;
-    }
     std::this_thread::yield();
   }
 }

@@ -329,6 +329,14 @@ void effectRules() {
   DoubtsEffect("isTakenBack",
                "each iteration undoes its change of shared memory", Undone,
                Add);
+  Effect Locks = effect(Effect::Call), Released = Locks;
+  Released.Undone = Effect::Releases;
+  DoubtsEffect("isReleased", "each iteration takes and releases a lock",
+               Released, Locks);
+  Effect Taken = effect(Effect::Addition);
+  Taken.Guard = Effect::Succeeding;
+  DoubtsEffect("succeeds", "it may go on after a try that has succeeded", Taken,
+               Add);
   Effect Store = effect(Effect::Store), Retracted = Store;
   Retracted.Undone = Effect::Retracts;
   DoubtsEffect("isRetracted",
