@@ -395,36 +395,6 @@ def pools(report):
         yield f"| {POOLS[name]} | {threads} | " + " | ".join(shown) + " |"
 
 
-# program of the benchmark -> how the page calls it, and its unit of work
-POOLS = {
-    "llama-prompt": "llama.cpp, a token of a prompt", "llama-generate": "llama.cpp, a generated token",
-    "llama-gaps": "llama.cpp, a token every 10 ms", "llamaomp-prompt": "llama.cpp with OpenMP, a token of a prompt",
-    "llamaomp-generate": "llama.cpp with OpenMP, a generated token", "keydb": "KeyDB's lock, a turn",
-    "openblas": "OpenBLAS, dgemm of 160 x 160", "eigen": "Eigen's pool, a region", "pthreadpool": "pthreadpool, a region",
-    "marl": "marl, a region"}
-POOL_VARIANTS = ("original", "by flags", "by hand", "passive")
-
-
-def pools(report):
-    cells = {(row["size"], row["condition"]): row["us"] for row in report["summary"]}
-    yield (f"Microseconds, medians of runs of `./dev bench pools` on {report['machine']['cpus']} CPUs of a virtual machine "
-           f"({report['machine']['model']}), commit `{report['commit'][:10]}`;\nidle / beside as many threads that compute as there "
-           "are CPUs. With OpenMP, by flags means libvfomp.so preloaded.\n")
-    yield "| program | threads | original | by flags | by hand | own option |"
-    yield "|---|---|---|---|---|---|"
-    counts = sorted({int(size.split()[1]) for size, _ in cells})
-    for name, threads in ((name, threads) for name in POOLS for threads in counts):
-        size = f"{name}, {threads} threads"
-        if (size, "idle") not in cells and (size, "hogs") not in cells:
-            continue
-        shown = []
-        for variant in POOL_VARIANTS:
-            found = [cells.get((size, condition), {}) for condition in ("idle", "hogs")]
-            values = [each.get(variant, each.get("preload") if variant == "by flags" else None) for each in found]
-            shown.append(" / ".join("–" if value is None else digits(value) for value in values) if any(values) else "–")
-        yield f"| {POOLS[name]} | {threads} | " + " | ".join(shown) + " |"
-
-
 # report -> the page it is shown on, the comments that it is shown between, what renders it
 TABLES = {
     "spin-loops": ("spin-loops", "figures", spin_loops),
