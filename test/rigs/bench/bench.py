@@ -133,18 +133,23 @@ class Report:
             "summary": [],
         }
 
-    def add_to_last(self):
-        """Keeps what the last run of the same commit has measured: a table of many cells can be
-        measured in parts."""
+    def add_to_last(self, varying=(), replaces=lambda row: False):
+        """Keeps what the last run of the same commit has measured, so that a table of many cells can
+        be measured in parts, but for the rows that this run replaces. The parameters `varying` may
+        differ from the last run's."""
         try:
             with open(self.path) as file:
                 last = json.load(file)
         except (OSError, ValueError):
             return
-        if last["commit"] != self.content["commit"] or last["parameters"] != self.content["parameters"]:
+
+        def fixed(content):
+            return {name: value for name, value in content["parameters"].items() if name not in varying}
+
+        if last["commit"] != self.content["commit"] or fixed(last) != fixed(self.content):
             raise Usage(f"{self.path} is of commit {last['commit'][:10]} or of other options: it cannot be added to")
         for kind in ("samples", "summary"):
-            self.content[kind] = last[kind]
+            self.content[kind] = [row for row in last[kind] if not replaces(row)]
         self.content["dirty"] |= last["dirty"]
 
     def samples(self, runs, **cell):

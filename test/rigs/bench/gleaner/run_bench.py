@@ -9,7 +9,6 @@ with it. Programs that are not installed are fetched from Debian; where that can
 rows are left out and named.
 """
 
-import json
 import os
 import shutil
 import sys
@@ -88,16 +87,6 @@ def make_cluster(folder):
         bench.build([*start, "stop"])
 
 
-def add_rows(report, names):
-    """Rows of an earlier run. With other options, they would not be comparable."""
-    with open(report.path) as file:
-        old = json.load(file)
-    if old["parameters"] != report.content["parameters"] or old["commit"] != report.content["commit"]:
-        raise bench.Broken(f"{report.path}: a run of another commit or with other options")
-    for kind in "samples", "summary":
-        report.content[kind] += [row for row in old[kind] if row["workload"] not in names]
-
-
 def kept(runs):
     """What won a trial, and in how many runs: "awake 3, fewer 1" """
     counts = {name: sum(text in run.errors for run in runs) for name, text in KEPT.items()}
@@ -134,7 +123,7 @@ def main(tree, options, out):
     report = bench.Report("gleaner-guests" if options.guests else "gleaner", tree, out,
                           {"seconds": seconds, "reps": reps, "options": options.option})
     if options.add:
-        add_rows(report, names)
+        report.add_to_last(replaces=lambda row: row["workload"] in names)
     if options.guests:
         import nested_exits  # only then is there an emulator to install
         rows = [row for cpus in options.guests.split(",")

@@ -11,7 +11,6 @@ programs are the project's own, of the same forms; for the others name the folde
   --source keydb=DIR, openblas=DIR, pthreadpool=DIR, marl=DIR
 Eigen is Debian's."""
 
-import json
 import os
 import sys
 
@@ -68,19 +67,6 @@ def command(tree, program, variant, built, threads, milliseconds):
     return line, environment
 
 
-def keep_earlier(report):
-    """Takes over the cells of an earlier run; of a cell that is measured again, the later one counts."""
-    try:
-        with open(report.path, encoding="utf-8") as file:
-            earlier = json.load(file)
-    except OSError:
-        return
-    if earlier["commit"] != report.content["commit"]:
-        raise bench.Usage(f"{report.path} is of another commit: leave out --add once")
-    for kind in ("samples", "summary"):
-        report.content[kind] += earlier[kind]
-
-
 def main(tree, options, out):
     names = bench.choice(options.programs, recipes.PROGRAMS, "program")
     where = conditions.usable(options.conditions.split(","))
@@ -89,7 +75,8 @@ def main(tree, options, out):
     report = bench.Report("pools", tree, out, {"programs": names, "conditions": where, "threads": options.threads,
                                                "ms": milliseconds, "smoke": options.smoke})
     if options.add:
-        keep_earlier(report)
+        # Of a cell that is measured again, the later one counts.
+        report.add_to_last(varying=("programs", "conditions", "threads"))
     folder = os.path.join(out, "pools")
     os.makedirs(folder, exist_ok=True)
     for name in names:
