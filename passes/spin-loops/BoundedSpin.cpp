@@ -40,17 +40,15 @@
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/SmallBound.h"
 #include "passes/common/WaitNeutral.h"
+#include "passes/spin-loops/CounterLimits.h"
 #include "passes/spin-loops/Deadline.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/PatternMatch.h"
 
 using namespace llvm;
-using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
@@ -74,9 +72,6 @@ private:
   StringRef findEffect() const;
   StringRef findReads();
   StringRef findBound();
-  const SCEVAddRecExpr *asCounter(Value *X);
-  const SCEV *untilAbove(const ExitLeaf &Leaf);
-  const SCEV *untilMultiple(const ExitLeaf &Leaf, const SCEV *&Most);
   bool isRepeatable(const Instruction &I) const;
   StringRef findBranches();
   bool dependsOnCounter(const Value *V, bool *ThroughPhi = nullptr) const;
@@ -271,100 +266,6 @@ StringRef Planner::findReads() {
   return "";
 }
 
-/// Returns X's recurrence if X is a counter of L that steps by 1, else null.
-const SCEVAddRecExpr *Planner::asCounter(Value *X) {
-  auto *Counter = SE.isSCEVable(X->getType())
-                      ? dyn_cast<SCEVAddRecExpr>(SE.getSCEV(X))
-                      : nullptr;
-  return Counter && Counter->getLoop() == &L && Counter->isAffine() &&
-                 Counter->getStepRecurrence(SE)->isOne()
-             ? Counter
-             : nullptr;
-}
-
-/// Returns a number of iterations of which Leaf, a test whether a counter has
-/// passed a limit, ends none; null if Leaf has another form.
-///
-/// For `x > k`, ScalarEvolution must prove that k is not the largest number,
-/// with which the loop would not end. With x0, the value of x in iteration 0,
-/// no iteration before max(k, x0) - x0 has an x above k, in both cases.
-const SCEV *Planner::untilAbove(const ExitLeaf &Leaf) {
-  auto *Compare = dyn_cast<ICmpInst>(Leaf.Condition);
-  if (!Compare)
-    return nullptr;
-  CmpInst::Predicate Ends =
-      Leaf.StaysIf ? Compare->getInversePredicate() : Compare->getPredicate();
-  Value *X = Compare->getOperand(0), *K = Compare->getOperand(1);
-  if (L.isLoopInvariant(X)) {
-    std::swap(X, K);
-    Ends = CmpInst::getSwappedPredicate(Ends);
-  }
-  if ((Ends != CmpInst::ICMP_UGT && Ends != CmpInst::ICMP_SGT) ||
-      !L.isLoopInvariant(K))
-    return nullptr;
-  const SCEVAddRecExpr *Counter = asCounter(X);
-  if (!Counter)
-    return nullptr;
-  const SCEV *Start = Counter->getStart(), *Limit = SE.getSCEV(K);
-  return SE.getMinusSCEV(Ends == CmpInst::ICMP_SGT
-                             ? SE.getSMaxExpr(Limit, Start)
-                             : SE.getUMaxExpr(Limit, Start),
-                         Start);
-}
-
-/// Returns a number of iterations of which Leaf, a test `x % k == r` of a
-/// counter x that steps by 1, ends none; null if Leaf has another form.
-/// ScalarEvolution knows this number only for r = 0 and a constant power of
-/// two.
-///
-/// With x0, the value of x in iteration 0, the test ends iteration
-/// (k + r - x0 % k) % k, unless x wraps before and the remainders start again:
-/// so no iterations are counted beyond the one with the largest x. If x is
-/// signed and x0 negative, remainders are negative, and none is counted. Most
-/// is set to a constant that is not exceeded.
-const SCEV *Planner::untilMultiple(const ExitLeaf &Leaf, const SCEV *&Most) {
-  CmpPredicate Compares;
-  Value *Left, *X, *K = nullptr;
-  const APInt *R, *Mask;
-  if (!match(Leaf.Condition, m_ICmp(Compares, m_Value(Left), m_APInt(R))) ||
-      Compares != (Leaf.StaysIf ? CmpInst::ICMP_NE : CmpInst::ICMP_EQ))
-    return nullptr;
-  bool IsSigned = match(Left, m_SRem(m_Value(X), m_Value(K)));
-  if (match(Left, m_And(m_Value(X), m_LowBitMask(Mask))) && !Mask->isAllOnes())
-    K = ConstantInt::get(X->getType(), *Mask + 1); // x & 7 is x % 8.
-  else if (!IsSigned && !match(Left, m_URem(m_Value(X), m_Value(K))))
-    return nullptr;
-  // A division by poison, before the loop, would be undefined behavior.
-  if (!L.isLoopInvariant(K) || !isGuaranteedNotToBeUndefOrPoison(K))
-    return nullptr;
-  // r must be less than k, and k + r must not overflow.
-  const APInt *Constant = nullptr;
-  if (!R->isZero() && (!match(K, m_APInt(Constant)) || Constant->isNegative() ||
-                       R->uge(*Constant)))
-    return nullptr;
-  const SCEVAddRecExpr *Counter = asCounter(X);
-  if (!Counter)
-    return nullptr;
-  Type *Ty = X->getType();
-  unsigned Bits = SE.getTypeSizeInBits(Ty);
-  const SCEV *Start = Counter->getStart(), *One = SE.getOne(Ty);
-  // If k is 0, which the loop as written must not divide by, or negative, none
-  // is counted: x0 % 1 is 0.
-  const SCEV *Divisor = IsSigned ? SE.getSMaxExpr(SE.getSCEV(K), One)
-                                 : SE.getUMaxExpr(SE.getSCEV(K), One);
-  const SCEV *Multiple =
-      SE.getURemExpr(SE.getMinusSCEV(SE.getAddExpr(Divisor, SE.getConstant(*R)),
-                                     SE.getURemExpr(Start, Divisor)),
-                     Divisor);
-  Most = SE.getConstant(SE.getUnsignedRangeMax(Divisor));
-  const SCEV *Largest = SE.getConstant(IsSigned ? APInt::getSignedMaxValue(Bits)
-                                                : APInt::getMaxValue(Bits));
-  const SCEV *Wraps = SE.getMinusSCEV(Largest, Start);
-  if (IsSigned) // Negative, as a signed number, if Start is.
-    Wraps = SE.getSMaxExpr(Wraps, SE.getZero(Ty));
-  return SE.getUMinExpr(Multiple, Wraps);
-}
-
 /// Finds the tests on counters, and the iteration in which the first of them
 /// ends the loop.
 StringRef Planner::findBound() {
@@ -390,9 +291,9 @@ StringRef Planner::findBound() {
       const SCEV *Stays = Limit.ExactNotTaken,
                  *Most = Limit.ConstantMaxNotTaken;
       if (isa<SCEVCouldNotCompute>(Stays))
-        Stays = untilAbove(Leaf);
+        Stays = untilAbove(Leaf, L, SE);
       if (!Stays)
-        Stays = untilMultiple(Leaf, Most);
+        Stays = untilMultiple(Leaf, L, SE, Most);
       if (!Stays || SE.getTypeSizeInBits(Stays->getType()) > 64)
         return "it is bounded, and its bound cannot be computed";
       if (auto *Constant = dyn_cast<SCEVConstant>(Most))
