@@ -71,8 +71,12 @@ foreach(i RANGE ${last})
         set(what ${slug})
       endif()
       vf_camel_case(${what} class)
-      string(APPEND VF_CHECK_HEADERS
-        "#include \"checkers/${slug}/${class}Check.h\"\n")
+      # Checks of a family with a base class are declared together.
+      set(header checkers/${slug}/${class}Check.h)
+      if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${header})
+        set(header checkers/${slug}/Checks.h)
+      endif()
+      string(APPEND VF_CHECK_HEADERS "#include \"${header}\"\n")
       string(APPEND VF_CHECK_ENTRIES
         "  Factories.registerCheck<vfriendly::tidy::${class}Check>(\"${check}\");\n")
     endforeach()

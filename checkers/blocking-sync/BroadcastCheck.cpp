@@ -19,7 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/blocking-sync/BroadcastCheck.h"
+#include "checkers/blocking-sync/Checks.h"
 
 #include "checkers/blocking-sync/Predicates.h"
 

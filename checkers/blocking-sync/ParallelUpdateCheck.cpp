@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/blocking-sync/ParallelUpdateCheck.h"
+#include "checkers/blocking-sync/Checks.h"
 
 #include "checkers/blocking-sync/Reduction.h"
 #include "checkers/common/AtomicOps.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/blocking-sync/PipelineCheck.h"
+#include "checkers/blocking-sync/Checks.h"
 
 #include "clang/AST/ExprCXX.h"
 

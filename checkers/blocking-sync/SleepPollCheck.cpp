@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/blocking-sync/SleepPollCheck.h"
+#include "checkers/blocking-sync/Checks.h"
 
 #include "checkers/common/WaitNeutral.h"
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/blocking-sync/SpinlockCheck.h"
+#include "checkers/blocking-sync/Checks.h"
 
 using namespace clang;
 

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/numa-placement/FixedCpuCheck.h"
+#include "checkers/numa-placement/Checks.h"
 
 #include "checkers/common/Walk.h"
 #include "checkers/numa-placement/NumberOrigin.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/numa-placement/SerialInitCheck.h"
+#include "checkers/numa-placement/Checks.h"
 
 #include "checkers/common/ParallelLoops.h"
 #include "checkers/numa-placement/BulkAccess.h"

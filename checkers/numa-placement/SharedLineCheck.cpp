@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/numa-placement/SharedLineCheck.h"
+#include "checkers/numa-placement/Checks.h"
 
 #include "checkers/common/AtomicOps.h"
 #include "checkers/common/ParallelLoops.h"
