@@ -257,8 +257,8 @@ VF_API int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 
 static void print(void) {
   static const char *const names[VF_OMP_COUNTERS] = {
-      "libgomp", "libomp",  "unknown",  "crowded",  "limited",
-      "trials",  "spin_ms", "short_ms", "sleep_ms", "yields_slept"};
+      "libgomp", "libomp",  "unknown",  "crowded", "limited",
+      "trials",  "spin_ms", "short_ms", "sleep_ms"};
   static struct vf_report report;
   if (vf_report_is_idle(counters, VF_OMP_COUNTERS))
     return;
@@ -269,13 +269,9 @@ static void print(void) {
                       " ms and slept at once for %" PRIu64 " ms",
                       counters[VF_OMP_SPIN_MS], counters[VF_OMP_SHORT_MS],
                       counters[VF_OMP_SLEEP_MS]);
-  else if (counters[VF_OMP_UNKNOWN] != 0)
+  else
     vf_report_verdict(&report, "this OpenMP library or its settings are left "
                                "as they are");
-  else
-    vf_report_verdict(
-        &report, "threads that wait by sched_yield slept %" PRIu64 " times",
-        counters[VF_OMP_YIELDS_SLEPT]);
   vf_report_counters(&report, "vfomp", names, counters, VF_OMP_COUNTERS);
   vf_report_limit(&report);
   vf_report_end(&report);

@@ -58,7 +58,6 @@ enum vf_omp_counter {
   VF_OMP_SPIN_MS, /* how long they spun, spun shortly, and slept */
   VF_OMP_SHORT_MS,
   VF_OMP_SLEEP_MS,
-  VF_OMP_YIELDS_SLEPT, /* calls of sched_yield that slept (yields.c) */
   VF_OMP_COUNTERS
 };
 void vf_omp_count(enum vf_omp_counter counter, uint64_t n);

@@ -112,7 +112,9 @@ static void give_up(void) {
   vf_set(&vf_limit_1.next, 0);
 }
 
-bool vf_limit_is_filtered(void) {
+/* Returns true if the program has installed a seccomp filter since the groups
+ * were looked for: a system call that was allowed then may kill it now. */
+static bool is_filtered(void) {
   return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != vf_limit_1.seccomp;
 }
 
@@ -124,7 +126,7 @@ static bool find_again(void) {
 
 static void read_now(uint64_t now) {
   struct vf_cpu_reading reading;
-  int error = vf_limit_is_filtered()
+  int error = is_filtered()
                   ? EPERM
                   : vf_cpu_groups_read(&vf_limit_1.groups, now, &reading);
   if (error == ESTALE && find_again())

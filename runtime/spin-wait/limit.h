@@ -193,10 +193,6 @@ void vf_limit_blocks(struct vf_spin_bucket *bucket);
  * *where must stay valid. */
 void vf_limit_start(const struct vf_cpu_groups_at *where);
 
-/* Returns true if the program has installed a seccomp filter since the groups
- * were looked for: a system call that was allowed then may kill it now. */
-bool vf_limit_is_filtered(void);
-
 /* Adds "limit": {...} to the report if a group has or had a limit. */
 void vf_report_limit(struct vf_report *report);
 
