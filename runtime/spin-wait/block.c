@@ -62,10 +62,10 @@
 #define VF_TIMEOUT_SHARE 8
 /* Number of notifies that must have ended sleeps in a bucket, none missed
  * since, before timeouts are twice as long as the bucket's waits usually are:
- * then most waits do not time out at all. (A timeout takes some 15 us of CPU
- * time. A wait of 200 ms with the timeouts above has nine.) A notify that is
- * missed after all delays its waiter by at most that; it is then trusted no
- * more. */
+ * then most waits do not time out at all. Until then timeouts grow with each
+ * such notify. (A timeout takes some 15 us of CPU time. A wait of 200 ms with
+ * the timeouts above has nine.) A notify that is missed after all delays its
+ * waiter by at most that; it is then trusted no more. */
 #define VF_TRUSTED_LONG 8u
 /* The maximum of such timeouts. */
 #define VF_TIMEOUT_LONG_NS 1000000000u
@@ -157,9 +157,8 @@ static uint64_t timeout_ns(const struct vf_spin_bucket *bucket,
   uint64_t least = trusted ? VF_TIMEOUT_TRUSTED_NS : VF_TIMEOUT_MIN_NS;
   uint64_t ns = clamp(waited / VF_TIMEOUT_SHARE, least, VF_TIMEOUT_MAX_NS);
   uint64_t usual = (uint64_t)vf_get(&bucket->usual) << VF_USUAL_LOG2;
-  if (trusted >= VF_TRUSTED_LONG && 2 * usual > ns)
-    ns = 2 * usual < VF_TIMEOUT_LONG_NS ? 2 * usual : VF_TIMEOUT_LONG_NS;
-  return ns;
+  uint64_t proved = 2 * usual * trusted / VF_TRUSTED_LONG;
+  return clamp(proved, ns, VF_TIMEOUT_LONG_NS);
 }
 
 /* Lets stores of writers that have not seen the armed bucket become visible,

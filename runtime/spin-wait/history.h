@@ -6,7 +6,9 @@
  *
  * Where the last VF_VAIN_MAX waits for a notify have all slept, the next ones
  * spin only for VF_SHORT_SPIN_NS, except for one in VF_TRIALS, which spins for
- * the whole budget: if it ends by that, all do so again.
+ * the whole budget: if it ends by that, all do so again. Where such waits take
+ * a millisecond or more, they sleep after the opening phase, except for one in
+ * VF_LONG_TRIALS.
  *
  * A wait that ends does not call the runtime. So the spin of a wait that has
  * not called vf_history_slept before the next one calls vf_history_began counts
@@ -25,6 +27,8 @@
 #define VF_VAIN_MAX 8u
 /* The trials add a sixteenth of the budget, some 2 us, to each wait. */
 #define VF_TRIALS 16u
+/* The same where waits take long: half a microsecond. */
+#define VF_LONG_TRIALS 64u
 /* A sixth of the CPU time of a sleep and a wake-up. */
 #define VF_SHORT_SPIN_NS 2000u
 
@@ -32,12 +36,19 @@
  * it. Set only by waits that spin for the whole budget. */
 #define VF_VAIN_OPEN (1u << 31)
 
+/* Returns true if waits that slept took a millisecond or more. */
+static inline bool vf_history_is_long(const struct vf_spin_bucket *bucket) {
+  return vf_get(&bucket->usual) != 0;
+}
+
 /* Returns true if the wait that began at this time spins shortly. A budget that
  * the user has set stays. */
 static inline bool vf_history_is_bad(const struct vf_spin_bucket *bucket,
                                      uint64_t began) {
   return (vf_get(&bucket->in_vain) & ~VF_VAIN_OPEN) >= VF_VAIN_MAX &&
-         (began * UINT64_C(0x9e3779b97f4a7c15) >> 32) % VF_TRIALS != 0 &&
+         (began * UINT64_C(0x9e3779b97f4a7c15) >> 32) %
+                 (vf_history_is_long(bucket) ? VF_LONG_TRIALS : VF_TRIALS) !=
+             0 &&
          vf_get(&vf_spin_shared_1.budget_ns_plus_1) == 0;
 }
 

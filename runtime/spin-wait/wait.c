@@ -75,13 +75,12 @@ static uint64_t enter_yielding(uint64_t state, uint64_t now) {
   return enter(state, vf_hogged(now) ? VF_BLOCKING : VF_YIELDING);
 }
 
-/* Returns the time for which the wait may spin. */
-static uint64_t budget_of(const volatile void *addr, uint64_t state,
-                          uint32_t how) {
+/* Returns the time for which the wait may spin. `bucket` is null if no notify
+ * ends it. */
+static uint64_t budget_of(const struct vf_spin_bucket *bucket, uint64_t state) {
   uint64_t budget = vf_spin_budget_ns(), began = vf_field(state, VF_STARTED);
-  if (!(how & VF_SPIN_NOTIFIED))
+  if (!bucket)
     return vf_limit_is_near() ? vf_limit_budget(budget, began) : budget;
-  const struct vf_spin_bucket *bucket = vf_spin_bucket_of(addr);
   if (vf_limit_is_near())
     return vf_limit_notified(bucket, budget, began);
   return budget > VF_SHORT_SPIN_NS && vf_history_is_bad(bucket, began)
@@ -168,25 +167,31 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
     return (state | VF_LIVE) + (UINT64_C(1) << VF_ROUND.shift);
   }
   uint64_t now = vf_now_ns();
-  if (opening) {
+  if (opening)
     state = begin(state, trying, now);
-    if ((how & VF_SPIN_NOTIFIED) && !vf_would_block(state))
-      begin_notified(vf_spin_bucket_of(addr), vf_field(state, VF_STARTED));
-  }
   uint64_t phase = vf_field(state, VF_PHASE);
   if (phase == VF_BLOCKING)
     return vf_cpu_time_counts(now)
                ? burn(state)
                : vf_spin_block(addr, observed, state, how, place);
-  uint64_t budget = budget_of(addr, state, how);
+  struct vf_spin_bucket *bucket =
+      how & VF_SPIN_NOTIFIED ? vf_spin_bucket_of(addr) : NULL;
+  if (opening && bucket) {
+    begin_notified(bucket, vf_field(state, VF_STARTED));
+    if (vf_history_is_long(bucket) &&
+        vf_history_is_bad(bucket, vf_field(state, VF_STARTED))) {
+      end_spin(bucket);
+      return enter(state, VF_BLOCKING);
+    }
+  }
+  uint64_t budget = budget_of(bucket, state);
   if (phase == VF_SPINNING)
     state = spin(state, now, budget);
   else if (vf_cpu_time_counts(now))
     return burn(state);
   else
     state = yield(state, now, budget);
-  if (how & VF_SPIN_NOTIFIED) {
-    struct vf_spin_bucket *bucket = vf_spin_bucket_of(addr);
+  if (bucket) {
     /* Where the last waits have all slept, they have yielded in vain, too. */
     if (vf_field(state, VF_PHASE) == VF_YIELDING &&
         vf_history_is_bad(bucket, vf_field(state, VF_STARTED)))

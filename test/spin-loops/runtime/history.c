@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where notifies have ended all waits, waits sleep for as long as they usually take, without
-// timeouts, and spin shortly. A notify that is missed then ends the trust, and short waits
-// restore the spins.
+// timeouts, and spin shortly, or not at all where waits are long. A notify that is missed then ends
+// the trust, and short waits restore the spins.
 //
 // RUN: clang -std=gnu11 -O1 -g -Wall -Wextra -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s -pthread -o %t %vf_lib/libvfrt.a
 // RUN: env VF_STATS=1 %t
@@ -12,6 +12,7 @@
 #include "spin-wait/history.h"
 #include "check.h"
 #include "spin-wait/block.h"
+#include "spin-wait/state.h"
 #include <pthread.h>
 
 enum { WAITS = 16, LEARNT = 10, MS = 60 };
@@ -94,8 +95,37 @@ static void spins_return(void) {
   CHECK(!vf_history_is_bad(&bucket, usual));
 }
 
+// Returns the number of calls between the opening phase and the first sleep of a wait whose bucket
+// has this history.
+static unsigned calls_before_block(uint32_t in_vain, uint32_t usual) {
+  static uint32_t word;
+  struct vf_spin_bucket *bucket = vf_spin_bucket_of(&word);
+  unsigned least = 0;
+  // One wait in 64 is a trial.
+  for (unsigned i = 0; i != 4; ++i) {
+    uint64_t state = 0;
+    unsigned calls = 0;
+    bucket->in_vain = in_vain;
+    bucket->usual = usual;
+    while (vf_field(state, VF_PHASE) == VF_OPENING)
+      state = vf_spin_wait(&word, 0, state, sizeof word | VF_SPIN_NOTIFIED);
+    for (; !vf_would_block(state); ++calls)
+      state = vf_spin_wait(&word, 0, state, sizeof word | VF_SPIN_NOTIFIED);
+    if (i == 0 || calls < least)
+      least = calls;
+  }
+  return least;
+}
+
+static void long_waits_do_not_spin(void) {
+  CHECK(calls_before_block(VF_VAIN_MAX, 20) == 0);
+  CHECK(calls_before_block(VF_VAIN_MAX, 0) > 0);
+  CHECK(calls_before_block(0, 20) > 0);
+}
+
 int main(void) {
   spins_return();
+  long_waits_do_not_spin();
   waits_learn();
   return 0;
 }
