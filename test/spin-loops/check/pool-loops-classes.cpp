@@ -2,8 +2,9 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The same in classes and templates, written and labelled before what
-// pass and check were known; both judge each alike, and each kind has a loop that looks like it and is no wait.
+// Waits of pools in classes and templates (pool-loops.c has those in C), written and labelled by
+// somebody who did not know the rules. Check and pass agree; each kind has a loop that looks like it
+// and is no wait.
 //
 // REQUIRES: host-x86_64
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=c++17 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
