@@ -18,14 +18,21 @@
  * OMP_WAIT_POLICY or GOMP_SPINCOUNT, which change the numbers, the copy is left
  * alone. There may be several copies: packages of Python bring their own.
  *
+ * A thread that creates another one may run while a third one has the lock of
+ * the dynamic loader and waits for it: a constructor that dlopen calls may wait
+ * for threads. So a copy is found without that lock, by the module's own table
+ * of symbols, and kept loaded by the deciding thread, before it is written.
+ *
  * libgomp reads the variables while they are written, as plain 64-bit words:
  * it sees the old or the new number.
  *===----------------------------------------------------------------------===*/
 
 #include "cpu-limits/steer.h"
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Polls by default, and where there are more threads than CPUs. */
 #define POLLS 300000u
@@ -48,8 +55,12 @@ struct code {
 /* Entries are written by one thread at a time, under `lock`, and published by
  * the counts. */
 static struct code copies[COPIES], others[OTHERS];
+static char names[COPIES][PATH_MAX];
 static unsigned long long *polls[COPIES], *polls_crowded[COPIES];
 static unsigned copies_n, others_n;
+/* Copies that are kept loaded, or were unloaded before: their polls are null.
+ * Belongs to the deciding thread. */
+static unsigned kept_n;
 static char lock;
 
 /* A module, and what was found in it. */
@@ -127,31 +138,61 @@ static void search_variables(struct module *module) {
   }
 }
 
-/* Returns true if the module defines the function. */
-static bool defines(void *handle, const char *function,
-                    const struct module *module) {
-  void *at = dlsym(handle, function);
-  return at && contains(&module->code, (uintptr_t)at);
+/* Returns what the dynamic section says. The loader adds the base to pointers
+ * in it, but not in all modules (vdso) and not for all processors (RISC-V). */
+static uintptr_t dynamic(const struct module *module, ElfW(Sxword) tag) {
+  for (unsigned i = 0; i != module->headers_n; ++i) {
+    if (module->headers[i].p_type != PT_DYNAMIC)
+      continue;
+    const ElfW(Dyn) *entry =
+        (const ElfW(Dyn) *)(module->base + module->headers[i].p_vaddr);
+    for (; entry->d_tag != DT_NULL; ++entry)
+      if (entry->d_tag == tag)
+        return entry->d_un.d_ptr < module->base
+                   ? module->base + entry->d_un.d_ptr
+                   : entry->d_un.d_ptr;
+  }
+  return 0;
+}
+
+/* Returns true if the module defines the function, by its table of hashes as
+ * the GNU linker makes it. Modules without one have no OpenMP. */
+static bool defines(const struct module *module, const char *function) {
+  const ElfW(Sym) *symbols = (const ElfW(Sym) *)dynamic(module, DT_SYMTAB);
+  const char *strings = (const char *)dynamic(module, DT_STRTAB);
+  const uint32_t *table = (const uint32_t *)dynamic(module, DT_GNU_HASH);
+  if (!symbols || !strings || !table || table[0] == 0)
+    return false;
+  uint32_t hash = 5381;
+  for (const char *c = function; *c; ++c)
+    hash = hash * 33 + (unsigned char)*c;
+  uint32_t buckets_n = table[0], first = table[1], words_n = table[2];
+  const uint32_t *buckets =
+      (const uint32_t *)((const ElfW(Addr) *)(table + 4) + words_n);
+  const uint32_t *chains = buckets + buckets_n;
+  uint32_t i = buckets[hash % buckets_n];
+  if (i < first)
+    return false;
+  for (;; ++i) {
+    uint32_t other = chains[i - first];
+    if ((other | 1) == (hash | 1) && symbols[i].st_shndx != SHN_UNDEF &&
+        strcmp(strings + symbols[i].st_name, function) == 0)
+      return true;
+    if (other & 1)
+      return false;
+  }
 }
 
 enum kind { NO_OPENMP, LIBGOMP, LIBOMP };
 
-/* Tells what the module is, and keeps an OpenMP runtime loaded: its variables
- * are written from now on. */
+/* Tells what the module is. */
 static enum kind kind_of(const struct module *module) {
   if (!module->name || *module->name == '\0')
     return NO_OPENMP; /* an executable, perhaps with libgomp in it */
-  void *handle = dlopen(module->name, RTLD_NOLOAD | RTLD_LAZY);
-  if (!handle)
-    return NO_OPENMP;
   /* LLVM's runtime defines both. */
-  enum kind kind = defines(handle, "__kmpc_fork_call", module) ? LIBOMP
-                   : defines(handle, "GOMP_parallel", module)  ? LIBGOMP
-                                                               : NO_OPENMP;
-  if (kind == LIBGOMP)
-    dlopen(module->name, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE);
-  dlclose(handle);
-  return kind;
+  return defines(module, "__kmpc_fork_call") ? LIBOMP
+         : defines(module, "GOMP_parallel")  ? LIBGOMP
+                                             : NO_OPENMP;
 }
 
 static void remember(struct code *list, unsigned *count, unsigned most,
@@ -161,6 +202,7 @@ static void remember(struct code *list, unsigned *count, unsigned most,
     return;
   list[n] = module->code;
   if (list == copies) {
+    strcpy(names[n], module->name);
     polls[n] = module->polls;
     polls_crowded[n] = module->polls_crowded;
   }
@@ -176,10 +218,10 @@ static void learn(struct module *module) {
     search_variables(module);
   if (kind == LIBGOMP && module->pairs == 1 &&
       !vf_omp_user_sets("GOMP_SPINCOUNT") &&
-      !vf_omp_user_sets("OMP_WAIT_POLICY") && copies_n != COPIES) {
+      !vf_omp_user_sets("OMP_WAIT_POLICY") && copies_n != COPIES &&
+      strlen(module->name) < PATH_MAX) {
     vf_omp_count(VF_OMP_LIBGOMP, 1);
     remember(copies, &copies_n, COPIES, module);
-    vf_libgomp_set(vf_omp_waits());
     return;
   }
   if (kind == LIBGOMP)
@@ -205,9 +247,25 @@ void vf_omp_created_by(const void *caller) {
   __atomic_clear(&lock, __ATOMIC_RELEASE);
 }
 
-void vf_libgomp_set(enum vf_omp_waits waits) {
+void vf_libgomp_keep(void) {
   unsigned n = __atomic_load_n(&copies_n, __ATOMIC_ACQUIRE);
-  for (unsigned i = 0; i != n; ++i) {
+  if (kept_n == n)
+    return;
+  for (; kept_n != n; ++kept_n) {
+    /* Another copy of this name may be where this one was, or elsewhere. */
+    struct module module = {.caller = copies[kept_n].begin};
+    if (!dlopen(names[kept_n], RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE) ||
+        !dl_iterate_phdr(find_module, &module) ||
+        module.code.end != copies[kept_n].end || kind_of(&module) != LIBGOMP)
+      polls[kept_n] = NULL;
+  }
+  vf_libgomp_set(vf_omp_waits());
+}
+
+void vf_libgomp_set(enum vf_omp_waits waits) {
+  for (unsigned i = 0; i != kept_n; ++i) {
+    if (!polls[i])
+      continue;
     __atomic_store_n(polls[i],
                      waits == VF_OMP_SPIN    ? POLLS
                      : waits == VF_OMP_SHORT ? POLLS_SHORT

@@ -195,6 +195,7 @@ static void *steer(void *unused) {
   has_waited();
   while (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == seccomp) {
     vf_sleep_ns(pause);
+    vf_libgomp_keep();
     vf_limit_look(vf_now_ns());
     struct tick tick = measure();
     enum vf_omp_waits before = decided.waits;

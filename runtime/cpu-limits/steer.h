@@ -74,7 +74,12 @@ void vf_omp_start(void);
  * belongs to an OpenMP runtime. */
 void vf_omp_created_by(const void *caller);
 
-/* Makes the waits of all known copies of gcc's runtime wait like this. */
+/* Called by the deciding thread: keeps new copies of gcc's runtime loaded, and
+ * makes their waits wait as decided. May wait for a dlopen of the program. */
+void vf_libgomp_keep(void);
+
+/* Makes the waits of all copies of gcc's runtime that are kept loaded wait like
+ * this. */
 void vf_libgomp_set(enum vf_omp_waits waits);
 
 /* Called in a forked child. */

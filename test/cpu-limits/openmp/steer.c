@@ -166,7 +166,11 @@ static void one_pair_is_taken(void) {
   CHECK(pairs_in(reversed, 1, &module) == 0 && pairs_in(reversed, 0, &module) == 0);
   /* Spinning is as before after sleeping. */
   CHECK(pairs_in(reversed, 2, &module) == 1);
+  module.name = "copy";
   remember(copies, &copies_n, COPIES, &module);
+  vf_libgomp_set(VF_OMP_SLEEP); /* It may be unloaded yet. */
+  CHECK(reversed[0] == 100 && reversed[1] == 300000);
+  kept_n = 1;
   vf_libgomp_set(VF_OMP_SLEEP);
   CHECK(reversed[0] == 0 && reversed[1] == 0);
   vf_libgomp_set(VF_OMP_SHORT);
