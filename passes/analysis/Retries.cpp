@@ -102,6 +102,16 @@ static bool expectsWhatWasRead(const LoopView &In, const Value *Expected,
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
     if (!Br || !Br->isConditional() || In.LI.getLoopFor(D) != &In.L)
       continue;
+    // A bool that was read is not compared; its lowest bit is the condition.
+    if (auto *Bit = dyn_cast<TruncInst>(Br->getCondition())) {
+      auto *Number = dyn_cast<ConstantInt>(Expected);
+      if (Number && Number->getValue().ule(1) && isReadAt(Bit, Address, DL) &&
+          In.DT.dominates(
+              BasicBlockEdge(D, Br->getSuccessor(Number->isZero() ? 1 : 0)),
+              At))
+        return true;
+      continue;
+    }
     auto *Compare = dyn_cast<ICmpInst>(Br->getCondition());
     auto *Number =
         dyn_cast_or_null<Constant>(Compare ? Compare->getOperand(1) : nullptr);
