@@ -140,7 +140,7 @@ std::string describe(const SpinLoop &Spin, const ValueDecl *Notified) {
                               : hintBetween(Spin.Sleeps, Spin.Yields).str());
   // A report has one reason: a data race is worse than the cost, and a doubt
   // tells what to look at first.
-  if (Spin.isPlain())
+  if (Spin.isPlain() && !Spin.Locks)
     Text += ": a data race";
   else if (Spin.Doubt.empty())
     Text += (": " + Words.Cost).str();

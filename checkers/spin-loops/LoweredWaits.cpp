@@ -171,6 +171,7 @@ void LoweredWaits::add(const FunctionDecl &In, const SpinLoop &S) {
   Wait.Yields = S.Yields;
   Wait.Sleeps = S.Sleeps;
   Wait.Doubt = S.Doubt;
+  Wait.Locks = S.Locks;
   for (const vfriendly::Poll &P : S.Polls) {
     if (P.OnlyLocates)
       continue;

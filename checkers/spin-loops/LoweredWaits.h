@@ -59,6 +59,8 @@ struct LoweredWait {
   bool Pauses = false, Yields = false, Sleeps = false;
   /// An unproved assumption of the report; empty if there is none.
   std::string Doubt;
+  /// True if each iteration takes and releases a lock.
+  bool Locks = false;
 };
 
 /// Returns true if debug information gives Place for the location At in a file.

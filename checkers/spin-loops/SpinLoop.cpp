@@ -359,7 +359,7 @@ SpinLoop::SpinLoop(const WrittenLoop &Loop, const LoweredWait &Wait,
                    const FunctionDecl &Function, Escapes &Escaping)
     : Loop(Loop), Shape(Loop.Shape), Kind(Wait.Kind), Counts(Wait.Counts),
       ReadsClock(Wait.ReadsClock), Pauses(Wait.Pauses), Yields(Wait.Yields),
-      Sleeps(Wait.Sleeps), Doubt(Wait.Doubt),
+      Sleeps(Wait.Sleeps), Doubt(Wait.Doubt), Locks(Wait.Locks),
       Does(Loop.Shape, Function, Escaping) {
   PollFinder Finder(Shape, Does);
   const SourceManager &SM = Does.Context.getSourceManager();

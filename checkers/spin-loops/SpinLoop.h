@@ -67,6 +67,8 @@ public:
   /// An unproved assumption of the report, if any. A loop with a doubt is never
   /// changed.
   std::string Doubt;
+  /// True if each iteration takes and releases a lock.
+  bool Locks = false;
   /// The read-modify-writes by which the outer loop tries to take the lock that
   /// this loop waits for.
   llvm::SmallVector<const clang::Stmt *, 2> OuterTries;

@@ -95,6 +95,9 @@ SpinLoopInfo findSpinLoops(Function &, LoopInfo &LI, const DominatorTree &DT,
     S.Yields = G.Of.Yields;
     S.Sleeps = G.Of.Sleeps;
     S.Doubt = std::move(V.Doubt);
+    S.Locks = any_of(G.Of.Effects, [](const Effect &E) {
+      return E.Undone == Effect::Releases;
+    });
     S.Summarized = std::move(G.Summarized);
     Around.Inner.Loops.push_back(std::move(S));
   }

@@ -81,6 +81,9 @@ struct SpinLoop {
   /// The reason why the loop is not proved to be a wait, although each
   /// iteration gives a spin hint; empty if it is proved.
   std::string Doubt;
+  /// True if each iteration takes and releases a lock: polling plain memory
+  /// with the lock held is no data race.
+  bool Locks = false;
 
   /// A function that the loop calls and whose effect is known only from the
   /// summary file; empty if there is none. The file may be out of date, so

@@ -69,7 +69,8 @@ static Remark fill(Remark R, const SpinLoop &S, const Decision &D) {
   }
   // Beside a marked access, plain memory is mostly what the thread has recorded
   // itself, or what the access protects.
-  if (all_of(S.Polls,
+  if (!S.Locks &&
+      all_of(S.Polls,
              [](const Poll &P) { return P.isPlain() || P.OnlyLocates; }) &&
       any_of(S.Polls, [](const Poll &P) { return P.isPlain(); }))
     R << "; polling plain memory is a data race that lets the optimizer "

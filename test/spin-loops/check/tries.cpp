@@ -32,7 +32,7 @@ void poll_for_work(Worker &w, long polls) {
     std::this_thread::yield();
 }
 int locked(std::mutex &m, int &count) {
-  // CHECK: :[[@LINE+1]]:3: warning: loop
+  // CHECK: :[[@LINE+1]]:3: warning: loop spins on plain 'count' and yields between polls; spin then block; each iteration takes and releases a lock
   for (;;) {
     {
       std::lock_guard<std::mutex> lock(m);

@@ -103,7 +103,7 @@ void *not_numbered(Ring &r, long *numbers) {
 
 // A poll with a lock held.
 int locked(std::mutex &m, int &count) {
-  // expected-remark@+1 {{left as it is: each iteration takes and releases a lock}}
+  // expected-remark@+1 {{left as it is: each iteration takes and releases a lock [}}
   for (;;) {
     {
       std::lock_guard<std::mutex> lock(m);
