@@ -89,6 +89,30 @@ static bool comparesAssembly(const CallBase &Call) {
   return Asm && StringRef(Asm->getAsmString()).contains("cmpxchg");
 }
 
+/// Returns the successor of Br that is reached only if what was read at Address
+/// is Expected; null if there is none.
+static const BasicBlock *ifRead(const Constant *Expected, const Value *Address,
+                                const BranchInst &Br, const DataLayout &DL) {
+  // A bool is not compared; its lowest bit is the condition.
+  if (auto *Bit = dyn_cast<TruncInst>(Br.getCondition())) {
+    auto *Number = dyn_cast<ConstantInt>(Expected);
+    if (!Number || Number->getValue().ugt(1) || !isReadAt(Bit, Address, DL))
+      return nullptr;
+    return Br.getSuccessor(Number->isZero() ? 1 : 0);
+  }
+  auto *Compare = dyn_cast<ICmpInst>(Br.getCondition());
+  auto *Number =
+      dyn_cast_or_null<Constant>(Compare ? Compare->getOperand(1) : nullptr);
+  // Also accepts two null constants of different types: a null pointer may be
+  // exchanged as the integer 0.
+  if (!Number || !Compare->isEquality() ||
+      !(Number == Expected ||
+        (Number->isNullValue() && Expected->isNullValue())) ||
+      !isReadAt(Compare->getOperand(0), Address, DL))
+    return nullptr;
+  return Br.getSuccessor(Compare->getPredicate() == ICmpInst::ICMP_EQ ? 0 : 1);
+}
+
 /// Returns true if Expected, which an exchange at Address in block At compares
 /// with, is a constant that the same iteration has just read there, as in `if
 /// (head == NONE && compare_exchange(&head, NONE, 0)) break;`. A try on a lock
@@ -102,29 +126,9 @@ static bool expectsWhatWasRead(const LoopView &In, const Value *Expected,
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
     if (!Br || !Br->isConditional() || In.LI.getLoopFor(D) != &In.L)
       continue;
-    // A bool that was read is not compared; its lowest bit is the condition.
-    if (auto *Bit = dyn_cast<TruncInst>(Br->getCondition())) {
-      auto *Number = dyn_cast<ConstantInt>(Expected);
-      if (Number && Number->getValue().ule(1) && isReadAt(Bit, Address, DL) &&
-          In.DT.dominates(
-              BasicBlockEdge(D, Br->getSuccessor(Number->isZero() ? 1 : 0)),
-              At))
-        return true;
-      continue;
-    }
-    auto *Compare = dyn_cast<ICmpInst>(Br->getCondition());
-    auto *Number =
-        dyn_cast_or_null<Constant>(Compare ? Compare->getOperand(1) : nullptr);
-    // Also accepts two null constants of different types: a null pointer may be
-    // exchanged as the integer 0.
-    if (!Number || !Compare->isEquality() ||
-        !(Number == Expected ||
-          (Number->isNullValue() && cast<Constant>(Expected)->isNullValue())) ||
-        !isReadAt(Compare->getOperand(0), Address, DL))
-      continue;
-    bool IfTrue = Compare->getPredicate() == ICmpInst::ICMP_EQ;
-    if (In.DT.dominates(BasicBlockEdge(D, Br->getSuccessor(IfTrue ? 0 : 1)),
-                        At))
+    const BasicBlock *Equal =
+        ifRead(cast<Constant>(Expected), Address, *Br, DL);
+    if (Equal && In.DT.dominates(BasicBlockEdge(D, Equal), At))
       return true;
   }
   return false;
