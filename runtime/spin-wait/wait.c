@@ -76,16 +76,15 @@ static uint64_t enter_yielding(uint64_t state, uint64_t now) {
 }
 
 /* Returns the time for which the wait may spin. `bucket` is null if no notify
- * ends it. */
-static uint64_t budget_of(const struct vf_spin_bucket *bucket, uint64_t state) {
+ * ends it; in_vain says that its last waits have all slept. */
+static uint64_t budget_of(const struct vf_spin_bucket *bucket, uint64_t state,
+                          bool in_vain) {
   uint64_t budget = vf_spin_budget_ns(), began = vf_field(state, VF_STARTED);
   if (!bucket)
     return vf_limit_is_near() ? vf_limit_budget(budget, began) : budget;
   if (vf_limit_is_near())
     return vf_limit_notified(bucket, budget, began);
-  return budget > VF_SHORT_SPIN_NS && vf_history_is_bad(bucket, began)
-             ? VF_SHORT_SPIN_NS
-             : budget;
+  return in_vain && budget > VF_SHORT_SPIN_NS ? VF_SHORT_SPIN_NS : budget;
 }
 
 static uint64_t spin(uint64_t state, uint64_t begin, uint64_t budget) {
@@ -176,29 +175,24 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
                : vf_spin_block(addr, observed, state, how, place);
   struct vf_spin_bucket *bucket =
       how & VF_SPIN_NOTIFIED ? vf_spin_bucket_of(addr) : NULL;
-  if (opening && bucket) {
+  bool in_vain =
+      bucket && vf_history_is_bad(bucket, vf_field(state, VF_STARTED));
+  if (opening && bucket)
     begin_notified(bucket, vf_field(state, VF_STARTED));
-    if (vf_history_is_long(bucket) &&
-        vf_history_is_bad(bucket, vf_field(state, VF_STARTED))) {
-      end_spin(bucket);
-      return enter(state, VF_BLOCKING);
-    }
-  }
-  uint64_t budget = budget_of(bucket, state);
-  if (phase == VF_SPINNING)
+  uint64_t budget = budget_of(bucket, state, in_vain);
+  if (opening && in_vain && vf_history_is_long(bucket))
+    state = enter(state, VF_BLOCKING);
+  else if (phase == VF_SPINNING)
     state = spin(state, now, budget);
   else if (vf_cpu_time_counts(now))
     return burn(state);
   else
     state = yield(state, now, budget);
-  if (bucket) {
-    /* Where the last waits have all slept, they have yielded in vain, too. */
-    if (vf_field(state, VF_PHASE) == VF_YIELDING &&
-        vf_history_is_bad(bucket, vf_field(state, VF_STARTED)))
-      state = enter(state, VF_BLOCKING);
-    if (vf_would_block(state))
-      end_spin(bucket);
-  }
+  /* Where the last waits have all slept, they have yielded in vain, too. */
+  if (in_vain && vf_would_yield(state))
+    state = enter(state, VF_BLOCKING);
+  if (bucket && vf_would_block(state))
+    end_spin(bucket);
   return state;
 }
 
