@@ -21,6 +21,11 @@
 // NONE-DAG: "libgomp": 0, "libomp": 0, "unknown": 0, "crowded": 0, "limited": 0, "trials": 0, "spin_ms": 0, "short_ms": 0, "sleep_ms": 0
 
 #ifdef PLUGIN
+#include <omp.h>
+
+// Without it, closing unmaps the code that the runtime's idle threads execute.
+int end_threads(void) { return omp_pause_resource_all(omp_pause_hard); }
+
 long sum_of(long n) {
   long sum = 0;
   for (int i = 0; i < 500; i++) {
@@ -58,6 +63,9 @@ int main(int argc, char **argv) {
     long (*sum_of)(long) = (long (*)(long))dlsym(plugin, "sum_of");
     if (sum_of(1000) != 500500)
       return 2;
+    int (*end_threads)(void) = (int (*)(void))dlsym(plugin, "end_threads");
+    if (end_threads() != 0)
+      return 4;
     dlclose(plugin);
   }
   pthread_t thread;
