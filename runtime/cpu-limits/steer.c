@@ -176,7 +176,8 @@ static void decide(const struct tick *tick) {
       : decided.now < decided.short_until ? VF_OMP_SHORT
                                           : VF_OMP_SPIN);
   if (decided.waits < before) {
-    vf_omp_count(VF_OMP_TRIALS, 1);
+    if (decided.waits == VF_OMP_SPIN)
+      vf_omp_count(VF_OMP_TRIALS, 1);
     decided.spun_since = decided.now;
     has_waited(); /* What it tells next is of the trial. */
   }

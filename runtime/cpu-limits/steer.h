@@ -54,7 +54,7 @@ enum vf_omp_counter {
                      versions */
   VF_OMP_CROWDED, /* times that threads were seen to share CPUs */
   VF_OMP_LIMITED, /* readings that saw the group near its limit */
-  VF_OMP_TRIALS,  /* times that they began to spin again */
+  VF_OMP_TRIALS,  /* times that they began to spin as usual again */
   VF_OMP_SPIN_MS, /* how long they spun, spun shortly, and slept */
   VF_OMP_SHORT_MS,
   VF_OMP_SLEEP_MS,

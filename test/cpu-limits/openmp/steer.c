@@ -140,7 +140,9 @@ static void limits_are_kept_long(void) {
   CHECK(counters[VF_OMP_LIMITED] == 1);
   /* Beside others threads sleep, and spin shortly again after that. */
   CHECK(ticks_until(VF_OMP_SLEEP, 7) == 2 && ticks_until(VF_OMP_SHORT, 0) == 8);
+  CHECK(counters[VF_OMP_TRIALS] == 0);
   unsigned ticks = ticks_until(VF_OMP_SPIN, 0);
+  CHECK(counters[VF_OMP_TRIALS] == 1);
   CHECK(ticks > 700 && ticks < 800);
 }
 
