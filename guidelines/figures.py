@@ -2,7 +2,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Puts the figures of one benchmark run into a guideline page.
+"""Puts the figures of one benchmark run into the page that shows them.
 
   ./dev bench spin-loops && guidelines/figures.py build/bench/spin-loops.json
 
@@ -397,31 +397,31 @@ def pools(report):
 
 # report -> the page it is shown on, the comments that it is shown between, what renders it
 TABLES = {
-    "spin-loops": ("spin-loops", "figures", spin_loops),
-    "blocking-sync": ("blocking-sync", "figures", blocking_sync),
-    "blocking-sync-bounds": ("blocking-sync", "figures of bounds", blocking_sync_bounds),
-    "blocking-sync-late": ("blocking-sync", "figures of late", blocking_sync_late),
-    "preload": ("blocking-sync", "figures of preload", preload),
-    "programs": ("blocking-sync", "figures of programs", programs),
-    "blocking-sync-guest": ("blocking-sync", "figures of blocking-sync-guest", blocking_sync_guest),
-    "dedup": ("blocking-sync", "figures of dedup", dedup),
-    "dedup-guest": ("blocking-sync", "figures of dedup-guest", dedup_guest),
-    "heap-churn": ("heap-churn", "figures", heap_churn),
-    "heap-rewrites": ("heap-churn", "figures of heap-rewrites", heap_rewrites),
-    "gleaner": ("gleaner", "figures", gleaner),
+    "spin-loops": ("figures/spin-loops", "figures", spin_loops),
+    "blocking-sync": ("figures/blocking-sync", "figures", blocking_sync),
+    "blocking-sync-bounds": ("figures/blocking-sync", "figures of bounds", blocking_sync_bounds),
+    "blocking-sync-late": ("figures/blocking-sync", "figures of late", blocking_sync_late),
+    "preload": ("figures/blocking-sync", "figures of preload", preload),
+    "programs": ("figures/blocking-sync", "figures of programs", programs),
+    "blocking-sync-guest": ("figures/blocking-sync", "figures of blocking-sync-guest", blocking_sync_guest),
+    "dedup": ("figures/blocking-sync", "figures of dedup", dedup),
+    "dedup-guest": ("figures/blocking-sync", "figures of dedup-guest", dedup_guest),
+    "heap-churn": ("figures/heap-churn", "figures", heap_churn),
+    "heap-rewrites": ("figures/heap-churn", "figures of heap-rewrites", heap_rewrites),
+    "gleaner": ("figures/gleaner", "figures", gleaner),
     "pools": ("guides/thread-pools", "figures", pools),
-    "limits": ("cpu-limits", "figures of limits", limits),
-    "openmp": ("cpu-limits", "figures of openmp", openmp),
-    "servers": ("cpu-limits", "figures of servers", servers),
+    "limits": ("figures/cpu-limits", "figures of limits", limits),
+    "openmp": ("figures/cpu-limits", "figures of openmp", openmp),
+    "servers": ("figures/cpu-limits", "figures of servers", servers),
     "rebuilt": ("guides/tested", "figures of rebuilt", rebuilt),
-    "paratick-virtual": ("paratick", "figures", paratick_formulas),
-    "paratick-6.12-virtual": ("paratick", "figures of paratick-6.12-virtual", paratick_totals),
-    "pv-shootdown-virtual": ("pv-shootdown", "figures", pv_shootdown),
-    "paratick-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep", paratick_beside),
-    "paratick-6.12-virtual-stop-first-sleep": ("paratick", "figures of paratick-virtual-stop-first-sleep",
+    "paratick-virtual": ("figures/paratick", "figures", paratick_formulas),
+    "paratick-6.12-virtual": ("figures/paratick", "figures of paratick-6.12-virtual", paratick_totals),
+    "pv-shootdown-virtual": ("figures/pv-shootdown", "figures", pv_shootdown),
+    "paratick-virtual-stop-first-sleep": ("figures/paratick", "figures of paratick-virtual-stop-first-sleep", paratick_beside),
+    "paratick-6.12-virtual-stop-first-sleep": ("figures/paratick", "figures of paratick-virtual-stop-first-sleep",
                                                paratick_beside),
-    "paratick-checks": ("paratick", "figures of paratick-checks", paratick_rates),
-    "paratick-6.12-checks": ("paratick", "figures of paratick-6.12-checks", paratick_rates),
+    "paratick-checks": ("figures/paratick", "figures of paratick-checks", paratick_rates),
+    "paratick-6.12-checks": ("figures/paratick", "figures of paratick-6.12-checks", paratick_rates),
 }
 
 

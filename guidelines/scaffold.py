@@ -211,6 +211,8 @@ PAGE = """\
 
 {sentence}
 
+## Do this
+
 `{check}` ({kind})
 
 ## What to look for

@@ -216,6 +216,7 @@ def navigation(source, guidelines, catalogue):
     pages = [(None, [f"{guidelines}/README.md"])]
     for heading, key in (("Guides", "guides"), ("Causes", "causes"), ("Features", "features")):
         pages.append((heading, [entry["guideline"] for entry in catalogue.get(key, [])]))
+    pages.append(("Figures", [entry["figures"] for entry in catalogue["features"] if "figures" in entry]))
     missing = [p for _, ps in pages for p in ps if not os.path.exists(os.path.join(source, p))]
     if missing:
         raise Error(f"{guidelines}/catalogue.json: there is no {missing[0]}")

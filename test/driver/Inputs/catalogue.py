@@ -4,7 +4,7 @@
 """catalogue.py CATALOGUE SOURCE PLUGIN MODULE: one table, everywhere the same.
 
 Title and sentence of each guide, cause and feature begin its page, and the figures of a cause are
-on the pages of its features. The sentence of a feature stands in the comments of
+on the pages of its features. A feature's page then says in at most 200 words what to do. The sentence of a feature stands in the comments of
 its pass, its checks and its runtime, as far as it has them; the module lists exactly the checks of the
 catalogue, and the plugin knows every pass.
 """
@@ -14,6 +14,8 @@ import os
 import re
 import subprocess
 import sys
+
+HURRIED = 200  # words: what a reader takes in within a minute
 
 
 def words(text):
@@ -30,9 +32,19 @@ def headers(source, layer, slug):
     )
 
 
+def hurried(page, text):
+    """Yields what is wrong with the section that a reader in a hurry needs: code counts as words."""
+    first = re.search(r"(?m)^## (.*)\n((?:(?!## ).*\n)*)", text)
+    if not first or first[1] != "Do this":
+        yield f"{page}: the first section is not 'Do this'"
+    elif len(first[2].split()) > HURRIED:
+        yield f"{page}: 'Do this' has {len(first[2].split())} words, more than {HURRIED}"
+
+
 def copied(source, entries):
     """Yields what is wrong with the figures of causes: they are copies from pages of features."""
-    pages = {f["slug"]: open(os.path.join(source, f["guideline"])).read() for f in entries["features"]}
+    pages = {f["slug"]: "".join(open(os.path.join(source, f[key])).read() for key in ("guideline", "figures") if key in f)
+             for f in entries["features"]}
     for cause in entries["causes"]:
         text = open(os.path.join(source, cause["guideline"])).read()
         rows = re.findall(r"(?m)^\|.*\|$", text.partition("## What it costs")[2].partition("\n## ")[0])
@@ -50,8 +62,11 @@ def main():
         entries = json.load(file)
     for e in entries["guides"] + entries["causes"] + entries["features"]:
         with open(os.path.join(source, e["guideline"])) as page:
-            if not page.read().startswith(f"# {e['title']}\n\n{e['sentence']}\n"):
+            text = page.read()
+            if not text.startswith(f"# {e['title']}\n\n{e['sentence']}\n"):
                 wrong.append(f"{e['guideline']}: does not begin with the title and the sentence")
+            if e in entries["features"]:
+                wrong += hurried(e["guideline"], text)
     wrong += copied(source, entries)
     for f in entries["features"]:
         checks |= set(f["checks"])
