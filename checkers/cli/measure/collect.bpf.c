@@ -83,6 +83,10 @@ struct total {
 // SAMPLES in WINDOW_NS. A thread with few events has all of them sampled.
 #define WINDOW_NS 100000000
 #define SAMPLES 50
+// Until `each` doubles in a window: faults come in bursts, of which each line
+// needs some; waits go on, and 2,000 of them would have 550 samples, which cost
+// more than all else.
+#define FIRST_SAMPLES(kind) (is_sliced(kind) ? SAMPLES : 4 * SAMPLES)
 
 struct rate {
   u64 window;
@@ -152,25 +156,87 @@ struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 16 << 20);
 } samples SEC(".maps");
-// 0: how many times fewer samples than by the threads' rates. 1: whether every
-// process is measured. 2: samples that found no room. 3: the number of this
-// slice of time, or 0 while switches and wake-ups are not looked at, as there
-// are so many. 4: how many slices this one stands for.
+enum setting {
+  SCALE,  // how many times fewer samples than by the threads' rates
+  ALL,    // whether every process is measured
+  LOST,   // samples that found no room
+  SLICE,  // the number of this slice of time, or 0 while switches and wake-ups
+          // are not looked at, as there are so many; set to 0 here as well
+  WEIGHT, // how many slices this one stands for
+  MOST,   // nanoseconds of a CPU's `costs` at which the slice ends
+  UNTIL,  // the time at which it ends
+  ENDED,  // when it ended by one of these, or 0
+  SETTINGS
+};
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 5);
+  __uint(max_entries, SETTINGS);
   __type(key, u32);
   __type(value, u64);
 } settings SEC(".maps");
+
+// What the programs have cost on a CPU, by their own clock: the kernel's
+// (BPF_ENABLE_STATS) reads two more times and takes a lock for each event.
+struct cost {
+  u64 switch_ns, other_ns; // of switches and wake-ups; of all other events
+  u64 switches;            // events in switch_ns
+  u64 clocks;              // samples of the clock: CPU time of the programs
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct cost);
+} costs SEC(".maps");
+// More than the longest of these programs, which copies a stack: the rest is an
+// interrupt, or the host has taken the CPU.
+#define LONGEST_NS 20000
 
 static u64 setting(u32 which) {
   u64 *value = bpf_map_lookup_elem(&settings, &which);
   return value ? *value : 0;
 }
 
+static void set(u32 which, u64 to) {
+  u64 *value = bpf_map_lookup_elem(&settings, &which);
+  if (value)
+    *value = to;
+}
+
+static struct cost *cost_of_cpu(void) {
+  u32 only = 0;
+  return bpf_map_lookup_elem(&costs, &only);
+}
+
+static u64 since(u64 began) {
+  u64 ns = bpf_ktime_get_ns() - began;
+  return ns < LONGEST_NS ? ns : LONGEST_NS;
+}
+
+static void other_cost(u64 began) {
+  struct cost *cost = cost_of_cpu();
+  if (cost)
+    cost->other_ns += since(began);
+}
+
+// Ends the slice if it has cost enough. The reader alone would be late: 50 ms
+// of a busy program cost 25.
+static void switch_cost(u64 began) {
+  struct cost *cost = cost_of_cpu();
+  if (!cost)
+    return;
+  cost->switch_ns += since(began);
+  cost->switches++;
+  if (cost->switch_ns < setting(MOST) && began < setting(UNTIL))
+    return;
+  set(SLICE, 0);
+  if (!setting(ENDED))
+    set(ENDED, began);
+}
+
 static bool measured(u32 process) {
   u32 *state = bpf_map_lookup_elem(&processes, &process);
-  return state ? *state == 2 : process && setting(1);
+  return state ? *state == 2 : process && setting(ALL);
 }
 
 // Returns the state of a thread that is measured, or NULL. Only the first event
@@ -228,7 +294,7 @@ static void count(struct thread *t, u32 kind, long call, u64 now, u64 ns) {
     slot->call = call;
   }
   if (kind < KINDS) {
-    u64 slices = is_sliced(kind) ? setting(4) : 1;
+    u64 slices = is_sliced(kind) ? setting(WEIGHT) : 1;
     slot->of[kind].count += slices;
     slot->of[kind].ns += slices * ns;
   }
@@ -243,27 +309,28 @@ static long call_of(struct pt_regs *r) { return (long)r->orig_ax; }
 // Returns 0 if this event is not sampled, else how many it stands for.
 static u32 chosen(struct thread *t, u32 kind, u64 now) {
   struct rate *r = &t->rates[kind < KINDS ? kind : 0];
-  u64 window = now / WINDOW_NS, scale = setting(0);
+  u64 window = now / WINDOW_NS, scale = setting(SCALE);
   if (r->window != window) {
-    r->each = r->window + 1 == window ? r->events / SAMPLES : 1;
+    // After windows that were not looked at, it most likely goes on as before.
+    r->each = r->window + 1 == window ? r->events / SAMPLES : r->each / 2;
     r->window = window;
     r->events = 0;
   }
   if (!r->each)
     r->each = 1;
-  if (++r->events > 4 * SAMPLES * r->each)
+  if (++r->events > FIRST_SAMPLES(kind) * r->each)
     r->each *= 2; // Within the window in which a thread begins to have many.
   u32 each = r->each * (scale ? scale : 1);
   if (each != 1 && bpf_get_prandom_u32() % each)
     return 0;
-  return is_sliced(kind) ? each * setting(4) : each;
+  return is_sliced(kind) ? each * setting(WEIGHT) : each;
 }
 
 static void emit(u32 kind, u32 each, u64 now, struct pt_regs *user,
                  bool kernel) {
   struct sample *s = bpf_ringbuf_reserve(&samples, sizeof(*s), 0);
   if (!s) {
-    u32 lost = 2;
+    u32 lost = LOST;
     u64 *value = bpf_map_lookup_elem(&settings, &lost);
     if (value)
       __sync_fetch_and_add(value, 1);
@@ -289,8 +356,7 @@ static void emit(u32 kind, u32 each, u64 now, struct pt_regs *user,
   bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP); // The reader comes by itself.
 }
 
-static void event(struct thread *t, u32 kind, bool kernel) {
-  u64 now = bpf_ktime_get_ns();
+static void event(struct thread *t, u32 kind, bool kernel, u64 now) {
   struct pt_regs *user = user_registers();
   count(t, kind, kernel ? call_of(user) : -1, now, 0);
   u32 each = chosen(t, kind, now);
@@ -301,7 +367,7 @@ static void event(struct thread *t, u32 kind, bool kernel) {
 static void leaves(struct thread *t, struct task_struct *task, bool preempted,
                    u64 now) {
   struct pt_regs *user = user_registers(); // It is still current.
-  t->off_ns = now, t->woken_ns = 0, t->span_each = 0, t->slice = setting(3);
+  t->off_ns = now, t->woken_ns = 0, t->span_each = 0, t->slice = setting(SLICE);
   t->off_kind = preempted ? PREEMPT : BLOCK;
   t->call = call_of(user);
   if (preempted)
@@ -314,7 +380,7 @@ static void leaves(struct thread *t, struct task_struct *task, bool preempted,
 
 static void arrives(struct thread *t, struct task_struct *task,
                     bool cpu_was_idle, u64 now) {
-  if (!t->off_ns || t->slice != setting(3)) {
+  if (!t->off_ns || t->slice != setting(SLICE)) {
     t->off_ns = 0;
     return;
   }
@@ -338,37 +404,44 @@ static void arrives(struct thread *t, struct task_struct *task,
 
 #define DEAD 0x80 // TASK_DEAD
 
+// What other programs' switches cost is not counted: they would end the slices
+// of this one.
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev,
              struct task_struct *next, unsigned int prev_state) {
-  if (!setting(3))
+  if (!setting(SLICE))
     return 0;
   u64 now = bpf_ktime_get_ns();
-  struct thread *t = thread_of(prev);
-  if (t) {
+  struct thread *left = thread_of(prev), *came = thread_of(next);
+  if (left) {
     if (prev_state & DEAD)
-      empty_all(t);
+      empty_all(left);
     else
-      leaves(t, prev, preempt || !prev_state, now);
+      leaves(left, prev, preempt || !prev_state, now);
   }
-  t = thread_of(next);
-  if (t)
-    arrives(t, next, !prev->pid, now);
+  if (came)
+    arrives(came, next, !prev->pid, now);
+  if (left || came)
+    switch_cost(now);
   return 0;
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task) {
-  if (!setting(3))
+  if (!setting(SLICE))
     return 0;
-  struct thread *t = thread_of(task);
-  if (t && t->off_ns && !t->woken_ns)
-    t->woken_ns = bpf_ktime_get_ns();
+  u64 now = bpf_ktime_get_ns();
+  struct thread *woken = thread_of(task);
+  if (woken && woken->off_ns && !woken->woken_ns)
+    woken->woken_ns = now;
   // An interrupt also wakes threads, in the name of what it has interrupted;
   // most of these are not in a system call.
-  t = thread_of((struct task_struct *)bpf_get_current_task_btf());
-  if (t && call_of(user_registers()) >= 0)
-    event(t, WAKE, true);
+  struct thread *waker =
+      thread_of((struct task_struct *)bpf_get_current_task_btf());
+  if (waker && call_of(user_registers()) >= 0)
+    event(waker, WAKE, true, now);
+  if (woken || waker)
+    switch_cost(now);
   return 0;
 }
 
@@ -379,27 +452,40 @@ SEC("tp_btf/tlb_flush")
 int BPF_PROG(on_flush, int reason, unsigned long pages) {
   if (reason != SENDS)
     return 0;
+  u64 now = bpf_ktime_get_ns();
   struct thread *t =
       thread_of((struct task_struct *)bpf_get_current_task_btf());
-  if (t)
-    event(t, SHOOTDOWN, true);
+  if (t) {
+    event(t, SHOOTDOWN, true, now);
+    other_cost(now);
+  }
   return 0;
 }
 
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs) {
+  u64 now = bpf_ktime_get_ns();
   struct thread *t =
       thread_of((struct task_struct *)bpf_get_current_task_btf());
-  if (t)
-    event(t, FAULT, false);
+  if (t) {
+    event(t, FAULT, false, now);
+    other_cost(now);
+  }
   return 0;
 }
 
 SEC("perf_event")
 int on_clock(struct clock_context *context) {
   u64 id = bpf_get_current_pid_tgid();
-  if (measured(id >> 32))
-    emit(CPU, 1, bpf_ktime_get_ns(), user_registers(), (long)context->ip < 0);
+  if (!measured(id >> 32))
+    return 0;
+  u64 now = bpf_ktime_get_ns();
+  emit(CPU, 1, now, user_registers(), (long)context->ip < 0);
+  struct cost *cost = cost_of_cpu();
+  if (cost) {
+    cost->clocks++;
+    cost->other_ns += since(now);
+  }
   return 0;
 }
 

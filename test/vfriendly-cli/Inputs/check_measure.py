@@ -96,13 +96,15 @@ def in_cpp():
 
 
 def between_slices():
-    """Faults are exact where switches are looked at only now and then, also the last ones before the end.
-
-    Beside other load there may be too few switches for that.
-    """
-    profile, _, _ = measure("slices", "taskset", "-c", str(max(os.sched_getaffinity(0))), "./slices", "10000")
+    """Faults and blocks are exact where switches are looked at only now and then, also the last ones before the end."""
+    profile, said, _ = measure("slices", "taskset", "-c", str(max(os.sched_getaffinity(0))), "./slices", "10000")
     faults = profile.totals["fault"]["count"]
     assert 10000 <= faults <= 10000 * (1 + COUNT) + 300, faults
+    # Those before main and at the end are not in the program's own number.
+    blocks = sum(row["count"] for name, row in profile.totals.items() if name.startswith("block"))
+    near(blocks, said["blocks"], COUNT, "blocks", 10)
+    # It blocks some 300,000 times, half of the events that could be looked at: few are.
+    assert profile.overhead["looked_at"] < said["blocks"] / 2, (profile.overhead, said)
 
 
 def short_children():

@@ -8,7 +8,6 @@ import os
 import struct
 import time
 from collections import Counter
-from collections.abc import Iterable
 from ctypes import CFUNCTYPE, byref, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,25 +15,23 @@ from pathlib import Path
 from vfriendly import tools
 from vfriendly.errors import Refused
 from vfriendly.measuring import perf, samples
+from vfriendly.measuring.slices import LOOK_S, Cost, Slices
 
 OBJECT = "vfriendly-collect.bpf.o"
 # Samples of a CPU's time each second: 1 ms is 5 % of a cause that takes 20 ms, at a cost of some 0.2 %.
 CLOCK_HZ = 999
 # Samples of events on all CPUs each second above which fewer are taken. A sample costs some 4 µs.
 MOST_SAMPLES = 400
-# Share of a CPU that the programs in the kernel may take, as they measure themselves. Their callers take half as much.
-MOST_SHARE = 0.015
-# Seconds that SWITCHES take before anything is left out, some 25,000 switches: a program with fewer is counted exactly.
-# A limit by the clock would leave out some of them where other programs have the CPUs.
-WHOLE_S = 0.05
 # Programs that run at each switch and wake-up. They are attached only in the slices in which these are looked at.
 SWITCHES = (b"tp_btf/sched_switch", b"tp_btf/sched_waking")
-MOST_SLICES = 64
+# The settings of collect.bpf.c.
+SCALE, ALL, LOST, SLICE, WEIGHT, MOST, UNTIL, ENDED = range(8)
+_NEVER = (1 << 64) - 1
 _KEY = struct.Struct("<IIq")
 _TOTAL = struct.Struct("<QQ")
+_COST = struct.Struct("<4Q")
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 _OnSample = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
-_STATS_RUN_TIME = 0
 
 
 class Unavailable(Exception):
@@ -101,10 +98,8 @@ class Bpf:
             why = "run as root, or with CAP_BPF and CAP_PERFMON" if os.geteuid() else "is the kernel older than 5.15?"
             raise Unavailable(f"BPF programs cannot be loaded: {os.strerror(code)}: {why}")
         self._map = {name: self._bpf.bpf_object__find_map_fd_by_name(self._object, name.encode())
-                     for name in ("processes", "totals", "samples", "settings")}
-        self._stats = self._enable_stats()
-        self._programs: list[int] = []
-        self._switch_files: list[int] = []
+                     for name in ("processes", "totals", "samples", "settings", "costs")}
+        self._cpus = _possible_cpus()
         self._switches: dict[int, int | None] = {}  # program -> its link while it is attached
         self._attach()
         callback = _OnSample(self._on_sample)
@@ -113,24 +108,15 @@ class Bpf:
         if not self._ring:
             raise Unavailable("no memory for samples")
         self._scale, self._events = 1, 0
-        # Of this many slices of time, switches and wake-ups are looked at in one.
-        self.slices, self._slice, self._since, self._took = 1, 0, 0, 0.0
-        self._next_slice()
-
-    def _enable_stats(self) -> int:
-        try:
-            return int(self._bpf.bpf_enable_stats(_STATS_RUN_TIME))
-        except AttributeError:
-            return -1
+        self._began_ns, self.slices, self._slice = samples.now_ns(), Slices(), 0
+        self._begin_slice(1, _NEVER)
 
     def _attach(self) -> None:
         program = None
         while program := self._bpf.bpf_object__next_program(self._object, program):
-            self._programs.append(self._bpf.bpf_program__fd(program))
             section = self._bpf.bpf_program__section_name(program)
             if section in SWITCHES:
                 self._switches[program] = None
-                self._switch_files.append(self._programs[-1])
                 continue
             if section != b"perf_event":
                 self._link(program)
@@ -168,30 +154,47 @@ class Bpf:
     def _set(self, which: int, value: int) -> None:
         self._bpf.bpf_map_update_elem(self._map["settings"], byref(c_uint32(which)), byref(c_uint64(value)), 0)
 
-    def _next_slice(self) -> None:
-        """Begins a slice of time, in which switches and wake-ups are looked at or, if there are many, not."""
+    def _get(self, which: int) -> int:
+        value = c_uint64()
+        self._bpf.bpf_map_lookup_elem(self._map["settings"], byref(c_uint32(which)), byref(value))
+        return value.value
+
+    def _now_s(self) -> float:
+        return (samples.now_ns() - self._began_ns) / 1e9
+
+    def _begin_slice(self, weight: int, until_ns: int) -> None:
         self._slice += 1
-        self._since += 1
-        if self._looks():
-            self._set(4, self._since)
-            self._set(3, self._slice)
+        most_ns = int(self.slices.most_s(Cost(), 0) * 1e9) if self.slices.whole else _NEVER
+        for which, value in ((ENDED, 0), (WEIGHT, weight), (UNTIL, until_ns), (MOST, most_ns), (SLICE, self._slice)):
+            self._set(which, value)
+        self._look(True)
+
+    def _watch_whole(self) -> None:
+        """Raises what looking may cost, or leaves out the rest if it was that much."""
+        cost, ended_ns = self._cost(), self._get(ENDED)
+        if ended_ns:
+            self.slices.end_whole(cost, (ended_ns - self._began_ns) / 1e9)
+            self._look(False)
         else:
-            self._set(3, 0)
-        self._look(self._looks())
+            self._set(MOST, int(self.slices.most_s(cost, self._now_s()) * 1e9))
 
-    def _looks(self) -> bool:
-        return self._since >= self.slices
-
-    def _adapt(self, seconds: float) -> None:
-        """Looks less often at switches while that takes more than its share of a CPU, but never more often again."""
-        took = self._seconds(self._switch_files)
-        if self._looks():
-            if took > WHOLE_S:
-                needed = int((took - self._took) / (MOST_SHARE * seconds))
-                self.slices = min(max(self.slices, needed), MOST_SLICES)
-            self._since = 0
-        self._took = took
-        self._next_slice()
+    def _wait(self, seconds: float) -> None:
+        """Lets the time pass, and looks at switches and wake-ups in as much of it as the budget holds."""
+        end_s = self._now_s() + seconds
+        if self.slices.whole:
+            time.sleep(seconds)
+            self._watch_whole()
+        while not self.slices.whole and (left := end_s - self._now_s()) > 0:
+            began_ns = samples.now_ns()
+            weight = self.slices.look(self._cost(), self._now_s())
+            if not weight:
+                self._look(False)
+                time.sleep(left)
+                return
+            self._begin_slice(weight, began_ns + int(LOOK_S * 1e9))
+            time.sleep(LOOK_S)
+            self._set(SLICE, 0)
+            self.slices.looked(self._cost(), min(LOOK_S, (samples.now_ns() - began_ns) / 1e9))
 
     def follow(self, process: int, from_exec: bool) -> None:
         """Measures a process and its children, at once or from its next exec."""
@@ -199,27 +202,24 @@ class Bpf:
         self._bpf.bpf_map_update_elem(self._map["processes"], byref(c_uint32(process)), byref(state), 0)
 
     def follow_all(self) -> None:
-        self._set(1, 1)
+        self._set(ALL, 1)
 
     def poll(self, seconds: float) -> None:
         """Takes samples for about this time, and takes fewer of events that are frequent."""
         self._events = 0
-        began = time.monotonic()
-        time.sleep(seconds)
-        looked = self._looks()
-        if seconds:
-            self._adapt(time.monotonic() - began)
+        seen_s = self.slices.seen_s
+        self._wait(seconds)
+        looked = self.slices.whole or self.slices.seen_s > seen_s
         self._bpf.ring_buffer__consume(self._ring)
         if self._events > MOST_SAMPLES * seconds * 2:
             self._scale *= 2
-            self._set(0, self._scale)
+            self._set(SCALE, self._scale)
         elif looked and self._scale > 1 and self._events < MOST_SAMPLES * seconds / 4:
             self._scale //= 2
-            self._set(0, self._scale)
+            self._set(SCALE, self._scale)
 
     def totals(self) -> Totals:
-        cpus = _possible_cpus()
-        values = ctypes.create_string_buffer(_TOTAL.size * cpus)
+        values = ctypes.create_string_buffer(_TOTAL.size * self._cpus)
         key, following = None, ctypes.create_string_buffer(_KEY.size)
         totals = Totals(Counter(), Counter())
         while self._bpf.bpf_map_get_next_key(self._map["totals"], key, following) == 0:
@@ -230,25 +230,30 @@ class Bpf:
             for count, ns in _TOTAL.iter_unpack(values.raw):
                 totals.count[name] += count
                 totals.ns[name] += ns
-        lost = c_uint64()
-        self._bpf.bpf_map_lookup_elem(self._map["settings"], byref(c_uint32(2)), byref(lost))
-        self.lost = lost.value
+        self.lost = self._get(LOST)
         return totals
 
-    def seconds(self) -> float:
-        """Returns the time that the BPF programs have taken, as the kernel has measured it."""
-        return self._seconds(self._programs)
+    def _costs(self) -> list[tuple[int, ...]]:
+        values = ctypes.create_string_buffer(_COST.size * self._cpus)
+        self._bpf.bpf_map_lookup_elem(self._map["costs"], byref(c_uint32(0)), values)
+        return list(_COST.iter_unpack(values.raw))
 
-    @staticmethod
-    def _seconds(programs: Iterable[int]) -> float:
-        total = 0
-        for program in programs:
-            try:
-                lines = Path(f"/proc/self/fdinfo/{program}").read_text().splitlines()
-            except OSError:
-                continue
-            total += sum(int(line.split()[1]) for line in lines if line.startswith("run_time_ns:"))
-        return total / 1e9
+    def _cost(self) -> Cost:
+        rows = self._costs()
+        return Cost(sum(row[0] for row in rows) / 1e9, sum(row[0] > 0 for row in rows),
+                    sum(row[3] for row in rows) / CLOCK_HZ)
+
+    def missing(self) -> float:
+        """Returns by what the counts of switches and wake-ups are to be multiplied to stand for all of the time."""
+        return self.slices.missing(self._now_s())
+
+    def seconds(self) -> float:
+        """Returns the time that the BPF programs have taken, as they have measured it."""
+        return sum(row[0] + row[1] for row in self._costs()) / 1e9
+
+    def looked_at(self) -> int:
+        """Returns how many switches and wake-ups were looked at."""
+        return sum(row[2] for row in self._costs())
 
 
 def _possible_cpus() -> int:

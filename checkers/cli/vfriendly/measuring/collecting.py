@@ -69,6 +69,10 @@ class Child:
     def cpu(self) -> tuple[float, float]:
         return (self._usage.ru_utime, self._usage.ru_stime) if self._usage else (0.0, 0.0)
 
+    def blocks(self) -> int:
+        """Returns how often it and its children have blocked, as the kernel counts it; 0 if it still runs."""
+        return self._usage.ru_nvcsw if self._usage else 0
+
     def stop(self) -> None:
         """Ends it as a terminal would, as nothing of it would be measured any more."""
         for number, patience in ((signal.SIGINT, 2.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0)):
@@ -123,7 +127,8 @@ class _Tier:
 
     def poll(self, family: Sequence[int], seconds: float) -> None: ...
 
-    def exact(self) -> dict[str, dict[str, float]]:
+    def exact(self, _blocks: int) -> dict[str, dict[str, float]]:
+        """Returns the counts and seconds of each kind and system call; the kernel has counted so many blocks, or 0."""
         return {}
 
     def lost(self) -> int:
@@ -133,9 +138,9 @@ class _Tier:
         """Returns what was not looked at, to keep the overhead low."""
         return []
 
-    def seconds(self) -> float | None:
-        """Returns the time that this took in the program, or None if that is not known."""
-        return None
+    def cost(self) -> dict[str, float]:
+        """Returns what this took in the program, or {} if that is not known."""
+        return {}
 
 
 class _ByBpf(_Tier):
@@ -154,26 +159,28 @@ class _ByBpf(_Tier):
         self._bpf.poll(seconds)
         self._watch.read()
 
-    def exact(self) -> dict[str, dict[str, float]]:
+    def exact(self, blocks: int) -> dict[str, dict[str, float]]:
         totals = self._bpf.totals()
         found: dict[str, dict[str, float]] = {}
         for (_, kind, number), count in totals.count.items():
             row = found.setdefault(f"{samples.NAMES[kind]} {call_name(number)}".strip(), {"count": 0, "seconds": 0})
             row["count"] += count
             row["seconds"] += totals.ns[_, kind, number] / 1e9
+        if not self._bpf.slices.whole:
+            _complete(found, blocks, self._bpf.missing())
         return found
 
     def lost(self) -> int:
         return self._bpf.lost
 
     def unseen(self) -> list[str]:
-        if self._bpf.slices == 1:
+        if self._bpf.slices.whole:
             return []
-        return [f"blocks and wake-ups in {self._bpf.slices - 1} of {self._bpf.slices} slices of time, as there are so "
-                "many: their counts are estimates, and long blocks are missing"]
+        return [f"blocks and wake-ups but in {self._bpf.slices.seen_s:.2f} s, as there are so many: their counts are "
+                "estimates, and long blocks are missing"]
 
-    def seconds(self) -> float | None:
-        return self._bpf.seconds()
+    def cost(self) -> dict[str, float]:
+        return {"in_program_s": self._bpf.seconds(), "looked_at": self._bpf.looked_at()}
 
 
 class _ByEvents(_Tier):
@@ -201,12 +208,24 @@ class _ByEvents(_Tier):
         else:
             self._blocked.look(family, seconds)
 
-    def exact(self) -> dict[str, dict[str, float]]:
+    def exact(self, _blocks: int) -> dict[str, dict[str, float]]:
         counts = self._events.counts() if self._events else {}
         return {name: {"count": count, "seconds": 0} for name, count in counts.items()}
 
     def lost(self) -> int:
         return self._events.lost if self._events else 0
+
+
+def _complete(found: dict[str, dict[str, float]], blocks: int, missing: float) -> None:
+    """Scales what was seen in slices of time to the number of blocks that the kernel has counted.
+
+    Children that nobody has waited for are not in that number: then it is less than what was seen, and `missing` counts.
+    """
+    seen = sum(row["count"] for name, row in found.items() if name.split()[0] == "block")
+    by = blocks / seen if seen and 2 * blocks >= seen else missing
+    for name, row in found.items():
+        if not name.startswith(("fault", "shootdown")):
+            row["count"], row["seconds"] = row["count"] * by, row["seconds"] * by
 
 
 def _threads(process: int) -> list[int]:
@@ -269,8 +288,9 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
         raise
     wall, own = time.monotonic() - began, time.process_time() - own_before
     tier.poll([], 0)
-    exact, inside, after = tier.exact(), tier.seconds(), Machine.now()
+    inside, after = tier.cost(), Machine.now()
     ended = child.status if child else None
+    exact = tier.exact(child.blocks() if child else 0)
     if child and ended is None:
         child.stop()
     family = psutil.pids() if target.system else _family_or(family)
@@ -284,9 +304,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
         missing.append(f"{tier.lost()} samples found no room; counts are complete, their places are not")
     if resolver.lost_code:
         missing.append(f"{resolver.lost_code} samples in code of no file, such as code that was compiled at run time")
-    overhead = {"beside_s": own, "samples": float(spool.count)}
-    if inside is not None:
-        overhead["in_program_s"] = inside
+    overhead = {"beside_s": own, "samples": float(spool.count), **inside}
     profile = Profile(
         list(target.command) or ["all processes" if target.system else f"process {target.process}"], tier.name, missing,
         os.cpu_count() or 1, wall, user, system, after.steal_s - before.steal_s, after.throttled_s - before.throttled_s,

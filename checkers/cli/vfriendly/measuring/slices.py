@@ -1,0 +1,70 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""In which slices of time switches and wake-ups are looked at, so that this costs a program at most a given share.
+
+All of them are looked at until that has cost WHOLE_S on a CPU or the program's share of its CPU time, whichever is more.
+From then on only slices of LOOK_S are, each when there is budget for it. Each stands for the time since the one before.
+"""
+
+from dataclasses import dataclass
+
+# Share of the program's CPU time that looking may take, as the BPF programs measure themselves. What they do not see,
+# their calls and what they drive out of the caches, costs some half as much again.
+MOST_SHARE = 0.015
+# Seconds for each CPU before anything is left out, some 25,000 switches: programs with fewer are counted exactly. It is
+# MOST_SHARE of 1 s; shorter programs may be slowed by more than that.
+WHOLE_S = 0.015
+# Share of a CPU that may always be taken: a server that mostly sleeps would lose exact counts for nothing.
+IDLE_SHARE = 0.002
+# Long enough for most blocks of a program that switches often, and short enough that one at 500,000 switches a second
+# (5 ms) fits into the budget three times a second.
+LOOK_S = 0.01
+
+
+@dataclass
+class Cost:
+    """What looking has cost, and what the program has used, until now."""
+
+    switch_s: float = 0  # on all CPUs
+    active: int = 0  # CPUs on which it has cost something
+    cpu_s: float = 0  # the program's CPU time
+
+
+class Slices:
+    def __init__(self) -> None:
+        self.whole = True  # nothing was left out yet
+        self.seen_s = 0.0  # that was looked at
+        self._stands_for_s = 0.0  # that it stands for
+        self._look_cost_s = 0.0
+        self._before = Cost()
+        self._weight = 1
+
+    @staticmethod
+    def most_s(cost: Cost, now_s: float) -> float:
+        """Returns what looking may cost on each CPU until now, seconds after the beginning."""
+        return max(WHOLE_S, IDLE_SHARE * now_s, MOST_SHARE * cost.cpu_s / max(cost.active, 1))
+
+    def end_whole(self, cost: Cost, seen_s: float) -> None:
+        """All was looked at for this time, and from now on no more."""
+        self.whole = False
+        self.seen_s = self._stands_for_s = seen_s
+        self._look_cost_s = cost.switch_s * LOOK_S / max(seen_s, LOOK_S)
+
+    def look(self, cost: Cost, now_s: float) -> int:
+        """Returns for how many slices one that begins now stands, or 0 if the budget does not hold another one."""
+        if cost.switch_s + self._look_cost_s > self.most_s(cost, now_s) * max(cost.active, 1):
+            return 0
+        self._before = cost
+        self._weight = max(1, round((now_s + LOOK_S - self._stands_for_s) / LOOK_S))
+        return self._weight
+
+    def looked(self, cost: Cost, seconds: float) -> None:
+        """A slice has ended, which may have been shorter than LOOK_S."""
+        self.seen_s += seconds
+        self._stands_for_s += self._weight * seconds
+        self._look_cost_s = cost.switch_s - self._before.switch_s
+
+    def missing(self, now_s: float) -> float:
+        """Returns by what counts are to be multiplied to stand for all of the time until now."""
+        return 1.0 if self.whole or not self._stands_for_s else now_s / self._stands_for_s
