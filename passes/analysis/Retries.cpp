@@ -218,12 +218,157 @@ static bool retriesChanged(const LoopView &In, const BasicBlock *From,
          isVersionCheck(In.L, Compare);
 }
 
+/// Returns true if V is what L has read at Address, by a load or an exchange
+/// that failed, or a phi of such values. The header's phi may have any value
+/// before the loop.
+static bool isReadByLoop(const Value *V, const Value *Address, const Loop &L,
+                         unsigned Depth = 0) {
+  const DataLayout &DL = L.getHeader()->getDataLayout();
+  // Follows the header's phi and one that joins the ways of an iteration; one
+  // level is spare.
+  if (auto *Phi = dyn_cast<PHINode>(V))
+    return Depth < 3 && L.contains(Phi) &&
+           all_of(
+               Phi->blocks(),
+               [&](const BasicBlock *From) {
+                 return !L.contains(From) ||
+                        isReadByLoop(Phi->getIncomingValueForBlock(From),
+                                     Address, L, Depth + 1);
+               });
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || !L.contains(I))
+    return false;
+  // A successful exchange has read what it expected.
+  if (auto *Either = dyn_cast<SelectInst>(I)) {
+    auto *Part = dyn_cast<ExtractValueInst>(Either->getCondition());
+    auto *Exchange = dyn_cast_or_null<AtomicCmpXchgInst>(
+        Part ? Part->getAggregateOperand() : nullptr);
+    return Exchange &&
+           Either->getTrueValue() == Exchange->getCompareOperand() &&
+           isReadByLoop(Either->getFalseValue(), Address, L, Depth);
+  }
+  if (auto *Part = dyn_cast<ExtractValueInst>(I)) {
+    auto *Failed = dyn_cast<AtomicCmpXchgInst>(Part->getAggregateOperand());
+    return Failed && Part->getIndices()[0] == 0 &&
+           placeOf(Failed->getPointerOperand(), DL) == placeOf(Address, DL);
+  }
+  return isa<LoadInst>(I) && isReadAt(I, Address, DL);
+}
+
+/// Returns true if V is computed from Source within an iteration of L.
+static bool dependsOn(const Value *V, const Value *Source, const Loop &L) {
+  SmallVector<const Value *, 8> Worklist{V};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Worklist.empty()) {
+    V = Worklist.pop_back_val();
+    if (V == Source)
+      return true;
+    auto *I = dyn_cast<Instruction>(V);
+    if (I && L.contains(I) && !isa<PHINode>(I) && Seen.insert(I).second)
+      append_range(Worklist, I->operand_values());
+  }
+  return false;
+}
+
+/// Returns how A compares with B if control goes from From to To;
+/// BAD_ICMP_PREDICATE if the branch does not say. Numbers that wrap are
+/// compared by the sign of their difference.
+static CmpInst::Predicate orderOn(const BasicBlock *From, const BasicBlock *To,
+                                  const Value *A, const Value *B) {
+  auto *Br = dyn_cast<BranchInst>(From->getTerminator());
+  auto *Compare =
+      Br && Br->isConditional() && Br->getSuccessor(0) != Br->getSuccessor(1)
+          ? dyn_cast<ICmpInst>(Br->getCondition())
+          : nullptr;
+  if (!Compare)
+    return CmpInst::BAD_ICMP_PREDICATE;
+  CmpInst::Predicate Is = To == Br->getSuccessor(0)
+                              ? CmpInst::Predicate(Compare->getPredicate())
+                              : Compare->getInversePredicate();
+  const Value *Left = Compare->getOperand(0), *Right = Compare->getOperand(1);
+  if (Left == A && Right == B)
+    return Is;
+  if (Left == B && Right == A)
+    return CmpInst::getSwappedPredicate(Is);
+  if (!match(Left, m_Sub(m_Specific(A), m_Specific(B))))
+    return CmpInst::BAD_ICMP_PREDICATE;
+  if (match(Right, m_Zero()))
+    return Is;
+  if (match(Right, m_AllOnes()) && Is == CmpInst::ICMP_SGT)
+    return CmpInst::ICMP_SGE;
+  return CmpInst::BAD_ICMP_PREDICATE;
+}
+
+/// Returns true if A > B, signed, when control goes from From to To.
+static bool isGreaterOn(const LoopView &In, const BasicBlock *From,
+                        const BasicBlock *To, const Value *A, const Value *B) {
+  CmpInst::Predicate Is = orderOn(From, To, A, B);
+  if (Is != CmpInst::ICMP_SGE)
+    return Is == CmpInst::ICMP_SGT;
+  return any_of(In.L.blocks(), [&](const BasicBlock *D) {
+    return any_of(successors(D), [&](const BasicBlock *Next) {
+      return orderOn(D, Next, A, B) == CmpInst::ICMP_NE &&
+             In.DT.dominates(BasicBlockEdge(D, Next), From);
+    });
+  });
+}
+
+/// Returns true if control goes from From to To when other threads have taken
+/// the place in a bounded queue that this one was about to take:
+///
+///   place = next;
+///   for (;;) {
+///     ahead = cells[place & mask].sequence - place;
+///     if (ahead == 0) { if (exchange(&next, &place, place + 1)) break; }
+///     else if (ahead < 0) return false;   // Full.
+///     else place = next;                  // This edge.
+///   }
+///
+/// Places only grow, and the cell has been passed on with a greater number, so
+/// `next` has changed. The other order is no progress: a loop that reads `next`
+/// again while `ahead < 0` waits for room.
+static bool retriesPassedPlace(const LoopView &In, const BasicBlock *From,
+                               const BasicBlock *To,
+                               const AtomicCmpXchgInst &Exchange) {
+  const Loop &L = In.L;
+  if (In.LI.getLoopFor(From) != &L)
+    return false;
+  const Value *Place = Exchange.getCompareOperand();
+  if (!isReadByLoop(Place, Exchange.getPointerOperand(), L))
+    return false;
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &Number : *B) {
+      auto *Load = dyn_cast<LoadInst>(&Number);
+      if (!Load || !dependsOn(Load->getPointerOperand(), Place, L))
+        continue;
+      // A consumer's cell has the number place + 1, and the optimizer may store
+      // that number instead of the sum.
+      auto IsNext = [&](const Value *V) {
+        const APInt *Step;
+        return match(V, m_Add(m_Specific(Place), m_APInt(Step))) &&
+               Step->isStrictlyPositive();
+      };
+      auto Passes = [&](const Value *Mine) {
+        const Value *New = Exchange.getNewValOperand();
+        return (IsNext(New) || (New == Load && IsNext(Mine))) &&
+               isGreaterOn(In, From, To, Load, Mine);
+      };
+      if (Passes(Place) || any_of(Place->users(), [&](const User *Mine) {
+            return IsNext(Mine) && Passes(Mine);
+          }))
+        return true;
+    }
+  return false;
+}
+
 /// Returns true for a lock-free update: every path from header to latch passes
 /// a compare-and-exchange that expects a value just read, so it can succeed at
-/// once, or a comparison of two reads of one version number.
+/// once, a comparison of two reads of one version number, or an edge that is
+/// taken because another thread has made progress.
 static bool onlyRetries(LoopView &In, const Facts &F) {
   Loop &L = In.L;
   SmallPtrSet<BasicBlock *, 4> Retries;
+  SmallVector<const AtomicCmpXchgInst *, 2> Exchanges;
   const DataLayout &DL = L.getHeader()->getDataLayout();
   // Returns true if an exchange at Address that expects V can succeed at once:
   // V is a value that was read at Address, perhaps only once before the loop,
@@ -247,8 +392,10 @@ static bool onlyRetries(LoopView &In, const Facts &F) {
             (CanSucceed(Exchange->getCompareOperand(),
                         Exchange->getPointerOperand()) ||
              expectsWhatWasRead(In, Exchange->getCompareOperand(),
-                                Exchange->getPointerOperand(), B)))
+                                Exchange->getPointerOperand(), B))) {
           Retries.insert(B);
+          Exchanges.push_back(Exchange);
+        }
       } else if (auto *Call = dyn_cast<CallBase>(&I)) {
         // The operand with which the assembly compares the memory is not always
         // known: any operand except the memory operand may be the one.
@@ -278,7 +425,10 @@ static bool onlyRetries(LoopView &In, const Facts &F) {
             Retries.insert(B);
   return everyIterationPasses(
       L, Retries, [&](const BasicBlock *From, const BasicBlock *To) {
-        return retriesChanged(In, From, To);
+        return retriesChanged(In, From, To) ||
+               any_of(Exchanges, [&](const AtomicCmpXchgInst *Exchange) {
+                 return retriesPassedPlace(In, From, To, *Exchange);
+               });
       });
 }
 
