@@ -45,6 +45,10 @@ public:
     Parents = Around;
     if (auto *Call = dyn_cast<CallExpr>(S))
       call(*Call);
+    if (auto *Declaration = dyn_cast<DeclStmt>(S))
+      for (const Decl *D : Declaration->decls())
+        if (auto *Variable = dyn_cast<VarDecl>(D))
+          construct(*Variable, *S);
     auto *E = dyn_cast<Expr>(S);
     bool IsElement = isa<ArraySubscriptExpr>(S);
     if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(S))
@@ -57,13 +61,14 @@ public:
   std::vector<BulkEvent> Events;
 
 private:
-  static bool isElementOfVector(const CXXOperatorCallExpr &Call) {
-    if (Call.getOperator() != OO_Subscript || Call.getNumArgs() != 2)
-      return false;
-    const CXXRecordDecl *Class =
-        Call.getArg(0)->getType()->getAsCXXRecordDecl();
+  static bool isOfStdClass(QualType T, ArrayRef<StringRef> Names) {
+    const CXXRecordDecl *Class = T->getAsCXXRecordDecl();
     return Class && Class->getIdentifier() && isOfStd(*Class) &&
-           llvm::is_contained({"vector", "array"}, Class->getName());
+           llvm::is_contained(Names, Class->getName());
+  }
+  static bool isElementOfVector(const CXXOperatorCallExpr &Call) {
+    return Call.getOperator() == OO_Subscript && Call.getNumArgs() == 2 &&
+           isOfStdClass(Call.getArg(0)->getType(), {"vector", "array"});
   }
 
   /// Returns true if the element is a part of a larger subscript expression:
@@ -135,11 +140,118 @@ private:
           Event.Arguments.push_back(Call.getArg(3));
           return;
         }
+    fill(Call, *Callee);
     if (Context.getSourceManager().isInSystemHeader(Callee->getLocation()))
       return;
     BulkEvent &Event = add(BulkEvent::Call, team(), Call);
     Event.Callee = Callee;
     Event.Arguments.append(Call.arg_begin(), Call.arg_end());
+  }
+
+  /// Returns the array that From, the first argument of a function that fills
+  /// memory, is the begin of: a, &a[0], v.data() or v.begin(); null if none.
+  const ValueDecl *beginOf(const Expr *From) const {
+    From = stripped(From);
+    if (auto *Begin = dyn_cast<CXXMemberCallExpr>(From)) {
+      const CXXMethodDecl *Method = Begin->getMethodDecl();
+      return Method && Method->getIdentifier() &&
+                     llvm::is_contained({"begin", "data"}, Method->getName())
+                 ? wholeArray(Begin->getImplicitObjectArgument())
+                 : nullptr;
+    }
+    if (auto *Address = dyn_cast<UnaryOperator>(From);
+        Address && Address->getOpcode() == UO_AddrOf) {
+      const Expr *Element = stripped(Address->getSubExpr()), *Index = nullptr;
+      if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(Element)) {
+        Index = Subscript->getIdx();
+        From = Subscript->getBase();
+      } else if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(Element);
+                 Operator && isElementOfVector(*Operator)) {
+        Index = Operator->getArg(1);
+        From = Operator->getArg(0);
+      }
+      if (!Index || constant(Index) != 0)
+        return nullptr;
+    }
+    return wholeArray(From);
+  }
+  static const ValueDecl *wholeArray(const Expr *E) {
+    E = stripped(E);
+    return isa<DeclRefExpr, MemberExpr>(E) ? rootOf(E) : nullptr;
+  }
+
+  std::optional<uint64_t> constant(const Expr *E) const {
+    Expr::EvalResult Result;
+    if (E->isValueDependent() || !E->EvaluateAsInt(Result, Context))
+      return std::nullopt;
+    return Result.Val.getInt().getZExtValue();
+  }
+
+  /// Adds the write of a function of the C or C++ library that sets all
+  /// elements of an array.
+  void fill(const CallExpr &Call, const FunctionDecl &Callee) {
+    if (!Callee.getIdentifier())
+      return;
+    StringRef Name = Callee.getName();
+    unsigned Arguments = Call.getNumArgs();
+    if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call)) {
+      const Expr *Vector = Member->getImplicitObjectArgument();
+      if (((Name == "assign" && Arguments == 2) ||
+           (Name == "resize" && Arguments != 0)) &&
+          Call.getArg(0)->getType()->isIntegerType() &&
+          isOfStdClass(Vector->getType(), {"vector"}))
+        wrote(wholeArray(Vector), Call, Call, Call.getArg(0));
+      return;
+    }
+    if ((Name == "memset" && Arguments == 3) ||
+        (Name == "bzero" && Arguments == 2))
+      wrote(beginOf(Call.getArg(0)), Call, Call, Call.getArg(Arguments - 1), 1);
+    else if (isOfStd(Callee) && Name == "fill_n" && Arguments == 3)
+      wrote(beginOf(Call.getArg(0)), Call, Call, Call.getArg(1));
+    else if (isOfStd(Callee) && (Name == "fill" || Name == "iota") &&
+             Arguments == 3)
+      wrote(beginOf(Call.getArg(0)), Call, Call, nullptr);
+  }
+
+  /// Adds the write of `std::vector<double> v(n)`.
+  void construct(const VarDecl &Variable, const Stmt &Declaration) {
+    auto *Made = dyn_cast_or_null<CXXConstructExpr>(
+        Variable.getInit() ? stripped(Variable.getInit()) : nullptr);
+    if (Made && Made->getNumArgs() && !Made->isListInitialization() &&
+        Made->getArg(0)->getType()->isIntegerType() &&
+        isOfStdClass(Variable.getType(), {"vector"}))
+      wrote(&Variable, *Made, Declaration, Made->getArg(0));
+  }
+
+  /// Adds a write of all elements of Array, or of `Count` elements of `Size`
+  /// bytes, by the statement Writer.
+  void wrote(const ValueDecl *Array, const Expr &E, const Stmt &Writer,
+             const Expr *Count, uint64_t Size = 0) {
+    if (!Array)
+      return;
+    QualType Element = elementOf(Array->getType());
+    if (Element.isNull() || !Element->isArithmeticType())
+      return;
+    BulkEvent &Event = add(BulkEvent::Write, team(), E);
+    Event.Array = Array;
+    Event.Loop = &Writer;
+    if (Count)
+      Event.Bytes =
+          constant(Count).value_or(0) *
+          (Size ? Size : Context.getTypeSizeInChars(Element).getQuantity());
+  }
+
+  /// Returns the type of the elements of an array, a vector or the memory that
+  /// a pointer points to; null if T is another type.
+  QualType elementOf(QualType T) const {
+    T = T.getNonReferenceType();
+    if (T->isPointerType())
+      T = T->getPointeeType();
+    else if (isOfStdClass(T, {"vector", "array"}))
+      return cast<ClassTemplateSpecializationDecl>(T->getAsCXXRecordDecl())
+          ->getTemplateArgs()[0]
+          .getAsType();
+    return Context.getBaseElementType(T);
   }
 
   BulkEvent &add(decltype(BulkEvent::Kind) Kind, Team By, const Expr &E) {

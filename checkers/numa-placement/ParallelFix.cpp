@@ -268,6 +268,8 @@ ParallelFix parallelFix(const BulkEvent &Fill, const BulkEvent &Use,
                         const UnitValues &Values, const ASTContext &Context) {
   const SourceManager &SM = Context.getSourceManager();
   auto *For = dyn_cast_or_null<ForStmt>(Fill.Loop);
+  if (!isLoop(Fill.Loop))
+    return {{}, "a library function fills it"};
   auto Filled = plainLoop(For, Context, /*OwnCounter=*/true);
   if (!Filled)
     return {{}, "the loop is not of the form `for (int i = a; i < b; i++)`"};
