@@ -4,6 +4,8 @@
 """Tables of cpu-limits.md, see figures.py."""
 from figures_common import digits
 
+RATIOS = ("Ratios are medians of pairs, with the interval in which the median lies with a probability of 95 %:\n"
+          "one around 1 shows no difference.")
 BESIDE = {"idle": "nothing", "hogs": "a thread that computes for each CPU"}
 
 
@@ -17,6 +19,13 @@ def where(report):
     return f"on {report['machine']['cpus']} CPUs of a\nvirtual machine ({report['machine']['model']}), commit `{report['commit'][:10]}`."
 
 
+def ratio(row, what, form):
+    """The median, and its interval of 95 % if there were enough runs."""
+    of = row[what]
+    ends = of.get("interval")
+    return form.format(of["median"]) + (f" ({form.format(ends[0])} to {form.format(ends[1])})" if ends else "")
+
+
 def cells(report, ours, default):
     """A row for each cell of a benchmark that uses cells.py."""
     names = list(report["summary"][0]["us"])
@@ -24,19 +33,19 @@ def cells(report, ours, default):
     yield "|---|---|" + "---|" * (len(names) + 2)
     for row in report["summary"]:
         yield (f"| {beside(row['condition'])} | {row['size']} | {' | '.join(digits(row['us'][n]) for n in names)} | "
-               f"{row['ours_over_best']['median']:.2f} | {row['default_over_ours']['median']:.3g} |")
+               f"{ratio(row, 'ours_over_best', '{:.2f}')} | {ratio(row, 'default_over_ours', '{:.3g}')} |")
 
 
 def limits(report):
     yield (f"Two threads take turns of so many microseconds: µs for a turn, medians of {report['parameters']['reps']} runs of `./dev bench limits` "
-           f"{where(report)}\nRatios are medians of pairs.\n")
+           f"{where(report)}\n{RATIOS}\n")
     yield from cells(report, "rewritten", "spin")
 
 
 def openmp(report):
     parameters = report["parameters"]
     yield (f"Microseconds for a parallel region of some 10 µs of work (gcc, clang), or for another unit of work: medians of {parameters['reps']} runs of\n"
-           f"{parameters['ms']} ms, each after as long a time that does not count, of `./dev bench openmp` {where(report)}\nRatios are medians of pairs.\n")
+           f"{parameters['ms']} ms, each after as long a time that does not count, of `./dev bench openmp` {where(report)}\n{RATIOS}\n")
     yield from cells(report, "libvfomp", "default")
 
 

@@ -70,4 +70,8 @@ assert verdict("giveup-bounded-100", 1, cell(original=100, rewritten=109)) == "o
 assert "gives up late 1.11" in verdict("giveup-bounded-100", 1, cell(original=100, rewritten=111))
 assert "gives up early 0.89" in verdict("giveup-bounded-100", 1, cell(original=100, rewritten=89))
 assert "unknown" in verdict("giveup-bounded-100", 1, cell(original=100))
+# Five runs show nothing; of fifteen, three on each side may be outside.
+assert measure.median_interval([1, 2, 3, 4, 5]) is None and measure.median_interval([]) is None
+assert measure.median_interval([6, 5, 4, 3, 2, 1]) == (1, 6)
+assert measure.median_interval(range(15)) == (3, 11)
 print("figures: ok")

@@ -38,15 +38,27 @@ def _parts(runs):
     return [None]
 
 
+def ratios(over, under):
+    """The spread of the ratios within repetitions, and the interval of their median."""
+    each = [a / b for a, b in zip(over, under)]
+    return {**measure.spread(each), "interval": measure.median_interval(each)}
+
+
+def ratio_text(ratio):
+    """The median and its interval: "1.42 (0.97..1.62)". One around 1 shows no difference."""
+    inside = "too few runs" if ratio["interval"] is None else "..".join(f"{end:.2f}" for end in ratio["interval"])
+    return f"{ratio['median']:.2f} ({inside})"
+
+
 def run(report, sizes, conditions, commands, repetitions, ours, default):
     """sizes: name -> value for commands; commands: name -> function of the value that gives a
     command and an environment. `ours` and `default` are names of commands. Adds to the report
     and prints a row for each cell, with the ratio of ours to the best of the others, and of the
-    default to ours: medians of the ratios within repetitions. Prints and writes them as soon as
-    they are measured."""
+    default to ours: medians of the ratios within repetitions. The best is the best of these runs,
+    so the first ratio is a little too large. Prints and writes them as soon as they are measured."""
     progress = measure.Progress(report.content["name"])
     header = ["", "", *commands, "best fixed", f"{ours} / best", f"{default} / {ours}"]
-    widths = [10, 24, *(max(10, len(name)) for name in header[2:])]
+    widths = [10, 24, *(max(10, len(name)) for name in header[2:-2]), *(max(20, len(name)) for name in header[-2:])]
 
     def show(row):
         print("  ".join(text.ljust(width) if n < 2 else text.rjust(width)
@@ -68,11 +80,10 @@ def run(report, sizes, conditions, commands, repetitions, ours, default):
                 us = {name: [us_of(one, part) for one in each] for name, each in runs.items()}
                 medians = {name: statistics.median(each) for name, each in us.items()}
                 best = min((name for name in commands if name != ours), key=medians.get)
-                against = measure.spread([a / b for a, b in zip(us[ours], us[best])])
-                gain = measure.spread([a / b for a, b in zip(us[default], us[ours])])
+                against, gain = ratios(us[ours], us[best]), ratios(us[default], us[ours])
                 report.summary(condition=condition, size=label, us=medians, best=best,
                                ours_over_best=against, default_over_ours=gain)
                 show([condition, label, *(f"{medians[name]:.1f}" for name in commands), best,
-                      f"{against['median']:.2f}", f"{gain['median']:.2f}"])
+                      ratio_text(against), ratio_text(gain)])
             report.save()
     progress.end()

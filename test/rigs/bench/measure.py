@@ -12,6 +12,7 @@ bounds too, and carry '>' or '<' wherever they are shown.
 """
 
 import json
+import math
 import os
 import signal
 import statistics
@@ -158,6 +159,19 @@ def spread(values):
         "min": ordered[0],
         "max": ordered[-1],
     }
+
+
+def median_interval(values):
+    """Ends of an interval in which the median of all possible runs is with a probability of 95 %;
+    None if there are too few values, fewer than six. Order statistics: independent runs lie below
+    the median as coins fall, whatever their distribution is."""
+    ordered, outside, cut = sorted(values), 0.0, 0
+    while cut < len(ordered) // 2:
+        outside += 2 * math.comb(len(ordered), cut) / 2 ** len(ordered)
+        if outside > 0.05:
+            break
+        cut += 1
+    return (ordered[cut - 1], ordered[-cut]) if cut else None
 
 
 def median_figure(figures):

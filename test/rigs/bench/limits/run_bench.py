@@ -26,7 +26,7 @@ def options(parser):
     parser.add_argument("--conditions", metavar="C,...", default="idle,limit-0.5,limit-1,limit-1.5",
                         help="of idle, hogs, limit-CPUS [%(default)s]")
     parser.add_argument("--us", metavar="N,...", default="3,30,300", help="microseconds of a turn [%(default)s]")
-    parser.add_argument("--reps", type=int, default=5, metavar="N", help="runs of each [%(default)s]")
+    parser.add_argument("--reps", type=int, default=6, metavar="N", help="runs of each [%(default)s]")
 
 
 def main(tree, options, out):

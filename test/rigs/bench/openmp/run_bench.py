@@ -40,7 +40,7 @@ def options(parser):
     parser.add_argument("--ms", type=int, default=300, metavar="N",
                         help="milliseconds before and during a measurement [%(default)s]")
     parser.add_argument("--add", action="store_true", help="keep the cells of the last run")
-    parser.add_argument("--reps", type=int, default=5, metavar="N", help="runs of each [%(default)s]")
+    parser.add_argument("--reps", type=int, default=6, metavar="N", help="runs of each [%(default)s]")
 
 
 def main(tree, options, out):

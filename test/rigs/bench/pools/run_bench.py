@@ -34,7 +34,7 @@ def options(parser):
     parser.add_argument("--source", metavar="P=DIR", action="append", default=[], help="where a program's source is")
     parser.add_argument("--threads", metavar="N,...", default="2,4,8", help="[%(default)s]")
     parser.add_argument("--conditions", metavar="C,...", default="idle,hogs", help="of idle, hogs, limit-CPUS [%(default)s]")
-    parser.add_argument("--reps", type=int, default=5, metavar="N", help="runs of each [%(default)s]")
+    parser.add_argument("--reps", type=int, default=6, metavar="N", help="runs of each [%(default)s]")
     parser.add_argument("--add", action="store_true", help="keep the cells of earlier runs of this commit in pools.json")
     parser.add_argument("--build-only", action="store_true", help="only builds what would run")
 
