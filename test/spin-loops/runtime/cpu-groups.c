@@ -219,6 +219,27 @@ static void no_statistics(void) {
   CHECK(find() == ENOENT && groups.n == 0 && open_files() == before);
 }
 
+/* Of two groups, the one whose file may not be read has no limit; the other's counts. */
+static void unreadable(void) {
+  int before = open_files();
+  char path[1024];
+  begin("shut", "0::/pod/inner\n");
+  put("shut/cgroup/pod/cpu.max", "150000 100000\n");
+  put("shut/cgroup/pod/cpu.stat", "nr_periods 0\n");
+  put("shut/cgroup/pod/inner/cpu.stat", "nr_periods 0\n");
+  put("shut/cgroup/pod/inner/cpu.max", "50000 100000\n");
+  CHECK(find() == 0 && look() == 0 && now.millicpus == 500);
+
+  snprintf(path, sizeof path, "%s/shut/cgroup/pod/inner/cpu.max", tree);
+  /* Root reads all, so it becomes another user, who may reach none of the folders. */
+  bool is_root = geteuid() == 0;
+  CHECK(chmod(path, 0) == 0 && (!is_root || seteuid(65534) == 0));
+  int error = find();
+  CHECK(!is_root || seteuid(0) == 0);
+  CHECK((error == ENOENT && is_root) || (error == 0 && look() == 0 && now.millicpus == 1500));
+  CHECK(chmod(path, 0644) == 0 && open_files() == before);
+}
+
 static int file_of(const struct vf_group_file *file) {
   return file->number - 1;
 }
@@ -259,6 +280,7 @@ int main(int argc, char **argv) {
   none();
   nonsense();
   no_statistics();
+  unreadable();
   descriptors();
   return 0;
 }
