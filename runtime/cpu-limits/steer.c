@@ -68,8 +68,8 @@ static struct {
   uint64_t now, sleep_for, sleep_until, short_until, spun_since;
   uint64_t switches, used_ns;
   struct tick unjudged;
-  uint32_t readings;
-  bool waited; /* at the last judgement */
+  uint32_t readings, millicpus; /* of vf_limit_1 at the last decision */
+  bool waited;                  /* at the last judgement */
   struct vf_run_delays delays;
   uint64_t delays_at;
 } decided;
@@ -152,12 +152,27 @@ static bool is_limited(void) {
   return last == VF_LIMIT_THROTTLED || last == VF_LIMIT_NEAR;
 }
 
+/* Returns true if the limit was raised or removed since the last call. */
+static bool is_raised(void) {
+  uint32_t last = decided.millicpus;
+  decided.millicpus = vf_get(&vf_limit_1.millicpus);
+  return decided.millicpus > last;
+}
+
 static void decide(const struct tick *tick) {
   static const enum vf_omp_counter ms[] = {VF_OMP_SPIN_MS, VF_OMP_SHORT_MS,
                                            VF_OMP_SLEEP_MS};
   enum vf_omp_waits before = decided.waits;
   vf_omp_count(ms[before], tick->ns / 1000000);
-  bool limited = is_limited(), crowded = is_crowded(tick);
+  bool raised = is_raised(), limited = is_limited(),
+       crowded = is_crowded(tick);
+  if (raised) {
+    /* What was seen under the smaller limit does not count. */
+    limited = crowded = false;
+    decided.unjudged = (struct tick){0};
+    decided.short_until = decided.sleep_until = decided.now;
+    decided.sleep_for = SLEEP_NS;
+  }
   if (limited) {
     vf_omp_count(VF_OMP_LIMITED, 1);
     decided.short_until = decided.now + SHORT_NS;
@@ -192,6 +207,7 @@ static void *steer(void *unused) {
   int seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   decided.sleep_for = SLEEP_NS;
   decided.spun_since = vf_now_ns();
+  decided.millicpus = vf_get(&vf_limit_1.millicpus);
   measure();
   has_waited();
   while (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == seccomp) {

@@ -146,6 +146,48 @@ static void limits_are_kept_long(void) {
   CHECK(ticks > 700 && ticks < 800);
 }
 
+/* The reading that shows a raised limit counts stops of before, too. */
+static void raised_limit_ends_all(void) {
+  restart();
+  for (uint32_t millicpus = 500; millicpus != 0; millicpus = millicpus == 500 ? VF_NO_LIMIT : 0) {
+    decided.millicpus = vf_limit_1.millicpus = 400;
+    vf_limit_1.readings++;
+    vf_limit_1.last = VF_LIMIT_THROTTLED;
+    CHECK(ticks_until(VF_OMP_SHORT, 0) == 1);
+    CHECK(ticks_until(VF_OMP_SLEEP, 7) <= 2);
+    vf_limit_1.readings++;
+    vf_limit_1.millicpus = millicpus;
+    tick(7);
+    CHECK(vf_omp_waits() == VF_OMP_SPIN);
+    tick(0); /* no new reading */
+    CHECK(vf_omp_waits() == VF_OMP_SPIN);
+  }
+  CHECK(counters[VF_OMP_TRIALS] == 2 && counters[VF_OMP_LIMITED] == 2);
+  /* Nor do switches count together with those of later. */
+  restart();
+  decided.millicpus = 400;
+  for (int i = 0; i < 8; i++) {
+    struct tick what = {.ns = TICK_NS, .used_ns = 4000000, .switches = i < 3 ? 3 : 0};
+    vf_limit_1.millicpus = i < 2 ? 400 : 500;
+    decided.now += TICK_NS;
+    decide(&what);
+    CHECK(vf_omp_waits() == VF_OMP_SPIN);
+  }
+}
+
+static void lowered_limit_ends_nothing(void) {
+  restart();
+  vf_limit_1.readings = 1;
+  vf_limit_1.last = VF_LIMIT_THROTTLED;
+  decided.millicpus = 400;
+  vf_limit_1.millicpus = 300;
+  tick(0);
+  CHECK(vf_omp_waits() == VF_OMP_SHORT);
+  vf_limit_1.millicpus = 200;
+  tick(0);
+  CHECK(vf_omp_waits() == VF_OMP_SHORT);
+}
+
 static unsigned pairs_in(unsigned long long *words, size_t n, struct module *module) {
   *module = (struct module){0};
   search(module, words, n);
@@ -190,6 +232,8 @@ int main(void) {
   short_interruptions_are_no_crowd();
   first_reading_tells_nothing();
   limits_are_kept_long();
+  raised_limit_ends_all();
+  lowered_limit_ends_nothing();
   one_pair_is_taken();
   return 0;
 }
