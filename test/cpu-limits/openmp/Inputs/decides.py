@@ -47,12 +47,13 @@ with cpu_group.group(None) as free:
 # The process is moved, and its group vanishes.
 with cpu_group.group(4) as free, cpu_group.group(0.1) as small:
     def move(process):
-        time.sleep(0.5)
+        # The start alone takes a few periods of 10 ms of CPU time each.
+        time.sleep(1)
         free.take(process.pid)
         os.rmdir(small.folder)
         os.mkdir(small.folder)  # for the context manager
 
-    report = run(3000, small.enter, meanwhile=move)
+    report = run(4000, small.enter, meanwhile=move)
     assert report["limited"] >= 1 and report["trials"] >= 1, "knows the limit of its new group"
     assert report["limit"]["cpus"] == 4
 
