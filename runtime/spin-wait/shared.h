@@ -96,6 +96,11 @@ struct vf_spin_shared {
   /* When a wake-up was last recorded in wake_ns, see tuning.h. A lost or stale
    * value costs one measurement, or lets one more be made. */
   uint32_t recorded;
+  /* When a yielding wait sleeps so that the kernel may move it, and how often
+   * that was of no use, see move.h. A lost or stale value costs one sleep, or
+   * lets threads share a CPU for longer. */
+  uint32_t move_at;
+  uint32_t moved_in_vain;
 
   /* Settings from the environment, see tuning.c; zero means the default.
    * Written once: if the process contains several copies of libvfrt, by the

@@ -10,7 +10,8 @@
  *             fraction of a microsecond cost a function call
  *   spinning  batches of pauses, doubling up to half a microsecond, until the
  *             spin budget is used up
- *   yielding  sched_yield while others run on this CPU
+ *   yielding  sched_yield while others run on this CPU; now and then a sleep
+ *             (move.h)
  *   blocking  block.c
  *
  * Evidence of over-commitment (crowd.h) ends the first two phases at once, and
@@ -32,6 +33,7 @@
 #include "spin-wait/crowd.h"
 #include "spin-wait/history.h"
 #include "spin-wait/limit.h"
+#include "spin-wait/move.h"
 #include "spin-wait/shared.h"
 #include "spin-wait/state.h"
 #include "spin-wait/tuning.h"
@@ -113,6 +115,7 @@ static uint64_t yield(uint64_t state, uint64_t begin, uint64_t budget) {
       vf_hog_seen(end, end - begin);
   } else {
     vf_crowd_not_seen();
+    vf_runs_alone();
     state = vf_burn(state, end - begin);
     if (vf_burnt(state) >= budget)
       return enter(state, VF_BLOCKING);
@@ -186,6 +189,8 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
     state = spin(state, now, budget);
   else if (vf_cpu_time_counts(now))
     return burn(state);
+  else if (opening && bucket && vf_should_move(now))
+    return vf_spin_block(addr, observed, enter(state, VF_BLOCKING), how, place);
   else
     state = yield(state, now, budget);
   /* Where the last waits have all slept, they have yielded in vain, too. */

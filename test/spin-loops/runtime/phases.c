@@ -91,6 +91,40 @@ static void a_busy_yield_keeps_yielding_for_a_millisecond(void) {
   CHECK(fake_yields == 17);
 }
 
+/* Returns the time until a wait sleeps, where each ends by its first yield. */
+static uint64_t yields_until_a_sleep(uint32_t how, uint64_t most) {
+  uint64_t begin = fake_now;
+  for (fake_blocks = 0; fake_blocks == 0 && fake_now - begin < most;)
+    vf_spin_wait(&flag, 0, 0, how);
+  return fake_now - begin;
+}
+
+static void threads_that_share_a_cpu_sleep_to_be_moved(void) {
+  reset();
+  fake_yield_ns = 5000;
+  vf_spin_shared_1.crowd = 16;
+  yields_until_a_sleep(4, 10000000);
+  yields_until_a_sleep(4 | VF_SPIN_NO_SLEEP, 10000000);
+  CHECK(fake_blocks == 0);
+  fake_futex_result = 0;
+  const uint64_t unit = UINT64_C(1) << 19;
+  for (uint64_t n = 1; n <= 256; n *= 2) {
+    uint64_t took = yields_until_a_sleep(4 | VF_SPIN_NOTIFIED, 400 * unit);
+    CHECK(fake_blocks == 1);
+    CHECK(took > (n > 128 ? 128 : n) * unit - 100000);
+    CHECK(took < (n > 128 ? 128 : n) * unit + 100000);
+  }
+  /* They have been moved, and later share a CPU again. */
+  fake_yield_ns = 440;
+  for (int i = 0; i < 16; ++i)
+    vf_spin_wait(&flag, 0, 0, 4 | VF_SPIN_NOTIFIED);
+  CHECK(vf_spin_shared_1.crowd == 0);
+  fake_yield_ns = 5000;
+  vf_spin_shared_1.crowd = 16;
+  CHECK(yields_until_a_sleep(4 | VF_SPIN_NOTIFIED, 10 * unit) < 2 * unit);
+  CHECK(fake_blocks == 1);
+}
+
 static void trying_a_lock_spins_before_it_yields(void) {
   reset();
   for (int crowd = 0; crowd <= 16; crowd += 16) {
@@ -459,6 +493,7 @@ int main(void) {
   budget_is_spun_before_the_first_yield();
   an_empty_yield_leads_to_blocking();
   a_busy_yield_keeps_yielding_for_a_millisecond();
+  threads_that_share_a_cpu_sleep_to_be_moved();
   trying_a_lock_spins_before_it_yields();
   a_gap_ends_the_spin_phase();
   cpu_time_that_counts_is_used();
