@@ -115,6 +115,9 @@ if target == platform.machine():
     # qemu-user has neither MADV_WIPEONFORK, by which the runtime recognizes a fork, nor seccomp;
     # and Debian's archive has sanitizers only for the machine that compiles.
     config.available_features.update(("native", "sanitizers"))
+    sys.path.append(config.test_source_root)
+    import target as other_target
+    config.available_features.update(f"runs-{name}" for name in other_target.TARGETS if not other_target.missing(name))
 if len(os.sched_getaffinity(0)) > 1:
     config.available_features.add("two-cpus")
 # Only `./dev bench blocking-sync-guest` installs an emulator and fetches a kernel;

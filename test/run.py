@@ -66,9 +66,10 @@ def say_skipped(results):
             print(f"skipped {test['name']}: {reason[-1]}")
 
 
-def workers():
-    """One more than there are CPUs: of two tests, one often waits for a timer or a child."""
-    return len(os.sched_getaffinity(0)) + 1
+def workers(nested):
+    """One more than there are CPUs: of two tests, one often waits for a timer or a child. A run
+    that is itself a test has the other tests beside it."""
+    return 1 if nested else len(os.sched_getaffinity(0)) + 1
 
 
 def main():
@@ -77,6 +78,7 @@ def main():
     parser.add_argument("--full", action="store_true", help="run every case of the long tests")
     parser.add_argument("--target", choices=other_target.TARGETS,
                         help="the tests that run programs, for another processor, by qemu-user")
+    parser.add_argument("--nested", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder under test/")
     args = parser.parse_intermixed_args()
     build, paths = os.path.abspath(args.build), args.paths
@@ -104,7 +106,7 @@ def main():
             prepare_guests(build, os.path.join(source, "test"))
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         status = subprocess.run(
-            [sys.executable, lit, "-v", f"-j{workers()}", *params, f"--output={report.name}"] + (tests or [suite])
+            [sys.executable, lit, "-v", f"-j{workers(args.nested)}", *params, f"--output={report.name}"] + (tests or [suite])
         ).returncode
         try:
             results = json.load(open(report.name))["tests"]

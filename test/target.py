@@ -61,6 +61,22 @@ def build(source, build_tree, target):
     _write_tools(tree, target)
 
 
+def missing(target):
+    """Returns why TARGET's programs cannot be linked and run here, or None."""
+    if not shutil.which(f"{target}-linux-gnu-gcc"):
+        return f"no {target}-linux-gnu-gcc"
+    try:
+        _registration(target)
+    except Broken as error:
+        return str(error)
+    if os.path.exists(f"{BINFMT}/qemu-{target}"):
+        return None
+    # A container may forbid it.
+    mounts = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "binfmt_misc", "none", BINFMT],
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return mounts.stderr.strip() if mounts.returncode else None
+
+
 def _registration(target):
     """The emulator's line for the kernel, as its package has it."""
     path = f"/usr/lib/binfmt.d/qemu-{target}.conf"
