@@ -180,14 +180,42 @@ public:
     return Sets && Sets->isAssignmentOp() && !isShared(Sets->getLHS());
   }
 
-  /// Returns true if some iterations skip the update.
+  /// Returns true if some iterations skip the update, and do not enter another
+  /// critical section instead.
   bool isConditional() const {
-    for (const Stmt *S : llvm::reverse(Parents))
+    const IfStmt *Chain = nullptr;
+    for (const Stmt *S : llvm::reverse(Parents)) {
       if (S == Loop.Body || isLoop(S))
-        return false;
-      else if (isa<IfStmt, SwitchStmt, ConditionalOperator>(S))
+        break;
+      if (isa<SwitchStmt, ConditionalOperator>(S))
         return true;
-    return false;
+      auto *If = dyn_cast<IfStmt>(S);
+      if (If && Chain && If->getElse() != Chain)
+        return true;
+      Chain = If ? If : Chain;
+    }
+    return Chain && !entersInEachBranch(*Chain);
+  }
+
+  /// Returns true if the code of an iteration outside of critical sections is
+  /// no longer than that in them: no loop, and no more calls. Operators and
+  /// conversions do not count.
+  bool isMostlyCritical() const {
+    unsigned Inside = 0, Outside = 0;
+    bool Loops = false;
+    forEachStmtAndLambda(
+        iteration(), [&](const Stmt *S, ArrayRef<const Stmt *> Above) {
+          Loops |= isLoop(S);
+          auto *Call = dyn_cast<CallExpr>(S);
+          if (!Call || isa<CXXOperatorCallExpr>(Call) ||
+              isa_and_nonnull<CXXConversionDecl>(Call->getDirectCallee()))
+            return;
+          bool In = llvm::any_of(Above, [](const Stmt *P) {
+            return isa<OMPCriticalDirective>(P);
+          });
+          ++(In ? Inside : Outside);
+        });
+    return !Loops && Inside != 0 && Inside >= Outside;
   }
 
   /// Returns true if an iteration does little except for the update: no inner
@@ -209,6 +237,26 @@ public:
   }
 
 private:
+  /// Returns true if `if (...) ... else if (...) ...` has two or more branches,
+  /// and each of them has a critical section.
+  static bool entersInEachBranch(const IfStmt &Chain) {
+    unsigned Branches = 0;
+    bool All = true;
+    const Stmt *Rest = &Chain;
+    while (Rest) {
+      auto *If = dyn_cast<IfStmt>(Rest);
+      const Stmt *Branch = If ? If->getThen() : Rest;
+      bool Enters = false;
+      forEachStmt(Branch, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+        Enters |= isa<OMPCriticalDirective>(S);
+      });
+      All &= Enters;
+      ++Branches;
+      Rest = If ? If->getElse() : nullptr;
+    }
+    return All && Branches > 1;
+  }
+
   /// The body of the innermost loop, or of the lambda.
   const Stmt *iteration() const {
     for (const Stmt *S : llvm::reverse(Parents)) {
@@ -350,7 +398,7 @@ std::optional<Finding> judge(const Exclusive &Code, const ASTContext &Context) {
         llvm::any_of(Code.Statements, prints) ||
         llvm::all_of(Code.Statements,
                      [&](const Stmt *S) { return Find.isRead(S); }) ||
-        Find.isConditional() || !Find.isLight())
+        Find.isConditional() || !(Find.isLight() || Find.isMostlyCritical()))
       return std::nullopt;
     return Found;
   }
@@ -412,11 +460,27 @@ void forEachExclusive(const FunctionSync &F, const LambdaParents &Lambdas,
                        });
 }
 
-/// Returns true if an atomic operation with these Parents only modifies its
+/// Returns true if the atomic operation E with these Parents only modifies its
 /// object: nothing uses the value that it returns.
-bool isResultUnused(ArrayRef<const Stmt *> Parents) {
-  return Parents.empty() || !isa<Expr>(Parents.back()) ||
-         isa<ExprWithCleanups>(Parents.back());
+bool isResultUnused(const Expr *E, ArrayRef<const Stmt *> Parents) {
+  const Stmt *Whole = E;
+  if (!Parents.empty() && isa<ExprWithCleanups>(Parents.back())) {
+    Whole = Parents.back();
+    Parents = Parents.drop_back();
+  }
+  if (Parents.empty())
+    return true;
+  const Stmt *User = Parents.back();
+  if (auto *If = dyn_cast<IfStmt>(User))
+    return If->getCond() != Whole;
+  if (auto *For = dyn_cast<ForStmt>(User))
+    return For->getCond() != Whole;
+  if (auto *While = dyn_cast<WhileStmt>(User))
+    return While->getCond() != Whole;
+  if (auto *Do = dyn_cast<DoStmt>(User))
+    return Do->getCond() != Whole;
+  // `long Index = counter++` needs the value.
+  return !isa<Expr, DeclStmt, ReturnStmt, SwitchStmt>(User);
 }
 
 } // namespace
@@ -450,7 +514,7 @@ void ParallelUpdateCheck::inspect(const SyncModel &Model,
         [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
           auto *E = dyn_cast<Expr>(S);
           auto Atomic =
-              E && isResultUnused(Parents) ? matchAtomicOp(E) : std::nullopt;
+              E && isResultUnused(E, Parents) ? matchAtomicOp(E) : std::nullopt;
           if (!Atomic || Atomic->Kind != AtomicKind::Modify || !Atomic->Object)
             return;
           auto Loop = parallelLoop(Parents, Context);

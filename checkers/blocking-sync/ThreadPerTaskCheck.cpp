@@ -169,6 +169,21 @@ static const ValueDecl *keeperOf(const ValueDecl *Variable, const Stmt *Loop) {
   return Keeper;
 }
 
+/// Where the threads of a variable or container are joined.
+struct JoinPlace {
+  const ValueDecl *Threads;
+  SmallVector<const Stmt *, 16> Parents;
+  /// The innermost loop or the algorithm that joins each of them.
+  const Stmt *Loop;
+};
+
+/// Returns the container whose begin() E is.
+static const ValueDecl *beginOf(const Expr *E) {
+  auto *Call = E ? dyn_cast<CXXMemberCallExpr>(E->IgnoreUnlessSpelledInSource())
+                 : nullptr;
+  return Call ? objectOf(Call->getImplicitObjectArgument()) : nullptr;
+}
+
 /// Returns the variable or container whose threads Join joins: for the variable
 /// of a range loop or an iterator, what the loop iterates over.
 static const ValueDecl *joinedBy(const SyncSite &Join) {
@@ -177,29 +192,73 @@ static const ValueDecl *joinedBy(const SyncSite &Join) {
         Range && Range->getLoopVariable() == Join.Object)
       return objectOf(Range->getRangeInit());
   auto *Iterator = dyn_cast_or_null<VarDecl>(Join.Object);
-  auto *Begin = Iterator && Iterator->getInit()
-                    ? dyn_cast<CXXMemberCallExpr>(
-                          Iterator->getInit()->IgnoreUnlessSpelledInSource())
-                    : nullptr;
-  return Begin ? objectOf(Begin->getImplicitObjectArgument()) : Join.Object;
+  const ValueDecl *Begin = Iterator ? beginOf(Iterator->getInit()) : nullptr;
+  return Begin ? Begin : Join.Object;
 }
 
-/// Returns the loop around Loop each of whose iterations creates threads in
-/// Loop and joins them; null if there is none. Keeper has the handles.
-static const Stmt *forksAndJoins(const SyncSite &Create, const Stmt *Loop,
-                                 const ValueDecl *Keeper, const FunctionSync &F,
-                                 const ASTContext &Context) {
-  auto At = llvm::find(Create.Parents, Loop);
-  const Stmt *Outer = innermostLoop({Create.Parents.begin(), At});
-  if (!Keeper || !Outer || iteratesSeldom(Outer, Context))
-    return nullptr;
-  if (Create.JoinsItself && isMadeIn(Outer, Keeper))
-    return Outer;
-  bool Joins = llvm::any_of(F.Syncs, [&](const SyncSite &S) {
-    return S.Kind == SyncKind::Join && llvm::is_contained(S.Parents, Outer) &&
-           !llvm::is_contained(S.Parents, Loop) && joinedBy(S) == Keeper;
+/// Returns true if Call passes each element to a lambda that joins it, as in
+/// `std::for_each(pool.begin(), pool.end(), [](auto &t) { t.join(); })`.
+static bool joinsEach(const CallExpr &Call, const SyncModel &Model) {
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  if (!Callee || !Callee->getIdentifier() ||
+      !Callee->getName().starts_with("for_each") ||
+      !Callee->isInStdNamespace() || Call.getNumArgs() < 2)
+    return false;
+  bool Joins = false;
+  forEachStmt(Call.getArg(Call.getNumArgs() - 1),
+              [&](const Stmt *S, ArrayRef<const Stmt *>) {
+                auto *Lambda = dyn_cast<LambdaExpr>(S);
+                const FunctionSync *F =
+                    Lambda ? Model.of(Lambda->getCallOperator()) : nullptr;
+                Joins |= F && F->Function->getNumParams() == 1 &&
+                         llvm::any_of(F->Syncs, [&](const SyncSite &Site) {
+                           return Site.Kind == SyncKind::Join &&
+                                  Site.Object == F->Function->getParamDecl(0);
+                         });
+              });
+  return Joins;
+}
+
+static std::vector<JoinPlace> joinsIn(const FunctionSync &F,
+                                      const SyncModel &Model) {
+  std::vector<JoinPlace> Found;
+  for (const SyncSite &S : F.Syncs)
+    if (S.Kind == SyncKind::Join)
+      Found.push_back({joinedBy(S),
+                       {S.Parents.begin(), S.Parents.end()},
+                       innermostLoop(S.Parents)});
+  forEachStmt(F.Function->getBody(), [&](const Stmt *S,
+                                         ArrayRef<const Stmt *> Parents) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    if (Call && joinsEach(*Call, Model))
+      Found.push_back(
+          {beginOf(Call->getArg(0)), {Parents.begin(), Parents.end()}, Call});
   });
-  return Joins ? Outer : nullptr;
+  return Found;
+}
+
+/// Returns the innermost loop around Loop each of whose iterations creates
+/// threads in Loop and joins them; null if there is none. Keeper has the
+/// handles.
+static const Stmt *forksAndJoins(const SyncSite &Create, const Stmt *Loop,
+                                 const ValueDecl *Keeper,
+                                 ArrayRef<JoinPlace> Joins,
+                                 const ASTContext &Context) {
+  if (!Keeper)
+    return nullptr;
+  auto At = llvm::find(Create.Parents, Loop);
+  while (const Stmt *Outer = innermostLoop({Create.Parents.begin(), At})) {
+    At = llvm::find(Create.Parents, Outer);
+    bool Ends = (Create.JoinsItself && isMadeIn(Outer, Keeper)) ||
+                llvm::any_of(Joins, [&](const JoinPlace &Join) {
+                  return Join.Threads == Keeper &&
+                         llvm::is_contained(Join.Parents, Outer) &&
+                         !llvm::is_contained(Join.Parents, Loop);
+                });
+    if (Ends)
+      return iteratesSeldom(Outer, Context) ? nullptr : Outer;
+  }
+  return nullptr;
 }
 
 void ThreadPerTaskCheck::inspect(const SyncModel &Model,
@@ -207,7 +266,12 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
   static constexpr llvm::StringLiteral Cost =
       "releasing its stack interrupts every CPU of the process";
   static constexpr llvm::StringLiteral Remedy = "keep a pool of threads";
-  for (const FunctionSync &F : Model.functions())
+  for (const FunctionSync &F : Model.functions()) {
+    if (llvm::none_of(F.Syncs, [](const SyncSite &S) {
+          return S.Kind == SyncKind::CreateThread;
+        }))
+      continue;
+    const std::vector<JoinPlace> Joins = joinsIn(F, Model);
     for (const SyncSite &Create : F.Syncs) {
       const Stmt *Loop = Create.Kind == SyncKind::CreateThread
                              ? innermostLoop(Create.Parents)
@@ -221,11 +285,11 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
       bool Ends = Create.JoinsItself &&
                   (!Create.Object ||
                    (Keeper == Create.Object && isMadeIn(Loop, Keeper)));
-      bool IsJoinedLater = false;
+      bool IsJoinedLater = llvm::any_of(Joins, [&](const JoinPlace &Join) {
+        return Join.Loop && Join.Loop != Loop;
+      });
       for (const SyncSite &S : F.Syncs) {
-        const Stmt *Around = innermostLoop(S.Parents);
-        IsJoinedLater |= S.Kind == SyncKind::Join && Around && Around != Loop;
-        if (Around != Loop)
+        if (innermostLoop(S.Parents) != Loop)
           continue;
         bool IsSame = S.Object == Create.Object;
         Ends |=
@@ -234,7 +298,7 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
             (S.Kind == SyncKind::Join && IsSame && S.Object);
       }
       const Stmt *Forks =
-          Ends ? nullptr : forksAndJoins(Create, Loop, Keeper, F, Context);
+          Ends ? nullptr : forksAndJoins(Create, Loop, Keeper, Joins, Context);
       // If their number is that of the data, it is no pool.
       const ValueDecl *Items =
           IsJoinedLater && !Ends && !Forks ? itemsOf(Loop, Create) : nullptr;
@@ -264,6 +328,7 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
         report(*Create.Site, *Loop, *F.Function,
                "loop creates a thread for each task", Remedy, Cost);
     }
+  }
 }
 
 } // namespace vfriendly::tidy

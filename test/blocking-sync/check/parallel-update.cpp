@@ -15,6 +15,12 @@
 extern "C" int printf(const char *, ...);
 extern "C" int omp_get_thread_num(void);
 double heavy(int);
+struct Group {
+  void add(double);
+};
+struct Groups {
+  Group &at(int);
+};
 
 namespace tbb {
 template <class T> struct blocked_range {
@@ -101,16 +107,33 @@ int seldom(const int *x, int n) {
 // Not reported: threads seldom meet at the same element; and the index is needed.
 int elements(const int *x, int n, int *histogram, int *out) {
   std::atomic<int> used{0};
-  int last = 0;
+  int last = 0, shared = 0;
 #pragma omp parallel for
   for (int i = 0; i < n; i++) {
 #pragma omp atomic
     histogram[x[i]]++;
     out[used++] = x[i];
+    int at = used++;
+    out[at] = x[i];
+    if (used++)
+      out[0] = x[i];
+    int next = __sync_fetch_and_add(&shared, 1);
+    out[next] = x[i];
 #pragma omp atomic write
     last = i;
   }
   return last;
+}
+
+// A statement of its own.
+int counted(const int *x, int n) {
+  int odd = 0;
+#pragma omp parallel for
+  for (int i = 0; i < n; i++)
+    if (x[i] & 1)
+      // CHECK: :[[@LINE+1]]:7: warning: each iteration of a parallel loop updates 'odd' atomically:
+      __sync_fetch_and_add(&odd, 1);
+  return odd;
 }
 
 // Not reported: few iterations; a loop of one thread; a loop without threads.
@@ -159,6 +182,39 @@ void worth_it(const std::vector<int> &in, std::vector<double> &out) {
     if (in[i] < 0)
 #pragma omp critical
       out.push_back(in[i]);
+}
+
+// Each iteration enters a critical section, and does little outside.
+void in_each_branch(const int *x, int n, Groups &a, Groups &b) {
+#pragma omp parallel for
+  for (int i = 0; i < n; i++)
+    if (x[i] < 0) {
+      // CHECK: :[[@LINE+1]]:1: warning: each iteration of a parallel loop runs code in a critical section:
+#pragma omp critical
+      a.at(x[i]).add(i);
+    } else if (x[i] > 0) {
+      // CHECK: :[[@LINE+1]]:1: warning: each iteration of a parallel loop runs code in a critical section:
+#pragma omp critical
+      b.at(x[i]).add(i);
+    }
+}
+
+// Not reported: one branch does without; most of the work is outside.
+void in_one_branch(const int *x, int n, Groups &a, Groups &b) {
+#pragma omp parallel for
+  for (int i = 0; i < n; i++)
+    if (x[i] < 0) {
+#pragma omp critical
+      a.at(x[i]).add(i);
+    } else {
+      heavy(i);
+    }
+#pragma omp parallel for
+  for (int i = 0; i < n; i++) {
+    double y = heavy(heavy(heavy(x[i])));
+#pragma omp critical
+    b.at(x[i]).add(y);
+  }
 }
 
 // Not reported: nothing is updated.

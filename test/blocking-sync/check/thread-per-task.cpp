@@ -4,6 +4,7 @@
 // Threads that std::async starts, and threads that each iteration starts and joins. heap-churn says nothing about their vectors.
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-thread-per-task,vfriendly-heap-churn-*' %s -- -std=c++20 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 
+#include <algorithm>
 #include <future>
 #include <list>
 #include <map>
@@ -210,6 +211,44 @@ void repeat(int cpus) {
     for (auto &part : parts)
       part.join();
   }
+}
+// The threads are created in a nest of loops, and joined by an algorithm.
+void tiles(int n) {
+  std::vector<std::thread> pool;
+  while (next()) {
+    for (int i = 0; i < n; i += 8)
+      for (int j = 0; j < n; j += 8)
+        // CHECK: :[[@LINE+1]]:24: warning: loop creates threads in each iteration and joins them
+        pool.push_back(std::thread([=] { render(i + j); }));
+    std::for_each(pool.begin(), pool.end(), [](std::thread &t) { t.join(); });
+    pool.clear();
+  }
+}
+void tilesInC(int n, pthread_t *pool) {
+  while (next()) {
+    int used = 0;
+    for (int i = 0; i < n; i += 8)
+      for (int j = 0; j < n; j += 8)
+        // CHECK: :[[@LINE+1]]:9: warning: loop creates threads in each iteration and joins them
+        pthread_create(&pool[used++], nullptr, serve, nullptr);
+    for (int t = 0; t < used; t++)
+      pthread_join(pool[t], nullptr);
+  }
+}
+// Not reported: the algorithm joins other threads, or does not join; the nest runs once.
+void otherTiles(int n, std::vector<std::thread> &others) {
+  std::vector<std::thread> pool, once;
+  while (next()) {
+    for (int i = 0; i < n; i += 8)
+      for (int j = 0; j < n; j += 8)
+        pool.push_back(std::thread([=] { render(i + j); }));
+    std::for_each(others.begin(), others.end(), [](std::thread &t) { t.join(); });
+    std::for_each(pool.begin(), pool.end(), [](std::thread &t) { busy += t.joinable(); });
+  }
+  for (int i = 0; i < n; i += 8)
+    for (int j = 0; j < n; j += 8)
+      once.push_back(std::thread([=] { render(i + j); }));
+  std::for_each(once.begin(), once.end(), [](std::thread &t) { t.join(); });
 }
 // All pools are made first, and joined after.
 void grid(int rows, int columns) {
