@@ -164,8 +164,7 @@ static void decide(const struct tick *tick) {
                                            VF_OMP_SLEEP_MS};
   enum vf_omp_waits before = decided.waits;
   vf_omp_count(ms[before], tick->ns / 1000000);
-  bool raised = is_raised(), limited = is_limited(),
-       crowded = is_crowded(tick);
+  bool raised = is_raised(), limited = is_limited(), crowded = is_crowded(tick);
   if (raised) {
     /* What was seen under the smaller limit does not count. */
     limited = crowded = false;
