@@ -5,7 +5,7 @@
 
 Every block of shell commands runs, in the order of the page, in one shell: those of examples
 and the first of README.md in the project's root, where it sets VF, all others in a folder with
-the files of Inputs/docs. A block after `<!-- not run: REASON -->` is left out. A block that fails is named.
+the files of examples/first. A block after `<!-- not run: REASON -->` is left out. A block that fails is named.
 A block on any other page of the project must have that mark.
 """
 
@@ -17,12 +17,6 @@ import subprocess
 import sys
 
 BLOCK = re.compile(r"(?m)(?:^<!-- not run: (?P<why>.+) -->\n)?^```(?P<language>\w+)\n(?P<text>(?:.*\n)*?)^```$")
-PROJECT = """cmake_minimum_required(VERSION 3.25)
-project(prog LANGUAGES C)
-find_package(Threads REQUIRED)
-add_executable(prog ../prog.c)
-target_link_libraries(prog PRIVATE Threads::Threads)
-"""
 
 
 def blocks(source, page):
@@ -54,10 +48,8 @@ def main():
     if forgotten := unmarked(source, pages):
         sys.exit(f"no test runs the commands of {', '.join(forgotten)}: add the page to docs.test or the mark 'not run: REASON'")
     shutil.rmtree(scratch, ignore_errors=True)
-    shutil.copytree(os.path.join(os.path.dirname(os.path.abspath(__file__)), "docs"), scratch)
-    os.makedirs(os.path.join(scratch, "project"))
-    with open(os.path.join(scratch, "project", "CMakeLists.txt"), "w") as file:
-        file.write(PROJECT)
+    first = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "examples", "first")
+    shutil.copytree(first, scratch, ignore=shutil.ignore_patterns("build", "prog", "locks"))
     todo = [block for page in pages for block in blocks(source, page)]
     # Each block says where it is, so that the last line names the one that failed.
     script = ""
