@@ -18,8 +18,9 @@ from vfriendly.measuring import perf, samples
 from vfriendly.measuring.slices import LOOK_S, Cost, Slices
 
 OBJECT = "vfriendly-collect.bpf.o"
-# Samples of a CPU's time each second: 1 ms is 5 % of a cause that takes 20 ms, at a cost of some 0.2 %.
-CLOCK_HZ = 999
+# Samples of a CPU's time each second: 2 ms are 10 % of a cause that takes 20 ms. Each costs 4 µs to copy, and in a
+# virtual machine two exits for its timer, of 3.5 µs each (vfriendly measure model): some 0.5 %.
+CLOCK_HZ = 499
 # Samples of events on all CPUs each second above which fewer are taken. A sample costs some 4 µs.
 MOST_SAMPLES = 400
 # Programs that run at each switch and wake-up. They are attached only in the slices in which these are looked at.

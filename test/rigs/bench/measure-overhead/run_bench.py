@@ -46,7 +46,7 @@ def script(names):
             f"tracepoint:sched:sched_waking {mine} {{ @wake[ustack] = count(); }}"
             f"tracepoint:tlb:tlb_flush {mine} {{ @flush[ustack] = count(); }}"
             f"software:page-faults:1 {mine} {{ @fault[ustack] = count(); }}"
-            f"profile:hz:997 {mine} {{ @cpu[ustack] = count(); }}")
+            f"profile:hz:499 {mine} {{ @cpu[ustack] = count(); }}")
 
 
 def prefix(tree, collector, out, names):
