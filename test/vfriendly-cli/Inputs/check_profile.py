@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jsonschema
 from project import Project
-from vfriendly.measuring import perf, pprof
+from vfriendly.measuring import perf, pprof, sites
 from vfriendly.measuring import profile as profiles
 from vfriendly.measuring.processes import Processes
 from vfriendly.measuring.profile import PARTS, Profile, Stack, read, timeline
@@ -123,6 +123,45 @@ def exports(whole, file):
     assert set(named) == {f.function for s in whole.stacks for f in s.frames}, named
 
 
+def traced(whole, file):
+    """Perfetto's slices add up to the time on CPUs and lie in their callers'; its counters to the time line."""
+    events = json.loads(Path(file).read_text())["traceEvents"]
+    slices = [e for e in events if e["ph"] == "X"]
+    names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    assert sorted(names.values()) == ["data sharing", "spinning", "work"], names
+    found = {(names[e["tid"]], e["name"]): (e["ts"] / 1e6, round(e["dur"] / 1e6, 6)) for e in slices}
+    assert found == {("spinning", "main"): (0.0, 2.0), ("spinning", "other"): (0.0, 2.0), ("spinning", "alien"): (2.0, 0.3),
+                     ("spinning", "both"): (2.3, 0.2), ("work", "work"): (0.0, 0.6), ("work", "both"): (0.6, 0.5),
+                     ("data sharing", "hot"): (0.0, 0.4), ("data sharing", "__memset"): (0.0, 0.4)}, found
+    counters = [e for e in events if e["ph"] == "C"]
+    part_s = whole.wall_s / PARTS
+    for cause, seconds in whole.timeline.items():
+        mine = [e for e in counters if e["name"] == cause]
+        assert len(mine) == PARTS + 1 and mine[-1]["args"]["CPUs"] == 0 and round(mine[1]["ts"]) == round(part_s * 1e6)
+        assert abs(sum(e["args"]["CPUs"] * part_s for e in mine) - sum(seconds)) < 1e-9
+
+
+def counted_by_runtime():
+    """Sites of several processes add up; the call is the line before the return address."""
+    class Lines:
+        def load(self, places):
+            self.places = set(places)
+
+        def frames(self, module, offset):
+            return (frame("take", "a.c", offset, module),)
+
+    def row(site, contended, waited_ns):
+        return {"site": site, "acquisitions": 9, "contended": contended, "waited_ns": waited_ns, "wait": {"0": 1}}
+
+    lines = Lines()
+    objects = [{"vfpthread": {"waits": 3, "sites": [row("/bin/app+0x101", 5, 1500000000), row("/bin/app+0x201", 0, 0)]}},
+               {"vfpthread": {"sites": [row("/bin/app+0x101", 2, 500000000), row("other", 1, 1)]}, "pid": 7}]
+    (one,) = sites.stacks(objects, lines)
+    assert (one.what, one.count, one.seconds, one.own.line) == ("site", 7, 2.0, 0x100), one
+    (place,) = Profile(["a"], "BPF", [], 1, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, {}, {}, [one]).places()
+    assert (place.waited_s, place.cost, place.counts) == (2.0, 0, {"site": 7}), place
+
+
 def main():
     # The runtime is linked into the program.
     waits = stack("block", "blocking", 1, 0.1, frame("vf_futex_wait", "kernel.h", 60), frame("wait_at", "wait.c", 9),
@@ -156,6 +195,9 @@ def main():
     schema(file.read_text())
     project.run("measure", "pprof", "p.json", "p.pb.gz", status=0)
     exports(whole, project.root / "p.pb.gz")
+    project.run("measure", "perfetto", "p.json", "p.trace", status=0)
+    traced(whole, project.root / "p.trace")
+    counted_by_runtime()
     assert read(str(file)).stacks == stacks
     after = project.sarif("--profile", "p.json", status=1)["results"]
     found = [(r["locations"][0]["physicalLocation"]["region"]["startLine"], r["rank"],
@@ -210,7 +252,7 @@ def compares(project):
     assert "1.20 [?]" in out and "has no interval" in out, out
     for words, told in ((("compare", base), "or compare BASE NEW"), (("compare", base, "none.json"), "No such file"),
                         ((), "give one of"), (("-p", "999999999"), "does not exist"),
-                        (("pprof", "p.json"), "or pprof PROFILE FILE"), (("pprof", "p.json", "none/x"), "none"),
+                        (("pprof", "p.json"), "or pprof PROFILE FILE"), (("-p", "1", "--sites"), "needs a command"), (("pprof", "p.json", "none/x"), "none"),
                         (("pprof", "p.json", "/dev/full"), "No space left")):
         project.run("measure", *words, status=2)
         assert told in project.errors and project.errors.count("\n") == 1, project.errors

@@ -12,18 +12,21 @@ from collections.abc import Iterator, Sequence
 from vfriendly import programs, remedies
 from vfriendly.commands import _common
 from vfriendly.errors import CLEAN, Refused
-from vfriendly.measuring import calibrating, collecting, comparing, model, pprof, profile, table
+from vfriendly.measuring import calibrating, collecting, comparing, model, perfetto, pprof, profile, sites, table
 
 SENTENCE = "Measures what a program loses to waits, wake-ups, shootdowns and page faults, and at which lines."
 TAKES_COMMAND = True
 EPILOG = "exit status: 0 measured, also if the command fails; 2 wrong usage or nothing can be measured; 130 interrupted"
 INTERRUPTED = 130
+_EXPORTS = {"pprof": pprof.encode, "perfetto": perfetto.encode}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="compare BASE NEW | model PROFILE | pprof PROFILE FILE",
+    parser.add_argument("words", nargs="*",
+                        metavar="compare BASE NEW | model PROFILE | pprof PROFILE FILE | perfetto PROFILE FILE",
                         help="compare profiles; several of each, with commas between, have intervals. Or model what "
-                             "the wake-ups and shootdowns of a profile cost on other machines. Or write it for pprof")
+                             "the wake-ups and shootdowns of a profile cost on other machines. Or write it for pprof "
+                             "or for Perfetto")
     parser.add_argument("--overhead", choices=comparing.SCENARIOS,
                         help="with compare: BASE is native and NEW virtual; UC: alone, OC: two virtual machines on the "
                              "CPUs of one, OC2: the same, beside two native copies")
@@ -33,6 +36,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     what.add_argument("-p", "--pid", type=int, metavar="PID", help="measure a running process and its children")
     what.add_argument("--system", action="store_true", help="measure all processes")
     parser.add_argument("--remedies", metavar="A+B", help="start the command with these, as vfriendly run does")
+    parser.add_argument("--sites", action="store_true",
+                        help="also what the runtime and the preloaded libraries count at each place that waits")
     parser.add_argument("--seconds", type=float, default=0, metavar="N", help="end after this time [when it ends]")
     parser.add_argument("-o", "--output", metavar="FILE", help="also write the profile, for report, scan and compare")
     parser.add_argument("-n", "--places", type=int, default=10, metavar="N", help="places to list [%(default)s]")
@@ -62,13 +67,13 @@ def _of_profiles(options: argparse.Namespace) -> int:
         found = _compare(names, options)
     elif verb == "model" and len(names) == 1:
         found = _model(names[0], options)
-    elif verb == "pprof" and len(names) == 2:
+    elif verb in _EXPORTS and len(names) == 2:
         _common.check_folder(names[1])
-        _common.put(pprof.encode(profile.read(names[0])), names[1])
+        _common.put(_EXPORTS[verb](profile.read(names[0])), names[1])
         found = iter(())
     else:
         raise Refused(f"measure {' '.join(options.words)}: put a command after --, or compare BASE NEW, "
-                      "or model PROFILE, or pprof PROFILE FILE")
+                      "or model PROFILE, or pprof PROFILE FILE, or perfetto PROFILE FILE")
     for line in found:
         print(line)
     return CLEAN
@@ -86,9 +91,14 @@ def run(options: argparse.Namespace) -> int:
         if options.remedies:
             remedy = remedies.usable(options.remedies, program)
             command, environment = [*remedy.prefix, *command], remedy.environment(environment)
-    target = collecting.Target(command, options.pid or 0, options.system, options.seconds, environment)
+    elif options.sites:
+        raise Refused("--sites needs a command after --: a program is asked to count when it starts")
+    own = sites.Sites(environment) if options.sites else None
+    environment = own.environment(environment) if own else environment
+    target = collecting.Target(command, options.pid or 0, options.system, options.seconds, environment, own)
     show = _common.Progress(options.quiet)
-    done = collecting.collect(target, show.at, "events" if options.without_bpf else "bpf")
+    allowed = "events" if options.without_bpf else "bpf"
+    done = collecting.collect(target, show.at, allowed)
     show.end()
     if options.output:
         _common.put(done.profile.to_json(), options.output)

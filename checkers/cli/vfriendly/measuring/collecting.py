@@ -21,6 +21,7 @@ from vfriendly.measuring.machine import Machine
 from vfriendly.measuring.processes import Processes, Watch
 from vfriendly.measuring.profile import Profile, Stack, joined, timeline
 from vfriendly.measuring.resolving import Resolver, call_name
+from vfriendly.measuring.sites import Sites
 
 # Seconds between two looks at the samples; BPF's ring holds some 3900 of them, those of perf events 60 a CPU.
 POLL_S = 0.05
@@ -35,6 +36,7 @@ class Target:
     system: bool = False
     seconds: float = 0  # 0: until it ends
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    sites: Sites | None = None  # what the runtime counts is taken from here
 
 
 class Child:
@@ -299,6 +301,8 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     resolver = Resolver(processes)
     timed = resolver.stacks(spool.samples(), tier.period_s)
     stacks = scaled(joined(stack for _, stack in timed), exact)
+    if target.sites:
+        stacks += target.sites.stacks(resolver.symbols)
     missing = [*tier.missing, *tier.unseen(), *resolver.missing]
     if tier.lost():
         missing.append(f"{tier.lost()} samples found no room; counts are complete, their places are not")

@@ -25,6 +25,7 @@ ON_CPU = ("spin", "cpu", "kernel")
 TITLES = {
     "spin": "time on a CPU in loops that wait", "cpu": "time on a CPU", "kernel": "time in the kernel",
     "block": "blocks", "wake": "wake-ups of other threads", "shootdown": "TLB shootdowns", "fault": "page faults",
+    "site": "waits in the runtime",
 }
 
 
@@ -40,7 +41,7 @@ class Stack:
     cause: str  # of CAUSES
     call: str  # the system call, or ""
     count: float
-    seconds: float  # on a CPU for spin, cpu and kernel, blocked for block
+    seconds: float  # on a CPU for spin, cpu and kernel, blocked for block, either of them for site
     delay: float  # seconds between wake-up and run
     frames: tuple[Frame, ...]
 
@@ -64,6 +65,7 @@ class Place:
     cpu_s: float = 0
     kernel_s: float = 0
     blocked_s: float = 0
+    waited_s: float = 0  # in the runtime, by its own clock: spun or blocked
     delay_s: float = 0
     counts: dict[str, float] = field(default_factory=dict)
     through: dict[str, float] = field(default_factory=dict)  # what it calls, by cost
@@ -121,13 +123,16 @@ class Profile:
             elif s.what == "block":
                 place.blocked_s += s.seconds
                 place.delay_s += s.delay
+            elif s.what == "site":
+                place.waited_s += s.seconds
             if s.what not in ("spin", "kernel"):
                 place.counts[s.what] = place.counts.get(s.what, 0) + s.count
             inner = s.frames[0]
             name = s.call or (inner.function if inner != frame else "")
             if name:
                 place.through[name] = place.through.get(name, 0) + s.seconds + s.count * 1e-9
-        return sorted(found.values(), key=lambda p: (-p.cost, -p.blocked_s, -sum(p.counts.values()), p.frame.function))
+        return sorted(found.values(), key=lambda p: (-p.cost, -p.blocked_s, -p.waited_s, -sum(p.counts.values()),
+                                                     p.frame.function))
 
     def seconds_of(self, cause: str) -> dict[str, float]:
         """Returns CPU time, blocked time and delay of a cause."""

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """In which slices of time switches and wake-ups are looked at, so that this costs a program at most a given share.
 
-All of them are looked at until that has cost WHOLE_S on a CPU or the program's share of its CPU time, whichever is more.
+All of them are looked at until that has cost WHOLE_S on a CPU or a share of the CPU time, whichever is more.
 From then on only slices of LOOK_S are, each when there is budget for it. Each stands for the time since the one before.
 """
 

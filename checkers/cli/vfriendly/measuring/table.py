@@ -71,12 +71,14 @@ def lines(profile: Profile, most: int) -> Iterator[str]:
     yield from columns(rows, frozenset({0, 5}))
     yield ""
     ranked = notable_places(profile)
-    rows = [["cost", "blocked", "events", "cause", "place", "through"]]
+    waits = any(place.waited_s for place in ranked)
+    rows = [["cost", "blocked", *(["waited"] if waits else []), "events", "cause", "place", "through"]]
     for place in ranked[:most]:
-        rows.append([seconds(place.cost), seconds(place.blocked_s), events(place), place.cause, place_name(place),
-                     place.mostly_through])
+        waited = [seconds(place.waited_s)] if waits else []
+        rows.append([seconds(place.cost), seconds(place.blocked_s), *waited, events(place), place.cause,
+                     place_name(place), place.mostly_through])
     if len(rows) > 1:
-        yield from columns(rows, frozenset({2, 3, 4, 5}))
+        yield from columns(rows, frozenset(range(len(rows[0]) - 4, len(rows[0]))))
         if len(ranked) > most:
             yield f"and {len(ranked) - most} more places"
     yield ""
@@ -105,7 +107,7 @@ def notable_places(profile: Profile) -> list[Place]:
 
 def _is_notable(place: Place, profile: Profile) -> bool:
     """Returns False for what every program's start does: a few events that cost nothing."""
-    if place.cost > 0 or place.blocked_s > 0:
+    if place.cost > 0 or place.blocked_s > 0 or place.waited_s > 0:
         return True
     return any(n >= LEAST_SHARE * (_sum(profile, what) or 0) for what, n in place.counts.items())
 
