@@ -42,6 +42,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="also write the profile, for report, scan and compare")
     parser.add_argument("-n", "--places", type=int, default=10, metavar="N", help="places to list [%(default)s]")
     parser.add_argument("--without-bpf", action="store_true", help="use what an ordinary user may use")
+    parser.add_argument("--without-perf", action="store_true", help="use neither BPF nor perf events")
     parser.add_argument("--quiet", "-q", action="store_true", help="do not show progress")
 
 
@@ -97,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     environment = own.environment(environment) if own else environment
     target = collecting.Target(command, options.pid or 0, options.system, options.seconds, environment, own)
     show = _common.Progress(options.quiet)
-    allowed = "events" if options.without_bpf else "bpf"
+    allowed = "proc" if options.without_perf else "events" if options.without_bpf else "bpf"
     done = collecting.collect(target, show.at, allowed)
     show.end()
     if options.output:

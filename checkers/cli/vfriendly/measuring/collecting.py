@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a command, or watches processes, and collects what the kernel lets this user see."""
 
+import json
 import os
 import resource
 import signal
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import psutil
 
 from vfriendly.errors import Refused
-from vfriendly.measuring import bpf, samples
+from vfriendly.measuring import bpf, preloading, samples
 from vfriendly.measuring.bpf import Bpf, Unavailable
 from vfriendly.measuring.events import CLOCK_HZ, Blocked, PerfEvents
 from vfriendly.measuring.machine import Machine
@@ -50,16 +51,19 @@ class Child:
         if self.pid == 0:
             try:
                 os.close(self._writing)
-                os.read(reading, 1)
-                os.execvpe(command[0], list(command), dict(environment))
+                told = b""
+                while part := os.read(reading, 1 << 16):
+                    told += part
+                os.execvpe(command[0], list(command), json.loads(told) if told else dict(environment))
             except BaseException as error:
                 os.write(2, f"vfriendly: {command[0]}: {error}\n".encode())
             os._exit(127)
         os.close(reading)
 
-    def go(self) -> None:
-        os.write(self._writing, b"x")
-        os.close(self._writing)
+    def go(self, environment: Mapping[str, str] | None) -> None:
+        """Lets it execute its program, in another environment if one is given."""
+        with open(self._writing, "w", encoding="ascii") as file:
+            file.write(json.dumps(environment) if environment else "")
 
     def ended(self) -> bool:
         if self.status is None:
@@ -71,9 +75,12 @@ class Child:
     def cpu(self) -> tuple[float, float]:
         return (self._usage.ru_utime, self._usage.ru_stime) if self._usage else (0.0, 0.0)
 
-    def blocks(self) -> int:
-        """Returns how often it and its children have blocked, as the kernel counts it; 0 if it still runs."""
-        return self._usage.ru_nvcsw if self._usage else 0
+    def counts(self) -> dict[str, int]:
+        """Returns what the kernel has counted for it and its children, once it has ended."""
+        if not self._usage:
+            return {}
+        return {"block": self._usage.ru_nvcsw, "preempted": self._usage.ru_nivcsw,
+                "fault": self._usage.ru_minflt + self._usage.ru_majflt}
 
     def stop(self) -> None:
         """Ends it as a terminal would, as nothing of it would be measured any more."""
@@ -127,10 +134,14 @@ class _Tier:
     def __init__(self) -> None:
         self.missing: list[str] = []
 
+    def environment(self, given: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Returns the environment of the command, or None if it is the one given."""
+        return None
+
     def poll(self, family: Sequence[int], seconds: float) -> None: ...
 
-    def exact(self, _blocks: int) -> dict[str, dict[str, float]]:
-        """Returns the counts and seconds of each kind and system call; the kernel has counted so many blocks, or 0."""
+    def exact(self, _usage: Mapping[str, int]) -> dict[str, dict[str, float]]:
+        """Returns the counts and seconds of each kind and system call; `usage` is of Child.counts()."""
         return {}
 
     def lost(self) -> int:
@@ -161,7 +172,7 @@ class _ByBpf(_Tier):
         self._bpf.poll(seconds)
         self._watch.read()
 
-    def exact(self, blocks: int) -> dict[str, dict[str, float]]:
+    def exact(self, usage: Mapping[str, int]) -> dict[str, dict[str, float]]:
         totals = self._bpf.totals()
         found: dict[str, dict[str, float]] = {}
         for (_, kind, number), count in totals.count.items():
@@ -169,7 +180,7 @@ class _ByBpf(_Tier):
             row["count"] += count
             row["seconds"] += totals.ns[_, kind, number] / 1e9
         if not self._bpf.slices.whole:
-            _complete(found, blocks, self._bpf.missing())
+            _complete(found, usage.get("block", 0), self._bpf.missing())
         return found
 
     def lost(self) -> int:
@@ -189,45 +200,56 @@ class _ByEvents(_Tier):
     name, period_s = "perf events and /proc", 1 / CLOCK_HZ
 
     def __init__(self, spool: samples.Spool, processes: Processes, target: Target, family: Sequence[int]) -> None:
+        """Raises OSError if this user can have no event at all."""
         super().__init__()
-        if target.system:
-            raise Refused("--system needs BPF: see vfriendly measure -- COMMAND for why it cannot be used")
         threads = [t for process in family for t in _threads(process)]
-        self._events: PerfEvents | None = None
-        self._blocked = Blocked(spool)
-        try:
-            self._events = PerfEvents(spool, processes, threads, from_exec=bool(target.command))
-            self.missing += self._events.missing
-        except OSError as error:
-            self.name = "/proc"
-            self.missing.append(f"where CPU time goes: perf_event_open: {error.strerror}: sysctl "
-                                "kernel.perf_event_paranoid=2 lets every user measure own programs")
+        self._events = PerfEvents(spool, processes, threads, from_exec=bool(target.command))
+        self.missing += self._events.missing
 
     def poll(self, family: Sequence[int], seconds: float) -> None:
         time.sleep(seconds)
-        if self._events:
-            self._events.poll(family, seconds)
-        else:
-            self._blocked.look(family, seconds)
+        self._events.poll(family, seconds)
 
-    def exact(self, _blocks: int) -> dict[str, dict[str, float]]:
-        counts = self._events.counts() if self._events else {}
-        return {name: {"count": count, "seconds": 0} for name, count in counts.items()}
+    def exact(self, _usage: Mapping[str, int]) -> dict[str, dict[str, float]]:
+        return {name: {"count": count, "seconds": 0} for name, count in self._events.counts().items()}
 
     def lost(self) -> int:
-        return self._events.lost if self._events else 0
+        return self._events.lost
 
 
-def _complete(found: dict[str, dict[str, float]], blocks: int, missing: float) -> None:
-    """Scales what was seen in slices of time to the number of blocks that the kernel has counted.
+class _ByProc(_Tier):
+    """What every user may see of own processes: /proc, and a library in a command that is started."""
 
-    Children that nobody has waited for are not in that number: then it is less than what was seen, and `missing` counts.
-    """
-    seen = sum(row["count"] for name, row in found.items() if name.split()[0] == "block")
-    by = blocks / seen if seen and 2 * blocks >= seen else missing
-    for name, row in found.items():
-        if not name.startswith(("fault", "shootdown")):
-            row["count"], row["seconds"] = row["count"] * by, row["seconds"] * by
+    name, period_s = "/proc", preloading.PERIOD_S
+
+    def __init__(self, spool: samples.Spool, processes: Processes, target: Target) -> None:
+        super().__init__()
+        self._blocked, self._preloaded = Blocked(spool), None
+        if not target.command:
+            self.missing.append("where CPU time goes: without perf events, only a command after -- can be sampled")
+            return
+        try:
+            self._preloaded = preloading.Preloaded(spool, processes, target.command)
+            self.name = "a preloaded library and /proc"
+            self.missing.append("which of the CPU time is in the kernel, but at the end of system calls")
+        except preloading.Unavailable as error:
+            self.missing.append(f"where CPU time goes: the preloaded library cannot be used: {error}")
+
+    def environment(self, given: Mapping[str, str]) -> Mapping[str, str] | None:
+        return self._preloaded.environment(given) if self._preloaded else None
+
+    def poll(self, family: Sequence[int], seconds: float) -> None:
+        time.sleep(seconds)
+        self._blocked.look(family, seconds)
+        if self._preloaded:
+            self._preloaded.read(family)
+
+    def exact(self, usage: Mapping[str, int]) -> dict[str, dict[str, float]]:
+        """The kernel counts these for a command and the children that it has waited for."""
+        return {name: {"count": count, "seconds": 0} for name, count in usage.items()}
+
+    def lost(self) -> int:
+        return self._preloaded.lost if self._preloaded else 0
 
 
 def _threads(process: int) -> list[int]:
@@ -237,16 +259,38 @@ def _threads(process: int) -> list[int]:
         return []
 
 
+def _complete(found: dict[str, dict[str, float]], blocks: int, missing: float) -> None:
+    """Scales what was seen in slices of time to the number of blocks that the kernel has counted.
+
+    Children that nobody has waited for are not in that number: then it is less than what was seen.
+    """
+    seen = sum(row["count"] for name, row in found.items() if name.split()[0] == "block")
+    by = blocks / seen if seen and 2 * blocks >= seen else missing
+    for name, row in found.items():
+        if not name.startswith(("fault", "shootdown")):
+            row["count"], row["seconds"] = row["count"] * by, row["seconds"] * by
+
+
 def _tier(spool: samples.Spool, processes: Processes, target: Target, family: Sequence[int], allowed: str) -> _Tier:
+    missing = []
     if allowed == "bpf":
         try:
             return _ByBpf(spool, processes, target, family)
         except (Unavailable, OSError) as error:
-            why = f"wake-ups, shootdowns and the length of each block, counted exactly: {error}"
+            missing.append(f"wake-ups, shootdowns and the length of each block, counted exactly: {error}")
     else:
-        why = "what BPF counts, as --without-bpf was given"
-    tier = _ByEvents(spool, processes, target, family)
-    tier.missing.insert(0, why)
+        missing.append(f"what BPF counts, as --without-{'bpf' if allowed == 'events' else 'perf'} was given")
+    if target.system:
+        raise Refused("--system needs BPF: see vfriendly measure -- COMMAND for why it cannot be used")
+    tier: _Tier | None = None
+    if allowed != "proc":
+        try:
+            tier = _ByEvents(spool, processes, target, family)
+        except OSError as error:
+            missing.append(f"time in the kernel, page faults by line: perf_event_open: {error.strerror}: sysctl "
+                           "kernel.perf_event_paranoid=2 lets every user measure own programs")
+    tier = tier or _ByProc(spool, processes, target)
+    tier.missing[:0] = missing
     return tier
 
 
@@ -270,7 +314,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     last, looked = began, 0.0
     try:
         if child:
-            child.go()
+            child.go(tier.environment(target.environment))
         while not (child and child.ended()):
             if not target.system and last - looked > 1:  # Children are few and live long, or are not in /proc anyway.
                 family, looked = _family_or(family), last
@@ -292,7 +336,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     tier.poll([], 0)
     inside, after = tier.cost(), Machine.now()
     ended = child.status if child else None
-    exact = tier.exact(child.blocks() if child else 0)
+    exact = tier.exact(child.counts() if child else {})
     if child and ended is None:
         child.stop()
     family = psutil.pids() if target.system else _family_or(family)

@@ -50,18 +50,27 @@ class Processes:
 
     def snapshot(self, process: int) -> None:
         """Reads the mappings of a process that runs already."""
-        image = Image(0)
+        self.images.pop(process, None)
         try:
-            image.name = Path(f"/proc/{process}/comm").read_text().strip()
-            lines = Path(f"/proc/{process}/maps").read_text(errors="replace").splitlines()
+            self.add_maps(process, Path(f"/proc/{process}/maps").read_text(errors="replace"), 0)
+            self.images[process][0].name = Path(f"/proc/{process}/comm").read_text().strip()
         except OSError:
             return
-        for line in lines:
+
+    def add_maps(self, process: int, text: str, ns: int) -> None:
+        """Takes the text of /proc/PID/maps, whose new mappings are there since the time given.
+
+        Without events of the kernel, a call of exec is not seen: what it maps is taken for more of the same program.
+        """
+        image = self.images.setdefault(process, [Image(0)])[-1]
+        known = set(image.mappings)
+        for line in text.splitlines():
             words = line.split(maxsplit=5)
             if len(words) == 6 and "x" in words[1]:
                 begin, end = (int(w, 16) for w in words[0].split("-"))
-                self._add(image, 0, Mapping(begin, end, int(words[2], 16), words[5]))
-        self.images[process] = [image]
+                mapping = Mapping(begin, end, int(words[2], 16), words[5])
+                if mapping not in known:
+                    self._add(image, ns, mapping)
 
     @staticmethod
     def _add(image: Image, ns: int, mapping: Mapping) -> None:

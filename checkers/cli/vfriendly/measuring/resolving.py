@@ -128,7 +128,7 @@ class Resolver:
         seconds = s.weight * period_s
         if s.kernel:
             # Without a call it is an interrupt or a fault; most of the time is in faults. syscall() may be any.
-            if not call and frames[0].function != "syscall":
+            if not call and s.call != kinds.SOME_CALL and frames[0].function != "syscall":
                 cause = "page faults"
             return Stack("kernel", cause, call, s.weight, seconds, 0, tuple(frames))
         spin = places[0] in spins

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 # The kinds of events; the same numbers as in checkers/cli/measure/collect.bpf.c.
 CPU, BLOCK, PREEMPT, WAKE, SHOOTDOWN, FAULT, DELAY, IDLE_WAKE, SPAN = range(1, 10)
+SOME_CALL = -2  # a system call whose number is not known
 LOOK = 10  # a thread that was seen to block, in /proc
 NAMES = {CPU: "cpu", BLOCK: "block", PREEMPT: "preempted", WAKE: "wake", SHOOTDOWN: "shootdown", FAULT: "fault",
          DELAY: "delay", IDLE_WAKE: "idle wake"}
@@ -31,7 +32,7 @@ class Sample:
     process: int
     thread: int
     ns: int
-    call: int  # number of the system call, or -1
+    call: int  # number of the system call, SOME_CALL, or -1
     kernel: bool = False
     registers: tuple[int, ...] = ()
     stack: bytes = b""
