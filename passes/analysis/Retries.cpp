@@ -238,15 +238,6 @@ static bool isReadByLoop(const Value *V, const Value *Address, const Loop &L,
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !L.contains(I))
     return false;
-  // A successful exchange has read what it expected.
-  if (auto *Either = dyn_cast<SelectInst>(I)) {
-    auto *Part = dyn_cast<ExtractValueInst>(Either->getCondition());
-    auto *Exchange = dyn_cast_or_null<AtomicCmpXchgInst>(
-        Part ? Part->getAggregateOperand() : nullptr);
-    return Exchange &&
-           Either->getTrueValue() == Exchange->getCompareOperand() &&
-           isReadByLoop(Either->getFalseValue(), Address, L, Depth);
-  }
   if (auto *Part = dyn_cast<ExtractValueInst>(I)) {
     auto *Failed = dyn_cast<AtomicCmpXchgInst>(Part->getAggregateOperand());
     return Failed && Part->getIndices()[0] == 0 &&

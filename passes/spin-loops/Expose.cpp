@@ -279,7 +279,10 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
           if (!is_contained(Calls, Call))
             Calls.push_back(Call);
       MDNode *ID = L->getLoopID();
-      if ((IsCandidate || accessesMarkedMemory(*L)) && takeKnownWays(*L, LI))
+      if (!IsCandidate && !accessesMarkedMemory(*L))
+        continue;
+      Changed |= takeKnownValues(*L);
+      if (takeKnownWays(*L, LI))
         Separated.push_back({WeakVH(L->getHeader()), ID});
     }
     if (!Separated.empty()) {

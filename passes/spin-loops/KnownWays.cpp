@@ -22,10 +22,12 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/SSAUpdater.h"
 
 using namespace llvm;
+using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
@@ -136,6 +138,28 @@ static void separate(BasicBlock &From, BasicBlock &B, BasicBlock &Next) {
   for (Instruction &I : B)
     if (!I.isTerminator())
       joinValues(I, *Copies[&I], *Copy);
+}
+
+bool takeKnownValues(const Loop &L) {
+  bool Changed = false;
+  for (PHINode &Phi : L.getHeader()->phis())
+    for (Use &Incoming : Phi.incoming_values()) {
+      auto *Br =
+          dyn_cast<BranchInst>(Phi.getIncomingBlock(Incoming)->getTerminator());
+      auto *Select = dyn_cast<SelectInst>(Incoming);
+      if (!Select || !Br || !Br->isConditional() ||
+          Br->getSuccessor(0) == Br->getSuccessor(1))
+        continue;
+      bool Holds = Br->getSuccessor(0) == L.getHeader();
+      Value *Condition = Br->getCondition();
+      if (match(Condition, m_Not(m_Value(Condition))))
+        Holds = !Holds;
+      if (Condition != Select->getCondition())
+        continue;
+      Incoming.set(Holds ? Select->getTrueValue() : Select->getFalseValue());
+      Changed = true;
+    }
+  return Changed;
 }
 
 bool takeKnownWays(const Loop &L, const LoopInfo &LI) {

@@ -42,6 +42,14 @@ namespace vfriendly {
 /// is then out of date, and L's ID may be lost.
 bool takeKnownWays(const llvm::Loop &L, const llvm::LoopInfo &LI);
 
+/// Makes the phis of L's header take the arm of a select that the branch back
+/// to the header decides: after a failed exchange, `expected` is what the
+/// exchange has read. Returns true if L changed.
+///
+///   next = success ? expected : read            next = read
+///   if (success) exit else header       =>      if (success) exit else header
+bool takeKnownValues(const llvm::Loop &L);
+
 /// Returns true if all instructions of B may be executed by a copy of B.
 bool canCopy(const llvm::BasicBlock &B);
 
