@@ -97,6 +97,8 @@ static std::string seen(const SpinLoop &Spin) {
 /// Returns "up to 1,000,000 times" if the bound is known, else "a bounded
 /// number of times".
 static std::string howOften(const SpinLoop &Spin) {
+  if (Spin.IsSplit)
+    return "many times before it does more";
   std::optional<uint64_t> Bound =
       constantBound(*Spin.Shape.Statement, Spin.Does.Context);
   if (!Bound)
@@ -132,7 +134,8 @@ static StringRef hintBetween(bool Sleeps, bool Yields) {
 }
 
 std::string describe(const SpinLoop &Spin, const ValueDecl *Notified) {
-  const bool IsBounded = Spin.Counts && !Spin.Sleeps;
+  const bool IsBounded =
+      (Spin.Counts || (Spin.IsSplit && Spin.ReadsClock)) && !Spin.Sleeps;
   const Wording &Words =
       IsBounded ? Bounded : wordingFor(Spin.Sleeps, Spin.Yields);
   std::string Text =

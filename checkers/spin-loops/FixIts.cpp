@@ -192,7 +192,8 @@ static Fix planSpinThenBlock(const SpinLoop &Spin, const LoopSite &Site,
 
 Fix planFix(FixStyle Style, const SpinLoop &Spin, const LoopSite &Site,
             TuUses &Uses, StateNames &Names) {
-  if (Spin.Sleeps || !Spin.Doubt.empty() || isInstance(Site.Function))
+  if (Spin.Sleeps || Spin.IsSplit || !Spin.Doubt.empty() ||
+      isInstance(Site.Function))
     return {};
   if (Spin.Shape.keyword().isMacroID())
     return {{}, "", Spin.Counts ? "the loop is written in a macro" : ""};

@@ -11,8 +11,10 @@
 #include "checkers/common/PerUnit.h"
 #include "checkers/common/WaitNeutral.h"
 #include "passes/analysis/SpinLoops.h"
+#include "passes/common/KeepMarks.h"
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/Expose.h"
+#include "passes/spin-loops/SplitPolls.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -113,6 +115,31 @@ static void addChain(const llvm::DILocation *At,
     Chain.insert(Chain.begin(), innermostPlace(*At));
 }
 
+/// Returns where the statement of the loop with this latch begins; null if it
+/// is not known.
+static const llvm::DILocation *startOf(const llvm::BasicBlock &Latch) {
+  if (const llvm::MDNode *ID =
+          Latch.getTerminator()->getMetadata(llvm::LLVMContext::MD_loop))
+    for (const llvm::MDOperand &Each : ID->operands())
+      if (auto *Start = dyn_cast_or_null<llvm::DILocation>(Each.get()))
+        return Start;
+  return nullptr;
+}
+
+/// Returns true if splitPolls has split L from the loop around it, which then
+/// begins at the same place, as far as places are known.
+static bool isSplit(const llvm::Loop &L) {
+  const llvm::Loop *Outer = L.getParentLoop();
+  if (!Outer || !(isMarked(*Outer, DecidedMark) || isMarked(*Outer, DoubtMark)))
+    return false;
+  SmallVector<llvm::BasicBlock *, 4> Inside, Around;
+  L.getLoopLatches(Inside);
+  Outer->getLoopLatches(Around);
+  const llvm::DILocation *Start = startOf(*Inside.front()),
+                         *Outside = startOf(*Around.front());
+  return !Start || !Outside || Start == Outside;
+}
+
 /// Adds the beginnings of the loop statements of which L consists. Returns
 /// false if L was inlined: it is judged in its own function.
 static bool addStarts(const llvm::Loop &L,
@@ -121,14 +148,9 @@ static bool addStarts(const llvm::Loop &L,
   L.getLoopLatches(Latches);
   bool IsOwn = false;
   for (const llvm::BasicBlock *Latch : Latches) {
-    const llvm::Instruction &End = *Latch->getTerminator();
-    const llvm::MDNode *ID = End.getMetadata(llvm::LLVMContext::MD_loop);
-    const llvm::DILocation *Start = nullptr;
-    if (ID)
-      for (const llvm::MDOperand &Each : ID->operands())
-        if (!Start)
-          Start = dyn_cast_or_null<llvm::DILocation>(Each.get());
-    const llvm::DILocation *At = Start ? Start : End.getDebugLoc().get();
+    const llvm::DILocation *Start = startOf(*Latch);
+    const llvm::DILocation *At =
+        Start ? Start : Latch->getTerminator()->getDebugLoc().get();
     if (!At || At->getInlinedAt())
       continue;
     IsOwn = true;
@@ -160,10 +182,15 @@ static bool addsNothing(const llvm::Instruction &Access) {
 }
 
 void LoweredWaits::add(const FunctionDecl &In, const SpinLoop &S) {
+  // The loop around a split wait is reported by the inner loop.
+  if (isMarked(*S.L, DecidedMark) ||
+      (isMarked(*S.L, DoubtMark) && !S.Doubt.empty()))
+    return;
   LoweredWait Wait;
   Wait.In = &In;
   if (!addStarts(*S.L, Wait.Loops))
     return;
+  Wait.IsSplit = isSplit(*S.L);
   Wait.Kind = S.Kind;
   Wait.ReadsClock = S.Bounded && readsClock(*S.L);
   Wait.Counts = S.Bounded && (!Wait.ReadsClock || S.Bound != 0);
@@ -274,6 +301,7 @@ void LoweredWaits::judge(const LoweredFunctions &Functions) {
   for (llvm::Function *F : Judged) {
     inlineTiny(*F, Functions.FAM);
     Exposer.run(*F, Functions.FAM);
+    splitPolls(*F, Functions.FAM, Variables, SplitFor::Report);
   }
   for (llvm::Function &F : Functions.M)
     if (const FunctionDecl *D = Functions.DeclOf(F))

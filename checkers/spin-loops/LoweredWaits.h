@@ -59,6 +59,9 @@ struct LoweredWait {
   bool Pauses = false, Yields = false, Sleeps = false;
   /// An unproved assumption of the report; empty if there is none.
   std::string Doubt;
+  /// True if these are the polling iterations of a loop that does more in
+  /// others (SplitPolls.h).
+  bool IsSplit = false;
   /// True if each iteration takes and releases a lock.
   bool Locks = false;
 };

@@ -360,7 +360,7 @@ SpinLoop::SpinLoop(const WrittenLoop &Loop, const LoweredWait &Wait,
     : Loop(Loop), Shape(Loop.Shape), Kind(Wait.Kind), Counts(Wait.Counts),
       ReadsClock(Wait.ReadsClock), Pauses(Wait.Pauses), Yields(Wait.Yields),
       Sleeps(Wait.Sleeps), Doubt(Wait.Doubt), Locks(Wait.Locks),
-      Does(Loop.Shape, Function, Escaping) {
+      IsSplit(Wait.IsSplit), Does(Loop.Shape, Function, Escaping) {
   PollFinder Finder(Shape, Does);
   const SourceManager &SM = Does.Context.getSourceManager();
   for (const LoweredPoll &Each : Wait.Polls) {
@@ -381,8 +381,9 @@ SpinLoop::SpinLoop(const WrittenLoop &Loop, const LoweredWait &Wait,
   // A driver delays for a time that its device needs, and gives up at last.
   IsDevice |= !Wait.Doubt.empty() && Counts && Sleeps && !Pauses && !Yields &&
               llvm::any_of(Polls, mayBeWrittenByDevice);
-  IsWork |=
-      Does.CallsRuntime || Does.Walks || (Doubt.empty() && doesWork(*this));
+  // The text of a split loop has the work of the other iterations, too.
+  IsWork |= Does.CallsRuntime ||
+            (!IsSplit && (Does.Walks || (Doubt.empty() && doesWork(*this))));
   if (!Polls.empty())
     Kind = refineKind(Kind, *this);
 }

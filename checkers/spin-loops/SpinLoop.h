@@ -69,6 +69,10 @@ public:
   std::string Doubt;
   /// True if each iteration takes and releases a lock.
   bool Locks = false;
+  /// True if these are the polling iterations of a loop that does more in
+  /// others, after a count or a time if Counts or ReadsClock. Such a loop is
+  /// never changed: the end of its body is reached by others, too.
+  bool IsSplit = false;
   /// The read-modify-writes by which the outer loop tries to take the lock that
   /// this loop waits for.
   llvm::SmallVector<const clang::Stmt *, 2> OuterTries;

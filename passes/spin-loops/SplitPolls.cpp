@@ -20,6 +20,7 @@
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -145,6 +146,43 @@ static Blocks findRareBlocks(Loop &L, Surroundings &Around) {
   return Rare;
 }
 
+/// Returns true if Polling passes an inner loop only by skipping its body,
+/// which the first iteration cannot: in `for (int i = 0; i < 1000; i++)
+/// work();` the header is left without work, but only after 1,000 iterations
+/// with work.
+static bool skipsConstantLoop(const Loop &L,
+                              const SmallSetVector<BasicBlock *, 8> &Polling) {
+  return any_of(L.getSubLoops(), [&](const Loop *Inner) {
+    BasicBlock *Header = Inner->getHeader();
+    auto *Br = dyn_cast<BranchInst>(Header->getTerminator());
+    auto *Compare = Br && Br->isConditional()
+                        ? dyn_cast<ICmpInst>(Br->getCondition())
+                        : nullptr;
+    if (!Compare || !Polling.contains(Header) ||
+        any_of(predecessors(Header), [&](BasicBlock *B) {
+          return Inner->contains(B) && Polling.contains(B);
+        }))
+      return false;
+    // Returns the constant that V is in the first iteration; null if it is
+    // none.
+    auto AtFirst = [&](Value *V) -> Constant * {
+      auto *Phi = dyn_cast<PHINode>(V);
+      BasicBlock *Before = Inner->getLoopPredecessor();
+      if (Phi && Phi->getParent() == Header && Before)
+        V = Phi->getIncomingValueForBlock(Before);
+      return dyn_cast<Constant>(V);
+    };
+    Constant *Left = AtFirst(Compare->getOperand(0)),
+             *Right = AtFirst(Compare->getOperand(1));
+    auto *Is = dyn_cast_or_null<ConstantInt>(
+        Left && Right
+            ? ConstantFoldCompareInstOperands(Compare->getPredicate(), Left,
+                                              Right, Header->getDataLayout())
+            : nullptr);
+    return Is && Inner->contains(Br->getSuccessor(Is->isOne() ? 0 : 1));
+  });
+}
+
 /// Returns how L can be split; std::nullopt if it cannot, for example because
 /// it has no path without effects, or no other path.
 static std::optional<Split> planSplit(Loop &L, Surroundings &Around) {
@@ -183,6 +221,7 @@ static std::optional<Split> planSplit(Loop &L, Surroundings &Around) {
     return Plan.Polling.contains(B);
   });
   if (!HasPath || Plan.Polling.size() > MaxPollingBlocks ||
+      skipsConstantLoop(L, Plan.Polling) ||
       none_of(Plan.Polling,
               [](const BasicBlock *B) { return pollsMarkedMemory(*B); }))
     return std::nullopt;
@@ -358,9 +397,10 @@ static bool othersGiveWork(const Loop &L, const DominatorTree &DT,
 }
 
 /// Returns true if a counter or a clock, after which the loop works rarely, is
-/// the limit of a wait that the runtime can take over.
+/// the limit of a wait that the runtime can take over or, for a report, of one
+/// that yields.
 static bool isLimited(const SpinLoop &S, Function &F, LoopInfo &LI,
-                      DominatorTree &DT) {
+                      DominatorTree &DT, SplitFor Use) {
   // The loop as written may have counted already when it gets here: a small
   // limit stays small.
   if (S.Bound && S.Bound <= SmallSlowBound)
@@ -369,7 +409,9 @@ static bool isLimited(const SpinLoop &S, Function &F, LoopInfo &LI,
   TargetLibraryInfo TLI(Library, &F);
   AssumptionCache AC(F);
   ScalarEvolution SE(F, TLI, AC, DT, LI);
-  return planBoundedWait(S, SE, LI, DT).Why.empty();
+  BoundedWait Limited = planBoundedWait(S, SE, LI, DT);
+  return Limited.Why.empty() ||
+         (Use == SplitFor::Report && S.Yields && (Limited.Plan || S.ByClock));
 }
 
 /// Returns true if the loop at Header is a wait that is unbounded, is limited
@@ -378,7 +420,7 @@ static bool isLimited(const SpinLoop &S, Function &F, LoopInfo &LI,
 /// loop must be proved to be a wait: a probable wait is only reported, so
 /// splitting it would be of no use.
 static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
-                   VariableFacts &Variables) {
+                   VariableFacts &Variables, SplitFor Use) {
   DominatorTree DT(F);
   LoopInfo LI(DT);
   SpinLoopInfo Info = findSpinLoops(F, LI, DT, Variables);
@@ -388,7 +430,7 @@ static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
         S.Kind == SpinKind::Retry || S.Kind == SpinKind::Device)
       return false;
     if (none_of(S.Polls, IsPlain) &&
-        (!S.Bounded || (HasRare && isLimited(S, F, LI, DT))))
+        (!S.Bounded || (HasRare && isLimited(S, F, LI, DT, Use))))
       return true;
     return S.hints() && othersGiveWork(*S.L, DT, Variables);
   });
@@ -396,7 +438,8 @@ static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
 
 /// Returns true if the polling paths, split off in a copy of F, are proved to
 /// be a wait.
-static bool isWorthIt(const Split &Plan, VariableFacts &Variables) {
+static bool isWorthIt(const Split &Plan, VariableFacts &Variables,
+                      SplitFor Use) {
   Function &F = *Plan.Header->getParent();
   ValueToValueMapTy Map;
   Function *Copy = CloneFunction(&F, Map);
@@ -407,7 +450,7 @@ static bool isWorthIt(const Split &Plan, VariableFacts &Variables) {
   for (BasicBlock *B : Plan.Shared)
     Same.Shared.insert(CopyOf(B));
   apply(Same, nullptr);
-  bool Result = isWait(*Copy, Same.Header, Same.HasRare, Variables);
+  bool Result = isWait(*Copy, Same.Header, Same.HasRare, Variables, Use);
   Copy->eraseFromParent();
   return Result;
 }
@@ -426,8 +469,20 @@ static bool isWhole(Function &F, FunctionAnalysisManager &FAM,
   });
 }
 
+/// Returns the ID of L. Simplification may leave it at a branch that was a back
+/// edge, or on only one of several back edges. Null if there is none.
+static MDNode *idOf(const Loop &L, const LoopInfo &LI) {
+  if (MDNode *ID = L.getLoopID())
+    return ID;
+  for (const BasicBlock *B : L.blocks())
+    if (LI.getLoopFor(B) == &L)
+      if (MDNode *ID = B->getTerminator()->getMetadata(LLVMContext::MD_loop))
+        return ID;
+  return nullptr;
+}
+
 bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
-                VariableFacts &Variables) {
+                VariableFacts &Variables, SplitFor Use) {
   auto &LI = FAM.getResult<LoopAnalysis>(F);
   auto PlanFor = [&](Loop &L) {
     Surroundings Around(FAM.getResult<LoopAnalysis>(F),
@@ -439,9 +494,9 @@ bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
   for (Loop *L : LI.getLoopsInPreorder()) {
     std::optional<Split> Plan = PlanFor(*L);
     if (!Plan || isMarked(*L, KeepMark) || isWhole(F, FAM, *Plan, Variables) ||
-        Trials++ >= MaxTrials || !isWorthIt(*Plan, Variables))
+        Trials++ >= MaxTrials || !isWorthIt(*Plan, Variables, Use))
       continue;
-    Worth.push_back({L->getHeader(), L->getLoopID()});
+    Worth.push_back({L->getHeader(), idOf(*L, LI)});
   }
   bool Changed = false;
   for (auto [Header, LoopID] : Worth) {

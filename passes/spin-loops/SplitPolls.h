@@ -58,11 +58,17 @@ namespace vfriendly {
 
 struct VariableFacts;
 
+/// What the inner loops are for: only waits that yield and are limited differ,
+/// which are reported but not rewritten.
+enum class SplitFor { Rewrite, Report };
+
 /// Splits those loops of F that are not spin loops, but whose iterations
 /// without effects are proved to be waits. Returns true, and
-/// invalidates F's analyses, if F changed.
+/// invalidates F's analyses, if F changed. The outer loops are marked
+/// (KeepMarks.h): with DecidedMark if rare work ends the polling, otherwise
+/// with DoubtMark.
 bool splitPolls(llvm::Function &F, llvm::FunctionAnalysisManager &FAM,
-                VariableFacts &Variables);
+                VariableFacts &Variables, SplitFor Use = SplitFor::Rewrite);
 
 } // namespace vfriendly
 

@@ -23,12 +23,9 @@ void warn(int what);
 // CHECK: call {{.*}}@vf_spin_wait
 // CHECK: call void @work
 void consume(void) {
-  // LLVM 19 gives the new inner loop the position of the outer one.
-  // llvm19-remark@+2 {{failed polls now wait in the runtime}}
-  // llvm19-remark@+1 {{link with libvfrt}}
+  // expected-remark@+2 {{failed polls now wait in the runtime}}
+  // expected-remark@+1 {{link with libvfrt}}
   for (;;) {
-    // llvm22-remark@+2 {{failed polls now wait in the runtime}}
-    // llvm22-remark@+1 {{link with libvfrt}}
     if (!atomic_load(&ready))
       continue;
     work();
@@ -135,8 +132,8 @@ void semaphore_down(void) {
 // CHECK: call {{.*}}@vf_spin_wait
 void lock_or_block(void) {
   int state;
+  // expected-remark@+1 {{failed polls now wait in the runtime}}
   do {
-    // expected-remark@+1 {{failed polls now wait in the runtime}}
     state = atomic_load(&gate);
     if (state == 2)
       block(&gate);
