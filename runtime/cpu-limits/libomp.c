@@ -7,7 +7,9 @@
  * LLVM's runtime asks for a tool, ompt_start_tool, when it starts (OpenMP 5.0,
  * chapter 4). The tool is called when a parallel region begins, and there sets
  * the block time of the thread's teams: the time for which waits spin before
- * they sleep.
+ * they sleep. A block time is one of milliseconds, unless it was last set by a
+ * setting in microseconds; so that waits can spin shortly under a CPU limit,
+ * such a setting is made when the runtime starts in a group with a limit.
  *
  * If another library offers a tool, that one is used. If the user sets
  * KMP_BLOCKTIME, OMP_WAIT_POLICY or OMP_TOOL_LIBRARIES, there is none of ours.
@@ -18,8 +20,11 @@
 #endif
 #include "common/process_wide.h"
 #include "cpu-limits/steer.h"
+#include "spin-wait/limit.h"
 #include <dlfcn.h>
+#include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* What this file needs of omp-tools.h, which only comes with the runtime. */
 typedef void (*callback)(void);
@@ -32,26 +37,59 @@ struct start_result {
 };
 enum { EVENT_PARALLEL_BEGIN = 3 };
 
-typedef void (*set_blocktime_function)(int milliseconds);
+/* Block time of a short spin, in microseconds: what polls of gcc's runtime take
+ * at least, see POLLS_SHORT. */
+#define SHORT_US 20
+
+typedef void (*set_blocktime_function)(int blocktime);
 typedef int (*get_blocktime_function)(void);
+typedef void (*set_defaults_function)(const char *settings);
 static set_blocktime_function set_blocktime;
-static get_blocktime_function get_blocktime;
-static int usual; /* block time in milliseconds; written before any region */
+/* Written before any region. The block times to spin as usual and shortly, in
+ * the unit that set_blocktime takes now. */
+static int usual, brief;
+/* Teams of more threads spin shortly. LLVM's runtime does about that itself,
+ * but not after a setting of the block time. */
+static unsigned team_max = UINT_MAX;
 
-/* Whether this thread's teams sleep. Only a thread that begins regions has it:
- * one word of initial-exec TLS. */
-static __thread bool teams_sleep;
+/* 1 + the block time that this thread's teams were given; 0 if none. Only a
+ * thread that begins regions has it: one word of initial-exec TLS. */
+static __thread int given;
 
-static void parallel_begin(void) {
-  /* A block time is one of milliseconds: there is no short spin. */
-  bool sleeps = vf_omp_waits() != VF_OMP_SPIN;
+static void parallel_begin(void *task, const void *frame, void *parallel,
+                           unsigned requested, int flags, const void *caller) {
+  (void)task, (void)frame, (void)parallel, (void)flags, (void)caller;
+  enum vf_omp_waits waits = vf_omp_waits();
   vf_omp_start(); /* in a forked child, or before any thread was created */
-  if (sleeps == teams_sleep)
+  int blocktime = waits == VF_OMP_SLEEP                           ? 0
+                  : waits == VF_OMP_SHORT || requested > team_max ? brief
+                                                                  : usual;
+  int before = given == 0 ? usual : given - 1;
+  if (blocktime == before)
     return;
-  if (usual == 0)
-    usual = get_blocktime();
-  teams_sleep = sleeps;
-  set_blocktime(sleeps ? 0 : usual);
+  given = blocktime + 1;
+  set_blocktime(blocktime);
+}
+
+/* Makes microseconds the unit of block times, unless the user prints the
+ * runtime's settings. Versions before LLVM 18 know no microseconds, and do not
+ * define the function that is looked up. */
+static void use_microseconds(void *runtime) {
+  char setting[48];
+  set_defaults_function set_defaults =
+      (set_defaults_function)dlsym(runtime, "kmp_set_defaults");
+  uint32_t millicpus = vf_get(&vf_limit_1.millicpus);
+  bool has_limit =
+      millicpus != 0 && millicpus / 1000 < vf_limit_1.cpus; /* 0: unknown */
+  if (!has_limit || usual <= 0 || usual > INT_MAX / 1000 || !set_defaults ||
+      !dlsym(runtime, "__kmpc_dispatch_deinit") ||
+      vf_omp_user_sets("KMP_SETTINGS") || vf_omp_user_sets("OMP_DISPLAY_ENV"))
+    return;
+  usual *= 1000;
+  brief = SHORT_US;
+  team_max = vf_limit_1.cpus;
+  snprintf(setting, sizeof setting, "KMP_BLOCKTIME=%dus", usual);
+  set_defaults(setting);
 }
 
 static int initialize(lookup_function lookup, int device, void *data) {
@@ -65,13 +103,18 @@ static int initialize(lookup_function lookup, int device, void *data) {
   void *handle = dlopen(runtime.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
   if (!handle)
     return 0;
+  get_blocktime_function get_blocktime =
+      (get_blocktime_function)dlsym(handle, "kmp_get_blocktime");
   set_blocktime = (set_blocktime_function)dlsym(handle, "kmp_set_blocktime");
-  get_blocktime = (get_blocktime_function)dlsym(handle, "kmp_get_blocktime");
+  if (set_blocktime && get_blocktime) {
+    usual = get_blocktime();
+    use_microseconds(handle);
+  }
   dlclose(handle);
   if (!set_blocktime || !get_blocktime)
     return 0;
   vf_omp_count(VF_OMP_LIBOMP, 1);
-  set_callback(EVENT_PARALLEL_BEGIN, parallel_begin);
+  set_callback(EVENT_PARALLEL_BEGIN, (callback)parallel_begin);
   return 1; /* stay active */
 }
 
