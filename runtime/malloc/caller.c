@@ -76,7 +76,7 @@ static void look_in_time(uint64_t now) {
 
 bool vf_caller_look(size_t drained) {
   struct vf_pages_totals totals = vf_pages_totals();
-  if (vf_used_for_blocks(&totals) + totals.resident <= VF_WORTH)
+  if (vf_used_for_blocks(&totals) + totals.resident <= vf_worth)
     return false;
   if (!vf_plain_try(&here.lock)) /* Another thread is examining free memory. */
     return false;

@@ -179,7 +179,7 @@ static bool start(void) {
   if (__libc_single_threaded)
     return false;
   struct vf_pages_totals totals = vf_pages_totals();
-  if (vf_used_for_blocks(&totals) + totals.resident <= VF_WORTH)
+  if (vf_used_for_blocks(&totals) + totals.resident <= vf_worth)
     return false;
   uint64_t not_before = __atomic_load_n(&retry_at, __ATOMIC_RELAXED);
   if ((not_before != 0 && vf_now_ns() < not_before) ||

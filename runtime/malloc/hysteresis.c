@@ -30,6 +30,7 @@ static struct vf_policy policy = {
     .call_ns = 10000,
     .shootdown_ns = 2000,
 };
+size_t vf_worth = VF_WORTH;
 static struct vf_return_counts counts;
 static uint32_t giving; /* a lock */
 static size_t page_size = 4096;
@@ -43,7 +44,7 @@ size_t vf_threshold(const struct vf_watch *watch,
                     const struct vf_pages_totals *totals) {
   size_t threshold =
       vf_policy_threshold(&policy, vf_used_for_blocks(totals), watch->cpus);
-  return threshold > VF_WORTH ? threshold : VF_WORTH;
+  return threshold > vf_worth ? threshold : vf_worth;
 }
 
 uint64_t vf_fault_costs_ns(size_t bytes) {
@@ -127,7 +128,7 @@ static uint64_t pause_ns(const struct vf_watch *watch, size_t resident) {
 }
 
 uint64_t vf_first_pause_ns(const struct vf_watch *watch) {
-  return pause_ns(watch, VF_WORTH);
+  return pause_ns(watch, vf_worth);
 }
 
 static size_t above_padding(size_t bytes, size_t threshold) {
@@ -189,6 +190,8 @@ void vf_hysteresis_configure(void) {
   if (vf_env_number("VF_MALLOC_HOLD_PRICE", 1, 1000000000, policy.hold_price,
                     &number))
     policy.hold_price = (uint32_t)number;
+  if (vf_env_number("VF_MALLOC_FLOOR", 65536, 1000000000, VF_WORTH, &number))
+    vf_worth = (size_t)number;
 }
 
 void vf_giving_stop(void) { vf_plain_lock(&giving); }

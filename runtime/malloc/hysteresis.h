@@ -40,9 +40,12 @@
  * CPUs in use each second; memory pressure must be answered within two seconds.
  */
 #define VF_SLOW_NS UINT64_C(1000000000)
-/* Minimum threshold in bytes: for less free memory neither a helper thread nor
- * a return is worthwhile. */
+/* Default of vf_worth. The lower thresholds of table 7.1 in Schildermans'
+ * thesis save next to nothing: rows `small` of `./dev bench heap-churn`. */
 #define VF_WORTH ((size_t)1 << 20)
+/* Minimum threshold in bytes: for less free memory neither a helper thread nor
+ * a return is worthwhile. Only vf_hysteresis_configure sets it. */
+extern size_t vf_worth;
 
 struct vf_watch {
   size_t low[VF_LOOKS];

@@ -16,6 +16,8 @@
  *
  *   VF_MALLOC_TUNE_PERCENT  scales the threshold up to which free memory is
  *                           kept, in percent, 0 to 10000 [100]
+ *   VF_MALLOC_FLOOR         the minimum of that threshold in bytes,
+ *                           65536 to 1000000000 [1048576]
  *   VF_MALLOC_HOLD_PRICE    the value of keeping a free page: nanoseconds of
  *                           CPU time per second, 1 to 1000000000 [40000]
  *   VF_STATS=1              prints these numbers at exit; VF_STATS=PATH, where

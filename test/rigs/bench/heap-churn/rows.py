@@ -85,14 +85,15 @@ class Row:
         return one.values.get("load_s", one.wall)
 
 
-def workload(name, threads, amount, little, **more):
+def workload(name, threads, amount, little, environment=None, **more):
     """One of workloads.c; `little` is enough to see that it works. Its name is WHAT, and OF or a remark."""
     def ready(place):
         program = os.path.join(place.folder, "workloads")
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workloads.c")
         bench.build([place.tree.tool("clang"), "-O2", "-Wall", "-Wextra", "-pthread", source, "-o", program])
         what, *of = name.split()
-        return Ready([program, what, str(threads), str(little if place.smoke else amount), *of], place.folder)
+        return Ready([program, what, str(threads), str(little if place.smoke else amount), *of], place.folder,
+                     environment=environment or {})
 
     return Row(name, ready, **more)
 
@@ -166,6 +167,8 @@ ROWS = {row.name: row for row in [
     workload("figure-7.2b", 16, 4, 0.2, paced=True),
     workload("figure-7.3", 1, 6, 2, paced=True),
     workload("figure-7.3 x4", 4, 6, 2, paced=True),
+    workload("small", 2, 4, 0.2, paced=True),
+    workload("small floor-128K", 2, 4, 0.2, paced=True, environment={"VF_MALLOC_FLOOR": "131072"}),
     workload("replace 100", 2, 2e7, 1e4, value="cpu_each"),
     workload("replace 1000", 2, 2e7, 1e4, value="cpu_each"),
     workload("replace 20000", 2, 2e6, 1e4, value="cpu_each"),

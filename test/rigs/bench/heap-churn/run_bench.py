@@ -119,7 +119,7 @@ def main(tree, options, out):
     peers = bench.choice(options.peers, allocators.PEERS, "allocator")
     if options.smoke:
         peers = peers if options.peers else ["glibc"]
-        names = names if options.programs else [n for n in names if n.startswith(("listing", "figure", "replace", "fork", "start"))]
+        names = names if options.programs else [n for n in names if n.startswith(("listing", "figure", "small", "replace", "fork", "start"))]
     repetitions = 1 if options.smoke else options.reps
     if repetitions < 1:
         raise bench.Usage("--reps must be at least 1")

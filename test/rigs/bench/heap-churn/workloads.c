@@ -165,6 +165,24 @@ static void *figure73(void *unused) {
   return unused;
 }
 
+// A small program: 360 KB come and go every 200 ms, in blocks too small for the
+// cache of large ones.
+static void *small(void *unused) {
+  enum { SMALL = 8192, BLOCKS = 44 };
+  char *blocks[BLOCKS];
+  for (double t = began; t < began + amount; t += 0.2) {
+    for (int i = 0; i != BLOCKS; ++i)
+      blocks[i] = used(SMALL);
+    need_changes(BLOCKS * SMALL);
+    sleep_until(t + 0.05);
+    for (int i = 0; i != BLOCKS; ++i)
+      free(blocks[i]);
+    need_changes(-BLOCKS * SMALL);
+    sleep_until(t + 0.2);
+  }
+  return unused;
+}
+
 // As larson does: blocks of random sizes up to OF replace each other.
 static void *replace(void *number) {
   enum { BLOCKS = 1000 };
@@ -235,7 +253,7 @@ static const struct {
     {"listing-8.8", listing88, false}, {"figure-7.2a", figure72a, false},
     {"figure-7.2b", figure72b, false}, {"figure-7.3", figure73, false},
     {"replace", replace, true},        {"fork", forks, true},
-    {"start", starts, true},
+    {"start", starts, true},           {"small", small, false},
 };
 
 int main(int argc, char **argv) {
