@@ -29,6 +29,8 @@ CALLS = {
 _MEMORY = {"munmap", "madvise", "mprotect", "brk", "mremap", "mmap"}
 _SYNC = {"futex", "futex_waitv", "sched_yield", "semop", "semtimedop", "nanosleep", "clock_nanosleep"}
 _WHATS = {kinds.BLOCK: "block", kinds.WAKE: "wake", kinds.SHOOTDOWN: "shootdown", kinds.FAULT: "fault"}
+# Modules of code that is in no file: //anon in the kernel's events.
+_NO_FILE = ("[anonymous]", "[unknown]")
 # Share of the samples below which the code around an address is not looked at.
 _LEAST_SHARE = 0.002
 
@@ -86,7 +88,8 @@ class Resolver:
     def _located(self, address: int, mappings: tuple[Mapping, ...], biases: dict[Mapping, int]) -> tuple[str, int]:
         for m in reversed(mappings):
             if m.begin <= address < m.end:
-                return (m.path, address - biases[m]) if m in biases else (m.path or "[anonymous]", address)
+                name = m.path if m.path not in ("", "//anon") else "[anonymous]"
+                return (m.path, address - biases[m]) if m in biases else (name, address)
         return "[unknown]", address
 
     def stacks(self, given: Iterable[Sample], period_s: float) -> list[tuple[int, Stack]]:
@@ -100,7 +103,7 @@ class Resolver:
                 cache[mappings] = self._biases(mappings)
             biases = cache[mappings]
             places = [self._located(a, mappings, biases) for a in self._unwinder.frames(s, biases)]
-            self.lost_code += places[0][0] == "[unknown]"
+            self.lost_code += places[0][0] in _NO_FILE
             located.append((s, places))
         self.symbols.load(p for _, places in located for p in places if p[0].startswith("/"))
         leaves = Counter(places[0] for s, places in located if s.kind == kinds.CPU and not s.kernel)
