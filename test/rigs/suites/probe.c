@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Waits for a mutex that another thread holds, and allocates that thread's stack: what
-// libvfpthread and libvfmalloc count if they are in use here. Run with VF_STATS=1.
+// libvfpthread and libvfmalloc count if they are in use here. With -fopenmp, a parallel region for
+// libvfomp, too. Run with VF_STATS=1.
 
 #include <pthread.h>
 #include <unistd.h>
@@ -18,6 +19,13 @@ static void *wait_for_it(void *arg) {
 
 int main(void) {
   pthread_t id;
+#ifdef _OPENMP
+  int threads = 0;
+#pragma omp parallel num_threads(2) reduction(+ : threads)
+  threads++;
+  if (threads != 2)
+    return 1;
+#endif
   pthread_mutex_lock(&mutex);
   if (pthread_create(&id, NULL, wait_for_it, NULL) != 0)
     return 1;

@@ -40,15 +40,17 @@ COLUMNS = ("both", "neither", "only without", "only with", "flaky", "skipped")
 
 
 class Library:
-    """One of ours: the function whose calls show who was preloaded, and what it does."""
+    """One of ours: the function whose calls show who was preloaded, what it does, and what the
+    probe is compiled with."""
 
-    def __init__(self, name, witness, what):
-        self.name, self.witness, self.what = name, witness, what
+    def __init__(self, name, witness, what, *flags):
+        self.name, self.witness, self.what, self.flags = name, witness, what, flags
 
 
 LIBRARIES = {each.name: each for each in (
     Library("libvfpthread", "pthread_mutex_lock", "mutex"),
     Library("libvfmalloc", "malloc", "malloc"),
+    Library("libvfomp", "pthread_create", "OpenMP runtime", "-fopenmp"),
 )}
 
 
@@ -87,7 +89,7 @@ def compile_c(source, target, *flags):
 
 
 def preload_of(tree, shared, library, files):
-    """Returns the library after a check that it replaces the mutexes, or malloc, of a program here."""
+    """Returns the library after a check that it takes over a program's mutexes, malloc, or OpenMP runtime here."""
     bring.need("cc")
     libraries = [os.path.abspath(l) for l in files.split(":")] if files else [
         os.path.join(tree.lib, library.name + ".so")]
@@ -102,7 +104,7 @@ def preload_of(tree, shared, library, files):
     witness, probe = os.path.join(shared, "witness.so"), os.path.join(shared, "probe")
     compile_c(os.path.join(HERE, "witness.c"), witness, "-shared", "-fPIC",
               f'-DFUNCTION="{library.witness}"')
-    compile_c(os.path.join(HERE, "probe.c"), probe, "-pthread")
+    compile_c(os.path.join(HERE, "probe.c"), probe, "-pthread", *library.flags)
     preload = compare.Preload(library.name, ":".join(libraries), witness)
     try:
         done = subprocess.run([probe], capture_output=True, text=True, timeout=60, env={
