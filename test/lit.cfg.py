@@ -131,7 +131,7 @@ if packages.complete(os.path.join(config.vf_build_dir, "guest")):
 if shutil.which("mypy") and shutil.which("ruff"):
     config.available_features.add("python-linters")
 import importlib.util
-for module in ("pygls", "distributed"):
+for module in ("pygls", "distributed", "ensurepip"):
     if importlib.util.find_spec(module):
         config.available_features.add("python-" + module)
 # Hosts of vfriendly-cli, where they are installed. Other Bazels than Debian's fetch their rules.

@@ -19,6 +19,8 @@ import sys
 import tempfile
 import time
 
+import wheel
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "..", "..")
 # A mount namespace of its own, so that /proc is gone with the step.
@@ -124,6 +126,8 @@ def main():
         for deb in glob.glob(os.path.join(other, "packages", "*.deb")):
             shutil.copy(deb, packages)
     shutil.rmtree(os.path.join(packages, "_CPack_Packages"), ignore_errors=True)
+    [archive] = glob.glob(os.path.join(packages, "*.tar.gz"))
+    wheel.make(archive, packages)
     names = sorted(os.listdir(packages))
     # For checkers/cli/integrations/install.sh, which installs what a release has.
     with open(os.path.join(packages, "SHA256SUMS"), "w") as file:
