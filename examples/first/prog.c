@@ -1,4 +1,4 @@
-// The program of the README's commands: one thread waits for a flag.
+// The program of the README's commands: one thread waits 10 ms for a flag.
 #include <pthread.h>
 #include <stdio.h>
 
@@ -13,6 +13,7 @@ static void *wait_for_it(void *unused) {
 int main(void) {
   pthread_t waiter;
   pthread_create(&waiter, NULL, wait_for_it, NULL);
+  nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
   ready = 1;
   pthread_join(waiter, NULL);
   puts("done");
