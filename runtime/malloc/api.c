@@ -77,8 +77,13 @@ static __attribute__((noinline)) void tell(const void *caller) {
   errno = saved;
 }
 
+/* Returns true if the thread has freed so much that it must notify. */
+static inline bool must_tell(void) {
+  return __builtin_expect(vf_jemalloc_freed() >= own.told_at, 0);
+}
+
 static inline __attribute__((always_inline)) void count_freed(void) {
-  if (__builtin_expect(vf_jemalloc_freed() >= own.told_at, 0))
+  if (must_tell())
     tell(__builtin_return_address(0));
 }
 
@@ -206,10 +211,22 @@ VF_API void *realloc(void *p, size_t size) {
   return result;
 }
 
-VF_API void free(void *p) {
+static __attribute__((noinline)) void free_and_count(void *p,
+                                                     const void *caller) {
   if (!may_be_kept(p) || !keep(p))
     vf_je_free(p);
-  count_freed();
+  if (must_tell())
+    tell(caller);
+}
+
+/* Ends in a tail call. So the count is read before the block is freed: the next
+ * call notifies of a block that reaches TOLD_BYTES. That block is small, since
+ * may_be_kept is true of each of 16 KiB or more. */
+VF_API void free(void *p) {
+  if (may_be_kept(p) || must_tell())
+    free_and_count(p, __builtin_return_address(0));
+  else
+    vf_je_free(p);
 }
 
 VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
