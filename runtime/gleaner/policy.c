@@ -19,6 +19,9 @@
 #define GAIN_FOLD 0.05
 /* User time may not fall by more than this while switches rise. */
 #define USER_LOSS 0.05
+/* Nor the bytes that are read and written, in any trial. They are counted
+ * exactly, so only the work itself makes them vary. */
+#define MOVED_LOSS 0.01
 
 /* Waiting for a CPU that computes nothing else costs nobody anything but
  * energy. It may take so many times as long as the wake-up that it saves:
@@ -149,19 +152,20 @@ static unsigned propose(const struct gl_settings *settings,
     *cause = GL_CPU_LIMIT;
     return sample->limit > 1 ? (unsigned)(sample->limit + 0.99) : 1;
   }
-  if (sample->steal_s > CROWDED_SHARE * time && load->per_cpu > 0.5) {
-    *cause = GL_STEAL;
-    unsigned rest = (unsigned)(n * (1 - sample->steal_s / time) + 0.99);
-    return rest < 1 ? 1 : rest < n ? rest : n - 1;
-  }
   *cause = GL_IDLENESS;
-  if (sample->idle_periods < least_idles(settings) * sample->seconds) {
-    *reason = GL_QUIET;
-    return n;
-  }
+  bool quiet = sample->idle_periods < least_idles(settings) * sample->seconds;
   unsigned failed = gl_conditions(load, &state->factors, GL_MARGIN);
-  if (failed) {
-    *reason = failed & GL_COARSE ? GL_LONG_WORK : GL_BUSY;
+  if (quiet || failed) {
+    *reason = quiet ? GL_QUIET : failed & GL_COARSE ? GL_LONG_WORK : GL_BUSY;
+    /* A thread's CPU time contains stolen time only without
+     * CONFIG_PARAVIRT_TIME_ACCOUNTING: with it, CPUs of which the host takes
+     * half are never used for more than the other half. */
+    if (sample->steal_s > CROWDED_SHARE * time &&
+        sample->work_s + sample->steal_s > 0.5 * time) {
+      *cause = GL_STEAL;
+      unsigned rest = (unsigned)(n * (1 - sample->steal_s / time) + 0.99);
+      return rest < 1 ? 1 : rest < n ? rest : n - 1;
+    }
     return n;
   }
   /* The paper goes down one by one, as it cannot go back at once. A trial can,
@@ -185,7 +189,7 @@ static bool compares_user_time(const struct gl_settings *settings,
 static void begin(const struct gl_settings *settings, struct gl_state *state,
                   enum gl_act act) {
   state->act = act;
-  state->trial = state->user = (struct gl_trial){0};
+  state->trial = state->user = state->moved = (struct gl_trial){0};
   state->trial_s = GL_WINDOW_S;
   state->longest_s = 0;
   if (compares_user_time(settings, act))
@@ -275,6 +279,9 @@ static struct gl_decision try_on(const struct gl_settings *settings,
   state->longest_s = most(state->longest_s, sample->seconds);
   if (retains && !settings->has_metric)
     gl_trial_add(&state->user, user_progress(sample), 0);
+  /* One byte a second more, as none in any window is no loss. */
+  if (!settings->has_metric && sample->moved >= 0)
+    gl_trial_add(&state->moved, sample->moved / sample->seconds + 1, 0);
   enum gl_verdict verdict =
       gl_trial_add(&state->trial, progress(settings, act, sample),
                    retains ? GAIN_RETAIN : GAIN_FOLD);
@@ -283,7 +290,8 @@ static struct gl_decision try_on(const struct gl_settings *settings,
     return decide(state, running);
   }
   end(state);
-  if (verdict == GL_BETTER && !gl_trial_is_loss(&state->user, USER_LOSS)) {
+  if (verdict == GL_BETTER && !gl_trial_is_loss(&state->user, USER_LOSS) &&
+      !gl_trial_is_loss(&state->moved, MOVED_LOSS)) {
     win(state, act);
     return decide(state, retains ? GL_KEEP_RETENTION : GL_KEEP_FOLD);
   }
@@ -449,5 +457,7 @@ const char *gl_reason_text(enum gl_reason reason) {
       [GL_RISING] = "more threads want to run",
       [GL_HOTPLUG] = "the set of CPUs changed",
   };
-  return texts[reason];
+  /* A record may be of a newer daemon. */
+  return (unsigned)reason < sizeof texts / sizeof *texts ? texts[reason]
+                                                         : "unknown";
 }

@@ -27,8 +27,11 @@
  * Progress is the workload's own metric if there is one. Otherwise, it is user
  * time for a fold: work on fewer CPUs causes fewer switches, so neither CPU
  * time nor switches tell. For retention it is the number of switches, which
- * depends only on the work done as long as the CPUs stay the same, unless user
- * time falls.
+ * depends only on the work done as long as the CPUs stay the same. Both can
+ * mislead: a thread that spins uses user time, and a server that is woken
+ * sooner finds fewer requests at a time, so that each takes more switches. So
+ * nothing is kept that makes a program read and write fewer bytes; nor
+ * retention if user time falls.
  *
  * The functions only compute: no clock, no system call.
  *===----------------------------------------------------------------------===*/
@@ -104,7 +107,7 @@ struct gl_state {
   double timeout_s;
   struct gl_factors factors;
   enum gl_act act; /* of the running trial */
-  struct gl_trial trial, user;
+  struct gl_trial trial, user, moved;
   double trial_s;          /* length of its windows, as asked for */
   double longest_s;        /* of its windows, as measured */
   double user_rate;        /* CPUs in user mode, smoothed */

@@ -19,7 +19,7 @@
 #include "gleaner/load.h"
 #include "gleaner/system.h"
 
-#define GL_RECORD_MAGIC 0x314e4c47u /* "GLN1": changes with the layout */
+#define GL_RECORD_MAGIC 0x324e4c47u /* "GLN2": changes with the layout */
 
 enum gl_means { GL_AFFINITY, GL_CPUSET_V1, GL_CPUSET_V2 };
 

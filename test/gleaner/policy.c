@@ -224,6 +224,20 @@ static void retains(void) {
     CHECK(d.reason != GL_KEEP_RETENTION);
   }
   CHECK(d.reason == GL_LOSE_RETENTION);
+  // More switches, but fewer bytes, as of a server that finds fewer requests at
+  // a time: refused. A program that moves none, or the same, is not.
+  for (int fewer = 0; fewer < 2; ++fewer) {
+    gl_policy_start(&state, 4);
+    d = (struct gl_decision){.cpus = 4};
+    for (int i = 0; i < 200 && d.reason < GL_KEEP_RETENTION; ++i) {
+      s = window();
+      s.moved = 100000 + i % 3 * 500;
+      if (d.retain)
+        s.switches *= 1.2, s.moved *= fewer ? 0.95 : 1;
+      d = gl_policy_step(&only, &state, &s);
+    }
+    CHECK(d.reason == (fewer ? GL_LOSE_RETENTION : GL_KEEP_RETENTION));
+  }
   // Long waits, a CPU limit: not even tried.
   gl_policy_start(&state, 4);
   s = window();
@@ -234,6 +248,37 @@ static void retains(void) {
   s = window();
   s.limit = 2;
   CHECK(gl_policy_step(&only, &state, &s).reason == GL_LIMITED);
+}
+
+// The host takes two thirds of the time. Fewer CPUs are tried, whether or not
+// threads' CPU time contains what was stolen.
+static void stolen(void) {
+  struct gl_settings only = on;
+  only.may_retain = false;
+  for (int contains = 0; contains < 2; ++contains) {
+    struct gl_state state;
+    gl_policy_start(&state, 4);
+    struct gl_decision d = {.cpus = 4};
+    for (int i = 0; i < 40 && d.cpus == 4; ++i) {
+      struct gl_sample s = window();
+      s.idle_s = s.active_idle_s = 0.002;
+      s.idle_periods = s.active_periods = 4;
+      s.steal_s = 4 * s.seconds * 0.66;
+      s.work_s = 4 * s.seconds * (contains ? 0.98 : 0.32);
+      d = gl_policy_step(&only, &state, &s);
+    }
+    CHECK(d.cpus == 2);
+  }
+  // CPUs that are idle lose nothing to others.
+  struct gl_state state;
+  gl_policy_start(&state, 4);
+  for (int i = 0; i < 40; ++i) {
+    struct gl_sample s = window();
+    s.steal_s = 4 * s.seconds * 0.2;
+    s.work_s = 4 * s.seconds * 0.1;
+    s.idle_periods = 1;
+    CHECK(gl_policy_step(&only, &state, &s).cpus == 4);
+  }
 }
 
 static void folds(void) {
@@ -325,6 +370,7 @@ int main(void) {
   losses();
   retains();
   folds();
+  stolen();
   backs_off();
   few_ticks();
   for (enum gl_reason r = GL_STEADY; r <= GL_HOTPLUG; ++r)

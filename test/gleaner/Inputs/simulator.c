@@ -116,6 +116,26 @@ static int busiest_queue(const struct sim *s) {
   return most;
 }
 
+/* Moves a thread that waits on another vCPU to wherever it runs soonest. */
+static void move_one(struct sim *s, int from) {
+  struct vcpu *c = &s->vcpus[from];
+  struct queue q = {c->first, c->last};
+  int t = take(s, &q);
+  c->first = q.first;
+  c->waiting--;
+  wake(s, t);
+}
+
+/* Idle vCPUs take what waits on others, as Linux' load balancing does. */
+static void balance(struct sim *s) {
+  for (int v = 0; v < s->kept; ++v) {
+    bool idle = s->vcpus[v].state == HALTED || s->vcpus[v].state == AWAKE;
+    int from = idle ? busiest_queue(s) : -1;
+    if (from >= 0 && s->vcpus[from].state == BUSY)
+      move_one(s, from);
+  }
+}
+
 /* v has nothing to run. */
 static void go_idle(struct sim *s, int v) {
   struct vcpu *c = &s->vcpus[v];
@@ -365,6 +385,7 @@ void sim_threads(struct sim *s, int threads) {
 void sim_run(struct sim *s, double seconds, unsigned kept, double timeout_s,
              struct gl_sample *sample) {
   int64_t end = s->now + (int64_t)(seconds * 1e9);
+  bool grown = (int)kept > s->kept;
   s->kept = (int)kept;
   s->timeout = (int64_t)(timeout_s * 1e9);
   s->user = s->system = s->done = s->switches = s->throttled = 0;
@@ -373,14 +394,11 @@ void sim_run(struct sim *s, double seconds, unsigned kept, double timeout_s,
     c->busy = c->idle = c->stolen = c->periods = 0;
     /* Those that wait where they may no longer run move. */
     for (int n = v >= s->kept && !c->is_hog ? c->waiting : 0;
-         n > 0 && c->state == BUSY; --n) {
-      struct queue q = {c->first, c->last};
-      int t = take(s, &q);
-      c->first = q.first;
-      c->waiting--;
-      wake(s, t);
-    }
+         n > 0 && c->state == BUSY; --n)
+      move_one(s, v);
   }
+  if (grown)
+    balance(s);
   int64_t observed = 0, runnable = 0, tick = s->now;
   while (s->now < end) {
     if (tick <= s->now) {
