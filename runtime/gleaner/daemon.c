@@ -127,19 +127,32 @@ static void measure_progress(struct daemon *d, struct gl_sample *sample) {
   d->done = done;
 }
 
-static void report(struct daemon *d, double seconds) {
-  if (d->log && d->now.reason != d->logged)
-    gl_print_json(d->record, d->log);
-  d->logged = d->now.reason;
-  d->written_s -= seconds;
-  if (!d->options->prometheus || d->written_s > 0)
+static void write_state(struct daemon *d) {
+  if (!d->options->prometheus)
     return;
-  d->written_s = 1;
   int error = gl_write_prometheus(d->record, d->options->prometheus);
   if (error && !d->failed_to_write)
     fprintf(stderr, "gleaner: %s: %s\n", d->options->prometheus,
             strerror(error));
   d->failed_to_write = error != 0; /* said once */
+}
+
+static void report(struct daemon *d, double seconds) {
+  if (d->log && d->now.reason != d->logged) {
+    int error = gl_print_json(d->record, d->log);
+    if (error) {
+      fprintf(stderr, "gleaner: %s: %s; the log ends here\n", d->options->log,
+              strerror(error));
+      fclose(d->log);
+      d->log = NULL;
+    }
+  }
+  d->logged = d->now.reason;
+  d->written_s -= seconds;
+  if (d->written_s > 0)
+    return;
+  d->written_s = 1;
+  write_state(d);
 }
 
 static void publish(struct daemon *d, const struct gl_sample *sample,
@@ -153,7 +166,6 @@ static void publish(struct daemon *d, const struct gl_sample *sample,
   record->gain = d->now.gain;
   record->retained_s += retained_s;
   record->daemon_s = own_cpu_s();
-  record->windows++;
   switch (d->now.reason) {
   case GL_KEEP_FOLD:
   case GL_KEEP_RETENTION:
@@ -167,6 +179,8 @@ static void publish(struct daemon *d, const struct gl_sample *sample,
   default:
     break;
   }
+  /* Last: `gleaner top` computes from the sample once there is a window. */
+  __atomic_store_n(&record->windows, record->windows + 1, __ATOMIC_RELEASE);
 }
 
 /* Waits for the window to end, in slots while the workload is confined. Returns
@@ -267,6 +281,7 @@ _Noreturn void gl_daemon(const struct gl_options *options,
   signal(SIGINT, SIG_IGN); /* the terminal sends it to the whole group */
   signal(SIGQUIT, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
+  signal(SIGPIPE, SIG_IGN); /* whoever reads stderr or the log may leave */
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
@@ -316,6 +331,8 @@ _Noreturn void gl_daemon(const struct gl_options *options,
     double cost = own_cpu_s() - begin;
     d.window_cost_s += (cost - d.window_cost_s) / 8;
   }
+  if (d.record->windows > 0)
+    write_state(&d); /* the totals of the run */
   /* Nothing to do, but to be there until the end. A signal may come just before
    * the sleep, which ends by itself. */
   while (!ends)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char usage[] =
     "usage: gleaner run [OPTIONS] -- COMMAND...\n"
@@ -67,6 +68,7 @@ static int run(int argc, char **argv) {
       {"physical", no_argument, NULL, 'p'},
       {"help", no_argument, NULL, 'h'},
       {0}};
+  struct stat file;
   for (int option;
        (option = getopt_long(argc, argv, "+h", names, NULL)) != -1;) {
     switch (option) {
@@ -108,6 +110,12 @@ static int run(int argc, char **argv) {
       break;
     case 'm':
       options.prometheus = optarg;
+      if (stat(optarg, &file) == 0 && !S_ISREG(file.st_mode)) {
+        /* It is replaced each time: /dev/stdout would become a file. */
+        fprintf(stderr, "gleaner: --prometheus %s: not a regular file\n",
+                optarg);
+        return GL_USAGE;
+      }
       break;
     case 'h':
       fputs(usage, stdout);

@@ -14,7 +14,7 @@ struct value {
   double is;
 };
 
-enum { MOST_VALUES = 12 };
+enum { MOST_VALUES = 13 };
 
 static int values_of(const struct gl_record *record,
                      struct value values[MOST_VALUES]) {
@@ -30,6 +30,10 @@ static int values_of(const struct gl_record *record,
        "mean computation of a thread between two switches", load.g_comp},
       {"idle_period_seconds", "gauge", "mean idle period of CPUs in use",
        load.gap},
+      {"moved_bytes_per_second", "gauge",
+       "bytes that the workload read and wrote; 0 if unknown",
+       record->sample.moved > 0 ? record->sample.moved / record->sample.seconds
+                                : 0},
       {"trials_total", "counter", "trials that ended", (double)record->trials},
       {"trials_won_total", "counter", "trials that the new setting won",
        (double)record->won},
@@ -45,16 +49,29 @@ static int values_of(const struct gl_record *record,
   return MOST_VALUES;
 }
 
+/* Returns the length of the UTF-8 sequence at text, or 0 if it is none. Longer
+ * forms of a character and surrogates pass as no reader here rejects them. */
+static int utf8_length(const char *text) {
+  unsigned char c = (unsigned char)*text;
+  int length = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+  for (int i = 1; i < length; ++i)
+    if (((unsigned char)text[i] & 0xc0) != 0x80)
+      return 0;
+  return c < 0xf5 ? length : 0;
+}
+
 void gl_print_quoted(const char *text, FILE *to) {
   fputc('"', to);
-  for (; *text; ++text) {
-    unsigned char c = (unsigned char)*text;
-    if (c == '"' || c == '\\')
-      fprintf(to, "\\%c", c);
-    else if (c >= ' ')
-      fputc(c, to);
+  for (int length; *text; text += length ? length : 1) {
+    length = utf8_length(text);
+    bool is_control = (unsigned char)*text < ' ' || *text == 0x7f;
+    if (*text == '"' || *text == '\\')
+      fputc('\\', to);
+    /* A name may be any bytes, and cut within a character. */
+    if (length == 0 || is_control)
+      fputc('?', to);
     else
-      fputs("?", to); /* Prometheus has no escapes of control characters */
+      fwrite(text, 1, (size_t)length, to);
   }
   fputc('"', to);
 }
@@ -86,7 +103,7 @@ int gl_write_prometheus(const struct gl_record *record, const char *path) {
   return error;
 }
 
-void gl_print_json(const struct gl_record *record, FILE *to) {
+int gl_print_json(const struct gl_record *record, FILE *to) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   fprintf(to, "{\"time\": %lld.%03ld, \"pid\": %d, \"command\": ",
@@ -100,5 +117,5 @@ void gl_print_json(const struct gl_record *record, FILE *to) {
   for (int i = 0; i < n; ++i)
     fprintf(to, ", \"%s\": %.9g", values[i].name, values[i].is);
   fputs("}\n", to);
-  fflush(to);
+  return fflush(to) == 0 ? 0 : errno;
 }

@@ -15,10 +15,12 @@
  * content. Returns 0 or an errno value. */
 int gl_write_prometheus(const struct gl_record *record, const char *path);
 
-/* Prints one JSON object on a line: time, decision, reason and measures. */
-void gl_print_json(const struct gl_record *record, FILE *to);
+/* Prints one JSON object on a line: time, decision, reason and measures.
+ * Returns 0 or an errno value. */
+int gl_print_json(const struct gl_record *record, FILE *to);
 
-/* Writes the text between double quotes, as JSON and Prometheus want it. */
+/* Writes the text between double quotes, as JSON and Prometheus want it:
+ * control characters and what is no UTF-8 become question marks. */
 void gl_print_quoted(const char *text, FILE *to);
 
 #endif /* VFRIENDLY_GLEANER_OUTPUT_H */

@@ -120,7 +120,8 @@ static bool is_of_session(pid_t process, const struct gl_record *record) {
   static char text[1 << 20];
   char path[64], wanted[64];
   gl_print(path, sizeof path, "/proc/%d/environ", process);
-  gl_print(wanted, sizeof wanted, "%s=%d", GL_SESSION, record->supervisor);
+  gl_print(wanted, sizeof wanted, GL_SESSION "=" GL_SESSION_FORMAT,
+           record->supervisor, (unsigned long long)record->start_time);
   ssize_t length = gl_read_file(path, text, sizeof text);
   for (ssize_t at = 0; at < length; at += (ssize_t)strlen(text + at) + 1)
     if (strcmp(text + at, wanted) == 0)

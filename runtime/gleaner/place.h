@@ -22,9 +22,10 @@
 
 #include "gleaner/record.h"
 
-/* Set in the environment of the command to the supervisor's process id: finds
- * the workload after the supervisor died. */
+/* Set in the environment of the command to the supervisor's process id and
+ * start time: finds the workload after the supervisor died. */
 #define GL_SESSION "GLEANER_SESSION"
+#define GL_SESSION_FORMAT "%d.%llu"
 
 /* Makes the cgroup, by the first of v2 and v1 that works unless `means` is
  * GL_AFFINITY, and writes to the record what was made. Never fails: affinities

@@ -64,6 +64,7 @@ static double of_command(const char *command) {
   if (child == 0) {
     setpgid(0, 0);
     setpriority(PRIO_PROCESS, 0, 0); /* the daemon's is higher */
+    signal(SIGPIPE, SIG_DFL);        /* which the daemon ignores */
     dup2(output[1], STDOUT_FILENO);
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);

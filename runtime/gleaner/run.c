@@ -42,14 +42,16 @@ static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
                                 SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
 enum { N_FORWARDED = sizeof forwarded / sizeof *forwarded };
 
-static void start_command(const struct gl_options *options, int go,
+static void start_command(const struct gl_options *options,
+                          const struct gl_record *record, int go,
                           const sigset_t *mask) {
   char byte;
   while (read(go, &byte, 1) < 0 && errno == EINTR)
     ;
   close(go);
-  char session[32];
-  gl_print(session, sizeof session, "%d", getppid());
+  char session[48];
+  gl_print(session, sizeof session, GL_SESSION_FORMAT, record->supervisor,
+           (unsigned long long)record->start_time);
   setenv(GL_SESSION, session, 1);
   sigprocmask(SIG_SETMASK, mask, NULL);
   execvp(options->command[0], options->command);
@@ -166,7 +168,7 @@ int gl_run(const struct gl_options *options) {
   pid_t command = fork();
   if (command == 0) {
     close(go[1]);
-    start_command(options, go[0], &before);
+    start_command(options, record, go[0], &before);
   }
   close(go[0]);
   record->command = command;

@@ -12,6 +12,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char usage[] = "usage: gleaner top [--once] [--json]\n"
                             "\n"
@@ -25,10 +26,23 @@ static const char usage[] = "usage: gleaner top [--once] [--json]\n"
                             "  --once  print once and exit\n"
                             "  --json  one JSON object a line\n";
 
+/* Writes the program's name without its folder, and without bytes that would
+ * move the columns or that a terminal takes for commands. */
+static void plain_name(const struct gl_record *record, char name[17]) {
+  const char *slash = strrchr(record->name, '/');
+  const char *from = slash && slash[1] ? slash + 1 : record->name;
+  int n = 0;
+  for (; from[n] && n < 16; ++n)
+    name[n] = from[n] >= ' ' && from[n] <= '~' ? from[n] : '?';
+  name[n] = '\0';
+}
+
 static void show(const struct gl_record *record) {
   struct gl_load load = gl_load_of(&record->sample);
-  printf("%7d %-16.16s %4u/%-4u %-5s %6.2f %9.1f %9.1f %5llu/%-5llu %s\n",
-         record->command, record->name, record->n_kept, record->sample.cpus,
+  char name[17];
+  plain_name(record, name);
+  printf("%7d %-16s %4u/%-4u %-5s %6.2f %9.1f %9.1f %5llu/%-5llu %s\n",
+         record->command, name, record->n_kept, record->sample.cpus,
          record->retained ? "awake" : "-", load.used, 1e6 * load.g_comp,
          1e6 * load.gap, (unsigned long long)record->won,
          (unsigned long long)record->trials, gl_reason_text(record->reason));
@@ -44,7 +58,8 @@ static int show_all(const char *folder, bool json) {
     struct gl_record *record = gl_record_map(path, false);
     if (!record)
       continue;
-    if (record->windows > 0 && gl_record_is_live(record)) {
+    if (__atomic_load_n(&record->windows, __ATOMIC_ACQUIRE) > 0 &&
+        gl_record_is_live(record)) {
       ++n;
       if (json)
         gl_print_json(record, stdout);
@@ -73,10 +88,16 @@ int gl_top(int argc, char **argv) {
     once = once || option == 'o';
     json = json || option == 'j';
   }
+  if (optind < argc) {
+    fprintf(stderr, "gleaner top: '%s' is no option; it shows all runs\n",
+            argv[optind]);
+    return GL_USAGE;
+  }
+  bool clears = !json && !once && isatty(STDOUT_FILENO);
   char folder[400];
   gl_record_folder(folder, sizeof folder);
   for (;;) {
-    if (!json && !once)
+    if (clears)
       fputs("\033[H\033[2J", stdout); /* to the top left, and clear */
     if (!json)
       printf("%7s %-16s %9s %-5s %6s %9s %9s %11s %s\n", "PID", "COMMAND",
@@ -85,7 +106,10 @@ int gl_top(int argc, char **argv) {
     int n = show_all(folder, json);
     if (n == 0 && !json)
       printf("no runs of this user\n");
-    fflush(stdout);
+    if (fflush(stdout) != 0) {
+      perror("gleaner top");
+      return GL_FAILED;
+    }
     if (once)
       return 0;
     vf_sleep_ns(1000000000);
