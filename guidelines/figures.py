@@ -356,13 +356,13 @@ def gleaner(report):
     options = " ".join([f"--seconds {parameters['seconds']:g}", f"--reps {parameters['reps']}", *parameters["options"]])
     yield (f"Operations per second, medians of {parameters['reps']} paired runs by `./dev bench gleaner {options}` on {report['machine']['cpus']} CPUs of a\n"
            f"virtual machine ({report['machine']['model']}), commit `{report['commit'][:10]}`. Server and clients run under the daemon; CPUs include its own.\n")
-    yield "| program | alone | with gleaner | ratio | lowest, highest | CPUs | with gleaner | p99, ms | with gleaner | kept, in runs | last decision |"
-    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    yield "| program | alone | with gleaner | ratio | lowest, highest | CPUs | with gleaner | the daemon's own | p99, ms | with gleaner | kept, in runs | last decision |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
     for row in report["summary"]:
         rate, cpus, ratio = row["rate"], row["cpus"], row["ratio"]
         p99 = [f"{row['p99_ms'][v]:.2f}" if row["p99_ms"] else "" for v in ("alone", "gleaner")]
         yield (f"| {row['workload']} | {digits(rate['alone'])} | {digits(rate['gleaner'])} | {ratio['median']:.2f} | {ratio['min']:.2f}, {ratio['max']:.2f} | "
-               f"{cpus['alone']:.2f} | {cpus['gleaner']:.2f} | {' | '.join(p99)} | {row['kept']} | {row['last']} |")
+               f"{cpus['alone']:.2f} | {cpus['gleaner']:.2f} | {row['own']:.2%} | {' | '.join(p99)} | {row['kept']} | {row['last']} |")
 
 
 # program of the benchmark -> how the page calls it, and its unit of work

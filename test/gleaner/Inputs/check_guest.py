@@ -11,7 +11,7 @@ source, build, out, clang = sys.argv[1:]
 for folder in ("", "bench", "bench/gleaner"):
     sys.path.append(os.path.join(source, "test", "rigs", folder))
 from guest import initramfs, machine, packages  # noqa: E402
-import nested_exits  # noqa: E402
+import guests  # noqa: E402
 
 SCRIPT = """
 mount -t cgroup2 none /sys/fs/cgroup
@@ -53,7 +53,7 @@ def main():
     os.makedirs(out, exist_ok=True)
     cache = os.path.join(build, "guest")
     kernel, busybox = packages.kernel(cache), packages.busybox(cache)
-    program = nested_exits.static_gleaner(source, clang, os.path.join(out, "gleaner"))
+    program = guests.static_gleaner(source, clang, os.path.join(out, "gleaner"))
     initrd = initramfs.write(os.path.join(out, "guest.cpio"), busybox, {"gleaner": program}, SCRIPT)
     for line in machine.boot(packages.qemu(), kernel.image, initrd, 3, 512):
         print(line)

@@ -10,20 +10,24 @@ rows are left out and named.
 """
 
 import os
+import re
 import shutil
 import sys
 
 import bench
+import crowded
+import guests
 import measure
+import nested_exits
 
 SENTENCE = "Programs that block, without and with the gleaner daemon: operations per second."
 ALONE = False  # It installs servers.
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = {"redis": ("redis-server", "redis-tools"), "postgresql": ("postgresql",), "zstd": ("zstd",),
-            "sysbench": ("sysbench",), "pingpong": (), "stages": (),
+            "sysbench": ("sysbench",), "idle": (), "pingpong": (), "stages": (),
             "memcached": ("memcached",), "dedup": ("libssl-dev", "libzstd-dev", "libtbb-dev")}
-WORKLOADS = ("pingpong:1:500:pinned", "pingpong:1:20000:pinned", "pingpong:1:500:free", "pingpong:1:20000:free",
+WORKLOADS = ("idle", "pingpong:1:500:pinned", "pingpong:1:20000:pinned", "pingpong:1:500:free", "pingpong:1:20000:free",
              "pingpong:4:500:free", "pingpong:4:20000:free", "stages:8", "redis:1", "redis:16", "postgresql:1",
              "postgresql:16", "memcached:1", "memcached:16", "memcached:64", "dedup:broadcast", "dedup:batches",
              "zstd:2", "sysbench:threads:4", "sysbench:mutex:4")
@@ -40,6 +44,9 @@ def options(parser):
     parser.add_argument("--jump", action="store_true",
                         help="time until all CPUs are back, after a jump from a pair on fewer to busy threads, instead")
     parser.add_argument("--guests", metavar="CPUS,...", help="count exits in nested guests with so many vCPUs instead")
+    parser.add_argument("--crowded", metavar="W,...", nargs="?", const="all",
+                        help="a nested guest with four vCPUs on two CPUs beside others instead; W: "
+                        f"{', '.join(crowded.WORKLOADS)}")
     parser.add_argument("--warm-up", type=int, default=25, metavar="S",
                         help="guests only: time for trials, of a second a window there, before exits are counted "
                         "[%(default)s]")
@@ -87,6 +94,21 @@ def make_cluster(folder):
         bench.build([*start, "stop"])
 
 
+def own_share(path, seconds):
+    """CPU time of measuring and deciding, of the last run, in CPUs."""
+    with open(path) as file:
+        found = re.search(r"^gleaner_daemon_cpu_seconds_total\{.*\} (\S+)$", file.read(), re.M)
+    os.remove(path)  # the next run must write it anew
+    return float(found.group(1)) / seconds
+
+
+def under_gleaner(command, state):
+    run = measure.run(command, TIMEOUT_S)
+    if "rate" in run.values:
+        run.values["own"] = own_share(state, run.wall)
+    return run
+
+
 def kept(runs):
     """What won a trial, and in how many runs: "awake 3, fewer 1" """
     counts = {name: sum(text in run.errors for run in runs) for name, text in KEPT.items()}
@@ -111,34 +133,47 @@ def jump(tree, folder, options, out):
     return 0
 
 
+def in_guests(tree, folder, options, out):
+    """Boots guests; their counts are added to those of earlier calls with --add."""
+    part, name = (nested_exits, "guests") if options.guests else (crowded, "crowded")
+    cells = list(map(int, options.guests.split(","))) if options.guests else bench.choice(
+        "" if options.crowded == "all" else options.crowded, crowded.WORKLOADS, "workload")
+    report = bench.Report(f"gleaner-{name}", tree, out, {"warm_up": options.warm_up, "options": options.option})
+    if options.add:
+        report.add_to_last()
+    rig = guests.Rig(tree, folder)
+    for cell in cells * options.reps:
+        part.run(rig, cell, options.warm_up, options.option, report)
+        rows = part.table(report)
+        report.save()
+    bench.table(part.HEADER, rows)
+    report.write()
+    return 0
+
+
 def main(tree, options, out):
     names = bench.choice(options.workloads or ",".join(WORKLOADS), WORKLOADS, "workload")
     seconds, reps = options.seconds, options.reps
     if options.smoke:
         names, seconds, reps = ["pingpong:1:20000:free"], 1, 1
     folder = os.path.join(tree.build, "bench", "gleaner-work")
-    prepare(tree, folder, [] if options.guests or options.jump else names)
+    prepare(tree, folder, [] if options.guests or options.crowded or options.jump else names)
+    if options.guests or options.crowded:
+        return in_guests(tree, folder, options, out)
     if options.jump:
         return jump(tree, folder, options, out)
-    report = bench.Report("gleaner-guests" if options.guests else "gleaner", tree, out,
-                          {"seconds": seconds, "reps": reps, "options": options.option})
+    report = bench.Report("gleaner", tree, out, {"seconds": seconds, "reps": reps, "options": options.option})
     if options.add:
         report.add_to_last(replaces=lambda row: row["workload"] in names)
-    if options.guests:
-        import nested_exits  # only then is there an emulator to install
-        rows = [row for cpus in options.guests.split(",")
-                for row in nested_exits.run(tree, folder, int(cpus), options.warm_up, options.option, report)]
-        bench.table(nested_exits.HEADER, rows)
-        report.write()
-        return 0
     gleaner = os.path.join(tree.build, "bin", "gleaner")
     rows, broken, progress = [], False, measure.Progress("gleaner")
     for name in names:
         progress.at(f"{name}, {len(rows)} of {len(names)} done")
         command = [sys.executable, os.path.join(HERE, "workload.py"), folder, str(seconds), name]
-        under = [gleaner, "run", "--explain", *options.option, "--", *command]
+        state = os.path.join(folder, "state.prom")
+        under = [gleaner, "run", "--explain", "--prometheus", state, *options.option, "--", *command]
         runs = measure.in_turn({"alone": lambda c=command: measure.run(c, TIMEOUT_S),
-                                "gleaner": lambda c=under: measure.run(c, TIMEOUT_S)}, reps)
+                                "gleaner": lambda c=under, s=state: under_gleaner(c, s)}, reps)
         report.samples(runs, workload=name)
         if any("rate" not in run.values for each in runs.values() for run in each):
             broken = True
@@ -155,15 +190,16 @@ def main(tree, options, out):
         last = said[-1] if said else ""
         rows.append([name, *(f"{median(v, figure('rate')):.1f}" for v in runs),
                      f"{measure.median_figure(ratios).value:.3f}", f"{ends['min']:.3f}..{ends['max']:.3f}",
-                     *(f"{median(v, measure.cpu_of) / seconds:.2f}" for v in runs), *p99, kept(runs["gleaner"]), last])
+                     *(f"{median(v, measure.cpu_of) / seconds:.2f}" for v in runs),
+                     f"{median('gleaner', figure('own')):.2%}", *p99, kept(runs["gleaner"]), last])
         report.summary(workload=name, rate={v: median(v, figure("rate")) for v in runs},
                        cpus={v: median(v, measure.cpu_of) / seconds for v in runs}, ratio=ends, last=last,
-                       kept=kept(runs["gleaner"]),
+                       kept=kept(runs["gleaner"]), own=median("gleaner", figure("own")),
                        p99_ms={v: median(v, figure("p99_ms")) for v in runs if "p99_ms" in runs[v][0].values})
         print("  ".join(rows[-1]), file=sys.stderr, flush=True)  # a long run may be cut short
         report.save()
     progress.end()
-    bench.table(["", "alone", "gleaner", "ratio", "ends", "CPUs", "with", "p99 ms", "with", "kept",
+    bench.table(["", "alone", "gleaner", "ratio", "ends", "CPUs", "with", "own", "p99 ms", "with", "kept",
                  "last decision"], rows)
     report.write()
     return 1 if broken else 0

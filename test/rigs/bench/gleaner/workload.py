@@ -33,6 +33,12 @@ def output(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+def idle(folder, seconds, name):
+    """idle: for what the daemon itself costs"""
+    time.sleep(seconds)
+    print(json.dumps({"rate": 1 / seconds}))
+
+
 def pingpong(folder, seconds, name):
     """pingpong:PAIRS:WORK_NS:free|pinned"""
     _, pairs, work, where = name.split(":")

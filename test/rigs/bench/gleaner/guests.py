@@ -1,0 +1,80 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Guests of a guest that run programs without and with the daemon. The outer guest is emulated:
+counts mean something, ratios of one boot too, times do not."""
+
+import glob
+import os
+import sys
+from dataclasses import dataclass
+
+import bench
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", ".."))
+from guest import emulator, machine, nested, packages, until_whole  # noqa: E402
+
+# With fewer CPUs than the inner guest has, its vCPUs preempt each other.
+L1_CPUS = 2
+SAID = "the daemon: "
+STATIC = ("-std=gnu11", "-D_GNU_SOURCE", "-O2", "-static", "-pthread")
+# What the daemon decided at last. Windows of a trial that goes on are left out.
+TELL = f"""grep -v "gleaner: trying" /said | tail -n 2 | sed 's/^/{SAID}/'"""
+
+
+def static_gleaner(source, clang, out):
+    """Guests have no libraries."""
+    runtime = os.path.join(source, "runtime")
+    bench.build([clang, *STATIC, "-I", runtime, "-I", os.path.join(runtime, "platform", "x86-64"),
+                 *glob.glob(os.path.join(runtime, "gleaner", "*.c")),
+                 os.path.join(runtime, "platform", "linux", "cpu_groups.c"), "-lm", "-o", out])
+    return out
+
+
+@dataclass
+class Result:
+    """What a program printed, with its exits; the interface of measure.Run that reports need."""
+
+    values: dict
+
+    def record(self):
+        return self.values
+
+    def exits(self, kind):
+        exits = self.values["exits"]
+        # Writes of MSRs are in there already, as exits of the kind MSR.
+        return sum(exits["exit"].values()) if kind == "all" else exits["exit"].get(kind, 0) + exits["msr"].get(kind, 0)
+
+
+class Rig:
+    def __init__(self, tree, folder):
+        cache = os.path.join(tree.build, "guest")
+        clang = tree.tool("clang")
+        # The mended one takes minutes to build, once.
+        self.qemu = emulator.qemu(tree.build)
+        self.kernel, self.busybox = packages.kernel(cache), packages.busybox(cache)
+        self.folder, self.vmm = folder, nested.build_vmm(clang, folder)
+        self.files = {"gleaner": static_gleaner(tree.source, clang, os.path.join(folder, "gleaner-guest"))}
+        for name in ("pingpong", "locks"):
+            self.files[name] = nested.compile_program(
+                os.path.join(HERE, f"{name}.c"), os.path.join(folder, f"{name}-guest"), clang, ['-DMARK="mark.h"'])
+
+    def run(self, cpus, script, **outer):
+        """Returns the results of the script's programs. outer: see nested.write."""
+        initrd = nested.write(self.folder, self.kernel, self.busybox, self.vmm, cpus, self.files, script, **outer)
+
+        def attempt():
+            counter = nested.Counter()
+
+            def seen(line):
+                counter.line(line)
+                if line.startswith(SAID):
+                    print(line, file=sys.stderr, flush=True)
+
+            nested.check(machine.boot(self.qemu, self.kernel.image, initrd, L1_CPUS, nested.L1_MEGABYTES,
+                                      name=nested.L1, seen=seen))
+            return [Result(values) for values in counter.results]
+
+        return until_whole(attempt, lambda error, again: print(
+            f"bench gleaner: {'once more, as ' if again else ''}{error}", file=sys.stderr, flush=True))
