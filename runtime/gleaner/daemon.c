@@ -79,12 +79,17 @@ static void explain(struct daemon *d, const struct gl_sample *sample) {
   struct gl_load load = gl_load_of(sample);
   fprintf(stderr,
           "gleaner: %s: %u of %u CPUs%s, gain %+.1f %%; used %.2f CPUs, "
-          "l_comp %.1f us, g_comp %.1f us, l_idle %.1f us, "
-          "idle periods of %.1f us, %.0f a second\n",
+          "g_comp %.1f us",
           gl_reason_text(reason), d->now.cpus, sample->cpus,
           d->now.retain ? " kept awake" : "", 100 * d->now.gain, load.used,
-          1e6 * load.l_comp, 1e6 * load.g_comp, 1e6 * load.l_idle,
-          1e6 * load.gap, load.idles * (sample->active ? sample->active : 1));
+          1e6 * load.g_comp);
+  if (!sample->uncounted)
+    fprintf(stderr,
+            ", l_comp %.1f us, l_idle %.1f us, "
+            "idle periods of %.1f us, %.0f a second",
+            1e6 * load.l_comp, 1e6 * load.l_idle, 1e6 * load.gap,
+            load.idles * (sample->active ? sample->active : 1));
+  fputc('\n', stderr);
 }
 
 /* Does what was decided. */
@@ -301,6 +306,7 @@ _Noreturn void gl_daemon(const struct gl_options *options,
   close(ready);
   bool acts = d.settings.may_retain || d.settings.may_fold || d.forced;
   while (!ends && acts) {
+    gl_sense_idle(&d.sense, gl_policy_needs_idle(&d.settings, &d.state));
     double runnable;
     bool urgent = wait_window(&d, &runnable);
     if (ends)

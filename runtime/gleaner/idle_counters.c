@@ -87,6 +87,12 @@ void gl_close_idle(struct gl_sensed *cpus, unsigned n) {
   }
 }
 
+void gl_count_idle(struct gl_sensed *cpus, unsigned n, bool on) {
+  for (unsigned i = 0; i < n; ++i)
+    ioctl(cpus[i].files[0], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
+          0);
+}
+
 static double number(int file) {
   char text[32];
   ssize_t n = pread(file, text, sizeof text - 1, 0);

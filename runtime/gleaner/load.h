@@ -42,6 +42,7 @@ struct gl_sample {
   double progress;    /* by the workload's own metric */
   double moved;       /* bytes that it read and wrote, of files and sockets */
   bool pinned;        /* a thread has an affinity of its own */
+  bool uncounted;     /* idle times and periods are not known */
 };
 
 struct gl_load {

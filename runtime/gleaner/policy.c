@@ -301,6 +301,15 @@ static struct gl_decision try_on(const struct gl_settings *settings,
 
 /*===- Watching --------------------------------------------------------===*/
 
+bool gl_policy_needs_idle(const struct gl_settings *settings,
+                          const struct gl_state *state) {
+  bool waits =
+      (!settings->may_retain || state->wait_s[GL_RETAIN] > GL_WINDOW_S) &&
+      (!settings->may_fold || state->wait_s[GL_FOLD] > GL_WINDOW_S);
+  return !waits || state->act != GL_NO_ACT || state->retain ||
+         state->kept < state->cpus;
+}
+
 static struct gl_decision watch(const struct gl_settings *settings,
                                 struct gl_state *state,
                                 const struct gl_sample *sample) {
@@ -309,6 +318,8 @@ static struct gl_decision watch(const struct gl_settings *settings,
   double rate = sample->user_s / sample->seconds;
   state->user_rate += (rate - state->user_rate) * RATE_WEIGHT;
 
+  if (sample->uncounted)
+    return decide(state, GL_WAITING);
   if (state->kept < state->cpus && state->cause == GL_IDLENESS) {
     if (!state->has_reference) {
       state->reference = load;

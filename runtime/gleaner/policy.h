@@ -135,6 +135,12 @@ struct gl_decision gl_policy_step(const struct gl_settings *settings,
                                   struct gl_state *state,
                                   const struct gl_sample *sample);
 
+/* Returns true if the next sample must have idle times and periods: false while
+ * nothing is kept and nothing may be tried yet. Without them the policy waits.
+ */
+bool gl_policy_needs_idle(const struct gl_settings *settings,
+                          const struct gl_state *state);
+
 /* Returns true if more threads want to run than did when the fold was won, or
  * than its CPUs can run, in the mean of GL_URGENT_SLOTS observations:
  * runnable[] counts threads that run or wait for a CPU. */

@@ -274,6 +274,13 @@ void gl_sense_close(struct gl_sense *sense) {
   vf_cpu_groups_close(&sense->groups);
 }
 
+void gl_sense_idle(struct gl_sense *sense, bool on) {
+  if (sense->source != GL_PERF || on != sense->stopped)
+    return;
+  gl_count_idle(sense->cpus, sense->n_cpus, on);
+  sense->stopped = !on;
+}
+
 void gl_sense_window(struct gl_sense *sense, struct gl_record *record,
                      const struct gl_spun *spun, struct gl_sample *sample) {
   uint64_t now = vf_now_ns();
@@ -284,6 +291,7 @@ void gl_sense_window(struct gl_sense *sense, struct gl_record *record,
       .seconds = (double)(now - sense->at_ns) / 1e9,
       .cpus = usable,
       .kept = record->folded ? gl_count_cpus(&record->kept) : usable,
+      .uncounted = sense->stopped,
       .runnable = -1,
       .progress = -1,
   };

@@ -9,7 +9,8 @@
  *
  * Only counters that the kernel keeps anyway are read, so that the workload
  * pays nothing: an event that the kernel counts for us at each switch would
- * cost 0.2 to 1 µs of each.
+ * cost 0.2 to 1 µs of each. Idle periods without a cpuidle driver are the
+ * exception, so their event is counted only while the policy needs it.
  *
  * | measure              | from                                               |
  * |----------------------|----------------------------------------------------|
@@ -60,6 +61,7 @@ struct gl_sense {
   struct vf_cpu_groups groups;
   double limit, throttled_share;
   bool pinned;
+  bool stopped; /* events are not counted */
 };
 
 /* CPU time and number of periods of retention, by sensed CPU. */
@@ -70,6 +72,10 @@ struct gl_spun {
 
 void gl_sense_open(struct gl_sense *sense, struct gl_record *record);
 void gl_sense_close(struct gl_sense *sense);
+
+/* Says whether windows from now on need idle times and periods. Where they are
+ * counted by an event, that costs the workload, and they are 0 without. */
+void gl_sense_idle(struct gl_sense *sense, bool on);
 
 /* Writes to the record which CPUs are online, and to the sample what happened
  * since the last call, or since gl_sense_open. spun is what retention did in

@@ -360,6 +360,33 @@ static void backs_off(void) {
   CHECK(gaps[1] == 4 * gaps[0] && gaps[2] == 4 * gaps[1]);
 }
 
+// Idle periods are counted only where something may be tried or is kept; a
+// window without them changes nothing.
+static void counts(void) {
+  struct gl_state state;
+  gl_policy_start(&state, 4);
+  CHECK(!gl_policy_needs_idle(&on, &state));
+  struct gl_sample s = window();
+  s.uncounted = true;
+  struct gl_decision d = {0};
+  int n = 0;
+  for (; !gl_policy_needs_idle(&on, &state); ++n)
+    d = gl_policy_step(&on, &state, &s);
+  CHECK(n > 8 && n < 11 && d.reason == GL_WAITING); // half a second
+  // What was not counted is no reason to try anything, nor a long window.
+  d = gl_policy_step(&on, &state, &s);
+  CHECK(d.reason == GL_WAITING && gl_policy_needs_idle(&on, &state));
+  s = window();
+  CHECK(gl_policy_step(&on, &state, &s).reason == GL_TRY_RETENTION);
+  CHECK(gl_policy_needs_idle(&on, &state));
+  // After both trials were lost it is not counted; while a fold is kept it is.
+  gl_policy_start(&state, 4);
+  state.wait_s[GL_RETAIN] = 2;
+  CHECK(gl_policy_needs_idle(&on, &state) == (state.wait_s[GL_FOLD] <= 0.05));
+  state.kept = 2;
+  CHECK(gl_policy_needs_idle(&on, &state));
+}
+
 int main(void) {
   figure_4a();
   figure_4b();
@@ -373,6 +400,7 @@ int main(void) {
   stolen();
   backs_off();
   few_ticks();
+  counts();
   for (enum gl_reason r = GL_STEADY; r <= GL_HOTPLUG; ++r)
     CHECK(strlen(gl_reason_text(r)) > 0);
   return 0;
