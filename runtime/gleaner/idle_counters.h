@@ -13,8 +13,8 @@
 enum gl_idle_source gl_open_idle(struct gl_sensed *cpus, unsigned n);
 void gl_close_idle(struct gl_sensed *cpus, unsigned n);
 
-/* Goes on or stops counting events. A stopped counter costs an idle period 10
- * ns instead of 1 µs, at its end of which a waker waits. */
+/* Goes on or stops counting events: each costs time at both ends of an idle
+ * period, and a waker waits for the second. */
 void gl_count_idle(struct gl_sensed *cpus, unsigned n, bool on);
 
 /* Adds the CPU's idle time, where the source knows it, and its idle periods

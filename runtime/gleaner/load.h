@@ -40,7 +40,7 @@ struct gl_sample {
   double throttled_s; /* time that a CPU limit stopped the workload */
   double limit;       /* CPU limit, in CPUs; 0 for none */
   double progress;    /* by the workload's own metric */
-  double moved;       /* bytes that it read and wrote, of files and sockets */
+  double moved;       /* bytes that it read and wrote; 0 if unknown */
   bool pinned;        /* a thread has an affinity of its own */
   bool uncounted;     /* idle times and periods are not known */
 };

@@ -280,7 +280,7 @@ static struct gl_decision try_on(const struct gl_settings *settings,
   if (retains && !settings->has_metric)
     gl_trial_add(&state->user, user_progress(sample), 0);
   /* One byte a second more, as none in any window is no loss. */
-  if (!settings->has_metric && sample->moved >= 0)
+  if (!settings->has_metric)
     gl_trial_add(&state->moved, sample->moved / sample->seconds + 1, 0);
   enum gl_verdict verdict =
       gl_trial_add(&state->trial, progress(settings, act, sample),

@@ -79,16 +79,16 @@ static double cpu_clock(pid_t process, bool is_virtual) {
              : -1;
 }
 
-/* Returns the bytes that a process read and wrote by system calls, or -1 if the
- * kernel does not count them or they are not ours to know. */
+/* Returns the bytes that a process read and wrote by system calls; 0 if it has
+ * ended, the kernel does not count them or they are not ours to know. */
 static double moved_bytes(pid_t process) {
   char path[32], text[256];
   gl_print(path, sizeof path, "/proc/%d/io", process);
   if (gl_read_file(path, text, sizeof text) <= 0)
-    return -1;
+    return 0;
   char *read = strstr(text, "rchar: "), *written = strstr(text, "wchar: ");
   return read && written ? strtod(read + 7, NULL) + strtod(written + 7, NULL)
-                         : -1;
+                         : 0;
 }
 
 static void count_work(struct gl_sense *sense, const struct gl_record *record,
@@ -101,7 +101,6 @@ static void count_work(struct gl_sense *sense, const struct gl_record *record,
     free(threads.id);
     return;
   }
-  bool known = true;
   for (size_t i = 0; i < processes.n; ++i) {
     double work = cpu_clock(processes.id[i], false);
     double user = cpu_clock(processes.id[i], true);
@@ -110,14 +109,8 @@ static void count_work(struct gl_sense *sense, const struct gl_record *record,
     struct gl_seen *seen = last_of(sense, -processes.id[i]);
     sample->work_s += grown(&seen->work_s, work);
     sample->user_s += grown(&seen->user_s, user);
-    double moved = moved_bytes(processes.id[i]);
-    if (moved < 0)
-      known = false;
-    else
-      sample->moved += grown(&seen->moved, moved);
+    sample->moved += grown(&seen->moved, moved_bytes(processes.id[i]));
   }
-  if (!known)
-    sample->moved = -1;
   for (size_t i = 0; i < threads.n; ++i) {
     char path[32], text[128];
     gl_print(path, sizeof path, "/proc/%d/schedstat", threads.id[i]);
