@@ -103,8 +103,9 @@ def between_slices():
     # Those before main and at the end are not in the program's own number.
     blocks = sum(row["count"] for name, row in profile.totals.items() if name.startswith("block"))
     near(blocks, said["blocks"], COUNT, "blocks", 10)
-    # It blocks some 300,000 times, half of the events that could be looked at: few are.
-    assert profile.overhead["looked_at"] < said["blocks"] / 2, (profile.overhead, said)
+    # There is a wake-up for each block, and many of these events are not looked at. How many depends on how long a
+    # switch takes here beside what looking at it costs.
+    assert profile.overhead["looked_at"] < 1.5 * said["blocks"], (profile.overhead, said)
 
 
 def short_children():

@@ -50,8 +50,11 @@ def programs(tier):
 def interrupted(tier):
     """What was measured until then is printed and written."""
     file = FOLDER / "interrupted.json"
+    # A job in the background of a script ignores SIGINT, and so would the tool.
+    # pylint: disable-next=subprocess-popen-preexec-fn
     child = subprocess.Popen([TOOL, "measure", "-q", *tier, "-o", str(file), "--", "sleep", "100"], text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     end = time.monotonic() + 30
     while time.monotonic() < end and "sleep" not in _names_below(child.pid):
         time.sleep(0.05)
