@@ -71,6 +71,19 @@ private:
            isOfStdClass(Call.getArg(0)->getType(), {"vector", "array"});
   }
 
+  struct Element {
+    const Expr *Base, *Index;
+  };
+  /// Returns the parts of a[i], of an array or a std::vector or std::array.
+  static std::optional<Element> elementIn(const Expr *E) {
+    if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))
+      return Element{Subscript->getBase(), Subscript->getIdx()};
+    auto *Operator = dyn_cast<CXXOperatorCallExpr>(E);
+    if (Operator && isElementOfVector(*Operator))
+      return Element{Operator->getArg(0), Operator->getArg(1)};
+    return std::nullopt;
+  }
+
   /// Returns true if the element is a part of a larger subscript expression:
   /// a[i] in a[i][j].
   bool isPartOfElement() const {
@@ -161,20 +174,15 @@ private:
     }
     if (auto *Address = dyn_cast<UnaryOperator>(From);
         Address && Address->getOpcode() == UO_AddrOf) {
-      const Expr *Element = stripped(Address->getSubExpr()), *Index = nullptr;
-      if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(Element)) {
-        Index = Subscript->getIdx();
-        From = Subscript->getBase();
-      } else if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(Element);
-                 Operator && isElementOfVector(*Operator)) {
-        Index = Operator->getArg(1);
-        From = Operator->getArg(0);
-      }
-      if (!Index || constant(Index) != 0)
+      std::optional<Element> First = elementIn(stripped(Address->getSubExpr()));
+      if (!First || constant(First->Index) != 0)
         return nullptr;
+      From = First->Base;
     }
     return wholeArray(From);
   }
+  /// Returns the variable or field that E names; null if it is another
+  /// expression.
   static const ValueDecl *wholeArray(const Expr *E) {
     E = stripped(E);
     return isa<DeclRefExpr, MemberExpr>(E) ? rootOf(E) : nullptr;
@@ -367,36 +375,28 @@ private:
     return Shared && Repeats;
   }
 
-  void access(const Expr &Element) {
+  void access(const Expr &Whole) {
     // A table of pointers is ignored: it is small compared with the memory that
     // the pointers lead to.
-    if (Element.getType()->isPointerType())
+    if (Whole.getType()->isPointerType())
       return;
     // Goes from the expression a[i][j] to a.
     SmallVector<const Stmt *, 4> Loops, Choosing;
     Variables Seen;
     bool IsOfAlgorithm = false;
-    const Expr *Base = &Element;
+    const Expr *Base = &Whole;
     for (bool IsFirst = true;; IsFirst = false) {
       Base = stripped(Base);
-      const Expr *Index = nullptr, *Next = nullptr;
-      if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(Base)) {
-        Index = Subscript->getIdx();
-        Next = Subscript->getBase();
-      } else if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(Base);
-                 Operator && isElementOfVector(*Operator)) {
-        Index = Operator->getArg(1);
-        Next = Operator->getArg(0);
-      } else {
+      std::optional<Element> At = elementIn(Base);
+      if (!At)
         break;
-      }
       // Ignores an access through a table of pointers to rows: each row is an
       // object of its own.
       if (!IsFirst && !Base->getType()->isArrayType())
         return;
-      Base = Next;
-      collectLoops(Index, Choosing, Seen);
-      forEachStmt(Index, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      Base = At->Base;
+      collectLoops(At->Index, Choosing, Seen);
+      forEachStmt(At->Index, [&](const Stmt *S, ArrayRef<const Stmt *>) {
         auto *Ref = dyn_cast<DeclRefExpr>(S);
         auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
         if (!Variable)
@@ -407,18 +407,17 @@ private:
           Loops.push_back(Loop);
       });
     }
-    const ValueDecl *Array =
-        isa<DeclRefExpr, MemberExpr>(Base) ? rootOf(Base) : nullptr;
+    const ValueDecl *Array = wholeArray(Base);
     if (!Array || (Loops.empty() && !IsOfAlgorithm))
       return;
-    const Expr *Written = writtenPart(Element);
-    if (Written && sizeOf(Element) >= PageSize && sizeOf(*Written) < PageSize)
+    const Expr *Written = writtenPart(Whole);
+    if (Written && sizeOf(Whole) >= PageSize && sizeOf(*Written) < PageSize)
       return;
     BulkEvent &Event =
-        add(Written ? BulkEvent::Write : BulkEvent::Read, team(), Element);
+        add(Written ? BulkEvent::Write : BulkEvent::Read, team(), Whole);
     Event.Array = Array;
     Event.IsReused = !IsOfAlgorithm && isReused(Choosing);
-    uint64_t Bytes = sizeOf(Element);
+    uint64_t Bytes = sizeOf(Whole);
     for (const Stmt *S : Parents)
       if (llvm::is_contained(Loops, S)) {
         if (!Event.Loop)

@@ -24,7 +24,7 @@ enum class Team {
 /// What a function does to arrays, in the order of the source.
 struct BulkEvent {
   enum {
-    Write, ///< A loop writes elements.
+    Write, ///< A loop, a library function or a vector's size writes elements.
     Read,  ///< A loop reads elements.
     Call   ///< The function calls Callee, or starts threads with it.
   } Kind = Write;
@@ -34,9 +34,10 @@ struct BulkEvent {
   /// Call.
   const clang::ValueDecl *Array = nullptr;
   /// The outermost loop whose counter chooses the element; null if the counter
-  /// is a parallel algorithm's.
+  /// is a parallel algorithm's. The call or declaration that writes all
+  /// elements, if no loop of the function does.
   const clang::Stmt *Loop = nullptr;
-  /// The bytes that the loops write or read, 0 if that is not known.
+  /// The bytes that are written or read, 0 if that is not known.
   uint64_t Bytes = 0;
   /// True if a work-sharing loop uses each element many times: all threads read
   /// the whole array, as jW in the example, or an inner loop repeats the
@@ -50,11 +51,11 @@ struct BulkEvent {
   llvm::SmallVector<const clang::Expr *, 4> Arguments;
 };
 
-/// Lists the reads and writes of array elements by the loops of Function, and
-/// the calls in Function. The index of such an element contains a variable that
-/// a loop around the access changes. Ignores memory that is reached through a
-/// loaded pointer, as in a table of pointers to rows: each row is an object of
-/// its own.
+/// Lists the reads and writes of array elements by the loops of Function, the
+/// library functions and vectors in it that write whole arrays, and its calls.
+/// The index of such an element contains a variable that a loop around the
+/// access changes. Ignores memory that is reached through a loaded pointer, as
+/// in a table of pointers to rows: each row is an object of its own.
 std::vector<BulkEvent> bulkEvents(const clang::FunctionDecl &Function,
                                   const UnitValues &Values,
                                   const clang::ASTContext &Context);
