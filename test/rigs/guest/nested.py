@@ -11,6 +11,7 @@ import json
 import os
 import re
 import subprocess
+from dataclasses import dataclass
 
 from guest import Broken, initramfs
 
@@ -115,6 +116,21 @@ def _name(key, what):
 RECORD = re.compile(r"\{ (exit_reason|ecx|counter): +(\w+) \} hitcount: +(\d+)")
 
 
+@dataclass
+class Run:
+    """What a program printed, with its exits; the interface of measure.Run that reports need."""
+
+    values: dict
+
+    def record(self):
+        return self.values
+
+    def exits(self, kind):
+        exits = self.values["exits"]
+        # Writes of MSRs are in there already, as exits of the kind MSR.
+        return sum(exits["exit"].values()) if kind == "all" else exits["exit"].get(kind, 0) + exits["msr"].get(kind, 0)
+
+
 class Counter:
     """Pairs L2's results with the exits between the two marks before each.
 
@@ -156,6 +172,9 @@ class Counter:
         self.marks = []
         self.results.append(values)
         return True
+
+    def runs(self):
+        return [Run(values) for values in self.results]
 
 
 def check(lines):

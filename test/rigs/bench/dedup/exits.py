@@ -10,7 +10,6 @@ TSC_DEADLINE have a share of them that is larger where a step takes longer.
 import os
 import statistics
 import sys
-from dataclasses import dataclass
 
 import bench
 
@@ -24,21 +23,6 @@ L1_CPUS = 2
 SILENCE_S = 600
 SHOWN = ("HLT", "TSC_DEADLINE", "ICR", "INTR", "NPF")
 HEADER = ["", *SHOWN, "all", "waits", ""]
-
-
-@dataclass
-class Result:
-    """One run; the interface of measure.Run that reports need."""
-
-    values: dict
-
-    def record(self):
-        return self.values
-
-    def exits(self, kind):
-        exits = self.values["exits"]
-        # Writes of MSRs are in there already, as exits of the kind MSR.
-        return sum(exits["exit"].values()) if kind == "all" else exits["exit"].get(kind, 0) + exits["msr"].get(kind, 0)
 
 
 def script(commands, threads, packed, same):
@@ -81,7 +65,7 @@ class Rig:
             nested.check(lines)
             if len(counter.results) != expected:
                 raise Broken(f"the guest did {len(counter.results)} steps of {expected}")
-            return [Result(values) for values in counter.results]
+            return counter.runs()
 
         def heard(error, again):
             self.broke.append(f"{title}: {error}")

@@ -7,7 +7,6 @@ counts mean something, ratios of one boot too, times do not."""
 import glob
 import os
 import sys
-from dataclasses import dataclass
 
 import bench
 
@@ -30,21 +29,6 @@ def static_gleaner(source, clang, out):
                  *glob.glob(os.path.join(runtime, "gleaner", "*.c")),
                  os.path.join(runtime, "platform", "linux", "cpu_groups.c"), "-lm", "-o", out])
     return out
-
-
-@dataclass
-class Result:
-    """What a program printed, with its exits; the interface of measure.Run that reports need."""
-
-    values: dict
-
-    def record(self):
-        return self.values
-
-    def exits(self, kind):
-        exits = self.values["exits"]
-        # Writes of MSRs are in there already, as exits of the kind MSR.
-        return sum(exits["exit"].values()) if kind == "all" else exits["exit"].get(kind, 0) + exits["msr"].get(kind, 0)
 
 
 class Rig:
@@ -74,7 +58,7 @@ class Rig:
 
             nested.check(machine.boot(self.qemu, self.kernel.image, initrd, L1_CPUS, nested.L1_MEGABYTES,
                                       name=nested.L1, seen=seen))
-            return [Result(values) for values in counter.results]
+            return counter.runs()
 
         return until_whole(attempt, lambda error, again: print(
             f"bench gleaner: {'once more, as ' if again else ''}{error}", file=sys.stderr, flush=True))

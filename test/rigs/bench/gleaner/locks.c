@@ -10,17 +10,13 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "marks.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef MARK
-#include MARK /* tells the hypervisor when to count */
-#else
-static void mark(unsigned number) { (void)number; }
-#endif
 
 static atomic_long rounds; /* changed by the lock's holder */
 static long inside, outside;

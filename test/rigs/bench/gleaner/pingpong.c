@@ -11,6 +11,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "marks.h"
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -22,11 +23,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef MARK
-#include MARK /* tells the hypervisor when to count */
-#else
-static void mark(unsigned number) { (void)number; }
-#endif
 
 static atomic_int stop;
 static int pinned, busy;
