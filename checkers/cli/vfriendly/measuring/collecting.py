@@ -251,6 +251,9 @@ class _ByProc(_Tier):
     def lost(self) -> int:
         return self._preloaded.lost if self._preloaded else 0
 
+    def cost(self) -> dict[str, float]:
+        return {"longest_s": self._preloaded.longest_s} if self._preloaded else {}
+
 
 def _threads(process: int) -> list[int]:
     try:

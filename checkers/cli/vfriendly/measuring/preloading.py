@@ -72,6 +72,7 @@ class Preloaded:
         self._next, self._late = 0, set[int]()
         self._maps: dict[int, str] = {}
         self._last_ns = 0
+        self._most_periods = 0
 
     def environment(self, given: Mapping[str, str]) -> dict[str, str]:
         return Remedy("", "", (self._library,), {"VF_SAMPLE": self._file.name}).environment(given)
@@ -79,6 +80,11 @@ class Preloaded:
     @property
     def lost(self) -> int:
         return int(_HEAD.unpack_from(self._ring)[2])
+
+    @property
+    def longest_s(self) -> float:
+        """The most CPU time that one sample stands for: the kernel sees the end of a period only at its next tick."""
+        return self._most_periods * PERIOD_S
 
     def read(self, family: Sequence[int]) -> None:
         """Takes the samples that are there, and looks what the processes have mapped."""
@@ -103,6 +109,7 @@ class Preloaded:
             self._look_at_mappings(process)
         kernel = self._is_after_call(process, registers[samples.IP])
         call = samples.SOME_CALL if kernel else -1
+        self._most_periods = max(self._most_periods, each)
         self._spool.add(samples.record(samples.CPU, each, process, thread, ns, call, kernel, registers, stack))
         return False
 
