@@ -8,7 +8,7 @@
 //
 // REQUIRES: sanitizers
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
-// RUN: %t 20000
+// RUN: %t %if full %{20000%} %else %{4000%}
 // RUN: env VF_SPIN_BUDGET_NS=0 %t 1000
 //
 // RUN: clang -std=gnu11 -O1 -g -fsanitize=thread -I %S/../../Inputs -I %vf_include \
