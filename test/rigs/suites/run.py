@@ -20,6 +20,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -148,13 +149,16 @@ def not_loaded(suite, starts, entry, ours):
     return None if tested else "any program"
 
 
-def run_suite(folder, name, place, preload, smoke):
+def run_suite(folder, name, place, preload, smoke, only=""):
     began = time.monotonic()
     entry = {"sentence": load(folder, name).SENTENCE}
     try:
         suite = load(folder, name).prepare(place, smoke)
         if not suite.jobs:
             raise bring.NotRun("nothing of it could be built")
+        suite.jobs = [job for job in suite.jobs if re.search(only, job.name)]
+        if not suite.jobs:
+            raise bring.NotRun(f"it has no job whose name matches {only}")
     except bring.NotRun as why:
         return {**entry, "state": "not run", "reason": str(why)}
     prepared = time.monotonic()
@@ -227,6 +231,7 @@ def arguments():
     parser.add_argument("name", nargs="*", help="suites to run [all]")
     parser.add_argument("--list", action="store_true", help="say which there are")
     parser.add_argument("--smoke", action="store_true", help="a few tests of each")
+    parser.add_argument("--only", metavar="REGEX", default="", help="jobs whose name matches; builds all")
     parser.add_argument("--library", choices=LIBRARIES, default="libvfpthread",
                         help="which is looked at [%(default)s]")
     parser.add_argument("--preload", metavar="FILE[:FILE]",
@@ -244,6 +249,11 @@ def main():
         for name in there:
             print(f"{name:12} {load(options.suites, name).SENTENCE}")
         return 0
+    try:
+        re.compile(options.only)
+    except re.error as error:
+        print(f"suites: --only {options.only}: {error}", file=sys.stderr)
+        return 2
     unknown = [n for n in options.name if n not in there]
     if unknown:
         print(f"suites: no suite '{unknown[0]}', there are: {', '.join(there)}", file=sys.stderr)
@@ -266,7 +276,8 @@ def main():
     for name in options.name or there:
         print(f"== {name}", file=sys.stderr, flush=True)
         place = Place(shared, name, debian)
-        report["suites"][name] = run_suite(options.suites, name, place, preload, options.smoke)
+        report["suites"][name] = run_suite(options.suites, name, place, preload, options.smoke,
+                                             options.only)
         path = os.path.join(shared, "report.json")
         with open(path, "w") as file:  # After each: the next may take long.
             json.dump(report, file, indent=1)
