@@ -45,10 +45,13 @@
 #define SWITCHES_MIN 3u
 #define JUDGED_NS 20000000u
 #define JUDGED_AFTER_NS (8 * (uint64_t)TICK_NS)
-/* Time to sleep before the first trial, and the maximum. A trial beside hogs
- * lasts for a tick, in which regions take ten times as long or more: at the
- * maximum trials take less than 1 % of the time. */
-#define SLEEP_NS (8 * (uint64_t)TICK_NS)
+/* Time to sleep before the first trial, how much longer it gets with each trial
+ * that fails, and the maximum. The first is short, as threads may share CPUs
+ * only while a program creates them. A trial beside hogs lasts for a tick, in
+ * which regions take ten times as long or more: that is three ticks in the
+ * first second, and at the maximum less than 1 % of the time. */
+#define SLEEP_NS (2 * (uint64_t)TICK_NS)
+#define SLEEP_GROWTH 4
 #define SLEEP_MAX_NS (128 * (uint64_t)TICK_NS)
 /* Time of short spins after the group was near its limit. A trial that uses up
  * the limit costs up to a period, 100 ms: less than 1 %. */
@@ -181,7 +184,7 @@ static void decide(const struct tick *tick) {
     if (decided.sleep_until < decided.now + decided.sleep_for)
       decided.sleep_until = decided.now + decided.sleep_for;
     if (before != VF_OMP_SLEEP && decided.sleep_for < SLEEP_MAX_NS)
-      decided.sleep_for *= 2;
+      decided.sleep_for *= SLEEP_GROWTH;
   } else if (before != VF_OMP_SLEEP &&
              decided.now - decided.spun_since > decided.sleep_for) {
     decided.sleep_for = SLEEP_NS;

@@ -62,12 +62,12 @@ static void trials_get_rarer(void) {
     slept[i] = ticks_until(VF_OMP_SPIN, 0);
     CHECK(i == 0 || slept[i] >= slept[i - 1]);
   }
-  CHECK(slept[0] == 8 && slept[1] == 16 && slept[11] <= 256 && slept[11] >= 128);
+  CHECK(slept[0] == 2 && slept[1] == 8 && slept[11] <= 256 && slept[11] >= 128);
   CHECK(counters[VF_OMP_TRIALS] == 12 && counters[VF_OMP_CROWDED] == 12);
   /* One that succeeds ends that. */
   for (int i = 0; i < 300; i++)
     tick(0);
-  CHECK(ticks_until(VF_OMP_SLEEP, 7) == 1 && ticks_until(VF_OMP_SPIN, 0) == 8);
+  CHECK(ticks_until(VF_OMP_SLEEP, 7) == 1 && ticks_until(VF_OMP_SPIN, 0) == 2);
 }
 
 /* As long as sleeping threads are switched off their CPUs, spinning is no use. */
@@ -112,7 +112,7 @@ static void short_interruptions_are_no_crowd(void) {
   tick(7);
   CHECK(vf_omp_waits() == VF_OMP_SLEEP);
   /* A trial is judged by what it shows itself. */
-  CHECK(ticks_until(VF_OMP_SPIN, 0) == 8 && decided.delays_at == decided.now);
+  CHECK(ticks_until(VF_OMP_SPIN, 0) == 2 && decided.delays_at == decided.now);
 }
 
 /* What was counted before the first reading is of no known time. */
@@ -139,7 +139,7 @@ static void limits_are_kept_long(void) {
   tick(0); /* No new reading. */
   CHECK(counters[VF_OMP_LIMITED] == 1);
   /* Beside others threads sleep, and spin shortly again after that. */
-  CHECK(ticks_until(VF_OMP_SLEEP, 7) == 2 && ticks_until(VF_OMP_SHORT, 0) == 8);
+  CHECK(ticks_until(VF_OMP_SLEEP, 7) == 2 && ticks_until(VF_OMP_SHORT, 0) == 2);
   CHECK(counters[VF_OMP_TRIALS] == 0);
   unsigned ticks = ticks_until(VF_OMP_SPIN, 0);
   CHECK(counters[VF_OMP_TRIALS] == 1);
