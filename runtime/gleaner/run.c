@@ -15,6 +15,7 @@
  * the case that both are killed.
  *===----------------------------------------------------------------------===*/
 
+#include "gleaner/beat.h"
 #include "gleaner/daemon.h"
 #include "gleaner/halt_poll.h"
 #include "gleaner/place.h"
@@ -31,9 +32,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* While the workload is confined the daemon beats every 4 ms. One that has not
- * for so long is stopped, or so late that the CPUs are better back. */
-#define STOPPED_S 1
 /* How long the daemon may take to end: it only has to release the workload. */
 #define END_TRIES 100
 #define END_PAUSE_NS 10000000
@@ -90,7 +88,7 @@ static int supervise(struct gl_record *record) {
   sigaddset(&awaited, SIGCHLD);
   for (int i = 0; i < N_FORWARDED; ++i)
     sigaddset(&awaited, forwarded[i]);
-  uint32_t beat = 0;
+  struct gl_watch watch = {0};
   uint64_t looked_at_ns = vf_now_ns();
   for (;;) {
     int status;
@@ -103,21 +101,21 @@ static int supervise(struct gl_record *record) {
       /* others: orphans of the workload */
     }
     siginfo_t info;
-    struct timespec patience = {.tv_sec = STOPPED_S};
+    struct timespec patience = {.tv_nsec = GL_LOOK_NS};
     int signal = sigtimedwait(&awaited, &info, &patience);
     if (signal > 0 && signal != SIGCHLD && info.si_code <= 0)
       kill(record->command, signal); /* of the terminal, it has its own */
-    if (vf_now_ns() - looked_at_ns < STOPPED_S * 1000000000ull)
+    /* Signals do not shorten the daemon's time. */
+    if (vf_now_ns() - looked_at_ns < GL_LOOK_NS)
       continue;
     looked_at_ns = vf_now_ns();
-    uint32_t now = __atomic_load_n(&record->beat, __ATOMIC_RELAXED);
+    uint32_t beat = __atomic_load_n(&record->beat, __ATOMIC_RELAXED);
     bool folded = __atomic_load_n(&record->folded, __ATOMIC_ACQUIRE);
-    if (record->daemon > 0 && folded && now == beat) {
+    if (record->daemon > 0 && gl_watch_is_lost(&watch, folded, beat)) {
       kill(record->daemon, SIGKILL);
       waitpid(record->daemon, NULL, 0);
       lost_daemon(record, "did not answer");
     }
-    beat = now;
   }
 }
 

@@ -8,6 +8,7 @@
 // RUN: clang -std=gnu11 -O1 -Wall -Wextra -Werror -I %S/../Inputs -I %vf_include -I %vf_src/runtime %s %vf_src/runtime/gleaner/load.c %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c -lm -o %t
 // RUN: %t
 
+#include "gleaner/beat.h"
 #include "gleaner/policy.h"
 #include "check.h"
 #include <math.h>
@@ -387,6 +388,26 @@ static void counts(void) {
   CHECK(gl_policy_needs_idle(&on, &state));
 }
 
+// The supervisor gives the daemon up after looks in a row without a beat.
+static void beats(void) {
+  struct gl_watch watch = {0};
+  // It does not beat while the workload has all CPUs; then it confines it just
+  // before a look, and there was no time for a beat.
+  for (int i = 0; i < 20; ++i)
+    CHECK(!gl_watch_is_lost(&watch, false, 7));
+  CHECK(!gl_watch_is_lost(&watch, true, 7));
+  CHECK(!gl_watch_is_lost(&watch, true, 8));
+  for (int i = 1; i < GL_MOST_MISSED; ++i)
+    CHECK(!gl_watch_is_lost(&watch, true, 8));
+  CHECK(gl_watch_is_lost(&watch, true, 8));
+  // One beat, or the end of the fold, and all is well.
+  CHECK(!gl_watch_is_lost(&watch, true, 9));
+  CHECK(!gl_watch_is_lost(&watch, true, 9));
+  CHECK(!gl_watch_is_lost(&watch, false, 9));
+  for (int i = 1; i < GL_MOST_MISSED; ++i)
+    CHECK(!gl_watch_is_lost(&watch, true, 9));
+}
+
 int main(void) {
   figure_4a();
   figure_4b();
@@ -401,6 +422,7 @@ int main(void) {
   backs_off();
   few_ticks();
   counts();
+  beats();
   for (enum gl_reason r = GL_STEADY; r <= GL_HOTPLUG; ++r)
     CHECK(strlen(gl_reason_text(r)) > 0);
   return 0;

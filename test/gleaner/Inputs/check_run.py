@@ -142,6 +142,22 @@ def daemon_stopped():
     no_leftovers()
 
 
+def descheduled():
+    """Neither ran for a while, as in a guest that was suspended: no reason to give the daemon up."""
+    run = Run()
+    for pid in (run.supervisor, run.daemon):
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(3)
+    os.kill(run.supervisor, signal.SIGCONT)
+    time.sleep(0.2)  # it runs first
+    os.kill(run.daemon, signal.SIGCONT)
+    time.sleep(1)
+    assert os.path.exists(f"/proc/{run.daemon}") and cpus(run.command) == ALL[:1]
+    text = run.end()
+    assert "did not answer" not in text, text
+    no_leftovers()
+
+
 def supervisor_killed():
     run = Run()
     os.kill(run.supervisor, signal.SIGKILL)
