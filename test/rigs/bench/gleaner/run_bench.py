@@ -29,8 +29,8 @@ PROGRAMS = {"redis": ("redis-server", "redis-tools"), "postgresql": ("postgresql
             "memcached": ("memcached",), "dedup": ("libssl-dev", "libzstd-dev", "libtbb-dev")}
 WORKLOADS = ("pingpong:1:500:pinned", "pingpong:1:20000:pinned", "pingpong:1:500:free", "pingpong:1:20000:free",
              "pingpong:4:500:free", "pingpong:4:20000:free", "stages:8", "redis:1", "redis:16", "postgresql:1",
-             "postgresql:16", "memcached:1", "memcached:16", "memcached:64", "dedup:broadcast", "dedup:batches",
-             "zstd:2", "sysbench:threads:4", "sysbench:mutex:4", "idle")
+             "postgresql:16", "postgresql:64", "memcached:1", "memcached:16", "memcached:64", "dedup:broadcast",
+             "dedup:batches", "zstd:2", "sysbench:threads:4", "sysbench:mutex:4", "idle")
 TIMEOUT_S = 120
 KEPT = {"awake": "gleaner: more progress with CPUs kept awake", "fewer": "gleaner: more progress on fewer CPUs"}
 

@@ -7,6 +7,7 @@
 All of it runs under the daemon, as it would in a guest that has nothing else to do.
 """
 
+import glob
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import sys
 import time
 
 PORT = 17620
+SAMPLED = 0.1  # of pgbench's transactions are logged, hundreds a second
 
 
 def wait_for_port(port):
@@ -83,6 +85,16 @@ def redis(folder, seconds, name):
         server.wait()
 
 
+def logged_p99(prefix):
+    """Of pgbench's logs, whose third column is microseconds; removes them."""
+    times = []
+    for path in glob.glob(prefix + "*"):
+        with open(path) as file:
+            times += [int(line.split()[2]) for line in file]
+        os.remove(path)
+    return sorted(times)[int(0.99 * len(times))] / 1e3
+
+
 def postgresql(folder, seconds, name):
     """postgresql:CLIENTS, which only read; the cluster is made once."""
     clients = name.split(":")[1]
@@ -94,14 +106,16 @@ def postgresql(folder, seconds, name):
                                "-c", "listen_addresses=", "-c", "fsync=off"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
+        log = os.path.join(folder, f"transactions-{os.getpid()}")
         ask = [*user, f"{tools}/pgbench", "-h", folder, "-p", str(PORT + 1), "-S", "-c", clients,
-               "-j", "2" if int(clients) > 1 else "1", "-T", str(int(seconds)), "postgres"]
+               "-j", "2" if int(clients) > 1 else "1", "-T", str(int(seconds)),
+               "--log", f"--log-prefix={log}", f"--sampling-rate={SAMPLED}", "postgres"]
         for _ in range(100):
             if os.path.exists(f"{folder}/.s.PGSQL.{PORT + 1}"):
                 break
             time.sleep(0.05)
         text = output(*ask)
-        print(json.dumps({"rate": float(re.search(r"tps = ([0-9.]+)", text).group(1))}))
+        print(json.dumps({"rate": float(re.search(r"tps = ([0-9.]+)", text).group(1)), "p99_ms": logged_p99(log)}))
     finally:
         server.send_signal(signal.SIGINT)
         server.wait()
@@ -131,10 +145,11 @@ def dedup(folder, seconds, name):
 def sysbench(folder, seconds, name):
     """sysbench:TEST:THREADS"""
     _, test, threads = name.split(":")
-    text = output("sysbench", test, f"--threads={threads}", f"--time={int(seconds)}", "run")
+    text = output("sysbench", test, f"--threads={threads}", f"--time={int(seconds)}", "--percentile=99", "run")
     events = float(re.search(r"total number of events:\s+(\d+)", text).group(1))
     took = float(re.search(r"total time:\s+([0-9.]+)s", text).group(1))
-    print(json.dumps({"rate": events / took}))
+    p99 = float(re.search(r"99th percentile:\s+([0-9.]+)", text).group(1))
+    print(json.dumps({"rate": events / took, "p99_ms": p99}))
 
 
 if __name__ == "__main__":
