@@ -18,6 +18,7 @@ import statistics
 import sys
 
 from figures_common import digits, fail
+from figures_gleaner import gleaner, gleaner_crowded, gleaner_guests
 from figures_kernel import (paratick_beside, paratick_formulas, paratick_rates, paratick_totals, pv_shootdown)
 from figures_limits import limits, openmp, servers
 
@@ -350,21 +351,6 @@ def rebuilt(report):
                f"{rewrites['vf-heap-churn']} | {rewrites['vf-spin-loops']} |")
 
 
-def gleaner(report):
-    """A row for each program."""
-    parameters = report["parameters"]
-    options = " ".join([f"--seconds {parameters['seconds']:g}", f"--reps {parameters['reps']}", *parameters["options"]])
-    yield (f"Operations per second, medians of {parameters['reps']} paired runs by `./dev bench gleaner {options}` on {report['machine']['cpus']} CPUs of a\n"
-           f"virtual machine ({report['machine']['model']}), commit `{report['commit'][:10]}`. Server and clients run under the daemon; CPUs include its own.\n")
-    yield "| program | alone | with gleaner | ratio | lowest, highest | CPUs | with gleaner | the daemon's own | p99, ms | with gleaner | kept, in runs | last decision |"
-    yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
-    for row in report["summary"]:
-        rate, cpus, ratio = row["rate"], row["cpus"], row["ratio"]
-        p99 = [f"{row['p99_ms'][v]:.2f}" if row["p99_ms"] else "" for v in ("alone", "gleaner")]
-        yield (f"| {row['workload']} | {digits(rate['alone'])} | {digits(rate['gleaner'])} | {ratio['median']:.2f} | {ratio['min']:.2f}, {ratio['max']:.2f} | "
-               f"{cpus['alone']:.2f} | {cpus['gleaner']:.2f} | {row['own']:.2%} | {' | '.join(p99)} | {row['kept']} | {row['last']} |")
-
-
 # program of the benchmark -> how the page calls it, and its unit of work
 POOLS = {
     "llama-prompt": "llama.cpp, a token of a prompt", "llama-generate": "llama.cpp, a generated token",
@@ -409,6 +395,8 @@ TABLES = {
     "heap-churn": ("figures/heap-churn", "figures", heap_churn),
     "heap-rewrites": ("figures/heap-churn", "figures of heap-rewrites", heap_rewrites),
     "gleaner": ("figures/gleaner", "figures", gleaner),
+    "gleaner-guests": ("figures/gleaner", "figures of guests", gleaner_guests),
+    "gleaner-crowded": ("figures/gleaner", "figures of crowded", gleaner_crowded),
     "pools": ("guides/thread-pools", "figures", pools),
     "limits": ("figures/cpu-limits", "figures of limits", limits),
     "openmp": ("figures/cpu-limits", "figures of openmp", openmp),

@@ -1,0 +1,60 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Figures of ./dev bench gleaner."""
+
+import statistics
+
+from figures_common import digits
+
+
+def gleaner(report):
+    """A row for each program."""
+    parameters = report["parameters"]
+    options = " ".join([f"--seconds {parameters['seconds']:g}", f"--reps {parameters['reps']}", *parameters["options"]])
+    yield (f"Operations per second, medians of {parameters['reps']} paired runs by `./dev bench gleaner {options}` on {report['machine']['cpus']} CPUs of a\n"
+           f"virtual machine ({report['machine']['model']}), commit `{report['commit'][:10]}`. Server and clients run under the daemon; CPUs include its own.\n")
+    yield "| program | alone | with gleaner | ratio | lowest, highest | CPUs | with gleaner | the daemon's own | p99, ms | with gleaner | kept, in runs | last decision |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
+    for row in report["summary"]:
+        rate, cpus, ratio = row["rate"], row["cpus"], row["ratio"]
+        p99 = [f"{row['p99_ms'][v]:.2f}" if row["p99_ms"] else "" for v in ("alone", "gleaner")]
+        yield (f"| {row['workload']} | {digits(rate['alone'])} | {digits(rate['gleaner'])} | {ratio['median']:.2f} | {ratio['min']:.2f}, {ratio['max']:.2f} | "
+               f"{cpus['alone']:.2f} | {cpus['gleaner']:.2f} | {row['own']:.2%} | {' | '.join(p99)} | {row['kept']} | {row['last']} |")
+
+
+WORK = {"free": "pairs that hand over, after {us:g} µs of work", "busy": "threads that compute"}
+
+
+def _boots(counts):
+    return " to ".join(map(str, sorted({min(counts), max(counts)})))
+
+
+def gleaner_guests(report):
+    """A row for each workload and number of vCPUs."""
+    rows = report["summary"]
+    yield (f"Exits to the hypervisor for each round of work, medians of {_boots([r['boots'] for r in rows])} boots by `./dev bench gleaner --guests "
+           f"{','.join(str(n) for n in sorted({r['cpus'] for r in rows}))} --warm-up {report['parameters']['warm_up']}`, "
+           f"commit `{report['commit'][:10]}`.\nGuests run in an emulated one, so only counts mean something.\n")
+    yield "| vCPUs | work | exits | with gleaner | fewer | lowest, highest | halts | with gleaner | wake-ups | with gleaner |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for row in rows:
+        count, ns, kind = row["workload"].split()
+        each, fewer = row["per_round"], row["fewer"]
+        shown = [f"{each[v][what]:.2f}" for what in ("all", "HLT", "ICR") for v in ("alone", "gleaner")]
+        yield (f"| {row['cpus']} | {count} {WORK[kind].format(us=int(ns) / 1000)} | {shown[0]} | {shown[1]} | {statistics.median(fewer):.0%} | "
+               f"{min(fewer):.0%}, {max(fewer):.0%} | {' | '.join(shown[2:])} |")
+
+
+def gleaner_crowded(report):
+    """A row for each workload in an over-committed guest."""
+    rows = report["summary"]
+    yield (f"Rounds a second of a guest with four vCPUs on two CPUs, beside two threads that compute and have an equal share; medians of\n"
+           f"{_boots([len(r['ratios']) for r in rows])} boots by `./dev bench gleaner --crowded --warm-up {report['parameters']['warm_up']}`, "
+           f"commit `{report['commit'][:10]}`. The host is emulated: compare within a row only.\n")
+    yield "| work of four threads | four vCPUs | confined to two by hand | with gleaner | with / without | lowest, highest |"
+    yield "|---|---|---|---|---|---|"
+    for row in rows:
+        rates, ratios = row["rates"], row["ratios"]
+        yield (f"| {row['workload']} | {' | '.join(digits(r) for r in rates.values())} | {statistics.median(ratios):.2f} | "
+               f"{min(ratios):.2f}, {max(ratios):.2f} |")
