@@ -23,11 +23,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GL_LOOK_NS 500000000
+#define GL_LOOK_NS 100000000
 /* The workload may have been confined just before the first of them. The others
  * are 2 s: a wake-up may take a second where an emulated guest has half of its
  * CPUs. */
-#define GL_MOST_MISSED 5
+#define GL_MOST_MISSED 21
 
 /* Zero-initialized before its first use. */
 struct gl_watch {

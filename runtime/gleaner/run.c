@@ -22,6 +22,7 @@
 #include "platform/linux/kernel.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,18 +59,40 @@ static void start_command(const struct gl_options *options,
   _exit(error == ENOENT ? GL_NOT_FOUND : GL_NOT_EXECUTABLE);
 }
 
+/* Returns true if the daemon's main thread has ended. The process may stay for
+ * seconds: its other threads, of the lowest priority, need a CPU to end. */
+static bool has_ended(pid_t daemon) {
+  char path[32], text[512];
+  gl_print(path, sizeof path, "/proc/%d/stat", daemon);
+  if (gl_read_file(path, text, sizeof text) <= 0)
+    return false;
+  const char *name_end = strrchr(text, ')');
+  return name_end && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
+
+/* Waits until the daemon can change nothing any more. Returns false if that was
+ * not so in `tries` looks. */
+static bool await_end(pid_t daemon, int tries) {
+  for (int i = 0; i < tries; ++i) {
+    if (waitpid(daemon, NULL, WNOHANG) != 0 || has_ended(daemon))
+      return true;
+    nanosleep(&(struct timespec){.tv_nsec = END_PAUSE_NS}, NULL);
+  }
+  return false;
+}
+
+static void kill_daemon(pid_t daemon) {
+  kill(daemon, SIGKILL);
+  await_end(daemon, INT_MAX); /* it may be confining the workload just now */
+}
+
 static void end_daemon(struct gl_record *record) {
   if (record->daemon <= 0)
     return;
   kill(record->daemon, SIGTERM);
   kill(record->daemon, SIGCONT); /* a stopped process gets no other signal */
-  for (int i = 0; i < END_TRIES; ++i) {
-    if (waitpid(record->daemon, NULL, WNOHANG) != 0)
-      return;
-    nanosleep(&(struct timespec){.tv_nsec = END_PAUSE_NS}, NULL);
-  }
-  kill(record->daemon, SIGKILL);
-  waitpid(record->daemon, NULL, 0);
+  if (!await_end(record->daemon, END_TRIES))
+    kill_daemon(record->daemon);
 }
 
 static void lost_daemon(struct gl_record *record, const char *how) {
@@ -111,10 +134,12 @@ static int supervise(struct gl_record *record) {
     looked_at_ns = vf_now_ns();
     uint32_t beat = __atomic_load_n(&record->beat, __ATOMIC_RELAXED);
     bool folded = __atomic_load_n(&record->folded, __ATOMIC_ACQUIRE);
-    if (record->daemon > 0 && gl_watch_is_lost(&watch, folded, beat)) {
-      kill(record->daemon, SIGKILL);
-      waitpid(record->daemon, NULL, 0);
-      lost_daemon(record, "did not answer");
+    if (record->daemon <= 0)
+      continue;
+    bool ended_now = has_ended(record->daemon);
+    if (ended_now || gl_watch_is_lost(&watch, folded, beat)) {
+      kill_daemon(record->daemon);
+      lost_daemon(record, ended_now ? "ended" : "did not answer");
     }
   }
 }

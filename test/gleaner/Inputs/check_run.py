@@ -19,6 +19,12 @@ import time
 ALL = sorted(os.sched_getaffinity(0))
 PATIENCE_S = 20  # on a busy machine; nothing is measured
 OPTIONS = []
+FREEZER = "/sys/fs/cgroup/freezer"  # version 1, which freezes single threads
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
 
 
 def wait_for(what, condition):
@@ -105,7 +111,9 @@ class Run:
         return text
 
     def freed(self, who):
+        begin = time.monotonic()
         wait_for(f"{who}: all CPUs back", lambda: cpus(self.command) == ALL)
+        print(f"{who}: all CPUs back after {1000 * (time.monotonic() - begin):.0f} ms", file=sys.stderr)
 
 
 def no_leftovers():
@@ -130,6 +138,34 @@ def daemon_killed():
     assert run.process.poll() is None
     text = run.end()
     assert "sleep has all its CPUs and goes on without it" in text, text
+    no_leftovers()
+
+
+def daemon_dies_slowly():
+    """Its threads of the lowest priority get no CPU on a busy machine, so its process stays for seconds. A frozen
+    thread stays for ever."""
+    if not os.path.exists(f"{FREEZER}/tasks"):
+        return
+    for killed in (True, False):
+        run = Run()
+        group = f"{FREEZER}/gleaner-test-{run.supervisor}"
+        os.mkdir(group)
+        try:
+            others = [thread for thread in os.listdir(f"/proc/{run.daemon}/task") if int(thread) != run.daemon]
+            assert others
+            write(f"{group}/tasks", others[0])
+            write(f"{group}/freezer.state", "FROZEN")
+            if killed:
+                os.kill(run.daemon, signal.SIGKILL)
+                run.freed("daemon dies slowly")
+            os.kill(run.command, signal.SIGKILL)
+            run.process.wait(PATIENCE_S)
+            assert os.path.exists(f"/proc/{run.daemon}")
+        finally:
+            write(f"{group}/freezer.state", "THAWED")
+            wait_for("no threads", lambda: not os.path.exists(f"/proc/{run.daemon}"))
+            os.rmdir(group)
+        assert "did not answer" not in run.end()
     no_leftovers()
 
 
@@ -237,8 +273,7 @@ def group_removed():
     if not group:
         run.end()
         return
-    with open(f"{os.path.dirname(group)}/cgroup.procs", "w") as file:
-        file.write(str(run.command))
+    write(f"{os.path.dirname(group)}/cgroup.procs", str(run.command))
     os.rmdir(group)
     run.freed("cgroup removed")
     run.end()
