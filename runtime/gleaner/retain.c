@@ -27,6 +27,10 @@ struct keeper {
   unsigned cpu;
   bool started;
   uint32_t on; /* set by gl_retain_set; the thread sleeps on it */
+  /* Until when it sleeps; 0 if it runs or wants to. The thread sets it, and
+   * gl_retain_set before it wakes the thread: on a CPU that others use the
+   * thread may get no time to say that it is awake. */
+  uint64_t asleep_until_ns;
   uint64_t spun_ns, periods, sleeps;          /* set by the thread */
   uint64_t was_spun, was_periods, was_sleeps; /* at the last reading */
 };
@@ -34,7 +38,6 @@ struct keeper {
 struct gl_retain {
   unsigned n;
   uint64_t timeout_ns;
-  unsigned awake; /* threads in spin */
   struct keeper keepers[];
 };
 
@@ -69,6 +72,10 @@ static bool spin(struct keeper *keeper) {
   return used;
 }
 
+static void sleeps_until(struct keeper *keeper, uint64_t ns) {
+  __atomic_store_n(&keeper->asleep_until_ns, ns, __ATOMIC_RELAXED);
+}
+
 static void *keep(void *data) {
   struct keeper *keeper = data;
   struct gl_cpus cpu = {0};
@@ -81,12 +88,12 @@ static void *keep(void *data) {
   uint64_t sleep_ns = 0;
   for (;;) {
     while (!is_on(keeper)) {
+      sleeps_until(keeper, UINT64_MAX);
       vf_futex_wait_until(&keeper->on, 0, NULL, VF_PRIVATE);
       sleep_ns = 0;
     }
-    __atomic_fetch_add(&keeper->of->awake, 1, __ATOMIC_RELAXED);
+    sleeps_until(keeper, 0);
     bool used = spin(keeper);
-    __atomic_fetch_sub(&keeper->of->awake, 1, __ATOMIC_RELAXED);
     if (used)
       sleep_ns = 0;
     else
@@ -97,7 +104,9 @@ static void *keep(void *data) {
       continue;
     /* The CPU halts. Its idle period goes on: cpuidle counts it once more. */
     add(&keeper->sleeps, 1);
-    vf_sleep_ns(sleep_ns ? sleep_ns : 1);
+    sleep_ns = sleep_ns ? sleep_ns : 1;
+    sleeps_until(keeper, vf_now_ns() + sleep_ns);
+    vf_sleep_ns(sleep_ns);
   }
   return NULL;
 }
@@ -133,13 +142,22 @@ void gl_retain_set(struct gl_retain *retain, const struct gl_cpus *cpus,
           pthread_create(&keeper->thread, &attributes, keep, keeper) == 0;
       pthread_attr_destroy(&attributes);
     } else if (on) {
+      sleeps_until(keeper, 0);
       vf_futex_wake(&keeper->on, 1, VF_PRIVATE);
     }
   }
 }
 
 unsigned gl_retain_awake(const struct gl_retain *retain) {
-  return __atomic_load_n(&retain->awake, __ATOMIC_RELAXED);
+  uint64_t now = vf_now_ns();
+  unsigned awake = 0;
+  for (unsigned i = 0; i < retain->n; ++i) {
+    const struct keeper *keeper = &retain->keepers[i];
+    if (keeper->started &&
+        __atomic_load_n(&keeper->asleep_until_ns, __ATOMIC_RELAXED) <= now)
+      awake++;
+  }
+  return awake;
 }
 
 static uint64_t since(uint64_t *was, uint64_t *counter) {

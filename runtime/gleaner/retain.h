@@ -36,8 +36,8 @@ void gl_retain_set(struct gl_retain *retain, const struct gl_cpus *cpus,
 double gl_retain_read(struct gl_retain *retain, const struct gl_sense *sense,
                       struct gl_spun *spun);
 
-/* Returns the number of threads that spin now or would if their CPU were idle.
- */
+/* Returns the number of threads that spin now or would if their CPU were idle:
+ * Linux counts these as runnable. */
 unsigned gl_retain_awake(const struct gl_retain *retain);
 
 /* Returns how much longer a wake-up takes if the CPU was halted than if a
