@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * While the workload is confined the daemon beats every 4 ms. The supervisor
- * looks each GL_LOOK_NS:
+ * While the workload is confined the daemon beats each 0.1 s and more often.
+ * The supervisor looks each GL_LOOK_NS:
  *
  *   struct gl_watch watch = {0};
  *   if (gl_watch_is_lost(&watch, folded, beat))

@@ -36,6 +36,10 @@
 #define OWN_SHARE 0.01
 #define TRIAL_SHARE 0.05
 
+/* While the workload is confined the supervisor must see a beat now and then,
+ * also where rising load needs no CPUs back. */
+#define BEAT_S 0.1
+
 static volatile sig_atomic_t ends;
 
 static void on_signal(int signal) {
@@ -206,7 +210,10 @@ static bool wait_window(struct daemon *d, double *mean_runnable) {
   *mean_runnable = -1;
   for (int slot = 1; left > 0 && !ends; ++slot) {
     bool folded = d->record->folded;
-    double length = folded && left > GL_SLOT_S ? GL_SLOT_S : left;
+    double most = !folded                              ? left
+                  : gl_policy_may_be_urgent(&d->state) ? GL_SLOT_S
+                                                       : BEAT_S;
+    double length = left > most ? most : left;
     vf_sleep_ns((uint64_t)(length * 1e9));
     left -= length;
     if (!folded)

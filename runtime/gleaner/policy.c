@@ -58,6 +58,12 @@
 /* Of a window in the mean of user time: the first wait has ten of them. */
 #define RATE_WEIGHT 0.2
 
+/* A fold must be proposed so many times in a row: a server with 16 clients uses
+ * 1.8 CPUs, and in one window of twenty little more than one. After a trial
+ * Linux leaves threads together that ran apart before, so it costs more than
+ * its windows. */
+#define FITTING 3
+
 /* At least this share of steal or throttling proposes fewer CPUs. */
 #define CROWDED_SHARE 0.1
 
@@ -174,6 +180,12 @@ static unsigned propose(const struct gl_settings *settings,
   while (fewer > 1 &&
          load->used <= state->factors.rho * (fewer - 1) + GL_MARGIN)
     --fewer;
+  /* Linux has put all threads on one CPU already: nothing is gained, and after
+   * the trial it would leave them there for longer than it else does. */
+  if (sample->active == 1) {
+    *reason = GL_STEADY;
+    return n;
+  }
   unsigned half = (state->failed + n) / 2;
   return state->failed && fewer < half ? half : fewer;
 }
@@ -356,8 +368,9 @@ static struct gl_decision watch(const struct gl_settings *settings,
     enum gl_cause cause;
     enum gl_reason against;
     unsigned fewer = propose(settings, state, sample, &load, &cause, &against);
+    state->fitting = fewer < state->kept ? state->fitting + 1 : 0;
     if (fewer < state->kept) {
-      if (state->wait_s[GL_FOLD] <= 0) {
+      if (state->wait_s[GL_FOLD] <= 0 && state->fitting >= FITTING) {
         state->base = state->kept;
         state->proposed = fewer;
         state->cause = cause;
@@ -406,12 +419,17 @@ struct gl_decision gl_policy_step(const struct gl_settings *settings,
   return watch(settings, state, sample);
 }
 
+bool gl_policy_may_be_urgent(const struct gl_state *state) {
+  /* Threads on a crowded host or below a CPU limit wait on any number of CPUs.
+   */
+  return decide(state, GL_STEADY).cpus < state->cpus &&
+         state->cause == GL_IDLENESS;
+}
+
 bool gl_policy_is_urgent(const struct gl_state *state,
                          const double runnable[GL_URGENT_SLOTS]) {
   unsigned kept = decide(state, GL_STEADY).cpus;
-  /* Threads on a crowded host or below a CPU limit wait on any number of CPUs.
-   */
-  if (kept >= state->cpus || state->cause != GL_IDLENESS)
+  if (!gl_policy_may_be_urgent(state))
     return false;
   double sum = 0;
   for (int i = 0; i < GL_URGENT_SLOTS; ++i)

@@ -114,6 +114,7 @@ struct gl_state {
   bool settling;           /* the window that runs is not measured */
   unsigned base, proposed; /* CPUs of a trial's old and new setting */
   unsigned failed;         /* CPUs that were too few for this load; 0: none */
+  unsigned fitting;        /* windows in a row in which fewer CPUs would do */
   double crowd;            /* runnable threads in the windows that won */
   bool retained;           /* with all CPUs, before the fold */
   bool fold_retains;       /* the fold's CPUs are kept awake, too */
@@ -140,6 +141,10 @@ struct gl_decision gl_policy_step(const struct gl_settings *settings,
  */
 bool gl_policy_needs_idle(const struct gl_settings *settings,
                           const struct gl_state *state);
+
+/* Returns false if the workload gains nothing by having its CPUs back at once:
+ * then gl_policy_is_urgent need not be asked. */
+bool gl_policy_may_be_urgent(const struct gl_state *state);
 
 /* Returns true if more threads want to run than did when the fold was won, or
  * than its CPUs can run, in the mean of GL_URGENT_SLOTS observations:

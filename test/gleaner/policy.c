@@ -322,6 +322,37 @@ static void folds(void) {
   CHECK(d.reason == GL_HOTPLUG && d.cpus == 3);
 }
 
+// A fold is tried only if it fits for a while, and if it changes anything.
+static void fits(void) {
+  struct gl_settings only = on;
+  only.may_retain = false;
+  struct gl_state state;
+  gl_policy_start(&state, 4);
+  struct gl_sample s = window(), busy = window();
+  busy.work_s = 3.9 * GL_WINDOW_S;
+  busy.idle_s = busy.active_idle_s = 0.1 * GL_WINDOW_S;
+  for (int i = 0; i < 100; ++i)
+    CHECK(gl_policy_step(&only, &state, i % 3 ? &s : &busy).cpus == 4);
+  CHECK(state.act == GL_NO_ACT);
+  // Already on one CPU.
+  gl_policy_start(&state, 4);
+  s.active = 1;
+  for (int i = 0; i < 100; ++i)
+    gl_policy_step(&only, &state, &s);
+  CHECK(state.act == GL_NO_ACT);
+  s.active = 2;
+  gl_policy_step(&only, &state, &s);
+  CHECK(state.act == GL_NO_ACT);
+  gl_policy_step(&only, &state, &s);
+  CHECK(gl_policy_step(&only, &state, &s).reason == GL_TRY_FOLD);
+  // With steal as the cause rising load wants no CPUs back, so none looks.
+  state.act = GL_NO_ACT;
+  state.kept = 2;
+  CHECK(gl_policy_may_be_urgent(&state));
+  state.cause = GL_STEAL;
+  CHECK(!gl_policy_may_be_urgent(&state));
+}
+
 // Ticks are few where little is done in user mode: windows are longer, and one
 // without a tick is no loss.
 static void few_ticks(void) {
@@ -418,6 +449,7 @@ int main(void) {
   losses();
   retains();
   folds();
+  fits();
   stolen();
   backs_off();
   few_ticks();
