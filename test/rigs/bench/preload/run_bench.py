@@ -15,7 +15,7 @@ import measure
 SENTENCE = "Time and CPU of libc's waits without and with LD_PRELOAD=libvfpthread.so."
 ALONE = False
 
-PRIMITIVES = ("mutex", "cond", "broadcast", "rwlock", "sem", "barrier")
+PRIMITIVES = ("own", "mutex", "cond", "broadcast", "rwlock", "sem", "barrier")
 TIMES = (1, 2, 4)
 # Some thirty time slices.
 TARGET_S = 0.1

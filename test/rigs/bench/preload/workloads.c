@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * workloads WHAT THREADS ROUNDS: each thread does ROUNDS of WHAT; prints what all
- * took as a line of JSON. Knows nothing of the preload.
+ * workloads WHAT THREADS ROUNDS: each thread does ROUNDS of WHAT; prints what
+ * all took as a line of JSON. Knows nothing of the preload.
  *===----------------------------------------------------------------------===*/
 
 #define _GNU_SOURCE
@@ -50,6 +50,19 @@ static void use_mutex(int self) {
     work(IN);
     check(pthread_mutex_unlock(&mutex));
     work(OUT);
+  }
+}
+
+/* A round is 1000 times a lock that no other thread uses. */
+static void use_own(int self) {
+  static struct {
+    _Alignas(128) pthread_mutex_t mutex;
+  } own[MAX_THREADS];
+  pthread_mutex_t *mine =
+      &own[self].mutex; /* zero: PTHREAD_MUTEX_INITIALIZER */
+  for (long i = 0; i < 1000 * rounds; ++i) {
+    check(pthread_mutex_lock(mine));
+    check(pthread_mutex_unlock(mine));
   }
 }
 
@@ -159,9 +172,13 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*use)(int self);
-  } all[] = {{"mutex", use_mutex},   {"rwlock", use_rwlock},
-             {"cond", use_cond},     {"broadcast", use_broadcast},
-             {"sem", use_sem},       {"barrier", use_barrier}};
+  } all[] = {{"own", use_own},
+             {"mutex", use_mutex},
+             {"rwlock", use_rwlock},
+             {"cond", use_cond},
+             {"broadcast", use_broadcast},
+             {"sem", use_sem},
+             {"barrier", use_barrier}};
   static pthread_t ids[MAX_THREADS];
   if (argc != 4)
     return 2;
