@@ -116,7 +116,9 @@ static bool change(vf_mutex *mutex, uint32_t *from, uint32_t to, int order) {
  * slack of 50 us it takes about 110 us. Each later sleep is as long as the wait
  * so far. If the lock becomes free during a sleep, it stays free for no longer
  * than the spinner has waited before. After VF_NAPS_NS, which is four sleeps,
- * the spinner parks. */
+ * the spinner parks. Shorter sleeps gain nothing: with 8 and 16 threads on 2
+ * CPUs, sleeps of 5, 10 and 20 us and a timer slack of 1 us have 1.00, 0.96 and
+ * 0.99 of the throughput, for 1.19, 1.20 and 1.05 of the CPU time. */
 #define VF_NAP_NS 50000u
 #define VF_NAPS_NS 1000000u
 
