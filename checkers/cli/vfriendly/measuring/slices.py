@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 # Share of the program's CPU time that looking may take, as the BPF programs measure themselves. What they do not see,
 # their calls and what they drive out of the caches, costs some half as much again.
-MOST_SHARE = 0.015
-# Seconds for each CPU before anything is left out, some 25,000 switches: programs with fewer are counted exactly. It is
+MOST_SHARE = 0.01
+# Seconds for each CPU before anything is left out, some 16,000 switches: programs with fewer are counted exactly. It is
 # MOST_SHARE of 1 s; shorter programs may be slowed by more than that.
-WHOLE_S = 0.015
+WHOLE_S = 0.01
 # Share of a CPU that may always be taken: a server that mostly sleeps would lose exact counts for nothing.
 IDLE_SHARE = 0.002
 # Long enough for most blocks of a program that switches often, and short enough that one at 500,000 switches a second
-# (5 ms) fits into the budget three times a second.
+# (5 ms) fits into the budget twice a second.
 LOOK_S = 0.01
 
 
