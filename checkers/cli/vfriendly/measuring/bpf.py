@@ -25,7 +25,7 @@ CLOCK_HZ = 499
 MOST_SAMPLES = 400
 # Programs that run at each switch and wake-up. They are attached only in the slices in which these are looked at.
 SWITCHES = (b"tp_btf/sched_switch", b"tp_btf/sched_waking")
-# The settings of collect.bpf.c.
+# The settings of collect.bpf.h.
 SCALE, ALL, LOST, SLICE, WEIGHT, MOST, UNTIL, ENDED = range(8)
 _NEVER = (1 << 64) - 1
 _KEY = struct.Struct("<IIq")

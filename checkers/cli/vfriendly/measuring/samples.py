@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-# The kinds of events; the same numbers as in checkers/cli/measure/collect.bpf.c.
+# The kinds of events; the same numbers as in checkers/cli/measure/collect.bpf.h.
 CPU, BLOCK, PREEMPT, WAKE, SHOOTDOWN, FAULT, DELAY, IDLE_WAKE, SPAN = range(1, 10)
 SOME_CALL = -2  # a system call whose number is not known
 LOOK = 10  # a thread that was seen to block, in /proc
