@@ -50,6 +50,16 @@ def near(value, wanted, share, what, slack=0.0):
     assert abs(value - wanted) <= share * wanted + slack, f"{what}: {value}, not {wanted}"
 
 
+def slack(profile):
+    """While the host takes the CPU no sample is taken, but the program's clock goes on."""
+    return 10 * profile.period_s + profile.steal_s
+
+
+def spins(profile, file, line, seconds):
+    # The loop is of three lines.
+    near(at(profile, "spin", file, range(line - 1, line + 2))[1], seconds, TIME, f"spun at {file}:{line}", slack(profile))
+
+
 def in_c():
     profile, said, out = measure("c", "./truth", str(N))
     lines = lines_of("truth.c")
@@ -60,9 +70,8 @@ def in_c():
                              ("shared", "shared.c", lines_of("shared.c")["shared fault"])):
         # Samples of 1 in k: with N / k of them, their number differs by its root.
         near(at(profile, "fault", file, line)[0], N, SAMPLED[TIER], kind)
-    # The loop is of three lines.
-    spun = at(profile, "spin", "truth.c", range(lines["spin"] - 1, lines["spin"] + 2))[1]
-    near(spun, said["spun"], TIME, "spun", 10 * profile.period_s)
+    spins(profile, "truth.c", lines["spin"], said["spun"])
+    spins(profile, "shared.c", lines_of("shared.c")["shared spin"], said["shared"])
     assert at(profile, "spin", "truth.c", range(lines["work"] - 1, lines["work"] + 1)) == (0, 0), "work was taken for a wait"
     assert at(profile, "cpu", "truth.c", range(lines["work"] - 1, lines["work"] + 1))[0] > 3
     assert "spinning" in out.splitlines()[0] or "spinning" in out.splitlines()[1], out
@@ -78,8 +87,11 @@ def in_c():
 
 
 def in_cpp():
-    profile, _, _ = measure("cpp", "./truthpp", str(N))
+    profile, said, _ = measure("cpp", "./truthpp", str(N))
     lines = lines_of("truth.cpp")
+    spun = sum(s.seconds for s in profile.stacks if s.what == "spin" and any(
+        f.line == lines["spin"] and f.file.endswith("truth.cpp") for f in s.frames))
+    near(spun, said["spun"], TIME, "spun in C++", slack(profile))
     near(at(profile, "fault", "truth.cpp", lines["algorithm fault"])[0] or
          sum(s.count for s in profile.stacks if s.what == "fault" and any(f.line == lines["algorithm fault"]
              and f.file.endswith("truth.cpp") for f in s.frames)), N, SAMPLED[TIER], "faults in std::fill_n")
@@ -93,6 +105,22 @@ def in_cpp():
     there = sum(s.count for s in wakes if any(f.line == lines["wake"] for f in s.frames) or
                 any("take_turn" in f.function for f in s.frames))
     assert there >= LINE * sum(s.count for s in wakes) - 2
+
+
+def shootdowns():
+    profile, said, _ = measure("shootdowns", "./shootdowns", "300")
+    if said["cpus"] == 1:
+        return
+    places = [("madvise", "shootdowns.c", "inlined shootdown"), ("munmap", "shared.c", "shared shootdown"),
+              ("mprotect", "shootdowns.c", "libc shootdown"), ("madvise", "shootdowns.c", "second of libc")]
+    for call in ("madvise", "munmap", "mprotect"):
+        lines = [(file, lines_of(file)[name]) for by, file, name in places if by == call]
+        # The last time may have been broken off.
+        near(profile.totals[f"shootdown {call}"]["count"], said["times"] * len(lines), COUNT, call, 3)
+        there = sum(at(profile, "shootdown", file, line)[0] for file, line in lines)
+        assert there >= LINE * said["times"] * len(lines), (call, there)
+        for file, line in lines:
+            near(at(profile, "shootdown", file, line)[0], said["times"], SAMPLED[TIER], f"{call} at line {line}", 10)
 
 
 def between_slices():
@@ -127,8 +155,12 @@ def in_fortran():
     if not compiler:
         return
     subprocess.run([compiler, "-g", "-O2", str(TRUTH / "truth.f90"), "-o", "truthf"], cwd=FOLDER, check=True)
-    profile, _, _ = measure("fortran", "./truthf")
-    near(at(profile, "fault", "truth.f90", lines_of("truth.f90")["fortran fault"])[0], 20000, 0.05, "faults in Fortran")
+    profile, said, _ = measure("fortran", "./truthf")
+    lines = lines_of("truth.f90")
+    near(at(profile, "fault", "truth.f90", lines["fortran fault"])[0], 20000, 0.05, "faults in Fortran")
+    spins(profile, "truth.f90", lines["fortran spin"], said["spun"])
+    if TIER == "bpf":
+        near(at(profile, "block", "truth.f90", lines["fortran sleep"])[0], said["naps"], COUNT, "sleeps in Fortran")
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)
@@ -136,6 +168,7 @@ flags = ["-g", "-O2", "-fomit-frame-pointer", "-pthread"]
 for words in (["cc", *flags, "-fPIC", "-shared", TRUTH / "shared.c", "-o", "libshared.so"],
               ["cc", *flags, TRUTH / "truth.c", "./libshared.so", "-o", "truth"],
               ["cc", *flags, TRUTH / "slices.c", "-o", "slices"],
+              ["cc", *flags, TRUTH / "shootdowns.c", "./libshared.so", "-o", "shootdowns"],
               ["c++", *flags, TRUTH / "truth.cpp", "-o", "truthpp"]):
     subprocess.run(words, cwd=FOLDER, check=True)
 in_c()
@@ -143,4 +176,5 @@ in_cpp()
 short_children()
 if TIER == "bpf":
     between_slices()
+    shootdowns()
 in_fortran()

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 void touch_shared(volatile char *pages, int count);
+double spin_shared(_Atomic int *flag);
 
 static int N;
 static _Atomic int turn, flag, slept, woke;
@@ -94,9 +95,9 @@ int main(int argc, char **argv) {
     wait_while(1);
   }
   pthread_join(thread, 0);
-  double spun = spin();
+  double spun = spin(), shared = spin_shared(&flag);
   int *words = calloc(1 << 16, sizeof(int));
   for (int i = 0; i < 4000; i++)
     flag += sum(words, 1 << 16) == 77;
-  printf("{\"slept\": %d, \"woke\": %d, \"spun\": %f}\n", slept, woke, spun);
+  printf("{\"slept\": %d, \"woke\": %d, \"spun\": %f, \"shared\": %f}\n", slept, woke, spun, shared);
 }
