@@ -13,9 +13,8 @@ from vfriendly.measuring.symbols import Frame
 from vfriendly.measuring.table import events, notable_places, overhead, percent, place_name, seconds, verdict
 
 _ROW, _WIDTH = 18, 1000
-# Boxes narrower than this, in thousandths of the width, cannot be seen.
-_NARROWEST = 2
-_CHARACTER = 7  # width of one, in the same unit
+# Boxes narrower than this, in per cent of the width, cannot be seen.
+_NARROWEST = 0.2
 _DEEPEST = 24
 _PLACES = 10  # as many as vfriendly measure lists
 # The time line's height, and the lowest bar that can be seen.
@@ -31,8 +30,9 @@ def section(joined: Joined) -> str:
         for cause in CAUSES for s in [profile.seconds_of(cause)])
     parts = [
         "<h2>Measured</h2>", f"<p>{escape(verdict(profile))}</p>",
-        f'<p class="quiet">{escape(" ".join(profile.command))}: wall {profile.wall_s:.2f} s, '
-        f"user {profile.user_s:.2f} s, system {profile.system_s:.2f} s, waiting for a CPU {profile.run_delay_s:.2f} s; "
+        f'<p class="quiet">{escape(" ".join(profile.command))}: wall {seconds(profile.wall_s)}, '
+        f"user {seconds(profile.user_s)}, system {seconds(profile.system_s)}, "
+        f"waiting for a CPU {seconds(profile.run_delay_s)}; "
         f"{escape(overhead(profile))}</p>",
         '<div class="wide"><table><tr><th>cause</th><th>CPU time</th><th>share</th><th>blocked</th>'
         f"<th>delay after wake-up</th></tr>{rows}</table></div>",
@@ -46,7 +46,8 @@ def section(joined: Joined) -> str:
 def _places(places: Sequence[Place], cpu: float) -> str:
     rows = []
     for p in places[:_PLACES]:
-        words = [p.cause, f"blocked for {seconds(p.blocked_s)}" if seconds(p.blocked_s) != "0" else "", events(p),
+        counts = events(p)
+        words = [p.cause if p.cause not in counts else "", f"blocked for {seconds(p.blocked_s)}" if seconds(p.blocked_s) != "0" else "", counts,
                  f"through {p.mostly_through}" if p.mostly_through else ""]
         rows.append(f'<li><b>{seconds(p.cost)}</b> ({percent(p.cost, cpu)}) <span class="place">{escape(place_name(p))}'
                     f"</span>: {escape('; '.join(filter(None, words)))}</li>")
@@ -85,11 +86,10 @@ def flame_graph(stacks: Iterable[Stack]) -> str:
     if not root.seconds:
         return ""
     boxes: list[str] = []
-    depth = _draw(root, "all", 0.0, _WIDTH / root.seconds, 0, "all", boxes)
-    height = (depth + 1) * _ROW
-    return (f'<figure><figcaption>Time on CPUs by cause: {root.seconds:.2f} s</figcaption><div class="wide">'
-            f'<svg class="flames" role="img" aria-label="flame graph" viewBox="0 0 {_WIDTH} {height}">'
-            f"{''.join(boxes)}</svg></div></figure>")
+    depth = _draw(root, "all", 0.0, 100 / root.seconds, 0, "all", boxes)
+    return (f"<figure><figcaption>Time on CPUs by cause: {seconds(root.seconds)}</figcaption>"
+            f'<svg class="flames" role="img" aria-label="flame graph" height="{(depth + 1) * _ROW}">'
+            f"{''.join(boxes)}</svg></figure>")
 
 
 def time_line(profile: Profile) -> str:
@@ -115,18 +115,17 @@ def time_line(profile: Profile) -> str:
     names = "".join('<span><svg viewBox="0 0 10 10" aria-hidden="true">'
                     f'<rect class="{n.replace(" ", "-")}" width="10" height="10"/></svg>{escape(n)}</span>'
                     for n in ("work", *CAUSES) if n in profile.timeline)
-    return (f"<figure><figcaption>CPUs in use over {profile.wall_s:.2f} s, of {profile.cpus}</figcaption>"
+    return (f"<figure><figcaption>CPUs in use over {seconds(profile.wall_s)}, of {profile.cpus}</figcaption>"
             f'<svg class="times" role="img" aria-label="time line" preserveAspectRatio="none" '
             f'viewBox="0 0 {_WIDTH} {_TALL}">{"".join(bars)}</svg><p class="times names">{names}</p></figure>')
 
 
 def _draw(box: _Box, name: str, x: float, scale: float, depth: int, cause: str, out: list[str]) -> int:
-    width = box.seconds * scale
-    label = name if len(name) * _CHARACTER < width else name[:max(0, int(width / _CHARACTER) - 1)]
-    kind = cause.replace(" ", "-")
-    out.append(f'<g class="{escape(kind)}"><title>{escape(name)}: {box.seconds:.3f} s</title>'
-               f'<rect x="{x:.1f}" y="{depth * _ROW}" width="{max(width - 0.5, 0.5):.1f}" height="{_ROW - 1}"/>'
-               f'<text x="{x + 3:.1f}" y="{depth * _ROW + 13}">{escape(label)}</text></g>')
+    """Adds a box in per cent of the width, and those above it; returns the depth of the last one."""
+    # Each box is a picture of its own, which cuts its text where it ends, however wide the page is.
+    out.append(f'<svg class="{escape(cause.replace(" ", "-"))}" x="{x:.2f}%" y="{depth * _ROW}" '
+               f'width="{box.seconds * scale:.2f}%" height="{_ROW}"><title>{escape(name)}: {box.seconds:.3f} s</title>'
+               f'<rect width="100%" height="100%"/><text x="3" y="13">{escape(name)}</text></svg>')
     deepest = depth
     for inner, child in sorted(box.inner.items()):
         if child.seconds * scale >= _NARROWEST:
