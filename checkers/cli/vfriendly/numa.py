@@ -198,9 +198,17 @@ def nodes_for(pid: int) -> tuple[list[int], dict[int, int]]:
         mode = "missing"
     if mode in ("0", "missing"):
         raise Refused(f"{BALANCING} is {mode}, so the kernel samples no accesses: sysctl kernel.numa_balancing=1")
-    online = _numbers(Path(SYSFS, "online").read_text(encoding="ascii"))
-    return nodes, {cpu: node for node in online
-                   for cpu in _numbers(Path(SYSFS, f"node{node}", "cpulist").read_text(encoding="ascii"))}
+    return nodes, nodes_of_cpus()
+
+
+def nodes_of_cpus() -> dict[int, int]:
+    """Returns the node of each CPU; {} if the kernel knows no nodes."""
+    try:
+        online = _numbers(Path(SYSFS, "online").read_text(encoding="ascii"))
+        return {cpu: node for node in online
+                for cpu in _numbers(Path(SYSFS, f"node{node}", "cpulist").read_text(encoding="ascii"))}
+    except OSError:
+        return {}
 
 
 def pages_of(pid: str) -> dict[int, int]:

@@ -5,14 +5,20 @@
 
 import gzip
 import json
+import os
 import struct
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import jsonschema
 from project import Project
-from vfriendly.measuring import perf, pprof, sites
+from vfriendly import numa
+from vfriendly.measuring import perf, pprof, sites, table
 from vfriendly.measuring import profile as profiles
+from vfriendly.measuring.nodes import Nodes, pages_by_node
 from vfriendly.measuring.processes import Processes
 from vfriendly.measuring.profile import PARTS, Profile, Stack, read, timeline
 from vfriendly.measuring.symbols import Frame
@@ -58,6 +64,33 @@ def mappings():
     at = {ns: [m.path for m in processes.image(7, ns).at(ns)] for ns in (150, 205, 250, 350)}
     assert at == {150: ["/a"], 205: [], 250: ["/b"], 350: ["/b", "/c"]}, at
     assert processes.image(7, 350).name == "second"
+
+
+def nodes():
+    """Two threads compute as long on a node each. What only one of the nodes has is remote for the other; files are not counted."""
+    maps = pages_by_node(["7f00 default anon=90 dirty=90 N0=80 N1=10 kernelpagesize_kB=4", "7f10 default file=/lib N1=500",
+                          "7f20 default anon=1 N0=1 kernelpagesize_kB=2048"])
+    assert maps == {0: 80 + 512, 1: 10}, maps
+
+    def line(cpu, ticks):
+        fields = ["S", *["0"] * 36]
+        fields[11], fields[12], fields[36] = str(ticks - 1), "1", str(cpu)
+        return f"7 (a) b) {' '.join(fields)}"
+
+    with mock.patch.object(numa, "nodes_of_cpus", lambda: {0: 0, 1: 1}):
+        found = Nodes()
+    assert found.several and found.exact() == {}
+    # Of three looks, the last one sees no more CPU time.
+    for ticks in (100, 200, 200):
+        found.add(7, [(7, line(0, ticks)), (8, line(1, ticks))], Counter({0: 900, 1: 100}))
+    rows = found.exact()
+    second = os.sysconf("SC_CLK_TCK")
+    assert rows["pages of node 0"] == {"count": 900, "seconds": 200 / second}, rows
+    assert rows["pages of node 1"] == {"count": 100, "seconds": 200 / second} and rows["remote pages"]["count"] == 400, rows
+    shown = replace(profile_of(Path("/")), totals=rows)
+    (text,) = [line for line in table.lines(shown, 1) if "node 0" in line]
+    assert text.startswith("node 0: 90.0 % of the pages, 50.0 % of the CPU time; node 1: 10.0 %") and "40.0 %" in text, text
+    assert "--remedies numa" in text, text
 
 
 SCHEMA = json.loads(Path(profiles.__file__).with_name("profile.schema.json").read_text())
@@ -169,6 +202,7 @@ def main():
     assert waits.own.function == "caller" and stack("fault", "page faults", 1, 0, frame("vf_init", "i.c", 1)).own is None
     found = times()
     mappings()
+    nodes()
     project = Project(sys.argv[1])
     before = project.sarif(status=1)["results"]
     loops = [r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in before

@@ -19,6 +19,7 @@ from vfriendly.measuring import bpf, preloading, samples
 from vfriendly.measuring.bpf import Bpf, Unavailable
 from vfriendly.measuring.events import CLOCK_HZ, Blocked, PerfEvents
 from vfriendly.measuring.machine import Machine
+from vfriendly.measuring.nodes import Nodes
 from vfriendly.measuring.processes import Processes, Watch
 from vfriendly.measuring.profile import Profile, Stack, joined, timeline
 from vfriendly.measuring.resolving import Resolver, call_name
@@ -299,7 +300,7 @@ def _tier(spool: samples.Spool, processes: Processes, target: Target, family: Se
 
 def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf") -> Collected:
     """Measures until the target ends, the time is over, or the user interrupts."""
-    spool, processes = samples.Spool(), Processes()
+    spool, processes, nodes = samples.Spool(), Processes(), Nodes()
     child = Child(target.command, target.environment) if target.command else None
     family = [child.pid] if child else psutil.pids() if target.system else _family(target.process)
     try:
@@ -311,6 +312,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     if not child:
         for process in family:
             processes.snapshot(process)
+        nodes.begin(family)
     before, began, began_ns = Machine.now(), time.monotonic(), samples.now_ns()
     cpu_before, own_before = _cpu_of(family) if not child else (0.0, 0.0), time.process_time()
     interrupted = False
@@ -323,6 +325,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
                 family, looked = _family_or(family), last
             now = time.monotonic()
             tier.poll(family, POLL_S)
+            nodes.look(family)
             last = now
             progress(f"measuring, {now - began:.0f} s, {spool.count} samples")
             if target.seconds and now - began >= target.seconds:
@@ -339,7 +342,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     tier.poll([], 0)
     inside, after = tier.cost(), Machine.now()
     ended = child.status if child else None
-    exact = tier.exact(child.counts() if child else {})
+    exact = {**tier.exact(child.counts() if child else {}), **nodes.exact()}
     if child and ended is None:
         child.stop()
     family = psutil.pids() if target.system else _family_or(family)
