@@ -10,6 +10,7 @@
 #include "gleaner/place.h"
 #include "gleaner/policy.h"
 #include "gleaner/retain.h"
+#include "gleaner/spread.h"
 #include "hypervisor.h"
 #include "platform/linux/kernel.h"
 #include <errno.h>
@@ -52,6 +53,7 @@ struct daemon {
   struct gl_record *record;
   struct gl_sense sense;
   struct gl_retain *retain;
+  struct gl_spread spread;
   struct gl_settings settings;
   struct gl_state state;
   struct gl_decision now;
@@ -63,7 +65,9 @@ struct daemon {
   double quiet_s;       /* since it was said why nothing is tried */
   enum gl_reason explained, logged;
   bool failed_to_write;
-  unsigned forced; /* by a test: the number of CPUs to keep; 0: none */
+  /* By a test: the number of CPUs to keep; 0: none. In turns with all. */
+  unsigned forced;
+  bool turns;
 };
 
 static double own_cpu_s(void) {
@@ -110,12 +114,17 @@ static void act(struct daemon *d) {
     /* Version 1 cpusets forget a CPU that goes offline. */
     if (record->folded || d->now.reason == GL_HOTPLUG) {
       gl_place_release(record);
+      /* Linux spreads rising load, and sooner. */
+      if (d->now.reason != GL_HOTPLUG && d->now.reason != GL_RISING)
+        gl_spread_apply(&d->spread, record);
       record->changes++;
     }
   } else if (!record->folded || gl_count_cpus(&record->kept) != d->now.cpus) {
     struct gl_cpus kept;
     gl_sense_choose(&d->sense, record, d->now.cpus, &kept);
     record->changes++;
+    if (!record->folded)
+      gl_spread_note(&d->spread, record);
     if (gl_place_confine(record, &kept) != 0) {
       fprintf(stderr, "gleaner: the workload can no longer be confined\n");
       d->settings.may_fold = false;
@@ -289,6 +298,7 @@ static void start(struct daemon *d, const struct gl_options *options,
   }
   const char *forced = getenv("VF_TEST_GLEANER_FOLD");
   d->forced = forced ? (unsigned)atoi(forced) : 0;
+  d->turns = getenv("VF_TEST_GLEANER_TURNS") != NULL;
 }
 
 _Noreturn void gl_daemon(const struct gl_options *options,
@@ -340,7 +350,7 @@ _Noreturn void gl_daemon(const struct gl_options *options,
     if (!urgent) {
       d.now = gl_policy_step(&d.settings, &d.state, &sample);
       if (d.forced)
-        d.now.cpus = d.forced;
+        d.now.cpus = d.turns && d.record->folded ? sample.cpus : d.forced;
       act(&d);
     }
     explain(&d, &sample);

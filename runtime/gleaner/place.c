@@ -6,6 +6,7 @@
 
 #include "gleaner/place.h"
 #include "gleaner/cgroup.h"
+#include "gleaner/spread.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +229,7 @@ int gl_place_release(struct gl_record *record) {
                                 sizeof text) > 0))
       result = write_in(record->group, "cpuset.cpus", text);
   }
+  gl_spread_end(record);
   __atomic_store_n(&record->folded, 0, __ATOMIC_RELEASE);
   return result;
 }

@@ -19,7 +19,7 @@
 #include "gleaner/load.h"
 #include "gleaner/system.h"
 
-#define GL_RECORD_MAGIC 0x324e4c47u /* "GLN2": changes with the layout */
+#define GL_RECORD_MAGIC 0x334e4c47u /* "GLN3": changes with the layout */
 
 enum gl_means { GL_AFFINITY, GL_CPUSET_V1, GL_CPUSET_V2 };
 
@@ -41,6 +41,7 @@ struct gl_record {
   struct gl_cpus kept;
   struct gl_cpus was; /* what threads had before, which some may still have if
                          the daemon died while it moved them */
+  uint32_t spreads; /* 1 while threads are held on single CPUs: see spread.h */
   uint32_t polls; /* 1 from before the guest's polling is set until after it is
                      restored: see halt_poll.h */
   unsigned long poll_was_ns, poll_set_ns;

@@ -63,10 +63,14 @@ def cpus(pid):
         return []
 
 
+def descendants(pid):
+    return [each for child in children(pid) for each in (child, *descendants(child))]
+
+
 def end_all(runs):
     """However the test ends, nothing that it started goes on."""
     for run in runs:
-        for pid in (run.command, run.daemon, run.supervisor):
+        for pid in (*descendants(run.supervisor), run.command, *descendants(run.command), run.daemon, run.supervisor):
             try:
                 if pid:
                     os.kill(pid, signal.SIGKILL)
@@ -263,6 +267,26 @@ def fork_storm():
     os.kill(run.command, signal.SIGKILL)
     run.end()
     no_leftovers()
+
+
+def spreads():
+    """Threads that are held on the CPUs that they had before a fold are free again, and so are those they made."""
+    os.environ.update(VF_TEST_GLEANER_TURNS="1", VF_TEST_GLEANER_SPREAD_MS="1000")
+    storm = "busy() { while :; do (:); done; }; busy & busy & wait"
+    run = Run(("sh", "-c", storm), wanted="sh")
+    held = lambda: [pid for pid in descendants(run.command) if cpus(pid) == ALL[1:2]]
+    free = lambda: (lambda below: len(below) >= 2 and all(cpus(pid) in (ALL, []) for pid in below))(
+        descendants(run.command))
+    wait_for("held", held)
+    wait_for("free, as the daemon says", free)
+    wait_for("held again", held)
+    os.kill(run.daemon, signal.SIGKILL)
+    wait_for("free, as the supervisor says", free)
+    for pid in (run.command, *children(run.command)):
+        os.kill(pid, signal.SIGKILL)
+    run.end()
+    no_leftovers()
+    del os.environ["VF_TEST_GLEANER_TURNS"], os.environ["VF_TEST_GLEANER_SPREAD_MS"]
 
 
 def group_removed():
