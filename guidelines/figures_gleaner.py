@@ -27,22 +27,22 @@ WORK = {"free": "pairs that hand over, after {us:g} µs of work", "busy": "threa
 
 
 def _boots(counts):
-    return " to ".join(map(str, sorted({min(counts), max(counts)})))
+    return " to ".join(map(str, sorted({min(counts), max(counts)}))) + (" boot" if max(counts) == 1 else " boots")
 
 
 def gleaner_guests(report):
     """A row for each workload and number of vCPUs."""
     rows = report["summary"]
-    yield (f"Exits to the hypervisor for each round of work, medians of {_boots([r['boots'] for r in rows])} boots by `./dev bench gleaner --guests "
+    yield (f"Exits to the hypervisor for each round of work, medians of {_boots([r['boots'] for r in rows])} by `./dev bench gleaner --guests "
            f"{','.join(str(n) for n in sorted({r['cpus'] for r in rows}))} --warm-up {report['parameters']['warm_up']}`, "
            f"commit `{report['commit'][:10]}`.\nGuests run in an emulated one, so only counts mean something.\n")
-    yield "| vCPUs | work | exits | with gleaner | fewer | lowest, highest | halts | with gleaner | wake-ups | with gleaner |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+    yield "| vCPUs | work | number | exits | with gleaner | fewer | lowest, highest | halts | with gleaner | wake-ups | with gleaner |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for row in rows:
         count, ns, kind = row["workload"].split()
         each, fewer = row["per_round"], row["fewer"]
         shown = [f"{each[v][what]:.2f}" for what in ("all", "HLT", "ICR") for v in ("alone", "gleaner")]
-        yield (f"| {row['cpus']} | {count} {WORK[kind].format(us=int(ns) / 1000)} | {shown[0]} | {shown[1]} | {statistics.median(fewer):.0%} | "
+        yield (f"| {row['cpus']} | {WORK[kind].format(us=int(ns) / 1000)} | {count} | {shown[0]} | {shown[1]} | {statistics.median(fewer):.0%} | "
                f"{min(fewer):.0%}, {max(fewer):.0%} | {' | '.join(shown[2:])} |")
 
 
@@ -50,7 +50,7 @@ def gleaner_crowded(report):
     """A row for each workload in an over-committed guest."""
     rows = report["summary"]
     yield (f"Rounds a second of a guest with four vCPUs on two CPUs, beside two threads that compute and have an equal share; medians of\n"
-           f"{_boots([len(r['ratios']) for r in rows])} boots by `./dev bench gleaner --crowded --warm-up {report['parameters']['warm_up']}`, "
+           f"{_boots([len(r['ratios']) for r in rows])} by `./dev bench gleaner --crowded --warm-up {report['parameters']['warm_up']}`, "
            f"commit `{report['commit'][:10]}`. The host is emulated: compare within a row only.\n")
     yield "| work of four threads | four vCPUs | confined to two by hand | with gleaner | with / without | lowest, highest |"
     yield "|---|---|---|---|---|---|"
