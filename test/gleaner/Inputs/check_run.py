@@ -56,6 +56,12 @@ def name(pid):
         return ""
 
 
+def catches(pid, number):
+    with open(f"/proc/{pid}/status") as file:
+        mask = next(int(line.split()[1], 16) for line in file if line.startswith("SigCgt:"))
+    return mask >> (number - 1) & 1
+
+
 def cpus(pid):
     try:
         return sorted(os.sched_getaffinity(pid))
@@ -244,7 +250,7 @@ def own_affinity_stays():
            "signal.signal(signal.SIGUSR1, lambda *a: os.sched_setaffinity(0, {%d}))\n"
            "while True: time.sleep(1000)" % ALL[-1])
     run = Run((sys.executable, "-c", pin), wanted=os.path.basename(sys.executable)[:15])
-    time.sleep(0.3)
+    wait_for("its handler", lambda: catches(run.command, signal.SIGUSR1))
     os.kill(run.command, signal.SIGUSR1)
     wait_for("pinned itself", lambda: cpus(run.command) == ALL[-1:])
     os.kill(run.daemon, signal.SIGKILL)
