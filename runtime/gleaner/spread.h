@@ -12,7 +12,8 @@
  * seconds, although they may use all: a wake-up prefers the CPU of the waker. A
  * trial would compare the fold with that, and a lost one would cost the program
  * its second CPU. So each thread must run on its old CPU for a moment. It stays
- * there by itself afterwards, as on a CPU that it chose.
+ * there by itself afterwards, as on a CPU that it chose. A limit: a thread to
+ * which the program gives a single CPU within these 3 ms loses it again.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_GLEANER_SPREAD_H
