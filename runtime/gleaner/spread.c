@@ -44,14 +44,27 @@ void gl_spread_note(struct gl_spread *spread, const struct gl_record *record) {
   free(threads.id);
 }
 
+/* Returns true if the program has given a thread a single CPU while it was
+ * confined: gl_spread_end could not tell it from one that is held. */
+static bool has_pinned(const struct gl_record *record) {
+  struct gl_ids threads = {0};
+  gl_place_threads(record, &threads);
+  bool found = false;
+  for (size_t i = 0; i < threads.n && !found; ++i) {
+    struct gl_cpus is;
+    found = gl_get_affinity(threads.id[i], &is) == 0 && gl_count_cpus(&is) == 1;
+  }
+  free(threads.id);
+  return found;
+}
+
 void gl_spread_apply(const struct gl_spread *spread, struct gl_record *record) {
+  if (spread->n == 0 || has_pinned(record))
+    return;
   for (size_t i = 0; i < spread->n; ++i) {
     unsigned cpu = spread->spots[i].cpu;
-    struct gl_cpus own = {0}, is;
-    /* What the program has set meanwhile stays. */
-    if (gl_has_cpu(&record->kept, cpu) || !gl_has_cpu(&record->usable, cpu) ||
-        gl_get_affinity(spread->spots[i].thread, &is) != 0 ||
-        gl_count_cpus(&is) < 2)
+    struct gl_cpus own = {0};
+    if (gl_has_cpu(&record->kept, cpu) || !gl_has_cpu(&record->usable, cpu))
       continue;
     gl_add_cpu(&own, cpu);
     __atomic_store_n(&record->spreads, 1, __ATOMIC_RELEASE);

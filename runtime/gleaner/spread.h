@@ -38,7 +38,8 @@ struct gl_spread {
 void gl_spread_note(struct gl_spread *spread, const struct gl_record *record);
 
 /* Makes threads that ran on other CPUs than record->kept run there once; takes
- * 3 ms if there are any. pre: the workload has all its CPUs. */
+ * 3 ms if there are any. Does nothing if the program has given a thread a
+ * single CPU since. pre: the workload has all its CPUs. */
 void gl_spread_apply(const struct gl_spread *spread, struct gl_record *record);
 
 /* Ends an application in which the daemon died, if there is one. */

@@ -295,6 +295,29 @@ def spreads():
     del os.environ["VF_TEST_GLEANER_TURNS"], os.environ["VF_TEST_GLEANER_SPREAD_MS"]
 
 
+def pinned_stays():
+    """A thread to which the program gives one CPU while it is confined keeps it when the fold ends."""
+    os.environ.update(VF_TEST_GLEANER_TURNS="1")
+    # Threads that are held after a fold have another CPU than the one that was kept.
+    pin = ("import os, subprocess, time\n"
+           "[subprocess.Popen(['sh', '-c', 'while :; do (:); done']) for _ in range(2)]\n"
+           "while os.sched_getaffinity(0) != {%d}: time.sleep(0.001)\n"
+           "os.sched_setaffinity(0, {%d})\n"
+           "open('/proc/self/comm', 'w').write('pinned')\n"
+           "time.sleep(1000)" % (ALL[0], ALL[0]))
+    run = Run((sys.executable, "-c", pin), wanted=os.path.basename(sys.executable)[:15])
+    below = lambda: children(run.command)
+    wait_for("pinned", lambda: name(run.command) == "pinned")
+    wait_for("all CPUs", lambda: below() and all(cpus(pid) == ALL for pid in below()))
+    time.sleep(0.2)  # in which threads would be held, and free again
+    assert cpus(run.command) == ALL[:1], cpus(run.command)
+    for pid in (*below(), run.command):
+        os.kill(pid, signal.SIGKILL)
+    run.end()
+    no_leftovers()
+    del os.environ["VF_TEST_GLEANER_TURNS"]
+
+
 def group_removed():
     """Somebody moves the workload away and removes the cgroup."""
     run = Run()
