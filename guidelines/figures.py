@@ -20,7 +20,7 @@ import sys
 from figures_common import digits, fail
 from figures_gleaner import gleaner, gleaner_crowded, gleaner_guests
 from figures_kernel import (paratick_beside, paratick_formulas, paratick_rates, paratick_totals, pv_shootdown)
-from figures_limits import limits, openmp, servers
+from figures_limits import limits, openmp, redis, servers
 
 KINDS = {
     "barrier-atomic": "barrier, atomic",
@@ -401,6 +401,7 @@ TABLES = {
     "limits": ("figures/cpu-limits", "figures of limits", limits),
     "openmp": ("figures/cpu-limits", "figures of openmp", openmp),
     "servers": ("figures/cpu-limits", "figures of servers", servers),
+    "redis": ("figures/cpu-limits", "figures of redis", redis),
     "rebuilt": ("guides/tested", "figures of rebuilt", rebuilt),
     "paratick-virtual": ("figures/paratick", "figures", paratick_formulas),
     "paratick-6.12-virtual": ("figures/paratick", "figures of paratick-6.12-virtual", paratick_totals),

@@ -2,7 +2,9 @@
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tables of cpu-limits.md, see figures.py."""
-from figures_common import digits
+import statistics
+
+from figures_common import digits, fail
 
 RATIOS = ("Ratios are medians of pairs, with the interval in which the median lies with a probability of 95 %:\n"
           "one around 1 shows no difference.")
@@ -59,3 +61,23 @@ def servers(report):
         plain, ours = row["plain"], row["libvfpthread"]
         yield (f"| {row['server']} | {row['threads']} | {digits(plain['rps'])} | {digits(ours['rps'])} | {row['rate_ratio']['median']:.2f} | "
                f"{digits(plain['p99_ms'])} | {digits(ours['p99_ms'])} |")
+
+
+REDIS = {"plain": "as it is", "plugin": "rewritten", "alone": "rewritten, without libvfrt", "preload": "libvfpthread.so and libvfmalloc.so preloaded",
+         "hand": "yields by hand", "one thread": "one thread"}
+
+
+def redis(report):
+    """Only of a limited group; the page on spin loops has no table of the others."""
+    parameters = report["parameters"]
+    if not parameters["limit"]:
+        fail("redis: only a run with --limit has a table")
+    yield (f"Redis {parameters['redis']} in a group limited to {parameters['limit']:g} CPU, {parameters['clients']} clients: medians of {parameters['reps']} runs of "
+           f"`./dev bench redis --limit {parameters['limit']:g}` {where(report)}\n")
+    yield "| I/O threads | | SET per second | GET per second | p50 of GET, ms | p99 of GET, ms |"
+    yield "|---|---|---|---|---|---|"
+    for row in report["samples"]:
+        # A run that was stopped has no figures.
+        middle = [digits(statistics.median(run[key] for run in row["runs"])) if all(key in run for run in row["runs"]) else "stopped"
+                  for key in ("set_rps", "get_rps", "get_p50_ms", "get_p99_ms")]
+        yield f"| {row['threads']} | {REDIS[row['variant']]} | {' | '.join(middle)} |"
