@@ -58,8 +58,9 @@ LIBRARIES = {each.name: each for each in (
 class Place:
     """Returns the folder of the files that a suite fetches and builds."""
 
-    def __init__(self, shared, name, debian):
+    def __init__(self, shared, name, debian, only=""):
         self.folder = os.path.join(shared, name)
+        self.only = re.compile(only)  # names of jobs; a suite need not build others
         self.source = HERE
         self.debian = debian
         os.makedirs(self.folder, exist_ok=True)
@@ -149,16 +150,16 @@ def not_loaded(suite, starts, entry, ours):
     return None if tested else "any program"
 
 
-def run_suite(folder, name, place, preload, smoke, only=""):
+def run_suite(folder, name, place, preload, smoke):
     began = time.monotonic()
     entry = {"sentence": load(folder, name).SENTENCE}
     try:
         suite = load(folder, name).prepare(place, smoke)
-        if not suite.jobs:
+        if not suite.jobs and not place.only.pattern:
             raise bring.NotRun("nothing of it could be built")
-        suite.jobs = [job for job in suite.jobs if re.search(only, job.name)]
+        suite.jobs = [job for job in suite.jobs if place.only.search(job.name)]
         if not suite.jobs:
-            raise bring.NotRun(f"it has no job whose name matches {only}")
+            raise bring.NotRun(f"it has no job whose name matches {place.only.pattern}")
     except bring.NotRun as why:
         return {**entry, "state": "not run", "reason": str(why)}
     prepared = time.monotonic()
@@ -231,7 +232,7 @@ def arguments():
     parser.add_argument("name", nargs="*", help="suites to run [all]")
     parser.add_argument("--list", action="store_true", help="say which there are")
     parser.add_argument("--smoke", action="store_true", help="a few tests of each")
-    parser.add_argument("--only", metavar="REGEX", default="", help="jobs whose name matches; builds all")
+    parser.add_argument("--only", metavar="REGEX", default="", help="only jobs whose name matches")
     parser.add_argument("--library", choices=LIBRARIES, default="libvfpthread",
                         help="which is looked at [%(default)s]")
     parser.add_argument("--preload", metavar="FILE[:FILE]",
@@ -275,9 +276,8 @@ def main():
     debian = bring.Debian(shared)
     for name in options.name or there:
         print(f"== {name}", file=sys.stderr, flush=True)
-        place = Place(shared, name, debian)
-        report["suites"][name] = run_suite(options.suites, name, place, preload, options.smoke,
-                                             options.only)
+        place = Place(shared, name, debian, options.only)
+        report["suites"][name] = run_suite(options.suites, name, place, preload, options.smoke)
         path = os.path.join(shared, "report.json")
         with open(path, "w") as file:  # After each: the next may take long.
             json.dump(report, file, indent=1)
