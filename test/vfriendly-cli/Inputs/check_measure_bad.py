@@ -16,6 +16,7 @@ from project import BUILD, HERE, TOOL
 from vfriendly.measuring import bpf, preloading, samples
 from vfriendly.measuring import profile as profiles
 from vfriendly.measuring.processes import Processes
+from vfriendly.measuring.resolving import Resolver
 
 FOLDER = Path(sys.argv[1])
 NO_FILE = ("[anonymous]", "[unknown]")
@@ -121,6 +122,10 @@ def unavailable():
     if os.path.exists("/sys/kernel/btf/vmlinux"):
         assert "measure from the host" in why(bpf.Unavailable, begin_bpf, readlink=lambda _: "pid:[1]", uname=machine())
     assert "needs Linux 5.11" in why(preloading.Unavailable, begin_library, uname=machine(release="5.10.0-28-amd64"))
+
+    with mock.patch("shutil.which", lambda _: None):
+        missing = "; ".join(Resolver(Processes()).missing)
+    assert "llvm-22" in missing and "binutils" in missing, missing
 
     def full(*_):
         raise OSError(28, "No space left on device")

@@ -62,7 +62,7 @@ class Resolver:
 
     @property
     def missing(self) -> list[str]:
-        return [m for m in (self._unwinder.missing, self.symbols.missing) if m]
+        return [m for m in (self._unwinder.missing, self.symbols.missing, self._waits.missing) if m]
 
     def modules(self) -> dict[str, str]:
         return {path: elf.build_id for path, elf in self._elfs.items() if elf}

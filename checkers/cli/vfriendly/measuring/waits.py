@@ -67,6 +67,10 @@ class Waits:
         self._tool = next(filter(None, map(shutil.which, names)), None)
         self._known: dict[tuple[str, int], bool] = {}
 
+    @property
+    def missing(self) -> str:
+        return "" if self._tool else "time in loops that wait, but in functions of known names: apt-get install binutils"
+
     def is_wait(self, module: str, offset: int) -> bool:
         """Returns True if the instruction at the address is part of a loop that waits."""
         key = (module, offset)
