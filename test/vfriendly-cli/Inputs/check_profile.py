@@ -83,6 +83,11 @@ def nodes():
     # Of three looks, the last one sees no more CPU time.
     for ticks in (100, 200, 200):
         found.add(7, [(7, line(0, ticks)), (8, line(1, ticks))], Counter({0: 900, 1: 100}))
+    # The first look is made at once, the next one not yet, the last one anyway. There is no process 0.
+    with mock.patch.object(found, "_look_at") as looked:
+        for last in (False, False, True):
+            found.look([0], last)
+    assert looked.call_count == 2, looked.call_count
     rows = found.exact()
     second = os.sysconf("SC_CLK_TCK")
     assert rows["pages of node 0"] == {"count": 900, "seconds": 200 / second}, rows

@@ -338,6 +338,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
         if child:
             child.stop()
         raise
+    nodes.look(family, last=True)
     wall, own = time.monotonic() - began, time.process_time() - own_before
     tier.poll([], 0)
     inside, after = tier.cost(), Machine.now()

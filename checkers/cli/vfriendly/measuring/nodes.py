@@ -38,9 +38,10 @@ class Nodes:
         self._pages.clear()
         self._ticks.clear()
 
-    def look(self, family: Sequence[int]) -> None:
+    def look(self, family: Sequence[int], last: bool = False) -> None:
+        """Looks if it is time to, or for the last time: what was used since the look before would be missing."""
         began = time.monotonic()
-        if not self.several or began < self._next_s:
+        if not self.several or (began < self._next_s and not last):
             return
         for process in family:
             self._look_at(process)
