@@ -205,6 +205,11 @@ def main():
     waits = stack("block", "blocking", 1, 0.1, frame("vf_futex_wait", "kernel.h", 60), frame("wait_at", "wait.c", 9),
                   frame("vf_spin_wait", "wait.c", 30), frame("caller", "a.c", 5), frame("main", "a.c", 9))
     assert waits.own.function == "caller" and stack("fault", "page faults", 1, 0, frame("vf_init", "i.c", 1)).own is None
+    # A thread that OpenMP's library begins waits in it, not where libc begins threads.
+    libc, omp = (lambda f: frame(f, "", 0, "/lib/libc.so.6")), frame("", "", 0, "/lib/libgomp.so.1.0.0")
+    waits = stack("block", "blocking", 1, 0.1, libc("syscall"), omp, frame("gomp_thread_start", "", 0, omp.module), libc("clone3"))
+    assert waits.own is None and waits.shown == omp, waits.shown
+    assert stack("fault", "page faults", 1, 0, libc("a"), libc("b")).shown == libc("b")
     found = times()
     mappings()
     nodes()

@@ -20,6 +20,8 @@ PARTS = 100
 # OpenMP, allocators, and those that are preloaded here.
 _SYSTEM = re.compile(r"(ld-linux.*|ld-musl.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|gfortran|quadmath|gomp|[io]mp5?"
                      r"|jemalloc|tcmalloc.*|mimalloc|vf\w+|atomic)[-.].*|\[.*\])$")
+# Of these, what says nothing of a stack without other code: how a thread was begun.
+_LIBC = re.compile(r"(ld-linux.*|ld-musl.*|lib(c|pthread)[-.].*|\[.*\])$")
 CAUSES = ("spinning", "blocking", "data sharing", "page faults", "other")
 ON_CPU = ("spin", "cpu", "kernel")
 TITLES = {
@@ -53,6 +55,12 @@ class Stack:
         """
         begin = max((i + 1 for i, f in enumerate(self.frames) if f.function.startswith("vf_")), default=0)
         return next((f for f in self.frames[begin:] if f.module and not is_system(f.module)), None)
+
+    @property
+    def shown(self) -> Frame | None:
+        """Returns the own frame; else, as in threads that a library begins, the first one outside of libc, or the last."""
+        outside = (f for f in self.frames if f.module and not _LIBC.match(os.path.basename(f.module)))
+        return self.own or next(outside, None) or (self.frames[-1] if self.frames else None)
 
 
 @dataclass
@@ -107,7 +115,7 @@ class Profile:
         for s in self.stacks:
             if s.what == "cpu":
                 continue
-            frame = s.own or (s.frames[-1] if s.frames else None)
+            frame = s.shown
             if not frame:
                 continue
             # A loop that waits has several lines: it is one place, at its hottest line.
