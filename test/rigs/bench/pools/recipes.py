@@ -13,6 +13,7 @@ import subprocess
 from dataclasses import dataclass, field
 
 import bench
+import bring
 import model
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -81,24 +82,36 @@ def _alike(tree, source, folder, flags):
     return _objects(tree, folder, [_driver("alike.cpp")], ["-DHAND"] if flags.hand else [], flags)
 
 
+def _llama_build(source, made, c, cxx, options, openmp, target):
+    joined = " ".join(WARNINGS + options)
+    bench.build(["cmake", "-S", source, "-B", made, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                 f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}",
+                 "-DCMAKE_C_FLAGS_RELEASE=-O2", "-DCMAKE_CXX_FLAGS_RELEASE=-O2", f"-DCMAKE_C_FLAGS={joined}",
+                 f"-DCMAKE_CXX_FLAGS={joined}", "-DBUILD_SHARED_LIBS=OFF", f"-DGGML_OPENMP={openmp}",
+                 "-DGGML_LLAMAFILE=OFF", "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_TOOLS=OFF",
+                 "-DLLAMA_BUILD_EXAMPLES=OFF", "-DLLAMA_BUILD_SERVER=OFF", "-DLLAMA_BUILD_COMMON=OFF"])
+    bench.build(["ninja", "-C", made, f"-j{bench.cpus()}", target])
+
+
 def _llama(openmp):
+    """A variant has its own ggml, where all waits are. libllama takes most of the time to build
+    and is built once."""
+
     def compile_llama(tree, source, folder, flags):
+        clang = tree.tool("clang"), tree.tool("clang++")
+        library = os.path.join(os.path.dirname(folder), "llama-library")
+        with bring.Once(library, source) as todo:
+            if todo:
+                _llama_build(source, os.path.join(library, "build"), *clang, [], "OFF", "llama")
         if flags.hand:
             source = _edit(source, folder, [LLAMA_EDIT])
         made = os.path.join(folder, "build")
         # With OpenMP by gcc, as most of its users build it.
-        c, cxx = ("gcc", "g++") if openmp == "ON" else (tree.tool("clang"), tree.tool("clang++"))
-        joined = " ".join(WARNINGS + flags.compile)
-        bench.build(["cmake", "-S", source, "-B", made, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                     f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}",
-                     "-DCMAKE_C_FLAGS_RELEASE=-O2", "-DCMAKE_CXX_FLAGS_RELEASE=-O2", f"-DCMAKE_C_FLAGS={joined}",
-                     f"-DCMAKE_CXX_FLAGS={joined}", "-DBUILD_SHARED_LIBS=OFF", f"-DGGML_OPENMP={openmp}",
-                     "-DGGML_LLAMAFILE=OFF", "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_TOOLS=OFF",
-                     "-DLLAMA_BUILD_EXAMPLES=OFF", "-DLLAMA_BUILD_SERVER=OFF", "-DLLAMA_BUILD_COMMON=OFF"])
-        bench.build(["ninja", "-C", made, f"-j{bench.cpus()}", "llama"])
+        c, cxx = ("gcc", "g++") if openmp == "ON" else clang
+        _llama_build(source, made, c, cxx, flags.compile, openmp, "ggml")
         program = os.path.join(folder, "program")
-        libraries = [os.path.join(made, lib) for lib in ("src/libllama.a", "ggml/src/libggml.a",
-                                                         "ggml/src/libggml-cpu.a", "ggml/src/libggml-base.a")]
+        libraries = [os.path.join(library, "build/src/libllama.a"),
+                     *(os.path.join(made, f"ggml/src/lib{lib}.a") for lib in ("ggml", "ggml-cpu", "ggml-base"))]
         bench.build([cxx, "-O2", "-pthread", *(["-fopenmp"] if openmp == "ON" else []),
                      f"-I{source}/include", f"-I{source}/ggml/include", *flags.compile, _driver("decode.cpp"),
                      *libraries, "-ldl", *flags.link, "-o", program])

@@ -17,10 +17,10 @@ import sys
 import bench
 import cells
 import conditions
-import recipes
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "suites"))
 import bring
+import recipes
 
 SENTENCE = "Thread pools that poll before they sleep: as they are, by flags, by hand, and with their own options."
 ALONE = True
