@@ -34,6 +34,7 @@ def options(parser):
     parser.add_argument("--source", metavar="P=DIR", action="append", default=[], help="where a program's source is")
     parser.add_argument("--threads", metavar="N,...", default="2,4,8", help="[%(default)s]")
     parser.add_argument("--conditions", metavar="C,...", default="idle,hogs", help="of idle, hogs, limit-CPUS [%(default)s]")
+    parser.add_argument("--ms", type=int, default=RUN_MS, metavar="N", help="milliseconds of a run, at least a unit of work [%(default)s]")
     parser.add_argument("--reps", type=int, default=6, metavar="N", help="runs of each [%(default)s]")
     parser.add_argument("--add", action="store_true", help="keep the cells of earlier runs of this commit in pools.json")
     parser.add_argument("--build-only", action="store_true", help="only builds what would run")
@@ -71,7 +72,7 @@ def main(tree, options, out):
     names = bench.choice(options.programs, recipes.PROGRAMS, "program")
     where = conditions.usable(options.conditions.split(","))
     given = dict(one.split("=", 1) for one in options.source)
-    milliseconds = str(SMOKE_MS if options.smoke else RUN_MS)
+    milliseconds = str(SMOKE_MS if options.smoke else options.ms)
     report = bench.Report("pools", tree, out, {"programs": names, "conditions": where, "threads": options.threads,
                                                "ms": milliseconds, "smoke": options.smoke})
     if options.add:
