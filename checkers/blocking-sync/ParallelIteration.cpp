@@ -1,0 +1,269 @@
+//===- ParallelIteration.cpp ----------------------------------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkers/blocking-sync/ParallelIteration.h"
+
+#include "checkers/common/ParallelLoops.h"
+#include "checkers/common/SyncModel.h"
+
+#include "clang/AST/Attr.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/Basic/OpenMPKinds.h"
+#include "clang/Basic/SourceManager.h"
+
+using namespace clang;
+
+namespace vfriendly::tidy {
+
+namespace {
+
+/// Returns the region whose threads alone execute Directive, which has the
+/// statements Parents around it.
+const OMPExecutableDirective *
+onlyRegion(const OMPExecutableDirective &Directive,
+           ArrayRef<const Stmt *> Parents) {
+  SmallVector<const OMPExecutableDirective *, 2> Around;
+  for (const Stmt *P : Parents)
+    if (auto *Outer = dyn_cast<OMPExecutableDirective>(P))
+      Around.push_back(Outer);
+  switch (Directive.getDirectiveKind()) {
+  case llvm::omp::OMPD_parallel:
+  case llvm::omp::OMPD_parallel_for:
+  case llvm::omp::OMPD_parallel_for_simd:
+    return Around.empty() ? &Directive : nullptr;
+  case llvm::omp::OMPD_for:
+  case llvm::omp::OMPD_for_simd:
+    return Around.size() == 1 &&
+                   Around[0]->getDirectiveKind() == llvm::omp::OMPD_parallel
+               ? Around[0]
+               : nullptr;
+  default:
+    return nullptr;
+  }
+}
+
+/// Returns true if a lambda gets a part of the range, not one item of it.
+bool takesRange(const LambdaExpr &Lambda) {
+  const CXXMethodDecl *Call = Lambda.getCallOperator();
+  const CXXRecordDecl *Class = Call->getNumParams() ? Call->getParamDecl(0)
+                                                          ->getType()
+                                                          .getNonReferenceType()
+                                                          ->getAsCXXRecordDecl()
+                                                    : nullptr;
+  return Class && Class->getName().starts_with("blocked_range");
+}
+
+/// Returns true if a clause gives each thread a copy of Variable.
+bool isPrivateBy(const OMPExecutableDirective &Directive,
+                 const ValueDecl *Variable) {
+  for (const OMPClause *Clause : Directive.clauses())
+    if (isa<OMPPrivateClause, OMPFirstprivateClause, OMPLastprivateClause,
+            OMPReductionClause, OMPInReductionClause, OMPTaskReductionClause,
+            OMPLinearClause>(Clause))
+      for (const Stmt *Item : Clause->children())
+        if (objectOf(dyn_cast_or_null<Expr>(Item)) == Variable)
+          return true;
+  auto *Loop = dyn_cast<OMPLoopDirective>(&Directive);
+  return Loop && llvm::any_of(Loop->counters(), [&](const Expr *Counter) {
+           return objectOf(Counter) == Variable;
+         });
+}
+
+} // namespace
+
+std::optional<ParallelLoop> parallelLoop(ArrayRef<const Stmt *> Parents,
+                                         const ASTContext &Context) {
+  bool Repeats = false;
+  for (size_t I = Parents.size(); I-- > 0;) {
+    const Stmt *S = Parents[I];
+    Repeats |= isLoop(S) && !hasFewIterations(S, Context);
+    if (auto *Lambda = dyn_cast<LambdaExpr>(S)) {
+      const CallExpr *Call = nullptr;
+      for (size_t J = I; J-- > 0 && !Call;)
+        Call = dyn_cast<CallExpr>(Parents[J]);
+      if (!Call || !isParallelAlgorithm(*Call) ||
+          !(Repeats || !takesRange(*Lambda)))
+        return std::nullopt;
+      return ParallelLoop{nullptr, Lambda, nullptr};
+    }
+    auto *Directive = dyn_cast<OMPExecutableDirective>(S);
+    if (!Directive || isa<OMPCriticalDirective, OMPAtomicDirective>(S))
+      continue;
+    OpenMPDirectiveKind Kind = Directive->getDirectiveKind();
+    // The leaders of teams execute the loop of a `distribute` side by side.
+    bool IsParallel = isOpenMPParallelDirective(Kind) ||
+                      isOpenMPTaskLoopDirective(Kind) ||
+                      isOpenMPDistributeDirective(Kind);
+    if (IsParallel ||
+        (isOpenMPWorksharingDirective(Kind) && isOpenMPLoopDirective(Kind))) {
+      if (!Repeats)
+        return std::nullopt;
+      return ParallelLoop{Directive, Directive,
+                          onlyRegion(*Directive, Parents.take_front(I))};
+    }
+    // One thread executes the body of `single`, `master`, `task` and others.
+    if (!isOpenMPSimdDirective(Kind))
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool Iteration::isShared(const Expr *E) const {
+  bool Shared = true;
+  forEachStmt(E, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    if (isa<CallExpr>(S) && !isa<CXXOperatorCallExpr>(S))
+      Shared = false;
+    auto *Ref = dyn_cast<DeclRefExpr>(S);
+    auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+    if (Variable && isOfThread(*Variable))
+      Shared = false;
+  });
+  return Shared;
+}
+
+bool Iteration::isRare(const Expr *Target) const {
+  const ValueDecl *Object = Target ? objectOf(Target) : nullptr;
+  for (const Stmt *S : llvm::reverse(Parents)) {
+    if (S == Loop.Body)
+      return false;
+    auto *If = dyn_cast<IfStmt>(S);
+    bool Rare = false;
+    if (If)
+      forEachStmt(If->getCond(), [&](const Stmt *C, ArrayRef<const Stmt *>) {
+        auto *E = dyn_cast<Expr>(C);
+        auto *Call = dyn_cast<CallExpr>(C);
+        auto *Binary = dyn_cast<BinaryOperator>(C);
+        Rare |= E && Object && isa<DeclRefExpr, MemberExpr>(E) &&
+                objectOf(E) == Object;
+        Rare |= Call && Call->getDirectCallee() &&
+                Call->getDirectCallee()->getIdentifier() &&
+                Call->getDirectCallee()->getName() == "omp_get_thread_num";
+        Expr::EvalResult Every;
+        Rare |= Binary && Binary->getOpcode() == BO_Rem &&
+                !Binary->getRHS()->isValueDependent() &&
+                Binary->getRHS()->EvaluateAsInt(Every, Context) &&
+                Every.Val.getInt() >= 64; // as in hasFewIterations
+      });
+    if (Rare)
+      return true;
+  }
+  return false;
+}
+
+bool Iteration::isRead(const Stmt *S) const {
+  auto *Sets = dyn_cast<BinaryOperator>(S);
+  return Sets && Sets->isAssignmentOp() && !isShared(Sets->getLHS());
+}
+
+bool Iteration::isConditional() const {
+  const IfStmt *Chain = nullptr;
+  for (const Stmt *S : llvm::reverse(Parents)) {
+    if (S == Loop.Body || isLoop(S))
+      break;
+    if (isa<SwitchStmt, ConditionalOperator>(S))
+      return true;
+    auto *If = dyn_cast<IfStmt>(S);
+    if (If && Chain && If->getElse() != Chain)
+      return true;
+    Chain = If ? If : Chain;
+  }
+  return Chain && !entersInEachBranch(*Chain);
+}
+
+bool Iteration::isMostlyCritical() const {
+  unsigned Inside = 0, Outside = 0;
+  bool Loops = false;
+  forEachStmtAndLambda(
+      iteration(), [&](const Stmt *S, ArrayRef<const Stmt *> Above) {
+        Loops |= isLoop(S);
+        auto *Call = dyn_cast<CallExpr>(S);
+        if (!Call || isa<CXXOperatorCallExpr>(Call) ||
+            isa_and_nonnull<CXXConversionDecl>(Call->getDirectCallee()))
+          return;
+        bool In = llvm::any_of(
+            Above, [](const Stmt *P) { return isa<OMPCriticalDirective>(P); });
+        ++(In ? Inside : Outside);
+      });
+  return !Loops && Inside != 0 && Inside >= Outside;
+}
+
+bool Iteration::isLight() const {
+  bool Light = true;
+  unsigned Loops = 0;
+  const SourceManager &SM = Context.getSourceManager();
+  forEachStmtAndLambda(iteration(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    Loops += isLoop(S);
+    auto *Call = dyn_cast<CallExpr>(S);
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    if (Call && !(Callee && (Callee->getBuiltinID() ||
+                             SM.isInSystemHeader(Callee->getLocation()))))
+      Light = false;
+  });
+  return Light && Loops == 0;
+}
+
+bool Iteration::entersInEachBranch(const IfStmt &Chain) {
+  unsigned Branches = 0;
+  bool All = true;
+  const Stmt *Rest = &Chain;
+  while (Rest) {
+    auto *If = dyn_cast<IfStmt>(Rest);
+    const Stmt *Branch = If ? If->getThen() : Rest;
+    bool Enters = false;
+    forEachStmt(Branch, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+      Enters |= isa<OMPCriticalDirective>(S);
+    });
+    All &= Enters;
+    ++Branches;
+    Rest = If ? If->getElse() : nullptr;
+  }
+  return All && Branches > 1;
+}
+
+const Stmt *Iteration::iteration() const {
+  for (const Stmt *S : llvm::reverse(Parents)) {
+    if (isLoop(S))
+      return loopBody(S);
+    if (auto *Lambda = dyn_cast<LambdaExpr>(S))
+      return Lambda->getBody();
+  }
+  return Loop.Body;
+}
+
+bool Iteration::isOfThread(const VarDecl &Variable) const {
+  const SourceManager &SM = Context.getSourceManager();
+  if (Variable.getTLSKind() != VarDecl::TLS_None ||
+      Variable.hasAttr<OMPThreadPrivateDeclAttr>())
+    return true;
+  if (SM.isPointWithin(SM.getExpansionLoc(Variable.getLocation()),
+                       SM.getExpansionLoc(Loop.Body->getBeginLoc()),
+                       SM.getExpansionLoc(bodyEnd())))
+    return true;
+  return llvm::any_of(Parents, [&](const Stmt *P) {
+    auto *Directive = dyn_cast<OMPExecutableDirective>(P);
+    return Directive && (isPrivateBy(*Directive, &Variable) ||
+                         isInRegion(*Directive, Variable));
+  });
+}
+
+SourceLocation Iteration::bodyEnd() const {
+  return Loop.Directive ? Loop.Directive->getRawStmt()->getEndLoc()
+                        : Loop.Body->getEndLoc();
+}
+
+bool Iteration::isInRegion(const OMPExecutableDirective &Directive,
+                           const VarDecl &Variable) const {
+  const SourceManager &SM = Context.getSourceManager();
+  return isOpenMPParallelDirective(Directive.getDirectiveKind()) &&
+         SM.isPointWithin(
+             SM.getExpansionLoc(Variable.getLocation()),
+             SM.getExpansionLoc(Directive.getRawStmt()->getBeginLoc()),
+             SM.getExpansionLoc(Directive.getRawStmt()->getEndLoc()));
+}
+
+} // namespace vfriendly::tidy
