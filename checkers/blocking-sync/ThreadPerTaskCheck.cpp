@@ -96,6 +96,25 @@ static int64_t threadsPerCpu(const Stmt *Loop, const ASTContext &Context) {
   return 1;
 }
 
+/// Minimum number of threads of a pool of a fixed size that is reported: with
+/// fewer, two to four CPUs, as many guests have, run half of them or more.
+static constexpr int64_t FixedThreads = 8;
+
+/// Returns the bound of Loop if it is a constant of FixedThreads or more; else
+/// 0.
+static int64_t fixedThreads(const Stmt *Loop, const ASTContext &Context) {
+  auto *For = dyn_cast<ForStmt>(Loop);
+  auto *Condition =
+      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+  Expr::EvalResult Value;
+  if (!Condition || !Condition->isRelationalOp() ||
+      Condition->getRHS()->isValueDependent() ||
+      !Condition->getRHS()->EvaluateAsInt(Value, Context))
+    return 0;
+  int64_t Threads = Value.Val.getInt().getExtValue();
+  return Threads >= FixedThreads ? Threads : 0;
+}
+
 /// Returns true if the code that the new thread runs is visible and does not
 /// wait for others or for input: more of these threads than CPUs help nobody.
 static bool computes(const SyncSite &Create, const SyncModel &Model) {
@@ -304,9 +323,12 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
           IsJoinedLater && !Ends && !Forks ? itemsOf(Loop, Create) : nullptr;
       int64_t PerCpu =
           Ends || Forks || Items ? 1 : threadsPerCpu(Loop, Context);
-      if (PerCpu > 1 && !computes(Create, Model))
+      int64_t Fixed = Ends || Forks || Items ? 0 : fixedThreads(Loop, Context);
+      if ((PerCpu > 1 || Fixed) && !computes(Create, Model)) {
         PerCpu = 1;
-      if ((!Ends && !Forks && !Items && PerCpu < 2) ||
+        Fixed = 0;
+      }
+      if ((!Ends && !Forks && !Items && PerCpu < 2 && !Fixed) ||
           !claim(Create.Site->getExprLoc(), F.Function, Context))
         continue;
       if (Items)
@@ -322,6 +344,12 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
         report(*Create.Site, *Loop, *F.Function,
                "loop creates " + Twine(PerCpu) +
                    " threads for each CPU, and these compute",
+               "create one for each CPU",
+               "threads without a CPU hold up the others");
+      else if (Fixed)
+        report(*Create.Site, *Loop, *F.Function,
+               "loop creates " + Twine(Fixed) +
+                   " threads on any number of CPUs, and these compute",
                "create one for each CPU",
                "threads without a CPU hold up the others");
       else
