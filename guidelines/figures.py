@@ -238,6 +238,22 @@ def programs(report):
             yield f"| {name if what == 'wall' else ''} | {threads if what == 'wall' else ''} | {unit} | " + " | ".join(figures) + " |"
 
 
+def programs_pairs(report):
+    yield f"{measured(report)};\nratios are original divided by variant, medians of pairs with their quartiles.\n"
+    yield "| program | threads | variant | s | original, s | ratio | CPU s | original, CPU s | ratio |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    first = {(r["program"], r["threads"]): r for r in report["summary"] if r["variant"] == "original"}
+    for row in report["summary"]:
+        if row["variant"] == "original":
+            continue
+        cells = []
+        for what in ("wall", "cpu"):
+            ratio = {key: float(row[f"{what}_ratio"][key]) for key in ("median", "q1", "q3")}
+            cells += [f"{row[f'{what}_s']['median']:.2f}", f"{first[row['program'], row['threads']][f'{what}_s']['median']:.2f}",
+                      f"{ratio['median']:.2f} ({ratio['q1']:.2f} to {ratio['q3']:.2f})"]
+        yield f"| {row['program']} | {row['threads']} | {row['variant']} | " + " | ".join(cells) + " |"
+
+
 def churn_cell(row):
     if row is None or "failed" in row:
         return "failed" if row else "-"
@@ -389,6 +405,7 @@ TABLES = {
     "blocking-sync-late": ("figures/blocking-sync", "figures of late", blocking_sync_late),
     "preload": ("figures/blocking-sync", "figures of preload", preload),
     "programs": ("figures/blocking-sync", "figures of programs", programs),
+    "programs-pairs": ("figures/blocking-sync", "figures of program pairs", programs_pairs),
     "blocking-sync-guest": ("figures/blocking-sync", "figures of blocking-sync-guest", blocking_sync_guest),
     "dedup": ("figures/blocking-sync", "figures of dedup", dedup),
     "dedup-guest": ("figures/blocking-sync", "figures of dedup-guest", dedup_guest),

@@ -17,12 +17,14 @@ import measure
 from recipes import RECIPES, build
 
 SENTENCE = "PARSEC and SPLASH-2x programs as they are, with the preload, and compiled with the plugin."
+VARIANTS = ("original", "preload", "rewritten", "both")
 ALONE = False  # It needs sources that nobody has by default.
 
 
 def options(parser):
     parser.add_argument("--src", required=True, metavar="DIR", help="where test/rigs/corpus/README.md says to put the sources")
     parser.add_argument("--programs", metavar="A,B", default=",".join(RECIPES), help="[%(default)s]")
+    parser.add_argument("--variants", metavar="A,B", default=",".join(VARIANTS), help="[%(default)s]; the original is always run")
     parser.add_argument("--threads", metavar="N,M", help="threads [1 and 4 a CPU]")
     parser.add_argument("--reps", type=int, default=5, metavar="N", help="runs of each [%(default)s]")
     parser.add_argument("--timeout", type=float, default=300, metavar="S", help="seconds after which a run is killed [%(default)s]")
@@ -54,7 +56,7 @@ class Program:
         return os.path.join(self.folder, self.recipe.compared.format(output="output"))
 
 
-def variants(tree, recipe, root, out):
+def variants(tree, recipe, root, out, wanted):
     folder = os.path.join(out, "programs", recipe.name)
     preload = os.path.join(tree.lib, "libvfpthread.so")
     original = build(tree, recipe, root, os.path.join(folder, "original"), [], [])
@@ -68,7 +70,7 @@ def variants(tree, recipe, root, out):
     if not os.path.exists(preload):
         del made["preload"], made["both"]
     return {name: Program(recipe, path, root, os.path.join(folder, "run-" + name), environment)
-            for name, (path, environment) in made.items()}
+            for name, (path, environment) in made.items() if name in wanted}
 
 
 def hold_against_original(programs, timeout):
@@ -80,6 +82,7 @@ def hold_against_original(programs, timeout):
 
 def main(tree, options, out):
     names = bench.choice(options.programs, RECIPES, "program")
+    wanted = {"original", *bench.choice(options.variants, VARIANTS, "variant")}
     try:
         counts = [int(n) for n in options.threads.split(",")] if options.threads else [bench.cpus(), 4 * bench.cpus()]
     except ValueError:
@@ -88,10 +91,11 @@ def main(tree, options, out):
     if repetitions < 1 or min(counts) < 1:
         raise bench.Usage("--reps and --threads must be at least 1")
     root = os.path.abspath(options.src)
-    report = bench.Report("programs", tree, out, {"programs": names, "threads": counts, "reps": repetitions, "smoke": options.smoke})
+    # Few variants, but many runs: another figure on the page.
+    report = bench.Report("programs" if wanted == set(VARIANTS) else "programs-pairs", tree, out, {"programs": names, "threads": counts, "reps": repetitions, "smoke": options.smoke})
     print(f"{repetitions} runs of each, medians; ratios are original / other, medians of pairs")
     for name in names:
-        programs = variants(tree, RECIPES[name], root, out)
+        programs = variants(tree, RECIPES[name], root, out, wanted)
         if RECIPES[name].same:
             hold_against_original(programs, options.timeout)
         for threads in counts:
