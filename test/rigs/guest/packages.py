@@ -164,6 +164,13 @@ def unpacked(folder):
                   [os.path.join(folder, f"{m}.ko") for m in MODULES])
 
 
+def more_modules(cache, kernel, names):
+    """Returns the paths of modules of the kernel that no rig needs but the caller's; fetches them."""
+    folder = os.path.join(cache, f"modules-{kernel.name}", "-".join(names))
+    _unpack(kernel.name, folder, [f"lib/modules/**/{n}.ko" for n in names])
+    return [os.path.join(folder, f"{n}.ko") for n in names]
+
+
 def fetched(cache):
     """Returns the folders of kernels that were unpacked before, the newest last."""
     return sorted(glob.glob(os.path.join(cache, "linux-image-[0-9]*")), key=os.path.getmtime)

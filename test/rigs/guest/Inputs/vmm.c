@@ -13,12 +13,16 @@
 // What it writes to port 0xf5 is the number of a page frame that it is to wait
 // for when it uses it next: see hole.h.
 //
+// With the environment variable BALLOON the guest has a device that takes
+// reports of free pages: see balloon.h.
+//
 // It has so little of a PC because whatever it emulated would cause exits of
 // its own: KVM's interrupt controllers and timer, half a serial port, and a
 // keyboard controller that can only reset, which ends us. Exits 0 then, 1 if
 // the guest or KVM gives up.
 
 #define _GNU_SOURCE // CPU_SET, pthread_setname_np
+#include "balloon.h"
 #include "hole.h"
 
 #include <ctype.h>
@@ -182,7 +186,12 @@ static void write_acpi(void) {
   put32(FADT + 112,
         1 | 1 << 4 | 1 << 5 | 1 << 6); // WBINVD works; no buttons, no alarm
   acpi_header(FADT, "FACP", 244, 3);
-  acpi_header(DSDT, "DSDT", 36, 2);
+  unsigned devices = 0;
+  if (balloon.ram) {
+    put(DSDT + 36, balloon_aml, sizeof balloon_aml);
+    devices = sizeof balloon_aml;
+  }
+  acpi_header(DSDT, "DSDT", 36 + devices, 2);
 
   uint64_t at = MADT + 44;
   put32(MADT + 36, 0xfee00000);
@@ -291,6 +300,13 @@ static void mark(unsigned number) {
   }
 }
 
+static void interrupt(uint32_t number) {
+  for (uint32_t level = 2; level--;) {
+    struct kvm_irq_level irq = {.irq = number, .level = level};
+    must(ioctl(vm, KVM_IRQ_LINE, &irq), "KVM_IRQ_LINE");
+  }
+}
+
 // The half of a 16550A that Linux writes to: always ready, with the interrupt
 // that says so, which Linux waits for, once for all that fits the FIFO.
 static void serial(struct kvm_run *run, uint8_t *data) {
@@ -354,10 +370,7 @@ static void serial(struct kvm_run *run, uint8_t *data) {
   if (!(enabled & 2))
     return;
   pending = 1;
-  for (uint32_t level = 2; level--;) {
-    struct kvm_irq_level irq = {.irq = SERIAL_IRQ, .level = level};
-    must(ioctl(vm, KVM_IRQ_LINE, &irq), "KVM_IRQ_LINE");
-  }
+  interrupt(SERIAL_IRQ);
 }
 
 static void hole(const uint8_t *data) {
@@ -426,8 +439,10 @@ static void *run_cpu(void *argument) {
       pthread_mutex_unlock(&devices);
       break;
     case KVM_EXIT_MMIO:
-      if (!run->mmio.is_write)
-        memset(run->mmio.data, 0xff, sizeof run->mmio.data);
+      pthread_mutex_lock(&devices);
+      if (balloon_mmio(run))
+        interrupt(BALLOON_IRQ);
+      pthread_mutex_unlock(&devices);
       break;
     case KVM_EXIT_INTR:
       break;
@@ -472,6 +487,10 @@ int main(int argc, char **argv) {
   must(ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region),
        "KVM_SET_USER_MEMORY_REGION");
   load_linux(argv[3], argv[4], argv[5]);
+  if (getenv("BALLOON")) {
+    balloon.ram = ram;
+    balloon.size = ram_size;
+  }
   write_acpi();
 
   struct vcpu cpu[max_cpus];
