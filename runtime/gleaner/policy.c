@@ -60,8 +60,8 @@
 
 /* A fold must be proposed so many times in a row: a server with 16 clients uses
  * 1.8 CPUs, and in one window of twenty little more than one. After a trial
- * Linux leaves threads together that ran apart before, so it costs more than
- * its windows. */
+ * Linux may leave threads together that ran apart before, so it can cost more
+ * than its windows. */
 #define FITTING 3
 
 /* At least this share of steal or throttling proposes fewer CPUs. */

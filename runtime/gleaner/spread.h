@@ -8,8 +8,8 @@
  *   ... the fold, and all CPUs again ...
  *   gl_spread_apply(&spread, record);
  *
- * After a fold Linux leaves threads that hand work to each other on one CPU for
- * seconds, although they may use all: a wake-up prefers the CPU of the waker. A
+ * After a fold Linux may leave threads that hand work to each other on one CPU,
+ * although they may use all: a wake-up prefers the CPU of the waker. A
  * trial would compare the fold with that, and a lost one would cost the program
  * its second CPU. So each thread must run on its old CPU for a moment. It stays
  * there by itself afterwards, as on a CPU that it chose. A limit: a thread to
