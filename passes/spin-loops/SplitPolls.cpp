@@ -8,25 +8,22 @@
 
 #include "passes/spin-loops/SplitPolls.h"
 
-#include "passes/analysis/LoopView.h"
+#include "passes/analysis/Causes.h"
 #include "passes/common/KeepMarks.h"
 #include "passes/common/LLVMVersions.h"
-#include "passes/common/RuntimeCalls.h"
 #include "passes/common/SmallBound.h"
 #include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/BoundedSpin.h"
 #include "passes/spin-loops/KnownWays.h"
+#include "passes/spin-loops/PollingPaths.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/AssumptionCache.h"
-#include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/TargetParser/Triple.h"
@@ -39,220 +36,9 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-namespace {
-
-/// Maximum number of blocks on the polling paths of one loop. A poll of several
-/// words has about ten after inlining.
-constexpr unsigned MaxPollingBlocks = 32;
-
-/// Maximum number of blocks of a loop in which rare branches are looked for. A
-/// wait with one has about ten.
-constexpr unsigned MaxBlocksWithRare = 64;
-
 /// Maximum number of loops of a function for which a split is tried: each trial
 /// copies the function.
-constexpr unsigned MaxTrials = 8;
-
-using Blocks = SmallPtrSet<const BasicBlock *, 8>;
-
-/// How one loop is split.
-struct Split {
-  BasicBlock *Header;
-  /// True if a counter or a clock ends the polling of some iterations.
-  bool HasRare = false;
-  /// The blocks on those paths from the header back to the header that have no
-  /// effects.
-  SmallSetVector<BasicBlock *, 8> Polling;
-  /// The polling blocks that working iterations pass too. The polling paths get
-  /// copies of them.
-  SmallSetVector<BasicBlock *, 8> Shared;
-};
-
-} // namespace
-
-/// Returns the blocks of L that are reached from Start, without Start itself,
-/// forwards or backwards through blocks that pass Filter.
-template <typename NextFn, typename FilterFn>
-static SmallSetVector<BasicBlock *, 16> reached(const Loop &L,
-                                                ArrayRef<BasicBlock *> Start,
-                                                NextFn Next, FilterFn Filter) {
-  SmallSetVector<BasicBlock *, 16> Seen;
-  SmallVector<BasicBlock *, 16> Worklist(Start);
-  while (!Worklist.empty())
-    for (BasicBlock *B : Next(Worklist.pop_back_val()))
-      if (B != L.getHeader() && L.contains(B) && Filter(B) && Seen.insert(B))
-        Worklist.push_back(B);
-  return Seen;
-}
-
-/// Returns true if the block polls memory that the program marks as shared. A
-/// path without such a block is not taken for a poll, because loops that do
-/// work often have paths that only read plain memory.
-static bool pollsMarkedMemory(const BasicBlock &B) {
-  return any_of(B, isMarkedAccess);
-}
-
-/// Returns true if I does more than poll, in a branch that few iterations take.
-/// A sleep between all polls is a part of the polling.
-static bool worksRarely(const Instruction &I, const Loop &L,
-                        const LoopInfo &LI) {
-  auto *Call = dyn_cast<CallBase>(&I);
-  if (Call && calls(*Call, WaitFunction)) // In each iteration but the first.
-    return false;
-  return mayHaveEffect(I, L, LI) ||
-         (Call && classifyCall(*Call).Effect == CallEffect::Sleep);
-}
-
-/// Returns the blocks of L that run in rare iterations only: those on the side
-/// of a branch on a counter or a clock on which there is work, if there is none
-/// on the other side.
-static Blocks findRareBlocks(Loop &L, Surroundings &Around) {
-  Blocks Working, Rare;
-  if (L.getNumBlocks() > MaxBlocksWithRare)
-    return Rare;
-  for (BasicBlock *B : L.blocks())
-    if (any_of(*B, [&](const Instruction &I) {
-          return worksRarely(I, L, Around.LI);
-        }))
-      Working.insert(B);
-  LoopView In(L, Around);
-  for (BasicBlock *D : L.blocks()) {
-    auto *Br = dyn_cast<BranchInst>(D->getTerminator());
-    if (Working.empty() || !Br || !Br->isConditional() ||
-        In.LI.getLoopFor(D) != &L || !L.contains(Br->getSuccessor(0)) ||
-        !L.contains(Br->getSuccessor(1)) ||
-        Br->getSuccessor(0) == Br->getSuccessor(1))
-      continue;
-    SmallSetVector<const BasicBlock *, 8> Sides[2];
-    for (BasicBlock *B : L.blocks())
-      for (unsigned Side : {0, 1})
-        if (In.DT.dominates(BasicBlockEdge(D, Br->getSuccessor(Side)), B))
-          Sides[Side].insert(B);
-    auto Works = [&](const BasicBlock *B) { return Working.contains(B); };
-    bool First = any_of(Sides[0], Works);
-    if (First == any_of(Sides[1], Works))
-      continue;
-    const auto &Side = Sides[First ? 0 : 1];
-    // How often other threads let the branch be taken is not known, unless they
-    // are asked in rare iterations only. Plain memory, such as a limit that can
-    // be configured, is seldom written.
-    Causes C = In.Causes.collect(Br->getCondition());
-    if ((C.kinds() & (Own | Clock)) && !(C.kinds() & Walks) &&
-        none_of(C.Polls, [&](const Instruction *I) {
-          return isMarkedAccess(*I) && !Side.contains(I->getParent());
-        }))
-      insertRange(Rare, Side);
-  }
-  return Rare;
-}
-
-/// Returns true if Polling passes an inner loop only by skipping its body,
-/// which the first iteration cannot: in `for (int i = 0; i < 1000; i++)
-/// work();` the header is left without work, but only after 1,000 iterations
-/// with work.
-static bool skipsConstantLoop(const Loop &L,
-                              const SmallSetVector<BasicBlock *, 8> &Polling) {
-  return any_of(L.getSubLoops(), [&](const Loop *Inner) {
-    BasicBlock *Header = Inner->getHeader();
-    auto *Br = dyn_cast<BranchInst>(Header->getTerminator());
-    auto *Compare = Br && Br->isConditional()
-                        ? dyn_cast<ICmpInst>(Br->getCondition())
-                        : nullptr;
-    if (!Compare || !Polling.contains(Header) ||
-        any_of(predecessors(Header), [&](BasicBlock *B) {
-          return Inner->contains(B) && Polling.contains(B);
-        }))
-      return false;
-    // Returns the constant that V is in the first iteration; null if it is
-    // none.
-    auto AtFirst = [&](Value *V) -> Constant * {
-      auto *Phi = dyn_cast<PHINode>(V);
-      BasicBlock *Before = Inner->getLoopPredecessor();
-      if (Phi && Phi->getParent() == Header && Before)
-        V = Phi->getIncomingValueForBlock(Before);
-      return dyn_cast<Constant>(V);
-    };
-    Constant *Left = AtFirst(Compare->getOperand(0)),
-             *Right = AtFirst(Compare->getOperand(1));
-    auto *Is = dyn_cast_or_null<ConstantInt>(
-        Left && Right
-            ? ConstantFoldCompareInstOperands(Compare->getPredicate(), Left,
-                                              Right, Header->getDataLayout())
-            : nullptr);
-    return Is && Inner->contains(Br->getSuccessor(Is->isOne() ? 0 : 1));
-  });
-}
-
-/// Returns how L can be split; std::nullopt if it cannot, for example because
-/// it has no path without effects, or no other path.
-static std::optional<Split> planSplit(Loop &L, Surroundings &Around) {
-  const LoopInfo &LI = Around.LI;
-  BasicBlock *Header = L.getHeader();
-  if (none_of(L.blocks(),
-              [](const BasicBlock *B) { return pollsMarkedMemory(*B); }))
-    return std::nullopt;
-  Blocks Rare = findRareBlocks(L, Around);
-  DenseMap<const BasicBlock *, bool> Cleanness;
-  auto IsClean = [&](const BasicBlock *B) {
-    auto [It, New] = Cleanness.try_emplace(B);
-    if (New)
-      It->second = !Rare.contains(B) && none_of(*B, [&](const Instruction &I) {
-        return mayHaveEffect(I, L, LI);
-      });
-    return It->second;
-  };
-  if (!IsClean(Header))
-    return std::nullopt;
-  auto Successors = [](BasicBlock *B) { return successors(B); };
-  auto Predecessors = [](BasicBlock *B) { return predecessors(B); };
-  auto Forwards = reached(L, Header, Successors, IsClean);
-  auto Backwards = reached(L, Header, Predecessors, IsClean);
-
-  Split Plan{Header, false, {}, {}};
-  Plan.Polling.insert(Header);
-  for (BasicBlock *B : Forwards)
-    if (Backwards.contains(B))
-      Plan.Polling.insert(B);
-  for (const BasicBlock *B : Plan.Polling)
-    Plan.HasRare |= any_of(successors(B), [&](const BasicBlock *Next) {
-      return Rare.contains(Next);
-    });
-  bool HasPath = any_of(predecessors(Header), [&](BasicBlock *B) {
-    return Plan.Polling.contains(B);
-  });
-  if (!HasPath || Plan.Polling.size() > MaxPollingBlocks ||
-      skipsConstantLoop(L, Plan.Polling) ||
-      none_of(Plan.Polling,
-              [](const BasicBlock *B) { return pollsMarkedMemory(*B); }))
-    return std::nullopt;
-
-  SmallVector<BasicBlock *, 16> Working;
-  for (BasicBlock *B : L.blocks())
-    if (!Plan.Polling.contains(B))
-      Working.push_back(B);
-  auto AfterWork =
-      reached(L, Working, Successors, [](BasicBlock *) { return true; });
-  for (BasicBlock *B : Plan.Polling)
-    if (AfterWork.contains(B))
-      Plan.Shared.insert(B);
-  bool AnyWorkReturns = any_of(predecessors(Header), [&](BasicBlock *B) {
-    return L.contains(B) &&
-           (!Plan.Polling.contains(B) || Plan.Shared.contains(B));
-  });
-  auto EndsByBranch = [](const BasicBlock *B) {
-    return isa<BranchInst, SwitchInst>(B->getTerminator());
-  };
-  // Gives up if a block cannot be copied, or if an edge to the header or to a
-  // copied block cannot be redirected.
-  if (!AnyWorkReturns || Header->isEHPad() ||
-      !all_of(Plan.Polling, EndsByBranch) ||
-      !all_of(Plan.Shared, [](BasicBlock *B) { return canCopy(*B); }) ||
-      any_of(predecessors(Header), [](const BasicBlock *B) {
-        return isa<IndirectBrInst, CallBrInst>(B->getTerminator());
-      }))
-    return std::nullopt;
-  return Plan;
-}
+static constexpr unsigned MaxTrials = 8;
 
 /// Gives the latches of the inner loop a loop ID of their own, with the
 /// location and attributes of the loop that was split.
