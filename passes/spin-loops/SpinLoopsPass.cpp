@@ -20,6 +20,7 @@
 #include "passes/spin-loops/BoundedSpin.h"
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/Expose.h"
+#include "passes/spin-loops/PollingPaths.h"
 #include "passes/spin-loops/Remarks.h"
 #include "passes/spin-loops/Rewrite.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
@@ -290,9 +291,16 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
     return {Decision::Leave, "its back edge is an indirect branch"};
   if (!S.Doubt.empty())
     return {Decision::Leave, S.Doubt};
-  if (S.Sleeps)
-    return {Decision::Leave, "it sleeps between polls: wait for an event "
-                             "instead, on a futex or a condition variable"};
+  if (S.Sleeps) {
+    Surroundings Around(FAM.getResult<LoopAnalysis>(F),
+                        FAM.getResult<DominatorTreeAnalysis>(F), Variables);
+    return {Decision::Leave,
+            sleepsRarely(*S.L, Around)
+                ? "it sleeps after many polls: wait for an event instead, on a "
+                  "futex or a condition variable"
+                : "it sleeps between polls: wait for an event instead, on a "
+                  "futex or a condition variable"};
+  }
   // Does not rewrite a test-and-test-and-set loop if the pass has already
   // decided about its inner loop: the inner loop waits for the same word.
   for (Loop *Sub : S.L->getSubLoops())
