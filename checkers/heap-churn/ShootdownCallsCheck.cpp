@@ -147,6 +147,42 @@ static bool couldBeFewer(const CallExpr &Call, const Stmt *Loop,
   }
 }
 
+/// Minimum number of iterations from one call to the next in a loop that calls
+/// seldom: a shootdown takes a few microseconds, so that a hundredth of it is
+/// less than an allocation.
+static constexpr int64_t SeldomEvery = 100;
+
+/// Returns true if a branch of Loop on a counter makes Call at most in every
+/// hundredth iteration: `if (++n % 1000 == 0)`, `if (++n > 1000)`.
+static bool isSeldom(const CallExpr &Call, const Stmt *Loop,
+                     const FunctionView &View) {
+  bool Seldom = false;
+  forEachStmt(loopBody(Loop), [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *If = dyn_cast<IfStmt>(S);
+    if (!If || !View.isWithin(&Call, If->getThen()))
+      return;
+    auto *Compare =
+        dyn_cast<BinaryOperator>(If->getCond()->IgnoreParenImpCasts());
+    if (!Compare || !Compare->isComparisonOp())
+      return;
+    const Expr *Left = Compare->getLHS()->IgnoreParenImpCasts();
+    const Expr *Limit = Compare->getRHS();
+    if (auto *Modulo = dyn_cast<BinaryOperator>(Left);
+        Modulo && Modulo->getOpcode() == BO_Rem &&
+        Compare->getOpcode() == BO_EQ) {
+      Left = Modulo->getLHS()->IgnoreParenImpCasts();
+      Limit = Modulo->getRHS();
+    } else if (Compare->getOpcode() != BO_GT && Compare->getOpcode() != BO_GE &&
+               Compare->getOpcode() != BO_EQ) {
+      return;
+    }
+    auto *Step = dyn_cast<UnaryOperator>(Left);
+    Seldom |= Step && Step->isIncrementOp() &&
+              constantOf(Limit, View.Context).value_or(0) >= SeldomEvery;
+  });
+  return Seldom;
+}
+
 /// Returns true if an execution of Statement may leave the function, unless
 /// only the arguments decide that, as in `if (!size) return;`. Other returns
 /// may make the rest of the function rare: `if (++n < 1000) return;`.
@@ -296,8 +332,8 @@ void ShootdownCallsCheck::inspect(FunctionView &View) {
   for (const CallExpr *Call : Calls) {
     const Stmt *Loop = View.loopAround(*Call);
     if (!Loop || isCold(Loop, View) || retries(*Call, Loop, View) ||
-        !couldBeFewer(*Call, Loop, View) || !View.isRepeated(Call) ||
-        !claim(Call->getExprLoc(), View))
+        isSeldom(*Call, Loop, View) || !couldBeFewer(*Call, Loop, View) ||
+        !View.isRepeated(Call) || !claim(Call->getExprLoc(), View))
       continue;
     StringRef Name = Call->getDirectCallee()->getName();
     report(Call->getExprLoc(), "loop calls '" + Name + "' in its iterations",

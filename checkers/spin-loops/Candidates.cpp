@@ -200,7 +200,9 @@ bool Candidates::wait(const LoopShape &Shape, const FunctionDecl &Function) {
   Effects Does;
   Budget = MaxNodes;
   Shape.forEachPart([&](const Stmt *S) { visit(S, Does); });
-  if (Does.Harms && !Does.Hints && !Does.Fails)
+  // A loop that works in some iterations may wait in others (SplitPolls.h), if
+  // it polls memory that the program marks as shared.
+  if (Does.Harms && !Does.Hints && !Does.Fails && !Does.ReadsMarked)
     return false;
   // Without a hint, a loop that counts or follows a list while it reads plain
   // memory searches.

@@ -15,6 +15,7 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/PrettyPrinter.h"
+#include "clang/Basic/SourceManager.h"
 
 using namespace clang;
 
@@ -70,6 +71,21 @@ static StringRef memoryOf(const Poll &P) {
   return P.Volatile ? "volatile " : "plain ";
 }
 
+/// Returns the expression that names what P polls in the program's own code:
+/// for a read in a member function of the standard library, the object for
+/// which the program calls it, `items` in `items.empty()`.
+static const Expr *nameInProgram(const Poll &P, const ASTContext &Context) {
+  const SourceManager &SM = Context.getSourceManager();
+  auto IsOfLibrary = [&](const Frame *F) {
+    return SM.isInSystemHeader(F->Function->getLocation());
+  };
+  if (P.At.LValue && SM.isInSystemHeader(P.At.LValue->getExprLoc()))
+    for (const Frame *In = P.In; In && In->Caller; In = In->Caller)
+      if (In->Object && IsOfLibrary(In) && !IsOfLibrary(In->Caller))
+        return In->Object;
+  return P.At.LValue;
+}
+
 /// Returns the first part of the report: the kind of wait and what it polls.
 static std::string seen(const SpinLoop &Spin) {
   const ASTContext &Context = Spin.Does.Context;
@@ -85,7 +101,8 @@ static std::string seen(const SpinLoop &Spin) {
              : "loop polls by a call";
   }
   std::string What =
-      (memoryOf(*P) + "'" + nameOf(P->At.LValue, Context) + "'").str();
+      (memoryOf(*P) + "'" + nameOf(nameInProgram(*P, Context), Context) + "'")
+          .str();
   StringRef Phrase = phraseOf(Spin.Kind);
   if (Phrase.empty())
     return "loop spins on " + What;

@@ -84,3 +84,39 @@ int tries(char *p) {
     mprotect(p + i * Size, Size, PROT_NONE);
   return result;
 }
+
+// Not reported: at most in every hundredth iteration.
+void seldom(unsigned long limit) {
+  unsigned long n = 0, m = 0;
+  while (ask()) {
+    if (++n % 100000 == 0)
+      malloc_trim(0);
+    if (m++ >= 1000) {
+      malloc_trim(0);
+      m = 0;
+    }
+  }
+}
+// Twins: often, in all but every hundredth, or how often is not known.
+void often(unsigned long limit) {
+  unsigned long n = 0;
+  while (ask()) {
+    if (++n % 4 == 0)
+      // CHECK: :[[@LINE+1]]:7: warning: loop calls 'malloc_trim'
+      malloc_trim(0);
+    if (++n % 1000 != 0)
+      // CHECK: :[[@LINE+1]]:7: warning: loop calls 'malloc_trim'
+      malloc_trim(0);
+    if (++n % 1000 == 0)
+      ask();
+    else
+      // CHECK: :[[@LINE+1]]:7: warning: loop calls 'malloc_trim'
+      malloc_trim(0);
+    if (n++ > limit)
+      // CHECK: :[[@LINE+1]]:7: warning: loop calls 'malloc_trim'
+      malloc_trim(0);
+    if (n % 1000 == 0) // Somebody else may count in thousands.
+      // CHECK: :[[@LINE+1]]:7: warning: loop calls 'malloc_trim'
+      malloc_trim(0);
+  }
+}
