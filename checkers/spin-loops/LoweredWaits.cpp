@@ -200,14 +200,14 @@ void LoweredWaits::add(const FunctionDecl &In, const SpinLoop &S) {
   Wait.Doubt = S.Doubt;
   Wait.Locks = S.Locks;
   for (const vfriendly::Poll &P : S.Polls) {
-    if (P.OnlyLocates)
+    auto *Call = dyn_cast<llvm::CallBase>(P.Access);
+    if (P.OnlyLocates || (Call && passesObjectOn(*Call)))
       continue;
     LoweredPoll Poll;
     addChain(P.Access->getDebugLoc().get(), Poll.Chain);
     Poll.Volatile = P.Volatile;
     Poll.Atomic = P.Ordering != llvm::AtomicOrdering::NotAtomic;
     Poll.Varies = P.Varies;
-    auto *Call = dyn_cast<llvm::CallBase>(P.Access);
     if (Call && !P.Address)
       Poll.How = vfriendly::classifyCall(*Call).Effect == CallEffect::TryLock
                      ? LoweredPoll::TryLock

@@ -173,10 +173,15 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
       return isa<LoadInst>(O.first) ||
              (isa<PHINode>(O.first) && O.first->getParent() == L.getHeader());
     });
-    bool Wraps = any_of(make_range(Again, Open.end()), [](const auto &O) {
-      return O.first->getOpcode() == Instruction::URem ||
-             O.first->getOpcode() == Instruction::SRem;
-    });
+    auto Has = [&](unsigned Opcode) {
+      return any_of(make_range(Again, Open.end()), [&](const auto &O) {
+        return O.first->getOpcode() == Opcode;
+      });
+    };
+    // An & makes (i + 1) & (n - 1) wrap. In a cycle through memory it may also
+    // remove tag bits from the pointers of a list.
+    bool Wraps = Has(Instruction::URem) || Has(Instruction::SRem) ||
+                 (Has(Instruction::And) && !Has(Instruction::Load));
     C.Others |= !Outer ? Inner : Wraps ? Rotates : Own;
     return;
   }
@@ -289,6 +294,16 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
   if (auto *Call = dyn_cast<CallBase>(Object))
     if (classifyCall(*Call).Effect == CallEffect::Local)
       return;
+  if (CallsArePolls) {
+    // An assignment returns a reference to its object.
+    auto *Assigns = dyn_cast<CallBase>(Object);
+    const Value *Local =
+        Assigns && passesObjectOn(*Assigns)
+            ? getUnderlyingObject(Assigns->getArgOperand(0), /*MaxLookup=*/16)
+            : Object;
+    if (visitGivers(*Local, Depth))
+      return;
+  }
   if (!mayBeShared(Address)) {
     SmallVector<Value *, 4> Next;
     found().Others |= collectStores(L, *Object, Next);
@@ -296,6 +311,40 @@ void CauseCollector::visitAddress(Instruction &Access, Value *Address,
     return push(Next, Depth);
   }
   visitOperands(Access, Address);
+}
+
+/// If Object is a local variable, schedules visits of the calls of L that
+/// return an object of class type into it, or construct, assign or destroy it,
+/// and of those that do so with an object that L copies to it. Returns false if
+/// there is none.
+///
+///   Task t; while (!(t = steal())) yield();   steal(&temporary);
+///                                             operator=(&t, &temporary);
+///                                             ~Task(&temporary);
+bool CauseCollector::visitGivers(const Value &Object, unsigned Depth) {
+  SmallVector<Value *, 4> Givers;
+  SmallSetVector<const Value *, 4> Objects; // Object, and those copied to it.
+  Objects.insert(&Object);
+  for (unsigned N = 0; N != Objects.size(); ++N) {
+    const Value *To = Objects[N];
+    if (!isLocalObject(*To))
+      continue;
+    auto PointsThere = [&](const Value *V) {
+      return V->getType()->isPointerTy() && getUnderlyingObject(V) == To;
+    };
+    for (BasicBlock *B : L.blocks())
+      for (Instruction &I : *B)
+        if (auto *Copy = dyn_cast<MemTransferInst>(&I)) {
+          if (PointsThere(Copy->getDest()))
+            Objects.insert(getUnderlyingObject(Copy->getSource()));
+        } else if (auto *Call = dyn_cast<CallBase>(&I)) {
+          if (any_of(Call->args(), PointsThere) &&
+              (Call->hasStructRetAttr() || passesObjectOn(*Call)))
+            Givers.push_back(Call);
+        }
+  }
+  push(Givers, Depth);
+  return !Givers.empty();
 }
 
 /// Searches Operands, the address or the arguments of Access, for causes.
@@ -324,12 +373,13 @@ void CauseCollector::addAccess(Instruction &Access, const Causes &Where) {
     C.Others |= Walks;
     return;
   }
-  if (Where.Others & (Rotates | InTurn)) {
+  const bool Turns = Where.Others & (Rotates | InTurn);
+  if (Turns && !TurnsArePolls) {
     C.Others |= InTurn;
     return;
   }
   C.Polls.insert(&Access);
-  if (Where.Others & Inner)
+  if (Turns || (Where.Others & Inner))
     C.Varying.insert(&Access);
   insertRange(C.Varying, Where.Varying);
   insertRange(C.Pointers, Where.Polls);
@@ -368,8 +418,13 @@ void CauseCollector::visitCall(CallBase &Call, unsigned Depth) {
       found().Others |= Clock;
       return;
     }
-    if (CallsArePolls)
+    if (CallsArePolls) {
+      // What the call reads of a local object, other calls have put there.
+      for (Value *Arg : Call.args())
+        if (Arg->getType()->isPointerTy())
+          visitGivers(*getUnderlyingObject(Arg), Depth);
       return visitOperands(Call, SmallVector<Value *>(Call.args()));
+    }
     found().Others |= Own;
     return;
   case CallEffect::AsmStore:

@@ -57,6 +57,10 @@ public:
   /// a result as progress of the loop.
   void takeCallsAsPolls() { CallsArePolls = true; }
 
+  /// Makes later searches treat words that are read in turn as polls, each of
+  /// which reads several addresses.
+  void takeTurnsAsPolls() { TurnsArePolls = true; }
+
 private:
   /// The state of one search from uses to definitions: it finds the causes of
   /// one value, or of the address of one access.
@@ -87,6 +91,7 @@ private:
   void visitCall(llvm::CallBase &Call, unsigned Depth);
   void visitAddress(llvm::Instruction &Access, llvm::Value *Address,
                     unsigned Depth);
+  bool visitGivers(const llvm::Value &Object, unsigned Depth);
   void visitOperands(llvm::Instruction &Access,
                      llvm::ArrayRef<llvm::Value *> Operands);
   void addAccess(llvm::Instruction &Access, const Causes &Where);
@@ -95,7 +100,7 @@ private:
   const llvm::Loop &L;
   const llvm::DominatorTree &DT;
   VariableFacts &Variables;
-  bool CallsArePolls = false;
+  bool CallsArePolls = false, TurnsArePolls = false;
   llvm::SmallVector<Step, 16> Steps;
   llvm::SmallVector<std::unique_ptr<Search>, 4> Searches;
   /// For each access, the causes of its address. Computed once per loop, and

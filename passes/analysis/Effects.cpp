@@ -237,6 +237,10 @@ static Effect::What kindOf(const Instruction &I) {
                    RMW->getOrdering() == AtomicOrdering::Monotonic
                ? Effect::Statistics
                : Effect::Addition;
+  if (auto *Memory = dyn_cast<MemIntrinsic>(&I))
+    return isa<AllocaInst>(getUnderlyingObject(Memory->getDest()))
+               ? Effect::LocalStore
+               : Effect::Other;
   if (auto *Call = dyn_cast<CallBase>(&I))
     return calls(*Call, NotifyFunction) ? Effect::Notify : Effect::Call;
   auto *Store = dyn_cast<StoreInst>(&I);
@@ -269,6 +273,7 @@ static Effect describe(const Instruction &I, const Loop &L) {
     std::string Name = calledName(*Call);
     E.Promised = promisedEffect(*Call);
     E.NamesWork = namesWork(Name);
+    E.PassesOn = passesObjectOn(*Call);
     if (E.Callee.empty())
       E.Callee = std::move(Name);
   }

@@ -172,6 +172,8 @@ struct Effect {
   CallEffect Promised = CallEffect::Other;
   /// True if an exit depends on the result of the call.
   bool Polled = false;
+  /// True if the call only passes on a local object (passesObjectOn).
+  bool PassesOn = false;
   /// True if the called function's name suggests that each call does work, and
   /// not every iteration gives a hint: a hint tells more than a name.
   bool NamesWork = false;
@@ -216,11 +218,16 @@ struct Facts {
   bool Pauses = false, Yields = false, Sleeps = false;
   bool hints() const { return Pauses || Yields || Sleeps; }
   HintRhythm Rhythm = HintRhythm::None;
+  /// True if all that it does is to call functions that are seen to have no
+  /// effect when they fail. Rhythm is then Pauses, as if it gave a hint.
+  bool OnlyTries = false;
 
   // Stage::Exits
   llvm::SmallVector<Leaf, 2> Exits;
   /// The polls on which the exits that wait depend.
   llvm::SmallVector<PollFact, 2> Polls;
+  /// True if it only waits if words that it reads in turn count as one.
+  bool PollsInTurn = false;
 
   // Stage::Progress
   llvm::SmallVector<Carried, 2> Carries;

@@ -8,9 +8,11 @@
 
 #include "passes/analysis/LoopView.h"
 #include "passes/common/KeepMarks.h"
+#include "passes/common/LLVMVersions.h"
 #include "passes/common/TellingNames.h"
 #include "passes/common/WaitNeutral.h"
 
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/PatternMatch.h"
@@ -128,7 +130,51 @@ bool hintsItself(const LoopView &In) {
   return false;
 }
 
-/// Finds the loop's hints, and whether each iteration gives one.
+/// Returns true if an exit tests a local object, and the loop goes on while the
+/// object is null or empty.
+static bool goesOnWithout(const LoopView &In) {
+  auto Goes = [](const ExitLeaf &Leaf) {
+    Value *Tested = Leaf.Condition, *Left;
+    bool StaysIfZero = !Leaf.StaysIf;
+    CmpPredicate Is;
+    if (match(Leaf.Condition, m_ICmp(Is, m_Value(Left), m_Zero())) &&
+        ICmpInst::isEquality(Is)) {
+      Tested = Left;
+      StaysIfZero = (Is == ICmpInst::ICMP_EQ) == Leaf.StaysIf;
+    } else if (match(Leaf.Condition, m_Trunc(m_Value(Left)))) {
+      Tested = Left;
+    }
+    auto *Load = dyn_cast<LoadInst>(Tested);
+    return StaysIfZero && Load &&
+           isLocalObject(*getUnderlyingObject(Load->getPointerOperand()));
+  };
+  SmallVector<BasicBlock *, 4> Exiting;
+  In.L.getExitingBlocks(Exiting);
+  return any_of(Exiting, [&](BasicBlock *B) {
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    return Br && any_of(leavesOf(Br->getCondition(),
+                                 In.L.contains(Br->getSuccessor(0))),
+                        Goes);
+  });
+}
+
+/// Returns true if all that the loop does is to try by a function that is seen
+/// to have no effect when it fails (TryAttribute), until an object is returned.
+/// Such a loop waits even without a hint.
+static bool onlyTries(const LoopView &In, const Facts &Of) {
+  bool Tries = false;
+  for (auto [I, E] : zip_equal(In.Effects, Of.Effects)) {
+    auto *Call = dyn_cast<CallBase>(I);
+    bool IsTry = Call && Call->hasFnAttr(TryAttribute);
+    Tries |= IsTry;
+    if (!IsTry && !E.PassesOn && E.Kind != Effect::LocalStore)
+      return false;
+  }
+  return Tries && goesOnWithout(In);
+}
+
+/// Finds the loop's hints, and whether each iteration gives one. A loop that
+/// only tries counts as if it did.
 void gatherHints(LoopView &In, Gathered &G) {
   if (G.Of.Effects.size() > MaxEffects)
     return;
@@ -143,6 +189,11 @@ void gatherHints(LoopView &In, Gathered &G) {
         Note(classifyCall(*Call).Effect);
   for (const Effect &E : G.Of.Effects)
     Note(E.Promised);
+  G.Of.OnlyTries = onlyTries(In, G.Of);
+  if (G.Of.OnlyTries) {
+    G.Of.Rhythm = HintRhythm::Pauses;
+    return;
+  }
   if ((!G.Of.hints() && In.Inner.Loops.empty()) ||
       !everyIterationHints(In, /*OnlyPauses=*/false))
     return;

@@ -130,6 +130,9 @@ bool waitsForNobody(const View &V) { return V.Waiting.empty(); }
 /// A loop that traverses data while it polls a flag does work.
 bool walks(const View &V) { return V.All & Walks; }
 
+/// A pool's worker looks into one queue after the other; so does a search.
+bool pollsInTurn(const View &V) { return V.F.PollsInTurn; }
+
 /// A loop that goes on after an exchange or a try on a lock has succeeded does
 /// work, or takes all units of a semaphore.
 bool succeedsAndGoesOn(const View &V) {
@@ -157,10 +160,10 @@ bool computesInside(const View &V) {
 }
 
 /// A loop that tests the results of more than two calls in each iteration
-/// searches for work to do.
+/// searches for work to do. Calls that pass a result on return none.
 bool testsManyCalls(const View &V) {
   return count_if(V.F.Effects, [](const Effect &E) {
-           return E.Polled && E.Promised == CallEffect::Other;
+           return E.Polled && !E.PassesOn && E.Promised == CallEffect::Other;
          }) > 2;
 }
 
@@ -299,7 +302,8 @@ SpinKind kindOf(const View &V) {
 /// A counted loop that ends early when a call fails does one piece of work in
 /// each iteration. A wait in an inner loop does not make the outer loop a wait.
 bool countsCalls(const View &V) {
-  return kindOf(V) == SpinKind::Call && V.Bounded && !V.F.HintsItself;
+  return kindOf(V) == SpinKind::Call && V.Bounded && !V.F.HintsItself &&
+         !V.F.OnlyTries;
 }
 
 struct LoopRule {

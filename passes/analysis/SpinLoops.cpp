@@ -45,6 +45,17 @@ const Poll *SpinLoop::uniquePoll() const {
   return Unique;
 }
 
+/// Returns true if no exit of the loop waits, and one tests words that the loop
+/// reads in turn, such as those of several queues. A loop that ends when it has
+/// read them all once does not wait for any.
+static bool mayPollInTurn(const LoopView &In, const Facts &Of) {
+  auto Has = [&](CauseSet C) {
+    return any_of(Of.Exits,
+                  [&](const Leaf &E) { return (E.Whole.Causes & C) != 0; });
+  };
+  return In.Waiting.empty() && Has(InTurn) && !Has(Rotates);
+}
+
 Gathered gather(Loop &L, Surroundings &Around) {
   LoopView In(L, Around);
   Gathered G;
@@ -61,6 +72,13 @@ Gathered gather(Loop &L, Surroundings &Around) {
   if (G.Of.Rhythm == HintRhythm::Pauses)
     In.Causes.takeCallsAsPolls();
   gatherExits(In, G);
+  if (G.Of.Rhythm == HintRhythm::Pauses && mayPollInTurn(In, G.Of)) {
+    G.Of.PollsInTurn = true;
+    G.Of.Exits.clear();
+    In.OwnConditions.clear();
+    In.Causes.takeTurnsAsPolls();
+    gatherExits(In, G);
+  }
   gatherPolls(In, G);
   if (IsRejected(Stage::Exits))
     return G;

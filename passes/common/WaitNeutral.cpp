@@ -12,6 +12,7 @@
 #include "passes/common/TellingNames.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InlineAsm.h"
@@ -130,21 +131,53 @@ const Function *summarizedCallee(const CallBase &Call) {
                                                                   : nullptr;
 }
 
-std::string calledName(const CallBase &Call) {
-  if (Attribute Told = Call.getFnAttr(CalledNameAttribute); Told.isValid())
-    return Told.getValueAsString().str();
-  const Value *Called = Call.getCalledOperand()->stripPointerCasts();
-  if (auto *Load = dyn_cast<LoadInst>(Called))
-    Called = dyn_cast<GlobalVariable>(Load->getPointerOperand());
-  if (!Called || !Called->hasName())
-    return "";
-  std::string Name = Called->getName().str();
+/// Returns the name of a function in the source, without namespace or class.
+static std::string baseName(StringRef Mangled) {
+  std::string Name = Mangled.str();
   ItaniumPartialDemangler Demangler;
   if (Demangler.partialDemangle(Name.c_str()) || !Demangler.isFunction())
     return Name;
   std::unique_ptr<char, decltype(&std::free)> Base(
       Demangler.getFunctionBaseName(nullptr, nullptr), &std::free);
   return Base ? Base.get() : Name;
+}
+
+std::string calledName(const CallBase &Call) {
+  if (Attribute Told = Call.getFnAttr(CalledNameAttribute); Told.isValid())
+    return Told.getValueAsString().str();
+  const Value *Called = Call.getCalledOperand()->stripPointerCasts();
+  if (auto *Load = dyn_cast<LoadInst>(Called))
+    Called = dyn_cast<GlobalVariable>(Load->getPointerOperand());
+  return Called && Called->hasName() ? baseName(Called->getName()) : "";
+}
+
+bool isLocalObject(const Value &Object) {
+  auto *Arg = dyn_cast<Argument>(&Object);
+  return isa<AllocaInst>(Object) || (Arg && Arg->hasStructRetAttr());
+}
+
+bool isDestructor(const Function &F) {
+  std::string Name = F.getName().str();
+  ItaniumPartialDemangler Demangler;
+  return !Demangler.partialDemangle(Name.c_str()) && Demangler.isCtorOrDtor() &&
+         baseName(F.getName()).front() == '~';
+}
+
+bool passesObjectOn(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee || Call.arg_empty() ||
+      !isLocalObject(*getUnderlyingObject(Call.getArgOperand(0))) ||
+      any_of(Call.args(), [](const Value *Arg) {
+        return !isa<Constant>(Arg) &&
+               !(Arg->getType()->isPointerTy() &&
+                 isLocalObject(*getUnderlyingObject(Arg)));
+      }))
+    return false;
+  std::string Name = Callee->getName().str();
+  ItaniumPartialDemangler Demangler;
+  if (Demangler.partialDemangle(Name.c_str()))
+    return false;
+  return Demangler.isCtorOrDtor() || calledName(Call) == "operator=";
 }
 
 CallEffect promisedEffect(const CallBase &Call) {

@@ -56,6 +56,11 @@ inline constexpr llvm::StringLiteral SourceAttribute = "vf.source-effect";
 /// in the source.
 inline constexpr llvm::StringLiteral CalledNameAttribute = "vf.called-name";
 
+/// Attribute of a call that is not inlined although its callee's body is seen:
+/// the callee has a path without effects that reads memory which the program
+/// marks as shared (ConditionExposer).
+inline constexpr llvm::StringLiteral TryAttribute = "vf.try";
+
 /// Returns the function that Call calls if its effect is known from the summary
 /// file only; null otherwise.
 const llvm::Function *summarizedCallee(const llvm::CallBase &Call);
@@ -63,6 +68,18 @@ const llvm::Function *summarizedCallee(const llvm::CallBase &Call);
 /// Returns the callee's name in the source, without namespace or class; for a
 /// function pointer, the variable's name. Empty if there is none.
 std::string calledName(const llvm::CallBase &Call);
+
+/// Returns true if Call constructs, assigns or destroys an object of a C++
+/// class and has only addresses of local variables as arguments, besides
+/// constants: it passes on what another call has returned.
+bool passesObjectOn(const llvm::CallBase &Call);
+
+/// Returns true if F is a destructor of a C++ class.
+bool isDestructor(const llvm::Function &F);
+
+/// Returns true if Object, an underlying object, is a local variable of the
+/// function or the memory for its result.
+bool isLocalObject(const llvm::Value &Object);
 
 /// Returns the effect that the name of the callee suggests: Pause, Sleep,
 /// Clock, or Other. Used for reports only, not for rewrites.

@@ -57,11 +57,34 @@ static bool mayInline(const Function &F) {
          !F.isPresplitCoroutine();
 }
 
+/// Returns true if Object is a thread-local variable, perhaps returned by a
+/// function that returns nothing else.
+static bool isThreadLocal(const Value *Object) {
+  auto *Call = dyn_cast<CallBase>(Object);
+  const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+  if (!Callee)
+    return false;
+  if (Callee->getIntrinsicID() == Intrinsic::threadlocal_address)
+    return true;
+  return mayInline(*Callee) && Callee->size() == 1 &&
+         any_of(Callee->getEntryBlock(), [](const Instruction &I) {
+           auto *Return = dyn_cast<ReturnInst>(&I);
+           auto *Result =
+               Return
+                   ? dyn_cast_or_null<IntrinsicInst>(Return->getReturnValue())
+                   : nullptr;
+           return Result &&
+                  Result->getIntrinsicID() == Intrinsic::threadlocal_address;
+         });
+}
+
 /// Returns true if a store to the address V is known to write a local variable
-/// of the loop's function: one of the executing function, or one to which a
-/// parameter in Locals points.
+/// of the loop's function or of its thread: one of the executing function, or
+/// one to which a parameter in Locals points.
 static bool isLocalStore(const Value *V, ParameterSet Locals) {
   const Value *Object = getUnderlyingObject(V);
+  if (isThreadLocal(Object))
+    return true;
   if (auto *Arg = dyn_cast<Argument>(Object))
     return Arg->getArgNo() < 32 && (Locals >> Arg->getArgNo() & 1);
   return isa<AllocaInst>(Object);
@@ -117,8 +140,10 @@ ConditionExposer::summarize(Function &F, ParameterSet Locals, unsigned Depth) {
     Returns |= isa<ReturnInst>(B->getTerminator());
     append_range(Worklist, successors(B));
   }
-  // A function that does not tell whether it has succeeded is no try.
-  bool Tells = !F.getReturnType()->isVoidTy() || F.hasStructRetAttr();
+  // A function that does not tell whether it has succeeded is no try. The
+  // destructor of a local object is one: the object tells.
+  bool Tells = !F.getReturnType()->isVoidTy() || F.hasStructRetAttr() ||
+               ((Locals & 1) && isDestructor(F));
   if (Does.Tries && (!Returns || !Does.Reads || !Tells))
     return std::nullopt;
   Summaries[{&F, Locals}] = Does;
@@ -165,6 +190,36 @@ bool ConditionExposer::isHarmless(CallBase &Call, ParameterSet Locals,
   return Inside.has_value();
 }
 
+/// Returns true if Call returns an object in a local variable that other calls
+/// access and that must stay in memory, because one of them is not inlined,
+/// such as the destructor of std::function. Nothing could then be proved about
+/// the inlined call, so the judge sees it as a whole.
+bool ConditionExposer::keepsResultInMemory(const CallBase &Call) {
+  if (!Call.hasStructRetAttr())
+    return false;
+  const Value *Object = getUnderlyingObject(Call.getArgOperand(0));
+  if (!isLocalObject(*Object))
+    return false;
+  SmallVector<const Value *, 8> Worklist{Object};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Worklist.empty()) {
+    const Value *V = Worklist.pop_back_val();
+    if (!Seen.insert(V).second)
+      continue;
+    for (const User *U : V->users()) {
+      Effects OfOther;
+      if (isa<GetElementPtrInst>(U))
+        Worklist.push_back(U);
+      else if (auto *Other = dyn_cast<CallBase>(U);
+               Other && Other != &Call && passesObjectOn(*Other) &&
+               (!isHarmless(*const_cast<CallBase *>(Other), 0, 0, OfOther) ||
+                OfOther.Tries))
+        return true;
+    }
+  }
+  return false;
+}
+
 /// Returns false for a loop that ends by counting alone: it does not wait,
 /// whatever it calls.
 static bool mayEndByOthers(const Loop &L) {
@@ -191,14 +246,14 @@ static bool mayEndByOthers(const Loop &L) {
 }
 
 /// Collects the calls of L to be inlined. Returns false if L cannot be a wait:
-/// it only counts, or it has an effect and gives no hint.
+/// it only counts, or it has an effect, gives no hint and does not try.
 bool ConditionExposer::collectCalls(const Loop &L,
                                     SmallVectorImpl<CallBase *> &Calls) {
   if (!mayEndByOthers(L))
     return false;
   Effects Does;
   unsigned Harms = 0;
-  bool Hinted = false;
+  bool Hinted = false, Tried = false;
   // Functions that may return early without effect are common, so those that
   // only read plain memory are taken for polls in loops with a hint only.
   SmallVector<CallBase *, 4> PlainTries;
@@ -213,7 +268,13 @@ bool ConditionExposer::collectCalls(const Loop &L,
           continue;
         Hinted = Hinted || isHint(promisedEffect(*Call));
         Effects OfCall;
-        if (!isHarmless(*Call, 0, 0, OfCall))
+        bool IsHarmless = isHarmless(*Call, 0, 0, OfCall);
+        bool Keeps = keepsResultInMemory(*Call);
+        if (IsHarmless && Keeps && OfCall.Tries && OfCall.ReadsMarked) {
+          Tried = true;
+          Call->addFnAttr(Attribute::get(Call->getContext(), TryAttribute));
+        }
+        if (!IsHarmless || Keeps || (OfCall.Tries && passesObjectOn(*Call)))
           ++Harms;
         else if (OfCall.Tries && !OfCall.ReadsMarked)
           PlainTries.push_back(Call);
@@ -231,7 +292,7 @@ bool ConditionExposer::collectCalls(const Loop &L,
     append_range(Calls, PlainTries);
   else
     Harms += PlainTries.size();
-  return (!Harms && !Does.Adds) || Hinted;
+  return (!Harms && !Does.Adds) || Hinted || Tried;
 }
 
 /// Simplifies changed code by the passes that run early in the pipeline. None

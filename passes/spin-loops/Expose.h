@@ -64,6 +64,7 @@ private:
                    Effects &Does);
   bool isHarmless(llvm::CallBase &Call, ParameterSet Locals, unsigned Depth,
                   Effects &Does);
+  bool keepsResultInMemory(const llvm::CallBase &Call);
   bool collectCalls(const llvm::Loop &L,
                     llvm::SmallVectorImpl<llvm::CallBase *> &Calls);
 

@@ -8,6 +8,7 @@
 
 #include "passes/spin-loops/Remarks.h"
 
+#include "passes/common/WaitNeutral.h"
 #include "passes/spin-loops/Describe.h"
 #include "vfriendly/Catalogue.h"
 
@@ -52,8 +53,9 @@ static Remark fill(Remark R, const SpinLoop &S, const Decision &D) {
   StringRef Separator = " on ";
   SmallVector<std::string, 2> Said;
   for (const Poll &P : S.Polls) {
+    auto *Call = dyn_cast<CallBase>(P.Access);
     std::string Text = describe(P);
-    if (is_contained(Said, Text))
+    if (is_contained(Said, Text) || (Call && passesObjectOn(*Call)))
       continue;
     R << Separator << ore::NV("Polled", Text);
     Separator = ", ";

@@ -232,6 +232,12 @@ void loopRules() {
         F.Effects[0].Promised = CallEffect::Clock;
       });
   rejects(
+      "testsManyCalls", pausingWait(), [&](Facts &F) { PollCalls(F, 3); },
+      [&](Facts &F) {
+        PollCalls(F, 3);
+        F.Effects[2].PassesOn = true;
+      });
+  rejects(
       "hasInexcusableEffect", pausingWait(),
       [](Facts &F) { F.Effects = {effect(Effect::Store)}; },
       [](Facts &F) {
@@ -292,6 +298,10 @@ void loopRules() {
       "storesForItself", pausingWait(),
       [](Facts &F) { F.StoresForItself = true; }, [](Facts &) {});
   doubts(
+      "pollsInTurn", "it polls several words in turn",
+      [](Facts &F) { F.PollsInTurn = true; },
+      [](Facts &F) { F.Polls[0].Varies = true; });
+  doubts(
       "keepsCount", "it keeps a count",
       [&](Facts &F) { Carry(F, false, true, true); },
       [&](Facts &F) { Carry(F, true, true, true); });
@@ -302,6 +312,10 @@ void loopRules() {
   rejects("countsCalls", pausingWait(), CallBounded, [&](Facts &F) {
     CallBounded(F);
     F.HintsItself = true;
+  });
+  rejects("countsCalls", pausingWait(), CallBounded, [&](Facts &F) {
+    CallBounded(F);
+    F.OnlyTries = true;
   });
 }
 

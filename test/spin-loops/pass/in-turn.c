@@ -6,6 +6,7 @@
 //
 // RUN: %verify_c %s -o /dev/null
 
+#include <sched.h>
 #include <stdatomic.h>
 
 volatile long queues[8][16], busy;
@@ -20,6 +21,29 @@ int wait_for_any(long limit, int n) {
   while (queues[i][0] >= limit && busy > 0)
     i = (i + 1) % n;
   return i;
+}
+
+// By its hint it waits, but no word is the one to wait for: reported, not rewritten.
+int steal_from_any(int n) {
+  int i = 0;
+  // expected-remark@+1 {{left as it is: it polls several words in turn}}
+  while (!atomic_load(&slots[i])) {
+    i = (i + 1) % n;
+    sched_yield();
+  }
+  return i;
+}
+
+// Why not: with a hint, but once around.
+int not_once_paused(int n) {
+  int i = 0;
+  do {
+    if (atomic_load(&slots[i]))
+      return i;
+    i = (i + 1) % n;
+    sched_yield();
+  } while (i != 0);
+  return -1;
 }
 
 // Why not: a hash table is searched so.

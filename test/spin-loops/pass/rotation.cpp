@@ -1,0 +1,100 @@
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A try that rotates over several queues and gives a hint in each iteration is a wait, in doubt: there
+// is no one word to wait for. Check and pass agree on each loop.
+//
+// REQUIRES: host-x86_64
+// RUN: %verify_cxx %s -o /dev/null
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=c++17 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
+
+#include <atomic>
+#include <optional>
+#include <thread>
+
+struct Ring {
+  std::atomic<unsigned> head{0}, tail{0};
+  int slot[256];
+  std::optional<int> take() {
+    unsigned t = tail.load(std::memory_order_relaxed);
+    if (t == head.load(std::memory_order_acquire))
+      return std::nullopt;
+    int x = slot[t % 256];
+    tail.store(t + 1, std::memory_order_release);
+    return x;
+  }
+  bool empty() const { return tail.load() == head.load(); }
+};
+int steal(Ring *rings, unsigned n, unsigned me) {
+  // CHECK: :[[@LINE+2]]:3: warning: loop polls by calling 'take' {{.*}}it polls several words in turn
+  // expected-remark@+1 {{it polls several words in turn}}
+  for (unsigned v = me;; v = (v + 1) % n) {
+    if (auto t = rings[v].take())
+      return *t;
+    std::this_thread::yield();
+  }
+}
+// A mask instead of a remainder.
+unsigned find(Ring *rings, unsigned mask) {
+  unsigned v = 0;
+  // CHECK: :[[@LINE+2]]:3: warning: loop spins on {{.*}}it polls several words in turn
+  // expected-remark@+1 {{it polls several words in turn}}
+  while (rings[v].empty()) {
+    v = (v + 1) & mask;
+    __builtin_ia32_pause();
+  }
+  return v;
+}
+// Up to a number of tries, then it blocks.
+int poll(std::atomic<int> *slots, unsigned n) {
+  unsigned v = 0;
+  // CHECK: :[[@LINE+2]]:3: warning: loop spins on {{.*}}it polls several words in turn
+  // expected-remark@+1 {{it polls several words in turn}}
+  for (int i = 0; i < 100000; i++) {
+    if (slots[v].load())
+      return v;
+    v = (v + 1) % n;
+    std::this_thread::yield();
+  }
+  return -1;
+}
+
+// Twin: without a hint it is a search, as in a hash table.
+unsigned probe(Ring *rings, unsigned n) {
+  unsigned v = 0;
+  while (rings[v].empty())
+    v = (v + 1) % n;
+  return v;
+}
+// Twin: once round.
+int once(std::atomic<int> *slots, unsigned n, unsigned me) {
+  unsigned v = me;
+  do {
+    if (slots[v].load())
+      return v;
+    v = (v + 1) % n;
+    std::this_thread::yield();
+  } while (v != me);
+  return -1;
+}
+// Twin: one after the other, and not again.
+int each(std::atomic<int> *slots) {
+  for (unsigned v = 0;; v++) {
+    if (slots[v].load())
+      return v;
+    std::this_thread::yield();
+  }
+}
+// Twin: a list whose pointers have a tag bit.
+struct Node {
+  std::atomic<unsigned long> next;
+  std::atomic<int> ready;
+};
+Node *follow(Node *n) {
+  while (!n->ready.load()) {
+    n = (Node *)(n->next.load() & ~1ul);
+    __builtin_ia32_pause();
+  }
+  return n;
+}
