@@ -1,12 +1,14 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py [--try] [--try-source] BUILD [BUILD_OF_ANOTHER_LLVM...]: makes the packages and tries them.
+"""run.py [--try] [--try-source] [--try-on DISTRIBUTION] [--try-action] BUILD [BUILD_OF_ANOTHER_LLVM...]: makes the packages and tries them.
 
 The first build tree makes all packages and the archive, each other one the plugin and the
 clang-tidy module for its LLVM. --try makes a bare Debian 12 in a folder, installs the
 packages there, rewrites a program, upgrades and removes them, and prints how long each step
-took and how much it added. It must be root, and needs no more network than apt.
+took and how much it added. --try-on does less, on Debian 12, 13, Ubuntu 22.04 or 24.04, with
+LLVM 22 if its archive has it: the .debs are installed, used and removed. --try-action runs
+the workflow for GitHub. It must be root, and needs no more network than apt.
 """
 
 import argparse
@@ -19,6 +21,7 @@ import sys
 import tempfile
 import time
 
+import action
 import wheel
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -62,37 +65,64 @@ class Root:
         return done.stdout + done.stderr
 
 
-def bootstrap(folder, cache):
-    """A bare Debian 12, from an archive of one that was made before if there is one."""
+# Name: suite, LLVM 22 if its archive has it.
+DISTRIBUTIONS = {"debian-12": ("bookworm", 22), "debian-13": ("trixie", 22), "ubuntu-24.04": ("noble", None), "ubuntu-22.04": ("jammy", None)}
+
+
+def debootstrap(suite, folder):
+    """Makes a bare root. Debian has no key of Ubuntu's archive, and Debian 12 does not know all suites of it."""
+    scripts = os.path.join(folder, "scripts")
+    shutil.copytree("/usr/share/debootstrap", scripts, symlinks=True)
+    options = []
+    if suite in ("noble", "jammy"):
+        options = ["--no-check-gpg", "--components=main,universe"]
+        if not os.path.lexists(f"{scripts}/scripts/{suite}"):
+            os.symlink("gutsy", f"{scripts}/scripts/{suite}")
+    root = os.path.join(folder, "root")
+    done = subprocess.run(["debootstrap", "--variant=minbase", *options, suite, root],
+                          capture_output=True, text=True, env={**os.environ, "DEBOOTSTRAP_DIR": scripts})
+    if done.returncode:
+        sys.exit(f"dev package: debootstrap failed:\n{done.stdout[-2000:]}{done.stderr}")
+    return root
+
+
+def bootstrap(folder, cache, suite):
+    """A bare root, from an archive of one that was made before if there is one."""
     if os.path.exists(cache):
         subprocess.run(["tar", "-xf", cache, "-C", folder], check=True)
         return
-    done = subprocess.run(["debootstrap", "--variant=minbase", "bookworm", folder],
-                          capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"dev package: debootstrap failed:\n{done.stdout[-2000:]}{done.stderr}")
-    shutil.copy("/etc/resolv.conf", os.path.join(folder, "etc"))
-    # LLVM 22 is in the archive of security updates.
-    with open(os.path.join(folder, "etc/apt/sources.list"), "w") as file:
-        for line in ("debian bookworm main", "debian bookworm-updates main",
-                     "debian-security bookworm-security main"):
-            file.write(f"deb http://deb.debian.org/{line}\n")
-    subprocess.run(["tar", "-cf", cache, "-C", folder, "."], check=True)
+    with tempfile.TemporaryDirectory(prefix="vf-bare-") as bare:
+        root = debootstrap(suite, bare)
+        shutil.copy("/etc/resolv.conf", os.path.join(root, "etc"))
+        # LLVM 22 is in Debian's archive of security updates.
+        with open(os.path.join(root, "etc/apt/sources.list"), "r+") as file:
+            [line] = file.read().splitlines()
+            _, archive, _, components = line.split(" ", 3)
+            file.write(f"deb {archive} {suite}-updates {components}\n")
+            file.write(f"deb {archive} {suite}-security {components}\n" if "ubuntu" in archive else
+                       f"deb {archive}-security {suite}-security {components}\n")
+        subprocess.run(["tar", "-cf", cache, "-C", root, "."], check=True)
+    subprocess.run(["tar", "-xf", cache, "-C", folder], check=True)
 
 
-def try_steps(name, cache, inputs):
-    """Runs the steps of the file name in a bare Debian that has the folders inputs below /srv."""
+def try_steps(name, build, inputs, distribution="debian-12"):
+    """Runs the steps of the file name in a bare root that has the folders inputs below /srv. Steps
+    whose heading ends with "(LLVM)" are left out where the archive has no LLVM 22."""
+    suite, llvm = DISTRIBUTIONS[distribution]
     with tempfile.TemporaryDirectory(prefix="vf-root-") as folder:
-        bootstrap(folder, cache)
+        bootstrap(folder, os.path.join(build, f"{suite}.tar"), suite)
         root = Root(folder)
         root.size = size_of(folder)
-        print(f"bare Debian 12: {root.size} MB")
+        print(f"bare {distribution}: {root.size} MB" + (f", LLVM {llvm}" if llvm else ", no LLVM 22 in its archive"))
         for below, source in inputs.items():
             shutil.copytree(source, os.path.join(folder, "srv", below))
         start = time.monotonic()
         steps = open(os.path.join(HERE, name)).read().split("\n== ")[1:]
         for step in steps:
             what, script = step.split("\n", 1)
+            if what.endswith("(LLVM)") and not llvm:
+                continue
+            script = script.replace("@LLVM@", str(llvm))
             wanted = [line[8:] for line in script.splitlines() if line.startswith("expect: ")]
             script = "\n".join(line for line in script.splitlines() if not line.startswith("expect: "))
             said = root.run(what, script)
@@ -100,6 +130,19 @@ def try_steps(name, cache, inputs):
                 if words not in said:
                     sys.exit(f"dev package: {what}: '{words}' is not in:\n{said}")
         print(f"{time.monotonic() - start:6.1f} s in all")
+
+
+def try_action(build, packages):
+    """Runs the workflow for GitHub in a bare Debian 12: the change is annotated, and fails."""
+    with tempfile.TemporaryDirectory(prefix="vf-root-") as folder:
+        bootstrap(folder, os.path.join(build, "bookworm.tar"), "bookworm")
+        root = Root(folder)
+        root.size = size_of(folder)
+        shutil.copytree(os.path.join(HERE, "project"), os.path.join(folder, "srv/project"))
+        said = action.run(root, packages)
+        print(said, end="")
+        if "::warning file=wait.c" not in said or "step ended with 1" not in said:
+            sys.exit("dev package: the change is not annotated")
 
 
 def clone(folder):
@@ -114,6 +157,8 @@ def main():
     parser = argparse.ArgumentParser(prog="dev package")
     parser.add_argument("--try", action="store_true", dest="tried")
     parser.add_argument("--try-source", action="store_true")
+    parser.add_argument("--try-on", choices=DISTRIBUTIONS, action="append", default=[])
+    parser.add_argument("--try-action", action="store_true")
     parser.add_argument("build")
     parser.add_argument("others", nargs="*")
     args = parser.parse_args()
@@ -136,15 +181,19 @@ def main():
                 file.write(f"{hashlib.file_digest(package, 'sha256').hexdigest()}  {name}\n")
     for name in names:
         print(f"{os.path.getsize(os.path.join(packages, name)) / 1024:7.0f} KiB  {name}")
-    if (args.tried or args.try_source) and os.geteuid():
+    if (args.tried or args.try_source or args.try_on or args.try_action) and os.geteuid():
         sys.exit("dev package: --try makes a root to change into: run it as root")
-    cache, project = os.path.join(build, "bookworm.tar"), os.path.join(HERE, "project")
+    project = os.path.join(HERE, "project")
     if args.tried:
-        try_steps("steps.txt", cache, {"packages": packages, "project": project})
-        try_steps("steps-measure.txt", cache, {"packages": packages})
+        try_steps("steps.txt", build, {"packages": packages, "project": project})
+        try_steps("steps-measure.txt", build, {"packages": packages})
+    if args.try_action:
+        try_action(build, packages)
+    for distribution in args.try_on:
+        try_steps("steps-distribution.txt", build, {"packages": packages, "project": project}, distribution)
     if args.try_source:
         with tempfile.TemporaryDirectory(prefix="vf-clone-") as folder:
-            try_steps("steps-source.txt", cache, {"vfriendly.git": clone(os.path.join(folder, "bare")), "project": project})
+            try_steps("steps-source.txt", build, {"vfriendly.git": clone(os.path.join(folder, "bare")), "project": project})
 
 
 if __name__ == "__main__":
