@@ -18,6 +18,16 @@
 
 extern __thread char je_tsd_tls[];
 
+/* What jemalloc.patch uses. */
+char vf_early[32 << 10];
+void *vf_early_alloc(size_t size);
+void *vf_early_alloc(size_t size) { return (void)size, NULL; }
+size_t vf_jemalloc_dirty_pages = SIZE_MAX;
+void *vf_malloc_retry(size_t size);
+void vf_malloc_has_freed(const void *caller);
+void *vf_malloc_retry(size_t size) { return (void)size, NULL; }
+void vf_malloc_has_freed(const void *caller) { (void)caller; }
+
 static char *counter(const char *name) {
   uint64_t *result;
   size_t size = sizeof result;

@@ -10,6 +10,7 @@
 
 #include "common/process_wide.h"
 #include "malloc/cpu_cache.h"
+#include "malloc/early.h"
 #include "malloc/helper.h"
 #include "malloc/hysteresis.h"
 #include "malloc/jemalloc.h"
@@ -143,18 +144,31 @@ static inline bool may_be_kept(const void *p) {
   return __builtin_expect((uintptr_t)p % VF_CPU_CACHE_ALIGNMENT == 0, 0);
 }
 
+/* Takes a kept block, or calls jemalloc. Not inlined: malloc needs no stack
+ * then.
+ */
+static __attribute__((noinline)) void *malloc_large(size_t size) {
+  void *p = vf_cpu_cache_take(size);
+  return p ? p : vf_je_malloc(size);
+}
+
+void *vf_malloc_retry(size_t size) {
+  if (!is_worth_another(NULL, size))
+    return NULL;
+  return another(vf_je_mallocx(size ? size : 1, 0));
+}
+
 VF_API void *malloc(size_t size) {
-  void *p = kept(size);
-  if (p)
-    return p;
-  p = vf_je_malloc(size);
-  return is_worth_another(p, size) ? another(vf_je_malloc(size)) : p;
+  if (__builtin_expect(vf_cpu_cache_has_size(size), 0))
+    return malloc_large(size);
+  void *p = vf_je_malloc(size);
+  return VF_JEMALLOC_IS_PATCHED || p ? p : vf_malloc_retry(size);
 }
 
 static void *zeroed(size_t size) {
   void *p = vf_je_malloc(size);
-  if (is_worth_another(p, size))
-    p = another(vf_je_malloc(size));
+  if (!VF_JEMALLOC_IS_PATCHED && !p)
+    p = vf_malloc_retry(size);
   if (p) {
     int saved = errno;
     vf_large_clear(p, size);
@@ -174,6 +188,8 @@ VF_API void *calloc(size_t n, size_t size) {
   void *p = kept(bytes);
   if (p)
     return memset(p, 0, bytes);
+  if (vf_early_is_open() && (p = vf_early_alloc(bytes)))
+    return p;
   p = vf_je_calloc(n, size);
   return is_worth_another(p, bytes) ? another(vf_je_calloc(n, size)) : p;
 }
@@ -198,7 +214,21 @@ static void *grow_large(void *p, size_t size) {
   return result;
 }
 
+/* Acts as realloc for a block of early.h, and for none before jemalloc has to
+ * start. */
+static void *move_early(void *p, size_t size) {
+  if (!p)
+    return vf_je_malloc(size);
+  if (size == 0)
+    return NULL;
+  size_t has = vf_early_size(p);
+  void *result = size <= has ? p : vf_je_malloc(size);
+  return result && result != p ? memcpy(result, p, has) : result;
+}
+
 VF_API void *realloc(void *p, size_t size) {
+  if (vf_is_early(p) || (!p && vf_early_is_open()))
+    return move_early(p, size);
   void *result = grow_large(p, size);
   if (!result)
     result = vf_je_realloc(p, size);
@@ -211,22 +241,33 @@ VF_API void *realloc(void *p, size_t size) {
   return result;
 }
 
-static __attribute__((noinline)) void free_and_count(void *p,
-                                                     const void *caller) {
-  if (!may_be_kept(p) || !keep(p))
-    vf_je_free(p);
+void vf_malloc_has_freed(const void *caller) {
   if (must_tell())
     tell(caller);
 }
 
-/* Ends in a tail call. So the count is read before the block is freed: the next
+/* Keeps a block, or frees it if that is not the work of jemalloc.patch. Returns
+ * false if the caller must free it. */
+static __attribute__((noinline)) bool free_slowly(void *p, const void *caller) {
+  if (!may_be_kept(p) || !keep(p)) {
+    if (VF_JEMALLOC_IS_PATCHED)
+      return false;
+    vf_je_free(p);
+  }
+  vf_malloc_has_freed(caller);
+  return true;
+}
+
+/* Ends in a tail call: jemalloc.patch then finds this function's caller. With
+ * Debian's archive, the count is read before the block is freed, so the next
  * call notifies of a block that reaches TOLD_BYTES. That block is small, since
  * may_be_kept is true of each of 16 KiB or more. */
 VF_API void free(void *p) {
-  if (may_be_kept(p) || must_tell())
-    free_and_count(p, __builtin_return_address(0));
-  else
-    vf_je_free(p);
+  if (__builtin_expect(
+          may_be_kept(p) || (!VF_JEMALLOC_IS_PATCHED && must_tell()), 0) &&
+      free_slowly(p, __builtin_return_address(0)))
+    return;
+  vf_je_free(p);
 }
 
 VF_API int posix_memalign(void **p, size_t alignment, size_t size) {
@@ -320,7 +361,7 @@ VF_API void *__libc_valloc(size_t size) { return own_valloc(size); }
 VF_API void *__libc_pvalloc(size_t size) { return own_pvalloc(size); }
 
 VF_API size_t malloc_usable_size(void *p) {
-  return vf_je_malloc_usable_size(p);
+  return vf_is_early(p) ? vf_early_size(p) : vf_je_malloc_usable_size(p);
 }
 
 /* From glibc: returns all free memory, the padding included; the result is 1 if
@@ -337,23 +378,32 @@ VF_API void *mallocx(size_t size, int flags) {
 }
 
 VF_API void *rallocx(void *p, size_t size, int flags) {
-  return vf_je_rallocx(p, size, flags);
+  if (!vf_is_early(p))
+    return vf_je_rallocx(p, size, flags);
+  size_t has = vf_early_size(p);
+  void *result = vf_je_mallocx(size, flags);
+  return result ? memcpy(result, p, has < size ? has : size) : NULL;
 }
 
 VF_API size_t xallocx(void *p, size_t size, size_t extra, int flags) {
-  return vf_je_xallocx(p, size, extra, flags);
+  return vf_is_early(p) ? vf_early_size(p)
+                        : vf_je_xallocx(p, size, extra, flags);
 }
 
 VF_API size_t sallocx(const void *p, int flags) {
-  return vf_je_sallocx(p, flags);
+  return vf_is_early(p) ? vf_early_size(p) : vf_je_sallocx(p, flags);
 }
 
 VF_API void dallocx(void *p, int flags) {
+  if (vf_is_early(p))
+    return;
   vf_je_dallocx(p, flags);
   count_freed();
 }
 
 VF_API void sdallocx(void *p, size_t size, int flags) {
+  if (vf_is_early(p))
+    return;
   vf_je_sdallocx(p, size, flags);
   count_freed();
 }

@@ -37,6 +37,14 @@ void vf_je_sdallocx(void *p, size_t size, int flags);
 size_t vf_je_nallocx(size_t size, int flags);
 extern const char *vf_je_malloc_conf, *vf_je_malloc_conf_2_conf_harder;
 
+/* jemalloc.patch calls these, outside of all locks and fast paths: if malloc
+ * has found no memory, for its result; and after each free that was not only an
+ * addition to the thread's cache. caller is free's return address. With
+ * Debian's archive, VF_JEMALLOC_IS_PATCHED is 0, and malloc and free do the
+ * same. */
+void *vf_malloc_retry(size_t size);
+void vf_malloc_has_freed(const void *caller);
+
 /* Moves all free memory that the arenas keep to vf_pages. Must not be called
  * from inside the allocator. */
 void vf_jemalloc_release(void);

@@ -1,0 +1,73 @@
+# Part of the vfriendly project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Builds jemalloc's static library from the source of Debian's package, with
+# malloc/jemalloc.patch, and sets VF_JEMALLOC to it.
+# Where this is impossible, as without network, says so in one line and leaves VF_JEMALLOC
+# as it is.
+
+set(JEMALLOC_URL http://deb.debian.org/debian/pool/main/j/jemalloc/jemalloc_5.3.0.orig.tar.bz2)
+set(JEMALLOC_SHA256 2db82d1e7119df3e71b7640219b6dfe84789bc0537983c3b7ac4f7189aecfeaa)
+# As Debian configures it for x86-64, where alone this is used, but for C++'s operators.
+# Statistics are kept: programs read them by mallctl, and they take one instruction.
+set(JEMALLOC_OPTIONS --enable-prof --disable-cxx --disable-doc
+  --with-lg-page=12 --with-lg-hugepage=21 --with-version=5.3.0-0-g0)
+
+set(top ${CMAKE_BINARY_DIR}/jemalloc)
+set(patch ${CMAKE_CURRENT_SOURCE_DIR}/malloc/jemalloc.patch)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${patch})
+file(SHA256 ${patch} patched)
+file(SHA256 ${CMAKE_CURRENT_LIST_FILE} built)
+string(SHA256 key "${patched} ${built} ${CMAKE_C_COMPILER} ${CMAKE_C_COMPILER_VERSION} ${VF_JEMALLOC_WRAPPED} ${VF_JEMALLOC_USED}")
+set(archive ${top}/${key}/lib/libjemalloc_pic.a)
+
+# Runs a command; returns from the including file if it fails.
+macro(vf_jemalloc_step what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(NOT failed EQUAL 0)
+    string(REGEX REPLACE "\n.*" "" said "${said}")
+    message(STATUS "jemalloc is Debian's: ${what} failed: ${said}")
+    return()
+  endif()
+endmacro()
+
+if(NOT EXISTS ${archive})
+  find_program(VF_MAKE make)
+  find_program(VF_PATCH patch)
+  find_program(VF_APT_HELPER apt-helper PATHS /usr/lib/apt)
+  if(NOT VF_MAKE OR NOT VF_PATCH OR NOT VF_APT_HELPER)
+    message(STATUS "jemalloc is Debian's: building it needs make, patch and apt")
+    return()
+  endif()
+  message(STATUS "building jemalloc")
+  file(REMOVE_RECURSE ${top})
+  file(MAKE_DIRECTORY ${top}/source)
+  set(source ${top}/source/jemalloc-5.3.0)
+  set(tar ${top}/jemalloc.tar.bz2)
+  # apt's settings know the way to the archive, a proxy for example.
+  vf_jemalloc_step("downloading its source" ${VF_APT_HELPER} -q -o APT::Sandbox::User=
+    -o Acquire::Retries=2 -o Acquire::http::Timeout=20
+    download-file ${JEMALLOC_URL} ${tar} SHA256:${JEMALLOC_SHA256})
+  vf_jemalloc_step("unpacking it" ${CMAKE_COMMAND} -E chdir ${top}/source ${CMAKE_COMMAND} -E tar xjf ${tar})
+  vf_jemalloc_step("patching it" ${VF_PATCH} -s -p1 -d ${source} -i ${patch})
+  # -O3 is jemalloc's own choice. Debian's valgrind reads DWARF 4. No names of folders, so
+  # that each build makes the same bytes.
+  vf_jemalloc_step("its configure" ${CMAKE_COMMAND} -E chdir ${source} ${CMAKE_COMMAND} -E env
+    CC=${CMAKE_C_COMPILER} "CFLAGS=-O3 -gdwarf-4 -g1 -ffile-prefix-map=${source}=jemalloc"
+    ./configure ${JEMALLOC_OPTIONS})
+  # Names that other files use have a prefix in Debian's archive. To find out all names
+  # of jemalloc its makefile compiles each file twice; these are enough.
+  set(header ${source}/include/jemalloc/internal/private_namespace.h)
+  set(renamed "")
+  foreach(name IN LISTS VF_JEMALLOC_WRAPPED VF_JEMALLOC_USED)
+    string(REGEX REPLACE "^je_" "" plain ${name})
+    string(APPEND renamed "#define ${plain} JEMALLOC_N(${plain})\n")
+  endforeach()
+  file(WRITE ${header} "${renamed}")
+  vf_jemalloc_step("compiling it" ${VF_MAKE} -s -C ${source} -j2 -o include/jemalloc/internal/private_namespace.h
+    lib/libjemalloc_pic.a)
+  file(COPY ${source}/lib/libjemalloc_pic.a DESTINATION ${top}/${key}/lib)
+endif()
+set(VF_JEMALLOC ${archive})
+set(VF_JEMALLOC_IS_PATCHED 1)
