@@ -23,7 +23,7 @@ stand above bars. Colours follow the reader's choice of dark or light.
 
 import html
 
-WIDTH, EDGE, BAR, NAME = 380, 6, 16, 20  # px
+WIDTH, EDGE, BAR, NAME, CHARACTER = 380, 6, 16, 20, 6.2  # px; the last of small text
 SERIES = ("first", "second", "third", "fourth")
 KINDS = {"work": "runs", "wait": "polls", "gone": "without a CPU", "exit": "exit to the hypervisor", "idle": "sleeps"}
 STYLE = """<style>
@@ -106,9 +106,9 @@ def chart(figures):
         x = EDGE
         for kind, name in zip(SERIES, series, strict=False):
             parts += [box(x, y + 4, 10, 10, kind), text(x + 14, y + 13, name, "small")]
-            x += 26 + 6.2 * len(name)
+            x += 26 + CHARACTER * len(name)
         y += 20
-    first = y
+    whole = 100 * scale  # in a relative chart, the length of the first
     for row, values in zip(rows, shares, strict=True):
         told = "" if not is_relative else " → ".join(map(number, row["values"])) + f" {row['unit']}"
         parts.append(text(EDGE, y + 14, row["name"]))
@@ -121,12 +121,15 @@ def chart(figures):
             if "low" in row:
                 parts += interval(EDGE, y + 4, row["low"][at], row["high"][at], scale)
                 right = max(value, row["high"][at])
-            parts.append(text(EDGE + right * scale + 5, y + 11, f"{value:.3g} %" if is_relative else number(row["values"][at]), "small"))
+            said, end = f"{value:.3g} %" if is_relative else number(row["values"][at]), right * scale
+            if is_relative:
+                # Beside the bars only, not through the words, which move beyond it.
+                parts.append(f'<path class="line" stroke-dasharray="3 3" d="M{EDGE + whole:.1f} {y - 2}v{BAR + 1}"/>')
+                end = whole if end < whole < end + 8 + CHARACTER * len(said) else end
+            parts.append(text(EDGE + end + 5, y + 11, said, "small"))
             y += BAR
         y += 4
     if is_relative:
-        x = EDGE + 100 * scale
-        parts.append(f'<path class="line" stroke-dasharray="3 3" d="M{x:.1f} {first + NAME}V{y}"/>')
         parts.append(text(EDGE, y + 12, f"dashed: as long as {series[0]}; shorter is better", "small"))
         y += 16
     commit = figures.get("commit")

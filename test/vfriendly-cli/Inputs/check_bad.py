@@ -5,6 +5,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import textwrap
 
@@ -131,6 +132,14 @@ def units(folder):
     assert "1 of other languages left out" in out and f"\n{FINDINGS} findings" in out, out
 
 
+def modules(_):
+    """A Python module that is missing has the name of the package to install."""
+    tool = os.path.join(os.environ["VF_BUILD"], "bin", "vfriendly")
+    run = subprocess.run([sys.executable, "-c", "import runpy, sys; sys.modules['yaml'] = None; sys.argv = ['vfriendly', '--help']; "
+                          f"runpy.run_path({tool!r}, run_name='__main__')"], capture_output=True, text=True)
+    assert run.returncode == 2 and run.stderr.count("\n") == 1 and "apt-get install python3-yaml" in run.stderr, run
+
+
 def levels(folder):
     project = Project(folder)
     project.run("scan", "--fail-on", "error", status=0)
@@ -152,7 +161,7 @@ def levels(folder):
 
 def main():
     folder = sys.argv[1]
-    for part in (unusable, units, levels):
+    for part in (unusable, units, modules, levels):
         part(f"{folder}-{part.__name__}")
 
 
