@@ -177,12 +177,8 @@ bool gl_place_is_pinned(const struct gl_record *record,
   return false;
 }
 
-/* Gives each thread that has the affinity `from` or `or_from` the affinity to.
- */
-static void move_threads(const struct gl_record *record,
-                         const struct gl_cpus *from,
-                         const struct gl_cpus *or_from,
-                         const struct gl_cpus *to) {
+void gl_place_move(const struct gl_record *record, gl_affinity_test *moves,
+                   const struct gl_cpus *to) {
   bool again = true;
   for (int pass = 0; again && pass < MOST_PASSES; ++pass) {
     struct gl_ids threads = {0};
@@ -190,14 +186,18 @@ static void move_threads(const struct gl_record *record,
     again = false;
     for (size_t i = 0; i < threads.n; ++i) {
       struct gl_cpus is;
-      if (gl_get_affinity(threads.id[i], &is) != 0 || gl_same_cpus(&is, to) ||
-          !(gl_same_cpus(&is, from) || gl_same_cpus(&is, or_from)))
-        continue;
-      if (gl_set_affinity(threads.id[i], to) == 0)
+      if (gl_get_affinity(threads.id[i], &is) == 0 && !gl_same_cpus(&is, to) &&
+          moves(record, &is) && gl_set_affinity(threads.id[i], to) == 0)
         again = true;
     }
     free(threads.id);
   }
+}
+
+/* What the program has set itself stays. */
+static bool is_ours(const struct gl_record *record, const struct gl_cpus *is) {
+  return gl_same_cpus(is, &record->kept) || gl_same_cpus(is, &record->was) ||
+         gl_same_cpus(is, &record->allowed);
 }
 
 int gl_place_confine(struct gl_record *record, const struct gl_cpus *cpus) {
@@ -206,7 +206,7 @@ int gl_place_confine(struct gl_record *record, const struct gl_cpus *cpus) {
   record->kept = *cpus;
   int result = 0;
   if (record->means == GL_AFFINITY)
-    move_threads(record, &record->was, &record->allowed, cpus);
+    gl_place_move(record, is_ours, cpus);
   else
     result = write_cpus(record->group, cpus);
   if (result != 0)
@@ -218,7 +218,7 @@ int gl_place_release(struct gl_record *record) {
   int result = 0;
   if (record->means == GL_AFFINITY) {
     if (record->folded)
-      move_threads(record, &record->kept, &record->was, &record->allowed);
+      gl_place_move(record, is_ours, &record->allowed);
   } else {
     result = write_cpus(record->group, &record->allowed);
     char text[4096];

@@ -40,6 +40,14 @@ int gl_place_join(const struct gl_record *record, pid_t process);
 void gl_place_processes(const struct gl_record *record, struct gl_ids *ids);
 void gl_place_threads(const struct gl_record *record, struct gl_ids *ids);
 
+typedef bool gl_affinity_test(const struct gl_record *record,
+                              const struct gl_cpus *is);
+
+/* Gives each thread whose affinity passes the test the affinity to, threads
+ * that are created meanwhile included. */
+void gl_place_move(const struct gl_record *record, gl_affinity_test *moves,
+                   const struct gl_cpus *to);
+
 /* Returns true if a thread has an affinity that is neither all CPUs of the
  * workload nor those to which it is confined. */
 bool gl_place_is_pinned(const struct gl_record *record,

@@ -15,8 +15,6 @@
 /* Of proc(5)'s stat: fields after the name, of which "processor" is the 37th.
  */
 #define PROCESSOR 36
-/* See place.c: new threads inherit an affinity that was just changed. */
-#define MOST_PASSES 20
 
 /* Returns the CPU on which a thread ran at last, or -1. */
 static int last_cpu(pid_t thread) {
@@ -77,6 +75,12 @@ void gl_spread_apply(const struct gl_spread *spread, struct gl_record *record) {
   gl_spread_end(record);
 }
 
+static bool is_single(const struct gl_record *record,
+                      const struct gl_cpus *is) {
+  (void)record;
+  return gl_count_cpus(is) == 1;
+}
+
 void gl_spread_end(struct gl_record *record) {
   if (!__atomic_load_n(&record->spreads, __ATOMIC_ACQUIRE))
     return;
@@ -85,18 +89,6 @@ void gl_spread_end(struct gl_record *record) {
   memset(&all, 0xff, sizeof all);
   const struct gl_cpus *to =
       record->means == GL_AFFINITY ? &record->allowed : &all;
-  bool again = true;
-  for (int pass = 0; again && pass < MOST_PASSES; ++pass) {
-    struct gl_ids threads = {0};
-    gl_place_threads(record, &threads);
-    again = false;
-    for (size_t i = 0; i < threads.n; ++i) {
-      struct gl_cpus is;
-      if (gl_get_affinity(threads.id[i], &is) == 0 && gl_count_cpus(&is) == 1 &&
-          gl_set_affinity(threads.id[i], to) == 0)
-        again = true;
-    }
-    free(threads.id);
-  }
+  gl_place_move(record, is_single, to);
   __atomic_store_n(&record->spreads, 0, __ATOMIC_RELEASE);
 }
