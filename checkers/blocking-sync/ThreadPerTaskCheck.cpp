@@ -11,6 +11,8 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 
+#include <optional>
+
 using namespace clang;
 
 namespace vfriendly::tidy {
@@ -64,12 +66,25 @@ static const ValueDecl *itemsOf(const Stmt *Loop, const SyncSite &Create) {
   return IsUsed ? Items : nullptr;
 }
 
+/// Returns the condition of a `for` loop if it is a binary operation.
+static const BinaryOperator *conditionOf(const Stmt *Loop) {
+  auto *For = dyn_cast<ForStmt>(Loop);
+  return For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+}
+
+/// Returns the value of E if it is a constant.
+static std::optional<int64_t> constantOf(const Expr *E,
+                                         const ASTContext &Context) {
+  Expr::EvalResult Value;
+  if (E->isValueDependent() || !E->EvaluateAsInt(Value, Context))
+    return std::nullopt;
+  return Value.Val.getInt().getExtValue();
+}
+
 /// Returns the factor by which the bound of Loop exceeds the number of CPUs,
 /// as in `2 * std::thread::hardware_concurrency()`; 1 if none is visible.
 static int64_t threadsPerCpu(const Stmt *Loop, const ASTContext &Context) {
-  auto *For = dyn_cast<ForStmt>(Loop);
-  auto *Condition =
-      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+  const BinaryOperator *Condition = conditionOf(Loop);
   if (!Condition || !Condition->isRelationalOp())
     return 1;
   const Expr *Bound = Condition->getRHS()->IgnoreParenImpCasts();
@@ -83,15 +98,14 @@ static int64_t threadsPerCpu(const Stmt *Loop, const ASTContext &Context) {
   for (auto [Factor, Cpus] :
        {std::pair(Product->getLHS(), Product->getRHS()),
         std::pair(Product->getRHS(), Product->getLHS())}) {
-    Expr::EvalResult Value;
     auto *Call = dyn_cast<CallExpr>(Cpus->IgnoreParenImpCasts());
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
     if (Callee && Callee->getIdentifier() &&
         llvm::is_contained(
             {"hardware_concurrency", "get_nprocs", "omp_get_num_procs"},
-            Callee->getName()) &&
-        !Factor->isValueDependent() && Factor->EvaluateAsInt(Value, Context))
-      return Value.Val.getInt().getExtValue();
+            Callee->getName()))
+      if (std::optional<int64_t> Value = constantOf(Factor, Context))
+        return *Value;
   }
   return 1;
 }
@@ -103,15 +117,10 @@ static constexpr int64_t FixedThreads = 8;
 /// Returns the bound of Loop if it is a constant of FixedThreads or more; else
 /// 0.
 static int64_t fixedThreads(const Stmt *Loop, const ASTContext &Context) {
-  auto *For = dyn_cast<ForStmt>(Loop);
-  auto *Condition =
-      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
-  Expr::EvalResult Value;
-  if (!Condition || !Condition->isRelationalOp() ||
-      Condition->getRHS()->isValueDependent() ||
-      !Condition->getRHS()->EvaluateAsInt(Value, Context))
+  const BinaryOperator *Condition = conditionOf(Loop);
+  if (!Condition || !Condition->isRelationalOp())
     return 0;
-  int64_t Threads = Value.Val.getInt().getExtValue();
+  int64_t Threads = constantOf(Condition->getRHS(), Context).value_or(0);
   return Threads >= FixedThreads ? Threads : 0;
 }
 
@@ -148,14 +157,11 @@ static bool computes(const SyncSite &Create, const SyncModel &Model) {
 static constexpr int64_t FewIterations = 16;
 
 static bool iteratesSeldom(const Stmt *Loop, const ASTContext &Context) {
-  auto *For = dyn_cast<ForStmt>(Loop);
-  auto *Condition =
-      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
-  Expr::EvalResult Value;
-  return Condition && Condition->isComparisonOp() &&
-         !Condition->getRHS()->isValueDependent() &&
-         Condition->getRHS()->EvaluateAsInt(Value, Context) &&
-         Value.Val.getInt().getExtValue() <= FewIterations;
+  const BinaryOperator *Condition = conditionOf(Loop);
+  if (!Condition || !Condition->isComparisonOp())
+    return false;
+  std::optional<int64_t> Bound = constantOf(Condition->getRHS(), Context);
+  return Bound && *Bound <= FewIterations;
 }
 
 /// Returns true if a declaration within Loop makes Variable anew in each
