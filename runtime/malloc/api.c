@@ -144,31 +144,31 @@ static inline bool may_be_kept(const void *p) {
   return __builtin_expect((uintptr_t)p % VF_CPU_CACHE_ALIGNMENT == 0, 0);
 }
 
-/* Takes a kept block, or calls jemalloc. Not inlined: malloc needs no stack
- * then.
- */
-static __attribute__((noinline)) void *malloc_large(size_t size) {
-  void *p = vf_cpu_cache_take(size);
-  return p ? p : vf_je_malloc(size);
-}
-
 void *vf_malloc_retry(size_t size) {
   if (!is_worth_another(NULL, size))
     return NULL;
   return another(vf_je_mallocx(size ? size : 1, 0));
 }
 
-VF_API void *malloc(size_t size) {
-  if (__builtin_expect(vf_cpu_cache_has_size(size), 0))
-    return malloc_large(size);
+static inline void *malloc_new(size_t size) {
   void *p = vf_je_malloc(size);
   return VF_JEMALLOC_IS_PATCHED || p ? p : vf_malloc_retry(size);
 }
 
+/* Takes a kept block, or calls jemalloc. Not inlined: malloc needs no stack
+ * then. */
+static __attribute__((noinline)) void *malloc_large(size_t size) {
+  void *p = vf_cpu_cache_take(size);
+  return p ? p : malloc_new(size);
+}
+
+VF_API void *malloc(size_t size) {
+  return __builtin_expect(vf_cpu_cache_has_size(size), 0) ? malloc_large(size)
+                                                          : malloc_new(size);
+}
+
 static void *zeroed(size_t size) {
-  void *p = vf_je_malloc(size);
-  if (!VF_JEMALLOC_IS_PATCHED && !p)
-    p = vf_malloc_retry(size);
+  void *p = malloc_new(size);
   if (p) {
     int saved = errno;
     vf_large_clear(p, size);
