@@ -14,8 +14,7 @@ from guests import TELL
 
 CPUS = 4
 SECONDS, SETTLE_S = 4, 1
-# Program and arguments between the seconds and the warm-up.
-# Program, its arguments between the seconds and the warm-up, and after it, and the daemon's options.
+# Program, its arguments between the seconds and the warm-up, and the daemon's options.
 METRIC = "--metric-calls /locks:done"
 WORKLOADS = {"mutex": ("locks", "4 mutex 3000 3000", METRIC), "ticket": ("locks", "4 ticket 3000 3000", METRIC),
              "mutex-user-time": ("locks", "4 mutex 3000 3000", ""), "computing": ("pingpong", "1000000 4 busy", "")}
