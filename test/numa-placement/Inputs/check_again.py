@@ -7,11 +7,10 @@ that it used before: without and with free-page reporting of a virtio balloon.""
 import os
 import sys
 
-from rig import CPUS, NOBODY_ELSE, Rig
+from rig import NOBODY_ELSE, Rig
 
-from guest import machine, nested, packages
+from guest import packages
 
-NODES = 2
 # Of the 300 that are free after the guest's start: so most is used again.
 SIZE_MB = 224
 PAGES = SIZE_MB * 256
@@ -33,25 +32,18 @@ def expected(case, pages, again):
 
 
 rig = Rig(*sys.argv[1:])
-vmm = nested.build_vmm("clang", rig.out)
-paths = packages.more_modules(os.path.join(sys.argv[2], "guest"), rig.kernel, MODULES)
+paths = packages.more_modules(os.path.join(rig.build, "guest"), rig.kernel, MODULES)
 modules = {os.path.basename(path): path for path in paths}
 script = "\n".join((f"/again 'not reported' {SIZE_MB} 0 || exit 1",
                     *(f"insmod /{m} || exit 1" for m in modules), f"sleep {SECONDS}",
                     f"/again reported {SIZE_MB} {SECONDS}"))
-initrd = nested.write(rig.out, rig.kernel, rig.busybox, vmm, CPUS, {"again": rig.compiled("again", runtime=False), **modules},
-                      script, counters=[nested.NODES], prefix=f"{NOBODY_ELSE}; BALLOON=1")
-counter = nested.Counter()
-lines = machine.boot(rig.qemu, rig.kernel.image, initrd, CPUS, nested.L1_MEGABYTES, name=nested.L1,
-                     seen=counter.line, nodes=NODES)
-nested.check(lines)
-bad = 0
-for result in counter.results:
-    found = result["exits"].get("counter", {})
-    pages, again = [found.get(f"N{node}", 0) for node in range(NODES)], result["again"] / PAGES
+cases = bad = 0
+for result, pages in rig.opaque_guest({"again": rig.compiled("again", runtime=False), **modules}, script, f"{NOBODY_ELSE}; BALLOON=1"):
+    cases += 1
+    again = result["again"] / PAGES
     right = expected(result["case"], pages, again)
     bad += not right
     print(f"{result['case']}: {again:.0%} used before, the host gave {pages[0]} pages of node 0 and {pages[1]} of node 1"
           f"{'' if right else ': WRONG'}")
-print(f"memory used again: {len(counter.results)} cases, {bad} wrong")
+print(f"memory used again: {cases} cases, {bad} wrong")
 sys.exit(bad > 0)

@@ -6,15 +6,12 @@ VMM says on which node of the outer one the pages lie that a vCPU of the inner t
 
 import sys
 
-from rig import BOUND, CPUS, NOBODY_ELSE, Rig
-
-from guest import machine, nested
+from rig import BOUND, NOBODY_ELSE, Rig
 
 # Of what the host gave: the rest is the guest's kernel's, which runs on either CPU.
 MOSTLY = 0.9
 # What the guest's start has used already the host does not give again.
 LEAST_GIVEN = 0.6
-NODES = 2
 # Of what two vCPUs touch at the same time, one or two huge pages in 24 were found on the
 # other's node, and none if they took turns: so more for those.
 SIZE_MB, BLOCKS_MB = 48, 96
@@ -33,19 +30,11 @@ def is_right(case, pages):
 
 
 rig = Rig(*sys.argv[1:])
-vmm = nested.build_vmm("clang", rig.out)
-initrd = nested.write(rig.out, rig.kernel, rig.busybox, vmm, CPUS, {"touch": rig.compiled("touch")},
-                      f"{BOUND}\n/touch {SIZE_MB} {BLOCKS_MB}", counters=[nested.NODES], prefix=f"{NOBODY_ELSE};")
-counter = nested.Counter()
-lines = machine.boot(rig.qemu, rig.kernel.image, initrd, CPUS, nested.L1_MEGABYTES, name=nested.L1,
-                     seen=counter.line, nodes=NODES)
-nested.check(lines)
-bad = 0
-for result in counter.results:
-    found = result["exits"].get("counter", {})
-    pages = [found.get(f"N{node}", 0) for node in range(NODES)]
+cases = bad = 0
+for result, pages in rig.opaque_guest({"touch": rig.compiled("touch")}, f"{BOUND}\n/touch {SIZE_MB} {BLOCKS_MB}", f"{NOBODY_ELSE};"):
+    cases += 1
     right = is_right(result["case"], pages)
     bad += not right
     print(f"{result['case']}: the host's pages by node {pages}{'' if right else ': WRONG'}")
-print(f"opaque guest: {len(counter.results)} cases, {bad} wrong")
+print(f"opaque guest: {cases} cases, {bad} wrong")
 sys.exit(bad > 0)
