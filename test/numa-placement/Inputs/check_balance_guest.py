@@ -2,16 +2,13 @@
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check_balance_guest.py SOURCE BUILD OUT: `vfriendly numa balance` in a guest of two nodes, on a
-process whose pages one node has. Python goes with it, as far as the command needs it."""
+process whose pages one node has."""
 
 import json
-import os
-import py_compile
 import re
-import subprocess
 import sys
 
-from rig import CPUS, Rig
+from rig import CPUS, Rig, python
 
 from guest import initramfs, machine
 
@@ -23,27 +20,6 @@ FILLED, EVEN, LOCAL = 0.9, 0.33, 0.95
 LOW = 32.1  # imbalance of two nodes, in percent
 MOST_MOVES = 1.2 * PAGES / 2
 
-MODULES = """
-import sys
-sys.dont_write_bytecode = True
-sys.path.insert(0, sys.argv[1])
-import runpy, encodings.ascii, encodings.latin_1, encodings.utf_8
-import vfriendly.cli
-vfriendly.cli.parser_of(["numa"])
-for module in list(sys.modules.values()):
-    file = getattr(module, "__file__", None)
-    if file:
-        print(file)
-"""
-COMMAND = """
-import os, sys
-sys.path.insert(0, "{cli}")
-user, *sys.argv[1:] = sys.argv[1:]
-if user != "root":
-    os.setuid(int(user))
-from vfriendly.cli import main
-sys.exit(main())
-"""
 # The kernel looks at all pages each second; by default it does so more and more seldom.
 # As nobody and without the kernel's balancing nothing is moved; nor of a process that is gone.
 SCRIPT = f"""
@@ -66,25 +42,6 @@ echo 0 > /proc/sys/kernel/numa_balancing
 kill $hot
 wait $hot
 """
-
-
-def python(rig, cli):
-    """Files of the guest: the interpreter, and each module that the command imports, compiled."""
-    listed = subprocess.run([sys.executable, "-I", "-c", MODULES, cli], capture_output=True, text=True, check=True)
-    files = {"/bin/python3": os.path.realpath(sys.executable)}
-    for number, path in enumerate(sorted(set(listed.stdout.split()))):
-        if path.endswith(".py"):
-            compiled = rig.file(f"{number}.pyc")
-            py_compile.compile(path, compiled, doraise=True)
-            files[f"{path}c"] = compiled
-        else:
-            files[path] = path
-            files.update(initramfs.libraries(path))
-    with open(rig.file("command.py"), "w") as file:
-        file.write(COMMAND.format(cli=cli))
-    py_compile.compile(rig.file("command.py"), rig.file("command.pyc"), doraise=True)
-    files["/command.pyc"] = rig.file("command.pyc")
-    return files
 
 
 def judge(lines):
@@ -118,7 +75,7 @@ def judge(lines):
 
 
 rig = Rig(*sys.argv[1:])
-files = {"/hot": rig.compiled("hot", runtime=False), **python(rig, os.path.join(rig.source, "checkers", "cli"))}
+files = {"/hot": rig.compiled("hot", runtime=False), **python(rig, "numa")}
 initrd = initramfs.write(rig.file("guest.cpio"), rig.busybox, files, SCRIPT)
 lines = machine.boot(rig.qemu, rig.kernel.image, initrd, CPUS, MEGABYTES, nodes=NODES, seen=print)
 wrong = list(judge(lines))
