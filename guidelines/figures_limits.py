@@ -54,13 +54,13 @@ def openmp(report):
 def servers(report):
     parameters = report["parameters"]
     yield (f"Servers in a group limited to {parameters['limit']:g} CPU, {parameters['clients']} connections: medians of {parameters['reps']} runs of "
-           f"{parameters['ms']} ms of `./dev bench servers` {where(report)}\n")
-    yield "| server | threads | requests per second | with libvfpthread.so | ratio of pairs | p99, ms | with libvfpthread.so |"
-    yield "|---|---|---|---|---|---|---|"
+           f"{parameters['ms']} ms of `./dev bench servers` {where(report)}\n{RATIOS}\n")
+    yield "| server | threads | requests per second | with libvfpthread.so | ratio | p99, ms | with libvfpthread.so | ratio |"
+    yield "|---|---|---|---|---|---|---|---|"
     for row in report["summary"]:
         plain, ours = row["plain"], row["libvfpthread"]
-        yield (f"| {row['server']} | {row['threads']} | {digits(plain['rps'])} | {digits(ours['rps'])} | {row['rate_ratio']['median']:.2f} | "
-               f"{digits(plain['p99_ms'])} | {digits(ours['p99_ms'])} |")
+        yield (f"| {row['server']} | {row['threads']} | {digits(plain['rps'])} | {digits(ours['rps'])} | "
+               f"{ratio(row, 'rate_ratio', '{:.2f}')} | {digits(plain['p99_ms'])} | {digits(ours['p99_ms'])} | {ratio(row, 'p99_ratio', '{:.2f}')} |")
 
 
 REDIS = {"plain": "as it is", "plugin": "rewritten", "alone": "rewritten, without libvfrt", "preload": "libvfpthread.so and libvfmalloc.so preloaded",
@@ -73,11 +73,14 @@ def redis(report):
     if not parameters["limit"]:
         fail("redis: only a run with --limit has a table")
     yield (f"Redis {parameters['redis']} in a group limited to {parameters['limit']:g} CPU, {parameters['clients']} clients: medians of {parameters['reps']} runs of "
-           f"`./dev bench redis --limit {parameters['limit']:g}` {where(report)}\n")
-    yield "| I/O threads | | SET per second | GET per second | p50 of GET, ms | p99 of GET, ms |"
-    yield "|---|---|---|---|---|---|"
+           f"`./dev bench redis --limit {parameters['limit']:g}` {where(report)}\n{RATIOS}\n")
+    yield "| I/O threads | | SET per second | GET per second | GET: ratio to as it is | p50 of GET, ms | p99 of GET, ms |"
+    yield "|---|---|---|---|---|---|---|"
+    over = {row["threads"]: row["get_over_plain"] for row in report["summary"]}
     for row in report["samples"]:
         # A run that was stopped has no figures.
         middle = [digits(statistics.median(run[key] for run in row["runs"])) if all(key in run for run in row["runs"]) else "stopped"
                   for key in ("set_rps", "get_rps", "get_p50_ms", "get_p99_ms")]
+        ratios = over[row["threads"]]
+        middle.insert(2, ratio(ratios, row["variant"], "{:.3g}") if row["variant"] in ratios else "")
         yield f"| {row['threads']} | {REDIS[row['variant']]} | {' | '.join(middle)} |"

@@ -22,6 +22,7 @@ import sys
 import time
 
 import bench
+import cells
 import conditions
 import measure
 
@@ -174,8 +175,12 @@ def row_of(report, threads, hogs, runs, said):
     found = {"over_plain": ratio("plugin", "plain"), "over_hand": ratio("plugin", "hand"),
              "alone_over_plain": ratio("alone", "plain"), "alone_over_hand": ratio("alone", "hand"),
              "preload_over_plain": ratio("preload", "plain")}
+    # Of variants that answered in each run.
+    get = {name: [one.values.get("get_rps") for one in each] for name, each in runs.items()}
+    over_plain = {name: cells.ratios(rates, get["plain"]) for name, rates in get.items()
+                  if name != "plain" and None not in (*rates, *get.get("plain", [None]))}
     report.samples(runs, threads=threads, hogs=hogs)
-    report.summary(threads=threads, hogs=hogs, statistics=said,
+    report.summary(threads=threads, hogs=hogs, statistics=said, get_over_plain=over_plain,
                    **{k: v.text("{:.3g}") if v else None for k, v in found.items()})
     text = [v.text("{:.2f}") if v else "-" for v in found.values()]
     return [f"{threads} threads, {hogs} hogs"] + [show(n) for n in VARIANTS] + text

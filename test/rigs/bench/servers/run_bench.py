@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import bench
+import cells
 import conditions
 import measure
 
@@ -159,7 +160,7 @@ def main(tree, options, out):
     report = bench.Report("servers", tree, out, {"smoke": options.smoke, "limit": limit, "clients": options.clients,
                                                  "ms": ms, "reps": options.reps})
     variants = {"plain": {}, "libvfpthread": {"LD_PRELOAD": os.path.join(tree.lib, "libvfpthread.so")}}
-    form = "{:12} {:>7}" + " {:>14}" * 5
+    form = "{:12} {:>7}" + " {:>14}" * 4 + " {:>20}"
     print(form.format("", "threads", *(f"{v}/s" for v in variants), *(f"{v[:9]} p99" for v in variants), "rate ratio"))
     for name in bench.choice(options.servers, SERVERS, "server"):
         place = os.path.join(out, "servers")
@@ -179,11 +180,11 @@ def main(tree, options, out):
                 report.samples(runs, server=name, threads=threads)
                 middle = {v: {k: measure.spread([o.values[k] for o in each])["median"] for k in ("rps", "p50_ms", "p99_ms")}
                           for v, each in runs.items()}
-                ratio = measure.spread([a.values["rps"] / b.values["rps"]
-                                        for a, b in zip(runs["libvfpthread"], runs["plain"])])
-                report.summary(server=name, threads=threads, **middle, rate_ratio=ratio)
+                ratio, late = (cells.ratios(*([one.values[key] for one in runs[v]] for v in ("libvfpthread", "plain")))
+                               for key in ("rps", "p99_ms"))
+                report.summary(server=name, threads=threads, **middle, rate_ratio=ratio, p99_ratio=late)
                 print(form.format(name, threads, *(f"{m['rps']:.0f}" for m in middle.values()),
-                                  *(f"{m['p99_ms']:.2f} ms" for m in middle.values()), f"{ratio['median']:.3f}"), flush=True)
+                                  *(f"{m['p99_ms']:.2f} ms" for m in middle.values()), cells.ratio_text(ratio)), flush=True)
                 report.save()
         except bring.NotRun as why:
             raise bench.Broken(str(why)) from why
