@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The block times of LLVM's runtime. In a group with a limit they are set in microseconds, so that
-// waits can spin shortly, and large teams always do. Without a limit, or with settings of the user,
+// waits can spin shortly. Teams of more threads than CPUs yield to each other for a millisecond in place of
+// sleeping at once. Without a limit, or with settings of the user,
 // nothing is set at the start.
 //
 // REQUIRES: openmp, cpu-groups
@@ -18,7 +19,7 @@
 // RUN: %{limited} KMP_SETTINGS=1 %t 2>&1 | FileCheck %s --check-prefix=MS
 // MS: usual 200{{$}}
 // US: usual 200000{{$}}
-// US: of a large team 20{{$}}
+// US: of a large team 1000{{$}}
 //
 // What a region sets, by made-up decisions:
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all -DUNIT -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s -o %t.unit
@@ -54,19 +55,22 @@ static int begin(enum vf_omp_waits how, unsigned threads) {
 
 int main(void) {
   set_blocktime = note;
+  vf_limit_1.cpus = 4;
   /* Milliseconds: a short spin is none. */
-  usual = 200;
+  usual = usual_of_large = 200;
+  yielding = YIELDING_MS;
   CHECK(begin(VF_OMP_SPIN, 100) == -1);
   CHECK(begin(VF_OMP_SHORT, 2) == 0 && begin(VF_OMP_SLEEP, 2) == -1);
-  CHECK(begin(VF_OMP_SPIN, 2) == 200 && begin(VF_OMP_SPIN, 2) == -1);
+  CHECK(begin(VF_OMP_SLEEP, 5) == 1 && begin(VF_OMP_SHORT, 5) == -1 && begin(VF_OMP_SLEEP, 4) == 0);
+  CHECK(begin(VF_OMP_SPIN, 5) == 200 && begin(VF_OMP_SPIN, 2) == -1);
   /* Microseconds. */
   usual = 200000;
   brief = SHORT_US;
-  team_max = 4;
+  usual_of_large = yielding = 1000;
   given = 0;
-  CHECK(begin(VF_OMP_SPIN, 4) == -1 && begin(VF_OMP_SPIN, 5) == SHORT_US && begin(VF_OMP_SHORT, 5) == -1);
-  CHECK(begin(VF_OMP_SHORT, 4) == -1 && begin(VF_OMP_SLEEP, 4) == 0 && begin(VF_OMP_SLEEP, 5) == -1);
-  CHECK(begin(VF_OMP_SPIN, 4) == 200000 && calls == 5 && starts == 12);
+  CHECK(begin(VF_OMP_SPIN, 4) == -1 && begin(VF_OMP_SPIN, 5) == 1000 && begin(VF_OMP_SHORT, 5) == -1);
+  CHECK(begin(VF_OMP_SHORT, 4) == SHORT_US && begin(VF_OMP_SLEEP, 4) == 0 && begin(VF_OMP_SLEEP, 5) == 1000);
+  CHECK(begin(VF_OMP_SPIN, 4) == 200000 && calls == 9 && starts == 15);
   return 0;
 }
 
