@@ -200,6 +200,18 @@ def counted_by_runtime():
     assert (place.waited_s, place.cost, place.counts) == (2.0, 0, {"site": 7}), place
 
 
+def merged_code_has_no_line():
+    """A loop is named at its hottest line, and by its file if it has none but that of merged code, 0."""
+    def shown(*lines):
+        loop = [stack("spin", "spinning", 1, seconds, frame("wait", "a.c", line)) for line, seconds in lines]
+        (place,) = Profile(["a"], "BPF", [], 1, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, {}, {}, loop).places()
+        assert place.spin_s == sum(seconds for _, seconds in lines), place
+        return table.place_name(place)
+
+    assert shown((0, 2.0), (7, 0.25), (8, 0.5)) == "wait (a.c:8)", shown((0, 2.0), (7, 0.25), (8, 0.5))
+    assert shown((0, 2.0)) == "wait (a.c)", shown((0, 2.0))
+
+
 def main():
     # The runtime is linked into the program.
     waits = stack("block", "blocking", 1, 0.1, frame("vf_futex_wait", "kernel.h", 60), frame("wait_at", "wait.c", 9),
@@ -210,6 +222,7 @@ def main():
     waits = stack("block", "blocking", 1, 0.1, libc("syscall"), omp, frame("gomp_thread_start", "", 0, omp.module), libc("clone3"))
     assert waits.own is None and waits.shown == omp, waits.shown
     assert stack("fault", "page faults", 1, 0, libc("a"), libc("b")).shown == libc("b")
+    merged_code_has_no_line()
     found = times()
     mappings()
     nodes()

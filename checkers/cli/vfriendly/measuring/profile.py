@@ -111,19 +111,21 @@ class Profile:
     def places(self) -> list[Place]:
         """Returns the places, the most costly first."""
         found: dict[tuple[str, str, int, str], Place] = {}
-        hottest: dict[tuple[str, str, int, str], float] = {}
+        hottest: dict[tuple[str, str, int, str], tuple[bool, float]] = {}
         for s in self.stacks:
             if s.what == "cpu":
                 continue
             frame = s.shown
             if not frame:
                 continue
-            # A loop that waits has several lines: it is one place, at its hottest line.
+            # A loop that waits has several lines: it is one place, at its hottest line. Line 0 is that of code that
+            # the compiler has merged: it says nothing.
             line = frame.line if s.what != "spin" else 0
             key = (frame.function or f"{frame.module}+{frame.offset:#x}", frame.file or frame.module, line, s.cause)
             place = found.setdefault(key, Place(frame, s.cause))
-            if s.seconds > hottest.get(key, 0):
-                hottest[key], place.frame = s.seconds, frame
+            heat = (frame.line > 0, s.seconds)
+            if heat > hottest.get(key, (False, 0.0)):
+                hottest[key], place.frame = heat, frame
             if s.what == "spin":
                 place.spin_s += s.seconds
             elif s.what == "kernel":

@@ -41,7 +41,7 @@ def columns(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset()) -
 
 def place_name(place: Place) -> str:
     f = place.frame
-    where = f"{os.path.basename(f.file)}:{f.line}" if f.file else \
+    where = os.path.basename(f.file) + (f":{f.line}" if f.line else "") if f.file else \
         f"{os.path.basename(f.module) or '?'}+{f.offset:#x}"
     return f"{f.function or '?'} ({where})"
 
