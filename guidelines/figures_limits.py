@@ -46,7 +46,10 @@ def limits(report):
 
 def openmp(report):
     parameters = report["parameters"]
-    yield (f"Microseconds for a parallel region of some 10 µs of work (gcc, clang), or for another unit of work: medians of {parameters['reps']} runs of\n"
+    # With --add, fewer where a run takes long.
+    runs = sorted({row["ours_over_best"]["n"] for row in report["summary"]})
+    runs = f"{runs[0]} to {runs[-1]}" if len(runs) > 1 else runs[0]
+    yield (f"Microseconds for a parallel region of some 10 µs of work (gcc, clang), or for another unit of work: medians of {runs} runs of\n"
            f"{parameters['ms']} ms, each after as long a time that does not count, of `./dev bench openmp` {where(report)}\n{RATIOS}\n")
     yield from cells(report, "libvfomp", "default")
 

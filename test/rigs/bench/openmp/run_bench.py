@@ -48,7 +48,7 @@ def main(tree, options, out):
     report = bench.Report("openmp", tree, out,
                           {"smoke": options.smoke, "ms": options.ms, "reps": options.reps})
     if options.add:
-        report.add_to_last()
+        report.add_to_last(varying=("reps",))
     os.makedirs(out, exist_ok=True)
     length = str(SMOKE_MS if options.smoke else options.ms)
     settings = {**SETTINGS, "libvfomp": {"LD_PRELOAD": os.path.join(tree.lib, "libvfomp.so")}}
