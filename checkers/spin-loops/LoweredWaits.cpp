@@ -20,6 +20,8 @@
 #include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
 #include "llvm/Analysis/CFG.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
@@ -232,16 +234,25 @@ void LoweredWaits::add(const FunctionDecl &In, const SpinLoop &S) {
 /// step of a back-off. Before simplification each argument takes three.
 static constexpr unsigned MaxTiny = 60;
 
+/// Maximum number of instructions of a step of a back-off: delays of several
+/// kinds, each in a loop.
+static constexpr unsigned MaxBackOff = 150;
+
 /// Maximum depth of wrappers around wrappers.
 static constexpr unsigned MaxDepth = 4;
+
+/// Returns true if F may be inlined and has at most MaxSize instructions.
+static bool isSmall(const llvm::Function &F, unsigned MaxSize) {
+  return !F.isDeclaration() && !F.isVarArg() &&
+         !F.hasFnAttribute(llvm::Attribute::NoInline) &&
+         !F.hasFnAttribute(SourceAttribute) &&
+         llvm::hasNItemsOrLess(llvm::instructions(F), MaxSize);
+}
 
 /// Returns true if F is small, has no loop, and calls only such functions and
 /// those whose effects are known.
 static bool isTiny(const llvm::Function &F, unsigned Depth = 0) {
-  if (F.isDeclaration() || F.isVarArg() || Depth == MaxDepth ||
-      F.hasFnAttribute(llvm::Attribute::NoInline) ||
-      F.hasFnAttribute(SourceAttribute) ||
-      !llvm::hasNItemsOrLess(llvm::instructions(F), MaxTiny))
+  if (Depth == MaxDepth || !isSmall(F, MaxTiny))
     return false;
   SmallVector<std::pair<const llvm::BasicBlock *, const llvm::BasicBlock *>, 2>
       BackEdges;
@@ -258,8 +269,62 @@ static bool isTiny(const llvm::Function &F, unsigned Depth = 0) {
          });
 }
 
-/// Inlines tiny functions into loops of F. ConditionExposer inlines only what
-/// has no effect on other memory.
+/// Returns true if each exit of L compares a counter.
+static bool counts(const llvm::Loop &L) {
+  auto IsCounter = [&](const llvm::Value *V) {
+    auto *Phi = dyn_cast<llvm::PHINode>(V);
+    return Phi && Phi->getParent() == L.getHeader() &&
+           llvm::any_of(Phi->incoming_values(), [&](const llvm::Value *Next) {
+             auto *Step = dyn_cast<llvm::BinaryOperator>(Next);
+             return Step && Step->getOperand(0) == Phi;
+           });
+  };
+  SmallVector<llvm::BasicBlock *, 2> Exiting;
+  L.getExitingBlocks(Exiting);
+  return llvm::all_of(Exiting, [&](const llvm::BasicBlock *B) {
+    auto *Branch = dyn_cast<llvm::BranchInst>(B->getTerminator());
+    auto *Compare = Branch && Branch->isConditional()
+                        ? dyn_cast<llvm::ICmpInst>(Branch->getCondition())
+                        : nullptr;
+    return Compare &&
+           llvm::any_of(Compare->operands(), [&](const llvm::Value *V) {
+             auto *Step = dyn_cast<llvm::BinaryOperator>(V);
+             return IsCounter(Step ? Step->getOperand(0) : V);
+           });
+  });
+}
+
+/// Returns true if F is a step of a back-off: it gives a hint, has only counted
+/// loops, and accesses no memory but its own and that of its arguments. What
+/// else it calls, such as a yield of another file, is left to the judge.
+static bool isBackOff(llvm::Function &F, llvm::FunctionAnalysisManager &FAM,
+                      unsigned Depth = 0) {
+  if (Depth == MaxDepth || !isSmall(F, MaxBackOff) ||
+      !llvm::all_of(FAM.getResult<llvm::LoopAnalysis>(F).getLoopsInPreorder(),
+                    [](const llvm::Loop *L) { return counts(*L); }))
+    return false;
+  bool Hints = false;
+  for (llvm::Instruction &I : llvm::instructions(F)) {
+    if (auto *Call = dyn_cast<llvm::CallBase>(&I)) {
+      CallEffect Effect = vfriendly::classifyCall(*Call).Effect;
+      llvm::Function *Callee = Call->getCalledFunction();
+      Hints = Hints || isHint(Effect) ||
+              (Effect == CallEffect::Other && Callee &&
+               isBackOff(*Callee, FAM, Depth + 1));
+    } else if (const llvm::Value *Address =
+                   llvm::getLoadStorePointerOperand(&I)) {
+      const llvm::Value *Object = llvm::getUnderlyingObject(Address);
+      if (isMarkedAccess(I) || !isa<llvm::Argument, llvm::AllocaInst>(Object))
+        return false;
+    } else if (I.mayReadOrWriteMemory()) {
+      return false;
+    }
+  }
+  return Hints;
+}
+
+/// Inlines tiny functions and steps of back-offs into loops of F.
+/// ConditionExposer inlines only what has no effect on other memory.
 static void inlineTiny(llvm::Function &F, llvm::FunctionAnalysisManager &FAM) {
   bool Changed = false;
   for (unsigned Level = 0; Level != MaxDepth; ++Level) {
@@ -270,7 +335,8 @@ static void inlineTiny(llvm::Function &F, llvm::FunctionAnalysisManager &FAM) {
         for (llvm::Instruction &I : B)
           if (auto *Call = dyn_cast<llvm::CallInst>(&I))
             if (llvm::Function *Callee = Call->getCalledFunction();
-                Callee && Callee != &F && isTiny(*Callee))
+                Callee && Callee != &F &&
+                (isTiny(*Callee) || isBackOff(*Callee, FAM)))
               Calls.push_back(Call);
     bool Inlined = false;
     for (llvm::CallBase *Call : Calls) {

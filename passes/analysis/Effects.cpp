@@ -72,16 +72,49 @@ bool mayHaveEffect(const Instruction &I, const Loop &L, const LoopInfo &LI) {
   return I.mayReadOrWriteMemory() || isa<AllocaInst>(I) || I.isEHPad();
 }
 
-/// Returns true if Store adds a constant to what it overwrites, as in
-/// ++statistics.waits.
+/// Maximum number of operations that compute a count.
+static constexpr unsigned MaxCountDepth = 4;
+
+/// Returns true if V is what Store overwrites, counted up or down by constants.
+/// Bits that are set, cleared or toggled and a reset are none of these: another
+/// thread may wait for them.
+static bool countsFrom(const Value *V, const StoreInst &Store,
+                       unsigned Depth = 0) {
+  if (Depth == MaxCountDepth)
+    return false;
+  auto Counts = [&](const Value *Of) {
+    return countsFrom(Of, Store, Depth + 1);
+  };
+  if (auto *Load = dyn_cast<LoadInst>(V))
+    return Depth != 0 && Load->isSimple() &&
+           Load->getPointerOperand() == Store.getPointerOperand();
+  if (auto *Cast = dyn_cast<CastInst>(V))
+    return Counts(Cast->getOperand(0));
+  if (auto *Operation = dyn_cast<BinaryOperator>(V))
+    return is_contained({Instruction::Add, Instruction::Sub, Instruction::Mul,
+                         Instruction::Shl, Instruction::UDiv,
+                         Instruction::LShr},
+                        Operation->getOpcode()) &&
+           isa<Constant>(Operation->getOperand(1)) &&
+           Counts(Operation->getOperand(0));
+  if (auto *MinMax = dyn_cast<MinMaxIntrinsic>(V))
+    return isa<Constant>(MinMax->getRHS()) && Counts(MinMax->getLHS());
+  // A cap: n < 64 ? 2 * n : 64
+  auto *Choice = dyn_cast<SelectInst>(V);
+  auto *Limit = Choice ? dyn_cast<ICmpInst>(Choice->getCondition()) : nullptr;
+  if (!Limit || !Limit->isRelational())
+    return false;
+  const Value *Count = Choice->getTrueValue(), *Cap = Choice->getFalseValue();
+  if (isa<Constant>(Count))
+    std::swap(Count, Cap);
+  auto *Number = dyn_cast<ConstantInt>(Cap);
+  return Number && !Number->isZero() && Counts(Limit->getOperand(0)) &&
+         Counts(Count);
+}
+
+/// Returns true if Store counts, as in ++statistics.waits or pauses *= 2.
 static bool isStatistics(const StoreInst &Store) {
-  Value *Old;
-  return Store.isSimple() &&
-         match(Store.getValueOperand(),
-               m_CombineOr(m_Add(m_Value(Old), m_ImmConstant()),
-                           m_Sub(m_Value(Old), m_ImmConstant()))) &&
-         isa<LoadInst>(Old) &&
-         cast<LoadInst>(Old)->getPointerOperand() == Store.getPointerOperand();
+  return Store.isSimple() && countsFrom(Store.getValueOperand(), Store);
 }
 
 /// An addition to shared memory by an atomicrmw or inline assembly. It adds or
