@@ -151,6 +151,15 @@ void CauseCollector::push(ArrayRef<Value *> Next, unsigned Depth) {
 /// long, because each revisit of an instruction searches the chain.
 static constexpr unsigned MaxChain = 2000;
 
+/// Returns true if I chooses between a constant and another value, within an
+/// iteration of L.
+static bool mayReset(const Instruction &I, const Loop &L) {
+  bool Chooses =
+      isa<SelectInst>(I) || (isa<PHINode>(I) && I.getParent() != L.getHeader());
+  return Chooses &&
+         any_of(I.operands(), [](const Use &U) { return isa<ConstantInt>(U); });
+}
+
 void CauseCollector::visit(Value *V, unsigned Depth) {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !L.contains(I))
@@ -182,7 +191,15 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
     // remove tag bits from the pointers of a list.
     bool Wraps = Has(Instruction::URem) || Has(Instruction::SRem) ||
                  (Has(Instruction::And) && !Has(Instruction::Load));
-    C.Others |= !Outer ? Inner : Wraps ? Rotates : Own;
+    // So does a reset, as in `if (++i == n) i = 0`. Where no address is
+    // computed it also counts: it decides, for example, when the loop sleeps.
+    bool Resets = !Has(Instruction::Load) &&
+                  any_of(make_range(Again, Open.end()),
+                         [&](const auto &O) { return mayReset(*O.first, L); });
+    if (Outer && Resets && !Wraps)
+      C.Others |= W.Access ? Rotates : Rotates | Own;
+    else
+      C.Others |= !Outer ? Inner : Wraps ? Rotates : Own;
     return;
   }
   Open.emplace_back(I, Depth);

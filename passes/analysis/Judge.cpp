@@ -130,8 +130,12 @@ bool waitsForNobody(const View &V) { return V.Waiting.empty(); }
 /// A loop that traverses data while it polls a flag does work.
 bool walks(const View &V) { return V.All & Walks; }
 
-/// A pool's worker looks into one queue after the other; so does a search.
-bool pollsInTurn(const View &V) { return V.F.PollsInTurn; }
+/// A pool's worker looks into one queue after the other; so does a search. If
+/// another exit polls one word, such as `stop`, a sleep on that word would delay
+/// what the worker finds in the queues.
+bool pollsInTurn(const View &V) {
+  return V.F.PollsInTurn || (V.F.hints() && (V.All & InTurn));
+}
 
 /// A loop that goes on after an exchange or a try on a lock has succeeded does
 /// work, or takes all units of a semaphore.

@@ -302,6 +302,10 @@ void loopRules() {
       [](Facts &F) { F.PollsInTurn = true; },
       [](Facts &F) { F.Polls[0].Varies = true; });
   doubts(
+      "pollsInTurn", "it polls several words in turn",
+      [](Facts &F) { F.Exits.push_back(exitBy(Polled | InTurn)); },
+      [](Facts &F) { F.Exits.push_back(exitBy(Polled)); });
+  doubts(
       "keepsCount", "it keeps a count",
       [&](Facts &F) { Carry(F, false, true, true); },
       [&](Facts &F) { Carry(F, true, true, true); });

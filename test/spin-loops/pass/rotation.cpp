@@ -26,6 +26,9 @@ struct Ring {
   }
   bool empty() const { return tail.load() == head.load(); }
 };
+std::atomic<bool> stop;
+void end() { stop = true; }
+
 int steal(Ring *rings, unsigned n, unsigned me) {
   // CHECK: :[[@LINE+2]]:3: warning: loop polls by calling 'take' {{.*}}it polls several words in turn
   // expected-remark@+1 {{it polls several words in turn}}
@@ -57,6 +60,66 @@ int poll(std::atomic<int> *slots, unsigned n) {
     v = (v + 1) % n;
     std::this_thread::yield();
   }
+  return -1;
+}
+
+// By a reset.
+unsigned find_by_reset(Ring *rings, unsigned n) {
+  unsigned v = 0;
+  // CHECK: :[[@LINE+2]]:3: warning: loop spins on {{.*}}it polls several words in turn
+  // expected-remark@+1 {{it polls several words in turn}}
+  while (rings[v].empty()) {
+    if (++v == n)
+      v = 0;
+    std::this_thread::yield();
+  }
+  return v;
+}
+unsigned find_from_start(std::atomic<int> *slots, unsigned n) {
+  // CHECK: :[[@LINE+2]]:3: warning: loop spins on {{.*}}it polls several words in turn
+  // expected-remark@+1 {{it polls several words in turn}}
+  for (unsigned v = 0;; v = v + 1 < n ? v + 1 : 0) {
+    if (slots[v].load())
+      return v;
+    __builtin_ia32_pause();
+  }
+}
+// Until the pool ends: a sleep on `stop` would delay what is found in a slot.
+int work(std::atomic<int> *slots, unsigned n) {
+  unsigned v = 0;
+  // CHECK: :[[@LINE+2]]:3: warning: loop spins on atomic 'stop' {{.*}}it polls several words in turn
+  // expected-remark@+1 {{it polls several words in turn}}
+  while (!stop.load()) {
+    if (slots[v].load())
+      return v;
+    v = (v + 1) % n;
+    std::this_thread::yield();
+  }
+  return -1;
+}
+int work_by_reset(std::atomic<int> *slots, unsigned n) {
+  unsigned v = 0;
+  // CHECK: :[[@LINE+2]]:3: warning: loop spins on atomic 'stop' {{.*}}it polls several words in turn
+  // expected-remark@+1 {{it polls several words in turn}}
+  while (!stop.load()) {
+    if (slots[v].load())
+      return v;
+    if (++v == n)
+      v = 0;
+    std::this_thread::yield();
+  }
+  return -1;
+}
+// Twin: once round.
+int once_by_reset(std::atomic<int> *slots, unsigned n, unsigned me) {
+  unsigned v = me;
+  do {
+    if (slots[v].load())
+      return v;
+    if (++v == n)
+      v = 0;
+    std::this_thread::yield();
+  } while (v != me);
   return -1;
 }
 
