@@ -190,7 +190,10 @@ static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
   const Stmt *Body = Wait.Function->getBody();
   // Waiting is the loop around Wait, or null for C++'s wait(lock, predicate),
   // which contains a loop of its own.
-  const Stmt *Waiting = innermostLoop(Wait.Parents);
+  bool HoldsLoop =
+      SM.isPointWithin(Wait.Predicate->getBeginLoc(), Wait.Site->getBeginLoc(),
+                       Wait.Site->getEndLoc());
+  const Stmt *Waiting = HoldsLoop ? nullptr : innermostLoop(Wait.Parents);
   if (Waiting && !placesIn(Wait.Predicate).contains(Step.Place))
     return false;
   SmallVector<PlaceWrite, 4> Writes = writesTo(Places, Body, Context);
