@@ -116,7 +116,7 @@ void volatile_count(void (*go)(volatile int *)) {
     ;
 }
 
-// Back-off functors, by value (known-bugs/spin-loops/backoff-reference.cpp: by reference).
+// Back-off functors, by value (back-off.cpp has those by reference).
 struct Yield { void operator()() { std::this_thread::yield(); } };
 struct Backoff {
   unsigned n = 1;
