@@ -126,6 +126,9 @@ void exits() {
          "bounded by a clock");
   expect(judge(Bounded(Rotates)).Bounded, "bounded by a counter that wraps");
   expect(!judge(Bounded(InTurn)).Bounded, "words in turn are no bound");
+  expect(judge(Bounded(Clock)).ByClock, "only a clock bounds it");
+  for (CauseSet C : {CauseSet(Own), Clock | Own, Clock | Inner})
+    expect(!judge(Bounded(C)).ByClock, "more than a clock bounds it");
   Facts Largest = Bounded(Own);
   Largest.Exits.push_back(exitBy(Own, 7));
   expect(judge(Largest).Bound == 1000, "the largest bound counts");
@@ -156,14 +159,28 @@ void loopRules() {
       [](Facts &F) { F.Effects = {effect(Effect::Statistics)}; },
       [](Facts &F) {
         F.Effects = {effect(Effect::Addition), effect(Effect::Call),
-                     effect(Effect::Call)};
+                     effect(Effect::Call), effect(Effect::Notify)};
         F.Effects[0].Undone = Effect::TakesBack;
         F.Effects[1].Guard = Effect::Failing;
         F.Effects[2].Promised = CallEffect::Clock;
       });
   rejects(
+      "leavesTracesUnhinted", flagWait(),
+      [](Facts &F) { // Some iterations give a hint.
+        F.Effects = {effect(Effect::Call)};
+        F.Effects[0].Promised = CallEffect::Pause;
+      },
+      [](Facts &F) {
+        F.Effects = {effect(Effect::Statistics)};
+        F.Rhythm = HintRhythm::Hints;
+      });
+  rejects(
       "repeatsInterrupted", flagWait(),
-      [](Facts &F) { F.Exits[0].RepeatsInterrupted = true; }, [](Facts &) {});
+      [](Facts &F) {
+        F.Exits.push_back(exitBy(Polled));
+        F.Exits[0].RepeatsInterrupted = true;
+      },
+      [](Facts &) {});
   rejects(
       "waitsForNobody", pausingWait(),
       [](Facts &F) { F.Exits[0].Whole.Causes = Polled | Own; },
@@ -186,6 +203,10 @@ void loopRules() {
       "searches", flagWait(),
       [](Facts &F) { F.Polls[0].Plain = F.Polls[0].Varies = true; },
       [](Facts &F) { F.Polls[0].Plain = F.Polls[0].Varies = F.Sleeps = true; });
+  rejects(
+      "searches", flagWait(),
+      [](Facts &F) { F.Polls[0].Plain = F.Polls[0].Varies = true; },
+      [](Facts &F) { F.Polls[0].Varies = true; });
   auto PlainAnd = [](PollFact &P, Facts &F, CauseSet C) {
     P.Plain = true;
     F.Exits.push_back(exitBy(C));
@@ -276,6 +297,17 @@ void loopRules() {
         Carry(F, false, true, true);
         F.Polls[0].Plain = true;
         F.Rhythm = HintRhythm::Pauses;
+      });
+  rejects(
+      "carriesWork", flagWait(),
+      [&](Facts &F) {
+        Carry(F, false, true, true);
+        F.Polls[0].Plain = true;
+      },
+      [&](Facts &F) { // The plain read only locates the atomic one.
+        Carry(F, false, true, true);
+        F.Polls[0].Plain = F.Polls[0].OnlyLocates = true;
+        F.Polls.push_back({});
       });
   rejects(
       "readsElements", flagWait(),
@@ -379,6 +411,19 @@ void effectRules() {
       "hasInexcusableEffect", pausingWait(),
       [&](Facts &F) { F.Effects = {Works}; },
       [&](Facts &F) { F.Effects = {Nameless}; });
+  rejects(
+      "hasInexcusableEffect", pausingWait(),
+      [&](Facts &F) {
+        F.Effects = {effect(Effect::Call)}; // No exit depends on it.
+      },
+      [&](Facts &F) { F.Effects = {Nameless}; });
+  rejects(
+      "hasInexcusableEffect", pausingWait(),
+      [&](Facts &F) {
+        F.Effects = {Nameless};
+        F.Effects[0].Kind = Effect::Other; // exchange(&word, i++)
+      },
+      [&](Facts &F) { F.Effects = {Nameless}; });
   DoubtsEffect("keepsStatistics", "it keeps a count in shared memory",
                effect(Effect::Statistics), Store);
   DoubtsEffect("storesLocally",
@@ -389,6 +434,20 @@ void effectRules() {
   DoubtsEffect("isRare", "some of its iterations do more than poll", Rare,
                Store);
   Seen.insert("isAnything"); // The twins above.
+  // Of several rules that hold, the first decides.
+  auto Both = [](Effect E, Effect::When Guard, Effect::How Undone) {
+    E.Guard = Guard;
+    E.Undone = Undone;
+    return E;
+  };
+  DoubtsEffect("fails", "it calls 'oops', which may return",
+               Both(Call, Effect::Failing, Effect::TakesBack), Undone);
+  DoubtsEffect("isReleased", "each iteration takes and releases a lock",
+               Both(Locks, Effect::Succeeding, Effect::Releases), Taken);
+  DoubtsEffect("storesLocally",
+               "it writes a variable that the functions it calls may access",
+               Both(effect(Effect::LocalStore), Effect::Rarely, Effect::Never),
+               Rare);
   // The first doubt is the one that is reported.
   Facts Two = with(pausingWait(), [&](Facts &F) {
     F.Effects = {effect(Effect::Notify), Rare, Undone};
@@ -397,6 +456,9 @@ void effectRules() {
   });
   expect(judge(Two).Doubt == "some of its iterations do more than poll",
          "the first doubt is reported");
+  Two.PollsInTurn = true;
+  expect(judge(Two).Doubt == "it polls several words in turn",
+         "words in turn come before effects");
 }
 
 void kinds() {
@@ -435,6 +497,20 @@ void kinds() {
     F.Polls[0].How = PollFact::Try;
     F.PollsInside = true;
   });
+  // Of several rules that hold, the first decides.
+  isOfKind(SpinKind::Retry, "onlyRetries", [](Facts &F) {
+    F.OnlyRetries = true;
+    F.Polls[0].How = PollFact::Call;
+  });
+  isOfKind(SpinKind::TryLockCall, "callsTryLock", [](Facts &F) {
+    F.Polls.resize(3);
+    F.Polls[0].How = PollFact::TryLock;
+    F.Polls[1].How = PollFact::Try;
+  });
+  isOfKind(SpinKind::TryLock, "tries", [](Facts &F) {
+    F.Polls[0].How = PollFact::Try;
+    F.Exits[0].Whole.EndsUnchanged = true;
+  });
   isOfKind(SpinKind::SeqLock, "endsUnchanged", [](Facts &F) {
     F.Exits[0].Whole.EndsUnchanged = true;
     F.Exits[0].Whole.ComparesTicket = true;
@@ -449,13 +525,57 @@ void kinds() {
            [](Facts &F) { F.CountsBefore = true; });
 }
 
-/// Facts that are not known yet must not be asked for.
+/// Facts that are not known yet must not be asked for, whatever they are.
 void stages() {
-  Facts F = with(flagWait(), [](Facts &F) { F.Polls[0].SuccessGoesOn = true; });
+  Facts F;
   F.Known = Stage::Effects;
-  expect(judge(F).Waits, "the polls are not known in the first stage");
+  expect(judge(F).Waits, "the exits are not known in the first stage");
+  for (auto Set :
+       {+[](Facts &F) { F.Exits[0].RepeatsInterrupted = true; },
+        +[](Facts &F) { F.Exits.push_back(exitBy(Walks)); },
+        +[](Facts &F) { F.Polls[0].SuccessGoesOn = true; },
+        +[](Facts &F) { F.Polls[0].Plain = F.Polls[0].Varies = true; },
+        +[](Facts &F) {
+          F.Polls[0].Plain = true;
+          F.Exits.push_back(exitBy(Own));
+        },
+        +[](Facts &F) {
+          F.Polls[0].Plain = true;
+          F.Exits.push_back(exitBy(Polled | Inner));
+        },
+        +[](Facts &F) { F.PollsInTurn = true; }}) {
+    F = with(flagWait(), Set);
+    F.Known = Stage::Effects;
+    Verdict V = judge(F);
+    expect(V.Waits && V.Doubt.empty(), V.By + " is not known in stage 1");
+    F.Known = Stage::Exits;
+    V = judge(F);
+    expect(!V.Waits || !V.Doubt.empty(), "it is known in the second stage");
+  }
+  F = with(pausingWait(), [](Facts &F) {
+    // Which of the effects are rare or polled by, is found in the third stage.
+    F.Effects.assign(3, effect(Effect::Call));
+    for (Effect &E : F.Effects)
+      E.Polled = true;
+    F.Effects.push_back(effect(Effect::Store));
+    F.Carries.resize(1);
+    F.Carries[0].LivesOn = true;
+    F.ExchangesUnasked = F.StoresForItself = true;
+  });
   F.Known = Stage::Exits;
-  expect(!judge(F).Waits, "the polls are known in the second stage");
+  expect(judge(F).Waits && judge(F).Doubt.empty(), "stage 3 in stage 2");
+  F = with(flagWait(), [](Facts &F) {
+    F.ReadsElements = true;
+    F.Exits.push_back(exitBy(Own));
+  });
+  F.Known = Stage::Exits;
+  expect(judge(F).Waits, "elements are not known in the second stage");
+  F = with(pausingWait(), [](Facts &F) {
+    F.Polls[0].How = PollFact::Call;
+    F.Exits.push_back(exitBy(Own));
+  });
+  F.Known = Stage::Progress;
+  expect(judge(F).Waits, "whose hints it gives is found in the last stage");
 }
 
 } // namespace
