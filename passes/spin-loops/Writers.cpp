@@ -119,30 +119,15 @@ Writers::Place Writers::placeOf(const Location &Where) {
 /// and they differ from the two values that DenseMap reserves.
 static constexpr int64_t Varying = INT64_MIN / 2, Any = INT64_MIN / 2 + 1;
 
-SmallVector<Writers::Key, 4> Writers::keysOfWriter(const Location &Where) {
+SmallVector<Writers::Key, 4> Writers::keysOf(const Location &Where,
+                                             bool OfWait) {
   SmallVector<Key, 4> Keys;
+  // Two offsets may match if they are equal or one of them is not known.
   auto Add = [&](const void *Base, std::optional<int64_t> Offset) {
-    Keys.push_back({Base, Where.Size, Offset.value_or(Varying)});
-    Keys.push_back({Base, Where.Size, Any});
-  };
-  if (Where.Global) {
-    Add(Where.Global, Where.Offset);
-    return Keys;
-  }
-  if (Where.Tag)
-    Keys.push_back({Where.Tag, Where.Size, Where.TagOffset});
-  if (Where.Struct)
-    Add(Where.Struct, Where.StructOffset);
-  if (!Where.Plain)
-    Add(nullptr, Where.Offset);
-  return Keys;
-}
-
-SmallVector<Writers::Key, 4> Writers::keysOfWait(const Location &Where) {
-  SmallVector<Key, 4> Keys;
-  auto Add = [&](const void *Base, std::optional<int64_t> Offset) {
-    Keys.push_back({Base, Where.Size, Offset.value_or(Any)});
-    if (Offset)
+    Keys.push_back({Base, Where.Size, Offset.value_or(OfWait ? Any : Varying)});
+    if (!OfWait)
+      Keys.push_back({Base, Where.Size, Any});
+    else if (Offset)
       Keys.push_back({Base, Where.Size, Varying});
   };
   if (Where.Global) {
@@ -160,7 +145,7 @@ SmallVector<Writers::Key, 4> Writers::keysOfWait(const Location &Where) {
 
 bool Writers::anyMatch(const Location &Where,
                        function_ref<bool(unsigned)> Each) const {
-  for (const Key &K : keysOfWait(Where))
+  for (const Key &K : keysOf(Where, /*OfWait=*/true))
     if (auto It = Index.find(K); It != Index.end())
       for (unsigned G : It->second)
         if (mayMatch(Where, Groups[G].Where) && Each(G))
@@ -178,7 +163,7 @@ void Writers::add(Instruction &I, Value *Address, uint64_t Size, bool Plain) {
   Location Where = locate(I, Address, Size, Plain);
   auto [Found, NewGroup] = GroupOf.try_emplace(placeOf(Where), Groups.size());
   if (NewGroup) {
-    for (const Key &K : keysOfWriter(Where))
+    for (const Key &K : keysOf(Where, /*OfWait=*/false))
       Index[K].push_back(Groups.size());
     Groups.emplace_back();
     Groups.back().Where = Where;

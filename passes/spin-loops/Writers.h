@@ -150,8 +150,9 @@ private:
   /// tag, a structure, or null for any pointer), the size, and the offset from
   /// that base.
   using Key = std::tuple<const void *, uint64_t, int64_t>;
-  static llvm::SmallVector<Key, 4> keysOfWriter(const Location &Where);
-  static llvm::SmallVector<Key, 4> keysOfWait(const Location &Where);
+  /// Returns the keys under which Index has a writer of Where or, if OfWait is
+  /// set, those under which it has the writers that may end a wait for Where.
+  static llvm::SmallVector<Key, 4> keysOf(const Location &Where, bool OfWait);
   /// Calls Each for the groups that may match Where, until Each returns true.
   /// Returns false if no call of Each returns true.
   bool anyMatch(const Location &Where,
