@@ -7,6 +7,7 @@ Inputs/qemu-svm-injection.patch says what the fault is. Debian's package is need
 same, for the firmware, and is what boots a guest that has none of its own.
 """
 
+import glob
 import hashlib
 import os
 import tempfile
@@ -14,6 +15,8 @@ import tempfile
 from guest import packages
 
 PATCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs", "qemu-svm-injection.patch")
+# For the version of Debian 12; not a part of what is built here.
+SERIES = os.path.abspath(os.path.join(os.path.dirname(PATCH), *[os.pardir] * 4, "runtime", "kernel", "qemu", "7.2"))
 SOURCE = "qemu"
 NEEDS = ("dpkg-dev", "flex", "bison", "gcc", "git", "libc6-dev", "libfdt-dev", "libglib2.0-dev",
          "libpixman-1-dev", "meson", "ninja-build", "pkg-config", "python3")
@@ -30,6 +33,24 @@ def _digest():
         return hashlib.sha256(file.read() + " ".join(CONFIGURE).encode()).hexdigest()[:12]
 
 
+def _unpack(work):
+    """Unpacks the source in a folder, as a repository of its own, and returns where it is."""
+    tree = os.path.join(work, "tree")
+    packages.run(["dpkg-source", "--no-check", "-x", packages.fetch_source(SOURCE, work), tree])
+    # Not a part of this project's own repository, which git would take it for.
+    packages.run(["git", "-c", "init.defaultBranch=none", "init", "-q", tree])
+    return tree
+
+
+def applies(say=print):
+    """Raises Broken if the series for QEMU does not apply."""
+    packages.install(("dpkg-dev", "git"))
+    patches = sorted(p for p in glob.glob(os.path.join(SERIES, "*.patch")) if not os.path.basename(p).startswith("0000-"))
+    with tempfile.TemporaryDirectory() as work:
+        packages.run(["git", "apply", *patches], _unpack(work))
+    say(f"qemu: {len(patches)} patches apply to QEMU {os.path.basename(SERIES)}")
+
+
 def qemu(build, say=print):
     """Returns the emulator's path in the build tree; builds it if it is not there."""
     stock = packages.qemu()
@@ -40,11 +61,7 @@ def qemu(build, say=print):
     os.makedirs(os.path.dirname(target), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(target)) as work:
         say(f"fetching the source of {os.path.basename(stock)}")
-        archive = packages.fetch_source(SOURCE, work)
-        tree = os.path.join(work, "tree")
-        packages.run(["dpkg-source", "--no-check", "-x", archive, tree])
-        # Not a part of this project's own repository, which git would take it for.
-        packages.run(["git", "-c", "init.defaultBranch=none", "init", "-q", tree])
+        tree = _unpack(work)
         packages.run(["git", "apply", PATCH], tree)
         say(f"building {os.path.basename(stock)}, once: some minutes")
         out = os.path.join(work, "out")

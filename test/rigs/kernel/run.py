@@ -30,7 +30,7 @@ sys.path.insert(1, os.path.join(RIGS, "bench"))
 import bench  # noqa: E402
 import measure  # noqa: E402
 from bench import Usage  # noqa: E402
-from guest import Broken  # noqa: E402
+from guest import Broken, emulator  # noqa: E402
 from kernel import build, rig, selftests, source  # noqa: E402
 
 SERIES = os.path.join(ROOT, "runtime", "kernel")
@@ -157,9 +157,11 @@ def series(options, name):
 
 
 def applies(chosen_series):
+    say = lambda text: print(f"kernel-test: {text}", flush=True)
     for version in source.VERSIONS:
         source.applies(version, [source.series(name, os.path.join(SERIES, name, version))
-                                 for name in chosen_series], lambda text: print(f"kernel-test: {text}", flush=True))
+                                 for name in chosen_series], say)
+    emulator.applies(say)
     return 0
 
 
