@@ -4,7 +4,7 @@
 //
 // A virtio balloon that only takes reports of free pages (virtio 1.2, sections
 // 4.2.2, 5.5 and 5.5.6.7): what the guest reports is given back to the host, as
-// QEMU does with free-page-reporting=on. ACPI names the device, see vmm.c.
+// QEMU does with free-page-reporting=on. ACPI names the device, see firmware.h.
 
 #pragma once
 
