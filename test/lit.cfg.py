@@ -140,6 +140,11 @@ import importlib.util
 for module in ("pygls", "distributed", "ensurepip"):
     if importlib.util.find_spec(module):
         config.available_features.add("python-" + module)
+# Only `./dev herd7` builds it.
+sys.path.append(os.path.join(config.test_source_root, "weak-memory", "Inputs"))
+import herd7
+if herd7.find():
+    config.available_features.add("herd7")
 # Hosts of vfriendly-cli, where they are installed. Other Bazels than Debian's fetch their rules.
 if shutil.which("bazel") and os.path.exists("/usr/share/bazel/rules/java"):
     config.available_features.add("bazel")
