@@ -90,7 +90,7 @@ def main():
     if args.target:
         try:
             other_target.enter(args.target)
-            other_target.build(source, build, args.target)
+            other_target.build(source, build, args.target, other_target.FEW_LIBRARIES if args.nested else ())
         except other_target.Broken as error:
             sys.exit(f"dev test: {error}")
         params.append(f"--param=target={args.target}")

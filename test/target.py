@@ -27,6 +27,9 @@ def _configure(source, tree, target):
         "CMAKE_C_COMPILER_TARGET": triple, "CMAKE_CXX_COMPILER_TARGET": triple,
         "CMAKE_FIND_ROOT_PATH": f"/usr/{triple}", "CMAKE_FIND_ROOT_PATH_MODE_LIBRARY": "ONLY",
         "VF_BUILD_PASSES": "OFF", "VF_BUILD_CHECKERS": "OFF", "VF_BUILD_TESTS": "OFF",
+        # There may be no linker of gcc's, and no C++ library: the runtime is C.
+        "CMAKE_EXE_LINKER_FLAGS": "-fuse-ld=lld", "CMAKE_SHARED_LINKER_FLAGS": "-fuse-ld=lld",
+        "CMAKE_MODULE_LINKER_FLAGS": "-fuse-ld=lld", "CMAKE_CXX_COMPILER_WORKS": "TRUE",
     }
     subprocess.run(["cmake", "--preset", "dev", "-S", source, "-B", tree]
                    + [f"-D{name}={value}" for name, value in options.items()],
@@ -45,17 +48,23 @@ def _write_tools(tree, target):
     for name in ("clang", "clang++"):
         path = os.path.join(folder, name)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\nexec {name}-22 --target={target}-linux-gnu "$@"\n')
+            # A test that names another linker does so later on the command line.
+            file.write(f'#!/bin/sh\nexec {name}-22 --target={target}-linux-gnu -fuse-ld=lld -Wno-unused-command-line-argument "$@"\n')
         os.chmod(path, 0o755)
 
 
-def build(source, build_tree, target):
-    """Builds the runtime for TARGET."""
+# What the tests of an ordinary run need (test/driver/aarch64.test).
+FEW_LIBRARIES = ("vfrt-shared", "vfrt-static", "vfrt-link-object", "vfpthread")
+
+
+def build(source, build_tree, target, libraries=()):
+    """Builds the runtime for TARGET, or only these libraries of it."""
     tree = os.path.join(build_tree, target)
     try:
         if not os.path.exists(os.path.join(tree, "build.ninja")):
             _configure(source, tree, target)
-        subprocess.run(["cmake", "--build", tree], check=True, stdout=sys.stderr)
+        only = ["--target", *libraries] if libraries else []
+        subprocess.run(["cmake", "--build", tree, *only], check=True, stdout=sys.stderr)
     except subprocess.CalledProcessError as error:
         raise Broken(f"the runtime does not build for {target}: {error}") from None
     _write_tools(tree, target)
@@ -63,8 +72,8 @@ def build(source, build_tree, target):
 
 def missing(target):
     """Returns why TARGET's programs cannot be linked and run here, or None."""
-    if not shutil.which(f"{target}-linux-gnu-gcc"):
-        return f"no {target}-linux-gnu-gcc"
+    if not os.path.exists(f"/usr/{target}-linux-gnu/lib/crt1.o"):
+        return f"no libc to link with for {target}"
     try:
         _registration(target)
     except Broken as error:
