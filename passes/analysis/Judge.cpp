@@ -131,8 +131,8 @@ bool waitsForNobody(const View &V) { return V.Waiting.empty(); }
 bool walks(const View &V) { return V.All & Walks; }
 
 /// A pool's worker looks into one queue after the other; so does a search. If
-/// another exit polls one word, such as `stop`, a sleep on that word would delay
-/// what the worker finds in the queues.
+/// another exit polls one word, such as `stop`, a sleep on that word would
+/// delay what the worker finds in the queues.
 bool pollsInTurn(const View &V) {
   return V.F.PollsInTurn || (V.F.hints() && (V.All & InTurn));
 }
