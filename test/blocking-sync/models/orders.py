@@ -129,7 +129,8 @@ class Model:
         # Compiled once: Relacy takes seconds.
         self.command("clang++", "-std=c++14", "-O2", "-w", "-c", os.path.join(INPUTS, "hooks.cpp"),
                      "-o", "hooks.o")
-        self.fixed = ["hooks.o", self.compile(os.path.join(RUNTIME, "spin-wait/shared.c"), "")]
+        fixed = (os.path.join(INPUTS, "others.c"), os.path.join(RUNTIME, "spin-wait/shared.c"))
+        self.fixed = ["hooks.o", *(self.compile(source, "") for source in fixed)]
         self.objects = {source: self.compile(source, "") for source in self.sources}
         self.link(self.objects)
 

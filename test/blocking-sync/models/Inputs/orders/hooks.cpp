@@ -12,9 +12,9 @@
 // given up shows.
 //
 // What is not covered: forks; signal handlers; statistics, which are off; values
-// older than the last three. How long a wait spins is spin-wait's and left open here;
-// constants that only say how often something is repeated are lowered by orders.py. A
-// compare-and-swap may fail by reading an old value, as C has it.
+// older than the last three. How long a wait spins is spin-wait's and left open
+// (others.c); constants that only say how often something is repeated are lowered by
+// orders.py. A compare-and-swap may fail by reading an old value, as C has it.
 
 #include <errno.h>
 // Relacy's headers define these anew.
@@ -31,7 +31,6 @@ constexpr int Again = EAGAIN, Interrupted = EINTR, TimedOut = ETIMEDOUT;
 #include "model.h"
 #include "platform/linux/kernel.h"
 #include "platform/linux/vcpu_state.h"
-#include "spin-wait/state.h"
 
 extern "C" {
 // runtime/blocking-sync/parking_table.c, spin-wait/shared.c and limit.c reserve these.
@@ -300,33 +299,12 @@ void vf_futex_wake(uint32_t *Word, int N, enum vf_scope Scope) {
   }
 }
 
-// What spins, yields and looks at the clock is spin-wait's; here it says at once or
-// a little later that it is time to sleep.
-uint64_t vf_spin_wait(const volatile void *, uint64_t, uint64_t State,
-                      uint32_t) {
-  unsigned Phase = rl::rand(2) ? VF_BLOCKING : VF_SPINNING;
-  return vf_with(State, VF_PHASE, Phase) | VF_LIVE;
-}
-
-uint32_t vf_cpus(void) { return 1; }
-uint32_t vf_spin_budget_ns(void) { return 50000; }
-void vf_woke_since(uint64_t) {}
-
 bool vf_vcpu_states_are_there(void) { return hasDevice(); }
-vf_cpu vf_cpu_plus_1(void) { return 1; }
-bool vf_vcpu_is_preempted(vf_cpu) { return rl::rand(2); }
 
 // The only atomic objects of this size hold a CPU's number, a hint that orders
 // nothing.
 uint16_t __tsan_atomic16_load(const volatile uint16_t *A, int) { return *A; }
 void __tsan_atomic16_store(volatile uint16_t *A, uint16_t V, int) { *A = V; }
-
-// Statistics are off.
-void vf_site_waited(uintptr_t, uint64_t, bool) { abort(); }
-void vf_site_passed(uintptr_t) { abort(); }
-void vf_site_took(uintptr_t, const void *) { abort(); }
-uintptr_t vf_site_freeing(const void *) { abort(); }
-void vf_site_woke(uintptr_t) { abort(); }
 
 unsigned model_choose(unsigned N) { return rl::rand(N); }
 
