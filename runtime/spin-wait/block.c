@@ -100,6 +100,10 @@ struct vf_spin_bucket *vf_spin_bucket_of(const volatile void *addr) {
   return &vf_spin_shared_1.buckets[vf_hash(addr, VF_SPIN_BUCKETS_LOG2)];
 }
 
+bool vf_spin_is_trusted(const struct vf_spin_bucket *bucket) {
+  return vf_get(&bucket->trusted) >= VF_TRUSTED_LONG;
+}
+
 static void suspect_more(struct vf_spin_bucket *bucket) {
   uint32_t suspect = vf_get(&bucket->suspect);
   if (suspect < VF_SUSPECT_MAX)

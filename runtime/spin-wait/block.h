@@ -13,6 +13,10 @@
 
 struct vf_spin_bucket *vf_spin_bucket_of(const volatile void *addr);
 
+/* Returns true if notifies have ended the bucket's last sleeps, as far as is
+ * known: one may have been missed since. */
+bool vf_spin_is_trusted(const struct vf_spin_bucket *bucket);
+
 /* Performs one step of a wait in phase VF_BLOCKING: sleeps until a notify or a
  * timeout, or yields if this wait may not sleep. place is the return address of
  * the waiting call; other arguments and the result are those of vf_spin_wait.

@@ -13,3 +13,7 @@ bool vf_cpu_time_counts(uint64_t now) {
   return vf_cpu_time_counts_by(&vf_spin_shared_1.cpu_time, now,
                                vf_cpu_timer_runs);
 }
+
+bool vf_cpu_time_counted(void) {
+  return vf_get(&vf_spin_shared_1.cpu_time) & 1;
+}

@@ -22,6 +22,9 @@
  * timer: a timer set meanwhile is noticed late by up to that. */
 bool vf_cpu_time_counts(uint64_t now);
 
+/* Returns the last answer, however old. */
+bool vf_cpu_time_counted(void);
+
 /* Unit of the time at which the timers were queried: 1.05 ms. */
 #define VF_ASKED_UNIT_LOG2 20
 #define VF_ASKED_UNITS_MAX (UINT32_MAX >> 3)

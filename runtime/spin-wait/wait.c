@@ -159,6 +159,16 @@ static void end_spin(struct vf_spin_bucket *bucket) {
     vf_limit_blocks(bucket);
 }
 
+/* Returns true if the wait sleeps without a query of the timers, which takes as
+ * much CPU time as the sleep (cpu_time.h): notifies have ended its bucket's
+ * sleeps, and the last query has found no timer. Should a timer of CPU time end
+ * this wait after all, the sleep times out first, and the wait queries then. */
+static inline bool sleeps_surely(const struct vf_spin_bucket *bucket,
+                                 uint64_t state) {
+  return bucket && vf_spin_is_trusted(bucket) &&
+         !vf_field(state, VF_TIMED_OUT) && !vf_cpu_time_counted();
+}
+
 static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
                                uint64_t state, uint32_t how, uintptr_t place) {
   bool opening = vf_field(state, VF_PHASE) == VF_OPENING,
@@ -172,12 +182,12 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
   if (opening)
     state = begin(state, trying, now);
   uint64_t phase = vf_field(state, VF_PHASE);
-  if (phase == VF_BLOCKING)
-    return vf_cpu_time_counts(now)
-               ? burn(state)
-               : vf_spin_block(addr, observed, state, how, place);
   struct vf_spin_bucket *bucket =
       how & VF_SPIN_NOTIFIED ? vf_spin_bucket_of(addr) : NULL;
+  if (phase == VF_BLOCKING)
+    return !sleeps_surely(bucket, state) && vf_cpu_time_counts(now)
+               ? burn(state)
+               : vf_spin_block(addr, observed, state, how, place);
   bool in_vain =
       bucket && vf_history_is_bad(bucket, vf_field(state, VF_STARTED));
   if (opening && bucket)
