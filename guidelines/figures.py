@@ -125,6 +125,25 @@ def by_threads(cells, each):
         yield f"| {threads} | {ratios_row(of, 'vf-mutex')}"
 
 
+def hand_overs(report):
+    turns = [row for row in report["summary"] if row["part"] == "turns"]
+    yield (f"`./dev bench hand-overs` on {report['machine']['cpus']} CPUs of a virtual machine ({report['machine']['model']}), "
+           f"commit `{report['commit'][:10]}`,\n{turns[0]['ns']['n']} runs with turns, {report['parameters']['wakes']} of each wait, medians.\n")
+    yield "| loop | ns for a turn of both threads: min | first quartile | median | third quartile | max | median, rewritten / as written |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in turns:
+        ns = row["ns"]
+        yield f"| {row['variant']} | " + " | ".join(f"{ns[key]:.0f}" for key in ("min", "q1", "median", "q3", "max")) + f" | {row['ratio']:.2f} |"
+    yield ""
+    yield "| wait | µs to wake up: futex | runtime | µs of CPU time for a wait: futex | runtime | runtime / futex |"
+    yield "|---|---|---|---|---|---|"
+    for row in report["summary"]:
+        if row["part"] == "wakes":
+            ways = row["futex"], row["vf"]
+            cells = [f"{way[key]:.1f}" for key in ("latency_us", "cpu_us") for way in ways]
+            yield f"| {row['ms']} ms | " + " | ".join(cells) + f" | {row['vf']['cpu_us'] / row['futex']['cpu_us']:.1f} |"
+
+
 def blocking_sync(report):
     cells, each = cells_of(report["samples"])
     p = report["parameters"]
@@ -400,6 +419,7 @@ def pools(report):
 # report -> the page it is shown on, the comments that it is shown between, what renders it
 TABLES = {
     "spin-loops": ("figures/spin-loops", "figures", spin_loops),
+    "hand-overs": ("figures/spin-loops", "figures of hand-overs", hand_overs),
     "blocking-sync": ("figures/blocking-sync", "figures", blocking_sync),
     "blocking-sync-bounds": ("figures/blocking-sync", "figures of bounds", blocking_sync_bounds),
     "blocking-sync-late": ("figures/blocking-sync", "figures of late", blocking_sync_late),
