@@ -5,6 +5,7 @@
 // A bounded poll that records the event, in plain memory that it polls, too.
 // Every second event is for nobody: it is recorded, and the poll goes on.
 //
+// REQUIRES: host-x86_64
 // RUN: %spin_exec --tsan clean
 
 #include <stdatomic.h>
