@@ -2,12 +2,16 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waits for a mutex that another thread holds, and allocates that thread's stack: what
-// libvfpthread and libvfmalloc count if they are in use here. With -fopenmp, a parallel region for
+// Waits for a mutex that another thread holds, and allocates a block: what libvfpthread and
+// libvfmalloc count if they are in use here. With -fopenmp, a parallel region for
 // libvfomp, too. Run with VF_STATS=1.
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+// libvfmalloc begins to count after the first 32 KB.
+enum { BLOCK = 1 << 20 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -19,6 +23,9 @@ static void *wait_for_it(void *arg) {
 
 int main(void) {
   pthread_t id;
+  void *volatile block = malloc(BLOCK);
+  if (!block)
+    return 1;
 #ifdef _OPENMP
   int threads = 0;
 #pragma omp parallel num_threads(2) reduction(+ : threads)
