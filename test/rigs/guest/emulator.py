@@ -7,7 +7,6 @@ Inputs/qemu-svm-injection.patch says what the fault is. Debian's package is need
 same, for the firmware, and is what boots a guest that has none of its own.
 """
 
-import glob
 import hashlib
 import os
 import tempfile
@@ -15,8 +14,6 @@ import tempfile
 from guest import packages
 
 PATCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs", "qemu-svm-injection.patch")
-# For the version of Debian 12; not a part of what is built here.
-SERIES = os.path.abspath(os.path.join(os.path.dirname(PATCH), *[os.pardir] * 4, "runtime", "kernel", "qemu", "7.2"))
 SOURCE = "qemu"
 NEEDS = ("dpkg-dev", "flex", "bison", "gcc", "git", "libc6-dev", "libfdt-dev", "libglib2.0-dev",
          "libpixman-1-dev", "meson", "ninja-build", "pkg-config", "python3")
@@ -42,13 +39,12 @@ def _unpack(work):
     return tree
 
 
-def applies(say=print):
-    """Raises Broken if the series for QEMU does not apply."""
+def applies(series, say=print):
+    """Raises Broken if a series does not apply to QEMU's source. It is not a part of what is built here."""
     packages.install(("dpkg-dev", "git"))
-    patches = sorted(p for p in glob.glob(os.path.join(SERIES, "*.patch")) if not os.path.basename(p).startswith("0000-"))
     with tempfile.TemporaryDirectory() as work:
-        packages.run(["git", "apply", *patches], _unpack(work))
-    say(f"qemu: {len(patches)} patches apply to QEMU {os.path.basename(SERIES)}")
+        packages.run(["git", "apply", *series.patches], _unpack(work))
+    say(f"{series.name}: {len(series.patches)} patches apply to Debian's QEMU")
 
 
 def qemu(build, say=print):

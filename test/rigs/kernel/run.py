@@ -34,6 +34,7 @@ from guest import Broken, emulator  # noqa: E402
 from kernel import build, rig, selftests, source  # noqa: E402
 
 SERIES = os.path.join(ROOT, "runtime", "kernel")
+QEMU_SERIES = os.path.join(SERIES, "qemu", "7.2")  # Debian 12's
 
 
 class Parser(argparse.ArgumentParser):
@@ -161,7 +162,7 @@ def applies(chosen_series):
     for version in source.VERSIONS:
         source.applies(version, [source.series(name, os.path.join(SERIES, name, version))
                                  for name in chosen_series], say)
-    emulator.applies(say)
+    emulator.applies(source.series("qemu", QEMU_SERIES), say)
     return 0
 
 
