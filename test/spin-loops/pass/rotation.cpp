@@ -110,7 +110,7 @@ int work_by_reset(std::atomic<int> *slots, unsigned n) {
   }
   return -1;
 }
-// Twin: once round.
+// Twin: looks into each queue once.
 int once_by_reset(std::atomic<int> *slots, unsigned n, unsigned me) {
   unsigned v = me;
   do {
@@ -130,7 +130,7 @@ unsigned probe(Ring *rings, unsigned n) {
     v = (v + 1) % n;
   return v;
 }
-// Twin: once round.
+// Twin: looks into each queue once.
 int once(std::atomic<int> *slots, unsigned n, unsigned me) {
   unsigned v = me;
   do {

@@ -21,7 +21,6 @@ LETTERS = {"aarch64": "A", "aarch64-lse": "L", "riscv64": "R", "x86-64": "X"}
 ORDER = re.compile(r"__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)")
 
 
-
 def source(name, cache={}):
     """The text of a source file with single blanks, without comments."""
     if name not in cache:

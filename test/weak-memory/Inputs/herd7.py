@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 
-
 # herd7 gives up on candidates of executions early: those in which the values of one variable are out
 # of order, those in which another store comes between the halves of an exclusive pair, and those
 # that do not reach the condition. Without, tests with several exclusive pairs take minutes.
