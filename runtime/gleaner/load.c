@@ -18,13 +18,14 @@ struct gl_load gl_load_of(const struct gl_sample *sample) {
   double time = sample->seconds * sample->kept;
   double idle_s = sample->idle_s > 0 ? least(sample->idle_s, time) : 0;
   double active = sample->seconds * (sample->active ? sample->active : 1);
+  double stolen_s = sample->steal_s > 0 ? sample->steal_s : 0;
   struct gl_load load = {
       .n = sample->kept,
       .l_comp = per(sample->work_s, sample->idle_periods),
       .g_comp = per(sample->work_s, sample->switches),
       .l_idle = per(idle_s, sample->idle_periods),
       .used = sample->work_s / sample->seconds,
-      .per_cpu = sample->work_s / time,
+      .per_cpu = least((sample->work_s + stolen_s) / time, 1),
       .idle = least(sample->active_idle_s, active) / active,
       .idles = sample->active_periods / active,
       .gap = per(sample->active_idle_s, sample->active_periods),

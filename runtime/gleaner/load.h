@@ -51,7 +51,8 @@ struct gl_load {
   double g_comp;  /* mean computation of a thread between two switches */
   double l_idle;  /* mean idle period */
   double used;    /* CPUs that the workload used, in CPUs */
-  double per_cpu; /* mean utilisation of a kept CPU, 0 to 1 */
+  double per_cpu; /* mean share of a kept CPU that is used or stolen, 0 to 1:
+                     what the host takes changes from window to window */
   double idle;    /* share of time that active CPUs were idle, 0 to 1 */
   double idles;   /* idle periods per second and active CPU */
   double gap;     /* mean idle period of active CPUs */

@@ -64,7 +64,10 @@
  * than its windows. */
 #define FITTING 3
 
-/* At least this share of steal or throttling proposes fewer CPUs. */
+/* At least this share of steal or throttling proposes fewer CPUs. A trial that
+ * meets so much steal, with either setting, begins anew with the longest
+ * windows: hosts give a vCPU turns of 3 ms and much more, so in 50 ms it may
+ * have twice the CPU time of the next 50. */
 #define CROWDED_SHARE 0.1
 
 void gl_policy_start(struct gl_state *state, unsigned cpus) {
@@ -107,13 +110,14 @@ static double least(double a, double b) { return a < b ? a : b; }
 
 /*===- Retention -------------------------------------------------------===*/
 
-static bool is_stolen(const struct gl_sample *sample) {
-  return sample->steal_s > STEAL_SHARE * sample->seconds * sample->kept;
+static double stolen_share(const struct gl_sample *sample) {
+  return sample->steal_s / (sample->seconds * sample->kept);
 }
 
 static double longest_wait(const struct gl_settings *settings,
                            const struct gl_sample *sample) {
-  return settings->wake_cost_s * (is_stolen(sample) ? 1 : PATIENCE);
+  return settings->wake_cost_s *
+         (stolen_share(sample) > STEAL_SHARE ? 1 : PATIENCE);
 }
 
 static double least_idles(const struct gl_settings *settings) {
@@ -146,7 +150,6 @@ static unsigned propose(const struct gl_settings *settings,
                         const struct gl_load *load, enum gl_cause *cause,
                         enum gl_reason *reason) {
   unsigned n = state->kept;
-  double time = sample->seconds * sample->kept;
   *reason = GL_PINNED;
   if (sample->pinned)
     return n;
@@ -166,10 +169,9 @@ static unsigned propose(const struct gl_settings *settings,
     /* A thread's CPU time contains stolen time only without
      * CONFIG_PARAVIRT_TIME_ACCOUNTING: with it, CPUs of which the host takes
      * half are never used for more than the other half. */
-    if (sample->steal_s > CROWDED_SHARE * time &&
-        sample->work_s + sample->steal_s > 0.5 * time) {
+    if (stolen_share(sample) > CROWDED_SHARE && load->per_cpu > 0.5) {
       *cause = GL_STEAL;
-      unsigned rest = (unsigned)(n * (1 - sample->steal_s / time) + 0.99);
+      unsigned rest = (unsigned)(n * (1 - stolen_share(sample)) + 0.99);
       return rest < 1 ? 1 : rest < n ? rest : n - 1;
     }
     return n;
@@ -284,6 +286,12 @@ static struct gl_decision try_on(const struct gl_settings *settings,
     state->settling = false;
     return decide(state, running);
   }
+  if (stolen_share(sample) > CROWDED_SHARE &&
+      state->trial_s < GL_MOST_WINDOW_S) {
+    begin(settings, state, act);
+    state->trial_s = GL_MOST_WINDOW_S;
+    return decide(state, running);
+  }
   if (gl_trial_wants_new(&state->trial)) {
     state->overloaded = state->overloaded || sample->busiest > 0.99;
     state->crowd = most(state->crowd, sample->runnable);
@@ -378,8 +386,8 @@ static struct gl_decision watch(const struct gl_settings *settings,
         /* On fewer CPUs idle periods are shorter: the paper's hybrid. */
         if (state->kept == state->cpus)
           state->retained = state->retain;
-        state->fold_retains =
-            settings->may_retain && reason != GL_LIMITED && !is_stolen(sample);
+        state->fold_retains = settings->may_retain && reason != GL_LIMITED &&
+                              stolen_share(sample) <= STEAL_SHARE;
         state->timeout_s = longest_wait(settings, sample);
         begin(settings, state, GL_FOLD);
         return decide(state, GL_TRY_FOLD);

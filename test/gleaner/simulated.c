@@ -181,6 +181,22 @@ static void crowded(void) {
   never_loses(run("computes, crowded", host, computes, 4, 12));
 }
 
+// The same, and the host's turns are long, so that in one window of 50 ms the
+// guest has twice as much CPU time as in the next.
+static void bursts(void) {
+  for (int ms = 10; ms <= 60; ms += 10) {
+    struct host host = {
+        .vcpus = 4, .pcpus = 2, .hogs = 2, .slice = ms * INT64_C(1000000)};
+    printf("turns of %d ms: ", ms);
+    struct outcome out = run("locks, crowded", host, locks, 8, 30);
+    CHECK(out.with > 1.2 * out.alone);
+    printf("turns of %d ms: ", ms);
+    out = run("computes, crowded", host, computes, 4, 30);
+    // Some thirty turns in the second that counts: 5 % are chance.
+    CHECK(out.with > 0.95 * out.alone && out.kept == 4);
+  }
+}
+
 static void limited(void) {
   struct host host = {.vcpus = 8, .pcpus = 8, .limit = 2};
   struct outcome out = run("computes, limited", host, computes, 8, 12);
@@ -221,6 +237,7 @@ int main(void) {
   two();
   many();
   crowded();
+  bursts();
   limited();
   jump(2);
   jump(16);

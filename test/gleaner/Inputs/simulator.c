@@ -166,7 +166,7 @@ static void go_idle(struct sim *s, int v) {
   }
 }
 
-static int64_t jitter(struct sim *s, int64_t n) {
+int64_t jitter(struct sim *s, int64_t n) {
   s->random = s->random * 6364136223846793005u + 1442695040888963407u;
   return n - n / 4 + (int64_t)((s->random >> 33) % (uint64_t)(n / 2 + 1));
 }
@@ -292,7 +292,7 @@ static void handle(struct sim *s, struct event e) {
     if (!c->placed)
       break;
     if (s->host_first < 0 || c->state == WAKING) {
-      c->host_slice = s->now + SLICE;
+      c->host_slice = s->now + host_slice(s);
       push_event(s, c->host_slice, e.vcpu, HOST_SLICE);
       break;
     }

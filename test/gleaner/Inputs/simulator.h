@@ -44,6 +44,8 @@ struct op {
 struct host {
   int vcpus, pcpus, hogs; /* hogs are other guests' vCPUs that compute */
   double limit;           /* CPUs; 0 for none */
+  int64_t slice;          /* of the host, up to a quarter more or less;
+                             0: SLICE exactly */
 };
 
 struct sim;

@@ -11,10 +11,14 @@ void renew_host_slice(struct sim *s, int v) {
     push_event(s, s->vcpus[v].host_slice, v, HOST_SLICE);
 }
 
+int64_t host_slice(struct sim *s) {
+  return s->host.slice > 0 ? jitter(s, s->host.slice) : SLICE;
+}
+
 static void place(struct sim *s, int v) {
   struct vcpu *c = &s->vcpus[v];
   c->placed = true;
-  c->host_slice = s->now + SLICE;
+  c->host_slice = s->now + host_slice(s);
   if (c->stolen_since >= 0)
     c->stolen += s->now - c->stolen_since;
   c->stolen_since = -1;

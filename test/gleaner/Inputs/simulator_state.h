@@ -117,6 +117,8 @@ static inline int take(struct sim *s, struct queue *q) {
 
 /* Begins a slice on the host. Needed after a new turn, which voids its end. */
 void renew_host_slice(struct sim *s, int v);
+/* Returns the length of a vCPU's turn on the host. */
+int64_t host_slice(struct sim *s);
 /* Waits for a CPU of the host. */
 void queue_on_host(struct sim *s, int v);
 /* Gives a CPU that is free to the next vCPU. */
@@ -128,6 +130,8 @@ void join_host(struct sim *s, int v);
 
 /* ---- simulator.c ---- */
 
+/* Returns n, up to a quarter more or less, at random. */
+int64_t jitter(struct sim *s, int64_t n);
 void run_vcpu(struct sim *s, int v);
 /* Accounts what v has done since it began to run. */
 void stop_vcpu(struct sim *s, int v);
