@@ -8,8 +8,9 @@ import sys
 
 root = sys.argv[1]
 bench = os.path.join(root, "test", "rigs", "bench")
-sys.path[:0] = [bench, os.path.join(bench, "blocking-sync-guest")]
+sys.path[:0] = [bench, os.path.join(bench, "blocking-sync-guest"), os.path.join(bench, "gleaner")]
 
+import guests  # noqa: E402
 import run_bench  # noqa: E402
 from guest import TRIES, Broken  # noqa: E402
 from measure import Progress  # noqa: E402
@@ -47,5 +48,38 @@ try:
     raise AssertionError("three in a row went unnoticed")
 except Broken as error:
     assert str(error) == "a crash" and len(rig.broke) == TRIES
+
+
+
+class Cells(guests.Rig):
+    """Its boots give so many results, which begin with the first cell that is left, or break off after them."""
+
+    def __init__(self, boots):
+        self.boots = iter(boots)
+
+    def boot(self, cpus, script, heard, **outer):
+        given, breaks = next(self.boots)
+        for n in range(given):
+            heard((script, n))
+        if breaks:
+            raise Broken("a crash of many")
+
+
+def of_cells(*boots):
+    """Returns the results of three cells, of two each, and the cells that broke off each time."""
+    found = {}
+    lost = Cells(boots).run_cells(4, ("a", "b", "c"), "".join, 2, found.__setitem__)
+    return found, lost
+
+
+# The second cell's first result is of a boot that broke off; both come from the next.
+found, lost = of_cells((3, True), (4, False))
+assert found == {"a": [("abc", 0), ("abc", 1)], "b": [("bc", 0), ("bc", 1)], "c": [("bc", 2), ("bc", 3)]}, found
+assert not lost
+# A crash after the last result costs nothing.
+assert of_cells((6, True))[1] == []
+# What breaks off each time is left out, and the others get their own tries.
+found, lost = of_cells((2, True), (1, True), (0, True), (0, True), (1, True), (2, False))
+assert sorted(found) == ["a", "c"] and lost == ["b"], (found, lost)
 
 print("guests: ok")

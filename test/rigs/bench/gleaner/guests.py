@@ -12,7 +12,7 @@ import bench
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", ".."))
-from guest import emulator, machine, nested, packages, until_whole  # noqa: E402
+from guest import TRIES, Broken, emulator, machine, nested, packages, until_whole  # noqa: E402
 
 # With fewer CPUs than the inner guest has, its vCPUs preempt each other.
 L1_CPUS = 2
@@ -31,6 +31,10 @@ def static_gleaner(source, clang, out):
     return out
 
 
+def say_broken(error, again):
+    print(f"bench gleaner: {'once more, as ' if again else ''}{error}", file=sys.stderr, flush=True)
+
+
 class Rig:
     def __init__(self, tree, folder):
         cache = os.path.join(tree.build, "guest")
@@ -44,21 +48,55 @@ class Rig:
             self.files[name] = nested.compile_program(
                 os.path.join(HERE, f"{name}.c"), os.path.join(folder, f"{name}-guest"), clang, ['-DMARK="mark.h"'])
 
-    def run(self, cpus, script, **outer):
-        """Returns the results of the script's programs. outer: see nested.write."""
+    def boot(self, cpus, script, heard, **outer):
+        """Boots a guest, and calls heard with the result of each of the script's programs as it ends. Raises Broken
+        if the guest breaks off. outer: see nested.write."""
         initrd = nested.write(self.folder, self.kernel, self.busybox, self.vmm, cpus, self.files, script, **outer)
+        counter = nested.Counter()
+
+        def seen(line):
+            if counter.line(line):
+                heard(counter.runs()[-1])
+            if line.startswith(SAID):
+                print(line, file=sys.stderr, flush=True)
+
+        nested.check(machine.boot(self.qemu, self.kernel.image, initrd, L1_CPUS, nested.L1_MEGABYTES,
+                                  name=nested.L1, seen=seen))
+
+    def run(self, cpus, script, **outer):
+        """Returns the results of the script's programs, all of one boot."""
 
         def attempt():
-            counter = nested.Counter()
+            results = []
+            self.boot(cpus, script, results.append, **outer)
+            return results
 
-            def seen(line):
-                counter.line(line)
-                if line.startswith(SAID):
-                    print(line, file=sys.stderr, flush=True)
+        return until_whole(attempt, say_broken)
 
-            nested.check(machine.boot(self.qemu, self.kernel.image, initrd, L1_CPUS, nested.L1_MEGABYTES,
-                                      name=nested.L1, seen=seen))
-            return counter.runs()
+    def run_cells(self, cpus, cells, script, results_of_each, heard):
+        """Runs script(cells) until each cell has had its results: after a boot that breaks off, the next does
+        what is left. Calls heard(cell, results) for each, and returns the cells that broke TRIES boots."""
+        left, lost, tries = list(cells), [], TRIES
+        while left:
+            before, results = len(left), []
 
-        return until_whole(attempt, lambda error, again: print(
-            f"bench gleaner: {'once more, as ' if again else ''}{error}", file=sys.stderr, flush=True))
+            def collect(run):
+                results.append(run)
+                if len(results) == results_of_each:
+                    heard(left.pop(0), results[:])
+                    results.clear()
+
+            try:
+                self.boot(cpus, script(left), collect)
+            except Broken as error:
+                tries = TRIES - 1 if len(left) < before else tries - 1
+                say_broken(error, tries > 0)
+                if not left:
+                    break
+                if not tries:
+                    lost.append(left.pop(0))
+                    tries = TRIES
+            else:
+                if left:
+                    raise Broken(f"the guest ended without results of {left[0]}")
+        return lost

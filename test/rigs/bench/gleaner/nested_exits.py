@@ -30,12 +30,18 @@ HEADER = ["exits a round", *(text for kind in SHOWN for text in (kind, "with")),
 
 
 def run(rig, cpus, warm_up, options, report):
-    """One boot, in which each workload runs once in each variant."""
-    script = SCRIPT.format(options=" ".join(options), seconds=SECONDS, settle=SETTLE_S, warm_up=warm_up, tell=TELL,
-                           cells="\n".join(WORKLOADS))
-    results = rig.run(cpus, script)
-    for i, name in enumerate(WORKLOADS):
-        report.samples({v: [r] for v, r in zip(VARIANTS, results[2 * i:2 * i + 2])}, cpus=cpus, workload=name)
+    """Each workload runs once in each variant, both in the same boot: of several boots, if some break off. Returns
+    the workloads that have no result."""
+
+    def script(cells):
+        return SCRIPT.format(options=" ".join(options), seconds=SECONDS, settle=SETTLE_S, warm_up=warm_up, tell=TELL,
+                             cells="\n".join(cells))
+
+    def heard(name, results):
+        report.samples({v: [r] for v, r in zip(VARIANTS, results)}, cpus=cpus, workload=name)
+        report.save()
+
+    return rig.run_cells(cpus, WORKLOADS, script, len(VARIANTS), heard)
 
 
 def per_round(record):

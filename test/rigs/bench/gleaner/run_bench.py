@@ -142,13 +142,16 @@ def in_guests(tree, folder, options, out):
     if options.add:
         report.add_to_last()
     rig = guests.Rig(tree, os.path.join(folder, name))  # calls of both parts may run at once
+    rows, lost = [], []
     for cell in cells * options.reps:
-        part.run(rig, cell, options.warm_up, options.option, report)
+        lost += part.run(rig, cell, options.warm_up, options.option, report) or []
         rows = part.table(report)
         report.save()
     bench.table(part.HEADER, rows)
     report.write()
-    return 0
+    if lost:
+        print(f"bench gleaner: broke off each time: {', '.join(lost)}", file=sys.stderr)
+    return 1 if lost else 0
 
 
 def main(tree, options, out):
