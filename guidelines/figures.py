@@ -287,6 +287,9 @@ def heap_churn(report):
     if p["left_out"]:
         fail(f"{' and '.join(p['left_out'])} left out: run ./dev bench heap-churn without --programs and --peers")
     cells = {(row["program"], row["allocator"]): row for row in report["summary"]}
+    uncounted = sorted({program for (program, _), row in cells.items() if "failed" not in row and "calls" not in row})
+    if uncounted:
+        fail(f"calls of {' and '.join(uncounted)} not counted: run ./dev bench heap-churn --add --only calls")
     names = list(dict.fromkeys(name for _, name in cells))
     yield (f"{measured(report)} (fewer of long ones).\nEach cell has: shootdowns, less those of an idle interval of the same length / "
            "system calls that remove pages or access rights while several threads run /\nmean resident MB (divided by what the program needs, if known) / "

@@ -12,7 +12,7 @@ set(JEMALLOC_SHA256 2db82d1e7119df3e71b7640219b6dfe84789bc0537983c3b7ac4f7189aec
 # As Debian configures it for x86-64, where alone this is used, but for C++'s operators.
 # Statistics are kept: programs read them by mallctl, and they take one instruction.
 set(JEMALLOC_OPTIONS --enable-prof --disable-cxx --disable-doc
-  --with-lg-page=12 --with-lg-hugepage=21 --with-version=5.3.0-0-g0)
+  --with-lg-page=13 --with-lg-hugepage=21 --with-version=5.3.0-0-g0)
 
 set(top ${CMAKE_BINARY_DIR}/jemalloc)
 set(patch ${CMAKE_CURRENT_SOURCE_DIR}/malloc/jemalloc.patch)

@@ -8,6 +8,7 @@
  */
 
 #include <jemalloc/jemalloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,14 @@ char vf_early[32 << 10];
 void *vf_early_alloc(size_t size);
 void *vf_early_alloc(size_t size) { return (void)size, NULL; }
 size_t vf_jemalloc_dirty_pages = SIZE_MAX;
+void *vf_malloc_kept(size_t size);
+bool vf_malloc_keeps(void *block, size_t usable_size);
 void *vf_malloc_retry(size_t size);
 void vf_malloc_has_freed(const void *caller);
+void *vf_malloc_kept(size_t size) { return (void)size, NULL; }
+bool vf_malloc_keeps(void *block, size_t usable_size) {
+  return (void)block, (void)usable_size, false;
+}
 void *vf_malloc_retry(size_t size) { return (void)size, NULL; }
 void vf_malloc_has_freed(const void *caller) { (void)caller; }
 

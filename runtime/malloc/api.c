@@ -125,19 +125,21 @@ static void *kept_aligned(size_t alignment, size_t size) {
  * examines free memory. So it notifies, too, after 16 times as many bytes. */
 #define KEPT_SHIFT 4
 
-/* Keeps a block for later requests instead of freeing it. Returns false if the
- * caller must free it: it has none of the sizes that are kept, enough blocks
- * are kept, or jemalloc must do it. Not inlined, as free would then save
- * registers in each call. */
-static __attribute__((noinline)) bool keep(void *p) {
-  if (!p || !vf_jemalloc_is_plain())
+bool vf_malloc_keeps(void *block, size_t usable_size) {
+  if (!vf_cpu_cache_put(block, usable_size))
     return false;
-  size_t size = vf_je_sallocx(p, 0);
-  if (!vf_cpu_cache_put(p, size))
-    return false;
-  size_t part = size >> KEPT_SHIFT;
+  size_t part = usable_size >> KEPT_SHIFT;
   own.told_at -= part < own.told_at ? part : own.told_at;
   return true;
+}
+
+void *vf_malloc_kept(size_t size) { return kept(size); }
+
+/* Keeps a block for later requests instead of freeing it. Returns false if the
+ * caller must free it: it has none of the sizes that are kept, enough blocks
+ * are kept, or jemalloc must do it. */
+static bool keep(void *p) {
+  return p && vf_jemalloc_is_plain() && vf_malloc_keeps(p, vf_je_sallocx(p, 0));
 }
 
 static inline bool may_be_kept(const void *p) {
@@ -162,9 +164,12 @@ static __attribute__((noinline)) void *malloc_large(size_t size) {
   return p ? p : malloc_new(size);
 }
 
+/* jemalloc.patch looks for a kept block itself, outside of its fast path. */
 VF_API void *malloc(size_t size) {
-  return __builtin_expect(vf_cpu_cache_has_size(size), 0) ? malloc_large(size)
-                                                          : malloc_new(size);
+  return !VF_JEMALLOC_IS_PATCHED &&
+                 __builtin_expect(vf_cpu_cache_has_size(size), 0)
+             ? malloc_large(size)
+             : malloc_new(size);
 }
 
 static void *zeroed(size_t size) {
@@ -246,28 +251,24 @@ void vf_malloc_has_freed(const void *caller) {
     tell(caller);
 }
 
-/* Keeps a block, or frees it if that is not the work of jemalloc.patch. Returns
- * false if the caller must free it. */
-static __attribute__((noinline)) bool free_slowly(void *p, const void *caller) {
-  if (!may_be_kept(p) || !keep(p)) {
-    if (VF_JEMALLOC_IS_PATCHED)
-      return false;
+/* Does all of jemalloc.patch's work. Not inlined, as free would then save
+ * registers in each call. */
+static __attribute__((noinline)) void free_slowly(void *p, const void *caller) {
+  if (!may_be_kept(p) || !keep(p))
     vf_je_free(p);
-  }
   vf_malloc_has_freed(caller);
-  return true;
 }
 
 /* Ends in a tail call: jemalloc.patch then finds this function's caller. With
  * Debian's archive, the count is read before the block is freed, so the next
  * call notifies of a block that reaches TOLD_BYTES. That block is small, since
- * may_be_kept is true of each of 16 KiB or more. */
+ * may_be_kept is true of each that is kept. */
 VF_API void free(void *p) {
-  if (__builtin_expect(
-          may_be_kept(p) || (!VF_JEMALLOC_IS_PATCHED && must_tell()), 0) &&
-      free_slowly(p, __builtin_return_address(0)))
-    return;
-  vf_je_free(p);
+  if (!VF_JEMALLOC_IS_PATCHED &&
+      __builtin_expect(may_be_kept(p) || must_tell(), 0))
+    free_slowly(p, __builtin_return_address(0));
+  else
+    vf_je_free(p);
 }
 
 VF_API int posix_memalign(void **p, size_t alignment, size_t size) {

@@ -1,4 +1,4 @@
-/*===- malloc/cpu_cache.c - Freed blocks of 16 KiB to 1 MiB ---------------===*
+/*===- malloc/cpu_cache.c - Freed large blocks, to 1 MiB ------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,9 +17,12 @@
 #include <sched.h>
 #include <string.h>
 
-/* jemalloc has four sizes between two powers of 2. SIZES is their number from
- * VF_CPU_CACHE_MIN to VF_CPU_CACHE_MAX. */
-#define SIZES 25
+/* Logarithms of the largest power of 2 below the smallest size, and of the
+ * largest size. */
+#define LOG2_BELOW_MIN (62u - (unsigned)__builtin_clzll(VF_CPU_CACHE_MIN))
+#define LOG2_MAX (63u - (unsigned)__builtin_clzll(VF_CPU_CACHE_MAX))
+/* Number of sizes, four between two powers of 2. */
+#define SIZES (4 * (LOG2_MAX - LOG2_BELOW_MIN - 1) + 1)
 /* Maximum number of kept blocks of one size and CPU. More gain nothing when
  * each thread replaces random blocks out of 1,000, of random sizes up to 200
  * KB. */
@@ -52,11 +55,13 @@ static unsigned log2_below(size_t size) {
 /* Returns the index of the smallest of the sizes that is not below `size`. */
 static unsigned index_of(size_t size) {
   unsigned log2 = log2_below(size);
-  return (log2 - 13) * 4 + ((unsigned)((size - 1) >> (log2 - 2)) & 3) - 3;
+  return (log2 - LOG2_BELOW_MIN) * 4 +
+         ((unsigned)((size - 1) >> (log2 - 2)) & 3) - 3;
 }
 
 static uint32_t kib_of(unsigned index) {
-  unsigned log2 = 13 + (index + 3) / 4, quarters = (index + 3) % 4 + 1;
+  unsigned log2 = LOG2_BELOW_MIN + (index + 3) / 4,
+           quarters = (index + 3) % 4 + 1;
   return (4 + quarters) << (log2 - 2) >> 10;
 }
 

@@ -1,4 +1,4 @@
-/*===- malloc/cpu_cache.h - Freed blocks of 16 KiB to 1 MiB ---------------===*
+/*===- malloc/cpu_cache.h - Freed large blocks, to 1 MiB ------------------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,25 +17,24 @@
 #ifndef VFRIENDLY_MALLOC_CPU_CACHE_H
 #define VFRIENDLY_MALLOC_CPU_CACHE_H
 
+#include "malloc/jemalloc.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* The smallest and the largest block size. jemalloc's thread caches have
- * smaller blocks. To keep blocks of 5 to 14 KiB here saves a quarter of the
- * time of programs with blocks of up to 20 KB, but costs 10 % with blocks of up
- * to 1 KB, as more frees must ask jemalloc for a block's size. For a block
- * above the largest size, jemalloc takes less time than touching its pages
- * does. */
-#define VF_CPU_CACHE_MIN ((size_t)16 << 10)
+ * smaller blocks: with pages of 8 KiB those to 28 KiB, with pages of 4 KiB
+ * those to 14 KiB. For a block above the largest size, jemalloc takes less time
+ * than touching its pages does. */
+#define VF_CPU_CACHE_MIN (VF_JEMALLOC_PAGE * 4)
 #define VF_CPU_CACHE_MAX ((size_t)1 << 20)
 /* Alignment of all blocks of these sizes; few smaller ones have it, too. */
-#define VF_CPU_CACHE_ALIGNMENT ((uintptr_t)4096)
+#define VF_CPU_CACHE_ALIGNMENT ((uintptr_t)VF_JEMALLOC_PAGE)
 
-/* Returns true if a block for `size` bytes may be kept here. The largest size
- * of jemalloc below the smallest here is 14 KiB. */
+/* Returns true if a block for `size` bytes may be kept here. jemalloc has four
+ * sizes between two powers of 2. */
 static inline bool vf_cpu_cache_has_size(size_t size) {
-  size_t below = (size_t)14 << 10;
+  size_t below = VF_CPU_CACHE_MIN - VF_CPU_CACHE_MIN / 8;
   return size - below - 1 < VF_CPU_CACHE_MAX - below;
 }
 

@@ -11,8 +11,6 @@
 /* Alignment of each block, and size of the header before it, which has the
  * block's size. */
 #define UNIT ((size_t)16)
-/* The smallest page size of any machine. */
-#define PAGE ((size_t)4096)
 
 char vf_early[VF_EARLY_BYTES] __attribute__((aligned(4096)));
 
@@ -23,8 +21,6 @@ void *vf_early_alloc(size_t size) {
   size_t begin = __atomic_load_n(&vf_early_used, __ATOMIC_RELAXED), at, end;
   do {
     at = begin + UNIT;
-    if (at % PAGE == 0)
-      at += UNIT;
     if (at > VF_EARLY_BYTES || size > VF_EARLY_BYTES - at) {
       __atomic_store_n(&vf_early_used, VF_EARLY_BYTES, __ATOMIC_RELAXED);
       return NULL;

@@ -38,18 +38,28 @@
  * own. trust_madvise: no test at the start whether MADV_DONTNEED clears pages
  * (three system calls and two page faults), as the hooks do not use jemalloc's
  * own calls of it. slab_sizes, in pages: 64 KiB per slab for each size of small
- * blocks, instead of 4 to 28 KiB, so that there are fewer slabs to manage; 14
- * KiB blocks need a multiple of 7 pages. tcache_gc_incr_bytes: a thread trims
- * its cache after a megabyte of allocations and not after 64 KiB, which is
- * three blocks of 20 KB: allocating such a block then takes 44 ns and not 67.
- * Blocks above 32 KiB stay out of the caches (lg_tcache_max), because no other
- * thread can take memory from the cache of a thread that sleeps: with blocks of
- * up to 256 KiB in the caches, eight threads kept 152 MB and not 6. */
+ * blocks, instead of 4 to 28 KiB, so that there are fewer slabs to manage, and
+ * four blocks at least; of 14 KiB and more each needs a number of its own.
+ * tcache_gc_incr_bytes: a thread trims its cache after a megabyte of
+ * allocations and not after 64 KiB, which is three blocks of 20 KB: allocating
+ * such a block then takes 44 ns and not 67. Blocks above 32 KiB stay out of the
+ * caches (lg_tcache_max), because no other thread can take memory from the
+ * cache of a thread that sleeps: with blocks of up to 256 KiB in the caches,
+ * eight threads kept 152 MB and not 6. With those to 28 KiB and not 14, which
+ * pages of 8 KiB bring, they keep a megabyte more each, and replacing blocks of
+ * up to 20 KB takes 108 instructions and not 229. */
+#if VF_JEMALLOC_IS_PATCHED
+#define SLAB_SIZES                                                             \
+  "1-12288:8|12289-14336:7|14337-16384:8|16385-20480:10|20481-24576:12|"       \
+  "24577-28672:14"
+#else
+#define SLAB_SIZES "1-12288:16|12289-14336:14"
+#endif
 const char *vf_je_malloc_conf =
     "retain:false,dirty_decay_ms:-1,muzzy_decay_ms:0,"
     "lg_extent_max_active_fit:63,oversize_threshold:0,trust_madvise:true,"
     "tcache_gc_incr_bytes:1048576,"
-    "slab_sizes:1-12288:16|12289-14336:14";
+    "slab_sizes:" SLAB_SIZES;
 
 /* Read after MALLOC_CONF, which cannot change it: with retain:true, some
  * programs crashed (./dev fuzz malloc --seed 501446); the cause
@@ -78,7 +88,7 @@ void __wrap_je_sz_boot(const void *classes, bool cache_oblivious) {
  * take a third more CPU time, with 1 MiB as well. For jemalloc.patch: with
  * Debian's archive, an arena keeps all until the next look. */
 #define VF_DIRTY_BYTES ((size_t)256 << 10)
-size_t vf_jemalloc_dirty_pages = VF_DIRTY_BYTES / 4096;
+size_t vf_jemalloc_dirty_pages = VF_DIRTY_BYTES / VF_JEMALLOC_PAGE;
 
 /* The alignment of jemalloc's memory for itself, which it never frees. */
 #define METADATA_ALIGNMENT ((size_t)2 << 20)

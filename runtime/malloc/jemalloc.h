@@ -37,12 +37,22 @@ void vf_je_sdallocx(void *p, size_t size, int flags);
 size_t vf_je_nallocx(size_t size, int flags);
 extern const char *vf_je_malloc_conf, *vf_je_malloc_conf_2_conf_harder;
 
-/* jemalloc.patch calls these, outside of all locks and fast paths: if malloc
- * has found no memory, for its result; and after each free that was not only an
- * addition to the thread's cache. caller is free's return address. With
+/* The unit in which jemalloc takes memory from vf_pages, as it was configured
+ * (cmake/jemalloc.cmake). Blocks below four of these are in slabs, and so in
+ * the thread caches that malloc and free look in first. */
+#define VF_JEMALLOC_PAGE ((size_t)(VF_JEMALLOC_IS_PATCHED ? 8192 : 4096))
+
+/* jemalloc.patch calls these, outside of all locks and fast paths. With
  * Debian's archive, VF_JEMALLOC_IS_PATCHED is 0, and malloc and free do the
- * same. */
+ * same.
+ *
+ * Return a kept block for malloc's result, or NULL; true if a freed block of
+ * this size is kept; and, if malloc has found no memory, its result. */
+void *vf_malloc_kept(size_t size);
+bool vf_malloc_keeps(void *block, size_t usable_size);
 void *vf_malloc_retry(size_t size);
+/* Called after each free that was not only an addition to the thread's cache.
+ * caller is free's return address. */
 void vf_malloc_has_freed(const void *caller);
 
 /* Moves all free memory that the arenas keep to vf_pages. Must not be called

@@ -8,9 +8,9 @@
 // this test are small, whatever size it names.
 //
 // REQUIRES: heap-churn-malloc
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=thread -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform -DVF_JEMALLOC_ALLOCATED_AT=0 -DVF_JEMALLOC_FREED_AT=0 %s %vf_src/runtime/malloc/cpu_cache.c -o %t
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=thread -pthread -DVF_JEMALLOC_IS_PATCHED=1 -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform -DVF_JEMALLOC_ALLOCATED_AT=0 -DVF_JEMALLOC_FREED_AT=0 %s %vf_src/runtime/malloc/cpu_cache.c -o %t
 // RUN: %t
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=address,undefined -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform -DVF_JEMALLOC_ALLOCATED_AT=0 -DVF_JEMALLOC_FREED_AT=0 %s %vf_src/runtime/malloc/cpu_cache.c -o %t.asan
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=address,undefined -pthread -DVF_JEMALLOC_IS_PATCHED=0 -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform -DVF_JEMALLOC_ALLOCATED_AT=0 -DVF_JEMALLOC_FREED_AT=0 %s %vf_src/runtime/malloc/cpu_cache.c -o %t.asan
 // RUN: %t.asan
 
 #include "check.h"
@@ -22,6 +22,9 @@
 #include <stdlib.h>
 
 #define KIB ((size_t)1 << 10)
+/* The smallest size here, and jemalloc's next smaller one. */
+#define SMALLEST VF_CPU_CACHE_MIN
+#define BELOW (SMALLEST / 8 * 7)
 
 struct block {
   size_t size;
@@ -67,12 +70,12 @@ static void stay_on_this_cpu(void) {
 }
 
 static void keeps_the_sizes_of_jemalloc(void) {
-  CHECK(!keeps(14 * KIB) && !keeps(0) && !keeps(4096) && !keeps(1280 * KIB));
-  CHECK(!take(14 * KIB) && !take(0) && !take(1024 * KIB + 1) && !take(SIZE_MAX));
-  size_t below = 14 * KIB;
+  CHECK(!keeps(BELOW) && !keeps(0) && !keeps(4096) && !keeps(1280 * KIB));
+  CHECK(!take(BELOW) && !take(0) && !take(1024 * KIB + 1) && !take(SIZE_MAX));
+  size_t below = BELOW;
   for (size_t power = 8 * KIB; power != 1024 * KIB; power *= 2)
     for (size_t size = power + power / 4; size <= 2 * power; size += power / 4) {
-      if (size < 16 * KIB)
+      if (size < SMALLEST)
         continue;
       CHECK(!keeps(size + 1) && !keeps(size - 1));
       const size_t fitting[] = {size, size - 1, below + 1};
@@ -90,20 +93,20 @@ static void keeps_the_sizes_of_jemalloc(void) {
 static void keeps_a_sixteenth_of_the_memory(void) {
   memory = 16384 * KIB;
   size_t kept = 0;
-  for (size_t size = 512 * KIB; size >= 16 * KIB; size /= 2)
+  for (size_t size = 512 * KIB; size >= SMALLEST; size /= 2)
     while (keeps(size))
       kept += size;
-  CHECK(kept <= memory / 16 && kept > memory / 16 - 32 * KIB);
+  CHECK(kept <= memory / 16 && kept > memory / 16 - 2 * SMALLEST);
   freed = 0;
   vf_cpu_cache_empty();
   CHECK(freed != 0);
-  memory = 15 * 16 * KIB;
-  CHECK(!keeps(16 * KIB));
+  memory = 15 * SMALLEST;
+  CHECK(!keeps(SMALLEST));
   memory = (size_t)1 << 30;
 }
 
 static void keeps_no_more_than_there_is_room_for(void) {
-  const size_t sizes[] = {16 * KIB, 20 * KIB};
+  const size_t sizes[] = {SMALLEST, SMALLEST / 4 * 5};
   int kept[2] = {0, 0};
   for (int i = 0; i != 2; ++i)
     while (keeps(sizes[i]))
@@ -156,7 +159,7 @@ static void *uses(void *number) {
     }
     if (i >= STEPS)
       continue;
-    size_t size = (16 * KIB) << (seed >> 16) % 3;
+    size_t size = SMALLEST << (seed >> 16) % 3;
     if (!(*at = take(size)))
       *at = new_block(size);
     CHECK((*at)->size >= size);
@@ -176,7 +179,7 @@ static void *trims(void *unused) {
 static void *forks(void *unused) {
   while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
     vf_cpu_cache_before_fork();
-    CHECK(!take(16 * KIB) && !vf_cpu_cache_put(&made, 16 * KIB));
+    CHECK(!take(SMALLEST) && !vf_cpu_cache_put(&made, SMALLEST));
     vf_cpu_cache_after_fork();
     sched_yield();
   }
@@ -185,7 +188,7 @@ static void *forks(void *unused) {
 
 static void *fills_and_empties(void *unused) {
   for (int i = 0; i != STEPS; ++i) {
-    keeps(16 * KIB);
+    keeps(SMALLEST);
     vf_cpu_cache_empty();
   }
   return unused;
@@ -198,7 +201,7 @@ static void two_empty_the_same(void) {
     CHECK(pthread_create(&ids[i], NULL, fills_and_empties, NULL) == 0);
   for (int i = 0; i != 2; ++i)
     CHECK(pthread_join(ids[i], NULL) == 0);
-  CHECK(keeps(16 * KIB));
+  CHECK(keeps(SMALLEST));
   vf_cpu_cache_empty();
 }
 

@@ -46,8 +46,6 @@ static void *in_thread(void *block) {
 static char *filled(size_t size, char with) {
   char *p = malloc(size);
   CHECK(p && (uintptr_t)p % 16 == 0);
-  /* The library would take a block of a whole page for one of jemalloc's. */
-  CHECK(has_started() || (uintptr_t)p % 4096 != 0);
   CHECK(malloc_usable_size(p) >= size && sallocx(p, 0) >= size);
   return memset(p, with, size);
 }

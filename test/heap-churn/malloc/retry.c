@@ -4,7 +4,7 @@
 //
 // Memory that is free only in an arena of the program, which malloc does not use: at a
 // limit of address space, malloc of each size gets it in a second attempt, also of the
-// sizes of which the CPUs keep freed blocks (16 KiB to 1 MiB).
+// sizes of which the CPUs keep freed blocks (32 KiB to 1 MiB).
 //
 // REQUIRES: heap-churn-malloc
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -ljemalloc

@@ -136,12 +136,12 @@ class Report:
     def add_to_last(self, varying=(), replaces=lambda row: False):
         """Keeps what the last run of the same commit has measured, so that a table of many cells can
         be measured in parts, but for the rows that this run replaces. The parameters `varying` may
-        differ from the last run's."""
+        differ from the last run's. Returns the last run's parameters."""
         try:
             with open(self.path) as file:
                 last = json.load(file)
         except (OSError, ValueError):
-            return
+            return {}
 
         def fixed(content):
             return {name: value for name, value in content["parameters"].items() if name not in varying}
@@ -151,6 +151,7 @@ class Report:
         for kind in ("samples", "summary"):
             self.content[kind] = [row for row in last[kind] if not replaces(row)]
         self.content["dirty"] |= last["dirty"]
+        return last["parameters"]
 
     def samples(self, runs, **cell):
         for variant, each in runs.items():

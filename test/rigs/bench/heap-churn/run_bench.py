@@ -5,7 +5,11 @@
 
 Each is preloaded. They run in turn, each repetition beginning with another one and ending
 with an idle interval, whose shootdowns are subtracted. System calls are counted in a run
-of their own.
+of their own. A table can be measured in parts of one commit:
+
+  ./dev bench heap-churn --only times --programs listing-7.1,...   as often as it takes, from
+  ./dev bench heap-churn --add --only times --programs ...         the second with --add
+  ./dev bench heap-churn --add --only calls
 
 Below --src are snmalloc/ and mimalloc-bench/, where their own builds leave what they build
 (snmalloc/build, mimalloc-bench/out/bench), and parsec/ as test/rigs/corpus/README.md says.
@@ -37,12 +41,14 @@ def options(parser):
     parser.add_argument("--reps", type=int, default=4, metavar="N", help="runs of each, at most [%(default)s]")
     parser.add_argument("--budget", type=float, default=30, metavar="S",
                         help="no repetition of a program but the first two begins after so long [%(default)s]")
+    parser.add_argument("--add", action="store_true", help="keep what earlier runs of this commit have measured of other programs")
+    parser.add_argument("--only", choices=("times", "calls"), help="times alone, or the calls of what --add keeps, which a busy machine does not change")
     parser.add_argument("--timeout", type=float, default=120, metavar="S", help="[%(default)s]")
 
 
-def left_out(names, peers):
-    """What a whole table has and this one was told not to have."""
-    return [n for n, row in rows.ROWS.items() if n not in names and not row.asked] + [p for p in allocators.PEERS if p not in peers]
+def left_out(seen, peers):
+    """What a whole table has and this one was told not to have. seen: programs that were measured or are not there."""
+    return [n for n, row in rows.ROWS.items() if n not in seen and not row.asked] + [p for p in allocators.PEERS if p not in peers]
 
 
 def rotated(names, by):
@@ -114,15 +120,40 @@ def shown(program, name, each):
 HEADER = ["", "", "shootdowns", "calls", "returns", "mean MB", "peak MB", "of need", "s", "CPU s", ""]
 
 
+def measured(report, name, program, libraries, options, at):
+    """Adds a program's samples and summary to the report."""
+    row = rows.ROWS[name]
+    runs, failed = repeat(program, libraries, options, 1 if options.smoke else options.reps, at)
+    report.samples(runs, program=name)
+    found = {n: summary(row, each) for n, each in runs.items()}
+    if OURS in found:
+        found[OURS]["speed"] = aims.speed({n: each["seconds"] for n, each in found.items()})
+    for n, each in {**found, **{n: {"failed": why} for n, why in failed.items()}}.items():
+        report.summary(program=name, allocator=n, **each)
+
+
+def begin(tree, options, out, names, peers, absent):
+    """The report, with what earlier runs have measured if it is to keep that."""
+    report = bench.Report("heap-churn", tree, out, {"smoke": options.smoke, "reps": options.reps})
+    last = {}
+    if options.add:
+        last = report.add_to_last(("absent", "left_out"), lambda row: options.only != "calls" and row["program"] in names)
+    before = {row["program"] for row in report.content["summary"]}
+    absent = {**{n: why for n, why in last.get("absent", {}).items() if n not in before}, **absent}
+    report.content["parameters"].update(absent=absent, left_out=left_out({*names, *before, *absent}, peers))
+    return report
+
+
 def main(tree, options, out):
     names = bench.choice(options.programs, rows.ROWS, "program")
     peers = bench.choice(options.peers, allocators.PEERS, "allocator")
     if options.smoke:
         peers = peers if options.peers else ["glibc"]
         names = names if options.programs else [n for n in names if n.startswith(("listing", "figure", "small", "replace", "fork", "start"))]
-    repetitions = 1 if options.smoke else options.reps
-    if repetitions < 1:
+    if options.reps < 1:
         raise bench.Usage("--reps must be at least 1")
+    if options.only == "calls" and not options.add:
+        raise bench.Usage("--only calls needs --add: it counts for what earlier runs have measured")
     if options.src and not os.path.isdir(options.src):
         raise bench.Usage(f"--src {options.src}: no such folder")
     if not options.smoke:
@@ -131,35 +162,42 @@ def main(tree, options, out):
     folder = os.path.join(out, "heap-churn")
     os.makedirs(folder, exist_ok=True)
     place = rows.Place(tree, options.src and os.path.abspath(options.src), folder, options.smoke)
-    ready, missing = rows.at_hand(names, place, wanted=options.programs)
-    absent.update(missing)
-    report = bench.Report("heap-churn", tree, out, {"smoke": options.smoke, "reps": repetitions, "absent": absent,
-                                                    "left_out": left_out(names, peers)})
+    # A part of a table may name what is not there.
+    ready, missing = rows.at_hand(names, place, wanted=options.programs and not options.add)
+    report = begin(tree, options, out, list(ready), peers, {**absent, **missing})
     progress = measure.Progress("heap-churn")
-    print(f"{repetitions} runs of each at most, medians; shootdowns without those of an idle interval as long; "
+    print(f"{options.reps} runs of each at most, medians; shootdowns without those of an idle interval as long; "
           "calls are those that\ntake memory and so interrupt other CPUs, returns libvfmalloc's decisions, both from a run under strace")
-    table, lines, broken = {}, [], []
     for name, program in ready.items():
-        row = rows.ROWS[name]
-        runs, failed = repeat(program, libraries, options, repetitions, lambda what: progress.at(f"{name}, {what}"))
-        report.samples(runs, program=name)
-        found = {n: summary(row, each) for n, each in runs.items()}
-        for n, each in found.items():
-            if not options.smoke:
-                progress.at(f"{name}, {n}, calls")
-                each.update(calls.run(program, {"LD_PRELOAD": libraries[n]}))
-        if OURS in found:
-            found[OURS]["speed"] = aims.speed({n: each["seconds"] for n, each in found.items()})
-        table[name] = found
-        broken += [f"{name} with {n} failed: {why}" for n, why in failed.items()]
-        broken += [f"{name} with {n} failed under strace: {each['uncounted']}" for n, each in found.items() if "uncounted" in each]
-        for n, each in {**found, **{n: {"failed": why} for n, why in failed.items()}}.items():
-            report.summary(program=name, allocator=n, **each)
-            lines.append(shown(name if n == next(iter(found)) else "", n, each))
+        if options.only != "calls":
+            measured(report, name, program, libraries, options, lambda what: progress.at(f"{name}, {what}"))
+        if options.smoke or options.only == "times":
+            continue
+        for row in report.content["summary"]:
+            if row["program"] == name and row["allocator"] in libraries and "failed" not in row:
+                progress.at(f"{name}, {row['allocator']}, calls")
+                row.update(calls.run(program, {"LD_PRELOAD": libraries[row["allocator"]]}))
     progress.end()
+    return told(report, options)
+
+
+def told(report, options):
+    """Prints and writes the report. Returns the exit status."""
+    table, lines, before = {}, [], None
+    report.content["summary"].sort(key=lambda row: list(rows.ROWS).index(row["program"]))
+    for row in report.content["summary"]:
+        name, allocator = row["program"], row["allocator"]
+        if "failed" not in row:
+            table.setdefault(name, {})[allocator] = row
+        lines.append(shown("" if name == before else name, allocator, row))
+        before = name
     bench.table(HEADER, lines)
-    for line in [*(f"{name}: {why}" for name, why in absent.items()), *broken]:
-        print(line)
+    for name, why in report.content["parameters"]["absent"].items():
+        print(f"{name}: {why}")
+    for row in report.content["summary"]:
+        for how, key in (("failed", "failed"), ("failed under strace", "uncounted")):
+            if key in row:
+                print(f"{row['program']} with {row['allocator']} {how}: {row[key]}")
     if not options.smoke:
         report.content["aims"] = [{"met": met, "what": what} for met, what in aims.judge(table)]
         for aim in report.content["aims"]:
