@@ -7,10 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "checkers/blocking-sync/Checks.h"
+#include "checkers/spin-loops/Bound.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 
+#include <cstdlib>
 #include <optional>
 
 using namespace clang;
@@ -152,16 +154,49 @@ static bool computes(const SyncSite &Create, const SyncModel &Model) {
   return Known && !Waits;
 }
 
+/// Returns how often a `for` loop with a constant bound iterates, judged by its
+/// head alone: a start that is not known counts as 0, and an increment that is
+/// not known as 1. nullopt if the bound is not known.
+static std::optional<int64_t> iterationsOf(const Stmt *Loop,
+                                           const ASTContext &Context) {
+  const BinaryOperator *Condition = conditionOf(Loop);
+  if (!Condition || !Condition->isComparisonOp())
+    return std::nullopt;
+  std::optional<int64_t> Bound = constantOf(Condition->getRHS(), Context);
+  if (!Bound || *Bound < INT32_MIN || *Bound > INT32_MAX)
+    return std::nullopt;
+  auto *For = cast<ForStmt>(Loop);
+  const VarDecl *Counter = uncastVariable(Condition->getLHS());
+  std::optional<CountStart> Start = startOf(For->getInit(), Context);
+  int64_t Step =
+      Counter && For->getInc() ? stepOf(For->getInc(), Counter, Context) : 0;
+  bool HasStart = Start && Start->Counter == Counter;
+  if (Step < 0 && !HasStart)
+    return std::nullopt;
+  int64_t Distance = std::abs(*Bound - (HasStart ? Start->Value : 0));
+  bool IncludesBound =
+      Condition->getOpcode() == BO_LE || Condition->getOpcode() == BO_GE;
+  int64_t By = Step ? std::abs(Step) : 1;
+  return (Distance + By - 1) / By + IncludesBound;
+}
+
 /// Maximum number of iterations of a loop around threads that is ignored, such
 /// as the repetitions of a measurement.
 static constexpr int64_t FewIterations = 16;
 
 static bool iteratesSeldom(const Stmt *Loop, const ASTContext &Context) {
-  const BinaryOperator *Condition = conditionOf(Loop);
-  if (!Condition || !Condition->isComparisonOp())
-    return false;
-  std::optional<int64_t> Bound = constantOf(Condition->getRHS(), Context);
-  return Bound && *Bound <= FewIterations;
+  return iterationsOf(Loop, Context).value_or(INT64_MAX) <= FewIterations;
+}
+
+/// Maximum number of tasks, in a loop that is in no other loop, for which a
+/// thread each is not reported: a pool would create about as many.
+static constexpr int64_t FewTasks = 3;
+
+static bool createsFew(const SyncSite &Create, const Stmt *Loop,
+                       const ASTContext &Context) {
+  auto At = llvm::find(Create.Parents, Loop);
+  return !innermostLoop({Create.Parents.begin(), At}) &&
+         iterationsOf(Loop, Context).value_or(INT64_MAX) <= FewTasks;
 }
 
 /// Returns true if a declaration within Loop makes Variable anew in each
@@ -322,6 +357,8 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
             (S.Kind == SyncKind::Detach && IsSame && !isKept(Create.Object)) ||
             (S.Kind == SyncKind::Join && IsSame && S.Object);
       }
+      if (Ends && createsFew(Create, Loop, Context))
+        continue;
       const Stmt *Forks =
           Ends ? nullptr : forksAndJoins(Create, Loop, Keeper, Joins, Context);
       // If their number is that of the data, it is no pool.

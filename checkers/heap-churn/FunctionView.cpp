@@ -16,6 +16,18 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
+/// Returns true if S is a loop, and not the `do { ... } while (0)` of a macro.
+static bool mayRepeat(const Stmt *S) {
+  auto *Do = dyn_cast<DoStmt>(S);
+  if (!Do)
+    return isLoop(S);
+  const Expr *Condition = Do->getCond()->IgnoreParenImpCasts();
+  auto *Number = dyn_cast<IntegerLiteral>(Condition);
+  auto *Word = dyn_cast<CXXBoolLiteralExpr>(Condition);
+  return !(Number && Number->getValue().isZero()) &&
+         !(Word && !Word->getValue());
+}
+
 FunctionView::FunctionView(const FunctionDecl &Function, HeapCalls &Heap)
     : Function(Function), Context(Function.getASTContext()), Heap(Heap) {
   walk(Function.getBody());
@@ -24,7 +36,7 @@ FunctionView::FunctionView(const FunctionDecl &Function, HeapCalls &Heap)
 void FunctionView::walk(const Stmt *S) {
   if (isa<UnaryExprOrTypeTraitExpr>(S))
     return; // The operand of sizeof is not evaluated.
-  if (isLoop(S))
+  if (mayRepeat(S))
     Loops.push_back(S);
   else if (isa<LabelStmt>(S))
     Labels = true;
@@ -67,7 +79,7 @@ FunctionView::refs(const VarDecl &Variable) const {
 const Stmt *FunctionView::loopAround(const Stmt &S) const {
   const Stmt *Child = &S;
   for (const Stmt *P = parent(Child); P; Child = P, P = parent(P)) {
-    if (!isLoop(P))
+    if (!mayRepeat(P))
       continue;
     // The initialisation of a for loop runs once, before the iterations.
     if (auto *For = dyn_cast<ForStmt>(P); For && For->getInit() == Child)

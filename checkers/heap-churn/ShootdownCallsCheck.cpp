@@ -222,6 +222,30 @@ static bool isWide(SystemCall Kind) {
          Kind == SystemCall::Trim;
 }
 
+/// Returns the destructor that runs when what S declares or deletes ends; null
+/// if none does, or if only the run decides which.
+static const FunctionDecl *destructorOf(const Stmt *S,
+                                        const ASTContext &Context) {
+  const CXXRecordDecl *Class = nullptr;
+  if (auto *Declaration = dyn_cast<DeclStmt>(S)) {
+    auto *Variable = Declaration->isSingleDecl()
+                         ? dyn_cast<VarDecl>(Declaration->getSingleDecl())
+                         : nullptr;
+    if (Variable && Variable->hasLocalStorage() &&
+        Variable->needsDestruction(Context) == QualType::DK_cxx_destructor)
+      Class =
+          Variable->getType()->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
+  } else if (auto *Delete = dyn_cast<CXXDeleteExpr>(S)) {
+    Class = Delete->getDestroyedType().isNull()
+                ? nullptr
+                : Delete->getDestroyedType()->getAsCXXRecordDecl();
+    if (Class && Class->hasDefinition() && Class->getDestructor() &&
+        Class->getDestructor()->isVirtual() && !Class->isEffectivelyFinal())
+      return nullptr;
+  }
+  return Class && Class->hasDefinition() ? Class->getDestructor() : nullptr;
+}
+
 /// Records what View's function calls, for onEndOfTranslationUnit.
 void ShootdownCallsCheck::inspectCallees(FunctionView &View) {
   auto *Body = dyn_cast_or_null<CompoundStmt>(View.Function.getBody());
@@ -233,20 +257,22 @@ void ShootdownCallsCheck::inspectCallees(FunctionView &View) {
     IsSure &= !mayLeave(Top) || isa<ReturnStmt>(Top);
     forEachStmt(Top, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
       auto *Call = dyn_cast<CallExpr>(S);
-      const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+      const FunctionDecl *Callee =
+          Call ? Call->getDirectCallee() : destructorOf(S, View.Context);
       if (!Callee)
         return;
-      const Stmt *Loop = View.loopAround(*Call);
-      SystemCall Kind = systemCallOf(*Call, View.Context);
+      const Stmt *Loop = View.loopAround(*S);
+      SystemCall Kind =
+          Call ? systemCallOf(*Call, View.Context) : SystemCall::None;
       if (Loop) {
         auto At = llvm::find(Parents, Loop);
         if (Kind == SystemCall::None && At != Parents.end() &&
             llvm::none_of(ArrayRef<const Stmt *>(At, Parents.end()),
                           isConditional) &&
             !isCold(Loop, View) && !isRetry(Loop, View) &&
-            !retries(*Call, Loop, View) && View.isRepeated(Call))
-          LoopCalls.push_back(
-              {Call, &View.Function, Callee->getCanonicalDecl()});
+            !(Call && retries(*Call, Loop, View)) && View.isRepeated(S))
+          LoopCalls.push_back({Call ? Call->getExprLoc() : S->getBeginLoc(),
+                               &View.Function, Callee->getCanonicalDecl()});
       } else if (IsSure && llvm::none_of(Parents, isConditional)) {
         if (isWide(Kind)) {
           Of.SystemCalls.push_back(Call);
@@ -290,7 +316,7 @@ void ShootdownCallsCheck::onEndOfTranslationUnit() {
                  "' in its iterations, through '" +
                  Each.Callee->getNameAsString() + "'",
              "call it once after the loop", Cost);
-      diag(Each.Call->getExprLoc(), "called here", DiagnosticIDs::Note);
+      diag(Each.Where, "called here", DiagnosticIDs::Note);
     }
   }
 }

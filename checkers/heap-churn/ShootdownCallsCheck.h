@@ -17,7 +17,7 @@ namespace vfriendly::tidy {
 /// time.
 ///
 /// Finds them in the loop itself and in functions that the loop calls, up to
-/// two calls away.
+/// two calls away; a destructor is a call.
 class ShootdownCallsCheck : public HeapCheck {
 public:
   using HeapCheck::HeapCheck;
@@ -38,7 +38,7 @@ private:
 
   llvm::DenseMap<const clang::FunctionDecl *, Surely> Known;
   struct LoopCall {
-    const clang::CallExpr *Call;
+    clang::SourceLocation Where;
     const clang::FunctionDecl *In, *Callee;
   };
   std::vector<LoopCall> LoopCalls;

@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from vfriendly.tools import digest_of_file
+
 # Version of the cache's entries; incremented when their form or meaning changes.
 FORM = "1"
 # Time for which a file must have been unchanged before its time stamp is trusted. Stamps have the
@@ -55,7 +57,7 @@ class Files:
             if kept and kept[1] == stamp:
                 return str(kept[0])
             with open(path, "rb") as file:
-                value = hashlib.file_digest(file, "sha256").hexdigest()
+                value = digest_of_file(file)
                 now = os.fstat(file.fileno())
         except OSError:
             return None

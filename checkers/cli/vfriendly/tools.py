@@ -13,6 +13,7 @@ import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from vfriendly.errors import Refused
 
@@ -68,7 +69,14 @@ def library(name: str, given: str | None, option: str) -> str:
 
 def digest_of(path: str) -> str:
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return digest_of_file(file)
+
+
+def digest_of_file(file: BinaryIO) -> str:
+    digest = hashlib.sha256()  # hashlib.file_digest is Python 3.11's
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def _output(command: Sequence[str], cwd: str | None = None) -> tuple[int, str, str]:

@@ -87,6 +87,33 @@ long deferred(int n, std::launch how) {
   }
   return sum;
 }
+// Two or three tasks in all, as a test runs each of two cases in a thread: a pool would create as many threads.
+void fewTasks(int n) {
+  for (int i = 0; i < 2; i++) {
+    std::thread thread([&] { render(i == 0); });
+    thread.join();
+  }
+  for (int i = 3; i > 0; --i)
+    (void)std::async(std::launch::async, render, i);
+  // Four, or two for each of many: a pool is cheaper.
+  for (int i = 0; i < 4; i++) {
+    // CHECK: :[[@LINE+1]]:17: warning: loop creates a thread for each task
+    std::thread thread(render, i);
+    thread.join();
+  }
+  while (n--)
+    for (int i = 0; i < 2; i++) {
+      // CHECK: :[[@LINE+1]]:19: warning: loop creates a thread for each task
+      std::thread thread(render, i);
+      thread.join();
+    }
+  // A bound that the caller chooses.
+  for (int i = 0; i < n; i++) {
+    // CHECK: :[[@LINE+1]]:17: warning: loop creates a thread for each task
+    std::thread thread(render, i);
+    thread.join();
+  }
+}
 // Threads that go on after the loop: a pool, a field, an owner that is handed over.
 struct Server {
   std::vector<std::future<long>> workers;
@@ -207,6 +234,17 @@ void repeat(int cpus) {
   for (int i = 0; i < 3; i++) {
     std::vector<std::thread> parts;
     for (int j = 0; j < cpus; j++)
+      parts.emplace_back(render, j);
+    for (auto &part : parts)
+      part.join();
+  }
+}
+// Not a few: the loop counts down, from many.
+void countDown(int cpus) {
+  for (int i = 1000; i > 0; i--) {
+    std::vector<std::thread> parts;
+    for (int j = 0; j < cpus; j++)
+      // CHECK: :[[@LINE+1]]:13: warning: loop creates threads in each iteration and joins them
       parts.emplace_back(render, j);
     for (auto &part : parts)
       part.join();

@@ -117,6 +117,24 @@ void until(char *memory) {
     ;
 }
 
+// The loop of a macro that runs once is none, and hides neither this call nor the loop around it.
+#define RETURN_MEMORY()                                                                                                                              \
+  do {                                                                                                                                               \
+    malloc_trim(0);                                                                                                                                  \
+  } while (0)
+static void free_node(void *node) {
+  free(node);
+  // CHECK: :[[@LINE+3]]:3: warning: a loop in 'nodes' calls 'malloc_trim' in its iterations, through 'free_node'
+  // CHECK: note: expanded from macro
+  // CHECK: :[[@LINE+5]]:5: note: called here
+  RETURN_MEMORY();
+}
+void nodes(void **all, int n) {
+  for (int i = 0; i < n; i++)
+    free_node(all[i]);
+  RETURN_MEMORY();
+}
+
 // Limits below the default: frees return memory each time.
 void limits(int unknown) {
   // CHECK: :[[@LINE+1]]:3: warning: 'mallopt' lowers M_TRIM_THRESHOLD to 0 bytes: {{.*}}; leave the default

@@ -85,3 +85,67 @@ public:
   }
 };
 void close(Pool &p) { p.drop(); }
+
+// Destructors: of a variable of each iteration, of one in a function that the loop calls, of an object that the loop deletes.
+struct Trim {
+  // CHECK: :[[@LINE+1]]:13: warning: a loop in 'guards' calls 'malloc_trim' in its iterations, through '~Trim'
+  ~Trim() { malloc_trim(0); }
+};
+void guards() {
+  while (next()) {
+    Trim trim;
+    use(malloc(100));
+  }
+}
+struct TrimLater {
+  // CHECK: :[[@LINE+1]]:18: warning: a loop in 'upload' calls 'malloc_trim' in its iterations, through 'upload_one'
+  ~TrimLater() { malloc_trim(0); }
+};
+template <class T> static void upload_one(const T &content) {
+  TrimLater trim;
+  use((void *)content.data());
+}
+void upload(const std::vector<std::vector<char>> &files) {
+  for (const auto &file : files)
+    upload_one(file);
+}
+struct Buffer {
+  void *memory = malloc(1000);
+  ~Buffer() {
+    free(memory);
+    // CHECK: :[[@LINE+1]]:5: warning: a loop in 'buffers' calls 'malloc_trim' in its iterations, through '~Buffer'
+    malloc_trim(0);
+  }
+};
+void buffers(std::vector<Buffer *> &all) {
+  for (Buffer *each : all)
+    delete each;
+}
+// Not reported: it outlives the loop, few iterations have one, another class may override the destructor, the destructor trims rarely,
+// or the variable is a reference.
+struct TrimAtEnd {
+  ~TrimAtEnd() { malloc_trim(0); }
+};
+struct Base {
+  virtual ~Base() { malloc_trim(0); }
+};
+struct TrimRarely {
+  ~TrimRarely() {
+    static int ended;
+    if (++ended % 4096 == 0)
+      malloc_trim(0);
+  }
+};
+void otherDestructors(std::vector<Base *> &all, TrimAtEnd &known) {
+  TrimAtEnd trim;
+  static TrimAtEnd always;
+  while (next()) {
+    TrimAtEnd &same = known;
+    TrimRarely rarely;
+    use(&same);
+    if (malloc(1) == nullptr)
+      TrimAtEnd now;
+  }
+  for (Base *each : all)
+    delete each;
+}

@@ -86,7 +86,7 @@ def make(archive, folder):
         wheel.add(f"{name}.dist-info/METADATA",
                   ("Metadata-Version: 2.1\nName: vfriendly\n" f"Version: {version}\n"
                    "Summary: Finds and rewrites code that is slow in virtual machines\n"
-                   "License: Apache-2.0 WITH LLVM-exception\nRequires-Python: >=3.11\n"
+                   "License: Apache-2.0 WITH LLVM-exception\nRequires-Python: >=3.10\n"
                    + "".join(f"Requires-Dist: {each}\n" for each in REQUIRES)).encode())
         wheel.add(f"{name}.dist-info/WHEEL", f"Wheel-Version: 1.0\nGenerator: vfriendly\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())
         wheel.close()

@@ -3,14 +3,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """SARIF 2.1.0, with fixes, fingerprints, ranks and links to the guidelines."""
 
+from __future__ import annotations
+
 import json
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import quote
 
 from vfriendly import __version__, catalogue, formats
 from vfriendly.findings import Edit, Finding
 from vfriendly.fingerprint import relative
 from vfriendly.scanning import Result
+
+if TYPE_CHECKING:  # the typing of Python 3.10 lacks it
+    from typing_extensions import NotRequired
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 BASE = "SRCROOT"
