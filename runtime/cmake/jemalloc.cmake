@@ -4,8 +4,8 @@
 #
 # Builds jemalloc's static library from the source of Debian's package, with
 # malloc/jemalloc.patch, and sets VF_JEMALLOC to it.
-# Where this is impossible, as without network, says so in one line and leaves VF_JEMALLOC
-# as it is.
+# Where this is impossible, as without network, says so in one line, also in
+# VF_JEMALLOC_NOT_BUILT, and leaves VF_JEMALLOC as it is.
 
 set(JEMALLOC_URL http://deb.debian.org/debian/pool/main/j/jemalloc/jemalloc_5.3.0.orig.tar.bz2)
 set(JEMALLOC_SHA256 2db82d1e7119df3e71b7640219b6dfe84789bc0537983c3b7ac4f7189aecfeaa)
@@ -27,7 +27,8 @@ macro(vf_jemalloc_step what)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
   if(NOT failed EQUAL 0)
     string(REGEX REPLACE "\n.*" "" said "${said}")
-    message(STATUS "jemalloc is Debian's: ${what} failed: ${said}")
+    set(VF_JEMALLOC_NOT_BUILT "${what} failed: ${said}")
+    message(STATUS "jemalloc is Debian's: ${VF_JEMALLOC_NOT_BUILT}")
     return()
   endif()
 endmacro()
@@ -37,7 +38,8 @@ if(NOT EXISTS ${archive})
   find_program(VF_PATCH patch)
   find_program(VF_APT_HELPER apt-helper PATHS /usr/lib/apt)
   if(NOT VF_MAKE OR NOT VF_PATCH OR NOT VF_APT_HELPER)
-    message(STATUS "jemalloc is Debian's: building it needs make, patch and apt")
+    set(VF_JEMALLOC_NOT_BUILT "building it needs make, patch and apt")
+    message(STATUS "jemalloc is Debian's: ${VF_JEMALLOC_NOT_BUILT}")
     return()
   endif()
   message(STATUS "building jemalloc")

@@ -44,8 +44,15 @@ vf_package(runtime libvfrt0 ""
   "Waits, locks and pools for programs in virtual machines")
 vf_package(dev libvfrt-dev "libvfrt0 (= ${PROJECT_VERSION})"
   "Headers, static library, CMake package and vfriendly.pc of libvfrt")
+set(jemalloc "")
+if(TARGET vfmalloc)
+  set(jemalloc " (the allocator's jemalloc: the system's)")
+  if(VF_JEMALLOC_IS_PATCHED)
+    set(jemalloc " (the allocator's jemalloc: 5.3.0 with a patch)")
+  endif()
+endif()
 vf_package(preload libvfpreload ""
-  "Locks, an allocator and NUMA placement for programs that cannot be rebuilt, as preloaded libraries")
+  "Locks, an allocator and NUMA placement for programs that cannot be rebuilt, as preloaded libraries${jemalloc}")
 vf_package(doc vfriendly-doc "" "Guidelines, and patches of Linux")
 if(TARGET vfriendly)
   vf_package(plugin vfriendly-llvm-${llvm} "clang-${llvm}, ${dev}"

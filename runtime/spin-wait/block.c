@@ -60,13 +60,16 @@
  * with one of 10 ms. */
 #define VF_TIMEOUT_TRUSTED_NS 16000000u
 #define VF_TIMEOUT_SHARE 8
-/* Number of notifies that must have ended sleeps in a bucket, none missed
- * since, before timeouts are twice as long as the bucket's waits usually are:
- * then most waits do not time out at all. Until then timeouts grow with each
- * such notify. (A timeout takes some 15 us of CPU time. A wait of 200 ms with
- * the timeouts above has nine.) A notify that is missed after all delays its
- * waiter by at most that; it is then trusted no more. */
+/* Trust in a bucket at which timeouts are twice as long as its waits usually
+ * are: then most waits do not time out at all. The first notify that ends a
+ * sleep of the bucket, none missed since, makes it 1, and each later one
+ * doubles it and the timeouts with it. (A timeout takes some 15 us of CPU
+ * time.) A notify that is missed after all delays its waiter by at most twice
+ * the usual time; the bucket is then trusted no more. */
 #define VF_TRUSTED_LONG 8u
+/* Trust from which a wait does not ask for timers of CPU time before it sleeps
+ * (wait.c): two notifies. */
+#define VF_TRUSTED_SURELY 2u
 /* The maximum of such timeouts. */
 #define VF_TIMEOUT_LONG_NS 1000000000u
 /* Time between arming a bucket and the last poll before a long sleep. A writer
@@ -101,7 +104,7 @@ struct vf_spin_bucket *vf_spin_bucket_of(const volatile void *addr) {
 }
 
 bool vf_spin_is_trusted(const struct vf_spin_bucket *bucket) {
-  return vf_get(&bucket->trusted) >= VF_TRUSTED_LONG;
+  return vf_get(&bucket->trusted) >= VF_TRUSTED_SURELY;
 }
 
 static void suspect_more(struct vf_spin_bucket *bucket) {
@@ -124,7 +127,7 @@ static void trust_more(struct vf_spin_bucket *bucket) {
     return;
   }
   if (trusted < VF_TRUSTED_LONG)
-    vf_set(&bucket->trusted, trusted + 1);
+    vf_set(&bucket->trusted, trusted ? 2 * trusted : 1);
 }
 
 /* Called before a sleep, with whether the wait's last sleep has timed out. A

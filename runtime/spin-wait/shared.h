@@ -43,9 +43,10 @@ struct vf_spin_bucket {
    * that a notify ended. Updates may get lost: the number only selects how to
    * sleep. */
   uint32_t suspect;
-  /* Number of sleeps that a notify ended since one was missed, up to a limit
-   * (block.c). If it is too large, a missed notify costs 16 ms instead of 1, or
-   * twice the usual wait; if it is too small, each sleep programs the timer. */
+  /* Trust in notifies: grows with each sleep that one ended since one was
+   * missed, up to a limit (block.c). If it is too large, a missed notify costs
+   * 16 ms instead of 1, or twice the usual wait; if it is too small, each sleep
+   * programs the timer. */
   uint32_t trusted;
   /* Number of thrifty spins (limit.h) that failed minus those that succeeded,
    * and how the last wait that counts began. Updates may get lost, and waiters

@@ -141,7 +141,6 @@ static uint64_t burn(uint64_t state) {
 /* Ends the opening phase. The later phases measure time. */
 static uint64_t begin(uint64_t state, bool trying, uint64_t now) {
   vf_count(VF_SPIN_WAITS, 1);
-  vf_limit_look(now);
   state = vf_started_at(state | VF_LIVE, now);
   return vf_crowded() && !trying ? enter_yielding(state, now)
                                  : enter(state, VF_SPINNING);
@@ -184,18 +183,28 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
   uint64_t phase = vf_field(state, VF_PHASE);
   struct vf_spin_bucket *bucket =
       how & VF_SPIN_NOTIFIED ? vf_spin_bucket_of(addr) : NULL;
-  if (phase == VF_BLOCKING)
+  if (phase == VF_BLOCKING) {
+    if (opening)
+      vf_limit_look(now);
     return !sleeps_surely(bucket, state) && vf_cpu_time_counts(now)
                ? burn(state)
                : vf_spin_block(addr, observed, state, how, place);
+  }
   bool in_vain =
       bucket && vf_history_is_bad(bucket, vf_field(state, VF_STARTED));
   if (opening && bucket)
     begin_notified(bucket, vf_field(state, VF_STARTED));
-  uint64_t budget = budget_of(bucket, state, in_vain);
-  if (opening && in_vain && vf_history_is_long(bucket))
+  if (opening && in_vain && vf_history_is_long(bucket)) {
     state = enter(state, VF_BLOCKING);
-  else if (phase == VF_SPINNING)
+    end_spin(bucket);
+    return state;
+  }
+  /* Not before a wait that sleeps at once, which no limit changes: the look
+   * takes as long as the sleep. */
+  if (opening)
+    vf_limit_look(now);
+  uint64_t budget = budget_of(bucket, state, in_vain);
+  if (phase == VF_SPINNING)
     state = spin(state, now, budget);
   else if (vf_cpu_time_counts(now))
     return burn(state);

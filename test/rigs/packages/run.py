@@ -15,6 +15,7 @@ import argparse
 import glob
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "..", "..")
 # A mount namespace of its own, so that /proc is gone with the step.
 ENTER = 'mount -t proc proc "$0/proc" && exec chroot "$0" /bin/sh -euc "$1"'
+
+
+def check_allocator(build):
+    """Ends the program if the packages would have another allocator than those of a build with a network."""
+    with open(os.path.join(build, "CMakeCache.txt")) as file:
+        why = re.search(r"^VF_JEMALLOC_NOT_BUILT:INTERNAL=(.+)$", file.read(), re.M)
+    if why:
+        sys.exit(f"dev package: this build's libvfmalloc.so has the system's jemalloc, as its own could not be built: {why.group(1)}\n"
+                 "mend that and run `cmake build`, or choose the system's: cmake -DVF_JEMALLOC_BUILD=OFF build")
 
 
 def make(build, generators, components=None):
@@ -163,6 +173,7 @@ def main():
     parser.add_argument("others", nargs="*")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
+    check_allocator(build)
     packages = os.path.join(build, "packages")
     shutil.rmtree(packages, ignore_errors=True)
     make(build, "DEB;TGZ")

@@ -16,6 +16,8 @@ ELSEWHERE = {
     # Before the list of open files is locked, fork runs the handlers of any malloc but its own:
     # jemalloc by itself hangs as well.
     "tst-malloc-fork-deadlock": "no malloc but glibc's own can be right in it",
+    # guidelines/heap-churn.md says so, and POSIX.1-2024 lets no handler fork.
+    "tst-mallocfork2": "a signal handler forks while it interrupts malloc: a limit of libvfmalloc's",
     "tst-malloc-tcache-leak": INSIDES,
     "tst-safe-linking": INSIDES,
     "tst-malloc-usable": "is run with glibc's own debugging library",
