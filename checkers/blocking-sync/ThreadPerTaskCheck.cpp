@@ -154,6 +154,38 @@ static bool computes(const SyncSite &Create, const SyncModel &Model) {
   return Known && !Waits;
 }
 
+/// Returns the number of elements of the array, or of the list in braces, that
+/// a range loop iterates over; nullopt if it is not known, or if the loop is
+/// not the only one that names the list.
+static std::optional<int64_t> elementsOf(const CXXForRangeStmt &Loop,
+                                         const FunctionDecl &In,
+                                         const ASTContext &Context) {
+  const Expr *Range = Loop.getRangeInit();
+  if (const ConstantArrayType *Array =
+          Context.getAsConstantArrayType(Range->getType()))
+    return Array->getZExtSize();
+  auto *Ref = dyn_cast<DeclRefExpr>(Range->IgnoreParenImpCasts());
+  auto *List = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+  const Expr *Values =
+      List && List->hasLocalStorage() ? List->getInit() : Range;
+  if (!Values || !In.getBody())
+    return std::nullopt;
+  std::optional<int64_t> Elements;
+  forEachStmt(Values, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+    auto *Braces = dyn_cast<InitListExpr>(S);
+    if (Braces && !Elements && !Parents.empty() &&
+        llvm::any_of(Parents, llvm::IsaPred<CXXStdInitializerListExpr>))
+      Elements = Braces->getNumInits();
+  });
+  unsigned Named = 0;
+  forEachStmtAndLambda(In.getBody(),
+                       [&](const Stmt *S, ArrayRef<const Stmt *>) {
+                         auto *Other = dyn_cast<DeclRefExpr>(S);
+                         Named += Other && List && Other->getDecl() == List;
+                       });
+  return Named <= 1 ? Elements : std::nullopt;
+}
+
 /// Returns how often a `for` loop with a constant bound iterates, judged by its
 /// head alone: a start that is not known counts as 0, and an increment that is
 /// not known as 1. nullopt if the bound is not known.
@@ -193,10 +225,13 @@ static bool iteratesSeldom(const Stmt *Loop, const ASTContext &Context) {
 static constexpr int64_t FewTasks = 3;
 
 static bool createsFew(const SyncSite &Create, const Stmt *Loop,
-                       const ASTContext &Context) {
+                       const FunctionDecl &In, const ASTContext &Context) {
   auto At = llvm::find(Create.Parents, Loop);
-  return !innermostLoop({Create.Parents.begin(), At}) &&
-         iterationsOf(Loop, Context).value_or(INT64_MAX) <= FewTasks;
+  if (innermostLoop({Create.Parents.begin(), At}))
+    return false;
+  auto *Range = dyn_cast<CXXForRangeStmt>(Loop);
+  return (Range ? elementsOf(*Range, In, Context) : iterationsOf(Loop, Context))
+             .value_or(INT64_MAX) <= FewTasks;
 }
 
 /// Returns true if a declaration within Loop makes Variable anew in each
@@ -357,7 +392,7 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
             (S.Kind == SyncKind::Detach && IsSame && !isKept(Create.Object)) ||
             (S.Kind == SyncKind::Join && IsSame && S.Object);
       }
-      if (Ends && createsFew(Create, Loop, Context))
+      if (Ends && createsFew(Create, Loop, *F.Function, Context))
         continue;
       const Stmt *Forks =
           Ends ? nullptr : forksAndJoins(Create, Loop, Keeper, Joins, Context);

@@ -95,7 +95,33 @@ void fewTasks(int n) {
   }
   for (int i = 3; i > 0; --i)
     (void)std::async(std::launch::async, render, i);
-  // Four, or two for each of many: a pool is cheaper.
+  std::vector<int> kinds{1, 2};
+  for (int kind : kinds) {
+    std::thread thread(render, kind);
+    thread.join();
+  }
+  int modes[3] = {1, 2, 3};
+  for (int mode : modes) {
+    std::thread thread(render, mode);
+    thread.join();
+  }
+  for (int size : {1, 100}) {
+    std::thread thread(render, size);
+    thread.join();
+  }
+  // Four, two for each of many, or a list that may have grown: a pool is cheaper.
+  std::vector<int> grows{1, 2};
+  grows.resize(n);
+  for (int one : grows) {
+    // CHECK: :[[@LINE+1]]:17: warning: loop creates a thread for each task
+    std::thread thread(render, one);
+    thread.join();
+  }
+  for (int one : {1, 2, 3, 4}) {
+    // CHECK: :[[@LINE+1]]:17: warning: loop creates a thread for each task
+    std::thread thread(render, one);
+    thread.join();
+  }
   for (int i = 0; i < 4; i++) {
     // CHECK: :[[@LINE+1]]:17: warning: loop creates a thread for each task
     std::thread thread(render, i);
