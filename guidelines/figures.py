@@ -394,7 +394,7 @@ POOLS = {
     "llama-prompt": "llama.cpp, a token of a prompt", "llama-generate": "llama.cpp, a generated token",
     "llama-gaps": "llama.cpp, a token every 10 ms", "llamaomp-prompt": "llama.cpp with OpenMP, a token of a prompt",
     "llamaomp-generate": "llama.cpp with OpenMP, a generated token", "keydb": "KeyDB's lock, a turn",
-    "openblas": "OpenBLAS, dgemm of 160 x 160", "eigen": "Eigen's pool, a region", "pthreadpool": "pthreadpool, a region",
+    "openblas": "OpenBLAS, dgemm of 160 x 160", "onnx": "ONNX Runtime's pool, a region", "eigen": "Eigen's pool, a region", "pthreadpool": "pthreadpool, a region",
     "marl": "marl, a region"}
 POOL_VARIANTS = ("original", "by flags", "by hand", "passive")
 

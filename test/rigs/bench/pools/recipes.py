@@ -167,6 +167,29 @@ def _eigen(tree, source, folder, flags):
     return _objects(tree, folder, [_driver("eigen.cpp")], [f"-I{headers}"], flags)
 
 
+def _onnx(tree, source, folder, flags):
+    """Only the pool, its platform layer and what both need of the rest."""
+    bench.install(["libeigen3-dev", "libmsgsl-dev", "libhowardhinnant-date-dev"])
+    if flags.hand:
+        edit = ("include/onnxruntime/core/common/spin_pause.h", "_mm_pause();",
+                f"static thread_local unsigned polls; if (++polls % {POLLS}) _mm_pause(); else sched_yield();")
+        source = _edit(source, folder, [edit, (edit[0], "#pragma once", "#pragma once\n#include <sched.h>")])
+    # CMake writes this file; the pool needs none of its macros.
+    with open(os.path.join(folder, "onnxruntime_config.h"), "w", encoding="utf-8"):
+        pass
+    # Links, as two files are called env.cc.
+    made = []
+    for name in ("common/threadpool", "common/cpuid_info", "common/denormal", "common/status", "common/logging/logging",
+                 "common/logging/capture", "platform/env", "platform/env_time", "platform/telemetry",
+                 "platform/posix/env", "platform/posix/env_time", "platform/posix/stacktrace"):
+        made.append(os.path.join(folder, name.replace("/", "-") + ".cpp"))
+        os.symlink(f"{source}/onnxruntime/core/{name}.cc", made[-1])
+    include = [folder, "/usr/include/eigen3", *(f"{source}/{each}" for each in ("include/onnxruntime", "onnxruntime",
+                                                                               "include"))]
+    return _objects(tree, folder, [_driver("onnx.cpp"), *made],
+                    ["-DNDEBUG", "-DDISABLE_ABSEIL", "-DPLATFORM_POSIX", *(f"-I{each}" for each in include)], flags)
+
+
 def _pthreadpool(tree, source, folder, flags):
     bench.install(["libfxdiv-dev"])
     if flags.hand:
@@ -214,6 +237,7 @@ PROGRAMS = {
     "keydb": Program(_keydb, _plainly),
     "openblas": Program(_openblas, _timeout),
     "eigen": Program(_eigen, _plainly, needs_source=False),
+    "onnx": Program(_onnx, _plainly),
     "pthreadpool": Program(_pthreadpool, _plainly),
     "marl": Program(_marl, _plainly, passive=False),
 }

@@ -8,7 +8,7 @@ is, built by flags only, with its waits changed by hand, and with its own option
 programs are the project's own, of the same forms; for the others name the folder of their source:
   --source llama=DIR        llama.cpp, vendor/llama.cpp of the sdist of PyPI's llama-cpp-python; llamaomp=DIR
                             builds it by gcc with OpenMP, where libvfomp.so stands in place of flags
-  --source keydb=DIR, openblas=DIR, pthreadpool=DIR, marl=DIR
+  --source keydb=DIR, openblas=DIR, onnx=DIR (ONNX Runtime), pthreadpool=DIR, marl=DIR
 Eigen is Debian's."""
 
 import os
