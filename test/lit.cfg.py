@@ -6,10 +6,8 @@ import platform
 import shutil
 import subprocess
 import sys
-import lit.formats
 
 config.name = "vfriendly"
-config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".c", ".cpp", ".ll", ".mlir", ".test"]
 config.excludes = ["Inputs", "lit.cfg.py", "rigs"]
 config.test_source_root = os.path.join(config.vf_source_dir, "test")
@@ -17,6 +15,9 @@ config.test_exec_root = os.path.join(config.vf_build_dir, "test")
 
 llvm_bin = os.path.join(config.vf_llvm_dir, "bin")
 src = config.vf_source_dir
+sys.path.append(os.path.join(config.test_source_root, "Inputs"))
+import cpu_seconds
+config.test_format = cpu_seconds.CountedShTest(lit_config.params.get("costs"), execute_external=False)
 # A run for another processor has a build tree of its own, with links to the plugins of this
 # one (test/target.py).
 target = lit_config.params.get("target", platform.machine())
@@ -103,7 +104,6 @@ sys.path.append(os.path.join(config.test_source_root, "heap-churn", "malloc", "I
 import in_group
 if in_group.where():
     config.available_features.add("memory-groups")
-sys.path.append(os.path.join(config.test_source_root, "Inputs"))
 import cpu_group
 if cpu_group.are_allowed():
     config.available_features.add("cpu-groups")

@@ -66,6 +66,16 @@ def say_skipped(results):
             print(f"skipped {test['name']}: {reason[-1]}")
 
 
+def say_costs(file):
+    """One line of where the time goes; the file gets all tests, the most expensive first."""
+    with open(file, encoding="utf-8") as f:
+        costs = sorted(f, key=lambda line: float(line.split()[0]), reverse=True)
+    with open(file, "w", encoding="utf-8") as f:
+        f.writelines(costs)
+    most = ", ".join(f"{test} {float(seconds):.0f}" for seconds, test in map(str.split, costs[:8]))
+    print(f"{sum(float(line.split()[0]) for line in costs):.0f} CPU seconds, by test in {os.path.relpath(file)}: {most}")
+
+
 def workers(nested):
     """One more than there are CPUs: of two tests, one often waits for a timer or a child. A run
     that is itself a test has the other tests beside it."""
@@ -104,6 +114,10 @@ def main():
         tests.append(os.path.join(suite, relative))
         if relative.split(os.sep)[0] in WITH_GUESTS:
             prepare_guests(build, os.path.join(source, "test"))
+    costs = os.path.join(build, args.target or "", "test", "cpu-seconds.txt")
+    os.makedirs(os.path.dirname(costs), exist_ok=True)
+    open(costs, "w", encoding="utf-8").close()
+    params.append(f"--param=costs={costs}")
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         status = subprocess.run(
             [sys.executable, lit, "-v", f"-j{workers(args.nested)}", *params, f"--output={report.name}"] + (tests or [suite])
@@ -113,6 +127,7 @@ def main():
         except (ValueError, KeyError):
             sys.exit(f"dev test: lit ended with status {status} and left no report")
     say_skipped(results)
+    say_costs(costs)
     codes = [t["code"] for t in results]
     passed = sum(c in PASSED for c in codes)
     skipped = sum(c in SKIPPED for c in codes)
