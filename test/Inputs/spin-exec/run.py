@@ -49,14 +49,20 @@ def compiler(args, level):
     cxx = args.source.endswith(".cpp")
     command = ["clang++" if cxx else "clang", "-std=c++20" if cxx else "-std=gnu11"]
     inputs = os.path.dirname(os.path.abspath(__file__))
-    command += [f"-I{inputs}", f"-fpass-plugin={args.lib}/libvfriendly.so", args.source]
+    command += [f"-I{inputs}", f"-fpass-plugin={args.lib}/libvfriendly.so"]
     return command + level.split()
 
 
-def build(args, level, runtime):
-    name = "".join(c for c in level if c.isalnum()) + ("-rt" if runtime else "")
-    program = os.path.join(args.out, name)
-    command = compiler(args, level) + ["-o", program, "-lpthread"]
+def compile_source(args, level):
+    """One object for the programs with and without libvfrt, which differ in their link alone."""
+    name = os.path.join(args.out, "".join(c for c in level if c.isalnum()) + ".o")
+    check(compiler(args, level) + [args.source, "-c", "-o", name])
+    return name
+
+
+def link(args, level, name, runtime):
+    program = name.removesuffix(".o") + ("-rt" if runtime else "")
+    command = compiler(args, level) + [name, "-o", program, "-lpthread"]
     if "-flto" in level:
         command += ["-fuse-ld=lld", f"-Wl,--load-pass-plugin={args.lib}/libvfriendly.so"]
     if runtime:
@@ -74,8 +80,8 @@ def run(args, program, **environment):
         check([program, threads], timeout=args.timeout, env={**os.environ, **environment})
 
 
-def run_with_runtime(args, level):
-    program = build(args, level, runtime=True)
+def run_with_runtime(args, level, name):
+    program = link(args, level, name, runtime=True)
     run(args, program)
     run(args, program, VF_SPIN_NOTIFY="off")
 
@@ -83,7 +89,7 @@ def run_with_runtime(args, level):
 def run_tsan(args):
     # As written, ThreadSanitizer sees what it always sees.
     program = os.path.join(args.out, "tsan")
-    check(compiler(args, "-O1 -g -fsanitize=thread") + ["-o", program, "-lpthread"])
+    check(compiler(args, "-O1 -g -fsanitize=thread") + [args.source, "-o", program, "-lpthread"])
     status, text = call([program, "2"], timeout=args.timeout)
     race = "WARNING: ThreadSanitizer: data race" in text
     if args.tsan == "clean" and (status or race):
@@ -115,8 +121,13 @@ def main():
             failures.append(f"{what}: {failure}")
 
     for level in levels:
-        attempt(level, lambda: run(args, build(args, level, runtime=False)))
-        attempt(level, lambda: run_with_runtime(args, level))
+        try:
+            name = compile_source(args, level)
+        except Failure as failure:
+            failures.append(f"{level}: {failure}")
+            continue
+        attempt(level, lambda: run(args, link(args, level, name, runtime=False)))
+        attempt(level, lambda: run_with_runtime(args, level, name))
     # Debian's archive has ThreadSanitizer's runtime only for the machine that compiles.
     if args.tsan and "VF_TEST_TARGET" not in os.environ:
         attempt("ThreadSanitizer", lambda: run_tsan(args))
