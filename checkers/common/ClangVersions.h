@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Complements passes/common/LLVMVersions.h for code that includes clang's
-// headers. Only these two files test LLVM's version; all other files are
-// written for the newest one.
+// headers. Only these two files and passes/common/PassPlugin.h test LLVM's
+// version; all other files are written for the newest one.
 //
 //===----------------------------------------------------------------------===//
 

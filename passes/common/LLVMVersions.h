@@ -6,12 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Besides ClangVersions.h of the checks, this is the only file that tests
-// LLVM's version. It declares, in namespace vfriendly, the names that an older
-// version lacks, so all other files are written for LLVM 22. Where an older
-// LLVM provides less information, these functions return the conservative
-// answer. The code for LLVM 21 follows that version's headers but has not been
-// compiled, because Debian 12 has no LLVM 21. LLVM 20 is not in Debian.
+// Besides PassPlugin.h and ClangVersions.h of the checks, this is the only file
+// that tests LLVM's version. It declares, in namespace vfriendly, the names
+// that an older version lacks, so all other files are written for LLVM 22.
+// Where an older LLVM provides less information, these functions return the
+// conservative answer. The code for LLVM 21 follows that version's headers but
+// has not been compiled, because Debian 12 has no LLVM 21. LLVM 20 is not in
+// Debian.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,14 +29,15 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsRISCV.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/Pass.h"
+#include "llvm/Passes/OptimizationLevel.h"
 
-#if LLVM_VERSION_MAJOR >= 22
-#include "llvm/Plugins/PassPlugin.h"
-#else
-#include "llvm/Passes/PassPlugin.h"
-#endif
+#include <functional>
+
+namespace llvm {
+class SCEVExpander;
+}
 
 namespace vfriendly {
 
@@ -52,21 +54,24 @@ void insertRange(SetT &Set, const RangeT &Range) {
   Set.insert(llvm::adl_begin(Range), llvm::adl_end(Range));
 }
 
+/// Returns an expander for SE. Its header, which the caller includes, takes
+/// long to compile.
+template <typename ExpanderT = llvm::SCEVExpander>
+ExpanderT expanderOf(llvm::ScalarEvolution &SE) {
 #if LLVM_VERSION_MAJOR >= 22
-inline llvm::SCEVExpander expanderOf(llvm::ScalarEvolution &SE) {
-  return llvm::SCEVExpander(SE, "vf");
+  return ExpanderT(SE, "vf");
+#else
+  return ExpanderT(SE, SE.getDataLayout(), "vf");
+#endif
 }
 
+#if LLVM_VERSION_MAJOR >= 22
 inline void
 findDebugValues(llvm::Value &V,
                 llvm::SmallVectorImpl<llvm::DbgVariableRecord *> &Records) {
   llvm::findDbgValues(&V, Records);
 }
 #else
-inline llvm::SCEVExpander expanderOf(llvm::ScalarEvolution &SE) {
-  return llvm::SCEVExpander(SE, SE.getDataLayout(), "vf");
-}
-
 inline void
 findDebugValues(llvm::Value &V,
                 llvm::SmallVectorImpl<llvm::DbgVariableRecord *> &Records) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/common/LLVMVersions.h"
+#include "passes/common/PassPlugin.h"
 #include "passes/common/Summary.h"
 #include "passes/plugin/RuntimeNote.h"
 #include "passes/plugin/VersionGuard.h"
