@@ -113,7 +113,7 @@ std::optional<ParallelLoop> parallelLoop(ArrayRef<const Stmt *> Parents,
   return std::nullopt;
 }
 
-bool Iteration::isShared(const Expr *E) const {
+bool ParallelIteration::isShared(const Expr *E) const {
   bool Shared = true;
   forEachStmt(E, [&](const Stmt *S, ArrayRef<const Stmt *>) {
     if (isa<CallExpr>(S) && !isa<CXXOperatorCallExpr>(S))
@@ -126,7 +126,7 @@ bool Iteration::isShared(const Expr *E) const {
   return Shared;
 }
 
-bool Iteration::isRare(const Expr *Target) const {
+bool ParallelIteration::isRare(const Expr *Target) const {
   const ValueDecl *Object = Target ? objectOf(Target) : nullptr;
   for (const Stmt *S : llvm::reverse(Parents)) {
     if (S == Loop.Body)
@@ -155,12 +155,12 @@ bool Iteration::isRare(const Expr *Target) const {
   return false;
 }
 
-bool Iteration::isRead(const Stmt *S) const {
+bool ParallelIteration::isRead(const Stmt *S) const {
   auto *Sets = dyn_cast<BinaryOperator>(S);
   return Sets && Sets->isAssignmentOp() && !isShared(Sets->getLHS());
 }
 
-bool Iteration::isConditional() const {
+bool ParallelIteration::isConditional() const {
   const IfStmt *Chain = nullptr;
   for (const Stmt *S : llvm::reverse(Parents)) {
     if (S == Loop.Body || isLoop(S))
@@ -175,7 +175,7 @@ bool Iteration::isConditional() const {
   return Chain && !entersInEachBranch(*Chain);
 }
 
-bool Iteration::isMostlyCritical() const {
+bool ParallelIteration::isMostlyCritical() const {
   unsigned Inside = 0, Outside = 0;
   bool Loops = false;
   forEachStmtAndLambda(
@@ -192,7 +192,7 @@ bool Iteration::isMostlyCritical() const {
   return !Loops && Inside != 0 && Inside >= Outside;
 }
 
-bool Iteration::isLight() const {
+bool ParallelIteration::isLight() const {
   bool Light = true;
   unsigned Loops = 0;
   const SourceManager &SM = Context.getSourceManager();
@@ -207,7 +207,7 @@ bool Iteration::isLight() const {
   return Light && Loops == 0;
 }
 
-bool Iteration::entersInEachBranch(const IfStmt &Chain) {
+bool ParallelIteration::entersInEachBranch(const IfStmt &Chain) {
   unsigned Branches = 0;
   bool All = true;
   const Stmt *Rest = &Chain;
@@ -225,7 +225,7 @@ bool Iteration::entersInEachBranch(const IfStmt &Chain) {
   return All && Branches > 1;
 }
 
-const Stmt *Iteration::iteration() const {
+const Stmt *ParallelIteration::iteration() const {
   for (const Stmt *S : llvm::reverse(Parents)) {
     if (isLoop(S))
       return loopBody(S);
@@ -235,7 +235,7 @@ const Stmt *Iteration::iteration() const {
   return Loop.Body;
 }
 
-bool Iteration::isOfThread(const VarDecl &Variable) const {
+bool ParallelIteration::isOfThread(const VarDecl &Variable) const {
   const SourceManager &SM = Context.getSourceManager();
   if (Variable.getTLSKind() != VarDecl::TLS_None ||
       Variable.hasAttr<OMPThreadPrivateDeclAttr>())
@@ -251,13 +251,13 @@ bool Iteration::isOfThread(const VarDecl &Variable) const {
   });
 }
 
-SourceLocation Iteration::bodyEnd() const {
+SourceLocation ParallelIteration::bodyEnd() const {
   return Loop.Directive ? Loop.Directive->getRawStmt()->getEndLoc()
                         : Loop.Body->getEndLoc();
 }
 
-bool Iteration::isInRegion(const OMPExecutableDirective &Directive,
-                           const VarDecl &Variable) const {
+bool ParallelIteration::isInRegion(const OMPExecutableDirective &Directive,
+                                   const VarDecl &Variable) const {
   const SourceManager &SM = Context.getSourceManager();
   return isOpenMPParallelDirective(Directive.getDirectiveKind()) &&
          SM.isPointWithin(

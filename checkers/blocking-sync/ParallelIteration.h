@@ -40,10 +40,10 @@ parallelLoop(llvm::ArrayRef<const clang::Stmt *> Parents,
              const clang::ASTContext &Context);
 
 /// An iteration of Loop, as far as a statement with these Parents is concerned.
-class Iteration {
+class ParallelIteration {
 public:
-  Iteration(llvm::ArrayRef<const clang::Stmt *> Parents,
-            const ParallelLoop &Loop, const clang::ASTContext &Context)
+  ParallelIteration(llvm::ArrayRef<const clang::Stmt *> Parents,
+                    const ParallelLoop &Loop, const clang::ASTContext &Context)
       : Parents(Parents), Loop(Loop), Context(Context) {}
 
   /// Returns true if E is the same object in all iterations and threads.

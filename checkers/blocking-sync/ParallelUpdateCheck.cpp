@@ -97,7 +97,7 @@ std::optional<Finding> judge(const Exclusive &Code, const ASTContext &Context) {
   auto Loop = parallelLoop(Code.Parents, Context);
   if (!Loop || Code.Statements.empty())
     return std::nullopt;
-  Iteration Each(Code.Parents, *Loop, Context);
+  ParallelIteration Each(Code.Parents, *Loop, Context);
   Finding Found;
   bool AllShared = true;
   for (const Stmt *S : Code.Statements) {
@@ -235,7 +235,8 @@ void ParallelUpdateCheck::inspect(const SyncModel &Model,
             return;
           auto Loop = parallelLoop(Parents, Context);
           const ValueDecl *Result = objectOf(Atomic->Object);
-          Iteration Each(Parents, Loop ? *Loop : ParallelLoop(), Context);
+          ParallelIteration Each(Parents, Loop ? *Loop : ParallelLoop(),
+                                 Context);
           if (!Loop || !Result || !Each.isShared(Atomic->Object) ||
               !Each.isLight() || Each.isRare(Atomic->Object) ||
               !claim(E->getExprLoc(), F.Function, Context))
