@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "checkers/blocking-sync/Checks.h"
-#include "checkers/spin-loops/Bound.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -186,6 +185,38 @@ static std::optional<int64_t> elementsOf(const CXXForRangeStmt &Loop,
   return Named <= 1 ? Elements : std::nullopt;
 }
 
+/// Returns the constant that Init gives to Counter.
+static std::optional<int64_t> startOf(const Stmt *Init, const Decl *Counter,
+                                      const ASTContext &Context) {
+  const Expr *Value = nullptr;
+  if (auto *Made = dyn_cast_or_null<DeclStmt>(Init)) {
+    if (Made->isSingleDecl() && Made->getSingleDecl() == Counter)
+      Value = cast<VarDecl>(Counter)->getInit();
+  } else if (auto *Assign = dyn_cast_or_null<BinaryOperator>(Init)) {
+    if (Assign->getOpcode() == BO_Assign &&
+        objectOf(Assign->getLHS()) == Counter)
+      Value = Assign->getRHS();
+  }
+  return Value ? constantOf(Value, Context) : std::nullopt;
+}
+
+/// Returns the constant that Increment adds to Counter; 0 if it is not known.
+static int64_t stepOf(const Expr *Increment, const Decl *Counter,
+                      const ASTContext &Context) {
+  if (auto *Unary = dyn_cast_or_null<UnaryOperator>(Increment))
+    return objectOf(Unary->getSubExpr()) != Counter ? 0
+           : Unary->isIncrementOp()                 ? 1
+           : Unary->isDecrementOp()                 ? -1
+                                                    : 0;
+  auto *Assign = dyn_cast_or_null<CompoundAssignOperator>(Increment);
+  if (!Assign || objectOf(Assign->getLHS()) != Counter)
+    return 0;
+  int64_t By = constantOf(Assign->getRHS(), Context).value_or(0);
+  return Assign->getOpcode() == BO_AddAssign   ? By
+         : Assign->getOpcode() == BO_SubAssign ? -By
+                                               : 0;
+}
+
 /// Returns how often a `for` loop with a constant bound iterates, judged by its
 /// head alone: a start that is not known counts as 0, and an increment that is
 /// not known as 1. nullopt if the bound is not known.
@@ -195,17 +226,15 @@ static std::optional<int64_t> iterationsOf(const Stmt *Loop,
   if (!Condition || !Condition->isComparisonOp())
     return std::nullopt;
   std::optional<int64_t> Bound = constantOf(Condition->getRHS(), Context);
-  if (!Bound || *Bound < INT32_MIN || *Bound > INT32_MAX)
-    return std::nullopt;
   auto *For = cast<ForStmt>(Loop);
-  const VarDecl *Counter = uncastVariable(Condition->getLHS());
-  std::optional<CountStart> Start = startOf(For->getInit(), Context);
-  int64_t Step =
-      Counter && For->getInc() ? stepOf(For->getInc(), Counter, Context) : 0;
-  bool HasStart = Start && Start->Counter == Counter;
-  if (Step < 0 && !HasStart)
+  const ValueDecl *Counter = objectOf(Condition->getLHS());
+  std::optional<int64_t> Start = startOf(For->getInit(), Counter, Context);
+  int64_t Step = Counter ? stepOf(For->getInc(), Counter, Context) : 0;
+  auto IsSmall = [](int64_t N) { return N >= INT32_MIN && N <= INT32_MAX; };
+  if (!Bound || !IsSmall(*Bound) || !IsSmall(Start.value_or(0)) ||
+      !IsSmall(Step) || (Step < 0 && !Start))
     return std::nullopt;
-  int64_t Distance = std::abs(*Bound - (HasStart ? Start->Value : 0));
+  int64_t Distance = std::abs(*Bound - Start.value_or(0));
   bool IncludesBound =
       Condition->getOpcode() == BO_LE || Condition->getOpcode() == BO_GE;
   int64_t By = Step ? std::abs(Step) : 1;
