@@ -8,6 +8,7 @@
 
 #include "checkers/heap-churn/HoistFix.h"
 
+#include "checkers/common/ClangVersions.h"
 #include "checkers/common/SourceText.h"
 #include "checkers/heap-churn/HeapCheck.h"
 #include "checkers/heap-churn/Induction.h"
@@ -15,7 +16,6 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
 
@@ -54,7 +54,7 @@ static bool isOnlyOne(const VarDecl &Variable, const FunctionView &View) {
 
 namespace {
 /// Finds names in the spelling of a type that are declared in the function.
-class LocalNames : public RecursiveASTVisitor<LocalNames> {
+class LocalNames : public ASTVisitor<LocalNames> {
 public:
   bool Found = false;
 

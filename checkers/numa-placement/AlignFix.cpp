@@ -8,12 +8,12 @@
 
 #include "checkers/numa-placement/AlignFix.h"
 
+#include "checkers/common/ClangVersions.h"
 #include "checkers/common/Walk.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
 
@@ -24,7 +24,7 @@ namespace vfriendly::tidy {
 namespace {
 /// Looks for expressions that depend on the size of the type Of, such as
 /// sizeof.
-class SizeUses : public RecursiveASTVisitor<SizeUses> {
+class SizeUses : public ASTVisitor<SizeUses> {
 public:
   SizeUses(const RecordDecl &Of, const ASTContext &Context)
       : Of(Of), Context(Context) {}

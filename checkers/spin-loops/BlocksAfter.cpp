@@ -8,8 +8,9 @@
 
 #include "checkers/spin-loops/BlocksAfter.h"
 
+#include "checkers/common/ClangVersions.h"
+
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 
 using namespace clang;
@@ -18,11 +19,12 @@ namespace vfriendly::tidy {
 
 namespace {
 /// Adds all definitions outside of system headers to a model.
-class Definitions : public RecursiveASTVisitor<Definitions> {
+class Definitions : public ASTVisitor<Definitions> {
 public:
-  Definitions(SyncModel &Into, const SourceManager &SM) : Into(Into), SM(SM) {}
+  Definitions(SyncModel &Into, const SourceManager &SM) : Into(Into), SM(SM) {
+    ShouldVisitTemplateInstantiations = true;
+  }
 
-  bool shouldVisitTemplateInstantiations() const { return true; }
   bool VisitFunctionDecl(FunctionDecl *F) {
     if (F->isThisDeclarationADefinition() && F->getBody() &&
         !F->isDependentContext() && !F->isInvalidDecl() &&

@@ -9,9 +9,9 @@
 #include "checkers/spin-loops/TuUses.h"
 
 #include "checkers/common/AtomicOps.h"
+#include "checkers/common/ClangVersions.h"
 
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 
 using namespace clang;
@@ -20,8 +20,8 @@ namespace vfriendly::tidy {
 
 namespace {
 
-class UseVisitor : public RecursiveASTVisitor<UseVisitor> {
-  using Base = RecursiveASTVisitor<UseVisitor>;
+class UseVisitor : public ASTVisitor<UseVisitor> {
+  using Base = ASTVisitor<UseVisitor>;
   using Map = llvm::DenseMap<const ValueDecl *, DeclUses>;
 
 public:
