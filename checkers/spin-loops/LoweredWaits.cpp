@@ -200,6 +200,8 @@ void LoweredWaits::add(const FunctionDecl &In, const SpinLoop &S) {
   Wait.Yields = S.Yields;
   Wait.Sleeps = S.Sleeps;
   Wait.Doubt = S.Doubt;
+  if (S.InTurn && S.Doubt.empty())
+    Wait.Doubt = "it polls several words in turn"; // A fix would let it sleep.
   Wait.Locks = S.Locks;
   for (const vfriendly::Poll &P : S.Polls) {
     auto *Call = dyn_cast<llvm::CallBase>(P.Access);

@@ -132,9 +132,16 @@ bool walks(const View &V) { return V.All & Walks; }
 
 /// A pool's worker looks into one queue after the other; so does a search. If
 /// another exit polls one word, such as `stop`, a sleep on that word would
-/// delay what the worker finds in the queues.
+/// delay what the worker finds in the queues: with a hint of its own, the loop
+/// is left as it is, and without one it may yield (Verdict::InTurn). Each
+/// iteration of a loop that tries to take something from several words has
+/// looked at all; a loop that only reads them may wait for all of them.
 bool pollsInTurn(const View &V) {
-  return V.F.PollsInTurn || (V.F.hints() && (V.All & InTurn));
+  return V.F.PollsInTurn || (V.F.hints() && (V.All & InTurn)) ||
+         any_of(V.F.Polls, [](const PollFact &P) {
+           return P.Varies &&
+                  (P.How == PollFact::Try || P.How == PollFact::TryLock);
+         });
 }
 
 /// A loop that goes on after an exchange or a try on a lock has succeeded does
@@ -342,6 +349,7 @@ Verdict judge(const Facts &F, StringRef Without) {
   Found.Bounded = V.Bounded;
   Found.ByClock = V.Bounded && !V.Counted;
   Found.Gated = V.Gated;
+  Found.InTurn = (V.All & InTurn) != 0;
   Found.Bound = V.Bound;
   for (const LoopRule &R : LoopRules) {
     if (R.Needs > F.Known || R.Name == Without || !R.Holds(V))

@@ -45,6 +45,9 @@ struct Verdict {
   bool ByClock = false;
   /// True if it polls only in some iterations, which its counter selects.
   bool Gated = false;
+  /// True if it also looks at several words in turn, so that a sleep would
+  /// delay what it finds in them.
+  bool InTurn = false;
   /// The constant that the loop's counter is compared with, or 0.
   uint64_t Bound = 0;
   /// The reason why the loop is not proved to be a wait; empty if it is proved.

@@ -108,6 +108,7 @@ SpinLoopInfo findSpinLoops(Function &, LoopInfo &LI, const DominatorTree &DT,
     S.Bounded = V.Bounded;
     S.ByClock = V.ByClock;
     S.Gated = V.Gated;
+    S.InTurn = V.InTurn;
     S.Bound = V.Bound;
     S.Pauses = G.Of.Pauses;
     S.Yields = G.Of.Yields;

@@ -73,6 +73,9 @@ struct SpinLoop {
   /// True if the loop polls only in some iterations, which the loop's counter
   /// selects.
   bool Gated = false;
+  /// True if it also looks at several words in turn, so that a sleep would
+  /// delay what it finds in them.
+  bool InTurn = false;
   /// The constant that the loop's counter is compared with, or 0.
   uint64_t Bound = 0;
   /// Hints that the source already has.

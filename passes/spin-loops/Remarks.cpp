@@ -39,6 +39,9 @@ static StringRef effectOf(const Decision &D) {
   case Decision::WaitUntil:
     return "failed polls now pause or yield in the runtime, and the loop gives "
            "up at the same time";
+  case Decision::WaitAwake:
+    return "failed polls now pause or yield in the runtime and never sleep, as "
+           "the loop polls several words in turn";
   case Decision::Pause:
     return "failed polls now give the CPU's spin hint";
   case Decision::Leave:

@@ -24,12 +24,14 @@ namespace vfriendly {
 /// The action that the pass takes on one loop. If this action does less than
 /// the selected mode asks for, Why is the reason.
 struct Decision {
-  enum { Leave, Pause, Wait, WaitBounded, WaitUntil } Action;
+  enum { Leave, Pause, Wait, WaitBounded, WaitUntil, WaitAwake } Action;
   llvm::StringRef Why;
   /// Set for WaitBounded.
   std::optional<BoundedPlan> Plan = std::nullopt;
 
   bool waits() const { return Action != Leave && Action != Pause; }
+  /// Returns true if it may sleep, so that the writers should notify it.
+  bool maySleep() const { return Action == Wait || Action == WaitBounded; }
 };
 
 /// Emits the remark for a loop: its kind, the action taken, and the reason if

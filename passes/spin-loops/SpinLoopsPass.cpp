@@ -71,8 +71,7 @@ namespace {
 /// streamcluster take 70 us, with PAUSE they would take a millisecond.
 constexpr uint64_t MaxPausedIterations = 1000;
 
-/// The spin loops of the function F. Valid as long as the LoopInfo of F is
-/// valid.
+/// The spin loops of F. Valid as long as the LoopInfo of F is.
 struct FoundLoops {
   Function *F;
   SpinLoopInfo Info;
@@ -343,7 +342,7 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   if (!namesAreFree(M))
     return PauseOnly("the program uses names of the runtime for its own "
                      "symbols");
-  if (S.Gated)
+  if (S.Gated || (S.InTurn && S.Bounded))
     return PauseOnly(
         "it polls in some iterations only, and a wait would delay the others");
   BoundedWait Limited;
@@ -378,6 +377,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   }
   if (Limited.Plan)
     return {Decision::WaitBounded, "", std::move(Limited.Plan)};
+  if (S.InTurn)
+    return {Decision::WaitAwake, ""};
   return {S.ByClock ? Decision::WaitUntil : Decision::Wait, ""};
 }
 
@@ -394,8 +395,7 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
   for (const Poll &P : S.Polls)
     if (auto *Load = dyn_cast<LoadInst>(P.Access))
       makeAcquire(*Load);
-  if (D.Action == Decision::Pause || D.Action == Decision::WaitUntil) {
-    // Neither sleeps, so the writers need not notify.
+  if (!D.maySleep()) {
     if (D.Action == Decision::Pause)
       emitPause(*S.L, LI, DT);
     else

@@ -215,6 +215,20 @@ void loopRules() {
       "pollsInTurn", "it polls several words in turn",
       [](Facts &F) { F.Exits.push_back(exitBy(Polled | InTurn)); },
       [](Facts &F) { F.Exits.push_back(exitBy(Polled)); });
+  for (PollFact::By How : {PollFact::Try, PollFact::TryLock})
+    doubts(
+        "pollsInTurn", "it polls several words in turn",
+        [&](Facts &F) {
+          F.Polls[0].How = How;
+          F.Polls[0].Varies = true;
+        },
+        [&](Facts &F) { F.Polls[0].How = How; });
+  Verdict V = judge(with(flagWait(), [](Facts &F) {
+    F.Exits.push_back(exitBy(Polled | InTurn));
+  }));
+  expect(V.Doubt.empty() && V.InTurn,
+         "without a hint, words in turn only forbid a sleep");
+  expect(!judge(flagWait()).InTurn, "one word is not in turn");
   doubts(
       "keepsCount", "it keeps a count",
       [&](Facts &F) { Carry(F, false, true, true); },

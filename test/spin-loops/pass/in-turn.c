@@ -5,6 +5,7 @@
 // Loops that look at several places in turn, and begin again.
 //
 // RUN: %verify_c %s -o /dev/null
+// RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=IR
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -14,14 +15,74 @@ atomic_int slots[8], stop;
 void push(int i) { queues[i][0] = 1, busy = 1; }
 void end(void) { atomic_store(&stop, 1); }
 
-// Others end it, as long as nothing is to be had anywhere.
+// A sleep on `busy` would delay what is found in a queue without it, so it only yields.
+// IR-LABEL: define {{.*}}@wait_for_any(
+// IR: call {{.*}}@vf_spin_wait_or_fallback(ptr null, {{.*}}, i32 512)
 int wait_for_any(long limit, int n) {
   int i = 0;
-  // expected-remark-re@+1 {{(flag poll) on volatile 'busy' {{.*}}wait in the runtime [}}
+  // expected-remark-re@+1 {{on volatile 'busy' {{.*}}never sleep}}
   while (queues[i][0] >= limit && busy > 0)
     i = (i + 1) % n;
   return i;
 }
+int wait_for_slot(int n) {
+  int i = 0;
+  // expected-remark@+1 {{left as it is: it keeps a count}}
+  while (!atomic_load(&stop)) {
+    if (atomic_load(&slots[i]))
+      return i;
+    if (++i == n)
+      i = 0;
+  }
+  return -1;
+}
+
+// Twin: one queue and the flag, which may sleep.
+// IR-LABEL: define {{.*}}@wait_for_one(
+// IR: call {{.*}}@vf_spin_wait_or_fallback(ptr nonnull {{.*}}, i32 2304)
+void wait_for_one(long limit, int i) {
+  // expected-remark@+1 {{wait in the runtime [}}
+  while (queues[i][0] >= limit && busy > 0)
+    ;
+}
+
+// It takes from each of several queues in every iteration, until all is done: no wait, so no remark.
+struct task { void (*run)(struct task *); };
+_Atomic(struct task *) tops[8];
+atomic_int left;
+void add(int i, struct task *t) { atomic_fetch_add(&left, 1), atomic_store(&tops[i], t); }
+static struct task *take_any(int n) {
+  for (int i = 0; i < n; i++) {
+    struct task *t = atomic_exchange(&tops[i], 0);
+    if (t)
+      return t;
+  }
+  return 0;
+}
+void help_until_done(int n) {
+  while (atomic_load(&left) > 0) {
+    struct task *t = take_any(n);
+    if (t) {
+      t->run(t);
+      atomic_fetch_sub(&left, 1);
+    } else {
+      __builtin_ia32_pause();
+    }
+  }
+}
+
+// Twin: it waits until all have arrived.
+void wait_for_all(int n) {
+  int arrived;
+  // expected-remark@+1 {{wait in the runtime [}}
+  do {
+    arrived = 1;
+    for (int i = 0; i < n; i++)
+      arrived &= atomic_load(&slots[i]);
+    __builtin_ia32_pause();
+  } while (!arrived);
+}
+void arrive(int i) { atomic_store(&slots[i], 1); }
 
 // By its hint it waits, but no word is the one to wait for: reported, not rewritten.
 int steal_from_any(int n) {
