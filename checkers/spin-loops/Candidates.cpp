@@ -27,6 +27,11 @@ namespace vfriendly::tidy {
 /// that it calls. Spin loops are small; a larger loop works.
 static constexpr unsigned MaxNodes = 600;
 
+/// Maximum number of statements and expressions of a function that is inlined
+/// although it has effects (inlineTiny in LoweredWaits.cpp). Of a larger one
+/// the judge knows only that it has.
+static constexpr unsigned MaxTinyNodes = 120;
+
 /// Maximum depth of calls that are followed, as for the passes (Expose.cpp).
 static constexpr unsigned MaxDepth = 8;
 
@@ -74,7 +79,8 @@ bool readsThrough(const Stmt *S, const VarDecl &Variable) {
          });
 }
 
-void Candidates::enter(const FunctionDecl *Callee, Effects &Into) {
+void Candidates::enter(const FunctionDecl *Callee, Effects &Into,
+                       bool Decides) {
   const FunctionDecl *Definition = nullptr;
   const Stmt *Body = Callee ? Callee->getBody(Definition) : nullptr;
   if (!Body || Depth == MaxDepth) {
@@ -83,18 +89,49 @@ void Candidates::enter(const FunctionDecl *Callee, Effects &Into) {
   }
   auto [Place, IsNew] = Known.try_emplace(Definition);
   if (!IsNew) // A recursive call adds nothing.
-    return Into.add(Place->second);
+    return Into.add(Place->second, Decides);
   Effects Inside;
   unsigned Left = std::exchange(Budget, MaxNodes);
   ++Depth;
-  visit(Body, Inside);
+  visit(Body, Inside, /*Decides=*/false);
   --Depth;
+  if (Inside.Harms && MaxNodes - Budget > MaxTinyNodes)
+    Inside.ReadsMarked = false;
   Budget = Left;
   Known[Definition] = Inside;
-  Into.add(Inside);
+  Into.add(Inside, Decides);
 }
 
-void Candidates::visitCall(const CallExpr &Call, Effects &Into) {
+/// Returns true if E is a local variable, or a part of one.
+static bool isInLocal(const Expr *E) {
+  for (;;) {
+    E = E->IgnoreParenCasts();
+    if (auto *Member = dyn_cast<MemberExpr>(E); Member && !Member->isArrow())
+      E = Member->getBase();
+    else if (auto *Subscript = dyn_cast<ArraySubscriptExpr>(E))
+      E = Subscript->getBase();
+    else
+      break;
+  }
+  auto *Ref = dyn_cast<DeclRefExpr>(E);
+  auto *Variable = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+  return Variable && Variable->hasLocalStorage();
+}
+
+/// Returns true if a function may write what it reads where the caller looks
+/// for it: in the object of a method, or in a local variable whose address it
+/// gets.
+static bool mayPassOn(const CallExpr &Call) {
+  if (isa<CXXMemberCallExpr, CXXOperatorCallExpr>(Call))
+    return true;
+  return llvm::any_of(Call.arguments(), [](const Expr *Arg) {
+    auto *Op = dyn_cast<UnaryOperator>(Arg->IgnoreParenCasts());
+    return Op && Op->getOpcode() == UO_AddrOf ? isInLocal(Op->getSubExpr())
+                                              : Arg->isLValue();
+  });
+}
+
+void Candidates::visitCall(const CallExpr &Call, Effects &Into, bool Decides) {
   auto *Named = dyn_cast_or_null<NamedDecl>(Call.getCalleeDecl());
   NameTells Tells = Named && Named->getIdentifier()
                         ? whatNameTells(Named->getName())
@@ -117,7 +154,8 @@ void Candidates::visitCall(const CallExpr &Call, Effects &Into) {
   if (Tells != NameTells::Nothing)
     return;
   auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
-  enter(Method && Method->isVirtual() ? nullptr : Callee, Into);
+  enter(Method && Method->isVirtual() ? nullptr : Callee, Into,
+        Decides || mayPassOn(Call));
 }
 
 void Candidates::visitStore(const Expr *LValue, Effects &Into) {
@@ -133,8 +171,37 @@ void Candidates::visitStore(const Expr *LValue, Effects &Into) {
     Into.Harms = true;
 }
 
-void Candidates::visit(const Stmt *S, Effects &Into) {
-  if (!S || isa<UnaryExprOrTypeTraitExpr, LambdaExpr>(S))
+bool Candidates::decides(const Stmt &Child, const Stmt &Of,
+                         bool Decides) const {
+  if (auto *Op = dyn_cast<BinaryOperator>(&Of)) {
+    if (Op->isAssignmentOp())
+      return Decides || (&Child == Op->getRHS() &&
+                         (Depth != 0 || isInLocal(Op->getLHS())));
+    if (Op->isLogicalOp())
+      return Decides || &Child == Op->getLHS();
+    return Decides && (!Op->isCommaOp() || &Child == Op->getRHS());
+  }
+  if (auto *Choice = dyn_cast<AbstractConditionalOperator>(&Of))
+    return Decides || &Child == Choice->getCond();
+  if (auto *Call = dyn_cast<CallExpr>(&Of))
+    return Decides || (!matchAtomicOp(Call) && mayPassOn(*Call));
+  if (isa<Expr>(Of))
+    return Decides || isa<StmtExpr>(Of);
+  if (auto *If = dyn_cast<IfStmt>(&Of))
+    return &Child == If->getCond();
+  if (auto *Switch = dyn_cast<SwitchStmt>(&Of))
+    return &Child == Switch->getCond();
+  if (auto *While = dyn_cast<WhileStmt>(&Of))
+    return &Child == While->getCond();
+  if (auto *Do = dyn_cast<DoStmt>(&Of))
+    return &Child == Do->getCond();
+  if (auto *For = dyn_cast<ForStmt>(&Of))
+    return &Child == For->getCond();
+  return isa<DeclStmt>(Of) || (isa<ReturnStmt>(Of) && Depth != 0);
+}
+
+void Candidates::visit(const Stmt *S, Effects &Into, bool Decides) {
+  if (isa<UnaryExprOrTypeTraitExpr, LambdaExpr>(S))
     return;
   if (Budget == 0) {
     Into.Harms = true;
@@ -144,13 +211,14 @@ void Candidates::visit(const Stmt *S, Effects &Into) {
   if (auto *E = dyn_cast<Expr>(S)) {
     if (isLeaf(E))
       return;
-    if (matchAtomicOp(E)) {
-      Into.Reads = Into.ReadsMarked = true;
+    if (std::optional<AtomicOp> Op = matchAtomicOp(E)) {
+      Into.Reads = true;
+      Into.ReadsMarked |= Decides || Op->Expected || Op->Result;
     } else if (auto *Call = dyn_cast<CallExpr>(E)) {
-      visitCall(*Call, Into);
+      visitCall(*Call, Into, Decides);
     } else if (auto *Construct = dyn_cast<CXXConstructExpr>(E)) {
       if (!Construct->getConstructor()->isTrivial())
-        enter(Construct->getConstructor(), Into);
+        enter(Construct->getConstructor(), Into, /*Decides=*/true);
     } else if (isa<CXXNewExpr, CXXDeleteExpr>(E)) {
       Into.Harms = true;
     } else if (auto *Op = dyn_cast<BinaryOperator>(E)) {
@@ -167,7 +235,8 @@ void Candidates::visit(const Stmt *S, Effects &Into) {
       if (Cast->getCastKind() == CK_LValueToRValue ||
           Cast->getCastKind() == CK_AtomicToNonAtomic) {
         QualType T = Cast->getSubExpr()->getType();
-        Into.ReadsMarked |= T.isVolatileQualified() || isAtomicType(T);
+        Into.ReadsMarked |=
+            Decides && (T.isVolatileQualified() || isAtomicType(T));
         Into.Reads = Into.Reads || isShared(Cast->getSubExpr());
       }
     }
@@ -179,7 +248,8 @@ void Candidates::visit(const Stmt *S, Effects &Into) {
     Into.ReadsMarked |= Effect != CallEffect::Other;
   }
   for (const Stmt *Child : S->children())
-    visit(Child, Into);
+    if (Child)
+      visit(Child, Into, decides(*Child, *S, Decides));
 }
 
 /// Returns true if S reads one of Variables.
@@ -199,7 +269,8 @@ bool Candidates::wait(const LoopShape &Shape, const FunctionDecl &Function) {
     return false;
   Effects Does;
   Budget = MaxNodes;
-  Shape.forEachPart([&](const Stmt *S) { visit(S, Does); });
+  Shape.forEachPart(
+      [&](const Stmt *S) { visit(S, Does, S == Shape.Condition); });
   // A loop that works in some iterations may wait in others (SplitPolls.h), if
   // it polls memory that the program marks as shared.
   if (Does.Harms && !Does.Hints && !Does.Fails && !Does.ReadsMarked)

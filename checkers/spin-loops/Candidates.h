@@ -43,24 +43,32 @@ private:
     bool Harms = false; ///< Has an effect that only a hint can excuse.
     bool Fails = false; ///< Ends the program on some path.
     bool Reads = false; ///< Reads memory that other threads may write.
-    /// Reads atomic or volatile memory, or tries to lock.
+    /// Reads atomic or volatile memory where that may decide whether the loop
+    /// goes on, or tries to lock.
     bool ReadsMarked = false;
     /// Counts in a local variable, or follows a list.
     bool Moves = false;
 
-    void add(const Effects &E) {
+    /// Adds the effects of a called function. Decides is true if its result may
+    /// decide whether the loop goes on.
+    void add(const Effects &E, bool Decides) {
       Hints |= E.Hints;
       Harms |= E.Harms;
       Fails |= E.Fails;
       Reads |= E.Reads;
-      ReadsMarked |= E.ReadsMarked;
+      ReadsMarked |= E.ReadsMarked && Decides;
     }
   };
 
-  void visit(const clang::Stmt *S, Effects &Into);
-  void visitCall(const clang::CallExpr &Call, Effects &Into);
+  /// Decides is true if the value of S may decide whether the loop goes on.
+  void visit(const clang::Stmt *S, Effects &Into, bool Decides);
+  /// Returns true if Child, an operand or part of Of, may decide whether the
+  /// loop goes on: by a condition, or by a local variable that gets its value.
+  bool decides(const clang::Stmt &Child, const clang::Stmt &Of,
+               bool Decides) const;
+  void visitCall(const clang::CallExpr &Call, Effects &Into, bool Decides);
   void visitStore(const clang::Expr *LValue, Effects &Into);
-  void enter(const clang::FunctionDecl *Callee, Effects &Into);
+  void enter(const clang::FunctionDecl *Callee, Effects &Into, bool Decides);
 
   Escapes &Escaping;
   llvm::DenseMap<const clang::FunctionDecl *, Effects> Known;
