@@ -48,12 +48,22 @@ struct LoopView {
 void gatherEffects(LoopView &In, Gathered &G);
 void gatherGuards(LoopView &In, Gathered &G);
 
-// Hints.cpp
+// Iterations.cpp
+using EdgeTest = llvm::function_ref<bool(const llvm::BasicBlock *From,
+                                         const llvm::BasicBlock *To)>;
+/// Returns true if every iteration of L passes one of Blocks, or an edge for
+/// which Ends, if given, returns true. pre: blocks from which a constant
+/// selects the successor are gone (KnownWays.h).
+bool everyIterationPasses(
+    const llvm::Loop &L,
+    const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks,
+    EdgeTest Ends = nullptr);
 void gatherHints(LoopView &In, Gathered &G);
 /// Returns true if L contains a spin hint that is not in an inner waiting loop.
 /// Inner waiting loops include those that an earlier run of the pass has
 /// rewritten.
 bool hintsItself(const LoopView &In);
+void gatherProgress(LoopView &In, Gathered &G);
 
 // Exits.cpp
 void gatherExits(LoopView &In, Gathered &G);
@@ -74,24 +84,6 @@ void gatherPolls(LoopView &In, Gathered &G);
 void gatherSurroundings(LoopView &In, Gathered &G);
 /// Returns true if V is the result of a fetch-and-add, or a part of it.
 bool isTicketNumber(const llvm::Value *V, unsigned Depth = 0);
-
-// Progress.cpp
-void gatherProgress(LoopView &In, Gathered &G);
-
-// Retries.cpp
-void gatherRetries(LoopView &In, Gathered &G);
-
-// Paths.cpp
-using EdgeTest = llvm::function_ref<bool(const llvm::BasicBlock *From,
-                                         const llvm::BasicBlock *To)>;
-/// Returns true if every iteration of L passes one of Blocks, or an edge for
-/// which Ends, if given, returns true. pre: blocks from which a constant
-/// selects the successor are gone (KnownWays.h).
-bool everyIterationPasses(
-    const llvm::Loop &L,
-    const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks,
-    EdgeTest Ends = nullptr);
-
 /// Where control goes when an attempt has succeeded.
 enum class Way { Unclear, Out, Iteration };
 /// Returns where L continues when the exchange succeeds.
@@ -100,6 +92,9 @@ Way wayOfSuccess(const llvm::Loop &L, const llvm::AtomicCmpXchgInst &Exchange);
 /// semaphore; Unclear unless Try returns 0 then, as the functions of POSIX and
 /// C do.
 Way wayOfSuccess(const llvm::Loop &L, const llvm::CallBase &Try);
+
+// Retries.cpp
+void gatherRetries(LoopView &In, Gathered &G);
 
 } // namespace vfriendly
 

@@ -81,8 +81,7 @@ struct SpinLoop {
   /// Hints that the source already has.
   bool Pauses = false, Yields = false, Sleeps = false;
   bool hints() const { return Pauses || Yields || Sleeps; }
-  /// The reason why the loop is not proved to be a wait, although each
-  /// iteration gives a spin hint; empty if it is proved.
+  /// The reason why the loop is not proved to be a wait; empty if it is proved.
   std::string Doubt;
   /// True if each iteration takes and releases a lock: polling plain memory
   /// with the lock held is no data race.
