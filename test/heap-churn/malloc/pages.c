@@ -5,7 +5,7 @@
 // The pool of free pages: nothing is handed out twice, what is said to be zero is, and
 // sums are right, by one thread against a map of every page and by eight at once.
 //
-// REQUIRES: heap-churn-malloc
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=thread -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c %vf_src/runtime/malloc/ranges.c %vf_src/runtime/malloc/large.c %vf_src/runtime/malloc/space.c -o %t
 // RUN: %t
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=address,undefined -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c %vf_src/runtime/malloc/ranges.c %vf_src/runtime/malloc/large.c %vf_src/runtime/malloc/space.c -o %t.asan
