@@ -118,8 +118,9 @@ if shutil.which("dpkg-shlibdeps"):
     config.available_features.add("dpkg-dev")
 config.available_features.add("host-" + target)
 if target == platform.machine():
-    # qemu-user has neither MADV_WIPEONFORK, by which the runtime recognizes a fork, nor seccomp;
-    # and Debian's archive has sanitizers only for the machine that compiles.
+    # qemu-user has neither MADV_WIPEONFORK, by which the runtime recognizes a fork, nor seccomp
+    # nor RLIMIT_AS nor all of clone, and of page faults and threads some are its own; and
+    # Debian's archive has sanitizers and libjemalloc.so only for the machine that compiles.
     config.available_features.update(("native", "sanitizers"))
     sys.path.append(config.test_source_root)
     import target as other_target

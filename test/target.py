@@ -20,7 +20,7 @@ class Broken(Exception):
     """Something is missing, or does not work on this machine."""
 
 
-def _configure(source, tree, target):
+def _configure(source, tree, target, with_malloc):
     triple = f"{target}-linux-gnu"
     options = {
         "CMAKE_SYSTEM_NAME": "Linux", "CMAKE_SYSTEM_PROCESSOR": target,
@@ -30,10 +30,20 @@ def _configure(source, tree, target):
         # There may be no linker of gcc's, and no C++ library: the runtime is C.
         "CMAKE_EXE_LINKER_FLAGS": "-fuse-ld=lld", "CMAKE_SHARED_LINKER_FLAGS": "-fuse-ld=lld",
         "CMAKE_MODULE_LINKER_FLAGS": "-fuse-ld=lld", "CMAKE_CXX_COMPILER_WORKS": "TRUE",
+        # jemalloc takes most of the time.
+        "VF_JEMALLOC_BUILD": "ON" if with_malloc else "OFF",
+        "CMAKE_CROSSCOMPILING_EMULATOR": f"qemu-{target}-static;-L;/usr/{triple}",
     }
     subprocess.run(["cmake", "--preset", "dev", "-S", source, "-B", tree]
                    + [f"-D{name}={value}" for name, value in options.items()],
                    check=True, stdout=subprocess.DEVNULL, cwd=source)
+
+
+def _is_configured(tree, with_malloc):
+    if not os.path.exists(os.path.join(tree, "build.ninja")):
+        return False
+    with open(os.path.join(tree, "CMakeCache.txt"), encoding="utf-8") as cache:
+        return not with_malloc or "VF_JEMALLOC_BUILD:BOOL=ON" in cache.read()
 
 
 def _write_tools(tree, target):
@@ -53,6 +63,8 @@ def _write_tools(tree, target):
         os.chmod(path, 0o755)
 
 
+# Those for which jemalloc is built; RISC-V has only waits and locks.
+WITH_MALLOC = ("aarch64",)
 # What the tests of an ordinary run need (test/driver/aarch64.test).
 FEW_LIBRARIES = ("vfrt-shared", "vfrt-static", "vfrt-link-object", "vfpthread")
 
@@ -61,8 +73,9 @@ def build(source, build_tree, target, libraries=()):
     """Builds the runtime for TARGET, or only these libraries of it."""
     tree = os.path.join(build_tree, target)
     try:
-        if not os.path.exists(os.path.join(tree, "build.ninja")):
-            _configure(source, tree, target)
+        with_malloc = target in WITH_MALLOC and not libraries
+        if not _is_configured(tree, with_malloc):
+            _configure(source, tree, target, with_malloc)
         only = ["--target", *libraries] if libraries else []
         subprocess.run(["cmake", "--build", tree, *only], check=True, stdout=sys.stderr)
     except subprocess.CalledProcessError as error:

@@ -84,6 +84,29 @@ static bool isConditional(const Stmt *S) {
              ConditionalOperator>(S);
 }
 
+/// Returns the field or variable that E reads, also from an atomic.
+static const ValueDecl *readBy(const Expr *E) {
+  auto *Call = dyn_cast<CXXMemberCallExpr>(E->IgnoreParenImpCasts());
+  const CXXMethodDecl *Method = Call ? Call->getMethodDecl() : nullptr;
+  if (!Method)
+    return objectOf(E);
+  bool IsLoad = isa<CXXConversionDecl>(Method) ||
+                (Method->getIdentifier() && Method->getName() == "load");
+  return IsLoad && Method->getParent()->isInStdNamespace()
+             ? objectOf(Call->getImplicitObjectArgument())
+             : nullptr;
+}
+
+/// Returns true for integers but bool, and atomics of them.
+static bool isCount(QualType Type) {
+  if (auto *Class = dyn_cast_or_null<ClassTemplateSpecializationDecl>(
+          Type->getAsCXXRecordDecl());
+      Class && Class->isInStdNamespace() && Class->getName() == "atomic" &&
+      Class->getTemplateArgs()[0].getKind() == TemplateArgument::Type)
+    Type = Class->getTemplateArgs()[0].getAsType();
+  return Type->isIntegerType() && !Type->isBooleanType();
+}
+
 /// Returns the field or variable N that Condition tests to be above zero, as in
 /// `N`, `N > 0`, `N != 0` or `0 < N`; null for another condition.
 static const ValueDecl *countAboveZero(const Expr *Condition,
@@ -91,7 +114,7 @@ static const ValueDecl *countAboveZero(const Expr *Condition,
   Condition = Condition->IgnoreParenImpCasts();
   auto *Compare = dyn_cast<BinaryOperator>(Condition);
   if (!Compare)
-    return objectOf(Condition);
+    return readBy(Condition);
   const Expr *Count = Compare->getLHS(), *Zero = Compare->getRHS();
   BinaryOperatorKind Op = Compare->getOpcode();
   if (Op == BO_LT ||
@@ -102,7 +125,7 @@ static const ValueDecl *countAboveZero(const Expr *Condition,
   Expr::EvalResult Value;
   return (Op == BO_GT || Op == BO_NE) && !Zero->isValueDependent() &&
                  Zero->EvaluateAsInt(Value, Context) && Value.Val.getInt() == 0
-             ? objectOf(Count)
+             ? readBy(Count)
              : nullptr;
 }
 
@@ -152,11 +175,12 @@ static bool isUnderNoMoreThan(ArrayRef<const Stmt *> Inner,
 }
 
 /// Returns Parents without each `if (waiters > 0)`, in which the threads are
-/// counted that wait at Waits: it skips the broadcast only if nobody waits.
+/// counted that wait at Waits: it skips the broadcast only if nobody waits. An
+/// atomic count may be read without the mutex, so only after Step.
 static SmallVector<const Stmt *, 8>
 withoutTestsForWaiters(ArrayRef<const Stmt *> Parents,
-                       ArrayRef<const SyncSite *> Waits, const SyncModel &Model,
-                       const ASTContext &Context) {
+                       ArrayRef<const SyncSite *> Waits, const PlaceWrite &Step,
+                       const SyncModel &Model, const ASTContext &Context) {
   SmallVector<const Stmt *, 8> Left;
   for (const Stmt *S : Parents) {
     auto *If = dyn_cast<IfStmt>(S);
@@ -164,8 +188,10 @@ withoutTestsForWaiters(ArrayRef<const Stmt *> Parents,
         If && !If->getElse() && !If->hasInitStorage() && !If->hasVarStorage()
             ? countAboveZero(If->getCond(), Context)
             : nullptr;
-    if (!Count || !Count->getType()->isIntegerType() ||
-        Count->getType()->isBooleanType() ||
+    bool MayBeEarly = Count && !Count->getType()->isIntegerType() &&
+                      !Context.getSourceManager().isBeforeInTranslationUnit(
+                          Step.Site->getBeginLoc(), If->getBeginLoc());
+    if (!Count || !isCount(Count->getType()) || MayBeEarly ||
         !isPrivate(*Count, Model, Context) ||
         !countsWaiters(*Count, Waits, Model, Context))
       Left.push_back(S);
@@ -296,9 +322,9 @@ void BroadcastCheck::inspect(const SyncModel &Model,
       // writes, and each waiter undoes this write, so that only one waiter can
       // proceed.
       if (!Step || innermostLoop(Broadcast.Parents) ||
-          !isUnderNoMoreThan(
-              withoutTestsForWaiters(Broadcast.Parents, Waits, Model, Context),
-              Step->Parents) ||
+          !isUnderNoMoreThan(withoutTestsForWaiters(Broadcast.Parents, Waits,
+                                                    *Step, Model, Context),
+                             Step->Parents) ||
           !llvm::all_of(Waits, [&](const SyncSite *W) {
             return takesBack(*W, *Step, Places, Context);
           }))

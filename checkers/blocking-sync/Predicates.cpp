@@ -146,12 +146,20 @@ byOperator(const Stmt *S, ArrayRef<const Stmt *> Parents,
   return PlaceWrite::Other;
 }
 
-static std::optional<PlaceWrite::Kind> byMethod(const CXXMemberCallExpr &Call) {
+static std::optional<PlaceWrite::Kind> byMethod(const CXXMemberCallExpr &Call,
+                                                const ASTContext &Context) {
   const CXXMethodDecl *Method = Call.getMethodDecl();
   if (!Method || Method->isConst())
     return std::nullopt;
   StringRef Name =
       Method->getIdentifier() ? Method->getName() : StringRef("operator");
+  // An atomic counter.
+  if (Call.getNumArgs() > 0 && isOne(Call.getArg(0), Context)) {
+    if (Name == "fetch_add")
+      return PlaceWrite::Add;
+    if (Name == "fetch_sub")
+      return PlaceWrite::Remove;
+  }
   return llvm::StringSwitch<std::optional<PlaceWrite::Kind>>(Name)
       .Case("push", PlaceWrite::Add)
       .Case("push_back", PlaceWrite::Add)
@@ -185,11 +193,15 @@ SmallVector<PlaceWrite, 4> writesTo(const SharedPlaces &Places,
     if (auto *Call = dyn_cast<CXXMemberCallExpr>(S)) {
       Place = objectOf(Call->getImplicitObjectArgument());
       if (Place && Places.contains(Place))
-        How = byMethod(*Call);
+        How = byMethod(*Call, Context);
     } else if (auto *Call = dyn_cast<CXXOperatorCallExpr>(S);
-               Call && Call->isAssignmentOp()) {
+               Call &&
+               (Call->isAssignmentOp() || Call->getOperator() == OO_PlusPlus ||
+                Call->getOperator() == OO_MinusMinus)) {
       Place = objectOf(Call->getArg(0));
-      How = PlaceWrite::Other;
+      How = Call->getOperator() == OO_PlusPlus     ? PlaceWrite::Add
+            : Call->getOperator() == OO_MinusMinus ? PlaceWrite::Remove
+                                                   : PlaceWrite::Other;
     } else {
       How = byOperator(S, Parents, Place, Context);
     }

@@ -9,10 +9,21 @@
 
 set(JEMALLOC_URL http://deb.debian.org/debian/pool/main/j/jemalloc/jemalloc_5.3.0.orig.tar.bz2)
 set(JEMALLOC_SHA256 2db82d1e7119df3e71b7640219b6dfe84789bc0537983c3b7ac4f7189aecfeaa)
-# As Debian configures it for x86-64, where alone this is used, but for C++'s operators.
+# As Debian configures it, but for the pages' size and C++'s operators.
 # Statistics are kept: programs read them by mallctl, and they take one instruction.
+# Pages are 8 KiB: malloc/jemalloc.h says what depends on it. Kernels for AArch64 may have
+# pages of 64 KiB.
+set(lg_page 13)
+if(VF_PLATFORM STREQUAL "aarch64")
+  set(lg_page 16)
+endif()
 set(JEMALLOC_OPTIONS --enable-prof --disable-cxx --disable-doc
-  --with-lg-page=13 --with-lg-hugepage=21 --with-version=5.3.0-0-g0)
+  --with-lg-page=${lg_page} --with-lg-hugepage=21 --with-version=5.3.0-0-g0)
+set(compiler ${CMAKE_C_COMPILER})
+if(CMAKE_CROSSCOMPILING)
+  list(APPEND JEMALLOC_OPTIONS --host=${CMAKE_C_COMPILER_TARGET})
+  string(APPEND compiler " --target=${CMAKE_C_COMPILER_TARGET} ${CMAKE_EXE_LINKER_FLAGS}")
+endif()
 
 set(top ${CMAKE_BINARY_DIR}/jemalloc)
 set(patch ${CMAKE_CURRENT_SOURCE_DIR}/malloc/jemalloc.patch)
@@ -20,12 +31,13 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${patch})
 file(SHA256 ${patch} patched)
 file(SHA256 ${CMAKE_CURRENT_LIST_FILE} built)
 # Its configure asks what libc has.
-file(GLOB libc /usr/include/*-linux-gnu/gnu/lib-names-64.h /usr/include/features.h)
+file(GLOB libc /usr/include/*-linux-gnu/gnu/lib-names-64.h /usr/include/features.h
+  /usr/*-linux-gnu/include/features.h)
 foreach(header IN LISTS libc)
   file(SHA256 ${header} sum)
   string(APPEND built " ${sum}")
 endforeach()
-string(SHA256 key "${patched} ${built} ${CMAKE_C_COMPILER} ${CMAKE_C_COMPILER_VERSION} ${VF_JEMALLOC_WRAPPED} ${VF_JEMALLOC_USED}")
+string(SHA256 key "${patched} ${built} ${compiler} ${CMAKE_C_COMPILER_VERSION} ${JEMALLOC_OPTIONS} ${VF_JEMALLOC_WRAPPED} ${VF_JEMALLOC_USED}")
 set(archive ${top}/${key}/lib/libjemalloc_pic.a)
 
 # Runs a command; returns from the including file if it fails.
@@ -71,7 +83,7 @@ if(NOT EXISTS ${archive})
   # -O3 is jemalloc's own choice. Debian's valgrind reads DWARF 4. No names of folders, so
   # that each build makes the same bytes.
   vf_jemalloc_step("its configure" ${CMAKE_COMMAND} -E chdir ${source} ${CMAKE_COMMAND} -E env
-    CC=${CMAKE_C_COMPILER} "CFLAGS=-O3 -gdwarf-4 -g1 -ffile-prefix-map=${source}=jemalloc"
+    "CC=${compiler}" AR=${CMAKE_AR} RANLIB=${CMAKE_RANLIB} NM=${CMAKE_NM} "CFLAGS=-O3 -gdwarf-4 -g1 -ffile-prefix-map=${source}=jemalloc"
     ./configure ${JEMALLOC_OPTIONS})
   # Names that other files use have a prefix in Debian's archive. To find out all names
   # of jemalloc its makefile compiles each file twice; these are enough.
@@ -90,3 +102,4 @@ if(NOT EXISTS ${archive})
 endif()
 set(VF_JEMALLOC ${archive})
 set(VF_JEMALLOC_IS_PATCHED 1)
+set(VF_JEMALLOC_LG_PAGE ${lg_page})

@@ -48,7 +48,9 @@
  * eight threads kept 152 MB and not 6. With those to 28 KiB and not 14, which
  * pages of 8 KiB bring, they keep a megabyte more each, and replacing blocks of
  * up to 20 KB takes 108 instructions and not 229. */
-#if VF_JEMALLOC_IS_PATCHED
+#if VF_JEMALLOC_LG_PAGE == 16
+#define SLAB_SIZES "1-16384:1|16385-28672:2"
+#elif VF_JEMALLOC_LG_PAGE == 13
 #define SLAB_SIZES                                                             \
   "1-12288:8|12289-14336:7|14337-16384:8|16385-20480:10|20481-24576:12|"       \
   "24577-28672:14"

@@ -40,7 +40,7 @@ extern const char *vf_je_malloc_conf, *vf_je_malloc_conf_2_conf_harder;
 /* The unit in which jemalloc takes memory from vf_pages, as it was configured
  * (cmake/jemalloc.cmake). Blocks below four of these are in slabs, and so in
  * the thread caches that malloc and free look in first. */
-#define VF_JEMALLOC_PAGE ((size_t)(VF_JEMALLOC_IS_PATCHED ? 8192 : 4096))
+#define VF_JEMALLOC_PAGE ((size_t)1 << VF_JEMALLOC_LG_PAGE)
 
 /* jemalloc.patch calls these, outside of all locks and fast paths. With
  * Debian's archive, VF_JEMALLOC_IS_PATCHED is 0, and malloc and free do the

@@ -9,6 +9,7 @@
 // RUN: clang++ -std=c++17 -fsyntax-only -pthread %t.cpp
 // RUN: FileCheck %s --check-prefix=FIXED < %t.cpp
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -305,4 +306,105 @@ private:
   std::mutex Mutex;
   std::condition_variable NotEmpty;
   std::deque<int> Items;
+};
+
+// Waiters count themselves in an atomic, which the notifier reads after it has released the mutex.
+struct Buffers {
+  std::mutex Mutex;
+  std::condition_variable Free;
+  std::deque<void *> All;
+  std::atomic<int> Waiting{0};
+};
+void *take(Buffers &B) {
+  std::unique_lock<std::mutex> Lock(B.Mutex);
+  if (B.All.empty()) {
+    B.Waiting.fetch_add(1);
+    B.Free.wait(Lock, [&] { return !B.All.empty(); });
+    B.Waiting.fetch_sub(1);
+  }
+  void *Buffer = B.All.back();
+  B.All.pop_back();
+  return Buffer;
+}
+void giveBack(Buffers &B, void *Buffer) {
+  {
+    std::lock_guard<std::mutex> Lock(B.Mutex);
+    B.All.push_back(Buffer);
+  }
+  if (B.Waiting.load() != 0)
+    // CHECK: :[[@LINE+2]]:12: warning: wakes all threads that wait on 'Free', but only one can proceed
+    // FIXED: B.Free.notify_one(); // counted
+    B.Free.notify_all(); // counted
+}
+// Read before the item is there: whoever begins to wait in between is not woken, and needs the next broadcast.
+struct Early {
+  std::mutex Mutex;
+  std::condition_variable Free;
+  std::deque<void *> All;
+  std::atomic<int> Waiting{0};
+};
+void *take(Early &B) {
+  std::unique_lock<std::mutex> Lock(B.Mutex);
+  B.Waiting++;
+  B.Free.wait(Lock, [&] { return !B.All.empty(); });
+  B.Waiting--;
+  void *Buffer = B.All.back();
+  B.All.pop_back();
+  return Buffer;
+}
+void giveBack(Early &B, void *Buffer) {
+  if (B.Waiting.load() != 0)
+    B.Free.notify_all();
+  std::lock_guard<std::mutex> Lock(B.Mutex);
+  B.All.push_back(Buffer);
+}
+class Sizes {
+public:
+  void push(int Size) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    All.push_back(Size);
+    if (Waiting > 0)
+      // CHECK: :[[@LINE+1]]:11: warning: wakes all threads that wait on 'Any', but only one can proceed
+      Any.notify_all();
+  }
+  int pop() {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    ++Waiting;
+    Any.wait(Lock, [&] { return !All.empty(); });
+    --Waiting;
+    int Size = All.front();
+    All.pop_front();
+    return Size;
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable Any;
+  std::deque<int> All;
+  std::atomic<unsigned> Waiting{0};
+};
+// A count that goes up by two for some is none of waiters.
+class Twice {
+public:
+  void push(int Size) {
+    std::lock_guard<std::mutex> Lock(Mutex);
+    All.push_back(Size);
+    if (Waiting > 0)
+      Any.notify_all();
+  }
+  int pop() {
+    std::unique_lock<std::mutex> Lock(Mutex);
+    Waiting.fetch_add(2);
+    Any.wait(Lock, [&] { return !All.empty(); });
+    Waiting.fetch_sub(2);
+    int Size = All.front();
+    All.pop_front();
+    return Size;
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable Any;
+  std::deque<int> All;
+  std::atomic<unsigned> Waiting{0};
 };

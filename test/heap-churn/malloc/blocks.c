@@ -11,7 +11,8 @@
 // byte for every 8 says which are somebody's; what is usable and was not asked for is
 // filled, and so is every block, or one word in each page of a large one.
 //
-// REQUIRES: heap-churn-malloc
+// qemu-user keeps a record of each page of that map: more than the machine has.
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t
 // RUN: %vf_malloc %t 16 3 1
 // RUN: env VF_MALLOC_HOLD_PRICE=1000000000 VF_MALLOC_TUNE_PERCENT=0 VF_STATS=1 %vf_malloc %t 16 3 2 2>&1 | FileCheck %s

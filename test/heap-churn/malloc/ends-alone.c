@@ -6,7 +6,7 @@
 // a thread of ours that lived on would keep the process for ever, with all signals blocked;
 // the kernel would refuse unshare, and what counts threads before it forks would warn.
 //
-// REQUIRES: heap-churn-malloc
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O0 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t -L%vf_lib -lvfmalloc
 // RUN: %vf_malloc %t
 

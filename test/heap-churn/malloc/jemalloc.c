@@ -5,7 +5,7 @@
 // A program that is linked with jemalloc mixes its functions with libc's: they
 // are of one heap. (With two, each of the frees here would be another heap's.)
 //
-// REQUIRES: heap-churn-malloc
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O0 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -ljemalloc
 // RUN: %vf_malloc %t
 // RUN: env MALLOC_CONF=zero:true %vf_malloc %t zero

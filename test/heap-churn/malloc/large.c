@@ -5,7 +5,7 @@
 // Large blocks, of which a program touches little: calloc makes them zero, and realloc keeps
 // what is in them, without touching the rest; also where the kernel refuses its help.
 //
-// REQUIRES: heap-churn-malloc
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O0 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t -L%vf_lib -lvfmalloc
 // RUN: %vf_malloc %t
 

@@ -8,7 +8,7 @@
 // memory is returned nevertheless, and the library tries to start its helper
 // once and not after each peak.
 //
-// REQUIRES: heap-churn-malloc
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O0 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t -L%vf_lib -lvfmalloc
 // RUN: %vf_malloc %t
 

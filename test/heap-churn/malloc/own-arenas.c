@@ -6,7 +6,7 @@
 // arenas is given back, and fork meanwhile. (The memory of an arena that is destroyed is used
 // again: giving back its memory then waits for whatever lies where its locks were.)
 //
-// REQUIRES: heap-churn-malloc
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t -ljemalloc
 // RUN: %vf_malloc %t
 

@@ -3,13 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The pool of free pages: nothing is handed out twice, what is said to be zero is, and
-// sums are right, by one thread against a map of every page and by eight at once.
+// sums are right, by one thread against a map of every page and by eight at once. The
+// argument is the number of steps of each of the eight.
 //
-// REQUIRES: heap-churn-malloc
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=thread -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c %vf_src/runtime/malloc/ranges.c %vf_src/runtime/malloc/large.c %vf_src/runtime/malloc/space.c -o %t
-// RUN: %t
+// RUN: %t %if full %{ 20000 %} %else %{ 5000 %}
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=address,undefined -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c %vf_src/runtime/malloc/ranges.c %vf_src/runtime/malloc/large.c %vf_src/runtime/malloc/space.c -o %t.asan
-// RUN: %t.asan
+// RUN: %t.asan %if full %{ 20000 %} %else %{ 5000 %}
 
 #include "check.h"
 #include "malloc/pages.h"
@@ -106,9 +107,11 @@ static size_t used_by(const struct thread *t) {
   return sum;
 }
 
+static int steps = 20000;
+
 static void *churn(void *what) {
   struct thread *t = what;
-  for (int i = 0; i != 20000; ++i) {
+  for (int i = 0; i != steps; ++i) {
     struct block *b = &t->blocks[draw(t, SLOTS)];
     if (!b->pages)
       take(t, b);
@@ -247,8 +250,11 @@ static void is_short_of_space(void) {
     CHECK(vf_pages_put(b[i], MB));
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  CHECK(argc == 2);
   alone();
+  steps = atoi(argv[1]);
+  CHECK(steps > 0);
   together();
   remembers_the_least();
   can_fail();

@@ -6,7 +6,7 @@
 // limit of address space, malloc of each size gets it in a second attempt, also of the
 // sizes of which the CPUs keep freed blocks (32 KiB to 1 MiB).
 //
-// REQUIRES: heap-churn-malloc
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -ljemalloc
 // RUN: %vf_malloc %t
 

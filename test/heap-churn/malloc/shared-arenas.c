@@ -9,8 +9,8 @@
 //
 // REQUIRES: heap-churn-malloc
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -fno-builtin -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t
-// RUN: env MALLOC_CONF=narenas:1 %vf_malloc %t %if full %{ 10000 %} %else %{ 1000 %}
-// RUN: env MALLOC_CONF=narenas:2 %vf_malloc %t %if full %{ 10000 %} %else %{ 100 %}
+// RUN: env MALLOC_CONF=narenas:1 %vf_malloc %t %if full %{ 10000 %} %else %{ %if native %{ 1000 %} %else %{ 20 %} %}
+// RUN: env MALLOC_CONF=narenas:2 %vf_malloc %t %if full %{ 10000 %} %else %{ %if native %{ 100 %} %else %{ 5 %} %}
 
 #include "check.h"
 #include <pthread.h>

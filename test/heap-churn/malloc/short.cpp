@@ -5,7 +5,7 @@
 // Address space that runs out: NULL and ENOMEM, bad_alloc, and nothing lost; what is freed
 // can be had again, in other sizes and by others than the allocator.
 //
-// REQUIRES: heap-churn-malloc
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang++ -std=c++17 -O1 -Wall -Wextra -pthread -I %S/../../Inputs -I %vf_include %s -o %t
 // RUN: %vf_malloc %t
 

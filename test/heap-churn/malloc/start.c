@@ -6,7 +6,7 @@
 // allocates nothing, and less than stock jemalloc to one that does. And fork handlers that a
 // library registers before the first allocation may allocate.
 //
-// REQUIRES: heap-churn-malloc
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O0 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t
 // RUN: %t %vf_lib/libvfmalloc.so
 // RUN: %vf_malloc %t fork

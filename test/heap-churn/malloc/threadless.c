@@ -7,7 +7,7 @@
 // where a thread cannot be started, that is not tried again and again. Each looks at
 // vf_malloc_stats.
 //
-// REQUIRES: heap-churn-malloc
+// REQUIRES: heap-churn-malloc, native
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O0 -Wall -Wextra -DNO_THREADS -I %S/../../Inputs -I %vf_include %s -o %t -L%vf_lib -lvfmalloc
 // RUN: %vf_malloc %t
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O0 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -L%vf_lib -lvfmalloc

@@ -24,7 +24,7 @@ int call(size_t n, int x) {
   return r;
 }
 // IR-LABEL: @call(
-// IR: call i32 @look
+// IR: call {{(signext )?}}i32 @look
 // IR-NEXT: call void @free
 // IR-NEXT: call void @unknown
 // IR-NEXT: ret
@@ -90,7 +90,7 @@ int used(size_t n, int x) {
 }
 // IR-LABEL: @used(
 // IR: call void @unknown
-// IR: call i32 @look
+// IR: call {{(signext )?}}i32 @look
 // IR: call void @free
 
 // Used in one branch behind it.

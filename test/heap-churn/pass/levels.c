@@ -16,7 +16,7 @@
 // RUN: %vf_clang -O0 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
 // RUN: %vf_clang -O2 -fsanitize=address -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
 // RUN: %vf_clang -O2 -fsanitize=thread -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
-// RUN: %vf_clang -O2 -fsanitize=memory -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
+// RUN: %if !host-riscv64 %{ %vf_clang -O2 -fsanitize=memory -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF %}
 // RUN: %vf_clang -O2 -mllvm -vf-heap=off -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF
 // malloc may be anything then.
 // RUN: %vf_clang -O2 -fno-builtin -S -emit-llvm %s -o - | FileCheck %s --check-prefix=OFF

@@ -15,6 +15,7 @@ built or run, or a kernel complained, or a check failed, and 2 on a usage error.
 """
 
 import argparse
+import concurrent.futures
 import importlib.util
 import os
 import sys
@@ -159,10 +160,17 @@ def series(options, name):
 
 def applies(chosen_series):
     say = lambda text: print(f"kernel-test: {text}", flush=True)
+    # One after the other, as apt has a lock; the archives are then unpacked side by side, each by
+    # one process for 10 to 30 s.
     for version in source.VERSIONS:
-        source.applies(version, [source.series(name, os.path.join(SERIES, name, version))
-                                 for name in chosen_series], say)
-    emulator.applies(source.series("qemu", QEMU_SERIES), say)
+        source.installed_archive(version)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        jobs = [pool.submit(emulator.applies, source.series("qemu", QEMU_SERIES), say)]
+        for version in source.VERSIONS:
+            jobs.append(pool.submit(source.applies, version, [
+                source.series(name, os.path.join(SERIES, name, version)) for name in chosen_series], say))
+        for job in jobs:
+            job.result()
     return 0
 
 

@@ -12,7 +12,7 @@ volatile int flag;
 static int look(int i) { return flag + i; }
 
 // CHECK-LABEL: define {{.*}}@counts(
-// CHECK: call i32 @look(
+// CHECK: call {{(signext )?}}i32 @look(
 int counts(int n) {
   int sum = 0;
   for (int i = 0; i < n; i++)
@@ -21,7 +21,7 @@ int counts(int n) {
 }
 
 // CHECK-LABEL: define {{.*}}@looks(
-// CHECK-NOT: call i32 @look(
+// CHECK-NOT: call {{(signext )?}}i32 @look(
 // CHECK: call {{.*}}@vf_spin_wait_or_fallback(
 void looks(void) {
   while (!look(0))
@@ -30,7 +30,7 @@ void looks(void) {
 
 // What others do decides on the way, not by a value of the loop's own.
 // CHECK-LABEL: define {{.*}}@remembers(
-// CHECK-NOT: call i32 @look(
+// CHECK-NOT: call {{(signext )?}}i32 @look(
 // CHECK: call {{.*}}@vf_spin_wait_or_fallback(
 void remembers(void) {
   for (int done = 0; !done;)

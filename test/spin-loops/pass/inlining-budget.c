@@ -19,8 +19,8 @@ static int l6(int x) { return l5(x) ^ l5(x + 1); }
 static int l7(int x) { return l6(x) ^ l6(x + 1); }
 
 // CHECK-LABEL: define {{.*}}@wait(
-// CHECK: call i32 @l
-// CHECK-LABEL: define internal i32 @l7(
+// CHECK: call {{(signext )?}}i32 @l
+// CHECK-LABEL: define internal {{(signext )?}}i32 @l7(
 void wait(void) {
   while (!l7(1)) {}
 }

@@ -47,7 +47,7 @@ void wait_atomic(void) {
 // OFF: define
 // PAUSE-LABEL: @wait_plain(
 // PAUSE-DAG: load atomic i32, ptr @plain acquire
-// PAUSE-DAG: call void @llvm.{{x86.sse2.pause|aarch64.isb}}
+// PAUSE-DAG: call void {{@llvm.x86.sse2.pause|@llvm.aarch64.isb|asm sideeffect ".insn i 0x0F,}}
 // PAUSE-LABEL: @wait_volatile(
-// PAUSE-DAG: call void @llvm.{{x86.sse2.pause|aarch64.isb}}
+// PAUSE-DAG: call void {{@llvm.x86.sse2.pause|@llvm.aarch64.isb|asm sideeffect ".insn i 0x0F,}}
 // O0: define

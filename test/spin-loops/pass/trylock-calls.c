@@ -17,7 +17,7 @@
 
 // CHECK-LABEL: @mutex(
 // CHECK: @vf_spin_wait_or_fallback(ptr null, i64 0, i64 %{{.*}}, i32 1024)
-// CHECK: call i32 @pthread_mutex_trylock(
+// CHECK: call {{(signext )?}}i32 @pthread_mutex_trylock(
 void mutex(pthread_mutex_t *m) {
   // expected-remark-re@+1 {{(trylock calls) on a lock {{.*}}wait in the runtime [}}
   while (pthread_mutex_trylock(m) != 0) {}

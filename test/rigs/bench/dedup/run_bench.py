@@ -210,8 +210,8 @@ def main(tree, options, out):
         bench.install(["strace"])
     folder = os.path.join(out, "dedup")
     os.makedirs(folder, exist_ok=True)
-    programs = build(tree, options, folder)
     given = the_input(tree, options, folder)
+    programs = build(tree, options, folder)
     parameters = {"smoke": options.smoke, "reps": options.reps, "threads": counts, "input": os.path.basename(given),
                   "bytes": os.path.getsize(given)}
     if options.guest:
