@@ -9,9 +9,19 @@ SENTENCE = "glibc's tests of malloc"
 LIBRARIES = ("libvfmalloc",)
 SMOKE = {"tst-calloc", "tst-malloc", "tst-memalign", "tst-realloc", "tst-malloc-thread-exit"}
 INSIDES = "is about the insides of glibc's malloc"
+NOTICES = "expects that glibc's malloc notices a misuse"
+INTERPOSES = "is linked with a malloc of its own by glibc's build tree"
 ELSEWHERE = {
     "tst-compathooks-off": "needs glibc's build tree",
     "tst-compathooks-on": "needs glibc's build tree",
+    # jemalloc, mimalloc and tcmalloc by themselves fail as well.
+    "tst-dynarray-fail": "leaves 2 MiB of address space, in which no malloc but glibc's starts",
+    "tst-interpose-nothread": INTERPOSES,
+    "tst-interpose-skeleton": INTERPOSES,
+    "tst-interpose-static-nothread": INTERPOSES,
+    "tst-interpose-static-thread": INTERPOSES,
+    "tst-interpose-thread": INTERPOSES,
+    "tst-malloc-backtrace": NOTICES,
     "tst-malloc-check": "is run with glibc's own debugging library",
     # Before the list of open files is locked, fork runs the handlers of any malloc but its own:
     # jemalloc by itself hangs as well.
@@ -23,6 +33,8 @@ ELSEWHERE = {
     "tst-malloc-usable": "is run with glibc's own debugging library",
     "tst-malloc-usable-tunables": "is run with glibc's own debugging library",
     "tst-mallocstate": INSIDES,
+    "tst-tcfree1": NOTICES,
+    "tst-tcfree2": NOTICES,
     "tst-mtrace": "is run by a script of glibc's build tree",
 }
 
