@@ -28,6 +28,7 @@ mkdir -p /dev/shm
 boot() {{
   name=$1 cpu=$2
   shift 2
+  echo "boots: $name"
   mkfifo /$name.in /$name.out
   /qemu -M pc -accel kvm -cpu $cpu -smp {cpus} -m {megabytes} -nodefaults -display none -no-reboot -L /firmware \\
     -kernel /vmlinuz -initrd /l2.cpio -append '{words}' -serial null -serial file:/$name.log -monitor pipe:/$name "$@" \\
@@ -36,7 +37,7 @@ boot() {{
 }}
 await() {{
   n=0
-  while [ "$(grep -c . /$name.log 2>/dev/null)" -lt {lines} ]; do
+  while [ "$(cat /$name.log 2>/dev/null | grep -c .)" -lt {lines} ]; do
     n=$((n + 1))
     [ $n -lt {limit} ] && kill -0 $qemu || {{ echo "$name: broke off"; break; }}
     sleep 1
@@ -62,8 +63,6 @@ ended
 boot refused host,-{feature} -incoming 'exec:cat /state'
 ended
 """
-
-
 
 
 @dataclass(frozen=True)
