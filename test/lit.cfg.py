@@ -156,7 +156,10 @@ if os.path.exists(os.path.join(config.vf_build_dir, "site-venv", "requirements.t
     config.available_features.add("site")
 # Only `./dev kernel-test` fetches and builds Linux; until then, and for what boots it when
 # the series has changed since, tests that need it are skipped.
+from guest import emulator
 from kernel import build as linux, source as linux_source
+if emulator.vmm_built(config.vf_build_dir, linux_source.series("qemu", os.path.join(src, "runtime", "kernel", "qemu", "7.2"))):
+    config.available_features.add("qemu-series")
 for version in linux_source.VERSIONS:
     series = os.path.join(src, "runtime", "kernel", "paratick", version)
     options = os.path.join(rigs, "kernel", "paratick", "kernel.config")

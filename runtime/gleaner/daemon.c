@@ -205,9 +205,10 @@ static void publish(struct daemon *d, const struct gl_sample *sample,
   __atomic_store_n(&record->windows, record->windows + 1, __ATOMIC_RELEASE);
 }
 
-/* Waits for the window to end, in slots while the workload is confined. Returns
- * true if it wants its CPUs back at once. */
-static bool wait_window(struct daemon *d, double *mean_runnable) {
+/* Waits for the window to end, in slots while the workload is confined, and
+ * writes gl_sample's runnable. Returns true if the workload wants its CPUs back
+ * at once. */
+static bool wait_window(struct daemon *d, double *most_runnable) {
   double left = d->now.window_s;
   bool tries = d->state.act != GL_NO_ACT;
   double least = d->window_cost_s / (tries ? TRIAL_SHARE : OWN_SHARE);
@@ -215,8 +216,8 @@ static bool wait_window(struct daemon *d, double *mean_runnable) {
     least = d->progress.least_window_s;
   if (left < least && left >= GL_WINDOW_S)
     left = least;
-  double runnable[GL_URGENT_SLOTS] = {0}, sum = 0;
-  *mean_runnable = -1;
+  double runnable[GL_URGENT_SLOTS] = {0};
+  *most_runnable = -1;
   for (int slot = 1; left > 0 && !ends; ++slot) {
     bool folded = d->record->folded;
     double most = !folded                              ? left
@@ -232,9 +233,11 @@ static bool wait_window(struct daemon *d, double *mean_runnable) {
     /* Linux counts threads that keep CPUs awake as well. */
     runnable[GL_URGENT_SLOTS - 1] =
         gl_sense_runnable() - (d->retain ? gl_retain_awake(d->retain) : 0);
-    sum += runnable[GL_URGENT_SLOTS - 1];
-    *mean_runnable = sum / slot;
-    if (slot >= GL_URGENT_SLOTS && gl_policy_is_urgent(&d->state, runnable))
+    if (slot < GL_URGENT_SLOTS)
+      continue;
+    double mean = gl_policy_mean(runnable);
+    *most_runnable = mean > *most_runnable ? mean : *most_runnable;
+    if (gl_policy_is_urgent(&d->state, runnable))
       return true;
   }
   return false;

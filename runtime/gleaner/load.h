@@ -35,7 +35,8 @@ struct gl_sample {
   unsigned active;     /* kept CPUs that were not idle all the time */
   double active_idle_s, active_periods; /* the same of active CPUs only */
   double busiest;     /* utilisation of the busiest kept CPU, 0 to 1 */
-  double runnable;    /* mean number of threads that ran or wanted to */
+  double runnable;    /* most threads that ran or wanted to, in the mean of
+                         GL_URGENT_SLOTS observations; -1 if unknown */
   double steal_s;     /* time that the host took from kept CPUs */
   double throttled_s; /* time that a CPU limit stopped the workload */
   double limit;       /* CPU limit, in CPUs; 0 for none */

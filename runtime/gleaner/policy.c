@@ -294,7 +294,8 @@ static struct gl_decision try_on(const struct gl_settings *settings,
   }
   if (gl_trial_wants_new(&state->trial)) {
     state->overloaded = state->overloaded || sample->busiest > 0.99;
-    state->crowd = most(state->crowd, sample->runnable);
+    state->crowd = state->crowd > 0 ? least(state->crowd, sample->runnable)
+                                    : sample->runnable;
   }
   state->longest_s = most(state->longest_s, sample->seconds);
   if (retains && !settings->has_metric)
@@ -439,9 +440,8 @@ bool gl_policy_is_urgent(const struct gl_state *state,
   unsigned kept = decide(state, GL_STEADY).cpus;
   if (!gl_policy_may_be_urgent(state))
     return false;
-  double sum = 0;
-  for (int i = 0; i < GL_URGENT_SLOTS; ++i)
-    sum += runnable[i];
+  /* Threads of others count, too. Those that were there in one window of the
+   * trial may be gone: the least counts. */
   double usual = most(kept, state->crowd);
   /* A trial does not know yet how many are usual: threads that queue for a lock
    * may make more progress on one CPU than on all. It is broken off only if all
@@ -449,7 +449,7 @@ bool gl_policy_is_urgent(const struct gl_state *state,
    * the window ends in 60 ms. */
   if (state->act == GL_FOLD)
     usual = state->cpus > 2 ? state->cpus - 1 : 2;
-  return sum / GL_URGENT_SLOTS > usual + 0.75;
+  return gl_policy_mean(runnable) > usual + 0.75;
 }
 
 struct gl_decision gl_policy_restore(struct gl_state *state,

@@ -115,7 +115,7 @@ struct gl_state {
   unsigned base, proposed; /* CPUs of a trial's old and new setting */
   unsigned failed;         /* CPUs that were too few for this load; 0: none */
   unsigned fitting;        /* windows in a row in which fewer CPUs would do */
-  double crowd;            /* runnable threads in the windows that won */
+  double crowd;            /* least `runnable` of the windows that won */
   bool retained;           /* with all CPUs, before the fold */
   bool fold_retains;       /* the fold's CPUs are kept awake, too */
   enum gl_cause cause;
@@ -145,6 +145,14 @@ bool gl_policy_needs_idle(const struct gl_settings *settings,
 /* Returns false if the workload gains nothing by having its CPUs back at once:
  * then gl_policy_is_urgent need not be asked. */
 bool gl_policy_may_be_urgent(const struct gl_state *state);
+
+/* Returns the mean of observations. */
+static inline double gl_policy_mean(const double runnable[GL_URGENT_SLOTS]) {
+  double sum = 0;
+  for (int i = 0; i < GL_URGENT_SLOTS; ++i)
+    sum += runnable[i];
+  return sum / GL_URGENT_SLOTS;
+}
 
 /* Returns true if more threads want to run than did when the fold was won, or
  * than its CPUs can run, in the mean of GL_URGENT_SLOTS observations:

@@ -33,17 +33,20 @@ static bool find_tid(void) { return true; }
 #else
 int vf_libc_tid_offset;
 
-/* Asks for the offset what libc tells debuggers: the size of struct pthread,
- * which ends at the thread pointer, and the descriptor of its member `tid`,
- * whose third number is the offset. Threads that ask at the same time get the
- * same answer. */
+/* Asks for the offset what libc tells debuggers: the descriptor of the member
+ * `tid` of struct pthread, whose third number is its offset there. The struct
+ * begins at pthread_self(), before the thread pointer; on RISC-V 32 bytes of
+ * another are between them. Threads that ask at the same time get the same
+ * answer. */
 static bool find_tid(void) {
-  const uint32_t *size = dlsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread");
   const uint32_t *tid = dlsym(RTLD_DEFAULT, "_thread_db_pthread_tid");
-  if (size && tid)
-    __atomic_store_n(&vf_libc_tid_offset, (int)tid[2] - (int)*size,
+  intptr_t thread = (intptr_t)pthread_self();
+  if (tid)
+    __atomic_store_n(&vf_libc_tid_offset,
+                     (int)(thread - (intptr_t)__builtin_thread_pointer()) +
+                         (int)tid[2],
                      __ATOMIC_RELAXED);
-  return size && tid;
+  return tid;
 }
 #endif
 

@@ -1,7 +1,8 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""QEMU without the fault that breaks guests of the guest: built once, from Debian's source.
+"""QEMU without the fault that breaks guests of the guest: built once, from Debian's source. Also one
+with the project's series, which runs guests in such a guest.
 
 Inputs/qemu-svm-injection.patch says what the fault is. Debian's package is needed all the
 same, for the firmware, and is what boots a guest that has none of its own.
@@ -18,16 +19,12 @@ SOURCE = "qemu"
 NEEDS = ("dpkg-dev", "flex", "bison", "gcc", "git", "libc6-dev", "libfdt-dev", "libglib2.0-dev",
          "libpixman-1-dev", "meson", "ninja-build", "pkg-config", "python3")
 # Only what a guest with a serial line needs.
-CONFIGURE = ("--target-list=x86_64-softmmu", "--without-default-features", "--disable-docs", "--disable-tools",
-             "--disable-guest-agent", "--disable-install-blobs", "--enable-tcg", "--enable-system",
+CONFIGURE = ("--target-list=x86_64-softmmu", "--without-default-features", "--without-default-devices", "--disable-docs",
+             "--disable-tools", "--disable-guest-agent", "--disable-install-blobs", "--enable-system",
              "--enable-fdt=system")
-# 1400 files take 12 minutes of CPU time, and longer on a busy machine.
+EMULATES, RUNS_KVM = "--enable-tcg", "--enable-kvm"
+# 1200 files take 10 minutes of CPU time, and longer on a busy machine.
 TIMEOUT_S = 3600
-
-
-def _digest():
-    with open(PATCH, "rb") as file:
-        return hashlib.sha256(file.read() + " ".join(CONFIGURE).encode()).hexdigest()[:12]
 
 
 def _unpack(work):
@@ -47,22 +44,51 @@ def applies(series, say=print):
     say(f"{series.name}: {len(series.patches)} patches apply to Debian's QEMU")
 
 
-def qemu(build, say=print):
-    """Returns the emulator's path in the build tree; builds it if it is not there."""
-    stock = packages.qemu()
-    target = os.path.join(build, "guest", f"qemu-{_digest()}")
+def _target(build, title, patches, options):
+    """Returns a QEMU's path in the build tree, where it need not be yet."""
+    text = hashlib.sha256(" ".join(options).encode())
+    for patch in patches:
+        with open(patch, "rb") as file:
+            text.update(file.read())
+    return os.path.join(build, "guest", f"{title}-{text.hexdigest()[:12]}")
+
+
+def _built(build, title, patches, options, say):
+    """Returns a QEMU's path; builds it if it is not there."""
+    target = _target(build, title, patches, options)
     if os.path.exists(target):
         return target
     packages.install(NEEDS)
     os.makedirs(os.path.dirname(target), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(target)) as work:
-        say(f"fetching the source of {os.path.basename(stock)}")
+        say(f"fetching the source of {packages.QEMU}")
         tree = _unpack(work)
-        packages.run(["git", "apply", PATCH], tree)
-        say(f"building {os.path.basename(stock)}, once: some minutes")
+        packages.run(["git", "apply", *patches], tree)
+        say(f"building {title}, once: some minutes")
         out = os.path.join(work, "out")
         os.mkdir(out)
-        packages.run([os.path.join(tree, "configure"), *CONFIGURE], out)
-        packages.run(["ninja", os.path.basename(stock)], out, TIMEOUT_S)
-        os.rename(os.path.join(out, os.path.basename(stock)), target)
+        packages.run([os.path.join(tree, "configure"), *options], out)
+        packages.run(["ninja", packages.QEMU], out, TIMEOUT_S)
+        os.rename(os.path.join(out, packages.QEMU), target)
     return target
+
+
+def qemu(build, say=print):
+    """Returns the emulator's path in the build tree; builds it if it is not there."""
+    packages.qemu()  # its firmware
+    return _built(build, "qemu", [PATCH], (*CONFIGURE, EMULATES), say)
+
+
+def _vmm(series):
+    return "qemu-kvm", [PATCH, *series.patches], (*CONFIGURE, RUNS_KVM)
+
+
+def vmm_built(build, series):
+    """Returns True if vmm() builds nothing."""
+    return os.path.exists(_target(build, *_vmm(series)))
+
+
+def vmm(build, series, say=print):
+    """The same of a QEMU that has the series, and runs guests by KVM only."""
+    packages.qemu()
+    return _built(build, *_vmm(series), say)

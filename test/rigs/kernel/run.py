@@ -8,6 +8,7 @@ The tests of a series are the folder of its name beside this file, with a run_te
   SENTENCE                     what it measures
   WORKLOADS, CHECKS            name -> what it is, of what --only may choose
   CONFIG                       a file with the options of Linux that the series adds
+  QEMU                         the guest of --qemu
   main(rig, options, report)   -> exit status
 
 It exits 0 if all was measured, whether or not the aims are met, 1 if something could not be
@@ -32,7 +33,7 @@ import bench  # noqa: E402
 import measure  # noqa: E402
 from bench import Usage  # noqa: E402
 from guest import Broken, emulator  # noqa: E402
-from kernel import build, rig, selftests, source  # noqa: E402
+from kernel import build, qemu, rig, selftests, source  # noqa: E402
 
 SERIES = os.path.join(ROOT, "runtime", "kernel")
 QEMU_SERIES = os.path.join(SERIES, "qemu", "7.2")  # Debian 12's
@@ -89,6 +90,8 @@ def parser():
     found.add_argument("--checks", action="store_true", help="whether it is right, not what it costs")
     found.add_argument("--selftests", action="store_true", help="KVM's own, in a host with the series "
                        "and in one without; --only: these")
+    found.add_argument("--qemu", action="store_true", help="the series with QEMU, with runtime/kernel/qemu, as the guest's "
+                       "VMM: whether it offers, saves and restores what the guest uses")
     found.add_argument("--patches", metavar="DIR", help="another series than runtime/kernel/NAME/VERSION; "
                        f"'{source.NONE.name}': no patch")
     found.add_argument("--also", metavar="PATCH", help="a patch more, on top of the series")
@@ -124,7 +127,7 @@ def checked(options):
     if options.seconds is not None and not 0.1 <= options.seconds <= 3600:
         raise Usage("--seconds is 0.1 to 3600")
     if options.patches == source.NONE.name:
-        for option in ("objects", "selftests", "also"):
+        for option in ("objects", "selftests", "qemu", "also"):
             if getattr(options, option):
                 raise Usage(f"--{option} is about a series, not about '{source.NONE.name}'")
     modules = {name: load(name) for name in ([options.name] if options.name else names())}
@@ -220,7 +223,7 @@ def test(tree, name, module, options):
     if options.build_only:
         print(guest.image)
         return 0
-    report, out = new_report(tree, name, "-checks" if options.checks else "", options)
+    report, out = new_report(tree, name, "-qemu" if options.qemu else "-checks" if options.checks else "", options)
     report.content.update(
         kernel=guest.name, host_kernel=host.name, series={
             "name": patches.name, "digest": patches.digest(),
@@ -228,6 +231,8 @@ def test(tree, name, module, options):
     machine = rig.Rig(tree, name, kernels, out, progress, say, patched=bool(patches.patches),
                       host_cpus=options.host_cpus, host_nohz_full=options.host_nohz_full)
     machine.compile(os.path.join(HERE, name, "Inputs"))
+    if options.qemu:
+        return qemu.main(machine, module.QEMU, emulator.vmm(tree, source.series("qemu", QEMU_SERIES), say), report)
     options.chosen = chosen(module, options)
     return module.main(machine, options, report)
 

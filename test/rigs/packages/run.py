@@ -8,7 +8,7 @@ clang-tidy module for its LLVM. --try makes a bare Debian 12 in a folder, instal
 packages there, rewrites a program, upgrades and removes them, and prints how long each step
 took and how much it added. --try-on does less, on Debian 12, 13, Ubuntu 22.04 or 24.04, with
 LLVM 22 if its archive has it: the .debs are installed, used and removed. --try-action runs
-the workflow for GitHub. It must be root, and needs no more network than apt.
+the workflow for GitHub. It must be root, and needs no more network than apt; --try-on also pip's.
 """
 
 import argparse
@@ -27,6 +27,8 @@ import wheel
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "..", "..")
+# Whom this machine trusts: its way to pip's index may have a certificate of its own.
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 # A mount namespace of its own, so that /proc is gone with the step.
 ENTER = 'mount -t proc proc "$0/proc" && exec chroot "$0" /bin/sh -euc "$1"'
 
@@ -66,7 +68,8 @@ class Root:
         done = subprocess.run(["unshare", "--mount", "/bin/sh", "-euc", ENTER, self.folder, script],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
-                                   "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"})
+                                   "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8",
+                                   "PIP_CERT": "/srv/certificates.crt"})
         seconds = time.monotonic() - start
         if done.returncode:
             sys.exit(f"dev package: {what} failed:\n{script}\n{done.stdout}{done.stderr}")
@@ -126,6 +129,7 @@ def try_steps(name, build, inputs, distribution="debian-12"):
         print(f"bare {distribution}: {root.size} MB" + (f", LLVM {llvm}" if llvm else ", no LLVM 22 in its archive"))
         for below, source in inputs.items():
             shutil.copytree(source, os.path.join(folder, "srv", below))
+        shutil.copy(CERTIFICATES, os.path.join(folder, "srv/certificates.crt"))
         start = time.monotonic()
         steps = open(os.path.join(HERE, name)).read().split("\n== ")[1:]
         for step in steps:

@@ -28,7 +28,7 @@ HEADER = ["", *SHOWN, "all", "waits", ""]
 def script(commands, threads, packed, same):
     """Runs each step once. Archives of the steps in same must be equal; what was compared is deleted, as a guest's files
     are in its memory."""
-    lines, first = [], packed[same[0]]
+    lines, first = [], packed[same[0]] if same else None
     for step, command in commands.items():
         lines.append(f"./count {step} {threads} {' '.join(command)} || exit 1")
         if step in same and packed[step] != first:

@@ -51,6 +51,7 @@ def options(parser):
     parser.add_argument("--src", metavar="DIR", help="has parsec/pkgs: PARSEC's dedup is run beside")
     parser.add_argument("--guest", action="store_true", help="count exits in a guest of a guest instead; packs 16 MB")
     parser.add_argument("--guest-cpus", type=int, default=4, metavar="N", help="vCPUs of that guest [%(default)s]")
+    parser.add_argument("--steps", metavar="STEP,...", help=f"with --guest: only these, of {', '.join(SENTENCES)} [all]")
     parser.add_argument("--threads", metavar="N,...", help="threads in each stage [1, 2 and 4 a CPU]")
     parser.add_argument("--reps", type=int, metavar="N", help="runs of each [7, with --guest 3]")
     parser.add_argument("--timeout", type=float, default=120, metavar="S", help="[%(default)s]")
@@ -182,11 +183,13 @@ def in_guest(options, report, programs, rig, threads, progress):
     packed = {step: f"/tmp/{step}" for step in (*programs, NOTHING)}
     commands = {step: step_command(step, f"/{step}", threads, "/input", packed[step]) for step in programs}
     commands[NOTHING] = step_command(NOTHING, "/parallel", threads, "/dev/null", packed[NOTHING])
-    found = exits.measure_all(rig, report, commands, packed, list(STEPS), options.guest_cpus, threads, options.reps)
+    commands = {step: commands[step] for step in bench.choice(options.steps, commands, "step")}
+    same = [step for step in STEPS if step in commands]
+    found = exits.measure_all(rig, report, commands, packed, same, options.guest_cpus, threads, options.reps)
     progress.end()
     print(f"\n{threads} threads in each stage, in a guest of {options.guest_cpus} vCPUs on {exits.L1_CPUS} CPUs; exits of a whole run")
     exits.table(found, SENTENCES)
-    if options.smoke:
+    if options.smoke or options.steps:
         return
     for kind, what in (("HLT", "halts"), ("ICR", "interrupts to other vCPUs")):
         of = {step: max(found[step][kind] - found[NOTHING][kind], 0) for step in ("broadcast", "parallel")}

@@ -4,7 +4,11 @@
  *
  * jump THREADS PATIENCE_S: two threads that hand over to each other, until they
  * have been confined to fewer CPUs for HELD_NS; then THREADS more that compute.
- * Prints how long it took until all CPUs were back, or {"folded": false}. */
+ * Prints how long it took until all CPUs were back, or {"folded": false}.
+ *
+ * For gleaner, progress is the number of calls of `done`: more while confined,
+ * so that the fold is kept on hosts where it gains nothing, too. It is the way
+ * back that is measured. */
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -71,6 +75,8 @@ static void *busy(void *data) {
   return data;
 }
 
+__attribute__((noinline)) static void done(void) { __asm__ volatile(""); }
+
 static int cpus(void) {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : -1;
@@ -91,6 +97,9 @@ int main(int argc, char **argv) {
       return 0;
     }
     usleep(POLL_US);
+    done();
+    for (int i = 0; i < 2 && cpus() < all; ++i)
+      done();
     if (cpus() == all)
       folded = 0;
     else if (!folded)

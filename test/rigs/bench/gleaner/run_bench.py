@@ -120,7 +120,7 @@ def jump(tree, folder, options, out):
     bench.build([tree.tool("clang"), "-O2", "-pthread", os.path.join(HERE, "jump.c"), "-o", program])
     threads = 2 * len(os.sched_getaffinity(0))
     report = bench.Report("gleaner-jump", tree, out, {"threads": threads, "options": options.option})
-    command = [os.path.join(tree.build, "bin", "gleaner"), "run", *options.option, "--", program, str(threads), "20"]
+    command = [os.path.join(tree.build, "bin", "gleaner"), "run", "--metric-calls", f"{program}:done", *options.option, "--", program, str(threads), "20"]
     rows = []
     for _ in range(options.reps):
         run = measure.run(command, TIMEOUT_S)

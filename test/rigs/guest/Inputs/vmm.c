@@ -14,7 +14,8 @@
 // for when it uses it next: see hole.h.
 //
 // With the environment variable BALLOON the guest has a device that takes
-// reports of free pages: see balloon.h.
+// reports of free pages: see balloon.h. With INTERLEAVE the host's nodes take
+// turns for the guest's pages, whoever touches them first.
 //
 // It has so little of a PC because whatever it emulated would cause exits of
 // its own: KVM's interrupt controllers and timer, half a serial port, and a
@@ -31,6 +32,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kvm.h>
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -39,6 +41,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // ACPI has a byte for a CPU's number; more than a few would only take turns
@@ -341,6 +344,11 @@ int main(int argc, char **argv) {
   ram = (uint8_t *)(((uintptr_t)room + HUGE_PAGE - 1) & -(uintptr_t)HUGE_PAGE);
   // Not merged with its neighbours: numa_maps has a line for it.
   must(madvise(ram, ram_size, MADV_DONTFORK), "the guest's memory");
+  unsigned long nodes = 3;
+  if (getenv("INTERLEAVE"))
+    must((int)syscall(SYS_mbind, ram, ram_size, MPOL_INTERLEAVE, &nodes,
+                      8 * sizeof nodes, 0),
+         "the guest's memory on two nodes");
   struct kvm_userspace_memory_region region = {
       .memory_size = ram_size, .userspace_addr = (uintptr_t)ram};
   must(ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region),

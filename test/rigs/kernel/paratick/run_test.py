@@ -14,6 +14,7 @@ import bench
 import checks
 import table
 from guest import Broken
+from kernel import qemu
 from kernel.rig import Workload
 
 SENTENCE = "Exits of a guest that takes its ticks from the hypervisor."
@@ -30,6 +31,15 @@ WORKLOADS = {
     "mixed": Workload((2, 4), "Busy, pingpong and sleeper together."),
 }
 CHECKS = checks.CHECKS
+# Ticks are those of vCPUs that compute.
+QEMU = qemu.Guest(
+    "kvm-paratick", """
+for cpu in 0 1; do (while :; do :; done) & done
+while sleep 0.5; do awk '/PTK:/ { n = $2 + $3 } END { print n + 0 }' /proc/interrupts; done
+""",
+    has=lambda ticks: ticks[-1] > ticks[0],
+    goes_on=lambda before, after: after[0] > before[-1],
+    refusal="The guest has asked for scheduler ticks")
 SECONDS = 3
 
 # A guest goes on booting for a while after init has begun.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import bench
 from guest import Broken
-from kernel import source
+from kernel import qemu, source
 from kernel.rig import Workload
 
 from locks import check_locks
@@ -33,6 +33,12 @@ WORKLOADS = {
     "mprotect-asleep": Workload((4,), "mprotect, with the others asleep."),
     "mprotect-busy": Workload((1, 2, 4, 8), "The same, and they compute."),
 }
+# Interrupts for a flush while the other vCPU is halted: none if the host has reported that.
+QEMU = qemu.Guest(
+    "kvm-steal-halted", "while /flush tables-asleep 2 20; do :; done\n",
+    has=lambda each: max(each) < 0.5,
+    goes_on=lambda before, after: True,
+    refusal="The guest has asked for reports of halted vCPUs")
 # Variant -> what L2's command line has.
 WORDS = {"off": "no-kvm-halted", "on": ""}
 OPS = 200
