@@ -8,8 +8,8 @@
 
 #define _GNU_SOURCE
 #include "mark.h"
+#include "stay_on.h"
 #include <fcntl.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +21,6 @@ enum { PAGE = 4096, MEMORY_PAGES = 1 << 18 };
 
 /* Of each page frame of the guest, whether it was used before. */
 static char used[MEMORY_PAGES];
-
-static void stay_on(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  if (sched_setaffinity(0, sizeof set, &set) != 0)
-    abort();
-}
 
 /* Marks the frames of the memory as used; returns how many were before. */
 static size_t frames(const char *memory, size_t size) {

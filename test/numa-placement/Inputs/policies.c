@@ -9,8 +9,8 @@
 
 #define _GNU_SOURCE
 #include "mark.h"
+#include "stay_on.h"
 #include <errno.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,14 +22,6 @@
 #define MADV_COLLAPSE 25
 #endif
 enum { HUGE_PAGE = 2 << 20 };
-
-static void stay_on(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  if (sched_setaffinity(0, sizeof set, &set) != 0)
-    abort();
-}
 
 static char *map(size_t size, int advice) {
   char *memory = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,

@@ -8,9 +8,9 @@
 
 #define _GNU_SOURCE
 #include "mark.h"
+#include "stay_on.h"
 #include "vfriendly/numa.h"
 #include <omp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +22,6 @@ static char *fresh(size_t size) {
   if (memory == MAP_FAILED)
     abort();
   return memory;
-}
-
-static void stay_on(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  if (sched_setaffinity(0, sizeof set, &set) != 0)
-    abort();
 }
 
 static void done(const char *name) {
