@@ -12,6 +12,7 @@
 #include "checkers/common/ClangVersions.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
 
 using namespace clang;
