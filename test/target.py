@@ -39,11 +39,9 @@ def _configure(source, tree, target, with_malloc):
                    check=True, stdout=subprocess.DEVNULL, cwd=source)
 
 
-def _is_configured(tree, with_malloc):
-    if not os.path.exists(os.path.join(tree, "build.ninja")):
-        return False
+def _has_malloc(tree):
     with open(os.path.join(tree, "CMakeCache.txt"), encoding="utf-8") as cache:
-        return not with_malloc or "VF_JEMALLOC_BUILD:BOOL=ON" in cache.read()
+        return "VF_JEMALLOC_BUILD:BOOL=ON" in cache.read()
 
 
 def _write_tools(tree, target):
@@ -74,8 +72,12 @@ def build(source, build_tree, target, libraries=()):
     tree = os.path.join(build_tree, target)
     try:
         with_malloc = target in WITH_MALLOC and not libraries
-        if not _is_configured(tree, with_malloc):
+        if not os.path.exists(os.path.join(tree, "build.ninja")):
             _configure(source, tree, target, with_malloc)
+        elif with_malloc and not _has_malloc(tree):
+            # Without the preset: CMake takes its names of compilers for others than the cache's paths, and
+            # would forget all options.
+            subprocess.run(["cmake", "-DVF_JEMALLOC_BUILD=ON", tree], check=True, stdout=subprocess.DEVNULL)
         only = ["--target", *libraries] if libraries else []
         subprocess.run(["cmake", "--build", tree, *only], check=True, stdout=sys.stderr)
     except subprocess.CalledProcessError as error:
