@@ -7,7 +7,8 @@
 // number. A process that SIGTERM ends prints first, and ends as without us; what a program
 // has decided about SIGTERM stays as it is.
 //
-// REQUIRES: preload, heap-churn-malloc
+// libvfnuma is for x86-64.
+// REQUIRES: preload, heap-churn-malloc, host-x86_64
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t -pthread
 // DEFINE: %{how} =
 // DEFINE: %{run} = env VF_STATS=1 LD_PRELOAD=%vf_lib/libvfpthread.so %t %{how}

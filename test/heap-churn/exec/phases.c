@@ -12,7 +12,7 @@
 // RUN: %vf_clang -O2 -c %s -o %t.o -DMOST=60
 // RUN: clang %t.o %t.counted.o %t.elsewhere.o -o %t.after %vf_link
 // RUN: %vf_clang -O2 -c %s -o %t.alone.o -DMOST=3000
-// RUN: clang -fuse-ld=bfd %t.alone.o %t.counted.o %t.elsewhere.o -o %t.alone
+// RUN: clang %if native %{-fuse-ld=bfd%} %t.alone.o %t.counted.o %t.elsewhere.o -o %t.alone
 // RUN: %t.before > %t.before.out
 // RUN: %t.after > %t.after.out
 // RUN: %t.alone > %t.alone.out

@@ -9,6 +9,11 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#ifdef __x86_64__
+#define PAUSE() __builtin_ia32_pause()
+#else
+#define PAUSE() __asm__ volatile("yield")
+#endif
 
 volatile long queues[8][16], busy;
 atomic_int slots[8], stop;
@@ -66,7 +71,7 @@ void help_until_done(int n) {
       t->run(t);
       atomic_fetch_sub(&left, 1);
     } else {
-      __builtin_ia32_pause();
+      PAUSE();
     }
   }
 }
@@ -79,7 +84,7 @@ void wait_for_all(int n) {
     arrived = 1;
     for (int i = 0; i < n; i++)
       arrived &= atomic_load(&slots[i]);
-    __builtin_ia32_pause();
+    PAUSE();
   } while (!arrived);
 }
 void arrive(int i) { atomic_store(&slots[i], 1); }
