@@ -97,9 +97,9 @@ if os.path.exists(os.path.join(lib, "libvfpthread.so")):
     config.available_features.add("preload")
 if os.path.exists(os.path.join(lib, "libvfmalloc.so")):
     config.available_features.add("heap-churn-malloc")
-# With our build of jemalloc, not the system's.
-if config.vf_jemalloc_is_patched:
-    config.available_features.add("heap-churn-malloc-patched")
+    # With our build of jemalloc, not the system's.
+    if config.vf_jemalloc_is_patched:
+        config.available_features.add("heap-churn-malloc-patched")
 sys.path.append(os.path.join(config.test_source_root, "heap-churn", "malloc", "Inputs"))
 import in_group
 if in_group.where():
