@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -62,9 +63,22 @@ static int pin(pthread_t thread, int which) {
   return 1;
 }
 
+// Returns where to map pages: in the middle of what one page table covers, with
+// mappings on both sides. Unmapping the only pages of a page table would free
+// it, which interrupts other CPUs as well.
+static char *reserved(void) {
+  enum { TABLE = 2 << 20 };
+  char *p =
+      mmap(NULL, 2 * TABLE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return (char *)(((uintptr_t)p + TABLE - 1) & -(uintptr_t)TABLE) + TABLE / 2;
+}
+
 static char *touched(void) {
-  char *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static char *place;
+  if (!place)
+    place = reserved();
+  char *p = mmap(place, SIZE, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   madvise(p, SIZE, MADV_NOHUGEPAGE);
   for (long i = 0; i < SIZE; i += 4096)
     p[i] = 1;
