@@ -336,7 +336,7 @@ void giveBack(Buffers &B, void *Buffer) {
     // FIXED: B.Free.notify_one(); // counted
     B.Free.notify_all(); // counted
 }
-// Read before the item is there: whoever begins to wait in between is not woken, and needs the next broadcast.
+// Read before the item is there: a thread that begins to wait in between is not woken, and needs the next broadcast.
 struct Early {
   std::mutex Mutex;
   std::condition_variable Free;

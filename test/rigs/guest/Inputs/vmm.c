@@ -15,7 +15,7 @@
 //
 // With the environment variable BALLOON the guest has a device that takes
 // reports of free pages: see balloon.h. With INTERLEAVE the host's nodes take
-// turns for the guest's pages, whoever touches them first.
+// turns for the guest's pages, whichever vCPU touches them first.
 //
 // It has so little of a PC because whatever it emulated would cause exits of
 // its own: KVM's interrupt controllers and timer, half a serial port, and a
