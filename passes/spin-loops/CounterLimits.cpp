@@ -9,6 +9,7 @@
 #include "passes/spin-loops/CounterLimits.h"
 
 #include "passes/analysis/Gather.h"
+#include "passes/common/LLVMVersions.h"
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"

@@ -45,6 +45,8 @@ REWRITES = {
     "passes/spin-loops/Rewrite.h": {"BoundedRewrite.cpp", "NotifyWriters.cpp", "Rewrite.cpp",
                                     "SpinLoopsPass.cpp"},
 }
+# It gives LLVM 19 names that LLVM 22 has: a file that uses one without this header builds with LLVM 22 alone.
+VERSIONS = "passes/common/LLVMVersions.h"
 ROOTS = ("", "runtime/", "runtime/include/")
 SHARED = {"analysis", "common", "include", "mlir", "platform", "plugin"}
 
@@ -81,9 +83,22 @@ def includes(source):
                     break
 
 
+def only_newest_llvm(source):
+    """A line for each file that uses a name of VERSIONS without including it."""
+    def text(path):
+        with open(os.path.join(source, path)) as file:
+            return file.read()
+    names = re.findall(r"^using (\w+) = llvm::|\b(LibFunc_\w+) =", text(VERSIONS), re.M)
+    word = re.compile(rf"\b({'|'.join(filter(None, sum(names, ())))})\b")
+    for path in sorted(sources(source)):
+        found = word.search(re.sub(r"//.*", "", text(path)))
+        if path != VERSIONS and found and f'#include "{VERSIONS}"' not in text(path):
+            yield f"{path}: {found[1]} of LLVM 19 needs {VERSIONS}"
+
+
 def main():
     (source,) = sys.argv[1:]
-    wrong, seen = [], set()
+    wrong, seen = list(only_newest_llvm(source)), set()
     for path, header in includes(source):
         whose, what = room(path), room(header)
         if whose == what:
