@@ -19,7 +19,7 @@ from vfriendly.errors import Refused
 
 ABOUT = ("verdict", "pid", "program")
 SITE = re.compile(r"(?P<module>.+)\+(?P<offset>0x[0-9a-f]+)")
-SYMBOLIZERS = ("llvm-symbolizer-22", "llvm-symbolizer")
+SYMBOLIZERS = ("llvm-symbolizer-22", "llvm-symbolizer-19", "llvm-symbolizer")
 # What it means that a list of places is empty.
 WHY_EMPTY = {"sites": "no lock, condition, semaphore or barrier of the runtime or the preload was used; "
                       "rewritten loops have no sites",

@@ -17,10 +17,26 @@ from typing import BinaryIO
 
 from vfriendly.errors import Refused
 
-LLVM = int(os.environ.get("VFRIENDLY_LLVM", "22"))
-LLVM_BIN = f"/usr/lib/llvm-{LLVM}/bin"
 MODULE = "libvfriendly-tidy.so"
 PLUGIN = "libvfriendly.so"
+BUILT_FOR = int(os.environ.get("VFRIENDLY_BUILT_FOR", "22"))
+
+
+def _llvm_to_use() -> int:
+    """Returns the LLVM of VFRIENDLY_LLVM, else the first that has clang-tidy: the build's own, then others with a module."""
+    asked = os.environ.get("VFRIENDLY_LLVM")
+    if asked:
+        return int(asked)
+    modules = Path(os.environ.get("VFRIENDLY_LIB", "/usr/lib")).glob(f"vfriendly/llvm-*/{MODULE}")
+    found = [path.parent.name.removeprefix("llvm-") for path in modules]
+    for version in (BUILT_FOR, *sorted((int(v) for v in found if v.isdecimal()), reverse=True)):
+        if any(map(shutil.which, (f"/usr/lib/llvm-{version}/bin/clang-tidy", f"clang-tidy-{version}"))):
+            return version
+    return BUILT_FOR
+
+
+LLVM = _llvm_to_use()
+LLVM_BIN = f"/usr/lib/llvm-{LLVM}/bin"
 # Seconds after which a tool that prints nothing when it starts is assumed to hang.
 START_SECONDS = 60
 
@@ -55,9 +71,10 @@ def program(name: str, given: str | None) -> str:
 def library(name: str, given: str | None, option: str) -> str:
     folders = [os.environ.get("VFRIENDLY_LIB"), f"{sys.prefix}/lib", "/usr/local/lib",
                sysconfig.get_config_var("LIBDIR"), "/usr/lib"]
-    # In an installation, the clang-tidy module is in a folder named after the module's LLVM
-    # version.
-    found = [Path(f) / part / name for f in folders if f for part in ("", f"vfriendly/llvm-{LLVM}")]
+    # What belongs to one version of LLVM is in a folder named after it; what belongs to none, in that of the build's.
+    version = LLVM if name in (MODULE, PLUGIN) else BUILT_FOR
+    parts = (f"vfriendly/llvm-{version}", "")
+    found = [Path(f) / part / name for f in folders if f for part in parts]
     for path in [Path(given)] if given else found:
         if path.is_file():
             return str(path.resolve())

@@ -7,8 +7,8 @@ The first build tree makes all packages and the archive, each other one the plug
 clang-tidy module for its LLVM. --try makes a bare Debian 12 in a folder, installs the
 packages there, rewrites a program, upgrades and removes them, and prints how long each step
 took and how much it added. --try-on does less, on Debian 12, 13, Ubuntu 22.04 or 24.04, with
-LLVM 22 if its archive has it: the .debs are installed, used and removed. --try-action runs
-the workflow for GitHub. It must be root, and needs no more network than apt; --try-on also pip's.
+LLVM 22 or 19 if its archive has one: the .debs and the wheel are installed, used and removed. --try-action
+runs the workflow for GitHub. It must be root, and needs no more network than apt; --try-on also pip's.
 """
 
 import argparse
@@ -56,6 +56,15 @@ def size_of(folder):
                               check=True).stdout.split()[0])
 
 
+def add_llvm(archive, other):
+    """Adds the plugin and the checks of the archive OTHER, for another LLVM, to ARCHIVE."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["tar", "-xf", archive, "-C", folder], check=True)
+        subprocess.run(["tar", "-xf", other, "-C", folder, "--wildcards", "*/lib/vfriendly/llvm-*"], check=True)
+        [top] = os.listdir(folder)
+        subprocess.run(["tar", "-czf", archive, "--owner=0", "--group=0", "-C", folder, top], check=True)
+
+
 class Root:
     """A bare Debian in a folder, and the steps that were run in it."""
 
@@ -78,8 +87,8 @@ class Root:
         return done.stdout + done.stderr
 
 
-# Name: suite, LLVM 22 if its archive has it.
-DISTRIBUTIONS = {"debian-12": ("bookworm", 22), "debian-13": ("trixie", 22), "ubuntu-24.04": ("noble", None), "ubuntu-22.04": ("jammy", None)}
+# Name: suite, the newest LLVM of its archive that vfriendly supports.
+DISTRIBUTIONS = {"debian-12": ("bookworm", 22), "debian-13": ("trixie", 22), "ubuntu-24.04": ("noble", 19), "ubuntu-22.04": ("jammy", None)}
 
 
 def debootstrap(suite, folder):
@@ -107,6 +116,11 @@ def bootstrap(folder, cache, suite):
     with tempfile.TemporaryDirectory(prefix="vf-bare-") as bare:
         root = debootstrap(suite, bare)
         shutil.copy("/etc/resolv.conf", os.path.join(root, "etc"))
+        # Sizes are those of what is installed, as in a container's image.
+        shutil.rmtree(os.path.join(root, "var/cache/apt/archives"))
+        os.makedirs(os.path.join(root, "var/cache/apt/archives/partial"))
+        with open(os.path.join(root, "etc/apt/apt.conf.d/keep-no-packages"), "w") as file:
+            file.write('APT::Keep-Downloaded-Packages "false";\n')
         # LLVM 22 is in Debian's archive of security updates.
         with open(os.path.join(root, "etc/apt/sources.list"), "r+") as file:
             [line] = file.read().splitlines()
@@ -120,13 +134,13 @@ def bootstrap(folder, cache, suite):
 
 def try_steps(name, build, inputs, distribution="debian-12"):
     """Runs the steps of the file name in a bare root that has the folders inputs below /srv. Steps
-    whose heading ends with "(LLVM)" are left out where the archive has no LLVM 22."""
+    whose heading ends with "(LLVM)" are left out where the archive has no LLVM that is supported."""
     suite, llvm = DISTRIBUTIONS[distribution]
     with tempfile.TemporaryDirectory(prefix="vf-root-") as folder:
         bootstrap(folder, os.path.join(build, f"{suite}.tar"), suite)
         root = Root(folder)
         root.size = size_of(folder)
-        print(f"bare {distribution}: {root.size} MB" + (f", LLVM {llvm}" if llvm else ", no LLVM 22 in its archive"))
+        print(f"bare {distribution}: {root.size} MB" + (f", LLVM {llvm}" if llvm else ", neither LLVM 22 nor 19 in its archive"))
         for below, source in inputs.items():
             shutil.copytree(source, os.path.join(folder, "srv", below))
         shutil.copy(CERTIFICATES, os.path.join(folder, "srv/certificates.crt"))
@@ -181,12 +195,14 @@ def main():
     packages = os.path.join(build, "packages")
     shutil.rmtree(packages, ignore_errors=True)
     make(build, "DEB;TGZ")
+    [archive] = glob.glob(os.path.join(packages, "*.tar.gz"))
     for other in args.others:
-        make(other, "DEB", "plugin;tidy")
+        shutil.rmtree(os.path.join(other, "packages"), ignore_errors=True)
+        make(other, "DEB;TGZ", "plugin;tidy")
         for deb in glob.glob(os.path.join(other, "packages", "*.deb")):
             shutil.copy(deb, packages)
+        add_llvm(archive, *glob.glob(os.path.join(other, "packages", "*.tar.gz")))
     shutil.rmtree(os.path.join(packages, "_CPack_Packages"), ignore_errors=True)
-    [archive] = glob.glob(os.path.join(packages, "*.tar.gz"))
     wheel.make(archive, packages)
     names = sorted(os.listdir(packages))
     # For checkers/cli/integrations/install.sh, which installs what a release has.
