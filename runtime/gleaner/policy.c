@@ -12,6 +12,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "gleaner/policy.h"
+#include "gleaner/propose.h"
 
 /* Gains that are worth a change. Folding costs the program its CPUs when load
  * rises, so it must gain more. */
@@ -22,24 +23,6 @@
 /* Nor the bytes that are read and written, in any trial. They are counted
  * exactly, so only the work itself makes them vary. */
 #define MOVED_LOSS 0.01
-
-/* Waiting for a CPU that computes nothing else costs nobody anything but
- * energy. It may take so many times as long as the wake-up that it saves:
- * beyond that the gain is below GAIN_RETAIN. If the host has others to run, ski
- * rental says once: twice the optimum at most. */
-#define PATIENCE 30
-/* Share of time that the host takes from a guest now and then on an idle
- * machine. More means that others want its CPUs. */
-#define STEAL_SHARE 0.01
-/* Idle periods matter if wake-ups take so much of the time. Above the number
- * per second and CPU they are tried in any case, which is 1 % at 20 µs each. */
-#define LEAST_COST 0.01
-#define ENOUGH_IDLES 500
-/* Below this share of idle time retention has nothing to keep: its thread would
- * only add switches. */
-#define LEAST_IDLE 0.05
-/* Work and retention together may use this share of a CPU limit. */
-#define LIMIT_SHARE 0.8
 
 /* A program starts with other work than it goes on with. */
 #define FIRST_WAIT_S 0.5
@@ -64,11 +47,12 @@
  * than its windows. */
 #define FITTING 3
 
-/* At least this share of steal or throttling proposes fewer CPUs. A trial that
- * meets so much steal, with either setting, begins anew with the longest
- * windows: hosts give a vCPU turns of 3 ms and much more, so in 50 ms it may
- * have twice the CPU time of the next 50. */
-#define CROWDED_SHARE 0.1
+/* A fold that was given back is resumed without a trial if the load is as it
+ * was before the fold, in so many windows in a row: 1, 2, 4 ... after each such
+ * alarm, as some are true and end soon. */
+#define MOST_LIKE_BEFORE 64
+/* A false alarm makes the next one so much rarer, in threads. */
+#define LEARNT_THREADS 1
 
 void gl_policy_start(struct gl_state *state, unsigned cpus) {
   *state = (struct gl_state){
@@ -107,90 +91,6 @@ static struct gl_decision decide(const struct gl_state *state,
 
 static double most(double a, double b) { return a > b ? a : b; }
 static double least(double a, double b) { return a < b ? a : b; }
-
-/*===- Retention -------------------------------------------------------===*/
-
-static double stolen_share(const struct gl_sample *sample) {
-  return sample->steal_s / (sample->seconds * sample->kept);
-}
-
-static double longest_wait(const struct gl_settings *settings,
-                           const struct gl_sample *sample) {
-  return settings->wake_cost_s *
-         (stolen_share(sample) > STEAL_SHARE ? 1 : PATIENCE);
-}
-
-static double least_idles(const struct gl_settings *settings) {
-  return least(ENOUGH_IDLES, LEAST_COST / settings->wake_cost_s);
-}
-
-/* Returns GL_STEADY if CPUs are worth retaining, else why not. */
-static enum gl_reason retention(const struct gl_settings *settings,
-                                const struct gl_sample *sample,
-                                const struct gl_load *load) {
-  if (sample->limit > 0 &&
-      load->used + load->idle * sample->active > LIMIT_SHARE * sample->limit)
-    return GL_LIMITED;
-  if (load->idle < LEAST_IDLE)
-    return GL_BUSY;
-  if (load->idles < least_idles(settings))
-    return GL_QUIET;
-  if (load->gap > longest_wait(settings, sample))
-    return GL_LONG_WAITS;
-  return GL_STEADY;
-}
-
-/*===- Folding ---------------------------------------------------------===*/
-
-/* Returns the number of CPUs to try, or that of all if there is no reason to
- * use fewer; writes the cause or why not. */
-static unsigned propose(const struct gl_settings *settings,
-                        const struct gl_state *state,
-                        const struct gl_sample *sample,
-                        const struct gl_load *load, enum gl_cause *cause,
-                        enum gl_reason *reason) {
-  unsigned n = state->kept;
-  *reason = GL_PINNED;
-  if (sample->pinned)
-    return n;
-  *reason = GL_BUSY;
-  if (n < 2)
-    return n;
-  if (sample->limit > 0 && sample->limit <= n - 1 &&
-      sample->throttled_s > CROWDED_SHARE * sample->seconds) {
-    *cause = GL_CPU_LIMIT;
-    return sample->limit > 1 ? (unsigned)(sample->limit + 0.99) : 1;
-  }
-  *cause = GL_IDLENESS;
-  bool quiet = sample->idle_periods < least_idles(settings) * sample->seconds;
-  unsigned failed = gl_conditions(load, &state->factors, GL_MARGIN);
-  if (quiet || failed) {
-    *reason = quiet ? GL_QUIET : failed & GL_COARSE ? GL_LONG_WORK : GL_BUSY;
-    /* A thread's CPU time contains stolen time only without
-     * CONFIG_PARAVIRT_TIME_ACCOUNTING: with it, CPUs of which the host takes
-     * half are never used for more than the other half. */
-    if (stolen_share(sample) > CROWDED_SHARE && load->per_cpu > 0.5) {
-      *cause = GL_STEAL;
-      unsigned rest = (unsigned)(n * (1 - stolen_share(sample)) + 0.99);
-      return rest < 1 ? 1 : rest < n ? rest : n - 1;
-    }
-    return n;
-  }
-  /* The paper goes down one by one, as it cannot go back at once. A trial can,
-   * and where threads wait for each other in turn only few CPUs are better. */
-  unsigned fewer = n - 1;
-  while (fewer > 1 &&
-         load->used <= state->factors.rho * (fewer - 1) + GL_MARGIN)
-    --fewer;
-  /* Linux has put all threads on one CPU already: nothing is gained, and after
-   * the trial it would leave them there for longer than it else does. */
-  if (sample->active == 1) {
-    *reason = GL_STEADY;
-    return n;
-  }
-  unsigned half = (state->failed + n) / 2;
-  return state->failed && fewer < half ? half : fewer;
-}
 
 /*===- Trials ----------------------------------------------------------===*/
 
@@ -259,6 +159,7 @@ static void win(struct gl_state *state, enum gl_act act) {
     state->verify_s[GL_RETAIN] = state->verify_s[GL_FOLD];
     state->failed = 0;
     state->has_reference = false; /* that of the next window */
+    state->alarms = 0;
   }
 }
 
@@ -286,7 +187,7 @@ static struct gl_decision try_on(const struct gl_settings *settings,
     state->settling = false;
     return decide(state, running);
   }
-  if (stolen_share(sample) > CROWDED_SHARE &&
+  if (gl_stolen_share(sample) > GL_CROWDED_SHARE &&
       state->trial_s < GL_MOST_WINDOW_S) {
     begin(settings, state, act);
     state->trial_s = GL_MOST_WINDOW_S;
@@ -331,6 +232,42 @@ bool gl_policy_needs_idle(const struct gl_settings *settings,
          state->kept < state->cpus;
 }
 
+/* Ends the kept fold, which may resume. */
+static void alarm_ends(struct gl_state *state) {
+  state->resumes = state->kept;
+  state->like_before = 0;
+  state->alarms++;
+  state->wait_s[GL_FOLD] = in_proportion(state, FIRST_PAUSE_S, MOST_PAUSE_S);
+}
+
+/* Returns true if the fold that an alarm ended is kept again. */
+static bool resume(const struct gl_settings *settings, struct gl_state *state,
+                   const struct gl_sample *sample, const struct gl_load *load) {
+  /* All threads are on one CPU: the load cannot be compared. */
+  if (sample->active == 1)
+    return false;
+  enum gl_cause cause;
+  enum gl_reason against;
+  if (state->verify_s[GL_FOLD] <= 0 || gl_changed(&state->before, load) ||
+      gl_propose_fold(settings, state, sample, load, &cause, &against) >
+          state->resumes) {
+    state->resumes = 0;
+    return false;
+  }
+  unsigned wanted =
+      state->alarms < 7 ? 1u << (state->alarms - 1) : MOST_LIKE_BEFORE;
+  if (++state->like_before < wanted)
+    return false;
+  state->kept = state->resumes;
+  state->resumes = 0;
+  state->retain = state->fold_retains;
+  state->crowd = most(state->crowd, state->kept) + LEARNT_THREADS;
+  state->wait_s[GL_FOLD] = NEXT_WAIT_S;
+  state->has_reference = false;
+  state->settling = true;
+  return true;
+}
+
 static struct gl_decision watch(const struct gl_settings *settings,
                                 struct gl_state *state,
                                 const struct gl_sample *sample) {
@@ -350,7 +287,10 @@ static struct gl_decision watch(const struct gl_settings *settings,
       return gl_policy_restore(state, GL_CHANGE);
   }
 
-  enum gl_reason reason = retention(settings, sample, &load);
+  if (state->resumes && resume(settings, state, sample, &load))
+    return decide(state, GL_RESUME);
+
+  enum gl_reason reason = gl_propose_retention(settings, sample, &load);
   if (state->retain && (reason == GL_BUSY || reason == GL_LIMITED)) {
     state->retain = false;
     state->wait_s[GL_RETAIN] = FIRST_PAUSE_S;
@@ -360,7 +300,7 @@ static struct gl_decision watch(const struct gl_settings *settings,
    * before: only a trial tells. */
   if (settings->may_retain && (state->retain || reason == GL_STEADY)) {
     if ((state->retain ? state->verify_s : state->wait_s)[GL_RETAIN] <= 0) {
-      state->timeout_s = longest_wait(settings, sample);
+      state->timeout_s = gl_longest_wait(settings, sample);
       begin(settings, state, GL_RETAIN);
       return decide(state, GL_TRY_RETENTION);
     }
@@ -376,7 +316,8 @@ static struct gl_decision watch(const struct gl_settings *settings,
     }
     enum gl_cause cause;
     enum gl_reason against;
-    unsigned fewer = propose(settings, state, sample, &load, &cause, &against);
+    unsigned fewer =
+        gl_propose_fold(settings, state, sample, &load, &cause, &against);
     state->fitting = fewer < state->kept ? state->fitting + 1 : 0;
     if (fewer < state->kept) {
       if (state->wait_s[GL_FOLD] <= 0 && state->fitting >= FITTING) {
@@ -388,8 +329,8 @@ static struct gl_decision watch(const struct gl_settings *settings,
         if (state->kept == state->cpus)
           state->retained = state->retain;
         state->fold_retains = settings->may_retain && reason != GL_LIMITED &&
-                              stolen_share(sample) <= STEAL_SHARE;
-        state->timeout_s = longest_wait(settings, sample);
+                              gl_stolen_share(sample) <= GL_STEAL_SHARE;
+        state->timeout_s = gl_longest_wait(settings, sample);
         begin(settings, state, GL_FOLD);
         return decide(state, GL_TRY_FOLD);
       }
@@ -455,10 +396,14 @@ bool gl_policy_is_urgent(const struct gl_state *state,
 struct gl_decision gl_policy_restore(struct gl_state *state,
                                      enum gl_reason reason) {
   bool folds = state->act == GL_FOLD || state->kept < state->cpus;
+  bool holds = folds && state->act != GL_FOLD;
   /* A trial of retention would compare windows on different CPUs. */
   state->act = GL_NO_ACT;
   state->base = state->cpus;
-  if (folds && reason == GL_RISING) {
+  state->resumes = 0;
+  if (holds && (reason == GL_RISING || reason == GL_CHANGE)) {
+    alarm_ends(state);
+  } else if (folds && reason == GL_RISING) {
     state->overloaded = true;
     lose(state, GL_FOLD);
   } else {
@@ -471,30 +416,4 @@ struct gl_decision gl_policy_restore(struct gl_state *state,
   state->has_reference = false;
   state->settling = true;
   return decide(state, reason);
-}
-
-const char *gl_reason_text(enum gl_reason reason) {
-  static const char *const texts[] = {
-      [GL_STEADY] = "nothing to change",
-      [GL_QUIET] = "idle periods are too few to matter",
-      [GL_LONG_WAITS] = "idle periods are too long to keep CPUs awake",
-      [GL_BUSY] = "too little idle time",
-      [GL_LONG_WORK] = "computations are too long for fewer CPUs",
-      [GL_PINNED] = "the program has CPU affinities of its own",
-      [GL_WAITING] = "waiting before the next trial",
-      [GL_TRY_RETENTION] = "trying to keep CPUs awake",
-      [GL_TRY_FOLD] = "trying fewer CPUs",
-      [GL_KEEP_RETENTION] = "more progress with CPUs kept awake",
-      [GL_KEEP_FOLD] = "more progress on fewer CPUs",
-      [GL_LOSE_RETENTION] = "no more progress with CPUs kept awake",
-      [GL_LOSE_FOLD] = "no more progress on fewer CPUs",
-      [GL_IDLE_GONE] = "idle periods have vanished",
-      [GL_LIMITED] = "a CPU limit is near",
-      [GL_CHANGE] = "the load changed",
-      [GL_RISING] = "more threads want to run",
-      [GL_HOTPLUG] = "the set of CPUs changed",
-  };
-  /* A record may be of a newer daemon. */
-  return (unsigned)reason < sizeof texts / sizeof *texts ? texts[reason]
-                                                         : "unknown";
 }

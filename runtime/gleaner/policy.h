@@ -84,6 +84,7 @@ enum gl_reason {
   GL_CHANGE,    /* fold ended: the load changed */
   GL_RISING,    /* fold ended: more threads want to run */
   GL_HOTPLUG,   /* the set of CPUs changed */
+  GL_RESUME,    /* a fold that had ended by an alarm is kept again */
 };
 
 enum gl_act { GL_NO_ACT, GL_RETAIN, GL_FOLD };
@@ -116,6 +117,9 @@ struct gl_state {
   unsigned failed;         /* CPUs that were too few for this load; 0: none */
   unsigned fitting;        /* windows in a row in which fewer CPUs would do */
   double crowd;            /* least `runnable` of the windows that won */
+  unsigned resumes;        /* CPUs of a fold that an alarm ended; 0: none */
+  unsigned alarms;         /* since the fold was won */
+  unsigned like_before;    /* windows in a row with the load before the fold */
   bool retained;           /* with all CPUs, before the fold */
   bool fold_retains;       /* the fold's CPUs are kept awake, too */
   enum gl_cause cause;

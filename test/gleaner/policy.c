@@ -5,7 +5,7 @@
 // Gleaner's conditions and rules by its own figures, and trials by made-up
 // progress.
 //
-// RUN: clang -std=gnu11 -O1 -Wall -Wextra -Werror -I %S/../Inputs -I %vf_include -I %vf_src/runtime %s %vf_src/runtime/gleaner/load.c %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c -lm -o %t
+// RUN: clang -std=gnu11 -O1 -Wall -Wextra -Werror -I %S/../Inputs -I %vf_include -I %vf_src/runtime %s %vf_src/runtime/gleaner/load.c %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c %vf_src/runtime/gleaner/propose.c %vf_src/runtime/gleaner/reason.c -lm -o %t
 // RUN: %t
 
 #include "gleaner/beat.h"
@@ -322,6 +322,37 @@ static void folds(void) {
   CHECK(d.reason == GL_HOTPLUG && d.cpus == 3);
 }
 
+// A fold that an alarm ended is kept again without a trial if the load is as it
+// was before the fold: after a window, after a second alarm after two. Not if
+// there is more to do, nor once a trial is due anyway.
+static void resumes(void) {
+  struct gl_settings only = on;
+  only.may_retain = false;
+  for (int load = 0; load < 3; ++load) {
+    struct gl_state state;
+    gl_policy_start(&state, 4);
+    until(&state, &only, GL_KEEP_FOLD, 1.3, 1);
+    for (int alarm = 1; alarm <= 2; ++alarm) {
+      gl_policy_restore(&state, alarm == 1 ? GL_RISING : GL_CHANGE);
+      if (load == 2)
+        state.verify_s[GL_FOLD] = 0;
+      struct gl_sample s = window();
+      if (load == 1)
+        s.work_s *= 2.5;
+      int windows = 0;
+      while (gl_policy_step(&only, &state, &s).cpus == 4 && windows < 20)
+        ++windows;
+      CHECK(windows == (load > 0 ? 20 : alarm)); // the first one settles
+      CHECK(state.failed == 0);
+      if (load > 0)
+        break;
+      // The alarm was false, so a similar one is none.
+      double same[GL_URGENT_SLOTS] = {3, 3, 3};
+      CHECK(state.kept == 2 && !gl_policy_is_urgent(&state, same));
+    }
+  }
+}
+
 // A fold is tried only if it fits for a while, and if it changes anything.
 static void fits(void) {
   struct gl_settings only = on;
@@ -449,13 +480,14 @@ int main(void) {
   losses();
   retains();
   folds();
+  resumes();
   fits();
   stolen();
   backs_off();
   few_ticks();
   counts();
   beats();
-  for (enum gl_reason r = GL_STEADY; r <= GL_HOTPLUG; ++r)
+  for (enum gl_reason r = GL_STEADY; r <= GL_RESUME; ++r)
     CHECK(strlen(gl_reason_text(r)) > 0);
   return 0;
 }

@@ -2,9 +2,10 @@
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * jump THREADS PATIENCE_S: two threads that hand over to each other, until they
- * have been confined to fewer CPUs for HELD_NS; then THREADS more that compute.
- * Prints how long it took until all CPUs were back, or {"folded": false}.
+ * jump THREADS PATIENCE_S: four threads that compute and sleep by turns, until
+ * they have been confined to fewer CPUs for HELD_NS; then THREADS more that
+ * compute. Prints how long it took until all CPUs were back, or
+ * {"folded": false}.
  *
  * For gleaner, progress is the number of calls of `done`: more while confined,
  * so that the fold is kept on hosts where it gains nothing, too. It is the way
@@ -13,27 +14,23 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 /* A trial's windows take 0.4 s at most; what is held for longer was kept. */
 #define HELD_NS 600e6
 #define POLL_US 500
-/* Each of the two computes for about 5 us: a wake-up of another CPU takes longer
- * than that, so one CPU is better. */
-#define LOOPS 12500
-/* Linux may put both on one CPU, of which there is nothing to take. So each has
- * a CPU of its own at first; then it mostly stays there. */
-#define APART_US 10000
-
-static atomic_int turn;
+/* Some 20 us of work each 270 us, as the kernel adds 50 to a sleep: together a
+ * third of a CPU, in short pieces on all of them. Two threads that hand over to
+ * each other do not serve: beside other work Linux puts both on one CPU, of
+ * which there is nothing to take. */
+#define WORKERS 4
+#define LOOPS 50000
+#define PAUSE_US 200
 
 static double now_ns(void) {
   struct timespec t;
@@ -46,27 +43,12 @@ static void compute(long loops) {
     __asm__ volatile("" ::: "memory");
 }
 
-static void *hand_over(void *data) {
-  int me = data != NULL;
-  cpu_set_t all, own;
-  CPU_ZERO(&own);
-  sched_getaffinity(0, sizeof all, &all);
-  for (int cpu = 0, n = me; n >= 0 && cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &all) && n-- == 0)
-      CPU_SET(cpu, &own);
-  sched_setaffinity(0, sizeof own, &own);
-  usleep(APART_US);
-  sched_setaffinity(0, sizeof all, &all);
+static void *work(void *data) {
   for (;;) {
-    if (atomic_load(&turn) != me) {
-      syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, !me, NULL, NULL, 0);
-      continue;
-    }
     compute(LOOPS);
-    atomic_store(&turn, !me);
-    syscall(SYS_futex, &turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    usleep(PAUSE_US);
   }
-  return NULL;
+  return data;
 }
 
 static void *busy(void *data) {
@@ -88,8 +70,8 @@ int main(int argc, char **argv) {
   int threads = atoi(argv[1]), all = cpus();
   double begin = now_ns(), folded = 0;
   pthread_t thread;
-  for (long i = 0; i < 2; ++i)
-    if (pthread_create(&thread, NULL, hand_over, (void *)i) != 0)
+  for (int i = 0; i < WORKERS; ++i)
+    if (pthread_create(&thread, NULL, work, NULL) != 0)
       return 1;
   while (!folded || now_ns() - folded < HELD_NS) {
     if (now_ns() - begin > atof(argv[2]) * 1e9) {
