@@ -207,6 +207,19 @@ static void publish(struct daemon *d, const struct gl_sample *sample,
   __atomic_store_n(&record->windows, record->windows + 1, __ATOMIC_RELEASE);
 }
 
+/* For so many slots others' threads are not asked for again: some 50 ms. */
+#define OTHERS_SLOTS 12
+
+/* Returns how many of the threads that want to run are others', if the
+ * workload's own are too few to want more CPUs, else 0. */
+static double others_of(const struct daemon *d, double mean) {
+  double own = gl_sense_own_runnable(d->record);
+  double only_own[GL_URGENT_SLOTS] = {own, own, own};
+  return own < 0 || gl_policy_is_urgent(&d->state, only_own) || mean < own
+             ? 0
+             : mean - own;
+}
+
 /* Waits for the window to end, in slots while the workload is confined, and
  * writes gl_sample's runnable. Returns true if the workload wants its CPUs back
  * at once. */
@@ -218,7 +231,7 @@ static bool wait_window(struct daemon *d, double *most_runnable) {
     least = d->progress.least_window_s;
   if (left < least && left >= GL_WINDOW_S)
     left = least;
-  double runnable[GL_URGENT_SLOTS] = {0};
+  double runnable[GL_URGENT_SLOTS] = {0}, others = 0;
   *most_runnable = -1;
   for (int slot = 1; left > 0 && !ends; ++slot) {
     bool folded = d->record->folded;
@@ -231,16 +244,26 @@ static bool wait_window(struct daemon *d, double *most_runnable) {
     if (!folded)
       continue;
     __atomic_fetch_add(&d->record->beat, 1, __ATOMIC_RELAXED);
+    if (slot % OTHERS_SLOTS == 0)
+      others = 0;
     memmove(runnable, runnable + 1, sizeof runnable - sizeof *runnable);
     /* Linux counts threads that keep CPUs awake as well. */
     runnable[GL_URGENT_SLOTS - 1] =
-        gl_sense_runnable() - (d->retain ? gl_retain_awake(d->retain) : 0);
+        gl_sense_runnable() - (d->retain ? gl_retain_awake(d->retain) : 0) -
+        others;
     if (slot < GL_URGENT_SLOTS)
       continue;
     double mean = gl_policy_mean(runnable);
+    if (gl_policy_is_urgent(&d->state, runnable)) {
+      double more = others_of(d, mean);
+      if (more <= 0)
+        return true;
+      others += more;
+      for (int i = 0; i < GL_URGENT_SLOTS; ++i)
+        runnable[i] -= more;
+      mean -= more;
+    }
     *most_runnable = mean > *most_runnable ? mean : *most_runnable;
-    if (gl_policy_is_urgent(&d->state, runnable))
-      return true;
   }
   return false;
 }

@@ -23,7 +23,8 @@
  * |                      | that they are estimated from the switches          |
  * | steal                | /proc/stat, each half second                       |
  * | CPU limit            | the cgroup, each half second                       |
- * | runnable threads     | /proc/loadavg, in slots                            |
+ * | runnable threads     | /proc/loadavg, in slots; /proc/TID/stat to tell    |
+ * |                      | the workload's own                                 |
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_GLEANER_SENSE_H
@@ -86,6 +87,10 @@ void gl_sense_window(struct gl_sense *sense, struct gl_record *record,
 /* Returns the number of threads of the machine that run or want to, without the
  * caller. Takes 2 µs. */
 double gl_sense_runnable(void);
+
+/* Returns how many of the workload's own threads run or want to; -1 if it has
+ * too many threads to ask each, or none. */
+double gl_sense_own_runnable(const struct gl_record *record);
 
 /* Writes the `n` CPUs of the workload from which the host takes least time,
  * those with lower numbers first. */
