@@ -18,7 +18,7 @@ import statistics
 import sys
 
 from figures_common import digits, fail
-from figures_gleaner import gleaner, gleaner_crowded, gleaner_guests
+from figures_gleaner import gleaner, gleaner_crowded, gleaner_guests, gleaner_jump
 from figures_kernel import (paratick_beside, paratick_formulas, paratick_rates, paratick_totals, pv_shootdown)
 from figures_limits import limits, openmp, redis, servers
 
@@ -437,6 +437,7 @@ TABLES = {
     "gleaner": ("figures/gleaner", "figures", gleaner),
     "gleaner-guests": ("figures/gleaner", "figures of guests", gleaner_guests),
     "gleaner-crowded": ("figures/gleaner", "figures of crowded", gleaner_crowded),
+    "gleaner-jump": ("figures/gleaner", "figures of jump", gleaner_jump),
     "pools": ("guides/thread-pools", "figures", pools),
     "pools-inference": ("guides/thread-pools", "figures of inference", pools),
     "limits": ("figures/cpu-limits", "figures of limits", limits),

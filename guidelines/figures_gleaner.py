@@ -23,6 +23,17 @@ def gleaner(report):
                f"{cpus['alone']:.2f} | {cpus['gleaner']:.2f} | {row['own']:.2%} | {' | '.join(p99)} | {row['kept']} | {row['last']} |")
 
 
+def gleaner_jump(report):
+    """One row: how long a program waits for its CPUs."""
+    (row,) = report["summary"]
+    threads, back = report["parameters"]["threads"], row["back_ms"]
+    yield (f"Four threads compute for some 20 µs and sleep by turns, and are confined to one CPU of {report['machine']['cpus']}; then {threads} more "
+           f"begin to compute. By\n`./dev bench gleaner --jump --reps {row['runs']}` ({report['machine']['model']}), commit `{report['commit'][:10]}`.\n")
+    yield "| jumps | all CPUs are back after, median | first and third quartile | worst | runs in which nothing was confined |"
+    yield "|---|---|---|---|---|"
+    yield (f"| {back['n']} | {back['median']:.1f} ms | {back['q1']:.1f}, {back['q3']:.1f} ms | {back['max']:.1f} ms | {row['runs'] - back['n']} |")
+
+
 WORK = {"free": "pairs that hand over, after {us:g} µs of work", "busy": "threads that compute"}
 
 

@@ -101,6 +101,9 @@ static void explain(struct daemon *d, const struct gl_sample *sample) {
             "idle periods of %.1f us, %.0f a second",
             1e6 * load.l_comp, 1e6 * load.l_idle, 1e6 * load.gap,
             load.idles * (sample->active ? sample->active : 1));
+  if (sample->steal_s > 0)
+    fprintf(stderr, ", the host took %.2f CPUs",
+            sample->steal_s / sample->seconds);
   if (sample->runnable >= 0)
     fprintf(stderr, ", %.1f threads ran or waited", sample->runnable);
   fputc('\n', stderr);

@@ -19,7 +19,7 @@ L1_CPUS = 2
 SAID = "the daemon: "
 STATIC = ("-std=gnu11", "-D_GNU_SOURCE", "-O2", "-static", "-pthread")
 # What the daemon decided at last. Windows of a trial that goes on are left out.
-TELL = f"""grep -v "gleaner: trying" /said | tail -n 2 | sed 's/^/{SAID}/'"""
+TELL = f"""grep -v "gleaner: trying" /said | tail -n 8 | sed 's/^/{SAID}/'"""
 
 
 def static_gleaner(source, clang, out):

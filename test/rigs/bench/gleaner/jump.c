@@ -31,6 +31,10 @@
 #define WORKERS 4
 #define LOOPS 50000
 #define PAUSE_US 200
+/* The first sleep. Before it each has a CPU of its own, on which it stays. */
+#define APART_US 10000
+
+static cpu_set_t all;
 
 static double now_ns(void) {
   struct timespec t;
@@ -43,7 +47,19 @@ static void compute(long loops) {
     __asm__ volatile("" ::: "memory");
 }
 
+static void run_on(int nth) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && nth >= 0; ++cpu)
+    if (CPU_ISSET(cpu, &all) && nth-- == 0)
+      CPU_SET(cpu, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
 static void *work(void *data) {
+  run_on((int)((long)data % CPU_COUNT(&all)));
+  usleep(APART_US);
+  sched_setaffinity(0, sizeof all, &all);
   for (;;) {
     compute(LOOPS);
     usleep(PAUSE_US);
@@ -67,11 +83,12 @@ static int cpus(void) {
 int main(int argc, char **argv) {
   if (argc < 3)
     return 2;
-  int threads = atoi(argv[1]), all = cpus();
+  sched_getaffinity(0, sizeof all, &all);
+  int threads = atoi(argv[1]), n_all = cpus();
   double begin = now_ns(), folded = 0;
   pthread_t thread;
-  for (int i = 0; i < WORKERS; ++i)
-    if (pthread_create(&thread, NULL, work, NULL) != 0)
+  for (long i = 0; i < WORKERS; ++i)
+    if (pthread_create(&thread, NULL, work, (void *)i) != 0)
       return 1;
   while (!folded || now_ns() - folded < HELD_NS) {
     if (now_ns() - begin > atof(argv[2]) * 1e9) {
@@ -80,9 +97,9 @@ int main(int argc, char **argv) {
     }
     usleep(POLL_US);
     done();
-    for (int i = 0; i < 2 && cpus() < all; ++i)
+    for (int i = 0; i < 2 && cpus() < n_all; ++i)
       done();
-    if (cpus() == all)
+    if (cpus() == n_all)
       folded = 0;
     else if (!folded)
       folded = now_ns();
@@ -92,10 +109,10 @@ int main(int argc, char **argv) {
   for (int i = 0; i < threads; ++i)
     if (pthread_create(&thread, NULL, busy, NULL) != 0)
       return 1;
-  while (cpus() < all)
+  while (cpus() < n_all)
     usleep(POLL_US);
   printf("{\"folded\": true, \"cpus\": %d, \"kept\": %d, \"back_ms\": %.1f}\n",
-         all, kept, (now_ns() - jump) / 1e6);
+         n_all, kept, (now_ns() - jump) / 1e6);
   fflush(stdout);
   _exit(0);
 }

@@ -120,15 +120,19 @@ def jump(tree, folder, options, out):
     bench.build([tree.tool("clang"), "-O2", "-pthread", os.path.join(HERE, "jump.c"), "-o", program])
     threads = 2 * len(os.sched_getaffinity(0))
     report = bench.Report("gleaner-jump", tree, out, {"threads": threads, "options": options.option})
-    command = [os.path.join(tree.build, "bin", "gleaner"), "run", "--metric-calls", f"{program}:done", *options.option, "--", program, str(threads), "20"]
-    rows = []
+    command = [os.path.join(tree.build, "bin", "gleaner"), "run", "--metric-calls", f"{program}:done", *options.option, "--", program, str(threads), "10"]
+    rows, back = [], []
     for _ in range(options.reps):
         run = measure.run(command, TIMEOUT_S)
         report.samples({"gleaner": [run]})
         rows.append([str(run.values.get("kept", "not confined")), str(run.values.get("back_ms", "")), ""])
         print("  ".join(rows[-1]), file=sys.stderr, flush=True)
+        back += [run.values["back_ms"]] if "back_ms" in run.values else []
+        report.content["summary"] = [{"runs": len(rows), "back_ms": measure.spread(back)}] if back else []
         report.save()
     bench.table([f"CPUs before {threads} busy threads", "all back after ms", ""], rows)
+    if back:
+        print("median {median:.1f} ms, worst {max:.1f} ms of {n} jumps".format(**measure.spread(back)))
     report.write()
     return 0
 
