@@ -38,7 +38,7 @@ taskset 3 /{program} {seconds} {arguments} {settle} || exit 1
 HEADER = ["rounds a second", *VARIANTS, "ratio", "lowest..highest", ""]
 
 
-def run(rig, name, warm_up, options, report):
+def run(rig, name, warm_up, options, report, _):
     """One boot, in which the workload runs once in each variant."""
     program, arguments, metric = WORKLOADS[name]
     script = CELL.format(program=program, arguments=arguments, seconds=SECONDS, settle=SETTLE_S, warm_up=warm_up,

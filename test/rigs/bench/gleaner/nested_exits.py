@@ -29,8 +29,8 @@ CELLS
 HEADER = ["exits a round", *(text for kind in SHOWN for text in (kind, "with")), "fewer, all", "rounds", "with", ""]
 
 
-def run(rig, cpus, warm_up, options, report):
-    """Each workload runs once in each variant, both in the same boot: of several boots, if some break off. Returns
+def run(rig, cpus, warm_up, options, report, workloads):
+    """Each of the workloads runs once in each variant, both in the same boot: of several boots, if some break off. Returns
     the workloads that have no result."""
 
     def script(cells):
@@ -41,7 +41,7 @@ def run(rig, cpus, warm_up, options, report):
         report.samples({v: [r] for v, r in zip(VARIANTS, results)}, cpus=cpus, workload=name)
         report.save()
 
-    return rig.run_cells(cpus, WORKLOADS, script, len(VARIANTS), heard)
+    return rig.run_cells(cpus, workloads, script, len(VARIANTS), heard)
 
 
 def per_round(record):

@@ -36,7 +36,8 @@ KEPT = {"awake": "gleaner: more progress with CPUs kept awake", "fewer": "gleane
 
 
 def options(parser):
-    parser.add_argument("--workloads", metavar="W,...", help=f"of {', '.join(WORKLOADS)}")
+    parser.add_argument("--workloads", metavar="W,...", help=f"of {', '.join(WORKLOADS)}; with --guests of "
+                        f"{', '.join(nested_exits.WORKLOADS)}")
     parser.add_argument("--seconds", type=float, default=6, help="length of a run [%(default)s]")
     parser.add_argument("--reps", type=int, default=3, metavar="N", help="runs of each [%(default)s]")
     parser.add_argument("--add", action="store_true",
@@ -142,13 +143,14 @@ def in_guests(tree, folder, options, out):
     part, name = (nested_exits, "guests") if options.guests else (crowded, "crowded")
     cells = list(map(int, options.guests.split(","))) if options.guests else bench.choice(
         "" if options.crowded == "all" else options.crowded, crowded.WORKLOADS, "workload")
+    chosen = bench.choice(options.workloads or ",".join(part.WORKLOADS), part.WORKLOADS, "workload")
     report = bench.Report(f"gleaner-{name}", tree, out, {"warm_up": options.warm_up, "options": options.option})
     if options.add:
         report.add_to_last()
     rig = guests.Rig(tree, os.path.join(folder, name))  # calls of both parts may run at once
     rows, lost = [], []
     for cell in cells * options.reps:
-        lost += part.run(rig, cell, options.warm_up, options.option, report) or []
+        lost += part.run(rig, cell, options.warm_up, options.option, report, chosen) or []
         rows = part.table(report)
         report.save()
     bench.table(part.HEADER, rows)
@@ -159,13 +161,14 @@ def in_guests(tree, folder, options, out):
 
 
 def main(tree, options, out):
-    names = bench.choice(options.workloads or ",".join(WORKLOADS), WORKLOADS, "workload")
+    in_guest = options.guests or options.crowded
+    names = [] if in_guest or options.jump else bench.choice(options.workloads or ",".join(WORKLOADS), WORKLOADS, "workload")
     seconds, reps = options.seconds, options.reps
     if options.smoke:
         names, seconds, reps = ["pingpong:1:20000:free"], 1, 1
     folder = os.path.join(tree.build, "bench", "gleaner-work")
-    prepare(tree, folder, [] if options.guests or options.crowded or options.jump else names)
-    if options.guests or options.crowded:
+    prepare(tree, folder, names)
+    if in_guest:
         return in_guests(tree, folder, options, out)
     if options.jump:
         return jump(tree, folder, options, out)
