@@ -228,7 +228,7 @@ bool gl_policy_needs_idle(const struct gl_settings *settings,
   bool waits =
       (!settings->may_retain || state->wait_s[GL_RETAIN] > GL_WINDOW_S) &&
       (!settings->may_fold || state->wait_s[GL_FOLD] > GL_WINDOW_S);
-  return !waits || state->act != GL_NO_ACT || state->retain ||
+  return !waits || state->resumes || state->act != GL_NO_ACT || state->retain ||
          state->kept < state->cpus;
 }
 

@@ -141,8 +141,8 @@ struct gl_decision gl_policy_step(const struct gl_settings *settings,
                                   const struct gl_sample *sample);
 
 /* Returns true if the next sample must have idle times and periods: false while
- * nothing is kept and nothing may be tried yet. Without them the policy waits.
- */
+ * nothing is kept and nothing may be tried or kept again yet. Without them the
+ * policy waits. */
 bool gl_policy_needs_idle(const struct gl_settings *settings,
                           const struct gl_state *state);
 

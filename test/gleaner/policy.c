@@ -334,6 +334,7 @@ static void resumes(void) {
     until(&state, &only, GL_KEEP_FOLD, 1.3, 1);
     for (int alarm = 1; alarm <= 2; ++alarm) {
       gl_policy_restore(&state, alarm == 1 ? GL_RISING : GL_CHANGE);
+      CHECK(gl_policy_needs_idle(&only, &state)); // to compare
       if (load == 2)
         state.verify_s[GL_FOLD] = 0;
       struct gl_sample s = window();
