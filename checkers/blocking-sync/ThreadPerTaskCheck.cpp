@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "checkers/blocking-sync/Checks.h"
+#include "checkers/blocking-sync/Iterations.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 
-#include <cstdlib>
 #include <optional>
 
 using namespace clang;
@@ -67,68 +67,27 @@ static const ValueDecl *itemsOf(const Stmt *Loop, const SyncSite &Create) {
   return IsUsed ? Items : nullptr;
 }
 
-/// Returns the condition of a `for` loop if it is a binary operation.
-static const BinaryOperator *conditionOf(const Stmt *Loop) {
-  auto *For = dyn_cast<ForStmt>(Loop);
-  return For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
-}
-
-/// Returns the value of E if it is a constant.
-static std::optional<int64_t> constantOf(const Expr *E,
-                                         const ASTContext &Context) {
-  Expr::EvalResult Value;
-  if (E->isValueDependent() || !E->EvaluateAsInt(Value, Context))
-    return std::nullopt;
-  return Value.Val.getInt().getExtValue();
-}
-
-/// Returns the factor by which the bound of Loop exceeds the number of CPUs,
-/// as in `2 * std::thread::hardware_concurrency()`; 1 if none is visible.
-static int64_t threadsPerCpu(const Stmt *Loop, const ASTContext &Context) {
-  const BinaryOperator *Condition = conditionOf(Loop);
-  if (!Condition || !Condition->isRelationalOp())
-    return 1;
-  const Expr *Bound = Condition->getRHS()->IgnoreParenImpCasts();
-  if (auto *Ref = dyn_cast<DeclRefExpr>(Bound))
-    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
-        Variable && Variable->getAnyInitializer())
-      Bound = Variable->getAnyInitializer()->IgnoreParenImpCasts();
-  auto *Product = dyn_cast<BinaryOperator>(Bound);
-  if (!Product || Product->getOpcode() != BO_Mul)
-    return 1;
-  for (auto [Factor, Cpus] :
-       {std::pair(Product->getLHS(), Product->getRHS()),
-        std::pair(Product->getRHS(), Product->getLHS())}) {
-    auto *Call = dyn_cast<CallExpr>(Cpus->IgnoreParenImpCasts());
-    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    if (Callee && Callee->getIdentifier() &&
-        llvm::is_contained(
-            {"hardware_concurrency", "get_nprocs", "omp_get_num_procs"},
-            Callee->getName()))
-      if (std::optional<int64_t> Value = constantOf(Factor, Context))
-        return *Value;
-  }
-  return 1;
-}
-
 /// Minimum number of threads of a pool of a fixed size that is reported: with
 /// fewer, two to four CPUs, as many guests have, run half of them or more.
 static constexpr int64_t FixedThreads = 8;
 
-/// Returns the bound of Loop if it is a constant of FixedThreads or more; else
-/// 0.
+/// Returns the number of threads that Loop creates if it is a constant of
+/// FixedThreads or more; else 0.
 static int64_t fixedThreads(const Stmt *Loop, const ASTContext &Context) {
-  const BinaryOperator *Condition = conditionOf(Loop);
-  if (!Condition || !Condition->isRelationalOp())
-    return 0;
-  int64_t Threads = constantOf(Condition->getRHS(), Context).value_or(0);
+  int64_t Threads = iterationsOf(Loop, Context).value_or(0);
   return Threads >= FixedThreads ? Threads : 0;
 }
 
-/// Returns true if the code that the new thread runs is visible and does not
-/// wait for others or for input: more of these threads than CPUs help nobody.
-static bool computes(const SyncSite &Create, const SyncModel &Model) {
-  bool Known = false, Waits = false;
+/// What the code that a new thread runs does, as far as it is visible.
+struct Work {
+  bool IsKnown = false;
+  bool WaitsForOthers = false;
+  /// It waits for input or for time.
+  bool WaitsOutside = false;
+};
+
+static Work workOf(const SyncSite &Create, const SyncModel &Model) {
+  Work Found;
   forEachStmt(Create.Site, [&](const Stmt *S, ArrayRef<const Stmt *>) {
     const FunctionDecl *Runs = nullptr;
     if (auto *Lambda = dyn_cast<LambdaExpr>(S))
@@ -138,115 +97,27 @@ static bool computes(const SyncSite &Create, const SyncModel &Model) {
     const FunctionSync *F = Runs ? Model.of(Runs) : nullptr;
     if (!F)
       return;
-    Known = true;
-    Waits |=
-        Model.mayWait(Runs) || llvm::any_of(F->Syncs, [](const SyncSite &Site) {
-          return Site.Kind == SyncKind::Sleep || Site.Kind == SyncKind::Accept;
-        });
+    Found.IsKnown = true;
+    Found.WaitsForOthers |= Model.mayWait(Runs);
+    Found.WaitsOutside |= llvm::any_of(F->Syncs, [](const SyncSite &Site) {
+      return Site.Kind == SyncKind::Sleep || Site.Kind == SyncKind::Accept;
+    });
     for (const CallSite &Call : F->Calls)
-      Waits |= Call.Callee->getIdentifier() &&
-               llvm::is_contained({"read", "recv", "recvfrom", "recvmsg",
-                                   "poll", "select", "epoll_wait", "fread",
-                                   "getline", "send", "write", "connect"},
-                                  Call.Callee->getName());
+      Found.WaitsOutside |=
+          Call.Callee->getIdentifier() &&
+          llvm::is_contained({"read", "recv", "recvfrom", "recvmsg", "poll",
+                              "select", "epoll_wait", "fread", "getline",
+                              "send", "write", "connect"},
+                             Call.Callee->getName());
   });
-  return Known && !Waits;
+  return Found;
 }
 
-/// Returns the number of elements of the array, or of the list in braces, that
-/// a range loop iterates over; nullopt if it is not known, or if the loop is
-/// not the only one that names the list.
-static std::optional<int64_t> elementsOf(const CXXForRangeStmt &Loop,
-                                         const FunctionDecl &In,
-                                         const ASTContext &Context) {
-  const Expr *Range = Loop.getRangeInit();
-  if (const ConstantArrayType *Array =
-          Context.getAsConstantArrayType(Range->getType()))
-    return Array->getZExtSize();
-  auto *Ref = dyn_cast<DeclRefExpr>(Range->IgnoreParenImpCasts());
-  auto *List = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
-  const Expr *Values =
-      List && List->hasLocalStorage() ? List->getInit() : Range;
-  if (!Values || !In.getBody())
-    return std::nullopt;
-  std::optional<int64_t> Elements;
-  forEachStmt(Values, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
-    auto *Braces = dyn_cast<InitListExpr>(S);
-    if (Braces && !Elements && !Parents.empty() &&
-        llvm::any_of(Parents, llvm::IsaPred<CXXStdInitializerListExpr>))
-      Elements = Braces->getNumInits();
-  });
-  unsigned Named = 0;
-  forEachStmtAndLambda(In.getBody(),
-                       [&](const Stmt *S, ArrayRef<const Stmt *>) {
-                         auto *Other = dyn_cast<DeclRefExpr>(S);
-                         Named += Other && List && Other->getDecl() == List;
-                       });
-  return Named <= 1 ? Elements : std::nullopt;
-}
-
-/// Returns the constant that Init gives to Counter.
-static std::optional<int64_t> startOf(const Stmt *Init, const Decl *Counter,
-                                      const ASTContext &Context) {
-  const Expr *Value = nullptr;
-  if (auto *Made = dyn_cast_or_null<DeclStmt>(Init)) {
-    if (Made->isSingleDecl() && Made->getSingleDecl() == Counter)
-      Value = cast<VarDecl>(Counter)->getInit();
-  } else if (auto *Assign = dyn_cast_or_null<BinaryOperator>(Init)) {
-    if (Assign->getOpcode() == BO_Assign &&
-        objectOf(Assign->getLHS()) == Counter)
-      Value = Assign->getRHS();
-  }
-  return Value ? constantOf(Value, Context) : std::nullopt;
-}
-
-/// Returns the constant that Increment adds to Counter; 0 if it is not known.
-static int64_t stepOf(const Expr *Increment, const Decl *Counter,
-                      const ASTContext &Context) {
-  if (auto *Unary = dyn_cast_or_null<UnaryOperator>(Increment))
-    return objectOf(Unary->getSubExpr()) != Counter ? 0
-           : Unary->isIncrementOp()                 ? 1
-           : Unary->isDecrementOp()                 ? -1
-                                                    : 0;
-  auto *Assign = dyn_cast_or_null<CompoundAssignOperator>(Increment);
-  if (!Assign || objectOf(Assign->getLHS()) != Counter)
-    return 0;
-  int64_t By = constantOf(Assign->getRHS(), Context).value_or(0);
-  return Assign->getOpcode() == BO_AddAssign   ? By
-         : Assign->getOpcode() == BO_SubAssign ? -By
-                                               : 0;
-}
-
-/// Returns how often a `for` loop with a constant bound iterates, judged by its
-/// head alone: a start that is not known counts as 0, and an increment that is
-/// not known as 1. nullopt if the bound is not known.
-static std::optional<int64_t> iterationsOf(const Stmt *Loop,
-                                           const ASTContext &Context) {
-  const BinaryOperator *Condition = conditionOf(Loop);
-  if (!Condition || !Condition->isComparisonOp())
-    return std::nullopt;
-  std::optional<int64_t> Bound = constantOf(Condition->getRHS(), Context);
-  auto *For = cast<ForStmt>(Loop);
-  const ValueDecl *Counter = objectOf(Condition->getLHS());
-  std::optional<int64_t> Start = startOf(For->getInit(), Counter, Context);
-  int64_t Step = Counter ? stepOf(For->getInc(), Counter, Context) : 0;
-  auto IsSmall = [](int64_t N) { return N >= INT32_MIN && N <= INT32_MAX; };
-  if (!Bound || !IsSmall(*Bound) || !IsSmall(Start.value_or(0)) ||
-      !IsSmall(Step) || (Step < 0 && !Start))
-    return std::nullopt;
-  int64_t Distance = std::abs(*Bound - Start.value_or(0));
-  bool IncludesBound =
-      Condition->getOpcode() == BO_LE || Condition->getOpcode() == BO_GE;
-  int64_t By = Step ? std::abs(Step) : 1;
-  return (Distance + By - 1) / By + IncludesBound;
-}
-
-/// Maximum number of iterations of a loop around threads that is ignored, such
-/// as the repetitions of a measurement.
-static constexpr int64_t FewIterations = 16;
-
-static bool iteratesSeldom(const Stmt *Loop, const ASTContext &Context) {
-  return iterationsOf(Loop, Context).value_or(INT64_MAX) <= FewIterations;
+/// Returns true if the code that the new thread runs is visible and does not
+/// wait for others or for input: more of these threads than CPUs help nobody.
+static bool computes(const SyncSite &Create, const SyncModel &Model) {
+  Work Found = workOf(Create, Model);
+  return Found.IsKnown && !Found.WaitsForOthers && !Found.WaitsOutside;
 }
 
 /// Maximum number of tasks, in a loop that is in no other loop, for which a
@@ -385,6 +256,33 @@ static const Stmt *forksAndJoins(const SyncSite &Create, const Stmt *Loop,
   return nullptr;
 }
 
+/// Maximum number of calls between the loop and the function that creates
+/// threads.
+static constexpr unsigned CallDepth = 3;
+
+/// Returns a function of the unit that calls Callee in a loop, by itself or
+/// through functions that call it outside of loops; null if none is visible.
+static const FunctionDecl *callsInLoop(const FunctionDecl &Callee,
+                                       const SyncModel &Model,
+                                       const ASTContext &Context,
+                                       unsigned Depth = CallDepth) {
+  for (const FunctionSync &Caller : Model.functions()) {
+    for (const CallSite &Call : Caller.Calls) {
+      if (Call.Callee->getCanonicalDecl() != Callee.getCanonicalDecl())
+        continue;
+      if (const Stmt *Loop = innermostLoop(Call.Parents)) {
+        if (!iteratesSeldom(Loop, Context))
+          return Caller.Function;
+      } else if (Depth > 1) {
+        if (const FunctionDecl *Found =
+                callsInLoop(*Caller.Function, Model, Context, Depth - 1))
+          return Found;
+      }
+    }
+  }
+  return nullptr;
+}
+
 void ThreadPerTaskCheck::inspect(const SyncModel &Model,
                                  const ASTContext &Context) {
   static constexpr llvm::StringLiteral Cost =
@@ -428,6 +326,16 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
       // If their number is that of the data, it is no pool.
       const ValueDecl *Items =
           IsJoinedLater && !Ends && !Forks ? itemsOf(Loop, Create) : nullptr;
+      // Each call is a region of its own: the threads end before it returns.
+      bool IsRegion = !Ends && !Forks && !Items &&
+                      llvm::any_of(Joins, [&](const JoinPlace &Join) {
+                        return Keeper && Join.Threads == Keeper && Join.Loop &&
+                               Join.Loop != Loop;
+                      });
+      const FunctionDecl *Caller =
+          IsRegion && !workOf(Create, Model).WaitsOutside
+              ? callsInLoop(*F.Function, Model, Context)
+              : nullptr;
       int64_t PerCpu =
           Ends || Forks || Items ? 1 : threadsPerCpu(Loop, Context);
       int64_t Fixed = Ends || Forks || Items ? 0 : fixedThreads(Loop, Context);
@@ -435,7 +343,7 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
         PerCpu = 1;
         Fixed = 0;
       }
-      if ((!Ends && !Forks && !Items && PerCpu < 2 && !Fixed) ||
+      if ((!Ends && !Forks && !Items && !Caller && PerCpu < 2 && !Fixed) ||
           !claim(Create.Site->getExprLoc(), F.Function, Context))
         continue;
       if (Items)
@@ -447,6 +355,12 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
         report(*Create.Site, *Forks, *F.Function,
                "loop creates threads in each iteration and joins them", Remedy,
                Cost);
+      else if (Caller)
+        report(*Create.Site, *Loop, *F.Function,
+               "each call of '" + F.Function->getNameAsString() +
+                   "' creates threads and joins them, and '" +
+                   Caller->getNameAsString() + "' calls it in a loop",
+               Remedy, Cost);
       else if (PerCpu > 1)
         report(*Create.Site, *Loop, *F.Function,
                "loop creates " + Twine(PerCpu) +
