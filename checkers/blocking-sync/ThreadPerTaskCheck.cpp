@@ -8,6 +8,7 @@
 
 #include "checkers/blocking-sync/Checks.h"
 #include "checkers/blocking-sync/Iterations.h"
+#include "checkers/blocking-sync/ThreadWork.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -67,57 +68,12 @@ static const ValueDecl *itemsOf(const Stmt *Loop, const SyncSite &Create) {
   return IsUsed ? Items : nullptr;
 }
 
-/// Minimum number of threads of a pool of a fixed size that is reported: with
-/// fewer, two to four CPUs, as many guests have, run half of them or more.
-static constexpr int64_t FixedThreads = 8;
-
-/// Returns the number of threads that Loop creates if it is a constant of
-/// FixedThreads or more; else 0.
-static int64_t fixedThreads(const Stmt *Loop, const ASTContext &Context) {
-  int64_t Threads = iterationsOf(Loop, Context).value_or(0);
-  return Threads >= FixedThreads ? Threads : 0;
-}
-
-/// What the code that a new thread runs does, as far as it is visible.
-struct Work {
-  bool IsKnown = false;
-  bool WaitsForOthers = false;
-  /// It waits for input or for time.
-  bool WaitsOutside = false;
-};
-
-static Work workOf(const SyncSite &Create, const SyncModel &Model) {
-  Work Found;
-  forEachStmt(Create.Site, [&](const Stmt *S, ArrayRef<const Stmt *>) {
-    const FunctionDecl *Runs = nullptr;
-    if (auto *Lambda = dyn_cast<LambdaExpr>(S))
-      Runs = Lambda->getCallOperator();
-    else if (auto *Ref = dyn_cast<DeclRefExpr>(S))
-      Runs = dyn_cast<FunctionDecl>(Ref->getDecl());
-    const FunctionSync *F = Runs ? Model.of(Runs) : nullptr;
-    if (!F)
-      return;
-    Found.IsKnown = true;
-    Found.WaitsForOthers |= Model.mayWait(Runs);
-    Found.WaitsOutside |= llvm::any_of(F->Syncs, [](const SyncSite &Site) {
-      return Site.Kind == SyncKind::Sleep || Site.Kind == SyncKind::Accept;
-    });
-    for (const CallSite &Call : F->Calls)
-      Found.WaitsOutside |=
-          Call.Callee->getIdentifier() &&
-          llvm::is_contained({"read", "recv", "recvfrom", "recvmsg", "poll",
-                              "select", "epoll_wait", "fread", "getline",
-                              "send", "write", "connect"},
-                             Call.Callee->getName());
-  });
-  return Found;
-}
-
 /// Returns true if the code that the new thread runs is visible and does not
 /// wait for others or for input: more of these threads than CPUs help nobody.
-static bool computes(const SyncSite &Create, const SyncModel &Model) {
-  Work Found = workOf(Create, Model);
-  return Found.IsKnown && !Found.WaitsForOthers && !Found.WaitsOutside;
+static bool computes(const SyncSite &Create, const SyncModel &Model,
+                     const ASTContext &Context) {
+  ThreadWork Work = workOf(Create, Model, Context);
+  return Work.IsKnown && !Work.WaitsForOthers && !Work.WaitsOutside;
 }
 
 /// Maximum number of tasks, in a loop that is in no other loop, for which a
@@ -333,17 +289,14 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
                                Join.Loop != Loop;
                       });
       const FunctionDecl *Caller =
-          IsRegion && !workOf(Create, Model).WaitsOutside
+          IsRegion && !workOf(Create, Model, Context).WaitsOutside
               ? callsInLoop(*F.Function, Model, Context)
               : nullptr;
       int64_t PerCpu =
           Ends || Forks || Items ? 1 : threadsPerCpu(Loop, Context);
-      int64_t Fixed = Ends || Forks || Items ? 0 : fixedThreads(Loop, Context);
-      if ((PerCpu > 1 || Fixed) && !computes(Create, Model)) {
+      if (PerCpu > 1 && !computes(Create, Model, Context))
         PerCpu = 1;
-        Fixed = 0;
-      }
-      if ((!Ends && !Forks && !Items && !Caller && PerCpu < 2 && !Fixed) ||
+      if ((!Ends && !Forks && !Items && !Caller && PerCpu < 2) ||
           !claim(Create.Site->getExprLoc(), F.Function, Context))
         continue;
       if (Items)
@@ -365,12 +318,6 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
         report(*Create.Site, *Loop, *F.Function,
                "loop creates " + Twine(PerCpu) +
                    " threads for each CPU, and these compute",
-               "create one for each CPU",
-               "threads without a CPU hold up the others");
-      else if (Fixed)
-        report(*Create.Site, *Loop, *F.Function,
-               "loop creates " + Twine(Fixed) +
-                   " threads on any number of CPUs, and these compute",
                "create one for each CPU",
                "threads without a CPU hold up the others");
       else

