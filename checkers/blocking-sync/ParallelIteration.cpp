@@ -126,13 +126,37 @@ bool ParallelIteration::isShared(const Expr *E) const {
   return Shared;
 }
 
+/// Returns true if If executes E only after a call returned false that may
+/// change what its arguments point to: after an operation that failed, not
+/// after a question that was answered by no.
+static bool isAfterFailure(const IfStmt &If, const Expr *E) {
+  const Expr *Condition = If.getCond()->IgnoreParenImpCasts();
+  auto *Not = dyn_cast<UnaryOperator>(Condition);
+  bool IsNegated = Not && Not->getOpcode() == UO_LNot;
+  if (IsNegated)
+    Condition = Not->getSubExpr()->IgnoreParenImpCasts();
+  auto *Call = dyn_cast<CallExpr>(Condition);
+  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+  const Stmt *Branch = IsNegated ? If.getThen() : If.getElse();
+  if (!Callee || !Branch ||
+      llvm::none_of(Callee->parameters(), [](const ParmVarDecl *Parameter) {
+        QualType Pointee = Parameter->getType()->getPointeeType();
+        return !Pointee.isNull() && !Pointee.isConstQualified();
+      }))
+    return false;
+  bool IsIn = false;
+  forEachStmtAndLambda(
+      Branch, [&](const Stmt *S, ArrayRef<const Stmt *>) { IsIn |= S == E; });
+  return IsIn;
+}
+
 bool ParallelIteration::isRare(const Expr *Target) const {
   const ValueDecl *Object = Target ? objectOf(Target) : nullptr;
   for (const Stmt *S : llvm::reverse(Parents)) {
     if (S == Loop.Body)
       return false;
     auto *If = dyn_cast<IfStmt>(S);
-    bool Rare = false;
+    bool Rare = If && Target && isAfterFailure(*If, Target);
     if (If)
       forEachStmt(If->getCond(), [&](const Stmt *C, ArrayRef<const Stmt *>) {
         auto *E = dyn_cast<Expr>(C);

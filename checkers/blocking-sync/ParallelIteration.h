@@ -50,7 +50,8 @@ public:
   bool isShared(const clang::Expr *E) const;
 
   /// Returns true if a condition around the update lets few iterations through:
-  /// it reads the result, or chooses one thread or every so many iterations.
+  /// it reads the result, or chooses one thread, every so many iterations, or
+  /// those in which an operation failed.
   bool isRare(const clang::Expr *Target) const;
 
   /// Returns true if S does nothing but set a variable of the thread, as a poll

@@ -54,6 +54,31 @@ double sum_of_sums(const double *x, int n) {
 }
 // example end
 
+// Not reported: these count failures, which are few. The answers of a question may be many.
+bool load(Group &, int);
+bool isPrime(int);
+int failures(Group *groups, int n) {
+  int failed = 0, composite = 0;
+#pragma omp parallel for
+  for (int i = 0; i < n; i++) {
+    if (!load(groups[i], i)) {
+#pragma omp atomic
+      failed++;
+    }
+    if (load(groups[i], -i))
+      groups[i].add(i);
+    else
+#pragma omp atomic
+      failed++;
+    if (!isPrime(i)) {
+      // CHECK: :[[@LINE+1]]:1: warning: each iteration of a parallel loop updates 'composite' atomically
+#pragma omp atomic
+      composite++;
+    }
+  }
+  return failed + composite;
+}
+
 // Not reported: once for each thread. The result of one thread is its own.
 double once_a_thread(const double *x, int n) {
   double sum = 0;
