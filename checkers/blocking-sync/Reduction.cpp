@@ -247,6 +247,17 @@ private:
   SourceLocation Begin, Start, End, Next;
 };
 
+/// Returns the clause `shared(Variable)` of Directive if it names no other
+/// variable.
+const OMPSharedClause *sharedAlone(const OMPExecutableDirective &Directive,
+                                   const VarDecl &Variable) {
+  for (const auto *Clause : Directive.getClausesOfKind<OMPSharedClause>())
+    if (Clause->varlist_size() == 1 &&
+        objectOf(*Clause->varlist_begin()) == &Variable)
+      return Clause;
+  return nullptr;
+}
+
 /// Returns the reason why a clause cannot reduce Variable; empty if it can.
 StringRef obstacle(const VarDecl &Variable, StringRef Operator,
                    const ParallelUpdate &Site,
@@ -260,7 +271,13 @@ StringRef obstacle(const VarDecl &Variable, StringRef Operator,
     return "the result is not a number";
   SmallVector<const OMPClause *, 8> Clauses(Site.Loop->clauses());
   llvm::append_range(Clauses, Site.Region->clauses());
-  for (const OMPClause *Clause : Clauses)
+  for (const OMPClause *Clause : Clauses) {
+    // The fix replaces the clause of the loop. What a loop reduces has to be
+    // shared in the region around it.
+    if (isa<OMPSharedClause>(Clause) &&
+        (Clause == sharedAlone(*Site.Loop, Variable) ||
+         !llvm::is_contained(Site.Loop->clauses(), Clause)))
+      continue;
     for (const Stmt *Item : Clause->children()) {
       bool Names = false;
       forEachStmt(Item, [&](const Stmt *S, ArrayRef<const Stmt *>) {
@@ -270,6 +287,7 @@ StringRef obstacle(const VarDecl &Variable, StringRef Operator,
       if (Names)
         return "a clause of the loop names the result";
     }
+  }
   StringRef Reason;
   forEachStmtAndLambda(
       Site.Function->getBody(),
@@ -348,21 +366,28 @@ ReductionFix reductionFix(const ParallelUpdate &Site,
   for (auto &[Variable, Operator] : Results) {
     if (Fix.Reason.empty())
       Fix.Reason = obstacle(*Variable, Operator, Site, Fix.Removed, Context);
-    Clauses +=
-        (" reduction(" + Operator + ": " + Variable->getName() + ")").str();
+    std::string Clause =
+        ("reduction(" + Operator + ": " + Variable->getName() + ")").str();
+    if (const OMPSharedClause *Shared = sharedAlone(*Site.Loop, *Variable))
+      Fix.Hints.push_back(FixItHint::CreateReplacement(
+          SourceRange(Shared->getBeginLoc(), Shared->getEndLoc()), Clause));
+    else
+      Clauses += " " + Clause;
   }
-  if (!Fix.Reason.empty())
-    return Fix;
   Pragma Loop(*Site.Loop, Context);
-  if (Loop.isPlain())
+  bool ArePlain = Loop.isPlain();
+  if (!Clauses.empty() && ArePlain)
     Fix.Hints.push_back(Loop.clause(Clauses));
-  for (const OMPExecutableDirective *Guard : Fix.Removed)
-    if (Pragma Update(*Guard, Context); Update.isPlain())
+  for (const OMPExecutableDirective *Guard : Fix.Removed) {
+    Pragma Update(*Guard, Context);
+    ArePlain &= Update.isPlain();
+    if (ArePlain)
       Fix.Hints.push_back(Update.removal());
-  if (Fix.Hints.size() != Fix.Removed.size() + 1) {
-    Fix.Hints.clear();
-    Fix.Reason = "the directives are no lines of their own";
   }
+  if (!ArePlain && Fix.Reason.empty())
+    Fix.Reason = "the directives are no lines of their own";
+  if (!Fix.Reason.empty())
+    Fix.Hints.clear();
   return Fix;
 }
 

@@ -158,10 +158,39 @@ static long orphan(void) {
   return sum;
 }
 
+// A clause that shares only the result is replaced; one of the region around stays. Not one with other variables.
+//      FIXED:static long shared(void) {
+// FIXED-NEXT:  long sum = 0, more = 0;
+// FIXED-NEXT:#pragma omp parallel for reduction(+: sum) schedule(static, 10)
+//      FIXED:#pragma omp parallel shared(more)
+// FIXED-NEXT:#pragma omp for reduction(+: more)
+//      FIXED:#pragma omp parallel for shared(sum, more)
+// WHY: note: no fix: a clause of the loop names the result
+static long shared(void) {
+  long sum = 0, more = 0;
+#pragma omp parallel for shared(sum) schedule(static, 10)
+  for (int i = 0; i < N; i++) {
+#pragma omp atomic
+    sum += x[i];
+  }
+#pragma omp parallel shared(more)
+#pragma omp for
+  for (int i = 0; i < N; i++) {
+#pragma omp atomic
+    more += x[i];
+  }
+#pragma omp parallel for shared(sum, more)
+  for (int i = 0; i < N; i++) {
+#pragma omp atomic
+    sum += x[i] & 1;
+  }
+  return sum * 2 + more;
+}
+
 int main(void) {
   for (int i = 0; i < N; i++)
     x[i] = i * 7919 % 10007 - 5000;
   several();
   printf("%ld %ld %ld\n", in_region(), declined(), orphan());
-  printf("%ld %ld\n", teams(), before());
+  printf("%ld %ld %ld\n", teams(), before(), shared());
 }
