@@ -94,6 +94,16 @@
 /* Upper limit of the count of missed notifies, so that a few notifies that
  * arrive restore trust. */
 #define VF_SUSPECT_MAX 8u
+/* Time for which a wait that may not sleep does not yield again, after a yield
+ * to threads of other programs: this many times as long as the yield took. With
+ * one as long as the other it would poll for a third of the time, beside one
+ * such thread; one that never yields polls for half of it. */
+#define VF_KEEP_FACTOR 4u
+/* A yield ran only threads of other programs if this process used less than
+ * this part of its time. */
+#define VF_OURS_PART 4u
+/* Number of pauses of a poll in that time: half a microsecond. */
+#define VF_KEEP_PAUSES 16u
 /* log2 of the unit of `usual`, 1 ms: shorter waits do not time out. */
 #define VF_USUAL_LOG2 20
 
@@ -238,6 +248,42 @@ static bool yield_to_waiters(void) {
   return false;
 }
 
+/* Gives way to other threads, for a wait that may not sleep. A yield to a
+ * thread that computes takes a time slice. If that is one of this process, the
+ * wait may be for it; if another such wait polls meanwhile, each of them would
+ * take a slice from the other. Otherwise this thread only loses time in which
+ * it could poll, so it keeps the CPU for a while: beside two such threads, a
+ * worker found that a queue was filled after 8 ms, and after 3 ms if it did not
+ * yield. VF_BURNT is 0 if the last yield was short. */
+static uint64_t give_way(uint64_t state) {
+  struct vf_spin_shared *shared = &vf_spin_shared_1;
+  uint32_t self = vf_self();
+  bool alone = vf_get(&shared->poller) == self;
+  uint64_t used = 0, begin = vf_now_ns();
+  if (alone && vf_is_before(&shared->kept_until, begin)) {
+    vf_count(VF_SPIN_SPUN, 1);
+    for (unsigned i = 0; i != VF_KEEP_PAUSES; ++i)
+      vf_relax();
+    return vf_with(state, VF_BURNT, 1);
+  }
+  if (!alone)
+    vf_set(&shared->poller, self);
+  bool measures = (vf_field(state, VF_BURNT) != 0 || vf_hog_remembered()) &&
+                  !vf_limit_is_near();
+  if (measures)
+    used = vf_process_ns();
+  vf_yield();
+  uint64_t end = vf_now_ns(), took = end - begin;
+  vf_count(VF_SPIN_YIELDS, 1);
+  if (took <= VF_HOG_NS)
+    return vf_with(state, VF_BURNT, 0);
+  vf_hog_seen(end, took);
+  if (measures && vf_get(&shared->poller) == self &&
+      vf_process_ns() - used < took / VF_OURS_PART)
+    vf_set(&shared->kept_until, vf_hog_time(end + VF_KEEP_FACTOR * took));
+  return vf_with(state, VF_BURNT, 1);
+}
+
 static uint64_t sleep_blind(uint64_t state, uint32_t how, uintptr_t place) {
   uint64_t ns = how & VF_SPIN_NO_SLEEP
                     ? 0
@@ -268,7 +314,8 @@ static uint64_t woken(uint64_t state) {
 uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
                        uint64_t state, uint32_t how, uintptr_t place) {
   if (!(how & VF_SPIN_NOTIFIED))
-    return sleep_blind(state, how, place);
+    return how & VF_SPIN_NO_SLEEP && !addr ? give_way(state)
+                                           : sleep_blind(state, how, place);
 
   struct vf_spin_bucket *bucket = vf_spin_bucket_of(addr);
   settle_doubts(bucket, vf_field(state, VF_TIMED_OUT));

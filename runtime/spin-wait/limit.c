@@ -33,13 +33,6 @@ _Static_assert(sizeof vf_limit_1 == VF_LIMIT_SIZE,
  * is rarely moved to another group. */
 #define ATTEMPTS_MAX 16u
 
-static uint64_t process_ns(void) {
-  struct timespec t;
-  return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0
-             ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec
-             : 0;
-}
-
 static uint32_t unit_of(uint64_t now) {
   uint32_t unit = (uint32_t)(now >> VF_LIMIT_UNIT_LOG2);
   return unit ? unit : 1;
@@ -52,7 +45,7 @@ static void read_again_after(uint64_t now, uint32_t units) {
 /* Returns the used share of the limit. If the kernel does not tell it for the
  * group, it is at least that of this process. */
 static uint32_t used_permille(const struct vf_cpu_reading *reading) {
-  uint64_t used = process_ns(), own = used - vf_limit_1.used_ns;
+  uint64_t used = vf_process_ns(), own = used - vf_limit_1.used_ns;
   vf_limit_1.used_ns = used;
   if (reading->used_permille != VF_USE_UNKNOWN)
     return reading->used_permille;

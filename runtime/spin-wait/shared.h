@@ -102,6 +102,11 @@ struct vf_spin_shared {
    * lets threads share a CPU for longer. */
   uint32_t move_at;
   uint32_t moved_in_vain;
+  /* The last thread that gave way in a wait which may not sleep, and the time
+   * until which it does not do so again, see give_way in block.c; 0 if it does.
+   * A lost or stale value costs a few polls or a time slice. */
+  uint32_t poller;
+  uint32_t kept_until;
 
   /* Settings from the environment, see tuning.c; zero means the default.
    * Written once: if the process contains several copies of libvfrt, by the

@@ -32,6 +32,20 @@ static inline uint64_t vf_now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Returns the CPU time of the process in nanoseconds. A call takes some 0.3 us,
+ * and more with each thread that runs. */
+static inline uint64_t vf_process_ns(void) {
+  int saved = errno;
+  struct timespec t = {0, 0};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  errno = saved;
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Returns a number of the calling thread. Two threads have the same only if
+ * their memory is a multiple of 4 GiB apart. */
+static inline uint32_t vf_self(void) { return (uint32_t)(uintptr_t)&errno; }
+
 static inline struct timespec vf_timespec(uint64_t ns) {
   struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
   return t;

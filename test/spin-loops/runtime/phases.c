@@ -267,6 +267,56 @@ static void no_sleep_never_sleeps(void) {
   CHECK(fake_sleeps == 0 && fake_blocks == blocks);
 }
 
+/* Returns the time until the next yield of a wait on no single word, which may
+ * not sleep. */
+static uint64_t until_next_yield(uint64_t *state) {
+  uint64_t before = fake_yields, begin = fake_now;
+  while (fake_yields == before && fake_now - begin < 100000000)
+    *state = vf_spin_backoff(*state, VF_SPIN_NO_SLEEP);
+  return fake_now - begin - fake_yield_ns;
+}
+
+static void no_sleep_polls_beside_hogs_of_others(void) {
+  reset();
+  fake_yield_ns = 3000000;
+  uint64_t state = 0;
+  for (int i = 0; i < 3; ++i)
+    until_next_yield(&state);
+  CHECK(vf_spin_shared_1.hogged_until != 0);
+  /* Only threads of other programs run meanwhile. */
+  for (int i = 0; i < 3; ++i) {
+    uint64_t took = until_next_yield(&state);
+    CHECK(took > 11000000 && took < 13000000);
+  }
+  /* The next wait does not yield either, unless another such wait polls. */
+  uint64_t next = 0, began = fake_now, yields = fake_yields;
+  while (fake_yields == yields && fake_now - began < 5000000)
+    next = vf_spin_backoff(next, VF_SPIN_NO_SLEEP);
+  CHECK(fake_yields == yields);
+  vf_spin_shared_1.poller = 2;
+  CHECK(until_next_yield(&next) < 10000);
+  /* A thread of this process runs, which may be the one to wait for. */
+  fake_used_by_yield = 2000000;
+  until_next_yield(&state);
+  for (int i = 0; i < 3; ++i)
+    CHECK(until_next_yield(&state) < 10000);
+  /* Nor does a wait keep the CPU near a limit of CPU time. */
+  fake_used_by_yield = 0;
+  vf_limit_1.thrifty = 1;
+  until_next_yield(&state);
+  CHECK(until_next_yield(&state) < 10000);
+  vf_limit_1.thrifty = 0;
+  /* A place in a queue of waiters keeps yielding. */
+  for (int i = 0; i < 3; ++i)
+    wait_until(0, 4 | VF_SPIN_NO_SLEEP, &fake_yields);
+  yields = fake_yields;
+  state = wait_until(0, 4 | VF_SPIN_NO_SLEEP, &fake_yields);
+  for (int i = 0; i < 9; ++i)
+    state = vf_spin_wait(&flag, 0, state, 4 | VF_SPIN_NO_SLEEP);
+  CHECK(fake_yields == yields + 10);
+  CHECK(fake_sleeps == 0 && fake_blocks == 0);
+}
+
 /* Near a limit of CPU time, waits spin for a sleep's CPU time; where that failed,
  * they block at once. */
 static void near_a_limit_cpu_time_counts(void) {
@@ -336,4 +386,5 @@ int main(void) {
   blind_sleeps_stay_below_a_sixteenth();
   blind_waits_yield_to_waiters();
   no_sleep_never_sleeps();
+  no_sleep_polls_beside_hogs_of_others();
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 uint64_t fake_now = 1, fake_yield_ns, fake_clock_ns, fake_slept;
+uint64_t fake_used, fake_used_by_yield;
 uint64_t fake_yields, fake_sleeps, fake_blocks, fake_wakes;
 int fake_futex_result;
 uint32_t fake_sleepers;
@@ -27,6 +28,7 @@ static void reset(void) {
   fake_clock_ns = 200; /* 400 ns from before a batch of pauses to after it */
   fake_yields = fake_sleeps = fake_blocks = fake_wakes = fake_slept = 0;
   fake_futex_result = ETIMEDOUT;
+  fake_used_by_yield = 0;
   fake_sleepers = 0;
 }
 

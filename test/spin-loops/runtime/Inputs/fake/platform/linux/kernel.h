@@ -20,8 +20,15 @@ static inline uint64_t vf_now_ns(void) { return fake_now += fake_clock_ns; }
 
 static inline uint32_t vf_cpus(void) { return 2; }
 
+/* The CPU time that this process's other threads get during each yield. */
+extern uint64_t fake_used, fake_used_by_yield;
+static inline uint64_t vf_process_ns(void) { return fake_used; }
+
+static inline uint32_t vf_self(void) { return 1; }
+
 static inline void vf_yield(void) {
   fake_yields++;
+  fake_used += fake_used_by_yield;
   fake_now += fake_yield_ns;
 }
 
