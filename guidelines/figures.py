@@ -394,9 +394,11 @@ POOLS = {
     "llama-prompt": "llama.cpp, a token of a prompt", "llama-generate": "llama.cpp, a generated token",
     "llama-gaps": "llama.cpp, a token every 10 ms", "llamaomp-prompt": "llama.cpp with OpenMP, a token of a prompt",
     "llamaomp-generate": "llama.cpp with OpenMP, a generated token", "keydb": "KeyDB's lock, a turn",
-    "openblas": "OpenBLAS, dgemm of 160 x 160", "onnx": "ONNX Runtime's pool, a region", "eigen": "Eigen's pool, a region",
+    "openblas": "OpenBLAS, dgemm of 160 x 160",
+    "openblas-96": "OpenBLAS, dgemm of 96 x 96", "onnx": "ONNX Runtime's pool, a region", "eigen": "Eigen's pool, a region",
     "pthreadpool": "pthreadpool, a region", "marl": "marl, a region"}
-POOL_VARIANTS = ("original", "by flags", "by hand", "passive")
+POOL_VARIANTS = {"original": "original", "by flags": "by flags", "by hand": "by hand", "passive": "own option"}
+BOTH = {"flags, passive": "own option, by flags"}
 
 
 def pools(report):
@@ -404,15 +406,16 @@ def pools(report):
     yield (f"Microseconds, medians of runs of `./dev bench pools` on {report['machine']['cpus']} CPUs of a virtual machine "
            f"({report['machine']['model']}), commit `{report['commit'][:10]}`;\nidle / beside as many threads that compute as there "
            "are CPUs. With OpenMP, by flags means libvfomp.so preloaded.\n")
-    yield "| program | threads | original | by flags | by hand | own option |"
-    yield "|---|---|---|---|---|---|"
+    variants = {**POOL_VARIANTS, **(BOTH if any(set(BOTH) & set(us) for us in cells.values()) else {})}
+    yield f"| program | threads | {' | '.join(variants.values())} |"
+    yield f"|---|---|{'---|' * len(variants)}"
     counts = sorted({int(size.split()[1]) for size, _ in cells})
     for name, threads in ((name, threads) for name in POOLS for threads in counts):
         size = f"{name}, {threads} threads"
         if (size, "idle") not in cells and (size, "hogs") not in cells:
             continue
         shown = []
-        for variant in POOL_VARIANTS:
+        for variant in variants:
             found = [cells.get((size, condition), {}) for condition in ("idle", "hogs")]
             values = [each.get(variant, each.get("preload") if variant == "by flags" else None) for each in found]
             shown.append(" / ".join("–" if value is None else digits(value) for value in values) if any(values) else "–")

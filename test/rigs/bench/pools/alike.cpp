@@ -2,7 +2,8 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Thread pools that poll and then sleep, in four forms:
+// Thread pools that poll and then sleep, in four forms, and one that never
+// sleeps:
 //
 //   alike KIND THREADS MILLISECONDS [passive]
 //
@@ -15,9 +16,13 @@
 //
 // lock: a ticket lock that sleeps after each 2^20 polls, in one loop.
 //
+// turn: a loop without a hint that looks into a worker's eight queues in turn.
+// One of them is filled every 2 to 5 ms.
+//
 // With passive no polls come before the sleep, as the pools' own options have
 // it. With -DHAND each spin yields after 200 polls. Prints {"us": microseconds
-// a region of all threads, or a turn of the lock}.
+// a region of all threads, a turn of the lock, or from the moment a queue is
+// filled until it is found}.
 
 #include "timing.h"
 #include <atomic>
@@ -29,6 +34,7 @@
 #include <linux/futex.h>
 #include <mutex>
 #include <sched.h>
+#include <semaphore.h>
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
@@ -226,6 +232,61 @@ void turns(int Threads, double Seconds) {
   report(wall() - Begin, cpu() - Used, Turns);
 }
 
+constexpr int Queues = 8;
+
+struct alignas(64) Queue {
+  volatile long Items;
+  double FilledAt;
+} InTurn[MostThreads][Queues];
+volatile long IsOpen = 1;
+
+int waitTurn(Queue *Mine) {
+  int I = 0;
+  unsigned Polls = 0;
+  while (Mine[I].Items == 0 && IsOpen > 0) {
+#ifdef HAND
+    hint(Polls);
+#endif
+    I = (I + 1) % Queues;
+  }
+  (void)Polls;
+  return I;
+}
+
+void queuesInTurn(int Threads, double Seconds) {
+  sem_t Found;
+  sem_init(&Found, 0, 0);
+  double Late = 0;
+  std::vector<std::thread> Pool;
+  for (int T = 1; T < Threads; T++)
+    Pool.emplace_back([&, Mine = InTurn[T]] {
+      for (;;) {
+        int I = waitTurn(Mine);
+        if (!IsOpen)
+          return;
+        Late += wall() - Mine[I].FilledAt;
+        Mine[I].Items = 0;
+        sem_post(&Found);
+      }
+    });
+  double Begin = wall(), Used = cpu();
+  long Done = 0;
+  for (unsigned Random = 1; wall() - Begin < Seconds || !Done; Done++) {
+    Random = Random * 1103515245 + 12345;
+    usleep(2000 + (Random >> 16) % 3000);
+    Queue &Filled = InTurn[1 + (Random >> 8) % unsigned(Threads - 1)]
+                          [(Random >> 20) % Queues];
+    Filled.FilledAt = wall();
+    Filled.Items = 1;
+    while (sem_wait(&Found) != 0) {
+    }
+  }
+  report(Late, cpu() - Used, Done);
+  IsOpen = 0;
+  for (std::thread &T : Pool)
+    T.join();
+}
+
 } // namespace
 
 int main(int Argc, char **Argv) {
@@ -246,6 +307,8 @@ int main(int Argc, char **Argv) {
     regions(Threads, waitDeadline, Seconds);
   else if (!std::strcmp(Argv[1], "lock"))
     turns(Threads, Seconds);
+  else if (!std::strcmp(Argv[1], "turn") && Threads > 1)
+    queuesInTurn(Threads, Seconds);
   else
     return 2;
 }

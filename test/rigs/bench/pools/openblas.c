@@ -2,27 +2,31 @@
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * openblas THREADS MILLISECONDS: products of two matrices of 160 x 160, small
- * enough that waits count. Prints microseconds a product. */
+ * openblas THREADS MILLISECONDS SIDE: products of two matrices of SIDE x SIDE,
+ * 160 at most, small enough that waits count. Prints microseconds a product. */
 
 #include "cblas.h"
 #include "timing.h"
 #include <stdlib.h>
 
-enum { SIDE = 160 };
-static double a[SIDE * SIDE], b[SIDE * SIDE], c[SIDE * SIDE];
+enum { MOST = 160 };
+static double a[MOST * MOST], b[MOST * MOST], c[MOST * MOST];
+static int side;
 
 static void product(void) {
-  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE, SIDE, 1, a,
-              SIDE, b, SIDE, 0, c, SIDE);
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, side, side, side, 1, a,
+              side, b, side, 0, c, side);
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3)
+  if (argc < 4)
+    return 2;
+  side = atoi(argv[3]);
+  if (side < 1 || side > MOST)
     return 2;
   openblas_set_num_threads(atoi(argv[1]));
   double seconds = atof(argv[2]) / 1000;
-  for (int i = 0; i < SIDE * SIDE; i++) {
+  for (int i = 0; i < side * side; i++) {
     a[i] = i % 7;
     b[i] = i % 5;
   }

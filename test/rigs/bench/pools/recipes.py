@@ -214,9 +214,12 @@ def _plainly(program, threads, milliseconds, passive):
     return [program, threads, milliseconds, *(["passive"] if passive else [])], {}
 
 
-def _timeout(program, threads, milliseconds, passive):
-    # Its shortest: threads sleep after 2^4 ticks.
-    return [program, threads, milliseconds], {"OPENBLAS_THREAD_TIMEOUT": "4"} if passive else {}
+def _timeout(side):
+    def command(program, threads, milliseconds, passive):
+        # Its shortest: threads sleep after 2^4 ticks.
+        return [program, threads, milliseconds, side], {"OPENBLAS_THREAD_TIMEOUT": "4"} if passive else {}
+
+    return command
 
 
 def _kind(kind):
@@ -226,16 +229,17 @@ def _kind(kind):
     return command
 
 
-ALIKE = ("poll", "pop", "deadline", "lock")
+ALIKE = ("poll", "pop", "deadline", "lock", "turn")
 PROGRAMS = {
-    **{f"alike-{kind}": Program(_alike, _kind(kind), needs_source=False) for kind in ALIKE},
+    **{f"alike-{kind}": Program(_alike, _kind(kind), needs_source=False, passive=kind != "turn") for kind in ALIKE},
     "llama-prompt": Program(_llama("OFF"), _decode("prompt")),
     "llama-generate": Program(_llama("OFF"), _decode("generate")),
     "llama-gaps": Program(_llama("OFF"), _decode("gaps")),
     **{f"llamaomp-{mode}": Program(_llama("ON"), _decode(mode, openmp=True), by_hand=False, preload=True)
        for mode in ("prompt", "generate")},
     "keydb": Program(_keydb, _plainly),
-    "openblas": Program(_openblas, _timeout),
+    "openblas": Program(_openblas, _timeout("160")),
+    "openblas-96": Program(_openblas, _timeout("96")),
     "eigen": Program(_eigen, _plainly, needs_source=False),
     "onnx": Program(_onnx, _plainly),
     "pthreadpool": Program(_pthreadpool, _plainly),

@@ -26,6 +26,7 @@ SENTENCE = "Thread pools that poll before they sleep: as they are, by flags, by 
 ALONE = True
 
 RUN_MS, SMOKE_MS = 300, 20
+BOTH = "flags, passive"
 
 
 def options(parser):
@@ -37,6 +38,7 @@ def options(parser):
     parser.add_argument("--ms", type=int, default=RUN_MS, metavar="N", help="milliseconds of a run, at least a unit of work [%(default)s]")
     parser.add_argument("--reps", type=int, default=6, metavar="N", help="runs of each [%(default)s]")
     parser.add_argument("--add", action="store_true", help="keep the cells of earlier runs of this commit in pools.json")
+    parser.add_argument("--both", action="store_true", help="measure the build by flags with the program's own option, too")
     parser.add_argument("--build-only", action="store_true", help="only builds what would run")
 
 
@@ -54,7 +56,7 @@ def build(tree, name, source, folder):
     for variant, each in flags.items():
         place = os.path.join(folder, f"{name.split('-')[0]}-{variant.replace(' ', '-')}")
         # Another build of the plugin makes another program.
-        with bring.Once(place, f"2 {source} {os.path.getmtime(tree.plugin) if each.compile else ''}") as todo:
+        with bring.Once(place, f"3 {source} {os.path.getmtime(tree.plugin) if each.compile else ''}") as todo:
             if todo:
                 program.compile(tree, source, place, each)
         variants[variant] = os.path.join(place, "program")
@@ -62,7 +64,7 @@ def build(tree, name, source, folder):
 
 
 def command(tree, program, variant, built, threads, milliseconds):
-    line, environment = program.command(built, threads, milliseconds, variant == "passive")
+    line, environment = program.command(built, threads, milliseconds, variant in ("passive", BOTH))
     if variant == "preload":
         environment["LD_PRELOAD"] = os.path.join(tree.lib, "libvfomp.so")
     return line, environment
@@ -91,6 +93,8 @@ def main(tree, options, out):
             built[ours] = built["original"]
         if program.passive:
             built["passive"] = built["original"]
+            if options.both and ours in built and not program.preload:
+                built[BOTH] = built[ours]
         if options.build_only:
             continue
         print(f"{name}: us", flush=True)
