@@ -39,12 +39,12 @@ def script(commands, threads, packed, same):
 
 
 class Rig:
-    def __init__(self, tree, out, programs, given, progress, smoke):
+    def __init__(self, tree, out, programs, given, progress, smoke, host_cpus=L1_CPUS):
         cache = os.path.join(tree.build, "guest")
         # The mended one takes minutes to build, once.
         self.qemu = packages.qemu() if smoke else emulator.qemu(tree.build)
         self.kernel, self.busybox = packages.kernel(cache), packages.busybox(cache)
-        self.out, self.progress = out, progress
+        self.out, self.progress, self.host_cpus = out, progress, host_cpus
         self.vmm = nested.build_vmm(tree.tool("clang"), out)
         count = nested.compile_program(os.path.join(HERE, "count.c"), os.path.join(out, "count"), tree.tool("clang"))
         self.broke = []  # what guests broke off with, in a line each
@@ -60,8 +60,8 @@ class Rig:
                 counter.line(line)
                 self.progress.at(f"{title}: step {len(counter.results)} of {expected}")
 
-            lines = machine.boot(self.qemu, self.kernel.image, initrd, L1_CPUS, nested.L1_MEGABYTES, name=nested.L1, seen=seen,
-                                 silence=SILENCE_S)
+            lines = machine.boot(self.qemu, self.kernel.image, initrd, self.host_cpus, nested.L1_MEGABYTES, name=nested.L1, seen=seen,
+                                 silence=SILENCE_S, virtual=self.host_cpus == 1)
             nested.check(lines)
             if len(counter.results) != expected:
                 raise Broken(f"the guest did {len(counter.results)} steps of {expected}")

@@ -51,6 +51,8 @@ def options(parser):
     parser.add_argument("--src", metavar="DIR", help="has parsec/pkgs: PARSEC's dedup is run beside")
     parser.add_argument("--guest", action="store_true", help="count exits in a guest of a guest instead; packs 16 MB")
     parser.add_argument("--guest-cpus", type=int, default=4, metavar="N", help="vCPUs of that guest [%(default)s]")
+    parser.add_argument("--host-cpus", type=int, default=exits.L1_CPUS, metavar="N", help="CPUs of its host; 1: the host's clock counts "
+                        "instructions, and emulation is slower and breaks off more seldom [%(default)s]")
     parser.add_argument("--steps", metavar="STEP,...", help=f"with --guest: only these, of {', '.join(SENTENCES)} [all]")
     parser.add_argument("--threads", metavar="N,...", help="threads in each stage [1, 2 and 4 a CPU]")
     parser.add_argument("--reps", type=int, metavar="N", help="runs of each [7, with --guest 3]")
@@ -187,7 +189,7 @@ def in_guest(options, report, programs, rig, threads, progress):
     same = [step for step in STEPS if step in commands]
     found = exits.measure_all(rig, report, commands, packed, same, options.guest_cpus, threads, options.reps)
     progress.end()
-    print(f"\n{threads} threads in each stage, in a guest of {options.guest_cpus} vCPUs on {exits.L1_CPUS} CPUs; exits of a whole run")
+    print(f"\n{threads} threads in each stage, in a guest of {options.guest_cpus} vCPUs on {options.host_cpus} CPUs; exits of a whole run")
     exits.table(found, SENTENCES)
     if options.smoke or options.steps:
         return
@@ -205,8 +207,8 @@ def main(tree, options, out):
         counts = [int(n) for n in options.threads.split(",")] if options.threads else [cpus, 2 * cpus, 4 * cpus]
     except ValueError:
         raise bench.Usage(f"--threads {options.threads}: not numbers with commas between")
-    if min(options.reps, options.guest_cpus, *counts) < 1:
-        raise bench.Usage("--reps, --guest-cpus and --threads must be at least 1")
+    if min(options.reps, options.guest_cpus, options.host_cpus, *counts) < 1:
+        raise bench.Usage("--reps, --guest-cpus, --host-cpus and --threads must be at least 1")
     if options.smoke:
         counts = counts[:1]
     elif not options.guest:
@@ -218,13 +220,13 @@ def main(tree, options, out):
     parameters = {"smoke": options.smoke, "reps": options.reps, "threads": counts, "input": os.path.basename(given),
                   "bytes": os.path.getsize(given)}
     if options.guest:
-        parameters["guest_cpus"], parameters["host_cpus"] = options.guest_cpus, exits.L1_CPUS
+        parameters["guest_cpus"], parameters["host_cpus"] = options.guest_cpus, options.host_cpus
     report = bench.Report("dedup-guest" if options.guest else "dedup", tree, out, parameters)
     progress = measure.Progress("dedup")
     print(f"{os.path.getsize(given) / 1e6:.0f} MB, {options.reps} runs of each in turn, medians")
     said = []
     try:
-        rig = exits.Rig(tree, folder, programs, given, progress, options.smoke) if options.guest else None
+        rig = exits.Rig(tree, folder, programs, given, progress, options.smoke, options.host_cpus) if options.guest else None
         for threads in counts:
             said += in_guest(options, report, programs, rig, threads, progress) if rig else native(
                 options, report, programs, given, folder, threads, progress)
