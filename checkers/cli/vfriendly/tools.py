@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """clang-tidy and the libraries it loads: where they are, and whether they work together."""
 
+import functools
 import hashlib
 import os
 import re
@@ -19,13 +20,18 @@ from vfriendly.errors import Refused
 
 MODULE = "libvfriendly-tidy.so"
 PLUGIN = "libvfriendly.so"
+# Seconds after which a tool that prints nothing when it starts is assumed to hang.
+START_SECONDS = 60
 BUILT_FOR = int(os.environ.get("VFRIENDLY_BUILT_FOR", "22"))
 
 
-def _llvm_to_use() -> int:
+@functools.cache
+def llvm() -> int:
     """Returns the LLVM of VFRIENDLY_LLVM, else the first that has clang-tidy: the build's own, then others with a module."""
     asked = os.environ.get("VFRIENDLY_LLVM")
     if asked:
+        if not re.fullmatch("[0-9]+", asked):
+            raise Refused(f"VFRIENDLY_LLVM is '{asked}', which is no number of an LLVM: {BUILT_FOR}, for example")
         return int(asked)
     modules = Path(os.environ.get("VFRIENDLY_LIB", "/usr/lib")).glob(f"vfriendly/llvm-*/{MODULE}")
     found = [path.parent.name.removeprefix("llvm-") for path in modules]
@@ -35,10 +41,8 @@ def _llvm_to_use() -> int:
     return BUILT_FOR
 
 
-LLVM = _llvm_to_use()
-LLVM_BIN = f"/usr/lib/llvm-{LLVM}/bin"
-# Seconds after which a tool that prints nothing when it starts is assumed to hang.
-START_SECONDS = 60
+def llvm_bin() -> str:
+    return f"/usr/lib/llvm-{llvm()}/bin"
 
 
 @dataclass(frozen=True)
@@ -60,19 +64,19 @@ def program(name: str, given: str | None) -> str:
         if not found:
             raise Refused(f"{given}: no such program")
         return found
-    for candidate in (f"{LLVM_BIN}/{name}", f"{name}-{LLVM}", name):
+    for candidate in (f"{llvm_bin()}/{name}", f"{name}-{llvm()}", name):
         found = shutil.which(candidate)
         if found:
             return found
-    raise Refused(f"{name} of LLVM {LLVM} is not installed: apt-get install clang-tidy-{LLVM} "
-                  f"clang-{LLVM}, or name one with --{name} FILE")
+    raise Refused(f"{name} of LLVM {llvm()} is not installed: apt-get install clang-tidy-{llvm()} "
+                  f"clang-{llvm()}, or name one with --{name} FILE")
 
 
 def library(name: str, given: str | None, option: str) -> str:
     folders = [os.environ.get("VFRIENDLY_LIB"), f"{sys.prefix}/lib", "/usr/local/lib",
                sysconfig.get_config_var("LIBDIR"), "/usr/lib"]
     # What belongs to one version of LLVM is in a folder named after it; what belongs to none, in that of the build's.
-    version = LLVM if name in (MODULE, PLUGIN) else BUILT_FOR
+    version = llvm() if name in (MODULE, PLUGIN) else BUILT_FOR
     parts = (f"vfriendly/llvm-{version}", "")
     found = [Path(f) / part / name for f in folders if f for part in parts]
     for path in [Path(given)] if given else found:
@@ -127,14 +131,14 @@ def find(clang_tidy: str | None, module: str | None, checks: str) -> Tools:
         _, every, _ = _output([tidy, f"--load={library_path}", "--checks=*", "--list-checks"], "/")
         if "vfriendly-" not in every:
             raise Refused(f"{tidy} has no vfriendly checks after loading {library_path}: "
-                          f"the module needs clang-tidy {LLVM}")
+                          f"the module needs clang-tidy {llvm()}")
         raise Refused(f"no check matches --checks '{checks}': {tidy} --load={library_path} "
                       "--checks='vfriendly-*' --list-checks prints their names")
     _, version, _ = _output([tidy, "--version"])
     found = re.search(r"version (\d+)", version)
-    if not found or int(found.group(1)) != LLVM:
+    if not found or int(found.group(1)) != llvm():
         raise Refused(f"{tidy} is of version {found.group(1) if found else 'unknown'}, "
-                      f"the module needs {LLVM}")
+                      f"the module needs {llvm()}")
     stat = os.stat(os.path.realpath(tidy))
     identity = hashlib.sha256(repr(
         (version, stat.st_size, stat.st_mtime_ns, digest_of(library_path), wanted)

@@ -63,7 +63,7 @@ def is_wait_function(name: str) -> bool:
 
 class Waits:
     def __init__(self) -> None:
-        names = (f"{tools.LLVM_BIN}/llvm-objdump", "llvm-objdump", "objdump")
+        names = (f"{tools.llvm_bin()}/llvm-objdump", "llvm-objdump", "objdump")
         self._tool = next(filter(None, map(shutil.which, names)), None)
         self._known: dict[tuple[str, int], bool] = {}
 
