@@ -102,7 +102,7 @@ PACKAGES = {
     "apr": Package("make check", "./configure && make -j2", "make check", "apr"),
     # Only some of its tests; tasks of the first poll until the others run.
     "eigen3": Package("tests of its thread pool, its event count and its queue, three runs of each",
-                      "for f in non_blocking_thread_pool eventcount runqueue; do $CXX -std=c++14 -O2 -pthread -w -I. -Itest -DEIGEN_TEST_MAX_SIZE=320 -DEIGEN_TEST_PART_ALL=1 -DEIGEN_USE_THREADS unsupported/test/cxx11_$f.cpp -o $f || exit; done",
+                      "for f in non_blocking_thread_pool eventcount runqueue; do $CXX -std=c++14 -O2 -pthread -w -I. -Iunsupported -Itest -DEIGEN_TEST_MAX_SIZE=320 -DEIGEN_TEST_PART_ALL=1 -DEIGEN_USE_THREADS unsupported/test/cxx11_$f.cpp -o $f || exit; done",
                       "for f in non_blocking_thread_pool eventcount runqueue; do for i in 1 2 3; do t $f-$i timeout 60 ./$f s$i; done; done", seconds=700),
     "pcre2": Package("make check", CONFIGURE.format("--enable-jit", ""), "make check"),
 }
