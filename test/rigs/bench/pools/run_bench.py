@@ -55,8 +55,9 @@ def build(tree, name, source, folder):
         del flags["by hand"]
     for variant, each in flags.items():
         place = os.path.join(folder, f"{name.split('-')[0]}-{variant.replace(' ', '-')}")
-        # Another build of the plugin makes another program.
-        with bring.Once(place, f"3 {source} {os.path.getmtime(tree.plugin) if each.compile else ''}") as todo:
+        # Another build of the plugin or the runtime makes another program.
+        ours = [os.path.getmtime(f) for f in (tree.plugin, os.path.join(tree.lib, "libvfrt.a"))] if each.compile else ""
+        with bring.Once(place, f"3 {source} {ours}") as todo:
             if todo:
                 program.compile(tree, source, place, each)
         variants[variant] = os.path.join(place, "program")
