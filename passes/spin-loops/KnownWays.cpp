@@ -93,13 +93,16 @@ static Constant *valueFrom(Value *V, const BasicBlock &B,
       return valueFrom(Chosen->isOne() ? Select->getTrueValue()
                                        : Select->getFalseValue(),
                        B, From, Depth + 1);
-  if (!isa<ICmpInst, BinaryOperator>(I))
+  // A cast: bool has a byte in memory, and a bit as a result.
+  if (!isa<ICmpInst, BinaryOperator, CastInst>(I))
     return nullptr;
-  Constant *Left = valueFrom(I->getOperand(0), B, From, Depth + 1),
-           *Right = valueFrom(I->getOperand(1), B, From, Depth + 1);
-  return Left && Right
-             ? ConstantFoldInstOperands(I, {Left, Right}, B.getDataLayout())
-             : nullptr;
+  SmallVector<Constant *, 2> Operands;
+  for (Value *Op : I->operands()) {
+    Operands.push_back(valueFrom(Op, B, From, Depth + 1));
+    if (!Operands.back())
+      return nullptr;
+  }
+  return ConstantFoldInstOperands(I, Operands, B.getDataLayout());
 }
 
 /// Returns the successor to which B branches if control comes from From; null
