@@ -112,9 +112,38 @@ static bool countsFrom(const Value *V, const StoreInst &Store,
          Counts(Count);
 }
 
-/// Returns true if Store counts, as in ++statistics.waits or pauses *= 2.
+/// Returns true if Store records the largest or smallest number seen, one that
+/// the loop does not read from memory: if (n > most) most = n;
+static bool recordsExtreme(const StoreInst &Store) {
+  const Value *Number = Store.getValueOperand(),
+              *At = Store.getPointerOperand();
+  const BasicBlock *Before = Store.getParent()->getSinglePredecessor();
+  auto *Br = Before ? dyn_cast<BranchInst>(Before->getTerminator()) : nullptr;
+  auto *Is = Br && Br->isConditional() ? dyn_cast<ICmpInst>(Br->getCondition())
+                                       : nullptr;
+  if (!Is || !Is->isRelational() || isa<LoadInst, CallBase>(Number))
+    return false;
+  // The address is computed twice where common subexpressions are not yet
+  // eliminated.
+  auto IsOld = [&](const Value *V) {
+    auto *Load = dyn_cast<LoadInst>(V);
+    if (!Load || !Load->isSimple())
+      return false;
+    auto *Here = dyn_cast<Instruction>(At);
+    auto *There = dyn_cast<Instruction>(Load->getPointerOperand());
+    return At == Load->getPointerOperand() ||
+           (Here && There && isa<GetElementPtrInst>(Here) &&
+            Here->isIdenticalTo(There));
+  };
+  return (Is->getOperand(0) == Number && IsOld(Is->getOperand(1))) ||
+         (Is->getOperand(1) == Number && IsOld(Is->getOperand(0)));
+}
+
+/// Returns true if Store counts, as in ++statistics.waits or pauses *= 2, or
+/// records an extreme.
 static bool isStatistics(const StoreInst &Store) {
-  return Store.isSimple() && countsFrom(Store.getValueOperand(), Store);
+  return Store.isSimple() &&
+         (countsFrom(Store.getValueOperand(), Store) || recordsExtreme(Store));
 }
 
 /// An addition to shared memory by an atomicrmw or inline assembly. It adds or
