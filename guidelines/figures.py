@@ -443,6 +443,7 @@ TABLES = {
     "gleaner-jump": ("figures/gleaner", "figures of jump", gleaner_jump),
     "pools": ("guides/thread-pools", "figures", pools),
     "pools-inference": ("guides/thread-pools", "figures of inference", pools),
+    "pools-onnx": ("guides/thread-pools", "figures of ONNX Runtime", pools),
     "limits": ("figures/cpu-limits", "figures of limits", limits),
     "openmp": ("figures/cpu-limits", "figures of openmp", openmp),
     "servers": ("figures/cpu-limits", "figures of servers", servers),
@@ -471,8 +472,9 @@ def main():
     if report["dirty"] or report["parameters"].get("smoke"):
         fail(f"{sys.argv[1]}: measured on changed sources or as a smoke test: commit, then run ./dev bench {name}")
     # A run of only these programs takes long, and has a table of its own.
-    if name == "pools" and all(row["size"].startswith(("llama", "onnx")) for row in report["summary"]):
-        name = "pools-inference"
+    for only, table in (("onnx", "pools-onnx"), (("llama", "onnx"), "pools-inference")):
+        if name == "pools" and all(row["size"].startswith(only) for row in report["summary"]):
+            name = table
     if name not in TABLES:
         fail(f"{sys.argv[1]}: no page shows {name}, only {' and '.join(TABLES)}")
     page, marks, render = TABLES[name]

@@ -10,8 +10,8 @@
 // count, read a clock, or call functions that leave no trace (pause, yield,
 // sleeps, trylock). It has no effect outside of the loop, except by a failed
 // read-modify-write. A loop that gives a spin hint in each iteration but may
-// have other effects is accepted with a doubt: it is reported, but never
-// rewritten.
+// have other effects is accepted with a doubt: it is reported, and keeps all
+// its iterations.
 //
 //   Verdict V = judge(F);
 //   if (!V.Waits)

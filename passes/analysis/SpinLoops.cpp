@@ -113,6 +113,7 @@ SpinLoopInfo findSpinLoops(Function &, LoopInfo &LI, const DominatorTree &DT,
     S.Pauses = G.Of.Pauses;
     S.Yields = G.Of.Yields;
     S.Sleeps = G.Of.Sleeps;
+    S.AlwaysHints = G.Of.Rhythm == HintRhythm::Pauses && G.Of.HintsItself;
     S.Doubt = std::move(V.Doubt);
     S.Locks = any_of(G.Of.Effects, [](const Effect &E) {
       return E.Undone == Effect::Releases;

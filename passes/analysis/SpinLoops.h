@@ -81,6 +81,9 @@ struct SpinLoop {
   /// Hints that the source already has.
   bool Pauses = false, Yields = false, Sleeps = false;
   bool hints() const { return Pauses || Yields || Sleeps; }
+  /// True if each iteration that is followed by another one gives a hint, and
+  /// the loop has hints of its own beside those of waits in it.
+  bool AlwaysHints = false;
   /// The reason why the loop is not proved to be a wait; empty if it is proved.
   std::string Doubt;
   /// True if each iteration takes and releases a lock: polling plain memory

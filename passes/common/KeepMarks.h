@@ -33,6 +33,9 @@ inline constexpr llvm::StringLiteral DecidedMark = "vf.spin.decided";
 /// run, after inlining, does not report the loop again, but rewrites it if it
 /// can then prove that the loop is a wait.
 inline constexpr llvm::StringLiteral DoubtMark = "vf.spin.doubted";
+/// Metadata of a loop with DoubtMark that gets yields in the last run that
+/// rewrites loops, unless the loop is proved to be a wait before.
+inline constexpr llvm::StringLiteral YieldMark = "vf.spin.yields";
 /// Metadata of a loop that must not be rewritten, because its function has
 /// __attribute__((annotate("vfriendly:keep"))).
 inline constexpr llvm::StringLiteral KeepMark = "vf.spin.keep";

@@ -171,7 +171,7 @@ static Error addSpinLoops(ModulePassManager &MPM, StringRef Name,
   if (!Mode)
     return Mode.takeError();
   readSummary(MPM, ThinOrFullLTOPhase::None);
-  MPM.addPass(SpinLoopsPass(*Mode, SpinPhase::Early));
+  MPM.addPass(SpinLoopsPass(*Mode, SpinPhase::Only));
   writeSummary(MPM, ThinOrFullLTOPhase::None);
   return Error::success();
 }
@@ -229,18 +229,18 @@ static bool addByName(StringRef Name, ModulePassManager &MPM) {
 }
 
 /// Adds the pass for one phase of a pipeline. Reports a wrong mode only in
-/// phase Early, so that there is one error. pre: Phase is not Unoptimized.
+/// the first phase, so that there is one error. pre: Phase is not Unoptimized.
 static void addSpinLoops(ModulePassManager &MPM, OptimizationLevel Level,
                          SpinPhase Phase, ThinOrFullLTOPhase LTO) {
   auto Mode = defaultSpinMode(LTO);
   if (!Mode) {
-    if (Phase == SpinPhase::Early)
+    if (isFirst(Phase))
       return MPM.addPass(UsageErrorPass(Mode.takeError()));
     return consumeError(Mode.takeError());
   }
   if (Level == OptimizationLevel::O0)
     Phase = SpinPhase::Unoptimized;
-  if (Phase == SpinPhase::Early)
+  if (isFirst(Phase))
     readSummary(MPM, LTO);
   MPM.addPass(
       SpinLoopsPass(*Mode, Phase, LTO == ThinOrFullLTOPhase::ThinLTOPostLink));
@@ -355,7 +355,7 @@ static void registerPasses(PassBuilder &PB) {
       });
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
-        addSpinLoops(MPM, Level, SpinPhase::Early,
+        addSpinLoops(MPM, Level, SpinPhase::Only,
                      ThinOrFullLTOPhase::FullLTOPostLink);
       });
 }

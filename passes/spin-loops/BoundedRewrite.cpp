@@ -184,26 +184,8 @@ CallInst *BoundedRewriter::emitCall(IRBuilder<> &B, Value *State, Value *Left) {
       }
     }
   }
-
-  // The measured cost of a poll in this loop, shared by all executions of the
-  // loop.
-  auto *Cost = new GlobalVariable(M, B.getInt32Ty(), /*isConstant=*/false,
-                                  GlobalValue::PrivateLinkage, B.getInt32(0),
-                                  "vf.spin.cost");
-  Cost->setAlignment(Align(4));
-  FunctionCallee Wait = M.getOrInsertFunction(BoundedWaitFunction,
-                                              boundedWaitType(M.getContext()));
-  CallingConv::ID Convention = waitConvention(M);
-  cast<Function>(Wait.getCallee())->setCallingConv(Convention);
-  CallInst *Made = B.CreateCall(
-      Wait, {Address, Observed, State,
-             B.getInt32(Flags | Size | VF_SPIN_BLOCK(Plan.Block)), Left, Cost});
-  Made->setCallingConv(Convention);
-  Made->addFnAttr(Attribute::NoUnwind);
-  Made->addFnAttr(Attribute::Cold);
-  if (DISubprogram *In = F.getSubprogram())
-    Made->setDebugLoc(DILocation::get(M.getContext(), 0, 0, In));
-  return Made;
+  return emitBoundedCall(B, F, Address, Observed, State, Flags | Size,
+                         Plan.Block, Left);
 }
 
 /// Creates the block SecondLook, which loads all polled words once more, and
@@ -411,6 +393,31 @@ CallInst *BoundedRewriter::run() {
 }
 
 } // namespace
+
+CallInst *emitBoundedCall(IRBuilder<> &B, Function &F, Value *Address,
+                          Value *Observed, Value *State, uint32_t How,
+                          unsigned Block, Value *Left) {
+  Module &M = *F.getParent();
+  // The measured cost of a poll in this loop, shared by all executions of the
+  // loop.
+  auto *Cost = new GlobalVariable(M, B.getInt32Ty(), /*isConstant=*/false,
+                                  GlobalValue::PrivateLinkage, B.getInt32(0),
+                                  "vf.spin.cost");
+  Cost->setAlignment(Align(4));
+  FunctionCallee Wait = M.getOrInsertFunction(BoundedWaitFunction,
+                                              boundedWaitType(M.getContext()));
+  CallingConv::ID Convention = waitConvention(M);
+  cast<Function>(Wait.getCallee())->setCallingConv(Convention);
+  CallInst *Made =
+      B.CreateCall(Wait, {Address, Observed, State,
+                          B.getInt32(How | VF_SPIN_BLOCK(Block)), Left, Cost});
+  Made->setCallingConv(Convention);
+  Made->addFnAttr(Attribute::NoUnwind);
+  Made->addFnAttr(Attribute::Cold);
+  if (DISubprogram *In = F.getSubprogram())
+    Made->setDebugLoc(DILocation::get(M.getContext(), 0, 0, In));
+  return Made;
+}
 
 CallInst *emitBoundedWait(const SpinLoop &S, const BoundedPlan &Plan,
                           uint32_t Flags, ScalarEvolution &SE, LoopInfo &LI,

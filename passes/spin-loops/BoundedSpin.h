@@ -62,6 +62,7 @@
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 
 #include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/IR/IRBuilder.h"
 
 #include <optional>
 
@@ -114,6 +115,14 @@ struct BoundedWait {
 BoundedWait planBoundedWait(const SpinLoop &S, llvm::ScalarEvolution &SE,
                             const llvm::LoopInfo &LI,
                             const llvm::DominatorTree &DT);
+
+/// Inserts a call of BoundedWaitFunction in F. How lacks VF_SPIN_BLOCK, of
+/// which Block is the number of polls. The cost of a poll is measured for this
+/// call alone.
+llvm::CallInst *emitBoundedCall(llvm::IRBuilder<> &B, llvm::Function &F,
+                                llvm::Value *Address, llvm::Value *Observed,
+                                llvm::Value *State, uint32_t How,
+                                unsigned Block, llvm::Value *Left);
 
 /// Rewrites S to call BoundedWaitFunction between polls; the argument `how` of
 /// the call has the bits of Flags. Keeps LI and DT valid. S.L remains the loop

@@ -42,6 +42,8 @@ static StringRef effectOf(const Decision &D) {
   case Decision::WaitAwake:
     return "failed polls now pause or yield in the runtime and never sleep, as "
            "the loop polls several words in turn";
+  case Decision::GiveWay:
+    return "it now yields where threads share CPUs";
   case Decision::Pause:
     return "failed polls now give the CPU's spin hint";
   case Decision::Leave:
@@ -66,6 +68,9 @@ static Remark fill(Remark R, const SpinLoop &S, const Decision &D) {
   }
   if (D.Action == Decision::Leave) {
     R << " left as it is: " << ore::NV("Reason", D.Why);
+  } else if (D.Action == Decision::GiveWay && !S.Doubt.empty()) {
+    R << " may do more than wait: " << ore::NV("Reason", D.Why)
+      << "; it keeps all iterations, and now yields where threads share CPUs";
   } else {
     R << " wastes its vCPU while the thread it waits for is descheduled; "
       << effectOf(D);
@@ -106,7 +111,9 @@ void sayDecision(OptimizationRemarkEmitter &ORE, const SpinLoop &S,
   } else {
     ++(D.waits() ? NumBlocking : NumPausing);
     ORE.emit([&] {
-      StringRef Name = D.waits() ? "SpinLoopBlocks" : "SpinLoopPauses";
+      StringRef Name = D.Action == Decision::GiveWay ? "SpinLoopYields"
+                       : D.waits()                   ? "SpinLoopBlocks"
+                                                     : "SpinLoopPauses";
       return fill(OptimizationRemark(PassName, Name, Where, Block), S, D);
     });
   }

@@ -24,7 +24,15 @@ namespace vfriendly {
 /// The action that the pass takes on one loop. If this action does less than
 /// the selected mode asks for, Why is the reason.
 struct Decision {
-  enum { Leave, Pause, Wait, WaitBounded, WaitUntil, WaitAwake } Action;
+  enum {
+    Leave,
+    Pause,
+    Wait,
+    WaitBounded,
+    WaitUntil,
+    WaitAwake,
+    GiveWay
+  } Action;
   llvm::StringRef Why;
   /// Set for WaitBounded.
   std::optional<BoundedPlan> Plan = std::nullopt;

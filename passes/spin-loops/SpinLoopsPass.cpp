@@ -20,6 +20,7 @@
 #include "passes/spin-loops/BoundedSpin.h"
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/Expose.h"
+#include "passes/spin-loops/GiveWay.h"
 #include "passes/spin-loops/PollingPaths.h"
 #include "passes/spin-loops/Remarks.h"
 #include "passes/spin-loops/Rewrite.h"
@@ -35,7 +36,6 @@
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Module.h"
 
@@ -89,7 +89,8 @@ class SpinLoopsImpl {
 public:
   SpinLoopsImpl(Module &M, FunctionAnalysisManager &FAM, Summary &Counts,
                 SpinMode Mode, SpinPhase Phase, bool Thin)
-      : M(M), FAM(FAM), Counts(Counts), Mode(Mode), Phase(Phase), Thin(Thin) {}
+      : M(M), FAM(FAM), Counts(Counts), Mode(Mode), Phase(Phase), Thin(Thin),
+        Forbidden(M) {}
 
   bool run();
 
@@ -97,11 +98,12 @@ private:
   bool finish();
   void keep(Function &F);
   void find(Function &F);
-  bool mayChange(const Function &F, StringRef *Why = nullptr) const;
   SmallPtrSet<const Instruction *, 8> tries() const;
-  bool mayBeDriver(const SpinLoop &S) const;
+  bool isRetry(const Loop *L) const;
   Decision decide(const SpinLoop &S, Function &F);
   void rewrite(const SpinLoop &S, const Decision &D, Function &F);
+  void giveWay(Function &F);
+  void wasRewritten(Function &F);
   void say(const SpinLoop &S, const Decision &D, Function &F);
   void notifyWriters();
 
@@ -111,15 +113,15 @@ private:
   SpinMode Mode;
   SpinPhase Phase;
   bool Thin;
-  FunctionSet Keep, Handlers, Resolvers;
+  Vetoes Forbidden;
   ConditionExposer Exposer;
   VariableFacts Variables;
   std::optional<Writers> AllWriters;
   SmallVector<FoundLoops, 4> All;
   SmallVector<WaitSite, 4> Waits;
+  /// The functions with loops that have YieldMark.
+  SmallSetVector<Function *, 4> Yielding;
   SmallSetVector<Function *, 4> Rewritten;
-  bool CheckedForRaces = false, StrictSeccomp = false;
-  bool AsynchronousCancel = false;
   bool SaidRuntime = false;
   bool Changed = false;
 };
@@ -127,28 +129,23 @@ private:
 bool SpinLoopsImpl::run() {
   if (Phase == SpinPhase::Last)
     return finish();
-  Keep = findKeepFunctions(M);
-  CheckedForRaces = isCheckedForRaces(M);
-  StrictSeccomp = entersStrictSeccomp(M);
-  AsynchronousCancel = cancelsAsynchronously(M);
   // Marks loops before inlining, so that inlined copies have the marks too.
   for (Function &F : M)
-    if (!F.isDeclaration() && Keep.contains(&F) && Phase == SpinPhase::Early)
+    if (!F.isDeclaration() && Forbidden.kept().contains(&F) && isFirst(Phase))
       keep(F);
   // Finds all loops before it rewrites any, because the decision about a loop
   // depends on the stores in all functions.
   for (Function &F : M)
     if (!F.isDeclaration())
       find(F);
-  if (All.empty() && !M.getFunction(WaitFunction) &&
+  if (All.empty() && Yielding.empty() && !M.getFunction(WaitFunction) &&
       !M.getFunction(BoundedWaitFunction))
     return Changed;
-  Handlers = findSignalHandlers(M);
-  Resolvers = findResolvers(M);
+  Forbidden.findCallbacks();
   AllWriters.emplace(M, tries());
   for (FoundLoops &Found : All) {
     for (SpinLoop &S : Found.Info.Loops) {
-      if (mayBeDriver(S))
+      if (mayBeDriver(S, *AllWriters))
         S.Kind = SpinKind::Device;
       if (isMarked(*S.L, DecidedMark))
         continue;
@@ -161,15 +158,26 @@ bool SpinLoopsImpl::run() {
       if (InDoubt && isMarked(*S.L, DoubtMark))
         continue;
       Decision D = decide(S, *Found.F);
+      const bool Yields = D.Action == Decision::GiveWay;
+      if (Yields && isMarked(*S.L, YieldMark))
+        continue;
       say(S, D, *Found.F);
-      if (InDoubt) {
+      if (InDoubt || Yields) {
         mark(*S.L, DoubtMark);
+        if (Yields) {
+          mark(*S.L, YieldMark);
+          Yielding.insert(Found.F);
+        }
         Changed = true;
       } else {
         rewrite(S, D, *Found.F);
       }
     }
   }
+  // Not before the last chance to prove that the loop is a wait.
+  if (isLast(Phase))
+    for (Function *F : Yielding)
+      giveWay(*F);
   notifyWriters();
   forgetPromises(Rewritten.getArrayRef());
   if (Changed)
@@ -178,9 +186,8 @@ bool SpinLoopsImpl::run() {
 }
 
 bool SpinLoopsImpl::finish() {
-  Function *Wait = M.getFunction(WaitFunction);
   SmallSetVector<Function *, 8> Waiting;
-  if (Wait)
+  if (Function *Wait = M.getFunction(WaitFunction))
     for (User *U : Wait->users())
       if (auto *Call = dyn_cast<CallInst>(U))
         Waiting.insert(Call->getFunction());
@@ -215,31 +222,18 @@ void SpinLoopsImpl::find(Function &F) {
       sayUnoptimized(FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), F);
     return;
   }
-  if (Phase == SpinPhase::Early && Mode != SpinMode::Off && mayChange(F)) {
+  if (isFirst(Phase) && Mode != SpinMode::Off && Forbidden.mayChange(F)) {
     Changed |= Exposer.run(F, FAM);
     Changed |= splitPolls(F, FAM, Variables);
   }
+  auto &LI = FAM.getResult<LoopAnalysis>(F);
   SpinLoopInfo Info =
-      findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
-                    FAM.getResult<DominatorTreeAnalysis>(F), Variables);
+      findSpinLoops(F, LI, FAM.getResult<DominatorTreeAnalysis>(F), Variables);
+  if (any_of(LI.getLoopsInPreorder(),
+             [](const Loop *L) { return isMarked(*L, YieldMark); }))
+    Yielding.insert(&F);
   if (!Info.Loops.empty())
     All.push_back({&F, std::move(Info)});
-}
-
-/// Returns true if no veto forbids changes of F. Must be called before
-/// anything in F is changed.
-bool SpinLoopsImpl::mayChange(const Function &F, StringRef *Why) const {
-  StringRef Ignored;
-  StringRef &Reason = Why ? *Why : Ignored;
-  if (F.hasFnAttribute(KeepMark) || Keep.contains(&F)) {
-    Reason = "its function is marked vfriendly:keep";
-    return false;
-  }
-  if (CheckedForRaces) {
-    Reason = "ThreadSanitizer checks the program as written";
-    return false;
-  }
-  return mayRewrite(F, &Reason);
 }
 
 /// Returns the read-modify-writes by which waits try to take a lock. Such a
@@ -254,19 +248,13 @@ SmallPtrSet<const Instruction *, 8> SpinLoopsImpl::tries() const {
   return Tries;
 }
 
-/// Returns true if the loop may poll a device register: no store in the module
-/// certainly writes the polled memory, and the loop sleeps between polls,
-/// whereas a wait for a thread would pause.
-bool SpinLoopsImpl::mayBeDriver(const SpinLoop &S) const {
-  return S.Sleeps && !S.Pauses && !S.Yields &&
-         all_of(S.Polls, [&](const Poll &P) {
-           if (!P.Address)
-             return false;
-           Location Where = locatePoll(P);
-           return P.OnlyLocates ||
-                  (isa<LoadInst>(P.Access) && (P.Volatile || P.isPlain()) &&
-                   !Where.Global && !AllWriters->anySurelyFor(Where));
-         });
+/// Returns true if L, a loop found in this run, waits for nobody.
+bool SpinLoopsImpl::isRetry(const Loop *L) const {
+  return any_of(All, [&](const FoundLoops &Found) {
+    return any_of(Found.Info.Loops, [&](const SpinLoop &S) {
+      return S.L == L && S.Kind == SpinKind::Retry;
+    });
+  });
 }
 
 Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
@@ -281,14 +269,13 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
     return {Decision::Leave, "rewriting is switched off"};
   if (isMarked(*S.L, KeepMark))
     return {Decision::Leave, "its function is marked vfriendly:keep"};
-  if (Handlers.contains(&F))
-    return {Decision::Leave, "its function is a signal handler"};
-  StringRef Forbidden;
-  if (!mayChange(F, &Forbidden))
-    return {Decision::Leave, Forbidden};
+  StringRef Why;
+  if (!Forbidden.mayChangeLoops(F, &Why))
+    return {Decision::Leave, Why};
   if (!hasSplittableLatches(*S.L))
     return {Decision::Leave, "its back edge is an indirect branch"};
-  if (!S.Doubt.empty())
+  const bool InDoubt = !S.Doubt.empty();
+  if (InDoubt && !mayGiveWay(S))
     return {Decision::Leave, S.Doubt};
   if (S.Sleeps) {
     Surroundings Around(FAM.getResult<LoopAnalysis>(F),
@@ -304,7 +291,7 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
   // decided about its inner loop: the inner loop waits for the same word.
   for (Loop *Sub : S.L->getSubLoops())
     if (isMarked(*Sub, DecidedMark) && !isMarked(*Sub, KeepMark) &&
-        S.Kind == SpinKind::TestAndTestAndSet)
+        S.Kind == SpinKind::TestAndTestAndSet && !isRetry(Sub))
       return {Decision::Leave, "the loop inside it waits for the same lock"};
   // The inner loop already waits in the runtime, so a yield in this loop would
   // cost another time slice. An example is uv__async_spin of libuv.
@@ -313,6 +300,8 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
                              "runtime"};
 
   auto PauseOnly = [&](StringRef Why) -> Decision {
+    if (InDoubt)
+      return {Decision::Leave, S.Doubt};
     if (S.Pauses)
       return {Decision::Leave, Why};
     if (S.Bound > MaxPausedIterations)
@@ -323,36 +312,23 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       return {Decision::Leave, "the target has no spin hint"};
     return {Decision::Pause, Why};
   };
-  if (Resolvers.contains(&F))
-    return PauseOnly("the resolver of an ifunc runs it, before the program is "
-                     "relocated");
   if (Mode == SpinMode::Pause)
     return PauseOnly(S.Pauses ? "it pauses already" : "");
-  if (!canBlock(M))
-    return PauseOnly("blocking needs a 64-bit Linux ELF target");
-  if (F.hasFnAttribute("no-builtins"))
-    return PauseOnly("freestanding code (-ffreestanding, -fno-builtin) may run "
-                     "without an operating system");
-  if (StrictSeccomp)
-    return PauseOnly("its module enters seccomp's strict mode, where reading "
-                     "a clock or yielding ends the process");
-  if (AsynchronousCancel)
-    return PauseOnly("its module cancels threads asynchronously, and such "
-                     "threads may call only three functions of POSIX");
-  if (!namesAreFree(M))
-    return PauseOnly("the program uses names of the runtime for its own "
-                     "symbols");
-  if (S.Gated || (S.InTurn && S.Bounded))
-    return PauseOnly(
-        "it polls in some iterations only, and a wait would delay the others");
+  if (Why = Forbidden.whyOnlyPause(F); !Why.empty())
+    return PauseOnly(Why);
+  // The reason why a wait might skip or delay something.
+  StringRef Keeps = S.Doubt;
   BoundedWait Limited;
-  if (S.Bounded) {
+  if (!InDoubt && (S.Gated || (S.InTurn && S.Bounded))) {
+    Keeps =
+        "it polls in some iterations only, and a wait would delay the others";
+  } else if (!InDoubt && S.Bounded) {
     Limited = planBoundedWait(S, FAM.getResult<ScalarEvolutionAnalysis>(F),
                               FAM.getResult<LoopAnalysis>(F),
                               FAM.getResult<DominatorTreeAnalysis>(F));
-    if (!Limited.Why.empty())
-      return Limited.MayPause ? PauseOnly(Limited.Why)
-                              : Decision{Decision::Leave, Limited.Why};
+    Keeps = Limited.Why;
+    if (!Limited.MayPause)
+      return {Decision::Leave, Keeps};
   }
   if (S.Kind == SpinKind::SeqLock)
     return PauseOnly("a seqlock's reader waits only until a write has ended");
@@ -375,6 +351,9 @@ Decision SpinLoopsImpl::decide(const SpinLoop &S, Function &F) {
       return {Decision::Leave,
               "nothing in the program writes the polled memory"};
   }
+  if (!Keeps.empty())
+    return mayGiveWay(S) ? Decision{Decision::GiveWay, Keeps}
+                         : PauseOnly(Keeps);
   if (Limited.Plan)
     return {Decision::WaitBounded, "", std::move(Limited.Plan)};
   if (S.InTurn)
@@ -418,6 +397,10 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
       Waits.push_back({Call, Where, Notified});
   }
   mark(*S.L, DecidedMark); // Sets it on the new back edge.
+  wasRewritten(F);
+}
+
+void SpinLoopsImpl::wasRewritten(Function &F) {
   FAM.invalidate(F, [] {
     PreservedAnalyses PA;
     PA.preserve<LoopAnalysis>();
@@ -425,6 +408,22 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
     return PA;
   }());
   Rewritten.insert(&F);
+  Changed = true;
+}
+
+/// Gives way in the loops of F that have YieldMark. They may be copies, inlined
+/// into F.
+void SpinLoopsImpl::giveWay(Function &F) {
+  if (Mode != SpinMode::Block || !Forbidden.mayChangeLoops(F) ||
+      !Forbidden.whyOnlyPause(F).empty())
+    return;
+  auto &LI = FAM.getResult<LoopAnalysis>(F);
+  for (Loop *L : LI.getLoopsInPreorder()) {
+    if (isMarked(*L, YieldMark) && !isMarked(*L, DecidedMark) &&
+        !isMarked(*L, KeepMark) &&
+        emitGiveWay(*L, LI, FAM.getResult<DominatorTreeAnalysis>(F)))
+      wasRewritten(F);
+  }
 }
 
 void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
@@ -432,7 +431,8 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
   sayDecision(ORE, S, D);
   if (S.Kind != SpinKind::Retry && S.Kind != SpinKind::Device)
     Counts.count(D.Action != Decision::Leave, D.Why);
-  if (D.waits() && !std::exchange(SaidRuntime, true))
+  if (D.waits() && D.Action != Decision::GiveWay &&
+      !std::exchange(SaidRuntime, true))
     sayNeedsRuntime(ORE, S);
 }
 
@@ -460,7 +460,7 @@ void SpinLoopsImpl::notifyWriters() {
   for (const WaitSite &W : Waits)
     Places.push_back({W.Where, W.Call != nullptr, W.Key});
   Writers::Outcome Done = AllWriters->instrument(
-      Places, [&](const Function &F) { return mayChange(F); });
+      Places, [&](const Function &F) { return Forbidden.mayChange(F); });
   // A wait for several words is notified if the writers of each of these words
   // notify.
   MapVector<CallInst *, bool> IsCovered;

@@ -24,14 +24,25 @@ enum class SpinMode {
 
 std::optional<SpinMode> parseSpinMode(llvm::StringRef Text);
 
-/// Where in a pipeline the pass runs. Only Early runs before JumpThreading,
-/// which breaks waits on plain memory.
+/// Where in a pipeline the pass runs. Only Early and Only run before
+/// JumpThreading, which breaks waits on plain memory.
 enum class SpinPhase {
   Unoptimized, ///< -O0: nothing is rewritten, and a remark says so.
   Early,       ///< Before simplification: loops have their source form.
   Late,        ///< After inlining, which exposes more waits on atomics.
+  Only,        ///< As Early, with no run in phase Late to follow.
   Last,        ///< Before code generation: only separates waits' exits.
 };
+
+/// Returns true if no earlier run has seen the loops.
+inline bool isFirst(SpinPhase Phase) {
+  return Phase == SpinPhase::Early || Phase == SpinPhase::Only;
+}
+
+/// Returns true if no later run rewrites loops.
+inline bool isLast(SpinPhase Phase) {
+  return Phase == SpinPhase::Late || Phase == SpinPhase::Only;
+}
 
 /// Finds loops that wait by polling memory and makes them give up the CPU when
 /// the wait gets long.

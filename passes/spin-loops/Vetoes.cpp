@@ -8,6 +8,10 @@
 
 #include "passes/spin-loops/Vetoes.h"
 
+#include "passes/spin-loops/Describe.h"
+#include "passes/spin-loops/Rewrite.h"
+#include "passes/spin-loops/Writers.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstrTypes.h"
@@ -83,6 +87,69 @@ bool entersStrictSeccomp(const Module &M) {
                    Is(Call, 2, {1})) ||
                   (Is(Call, 0, {317, 277}) && Is(Call, 1, {0}));
          });
+}
+
+bool mayBeDriver(const SpinLoop &S, const Writers &AllWriters) {
+  return S.Sleeps && !S.Pauses && !S.Yields &&
+         all_of(S.Polls, [&](const Poll &P) {
+           if (!P.Address)
+             return false;
+           Location Where = locatePoll(P);
+           return P.OnlyLocates ||
+                  (isa<LoadInst>(P.Access) && (P.Volatile || P.isPlain()) &&
+                   !Where.Global && !AllWriters.anySurelyFor(Where));
+         });
+}
+
+Vetoes::Vetoes(const Module &M)
+    : M(M), Keep(findKeepFunctions(M)), CheckedForRaces(isCheckedForRaces(M)),
+      StrictSeccomp(entersStrictSeccomp(M)),
+      AsynchronousCancel(cancelsAsynchronously(M)) {}
+
+void Vetoes::findCallbacks() {
+  Handlers = findSignalHandlers(M);
+  Resolvers = findResolvers(M);
+}
+
+bool Vetoes::mayChange(const Function &F, StringRef *Why) const {
+  StringRef Ignored;
+  StringRef &Reason = Why ? *Why : Ignored;
+  if (F.hasFnAttribute(KeepMark) || Keep.contains(&F)) {
+    Reason = "its function is marked vfriendly:keep";
+    return false;
+  }
+  if (CheckedForRaces) {
+    Reason = "ThreadSanitizer checks the program as written";
+    return false;
+  }
+  return mayRewrite(F, &Reason);
+}
+
+bool Vetoes::mayChangeLoops(const Function &F, StringRef *Why) const {
+  if (!Handlers.contains(&F))
+    return mayChange(F, Why);
+  if (Why)
+    *Why = "its function is a signal handler";
+  return false;
+}
+
+StringRef Vetoes::whyOnlyPause(const Function &F) const {
+  if (Resolvers.contains(&F))
+    return "the resolver of an ifunc runs it, before the program is relocated";
+  if (!canBlock(M))
+    return "blocking needs a 64-bit Linux ELF target";
+  if (F.hasFnAttribute("no-builtins"))
+    return "freestanding code (-ffreestanding, -fno-builtin) may run without "
+           "an operating system";
+  if (StrictSeccomp)
+    return "its module enters seccomp's strict mode, where reading a clock or "
+           "yielding ends the process";
+  if (AsynchronousCancel)
+    return "its module cancels threads asynchronously, and such threads may "
+           "call only three functions of POSIX";
+  if (!namesAreFree(M))
+    return "the program uses names of the runtime for its own symbols";
+  return "";
 }
 
 } // namespace vfriendly

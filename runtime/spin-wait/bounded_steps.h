@@ -19,6 +19,11 @@
  * triggers may arrive (cpu_time.h), it only polls, because time without the CPU
  * does not bring that signal nearer.
  *
+ * With VF_SPIN_MAY_WORK the caller may do work between two calls. The number of
+ * polls left is not used, a long window is no evidence of over-commitment, and
+ * the caller polls for a window between two yields, so that what it does takes
+ * about as many iterations in a second as without the calls.
+ *
  * bounded.c uses this file for the runtime, and alone/linux.c for
  * programs without it. Include before: vf_now_ns, vf_yield, vf_spin_budget_ns,
  * vf_cpu_time_counts and vf_spin_block_for.
@@ -132,7 +137,8 @@ static uint64_t spun(uint64_t state, uint64_t now, uint32_t *cost,
   uint64_t window = vf_field(state, VF_WINDOW);
   uint64_t expected = window_ns(known, how, window);
   vf_count(VF_SPIN_SPUN, 1);
-  if (known != 0 && took > 2 * expected + VF_GAP_NS) {
+  if (known != 0 && took > 2 * expected + VF_GAP_NS &&
+      !(how & VF_SPIN_MAY_WORK)) {
     vf_crowd_seen();
     return state;
   }
@@ -220,12 +226,14 @@ vf_bounded_step(const volatile void *addr, uint64_t observed, uint64_t state,
   uint64_t given = end - begin;
   if (given > VF_GIVEN_MAX_NS)
     given = VF_GIVEN_MAX_NS;
-  uint64_t skip = polls_in(given, known, end);
+  bool works = how & VF_SPIN_MAY_WORK;
+  uint64_t skip = works ? 0 : polls_in(given, known, end);
   crowded = known != 0 && vf_crowded();
   if (!crowded || patient)
     state = vf_with(state, VF_SPENT, 0);
   return answer(state, end, skip < left ? skip : left,
-                crowded ? 1 : UINT64_C(1) << vf_field(state, VF_WINDOW));
+                crowded && !works ? 1
+                                  : UINT64_C(1) << vf_field(state, VF_WINDOW));
 }
 
 #endif /* VFRIENDLY_SPIN_WAIT_BOUNDED_STEPS_H */

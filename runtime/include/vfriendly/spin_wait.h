@@ -61,6 +61,10 @@ extern "C" {
 /* Says that the condition reads several words. addr is a key that the writers
  * of all these words notify; it is not read. The size in `how` is 0. */
 #define VF_SPIN_SEVERAL 0x800u
+/* Says that the iterations of a bounded wait may do more than poll, so none may
+ * be skipped: vf_spin_wait_bounded returns 0 in skip, never sleeps, and lets
+ * some microseconds pass between two yields. */
+#define VF_SPIN_MAY_WORK 0x1000u
 
 /* Number of failed polls of one wait that a caller may make before it first
  * calls vf_spin_wait; it counts them in state. 64 polls take a tenth of a

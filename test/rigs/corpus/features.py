@@ -99,7 +99,7 @@ SPIN_LOOPS = Feature(
     columns="corpus file line verdict kind hint a b doubt", wanted="spin", also="sleep-poll",
     marks={"with hint": lambda r: r.hint != "-"}, passes="vf-spin-loops",
     # The remarks that say: this loop waits. NotAWait (retry, device) and Unoptimized are none.
-    remarks=lambda kind, name: name in ("SpinLoopBlocks", "SpinLoopPauses", "SpinLoopKept"),
+    remarks=lambda kind, name: name in ("SpinLoopBlocks", "SpinLoopPauses", "SpinLoopYields", "SpinLoopKept"),
     check="vfriendly-spin-loops", source=Loops)
 
 HEAP_CHURN = Feature(

@@ -66,7 +66,7 @@ struct Task { void (*fn)(void *); void *arg; };
 class Deque { public: bool tryPopFront(Task &); };
 bool popWait(Deque &own, Task &t, const unsigned limit) {
   // CHECK: :[[@LINE+2]]:3: warning: loop
-  // PASS: at:[[#@LINE+1]]:{{.*}}left as it is
+  // PASS: at:[[#@LINE+1]]:{{.*}}may do more than wait: it calls 'tryPopFront'
   for (unsigned i = 0; i != limit; i++) {
     if (own.tryPopFront(t))
       return true;

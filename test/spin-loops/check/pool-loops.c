@@ -95,7 +95,7 @@ void process(struct work *);
 struct work *next_work(struct wq *q) {
   struct work *w;
   // CHECK: :[[@LINE+2]]:3: warning: loop
-  // PASS: at:[[#@LINE+1]]:{{.*}}left as it is
+  // PASS: at:[[#@LINE+1]]:{{.*}}may do more than wait: it calls 'wq_dequeue'
   while ((w = wq_dequeue(q)) == NULL)
     cpu_relax();
   return w;

@@ -3,13 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Readers that say by a store that they are there, look for a writer, take that
-// back and wait: reported as in doubt. Nothing is put into that loop, as it
-// writes; the wait inside it is one of its own.
+// back and wait: reported as in doubt. Such a loop yields only at its pause, when
+// it has taken that back; the wait inside one is one of its own.
 //
 // RUN: %verify_c %s -o /dev/null
 // RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s
 // CHECK-LABEL: define {{.*}} @enter_pausing
 // CHECK-NOT: @vf_spin_wait
+// CHECK: store atomic i32 0, ptr @here
+// CHECK-NEXT: call void @llvm.x86.sse2.pause
+// CHECK: @vf_spin_wait_bounded_or_fallback(ptr null
 // CHECK-LABEL: define
 
 // REQUIRES: host-x86_64
@@ -22,7 +25,7 @@ atomic_int writer, here;
 void write_lock(void) { atomic_store(&writer, 1); }
 
 void enter_pausing(void) {
-  // expected-remark@+1 {{left as it is: each iteration registers the thread and retracts that}}
+  // expected-remark@+1 {{may do more than wait: each iteration registers the thread and retracts that}}
   for (;;) {
     atomic_store(&here, 1);
     if (!atomic_load(&writer))
@@ -47,7 +50,7 @@ void enter_waiting(void) {
 
 // Exchanged in, stored out, a bounded number of times.
 bool try_enter(int *place, int tries) {
-  // expected-remark@+1 {{left as it is: each iteration registers the thread and retracts that}}
+  // expected-remark@+1 {{may do more than wait: each iteration registers the thread and retracts that}}
   for (int i = 0; i < tries; i++) {
     atomic_exchange(&here, 1);
     if (!atomic_load(&writer))

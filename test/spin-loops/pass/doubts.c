@@ -2,12 +2,12 @@
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops that give a hint in every iteration but may do more than wait: reported,
-// never rewritten.
+// Loops that give a hint in every iteration but may do more than wait: reported.
+// With PAUSE they yield (give-way.c); none waits as a loop without doubt does.
 //
 // RUN: %verify_c %s -o /dev/null
 // RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s
-// CHECK-NOT: @vf_spin_wait
+// CHECK-NOT: @vf_spin_wait_or_fallback
 
 // REQUIRES: host-x86_64
 
@@ -37,7 +37,7 @@ void wait_delaying(void) {
 // What is polled is behind a call.
 int task_done(struct task *t);
 void wait_for_task(struct task *t) {
-  // expected-remark@+1 {{(repeated call) on what 'task_done' returns left as it is: it calls 'task_done'}}
+  // expected-remark@+1 {{(repeated call) on what 'task_done' returns may do more than wait: it calls 'task_done'}}
   while (!task_done(t))
     _mm_pause();
 }
@@ -45,7 +45,7 @@ void wait_for_task(struct task *t) {
 // A clock of the program's own.
 unsigned long get_cycles(void);
 int wait_for_cycles(unsigned long end) {
-  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it calls 'get_cycles'}}
+  // expected-remark@+1 {{(flag poll) on atomic 'flag' may do more than wait: it calls 'get_cycles'}}
   while (!atomic_load(&flag)) {
     if (get_cycles() > end)
       return 0;
@@ -86,7 +86,7 @@ int wait_and_count(void) {
 // Now and then it says that it still waits.
 void log_waiting(void);
 void wait_logging(void) {
-  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: some of its iterations do more than poll}}
+  // expected-remark@+1 {{(flag poll) on atomic 'flag' may do more than wait: some of its iterations do more than poll}}
   for (int n = 0; !atomic_load(&flag); ++n) {
     if (n % 100 == 99) // Rarer: rare-branches.c.
       log_waiting();
@@ -97,7 +97,7 @@ void wait_logging(void) {
 // A count that somebody may read.
 extern struct { long spins; } statistics;
 void wait_counting(void) {
-  // expected-remark@+1 {{(flag poll) on atomic 'flag' left as it is: it keeps a count in shared memory}}
+  // expected-remark@+1 {{(flag poll) on atomic 'flag' may do more than wait: it keeps a count in shared memory}}
   while (!atomic_load(&flag)) {
     ++statistics.spins;
     _mm_pause();
@@ -106,7 +106,7 @@ void wait_counting(void) {
 
 // A reader who counts himself in, finds a writer, and counts himself out.
 void read_lock(void) {
-  // expected-remark-re@+1 {{(try-lock) {{.*}}left as it is: each iteration undoes its change of shared memory}}
+  // expected-remark-re@+1 {{(try-lock) {{.*}}may do more than wait: each iteration undoes its change of shared memory}}
   for (;;) {
     if (!(atomic_fetch_add(&readers, 2) & 1))
       return;
@@ -122,7 +122,7 @@ static inline int add(volatile int *p, int n) {
 }
 volatile int gate;
 void enter(void) {
-  // expected-remark@+1 {{(try-lock) on volatile 'gate' left as it is: each iteration undoes its change of shared memory}}
+  // expected-remark@+1 {{(try-lock) on volatile 'gate' may do more than wait: each iteration undoes its change of shared memory}}
   for (;;) {
     if (!(add(&gate, 2) & 1))
       return;
@@ -135,7 +135,7 @@ void enter(void) {
 void throw_exception(int what);
 int turn; // Plain: of atomic memory, the iterations that only wait are rewritten.
 void wait_or_throw(int ticket) {
-  // expected-remark@+1 {{left as it is: it calls 'throw_exception', which may return}}
+  // expected-remark@+1 {{may do more than wait: it calls 'throw_exception', which may return}}
   while (turn != ticket) {
     if (turn & 1)
       throw_exception(1);
@@ -144,7 +144,7 @@ void wait_or_throw(int ticket) {
 }
 
 void enter_by_counting(void) {
-  // expected-remark@+1 {{left as it is: each iteration undoes its change of shared memory}}
+  // expected-remark@+1 {{may do more than wait: each iteration undoes its change of shared memory}}
   for (;;) {
     __asm__ volatile("lock; incl %0" : "+m"(gate)::"memory");
     if (!(gate & 1))
@@ -156,7 +156,7 @@ void enter_by_counting(void) {
 
 // What is done before the throw belongs to it.
 void wait_or_count_and_throw(int ticket) {
-  // expected-remark@+1 {{left as it is: it calls 'throw_exception', which may return}}
+  // expected-remark@+1 {{may do more than wait: it calls 'throw_exception', which may return}}
   while (turn != ticket) {
     if (turn & 1) {
       atomic_fetch_add(&readers, 1);
@@ -274,7 +274,7 @@ void not_named(void) {
 // The iterations of a wait are counted, and told of later.
 unsigned wait_telling(void) {
   unsigned rounds = 0;
-  // expected-remark@+1 {{left as it is: it keeps a count}}
+  // expected-remark@+1 {{may do more than wait: it keeps a count}}
   while (!atomic_load(&flag)) {
     ++rounds;
     _mm_pause();
@@ -295,7 +295,7 @@ unsigned not_counting(unsigned x) {
 unsigned wait_as_told(volatile unsigned *word, unsigned wanted,
                       int (*done)(unsigned, unsigned)) {
   unsigned seen;
-  // expected-remark@+1 {{left as it is: it calls a function, whose effects are unknown}}
+  // expected-remark@+1 {{may do more than wait: it calls a function, whose effects are unknown}}
   while (!done(seen = *word, wanted))
     _mm_pause();
   return seen;
@@ -305,7 +305,7 @@ unsigned wait_as_told(volatile unsigned *word, unsigned wanted,
 // hint, which tells more.
 int run_next_task(void);
 void waits_for_work(void) {
-  // expected-remark@+1 {{(repeated call) on what 'run_next_task' returns left as it is: it calls 'run_next_task', whose effects are unknown}}
+  // expected-remark@+1 {{(repeated call) on what 'run_next_task' returns may do more than wait: it calls 'run_next_task', whose effects are unknown}}
   while (!run_next_task())
     _mm_pause();
 }

@@ -21,11 +21,11 @@ bool pop(Queue *q, void **task);
 void *steal(Queue *q);
 bool run_one(Queue *q);
 
-// CHECK-DAG: pools:[[#@LINE+1]]:{{.*}} left as it is: it calls 'pop', whose effects are unknown
+// CHECK-DAG: pools:[[#@LINE+1]]:{{.*}} may do more than wait: it calls 'pop', whose effects are unknown
 void popped(Queue *q, void **task) { while (!pop(q, task)) __builtin_ia32_pause(); }
 // CHECK-DAG: pools:[[#@LINE+1]]:{{.*}} left as it is: it calls 'steal', whose effects are unknown
 void *stolen(Queue *q) { void *t; while (!(t = steal(q))) std::this_thread::yield(); return t; }
-// CHECK-DAG: pools:[[#@LINE+1]]:{{.*}} left as it is: it calls 'steal', whose effects are unknown
+// CHECK-DAG: pools:[[#@LINE+1]]:{{.*}} may do more than wait: it calls 'steal', whose effects are unknown
 void *bounded(Queue *q) { void *t = nullptr; for (int i = 0; i < 1 << 20 && !t; i++) { t = steal(q); __builtin_ia32_pause(); } return t; }
 
 // Without a hint, the name tells that the loop works.

@@ -219,7 +219,7 @@ void until(void) {
 
 // Not here: 64 polls take less time than a yield and back.
 void blocks_often(void) {
-  // expected-remark@+1 {{left as it is: some of its iterations do more than poll}}
+  // expected-remark@+1 {{may do more than wait: some of its iterations do more than poll}}
   for (unsigned n = 0; !atomic_load(&flag);) {
     PAUSE();
     if (++n % 64 == 0)
@@ -229,7 +229,7 @@ void blocks_often(void) {
 // When n is a multiple of a variable number is only known if n steps by 1: 3, 6,
 // 9 are never a multiple of 2 twice in turn, and after a wrap-around other ones.
 void steps_by_three(unsigned period) {
-  // expected-remark@+1 {{left as it is: some of its iterations do more than poll}}
+  // expected-remark@+1 {{may do more than wait: some of its iterations do more than poll}}
   for (unsigned n = 0; !atomic_load(&flag);) {
     PAUSE();
     if ((n += 3) % period == 0)
@@ -238,7 +238,7 @@ void steps_by_three(unsigned period) {
 }
 // Other threads decide when it blocks: the polls between are no bounded wait.
 void when_asked(void) {
-  // expected-remark@+1 {{left as it is: some of its iterations do more than poll}}
+  // expected-remark@+1 {{may do more than wait: some of its iterations do more than poll}}
   for (unsigned n = 0; !atomic_load(&flag);) {
     PAUSE();
     if (++n % 10000 == 0 || pressure)

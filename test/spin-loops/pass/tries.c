@@ -221,9 +221,10 @@ void not_draining(struct ring *r) {
     run(t);
 }
 
-// Why not: each call of it is a step, which the author wants to be one call.
+// Why not: each call of it is a step, which the author wants to be one call. It yields after pauses.
 // CHECK-LABEL: @not_inlined(
-// CHECK-NOT: @vf_spin_wait
+// CHECK-NOT: @vf_spin_wait_or_fallback
+// CHECK: @vf_spin_wait_bounded_or_fallback(ptr null, i64 0, i64 %{{.*}}, i32 69632, i64 -1,
 __attribute__((noinline)) static struct task *pop_apart(struct ring *r) {
   return pop(r);
 }

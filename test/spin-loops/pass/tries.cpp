@@ -76,7 +76,7 @@ bool by_template(Ring &r, int &x) {
 // A count of failed tries is all that they leave.
 void *counted(Ring &r) {
   void *t;
-  // expected-remark@+1 {{left as it is: it }}
+  // expected-remark@+1 {{may do more than wait: it }}
   while (!(t = r.pop())) {
     r.misses++;
     __builtin_ia32_pause();
@@ -85,7 +85,7 @@ void *counted(Ring &r) {
 }
 void *counted_atomically(Ring &r) {
   void *t;
-  // expected-remark@+1 {{left as it is: it }}
+  // expected-remark@+1 {{may do more than wait: it }}
   while (!(t = r.pop())) {
     r.counted.fetch_add(1, std::memory_order_relaxed);
     __builtin_ia32_pause();
