@@ -8,6 +8,7 @@
 
 #include "checkers/blocking-sync/Iterations.h"
 
+#include "checkers/common/Counting.h"
 #include "checkers/common/SyncModel.h"
 #include "checkers/common/Walk.h"
 
@@ -23,15 +24,6 @@ namespace vfriendly::tidy {
 static const BinaryOperator *conditionOf(const Stmt *Loop) {
   auto *For = dyn_cast<ForStmt>(Loop);
   return For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
-}
-
-/// Returns the value of E if it is a constant.
-static std::optional<int64_t> constantOf(const Expr *E,
-                                         const ASTContext &Context) {
-  Expr::EvalResult Value;
-  if (E->isValueDependent() || !E->EvaluateAsInt(Value, Context))
-    return std::nullopt;
-  return Value.Val.getInt().getExtValue();
 }
 
 int64_t threadsPerCpu(const Stmt *Loop, const ASTContext &Context) {
@@ -55,7 +47,7 @@ int64_t threadsPerCpu(const Stmt *Loop, const ASTContext &Context) {
         llvm::is_contained(
             {"hardware_concurrency", "get_nprocs", "omp_get_num_procs"},
             Callee->getName()))
-      if (std::optional<int64_t> Value = constantOf(Factor, Context))
+      if (std::optional<int64_t> Value = smallConstant(Factor, Context))
         return *Value;
   }
   return 1;
@@ -90,51 +82,20 @@ std::optional<int64_t> elementsOf(const CXXForRangeStmt &Loop,
   return Named <= 1 ? Elements : std::nullopt;
 }
 
-/// Returns the constant that Init gives to Counter.
-static std::optional<int64_t> startOf(const Stmt *Init, const Decl *Counter,
-                                      const ASTContext &Context) {
-  const Expr *Value = nullptr;
-  if (auto *Made = dyn_cast_or_null<DeclStmt>(Init)) {
-    if (Made->isSingleDecl() && Made->getSingleDecl() == Counter)
-      Value = cast<VarDecl>(Counter)->getInit();
-  } else if (auto *Assign = dyn_cast_or_null<BinaryOperator>(Init)) {
-    if (Assign->getOpcode() == BO_Assign &&
-        objectOf(Assign->getLHS()) == Counter)
-      Value = Assign->getRHS();
-  }
-  return Value ? constantOf(Value, Context) : std::nullopt;
-}
-
-/// Returns the constant that Increment adds to Counter; 0 if it is not known.
-static int64_t stepOf(const Expr *Increment, const Decl *Counter,
-                      const ASTContext &Context) {
-  if (auto *Unary = dyn_cast_or_null<UnaryOperator>(Increment))
-    return objectOf(Unary->getSubExpr()) != Counter ? 0
-           : Unary->isIncrementOp()                 ? 1
-           : Unary->isDecrementOp()                 ? -1
-                                                    : 0;
-  auto *Assign = dyn_cast_or_null<CompoundAssignOperator>(Increment);
-  if (!Assign || objectOf(Assign->getLHS()) != Counter)
-    return 0;
-  int64_t By = constantOf(Assign->getRHS(), Context).value_or(0);
-  return Assign->getOpcode() == BO_AddAssign   ? By
-         : Assign->getOpcode() == BO_SubAssign ? -By
-                                               : 0;
-}
-
 std::optional<int64_t> iterationsOf(const Stmt *Loop,
                                     const ASTContext &Context) {
   const BinaryOperator *Condition = conditionOf(Loop);
   if (!Condition || !Condition->isComparisonOp())
     return std::nullopt;
-  std::optional<int64_t> Bound = constantOf(Condition->getRHS(), Context);
+  std::optional<int64_t> Bound = smallConstant(Condition->getRHS(), Context);
   auto *For = cast<ForStmt>(Loop);
   const ValueDecl *Counter = objectOf(Condition->getLHS());
-  std::optional<int64_t> Start = startOf(For->getInit(), Counter, Context);
+  std::optional<CountStart> First = startOf(For->getInit(), Context);
+  std::optional<int64_t> Start;
+  if (First && First->Counter == Counter)
+    Start = First->Value;
   int64_t Step = Counter ? stepOf(For->getInc(), Counter, Context) : 0;
-  auto IsSmall = [](int64_t N) { return N >= INT32_MIN && N <= INT32_MAX; };
-  if (!Bound || !IsSmall(*Bound) || !IsSmall(Start.value_or(0)) ||
-      !IsSmall(Step) || (Step < 0 && !Start))
+  if (!Bound || (Step < 0 && !Start))
     return std::nullopt;
   int64_t Distance = std::abs(*Bound - Start.value_or(0));
   bool IncludesBound =

@@ -8,7 +8,7 @@
 
 #include "checkers/spin-loops/Bound.h"
 
-#include "checkers/spin-loops/LoopShape.h"
+#include "checkers/common/Counting.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Expr.h"
@@ -18,62 +18,12 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-/// Accepts constants of up to 32 bits only, so that the sum of two cannot
-/// overflow.
-static std::optional<int64_t> constant(const Expr *E,
-                                       const ASTContext &Context) {
-  Expr::EvalResult Result;
-  if (!E || E->isValueDependent() || !E->EvaluateAsInt(Result, Context))
-    return std::nullopt;
-  std::optional<int64_t> Value = Result.Val.getInt().tryExtValue();
-  if (!Value || *Value > UINT32_MAX || *Value < INT32_MIN)
-    return std::nullopt;
-  return Value;
-}
-
 const VarDecl *uncastVariable(const Expr *E) {
-  auto *Ref = dyn_cast<DeclRefExpr>(E->IgnoreParenImpCasts());
-  return Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
-}
-
-std::optional<CountStart> startOf(const Stmt *Init, const ASTContext &Context) {
-  const VarDecl *Counter = nullptr;
-  const Expr *Value = nullptr;
-  if (auto *Decls = dyn_cast_or_null<DeclStmt>(Init)) {
-    if (Decls->isSingleDecl())
-      Counter = dyn_cast<VarDecl>(Decls->getSingleDecl());
-    Value = Counter ? Counter->getInit() : nullptr;
-  } else if (auto *Assign = dyn_cast_or_null<BinaryOperator>(Init);
-             Assign && Assign->getOpcode() == BO_Assign) {
-    Counter = uncastVariable(Assign->getLHS());
-    Value = Assign->getRHS();
-  }
-  if (!Counter || !Counter->hasLocalStorage() ||
-      !Counter->getType()->isIntegerType() ||
-      Counter->getType().isVolatileQualified())
-    return std::nullopt;
-  std::optional<int64_t> From = constant(Value, Context);
-  return From ? std::optional<CountStart>({Counter, *From}) : std::nullopt;
-}
-
-int64_t stepOf(const Expr *Increment, const VarDecl *Counter,
-               const ASTContext &Context) {
-  if (movedBy(Increment) != Counter)
-    return 0;
-  Increment = Increment->IgnoreParens();
-  if (auto *Op = dyn_cast<UnaryOperator>(Increment))
-    return Op->isIncrementOp() ? 1 : -1;
-  auto *Op = dyn_cast<CompoundAssignOperator>(Increment);
-  if (!Op)
-    return 0;
-  int64_t By = constant(Op->getRHS(), Context).value_or(0);
-  return Op->getOpcode() == BO_AddAssign   ? By
-         : Op->getOpcode() == BO_SubAssign ? -By
-                                           : 0;
+  return dyn_cast_or_null<VarDecl>(counterOf(E));
 }
 
 /// Returns true if S only reads the counter.
-static bool onlyReads(const Stmt *S, const VarDecl *Counter) {
+static bool onlyReads(const Stmt *S, const ValueDecl *Counter) {
   if (!S)
     return true;
   if (auto *Cast = dyn_cast<ImplicitCastExpr>(S);
@@ -109,7 +59,7 @@ static std::optional<uint64_t> boundBy(const BinaryOperator &Test,
       return std::nullopt;
     Kind = BinaryOperator::reverseComparisonOp(Kind);
   }
-  std::optional<int64_t> To = constant(Right, Context);
+  std::optional<int64_t> To = smallConstant(Right, Context);
   if (uncastVariable(Left) != From.Counter || !To)
     return std::nullopt;
   // The first value of the counter that ends the loop.
@@ -133,11 +83,14 @@ std::optional<uint64_t> constantBound(const Stmt &Loop,
   if (!For || !For->getCond())
     return std::nullopt;
   std::optional<CountStart> From = startOf(For->getInit(), Context);
-  if (!From)
+  auto *Counter = From ? dyn_cast<VarDecl>(From->Counter) : nullptr;
+  if (!Counter || !Counter->hasLocalStorage() ||
+      !Counter->getType()->isIntegerType() ||
+      Counter->getType().isVolatileQualified())
     return std::nullopt;
-  int64_t Step = stepOf(For->getInc(), From->Counter, Context);
-  if (Step == 0 || !onlyReads(For->getBody(), From->Counter) ||
-      !onlyReads(For->getCond(), From->Counter))
+  int64_t Step = stepOf(For->getInc(), Counter, Context);
+  if (Step == 0 || !onlyReads(For->getBody(), Counter) ||
+      !onlyReads(For->getCond(), Counter))
     return std::nullopt;
   SmallVector<const Expr *, 4> Conjuncts = {For->getCond()};
   while (!Conjuncts.empty()) {

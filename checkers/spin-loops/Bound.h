@@ -24,24 +24,7 @@ namespace vfriendly::tidy {
 std::optional<uint64_t> constantBound(const clang::Stmt &Loop,
                                       const clang::ASTContext &Context);
 
-struct CountStart {
-  const clang::VarDecl *Counter;
-  int64_t Value;
-};
-
-/// Returns the local integer variable that a statement gives a constant. Init
-/// may be null.
-std::optional<CountStart> startOf(const clang::Stmt *Init,
-                                  const clang::ASTContext &Context);
-
-/// Returns the constant that Increment adds to Counter; 0 if the constant is
-/// not known.
-int64_t stepOf(const clang::Expr *Increment, const clang::VarDecl *Counter,
-               const clang::ASTContext &Context);
-
-/// Returns the variable that E names; null if E names none. Ignores parentheses
-/// and implicit casts. Unlike variableOf of heap-churn, does not ignore
-/// explicit casts, because an explicit cast changes the value that is compared.
+/// Returns the variable that E names, as counterOf does; null if E names none.
 const clang::VarDecl *uncastVariable(const clang::Expr *E);
 
 } // namespace vfriendly::tidy

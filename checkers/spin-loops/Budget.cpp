@@ -8,6 +8,7 @@
 
 #include "checkers/spin-loops/Budget.h"
 
+#include "checkers/common/Counting.h"
 #include "checkers/common/SourceText.h"
 #include "checkers/spin-loops/Bound.h"
 #include "passes/common/SmallBound.h"

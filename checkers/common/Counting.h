@@ -1,0 +1,46 @@
+//===- Counting.h - Start and step of a loop's counter ----------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_CHECKERS_COMMON_COUNTING_H
+#define VFRIENDLY_CHECKERS_COMMON_COUNTING_H
+
+#include "clang/AST/Stmt.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace vfriendly::tidy {
+
+/// Returns the value of E if it is a constant of up to 32 bits, so that the sum
+/// of two cannot overflow. E may be null.
+std::optional<int64_t> smallConstant(const clang::Expr *E,
+                                     const clang::ASTContext &Context);
+
+/// Returns the variable or field that E names; null if E names none. Ignores
+/// parentheses and implicit casts, but not explicit casts, because an explicit
+/// cast changes the value that is compared.
+const clang::ValueDecl *counterOf(const clang::Expr *E);
+
+struct CountStart {
+  const clang::ValueDecl *Counter;
+  int64_t Value;
+};
+
+/// Returns the variable or field that a statement gives a constant. Init may be
+/// null.
+std::optional<CountStart> startOf(const clang::Stmt *Init,
+                                  const clang::ASTContext &Context);
+
+/// Returns the constant that Increment adds to Counter; 0 if the constant is
+/// not known. Increment may be null.
+int64_t stepOf(const clang::Expr *Increment, const clang::ValueDecl *Counter,
+               const clang::ASTContext &Context);
+
+} // namespace vfriendly::tidy
+
+#endif
