@@ -27,9 +27,8 @@ namespace vfriendly::tidy {
 static const llvm::StringMap<CallEffect> &neutralNames() {
   static const llvm::StringMap<CallEffect> Names = {
 #define VF_NEUTRAL(NAME, WHAT) {#NAME, CallEffect::WHAT},
-#include "passes/common/WaitNeutral.def"
 #define VF_NEUTRAL_NAME(NAME, WHAT) {NAME, CallEffect::WHAT},
-#include "checkers/common/NeutralNames.def"
+#include "passes/common/WaitNeutral.def"
   };
   return Names;
 }

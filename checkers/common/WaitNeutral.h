@@ -9,9 +9,8 @@
 //   if (classifyFunction(*Call->getDirectCallee()) == CallEffect::Pause) ...
 //
 // Decides by the callee's name alone whether a loop that makes a call may still
-// be a wait. passes/common/WaitNeutral.def, which the passes also use, lists
-// names that occur in object files; NeutralNames.def adds names that occur only
-// in source code.
+// be a wait. passes/common/WaitNeutral.def, which the passes also use, has the
+// names.
 //
 //===----------------------------------------------------------------------===//
 
