@@ -10,12 +10,9 @@
 
 #include "passes/common/Runtime.h"
 #include "passes/common/Targets.h"
-#include "runtime/include/vfriendly/spin_wait.h"
 #include "vfriendly/Fallbacks.h"
 
 #include "llvm/Analysis/CFG.h"
-#include "llvm/Analysis/DomTreeUpdater.h"
-#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsAArch64.h"
@@ -25,7 +22,6 @@
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
-#include "llvm/Transforms/Utils/SSAUpdater.h"
 
 using namespace llvm;
 
@@ -49,31 +45,6 @@ bool canBlock(const Module &M) {
   // The data layout shows ILP32 ABIs that the triple does not show.
   return hasRuntime(Triple(M.getTargetTriple())) &&
          M.getDataLayout().getPointerSizeInBits() == 64;
-}
-
-static FunctionType *waitType(LLVMContext &Context) {
-  Type *I64 = Type::getInt64Ty(Context);
-  return FunctionType::get(
-      I64,
-      {PointerType::getUnqual(Context), I64, I64, Type::getInt32Ty(Context)},
-      false);
-}
-
-FunctionType *boundedWaitType(LLVMContext &Context) {
-  Type *I64 = Type::getInt64Ty(Context);
-  Type *Ptr = PointerType::getUnqual(Context);
-  return FunctionType::get(StructType::get(I64, I64),
-                           {Ptr, I64, I64, Type::getInt32Ty(Context), I64, Ptr},
-                           false);
-}
-
-// preserve_mostcc preserves most of the caller's registers, so that a wait
-// whose first poll succeeds needs no stack frame.
-CallingConv::ID waitConvention(const Module &M) {
-  Triple::ArchType Arch = Triple(M.getTargetTriple()).getArch();
-  return Arch == Triple::x86_64 || Arch == Triple::aarch64
-             ? CallingConv::PreserveMost
-             : CallingConv::C;
 }
 
 static constexpr StringLiteral ArmedWord = "vf_spin_armed",
@@ -140,170 +111,6 @@ void emitPause(Loop &L, LoopInfo &LI, DominatorTree &DT) {
     B.CreateCall(Ty, InlineAsm::get(Ty, ".insn i 0x0F, 0, x0, x0, 0x010",
                                     "~{memory}", /*hasSideEffects=*/true));
   }
-}
-
-/// Returns the value of V at the end of block At, or Outside on paths on which
-/// V was not computed.
-static Value *valueAt(Instruction *V, BasicBlock *At, const Loop &L,
-                      Value *Outside, const DominatorTree &DT) {
-  if (DT.dominates(V, At->getTerminator()))
-    return V;
-  SSAUpdater SSA;
-  SSA.Initialize(V->getType(), V->getName());
-  SSA.AddAvailableValue(V->getParent(), V);
-  for (BasicBlock *Pred : predecessors(L.getHeader()))
-    if (!L.contains(Pred))
-      SSA.AddAvailableValue(Pred, Outside);
-  return SSA.GetValueAtEndOfBlock(At);
-}
-
-Value *observedValue(const Poll &P, IRBuilder<> &B) {
-  Value *V = P.Access;
-  if (isa<CallBase>(V))
-    return nullptr;
-  if (isa<AtomicCmpXchgInst>(V))
-    V = B.CreateExtractValue(V, 0);
-  if (P.Size == 0 || !isPowerOf2_32(P.Size) || P.Size > 8)
-    return nullptr;
-  if (auto *Load = dyn_cast<LoadInst>(P.Access))
-    if (Load->getAlign().value() < P.Size)
-      return nullptr;
-  if (V->getType()->isPointerTy())
-    V = B.CreatePtrToInt(V, B.getInt64Ty());
-  else if (V->getType()->isFloatingPointTy())
-    V = B.CreateBitCast(V, B.getIntNTy(P.Size * 8));
-  return V->getType()->isIntegerTy() ? B.CreateZExt(V, B.getInt64Ty())
-                                     : nullptr;
-}
-
-bool isPolledFirst(const Poll &P, const Loop &L, const DominatorTree &DT) {
-  SmallVector<BasicBlock *, 4> Exiting;
-  L.getExitingBlocks(Exiting);
-  return all_of(Exiting, [&](BasicBlock *B) {
-    return DT.dominates(P.Access, B->getTerminator());
-  });
-}
-
-CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
-                   LoopInfo &LI, DominatorTree &DT) {
-  Loop &L = *S.L;
-  Module &M = *L.getHeader()->getModule();
-  BasicBlock *Edge = splitBackEdge(L, LI, DT);
-  IRBuilder<> B(Edge->getTerminator());
-
-  // The state of this wait: the number of failed polls until the first call of
-  // the runtime's wait function, then the result of its last call.
-  auto *State = PHINode::Create(B.getInt64Ty(), 2, "vf.state");
-  State->insertInto(L.getHeader(), L.getHeader()->begin());
-  // The runtime is not called after the first polls if a poll is cheap: it
-  // neither takes the cache line from the lock's holder nor includes a pause or
-  // a yield.
-  bool Cheap = !S.Pauses && !S.Yields && none_of(S.Polls, [](const Poll &P) {
-    return P.ReadModifyWrite;
-  });
-  Value *Calls =
-      B.CreateICmpUGE(State, B.getInt64(Cheap ? VF_SPIN_POLLS_UNCALLED : 0));
-  DomTreeUpdater Updater(DT, DomTreeUpdater::UpdateStrategy::Eager);
-  Instruction *InCall = SplitBlockAndInsertIfThen(
-      Calls, B.GetInsertPoint(), /*Unreachable=*/false,
-      MDBuilder(M.getContext()).createUnlikelyBranchWeights(), &Updater, &LI);
-  BasicBlock *Latch = InCall->getSuccessor(0);
-  B.SetInsertPoint(InCall);
-
-  Value *Nowhere = ConstantPointerNull::get(B.getPtrTy());
-  Value *Address = Key.Address ? Key.Address : Nowhere;
-  Value *Observed = B.getInt64(0);
-  uint32_t Size = 0;
-  if (auto *I = dyn_cast<Instruction>(Address))
-    Address = valueAt(I, Edge, L, Nowhere, DT);
-  if (Key.Several)
-    Flags |= VF_SPIN_SEVERAL;
-  if (const Poll *P = Key.Address ? S.uniquePoll() : nullptr) {
-    // If the loop also polls the pointer to the word, the runtime must not read
-    // the word: its memory may be freed as soon as the pointer changes.
-    bool Stays = none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });
-    bool MayRead = Stays && !P->Volatile && isPolledFirst(*P, L, DT) &&
-                   DT.dominates(P->Access, Edge->getTerminator());
-    if (Value *V = MayRead ? observedValue(*P, B) : nullptr) {
-      Observed = V;
-      Size = P->Size;
-    }
-  }
-
-  FunctionCallee Wait =
-      M.getOrInsertFunction(WaitFunction, waitType(M.getContext()));
-  CallingConv::ID Convention = waitConvention(M);
-  cast<Function>(Wait.getCallee())->setCallingConv(Convention);
-  CallInst *Call =
-      B.CreateCall(Wait, {Address, Observed, State, B.getInt32(Flags | Size)});
-  Call->setCallingConv(Convention);
-  Call->addFnAttr(Attribute::NoUnwind);
-  Call->addFnAttr(Attribute::Cold);
-  if (!Call->getDebugLoc() && L.getHeader()->getParent()->getSubprogram())
-    Call->setDebugLoc(DILocation::get(
-        M.getContext(), 0, 0, L.getHeader()->getParent()->getSubprogram()));
-
-  B.SetInsertPoint(Edge->getTerminator());
-  Value *Counted = B.CreateAdd(State, B.getInt64(1));
-  B.SetInsertPoint(Latch, Latch->begin());
-  PHINode *Next = B.CreatePHI(B.getInt64Ty(), 2);
-  Next->addIncoming(Counted, Edge);
-  Next->addIncoming(Call, Call->getParent());
-  for (BasicBlock *Pred : predecessors(L.getHeader()))
-    State->addIncoming(
-        Pred == Latch ? static_cast<Value *>(Next) : B.getInt64(0), Pred);
-  return Call;
-}
-
-static constexpr unsigned HowArgument = 3;
-
-/// Returns the argument `how` of Wait; null if the argument is not constant,
-/// because LLVM has merged two calls and selects between their arguments.
-static ConstantInt *howOf(const CallInst &Wait) {
-  return dyn_cast<ConstantInt>(Wait.getArgOperand(HowArgument));
-}
-
-void setNotified(CallInst &Wait) {
-  ConstantInt *How = cast<ConstantInt>(howOf(Wait));
-  Wait.setArgOperand(
-      HowArgument,
-      ConstantInt::get(How->getType(), How->getZExtValue() | VF_SPIN_NOTIFIED));
-}
-
-bool canBeNotified(const CallInst &Wait) {
-  ConstantInt *How = howOf(Wait);
-  return How && !(How->getZExtValue() & VF_SPIN_NOTIFIED);
-}
-
-/// Returns the type that I accesses at Address; null if I does not access it.
-static Type *accessedType(const Instruction &I, const Value *Address) {
-  if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
-    return RMW->getPointerOperand() == Address ? RMW->getType() : nullptr;
-  if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&I))
-    return Exchange->getPointerOperand() == Address
-               ? Exchange->getNewValOperand()->getType()
-               : nullptr;
-  if (!isa<LoadInst, StoreInst>(I) || getLoadStorePointerOperand(&I) != Address)
-    return nullptr;
-  Type *Ty = getLoadStoreType(const_cast<Instruction *>(&I));
-  return Ty->isScalableTy() ? nullptr : Ty;
-}
-
-std::optional<Location> locateWait(const CallInst &Wait, const LoopInfo &LI) {
-  // Takes the width of the word from the polling access, because the arguments
-  // of Wait contain the width only if the runtime may read the word.
-  const Value *Address = Wait.getArgOperand(0);
-  const Loop *L = LI.getLoopFor(Wait.getParent());
-  ConstantInt *How = howOf(Wait);
-  if (!L || isa<ConstantPointerNull, PHINode>(Address) || !How ||
-      How->getZExtValue() & VF_SPIN_SEVERAL)
-    return std::nullopt;
-  for (const BasicBlock *B : L->blocks())
-    for (const Instruction &I : *B)
-      if (Type *Ty = accessedType(I, Address))
-        return locate(I, Address, I.getDataLayout().getTypeStoreSize(Ty),
-                      /*Plain=*/false);
-  return std::nullopt;
 }
 
 void makeAcquire(LoadInst &Load) {

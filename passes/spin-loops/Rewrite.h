@@ -16,7 +16,7 @@
 
 #include "passes/common/RuntimeCalls.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
-#include "passes/spin-loops/WaitKeys.h"
+#include "passes/spin-loops/WaitCall.h"
 #include "passes/spin-loops/Writers.h"
 
 #include "llvm/IR/IRBuilder.h"
@@ -44,45 +44,9 @@ bool hasSplittableLatches(const llvm::Loop &L);
 llvm::BasicBlock *splitBackEdge(llvm::Loop &L, llvm::LoopInfo &LI,
                                 llvm::DominatorTree &DT);
 
-/// Returns the polled value as the runtime compares it with memory, extended to
-/// 64 bits; null if the runtime cannot compare it.
-llvm::Value *observedValue(const Poll &P, llvm::IRBuilder<> &B);
-
-/// Returns true if each iteration polls P before it can leave the loop. Only
-/// then may the runtime read the memory between polls: the loop would read it
-/// next in any case.
-bool isPolledFirst(const Poll &P, const llvm::Loop &L,
-                   const llvm::DominatorTree &DT);
-
 /// Puts the CPU's spin hint on L's back edge.
 /// pre: hasPauseHint, hasSplittableLatches.
 void emitPause(llvm::Loop &L, llvm::LoopInfo &LI, llvm::DominatorTree &DT);
-
-/// Returns the calling convention of both wait functions; boundedWaitType
-/// returns the type of the bounded one.
-llvm::CallingConv::ID waitConvention(const llvm::Module &M);
-llvm::FunctionType *boundedWaitType(llvm::LLVMContext &Context);
-
-/// Inserts a call of WaitFunction on the back edge of S. Key is the result of
-/// keyOf(S). The argument `how` of the call has the bits of Flags.
-/// pre: canBlock, namesAreFree, hasSplittableLatches.
-llvm::CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
-                         llvm::LoopInfo &LI, llvm::DominatorTree &DT);
-
-/// Returns true if setNotified can set VF_SPIN_NOTIFIED in the argument `how`
-/// of Wait, a call that emitWait has made: the argument is a constant in which
-/// this flag is not set.
-bool canBeNotified(const llvm::CallInst &Wait);
-/// Sets VF_SPIN_NOTIFIED in the argument `how` of Wait. The flag tells the
-/// runtime that the writers notify. pre: canBeNotified(Wait).
-void setNotified(llvm::CallInst &Wait);
-
-/// Returns the memory that Wait, a call that emitWait has made, waits for.
-/// Takes the location from an access to that memory in the loop around Wait.
-/// Returns nullopt if Wait waits for no word or several words, or if the loop
-/// no longer exists.
-std::optional<Location> locateWait(const llvm::CallInst &Wait,
-                                   const llvm::LoopInfo &LI);
 
 /// Makes a non-atomic load an acquire load, if its type allows.
 void makeAcquire(llvm::LoadInst &Load);

@@ -73,7 +73,7 @@ struct Writer {
   llvm::Value *Address;
 };
 
-/// The key that a writer notifies (WaitKeys.h): Fixed, or if Fixed is null the
+/// The key that a writer notifies (WaitCall.h): Fixed, or if Fixed is null the
 /// written address minus Distance.
 struct NotifyKey {
   llvm::Constant *Fixed = nullptr;

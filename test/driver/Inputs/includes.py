@@ -43,7 +43,8 @@ REWRITES = {
     "passes/heap-churn/Rewrite.h": {"FreeEarlier.cpp", "HeapChurnPass.cpp", "Hoist.cpp", "PoolPhase.h",
                                     "StackPromotion.cpp"},
     "passes/spin-loops/Rewrite.h": {"BoundedRewrite.cpp", "NotifyWriters.cpp", "Rewrite.cpp",
-                                    "SpinLoopsPass.cpp"},
+                                    "SpinLoopsPass.cpp", "WaitCall.cpp"},
+    "passes/spin-loops/WaitCall.h": {"Rewrite.h", "WaitCall.cpp"},
 }
 # It gives LLVM 19 names that LLVM 22 has: a file that uses one without this header builds with LLVM 22 alone.
 VERSIONS = "passes/common/LLVMVersions.h"
