@@ -13,7 +13,8 @@ import statistics
 from guests import TELL
 
 CPUS = 4
-SECONDS, SETTLE_S = 4, 1
+# One second after its start, the program made 13,100 rounds a second on all vCPUs, and 18,700 after 40 s.
+SECONDS, SETTLE_S = 4, 20
 # Program, its arguments between the seconds and the warm-up, and the daemon's options.
 METRIC = "--metric-calls /locks:done"
 WORKLOADS = {"mutex": ("locks", "4 mutex 3000 3000", METRIC), "ticket": ("locks", "4 ticket 3000 3000", METRIC),
