@@ -203,8 +203,7 @@ bool startsAsync(const CallExpr &Call, const FunctionDecl &Callee) {
       !isOfStd(Callee) || !Call.getNumArgs())
     return false;
   const Expr *First = Call.getArg(0);
-  const EnumDecl *Policy =
-      dyn_cast_or_null<EnumDecl>(First->getType()->getAsTagDecl());
+  auto *Policy = dyn_cast_or_null<EnumDecl>(First->getType()->getAsTagDecl());
   if (!Policy || Policy->getName() != "launch")
     return true;
   // The bit of launch::async is 1 in both libraries.
