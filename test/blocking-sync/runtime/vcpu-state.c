@@ -6,7 +6,6 @@
 // holder took the lock is preempted; if it runs, is halted or unknown, the waiter spins.
 // Whatever the file says, and however it changes, the lock is a lock.
 //
-// REQUIRES: sanitizers
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -I %S/../Inputs -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_lib/libvfrt.a -lpthread -o %t
 // RUN: %t %t.states
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -I %S/../Inputs -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/blocking-sync/*.c %vf_src/runtime/platform/linux/*.c %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c -lpthread -o %t.tsan

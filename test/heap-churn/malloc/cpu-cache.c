@@ -7,7 +7,7 @@
 // never get one block twice or lose one. The cache does not touch its blocks, so those of
 // this test are small, whatever size it names.
 //
-// REQUIRES: heap-churn-malloc, sanitizers
+// REQUIRES: heap-churn-malloc
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=thread -pthread -DVF_JEMALLOC_LG_PAGE=13 -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform -DVF_JEMALLOC_ALLOCATED_AT=0 -DVF_JEMALLOC_FREED_AT=0 %s %vf_src/runtime/malloc/cpu_cache.c -o %t
 // RUN: %t
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=address,undefined -pthread -DVF_JEMALLOC_LG_PAGE=12 -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform -DVF_JEMALLOC_ALLOCATED_AT=0 -DVF_JEMALLOC_FREED_AT=0 %s %vf_src/runtime/malloc/cpu_cache.c -o %t.asan

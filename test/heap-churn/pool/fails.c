@@ -6,7 +6,6 @@
 // blocks come or NULL does, those that are there stay as they are, nothing is lost. And how
 // much a pool holds.
 //
-// REQUIRES: sanitizers
 // DEFINE: %{build} = clang -std=gnu11 -O1 -g -Wall -Wextra -I %S/../../Inputs -I %vf_include -I %vf_src/runtime %s %vf_src/runtime/pool/pool.c -Wl,--wrap=malloc,--wrap=calloc,--wrap=free -pthread
 // RUN: %{build} -o %t
 // RUN: %t

@@ -5,7 +5,6 @@
 // Waits whose back-off is an object: a step pauses for a counted time, and later
 // yields by a function of another file. Check and pass report them in doubt.
 //
-// REQUIRES: host-x86_64
 // RUN: %verify_cxx %s -o /dev/null
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=c++17 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 

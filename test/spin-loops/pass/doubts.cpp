@@ -6,7 +6,6 @@
 //
 // RUN: %verify_cxx %s -o /dev/null
 
-// REQUIRES: host-x86_64
 
 #include <atomic>
 

@@ -6,7 +6,6 @@
 // read, other threads have taken that place: a retry. If it is smaller, the queue is full or empty: a
 // wait, unless the loop ends. Check and pass agree on each loop.
 //
-// REQUIRES: host-x86_64
 // RUN: %verify_cxx %s -o /dev/null
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=c++20 2>&1 | FileCheck %s --implicit-check-not=warning:
 

@@ -6,7 +6,6 @@
 // on the stack of the waiting thread, back-off functors, and the same test in the head or in the body of a
 // loop. Check and pass agree on each.
 //
-// REQUIRES: host-x86_64
 // RUN: %verify_cxx %s -o /dev/null
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=c++17 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 

@@ -6,7 +6,6 @@
 // name is; a counter on the stack is no queue lock; a deadline is kept; a notify that an earlier
 // run has inserted does not hide the try after which it stands.
 //
-// REQUIRES: host-x86_64
 // RUN: %vf_clangxx -mllvm -vf-runtime=none -std=c++17 -O2 -g -Rpass=vf-spin-loops -Rpass-missed=vf-spin-loops -c %s -o %t.o 2>&1 | grep remark: | sed 's/^[^ ]*pools.cpp:/pools:/' > %t.remarks
 // RUN: FileCheck %s --input-file=%t.remarks
 // RUN: %vf_clangxx -mllvm -vf-runtime=none -std=c++17 -O2 -S -emit-llvm %s -o - | FileCheck %s --check-prefix=IR

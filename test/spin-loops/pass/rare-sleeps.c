@@ -6,7 +6,6 @@
 // time; the reason is not that it sleeps between its polls. With pauses instead of yields, the polls
 // up to the sleep are a wait.
 //
-// REQUIRES: host-x86_64
 // RUN: %verify_c %s -o /dev/null
 
 #include <sched.h>

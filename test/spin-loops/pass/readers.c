@@ -5,7 +5,6 @@
 // Readers of a lock overtake each other in an inner loop, which is no wait, and
 // wait for its writer in the loop around it, which is one.
 //
-// REQUIRES: host-x86_64
 // RUN: %verify_c %s -o /dev/null
 // RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s
 

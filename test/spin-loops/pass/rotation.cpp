@@ -6,7 +6,6 @@
 // is no one word to wait for. One without a hint that a flag ends is in doubt for the check, and yields after
 // the pass. Check and pass agree on each loop.
 //
-// REQUIRES: host-x86_64
 // RUN: %verify_cxx %s -o /dev/null
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=c++17 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 

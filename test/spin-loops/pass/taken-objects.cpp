@@ -6,7 +6,6 @@
 // std::unique_ptr, a struct. What the destructor of a taken object calls is not known, so these
 // waits are reported in doubt and not rewritten. Check and pass agree on each loop.
 //
-// REQUIRES: host-x86_64
 // RUN: %verify_cxx %s -o /dev/null
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-spin-loops' %s -- -std=c++17 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 

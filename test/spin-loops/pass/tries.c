@@ -5,7 +5,6 @@
 // A failed try, such as a pop from an empty queue, is a poll if it has no
 // effect, whatever the try does when it succeeds.
 //
-// REQUIRES: host-x86_64
 // RUN: %verify_c %s -o /dev/null
 // RUN: %vf_clang -O2 -S -emit-llvm %s -o - | FileCheck %s
 

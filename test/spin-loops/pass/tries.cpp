@@ -6,7 +6,6 @@
 // was taken and released. What they may leave is a doubt: reported, not
 // rewritten.
 //
-// REQUIRES: host-x86_64
 // RUN: %verify_cxx %s -o /dev/null
 
 #include <atomic>

@@ -5,7 +5,6 @@
 // What rewritten code does in a program without libvfrt, on a fake kernel: which step a
 // wait takes when, and that a bounded wait keeps its limit.
 //
-// REQUIRES: sanitizers
 // RUN: clang -std=gnu11 -O1 -g -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all -I %S/Inputs/fake-calls -I %S/../../Inputs -I %vf_src/runtime/spin-wait/alone -I %vf_src/runtime -I %vf_src/runtime/platform/generic -I %vf_include %s %vf_src/runtime/spin-wait/alone/linux.c -o %t
 // RUN: %t
 //

@@ -5,7 +5,6 @@
 // A wait spins for about as long as blocking would take here: learnt from the wake-ups
 // that did not wait for a CPU, unless the environment says how long.
 //
-// REQUIRES: sanitizers
 // RUN: clang -std=gnu11 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c %vf_src/runtime/platform/linux/cpu_groups.c -o %t
 // RUN: %t
 // RUN: env VF_SPIN_BUDGET_NS=1234 %t 1234

@@ -6,7 +6,7 @@
 // container with and without a namespace; and files that change, vanish, hold
 // nonsense, or whose descriptors the program closes or uses for something else.
 //
-// REQUIRES: sanitizers
+// REQUIRES: native
 // RUN: rm -rf %t.tree && mkdir %t.tree
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all -I %S/../../Inputs -I %vf_include -I %vf_src/runtime %s %vf_src/runtime/platform/linux/cpu_groups.c -o %t
 // RUN: %t %t.tree

@@ -6,7 +6,6 @@
 // old one, and nobody may be left waiting. More threads than CPUs, every kind of
 // wait, and once more under the sanitizers with the runtime's sources.
 //
-// REQUIRES: sanitizers
 // RUN: clang -std=gnu11 -O2 -Wall -Wextra -I %S/../../Inputs -I %vf_include %s -o %t %vf_link
 // RUN: %t %if full %{20000%} %else %{4000%}
 // RUN: env VF_SPIN_BUDGET_NS=0 %t 1000

@@ -6,7 +6,7 @@
 // spins that fail and succeed change, and that files which vanish, a fork during a reading and a
 // seccomp filter leave a decision.
 //
-// REQUIRES: sanitizers
+// REQUIRES: native
 // RUN: rm -rf %t.tree && mkdir %t.tree
 // RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=address,undefined -fno-sanitize-recover=all -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/spin-wait/*.c %vf_src/runtime/common/*.c %vf_src/runtime/platform/linux/cpu_groups.c -o %t
 // RUN: %t %t.tree

@@ -5,7 +5,6 @@
 // The runtime's own sources on a fake kernel: which step a wait takes when, and
 // for how long it may sleep. notifies.c is the same of waits that a writer notifies.
 //
-// REQUIRES: sanitizers
 // RUN: clang -std=gnu11 -O1 -g -Wall -Wextra -fsanitize=address,undefined \
 // RUN:   -fno-sanitize-recover=all -I %S/../../Inputs -I %S/Inputs/fake \
 // RUN:   -I %vf_include -I %vf_src/runtime -I %vf_src/runtime/platform/generic \
