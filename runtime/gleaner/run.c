@@ -62,12 +62,8 @@ static void start_command(const struct gl_options *options,
 /* Returns true if the daemon's main thread has ended. The process may stay for
  * seconds: its other threads, of the lowest priority, need a CPU to end. */
 static bool has_ended(pid_t daemon) {
-  char path[32], text[512];
-  gl_print(path, sizeof path, "/proc/%d/stat", daemon);
-  if (gl_read_file(path, text, sizeof text) <= 0)
-    return false;
-  const char *name_end = strrchr(text, ')');
-  return name_end && (name_end[2] == 'Z' || name_end[2] == 'X');
+  char state = gl_thread_state(daemon);
+  return state == 'Z' || state == 'X';
 }
 
 /* Waits until the daemon can change nothing any more. Returns false if that was

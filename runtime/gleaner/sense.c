@@ -312,22 +312,12 @@ double gl_sense_runnable(void) {
   return at ? strtod(at, NULL) - 1 : 0;
 }
 
-/* Returns true if a thread runs or waits for a CPU. */
-static bool is_runnable(pid_t thread) {
-  char path[32], text[512];
-  gl_print(path, sizeof path, "/proc/%d/stat", thread);
-  if (gl_read_file(path, text, sizeof text) <= 0)
-    return false;
-  const char *name_end = strrchr(text, ')');
-  return name_end && name_end[1] == ' ' && name_end[2] == 'R';
-}
-
 double gl_sense_own_runnable(const struct gl_record *record) {
   struct gl_ids threads = {0};
   gl_place_threads(record, &threads);
   unsigned n = 0;
   for (size_t i = 0; threads.n <= MOST_ASKED && i < threads.n; ++i)
-    n += is_runnable(threads.id[i]);
+    n += gl_thread_state(threads.id[i]) == 'R';
   bool asked = threads.n > 0 && threads.n <= MOST_ASKED;
   free(threads.id);
   return asked ? (double)n : -1;

@@ -181,6 +181,15 @@ void gl_descendants(pid_t process, pid_t except, struct gl_ids *ids) {
   }
 }
 
+char gl_thread_state(pid_t thread) {
+  char path[32], text[512];
+  gl_print(path, sizeof path, "/proc/%d/stat", thread);
+  if (gl_read_file(path, text, sizeof text) <= 0)
+    return 0;
+  const char *name_end = strrchr(text, ')');
+  return name_end && name_end[1] == ' ' ? name_end[2] : 0;
+}
+
 uint64_t gl_start_time(pid_t process) {
   char path[64], text[1024];
   gl_print(path, sizeof path, "/proc/%d/stat", process);

@@ -70,6 +70,10 @@ void gl_descendants(pid_t process, pid_t except, struct gl_ids *ids);
 /* Appends the threads of each process. */
 void gl_threads(const struct gl_ids *processes, struct gl_ids *threads);
 
+/* Returns the state of a thread as the letter of proc(5), 'R' or 'Z' for
+ * example; 0 if there is no such thread. */
+char gl_thread_state(pid_t thread);
+
 /* Returns when a process started, in ticks after boot; 0 if there is none or it
  * is dead but not waited for. With the id this names a process for ever. */
 uint64_t gl_start_time(pid_t process);
