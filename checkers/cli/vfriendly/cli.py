@@ -76,7 +76,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "--" in words and len(wanted) == 1 and takes_command(wanted[0]):
         at = words.index("--")
         words, command = words[:at], words[at + 1:]
-    options = parser_of(wanted).parse_args(words, argparse.Namespace(command=command))
+    parser = parser_of(wanted)
+    options, rest = parser.parse_known_args(words, argparse.Namespace(command=command))
+    if rest and len(wanted) == 1 and takes_command(wanted[0]) and not rest[0].startswith("-"):
+        parser.error(f"'{rest[0]}' is no option; a command follows --, as in vfriendly {wanted[0]} -- {rest[0]}")
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
         status = options.run(options)
         if not sys.stdout.closed:  # as lsp leaves it

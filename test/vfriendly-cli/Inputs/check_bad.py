@@ -62,6 +62,8 @@ def unusable(folder):
         database.write_text(text)
         refused(project, told, "scan")
     refused(project, "unrecognized arguments: --no-such-option; see vfriendly --help", "scan", "--no-such-option")
+    refused(project, "'./prog' is no option; a command follows --, as in vfriendly try -- ./prog; see vfriendly --help",
+            "try", "./prog", "-x")
     refused(project, "invalid choice: 'scam'", "scam")
     # A module of nobody's that has none of the checks.
     project = Project(folder)

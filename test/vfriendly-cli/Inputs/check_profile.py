@@ -49,6 +49,14 @@ def times():
     return found
 
 
+def little_seen():
+    """Where most of the CPU time is in no sample, it is not said that no cause takes much of it."""
+    said = table.verdict(profile_of("", stack("cpu", "other", 1, 0.5)))
+    assert said.startswith("only 500.0 ms of 4.00 s of CPU time were seen, too little"), said
+    said = table.verdict(profile_of("", stack("cpu", "other", 1, 3.5)))
+    assert said.startswith("no cause takes 5 %"), said
+
+
 def mappings():
     """Records of several CPUs are taken by their time, wherever it is in them; a sample has the program of its time."""
     def mapped(ns, begin, path):
@@ -224,6 +232,7 @@ def main():
     assert stack("fault", "page faults", 1, 0, libc("a"), libc("b")).shown == libc("b")
     merged_code_has_no_line()
     found = times()
+    little_seen()
     mappings()
     nodes()
     project = Project(sys.argv[1])

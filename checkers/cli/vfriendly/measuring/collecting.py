@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a command, or watches processes, and collects what the kernel lets this user see."""
 
+import errno
 import json
 import os
 import resource
@@ -291,8 +292,9 @@ def _tier(spool: samples.Spool, processes: Processes, target: Target, family: Se
         try:
             tier = _ByEvents(spool, processes, target, family)
         except OSError as error:
-            missing.append(f"time in the kernel, page faults by line: perf_event_open: {error.strerror}: sysctl "
-                           "kernel.perf_event_paranoid=2 lets every user measure own programs")
+            remedy = (": sysctl kernel.perf_event_paranoid=2 lets every user measure own programs"
+                      if error.errno in (errno.EACCES, errno.EPERM) else "")
+            missing.append(f"time in the kernel, page faults by line: perf_event_open: {error.strerror}{remedy}")
     tier = tier or _ByProc(spool, processes, target)
     tier.missing[:0] = missing
     return tier

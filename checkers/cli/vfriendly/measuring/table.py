@@ -6,7 +6,7 @@
 import os
 from collections.abc import Iterator, Sequence
 
-from vfriendly.measuring.profile import CAUSES, TITLES, Place, Profile
+from vfriendly.measuring.profile import CAUSES, ON_CPU, TITLES, Place, Profile
 
 # Shares of the CPU time below which a cause is not worth a change: the runs of a program differ by as much.
 NOTABLE = 0.05
@@ -54,6 +54,9 @@ def verdict(profile: Profile) -> str:
     if cpu > 0 and shares[worst] >= NOTABLE * cpu and places:
         return (f"{percent(shares[worst], cpu)} of the CPU time goes to {worst}, most of it in "
                 f"{place_name(places[0])}: {REMEDIES[worst]}")
+    seen = sum(s.seconds for s in profile.stacks if s.what in ON_CPU)
+    if seen < cpu / 2:
+        return f"only {seconds(seen)} of {seconds(cpu)} of CPU time were seen, too little to name a cause; the last lines say what is missing"
     delay = profile.run_delay_s
     if delay > NOTABLE * cpu > 0:
         return f"no cause takes {100 * NOTABLE:.0f} % of the CPU time, but threads waited {seconds(delay)} for a CPU"
