@@ -438,11 +438,13 @@ TABLES = {
     "heap-churn": ("figures/heap-churn", "figures", heap_churn),
     "heap-rewrites": ("figures/heap-churn", "figures of heap-rewrites", heap_rewrites),
     "gleaner": ("figures/gleaner", "figures", gleaner),
+    "gleaner-long": ("figures/gleaner", "figures of long runs", gleaner),
     "gleaner-guests": ("figures/gleaner", "figures of guests", gleaner_guests),
     "gleaner-crowded": ("figures/gleaner", "figures of crowded", gleaner_crowded),
     "gleaner-jump": ("figures/gleaner", "figures of jump", gleaner_jump),
     "pools": ("guides/thread-pools", "figures", pools),
     "pools-inference": ("guides/thread-pools", "figures of inference", pools),
+    "pools-llama": ("guides/thread-pools", "figures of llama.cpp", pools),
     "pools-onnx": ("guides/thread-pools", "figures of ONNX Runtime", pools),
     "limits": ("figures/cpu-limits", "figures of limits", limits),
     "openmp": ("figures/cpu-limits", "figures of openmp", openmp),
@@ -472,9 +474,11 @@ def main():
     if report["dirty"] or report["parameters"].get("smoke"):
         fail(f"{sys.argv[1]}: measured on changed sources or as a smoke test: commit, then run ./dev bench {name}")
     # A run of only these programs takes long, and has a table of its own.
-    for only, table in (("onnx", "pools-onnx"), (("llama", "onnx"), "pools-inference")):
+    for only, table in (("onnx", "pools-onnx"), ("llama-", "pools-llama"), ("llama", "pools-inference")):
         if name == "pools" and all(row["size"].startswith(only) for row in report["summary"]):
             name = table
+    if name == "gleaner" and report["parameters"]["seconds"] > 10:
+        name = "gleaner-long"
     if name not in TABLES:
         fail(f"{sys.argv[1]}: no page shows {name}, only {' and '.join(TABLES)}")
     page, marks, render = TABLES[name]
