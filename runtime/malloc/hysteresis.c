@@ -70,14 +70,8 @@ size_t vf_give_all(void) {
   return give(ALL);
 }
 
-static uint64_t cpu_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void look_slowly(struct vf_watch *watch, uint64_t now) {
-  uint64_t cpu = cpu_ns();
+  uint64_t cpu = vf_process_ns();
   if (now > watch->slow_at)
     watch->cpus =
         (uint32_t)((cpu - watch->cpu_then) * 100 / (now - watch->slow_at));
@@ -145,7 +139,8 @@ size_t vf_give_excess(const struct vf_watch *watch) {
 }
 
 void vf_watch_begin(struct vf_watch *watch) {
-  *watch = (struct vf_watch){.slow_at = vf_now_ns(), .cpu_then = cpu_ns()};
+  *watch =
+      (struct vf_watch){.slow_at = vf_now_ns(), .cpu_then = vf_process_ns()};
   vf_pages_lowest();
 }
 
