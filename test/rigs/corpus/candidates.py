@@ -99,7 +99,7 @@ EIGHTH = {
     "taskflow": ("taskflow", ["taskflow/core", "taskflow/utility"], r"^$", r"\.hpp$"),
     "concurrencpp": ("concurrencpp", ["source", "include"], r"^$", r"\.(cpp|h)$"),
 }
-# Six more, whose workers poll before they sleep in the first five.
+# Eight more: six pools whose workers poll before they sleep, one whose workers block, a profiler with its queues and allocator.
 NINTH = {
     "fibertasking": ("FiberTaskingLib", ["source", "include"], r"^$", r"\.(cpp|h)$"),
     "nanothread": ("nanothread", ["src", "include"], r"^$", r"\.(cpp|h)$"),
