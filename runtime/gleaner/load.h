@@ -42,6 +42,7 @@ struct gl_sample {
   double limit;       /* CPU limit, in CPUs; 0 for none */
   double progress;    /* by the workload's own metric */
   double moved;       /* bytes that it read and wrote; 0 if unknown */
+  double calls;       /* system calls by which it did */
   bool pinned;        /* a thread has an affinity of its own */
   bool uncounted;     /* idle times and periods are not known */
 };

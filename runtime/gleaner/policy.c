@@ -15,14 +15,21 @@
 #include "gleaner/propose.h"
 
 /* Gains that are worth a change. Folding costs the program its CPUs when load
- * rises, so it must gain more. */
+ * rises, so it must gain more; and where the program has not said what its
+ * progress is, it may be something else than what was measured. */
 #define GAIN_RETAIN 0.03
 #define GAIN_FOLD 0.05
-/* User time may not fall by more than this while switches rise. */
+#define GAIN_UNSURE 0.05
+/* User time may not fall by more than this while bytes rise. */
 #define USER_LOSS 0.05
 /* Nor the bytes that are read and written, in any trial. They are counted
  * exactly, so only the work itself makes them vary. */
 #define MOVED_LOSS 0.01
+/* Bytes tell of a program that makes so many calls for each switch. Redis makes
+ * one for each request and one for its answer, with 16 clients 14 a switch, and
+ * with one client about one. PostgreSQL talks by send(2), which is not counted,
+ * and reads now and then. */
+#define CALLS_PER_SWITCH 0.25
 
 /* A program starts with other work than it goes on with. */
 #define FIRST_WAIT_S 0.5
@@ -40,6 +47,14 @@
 
 /* Of a window in the mean of user time: the first wait has ten of them. */
 #define RATE_WEIGHT 0.2
+/* In that of progress: bytes of a busy server vary by a quarter from window to
+ * window, so the mean by 4 %. */
+#define PROGRESS_WEIGHT 0.05
+/* If progress is so much less than before the trial that CPUs were kept awake
+ * for, that is tried again at once. The mean must have forgotten the time
+ * before. */
+#define LESS_THAN_BEFORE 0.95
+#define FORGOTTEN_S 2
 
 /* A fold must be proposed so many times in a row: a server with 16 clients uses
  * 1.8 CPUs, and in one window of twenty little more than one. After a trial
@@ -94,10 +109,11 @@ static double least(double a, double b) { return a < b ? a : b; }
 
 /*===- Trials ----------------------------------------------------------===*/
 
-/* Returns true if ticks in user mode tell how the trial goes. */
-static bool compares_user_time(const struct gl_settings *settings,
-                               enum gl_act act) {
-  return act == GL_FOLD && !settings->has_metric;
+/* Returns true if the bytes that the program reads and writes are its work. */
+static bool moves_bytes(const struct gl_settings *settings,
+                        const struct gl_state *state) {
+  return !settings->has_metric && state->call_rate > 0 &&
+         state->call_rate >= CALLS_PER_SWITCH * state->switch_rate;
 }
 
 static void begin(const struct gl_settings *settings, struct gl_state *state,
@@ -106,7 +122,10 @@ static void begin(const struct gl_settings *settings, struct gl_state *state,
   state->trial = state->user = state->moved = (struct gl_trial){0};
   state->trial_s = GL_WINDOW_S;
   state->longest_s = 0;
-  if (compares_user_time(settings, act))
+  state->counts_bytes = moves_bytes(settings, state);
+  if (act == GL_RETAIN && !state->retain)
+    state->rate_before = state->rate;
+  if (!settings->has_metric && !state->counts_bytes)
     state->trial_s =
         most(GL_WINDOW_S,
              least(GL_MOST_WINDOW_S, GL_TICKS * GL_TICK_S / state->user_rate));
@@ -151,6 +170,8 @@ static void win(struct gl_state *state, enum gl_act act) {
   state->verify_s[act] = in_proportion(state, *hold, MOST_HOLD_S);
   *hold = least(*hold * 2, MOST_HOLD_S);
   state->pause_s[act] = FIRST_PAUSE_S;
+  state->retained_s = 0;
+  state->rechecked = act != GL_RETAIN; /* a fold has its own reference */
   if (act == GL_RETAIN) {
     state->retain = true;
   } else {
@@ -169,12 +190,30 @@ static double user_progress(const struct gl_sample *sample) {
   return (sample->user_s + GL_TICK_S / 2) / sample->seconds;
 }
 
-static double progress(const struct gl_settings *settings, enum gl_act act,
-                       const struct gl_sample *sample) {
-  if (compares_user_time(settings, act))
-    return user_progress(sample);
-  double done = settings->has_metric ? sample->progress : sample->switches;
-  return done / sample->seconds;
+/* Returns bytes per second. One more, as none in any window is no loss. */
+static double moved(const struct gl_sample *sample) {
+  return sample->moved / sample->seconds + 1;
+}
+
+static double progress(const struct gl_settings *settings, bool counts_bytes,
+                       enum gl_act act, const struct gl_sample *sample) {
+  if (settings->has_metric)
+    return sample->progress / sample->seconds;
+  if (counts_bytes)
+    return moved(sample);
+  return act == GL_FOLD ? user_progress(sample)
+                        : sample->switches / sample->seconds;
+}
+
+/* Returns true if nothing that was counted speaks against a trial that was won.
+ */
+static bool agrees(const struct gl_settings *settings,
+                   const struct gl_state *state) {
+  if (gl_trial_is_loss(&state->user, USER_LOSS) ||
+      gl_trial_is_loss(&state->moved, MOVED_LOSS))
+    return false;
+  return settings->has_metric || state->counts_bytes || state->act == GL_FOLD ||
+         gl_trial_gain(&state->user) > 0;
 }
 
 static struct gl_decision try_on(const struct gl_settings *settings,
@@ -201,19 +240,20 @@ static struct gl_decision try_on(const struct gl_settings *settings,
   state->longest_s = most(state->longest_s, sample->seconds);
   if (retains && !settings->has_metric)
     gl_trial_add(&state->user, user_progress(sample), 0);
-  /* One byte a second more, as none in any window is no loss. */
   if (!settings->has_metric)
-    gl_trial_add(&state->moved, sample->moved / sample->seconds + 1, 0);
-  enum gl_verdict verdict =
-      gl_trial_add(&state->trial, progress(settings, act, sample),
-                   retains ? GAIN_RETAIN : GAIN_FOLD);
+    gl_trial_add(&state->moved, moved(sample), 0);
+  enum gl_verdict verdict = gl_trial_add(
+      &state->trial, progress(settings, state->counts_bytes, act, sample),
+      !retains               ? GAIN_FOLD
+      : settings->has_metric ? GAIN_RETAIN
+                             : GAIN_UNSURE);
   if (verdict == GL_MORE) {
     state->settling = true;
     return decide(state, running);
   }
+  bool won = verdict == GL_BETTER && agrees(settings, state);
   end(state);
-  if (verdict == GL_BETTER && !gl_trial_is_loss(&state->user, USER_LOSS) &&
-      !gl_trial_is_loss(&state->moved, MOVED_LOSS)) {
+  if (won) {
     win(state, act);
     return decide(state, retains ? GL_KEEP_RETENTION : GL_KEEP_FOLD);
   }
@@ -268,13 +308,41 @@ static bool resume(const struct gl_settings *settings, struct gl_state *state,
   return true;
 }
 
+static void smooth(double *mean, double rate, double weight) {
+  *mean += (rate - *mean) * weight;
+}
+
+static void follow(const struct gl_settings *settings, struct gl_state *state,
+                   const struct gl_sample *sample) {
+  double s = sample->seconds;
+  smooth(&state->user_rate, sample->user_s / s, RATE_WEIGHT);
+  smooth(&state->switch_rate, sample->switches / s, RATE_WEIGHT);
+  smooth(&state->call_rate, sample->calls / s, RATE_WEIGHT);
+  /* The same as before the trial, as both are compared. */
+  bool counts_bytes =
+      state->retain ? state->rate_of_bytes : moves_bytes(settings, state);
+  if (counts_bytes != state->rate_of_bytes)
+    state->rate_s = 0;
+  state->rate_of_bytes = counts_bytes;
+  state->rate_s += s;
+  smooth(&state->rate, progress(settings, counts_bytes, GL_RETAIN, sample),
+         most(s / state->rate_s, PROGRESS_WEIGHT));
+  if (!state->retain || state->rechecked)
+    return;
+  state->retained_s += s;
+  if (state->retained_s < FORGOTTEN_S ||
+      state->rate >= LESS_THAN_BEFORE * state->rate_before)
+    return;
+  state->rechecked = true;
+  state->verify_s[GL_RETAIN] = 0;
+}
+
 static struct gl_decision watch(const struct gl_settings *settings,
                                 struct gl_state *state,
                                 const struct gl_sample *sample) {
   struct gl_load load = gl_load_of(sample);
   bool waits = false;
-  double rate = sample->user_s / sample->seconds;
-  state->user_rate += (rate - state->user_rate) * RATE_WEIGHT;
+  follow(settings, state, sample);
 
   if (sample->uncounted)
     return decide(state, GL_WAITING);

@@ -24,14 +24,14 @@
  * - Consolidation ("fold"): fewer CPUs, where the conditions of load.h hold, or
  *   where the host steals CPU time or a CPU limit throttles.
  *
- * Progress is the workload's own metric if there is one. Otherwise, it is user
- * time for a fold: work on fewer CPUs causes fewer switches, so neither CPU
- * time nor switches tell. For retention it is the number of switches, which
- * depends only on the work done as long as the CPUs stay the same. Both can
- * mislead: a thread that spins uses user time, and a server that is woken
- * sooner finds fewer requests at a time, so that each takes more switches. So
- * nothing is kept that makes a program read and write fewer bytes; nor
- * retention if user time falls.
+ * Progress is the workload's own metric if there is one, else the bytes that it
+ * reads and writes if it does so about as often as it is switched: they are its
+ * work, or grow with it. Of the others it is user time for a fold: work on
+ * fewer CPUs causes fewer switches, so neither CPU time nor switches tell. For
+ * retention it is the number of switches. Both can mislead: a thread that spins
+ * uses user time, and a server that is woken sooner finds fewer requests at a
+ * time, so that each takes more switches. So retention is kept only if user
+ * time rises, too, and nothing that makes a program read and write fewer bytes.
  *
  * The functions only compute: no clock, no system call.
  *===----------------------------------------------------------------------===*/
@@ -109,9 +109,17 @@ struct gl_state {
   struct gl_factors factors;
   enum gl_act act; /* of the running trial */
   struct gl_trial trial, user, moved;
-  double trial_s;          /* length of its windows, as asked for */
-  double longest_s;        /* of its windows, as measured */
-  double user_rate;        /* CPUs in user mode, smoothed */
+  double trial_s;   /* length of its windows, as asked for */
+  double longest_s; /* of its windows, as measured */
+  double user_rate; /* CPUs in user mode, smoothed; so are the next */
+  double switch_rate, call_rate;
+  bool counts_bytes;   /* the trial compares bytes */
+  double rate, rate_s; /* of progress, by what a trial of retention compares;
+                          smoothed over so many seconds at most */
+  bool rate_of_bytes;
+  double rate_before;      /* before the trial that won retention */
+  double retained_s;       /* since then */
+  bool rechecked;          /* since then, as it was less */
   bool settling;           /* the window that runs is not measured */
   unsigned base, proposed; /* CPUs of a trial's old and new setting */
   unsigned failed;         /* CPUs that were too few for this load; 0: none */

@@ -82,16 +82,26 @@ static double cpu_clock(pid_t process, bool is_virtual) {
              : -1;
 }
 
-/* Returns the bytes that a process read and wrote by system calls; 0 if it has
- * ended, the kernel does not count them or they are not ours to know. */
-static double moved_bytes(pid_t process) {
+/* Returns the sum of the numbers after two words of the text, which are equally
+ * long. */
+static double sum_of(const char *text, const char *a, const char *b) {
+  const char *first = strstr(text, a), *second = strstr(text, b);
+  size_t n = strlen(a);
+  return first && second ? strtod(first + n, NULL) + strtod(second + n, NULL)
+                         : 0;
+}
+
+/* Adds the bytes that a process read and wrote by system calls, and these; none
+ * if it has ended, the kernel does not count them or they are not ours to know.
+ */
+static void count_io(pid_t process, struct gl_seen *seen,
+                     struct gl_sample *sample) {
   char path[32], text[256];
   gl_print(path, sizeof path, "/proc/%d/io", process);
   if (gl_read_file(path, text, sizeof text) <= 0)
-    return 0;
-  char *read = strstr(text, "rchar: "), *written = strstr(text, "wchar: ");
-  return read && written ? strtod(read + 7, NULL) + strtod(written + 7, NULL)
-                         : 0;
+    return;
+  sample->moved += grown(&seen->moved, sum_of(text, "rchar: ", "wchar: "));
+  sample->calls += grown(&seen->calls, sum_of(text, "syscr: ", "syscw: "));
 }
 
 static void count_work(struct gl_sense *sense, const struct gl_record *record,
@@ -112,7 +122,7 @@ static void count_work(struct gl_sense *sense, const struct gl_record *record,
     struct gl_seen *seen = last_of(sense, -processes.id[i]);
     sample->work_s += grown(&seen->work_s, work);
     sample->user_s += grown(&seen->user_s, user);
-    sample->moved += grown(&seen->moved, moved_bytes(processes.id[i]));
+    count_io(processes.id[i], seen, sample);
   }
   for (size_t i = 0; i < threads.n; ++i) {
     char path[32], text[128];

@@ -16,7 +16,7 @@
  * |----------------------|----------------------------------------------------|
  * | CPU and user time    | the CPU clocks of each process                     |
  * | context switches     | /proc/TID/schedstat                                |
- * | bytes moved          | /proc/PID/io: read(2), write(2) and their kin, not |
+ * | bytes moved, calls   | /proc/PID/io: read(2), write(2) and their kin, not |
  * |                      | send(2) and recv(2)                                |
  * | idle time, periods   | cpuidle's counters of each CPU; without a driver,  |
  * |                      | the event power:cpu_idle, counted by perf; without |
@@ -54,7 +54,7 @@ struct gl_sense {
   struct gl_seen {
     pid_t id;
     uint32_t window;
-    double switches, work_s, user_s, moved;
+    double switches, work_s, user_s, moved, calls;
   } *seen; /* hash table of threads and, as negative numbers, processes */
   size_t room, n_seen;
   uint32_t window;

@@ -5,12 +5,13 @@
 // Gleaner's conditions and rules by its own figures, and trials by made-up
 // progress.
 //
-// RUN: clang -std=gnu11 -O1 -Wall -Wextra -Werror -I %S/../Inputs -I %vf_include -I %vf_src/runtime %s %vf_src/runtime/gleaner/load.c %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c %vf_src/runtime/gleaner/propose.c %vf_src/runtime/gleaner/reason.c -lm -o %t
+// RUN: clang -std=gnu11 -O1 -Wall -Wextra -Werror -I %S/Inputs -I %S/../Inputs -I %vf_include -I %vf_src/runtime %s %vf_src/runtime/gleaner/load.c %vf_src/runtime/gleaner/trial.c %vf_src/runtime/gleaner/policy.c %vf_src/runtime/gleaner/propose.c %vf_src/runtime/gleaner/reason.c -lm -o %t
 // RUN: %t
 
-#include "gleaner/beat.h"
 #include "gleaner/policy.h"
 #include "check.h"
+#include "gleaner/beat.h"
+#include "window.h"
 #include <math.h>
 #include <string.h>
 
@@ -150,105 +151,6 @@ static void losses(void) {
   for (int i = 0; i < 7; ++i)
     gl_trial_add(&trial, steady[i], 0);
   CHECK(gl_trial_is_loss(&trial, 0.05) && !gl_trial_is_loss(&trial, 0.5));
-}
-
-static const struct gl_settings on = {
-    .wake_cost_s = 20e-6, .may_retain = true, .may_fold = true};
-
-static struct gl_sample window(void) {
-  // Four CPUs, each idle for 20 us after 10 us.
-  return (struct gl_sample){.seconds = GL_WINDOW_S,
-                            .cpus = 4,
-                            .kept = 4,
-                            .active = 4,
-                            .work_s = 0.0667,
-                            .user_s = 0.05,
-                            .switches = 6667,
-                            .idle_s = 0.1333,
-                            .idle_periods = 6667,
-                            .active_idle_s = 0.1333,
-                            .active_periods = 6667,
-                            .busiest = 0.4,
-                            .progress = -1};
-}
-
-// Returns the first decision with the reason, or fails.
-static struct gl_decision until(struct gl_state *state,
-                                const struct gl_settings *settings,
-                                enum gl_reason reason, double folded,
-                                double retained) {
-  struct gl_decision d = {.cpus = 4};
-  for (int i = 0; i < 200; ++i) {
-    struct gl_sample s = window();
-    s.kept = d.cpus;
-    s.seconds = d.window_s > 0 ? d.window_s : GL_WINDOW_S;
-    double scale = s.seconds / GL_WINDOW_S;
-    if (d.cpus < 4)
-      s.user_s *= folded;
-    if (d.retain)
-      s.switches *= retained;
-    s.user_s *= scale, s.switches *= scale, s.work_s *= scale;
-    d = gl_policy_step(settings, state, &s);
-    if (d.reason == reason)
-      return d;
-  }
-  fprintf(stderr, "never: %s\n", gl_reason_text(reason));
-  abort();
-}
-
-static void retains(void) {
-  struct gl_settings only = on;
-  only.may_fold = false;
-  struct gl_state state;
-  gl_policy_start(&state, 4);
-  CHECK(until(&state, &only, GL_TRY_RETENTION, 1, 1.2).cpus == 4);
-  struct gl_decision d = until(&state, &only, GL_KEEP_RETENTION, 1, 1.2);
-  CHECK(d.retain && about(d.timeout_s, 600e-6) && d.gain > 0.19);
-  // Idle periods vanish.
-  struct gl_sample s = window();
-  s.active_idle_s = 0.001;
-  gl_policy_step(&only, &state, &s);
-  d = gl_policy_step(&only, &state, &s);
-  CHECK(!d.retain && d.reason == GL_IDLE_GONE);
-  // No gain: refused.
-  gl_policy_start(&state, 4);
-  d = until(&state, &only, GL_LOSE_RETENTION, 1, 0.99);
-  CHECK(!d.retain);
-  // More switches, but less user time: refused.
-  gl_policy_start(&state, 4);
-  d = (struct gl_decision){.cpus = 4};
-  for (int i = 0; i < 200 && d.reason != GL_LOSE_RETENTION; ++i) {
-    s = window();
-    if (d.retain)
-      s.switches *= 1.2, s.user_s *= 0.8;
-    d = gl_policy_step(&only, &state, &s);
-    CHECK(d.reason != GL_KEEP_RETENTION);
-  }
-  CHECK(d.reason == GL_LOSE_RETENTION);
-  // More switches, but fewer bytes, as of a server that finds fewer requests at
-  // a time: refused. A program that moves none, or the same, is not.
-  for (int fewer = 0; fewer < 2; ++fewer) {
-    gl_policy_start(&state, 4);
-    d = (struct gl_decision){.cpus = 4};
-    for (int i = 0; i < 200 && d.reason < GL_KEEP_RETENTION; ++i) {
-      s = window();
-      s.moved = 100000 + i % 3 * 500;
-      if (d.retain)
-        s.switches *= 1.2, s.moved *= fewer ? 0.95 : 1;
-      d = gl_policy_step(&only, &state, &s);
-    }
-    CHECK(d.reason == (fewer ? GL_LOSE_RETENTION : GL_KEEP_RETENTION));
-  }
-  // Long waits, a CPU limit: not even tried.
-  gl_policy_start(&state, 4);
-  s = window();
-  s.active_periods /= 40; // 800 us each
-  CHECK(gl_policy_step(&only, &state, &s).reason == GL_LONG_WAITS);
-  s.active_periods /= 4;
-  CHECK(gl_policy_step(&only, &state, &s).reason == GL_QUIET);
-  s = window();
-  s.limit = 2;
-  CHECK(gl_policy_step(&only, &state, &s).reason == GL_LIMITED);
 }
 
 // The host takes two thirds of the time. Fewer CPUs are tried, whether or not
@@ -479,7 +381,6 @@ int main(void) {
   changes();
   trials();
   losses();
-  retains();
   folds();
   resumes();
   fits();

@@ -29,6 +29,13 @@ static double others;
 static double disturbed_each_s;
 #define DISTURBS_S 0.02
 
+// A server: each unit of progress is a request that it reads and answers. While
+// CPUs are kept awake it is switched so many times as often and takes so many
+// times the user time, as it finds fewer requests at a time and its clients
+// spin; 0: no server.
+static double woken_sooner;
+#define REQUEST_BYTES 100
+
 static struct gl_settings settings = {.wake_cost_s = (COST_C - COST_B) * 1e-9,
                                       .may_retain = true,
                                       .may_fold = true};
@@ -65,6 +72,12 @@ static double drive(struct sim *sim, unsigned cpus, double seconds,
                gl_policy_is_urgent(state, runnable);
     }
     s.runnable = most_runnable;
+    if (woken_sooner > 0) {
+      s.calls = 2 * s.progress;
+      s.moved = REQUEST_BYTES * s.progress;
+      s.switches *= d.retain ? woken_sooner : 1;
+      s.user_s *= d.retain ? woken_sooner : 1;
+    }
     now += s.seconds;
     if (now > seconds - 1)
       last += s.progress, last_s += s.seconds;
@@ -185,6 +198,30 @@ static void two(void) {
   never_loses(out);
 }
 
+// The other trap: requests come at a steady rate.
+static const struct op requests[] = {
+    {COMPUTE, 20000}, {SLEEP, 1000000}, {DONE, 0}, {END, 0}};
+
+static void servers(void) {
+  struct host host = {.vcpus = 2, .pcpus = 2};
+  // Where user time and switches grow and requests do not, nothing is kept.
+  for (woken_sooner = 1; woken_sooner < 2; woken_sooner += 0.4) {
+    printf("server, switches %.1f times: ", woken_sooner);
+    struct outcome out = run("steady", host, requests, 4, 12);
+    CHECK(!out.retains);
+    never_loses(out);
+    printf("server, switches %.1f times: ", woken_sooner);
+    out = run("pair", host, pair, 2, 12);
+    CHECK(out.with > 2.5 * out.alone);
+  }
+  settings.may_fold = false;
+  woken_sooner = 1;
+  struct outcome out = run("server: pair, no fold", host, pair, 2, 12);
+  CHECK(out.retains && out.with > 1.5 * out.alone);
+  settings.may_fold = true;
+  woken_sooner = 0;
+}
+
 static void many(void) {
   for (int cpus = 64; cpus <= 1024; cpus *= 4) {
     struct host host = {.vcpus = cpus, .pcpus = cpus};
@@ -268,6 +305,7 @@ int main(void) {
   sixteen();
   disturbed();
   two();
+  servers();
   many();
   crowded();
   bursts();
