@@ -193,6 +193,7 @@ def main(tree, options, out):
         figure = lambda key: lambda run: measure.Figure(run.values[key])
         ratios = measure.pair_ratios(runs["gleaner"], runs["alone"], figure("rate"))
         median = lambda variant, value: measure.median_figure(map(value, runs[variant])).value
+        used = lambda run: measure.Figure(measure.cpu_of(run).value / run.wall)  # some do a number of operations
         p99 = [f"{median(v, figure('p99_ms')):.2f}" if "p99_ms" in runs[v][0].values else "" for v in runs]
         ends = measure.spread([r.value for r in ratios])
         said = [line.split("gleaner: ", 1)[1].split(":")[0] for run in runs["gleaner"]
@@ -200,10 +201,10 @@ def main(tree, options, out):
         last = said[-1] if said else ""
         rows.append([name, *(f"{median(v, figure('rate')):.1f}" for v in runs),
                      f"{measure.median_figure(ratios).value:.3f}", f"{ends['min']:.3f}..{ends['max']:.3f}",
-                     *(f"{median(v, measure.cpu_of) / seconds:.2f}" for v in runs),
+                     *(f"{median(v, used):.2f}" for v in runs),
                      f"{median('gleaner', figure('own')):.2%}", *p99, kept(runs["gleaner"]), last])
         report.summary(workload=name, rate={v: median(v, figure("rate")) for v in runs},
-                       cpus={v: median(v, measure.cpu_of) / seconds for v in runs}, ratio=ends, last=last,
+                       cpus={v: median(v, used) for v in runs}, ratio=ends, last=last,
                        kept=kept(runs["gleaner"]), own=median("gleaner", figure("own")),
                        p99_ms={v: median(v, figure("p99_ms")) for v in runs if "p99_ms" in runs[v][0].values})
         print("  ".join(rows[-1]), file=sys.stderr, flush=True)  # a long run may be cut short
