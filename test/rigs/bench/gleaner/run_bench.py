@@ -116,22 +116,39 @@ def kept(runs):
     return ", ".join(f"{name} {n} of {len(runs)}" for name, n in counts.items() if n) or "nothing"
 
 
+def decisions(run):
+    """What the daemon said of its decisions, in order"""
+    return [line.split("gleaner: ", 1)[1].split(":")[0] for line in run.errors.splitlines() if line.startswith("gleaner: ")]
+
+
+def why_not_confined(run):
+    """The most frequent reason that the daemon gave"""
+    said = [text for text in decisions(run) if not text.startswith("waking a halted CPU")]
+    return max(said, key=said.count) if said else "nothing said"
+
+
 def jump(tree, folder, options, out):
     program = os.path.join(folder, "jump")
     bench.build([tree.tool("clang"), "-O2", "-pthread", os.path.join(HERE, "jump.c"), "-o", program])
     threads = 2 * len(os.sched_getaffinity(0))
     report = bench.Report("gleaner-jump", tree, out, {"threads": threads, "options": options.option})
-    command = [os.path.join(tree.build, "bin", "gleaner"), "run", "--metric-calls", f"{program}:done", *options.option, "--", program, str(threads), "10"]
-    rows, back = [], []
+    command = [os.path.join(tree.build, "bin", "gleaner"), "run", "--explain", "--metric-calls", f"{program}:done",
+               *options.option, "--", program, str(threads), "10"]
+    rows, back, why = [], [], {}
     for _ in range(options.reps):
         run = measure.run(command, TIMEOUT_S)
         report.samples({"gleaner": [run]})
         rows.append([str(run.values.get("kept", "not confined")), str(run.values.get("back_ms", "")), ""])
+        if "back_ms" in run.values:
+            back.append(run.values["back_ms"])
+        else:
+            print(run.errors, file=sys.stderr)
+            rows[-1][2] = why_not_confined(run)
+            why[rows[-1][2]] = why.get(rows[-1][2], 0) + 1
         print("  ".join(rows[-1]), file=sys.stderr, flush=True)
-        back += [run.values["back_ms"]] if "back_ms" in run.values else []
-        report.content["summary"] = [{"runs": len(rows), "back_ms": measure.spread(back)}] if back else []
+        report.content["summary"] = [{"runs": len(rows), "back_ms": measure.spread(back), "why_not": why}] if back else []
         report.save()
-    bench.table([f"CPUs before {threads} busy threads", "all back after ms", ""], rows)
+    bench.table([f"CPUs before {threads} busy threads", "all back after ms", "why not confined"], rows)
     if back:
         print("median {median:.1f} ms, worst {max:.1f} ms of {n} jumps".format(**measure.spread(back)))
     report.write()
@@ -196,8 +213,7 @@ def main(tree, options, out):
         used = lambda run: measure.Figure(measure.cpu_of(run).value / run.wall)  # some do a number of operations
         p99 = [f"{median(v, figure('p99_ms')):.2f}" if "p99_ms" in runs[v][0].values else "" for v in runs]
         ends = measure.spread([r.value for r in ratios])
-        said = [line.split("gleaner: ", 1)[1].split(":")[0] for run in runs["gleaner"]
-                for line in run.errors.splitlines() if line.startswith("gleaner: ")]
+        said = [text for run in runs["gleaner"] for text in decisions(run)]
         last = said[-1] if said else ""
         rows.append([name, *(f"{median(v, figure('rate')):.1f}" for v in runs),
                      f"{measure.median_figure(ratios).value:.3f}", f"{ends['min']:.3f}..{ends['max']:.3f}",
