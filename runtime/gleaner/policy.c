@@ -40,6 +40,10 @@
  * Where windows are longer, pauses are, too. */
 #define FIRST_PAUSE_S 2
 #define PAUSE_GROWTH 4
+/* If more threads wanted to run during a trial, that tells little of its
+ * setting: on one CPU of two, threads queue now and then. Such a trial cost 12
+ * ms and more of a window. */
+#define PAUSE_GROWTH_BROKEN_OFF 2
 #define MOST_PAUSE_S 300
 /* What is kept is tried again after 4, 8, ... 64 s. The trial takes 0.4 s. */
 #define FIRST_HOLD_S 4
@@ -146,10 +150,10 @@ static double in_proportion(const struct gl_state *state, double seconds,
   return least(seconds * most(state->longest_s / GL_WINDOW_S, 1), limit);
 }
 
-static void lose(struct gl_state *state, enum gl_act act) {
+static void lose(struct gl_state *state, enum gl_act act, double growth) {
   double *pause = &state->pause_s[act];
   state->wait_s[act] = in_proportion(state, *pause, MOST_PAUSE_S);
-  *pause = least(*pause * PAUSE_GROWTH, MOST_PAUSE_S);
+  *pause = least(*pause * growth, MOST_PAUSE_S);
   state->hold_s[act] = FIRST_HOLD_S;
   if (act == GL_RETAIN) {
     state->retain = false;
@@ -238,6 +242,8 @@ static struct gl_decision try_on(const struct gl_settings *settings,
                                     : sample->runnable;
   }
   state->longest_s = most(state->longest_s, sample->seconds);
+  if (retains && !gl_trial_wants_new(&state->trial))
+    state->unretained = gl_load_of(sample);
   if (retains && !settings->has_metric)
     gl_trial_add(&state->user, user_progress(sample), 0);
   if (!settings->has_metric)
@@ -257,7 +263,7 @@ static struct gl_decision try_on(const struct gl_settings *settings,
     win(state, act);
     return decide(state, retains ? GL_KEEP_RETENTION : GL_KEEP_FOLD);
   }
-  lose(state, act);
+  lose(state, act, PAUSE_GROWTH);
   return decide(state, retains ? GL_LOSE_RETENTION : GL_LOSE_FOLD);
 }
 
@@ -473,7 +479,9 @@ struct gl_decision gl_policy_restore(struct gl_state *state,
     alarm_ends(state);
   } else if (folds && reason == GL_RISING) {
     state->overloaded = true;
-    lose(state, GL_FOLD);
+    lose(state, GL_FOLD,
+         gl_trial_gain(&state->trial) > GAIN_FOLD ? 1
+                                                  : PAUSE_GROWTH_BROKEN_OFF);
   } else {
     state->failed = 0;
     state->wait_s[GL_FOLD] = most(state->wait_s[GL_FOLD], FIRST_WAIT_S);

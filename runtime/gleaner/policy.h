@@ -131,8 +131,10 @@ struct gl_state {
   bool retained;           /* with all CPUs, before the fold */
   bool fold_retains;       /* the fold's CPUs are kept awake, too */
   enum gl_cause cause;
-  struct gl_load before;    /* load before the trial, with all its CPUs */
-  struct gl_load reference; /* load after the fold was kept */
+  struct gl_load before;     /* load before the trial, with all its CPUs */
+  struct gl_load unretained; /* load in the last window of a trial of retention
+                                in which CPUs were not kept awake */
+  struct gl_load reference;  /* load after the fold was kept */
   bool has_reference, overloaded;
   /* By act: until a proposal may be tried, until what is kept is tried again;
    * and the next such times. */

@@ -326,6 +326,36 @@ static void backs_off(void) {
   CHECK(gaps[1] == 4 * gaps[0] && gaps[2] == 4 * gaps[1]);
 }
 
+// A trial that rising load broke off is repeated sooner than one that was lost,
+// and if it had gained till then, no later than the last time.
+static void broken_off(void) {
+  struct gl_settings only = on;
+  only.may_retain = false;
+  for (int gained = 0; gained < 2; ++gained) {
+    struct gl_state state;
+    gl_policy_start(&state, 4);
+    double gaps[3];
+    for (int i = 0; i < 3; ++i) {
+      until(&state, &only, GL_TRY_FOLD, 1.3, 1);
+      struct gl_decision d = {.cpus = 4, .window_s = GL_WINDOW_S};
+      for (int n = 0; n < (gained ? 8 : 3); ++n) {
+        struct gl_sample s = window();
+        s.kept = d.cpus;
+        s.user_s *= d.cpus < 4 ? 1.3 : 1;
+        d = gl_policy_step(&only, &state, &s);
+      }
+      CHECK(state.act == GL_FOLD);
+      gl_policy_restore(&state, GL_RISING);
+      CHECK(state.act == GL_NO_ACT);
+      gaps[i] = state.wait_s[GL_FOLD];
+      state.factors = (struct gl_factors){0.9, 0.9};
+      state.wait_s[GL_FOLD] = state.failed = 0;
+    }
+    double growth = gained ? 1 : 2;
+    CHECK(about(gaps[1], growth * gaps[0]) && about(gaps[2], growth * gaps[1]));
+  }
+}
+
 // Idle periods are counted only where something may be tried or is kept; a
 // window without them changes nothing.
 static void counts(void) {
@@ -386,6 +416,7 @@ int main(void) {
   fits();
   stolen();
   backs_off();
+  broken_off();
   few_ticks();
   counts();
   beats();

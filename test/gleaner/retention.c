@@ -127,11 +127,34 @@ static void rechecks(void) {
   }
 }
 
+// A pair that hands over uses more than one CPU can give while CPUs are kept
+// awake, and fitted on one before. That is tried; not if it never fitted.
+static void folds_what_is_retained(void) {
+  for (int fitted = 0; fitted < 2; ++fitted) {
+    struct gl_state state;
+    gl_policy_start(&state, 2);
+    struct gl_decision d = {.cpus = 2};
+    bool kept = false;
+    for (int i = 0; i < 200 && d.reason != GL_TRY_FOLD; ++i) {
+      struct gl_sample s = window();
+      s.cpus = s.active = 2, s.kept = d.cpus;
+      bool retained = d.retain;
+      s.switches *= retained ? 2.25 : 1.5, s.user_s *= retained ? 1.5 : 1;
+      s.work_s = (retained ? 1.45 : fitted ? 1 : 1.4) * s.seconds;
+      s.idle_s = s.active_idle_s = 2 * s.seconds - s.work_s;
+      d = gl_policy_step(&on, &state, &s);
+      kept = kept || d.reason == GL_KEEP_RETENTION;
+    }
+    CHECK(kept && (d.reason == GL_TRY_FOLD) == fitted);
+  }
+}
+
 int main(void) {
   only = on;
   only.may_fold = false;
   retains();
   judges();
   rechecks();
+  folds_what_is_retained();
   return 0;
 }
