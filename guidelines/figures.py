@@ -8,7 +8,7 @@
 
 replaces what stands between the page's two `figures` comments, so that no
 figure there is ever typed. A page's second benchmark has comments of its own,
-`figures of NAME`.
+`figures of NAME`. Several files are parts of one table, with rows of their own.
 """
 import json
 import math
@@ -462,17 +462,29 @@ TABLES = {
 }
 
 
-def main():
-    if len(sys.argv) != 2:
-        fail("usage: figures.py build/bench/NAME.json")
+def read(path):
     try:
-        with open(sys.argv[1]) as file:
+        with open(path) as file:
             report = json.load(file)
         name = report["name"]
     except (OSError, ValueError, KeyError) as error:
-        fail(f"{sys.argv[1]}: {error}: run ./dev bench first")
+        fail(f"{path}: {error}: run ./dev bench first")
     if report["dirty"] or report["parameters"].get("smoke"):
-        fail(f"{sys.argv[1]}: measured on changed sources or as a smoke test: commit, then run ./dev bench {name}")
+        fail(f"{path}: measured on changed sources or as a smoke test: commit, then run ./dev bench {name}")
+    return report
+
+
+def main():
+    if len(sys.argv) < 2:
+        fail("usage: figures.py build/bench/NAME.json...")
+    report, *others = map(read, sys.argv[1:])
+    name = report["name"]
+    report["commits"] = [report["commit"]]
+    for path, other in zip(sys.argv[2:], others):
+        if other["name"] != name or other["parameters"] != report["parameters"]:
+            fail(f"{path}: of another benchmark, or of other parameters")
+        report["summary"] += other["summary"]
+        report["commits"].append(other["commit"])
     # A run of only these programs takes long, and has a table of its own.
     for only, table in (("onnx", "pools-onnx"), ("llama-", "pools-llama"), ("llama", "pools-inference")):
         if name == "pools" and all(row["size"].startswith(only) for row in report["summary"]):

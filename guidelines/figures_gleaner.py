@@ -12,8 +12,9 @@ def gleaner(report):
     """A row for each program."""
     parameters = report["parameters"]
     options = " ".join([f"--seconds {parameters['seconds']:g}", f"--reps {parameters['reps']}", *parameters["options"]])
+    commits = ", ".join(dict.fromkeys(f"`{c[:10]}`" for c in report["commits"]))
     yield (f"Operations per second, medians of {parameters['reps']} paired runs by `./dev bench gleaner {options}` on {report['machine']['cpus']} CPUs of a\n"
-           f"virtual machine ({report['machine']['model']}), commit `{report['commit'][:10]}`. Server and clients run under the daemon; CPUs include its own.\n")
+           f"virtual machine ({report['machine']['model']}), commit {commits}. Server and clients run under the daemon; CPUs include its own.\n")
     yield "| program | alone | with gleaner | ratio | lowest, highest | CPUs | with gleaner | the daemon's own | p99, ms | with gleaner | kept, in runs | last decision |"
     yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
     for row in report["summary"]:
