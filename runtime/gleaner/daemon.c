@@ -235,6 +235,7 @@ static bool wait_window(struct daemon *d, double *most_runnable) {
   if (left < least && left >= GL_WINDOW_S)
     left = least;
   double runnable[GL_URGENT_SLOTS] = {0}, others = 0;
+  int alarms = 0; /* slots in a row */
   *most_runnable = -1;
   for (int slot = 1; left > 0 && !ends; ++slot) {
     bool folded = d->record->folded;
@@ -259,12 +260,16 @@ static bool wait_window(struct daemon *d, double *most_runnable) {
     double mean = gl_policy_mean(runnable);
     if (gl_policy_is_urgent(&d->state, runnable)) {
       double more = others_of(d, mean);
-      if (more <= 0)
+      /* On one CPU a few threads queue now and then. A trial, which ends soon
+       * in any case, is not broken off by that; a fold may resume. */
+      if (more <= 0 && (d->state.act != GL_FOLD || ++alarms >= GL_URGENT_SLOTS))
         return true;
       others += more;
       for (int i = 0; i < GL_URGENT_SLOTS; ++i)
         runnable[i] -= more;
       mean -= more;
+    } else {
+      alarms = 0;
     }
     *most_runnable = mean > *most_runnable ? mean : *most_runnable;
   }
