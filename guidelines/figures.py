@@ -483,7 +483,8 @@ def main():
     for path, other in zip(sys.argv[2:], others):
         if other["name"] != name or other["parameters"] != report["parameters"]:
             fail(f"{path}: of another benchmark, or of other parameters")
-        report["summary"] += other["summary"]
+        again = [row.get("workload") for row in other["summary"]]
+        report["summary"] = [r for r in report["summary"] if r.get("workload") not in again] + other["summary"]
         report["commits"].append(other["commit"])
     # A run of only these programs takes long, and has a table of its own.
     for only, table in (("onnx", "pools-onnx"), ("llama-", "pools-llama"), ("llama", "pools-inference")):
