@@ -35,7 +35,7 @@ def gleaner_jump(report):
     yield (f"| {back['n']} | {back['median']:.1f} ms | {back['q1']:.1f}, {back['q3']:.1f} ms | {back['max']:.1f} ms | {row['runs'] - back['n']} |")
 
 
-WORK = {"free": "pairs that hand over, after {us:g} µs of work", "busy": "threads that compute"}
+WORK = {"free": "pairs that hand over, after {us:g} µs of work", "busy": "threads that compute: exits a second"}
 
 
 def _boots(counts):

@@ -36,7 +36,8 @@ def say_broken(error, again):
 
 
 class Rig:
-    def __init__(self, tree, folder):
+    def __init__(self, tree, folder, one_thread=False):
+        self.one_thread = one_thread  # of the emulator, see machine.ONE_THREAD
         cache = os.path.join(tree.build, "guest")
         clang = tree.tool("clang")
         # The mended one takes minutes to build, once.
@@ -61,7 +62,7 @@ class Rig:
                 print(line, file=sys.stderr, flush=True)
 
         nested.check(machine.boot(self.qemu, self.kernel.image, initrd, L1_CPUS, nested.L1_MEGABYTES,
-                                  name=nested.L1, seen=seen))
+                                  name=nested.L1, seen=seen, one_thread=self.one_thread))
 
     def run(self, cpus, script, **outer):
         """Returns the results of the script's programs, all of one boot."""

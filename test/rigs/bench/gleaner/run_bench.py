@@ -164,7 +164,7 @@ def in_guests(tree, folder, options, out):
     report = bench.Report(f"gleaner-{name}", tree, out, {"warm_up": options.warm_up, "options": options.option})
     if options.add:
         report.add_to_last()
-    rig = guests.Rig(tree, os.path.join(folder, name))  # calls of both parts may run at once
+    rig = guests.Rig(tree, os.path.join(folder, name), part.ONE_THREAD)  # calls of both parts may run at once
     rows, lost = [], []
     for cell in cells * options.reps:
         lost += part.run(rig, cell, options.warm_up, options.option, report, chosen) or []
