@@ -174,7 +174,9 @@ CallInst *BoundedRewriter::emitCall(IRBuilder<> &B, Value *State, Value *Left) {
        DT.dominates(cast<Instruction>(P->Address), Latch->getTerminator()))) {
     Address = inCopy(P->Address);
     bool Stays = none_of(S.Polls, [](const Poll &Q) { return Q.OnlyLocates; });
-    if (Stays && !P->Volatile && isPolledFirst(*P, L, DT) &&
+    // The runtime is called only if polls are left, so no test of a counter
+    // ends the loop before it would poll again.
+    if (Stays && !P->Volatile && isPolledFirst(*P, L, DT, Plan.Tests) &&
         DT.dominates(P->Access, Latch->getTerminator())) {
       Poll Copied = *P;
       Copied.Access = cast<Instruction>(inCopy(P->Access));

@@ -201,11 +201,17 @@ Value *observedValue(const Poll &P, IRBuilder<> &B) {
                                      : nullptr;
 }
 
-bool isPolledFirst(const Poll &P, const Loop &L, const DominatorTree &DT) {
+bool isPolledFirst(const Poll &P, const Loop &L, const DominatorTree &DT,
+                   ArrayRef<ExitLeaf> Passed) {
   SmallVector<BasicBlock *, 4> Exiting;
   L.getExitingBlocks(Exiting);
   return all_of(Exiting, [&](BasicBlock *B) {
-    return DT.dominates(P.Access, B->getTerminator());
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    return DT.dominates(P.Access, B->getTerminator()) ||
+           (Br && Br->isConditional() &&
+            any_of(Passed, [&](const ExitLeaf &Leaf) {
+              return Leaf.Condition == Br->getCondition();
+            }));
   });
 }
 

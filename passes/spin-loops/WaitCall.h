@@ -25,6 +25,7 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_WAITCALL_H
 #define VFRIENDLY_PASSES_SPINLOOPS_WAITCALL_H
 
+#include "passes/analysis/Gather.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "passes/spin-loops/Writers.h"
 
@@ -50,11 +51,12 @@ WaitKey keyOf(const SpinLoop &S);
 /// 64 bits; null if the runtime cannot compare it.
 llvm::Value *observedValue(const Poll &P, llvm::IRBuilder<> &B);
 
-/// Returns true if each iteration polls P before it can leave the loop. Only
-/// then may the runtime read the memory between polls: the loop would read it
-/// next in any case.
+/// Returns true if each iteration in which no condition of Passed ends the loop
+/// polls P before it can leave the loop. Only then may the runtime read the
+/// memory between polls: the loop would read it next in any case.
 bool isPolledFirst(const Poll &P, const llvm::Loop &L,
-                   const llvm::DominatorTree &DT);
+                   const llvm::DominatorTree &DT,
+                   llvm::ArrayRef<ExitLeaf> Passed = {});
 
 /// Return the calling convention of both wait functions, and the type of each.
 llvm::CallingConv::ID waitConvention(const llvm::Module &M);

@@ -206,3 +206,51 @@ next:
 exit:
   ret i32 %i
 }
+
+; The counter is tested first, as loops are before LLVM rotates them. The runtime is
+; called only while polls are left, so it may compare the word before a sleep.
+; CHECK-LABEL: define void @tests_its_count_first(
+; CHECK: %[[SEEN:.*]] = zext i32 %{{.*}} to i64
+; CHECK: @vf_spin_wait_bounded_or_fallback(ptr @flag, i64 %[[SEEN]], i64 %vf.state, i32 65796,
+define void @tests_its_count_first() {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %next ]
+  %more = icmp ult i32 %i, 100000
+  br i1 %more, label %poll, label %exit
+poll:
+  call void @llvm.x86.sse2.pause()
+  %v = load atomic i32, ptr @flag acquire, align 4
+  %c = icmp eq i32 %v, 0
+  br i1 %c, label %next, label %exit
+next:
+  %j = add i32 %i, 1
+  br label %loop
+exit:
+  ret void
+}
+
+; Why not: an exit that is no test of a counter may end the loop before it reads
+; through the pointer again, and its memory may be freed then.
+; CHECK-LABEL: define void @may_end_before_it_polls(
+; CHECK: @vf_spin_wait_bounded_or_fallback(ptr %p, i64 0, i64 %vf.state, i32 {{65536|65792}},
+define void @may_end_before_it_polls(ptr %p, i1 %valid) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %next ]
+  br i1 %valid, label %poll, label %exit
+poll:
+  call void @llvm.x86.sse2.pause()
+  %v = load atomic i32, ptr %p acquire, align 4
+  %c = icmp eq i32 %v, 0
+  br i1 %c, label %next, label %exit
+next:
+  %j = add i32 %i, 1
+  %more = icmp ult i32 %j, 100000
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+}
+declare void @llvm.x86.sse2.pause()
