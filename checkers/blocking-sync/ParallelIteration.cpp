@@ -22,20 +22,38 @@ namespace vfriendly::tidy {
 
 namespace {
 
+/// Returns true for a target construct, or the data region around one, for
+/// whose end the thread that encounters it waits.
+bool isAwaitedTarget(const OMPExecutableDirective &Directive) {
+  OpenMPDirectiveKind Kind = Directive.getDirectiveKind();
+  return (isOpenMPTargetExecutionDirective(Kind) ||
+          Kind == llvm::omp::OMPD_target_data) &&
+         Directive.getClausesOfKind<OMPNowaitClause>().empty();
+}
+
 /// Returns the region whose threads alone execute Directive, which has the
-/// statements Parents around it.
+/// statements Parents around it. One thread executes a target region.
 const OMPExecutableDirective *
 onlyRegion(const OMPExecutableDirective &Directive,
            ArrayRef<const Stmt *> Parents) {
   SmallVector<const OMPExecutableDirective *, 2> Around;
   for (const Stmt *P : Parents)
-    if (auto *Outer = dyn_cast<OMPExecutableDirective>(P))
+    if (auto *Outer = dyn_cast<OMPExecutableDirective>(P);
+        Outer && !isAwaitedTarget(*Outer))
       Around.push_back(Outer);
   switch (Directive.getDirectiveKind()) {
   case llvm::omp::OMPD_parallel:
   case llvm::omp::OMPD_parallel_for:
   case llvm::omp::OMPD_parallel_for_simd:
+  case llvm::omp::OMPD_teams_distribute_parallel_for:
+  case llvm::omp::OMPD_teams_distribute_parallel_for_simd:
     return Around.empty() ? &Directive : nullptr;
+  // The leaders of all teams combine their results as the region ends.
+  case llvm::omp::OMPD_target_parallel_for:
+  case llvm::omp::OMPD_target_parallel_for_simd:
+  case llvm::omp::OMPD_target_teams_distribute_parallel_for:
+  case llvm::omp::OMPD_target_teams_distribute_parallel_for_simd:
+    return Around.empty() && isAwaitedTarget(Directive) ? &Directive : nullptr;
   case llvm::omp::OMPD_for:
   case llvm::omp::OMPD_for_simd:
     return Around.size() == 1 &&
@@ -216,6 +234,27 @@ bool ParallelIteration::isMostlyCritical() const {
   return !Loops && Inside != 0 && Inside >= Outside;
 }
 
+/// Returns true for a function of the system's headers, and for one of the
+/// program without loops that calls only those.
+static bool isCheap(const FunctionDecl *Callee, const SourceManager &SM,
+                    bool IsInner = false) {
+  if (!Callee)
+    return false;
+  if (Callee->getBuiltinID() || SM.isInSystemHeader(Callee->getLocation()))
+    return true;
+  const FunctionDecl *Definition = nullptr;
+  const Stmt *Body = IsInner ? nullptr : Callee->getBody(Definition);
+  if (!Body)
+    return false;
+  bool Cheap = true;
+  forEachStmtAndLambda(Body, [&](const Stmt *S, ArrayRef<const Stmt *>) {
+    auto *Call = dyn_cast<CallExpr>(S);
+    Cheap &= !isLoop(S) && !isa<OMPExecutableDirective>(S) &&
+             (!Call || isCheap(Call->getDirectCallee(), SM, /*IsInner=*/true));
+  });
+  return Cheap;
+}
+
 bool ParallelIteration::isLight() const {
   bool Light = true;
   unsigned Loops = 0;
@@ -224,8 +263,7 @@ bool ParallelIteration::isLight() const {
     Loops += isLoop(S);
     auto *Call = dyn_cast<CallExpr>(S);
     const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    if (Call && !(Callee && (Callee->getBuiltinID() ||
-                             SM.isInSystemHeader(Callee->getLocation()))))
+    if (Call && !isCheap(Callee, SM))
       Light = false;
   });
   return Light && Loops == 0;

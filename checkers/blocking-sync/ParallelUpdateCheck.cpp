@@ -102,7 +102,8 @@ std::optional<Finding> judge(const Exclusive &Code, const ASTContext &Context) {
   bool AllShared = true;
   for (const Stmt *S : Code.Statements) {
     auto One = reductionOf(S, Context);
-    AllShared &= One && Each.isShared(One->Target);
+    const Expr *Array = One ? smallArrayOf(One->Target, Context) : nullptr;
+    AllShared &= One && Each.isShared(Array ? Array : One->Target);
     if (AllShared && !Found.Result)
       Found.Result = One->Target;
   }

@@ -28,6 +28,12 @@ struct Reduction {
 std::optional<Reduction> reductionOf(const clang::Stmt *S,
                                      const clang::ASTContext &Context);
 
+/// Returns the array if Target is an element of an array variable that is small
+/// enough for a copy in each thread; else null. All threads write its few cache
+/// lines, whichever elements they update.
+const clang::DeclRefExpr *smallArrayOf(const clang::Expr *Target,
+                                       const clang::ASTContext &Context);
+
 /// Returns the statements of an `omp critical` or `omp atomic`.
 llvm::SmallVector<const clang::Stmt *, 4>
 guardedBy(const clang::OMPExecutableDirective &Guard);

@@ -15,6 +15,7 @@
 // RUN: diff %t.before.out %t.after.out
 
 #include <stdio.h>
+#include <string.h>
 
 enum { N = 100000 };
 static int x[N];
@@ -187,10 +188,151 @@ static long shared(void) {
   return sum * 2 + more;
 }
 
+// What stands after the loop in its region runs after the loop's barrier.
+//      FIXED:static long after(void) {
+// FIXED-NEXT:  long sum = 0;
+// FIXED-NEXT:#pragma omp parallel num_threads(4)
+// FIXED-NEXT:  {
+// FIXED-NEXT:    int mine = 0;
+// FIXED-NEXT:#pragma omp for reduction(+: sum)
+// FIXED-NEXT:    for (int i = 0; i < N; i++) {
+// FIXED-NEXT:      mine += x[i] & 1;
+// FIXED-NEXT:      sum += x[i];
+static long after(void) {
+  long sum = 0;
+#pragma omp parallel num_threads(4)
+  {
+    int mine = 0;
+#pragma omp for
+    for (int i = 0; i < N; i++) {
+      mine += x[i] & 1;
+#pragma omp atomic
+      sum += x[i];
+    }
+#pragma omp atomic
+    sum -= mine;
+  }
+  return sum;
+}
+
+// Not there: a thread may come back to the loop, and without the barrier be after it too early.
+// WHY: note: no fix: the region uses the result outside of the loop
+// WHY: note: no fix: the region uses the result outside of the loop
+static long not_after(void) {
+  long sum = 0, other = 0;
+#pragma omp parallel num_threads(4)
+  for (int k = 0; k < 3; k++) {
+#pragma omp for
+    for (int i = 0; i < N; i++)
+#pragma omp atomic
+      sum += x[i];
+#pragma omp atomic
+    sum -= k;
+  }
+#pragma omp parallel num_threads(4)
+  {
+#pragma omp for nowait
+    for (int i = 0; i < N; i++)
+#pragma omp atomic
+      other += x[i];
+#pragma omp atomic
+    other += 1;
+  }
+  return sum + other;
+}
+
+// Counters that fit into each thread's stack.
+//      FIXED:static long histogram(void) {
+// FIXED-NEXT:  int counts[16] = {0}, cells[4][8];
+// FIXED-NEXT:  memset(cells, 0, sizeof cells);
+// FIXED-NEXT:#pragma omp parallel for reduction(+: counts) reduction(+: cells)
+//      FIXED:      counts[x[i] & 15]++;
+//      FIXED:    cells[x[i] & 3][i & 7] += x[i];
+static long histogram(void) {
+  int counts[16] = {0}, cells[4][8];
+  memset(cells, 0, sizeof cells);
+#pragma omp parallel for
+  for (int i = 0; i < N; i++) {
+    if (x[i] > 0) {
+#pragma omp atomic
+      counts[x[i] & 15]++;
+    }
+#pragma omp atomic
+    cells[x[i] & 3][i & 7] += x[i];
+  }
+  long sum = 0;
+  for (int i = 0; i < 16; i++)
+    sum = sum * 3 + counts[i] + cells[i & 3][i & 7];
+  return sum;
+}
+
+// Not these: the loop reads a counter; somebody may have the address; too many for a stack.
+// WHY: note: no fix: the loop uses the result in another way
+// WHY: note: no fix: something may hold the address of the result
+static long no_histogram(void) {
+  int seen[16] = {0}, many[4096] = {0};
+  long escaped[4] = {0};
+  take(escaped);
+#pragma omp parallel for
+  for (int i = 0; i < N; i++) {
+#pragma omp atomic
+    seen[x[i] & 15]++;
+    if (seen[3] < 0)
+      x[i] = 0;
+#pragma omp atomic
+    escaped[x[i] & 3]++;
+#pragma omp atomic
+    many[x[i] & 4095]++;
+  }
+  return (seen[0] > 0) + escaped[1] + many[5];
+}
+
+// A loop for an accelerator.
+//      FIXED:static long device(void) {
+// FIXED-NEXT:  long sum = 0, more = 0, all = 0, lost = 0;
+// FIXED-NEXT:#pragma omp target map(tofrom: sum, x)
+// FIXED-NEXT:#pragma omp parallel for reduction(+: sum)
+//      FIXED:#pragma omp target parallel for map(tofrom: more) reduction(+: more)
+//      FIXED:#pragma omp target teams distribute parallel for map(all) reduction(+: all)
+//      FIXED:#pragma omp target parallel for map(to: lost)
+// FIXED-NEXT:  for (int i = 0; i < N; i++)
+// FIXED-NEXT:#pragma omp atomic
+// FIXED-NEXT:    lost += x[i];
+// WHY: note: no fix: no clause maps the result to the device and back
+// WHY: note: no fix: the team of threads is not visible here
+static long device(void) {
+  long sum = 0, more = 0, all = 0, lost = 0;
+#pragma omp target map(tofrom: sum, x)
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+#pragma omp atomic
+    sum += x[i];
+#pragma omp target parallel for map(tofrom: more)
+  for (int i = 0; i < N; i++)
+#pragma omp atomic
+    more += x[i];
+#pragma omp target teams distribute parallel for map(all)
+  for (int i = 0; i < N; i++)
+#pragma omp atomic
+    all += x[i];
+#pragma omp target parallel for map(to: lost)
+  for (int i = 0; i < N; i++)
+#pragma omp atomic
+    lost += x[i];
+  // Each team would combine its own sum.
+#pragma omp target teams map(tofrom: sum) num_teams(2)
+#pragma omp distribute parallel for
+  for (int i = 0; i < N; i++)
+#pragma omp atomic
+    sum += x[i];
+  return sum * 5 + more * 3 + all + (lost != 1);
+}
+
 int main(void) {
   for (int i = 0; i < N; i++)
     x[i] = i * 7919 % 10007 - 5000;
   several();
   printf("%ld %ld %ld\n", in_region(), declined(), orphan());
   printf("%ld %ld %ld\n", teams(), before(), shared());
+  printf("%ld %ld %ld %ld %ld\n", after(), not_after(), histogram(), no_histogram(), device());
 }

@@ -179,6 +179,28 @@ long not_parallel(const int *x, int n) {
   return sum;
 }
 
+// A function of few steps is as light as its text. Not reported: beside one with a loop.
+inline double half(double x) { return x / 2; }
+inline double slow(double x) {
+  for (int i = 0; i < 1000; i++)
+    x = x * 0.5 + 1;
+  return x;
+}
+double of_halves(const double *x, int n, double &sum) {
+#pragma omp parallel for
+  for (int i = 0; i < n; i++) {
+    // CHECK: :[[@LINE+1]]:1: warning: each iteration of a parallel loop updates 'sum' atomically:
+#pragma omp atomic
+    sum += half(x[i]);
+  }
+#pragma omp parallel for
+  for (int i = 0; i < n; i++) {
+#pragma omp atomic
+    sum += slow(x[i]);
+  }
+  return sum;
+}
+
 std::mutex lock;
 void collect(const std::vector<int> &in, std::vector<int> &out) {
 #pragma omp parallel for
