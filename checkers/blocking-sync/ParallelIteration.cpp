@@ -94,6 +94,44 @@ bool isPrivateBy(const OMPExecutableDirective &Directive,
 
 } // namespace
 
+static const CallExpr *callAround(ArrayRef<const Stmt *> Parents) {
+  for (const Stmt *P : llvm::reverse(Parents))
+    if (auto *Call = dyn_cast<CallExpr>(P))
+      return Call;
+  return nullptr;
+}
+
+static bool isSequentialForEach(const CallExpr &Call) {
+  const FunctionDecl *Callee = Call.getDirectCallee();
+  return Callee && Callee->getIdentifier() && Callee->getName() == "for_each" &&
+         Callee->isInStdNamespace() && !hasParallelPolicy(Call);
+}
+
+bool isHeldForPart(ArrayRef<const Stmt *> Parents,
+                   ArrayRef<const Stmt *> Protected) {
+  for (size_t I = Parents.size(); I-- > 0;) {
+    auto *Lambda = dyn_cast<LambdaExpr>(Parents[I]);
+    if (!Lambda) {
+      if (isLoop(Parents[I]))
+        return false;
+      continue;
+    }
+    const CallExpr *Call = callAround(Parents.take_front(I));
+    if (!Call || !isParallelAlgorithm(*Call) || !takesRange(*Lambda))
+      return false;
+    const ParmVarDecl *Part = Lambda->getCallOperator()->getParamDecl(0);
+    bool Iterates = false;
+    for (const Stmt *P : Protected)
+      forEachStmt(P, [&](const Stmt *S, ArrayRef<const Stmt *> Above) {
+        auto *Ref = dyn_cast<DeclRefExpr>(S);
+        Iterates |=
+            Ref && Ref->getDecl() == Part && llvm::any_of(Above, isLoop);
+      });
+    return Iterates;
+  }
+  return false;
+}
+
 std::optional<ParallelLoop> parallelLoop(ArrayRef<const Stmt *> Parents,
                                          const ASTContext &Context) {
   bool Repeats = false;
@@ -101,9 +139,12 @@ std::optional<ParallelLoop> parallelLoop(ArrayRef<const Stmt *> Parents,
     const Stmt *S = Parents[I];
     Repeats |= isLoop(S) && !hasFewIterations(S, Context);
     if (auto *Lambda = dyn_cast<LambdaExpr>(S)) {
-      const CallExpr *Call = nullptr;
-      for (size_t J = I; J-- > 0 && !Call;)
-        Call = dyn_cast<CallExpr>(Parents[J]);
+      const CallExpr *Call = callAround(Parents.take_front(I));
+      // A sequential loop within the parallel one.
+      if (Call && isSequentialForEach(*Call)) {
+        Repeats = true;
+        continue;
+      }
       if (!Call || !isParallelAlgorithm(*Call) ||
           !(Repeats || !takesRange(*Lambda)))
         return std::nullopt;

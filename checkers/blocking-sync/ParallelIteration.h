@@ -39,6 +39,12 @@ std::optional<ParallelLoop>
 parallelLoop(llvm::ArrayRef<const clang::Stmt *> Parents,
              const clang::ASTContext &Context);
 
+/// Returns true if a statement with these Parents begins a lock that a function
+/// for a part of a range, as oneTBB calls it, holds in all of its iterations.
+/// Protected are the statements that run with the lock held.
+bool isHeldForPart(llvm::ArrayRef<const clang::Stmt *> Parents,
+                   llvm::ArrayRef<const clang::Stmt *> Protected);
+
 /// An iteration of Loop, as far as a statement with these Parents is concerned.
 class ParallelIteration {
 public:

@@ -94,6 +94,9 @@ struct Finding {
 
 /// Returns nothing unless the code is likely to delay the loop.
 std::optional<Finding> judge(const Exclusive &Code, const ASTContext &Context) {
+  if (isHeldForPart(Code.Parents, Code.Statements) &&
+      llvm::none_of(Code.Statements, prints))
+    return Finding();
   auto Loop = parallelLoop(Code.Parents, Context);
   if (!Loop || Code.Statements.empty())
     return std::nullopt;

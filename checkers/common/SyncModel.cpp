@@ -19,94 +19,6 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
-const ValueDecl *objectOf(const Expr *E) {
-  for (;;) {
-    if (!E)
-      return nullptr;
-    E = E->IgnoreParenCasts();
-    if (auto *Unary = dyn_cast<UnaryOperator>(E);
-        Unary &&
-        (Unary->getOpcode() == UO_AddrOf || Unary->getOpcode() == UO_Deref)) {
-      E = Unary->getSubExpr();
-      continue;
-    }
-    if (auto *Element = dyn_cast<ArraySubscriptExpr>(E)) {
-      E = Element->getBase();
-      continue;
-    }
-    // Follows operator-> and operator* of a smart pointer to the pointer, and
-    // operator[] to the container.
-    if (auto *Call = dyn_cast<CXXOperatorCallExpr>(E);
-        Call &&
-        (Call->getNumArgs() == 1 || Call->getOperator() == OO_Subscript)) {
-      E = Call->getArg(0);
-      continue;
-    }
-    if (auto *Ref = dyn_cast<DeclRefExpr>(E))
-      return Ref->getDecl();
-    if (auto *Member = dyn_cast<MemberExpr>(E))
-      return Member->getMemberDecl();
-    return nullptr;
-  }
-}
-
-std::string nameOf(const ValueDecl *Object) {
-  return Object ? "'" + Object->getNameAsString() + "'" : "a lock";
-}
-
-const ValueDecl *declaredAt(ArrayRef<const Stmt *> Parents) {
-  for (const Stmt *S : llvm::reverse(Parents)) {
-    auto *Declaration = dyn_cast<DeclStmt>(S);
-    if (Declaration && Declaration->isSingleDecl())
-      return dyn_cast<ValueDecl>(Declaration->getSingleDecl());
-    if (!isa<Expr>(S))
-      return nullptr;
-  }
-  return nullptr;
-}
-
-const ValueDecl *takenBy(ArrayRef<const Stmt *> Parents, bool *MayOutlive) {
-  for (const Stmt *S : llvm::reverse(Parents)) {
-    if (auto *Assign = dyn_cast<CXXOperatorCallExpr>(S);
-        Assign && Assign->getOperator() == OO_Equal)
-      return objectOf(Assign->getArg(0));
-    auto *Method = dyn_cast<CXXMemberCallExpr>(S);
-    const CXXMethodDecl *Callee = Method ? Method->getMethodDecl() : nullptr;
-    StringRef Name =
-        Callee && Callee->getIdentifier() ? Callee->getName() : StringRef();
-    if (llvm::is_contained({"push_back", "emplace_back", "emplace", "push"},
-                           Name))
-      return objectOf(Method->getImplicitObjectArgument());
-    if (isa<LambdaExpr>(S) || !isa<Expr>(S))
-      break;
-    auto *Made = dyn_cast<CXXConstructExpr>(S);
-    bool IsSame = Made && Made->getConstructor()->isCopyOrMoveConstructor();
-    if (MayOutlive && (isa<CXXNewExpr, InitListExpr>(S) || (Made && !IsSame) ||
-                       (isa<CallExpr>(S) && Name != "get" && Name != "wait")))
-      *MayOutlive = true;
-  }
-  return declaredAt(Parents);
-}
-
-bool isOverKnownItems(const Stmt *Loop) {
-  if (isa<CXXForRangeStmt>(Loop))
-    return true;
-  auto *For = dyn_cast<ForStmt>(Loop);
-  if (!For || !For->getCond() || !For->getInc())
-    return false;
-  auto *Bound = dyn_cast<BinaryOperator>(For->getCond()->IgnoreImpCasts());
-  if (!Bound || !Bound->isComparisonOp())
-    return false;
-  bool Calls = false;
-  forEachStmt(For->getCond(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
-    auto *Call = dyn_cast<CallExpr>(S);
-    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
-    Calls |= Call && !(Method && Method->isConst());
-  });
-  return !Calls;
-}
-
 namespace {
 struct Meaning {
   SyncKind Kind;
@@ -159,6 +71,17 @@ bool isStdClass(const CXXRecordDecl *Class,
                 std::initializer_list<StringRef> Names) {
   return Class && Class->getIdentifier() && isOfStd(*Class) &&
          llvm::is_contained(Names, Class->getName());
+}
+
+/// Returns true for the classes that lock a mutex of oneTBB.
+bool isTbbLock(const CXXRecordDecl &Class) {
+  if (!Class.getIdentifier() || !Class.getName().ends_with("scoped_lock"))
+    return false;
+  for (const DeclContext *D = Class.getDeclContext(); D; D = D->getParent())
+    if (auto *Space = dyn_cast<NamespaceDecl>(D);
+        Space && Space->getName() == "tbb")
+      return true;
+  return false;
 }
 
 /// Returns the synchronization operation of a method of the standard library's
@@ -325,8 +248,11 @@ private:
 
   void construct(const CXXConstructExpr &Made, ArrayRef<const Stmt *> Parents) {
     const CXXRecordDecl *Class = Made.getConstructor()->getParent();
-    if (isStdClass(Class, {"lock_guard", "unique_lock", "scoped_lock"}) &&
-        Made.getNumArgs() == 1)
+    // A second argument of oneTBB's may ask for a reader's lock.
+    if ((isStdClass(Class, {"lock_guard", "unique_lock", "scoped_lock"}) ||
+         isTbbLock(*Class)) &&
+        (Made.getNumArgs() == 1 ||
+         (Made.getNumArgs() == 2 && isa<CXXDefaultArgExpr>(Made.getArg(1)))))
       add(SyncKind::Lock, &Made, Made.getArg(0), Parents);
     else if (isStdClass(Class, {"thread", "jthread"}) &&
              Made.getNumArgs() >= 1 &&

@@ -6,8 +6,9 @@
 // RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-parallel-update' %s -- -std=c++17 -fopenmp 2>&1 | grep '^/' | FileCheck %s --implicit-check-not=warning:
 //
 // Without -fopenmp these loops have one thread.
-// RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-parallel-update' %s -- -std=c++17 2>&1 | grep '^/.*warning:' | count 3
+// RUN: %vf_clang_tidy --checks='-*,vfriendly-blocking-sync-parallel-update' %s -- -std=c++17 2>&1 | grep '^/.*warning:' | count 7
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <vector>
@@ -29,6 +30,18 @@ template <class T> struct blocked_range {
 };
 template <class Range, class Body> void parallel_for(const Range &, const Body &) {}
 template <class T, class Body> void parallel_for(T, T, const Body &) {}
+struct spin_mutex {
+  struct scoped_lock {
+    scoped_lock(spin_mutex &);
+    ~scoped_lock();
+  };
+};
+struct spin_rw_mutex {
+  struct scoped_lock {
+    scoped_lock(spin_rw_mutex &, bool write = true);
+    ~scoped_lock();
+  };
+};
 } // namespace tbb
 
 // example: bad
@@ -300,6 +313,60 @@ long by_tbb(const std::vector<int> &in) {
     sum += part;
   });
   return sum + other;
+}
+
+// Locks of oneTBB. A lock for all of a part lets one thread work at a time.
+long by_tbb_locks(const std::vector<int> &in) {
+  tbb::spin_mutex mutex;
+  tbb::spin_rw_mutex either;
+  long sum = 0, most = 0;
+  long *parts = &sum;
+  tbb::parallel_for(tbb::blocked_range<int>(), [&](const tbb::blocked_range<int> &r) {
+    for (int i = r.begin(); i != r.end(); i++) {
+      // CHECK: :[[@LINE+1]]:36: warning: each iteration of a parallel loop updates 'sum' with a lock held:
+      tbb::spin_mutex::scoped_lock held{mutex};
+      sum += in[i];
+    }
+  });
+  tbb::parallel_for(0, 1000, [&](int i) {
+    // CHECK: :[[@LINE+1]]:37: warning: each iteration of a parallel loop updates 'most' with a lock held:
+    tbb::spin_rw_mutex::scoped_lock held(either);
+    most += in[i];
+  });
+  tbb::parallel_for(tbb::blocked_range<int>(), [&](const tbb::blocked_range<int> &r) {
+    // CHECK: :[[@LINE+1]]:34: warning: each iteration of a parallel loop runs code with a lock held:
+    tbb::spin_mutex::scoped_lock held{mutex};
+    for (int i = r.begin(); i != r.end(); i++)
+      sum += in[i];
+  });
+  // Not reported: a reader's lock; once for each part, after its loop, also if results are a list.
+  tbb::parallel_for(0, 1000, [&](int i) {
+    tbb::spin_rw_mutex::scoped_lock held(either, false);
+    most += in[i];
+  });
+  tbb::parallel_for(tbb::blocked_range<int>(), [&](const tbb::blocked_range<int> &r) {
+    long part[100] = {};
+    for (int i = r.begin(); i != r.end(); i++)
+      part[i % 100] += in[i];
+    tbb::spin_mutex::scoped_lock held{mutex};
+    for (int i = 0; i < 100; i++)
+      parts[i] += part[i];
+  });
+  return sum + most;
+}
+
+// A sequential algorithm within a parallel one is its loop. Not reported: alone; in one thread.
+long by_for_each(const std::vector<int> &in) {
+  std::atomic<long> sum{0};
+  tbb::parallel_for(tbb::blocked_range<int>(), [&](const tbb::blocked_range<int> &r) {
+    std::for_each(in.data() + r.begin(), in.data() + r.end(), [&](int x) {
+      // CHECK: :[[@LINE+1]]:11: warning: each iteration of a parallel loop updates 'sum' atomically:
+      sum += x;
+    });
+    sum += 1;
+  });
+  std::for_each(in.begin(), in.end(), [&](int x) { sum += x; });
+  return sum;
 }
 
 // Not reported: its author says so.
