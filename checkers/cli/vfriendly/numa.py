@@ -155,7 +155,7 @@ def process(pid: str) -> int:
     return int(pid)
 
 
-def _numbers(text: str) -> list[int]:
+def numbers(text: str) -> list[int]:
     """Returns the numbers of a list such as 0-3,8."""
     spans = [span.partition("-") for span in text.strip().split(",") if span]
     return [n for first, _, last in spans for n in range(int(first), int(last or first) + 1)]
@@ -189,7 +189,7 @@ def nodes_for(pid: int) -> tuple[list[int], dict[int, int]]:
     except OSError as error:
         raise Refused(f"{error.filename}: {error.strerror}") from None
     allowed = re.search(r"^Mems_allowed_list:\s*(\S+)", status, re.M)
-    nodes = [n for n in _numbers(with_memory) if not allowed or n in _numbers(allowed.group(1))]
+    nodes = [n for n in numbers(with_memory) if not allowed or n in numbers(allowed.group(1))]
     if len(nodes) < 2:
         raise Refused(f"process {pid} may use the memory of one node, so there is nothing to balance")
     try:
@@ -204,9 +204,9 @@ def nodes_for(pid: int) -> tuple[list[int], dict[int, int]]:
 def nodes_of_cpus() -> dict[int, int]:
     """Returns the node of each CPU; {} if the kernel knows no nodes."""
     try:
-        online = _numbers(Path(SYSFS, "online").read_text(encoding="ascii"))
+        online = numbers(Path(SYSFS, "online").read_text(encoding="ascii"))
         return {cpu: node for node in online
-                for cpu in _numbers(Path(SYSFS, f"node{node}", "cpulist").read_text(encoding="ascii"))}
+                for cpu in numbers(Path(SYSFS, f"node{node}", "cpulist").read_text(encoding="ascii"))}
     except OSError:
         return {}
 

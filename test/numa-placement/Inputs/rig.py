@@ -75,7 +75,7 @@ class Rig:
             check=True)
         return self.file(name)
 
-    def opaque_guest(self, files, script, prefix):
+    def opaque_guest(self, files, script, prefix, seen=lambda line: None):
         """Boots a guest that sees one node, in one that has two. Yields what its programs say of each
         case, and the pages of each node that the host gave for it."""
         vmm = nested.build_vmm("clang", self.out)
@@ -83,7 +83,7 @@ class Rig:
                               counters=[nested.NODES], prefix=prefix)
         counter = nested.Counter()
         nested.check(machine.boot(self.qemu, self.kernel.image, initrd, CPUS, nested.L1_MEGABYTES, name=nested.L1,
-                                  seen=counter.line, nodes=NODES))
+                                  seen=lambda line: (counter.line(line), seen(line)), nodes=NODES))
         for result in counter.results:
             found = result["exits"].get("counter", {})
             yield result, [found.get(f"N{node}", 0) for node in range(NODES)]

@@ -6,10 +6,11 @@
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from vfriendly import balancing, numa, probing, sampling
+from vfriendly import balancing, hosting, numa, probing, sampling
 from vfriendly.errors import Refused
 
 # Pages of 4 KiB to move each second, 10 MiB: copying and the flushes of TLBs take less than 1 % of
@@ -25,7 +26,10 @@ POLL_S = 0.1
 # moved any more.
 SETTLED_S, SETTLED = 5, 1.05
 
-SENTENCE = "Shows NUMA nodes and pages by node, suggests a placement, and spreads hot shared pages."
+# Of `place`. The kernel samples 256 MiB after each second that a thread has run.
+SAMPLED_S = 20
+
+SENTENCE = "Shows NUMA nodes and pages by node, suggests a placement, and moves pages to where they are used."
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +69,21 @@ def options(parser: argparse.ArgumentParser) -> None:
                               "machine, so that the kernel does not move them back")
     balance.add_argument("--seconds", type=_number, metavar="S", help="end after this time at the latest")
     balance.set_defaults(do=_balance)
+    place = inner.add_parser(
+        "place", help="brings a process's memory to the host's nodes that use it, in a guest that sees one node",
+        description="Samples which vCPUs use which memory, and copies it, in blocks of 2 MiB and while the process "
+                    "goes on, on a vCPU of the group that uses it: the host places memory that is new to it where that "
+                    "vCPU runs. Memory that several groups use is spread. Takes as much free memory as it copies, "
+                    "until it ends. Needs root, Linux 6.1 or later and pinned vCPUs.")
+    place.add_argument("pid", metavar="PID", help="process to place")
+    place.add_argument("--host", action="store_true", required=True,
+                       help="by the host's nodes, which this guest does not see")
+    place.add_argument("--groups", metavar="CPUS/CPUS",
+                       help="the vCPUs of each node of the host, such as 0-3/4-7 [those that `probe` finds]")
+    place.add_argument("--library", metavar="FILE", help=f"path of {probing.LIBRARY} [that of the build]")
+    place.add_argument("--seconds", type=_number, default=SAMPLED_S, metavar="S",
+                       help="length of sampling [%(default)s]")
+    place.set_defaults(do=_place)
 
 
 def _number(text: str) -> int:
@@ -168,3 +187,52 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
                 return
     except ProcessLookupError:
         yield f"moved {moved} pages; process {process} has ended"
+
+
+def _groups(options: argparse.Namespace) -> probing.Groups:
+    if options.groups:
+        return hosting.groups(options.groups)
+    verdict = probing.judged(probing.measure(options.library, _progress))
+    if len(verdict.groups) < 2:
+        raise Refused(f"the nodes of the host do not show ({verdict.words or 'one group'}): give --groups")
+    return verdict.groups
+
+
+def _place(options: argparse.Namespace) -> Iterator[str]:
+    process = numa.process(options.pid)
+    size = hosting.may_place()
+    cpus_of = _groups(options)
+    uses = hosting.Uses({cpu: number for number, cpus in enumerate(cpus_of) for cpu in cpus}, size)
+    try:
+        faults = sampling.Faults(process)
+        copier = hosting.Copier(process, size)
+    except ProcessLookupError:
+        raise Refused(f"process {process} is gone") from None
+    try:
+        with hosting.Sampling():
+            end = time.monotonic() + options.seconds
+            while time.monotonic() < end:
+                time.sleep(POLL_S)
+                for page, cpu in faults.read():
+                    uses.sample(page, cpu)
+                faults.follow()
+        blocks = list(hosting.blocks_of(Path(f"/proc/{process}/maps").read_text(encoding="utf-8"), size))
+        chosen, shared = uses.chosen(blocks)
+        yield (f"sampled for {options.seconds} s: {len(chosen)} of {len(blocks)} blocks of {size >> 20} MiB in use, "
+               f"{shared} of them by several groups")
+        room = hosting.free_bytes(Path("/proc/meminfo").read_text(encoding="ascii")) // size
+        copied: Counter[int] = Counter()
+        failed: Counter[str] = Counter()
+        for number, (block, group) in enumerate(chosen.items()):
+            why = copier.copy(block, cpus_of[group]) if number < room else "no free memory"
+            failed.update([why] if why else [])
+            copied.update([] if why else [group])
+        yield from (f"CPUs {numa.ranges(cpus)}: {copied[group]} blocks copied" for group, cpus in enumerate(cpus_of))
+        yield from (f"not copied: {count}: {why}" for why, count in failed.most_common())
+        if not hosting.reports_free_pages():
+            yield ("this guest reports no free memory to its host, so only copies in memory that it had not used "
+                   "before are placed anew: give it a virtio balloon with free-page reporting")
+    except (ProcessLookupError, FileNotFoundError):
+        yield f"process {process} has ended"
+    finally:
+        copier.close()
