@@ -22,7 +22,7 @@ SyncCheck::~SyncCheck() = default;
 
 void SyncCheck::add(const FunctionDecl &Function) { Model->add(Function); }
 
-void SyncCheck::finish(const ASTContext &Context) {
+void SyncCheck::finish(ASTContext &Context) {
   Model->finish();
   inspect(*Model, Context);
 }

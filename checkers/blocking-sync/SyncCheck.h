@@ -51,7 +51,7 @@ protected:
 
 private:
   void add(const clang::FunctionDecl &Function) final;
-  void finish(const clang::ASTContext &Context) final;
+  void finish(clang::ASTContext &Context) final;
 
   std::shared_ptr<SyncModel> Model; ///< Shared by all checks of the unit.
 };

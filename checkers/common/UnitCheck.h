@@ -39,7 +39,7 @@ protected:
   /// outside of system headers; not called for templates themselves.
   virtual void add(const clang::FunctionDecl &Function) = 0;
   /// Called once, after the last call of add; not called if there was none.
-  virtual void finish(const clang::ASTContext &Context) = 0;
+  virtual void finish(clang::ASTContext &Context) = 0;
 
   /// Returns true on the first call for a place that may be reported. Places in
   /// system headers and in functions marked `vfriendly:keep` may not. Instances
@@ -59,7 +59,7 @@ protected:
 private:
   const Feature &Of;
   std::shared_ptr<EachFunction> Functions;
-  const clang::ASTContext *Context = nullptr;
+  clang::ASTContext *Context = nullptr;
   llvm::DenseSet<clang::SourceLocation> Claimed;
 };
 

@@ -8,7 +8,6 @@
 
 #include "checkers/heap-churn/HeapCheck.h"
 
-#include "checkers/common/Extent.h"
 #include "checkers/common/Kept.h"
 #include "checkers/common/PerUnit.h"
 #include "checkers/common/SourceText.h"
@@ -17,7 +16,6 @@
 #include "clang/AST/ASTContext.h"
 
 using namespace clang;
-using clang::ast_matchers::MatchFinder;
 
 namespace vfriendly::tidy {
 
@@ -37,21 +35,13 @@ private:
 };
 
 HeapCheck::HeapCheck(StringRef Name, clang::tidy::ClangTidyContext *Context)
-    : ClangTidyCheck(Name, Context), Functions(perUnit<EachFunction>()),
-      Shared(perUnit<Views>()) {}
+    : UnitCheck(Name, Context, HeapChurn), Shared(perUnit<Views>()) {}
 
 HeapCheck::~HeapCheck() = default;
 
-void HeapCheck::registerMatchers(MatchFinder *Finder) {
-  Functions->add(*Finder, *this);
-}
-
-void HeapCheck::check(const MatchFinder::MatchResult &Result) {
-  const auto &Function = *Result.Nodes.getNodeAs<FunctionDecl>("function");
-  if (!Function.getBody() || Function.isDependentContext() ||
-      Function.isInvalidDecl() || Function.isConsteval() || isKept(Function))
-    return;
-  inspect(lookAgain(Function));
+void HeapCheck::add(const FunctionDecl &Function) {
+  if (!Function.isConsteval() && !isKept(Function))
+    inspect(lookAgain(Function));
 }
 
 FunctionView &HeapCheck::lookAgain(const FunctionDecl &Function) {
@@ -79,21 +69,10 @@ static SourceRange loopAround(SourceLocation Where, const FunctionView &View) {
   return Innermost;
 }
 
-bool HeapCheck::claim(SourceLocation Where, FunctionView &View) {
-  const SourceManager &SM = View.Context.getSourceManager();
-  return !SM.isInSystemHeader(Where) && !SM.isInSystemMacro(Where) &&
-         Claimed.insert(SM.getExpansionLoc(Where)).second;
-}
-
 DiagnosticBuilder HeapCheck::report(SourceLocation Where, const Twine &Seen,
                                     StringRef Remedy, StringRef Cost) {
-  // As an argument: the text quotes source, and `%` is special in a format.
-  DiagnosticBuilder Report = diag(Where, "%0");
-  Report << (Seen + ": " + Cost + "; " + Remedy + " (" + HeapChurn.Guideline +
-             ")")
-                .str();
-  addExtent(Report, loopAround(Where, *Inspected), Inspected->Function);
-  return Report;
+  return UnitCheck::report(Where, loopAround(Where, *Inspected),
+                           Inspected->Function, Seen, Remedy, Cost);
 }
 
 bool isEditable(SourceRange Range, const FunctionView &View) {

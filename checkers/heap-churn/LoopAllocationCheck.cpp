@@ -118,11 +118,9 @@ void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
       diag(Released->getExprLoc(), "released here", DiagnosticIDs::Note);
 }
 
-void LoopAllocationCheck::onEndOfTranslationUnit() {
-  if (!Context)
-    return;
-  if (!Lowered.run(*Context)) {
-    const SourceManager &SM = Context->getSourceManager();
+void LoopAllocationCheck::finish(ASTContext &Context) {
+  if (!Lowered.run(Context)) {
+    const SourceManager &SM = Context.getSourceManager();
     diag(SM.getLocForStartOfFile(SM.getMainFileID()),
          "loops that allocate were not examined, as no code can be generated "
          "for this file");
@@ -133,7 +131,6 @@ void LoopAllocationCheck::onEndOfTranslationUnit() {
 }
 
 void LoopAllocationCheck::inspect(FunctionView &View) {
-  Context = &View.Context;
   Lowered.consider(View.Function, View.Heap);
   if (View.loops().empty() || !View.Context.getLangOpts().CPlusPlus)
     return;

@@ -21,14 +21,13 @@ namespace vfriendly::tidy {
 class LoopAllocationCheck : public HeapCheck {
 public:
   using HeapCheck::HeapCheck;
-  void onEndOfTranslationUnit() override;
 
 private:
   void inspect(FunctionView &View) override;
+  void finish(clang::ASTContext &Context) override;
   void reportBlock(const LoweredBlock &Block);
 
   LoweredHeap Lowered;
-  clang::ASTContext *Context = nullptr; ///< Null until a function is inspected.
   /// Local variables that were reported, and the expressions that allocate
   /// their memory.
   llvm::SmallPtrSet<const void *, 8> Reported;

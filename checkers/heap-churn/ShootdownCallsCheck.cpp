@@ -246,7 +246,7 @@ static const FunctionDecl *destructorOf(const Stmt *S,
   return Class && Class->hasDefinition() ? Class->getDestructor() : nullptr;
 }
 
-/// Records what View's function calls, for onEndOfTranslationUnit.
+/// Records what View's function calls, for finish.
 void ShootdownCallsCheck::inspectCallees(FunctionView &View) {
   auto *Body = dyn_cast_or_null<CompoundStmt>(View.Function.getBody());
   if (!Body)
@@ -299,7 +299,7 @@ void ShootdownCallsCheck::collect(
 static constexpr llvm::StringLiteral Cost =
     "each call interrupts every CPU of the process";
 
-void ShootdownCallsCheck::onEndOfTranslationUnit() {
+void ShootdownCallsCheck::finish(ASTContext &) {
   for (const LoopCall &Each : LoopCalls) {
     auto Callee = Known.find(Each.Callee);
     if (Callee == Known.end())

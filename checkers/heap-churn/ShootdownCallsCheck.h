@@ -24,7 +24,7 @@ public:
 
 private:
   void inspect(FunctionView &View) override;
-  void onEndOfTranslationUnit() override;
+  void finish(clang::ASTContext &Context) override;
   void inspectCallees(FunctionView &View);
   void reportLowLimits(FunctionView &View);
 

@@ -22,6 +22,6 @@ NumaCheck::~NumaCheck() = default;
 
 void NumaCheck::add(const FunctionDecl &Function) { Values->add(Function); }
 
-void NumaCheck::finish(const ASTContext &Context) { inspect(*Values, Context); }
+void NumaCheck::finish(ASTContext &Context) { inspect(*Values, Context); }
 
 } // namespace vfriendly::tidy

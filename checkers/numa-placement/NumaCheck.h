@@ -32,7 +32,7 @@ protected:
 
 private:
   void add(const clang::FunctionDecl &Function) final;
-  void finish(const clang::ASTContext &Context) final;
+  void finish(clang::ASTContext &Context) final;
 
   std::shared_ptr<UnitValues> Values; ///< Shared by all checks of the unit.
 };
