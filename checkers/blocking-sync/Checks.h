@@ -19,90 +19,58 @@ namespace vfriendly::tidy {
 
 /// Reports broadcasts after which only one waiter can proceed: the others are
 /// woken in vain.
-class BroadcastCheck final : public SyncCheck {
-public:
+struct BroadcastCheck final : SyncCheck {
   using SyncCheck::SyncCheck;
-
-private:
-  void inspect(const SyncModel &Model,
-               const clang::ASTContext &Context) override;
+  void inspect(const SyncModel &, const clang::ASTContext &) override;
 };
 
 /// Reports loops that put existing items into a queue one by one, with a lock
 /// and a wake-up each.
-class ItemWakeupCheck final : public SyncCheck {
-public:
+struct ItemWakeupCheck final : SyncCheck {
   using SyncCheck::SyncCheck;
-
-private:
-  void inspect(const SyncModel &Model,
-               const clang::ASTContext &Context) override;
+  void inspect(const SyncModel &, const clang::ASTContext &) override;
 };
 
 /// Reports recursive locks, and classes whose methods all hold one lock for
 /// their whole body.
-class MonitorCheck final : public SyncCheck {
-public:
+struct MonitorCheck final : SyncCheck {
   using SyncCheck::SyncCheck;
-
-private:
-  void inspect(const SyncModel &Model,
-               const clang::ASTContext &Context) override;
+  void inspect(const SyncModel &, const clang::ASTContext &) override;
 };
 
 /// Reports critical sections, locks and atomic operations in which each
 /// iteration of a parallel loop updates the same result: a loop of OpenMP, of
 /// oneTBB or of an algorithm with a parallel policy.
-class ParallelUpdateCheck final : public SyncCheck {
-public:
+struct ParallelUpdateCheck final : SyncCheck {
   using SyncCheck::SyncCheck;
-
-private:
-  void inspect(const SyncModel &Model,
-               const clang::ASTContext &Context) override;
+  void inspect(const SyncModel &, const clang::ASTContext &) override;
 };
 
 /// Reports threads that take items from one queue and put them into the next.
-class PipelineCheck final : public SyncCheck {
-public:
+struct PipelineCheck final : SyncCheck {
   using SyncCheck::SyncCheck;
-
-private:
-  void inspect(const SyncModel &Model,
-               const clang::ASTContext &Context) override;
+  void inspect(const SyncModel &, const clang::ASTContext &) override;
 };
 
 /// Reports loops that take a lock, test a condition, and sleep or yield before
 /// the next test.
-class SleepPollCheck final : public SyncCheck {
-public:
+struct SleepPollCheck final : SyncCheck {
   using SyncCheck::SyncCheck;
-
-private:
-  void inspect(const SyncModel &Model,
-               const clang::ASTContext &Context) override;
+  void inspect(const SyncModel &, const clang::ASTContext &) override;
 };
 
 /// Reports POSIX spin locks, whose waiters poll even while the holder is
 /// preempted.
-class SpinlockCheck final : public SyncCheck {
-public:
+struct SpinlockCheck final : SyncCheck {
   using SyncCheck::SyncCheck;
-
-private:
-  void inspect(const SyncModel &Model,
-               const clang::ASTContext &Context) override;
+  void inspect(const SyncModel &, const clang::ASTContext &) override;
 };
 
 /// Reports loops that create a thread for each task or item, or several
 /// computing threads for each CPU.
-class ThreadPerTaskCheck final : public SyncCheck {
-public:
+struct ThreadPerTaskCheck final : SyncCheck {
   using SyncCheck::SyncCheck;
-
-private:
-  void inspect(const SyncModel &Model,
-               const clang::ASTContext &Context) override;
+  void inspect(const SyncModel &, const clang::ASTContext &) override;
 };
 
 } // namespace vfriendly::tidy

@@ -19,42 +19,30 @@
 namespace vfriendly::tidy {
 
 /// Reports loops that allocate elements which are released together.
-class ConsecutiveCheck final : public HeapCheck {
-public:
+struct ConsecutiveCheck final : HeapCheck {
   using HeapCheck::HeapCheck;
-
-private:
-  void inspect(FunctionView &View) override;
+  void inspect(FunctionView &) override;
 };
 
 /// Reports blocks that are resized by constant amounts, and so are copied again
 /// and again.
-class GrowthCheck final : public HeapCheck {
-public:
+struct GrowthCheck final : HeapCheck {
   using HeapCheck::HeapCheck;
-
-private:
-  void inspect(FunctionView &View) override;
+  void inspect(FunctionView &) override;
 };
 
 /// Reports memory that is released only after a long phase that does not use
 /// it.
-class HeldCheck final : public HeapCheck {
-public:
+struct HeldCheck final : HeapCheck {
   using HeapCheck::HeapCheck;
-
-private:
-  void inspect(FunctionView &View) override;
+  void inspect(FunctionView &) override;
 };
 
 /// Reports loops that release in reverse order what was allocated in ascending
 /// order.
-class ReverseFreeCheck final : public HeapCheck {
-public:
+struct ReverseFreeCheck final : HeapCheck {
   using HeapCheck::HeapCheck;
-
-private:
-  void inspect(FunctionView &View) override;
+  void inspect(FunctionView &) override;
 };
 
 } // namespace vfriendly::tidy

@@ -19,34 +19,22 @@ namespace vfriendly::tidy {
 
 /// Reports threads that are pinned to CPUs by numbers that do not come from an
 /// affinity set.
-class FixedCpuCheck final : public NumaCheck {
-public:
+struct FixedCpuCheck final : NumaCheck {
   using NumaCheck::NumaCheck;
-
-private:
-  void inspect(const UnitValues &Values,
-               const clang::ASTContext &Context) override;
+  void inspect(const UnitValues &, const clang::ASTContext &) override;
 };
 
 /// Reports serial loops that fill an array which threads use afterwards.
-class SerialInitCheck final : public NumaCheck {
-public:
+struct SerialInitCheck final : NumaCheck {
   using NumaCheck::NumaCheck;
-
-private:
-  void inspect(const UnitValues &Values,
-               const clang::ASTContext &Context) override;
+  void inspect(const UnitValues &, const clang::ASTContext &) override;
 };
 
 /// Reports arrays in which each thread writes an element of its own, but
 /// several of these elements share a cache line.
-class SharedLineCheck final : public NumaCheck {
-public:
+struct SharedLineCheck final : NumaCheck {
   using NumaCheck::NumaCheck;
-
-private:
-  void inspect(const UnitValues &Values,
-               const clang::ASTContext &Context) override;
+  void inspect(const UnitValues &, const clang::ASTContext &) override;
 };
 
 } // namespace vfriendly::tidy
