@@ -1,4 +1,4 @@
-//===- Exits.cpp - Exits of a loop and their causes -----------------------===//
+//===- Exits.cpp - Exits of a loop, their causes, and what they poll ------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -10,6 +10,8 @@
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
 
+#include "llvm/Analysis/ConstantFolding.h"
+#include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/PatternMatch.h"
 
@@ -309,6 +311,167 @@ void gatherExits(LoopView &In, Gathered &G) {
     for (const ExitLeaf &Exit : Leaves)
       G.Of.Exits.push_back(describe(In, *B, Exit, Guards));
   }
+}
+
+/// Returns the constant to which V evaluates if Known is Is; null if V is not
+/// constant then.
+static Constant *valueIf(const Value &Known, Constant &Is, Value *V,
+                         const DataLayout &DL, unsigned Depth = 0) {
+  if (V == &Known)
+    return &Is;
+  if (auto *C = dyn_cast<Constant>(V))
+    return C;
+  // Follows operands two levels deep: a result is compared, and the comparison
+  // may be negated.
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || !isa<ICmpInst, BinaryOperator>(I) || Depth == 2)
+    return nullptr;
+  Constant *Left = valueIf(Known, Is, I->getOperand(0), DL, Depth + 1),
+           *Right = valueIf(Known, Is, I->getOperand(1), DL, Depth + 1);
+  return Left && Right ? ConstantFoldInstOperands(I, {Left, Right}, DL)
+                       : nullptr;
+}
+
+/// Returns where the branch at the end of B leads, within a few blocks, if
+/// Known is Is.
+static Way wayFrom(const Loop &L, const BasicBlock &B, const Value &Known,
+                   Constant &Is) {
+  auto *Br = dyn_cast<BranchInst>(B.getTerminator());
+  auto *Switch = dyn_cast<SwitchInst>(B.getTerminator());
+  if (!Switch && !(Br && Br->isConditional()))
+    return Way::Unclear;
+  auto *Decides = dyn_cast_or_null<ConstantInt>(
+      valueIf(Known, Is, Br ? Br->getCondition() : Switch->getCondition(),
+              B.getDataLayout()));
+  if (!Decides)
+    return Way::Unclear;
+  const BasicBlock *To =
+      Br ? Br->getSuccessor(Decides->isOne() ? 0 : 1)
+         : Switch->findCaseValue(Decides)->getCaseSuccessor();
+  // Follows at most four blocks: the ends of two small functions, one inlined
+  // into the other.
+  for (unsigned Blocks = 0; To && Blocks != 4; ++Blocks) {
+    if (!L.contains(To))
+      return Way::Out;
+    if (To == L.getHeader())
+      return Way::Iteration;
+    To = To->getSingleSuccessor();
+  }
+  return Way::Unclear;
+}
+
+Way wayOfSuccess(const Loop &L, const AtomicCmpXchgInst &Exchange) {
+  std::optional<Way> Where;
+  for (const User *U : Exchange.users()) {
+    auto *Success = dyn_cast<ExtractValueInst>(U);
+    if (!Success || Success->getIndices()[0] != 1)
+      continue;
+    SmallVector<const User *, 4> Users(Success->users());
+    for (const User *V : Success->users())
+      if (match(V, m_Not(m_Value())))
+        append_range(Users, V->users());
+    for (const User *V : Users)
+      if (auto *Br = dyn_cast<BranchInst>(V)) {
+        Way There = wayFrom(L, *Br->getParent(), *Success,
+                            *ConstantInt::getTrue(Br->getContext()));
+        Where = !Where || *Where == There ? There : Way::Unclear;
+      }
+  }
+  return Where.value_or(Way::Unclear);
+}
+
+Way wayOfSuccess(const Loop &L, const CallBase &Try) {
+  const Function *Callee = Try.getCalledFunction();
+  StringRef Name = Callee ? Callee->getName() : "";
+  bool ReturnsZero = Name.starts_with("pthread_") || Name.starts_with("sem_") ||
+                     Name.starts_with("mtx_");
+  if (!ReturnsZero || classifyCall(Try).Effect != CallEffect::TryLock ||
+      !Try.getType()->isIntegerTy())
+    return Way::Unclear;
+  return wayFrom(L, *Try.getParent(), Try, *ConstantInt::get(Try.getType(), 0));
+}
+
+static bool isPlainLoad(const Instruction *I) {
+  auto *Load = dyn_cast<LoadInst>(I);
+  return Load && Load->isSimple();
+}
+
+void notePolls(LoopView &In, const Causes &C) {
+  bool AllPlain = all_of(C.Polls, isPlainLoad);
+  for (Instruction *Access : C.Polls)
+    if (AllPlain || !isPlainLoad(Access))
+      In.Accesses.insert(Access);
+  insertRange(In.Pointers, C.Pointers);
+  insertRange(In.Varying, C.Varying);
+}
+
+static Poll pollBy(Instruction &Access, bool OnlyLocates, bool Varies) {
+  Poll P{&Access, nullptr, 0,          AtomicOrdering::NotAtomic,
+         false,   false,   OnlyLocates};
+  const DataLayout &DL = Access.getDataLayout();
+  auto SetAccess = [&](Value *Address, Type *Ty) {
+    P.Address = Address;
+    TypeSize Size = DL.getTypeStoreSize(Ty);
+    P.Size = Size.isScalable() ? 0 : Size.getFixedValue();
+  };
+  if (auto *Load = dyn_cast<LoadInst>(&Access)) {
+    SetAccess(Load->getPointerOperand(), Load->getType());
+    P.Ordering = Load->getOrdering();
+    P.Volatile = Load->isVolatile();
+  } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&Access)) {
+    SetAccess(RMW->getPointerOperand(), RMW->getType());
+    P.Ordering = RMW->getOrdering();
+    P.Volatile = RMW->isVolatile();
+    P.ReadModifyWrite = true;
+  } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&Access)) {
+    SetAccess(Exchange->getPointerOperand(),
+              Exchange->getNewValOperand()->getType());
+    P.Ordering = Exchange->getSuccessOrdering();
+    P.Volatile = Exchange->isVolatile();
+    P.ReadModifyWrite = true;
+  } else {
+    CallClass Class = classifyCall(cast<CallBase>(Access));
+    P.Address = Class.Address;
+    P.Volatile = true; // Inline assembly and library calls are opaque.
+    P.ReadModifyWrite = Class.Effect != CallEffect::AsmLoad &&
+                        Class.Effect != CallEffect::Reads;
+  }
+  P.Varies = Varies;
+  return P;
+}
+
+static PollFact describe(const Poll &P, const Loop &L) {
+  auto *Call = dyn_cast<CallBase>(P.Access);
+  auto *Exchange = dyn_cast<AtomicCmpXchgInst>(P.Access);
+  PollFact Is;
+  if (!P.Address)
+    Is.How = classifyCall(*Call).Effect == CallEffect::TryLock
+                 ? PollFact::TryLock
+                 : PollFact::Call;
+  else if (P.ReadModifyWrite)
+    Is.How = PollFact::Try;
+  Is.Plain = P.isPlain();
+  Is.Device = P.Address && isDeviceAddress(P.Address);
+  Is.OnlyLocates = P.OnlyLocates;
+  Is.Varies = P.Varies;
+  if (!P.OnlyLocates)
+    Is.SuccessGoesOn =
+        (Exchange && wayOfSuccess(L, *Exchange) == Way::Iteration) ||
+        (Call && wayOfSuccess(L, *Call) == Way::Iteration);
+  return Is;
+}
+
+void gatherPolls(LoopView &In, Gathered &G) {
+  auto Add = [&](Instruction &Access, bool OnlyLocates) {
+    G.Polls.push_back(
+        pollBy(Access, OnlyLocates, In.Varying.contains(&Access)));
+    G.Of.Polls.push_back(describe(G.Polls.back(), In.L));
+  };
+  for (Instruction *Access : In.Accesses)
+    Add(*Access, /*OnlyLocates=*/false);
+  for (Instruction *Access : In.Pointers)
+    if (!In.Accesses.contains(Access))
+      Add(*Access, /*OnlyLocates=*/true);
 }
 
 } // namespace vfriendly

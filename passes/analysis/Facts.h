@@ -24,7 +24,7 @@
 // the value that forbids nothing as default. `gather` sets it. Only the
 // predicates of Judge.cpp read it.
 //
-// A new rule is a line of Rules.def, a predicate in Judge.cpp, a case in
+// A new rule is a predicate and a line of a table in Judge.cpp, a case in
 // test/spin-loops/judge/judge.cpp and a loop in test/spin-loops/pass.
 //
 //===----------------------------------------------------------------------===//

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The predicates of the rules in Rules.def, each with the reason for its rule,
-// and the order in which the rules are asked.
+// The predicates of the rules, each with the reason for its rule, and the
+// tables of the rules, in the order in which they are asked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -254,19 +254,43 @@ bool pollsFlag(const View &) { return true; }
 // The rules
 //===----------------------------------------------------------------------===//
 
-enum class Outcome { Reject, Doubt, Excuse };
+/// Reject: the loop is no wait. Doubt: it is reported, and keeps its
+/// iterations. Excuse: the effect does not matter.
+enum Outcome { Reject, Doubt, Excuse };
+
+// Each rule's name and predicate.
+#define RULE(NAME) #NAME, NAME
+
+// Rules end with two columns for people: the file in test/spin-loops/pass that
+// fails without the rule; and, without the rule, waits found less / false
+// reports more, of those of test/rigs/corpus/README.md, or - if it changed
+// none.
 
 struct EffectRule {
   StringLiteral Name;
-  Outcome Then;
   bool (*Holds)(const Effect &);
+  Outcome Then;
+  /// A doubt's reason in remarks; % stands for the called function.
   StringLiteral Text;
+  StringLiteral Test, Ablation;
 };
 
+/// Of each effect, the first rule that holds decides.
 constexpr EffectRule EffectRules[] = {
-#define VF_EFFECT_RULE(NAME, OUTCOME, TEXT, TEST, ABLATION)                    \
-  {#NAME, Outcome::OUTCOME, NAME, TEXT},
-#include "passes/analysis/Rules.def"
+    // clang-format off: one line a rule.
+    {RULE(fails),           Doubt,  "it calls %, which may return",                                "doubts.c",         "-"},
+    {RULE(isTakenBack),     Doubt,  "each iteration undoes its change of shared memory",           "readers.c",        "4 / 0"},
+    {RULE(isReleased),      Doubt,  "each iteration takes and releases a lock",                    "tries.cpp",        "-"},
+    {RULE(succeeds),        Doubt,  "it may go on after a try that has succeeded",                 "tries.cpp",        "-"},
+    {RULE(adds),            Reject, "",                                                            "work.c",           "-"},
+    {RULE(isRetracted),     Doubt,  "each iteration registers the thread and retracts that",       "announce.c",       "-"},
+    {RULE(isOwnNotify),     Excuse, "",                                                            "earlier-waits.ll", "-"},
+    {RULE(isUnknownCall),   Doubt,  "it calls %, whose effects are unknown",                       "doubts.c",         "2 / 0"},
+    {RULE(keepsStatistics), Doubt,  "it keeps a count in shared memory",                           "doubts.c",         "-"},
+    {RULE(storesLocally),   Doubt,  "it writes a variable that the functions it calls may access", "doubts.c",         "-"},
+    {RULE(isRare),          Doubt,  "some of its iterations do more than poll",                    "doubts.c",         "-"},
+    {RULE(isAnything),      Reject, "",                                                            "work.c",           "-"},
+    // clang-format on
 };
 
 /// Returns the rule that decides about the effect; null if Without is the only
@@ -286,21 +310,32 @@ const Effect *firstEffect(const View &V, Outcome Then) {
   return nullptr;
 }
 
-bool hasInexcusableEffect(const View &V) {
-  return firstEffect(V, Outcome::Reject);
-}
+bool hasInexcusableEffect(const View &V) { return firstEffect(V, Reject); }
 
-bool hasDoubtfulEffect(const View &V) { return firstEffect(V, Outcome::Doubt); }
+bool hasDoubtfulEffect(const View &V) { return firstEffect(V, Doubt); }
 
 struct KindRule {
   SpinKind Kind;
   StringLiteral Name;
   bool (*Holds)(const View &);
+  StringLiteral Test, Ablation;
 };
 
+/// The first rule that holds gives the kind.
 constexpr KindRule KindRules[] = {
-#define VF_KIND_RULE(KIND, NAME, TEST, ABLATION) {SpinKind::KIND, #NAME, NAME},
-#include "passes/analysis/Rules.def"
+    // clang-format off: one line a rule.
+    {SpinKind::Device,            RULE(pollsDevice),        "device.c",                "-"},
+    {SpinKind::Retry,             RULE(onlyRetries),        "not-a-wait.c",            "0 / 14"},
+    {SpinKind::Call,              RULE(pollsCall),          "doubts.c",                "-"},
+    {SpinKind::TryLockCall,       RULE(callsTryLock),       "trylock-calls.c",         "-"},
+    {SpinKind::TestAndTestAndSet, RULE(readsBeforeItTries), "test-and-test-and-set.c", "-"},
+    {SpinKind::TryLock,           RULE(tries),              "try-lock.c",              "-"},
+    {SpinKind::SeqLock,           RULE(endsUnchanged),      "seqlock.c",               "-"},
+    {SpinKind::Ticket,            RULE(comparesTicket),     "ticket.c",                "-"},
+    {SpinKind::Queue,             RULE(pollsQueueNode),     "queue.c",                 "-"},
+    {SpinKind::Barrier,           RULE(countsBefore),       "barrier.c",               "-"},
+    {SpinKind::Flag,              RULE(pollsFlag),          "flag.c",                  "-"},
+    // clang-format on
 };
 
 SpinKind kindOf(const View &V) {
@@ -319,21 +354,46 @@ bool countsCalls(const View &V) {
 
 struct LoopRule {
   StringLiteral Name;
+  bool (*Holds)(const View &);
+  /// The facts that it needs.
   Stage Needs;
   Outcome Then;
-  bool (*Holds)(const View &);
+  /// A doubt's reason in remarks.
   StringLiteral Text;
+  StringLiteral Test, Ablation;
 };
 
+/// All rules are asked, in this order; the first that rejects ends the search,
+/// and of the doubts the first is reported.
 constexpr LoopRule LoopRules[] = {
-#define VF_LOOP_RULE(NAME, STAGE, OUTCOME, TEXT, TEST, ABLATION)               \
-  {#NAME, Stage::STAGE, Outcome::OUTCOME, NAME, TEXT},
-#include "passes/analysis/Rules.def"
+    // clang-format off: one line a rule.
+    {RULE(hasManyEffects),       Stage::Effects,  Reject, "",                               "work.c",          "-"},
+    {RULE(leavesTracesUnhinted), Stage::Effects,  Reject, "",                               "not-a-wait.c",    "-"},
+    {RULE(repeatsInterrupted),   Stage::Exits,    Reject, "",                               "trylock-calls.c", "-"},
+    {RULE(waitsForNobody),       Stage::Exits,    Reject, "",                               "counting.c",      "-"},
+    {RULE(walks),                Stage::Exits,    Reject, "",                               "not-a-wait.c",    "-"},
+    {RULE(succeedsAndGoesOn),    Stage::Exits,    Reject, "",                               "try-lock.c",      "-"},
+    {RULE(searches),             Stage::Exits,    Reject, "",                               "not-a-wait.c",    "-"},
+    {RULE(computesBounded),      Stage::Exits,    Reject, "",                               "bounded.c",       "-"},
+    {RULE(computesInside),       Stage::Exits,    Reject, "",                               "not-a-wait.c",    "-"},
+    {RULE(pollsInTurn),          Stage::Exits,    Doubt,  "it polls several words in turn", "in-turn.c",       "-"},
+    {RULE(testsManyCalls),       Stage::Progress, Reject, "",                               "doubts.c",        "-"},
+    {RULE(hasInexcusableEffect), Stage::Progress, Reject, "",                               "doubts.c",        "-"},
+    {RULE(hasDoubtfulEffect),    Stage::Progress, Doubt,  "",                               "doubts.c",        "4 / 0"},
+    {RULE(carriesWork),          Stage::Progress, Reject, "",                               "counting.c",      "0 / 1"},
+    {RULE(readsElements),        Stage::Progress, Reject, "",                               "work.c",          "0 / 1"},
+    {RULE(exchangesUnasked),     Stage::Progress, Reject, "",                               "work.c",          "-"},
+    {RULE(storesForItself),      Stage::Progress, Reject, "",                               "work.c",          "-"},
+    {RULE(keepsCount),           Stage::Progress, Doubt,  "it keeps a count",               "counting.c",      "-"},
+    {RULE(countsCalls),          Stage::Kind,     Reject, "",                               "bounded.c",       "0 / 1"},
+    // clang-format on
 };
+
+#undef RULE
 
 /// Returns the reason for the first doubtful effect.
 std::string doubtAbout(const View &V) {
-  const Effect &E = *firstEffect(V, Outcome::Doubt);
+  const Effect &E = *firstEffect(V, Doubt);
   auto [Before, After] = StringRef(ruleFor(E, V.Without)->Text).split('%');
   if (After.empty())
     return Before.str();
@@ -354,7 +414,7 @@ Verdict judge(const Facts &F, StringRef Without) {
   for (const LoopRule &R : LoopRules) {
     if (R.Needs > F.Known || R.Name == Without || !R.Holds(V))
       continue;
-    if (R.Then == Outcome::Reject) {
+    if (R.Then == Reject) {
       Found.Waits = false;
       Found.By = R.Name;
       return Found;
@@ -364,6 +424,17 @@ Verdict judge(const Facts &F, StringRef Without) {
   }
   Found.Kind = kindOf(V);
   return Found;
+}
+
+SmallVector<StringRef, 0> ruleNames() {
+  SmallVector<StringRef, 0> Names;
+  for (const LoopRule &R : LoopRules)
+    Names.push_back(R.Name);
+  for (const EffectRule &R : EffectRules)
+    Names.push_back(R.Name);
+  for (const KindRule &R : KindRules)
+    Names.push_back(R.Name);
+  return Names;
 }
 
 } // namespace vfriendly

@@ -17,8 +17,8 @@
 //   if (!V.Waits)
 //     OS << "no wait by the rule " << V.By;
 //
-// The rules stand in Rules.def. This file and Judge.cpp use no IR: they need
-// only LLVM's support library.
+// The rules stand in Judge.cpp. Both files use no IR: they need only LLVM's
+// support library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ namespace vfriendly {
 
 struct Verdict {
   bool Waits = true;
-  /// The rule of Rules.def that rejects the loop; empty if it waits.
+  /// The rule that rejects the loop; empty if it waits.
   llvm::StringRef By;
   /// The kind of the wait, if the facts are complete.
   SpinKind Kind = SpinKind::Flag;
@@ -59,6 +59,9 @@ struct Verdict {
 /// can stop at a loop that is rejected: a verdict that the loop waits may still
 /// change then. Ignores the rule named Without, to show what the rule is worth.
 Verdict judge(const Facts &F, llvm::StringRef Without = "");
+
+/// Returns the names of all rules.
+llvm::SmallVector<llvm::StringRef, 0> ruleNames();
 
 } // namespace vfriendly
 

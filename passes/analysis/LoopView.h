@@ -74,16 +74,11 @@ bool isVersionCheck(const llvm::Loop &L, const llvm::Value *Condition,
 /// Returns true if the loop ends when a version number is unchanged. A loop
 /// that ends when the version has changed waits for a writer.
 bool endsUnchanged(const llvm::Loop &L, const ExitLeaf &Leaf);
-
-// Polls.cpp
 /// Adds C's polls to those of the loop. If an atomic or volatile poll is
 /// compared with plain memory, such as a barrier's local sense passed by
 /// reference, the plain memory is not polled.
 void notePolls(LoopView &In, const Causes &C);
 void gatherPolls(LoopView &In, Gathered &G);
-void gatherSurroundings(LoopView &In, Gathered &G);
-/// Returns true if V is the result of a fetch-and-add, or a part of it.
-bool isTicketNumber(const llvm::Value *V, unsigned Depth = 0);
 /// Where control goes when an attempt has succeeded.
 enum class Way { Unclear, Out, Iteration };
 /// Returns where L continues when the exchange succeeds.
@@ -95,6 +90,11 @@ Way wayOfSuccess(const llvm::Loop &L, const llvm::CallBase &Try);
 
 // Retries.cpp
 void gatherRetries(LoopView &In, Gathered &G);
+
+// SpinLoops.cpp
+void gatherSurroundings(LoopView &In, Gathered &G);
+/// Returns true if V is the result of a fetch-and-add, or a part of it.
+bool isTicketNumber(const llvm::Value *V, unsigned Depth = 0);
 
 } // namespace vfriendly
 

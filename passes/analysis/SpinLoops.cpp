@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The order of the steps: gather facts about a loop, judge them, and describe
-// the wait.
+// the wait. Before it, what the rest of the function says about a loop's kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,16 +17,22 @@
 #include "passes/analysis/Judge.h"
 #include "passes/analysis/LoopView.h"
 
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Support/CommandLine.h"
 
 using namespace llvm;
+using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
 /// For the experiment of test/rigs/corpus/README.md: what each rule is worth.
 static cl::opt<std::string>
     Without("vf-spin-without", cl::Hidden,
-            cl::desc("Switch off this rule of passes/analysis/Rules.def"));
+            cl::desc("Switch off this rule of passes/analysis/Judge.cpp"));
 
 const Poll *SpinLoop::uniquePoll() const {
   const Poll *Unique = nullptr;
@@ -43,6 +49,162 @@ const Poll *SpinLoop::uniquePoll() const {
       return nullptr;
   }
   return Unique;
+}
+
+using RMWTest = function_ref<bool(const AtomicRMWInst &)>;
+
+static bool contains(const Function &F, RMWTest Is, unsigned Depth) {
+  // Maximum number of instructions of a function that wraps an atomicrmw, and
+  // maximum depth of calls. The largest wrapper in libstdc++ has about 60
+  // instructions, because it has a case for each memory order; operator++ calls
+  // fetch_add, which calls fetch_add of its base class: 3 levels.
+  if (F.isDeclaration() || !hasNItemsOrLess(instructions(F), 60) || Depth > 3)
+    return false;
+  for (const BasicBlock &B : F)
+    for (const Instruction &I : B) {
+      if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
+        if (Is(*RMW))
+          return true;
+      if (auto *Call = dyn_cast<CallBase>(&I))
+        if (const Function *Callee = Call->getCalledFunction())
+          if (contains(*Callee, Is, Depth + 1))
+            return true;
+    }
+  return false;
+}
+
+/// Returns true if V is a read-modify-write for which Is holds, or a call of a
+/// small function that contains one.
+static bool performs(const Value *V, RMWTest Is) {
+  if (auto *RMW = dyn_cast<AtomicRMWInst>(V))
+    return Is(*RMW);
+  auto *Call = dyn_cast<CallBase>(V);
+  const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+  return Callee && contains(*Callee, Is, 0);
+}
+
+static bool counts(const Value *V) {
+  if (auto *Call = dyn_cast<CallBase>(V))
+    if (auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand()))
+      return StringRef(Asm->getAsmString()).contains("xadd");
+  return performs(V, [](const AtomicRMWInst &RMW) {
+    return (RMW.getOperation() == AtomicRMWInst::Add ||
+            RMW.getOperation() == AtomicRMWInst::Sub) &&
+           !match(RMW.getValOperand(), m_Zero()); // fetch_add(x, 0) is a read.
+  });
+}
+
+static bool exchanges(const Value *V) {
+  return performs(V, [](const AtomicRMWInst &RMW) {
+    return RMW.getOperation() == AtomicRMWInst::Xchg;
+  });
+}
+
+bool isTicketNumber(const Value *V, unsigned Depth) {
+  // Maximum depth of operands: a ticket is at most masked, shifted and
+  // narrowed.
+  if (Depth > 6)
+    return false;
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I)
+    return false;
+  if (counts(I))
+    return true;
+  return isa<CastInst, BinaryOperator, ExtractValueInst, FreezeInst>(I) &&
+         any_of(I->operands(),
+                [&](const Value *Op) { return isTicketNumber(Op, Depth + 1); });
+}
+
+/// Returns true if an atomic exchange stores the value V, which may be a
+/// pointer converted to an integer before.
+static bool isExchanged(const Value &V) {
+  auto IsStored = [](const Use &U) {
+    return U.getOperandNo() != 0 && exchanges(U.getUser());
+  };
+  return any_of(V.uses(), [&](const Use &U) {
+    return IsStored(U) || (isa<PtrToIntInst>(U.getUser()) &&
+                           any_of(U.getUser()->uses(), IsStored));
+  });
+}
+
+/// Counts the numbers and pointers of a variable of type Ty in Members, and
+/// returns true if one of them can hold a link: a number as wide as a pointer
+/// can.
+static bool holdsLink(const Type &Ty, unsigned &Members) {
+  if (auto *Array = dyn_cast<ArrayType>(&Ty))
+    return holdsLink(*Array->getElementType(), Members);
+  auto *Structure = dyn_cast<StructType>(&Ty);
+  if (!Structure)
+    return ++Members, Ty.isPointerTy() || Ty.isIntegerTy(64);
+  bool Found = false;
+  for (const Type *Element : Structure->elements())
+    Found |= holdsLink(*Element, Members);
+  return Found;
+}
+
+/// Returns true if a local variable of type Ty can be a node: it has a link to
+/// another node and the word to poll.
+static bool canBeNode(const Type &Ty) {
+  unsigned Members = 0;
+  return holdsLink(Ty, Members) && Members > 1;
+}
+
+/// Returns true if Address points into a node of a queue lock: the address of
+/// the node was exchanged into the queue's tail (MCS), or was the result of
+/// that exchange (CLH). Clang exchanges pointers as integers. A local structure
+/// that can be a node also counts, because a function may have queued it.
+static bool isQueueNode(const Value *Address, VariableFacts &Variables) {
+  const Value *Node = getUnderlyingObject(Address, /*MaxLookup=*/16);
+  if (auto *Cast = dyn_cast<IntToPtrInst>(Node))
+    return exchanges(Cast->getOperand(0));
+  if (exchanges(Node))
+    return true;
+  if (auto *Local = dyn_cast<AllocaInst>(Node);
+      Local && canBeNode(*Local->getAllocatedType()))
+    return true;
+  if (auto *Variable = dyn_cast<GlobalVariable>(Node)) {
+    auto [It, New] = Variables.Exchanged.try_emplace(Variable, false);
+    if (New)
+      It->second = isExchanged(*Variable);
+    return It->second;
+  }
+  // Excludes other constants, such as null and functions: for some constants
+  // LLVM has no list of uses, and for others the list includes uses in other
+  // modules.
+  return !isa<Constant>(Node) && isExchanged(*Node);
+}
+
+static bool countsBefore(const LoopView &In) {
+  auto &Counted = In.Around.Counted;
+  SmallVector<const BasicBlock *, 8> Passed;
+  bool Found = false;
+  for (const DomTreeNode *N = In.DT.getNode(In.L.getHeader())->getIDom(); N;
+       N = N->getIDom()) {
+    const BasicBlock *Block = N->getBlock();
+    if (auto Known = Counted.find(Block); Known != Counted.end()) {
+      Found = Known->second;
+      break;
+    }
+    Passed.push_back(Block);
+    if (any_of(*Block, [](const Instruction &I) { return counts(&I); })) {
+      Found = true;
+      break;
+    }
+  }
+  for (const BasicBlock *Block : Passed)
+    Counted[Block] = Found;
+  return Found;
+}
+
+void gatherSurroundings(LoopView &In, Gathered &G) {
+  for (auto [P, Is] : zip_equal(G.Polls, G.Of.Polls))
+    Is.InQueueNode = P.Address && !P.OnlyLocates &&
+                     isQueueNode(P.Address, In.Around.Variables);
+  G.Of.PollsInside = any_of(In.Inner.Loops, [&](const SpinLoop &S) {
+    return In.L.contains(S.L) && S.Kind == SpinKind::Flag;
+  });
+  G.Of.CountsBefore = countsBefore(In);
+  G.Of.HintsItself = hintsItself(In);
 }
 
 /// Returns true if no exit of the loop waits, and one tests words that the loop

@@ -10,8 +10,8 @@
 //
 // Each case changes the facts of a wait that is proved. It has a twin, the most
 // similar facts to which the rule must not apply. A rejection must come from
-// the named rule alone: without it, the loop waits. Every rule of Rules.def
-// needs a case.
+// the named rule alone: without it, the loop waits. Every rule needs a
+// case.
 //
 //===----------------------------------------------------------------------===//
 
@@ -426,12 +426,7 @@ int main() {
   effectRules();
   kinds();
   stages();
-  for (StringRef Rule : {
-#define VF_LOOP_RULE(NAME, ...) #NAME,
-#define VF_EFFECT_RULE(NAME, ...) #NAME,
-#define VF_KIND_RULE(KIND, NAME, ...) #NAME,
-#include "passes/analysis/Rules.def"
-       })
+  for (StringRef Rule : ruleNames())
     expect(Seen.contains(Rule), "no case for the rule " + Rule);
   return Failures != 0;
 }
