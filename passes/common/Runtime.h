@@ -10,12 +10,19 @@
 #define VFRIENDLY_PASSES_COMMON_RUNTIME_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/TargetParser/Triple.h"
 
 namespace llvm {
 class Module;
 } // namespace llvm
 
 namespace vfriendly {
+
+/// Returns true if libvfrt runs on this target: 64-bit Linux with 64-bit
+/// pointers.
+inline bool hasRuntime(const llvm::Triple &T) {
+  return T.isOSLinux() && T.isOSBinFormatELF() && T.isArch64Bit() && !T.isX32();
+}
 
 /// Adds definitions of those functions and variables that M only declares and
 /// that Text, textual IR of vfriendly, defines. The definitions refer to

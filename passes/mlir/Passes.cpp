@@ -8,7 +8,7 @@
 
 #include "passes/mlir/Passes.h"
 
-#include "passes/common/Targets.h"
+#include "passes/common/Runtime.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"

@@ -8,8 +8,8 @@
 
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/PassPlugin.h"
+#include "passes/common/RuntimeCalls.h"
 #include "passes/common/Summary.h"
-#include "passes/plugin/RuntimeNote.h"
 #include "passes/plugin/VersionGuard.h"
 #include "passes/spin-loops/FunctionSummaries.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
@@ -18,7 +18,10 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+
+#include <dlfcn.h>
 
 using namespace llvm;
 using namespace vfriendly;
@@ -45,6 +48,13 @@ static cl::opt<std::string> SummaryOption(
     cl::desc("File in which translation units record the effects of their "
              "functions"));
 
+/// Returns the path by which the plugin was loaded.
+static StringRef pluginPath() {
+  Dl_info Info;
+  bool Found = dladdr(reinterpret_cast<void *>(&pluginPath), &Info) != 0;
+  return Found && Info.dli_fname ? Info.dli_fname : "";
+}
+
 namespace {
 /// Reports a wrong option as soon as there is a module to report it for.
 /// Exiting while a pipeline is built would end the program in which the
@@ -61,6 +71,31 @@ public:
 
 private:
   std::string Message;
+};
+
+/// Prints one line for a unit with rewritten waits, which names the files to
+/// link. Changes nothing. It is no diagnostic of clang: as a warning it would
+/// end builds with -Werror, and clang prints no note without a warning.
+class RuntimeNotePass : public PassInfoMixin<RuntimeNotePass> {
+public:
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    size_t Waits = 0;
+    for (StringRef Name : {WaitFunction, BoundedWaitFunction})
+      if (const Function *Wait = M.getFunction(Name))
+        Waits += count_if(Wait->users(), IsaPred<CallBase>);
+    if (Waits != 0) {
+      StringRef Folder = sys::path::parent_path(pluginPath());
+      errs()
+          << "vfriendly: " << M.getSourceFileName() << ": " << Waits
+          << (Waits == 1 ? " wait" : " waits")
+          << " rewritten; without libvfrt, waits only pause, yield and sleep. "
+             "Link "
+          << Folder << "/vfrt-link.o " << Folder
+          << "/libvfrt.a (or give --config=" << Folder
+          << "/vfriendly.cfg instead), or say -mllvm -vf-runtime=none\n";
+    }
+    return PreservedAnalyses::all();
+  }
 };
 } // namespace
 
@@ -262,9 +297,13 @@ static void addNumaPlacement(ModulePassManager &MPM, ThinOrFullLTOPhase LTO) {
 
 /// Adds the pass that asks once per unit to link libvfrt, unless the options
 /// say whether it is linked.
+///
+/// vfriendly.cfg, which links libvfrt, cannot pass an option, because clang
+/// would pass it to assemblers and linkers, too; so it loads the plugin from
+/// DIR/./libvfriendly.so.
 static void addRuntimeNote(ModulePassManager &MPM) {
   if (!RuntimeOption.getNumOccurrences()) {
-    if (!isLoadedWithRuntime())
+    if (!pluginPath().ends_with("/./libvfriendly.so"))
       MPM.addPass(RuntimeNotePass());
   } else if (RuntimeOption != "linked" && RuntimeOption != "none") {
     MPM.addPass(UsageErrorPass(

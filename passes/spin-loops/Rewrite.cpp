@@ -9,7 +9,6 @@
 #include "passes/spin-loops/Rewrite.h"
 
 #include "passes/common/Runtime.h"
-#include "passes/common/Targets.h"
 #include "vfriendly/Fallbacks.h"
 
 #include "llvm/Analysis/CFG.h"
