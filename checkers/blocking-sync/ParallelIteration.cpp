@@ -8,7 +8,7 @@
 
 #include "checkers/blocking-sync/ParallelIteration.h"
 
-#include "checkers/common/ParallelLoops.h"
+#include "checkers/common/Loops.h"
 #include "checkers/common/SyncModel.h"
 
 #include "clang/AST/Attr.h"

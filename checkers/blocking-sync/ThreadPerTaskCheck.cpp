@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "checkers/blocking-sync/Checks.h"
-#include "checkers/blocking-sync/Iterations.h"
 #include "checkers/blocking-sync/ThreadWork.h"
+#include "checkers/common/Counting.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -18,6 +18,79 @@
 using namespace clang;
 
 namespace vfriendly::tidy {
+
+/// Returns the factor by which the bound of Loop exceeds the number of CPUs,
+/// as in `2 * std::thread::hardware_concurrency()`; 1 if none is visible.
+static int64_t threadsPerCpu(const Stmt *Loop, const ASTContext &Context) {
+  auto *For = dyn_cast<ForStmt>(Loop);
+  auto *Condition =
+      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+  if (!Condition || !Condition->isRelationalOp())
+    return 1;
+  const Expr *Bound = Condition->getRHS()->IgnoreParenImpCasts();
+  if (auto *Ref = dyn_cast<DeclRefExpr>(Bound))
+    if (auto *Variable = dyn_cast<VarDecl>(Ref->getDecl());
+        Variable && Variable->getAnyInitializer())
+      Bound = Variable->getAnyInitializer()->IgnoreParenImpCasts();
+  auto *Product = dyn_cast<BinaryOperator>(Bound);
+  if (!Product || Product->getOpcode() != BO_Mul)
+    return 1;
+  for (auto [Factor, Cpus] :
+       {std::pair(Product->getLHS(), Product->getRHS()),
+        std::pair(Product->getRHS(), Product->getLHS())}) {
+    auto *Call = dyn_cast<CallExpr>(Cpus->IgnoreParenImpCasts());
+    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    if (Callee && Callee->getIdentifier() &&
+        llvm::is_contained(
+            {"hardware_concurrency", "get_nprocs", "omp_get_num_procs"},
+            Callee->getName()))
+      if (std::optional<int64_t> Value = smallConstant(Factor, Context))
+        return *Value;
+  }
+  return 1;
+}
+
+/// Returns the number of elements of the array, or of the list in braces, that
+/// a range loop iterates over; nullopt if it is not known, or if the loop is
+/// not the only one that names the list.
+static std::optional<int64_t> elementsOf(const CXXForRangeStmt &Loop,
+                                         const FunctionDecl &In,
+                                         const ASTContext &Context) {
+  const Expr *Range = Loop.getRangeInit();
+  if (const ConstantArrayType *Array =
+          Context.getAsConstantArrayType(Range->getType()))
+    return Array->getZExtSize();
+  auto *Ref = dyn_cast<DeclRefExpr>(Range->IgnoreParenImpCasts());
+  auto *List = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+  const Expr *Values =
+      List && List->hasLocalStorage() ? List->getInit() : Range;
+  if (!Values || !In.getBody())
+    return std::nullopt;
+  std::optional<int64_t> Elements;
+  forEachStmt(Values, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
+    auto *Braces = dyn_cast<InitListExpr>(S);
+    if (Braces && !Elements && !Parents.empty() &&
+        llvm::any_of(Parents, llvm::IsaPred<CXXStdInitializerListExpr>))
+      Elements = Braces->getNumInits();
+  });
+  unsigned Named = 0;
+  forEachStmtAndLambda(In.getBody(),
+                       [&](const Stmt *S, ArrayRef<const Stmt *>) {
+                         auto *Other = dyn_cast<DeclRefExpr>(S);
+                         Named += Other && List && Other->getDecl() == List;
+                       });
+  return Named <= 1 ? Elements : std::nullopt;
+}
+
+/// Maximum number of iterations of a loop around threads that is ignored, such
+/// as the repetitions of a measurement.
+static constexpr int64_t FewIterations = 16;
+
+/// Returns true if Loop iterates so seldom that threads in it do not matter,
+/// like the repetitions of a measurement.
+static bool iteratesSeldom(const Stmt *Loop, const ASTContext &Context) {
+  return iterationsOf(Loop, Context).value_or(INT64_MAX) <= FewIterations;
+}
 
 /// Returns true if the handle of a thread is stored in a field or an array.
 /// Even if such a thread is detached, it belongs to a pool whose size the

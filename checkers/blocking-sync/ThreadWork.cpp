@@ -9,7 +9,6 @@
 #include "checkers/blocking-sync/ThreadWork.h"
 
 #include "checkers/common/Loops.h"
-#include "checkers/common/Walk.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"

@@ -1,4 +1,4 @@
-//===- Counting.cpp - Start and step of a loop's counter ------------------===//
+//===- Counting.cpp - How loops count, and how often they iterate --------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,8 +8,13 @@
 
 #include "checkers/common/Counting.h"
 
+#include "checkers/common/SyncModel.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Expr.h"
+#include "clang/AST/Stmt.h"
+
+#include <cstdlib>
 
 using namespace clang;
 
@@ -69,6 +74,118 @@ int64_t stepOf(const Expr *Increment, const ValueDecl *Counter,
   return Op->getOpcode() == BO_AddAssign   ? By
          : Op->getOpcode() == BO_SubAssign ? -By
                                            : 0;
+}
+
+std::optional<int64_t> iterationsOf(const Stmt *Loop,
+                                    const ASTContext &Context) {
+  auto *For = dyn_cast<ForStmt>(Loop);
+  auto *Condition =
+      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+  if (!Condition || !Condition->isComparisonOp())
+    return std::nullopt;
+  std::optional<int64_t> Bound = smallConstant(Condition->getRHS(), Context);
+  const ValueDecl *Counter = objectOf(Condition->getLHS());
+  std::optional<CountStart> First = startOf(For->getInit(), Context);
+  std::optional<int64_t> Start;
+  if (First && First->Counter == Counter)
+    Start = First->Value;
+  int64_t Step = Counter ? stepOf(For->getInc(), Counter, Context) : 0;
+  if (!Bound || (Step < 0 && !Start))
+    return std::nullopt;
+  int64_t Distance = std::abs(*Bound - Start.value_or(0));
+  bool IncludesBound =
+      Condition->getOpcode() == BO_LE || Condition->getOpcode() == BO_GE;
+  int64_t By = Step ? std::abs(Step) : 1;
+  return (Distance + By - 1) / By + IncludesBound;
+}
+
+const VarDecl *uncastVariable(const Expr *E) {
+  return dyn_cast_or_null<VarDecl>(counterOf(E));
+}
+
+/// Returns true if S only reads the counter.
+static bool onlyReads(const Stmt *S, const ValueDecl *Counter) {
+  if (!S)
+    return true;
+  if (auto *Cast = dyn_cast<ImplicitCastExpr>(S);
+      Cast && Cast->getCastKind() == CK_LValueToRValue &&
+      uncastVariable(Cast->getSubExpr()) == Counter)
+    return true;
+  if (auto *E = dyn_cast<DeclRefExpr>(S))
+    return E->getDecl() != Counter;
+  for (const Stmt *Child : S->children())
+    if (!onlyReads(Child, Counter))
+      return false;
+  return true;
+}
+
+static bool fits(int64_t Value, QualType T, const ASTContext &Context) {
+  unsigned Width = Context.getIntWidth(T);
+  if (Width > 32)
+    return T->isSignedIntegerType() || Value >= 0;
+  return T->isSignedIntegerType() ? llvm::isIntN(Width, Value)
+                                  : Value >= 0 && llvm::isUIntN(Width, Value);
+}
+
+/// Returns the number of iterations if Test compares the counter with a
+/// constant; nullopt if the number is not known.
+static std::optional<uint64_t> boundBy(const BinaryOperator &Test,
+                                       const CountStart &From, int64_t Step,
+                                       const ASTContext &Context) {
+  const Expr *Left = Test.getLHS(), *Right = Test.getRHS();
+  BinaryOperatorKind Kind = Test.getOpcode();
+  if (uncastVariable(Left) != From.Counter) {
+    std::swap(Left, Right);
+    if (!BinaryOperator::isComparisonOp(Kind))
+      return std::nullopt;
+    Kind = BinaryOperator::reverseComparisonOp(Kind);
+  }
+  std::optional<int64_t> To = smallConstant(Right, Context);
+  if (uncastVariable(Left) != From.Counter || !To)
+    return std::nullopt;
+  // The first value of the counter that ends the loop.
+  int64_t End = Kind == BO_LE ? *To + 1 : Kind == BO_GE ? *To - 1 : *To;
+  bool Up = Kind == BO_LT || Kind == BO_LE || (Kind == BO_NE && Step == 1);
+  bool Down = Kind == BO_GT || Kind == BO_GE || (Kind == BO_NE && Step == -1);
+  int64_t Distance = Step > 0 ? End - From.Value : From.Value - End;
+  int64_t By = Step > 0 ? Step : -Step;
+  if ((Step > 0 ? !Up : !Down) || Distance <= 0)
+    return std::nullopt;
+  int64_t Iterations = (Distance + By - 1) / By;
+  // If the counter would wrap before it reaches End, the loop has no bound.
+  if (!fits(From.Value + Iterations * Step, From.Counter->getType(), Context))
+    return std::nullopt;
+  return Iterations;
+}
+
+std::optional<uint64_t> constantBound(const Stmt &Loop,
+                                      const ASTContext &Context) {
+  auto *For = dyn_cast<ForStmt>(&Loop);
+  if (!For || !For->getCond())
+    return std::nullopt;
+  std::optional<CountStart> From = startOf(For->getInit(), Context);
+  auto *Counter = From ? dyn_cast<VarDecl>(From->Counter) : nullptr;
+  if (!Counter || !Counter->hasLocalStorage() ||
+      !Counter->getType()->isIntegerType() ||
+      Counter->getType().isVolatileQualified())
+    return std::nullopt;
+  int64_t Step = stepOf(For->getInc(), Counter, Context);
+  if (Step == 0 || !onlyReads(For->getBody(), Counter) ||
+      !onlyReads(For->getCond(), Counter))
+    return std::nullopt;
+  SmallVector<const Expr *, 4> Conjuncts = {For->getCond()};
+  while (!Conjuncts.empty()) {
+    auto *Test = dyn_cast<BinaryOperator>(
+        Conjuncts.pop_back_val()->IgnoreParenImpCasts());
+    if (!Test)
+      continue;
+    if (Test->getOpcode() == BO_LAnd)
+      Conjuncts.append({Test->getLHS(), Test->getRHS()});
+    else if (std::optional<uint64_t> Bound =
+                 boundBy(*Test, *From, Step, Context))
+      return Bound;
+  }
+  return std::nullopt;
 }
 
 } // namespace vfriendly::tidy

@@ -1,4 +1,4 @@
-//===- Counting.h - Start and step of a loop's counter ----------*- C++ -*-===//
+//===- Counting.h - How loops count, and how often they iterate -*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -40,6 +40,23 @@ std::optional<CountStart> startOf(const clang::Stmt *Init,
 /// not known. Increment may be null.
 int64_t stepOf(const clang::Expr *Increment, const clang::ValueDecl *Counter,
                const clang::ASTContext &Context);
+
+/// Returns how often a `for` loop with a constant bound iterates, judged by its
+/// head alone: a start that is not known counts as 0, and an increment that is
+/// not known as 1. nullopt if the bound is not known.
+std::optional<int64_t> iterationsOf(const clang::Stmt *Loop,
+                                    const clang::ASTContext &Context);
+
+/// Returns the maximum number of iterations of a `for` loop that counts a local
+/// variable from one constant to another by a constant step, even if the loop
+/// has other exits; nullopt for any other loop. Use the result only in the text
+/// of a report: the function does not detect writes to the counter through a
+/// pointer.
+std::optional<uint64_t> constantBound(const clang::Stmt &Loop,
+                                      const clang::ASTContext &Context);
+
+/// Returns the variable that E names, as counterOf does; null if E names none.
+const clang::VarDecl *uncastVariable(const clang::Expr *E);
 
 } // namespace vfriendly::tidy
 

@@ -1,4 +1,4 @@
-//===- Loops.h - The loops of C and C++ -------------------------*- C++ -*-===//
+//===- Loops.h - Loops, and the statements inside them ----------*- C++ -*-===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,7 +9,9 @@
 #ifndef VFRIENDLY_CHECKERS_COMMON_LOOPS_H
 #define VFRIENDLY_CHECKERS_COMMON_LOOPS_H
 
+#include "clang/AST/Expr.h"
 #include "clang/AST/StmtCXX.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace vfriendly::tidy {
 
@@ -29,6 +31,35 @@ inline const clang::Stmt *loopBody(const clang::Stmt *Loop) {
     return Do->getBody();
   return llvm::cast<clang::CXXForRangeStmt>(Loop)->getBody();
 }
+
+using StmtVisitor = llvm::function_ref<void(
+    const clang::Stmt *, llvm::ArrayRef<const clang::Stmt *>)>;
+
+/// Calls Visit(statement, parents) for Root and all statements below it, the
+/// outermost parent first. The body of an OpenMP directive is visited as it is
+/// written. The bodies of lambdas are left out.
+void forEachStmt(const clang::Stmt *Root, StmtVisitor Visit);
+
+/// Does the same as forEachStmt, and also visits the bodies of lambdas.
+void forEachStmtAndLambda(const clang::Stmt *Root, StmtVisitor Visit);
+
+/// Returns the innermost loop among Parents; null if there is none.
+const clang::Stmt *innermostLoop(llvm::ArrayRef<const clang::Stmt *> Parents);
+
+/// Returns true for an algorithm of the standard library with a parallel
+/// policy.
+bool hasParallelPolicy(const clang::CallExpr &Call);
+
+/// Returns true for tbb::parallel_for and its like, and for algorithms with a
+/// parallel policy.
+bool isParallelAlgorithm(const clang::CallExpr &Call);
+
+/// Returns true for a `for` loop whose condition compares with a constant below
+/// 64. What happens once in each iteration of such a loop does not show in a
+/// profile: starting a thread costs as much as hundreds of moves of a cache
+/// line.
+bool hasFewIterations(const clang::Stmt *Loop,
+                      const clang::ASTContext &Context);
 
 } // namespace vfriendly::tidy
 

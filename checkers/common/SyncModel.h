@@ -20,7 +20,7 @@
 #ifndef VFRIENDLY_CHECKERS_COMMON_SYNCMODEL_H
 #define VFRIENDLY_CHECKERS_COMMON_SYNCMODEL_H
 
-#include "checkers/common/Walk.h"
+#include "checkers/common/Loops.h"
 
 #include "clang/AST/Decl.h"
 #include "clang/AST/Expr.h"

@@ -9,7 +9,7 @@
 #include "checkers/numa-placement/AlignFix.h"
 
 #include "checkers/common/ClangVersions.h"
-#include "checkers/common/Walk.h"
+#include "checkers/common/Loops.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"

@@ -15,7 +15,7 @@
 
 #include "checkers/numa-placement/Checks.h"
 
-#include "checkers/common/Walk.h"
+#include "checkers/common/Loops.h"
 #include "checkers/numa-placement/NumberOrigin.h"
 
 #include "clang/AST/ASTContext.h"

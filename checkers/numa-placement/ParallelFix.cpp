@@ -8,8 +8,8 @@
 
 #include "checkers/numa-placement/ParallelFix.h"
 
+#include "checkers/common/Loops.h"
 #include "checkers/common/SourceText.h"
-#include "checkers/common/Walk.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"

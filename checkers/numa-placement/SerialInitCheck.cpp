@@ -8,7 +8,7 @@
 
 #include "checkers/numa-placement/Checks.h"
 
-#include "checkers/common/ParallelLoops.h"
+#include "checkers/common/Loops.h"
 #include "checkers/numa-placement/BulkAccess.h"
 #include "checkers/numa-placement/ParallelFix.h"
 

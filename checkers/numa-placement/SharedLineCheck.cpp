@@ -9,9 +9,8 @@
 #include "checkers/numa-placement/Checks.h"
 
 #include "checkers/common/AtomicOps.h"
-#include "checkers/common/ParallelLoops.h"
+#include "checkers/common/Loops.h"
 #include "checkers/common/WaitNeutral.h"
-#include "checkers/common/Walk.h"
 #include "checkers/numa-placement/AlignFix.h"
 #include "checkers/numa-placement/ThreadElement.h"
 

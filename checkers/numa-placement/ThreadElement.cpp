@@ -8,8 +8,8 @@
 
 #include "checkers/numa-placement/ThreadElement.h"
 
+#include "checkers/common/Loops.h"
 #include "checkers/common/WaitNeutral.h"
-#include "checkers/common/Walk.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"

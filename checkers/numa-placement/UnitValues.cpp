@@ -8,8 +8,8 @@
 
 #include "checkers/numa-placement/UnitValues.h"
 
+#include "checkers/common/Loops.h"
 #include "checkers/common/WaitNeutral.h"
-#include "checkers/common/Walk.h"
 
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
@@ -213,7 +213,6 @@ private:
     auto *Entry = dyn_cast_or_null<FunctionDecl>(rootOf(Function));
     if (!Entry)
       return;
-    Into.Entries.insert(Entry->getCanonicalDecl());
     for (auto [I, Argument] : llvm::enumerate(Arguments)) {
       Values &To = Into.Passed[{Entry->getCanonicalDecl(), I}];
       add(To, GivenValue::Assigned, Argument);
@@ -304,10 +303,6 @@ UnitValues::ValueRefs UnitValues::elementsOf(const ValueDecl &Of) const {
   ValueRefs Found;
   append(Found, Elements, &Of);
   return Found;
-}
-
-bool UnitValues::isThreadEntry(const FunctionDecl &Function) const {
-  return Entries.contains(Function.getCanonicalDecl());
 }
 
 } // namespace vfriendly::tidy

@@ -10,7 +10,6 @@
 
 #include "checkers/common/Counting.h"
 #include "checkers/common/SourceText.h"
-#include "checkers/spin-loops/Bound.h"
 #include "passes/common/SmallBound.h"
 
 #include "clang/AST/ASTContext.h"

@@ -9,8 +9,8 @@
 #include "checkers/spin-loops/Candidates.h"
 
 #include "checkers/common/AtomicOps.h"
+#include "checkers/common/Counting.h"
 #include "checkers/common/WaitNeutral.h"
-#include "checkers/spin-loops/Bound.h"
 #include "passes/common/TellingNames.h"
 
 #include "clang/AST/ASTContext.h"

@@ -8,7 +8,7 @@
 
 #include "checkers/spin-loops/Describe.h"
 
-#include "checkers/spin-loops/Bound.h"
+#include "checkers/common/Counting.h"
 #include "checkers/spin-loops/SpinLoop.h"
 #include "checkers/spin-loops/TextualForms.h"
 #include "vfriendly/Catalogue.h"

@@ -9,8 +9,8 @@
 #include "checkers/spin-loops/Iteration.h"
 
 #include "checkers/common/ClangVersions.h"
+#include "checkers/common/Counting.h"
 #include "checkers/common/Loops.h"
-#include "checkers/spin-loops/Bound.h"
 #include "checkers/spin-loops/Candidates.h"
 #include "passes/common/TellingNames.h"
 

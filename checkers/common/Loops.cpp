@@ -1,4 +1,4 @@
-//===- ParallelLoops.cpp - Code that a team of threads executes -----------===//
+//===- Loops.cpp - Loops, and the statements inside them ------------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,14 +6,56 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/common/ParallelLoops.h"
+#include "checkers/common/Loops.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtOpenMP.h"
 
 using namespace clang;
 
 namespace vfriendly::tidy {
+
+static void walk(const Stmt *S, SmallVectorImpl<const Stmt *> &Parents,
+                 StmtVisitor Visit, bool IntoLambdas) {
+  if (!S)
+    return;
+  Visit(S, Parents);
+  auto *Lambda = dyn_cast<LambdaExpr>(S);
+  if (Lambda && !IntoLambdas)
+    return;
+  Parents.push_back(S);
+  if (Lambda)
+    walk(Lambda->getBody(), Parents, Visit, IntoLambdas);
+  else if (auto *Directive = dyn_cast<OMPExecutableDirective>(S);
+           Directive && Directive->hasAssociatedStmt())
+    // Visits the body of an OpenMP directive as the programmer wrote it. The
+    // other children of Directive are code that the compiler generates from
+    // this body.
+    walk(Directive->getRawStmt(), Parents, Visit, IntoLambdas);
+  else
+    for (const Stmt *Child : S->children())
+      walk(Child, Parents, Visit, IntoLambdas);
+  Parents.pop_back();
+}
+
+void forEachStmt(const Stmt *Root, StmtVisitor Visit) {
+  SmallVector<const Stmt *, 16> Parents;
+  walk(Root, Parents, Visit, false);
+}
+
+void forEachStmtAndLambda(const Stmt *Root, StmtVisitor Visit) {
+  SmallVector<const Stmt *, 16> Parents;
+  walk(Root, Parents, Visit, true);
+}
+
+const Stmt *innermostLoop(ArrayRef<const Stmt *> Parents) {
+  for (const Stmt *S : llvm::reverse(Parents))
+    if (isLoop(S))
+      return S;
+  return nullptr;
+}
 
 bool hasParallelPolicy(const CallExpr &Call) {
   const CXXRecordDecl *Class =
