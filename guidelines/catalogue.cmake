@@ -5,7 +5,7 @@
 # Reads the catalogue and generates what the build needs of it. A feature's slug
 # names its folder in every layer, and a check's name names its class:
 # vfriendly-heap-churn-loop-allocation is LoopAllocationCheck, declared in
-# checkers/heap-churn/LoopAllocationCheck.h; vfriendly-spin-loops, which has no
+# checkers/heap-churn/Checks.h; vfriendly-spin-loops, which has no
 # word after the slug, is SpinLoopsCheck. The pass vf-spin-loops is SpinLoopsPass
 # in passes/spin-loops/SpinLoopsPass.h. What the plugin runs by itself has options,
 # which are the plugin's; any other pass runs where -passes= names it.

@@ -13,9 +13,40 @@
 #ifndef VFRIENDLY_CHECKERS_BLOCKINGSYNC_CHECKS_H
 #define VFRIENDLY_CHECKERS_BLOCKINGSYNC_CHECKS_H
 
-#include "checkers/blocking-sync/SyncCheck.h"
+#include "checkers/common/SyncModel.h"
+#include "checkers/common/UnitCheck.h"
 
 namespace vfriendly::tidy {
+
+/// Locks, conditions, semaphores and barriers that spin only while that costs
+/// less than sleeping, and wake only threads that can proceed.
+///
+/// The base class of the checks, one check for each kind of unnecessary wait.
+/// Each receives a model of the whole translation unit. See
+/// guidelines/blocking-sync.md.
+class SyncCheck : public ModelCheck<SyncModel, BlockingSync> {
+protected:
+  using ModelCheck::ModelCheck;
+
+  /// Reports like UnitCheck::report; Cost is by default the cost of a wake-up.
+  clang::DiagnosticBuilder
+  report(clang::SourceLocation Where, clang::SourceRange Construct,
+         const clang::NamedDecl &In, const llvm::Twine &Seen,
+         llvm::StringRef Remedy, llvm::StringRef Cost = WakeUpCost) {
+    return UnitCheck::report(Where, Construct, In, Seen, Remedy, Cost);
+  }
+  /// Reports Site, an expression in the function In. Cost is the part of the
+  /// message that says what the code costs, by default the cost of a wake-up.
+  clang::DiagnosticBuilder
+  report(const clang::Expr &Site, const clang::Stmt &Construct,
+         const clang::NamedDecl &In, const llvm::Twine &Seen,
+         llvm::StringRef Remedy, llvm::StringRef Cost = WakeUpCost) {
+    return report(Site.getExprLoc(), Construct.getSourceRange(), In, Seen,
+                  Remedy, Cost);
+  }
+  static constexpr llvm::StringLiteral WakeUpCost =
+      "each wake-up costs a virtual machine up to four exits";
+};
 
 /// Reports broadcasts after which only one waiter can proceed: the others are
 /// woken in vain.

@@ -11,8 +11,6 @@
 #include "checkers/common/EachFunction.h"
 #include "checkers/common/Extent.h"
 #include "checkers/common/Kept.h"
-#include "checkers/common/PerUnit.h"
-#include "vfriendly/Catalogue.h"
 
 #include "clang/AST/ASTContext.h"
 

@@ -9,14 +9,11 @@
 #ifndef VFRIENDLY_CHECKERS_COMMON_UNITCHECK_H
 #define VFRIENDLY_CHECKERS_COMMON_UNITCHECK_H
 
+#include "checkers/common/PerUnit.h"
+#include "vfriendly/Catalogue.h"
+
 #include "clang-tidy/ClangTidyCheck.h"
 #include "llvm/ADT/DenseSet.h"
-
-#include <memory>
-
-namespace vfriendly {
-struct Feature;
-}
 
 namespace vfriendly::tidy {
 
@@ -61,6 +58,28 @@ private:
   std::shared_ptr<EachFunction> Functions;
   clang::ASTContext *Context = nullptr;
   llvm::DenseSet<clang::SourceLocation> Claimed;
+};
+
+/// The base class of a family of checks which inspect one model of the unit.
+/// Model has the functions add(FunctionDecl) and finish().
+template <typename Model, const Feature &Family>
+class ModelCheck : public UnitCheck {
+public:
+  ModelCheck(llvm::StringRef Name, clang::tidy::ClangTidyContext *Context)
+      : UnitCheck(Name, Context, Family), Shared(perUnit<Model>()) {}
+
+protected:
+  /// Inspects the unit. Called once, when all functions are known.
+  virtual void inspect(const Model &Of, const clang::ASTContext &Context) = 0;
+
+private:
+  void add(const clang::FunctionDecl &Function) final { Shared->add(Function); }
+  void finish(clang::ASTContext &Context) final {
+    Shared->finish();
+    inspect(*Shared, Context);
+  }
+
+  std::shared_ptr<Model> Shared; ///< By all checks of the unit.
 };
 
 } // namespace vfriendly::tidy

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One check for each behaviour of the heap that needs no state of its own, each
-// in the file of its name.
+// One check for each behaviour of the heap, each in the file of its name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +14,7 @@
 #define VFRIENDLY_CHECKERS_HEAPCHURN_CHECKS_H
 
 #include "checkers/heap-churn/HeapCheck.h"
+#include "checkers/heap-churn/LoweredHeap.h"
 
 namespace vfriendly::tidy {
 
@@ -38,11 +38,63 @@ struct HeldCheck final : HeapCheck {
   void inspect(FunctionView &) override;
 };
 
+/// Reports memory that a loop allocates and releases in each iteration.
+///
+/// The check finds such blocks in the IR of the unit (LoweredHeap.h). From the
+/// AST it learns whether the loop is worth a report, and what to change.
+class LoopAllocationCheck final : public HeapCheck {
+public:
+  using HeapCheck::HeapCheck;
+
+private:
+  void inspect(FunctionView &View) override;
+  void finish(clang::ASTContext &Context) override;
+  void reportBlock(const LoweredBlock &Block);
+
+  LoweredHeap Lowered;
+  /// Local variables that were reported, and the expressions that allocate
+  /// their memory.
+  llvm::SmallPtrSet<const void *, 8> Reported;
+};
+
 /// Reports loops that release in reverse order what was allocated in ascending
 /// order.
 struct ReverseFreeCheck final : HeapCheck {
   using HeapCheck::HeapCheck;
   void inspect(FunctionView &) override;
+};
+
+/// Reports system calls in loops that interrupt every CPU of the process each
+/// time.
+///
+/// Finds them in the loop itself and in functions that the loop calls, up to
+/// two calls away; a destructor is a call.
+class ShootdownCallsCheck final : public HeapCheck {
+public:
+  using HeapCheck::HeapCheck;
+
+private:
+  void inspect(FunctionView &View) override;
+  void finish(clang::ASTContext &Context) override;
+  void inspectCallees(FunctionView &View);
+  void reportLowLimits(FunctionView &View);
+
+  /// What each call of a function does in any case.
+  struct Surely {
+    llvm::SmallVector<const clang::CallExpr *, 1> SystemCalls;
+    llvm::SmallVector<const clang::FunctionDecl *, 4> Callees;
+  };
+  void collect(const Surely &Of, unsigned Depth,
+               llvm::SmallVectorImpl<const clang::CallExpr *> &Found) const;
+
+  llvm::DenseMap<const clang::FunctionDecl *, Surely> Known;
+  struct LoopCall {
+    clang::SourceLocation Where;
+    const clang::FunctionDecl *In, *Callee;
+  };
+  std::vector<LoopCall> LoopCalls;
+  /// The functions that SystemCalls are in.
+  llvm::DenseMap<const clang::CallExpr *, const clang::FunctionDecl *> In;
 };
 
 } // namespace vfriendly::tidy

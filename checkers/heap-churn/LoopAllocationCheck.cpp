@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/heap-churn/LoopAllocationCheck.h"
+#include "checkers/heap-churn/Checks.h"
 
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/HoistFix.h"

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/heap-churn/ShootdownCallsCheck.h"
+#include "checkers/heap-churn/Checks.h"
 
-#include "checkers/common/Walk.h"
+#include "checkers/common/Loops.h"
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/Induction.h"
 #include "checkers/heap-churn/LoopFixes.h"

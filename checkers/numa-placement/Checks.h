@@ -13,9 +13,18 @@
 #ifndef VFRIENDLY_CHECKERS_NUMAPLACEMENT_CHECKS_H
 #define VFRIENDLY_CHECKERS_NUMAPLACEMENT_CHECKS_H
 
-#include "checkers/numa-placement/NumaCheck.h"
+#include "checkers/common/UnitCheck.h"
+#include "checkers/numa-placement/UnitValues.h"
 
 namespace vfriendly::tidy {
+
+/// Finds data that one thread initializes and other threads use, and places
+/// each page on the node that uses it.
+///
+/// The base class of the checks, one check for each way to lose locality. Each
+/// receives the values that variables have in the whole translation unit. See
+/// guidelines/numa-placement.md.
+using NumaCheck = ModelCheck<UnitValues, NumaPlacement>;
 
 /// Reports threads that are pinned to CPUs by numbers that do not come from an
 /// affinity set.

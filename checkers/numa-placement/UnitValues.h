@@ -49,6 +49,7 @@ public:
   /// Adds the definition of an ordinary function or of a template instance.
   /// Later calls for the same definition have no effect.
   void add(const clang::FunctionDecl &Function);
+  void finish() {}
 
   using ValueRefs = llvm::SmallVector<const GivenValue *, 4>;
   /// Returns the values that are assigned to the variable, field or parameter
@@ -65,8 +66,6 @@ public:
   llvm::ArrayRef<Site> calls() const { return Calls; }
   /// The expressions by which threads start.
   llvm::ArrayRef<Site> threadStarts() const { return Starts; }
-  /// Returns true if threads begin with this function.
-  bool isThreadEntry(const clang::FunctionDecl &Function) const;
 
 private:
   class Collector;
@@ -77,7 +76,7 @@ private:
   /// first declaration and the index of the parameter.
   llvm::DenseMap<std::pair<const clang::FunctionDecl *, unsigned>, Values>
       Passed;
-  llvm::DenseSet<const clang::FunctionDecl *> Entries, Known;
+  llvm::DenseSet<const clang::FunctionDecl *> Known;
   std::vector<const clang::FunctionDecl *> Functions;
   std::vector<Site> Calls, Starts;
 };
