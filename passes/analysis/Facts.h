@@ -235,8 +235,6 @@ struct Facts {
   bool ReadsElements = false;
   /// True if it exchanges a value on which no exit depends.
   bool ExchangesUnasked = false;
-  /// True if it stores to memory that only its own thread can read.
-  bool StoresForItself = false;
 
   // Stage::Kind
   /// True if every iteration tries an update that can succeed at once, or finds

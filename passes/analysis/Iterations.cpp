@@ -352,17 +352,14 @@ void gatherProgress(LoopView &In, Gathered &G) {
   // Only of loops with an exit of their own that give no hint is it asked what
   // they read.
   bool MayTraverse = !In.OwnConditions.empty() && !G.Of.hints();
+  if (!MayTraverse)
+    return;
   for (BasicBlock *B : L.blocks())
-    for (Instruction &I : *B) {
-      if (auto *Load = dyn_cast<LoadInst>(&I); Load && MayTraverse)
+    for (Instruction &I : *B)
+      if (auto *Load = dyn_cast<LoadInst>(&I))
         G.Of.ReadsElements |=
             (In.Causes.collect(Load->getPointerOperand()).kinds() &
              (Own | Walks | Inner)) != 0;
-      if (auto *Store = dyn_cast<StoreInst>(&I))
-        G.Of.StoresForItself |=
-            !is_contained(In.Effects, Store) &&
-            !isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand()));
-    }
 }
 
 } // namespace vfriendly

@@ -164,20 +164,6 @@ bool computesBounded(const View &V) {
          all_of(V.F.Polls, [](auto &P) { return P.Plain || P.OnlyLocates; });
 }
 
-/// So are loops with an exit that depends on the progress of an inner loop.
-bool computesInside(const View &V) {
-  return !V.F.hints() && (V.All & Inner) &&
-         any_of(V.F.Polls, [](auto &P) { return P.Plain && !P.OnlyLocates; });
-}
-
-/// A loop that tests the results of more than two calls in each iteration
-/// searches for work to do. Calls that pass a result on return none.
-bool testsManyCalls(const View &V) {
-  return count_if(V.F.Effects, [](const Effect &E) {
-           return E.Polled && !E.PassesOn && E.Promised == CallEffect::Other;
-         }) > 2;
-}
-
 bool takesNoCount(const Carried &C) {
   return C.Decides ? C.Counts : !C.LivesOn;
 }
@@ -202,9 +188,6 @@ bool readsElements(const View &V) {
 
 /// Another thread may wait for the value: `while (!stop) slot.exchange(1);`.
 bool exchangesUnasked(const View &V) { return V.F.ExchangesUnasked; }
-
-/// Other code of the thread may read the memory later.
-bool storesForItself(const View &V) { return V.F.StoresForItself; }
 
 bool keepsCount(const View &V) { return !all_of(V.F.Carries, takesNoCount); }
 
@@ -375,15 +358,12 @@ constexpr LoopRule LoopRules[] = {
     {RULE(succeedsAndGoesOn),    Stage::Exits,    Reject, "",                               "try-lock.c",      "-"},
     {RULE(searches),             Stage::Exits,    Reject, "",                               "not-a-wait.c",    "-"},
     {RULE(computesBounded),      Stage::Exits,    Reject, "",                               "bounded.c",       "-"},
-    {RULE(computesInside),       Stage::Exits,    Reject, "",                               "not-a-wait.c",    "-"},
     {RULE(pollsInTurn),          Stage::Exits,    Doubt,  "it polls several words in turn", "in-turn.c",       "-"},
-    {RULE(testsManyCalls),       Stage::Progress, Reject, "",                               "doubts.c",        "-"},
     {RULE(hasInexcusableEffect), Stage::Progress, Reject, "",                               "doubts.c",        "-"},
     {RULE(hasDoubtfulEffect),    Stage::Progress, Doubt,  "",                               "doubts.c",        "4 / 0"},
     {RULE(carriesWork),          Stage::Progress, Reject, "",                               "counting.c",      "0 / 1"},
     {RULE(readsElements),        Stage::Progress, Reject, "",                               "work.c",          "0 / 1"},
     {RULE(exchangesUnasked),     Stage::Progress, Reject, "",                               "work.c",          "-"},
-    {RULE(storesForItself),      Stage::Progress, Reject, "",                               "work.c",          "-"},
     {RULE(keepsCount),           Stage::Progress, Doubt,  "it keeps a count",               "counting.c",      "-"},
     {RULE(countsCalls),          Stage::Kind,     Reject, "",                               "bounded.c",       "0 / 1"},
     // clang-format on

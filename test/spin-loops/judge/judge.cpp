@@ -97,14 +97,6 @@ void loopRules() {
         F.Polls.push_back({}); // An atomic poll beside it.
       });
   rejects(
-      "computesInside", flagWait(),
-      [&](Facts &F) { PlainAnd(F.Polls[0], F, Polled | Inner); },
-      [&](Facts &F) {
-        PlainAnd(F.Polls[0], F, Polled | Inner);
-        F.Polls[0].OnlyLocates = true;
-        F.Polls.push_back({});
-      });
-  rejects(
       "computesBounded", flagWait(),
       [&](Facts &F) { // What locates a poll is no poll.
         PlainAnd(F.Polls[0], F, Own);
@@ -114,27 +106,6 @@ void loopRules() {
       [&](Facts &F) {
         PlainAnd(F.Polls[0], F, Own);
         F.Pauses = true;
-      });
-  expect(judge(with(pausingWait(),
-                    [&](Facts &F) { PlainAnd(F.Polls[0], F, Polled | Inner); }))
-             .Waits,
-         "a loop that pauses may scan plain memory");
-  auto PollCalls = [](Facts &F, unsigned Number) {
-    F.Effects.assign(Number, effect(Effect::Call));
-    for (Effect &E : F.Effects)
-      E.Polled = true;
-  };
-  rejects(
-      "testsManyCalls", pausingWait(), [&](Facts &F) { PollCalls(F, 3); },
-      [&](Facts &F) {
-        PollCalls(F, 3);
-        F.Effects[0].Promised = CallEffect::Clock;
-      });
-  rejects(
-      "testsManyCalls", pausingWait(), [&](Facts &F) { PollCalls(F, 3); },
-      [&](Facts &F) {
-        PollCalls(F, 3);
-        F.Effects[2].PassesOn = true;
       });
   rejects(
       "hasInexcusableEffect", pausingWait(),
@@ -204,9 +175,6 @@ void loopRules() {
   rejects(
       "exchangesUnasked", pausingWait(),
       [](Facts &F) { F.ExchangesUnasked = true; }, [](Facts &) {});
-  rejects(
-      "storesForItself", pausingWait(),
-      [](Facts &F) { F.StoresForItself = true; }, [](Facts &) {});
   doubts(
       "pollsInTurn", "it polls several words in turn",
       [](Facts &F) { F.PollsInTurn = true; },

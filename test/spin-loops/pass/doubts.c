@@ -178,9 +178,10 @@ void wait_with_state(void) {
   }
 }
 
-// Why not: who asks for this and that and that looks for work.
+// A worker of a pool, which may yield.
 int get_task(struct task *), get_mail(struct task *), steal(struct task *);
-void not_asking_around(struct task *t) {
+void asking_around(struct task *t) {
+  // expected-remark@+1 {{may do more than wait: it calls 'get_task', whose effects are unknown}}
   for (;;) {
     if (get_task(t))
       break;

@@ -68,10 +68,6 @@ void stages() {
           F.Polls[0].Plain = true;
           F.Exits.push_back(exitBy(Own));
         },
-        +[](Facts &F) {
-          F.Polls[0].Plain = true;
-          F.Exits.push_back(exitBy(Polled | Inner));
-        },
         +[](Facts &F) { F.PollsInTurn = true; }}) {
     F = with(flagWait(), Set);
     F.Known = Stage::Effects;
@@ -89,7 +85,7 @@ void stages() {
     F.Effects.push_back(effect(Effect::Store));
     F.Carries.resize(1);
     F.Carries[0].LivesOn = true;
-    F.ExchangesUnasked = F.StoresForItself = true;
+    F.ExchangesUnasked = true;
   });
   F.Known = Stage::Exits;
   expect(judge(F).Waits && judge(F).Doubt.empty(), "stage 3 in stage 2");
