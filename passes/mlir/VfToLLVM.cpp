@@ -74,12 +74,16 @@ protected:
     return LLVM::CallOp::create(R, Op->getLoc(), *Callee, Arguments);
   }
 
-  /// Replaces Op, which has no result, by a call of Name.
+  /// Replaces Op by a call of Name, whose result is ignored if Op has none.
   LogicalResult callInstead(Rewriter &R, Operation *Op, StringRef Name,
                             Type Result, ValueRange Arguments) const {
-    if (failed(call(R, Op, Name, Result, Arguments)))
+    auto Call = call(R, Op, Name, Result, Arguments);
+    if (failed(Call))
       return failure();
-    R.eraseOp(Op);
+    if (Op->getNumResults())
+      R.replaceOp(Op, *Call);
+    else
+      R.eraseOp(Op);
     return success();
   }
 
@@ -154,13 +158,9 @@ struct LowerSpinWait : ToRuntime<SpinWaitOp> {
                    (Op.getTrylock() ? Trylock : 0);
     Value Address = elementOf(R, Loc, Op.getAddress(), Adaptor.getAddress(),
                               Adaptor.getIndices());
-    auto Call = call(R, Op, "vf_spin_wait", I64,
-                     {Address, Seen, Adaptor.getState(),
-                      constant(R, Loc, integer(32), How)});
-    if (failed(Call))
-      return failure();
-    R.replaceOp(Op, *Call);
-    return success();
+    return callInstead(R, Op, "vf_spin_wait", I64,
+                       {Address, Seen, Adaptor.getState(),
+                        constant(R, Loc, integer(32), How)});
   }
 };
 
@@ -170,13 +170,9 @@ struct LowerBackoff : ToRuntime<BackoffOp> {
                                 Rewriter &R) const override {
     uint32_t How =
         (Op.getNoSleep() ? NoSleep : 0) | (Op.getTrylock() ? Trylock : 0);
-    auto Call =
-        call(R, Op, "vf_spin_backoff", integer(64),
-             {Adaptor.getState(), constant(R, Op.getLoc(), integer(32), How)});
-    if (failed(Call))
-      return failure();
-    R.replaceOp(Op, *Call);
-    return success();
+    return callInstead(
+        R, Op, "vf_spin_backoff", integer(64),
+        {Adaptor.getState(), constant(R, Op.getLoc(), integer(32), How)});
   }
 };
 
@@ -196,11 +192,7 @@ struct LowerPoolCreate : ToRuntime<PoolCreateOp> {
   using ToRuntime::ToRuntime;
   LogicalResult matchAndRewrite(PoolCreateOp Op, OpAdaptor,
                                 Rewriter &R) const override {
-    auto Call = call(R, Op, "vf_pool_create", pointer(), {});
-    if (failed(Call))
-      return failure();
-    R.replaceOp(Op, *Call);
-    return success();
+    return callInstead(R, Op, "vf_pool_create", pointer(), {});
   }
 };
 
