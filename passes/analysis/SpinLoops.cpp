@@ -14,7 +14,6 @@
 #include "passes/analysis/SpinLoops.h"
 
 #include "passes/analysis/Gather.h"
-#include "passes/analysis/Judge.h"
 #include "passes/analysis/LoopView.h"
 
 #include "llvm/Analysis/ValueTracking.h"
@@ -264,19 +263,13 @@ SpinLoopInfo findSpinLoops(Function &, LoopInfo &LI, const DominatorTree &DT,
     if (!V.Waits)
       continue;
     SpinLoop S;
+    static_cast<Verdict &>(S) = std::move(V);
     S.L = L;
-    S.Kind = V.Kind;
     S.Polls = std::move(G.Polls);
-    S.Bounded = V.Bounded;
-    S.ByClock = V.ByClock;
-    S.Gated = V.Gated;
-    S.InTurn = V.InTurn;
-    S.Bound = V.Bound;
     S.Pauses = G.Of.Pauses;
     S.Yields = G.Of.Yields;
     S.Sleeps = G.Of.Sleeps;
     S.AlwaysHints = G.Of.Rhythm == HintRhythm::Pauses && G.Of.HintsItself;
-    S.Doubt = std::move(V.Doubt);
     S.Locks = any_of(G.Of.Effects, [](const Effect &E) {
       return E.Undone == Effect::Releases;
     });

@@ -19,7 +19,7 @@
 #ifndef VFRIENDLY_PASSES_ANALYSIS_SPINLOOPS_H
 #define VFRIENDLY_PASSES_ANALYSIS_SPINLOOPS_H
 
-#include "passes/common/SpinKind.h"
+#include "passes/analysis/Judge.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
@@ -61,31 +61,16 @@ struct Poll {
   }
 };
 
-struct SpinLoop {
+/// A loop that waits, and the verdict on it.
+struct SpinLoop : Verdict {
   llvm::Loop *L;
-  SpinKind Kind;
   llvm::SmallVector<Poll, 2> Polls;
-  /// True if the loop also has an exit that does not need another thread: a
-  /// counter or a clock.
-  bool Bounded = false;
-  /// True if only a clock bounds the loop.
-  bool ByClock = false;
-  /// True if the loop polls only in some iterations, which the loop's counter
-  /// selects.
-  bool Gated = false;
-  /// True if it also looks at several words in turn, so that a sleep would
-  /// delay what it finds in them.
-  bool InTurn = false;
-  /// The constant that the loop's counter is compared with, or 0.
-  uint64_t Bound = 0;
   /// Hints that the source already has.
   bool Pauses = false, Yields = false, Sleeps = false;
   bool hints() const { return Pauses || Yields || Sleeps; }
   /// True if each iteration that is followed by another one gives a hint, and
   /// the loop has hints of its own beside those of waits in it.
   bool AlwaysHints = false;
-  /// The reason why the loop is not proved to be a wait; empty if it is proved.
-  std::string Doubt;
   /// True if each iteration takes and releases a lock: polling plain memory
   /// with the lock held is no data race.
   bool Locks = false;
