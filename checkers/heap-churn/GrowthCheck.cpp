@@ -10,8 +10,8 @@
 
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/ElementCalls.h"
+#include "checkers/heap-churn/Fixes.h"
 #include "checkers/heap-churn/Induction.h"
-#include "checkers/heap-churn/LoopFixes.h"
 #include "checkers/heap-churn/VectorGrowth.h"
 
 using namespace clang;

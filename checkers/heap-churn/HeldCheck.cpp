@@ -9,8 +9,8 @@
 #include "checkers/heap-churn/Checks.h"
 
 #include "checkers/heap-churn/Cold.h"
+#include "checkers/heap-churn/Fixes.h"
 #include "checkers/heap-churn/Induction.h"
-#include "checkers/heap-churn/LoopFixes.h"
 #include "checkers/heap-churn/Retention.h"
 
 #include "llvm/ADT/StringSet.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/heap-churn/HoistFix.h"
+#include "checkers/heap-churn/Fixes.h"
 
 #include "checkers/common/ClangVersions.h"
 #include "checkers/common/SourceText.h"

@@ -9,7 +9,7 @@
 #include "checkers/heap-churn/Checks.h"
 
 #include "checkers/heap-churn/Cold.h"
-#include "checkers/heap-churn/HoistFix.h"
+#include "checkers/heap-churn/Fixes.h"
 #include "checkers/heap-churn/IterationLocals.h"
 
 #include "clang/AST/ASTContext.h"

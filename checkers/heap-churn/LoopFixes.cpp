@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "checkers/heap-churn/LoopFixes.h"
+#include "checkers/heap-churn/Fixes.h"
 
 #include "checkers/common/SourceText.h"
 #include "checkers/heap-churn/HeapCheck.h"

@@ -9,7 +9,7 @@
 #ifndef VFRIENDLY_CHECKERS_HEAPCHURN_VECTORGROWTH_H
 #define VFRIENDLY_CHECKERS_HEAPCHURN_VECTORGROWTH_H
 
-#include "checkers/heap-churn/LoopFixes.h"
+#include "checkers/heap-churn/Fixes.h"
 
 namespace vfriendly::tidy {
 
