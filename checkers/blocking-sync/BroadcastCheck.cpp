@@ -22,6 +22,7 @@
 #include "checkers/blocking-sync/Checks.h"
 
 #include "checkers/blocking-sync/Predicates.h"
+#include "checkers/common/SourceText.h"
 
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -90,8 +91,8 @@ static const ValueDecl *readBy(const Expr *E) {
   const CXXMethodDecl *Method = Call ? Call->getMethodDecl() : nullptr;
   if (!Method)
     return objectOf(E);
-  bool IsLoad = isa<CXXConversionDecl>(Method) ||
-                (Method->getIdentifier() && Method->getName() == "load");
+  bool IsLoad =
+      isa<CXXConversionDecl>(Method) || identifierOf(Method) == "load";
   return IsLoad && Method->getParent()->isInStdNamespace()
              ? objectOf(Call->getImplicitObjectArgument())
              : nullptr;
@@ -271,8 +272,8 @@ static bool mayLeaveIt(const SyncSite &Wait, const PlaceWrite &Step,
 
 static std::optional<FixItHint> signalInstead(const SyncSite &Broadcast) {
   auto *Call = dyn_cast<CallExpr>(Broadcast.Site);
-  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-  if (!Callee || !Callee->getIdentifier())
+  const FunctionDecl *Callee = calleeOf(Call);
+  if (identifierOf(Callee).empty())
     return std::nullopt;
   SourceLocation Where;
   if (auto *Member = dyn_cast<MemberExpr>(Call->getCallee()->IgnoreParens()))

@@ -8,6 +8,8 @@
 
 #include "checkers/blocking-sync/Checks.h"
 
+#include "checkers/common/SourceText.h"
+
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "llvm/ADT/MapVector.h"
@@ -49,8 +51,7 @@ static bool isRecursiveKind(const CallExpr &Call, const ASTContext &Context) {
 /// pthread_mutex_init, whose caller wants the lock to be recursive.
 static bool initializesForCaller(const FunctionSync &F) {
   return llvm::any_of(F.Calls, [](const CallSite &C) {
-    return C.Callee->getIdentifier() &&
-           C.Callee->getName() == "pthread_mutex_init" &&
+    return identifierOf(C.Callee) == "pthread_mutex_init" &&
            C.Call->getNumArgs() == 2 &&
            isa_and_nonnull<ParmVarDecl>(objectOf(C.Call->getArg(0)));
   });
@@ -77,18 +78,16 @@ void MonitorCheck::inspect(const SyncModel &Model, const ASTContext &Context) {
   llvm::MapVector<const ValueDecl *, unsigned> Holders;
   for (const FunctionSync &F : Model.functions()) {
     for (const CallSite &C : F.Calls)
-      if (C.Callee->getIdentifier() &&
-          C.Callee->getName() == "pthread_mutexattr_settype" &&
+      if (identifierOf(C.Callee) == "pthread_mutexattr_settype" &&
           isRecursiveKind(*C.Call, Context) && !initializesForCaller(F))
         RecursiveLock(C.Call->getExprLoc(), C.Call->getSourceRange(),
                       *F.Function);
     llvm::SmallPtrSet<const ValueDecl *, 4> Seen;
     for (const SyncSite &S : F.Syncs)
       if (S.Kind == SyncKind::Lock && S.Object && Seen.insert(S.Object).second)
-        if (auto *Class = S.Object->getType()->getAsCXXRecordDecl();
-            Class && Class->getIdentifier() &&
-            (Class->getName() == "recursive_mutex" ||
-             Class->getName() == "recursive_timed_mutex"))
+        if (StringRef Class =
+                identifierOf(S.Object->getType()->getAsCXXRecordDecl());
+            Class == "recursive_mutex" || Class == "recursive_timed_mutex")
           RecursiveLock(S.Object->getLocation(), S.Object->getSourceRange(),
                         around(*S.Object));
     auto *Method = dyn_cast<CXXMethodDecl>(F.Function);

@@ -9,6 +9,7 @@
 #include "checkers/blocking-sync/ParallelIteration.h"
 
 #include "checkers/common/Loops.h"
+#include "checkers/common/SourceText.h"
 #include "checkers/common/SyncModel.h"
 
 #include "clang/AST/Attr.h"
@@ -195,7 +196,7 @@ static bool isAfterFailure(const IfStmt &If, const Expr *E) {
   if (IsNegated)
     Condition = Not->getSubExpr()->IgnoreParenImpCasts();
   auto *Call = dyn_cast<CallExpr>(Condition);
-  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+  const FunctionDecl *Callee = calleeOf(Call);
   const Stmt *Branch = IsNegated ? If.getThen() : If.getElse();
   if (!Callee || !Branch ||
       llvm::none_of(Callee->parameters(), [](const ParmVarDecl *Parameter) {
@@ -223,9 +224,7 @@ bool ParallelIteration::isRare(const Expr *Target) const {
         auto *Binary = dyn_cast<BinaryOperator>(C);
         Rare |= E && Object && isa<DeclRefExpr, MemberExpr>(E) &&
                 objectOf(E) == Object;
-        Rare |= Call && Call->getDirectCallee() &&
-                Call->getDirectCallee()->getIdentifier() &&
-                Call->getDirectCallee()->getName() == "omp_get_thread_num";
+        Rare |= identifierOf(calleeOf(Call)) == "omp_get_thread_num";
         Expr::EvalResult Every;
         Rare |= Binary && Binary->getOpcode() == BO_Rem &&
                 !Binary->getRHS()->isValueDependent() &&

@@ -11,6 +11,7 @@
 #include "checkers/blocking-sync/ParallelIteration.h"
 #include "checkers/blocking-sync/Reduction.h"
 #include "checkers/common/AtomicOps.h"
+#include "checkers/common/SourceText.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -25,15 +26,12 @@ namespace {
 bool prints(const Stmt *S) {
   bool Found = false;
   forEachStmt(S, [&](const Stmt *C, ArrayRef<const Stmt *>) {
-    auto *Call = dyn_cast<CallExpr>(C);
-    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    StringRef Name = identifierOf(calleeOf(C));
     if (auto *Operator = dyn_cast<CXXOperatorCallExpr>(C))
       Found |= Operator->getOperator() == OO_LessLess;
-    else if (Callee && Callee->getIdentifier())
-      Found |= Callee->getName().contains("print") ||
-               Callee->getName().contains("write") ||
-               Callee->getName().starts_with("fput") ||
-               Callee->getName() == "puts" || Callee->getName() == "fflush";
+    else
+      Found |= Name.contains("print") || Name.contains("write") ||
+               Name.starts_with("fput") || Name == "puts" || Name == "fflush";
   });
   return Found;
 }

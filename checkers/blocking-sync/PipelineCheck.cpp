@@ -8,6 +8,8 @@
 
 #include "checkers/blocking-sync/Checks.h"
 
+#include "checkers/common/SourceText.h"
+
 #include "clang/AST/ExprCXX.h"
 
 using namespace clang;
@@ -55,9 +57,9 @@ static constexpr StringRef PutWords[] = {"push", "put",    "send",
 /// the definition of the callee is not visible, only unambiguous names are
 /// accepted, such as enqueue and queue_put.
 static Role roleOf(const CallSite &C, const SyncModel &Model) {
-  if (!C.Callee->getIdentifier())
+  StringRef Name = identifierOf(C.Callee);
+  if (Name.empty())
     return Role::None;
-  StringRef Name = C.Callee->getName();
   if (hasWord(Name, {"dequeue"}))
     return Role::Takes;
   if (hasWord(Name, {"enqueue"}))
@@ -88,11 +90,8 @@ static bool drains(const Stmt *Loop, const CallExpr &Take) {
   bool Asks = false;
   if (While)
     forEachStmt(While->getCond(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
-      auto *Call = dyn_cast<CallExpr>(S);
-      const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-      Asks |= Callee && Callee->getIdentifier() &&
-              hasWord(Callee->getName(), {"empty"}) &&
-              queueOf(*Call) == queueOf(Take);
+      Asks |= hasWord(identifierOf(calleeOf(S)), {"empty"}) &&
+              queueOf(*cast<CallExpr>(S)) == queueOf(Take);
     });
   return Asks;
 }

@@ -8,6 +8,7 @@
 
 #include "checkers/blocking-sync/Reduction.h"
 
+#include "checkers/common/SourceText.h"
 #include "checkers/common/SyncModel.h"
 
 #include "clang/AST/ASTContext.h"
@@ -96,12 +97,11 @@ static StringRef combines(const Expr *E, const Expr *Target,
                          Choice->getFalseExpr(), Context)
                : "";
   auto *Call = dyn_cast<CallExpr>(E);
-  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-  if (!Callee || !Callee->getIdentifier() || Call->getNumArgs() != 2 ||
+  if (!Call || Call->getNumArgs() != 2 ||
       !(isSame(Call->getArg(0), Target, Context) ||
         isSame(Call->getArg(1), Target, Context)))
     return "";
-  StringRef Name = Callee->getName();
+  StringRef Name = identifierOf(Call->getDirectCallee());
   if (llvm::is_contained({"max", "fmax", "fmaxf", "fmaxl"}, Name))
     return "max";
   return llvm::is_contained({"min", "fmin", "fminf", "fminl"}, Name) ? "min"

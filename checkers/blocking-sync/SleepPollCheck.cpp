@@ -39,13 +39,7 @@ static bool onlyLooks(const CallExpr &Call, const FunctionDecl &Callee) {
 /// Returns true if the loop can end: its condition names a variable, or its
 /// body contains a break, return or goto.
 static bool hasExit(const Stmt *Loop) {
-  const Expr *Condition = nullptr;
-  if (auto *While = dyn_cast<WhileStmt>(Loop))
-    Condition = While->getCond();
-  else if (auto *Do = dyn_cast<DoStmt>(Loop))
-    Condition = Do->getCond();
-  else if (auto *For = dyn_cast<ForStmt>(Loop))
-    Condition = For->getCond();
+  const Expr *Condition = loopCondition(Loop);
   bool Reads = false;
   forEachStmt(Condition, [&](const Stmt *S, ArrayRef<const Stmt *>) {
     Reads |= isa<DeclRefExpr, MemberExpr>(S);

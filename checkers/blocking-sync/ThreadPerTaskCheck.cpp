@@ -9,6 +9,7 @@
 #include "checkers/blocking-sync/Checks.h"
 #include "checkers/blocking-sync/ThreadWork.h"
 #include "checkers/common/Counting.h"
+#include "checkers/common/SourceText.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -38,12 +39,9 @@ static int64_t threadsPerCpu(const Stmt *Loop, const ASTContext &Context) {
   for (auto [Factor, Cpus] :
        {std::pair(Product->getLHS(), Product->getRHS()),
         std::pair(Product->getRHS(), Product->getLHS())}) {
-    auto *Call = dyn_cast<CallExpr>(Cpus->IgnoreParenImpCasts());
-    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    if (Callee && Callee->getIdentifier() &&
-        llvm::is_contained(
+    if (llvm::is_contained(
             {"hardware_concurrency", "get_nprocs", "omp_get_num_procs"},
-            Callee->getName()))
+            identifierOf(calleeOf(Cpus->IgnoreParenImpCasts()))))
       if (std::optional<int64_t> Value = smallConstant(Factor, Context))
         return *Value;
   }
@@ -124,8 +122,7 @@ static const ValueDecl *itemsOf(const Stmt *Loop, const SyncSite &Create) {
                      ? dyn_cast<CXXMemberCallExpr>(
                            Bound->getRHS()->IgnoreParenImpCasts())
                      : nullptr;
-    if (!Size || !Size->getMethodDecl()->getIdentifier() ||
-        Size->getMethodDecl()->getName() != "size")
+    if (!Size || identifierOf(Size->getMethodDecl()) != "size")
       return nullptr;
     Items = objectOf(Size->getImplicitObjectArgument());
     Counter = objectOf(Bound->getLHS());
@@ -183,11 +180,9 @@ static bool isMadeIn(const Stmt *Loop, const ValueDecl *Variable) {
 static const ValueDecl *keeperOf(const ValueDecl *Variable, const Stmt *Loop) {
   const ValueDecl *Keeper = Variable;
   forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
-    auto *Call = dyn_cast<CallExpr>(S);
-    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    if (Callee && Callee->getIdentifier() && Callee->getName() == "move" &&
-        Callee->isInStdNamespace() && Variable &&
-        objectOf(Call->getArg(0)) == Variable)
+    const FunctionDecl *Callee = calleeOf(S);
+    if (identifierOf(Callee) == "move" && Callee->isInStdNamespace() &&
+        Variable && objectOf(cast<CallExpr>(S)->getArg(0)) == Variable)
       Keeper = takenBy(Parents);
   });
   return Keeper;
@@ -224,8 +219,7 @@ static const ValueDecl *joinedBy(const SyncSite &Join) {
 /// `std::for_each(pool.begin(), pool.end(), [](auto &t) { t.join(); })`.
 static bool joinsEach(const CallExpr &Call, const SyncModel &Model) {
   const FunctionDecl *Callee = Call.getDirectCallee();
-  if (!Callee || !Callee->getIdentifier() ||
-      !Callee->getName().starts_with("for_each") ||
+  if (!identifierOf(Callee).starts_with("for_each") ||
       !Callee->isInStdNamespace() || Call.getNumArgs() < 2)
     return false;
   bool Joins = false;

@@ -9,6 +9,7 @@
 #include "checkers/blocking-sync/ThreadWork.h"
 
 #include "checkers/common/Loops.h"
+#include "checkers/common/SourceText.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
@@ -20,10 +21,6 @@ namespace vfriendly::tidy {
 
 /// Maximum number of calls between the thread's function and a wait.
 static constexpr unsigned CallDepth = 3;
-
-static StringRef nameOfCallee(const FunctionDecl *Callee) {
-  return Callee && Callee->getIdentifier() ? Callee->getName() : StringRef();
-}
 
 static bool waitsByName(StringRef Name) {
   return llvm::is_contained({"sem_wait", "sem_timedwait",
@@ -54,8 +51,7 @@ static bool spins(const Stmt *Loop) {
   bool Tries = false;
   if (Condition)
     forEachStmt(Condition, [&](const Stmt *S, ArrayRef<const Stmt *>) {
-      auto *Call = dyn_cast<CallExpr>(S);
-      StringRef Name = nameOfCallee(Call ? Call->getDirectCallee() : nullptr);
+      StringRef Name = identifierOf(calleeOf(S));
       Tries |= Name.contains("test_and_set") || Name.contains("exchange") ||
                Name.contains("compare_and_swap");
     });
@@ -98,7 +94,7 @@ static bool waitsForOthers(const FunctionSync &F, const SyncModel &Model,
               });
   return Spins || llvm::any_of(F.Calls, [&](const CallSite &Call) {
            const FunctionSync *Callee = Depth ? Model.of(Call.Callee) : nullptr;
-           return waitsByName(nameOfCallee(Call.Callee)) ||
+           return waitsByName(identifierOf(Call.Callee)) ||
                   (Callee &&
                    waitsForOthers(*Callee, Model, Sources, Depth - 1));
          });
@@ -123,7 +119,7 @@ ThreadWork workOf(const SyncSite &Create, const SyncModel &Model,
       return Site.Kind == SyncKind::Sleep || Site.Kind == SyncKind::Accept;
     });
     Found.WaitsOutside |= llvm::any_of(F->Calls, [](const CallSite &Call) {
-      return waitsForInput(nameOfCallee(Call.Callee));
+      return waitsForInput(identifierOf(Call.Callee));
     });
   });
   return Found;

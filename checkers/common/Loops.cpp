@@ -8,6 +8,8 @@
 
 #include "checkers/common/Loops.h"
 
+#include "checkers/common/SourceText.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
@@ -61,19 +63,16 @@ bool hasParallelPolicy(const CallExpr &Call) {
   const CXXRecordDecl *Class =
       Call.getNumArgs() ? Call.getArg(0)->getType()->getAsCXXRecordDecl()
                         : nullptr;
-  return Class && Class->getIdentifier() &&
-         llvm::is_contained({"parallel_policy", "parallel_unsequenced_policy"},
-                            Class->getName());
+  return llvm::is_contained({"parallel_policy", "parallel_unsequenced_policy"},
+                            identifierOf(Class));
 }
 
 bool isParallelAlgorithm(const CallExpr &Call) {
-  const FunctionDecl *Callee = Call.getDirectCallee();
-  if (!Callee || !Callee->getIdentifier())
-    return false;
-  return llvm::is_contained(
-             {"parallel_for", "parallel_reduce", "parallel_for_each"},
-             Callee->getName()) ||
-         hasParallelPolicy(Call);
+  StringRef Name = identifierOf(Call.getDirectCallee());
+  return !Name.empty() &&
+         (llvm::is_contained(
+              {"parallel_for", "parallel_reduce", "parallel_for_each"}, Name) ||
+          hasParallelPolicy(Call));
 }
 
 bool hasFewIterations(const Stmt *Loop, const ASTContext &Context) {

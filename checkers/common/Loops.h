@@ -32,6 +32,17 @@ inline const clang::Stmt *loopBody(const clang::Stmt *Loop) {
   return llvm::cast<clang::CXXForRangeStmt>(Loop)->getBody();
 }
 
+/// Returns the condition of a `while`, `do` or `for` loop; null if S is none or
+/// has none. S may be null.
+inline const clang::Expr *loopCondition(const clang::Stmt *S) {
+  if (auto *While = llvm::dyn_cast_or_null<clang::WhileStmt>(S))
+    return While->getCond();
+  if (auto *Do = llvm::dyn_cast_or_null<clang::DoStmt>(S))
+    return Do->getCond();
+  auto *For = llvm::dyn_cast_or_null<clang::ForStmt>(S);
+  return For ? For->getCond() : nullptr;
+}
+
 using StmtVisitor = llvm::function_ref<void(
     const clang::Stmt *, llvm::ArrayRef<const clang::Stmt *>)>;
 

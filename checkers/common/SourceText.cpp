@@ -17,6 +17,15 @@ using namespace clang;
 
 namespace vfriendly::tidy {
 
+StringRef identifierOf(const NamedDecl *Of) {
+  return Of && Of->getIdentifier() ? Of->getName() : StringRef();
+}
+
+const FunctionDecl *calleeOf(const Stmt *S) {
+  auto *Call = dyn_cast_or_null<CallExpr>(S);
+  return Call ? Call->getDirectCallee() : nullptr;
+}
+
 CharSourceRange fileRange(const Stmt *S, const ASTContext &Context) {
   return Lexer::makeFileCharRange(
       CharSourceRange::getTokenRange(S->getSourceRange()),

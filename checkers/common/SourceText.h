@@ -15,6 +15,13 @@
 
 namespace vfriendly::tidy {
 
+/// Returns the name of Of; empty if Of is null or has no name of its own, like
+/// an operator.
+llvm::StringRef identifierOf(const clang::NamedDecl *Of);
+
+/// Returns the function that S, a direct call, calls; null if S is none.
+const clang::FunctionDecl *calleeOf(const clang::Stmt *S);
+
 /// Returns the range in the file that the statement S occupies, without the
 /// semicolon; invalid if S begins or ends in the middle of a macro's expansion.
 clang::CharSourceRange fileRange(const clang::Stmt *S,

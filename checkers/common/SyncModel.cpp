@@ -8,6 +8,7 @@
 
 #include "checkers/common/SyncModel.h"
 
+#include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/DeclCXX.h"
@@ -69,8 +70,8 @@ std::optional<Meaning> byName(StringRef Name) {
 /// Returns true if Class is a class of the standard library with one of Names.
 bool isStdClass(const CXXRecordDecl *Class,
                 std::initializer_list<StringRef> Names) {
-  return Class && Class->getIdentifier() && isOfStd(*Class) &&
-         llvm::is_contained(Names, Class->getName());
+  return Class && isOfStd(*Class) &&
+         llvm::is_contained(Names, identifierOf(Class));
 }
 
 /// Returns true for the classes that lock a mutex of oneTBB.
@@ -122,8 +123,8 @@ std::optional<SyncKind> byMethod(const CXXMethodDecl &Method) {
 /// Returns true if Call is a std::async that starts a thread: without a policy
 /// libstdc++ and libc++ start one, too.
 bool startsAsync(const CallExpr &Call, const FunctionDecl &Callee) {
-  if (!Callee.getIdentifier() || Callee.getName() != "async" ||
-      !isOfStd(Callee) || !Call.getNumArgs())
+  if (identifierOf(&Callee) != "async" || !isOfStd(Callee) ||
+      !Call.getNumArgs())
     return false;
   const Expr *First = Call.getArg(0);
   auto *Policy = dyn_cast_or_null<EnumDecl>(First->getType()->getAsTagDecl());
@@ -138,14 +139,7 @@ bool startsAsync(const CallExpr &Call, const FunctionDecl &Callee) {
 
 /// Returns the condition of the loop around a wait.
 const Expr *predicateOf(ArrayRef<const Stmt *> Parents) {
-  const Stmt *Loop = innermostLoop(Parents);
-  if (auto *While = dyn_cast_or_null<WhileStmt>(Loop))
-    return While->getCond();
-  if (auto *Do = dyn_cast_or_null<DoStmt>(Loop))
-    return Do->getCond();
-  if (auto *For = dyn_cast_or_null<ForStmt>(Loop))
-    return For->getCond();
-  return nullptr;
+  return loopCondition(innermostLoop(Parents));
 }
 
 /// Returns the predicate of C++'s wait(lock, predicate): the lambda's result.
@@ -236,9 +230,8 @@ private:
 
   /// Returns true for `threads.emplace_back(function, ...)`.
   static bool emplacesThread(const CXXMemberCallExpr &Call) {
-    const CXXMethodDecl *Method = Call.getMethodDecl();
-    if (!Method || !Method->getIdentifier() ||
-        Method->getName() != "emplace_back" || !Call.getNumArgs() ||
+    if (identifierOf(Call.getMethodDecl()) != "emplace_back" ||
+        !Call.getNumArgs() ||
         !isStdClass(elementOf(Call), {"thread", "jthread"}))
       return false;
     // A thread that is moved into the container exists already.

@@ -8,6 +8,8 @@
 
 #include "checkers/common/SyncModel.h"
 
+#include "checkers/common/SourceText.h"
+
 #include "clang/AST/ExprCXX.h"
 
 using namespace clang;
@@ -66,9 +68,7 @@ const ValueDecl *takenBy(ArrayRef<const Stmt *> Parents, bool *MayOutlive) {
         Assign && Assign->getOperator() == OO_Equal)
       return objectOf(Assign->getArg(0));
     auto *Method = dyn_cast<CXXMemberCallExpr>(S);
-    const CXXMethodDecl *Callee = Method ? Method->getMethodDecl() : nullptr;
-    StringRef Name =
-        Callee && Callee->getIdentifier() ? Callee->getName() : StringRef();
+    StringRef Name = identifierOf(calleeOf(Method));
     if (llvm::is_contained({"push_back", "emplace_back", "emplace", "push"},
                            Name))
       return objectOf(Method->getImplicitObjectArgument());
@@ -94,10 +94,8 @@ bool isOverKnownItems(const Stmt *Loop) {
     return false;
   bool Calls = false;
   forEachStmt(For->getCond(), [&](const Stmt *S, ArrayRef<const Stmt *>) {
-    auto *Call = dyn_cast<CallExpr>(S);
-    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    auto *Method = dyn_cast_or_null<CXXMethodDecl>(Callee);
-    Calls |= Call && !(Method && Method->isConst());
+    auto *Method = dyn_cast_or_null<CXXMethodDecl>(calleeOf(S));
+    Calls |= isa<CallExpr>(S) && !(Method && Method->isConst());
   });
   return !Calls;
 }

@@ -8,6 +8,7 @@
 
 #include "checkers/heap-churn/Cold.h"
 
+#include "checkers/common/SourceText.h"
 #include "checkers/heap-churn/Induction.h"
 
 #include "clang/AST/ASTContext.h"
@@ -66,7 +67,7 @@ static bool isColdFunction(const FunctionDecl &F) {
   if (F.hasAttr<ColdAttr>() || F.hasAttr<ConstructorAttr>() ||
       F.hasAttr<DestructorAttr>())
     return true;
-  return (F.getIdentifier() && hasColdWord(F.getName())) || endsProgram(F);
+  return hasColdWord(identifierOf(&F)) || endsProgram(F);
 }
 
 /// Returns true if Type is char **.
@@ -83,9 +84,7 @@ static bool isOverArguments(const Stmt *Loop, const FunctionView &View) {
     if (!S || S == loopBody(Loop))
       return false;
     if (auto *Ref = dyn_cast<DeclRefExpr>(S)) {
-      if (!Ref->getDecl()->getIdentifier())
-        return false;
-      StringRef Name = Ref->getDecl()->getName();
+      StringRef Name = identifierOf(Ref->getDecl());
       return Name == "argc" || Name == "argv" || Name.starts_with("getopt") ||
              Name == "optind" ||
              (Name == "args" && isWords(Ref->getDecl()->getType()));
@@ -110,12 +109,8 @@ bool isCold(const Stmt *Loop, const FunctionView &View) {
 }
 
 bool isRetry(const Stmt *Loop, const FunctionView &View) {
-  const Expr *Condition = nullptr;
-  if (auto *Do = dyn_cast<DoStmt>(Loop))
-    Condition = Do->getCond();
-  else if (auto *While = dyn_cast<WhileStmt>(Loop))
-    Condition = While->getCond();
-  if (!Condition)
+  const Expr *Condition = loopCondition(Loop);
+  if (!Condition || isa<ForStmt>(Loop))
     return false;
   Condition = Condition->IgnoreParenImpCasts();
   if (auto *Not = dyn_cast<UnaryOperator>(Condition);

@@ -8,6 +8,7 @@
 
 #include "checkers/heap-churn/Checks.h"
 
+#include "checkers/common/SourceText.h"
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/Fixes.h"
 #include "checkers/heap-churn/Induction.h"
@@ -26,7 +27,7 @@ static bool blocks(const FunctionDecl &F) {
       "accept",       "read",    "recv",       "recvfrom", "recvmsg",
       "wait",         "waitpid", "epoll_wait", "sem_wait", "pthread_cond_wait",
       "pthread_join", "system",  "fgets",      "getline",  "fread"};
-  return F.getIdentifier() && Names.contains(F.getName()) && F.isExternC();
+  return Names.contains(identifierOf(&F)) && F.isExternC();
 }
 
 /// Returns true if S, a part of Phase, allocates, waits, or calls an unknown

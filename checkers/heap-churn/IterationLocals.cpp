@@ -8,6 +8,8 @@
 
 #include "checkers/heap-churn/IterationLocals.h"
 
+#include "checkers/common/SourceText.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -24,9 +26,7 @@ StringRef stdKindOf(QualType Type) {
   auto *Record = Type.isNull()
                      ? nullptr
                      : Type.getNonReferenceType()->getAsCXXRecordDecl();
-  if (!Record || !Record->isInStdNamespace() || !Record->getIdentifier())
-    return {};
-  return Record->getName();
+  return Record && Record->isInStdNamespace() ? identifierOf(Record) : "";
 }
 
 /// Returns true if Type is a vector of threads or futures: their creation costs
@@ -78,9 +78,9 @@ static const Expr *allocatingInit(const VarDecl &Variable, StringRef Kind,
   if (Kind == "unique_ptr" || Kind == "shared_ptr") {
     if (auto *Call = dyn_cast<CallExpr>(Init)) {
       const FunctionDecl *Callee = Call->getDirectCallee();
-      if (Callee && Callee->isInStdNamespace() && Callee->getIdentifier() &&
-          (Callee->getName() == "make_unique" ||
-           Callee->getName() == "make_shared"))
+      if (llvm::is_contained({"make_unique", "make_shared"},
+                             identifierOf(Callee)) &&
+          Callee->isInStdNamespace())
         return Call;
       return nullptr;
     }
@@ -133,10 +133,7 @@ static bool isSure(const Stmt *S, const Stmt *Block, const FunctionView &View) {
 
 static bool fills(const CXXMemberCallExpr &Call, StringRef Kind,
                   const ASTContext &Context) {
-  const CXXMethodDecl *Method = Call.getMethodDecl();
-  if (!Method || !Method->getIdentifier())
-    return false;
-  StringRef Name = Method->getName();
+  StringRef Name = identifierOf(Call.getMethodDecl());
   if (Kind == "vector") {
     if (Name == "push_back" || Name == "emplace_back")
       return true;
@@ -176,8 +173,7 @@ static Use useOf(const DeclRefExpr &Ref, StringRef Kind,
     const CXXMethodDecl *Method = Call->getMethodDecl();
     if (!Method)
       return Use::TakesAway;
-    if (Method->getIdentifier() &&
-        (Method->getName() == "swap" || Method->getName() == "release"))
+    if (llvm::is_contained({"swap", "release"}, identifierOf(Method)))
       return Use::TakesAway;
     if (fills(*Call, Kind, View.Context)) {
       Site = Call;

@@ -8,6 +8,7 @@
 
 #include "checkers/heap-churn/Checks.h"
 
+#include "checkers/common/SourceText.h"
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/Fixes.h"
 #include "checkers/heap-churn/IterationLocals.h"
@@ -72,12 +73,6 @@ static const Expr *expressionAt(const LoweredPlace &Place, HeapOp Op,
   return Call ? Call : Other;
 }
 
-static StringRef calleeName(const Expr &Site) {
-  auto *Call = dyn_cast<CallExpr>(&Site);
-  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-  return Callee && Callee->getIdentifier() ? Callee->getName() : StringRef();
-}
-
 void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
   FunctionView &View = lookAgain(*Block.In);
   const Expr *Site = expressionAt(Block.Allocated, HeapOp::Allocate, View);
@@ -102,7 +97,8 @@ void LoopAllocationCheck::reportBlock(const LoweredBlock &Block) {
   bool IsObject = Owner && Owner->getType()->isRecordType();
   if (Owner && !IsObject && !Owner->getType()->isPointerType())
     Owner = nullptr; // Not the block but, for example, an error code.
-  std::string By = IsHeapCall ? Call->name() : calleeName(*Site).str(),
+  std::string By = IsHeapCall ? Call->name()
+                              : identifierOf(calleeOf(Site)).str(),
               What = Owner ? ("'" + Owner->getName() + "'").str() : "memory";
   if (IsObject)
     report(Site->getExprLoc(), What + AllocatesItself, KeepObject);

@@ -8,6 +8,8 @@
 
 #include "checkers/heap-churn/Retention.h"
 
+#include "checkers/common/SourceText.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/Basic/Builtins.h"
@@ -51,7 +53,7 @@ static bool endsProcess(const FunctionDecl &F) {
       "abort",         "terminate", "__assert_fail", "err",
       "errx",          "verr",      "verrx",         "__builtin_unreachable",
       "__builtin_trap"};
-  return F.getIdentifier() && Names.contains(F.getName()) &&
+  return Names.contains(identifierOf(&F)) &&
          (isOfLibrary(F) || F.getBuiltinID() != 0);
 }
 

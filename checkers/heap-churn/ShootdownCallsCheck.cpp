@@ -9,6 +9,7 @@
 #include "checkers/heap-churn/Checks.h"
 
 #include "checkers/common/Loops.h"
+#include "checkers/common/SourceText.h"
 #include "checkers/heap-churn/Cold.h"
 #include "checkers/heap-churn/Fixes.h"
 #include "checkers/heap-churn/Induction.h"
@@ -71,12 +72,8 @@ static SystemCall systemCallOf(const CallExpr &Call,
 /// contains Call or names a variable with its result.
 static bool retries(const CallExpr &Call, const Stmt *Loop,
                     const FunctionView &View) {
-  const Expr *Condition = nullptr;
-  if (auto *While = dyn_cast<WhileStmt>(Loop))
-    Condition = While->getCond();
-  else if (auto *Do = dyn_cast<DoStmt>(Loop))
-    Condition = Do->getCond();
-  if (!Condition)
+  const Expr *Condition = loopCondition(Loop);
+  if (!Condition || isa<ForStmt>(Loop))
     return false;
   if (View.isWithin(&Call, Condition))
     return true;
@@ -107,9 +104,7 @@ static bool isMappedInIteration(const CallExpr &Call, const Stmt *Loop,
   const VarDecl *Memory = variableOf(Call.getArg(0));
   auto Maps = [&](auto &Self, const Stmt *S) -> bool {
     if (auto *Inner = dyn_cast<CallExpr>(S)) {
-      const FunctionDecl *Callee = Inner->getDirectCallee();
-      if (Callee && Callee->getIdentifier() &&
-          Callee->getName().starts_with("mmap") &&
+      if (identifierOf(calleeOf(Inner)).starts_with("mmap") &&
           View.ownerOf(*Inner) == Memory)
         return true;
     }
@@ -329,7 +324,7 @@ void ShootdownCallsCheck::reportLowLimits(FunctionView &View) {
   forEachStmt(View.Function.getBody(), [&](const Stmt *S,
                                            ArrayRef<const Stmt *>) {
     auto *Call = dyn_cast<CallExpr>(S);
-    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
+    const FunctionDecl *Callee = calleeOf(Call);
     if (!isGlobalFunction(Callee) || Callee->getName() != "mallopt" ||
         Call->getNumArgs() != 2)
       return;

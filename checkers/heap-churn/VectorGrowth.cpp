@@ -21,8 +21,7 @@ using namespace clang;
 namespace vfriendly::tidy {
 
 static StringRef methodOf(const CXXMemberCallExpr *Call) {
-  const CXXMethodDecl *Method = Call ? Call->getMethodDecl() : nullptr;
-  return Method && Method->getIdentifier() ? Method->getName() : "";
+  return Call ? identifierOf(Call->getMethodDecl()) : "";
 }
 
 /// Returns the call of a member function on the object that Ref names; null if

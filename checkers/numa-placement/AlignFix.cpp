@@ -10,6 +10,7 @@
 
 #include "checkers/common/ClangVersions.h"
 #include "checkers/common/Loops.h"
+#include "checkers/common/SourceText.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
@@ -67,7 +68,7 @@ static bool isAligned(const ValueDecl &Array, const UnitValues &Values,
   if (T->isConstantArrayType())
     return true;
   auto *Class = T->getAsCXXRecordDecl();
-  if (Class && Class->getIdentifier() && Class->getName() == "array")
+  if (identifierOf(Class) == "array")
     return true;
   // operator new respects the alignment of a type since C++17.
   if (!Context.getLangOpts().CPlusPlus17)

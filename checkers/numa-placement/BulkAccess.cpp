@@ -9,6 +9,7 @@
 #include "checkers/numa-placement/BulkAccess.h"
 
 #include "checkers/common/Loops.h"
+#include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/ASTContext.h"
@@ -62,8 +63,8 @@ public:
 private:
   static bool isOfStdClass(QualType T, ArrayRef<StringRef> Names) {
     const CXXRecordDecl *Class = T->getAsCXXRecordDecl();
-    return Class && Class->getIdentifier() && isOfStd(*Class) &&
-           llvm::is_contained(Names, Class->getName());
+    return Class && isOfStd(*Class) &&
+           llvm::is_contained(Names, identifierOf(Class));
   }
   static bool isElementOfVector(const CXXOperatorCallExpr &Call) {
     return Call.getOperator() == OO_Subscript && Call.getNumArgs() == 2 &&
@@ -135,8 +136,7 @@ private:
       // v.begin(), v.end()
       for (const Expr *Argument : Call.arguments()) {
         auto *Begin = dyn_cast<CXXMemberCallExpr>(stripped(Argument));
-        if (Begin && Begin->getMethodDecl()->getIdentifier() &&
-            Begin->getMethodDecl()->getName() == "begin")
+        if (identifierOf(calleeOf(Begin)) == "begin")
           if (const ValueDecl *Array =
                   rootOf(Begin->getImplicitObjectArgument()))
             add(BulkEvent::Write, Team::All, Call).Array = Array;
@@ -165,9 +165,8 @@ private:
   const ValueDecl *beginOf(const Expr *From) const {
     From = stripped(From);
     if (auto *Begin = dyn_cast<CXXMemberCallExpr>(From)) {
-      const CXXMethodDecl *Method = Begin->getMethodDecl();
-      return Method && Method->getIdentifier() &&
-                     llvm::is_contained({"begin", "data"}, Method->getName())
+      return llvm::is_contained({"begin", "data"},
+                                identifierOf(Begin->getMethodDecl()))
                  ? wholeArray(Begin->getImplicitObjectArgument())
                  : nullptr;
     }
@@ -197,9 +196,9 @@ private:
   /// Adds the write of a function of the C or C++ library that sets all
   /// elements of an array.
   void fill(const CallExpr &Call, const FunctionDecl &Callee) {
-    if (!Callee.getIdentifier())
+    StringRef Name = identifierOf(&Callee);
+    if (Name.empty())
       return;
-    StringRef Name = Callee.getName();
     unsigned Arguments = Call.getNumArgs();
     if (auto *Member = dyn_cast<CXXMemberCallExpr>(&Call)) {
       const Expr *Vector = Member->getImplicitObjectArgument();

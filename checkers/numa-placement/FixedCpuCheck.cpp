@@ -16,6 +16,7 @@
 #include "checkers/numa-placement/Checks.h"
 
 #include "checkers/common/Loops.h"
+#include "checkers/common/SourceText.h"
 #include "checkers/numa-placement/NumberOrigin.h"
 
 #include "clang/AST/ASTContext.h"
@@ -123,23 +124,18 @@ static bool visits(const Stmt *Loop, const Pinning &Pin) {
     return false;
   const Expr *Whom = stripped(cast<CallExpr>(Pin.At.E)->getArg(0));
   auto *Named = dyn_cast<CallExpr>(Whom);
-  const FunctionDecl *Namer = Named ? Named->getDirectCallee() : nullptr;
   auto *Literal = dyn_cast<IntegerLiteral>(Whom);
   bool IsSelf = (Literal && Literal->getValue() == 0) ||
-                (Namer && Namer->getIdentifier() &&
-                 llvm::is_contained({"pthread_self", "gettid", "getpid"},
-                                    Namer->getName()));
+                llvm::is_contained({"pthread_self", "gettid", "getpid"},
+                                   identifierOf(calleeOf(Named)));
   if (!IsSelf)
     return false;
   bool Starts = false;
   forEachStmtAndLambda(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
-    auto *Call = dyn_cast<CallExpr>(S);
-    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
     Starts |= isa<LambdaExpr>(S) ||
-              (Callee && Callee->getIdentifier() &&
-               llvm::is_contained(
-                   {"fork", "vfork", "clone", "pthread_create", "thrd_create"},
-                   Callee->getName()));
+              llvm::is_contained(
+                  {"fork", "vfork", "clone", "pthread_create", "thrd_create"},
+                  identifierOf(calleeOf(S)));
   });
   return !Starts;
 }

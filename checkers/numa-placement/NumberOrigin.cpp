@@ -9,6 +9,7 @@
 #include "checkers/numa-placement/NumberOrigin.h"
 
 #include "checkers/common/Loops.h"
+#include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/ASTContext.h"
@@ -31,8 +32,7 @@ std::optional<CpuSetUse> matchCpuSetUse(const Stmt &S) {
   auto *Cpu = Declaration && Declaration->isSingleDecl()
                   ? dyn_cast<VarDecl>(Declaration->getSingleDecl())
                   : nullptr;
-  if (!Cpu || !Cpu->getIdentifier() || Cpu->getName() != "__cpu" ||
-      !Cpu->getInit())
+  if (identifierOf(Cpu) != "__cpu" || !Cpu->getInit())
     return std::nullopt;
   CpuSetUse Found{CpuSetUse::Test, Cpu->getInit(), nullptr};
   forEachStmt(Body->body_back(), [&](const Stmt *Part, ArrayRef<const Stmt *>) {
@@ -69,10 +69,9 @@ NumberOrigins::NumberOrigins(const UnitValues &Values,
       if (auto Use = matchCpuSetUse(*S); Use && Use->Kind == CpuSetUse::Test)
         Tested = Use->Cpu;
       if (auto *Call = dyn_cast<CallExpr>(S)) {
-        const FunctionDecl *Callee = Call->getDirectCallee();
-        if (Callee && Callee->getIdentifier() && Call->getNumArgs() == 2 &&
+        if (Call->getNumArgs() == 2 &&
             llvm::is_contained({"numa_bitmask_isbitset", "hwloc_bitmap_isset"},
-                               Callee->getName()))
+                               identifierOf(calleeOf(Call))))
           Tested = Call->getArg(1);
       }
       if (const VarDecl *Variable = Tested ? variableIn(Tested) : nullptr)
@@ -112,26 +111,7 @@ bool NumberOrigins::isOfStart(const Expr *Object, unsigned Depth) const {
 /// origins A and B, or is one of the two numbers: of A and B, the less certain
 /// origin.
 NumberOrigin NumberOrigins::join(NumberOrigin A, NumberOrigin B) const {
-  auto Rank = [](Origin O) {
-    switch (O) {
-    case Origin::Chosen:
-      return 6;
-    case Origin::Unknown:
-      return 5;
-    case Origin::Thread:
-      return 4;
-    case Origin::Counter:
-      return 3;
-    case Origin::Modulo:
-      return 2;
-    case Origin::CpuCount:
-      return 1;
-    case Origin::Constant:
-      return 0;
-    }
-    llvm_unreachable("all are listed");
-  };
-  NumberOrigin Result = Rank(A.Kind) >= Rank(B.Kind) ? A : B;
+  NumberOrigin Result = A.Kind >= B.Kind ? A : B;
   Result.IsScaled = A.IsScaled || B.IsScaled;
   return Result;
 }

@@ -15,15 +15,16 @@
 
 namespace vfriendly::tidy {
 
-/// Where a number that may name a CPU or a thread comes from.
+/// Where a number that may name a CPU or a thread comes from, the most certain
+/// origin first.
 enum class Origin {
-  Unknown,  ///< At least one of its values is not understood.
-  Chosen,   ///< Read from text or sched_getcpu, or tested in an affinity set.
   Constant, ///< Constants only.
   CpuCount, ///< A number of CPUs, or computed from one and constants.
+  Modulo,   ///< The remainder by a number of CPUs or by a constant.
   Counter,  ///< A variable that begins at a constant and is stepped.
   Thread,   ///< The number of a thread, such as omp_get_thread_num().
-  Modulo    ///< The remainder by a number of CPUs or by a constant.
+  Unknown,  ///< At least one of its values is not understood.
+  Chosen    ///< Read from text or sched_getcpu, or tested in an affinity set.
 };
 
 struct NumberOrigin {

@@ -26,12 +26,9 @@ bool isNewBlock(const Expr *E) {
   E = stripped(E);
   if (auto *New = dyn_cast_or_null<CXXNewExpr>(E))
     return !New->getNumPlacementArgs();
-  auto *Call = dyn_cast_or_null<CallExpr>(E);
-  const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-  return Callee && Callee->getIdentifier() &&
-         llvm::is_contained(
-             {"malloc", "calloc", "aligned_alloc", "memalign", "valloc"},
-             Callee->getName());
+  return llvm::is_contained(
+      {"malloc", "calloc", "aligned_alloc", "memalign", "valloc"},
+      identifierOf(calleeOf(E)));
 }
 
 namespace {

@@ -10,6 +10,7 @@
 
 #include "checkers/common/AtomicOps.h"
 #include "checkers/common/Loops.h"
+#include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
 #include "checkers/numa-placement/AlignFix.h"
 #include "checkers/numa-placement/ThreadElement.h"
@@ -46,9 +47,9 @@ static const Expr *writtenBy(const Stmt *S) {
 static bool sleeps(const Stmt *Loop) {
   bool Found = false;
   forEachStmt(Loop, [&](const Stmt *S, ArrayRef<const Stmt *>) {
-    auto *Call = dyn_cast<CallExpr>(S);
-    const FunctionDecl *Callee = Call ? Call->getDirectCallee() : nullptr;
-    Found |= Callee && classifyCall(*Call, *Callee) == CallEffect::Sleep;
+    const FunctionDecl *Callee = calleeOf(S);
+    Found |= Callee &&
+             classifyCall(*cast<CallExpr>(S), *Callee) == CallEffect::Sleep;
   });
   return Found;
 }

@@ -9,6 +9,7 @@
 #include "checkers/numa-placement/ThreadElement.h"
 
 #include "checkers/common/Loops.h"
+#include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/ASTContext.h"
@@ -27,10 +28,11 @@ static const Expr *subscriptOf(const CXXOperatorCallExpr &Call,
   if (Call.getOperator() != OO_Subscript || Call.getNumArgs() != 2)
     return nullptr;
   const CXXRecordDecl *Class = Call.getArg(0)->getType()->getAsCXXRecordDecl();
-  if (!Class || !Class->getIdentifier() || !isOfStd(*Class))
+  if (!Class || !isOfStd(*Class))
     return nullptr;
-  IsInPlace = Class->getName() == "array";
-  return IsInPlace || Class->getName() == "vector" ? Call.getArg(1) : nullptr;
+  IsInPlace = identifierOf(Class) == "array";
+  return IsInPlace || identifierOf(Class) == "vector" ? Call.getArg(1)
+                                                      : nullptr;
 }
 
 /// Returns true if Index is the number of the thread. In a lambda that a loop

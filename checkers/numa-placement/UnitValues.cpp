@@ -9,6 +9,7 @@
 #include "checkers/numa-placement/UnitValues.h"
 
 #include "checkers/common/Loops.h"
+#include "checkers/common/SourceText.h"
 #include "checkers/common/WaitNeutral.h"
 
 #include "clang/AST/DeclCXX.h"
@@ -68,8 +69,8 @@ static const ValueDecl *nameOf(const Expr *E) {
 }
 
 static bool isThreadClass(const CXXRecordDecl &Class) {
-  return Class.getIdentifier() && isOfStd(Class) &&
-         (Class.getName() == "thread" || Class.getName() == "jthread");
+  return isOfStd(Class) &&
+         llvm::is_contained({"thread", "jthread"}, identifierOf(&Class));
 }
 
 class UnitValues::Collector {
