@@ -7,28 +7,19 @@
  * asked before and after it: see mark.h. */
 
 #define _GNU_SOURCE
+#include "huge.h"
 #include "mark.h"
-#include "stay_on.h"
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
+#include "users.h"
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { THREADS = 2, PAGE = 4096, HUGE_PAGE = 2 << 20, STAMP = 512 };
+enum { PAGE = 4096, STAMP = 512 };
 static size_t size;
-static char *shared, *private[THREADS];
-static int stop;
+static char *shared, *private[USERS];
 
 /* The stamps tell whether a page was lost or exchanged for another. */
 static char *filled(int advice) {
-  char *memory = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED)
-    abort();
-  memory =
-      (char *)(((uintptr_t)memory + HUGE_PAGE - 1) & -(uintptr_t)HUGE_PAGE);
+  char *memory = map_aligned(size);
   if (advice)
     madvise(memory, size, advice);
   for (size_t at = 0; at < size; at += PAGE)
@@ -53,17 +44,12 @@ static size_t wrong(const char *memory) {
   return found;
 }
 
-/* Complete passes over all memory. */
-static void *access_all(void *number) {
-  int cpu = (int)(size_t)number;
-  stay_on(cpu);
-  while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
-    for (size_t at = 0; at < size; at += PAGE) {
-      __atomic_fetch_add((unsigned long *)(shared + at), 1, __ATOMIC_RELAXED);
-      __atomic_fetch_add((unsigned long *)(private[cpu] + at), 1,
-                         __ATOMIC_RELAXED);
-    }
-  return NULL;
+static void access_once(int cpu) {
+  for (size_t at = 0; at < size; at += PAGE) {
+    __atomic_fetch_add((unsigned long *)(shared + at), 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add((unsigned long *)(private[cpu] + at), 1,
+                       __ATOMIC_RELAXED);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -74,21 +60,12 @@ int main(int argc, char **argv) {
   shared = filled(0);
   private[0] = filled(0);
   private[1] = filled(MADV_HUGEPAGE);
-  sigset_t end;
-  sigemptyset(&end);
-  sigaddset(&end, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &end, NULL);
-  pthread_t thread[THREADS];
-  for (size_t i = 0; i < THREADS; ++i)
-    if (pthread_create(&thread[i], NULL, access_all, (void *)i))
-      abort();
+  pthread_t users[USERS];
+  start(users);
   mark(1);
-  int number;
-  sigwait(&end, &number);
+  await_end();
   mark(2);
-  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
-  for (int i = 0; i < THREADS; ++i)
-    pthread_join(thread[i], NULL);
+  join(users);
   printf("{\"case\": \"placed\", \"wrong\": %zu}\n",
          wrong(shared) + wrong(private[0]) + wrong(private[1]));
   fflush(stdout);

@@ -8,22 +8,10 @@
 
 #define _GNU_SOURCE
 #include "pages.h"
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
+#include "users.h"
 
-enum { THREADS = 2 };
 static size_t size;
-static char *shared, *private[THREADS];
-static int stop;
-
-static void bind_to(int cpu) {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  CPU_SET(cpu, &mask);
-  if (sched_setaffinity(0, sizeof mask, &mask))
-    abort();
-}
+static char *shared, *private[USERS];
 
 static char *filled(void) {
   char *memory = map_apart(size);
@@ -32,15 +20,11 @@ static char *filled(void) {
   return memory;
 }
 
-static void *access_all(void *number) {
-  int cpu = (int)(size_t)number;
-  bind_to(cpu);
-  while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
-    for (size_t i = 0; i < size; i += PAGE) {
-      __atomic_fetch_add(&shared[i], 1, __ATOMIC_RELAXED);
-      __atomic_fetch_add(&private[cpu][i], 1, __ATOMIC_RELAXED);
-    }
-  return NULL;
+static void access_once(int cpu) {
+  for (size_t i = 0; i < size; i += PAGE) {
+    __atomic_fetch_add(&shared[i], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&private[cpu][i], 1, __ATOMIC_RELAXED);
+  }
 }
 
 static void show(const char *when, const char *what, const char *memory) {
@@ -58,24 +42,15 @@ static void show_all(const char *when) {
 
 int main(int argc, char **argv) {
   size = (argc > 1 ? strtoul(argv[1], NULL, 10) : 8) << 20;
-  bind_to(0);
+  stay_on(0);
   shared = filled();
-  for (int i = 0; i < THREADS; ++i)
+  for (int i = 0; i < USERS; ++i)
     private[i] = filled();
   show_all("before");
-  sigset_t end;
-  sigemptyset(&end);
-  sigaddset(&end, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &end, NULL);
-  pthread_t thread[THREADS];
-  for (size_t i = 0; i < THREADS; ++i)
-    if (pthread_create(&thread[i], NULL, access_all, (void *)i))
-      abort();
-  int number;
-  sigwait(&end, &number);
-  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
-  for (int i = 0; i < THREADS; ++i)
-    pthread_join(thread[i], NULL);
+  pthread_t users[USERS];
+  start(users);
+  await_end();
+  join(users);
   show_all("after");
   return 0;
 }

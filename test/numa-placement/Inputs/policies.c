@@ -8,6 +8,7 @@
  * each: see mark.h. */
 
 #define _GNU_SOURCE
+#include "huge.h"
 #include "mark.h"
 #include "stay_on.h"
 #include <errno.h>
@@ -21,15 +22,9 @@
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
-enum { HUGE_PAGE = 2 << 20 };
 
 static char *map(size_t size, int advice) {
-  char *memory = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED)
-    abort();
-  memory =
-      (char *)(((uintptr_t)memory + HUGE_PAGE - 1) & -(uintptr_t)HUGE_PAGE);
+  char *memory = map_aligned(size);
   madvise(memory, size, advice);
   return memory;
 }
