@@ -104,8 +104,8 @@ static const CallExpr *callAround(ArrayRef<const Stmt *> Parents) {
 
 static bool isSequentialForEach(const CallExpr &Call) {
   const FunctionDecl *Callee = Call.getDirectCallee();
-  return Callee && Callee->getIdentifier() && Callee->getName() == "for_each" &&
-         Callee->isInStdNamespace() && !hasParallelPolicy(Call);
+  return identifierOf(Callee) == "for_each" && Callee->isInStdNamespace() &&
+         !hasParallelPolicy(Call);
 }
 
 bool isHeldForPart(ArrayRef<const Stmt *> Parents,

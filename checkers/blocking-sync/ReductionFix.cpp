@@ -9,6 +9,7 @@
 #include "checkers/blocking-sync/Reduction.h"
 
 #include "checkers/common/Loops.h"
+#include "checkers/common/SourceText.h"
 #include "checkers/common/SyncModel.h"
 
 #include "clang/AST/ASTContext.h"
@@ -56,11 +57,9 @@ const VarDecl *variableOf(const Reduction &R, const ASTContext &Context) {
 
 /// Returns true for functions of the C library that do not keep a pointer.
 bool keepsNoPointer(const CallExpr &Call) {
-  const FunctionDecl *Callee = Call.getDirectCallee();
-  return Callee && Callee->getIdentifier() &&
-         llvm::is_contained({"memset", "memcpy", "memmove", "memcmp", "printf",
-                             "fprintf", "scanf"},
-                            Callee->getName());
+  return llvm::is_contained(
+      {"memset", "memcpy", "memmove", "memcmp", "printf", "fprintf", "scanf"},
+      identifierOf(Call.getDirectCallee()));
 }
 
 /// Returns true if nothing but the assignment or read itself sees the variable

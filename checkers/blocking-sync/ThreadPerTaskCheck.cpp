@@ -23,9 +23,7 @@ namespace vfriendly::tidy {
 /// Returns the factor by which the bound of Loop exceeds the number of CPUs,
 /// as in `2 * std::thread::hardware_concurrency()`; 1 if none is visible.
 static int64_t threadsPerCpu(const Stmt *Loop, const ASTContext &Context) {
-  auto *For = dyn_cast<ForStmt>(Loop);
-  auto *Condition =
-      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+  const BinaryOperator *Condition = comparisonOf(Loop);
   if (!Condition || !Condition->isRelationalOp())
     return 1;
   const Expr *Bound = Condition->getRHS()->IgnoreParenImpCasts();

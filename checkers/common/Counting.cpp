@@ -8,6 +8,7 @@
 
 #include "checkers/common/Counting.h"
 
+#include "checkers/common/Loops.h"
 #include "checkers/common/SyncModel.h"
 
 #include "clang/AST/ASTContext.h"
@@ -78,11 +79,10 @@ int64_t stepOf(const Expr *Increment, const ValueDecl *Counter,
 
 std::optional<int64_t> iterationsOf(const Stmt *Loop,
                                     const ASTContext &Context) {
-  auto *For = dyn_cast<ForStmt>(Loop);
-  auto *Condition =
-      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+  const BinaryOperator *Condition = comparisonOf(Loop);
   if (!Condition || !Condition->isComparisonOp())
     return std::nullopt;
+  auto *For = cast<ForStmt>(Loop);
   std::optional<int64_t> Bound = smallConstant(Condition->getRHS(), Context);
   const ValueDecl *Counter = objectOf(Condition->getLHS());
   std::optional<CountStart> First = startOf(For->getInit(), Context);

@@ -75,11 +75,14 @@ bool isParallelAlgorithm(const CallExpr &Call) {
           hasParallelPolicy(Call));
 }
 
+const BinaryOperator *comparisonOf(const Stmt *Loop) {
+  auto *For = dyn_cast<ForStmt>(Loop);
+  return For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+}
+
 bool hasFewIterations(const Stmt *Loop, const ASTContext &Context) {
   constexpr int64_t Few = 64;
-  auto *For = dyn_cast<ForStmt>(Loop);
-  auto *Condition =
-      For ? dyn_cast_or_null<BinaryOperator>(For->getCond()) : nullptr;
+  const BinaryOperator *Condition = comparisonOf(Loop);
   Expr::EvalResult Bound;
   return Condition && Condition->isRelationalOp() &&
          !Condition->getRHS()->isValueDependent() &&
