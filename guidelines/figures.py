@@ -17,7 +17,7 @@ import re
 import statistics
 import sys
 
-from figures_common import digits, fail
+from figures_common import digits, fail, read
 from figures_gleaner import gleaner, gleaner_crowded, gleaner_guests, gleaner_jump
 from figures_kernel import (paratick_beside, paratick_formulas, paratick_rates, paratick_totals, pv_shootdown)
 from figures_limits import limits, openmp, redis, servers
@@ -460,18 +460,6 @@ TABLES = {
     "paratick-checks": ("figures/paratick", "figures of paratick-checks", paratick_rates),
     "paratick-6.12-checks": ("figures/paratick", "figures of paratick-6.12-checks", paratick_rates),
 }
-
-
-def read(path):
-    try:
-        with open(path) as file:
-            report = json.load(file)
-        name = report["name"]
-    except (OSError, ValueError, KeyError) as error:
-        fail(f"{path}: {error}: run ./dev bench first")
-    if report["dirty"] or report["parameters"].get("smoke"):
-        fail(f"{path}: measured on changed sources or as a smoke test: commit, then run ./dev bench {name}")
-    return report
 
 
 def main():
