@@ -15,11 +15,14 @@ import errno
 import mmap
 import os
 import re
+import signal
 import struct
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NoReturn
 
 from vfriendly import numa
 from vfriendly.errors import Refused
@@ -79,19 +82,29 @@ def reports_free_pages() -> bool:
     return False
 
 
+def _end(number: int, _: object) -> NoReturn:
+    sys.exit(128 + number)
+
+
 @dataclass
 class Sampling:
-    """While it is entered, the kernel samples accesses, as on a machine with several nodes."""
+    """While it is entered, the kernel samples accesses, as on a machine with several nodes.
+
+    SIGTERM ends the process as SIGINT does, so that the setting is restored.
+    """
 
     before: str = ""
+    handler: Any = None
 
     def __enter__(self) -> None:
         path = Path(numa.BALANCING)
         self.before = path.read_text(encoding="ascii")
+        self.handler = signal.signal(signal.SIGTERM, _end)
         path.write_text("1\n", encoding="ascii")
 
     def __exit__(self, *_: object) -> None:
         Path(numa.BALANCING).write_text(self.before, encoding="ascii")
+        signal.signal(signal.SIGTERM, self.handler)
 
 
 @dataclass

@@ -4,7 +4,11 @@
 """check_place.py SOURCE: which blocks `vfriendly numa place --host` copies, and on which vCPUs, on what is made up."""
 
 import os
+import signal
 import sys
+import tempfile
+import time
+from pathlib import Path
 
 sys.path.insert(0, os.path.join(sys.argv[1], "checkers", "cli"))
 from vfriendly import hosting  # noqa: E402
@@ -69,5 +73,18 @@ try:
     check("a CPU that is not there", hosting.groups(f"{cpu}/99999"), "refused")
 except Refused as error:
     check("a CPU that is not there", str(error), "--groups: CPU 99999 is not one that this process may use")
+with tempfile.NamedTemporaryFile("w+", encoding="ascii") as setting:
+    setting.write("0\n")
+    setting.flush()
+    hosting.numa.BALANCING = setting.name
+    try:
+        with hosting.Sampling():
+            check("it samples", Path(setting.name).read_text(encoding="ascii"), "1\n")
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(10)
+    except SystemExit as end:
+        check("the status", end.code, 128 + signal.SIGTERM)
+    check("the setting is restored", Path(setting.name).read_text(encoding="ascii"), "0\n")
+    check("so is the handler", signal.getsignal(signal.SIGTERM), signal.SIG_DFL)
 print(f"place: {wrong} wrong")
 sys.exit(wrong > 0)
