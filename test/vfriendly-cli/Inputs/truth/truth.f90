@@ -23,8 +23,9 @@ program truth
     pages(4096 * (i - 1) + 1) = 1_1 ! HERE fortran fault
   end do
   if (sum(int(pages(1::4096))) /= pages_count) stop 1
+  ! Long enough for the thread to sleep before the timer is up: in a guest, setting one is an exit.
   do i = 1, naps
-    ignored = usleep(10) ! HERE fortran sleep
+    ignored = usleep(1000) ! HERE fortran sleep
   end do
   flag = 0
   call cpu_time(before)
