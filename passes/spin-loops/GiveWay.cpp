@@ -29,8 +29,9 @@ using namespace llvm;
 namespace vfriendly {
 
 /// Returns the CPU's spin hints in L and in loops inside it, except those that
-/// are marked to be kept. A function that is a hint by its name alone is none:
-/// it may yield already.
+/// are marked to be kept: of several in a block, as of a delay written out, the
+/// last one. A function that is a hint by its name alone is none: it may yield
+/// already.
 static SmallVector<CallInst *, 2> pausesIn(const Loop &L) {
   const auto Inside = L.getLoopsInPreorder();
   auto IsKept = [&](const BasicBlock *B) {
@@ -39,11 +40,15 @@ static SmallVector<CallInst *, 2> pausesIn(const Loop &L) {
     });
   };
   SmallVector<CallInst *, 2> Pauses;
-  for (BasicBlock *B : L.blocks())
-    for (Instruction &I : *B)
-      if (auto *Call = dyn_cast<CallInst>(&I);
-          Call && classifyCall(*Call).Effect == CallEffect::Pause && !IsKept(B))
-        Pauses.push_back(Call);
+  auto IsPause = [](const Instruction &I) {
+    auto *Call = dyn_cast<CallInst>(&I);
+    return Call && classifyCall(*Call).Effect == CallEffect::Pause;
+  };
+  for (BasicBlock *B : L.blocks()) {
+    if (auto Last = find_if(reverse(*B), IsPause);
+        Last != B->rend() && !IsKept(B))
+      Pauses.push_back(cast<CallInst>(&*Last));
+  }
   return Pauses;
 }
 

@@ -53,6 +53,20 @@ unsigned wait_counting(void) {
   return n;
 }
 
+// Several pauses in turn are one delay: the polls are counted once.
+// CHECK-LABEL: define {{.*}}@delay_written_out(
+// CHECK-COUNT-1: call {{.*}}@vf_spin_wait_bounded_or_fallback(
+// CHECK-NOT: @vf_spin_wait
+// CHECK: ret void
+void delay_written_out(struct queue *q) {
+  // expected-remark@+1 {{may do more than wait: it calls 'is_idle'}}
+  while (!is_idle(q)) {
+    _mm_pause();
+    _mm_pause();
+    _mm_pause();
+  }
+}
+
 // Its copies yield, too.
 // CHECK-LABEL: define {{.*}}@inlined(
 // CHECK-COUNT-2: call {{.*}}@vf_spin_wait_bounded_or_fallback(
