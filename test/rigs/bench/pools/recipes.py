@@ -146,12 +146,11 @@ def _openblas(tree, source, folder, flags):
         for waits in ("others", "level3"):
             for name in glob.glob(os.path.join(source, "driver", waits, "*.o")):
                 os.unlink(name)
-    # CFLAGS replaces the options with which OpenBLAS lets its kernels use this processor's vectors.
-    options = [*WARNINGS, "-march=native", *(["-DYIELDING=sched_yield()"] if flags.hand else []), *flags.compile]
+    by_hand = ["-DYIELDING=sched_yield()"] if flags.hand else []
     bench.build(["make", "-s", "-C", source, f"-j{bench.cpus()}", "libs", f"CC={tree.tool('clang')}", "HOSTCC=cc",
                  "NOFORTRAN=1", "NO_LAPACK=1", "NO_SHARED=1", "BUILD_SINGLE=0", "BUILD_DOUBLE=1", "BUILD_COMPLEX=0",
                  "BUILD_COMPLEX16=0", "NUM_THREADS=8", "USE_THREAD=1", "NO_AFFINITY=1", "DYNAMIC_ARCH=0",
-                 "CFLAGS=" + " ".join(f"'{f}'" for f in options)])
+                 "CFLAGS=" + " ".join(f"'{f}'" for f in WARNINGS + by_hand + flags.compile)])
     library = os.path.join(source, "libopenblas.a")
     program = os.path.join(folder, "program")
     bench.build([tree.tool("clang"), "-O2", "-pthread", f"-I{source}", *flags.compile, _driver("openblas.c"), library,
