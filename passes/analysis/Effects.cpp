@@ -72,80 +72,6 @@ bool mayHaveEffect(const Instruction &I, const Loop &L, const LoopInfo &LI) {
   return I.mayReadOrWriteMemory() || isa<AllocaInst>(I) || I.isEHPad();
 }
 
-/// Maximum number of operations that compute a count.
-static constexpr unsigned MaxCountDepth = 4;
-
-/// Returns true if V is what Store overwrites, counted up or down by constants.
-/// Bits that are set, cleared or toggled and a reset are none of these: another
-/// thread may wait for them.
-static bool countsFrom(const Value *V, const StoreInst &Store,
-                       unsigned Depth = 0) {
-  if (Depth == MaxCountDepth)
-    return false;
-  auto Counts = [&](const Value *Of) {
-    return countsFrom(Of, Store, Depth + 1);
-  };
-  if (auto *Load = dyn_cast<LoadInst>(V))
-    return Depth != 0 && Load->isSimple() &&
-           Load->getPointerOperand() == Store.getPointerOperand();
-  if (auto *Cast = dyn_cast<CastInst>(V))
-    return Counts(Cast->getOperand(0));
-  if (auto *Operation = dyn_cast<BinaryOperator>(V))
-    return is_contained({Instruction::Add, Instruction::Sub, Instruction::Mul,
-                         Instruction::Shl, Instruction::UDiv,
-                         Instruction::LShr},
-                        Operation->getOpcode()) &&
-           isa<Constant>(Operation->getOperand(1)) &&
-           Counts(Operation->getOperand(0));
-  if (auto *MinMax = dyn_cast<MinMaxIntrinsic>(V))
-    return isa<Constant>(MinMax->getRHS()) && Counts(MinMax->getLHS());
-  // A cap: n < 64 ? 2 * n : 64
-  auto *Choice = dyn_cast<SelectInst>(V);
-  auto *Limit = Choice ? dyn_cast<ICmpInst>(Choice->getCondition()) : nullptr;
-  if (!Limit || !Limit->isRelational())
-    return false;
-  const Value *Count = Choice->getTrueValue(), *Cap = Choice->getFalseValue();
-  if (isa<Constant>(Count))
-    std::swap(Count, Cap);
-  auto *Number = dyn_cast<ConstantInt>(Cap);
-  return Number && !Number->isZero() && Counts(Limit->getOperand(0)) &&
-         Counts(Count);
-}
-
-/// Returns true if Store records the largest or smallest number seen, one that
-/// the loop does not read from memory: if (n > most) most = n;
-static bool recordsExtreme(const StoreInst &Store) {
-  const Value *Number = Store.getValueOperand(),
-              *At = Store.getPointerOperand();
-  const BasicBlock *Before = Store.getParent()->getSinglePredecessor();
-  auto *Br = Before ? dyn_cast<BranchInst>(Before->getTerminator()) : nullptr;
-  auto *Is = Br && Br->isConditional() ? dyn_cast<ICmpInst>(Br->getCondition())
-                                       : nullptr;
-  if (!Is || !Is->isRelational() || isa<LoadInst, CallBase>(Number))
-    return false;
-  // The address is computed twice where common subexpressions are not yet
-  // eliminated.
-  auto IsOld = [&](const Value *V) {
-    auto *Load = dyn_cast<LoadInst>(V);
-    if (!Load || !Load->isSimple())
-      return false;
-    auto *Here = dyn_cast<Instruction>(At);
-    auto *There = dyn_cast<Instruction>(Load->getPointerOperand());
-    return At == Load->getPointerOperand() ||
-           (Here && There && isa<GetElementPtrInst>(Here) &&
-            Here->isIdenticalTo(There));
-  };
-  return (Is->getOperand(0) == Number && IsOld(Is->getOperand(1))) ||
-         (Is->getOperand(1) == Number && IsOld(Is->getOperand(0)));
-}
-
-/// Returns true if Store counts, as in ++statistics.waits or pauses *= 2, or
-/// records an extreme.
-static bool isStatistics(const StoreInst &Store) {
-  return Store.isSimple() &&
-         (countsFrom(Store.getValueOperand(), Store) || recordsExtreme(Store));
-}
-
 /// An addition to shared memory by an atomicrmw or inline assembly. It adds or
 /// subtracts Amount or, if Amount is null, adds Constant.
 struct Addition {
@@ -292,7 +218,7 @@ static bool isReleased(const CallBase &Call, const Loop &L) {
          });
 }
 
-static Effect::What kindOf(const Instruction &I) {
+static Effect::What kindOf(const Instruction &I, const Loop &L) {
   auto *RMW = dyn_cast<AtomicRMWInst>(&I);
   if (asAddition(I))
     return RMW && RMW->use_empty() && match(RMW->getValOperand(), m_One()) &&
@@ -308,7 +234,7 @@ static Effect::What kindOf(const Instruction &I) {
   auto *Store = dyn_cast<StoreInst>(&I);
   if (!Store)
     return Effect::Other;
-  if (isStatistics(*Store))
+  if (isStatistics(*Store, L))
     return Effect::Statistics;
   return isa<AllocaInst>(getUnderlyingObject(Store->getPointerOperand()))
              ? Effect::LocalStore
@@ -317,7 +243,7 @@ static Effect::What kindOf(const Instruction &I) {
 
 static Effect describe(const Instruction &I, const Loop &L) {
   Effect E;
-  E.Kind = kindOf(I);
+  E.Kind = kindOf(I, L);
   E.Callee = failingCall(I);
   // A loop that fails in each iteration goes on, so the call does return.
   auto *B = const_cast<BasicBlock *>(I.getParent());
@@ -329,6 +255,9 @@ static Effect describe(const Instruction &I, const Loop &L) {
   else if (std::optional<Announcement> A = asAnnouncement(I);
            A && isRetracted(*A, L))
     E.Undone = Effect::Retracts;
+  else if (auto *Store = dyn_cast<StoreInst>(&I);
+           Store && isRepeated(*Store, L))
+    E.Undone = Effect::Repeats;
   if (auto *Call = dyn_cast<CallBase>(&I)) {
     if (isReleased(*Call, L))
       E.Undone = Effect::Releases;

@@ -160,11 +160,12 @@ struct Effect {
     Succeeding ///< On a path that computes the value that an exit tests, which
                ///< is a constant on other paths: a try has succeeded.
   } Guard = Always;
-  /// How the same iteration undoes the effect.
+  /// Why a failed iteration leaves memory as the one before it did.
   enum How {
     Never,
     TakesBack, ///< By the opposite addition.
     Retracts,  ///< By another constant at the same address.
+    Repeats,   ///< A plain store of the same value at the same address.
     Releases   ///< A lock is taken and released.
   } Undone = Never;
   /// What the name of the called function suggests: Pause, Sleep, Clock, or

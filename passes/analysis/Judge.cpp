@@ -83,6 +83,11 @@ bool adds(const Effect &E) { return E.Kind == Effect::Addition; }
 /// registers, then finds a writer and deregisters.
 bool isRetracted(const Effect &E) { return E.Undone == Effect::Retracts; }
 
+/// Each failed iteration stores the same value at the same address. The store
+/// is neither atomic nor volatile, so no other thread may write there
+/// meanwhile.
+bool isRepeated(const Effect &E) { return E.Undone == Effect::Repeats; }
+
 /// The store before the notify is another effect.
 bool isOwnNotify(const Effect &E) { return E.Kind == Effect::Notify; }
 
@@ -110,13 +115,13 @@ bool hasManyEffects(const View &V) { return V.F.Effects.size() > MaxEffects; }
 
 /// Without a hint in each iteration, nothing says that the loop is intended as
 /// a wait, so no effect may outlast a failed iteration. A function that, by its
-/// name, reads a clock has no effect, nor has the notify that an earlier run
-/// has inserted after the loop's own try on a lock.
+/// name, reads a clock or gives a hint has no effect, nor has the notify that
+/// an earlier run has inserted after the loop's own try on a lock.
 bool leavesTracesUnhinted(const View &V) {
   return V.F.Rhythm == HintRhythm::None &&
          any_of(V.F.Effects, [](const Effect &E) {
            return !isTakenBack(E) && !fails(E) && !isOwnNotify(E) &&
-                  E.Promised != CallEffect::Clock;
+                  !isRepeated(E) && E.Promised == CallEffect::Other;
          });
 }
 
@@ -267,6 +272,7 @@ constexpr EffectRule EffectRules[] = {
     {RULE(succeeds),        Doubt,  "it may go on after a try that has succeeded",                 "tries.cpp",        "-"},
     {RULE(adds),            Reject, "",                                                            "work.c",           "-"},
     {RULE(isRetracted),     Doubt,  "each iteration registers the thread and retracts that",       "announce.c",       "-"},
+    {RULE(isRepeated),      Excuse, "",                                                            "repeated.c",       "2 / 0"},
     {RULE(isOwnNotify),     Excuse, "",                                                            "earlier-waits.ll", "-"},
     {RULE(isUnknownCall),   Doubt,  "it calls %, whose effects are unknown",                       "doubts.c",         "2 / 0"},
     {RULE(keepsStatistics), Doubt,  "it keeps a count in shared memory",                           "doubts.c",         "-"},

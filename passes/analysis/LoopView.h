@@ -48,6 +48,15 @@ struct LoopView {
 void gatherEffects(LoopView &In, Gathered &G);
 void gatherGuards(LoopView &In, Gathered &G);
 
+// Stores.cpp
+/// Returns true if Store counts, as in ++statistics.waits or pauses *= 2, or
+/// records an extreme, and no address that L reads depends on it.
+bool isStatistics(const llvm::StoreInst &Store, const llvm::Loop &L);
+/// Returns true if Store is neither atomic nor volatile and each iteration that
+/// is followed by another one stores the same value at the same address:
+/// `while (next == cached) cached = load(&index);`.
+bool isRepeated(const llvm::StoreInst &Store, const llvm::Loop &L);
+
 // Iterations.cpp
 using EdgeTest = llvm::function_ref<bool(const llvm::BasicBlock *From,
                                          const llvm::BasicBlock *To)>;
@@ -89,6 +98,11 @@ Way wayOfSuccess(const llvm::Loop &L, const llvm::AtomicCmpXchgInst &Exchange);
 Way wayOfSuccess(const llvm::Loop &L, const llvm::CallBase &Try);
 
 // Retries.cpp
+/// Returns true if V is computed, within an iteration of L, from a value for
+/// which IsSource returns true.
+bool dependsOn(const llvm::Value *V,
+               llvm::function_ref<bool(const llvm::Value *)> IsSource,
+               const llvm::Loop &L);
 void gatherRetries(LoopView &In, Gathered &G);
 
 // SpinLoops.cpp

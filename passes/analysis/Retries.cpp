@@ -201,21 +201,28 @@ static bool isGivenUpInside(const LoopView &In, const Facts &F,
          wayOfSuccess(In.L, Exchange) == Way::Out;
 }
 
+/// Returns true if a version number, read twice in one iteration, has changed
+/// when Condition is Value. One of several words may be the one that changed.
+static bool saysChanged(const Loop &L, const Value *Condition, bool Value) {
+  const llvm::Value *A, *B;
+  if (Value ? match(Condition, m_LogicalOr(m_Value(A), m_Value(B)))
+            : match(Condition, m_LogicalAnd(m_Value(A), m_Value(B))))
+    return saysChanged(L, A, Value) && saysChanged(L, B, Value);
+  auto *Compare = dyn_cast<ICmpInst>(Condition);
+  return Compare && Compare->isEquality() &&
+         (Compare->getPredicate() == ICmpInst::ICMP_NE) == Value &&
+         isVersionCheck(L, Compare);
+}
+
 /// Returns true if control goes from From to To when a version number, read
 /// twice in one iteration, has changed: `if (tail != load(&queue->tail))
 /// continue;`. Another thread made progress, so the next iteration can succeed.
 static bool retriesChanged(const LoopView &In, const BasicBlock *From,
                            const BasicBlock *To) {
   auto *Br = dyn_cast<BranchInst>(From->getTerminator());
-  auto *Compare = Br && Br->isConditional()
-                      ? dyn_cast<ICmpInst>(Br->getCondition())
-                      : nullptr;
-  if (!Compare || !Compare->isEquality() || In.LI.getLoopFor(From) != &In.L)
-    return false;
-  bool ChangedIsFirst = Compare->getPredicate() == ICmpInst::ICMP_NE;
-  return To == Br->getSuccessor(ChangedIsFirst ? 0 : 1) &&
-         To != Br->getSuccessor(ChangedIsFirst ? 1 : 0) &&
-         isVersionCheck(In.L, Compare);
+  return Br && Br->isConditional() && In.LI.getLoopFor(From) == &In.L &&
+         Br->getSuccessor(0) != Br->getSuccessor(1) &&
+         saysChanged(In.L, Br->getCondition(), To == Br->getSuccessor(0));
 }
 
 /// Returns true if V is what L has read at Address, by a load or an exchange
@@ -246,13 +253,13 @@ static bool isReadByLoop(const Value *V, const Value *Address, const Loop &L,
   return isa<LoadInst>(I) && isReadAt(I, Address, DL);
 }
 
-/// Returns true if V is computed from Source within an iteration of L.
-static bool dependsOn(const Value *V, const Value *Source, const Loop &L) {
+bool dependsOn(const Value *V, function_ref<bool(const Value *)> IsSource,
+               const Loop &L) {
   SmallVector<const Value *, 8> Worklist{V};
   SmallPtrSet<const Value *, 8> Seen;
   while (!Worklist.empty()) {
     V = Worklist.pop_back_val();
-    if (V == Source)
+    if (IsSource(V))
       return true;
     auto *I = dyn_cast<Instruction>(V);
     if (I && L.contains(I) && !isa<PHINode>(I) && Seen.insert(I).second)
@@ -330,7 +337,9 @@ static bool retriesPassedPlace(const LoopView &In, const BasicBlock *From,
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &Number : *B) {
       auto *Load = dyn_cast<LoadInst>(&Number);
-      if (!Load || !dependsOn(Load->getPointerOperand(), Place, L))
+      if (!Load || !dependsOn(
+                       Load->getPointerOperand(),
+                       [&](const Value *V) { return V == Place; }, L))
         continue;
       // A consumer's cell has the number place + 1, and the optimizer may store
       // that number instead of the sum.

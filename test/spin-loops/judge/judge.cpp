@@ -44,10 +44,17 @@ void loopRules() {
       });
   rejects(
       "leavesTracesUnhinted", flagWait(),
-      [](Facts &F) { // Some iterations give a hint.
-        F.Effects = {effect(Effect::Call)};
+      [](Facts &F) { // Some iterations give a hint, and it has more effects.
+        F.Effects = {effect(Effect::Call), effect(Effect::Statistics)};
         F.Effects[0].Promised = CallEffect::Pause;
       },
+      [](Facts &F) {
+        F.Effects = {effect(Effect::Call)};
+        F.Effects[0].Promised = CallEffect::Pause;
+      });
+  rejects(
+      "leavesTracesUnhinted", flagWait(),
+      [](Facts &F) { F.Effects = {effect(Effect::Statistics)}; },
       [](Facts &F) {
         F.Effects = {effect(Effect::Statistics)};
         F.Rhythm = HintRhythm::Hints;
@@ -257,6 +264,15 @@ void effectRules() {
   expect(judge(Notifies).Waits && judge(Notifies).Doubt.empty(),
          "a notify is no effect");
   Seen.insert("isOwnNotify");
+  Effect Repeated = Store;
+  Repeated.Undone = Effect::Repeats;
+  Facts Repeats =
+      with(pausingWait(), [&](Facts &F) { F.Effects = {Repeated}; });
+  expect(judge(Repeats).Waits && judge(Repeats).Doubt.empty(),
+         "a store that each iteration repeats is no effect");
+  Repeats.Rhythm = HintRhythm::None;
+  expect(judge(Repeats).Waits, "nor is it without a hint");
+  Seen.insert("isRepeated");
   Effect Nameless = Other, Works = Other, Promises = effect(Effect::Call);
   Works.NamesWork = true;
   Promises.Callee = "delay";

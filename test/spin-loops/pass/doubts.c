@@ -104,6 +104,22 @@ void wait_counting(void) {
   }
 }
 
+// A count that says what is read next: each iteration makes progress.
+struct marked {
+  atomic_ulong *marks;
+  unsigned long at;
+  atomic_int closed;
+};
+_Bool skip_marked(struct marked *m) {
+  while (atomic_load(&m->closed)) {
+    if (atomic_load(&m->marks[m->at % 64]) != ~0ul)
+      return 1;
+    m->at++;
+    _mm_pause();
+  }
+  return 0;
+}
+
 // A reader who counts himself in, finds a writer, and counts himself out.
 void read_lock(void) {
   // expected-remark-re@+1 {{(try-lock) {{.*}}may do more than wait: each iteration undoes its change of shared memory}}

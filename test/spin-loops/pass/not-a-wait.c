@@ -222,6 +222,30 @@ void release(void) {
   }
 }
 
+// A version number of two words, read twice: if one has changed, another thread has made progress.
+struct element;
+struct two_words {
+  _Atomic(struct element *) first;
+  atomic_ulong tag;
+};
+struct element {
+  struct two_words next;
+};
+struct element *pop_two_words(struct two_words *at) {
+  for (;;) {
+    // expected-remark@+1 {{(lock-free retry)}}
+    struct element *first = atomic_load(&at->first);
+    unsigned long tag = atomic_load(&at->tag);
+    struct element *next = atomic_load(&first->next.first);
+    struct element *first_again = atomic_load(&at->first);
+    unsigned long tag_again = atomic_load(&at->tag);
+    if (first != first_again || tag != tag_again)
+      continue;
+    if (atomic_compare_exchange_strong(&at->tag, &tag, tag + 1))
+      return next;
+  }
+}
+
 // Nobody ever writes it: nobody can end this.
 static int done;
 void forever(void) {
