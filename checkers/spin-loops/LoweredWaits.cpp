@@ -142,6 +142,16 @@ static bool isSplit(const llvm::Loop &L) {
   return !Start || !Outside || Start == Outside;
 }
 
+/// Returns the last place of B that is known; null if there is none. A branch
+/// that simplification has made, such as the way back of a `continue` that
+/// leaves a scope with variables, has none.
+static const llvm::DILocation *lastPlace(const llvm::BasicBlock &B) {
+  for (const llvm::Instruction &I : llvm::reverse(B))
+    if (const llvm::DILocation *At = I.getDebugLoc().get())
+      return At;
+  return nullptr;
+}
+
 /// Adds the beginnings of the loop statements of which L consists. Returns
 /// false if L was inlined: it is judged in its own function.
 static bool addStarts(const llvm::Loop &L,
@@ -151,8 +161,7 @@ static bool addStarts(const llvm::Loop &L,
   bool IsOwn = false;
   for (const llvm::BasicBlock *Latch : Latches) {
     const llvm::DILocation *Start = startOf(*Latch);
-    const llvm::DILocation *At =
-        Start ? Start : Latch->getTerminator()->getDebugLoc().get();
+    const llvm::DILocation *At = Start ? Start : lastPlace(*Latch);
     if (!At || At->getInlinedAt())
       continue;
     IsOwn = true;

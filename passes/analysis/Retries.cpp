@@ -115,16 +115,27 @@ static const BasicBlock *ifRead(const Constant *Expected, const Value *Address,
 
 /// Returns true if Expected, which an exchange at Address in block At compares
 /// with, is a constant that the same iteration has just read there, as in `if
-/// (head == NONE && compare_exchange(&head, NONE, 0)) break;`. A try on a lock
-/// looks the same, but has another path to the latch while the lock is held.
+/// (head == NONE && compare_exchange(&head, NONE, 0)) break;`, or has just
+/// stored. A try on a lock looks the same, but has another path to the latch
+/// while the lock is held.
 static bool expectsWhatWasRead(const LoopView &In, const Value *Expected,
                                const Value *Address, const BasicBlock *At) {
   const DataLayout &DL = At->getDataLayout();
   if (!isa<ConstantInt, ConstantPointerNull>(Expected))
     return false;
   for (BasicBlock *D : In.L.blocks()) {
+    if (In.LI.getLoopFor(D) != &In.L)
+      continue;
+    if (D != At && In.DT.dominates(D, At) &&
+        any_of(*D, [&](const Instruction &I) {
+          auto *RMW = dyn_cast<AtomicRMWInst>(&I);
+          return RMW && RMW->getOperation() == AtomicRMWInst::Xchg &&
+                 RMW->getValOperand() == Expected &&
+                 placeOf(RMW->getPointerOperand(), DL) == placeOf(Address, DL);
+        }))
+      return true;
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
-    if (!Br || !Br->isConditional() || In.LI.getLoopFor(D) != &In.L)
+    if (!Br || !Br->isConditional())
       continue;
     const BasicBlock *Equal =
         ifRead(cast<Constant>(Expected), Address, *Br, DL);
@@ -297,18 +308,21 @@ static CmpInst::Predicate orderOn(const BasicBlock *From, const BasicBlock *To,
   return CmpInst::BAD_ICMP_PREDICATE;
 }
 
-/// Returns true if A > B, signed, when control goes from From to To.
+/// Returns true if A > B, signed, when control goes from From to To. Earlier
+/// branches may have decided a part of that.
 static bool isGreaterOn(const LoopView &In, const BasicBlock *From,
                         const BasicBlock *To, const Value *A, const Value *B) {
-  CmpInst::Predicate Is = orderOn(From, To, A, B);
-  if (Is != CmpInst::ICMP_SGE)
-    return Is == CmpInst::ICMP_SGT;
-  return any_of(In.L.blocks(), [&](const BasicBlock *D) {
-    return any_of(successors(D), [&](const BasicBlock *Next) {
-      return orderOn(D, Next, A, B) == CmpInst::ICMP_NE &&
-             In.DT.dominates(BasicBlockEdge(D, Next), From);
-    });
-  });
+  bool AtLeast = false, Differs = false;
+  auto Note = [&](CmpInst::Predicate Is) {
+    AtLeast |= Is == CmpInst::ICMP_SGE || Is == CmpInst::ICMP_SGT;
+    Differs |= Is == CmpInst::ICMP_NE || Is == CmpInst::ICMP_SGT;
+  };
+  Note(orderOn(From, To, A, B));
+  for (const BasicBlock *D : In.L.blocks())
+    for (const BasicBlock *Next : successors(D))
+      if (In.DT.dominates(BasicBlockEdge(D, Next), From))
+        Note(orderOn(D, Next, A, B));
+  return AtLeast && Differs;
 }
 
 /// Returns true if control goes from From to To when other threads have taken

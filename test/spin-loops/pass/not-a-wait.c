@@ -222,6 +222,20 @@ void release(void) {
   }
 }
 
+// The exchange expects what the same iteration has stored: it fails only if another thread has come in between.
+enum { RUNNING = 1 };
+atomic_ulong waiters;
+void run_waiters(void) {
+  // expected-remark@+2 {{(lock-free retry) on atomic 'waiters'}}
+  while (1) {
+    if (atomic_exchange(&waiters, RUNNING) & ~1ul)
+      return;
+    unsigned long running = RUNNING;
+    if (atomic_compare_exchange_strong(&waiters, &running, 0))
+      return;
+  }
+}
+
 // A version number of two words, read twice: if one has changed, another thread has made progress.
 struct element;
 struct two_words {

@@ -53,6 +53,26 @@ int dequeue_waiting(Queue &q) {
   return v;
 }
 
+// The order of the tests does not matter: whether the place was passed on is known after both.
+bool dequeue_mostly_empty(Queue &q, int &out) {
+  size_t place = q.next.load(std::memory_order_relaxed);
+  for (;;) {
+    Cell &cell = q.cells[place & 1023];
+    intptr_t ahead = (intptr_t)cell.sequence.load(std::memory_order_acquire) - (intptr_t)(place + 1);
+    if (ahead < 0) [[likely]]
+      return false;
+    if (ahead == 0) {
+      if (q.next.compare_exchange_strong(place, place + 1, std::memory_order_relaxed)) {
+        out = cell.data;
+        cell.sequence.store(place + 1024, std::memory_order_release);
+        return true;
+      }
+    } else {
+      place = q.next.load(std::memory_order_relaxed);
+    }
+  }
+}
+
 // The place is read in each iteration, and the difference wraps.
 bool enqueue(Queue &q, int value) {
   size_t place;
