@@ -89,6 +89,44 @@ static bool recordsExtreme(const StoreInst &Store) {
          (Is->getOperand(1) == Number && IsOld(Is->getOperand(0)));
 }
 
+/// Maximum number of operations of a step of a random number generator. A
+/// xorshift has six, a rotation in it two more.
+static constexpr unsigned MaxRandomSteps = 16;
+
+/// Returns true if Store overwrites the state of a random number generator by
+/// the next one: a multiplication of the old state, or an exclusive or of
+/// values that are computed from it and from nothing else. A worker that steals
+/// from a random queue keeps such a state.
+static bool isRandomStep(const StoreInst &Store) {
+  bool Mixes = false;
+  SmallSetVector<const Value *, 16> Steps;
+  Steps.insert(Store.getValueOperand());
+  for (unsigned N = 0; N != Steps.size(); ++N) {
+    const Value *V = Steps[N];
+    if (auto *Load = dyn_cast<LoadInst>(V)) {
+      if (!Load->isSimple() ||
+          Load->getPointerOperand() != Store.getPointerOperand())
+        return false;
+      continue;
+    }
+    auto *I = dyn_cast<Instruction>(V);
+    auto *Call = dyn_cast_or_null<IntrinsicInst>(I);
+    bool Rotates = Call && (Call->getIntrinsicID() == Intrinsic::fshl ||
+                            Call->getIntrinsicID() == Intrinsic::fshr);
+    if (!Rotates && !isa_and_nonnull<BinaryOperator, CastInst>(I))
+      return false;
+    Mixes |= I->getOpcode() == Instruction::Mul ||
+             (I->getOpcode() == Instruction::Xor &&
+              !isa<Constant>(I->getOperand(1)));
+    for (const Use &Op : Rotates ? Call->args() : I->operands())
+      if (!isa<Constant>(Op))
+        Steps.insert(Op);
+    if (Steps.size() > MaxRandomSteps)
+      return false;
+  }
+  return Mixes;
+}
+
 /// Returns true if L reads memory at an address that is computed from what it
 /// reads at Count, such as an index of a queue: `++index` is progress then.
 static bool locatesReads(const Value *Count, const Loop &L) {
@@ -105,9 +143,9 @@ static bool locatesReads(const Value *Count, const Loop &L) {
 }
 
 bool isStatistics(const StoreInst &Store, const Loop &L) {
-  return Store.isSimple() && ((countsFrom(Store.getValueOperand(), Store) &&
-                               !locatesReads(Store.getPointerOperand(), L)) ||
-                              recordsExtreme(Store));
+  return Store.isSimple() && (isRandomStep(Store) || recordsExtreme(Store) ||
+                              (countsFrom(Store.getValueOperand(), Store) &&
+                               !locatesReads(Store.getPointerOperand(), L)));
 }
 
 static const Value *withoutCasts(const Value *V) {
