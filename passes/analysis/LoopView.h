@@ -49,13 +49,14 @@ void gatherEffects(LoopView &In, Gathered &G);
 void gatherGuards(LoopView &In, Gathered &G);
 
 // Stores.cpp
-/// Returns true if Store counts, as in ++statistics.waits or pauses *= 2, and no
-/// address that L reads depends on the count, or if it records an extreme or
+/// Returns true if Store counts, as in ++statistics.waits or pauses *= 2, and
+/// no address that L reads depends on the count, or if it records an extreme or
 /// the next state of a random number generator.
 bool isStatistics(const llvm::StoreInst &Store, const llvm::Loop &L);
-/// Returns true if Store is neither atomic nor volatile and each iteration that
-/// is followed by another one stores the same value at the same address:
-/// `while (next == cached) cached = load(&index);`.
+/// Returns true if Store keeps what the loop polls, neither atomic nor
+/// volatile, and each iteration that is followed by another one stores the same
+/// value at the same address: `while (next == cached) cached = load(&index);`.
+/// A store that polls nothing may be a sign of life that somebody watches.
 bool isRepeated(const llvm::StoreInst &Store, const llvm::Loop &L);
 
 // Iterations.cpp

@@ -154,28 +154,49 @@ static const Value *withoutCasts(const Value *V) {
   return V;
 }
 
-bool isRepeated(const StoreInst &Store, const Loop &L) {
-  if (!Store.isSimple() || !L.isLoopInvariant(Store.getPointerOperand()))
-    return false;
+/// Returns the invariant value that Store stores in each iteration of L that is
+/// followed by another one, perhaps because the loop ends if it is not; null if
+/// there is none.
+static const Value *storedAgain(const StoreInst &Store, const Loop &L) {
   const Value *Stored = withoutCasts(Store.getValueOperand());
   if (L.isLoopInvariant(Stored))
-    return true;
+    return Stored;
   SmallVector<BasicBlock *, 4> Exiting;
   L.getExitingBlocks(Exiting);
-  return any_of(Exiting, [&](BasicBlock *Exit) {
+  for (BasicBlock *Exit : Exiting) {
     auto *Br = dyn_cast<BranchInst>(Exit->getTerminator());
-    if (!Br || !everyIterationPasses(L, SmallPtrSet<BasicBlock *, 1>({Exit})))
-      return false;
-    bool StaysIf = L.contains(Br->getSuccessor(0));
-    auto *Compare = dyn_cast<ICmpInst>(Br->getCondition());
+    auto *Compare = Br ? dyn_cast<ICmpInst>(Br->getCondition()) : nullptr;
     if (!Compare || !Compare->isEquality() ||
-        (Compare->getPredicate() == ICmpInst::ICMP_EQ) != StaysIf)
-      return false;
+        (Compare->getPredicate() == ICmpInst::ICMP_EQ) !=
+            L.contains(Br->getSuccessor(0)) ||
+        (Exit != Store.getParent() &&
+         !everyIterationPasses(L, SmallPtrSet<BasicBlock *, 1>({Exit}))))
+      continue;
     const Value *A = withoutCasts(Compare->getOperand(0)),
                 *B = withoutCasts(Compare->getOperand(1));
-    return (A == Stored && L.isLoopInvariant(B)) ||
-           (B == Stored && L.isLoopInvariant(A));
-  });
+    if (A == Stored && L.isLoopInvariant(B))
+      return B;
+    if (B == Stored && L.isLoopInvariant(A))
+      return A;
+  }
+  return nullptr;
+}
+
+bool isRepeated(const StoreInst &Store, const Loop &L) {
+  const Value *Address = Store.getPointerOperand();
+  if (!Store.isSimple() || !L.isLoopInvariant(Address))
+    return false;
+  const Value *Stored = storedAgain(Store, L);
+  bool IsPolled = false;
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (auto *Other = dyn_cast<StoreInst>(&I);
+          Other && Other->getPointerOperand() == Address) {
+        if (!Stored || storedAgain(*Other, L) != Stored)
+          return false;
+        IsPolled |= !L.isLoopInvariant(Other->getValueOperand());
+      }
+  return IsPolled;
 }
 
 } // namespace vfriendly

@@ -33,6 +33,27 @@ void *take_deferred(struct span *s) {
   return s->list;
 }
 
+// The result of a failed try, on each of two ways.
+struct deque {
+  atomic_int head, tail;
+  void *slots[64];
+};
+void steal_from_either(struct deque *a, struct deque *b, void **task) {
+  // expected-remark@+2 {{now wait in the runtime}}
+  for (;;) {
+    int at = atomic_load(&a->head);
+    if (at < atomic_load(&a->tail)) {
+      *task = atomic_compare_exchange_strong(&a->head, &at, at + 1) ? a->slots[at & 63] : 0;
+      if (*task)
+        return;
+    } else {
+      *task = 0;
+    }
+    if (atomic_load(&b->tail))
+      return;
+  }
+}
+
 atomic_uint flag, stage;
 unsigned last;
 // Another value in each iteration.
@@ -48,6 +69,12 @@ void until_equal(struct ring *r, unsigned next) {
   while (next != r->seen);
 }
 
+// A sign of life.
+void beat(void) {
+  while (!atomic_load(&flag))
+    last = 1;
+}
+
 // Another thread may wait for the store and undo it.
 void ask(atomic_uint *request) {
   while (!atomic_load(&flag))
@@ -58,9 +85,18 @@ void ask_volatile(volatile unsigned *request) {
     *request = 1;
 }
 
+// The steps of a state machine.
+void step(unsigned *state) {
+  while (!atomic_load(&flag))
+    if (*state == 1)
+      *state = 2;
+    else
+      *state = 1;
+}
+
 // Another address in each iteration.
 void fill(unsigned *at) {
   for (; !atomic_load(&flag); ++at)
     *at = 1;
 }
-// expected-remark@* 0-1 {{link with libvfrt}}
+// expected-remark@* 0-2 {{link with libvfrt}}
