@@ -195,6 +195,7 @@ bool isVersionCheck(const Loop &L, const Value *Condition, unsigned Depth) {
            });
   }
   using Read = std::pair<const Instruction *, const Value *>;
+  SmallPtrSet<const Value *, 4> Followed;
   auto ReadOf = [&](const Value *V, unsigned Steps, auto &&Self) -> Read {
     while (isa<CastInst, FreezeInst>(V))
       V = cast<Instruction>(V)->getOperand(0);
@@ -206,16 +207,20 @@ bool isVersionCheck(const Loop &L, const Value *Condition, unsigned Depth) {
     // Follows phis: one in the header may hold the value that the loop read one
     // or two iterations before, another joins what the iteration read and what
     // an inner loop read again.
+    // Where the loop goes on without a new read, the phi keeps its value.
     if (auto *Phi = dyn_cast<PHINode>(I); Phi && Steps < 2) {
       const Value *Address = nullptr;
+      Followed.insert(Phi);
       for (unsigned N = 0; N != Phi->getNumIncomingValues(); ++N) {
-        if (!L.contains(Phi->getIncomingBlock(N)))
+        if (!L.contains(Phi->getIncomingBlock(N)) ||
+            Followed.contains(Phi->getIncomingValue(N)))
           continue;
         Read Before = Self(Phi->getIncomingValue(N), Steps + 1, Self);
         if (!Before.second || (Address && Address != Before.second))
           return {};
         Address = Before.second;
       }
+      Followed.erase(Phi);
       return {Phi, Address};
     }
     auto *Call = dyn_cast<CallBase>(I);

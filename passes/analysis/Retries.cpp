@@ -213,15 +213,18 @@ static bool isGivenUpInside(const LoopView &In, const Facts &F,
 }
 
 /// Returns true if a version number, read twice in one iteration, has changed
-/// when Condition is Value. One of several words may be the one that changed.
+/// when Condition is Value: it differs, or is greater or less. One of several
+/// words may be the one that changed.
 static bool saysChanged(const Loop &L, const Value *Condition, bool Value) {
   const llvm::Value *A, *B;
   if (Value ? match(Condition, m_LogicalOr(m_Value(A), m_Value(B)))
             : match(Condition, m_LogicalAnd(m_Value(A), m_Value(B))))
     return saysChanged(L, A, Value) && saysChanged(L, B, Value);
   auto *Compare = dyn_cast<ICmpInst>(Condition);
-  return Compare && Compare->isEquality() &&
-         (Compare->getPredicate() == ICmpInst::ICMP_NE) == Value &&
+  return Compare &&
+         CmpInst::isFalseWhenEqual(
+             Value ? CmpInst::Predicate(Compare->getPredicate())
+                   : Compare->getInversePredicate()) &&
          isVersionCheck(L, Compare);
 }
 

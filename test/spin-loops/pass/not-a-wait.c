@@ -222,6 +222,24 @@ void release(void) {
   }
 }
 
+// A limit that is read again: if it has grown, another thread has made progress.
+atomic_ulong wakers, sleepers;
+void wake_one(void) {
+  unsigned long limit = atomic_load(&sleepers), woken = atomic_load(&wakers);
+  for (;;) {
+    if (woken >= limit) {
+      // expected-remark@+1 {{(lock-free retry) on atomic 'wakers'}}
+      unsigned long fresh = atomic_load(&sleepers);
+      if (fresh <= limit)
+        return;
+      limit = fresh;
+      continue;
+    }
+    if (atomic_compare_exchange_weak(&wakers, &woken, woken + 1))
+      return;
+  }
+}
+
 // The exchange expects what the same iteration has stored: it fails only if another thread has come in between.
 enum { RUNNING = 1 };
 atomic_ulong waiters;
