@@ -321,8 +321,9 @@ static void restoreID(Value *Header, MDNode *ID, LoopInfo &LI) {
     L->setLoopID(ID);
 }
 
-bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
-  bool Changed = false;
+bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
+                           function_ref<void()> BeforeChange) {
+  bool Changed = false, MayChange = false;
   unsigned Total = 0;
   // Makes one iteration for each level of calls, and one that finds no more
   // calls.
@@ -342,6 +343,8 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM) {
       MDNode *ID = L->getLoopID();
       if (!IsCandidate && !accessesMarkedMemory(*L))
         continue;
+      if (!std::exchange(MayChange, true))
+        BeforeChange();
       Changed |= takeKnownValues(*L);
       if (takeKnownWays(*L, LI))
         Separated.push_back({WeakVH(L->getHeader()), ID});

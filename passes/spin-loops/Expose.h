@@ -37,8 +37,11 @@ using ParameterSet = uint32_t;
 class ConditionExposer {
 public:
   /// Inlines the harmless calls in F's candidate loops. If it inlines any, it
-  /// also simplifies F, invalidates F's analyses and returns true.
-  bool run(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
+  /// also simplifies F, invalidates F's analyses and returns true. Calls
+  /// BeforeChange once before it may change something.
+  bool run(
+      llvm::Function &F, llvm::FunctionAnalysisManager &FAM,
+      llvm::function_ref<void()> BeforeChange = [] {});
 
 private:
   /// The side effects of a function that a waiting loop may call.

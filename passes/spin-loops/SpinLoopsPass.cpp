@@ -21,6 +21,7 @@
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/Expose.h"
 #include "passes/spin-loops/GiveWay.h"
+#include "passes/spin-loops/OriginalBody.h"
 #include "passes/spin-loops/PollingPaths.h"
 #include "passes/spin-loops/Remarks.h"
 #include "passes/spin-loops/Rewrite.h"
@@ -222,13 +223,18 @@ void SpinLoopsImpl::find(Function &F) {
       sayUnoptimized(FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), F);
     return;
   }
+  OriginalBody Original(F);
+  bool Exposed = false, Split = false;
   if (isFirst(Phase) && Mode != SpinMode::Off && Forbidden.mayChange(F)) {
-    Changed |= Exposer.run(F, FAM);
-    Changed |= splitPolls(F, FAM, Variables);
+    Exposed = Exposer.run(F, FAM, [&] { Original.save(); });
+    Split = splitPolls(F, FAM, Variables);
+    Changed |= Exposed || Split;
   }
   auto &LI = FAM.getResult<LoopAnalysis>(F);
   SpinLoopInfo Info =
       findSpinLoops(F, LI, FAM.getResult<DominatorTreeAnalysis>(F), Variables);
+  if (Exposed && !Split && Info.Loops.empty() && Original.restore())
+    return FAM.invalidate(F, PreservedAnalyses::none());
   if (any_of(LI.getLoopsInPreorder(),
              [](const Loop *L) { return isMarked(*L, YieldMark); }))
     Yielding.insert(&F);
