@@ -36,6 +36,6 @@ for name, lines in (("saved", ["0", "0", "0"]), ("restored", ["10", "10", "10"])
                     ("without", ["1", "2", "3"]), ("refused", ["qemu: no such file"])):
     assert status(**{name: lines}) == 1, (name, lines)
 flushes = ['{"interrupts": %d, "ops": 20}' % n for n in (0, 5, 20)]
-assert qemu.values([f"saved: {line}" for line in flushes], "saved") == [0, 0.25, 1]
+assert qemu.values([f"saved: {line}" for line in [*flushes, '{"interrupts": 2, "op']], "saved") == [0, 0.25, 1]
 assert "without: 1 values of 3, after: broke off" == broken(lambda: status(without=["7", "broke off"]))
 print("qemu: ok")
