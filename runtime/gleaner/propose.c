@@ -18,6 +18,12 @@
 /* Below this share of idle time retention has nothing to keep: its thread would
  * only add switches. */
 #define LEAST_IDLE 0.05
+/* Number of idle periods per second below which no thread waits for another, so
+ * that fewer CPUs gain nothing though the host takes some. A program whose
+ * threads share a lock has tens to hundreds, one that computes has none. User
+ * time, by which a trial is judged without a metric, would not tell: its ticks
+ * are not exact on a CPU that the host takes away. */
+#define LEAST_WAITS 10
 /* Work and retention together may use this share of a CPU limit. */
 #define LIMIT_SHARE 0.8
 
@@ -81,7 +87,10 @@ static unsigned propose_fold(const struct gl_settings *settings,
     /* A thread's CPU time contains stolen time only without
      * CONFIG_PARAVIRT_TIME_ACCOUNTING: with it, CPUs of which the host takes
      * half are never used for more than the other half. */
-    if (gl_stolen_share(sample) > GL_CROWDED_SHARE && load->per_cpu > 0.5) {
+    bool waits = settings->has_metric ||
+                 sample->idle_periods >= LEAST_WAITS * sample->seconds;
+    if (gl_stolen_share(sample) > GL_CROWDED_SHARE && load->per_cpu > 0.5 &&
+        waits) {
       *cause = GL_STEAL;
       unsigned rest = (unsigned)(n * (1 - gl_stolen_share(sample)) + 0.99);
       return rest < 1 ? 1 : rest < n ? rest : n - 1;

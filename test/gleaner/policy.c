@@ -172,6 +172,24 @@ static void stolen(void) {
     }
     CHECK(d.cpus == 2);
   }
+  // Threads that never wait gain nothing from fewer CPUs, unless their own metric says so.
+  for (int measures = 0; measures < 2; ++measures) {
+    only.has_metric = measures;
+    struct gl_state state;
+    gl_policy_start(&state, 4);
+    struct gl_decision d = {.cpus = 4};
+    for (int i = 0; i < 40 && d.cpus == 4; ++i) {
+      struct gl_sample s = window();
+      s.idle_s = s.active_idle_s = 0;
+      s.idle_periods = s.active_periods = 0;
+      s.steal_s = 4 * s.seconds * 0.5;
+      s.work_s = 4 * s.seconds * 0.98;
+      s.progress = 1000 * s.seconds;
+      d = gl_policy_step(&only, &state, &s);
+    }
+    CHECK(d.cpus == (measures ? 2 : 4));
+  }
+  only.has_metric = false;
   // CPUs that are idle lose nothing to others.
   struct gl_state state;
   gl_policy_start(&state, 4);
