@@ -86,7 +86,9 @@ void FunctionBodies::Walker::walk(const Stmt &S) {
   else if (auto *Construct = dyn_cast<CXXConstructExpr>(&S)) {
     noteUse(Construct->getConstructor());
     noteDestructor(Construct->getType());
-  } else if (auto *New = dyn_cast<CXXNewExpr>(&S))
+  } else if (auto *Inherited = dyn_cast<CXXInheritedCtorInitExpr>(&S))
+    noteUse(Inherited->getConstructor());
+  else if (auto *New = dyn_cast<CXXNewExpr>(&S))
     noteUse(New->getOperatorNew());
   else if (auto *Delete = dyn_cast<CXXDeleteExpr>(&S)) {
     noteUse(Delete->getOperatorDelete());

@@ -86,6 +86,7 @@ public:
     LLVM.setDiscardValueNames(true);
     Options.OptimizationLevel = 2; // At 0 all functions get optnone.
     Options.setInlining(CodeGenOptions::NormalInlining);
+    Options.CXXCtorDtorAliases = true; // As the driver: one level of calls.
     Options.setDebugInfo(llvm::codegenoptions::LocTrackingOnly);
     Options.DebugColumnInfo = true;
     // Sets a folder that is no prefix of any path. The debug information then

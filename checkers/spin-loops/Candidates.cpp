@@ -171,12 +171,25 @@ void Candidates::visitStore(const Expr *LValue, Effects &Into) {
     Into.Harms = true;
 }
 
+/// Returns true if S names the variable or member D.
+static bool names(const Stmt *S, const ValueDecl &D) {
+  if (!S)
+    return false;
+  auto *E = dyn_cast<Expr>(S);
+  return (E && namedBy(E) == &D) ||
+         llvm::any_of(S->children(),
+                      [&](const Stmt *Child) { return names(Child, D); });
+}
+
 bool Candidates::decides(const Stmt &Child, const Stmt &Of,
                          bool Decides) const {
   if (auto *Op = dyn_cast<BinaryOperator>(&Of)) {
-    if (Op->isAssignmentOp())
+    if (Op->isAssignmentOp()) {
+      const ValueDecl *To = namedBy(Op->getLHS());
       return Decides || (&Child == Op->getRHS() &&
-                         (Depth != 0 || isInLocal(Op->getLHS())));
+                         (Depth != 0 || isInLocal(Op->getLHS()) ||
+                          (To && names(Condition, *To))));
+    }
     if (Op->isLogicalOp())
       return Decides || &Child == Op->getLHS();
     return Decides && (!Op->isCommaOp() || &Child == Op->getRHS());
@@ -269,6 +282,7 @@ bool Candidates::wait(const LoopShape &Shape, const FunctionDecl &Function) {
     return false;
   Effects Does;
   Budget = MaxNodes;
+  Condition = Shape.Condition;
   Shape.forEachPart(
       [&](const Stmt *S) { visit(S, Does, S == Shape.Condition); });
   // A loop that works in some iterations may wait in others (SplitPolls.h), if

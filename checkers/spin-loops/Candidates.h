@@ -63,7 +63,7 @@ private:
   /// Decides is true if the value of S may decide whether the loop goes on.
   void visit(const clang::Stmt *S, Effects &Into, bool Decides);
   /// Returns true if Child, an operand or part of Of, may decide whether the
-  /// loop goes on: by a condition, or by a local variable that gets its value.
+  /// loop goes on: by a condition, or by what it tests and gets the value.
   bool decides(const clang::Stmt &Child, const clang::Stmt &Of,
                bool Decides) const;
   void visitCall(const clang::CallExpr &Call, Effects &Into, bool Decides);
@@ -74,6 +74,7 @@ private:
   llvm::DenseMap<const clang::FunctionDecl *, Effects> Known;
   unsigned Budget = 0; ///< Statements and expressions left to visit.
   unsigned Depth = 0;  ///< Of called functions.
+  const clang::Stmt *Condition = nullptr; ///< Of the loop; may be null.
 };
 
 } // namespace vfriendly::tidy

@@ -117,15 +117,19 @@ static void addChain(const llvm::DILocation *At,
     Chain.insert(Chain.begin(), innermostPlace(*At));
 }
 
-/// Returns where the statement of the loop with this latch begins; null if it
-/// is not known.
-static const llvm::DILocation *startOf(const llvm::BasicBlock &Latch) {
-  if (const llvm::MDNode *ID =
-          Latch.getTerminator()->getMetadata(llvm::LLVMContext::MD_loop))
+/// Returns where the statement of the loop with this ID begins; null if it is
+/// not known.
+static const llvm::DILocation *startOf(const llvm::MDNode *ID) {
+  if (ID)
     for (const llvm::MDOperand &Each : ID->operands())
       if (auto *Start = dyn_cast_or_null<llvm::DILocation>(Each.get()))
         return Start;
   return nullptr;
+}
+
+static const llvm::DILocation *startOf(const llvm::BasicBlock &Latch) {
+  return startOf(
+      Latch.getTerminator()->getMetadata(llvm::LLVMContext::MD_loop));
 }
 
 /// Returns true if splitPolls has split L from the loop around it, which then
@@ -159,8 +163,12 @@ static bool addStarts(const llvm::Loop &L,
   SmallVector<llvm::BasicBlock *, 4> Latches;
   L.getLoopLatches(Latches);
   bool IsOwn = false;
+  // No latch has a place if the ways of several `continue`s were separated.
+  bool IsKnown = llvm::any_of(
+      Latches, [](const llvm::BasicBlock *B) { return lastPlace(*B); });
   for (const llvm::BasicBlock *Latch : Latches) {
-    const llvm::DILocation *Start = startOf(*Latch);
+    const llvm::DILocation *Start =
+        IsKnown ? startOf(*Latch) : startOf(loopIDOf(L));
     const llvm::DILocation *At = Start ? Start : lastPlace(*Latch);
     if (!At || At->getInlinedAt())
       continue;

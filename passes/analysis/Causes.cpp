@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/analysis/Causes.h"
+#include "passes/analysis/LoopView.h"
 
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
@@ -188,9 +188,14 @@ void CauseCollector::visit(Value *V, unsigned Depth) {
       });
     };
     // An & makes (i + 1) & (n - 1) wrap. In a cycle through memory it may also
-    // remove tag bits from the pointers of a list.
-    bool Wraps = Has(Instruction::URem) || Has(Instruction::SRem) ||
-                 (Has(Instruction::And) && !Has(Instruction::Load));
+    // remove tag bits from the pointers of a list. An index i % n, of a counter
+    // or a random number, wraps, too.
+    bool Wraps =
+        Has(Instruction::URem) || Has(Instruction::SRem) ||
+        (Has(Instruction::And) && !Has(Instruction::Load)) ||
+        (W.Access && any_of(make_range(Open.begin(), Again), [](const auto &O) {
+           return O.first->getOpcode() == Instruction::URem;
+         }));
     // So does a reset, as in `if (++i == n) i = 0`. Where no address is
     // computed it also counts: it decides, for example, when the loop sleeps.
     bool Resets = !Has(Instruction::Load) &&
@@ -244,9 +249,32 @@ void CauseCollector::visitPhi(PHINode &Phi, unsigned Depth) {
   push(Next, Depth);
 }
 
+ArrayRef<StoreInst *> CauseCollector::repeatedStores() {
+  if (!Repeated) {
+    Repeated.emplace();
+    for (BasicBlock *B : L.blocks())
+      for (Instruction &I : *B)
+        if (auto *Store = dyn_cast<StoreInst>(&I);
+            Store && isRepeated(*Store, L))
+          Repeated->push_back(Store);
+  }
+  return *Repeated;
+}
+
 void CauseCollector::visitLoad(LoadInst &Load, unsigned Depth) {
   if (Load.hasMetadata(LLVMContext::MD_invariant_load))
     return push(Load.getPointerOperand(), Depth);
+  if (Load.isSimple()) {
+    // What the loop keeps there itself: while (seen == n) seen = load(&word);
+    const DataLayout &DL = Load.getDataLayout();
+    Place At = placeOf(Load.getPointerOperand(), DL);
+    SmallVector<Value *, 2> Kept;
+    for (StoreInst *Store : repeatedStores())
+      if (placeOf(Store->getPointerOperand(), DL) == At)
+        Kept.push_back(Store->getValueOperand());
+    if (!Kept.empty())
+      return push(Kept, Depth);
+  }
   visitAddress(Load, Load.getPointerOperand(), Depth);
 }
 

@@ -19,6 +19,7 @@
 #include "llvm/IR/Dominators.h"
 
 #include <memory>
+#include <optional>
 
 namespace vfriendly {
 
@@ -88,6 +89,8 @@ private:
   void visit(llvm::Value *V, unsigned Depth);
   void visitPhi(llvm::PHINode &Phi, unsigned Depth);
   void visitLoad(llvm::LoadInst &Load, unsigned Depth);
+  /// The stores of L that each failed iteration repeats (isRepeated).
+  llvm::ArrayRef<llvm::StoreInst *> repeatedStores();
   void visitCall(llvm::CallBase &Call, unsigned Depth);
   void visitAddress(llvm::Instruction &Access, llvm::Value *Address,
                     unsigned Depth);
@@ -101,6 +104,7 @@ private:
   const llvm::DominatorTree &DT;
   VariableFacts &Variables;
   bool CallsArePolls = false, TurnsArePolls = false;
+  std::optional<llvm::SmallVector<llvm::StoreInst *, 0>> Repeated;
   llvm::SmallVector<Step, 16> Steps;
   llvm::SmallVector<std::unique_ptr<Search>, 4> Searches;
   /// For each access, the causes of its address. Computed once per loop, and

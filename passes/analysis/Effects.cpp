@@ -28,7 +28,7 @@ namespace vfriendly {
 /// Returns true if the operation is idempotent: repeating it in L leaves memory
 /// as after the first execution.
 static bool isIdempotent(const AtomicRMWInst &RMW, const Loop &L) {
-  if (!L.isLoopInvariant(RMW.getValOperand()))
+  if (!L.isLoopInvariant(withoutCasts(RMW.getValOperand())))
     return false;
   switch (RMW.getOperation()) {
   case AtomicRMWInst::Xchg:

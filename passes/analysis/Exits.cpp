@@ -180,67 +180,6 @@ static Causes guardsOf(LoopView &In, BasicBlock *Exiting) {
   return All;
 }
 
-bool isVersionCheck(const Loop &L, const Value *Condition, unsigned Depth) {
-  // Maximum depth of operands: `!((a & 1) || a != b)` has 3 levels, and one is
-  // spare.
-  if (Depth > 4)
-    return false;
-  auto *Cmp = dyn_cast<ICmpInst>(Condition);
-  if (!Cmp) {
-    auto *I = dyn_cast<Instruction>(Condition);
-    return I && L.contains(I) &&
-           isa<SelectInst, BinaryOperator, FreezeInst, PHINode>(I) &&
-           any_of(I->operands(), [&](const Value *Op) {
-             return isVersionCheck(L, Op, Depth + 1);
-           });
-  }
-  using Read = std::pair<const Instruction *, const Value *>;
-  SmallPtrSet<const Value *, 4> Followed;
-  auto ReadOf = [&](const Value *V, unsigned Steps, auto &&Self) -> Read {
-    while (isa<CastInst, FreezeInst>(V))
-      V = cast<Instruction>(V)->getOperand(0);
-    auto *I = dyn_cast<Instruction>(V);
-    if (!I || !L.contains(I))
-      return {};
-    if (auto *Load = dyn_cast<LoadInst>(I))
-      return {I, Load->getPointerOperand()};
-    // Follows phis: one in the header may hold the value that the loop read one
-    // or two iterations before, another joins what the iteration read and what
-    // an inner loop read again.
-    // Where the loop goes on without a new read, the phi keeps its value.
-    if (auto *Phi = dyn_cast<PHINode>(I); Phi && Steps < 2) {
-      const Value *Address = nullptr;
-      Followed.insert(Phi);
-      for (unsigned N = 0; N != Phi->getNumIncomingValues(); ++N) {
-        if (!L.contains(Phi->getIncomingBlock(N)) ||
-            Followed.contains(Phi->getIncomingValue(N)))
-          continue;
-        Read Before = Self(Phi->getIncomingValue(N), Steps + 1, Self);
-        if (!Before.second || (Address && Address != Before.second))
-          return {};
-        Address = Before.second;
-      }
-      Followed.erase(Phi);
-      return {Phi, Address};
-    }
-    auto *Call = dyn_cast<CallBase>(I);
-    CallClass Class = Call ? classifyCall(*Call) : CallClass{CallEffect::Other};
-    return {I, Class.Effect == CallEffect::AsmLoad ? Class.Address : nullptr};
-  };
-  Read First = ReadOf(Cmp->getOperand(0), 0, ReadOf),
-       Second = ReadOf(Cmp->getOperand(1), 0, ReadOf);
-  return First.second && First.second == Second.second &&
-         First.first != Second.first;
-}
-
-bool endsUnchanged(const Loop &L, const ExitLeaf &Leaf) {
-  auto *Cmp = dyn_cast<ICmpInst>(Leaf.Condition);
-  if (Cmp && (!Cmp->isEquality() ||
-              (Cmp->getPredicate() == ICmpInst::ICMP_NE) != Leaf.StaysIf))
-    return false;
-  return isVersionCheck(L, Leaf.Condition);
-}
-
 /// Returns true if the loop continues when an exchange succeeds, perhaps under
 /// further conditions.
 static bool staysOnSuccess(const ExitLeaf &Leaf) {

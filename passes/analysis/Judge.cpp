@@ -303,6 +303,15 @@ bool hasInexcusableEffect(const View &V) { return firstEffect(V, Reject); }
 
 bool hasDoubtfulEffect(const View &V) { return firstEffect(V, Doubt); }
 
+/// Returns true if each doubtful effect is a call that is a hint by its name.
+bool doubtsOnlyHints(const View &V) {
+  return all_of(V.F.Effects, [&](const Effect &E) {
+    const EffectRule *R = ruleFor(E, V.Without);
+    return !R || R->Then != Doubt ||
+           (R->Holds == isUnknownCall && isHint(E.Promised));
+  });
+}
+
 struct KindRule {
   SpinKind Kind;
   StringLiteral Name;
@@ -405,6 +414,8 @@ Verdict judge(const Facts &F, StringRef Without) {
       Found.By = R.Name;
       return Found;
     }
+    bool OnlyHints = R.Holds == hasDoubtfulEffect && doubtsOnlyHints(V);
+    Found.DoubtsHints = OnlyHints && (Found.Doubt.empty() || Found.DoubtsHints);
     if (Found.Doubt.empty())
       Found.Doubt = R.Text.empty() ? doubtAbout(V) : R.Text.str();
   }

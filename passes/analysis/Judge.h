@@ -52,6 +52,8 @@ struct Verdict {
   uint64_t Bound = 0;
   /// The reason why the loop is not proved to be a wait; empty if it is proved.
   std::string Doubt;
+  /// True if all doubts are about functions that give a hint by their names.
+  bool DoubtsHints = false;
 };
 
 /// Judges the loop that F describes. If F.Known is not the last stage, applies

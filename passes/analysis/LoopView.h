@@ -78,13 +78,6 @@ void gatherProgress(LoopView &In, Gathered &G);
 
 // Exits.cpp
 void gatherExits(LoopView &In, Gathered &G);
-/// Returns true if the condition compares two reads of one address, perhaps
-/// among other conditions.
-bool isVersionCheck(const llvm::Loop &L, const llvm::Value *Condition,
-                    unsigned Depth = 0);
-/// Returns true if the loop ends when a version number is unchanged. A loop
-/// that ends when the version has changed waits for a writer.
-bool endsUnchanged(const llvm::Loop &L, const ExitLeaf &Leaf);
 /// Adds C's polls to those of the loop. If an atomic or volatile poll is
 /// compared with plain memory, such as a barrier's local sense passed by
 /// reference, the plain memory is not polled.
@@ -99,7 +92,25 @@ Way wayOfSuccess(const llvm::Loop &L, const llvm::AtomicCmpXchgInst &Exchange);
 /// C do.
 Way wayOfSuccess(const llvm::Loop &L, const llvm::CallBase &Try);
 
+// Versions.cpp
+/// Returns true if the condition compares two reads of one address, perhaps
+/// among other conditions.
+bool isVersionCheck(const llvm::Loop &L, const llvm::Value *Condition,
+                    unsigned Depth = 0);
+/// Returns true if the loop ends when a version number is unchanged. A loop
+/// that ends when the version has changed waits for a writer.
+bool endsUnchanged(const llvm::Loop &L, const ExitLeaf &Leaf);
+/// Returns true if a version number, read twice in one iteration, has changed
+/// when Condition is Value: it differs, or is greater or less. One of several
+/// words may be the one that changed.
+bool saysChanged(const llvm::Loop &L, const llvm::Value *Condition, bool Value);
+
 // Retries.cpp
+const llvm::Value *withoutCasts(const llvm::Value *V);
+/// The object that an address points into, and the offset there. Each use of a
+/// member computes the address again.
+using Place = std::pair<const llvm::Value *, int64_t>;
+Place placeOf(const llvm::Value *Address, const llvm::DataLayout &DL);
 /// Returns true if V is computed, within an iteration of L, from a value for
 /// which IsSource returns true.
 bool dependsOn(const llvm::Value *V,

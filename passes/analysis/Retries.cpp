@@ -28,10 +28,13 @@ using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
-using Place = std::pair<const Value *, int64_t>;
+const Value *withoutCasts(const Value *V) {
+  while (isa<CastInst, FreezeInst>(V))
+    V = cast<Instruction>(V)->getOperand(0);
+  return V;
+}
 
-/// Returns the object that Address points into, and the offset there.
-static Place placeOf(const Value *Address, const DataLayout &DL) {
+Place placeOf(const Value *Address, const DataLayout &DL) {
   APInt Offset(DL.getIndexTypeSizeInBits(Address->getType()), 0);
   const Value *Base = Address->stripAndAccumulateConstantOffsets(
       DL, Offset, /*AllowNonInbounds=*/true);
@@ -41,8 +44,7 @@ static Place placeOf(const Value *Address, const DataLayout &DL) {
 /// Returns true if V is a value read at Address, in the loop or before it.
 static bool isReadAt(const Value *V, const Value *Address,
                      const DataLayout &DL) {
-  while (isa<CastInst, FreezeInst>(V))
-    V = cast<Instruction>(V)->getOperand(0);
+  V = withoutCasts(V);
   if (auto *Load = dyn_cast<LoadInst>(V))
     return placeOf(Load->getPointerOperand(), DL) == placeOf(Address, DL);
   auto *Call = dyn_cast<CallBase>(V);
@@ -212,29 +214,14 @@ static bool isGivenUpInside(const LoopView &In, const Facts &F,
          wayOfSuccess(In.L, Exchange) == Way::Out;
 }
 
-/// Returns true if a version number, read twice in one iteration, has changed
-/// when Condition is Value: it differs, or is greater or less. One of several
-/// words may be the one that changed.
-static bool saysChanged(const Loop &L, const Value *Condition, bool Value) {
-  const llvm::Value *A, *B;
-  if (Value ? match(Condition, m_LogicalOr(m_Value(A), m_Value(B)))
-            : match(Condition, m_LogicalAnd(m_Value(A), m_Value(B))))
-    return saysChanged(L, A, Value) && saysChanged(L, B, Value);
-  auto *Compare = dyn_cast<ICmpInst>(Condition);
-  return Compare &&
-         CmpInst::isFalseWhenEqual(
-             Value ? CmpInst::Predicate(Compare->getPredicate())
-                   : Compare->getInversePredicate()) &&
-         isVersionCheck(L, Compare);
-}
-
 /// Returns true if control goes from From to To when a version number, read
 /// twice in one iteration, has changed: `if (tail != load(&queue->tail))
 /// continue;`. Another thread made progress, so the next iteration can succeed.
 static bool retriesChanged(const LoopView &In, const BasicBlock *From,
                            const BasicBlock *To) {
   auto *Br = dyn_cast<BranchInst>(From->getTerminator());
-  return Br && Br->isConditional() && In.LI.getLoopFor(From) == &In.L &&
+  const Loop *Of = In.LI.getLoopFor(From);
+  return Br && Br->isConditional() && (Of == &In.L || !Of->contains(To)) &&
          Br->getSuccessor(0) != Br->getSuccessor(1) &&
          saysChanged(In.L, Br->getCondition(), To == Br->getSuccessor(0));
 }

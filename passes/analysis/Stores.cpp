@@ -25,6 +25,15 @@ namespace vfriendly {
 /// Maximum number of operations that compute a count.
 static constexpr unsigned MaxCountDepth = 4;
 
+/// Returns true if V is a plain read of what Store overwrites.
+static bool isOldValue(const Value *V, const StoreInst &Store) {
+  const DataLayout &DL = Store.getDataLayout();
+  auto *Load = dyn_cast<LoadInst>(V);
+  return Load && Load->isSimple() &&
+         placeOf(Load->getPointerOperand(), DL) ==
+             placeOf(Store.getPointerOperand(), DL);
+}
+
 /// Returns true if V is what Store overwrites, counted up or down by constants.
 /// Bits that are set, cleared or toggled and a reset are none of these: another
 /// thread may wait for them.
@@ -36,8 +45,7 @@ static bool countsFrom(const Value *V, const StoreInst &Store,
     return countsFrom(Of, Store, Depth + 1);
   };
   if (auto *Load = dyn_cast<LoadInst>(V))
-    return Depth != 0 && Load->isSimple() &&
-           Load->getPointerOperand() == Store.getPointerOperand();
+    return Depth != 0 && isOldValue(Load, Store);
   if (auto *Cast = dyn_cast<CastInst>(V))
     return Counts(Cast->getOperand(0));
   if (auto *Operation = dyn_cast<BinaryOperator>(V))
@@ -65,28 +73,16 @@ static bool countsFrom(const Value *V, const StoreInst &Store,
 /// Returns true if Store records the largest or smallest number seen, one that
 /// the loop does not read from memory: if (n > most) most = n;
 static bool recordsExtreme(const StoreInst &Store) {
-  const Value *Number = Store.getValueOperand(),
-              *At = Store.getPointerOperand();
+  const Value *Number = Store.getValueOperand();
   const BasicBlock *Before = Store.getParent()->getSinglePredecessor();
   auto *Br = Before ? dyn_cast<BranchInst>(Before->getTerminator()) : nullptr;
   auto *Is = Br && Br->isConditional() ? dyn_cast<ICmpInst>(Br->getCondition())
                                        : nullptr;
   if (!Is || !Is->isRelational() || isa<LoadInst, CallBase>(Number))
     return false;
-  // The address is computed twice where common subexpressions are not yet
-  // eliminated.
-  auto IsOld = [&](const Value *V) {
-    auto *Load = dyn_cast<LoadInst>(V);
-    if (!Load || !Load->isSimple())
-      return false;
-    auto *Here = dyn_cast<Instruction>(At);
-    auto *There = dyn_cast<Instruction>(Load->getPointerOperand());
-    return At == Load->getPointerOperand() ||
-           (Here && There && isa<GetElementPtrInst>(Here) &&
-            Here->isIdenticalTo(There));
-  };
-  return (Is->getOperand(0) == Number && IsOld(Is->getOperand(1))) ||
-         (Is->getOperand(1) == Number && IsOld(Is->getOperand(0)));
+  return (Is->getOperand(0) == Number &&
+          isOldValue(Is->getOperand(1), Store)) ||
+         (Is->getOperand(1) == Number && isOldValue(Is->getOperand(0), Store));
 }
 
 /// Maximum number of operations of a step of a random number generator. A
@@ -104,8 +100,7 @@ static bool isRandomStep(const StoreInst &Store) {
   for (unsigned N = 0; N != Steps.size(); ++N) {
     const Value *V = Steps[N];
     if (auto *Load = dyn_cast<LoadInst>(V)) {
-      if (!Load->isSimple() ||
-          Load->getPointerOperand() != Store.getPointerOperand())
+      if (!isOldValue(Load, Store))
         return false;
       continue;
     }
@@ -128,12 +123,10 @@ static bool isRandomStep(const StoreInst &Store) {
 }
 
 /// Returns true if L reads memory at an address that is computed from what it
-/// reads at Count, such as an index of a queue: `++index` is progress then.
-static bool locatesReads(const Value *Count, const Loop &L) {
-  auto ReadsCount = [&](const Value *V) {
-    auto *Load = dyn_cast<LoadInst>(V);
-    return Load && Load->getPointerOperand() == Count;
-  };
+/// reads where Count stores, such as an index of a queue: `++index` is progress
+/// then.
+static bool locatesReads(const StoreInst &Count, const Loop &L) {
+  auto ReadsCount = [&](const Value *V) { return isOldValue(V, Count); };
   return any_of(L.blocks(), [&](const BasicBlock *B) {
     return any_of(*B, [&](const Instruction &I) {
       const Value *Address = getLoadStorePointerOperand(&I);
@@ -145,13 +138,7 @@ static bool locatesReads(const Value *Count, const Loop &L) {
 bool isStatistics(const StoreInst &Store, const Loop &L) {
   return Store.isSimple() && (isRandomStep(Store) || recordsExtreme(Store) ||
                               (countsFrom(Store.getValueOperand(), Store) &&
-                               !locatesReads(Store.getPointerOperand(), L)));
-}
-
-static const Value *withoutCasts(const Value *V) {
-  while (isa<CastInst, FreezeInst>(V))
-    V = cast<Instruction>(V)->getOperand(0);
-  return V;
+                               !locatesReads(Store, L)));
 }
 
 /// Returns the invariant value that Store stores in each iteration of L that is
@@ -174,24 +161,29 @@ static const Value *storedAgain(const StoreInst &Store, const Loop &L) {
       continue;
     const Value *A = withoutCasts(Compare->getOperand(0)),
                 *B = withoutCasts(Compare->getOperand(1));
-    if (A == Stored && L.isLoopInvariant(B))
+    // The loop may test the value where it has stored it.
+    auto IsStored = [&](const Value *V) {
+      return V == Stored || isOldValue(V, Store);
+    };
+    if (IsStored(A) && L.isLoopInvariant(B))
       return B;
-    if (B == Stored && L.isLoopInvariant(A))
+    if (IsStored(B) && L.isLoopInvariant(A))
       return A;
   }
   return nullptr;
 }
 
 bool isRepeated(const StoreInst &Store, const Loop &L) {
-  const Value *Address = Store.getPointerOperand();
-  if (!Store.isSimple() || !L.isLoopInvariant(Address))
+  const DataLayout &DL = Store.getDataLayout();
+  Place At = placeOf(Store.getPointerOperand(), DL);
+  if (!Store.isSimple() || !L.isLoopInvariant(At.first))
     return false;
   const Value *Stored = storedAgain(Store, L);
   bool IsPolled = false;
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &I : *B)
       if (auto *Other = dyn_cast<StoreInst>(&I);
-          Other && Other->getPointerOperand() == Address) {
+          Other && placeOf(Other->getPointerOperand(), DL) == At) {
         if (!Stored || storedAgain(*Other, L) != Stored)
           return false;
         IsPolled |= !L.isLoopInvariant(Other->getValueOperand());

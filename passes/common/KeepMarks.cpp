@@ -22,6 +22,16 @@ using namespace llvm;
 
 namespace vfriendly {
 
+MDNode *loopIDOf(const Loop &L) {
+  if (MDNode *ID = L.getLoopID())
+    return ID;
+  for (const BasicBlock *B : L.blocks())
+    if (none_of(L, [&](const Loop *Inner) { return Inner->contains(B); }))
+      if (MDNode *ID = B->getTerminator()->getMetadata(LLVMContext::MD_loop))
+        return ID;
+  return nullptr;
+}
+
 void mark(Loop &L, StringRef Mark) {
   addStringMetadataToLoop(&L, Mark.data(), 1);
 }

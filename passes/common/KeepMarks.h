@@ -21,6 +21,7 @@
 namespace llvm {
 class Function;
 class Loop;
+class MDNode;
 class Module;
 } // namespace llvm
 
@@ -39,6 +40,10 @@ inline constexpr llvm::StringLiteral YieldMark = "vf.spin.yields";
 /// Metadata of a loop that must not be rewritten, because its function has
 /// __attribute__((annotate("vfriendly:keep"))).
 inline constexpr llvm::StringLiteral KeepMark = "vf.spin.keep";
+
+/// Returns the ID of L. Simplification may leave it at a branch that was a back
+/// edge, or on only one of several back edges. Null if there is none.
+llvm::MDNode *loopIDOf(const llvm::Loop &L);
 
 void mark(llvm::Loop &L, llvm::StringRef Mark);
 bool isMarked(const llvm::Loop &L, llvm::StringRef Mark);

@@ -16,6 +16,7 @@
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -180,6 +181,17 @@ bool passesObjectOn(const CallBase &Call) {
   return Demangler.isCtorOrDtor() || calledName(Call) == "operator=";
 }
 
+/// Returns true if the body of the called function is seen to store to a global
+/// variable, such as one that keeps the time.
+static bool storesGlobally(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && any_of(instructions(*Callee), [](const Instruction &I) {
+           auto *Store = dyn_cast<StoreInst>(&I);
+           return Store && isa<GlobalVariable>(
+                               getUnderlyingObject(Store->getPointerOperand()));
+         });
+}
+
 CallEffect promisedEffect(const CallBase &Call) {
   switch (whatNameTells(calledName(Call))) {
   case NameTells::Pauses:
@@ -187,7 +199,9 @@ CallEffect promisedEffect(const CallBase &Call) {
   case NameTells::Delays:
     return CallEffect::Sleep;
   case NameTells::ReadsClock:
-    return Call.getType()->isVoidTy() ? CallEffect::Other : CallEffect::Clock;
+    return Call.getType()->isVoidTy() || storesGlobally(Call)
+               ? CallEffect::Other
+               : CallEffect::Clock;
   case NameTells::Fails:
   case NameTells::Nothing:
     break;

@@ -245,13 +245,14 @@ static bool mayEndByOthers(const Loop &L) {
   return false;
 }
 
-/// Collects the calls of L to be inlined. Returns false if L cannot be a wait:
-/// it only counts, or it has an effect, gives no hint and does not try.
+/// Collects the calls of L to be inlined, and their effects. Returns false if L
+/// cannot be a wait: it only counts, or it has an effect, gives no hint and
+/// does not try.
 bool ConditionExposer::collectCalls(const Loop &L,
-                                    SmallVectorImpl<CallBase *> &Calls) {
+                                    SmallVectorImpl<CallBase *> &Calls,
+                                    Effects &Does) {
   if (!mayEndByOthers(L))
     return false;
-  Effects Does;
   unsigned Harms = 0;
   bool Hinted = false, Tried = false;
   // Functions that may return early without effect are common, so those that
@@ -333,7 +334,8 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
     SmallVector<std::pair<WeakVH, MDNode *>, 4> Separated;
     for (Loop *L : LI.getLoopsInPreorder()) {
       SmallVector<CallBase *, 4> OfLoop;
-      bool IsCandidate = collectCalls(*L, OfLoop);
+      Effects Does;
+      bool IsCandidate = collectCalls(*L, OfLoop, Does);
       // Adds each call only once: the calls of an inner loop are also calls of
       // the outer one.
       if (IsCandidate)
@@ -341,7 +343,9 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
           if (!is_contained(Calls, Call))
             Calls.push_back(Call);
       MDNode *ID = L->getLoopID();
-      if (!IsCandidate && !accessesMarkedMemory(*L))
+      // What a loop does before it ends may look like an effect of each
+      // iteration until the ways are separated.
+      if (!IsCandidate && !Does.ReadsMarked && !accessesMarkedMemory(*L))
         continue;
       if (!std::exchange(MayChange, true))
         BeforeChange();

@@ -69,7 +69,8 @@ private:
                   Effects &Does);
   bool keepsResultInMemory(const llvm::CallBase &Call);
   bool collectCalls(const llvm::Loop &L,
-                    llvm::SmallVectorImpl<llvm::CallBase *> &Calls);
+                    llvm::SmallVectorImpl<llvm::CallBase *> &Calls,
+                    Effects &Does);
 
   llvm::DenseMap<std::pair<llvm::Function *, ParameterSet>, Summary> Summaries;
 };

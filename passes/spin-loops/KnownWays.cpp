@@ -17,12 +17,15 @@
 
 #include "passes/spin-loops/KnownWays.h"
 
+#include "passes/common/LLVMVersions.h"
+
 #include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PatternMatch.h"
+#include "llvm/Support/KnownBits.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/SSAUpdater.h"
 
@@ -33,8 +36,9 @@ namespace vfriendly {
 
 /// Maximum number of instructions of a copied block. A block that selects has a
 /// phi and a switch, or compares the result of a small function; it may call
-/// two destructors, and pass on two or three values.
-static constexpr unsigned MaxCopied = 8;
+/// two destructors, and pass on two or three values. Two values that a function
+/// returns in one register take eight more.
+static constexpr unsigned MaxCopied = 16;
 
 /// Maximum number of ways that are separated in a loop. A wait has two or
 /// three; a state machine may have thousands.
@@ -69,6 +73,43 @@ bool canCopy(const BasicBlock &B) {
          });
 }
 
+/// Returns what is known of the bits of V, an operand in B, if control comes
+/// from From: a std::optional<int> is returned as a number of 64 bits, one of
+/// which says whether there is a value.
+static KnownBits bitsFrom(Value *V, const BasicBlock &B, const BasicBlock &From,
+                          unsigned Depth = 0) {
+  unsigned Width = V->getType()->getIntegerBitWidth();
+  if (auto *C = dyn_cast<ConstantInt>(V))
+    return KnownBits::makeConstant(C->getValue());
+  auto *I = dyn_cast<Instruction>(V);
+  // Follows operands eight levels deep: both values are widened, one is
+  // shifted, and the other way round.
+  if (!I || I->getParent() != &B || Depth == 8)
+    return KnownBits(Width);
+  if (auto *Phi = dyn_cast<PHINode>(I)) {
+    auto *C = dyn_cast<ConstantInt>(Phi->getIncomingValueForBlock(&From));
+    return C ? KnownBits::makeConstant(C->getValue()) : KnownBits(Width);
+  }
+  if (!isa<TruncInst, ZExtInst, BinaryOperator>(I))
+    return KnownBits(Width);
+  KnownBits Left = bitsFrom(I->getOperand(0), B, From, Depth + 1);
+  if (isa<CastInst>(I))
+    return Left.zextOrTrunc(Width);
+  KnownBits Right = bitsFrom(I->getOperand(1), B, From, Depth + 1);
+  switch (I->getOpcode()) {
+  case Instruction::Shl:
+    return KnownBits::shl(Left, Right);
+  case Instruction::LShr:
+    return KnownBits::lshr(Left, Right);
+  case Instruction::Or:
+    return Left | Right;
+  case Instruction::And:
+    return Left & Right;
+  default:
+    return KnownBits(Width);
+  }
+}
+
 /// Returns the value that V, an operand in B, has if control comes from From;
 /// null if it is not a constant.
 static Constant *valueFrom(Value *V, const BasicBlock &B,
@@ -83,6 +124,9 @@ static Constant *valueFrom(Value *V, const BasicBlock &B,
     return nullptr;
   if (auto *Phi = dyn_cast<PHINode>(I))
     return dyn_cast<Constant>(Phi->getIncomingValueForBlock(&From));
+  if (isa<TruncInst>(I) && I->getType()->isIntegerTy())
+    if (KnownBits Bits = bitsFrom(I, B, From); Bits.isConstant())
+      return ConstantInt::get(I->getType(), Bits.getConstant());
   // Follows operands three levels deep: the result of a small function is
   // compared, the comparison may be negated, and tested with a counter.
   if (Depth == 3)
@@ -143,8 +187,32 @@ static void separate(BasicBlock &From, BasicBlock &B, BasicBlock &Next) {
       joinValues(I, *Copies[&I], *Copy);
 }
 
+/// Lets Br test C instead of whether `C ? A : B` is one of the constants A and
+/// B, such as the number of a way out of a scope with variables.
+static bool testDirectly(BranchInst &Br) {
+  CmpPredicate Is;
+  Value *Condition;
+  const APInt *IfTrue, *IfFalse, *With;
+  if (!Br.isConditional() ||
+      !match(Br.getCondition(),
+             m_ICmp(Is,
+                    m_Select(m_Value(Condition), m_APInt(IfTrue),
+                             m_APInt(IfFalse)),
+                    m_APInt(With))) ||
+      !ICmpInst::isEquality(Is) || !Condition->getType()->isIntegerTy(1) ||
+      (*IfTrue == *With) == (*IfFalse == *With))
+    return false;
+  if ((*IfTrue == *With) != (Is == ICmpInst::ICMP_EQ))
+    Br.swapSuccessors();
+  Br.setCondition(Condition);
+  return true;
+}
+
 bool takeKnownValues(const Loop &L) {
   bool Changed = false;
+  for (BasicBlock *B : L.blocks())
+    if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
+      Changed |= testDirectly(*Br);
   for (PHINode &Phi : L.getHeader()->phis())
     for (Use &Incoming : Phi.incoming_values()) {
       auto *Br =

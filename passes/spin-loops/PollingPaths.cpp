@@ -67,9 +67,48 @@ static bool worksRarely(const Instruction &I, const Loop &L,
          (Call && classifyCall(*Call).Effect == CallEffect::Sleep);
 }
 
+/// Returns the blocks of L that control reaches from its header only by an edge
+/// in Edges.
+static Blocks onlyReachedBy(
+    const Loop &L,
+    const SmallDenseSet<std::pair<const BasicBlock *, const BasicBlock *>, 4>
+        &Edges) {
+  Blocks Others, Found;
+  SmallVector<const BasicBlock *, 16> Worklist{L.getHeader()};
+  while (!Worklist.empty()) {
+    const BasicBlock *B = Worklist.pop_back_val();
+    if (!L.contains(B) || !Others.insert(B).second)
+      continue;
+    for (const BasicBlock *Next : successors(B))
+      if (!Edges.contains({B, Next}))
+        Worklist.push_back(Next);
+  }
+  for (const BasicBlock *B : L.blocks())
+    if (!Others.contains(B))
+      Found.insert(B);
+  return Found;
+}
+
+/// Returns true if no way from B to the header of L avoids Working.
+static bool alwaysReaches(const Loop &L, const BasicBlock *B,
+                          const Blocks &Working) {
+  SmallVector<const BasicBlock *, 16> Worklist{B};
+  Blocks Seen;
+  while (!Worklist.empty()) {
+    B = Worklist.pop_back_val();
+    if (!L.contains(B) || Working.contains(B) || !Seen.insert(B).second)
+      continue;
+    if (B == L.getHeader())
+      return false;
+    append_range(Worklist, successors(B));
+  }
+  return true;
+}
+
 /// Returns the blocks of L that run in rare iterations only: those on the side
 /// of a branch on a counter or a clock on which there is work, if there is none
-/// on the other side.
+/// on the other side. Several such branches may lead to the work, as in
+/// `if (n < 100 && !expired()) yield(); else block();`.
 static Blocks findRareBlocks(Loop &L, Surroundings &Around) {
   Blocks Working, Rare;
   if (L.getNumBlocks() > MaxBlocksWithRare)
@@ -79,12 +118,15 @@ static Blocks findRareBlocks(Loop &L, Surroundings &Around) {
           return worksRarely(I, L, Around.LI);
         }))
       Working.insert(B);
+  if (Working.empty())
+    return Rare;
+  auto Works = [&](const BasicBlock *B) { return Working.contains(B); };
   LoopView In(L, Around);
+  SmallDenseSet<std::pair<const BasicBlock *, const BasicBlock *>, 4> ToWork;
   for (BasicBlock *D : L.blocks()) {
     auto *Br = dyn_cast<BranchInst>(D->getTerminator());
-    if (Working.empty() || !Br || !Br->isConditional() ||
-        In.LI.getLoopFor(D) != &L || !L.contains(Br->getSuccessor(0)) ||
-        !L.contains(Br->getSuccessor(1)) ||
+    if (!Br || !Br->isConditional() || In.LI.getLoopFor(D) != &L ||
+        !L.contains(Br->getSuccessor(0)) || !L.contains(Br->getSuccessor(1)) ||
         Br->getSuccessor(0) == Br->getSuccessor(1))
       continue;
     SmallSetVector<const BasicBlock *, 8> Sides[2];
@@ -92,21 +134,32 @@ static Blocks findRareBlocks(Loop &L, Surroundings &Around) {
       for (unsigned Side : {0, 1})
         if (In.DT.dominates(BasicBlockEdge(D, Br->getSuccessor(Side)), B))
           Sides[Side].insert(B);
-    auto Works = [&](const BasicBlock *B) { return Working.contains(B); };
-    bool First = any_of(Sides[0], Works);
-    if (First == any_of(Sides[1], Works))
+    bool First = any_of(Sides[0], Works), Second = any_of(Sides[1], Works);
+    // Neither side dominates the work if other branches lead there, too.
+    bool Joins = !First && !Second;
+    if (Joins) {
+      First = alwaysReaches(L, Br->getSuccessor(0), Working);
+      Second = alwaysReaches(L, Br->getSuccessor(1), Working);
+    }
+    if (First == Second)
       continue;
     const auto &Side = Sides[First ? 0 : 1];
     // How often other threads let the branch be taken is not known, unless they
     // are asked in rare iterations only. Plain memory, such as a limit that can
     // be configured, is seldom written.
     Causes C = In.Causes.collect(Br->getCondition());
-    if ((C.kinds() & (Own | Clock)) && !(C.kinds() & Walks) &&
-        none_of(C.Polls, [&](const Instruction *I) {
+    if (!(C.kinds() & (Own | Clock)) || (C.kinds() & Walks) ||
+        any_of(C.Polls, [&](const Instruction *I) {
           return isMarkedAccess(*I) && !Side.contains(I->getParent());
         }))
+      continue;
+    if (Joins)
+      ToWork.insert({D, Br->getSuccessor(First ? 0 : 1)});
+    else
       insertRange(Rare, Side);
   }
+  if (!ToWork.empty())
+    insertRange(Rare, onlyReachedBy(L, ToWork));
   return Rare;
 }
 
@@ -159,7 +212,9 @@ std::optional<Split> planSplit(Loop &L, Surroundings &Around) {
     auto [It, New] = Cleanness.try_emplace(B);
     if (New)
       It->second = !Rare.contains(B) && none_of(*B, [&](const Instruction &I) {
-        return mayHaveEffect(I, L, LI);
+        auto *Call = dyn_cast<CallBase>(&I);
+        return mayHaveEffect(I, L, LI) &&
+               !(Call && isHint(promisedEffect(*Call)));
       });
     return It->second;
   };

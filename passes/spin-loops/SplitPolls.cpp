@@ -196,15 +196,16 @@ static bool isLimited(const SpinLoop &S, Function &F, LoopInfo &LI,
   AssumptionCache AC(F);
   ScalarEvolution SE(F, TLI, AC, DT, LI);
   BoundedWait Limited = planBoundedWait(S, SE, LI, DT);
-  return Limited.Why.empty() ||
-         (Use == SplitFor::Report && S.Yields && (Limited.Plan || S.ByClock));
+  return Limited.Why.empty() || (Use == SplitFor::Report && S.Yields &&
+                                 (Limited.Plan || S.ByClock || S.AlwaysHints));
 }
 
 /// Returns true if the loop at Header is a wait that is unbounded, is limited
 /// for the sake of rare work, or gives a hint: without a hint or rare work, a
 /// count that goes on while the loop works is more likely one of attempts. The
-/// loop must be proved to be a wait: a probable wait is only reported, so
-/// splitting it would be of no use.
+/// loop must be proved to be a wait, but for functions that give hints by their
+/// names: other probable waits are only reported, so splitting them would be of
+/// no use.
 static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
                    VariableFacts &Variables, SplitFor Use) {
   DominatorTree DT(F);
@@ -212,8 +213,9 @@ static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
   SpinLoopInfo Info = findSpinLoops(F, LI, DT, Variables);
   auto IsPlain = [](const Poll &P) { return P.isPlain() && !P.OnlyLocates; };
   return any_of(Info.Loops, [&](const SpinLoop &S) {
-    if (S.L->getHeader() != Header || !S.Doubt.empty() || S.Gated || S.Sleeps ||
-        S.Kind == SpinKind::Retry || S.Kind == SpinKind::Device)
+    if (S.L->getHeader() != Header || S.Gated || S.Sleeps ||
+        (!S.Doubt.empty() && !S.DoubtsHints) || S.Kind == SpinKind::Retry ||
+        S.Kind == SpinKind::Device)
       return false;
     if (none_of(S.Polls, IsPlain) &&
         (!S.Bounded || (HasRare && isLimited(S, F, LI, DT, Use))))
@@ -255,18 +257,6 @@ static bool isWhole(Function &F, FunctionAnalysisManager &FAM,
   });
 }
 
-/// Returns the ID of L. Simplification may leave it at a branch that was a back
-/// edge, or on only one of several back edges. Null if there is none.
-static MDNode *idOf(const Loop &L, const LoopInfo &LI) {
-  if (MDNode *ID = L.getLoopID())
-    return ID;
-  for (const BasicBlock *B : L.blocks())
-    if (LI.getLoopFor(B) == &L)
-      if (MDNode *ID = B->getTerminator()->getMetadata(LLVMContext::MD_loop))
-        return ID;
-  return nullptr;
-}
-
 bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
                 VariableFacts &Variables, SplitFor Use) {
   auto &LI = FAM.getResult<LoopAnalysis>(F);
@@ -282,7 +272,7 @@ bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
     if (!Plan || isMarked(*L, KeepMark) || isWhole(F, FAM, *Plan, Variables) ||
         Trials++ >= MaxTrials || !isWorthIt(*Plan, Variables, Use))
       continue;
-    Worth.push_back({L->getHeader(), idOf(*L, LI)});
+    Worth.push_back({L->getHeader(), loopIDOf(*L)});
   }
   bool Changed = false;
   for (auto [Header, LoopID] : Worth) {

@@ -283,6 +283,17 @@ void effectRules() {
                Works);
   DoubtsEffect("isUnknownCall", "it calls 'delay', whose effects are unknown",
                Promises, Works);
+  auto OnlyHints = [&](const Effect &Of, bool InTurn = false) {
+    return judge(with(pausingWait(),
+                      [&](Facts &F) {
+                        F.Effects = {Of};
+                        F.PollsInTurn = InTurn;
+                      }))
+        .DoubtsHints;
+  };
+  expect(OnlyHints(Promises), "a hint by its name is the only doubt");
+  expect(!OnlyHints(Nameless), "what a call does is not known");
+  expect(!OnlyHints(Promises, true), "several words in turn are a doubt, too");
   rejects(
       "hasInexcusableEffect", pausingWait(),
       [&](Facts &F) { F.Effects = {Works}; },

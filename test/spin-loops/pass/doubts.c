@@ -398,3 +398,59 @@ void works_when_asked(struct task *t) {
     _mm_pause();
   }
 }
+
+// Who is first prepares, and others relax meanwhile.
+void prepare(void);
+atomic_int stage;
+void prepare_once(void) {
+  for (;;) {
+    // expected-remark@+1 {{left as it is: it calls 'my_cpu_relax', whose effects are unknown}}
+    int now = atomic_load(&stage);
+    if (now == 0) {
+      if (atomic_compare_exchange_strong(&stage, &now, -1)) {
+        prepare();
+        atomic_store(&stage, 1);
+      }
+    } else if (now == 1) {
+      return;
+    } else {
+      my_cpu_relax();
+    }
+  }
+}
+// Why not: what it does while it waits is not known.
+void prepare_or_work(void) {
+  for (;;) {
+    int now = atomic_load(&stage);
+    if (now == 0) {
+      if (atomic_compare_exchange_strong(&stage, &now, -1)) {
+        prepare();
+        atomic_store(&stage, 1);
+      }
+    } else if (now == 1) {
+      return;
+    } else {
+      prepare();
+    }
+  }
+}
+
+// Why not: it keeps the time for others, whatever its name says.
+unsigned tick(void);
+unsigned time_ms;
+__attribute__((noinline)) static unsigned update_now(void) { return time_ms = tick(); }
+void keep_time(void) {
+  while (!atomic_load(&flag)) {
+    sched_yield();
+    update_now();
+  }
+}
+// Twin: it reads the time.
+__attribute__((noinline)) static unsigned read_now(void) { return tick(); }
+void read_time(void) {
+  // expected-remark@+1 {{it calls 'read_now', whose effects are unknown}}
+  while (!atomic_load(&flag)) {
+    sched_yield();
+    read_now();
+  }
+}

@@ -100,8 +100,8 @@ struct SmallCell {
 };
 bool dequeue_small(std::atomic<unsigned> &next, SmallCell *cells, int &out) {
   unsigned place;
+  // expected-remark@+1 {{(lock-free retry)}}
   for (;;) {
-    // expected-remark@+1 {{(lock-free retry)}}
     place = next.load();
     SmallCell &cell = cells[place & 63];
     int ahead = (int)(cell.sequence.load(std::memory_order_acquire) - (place + 1));
@@ -137,8 +137,7 @@ void enqueue_waiting(Queue &q, int value) {
 // Twin: gives up if it was overtaken, and waits while the cell is not yet written.
 bool read_next(Queue &q, int &out) {
   size_t place;
-  // CHECK: :[[@LINE+3]]:3: warning{{:}} loop spins
-  // expected-remark@+2 {{link with libvfrt}}
+  // CHECK: :[[@LINE+2]]:3: warning{{:}} loop spins
   // expected-remark@+1 {{now wait in the runtime}}
   for (;;) {
     place = q.next.load(std::memory_order_acquire);

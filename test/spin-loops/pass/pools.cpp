@@ -83,7 +83,7 @@ bool by_cpu_time(std::atomic<int> &f, clock_t end) {
   return true;
 }
 
-// CHECK-DAG: pools:[[#@LINE+6]]:{{.*}} now wait in the runtime
+// CHECK-DAG: pools:[[#@LINE+5]]:{{.*}} now wait in the runtime
 // IR-LABEL: define {{.*}}tries
 // IR: cmpxchg
 // IR: @vf_spin_wait_or_fallback(

@@ -30,7 +30,7 @@ std::atomic<bool> stop;
 void end() { stop = true; }
 
 int steal(Ring *rings, unsigned n, unsigned me) {
-  // CHECK: :[[@LINE+2]]:3: warning: loop polls by calling 'take' {{.*}}it polls several words in turn
+  // CHECK: :[[@LINE+2]]:3: warning: loop spins on {{.*}}it polls several words in turn
   // expected-remark@+1 {{it polls several words in turn}}
   for (unsigned v = me;; v = (v + 1) % n) {
     if (auto t = rings[v].take())
@@ -184,3 +184,26 @@ Node *follow(Node *n) {
 
 // Said once a module.
 // expected-remark@* 0-1 {{link with libvfrt}}
+
+// A queue chosen at random; the generator's state is in a register.
+int from_any(std::atomic<int> *slots, unsigned n, unsigned random) {
+  // CHECK: :[[@LINE+2]]:3: warning: loop spins on atomic 'stop' {{.*}}it polls several words in turn
+  // expected-remark@+1 {{it polls several words in turn}}
+  while (!stop.load()) {
+    random ^= random << 13, random ^= random >> 17, random ^= random << 5;
+    if (int x = slots[random % n].load())
+      return x;
+    std::this_thread::yield();
+  }
+  return 0;
+}
+// Why not: each iteration looks at other memory, as far as the address says.
+int from_all(std::atomic<int> *slots, unsigned long step) {
+  while (!stop.load()) {
+    slots += step;
+    if (int x = slots->load())
+      return x;
+    std::this_thread::yield();
+  }
+  return 0;
+}
