@@ -14,6 +14,7 @@
 #include "vfriendly/Catalogue.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/ExprCXX.h"
 #include "clang/AST/PrettyPrinter.h"
 #include "clang/Basic/SourceManager.h"
 
@@ -86,6 +87,61 @@ static const Expr *nameInProgram(const Poll &P, const ASTContext &Context) {
   return P.At.LValue;
 }
 
+/// Returns the value that E assigns to a local variable, to Variable if it is
+/// not null; null if E is no such assignment.
+static const Expr *assignedBy(const Stmt *E, const VarDecl *Variable) {
+  const Expr *To = nullptr, *Value = nullptr;
+  if (auto *Op = dyn_cast<BinaryOperator>(E);
+      Op && Op->getOpcode() == BO_Assign) {
+    To = Op->getLHS();
+    Value = Op->getRHS();
+  } else if (auto *Op = dyn_cast<CXXOperatorCallExpr>(E);
+             Op && Op->getOperator() == OO_Equal && Op->getNumArgs() == 2) {
+    To = Op->getArg(0);
+    Value = Op->getArg(1);
+  }
+  auto *Ref = To ? dyn_cast<DeclRefExpr>(To->IgnoreParenImpCasts()) : nullptr;
+  auto *Local = Ref ? dyn_cast<VarDecl>(Ref->getDecl()) : nullptr;
+  if (!Local || !Local->hasLocalStorage() ||
+      Local->getType()->isReferenceType())
+    return nullptr;
+  return !Variable || Local == Variable ? Value : nullptr;
+}
+
+/// Returns the value that S, or a part of it, assigns to Variable. Does not
+/// look into lambdas, which other threads may run.
+static const Expr *assignedIn(const Stmt *S, const VarDecl &Variable) {
+  if (!S || isa<LambdaExpr>(S))
+    return nullptr;
+  if (const Expr *Value = assignedBy(S, &Variable))
+    return Value;
+  for (const Stmt *Child : S->children())
+    if (const Expr *Value = assignedIn(Child, Variable))
+      return Value;
+  return nullptr;
+}
+
+/// Returns the function whose result the loop assigns to the local variable
+/// that P reads: `take` for `while (!v) v = queue.take();`. The wait polls by
+/// that call; no other thread writes the variable. Returns null if the loop
+/// does not assign the result of a call.
+static const NamedDecl *calledForLocal(const SpinLoop &Spin, const Poll &P) {
+  if (!P.isPlain() || !P.At.LValue)
+    return nullptr;
+  const Expr *Value = assignedBy(
+      nameInProgram(P, Spin.Does.Context)->IgnoreParenImpCasts(), nullptr);
+  if (!Value && P.At.Where == Place::Local && P.At.Variable)
+    Spin.Shape.forEachPart([&](const Stmt *S) {
+      if (!Value)
+        Value = assignedIn(S, *P.At.Variable);
+    });
+  auto *Call = dyn_cast_or_null<CallExpr>(
+      Value ? Value->IgnoreUnlessSpelledInSource() : nullptr);
+  auto *Callee =
+      Call ? dyn_cast_or_null<NamedDecl>(Call->getCalleeDecl()) : nullptr;
+  return Callee && Callee->getDeclName() ? Callee : nullptr;
+}
+
 /// Returns the first part of the report: the kind of wait and what it polls.
 static std::string seen(const SpinLoop &Spin) {
   const ASTContext &Context = Spin.Does.Context;
@@ -100,6 +156,8 @@ static std::string seen(const SpinLoop &Spin) {
     return D ? "loop polls by calling '" + D->getNameAsString() + "'"
              : "loop polls by a call";
   }
+  if (const NamedDecl *Called = calledForLocal(Spin, *P))
+    return "loop polls by calling '" + Called->getNameAsString() + "'";
   std::string What =
       (memoryOf(*P) + "'" + nameOf(nameInProgram(*P, Context), Context) + "'")
           .str();
@@ -160,7 +218,9 @@ std::string describe(const SpinLoop &Spin, const ValueDecl *Notified) {
                               : hintBetween(Spin.Sleeps, Spin.Yields).str());
   // A report has one reason: a data race is worse than the cost, and a doubt
   // tells what to look at first.
-  if (Spin.isPlain() && !Spin.Locks)
+  const bool HoldsResult = llvm::any_of(
+      Spin.Polls, [&](const Poll &P) { return calledForLocal(Spin, P); });
+  if (Spin.isPlain() && !Spin.Locks && !HoldsResult)
     Text += ": a data race";
   else if (Spin.Doubt.empty())
     Text += (": " + Words.Cost).str();
