@@ -11,6 +11,7 @@
 #include "passes/common/RuntimeCalls.h"
 #include "passes/common/Summary.h"
 #include "passes/plugin/VersionGuard.h"
+#include "passes/spin-loops/Fallback.h"
 #include "passes/spin-loops/FunctionSummaries.h"
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "vfriendly/Passes.h"
@@ -207,6 +208,7 @@ static Error addSpinLoops(ModulePassManager &MPM, StringRef Name,
     return Mode.takeError();
   readSummary(MPM, ThinOrFullLTOPhase::None);
   MPM.addPass(SpinLoopsPass(*Mode, SpinPhase::Only));
+  MPM.addPass(LinkFallbackPass());
   writeSummary(MPM, ThinOrFullLTOPhase::None);
   return Error::success();
 }
@@ -317,6 +319,7 @@ static void registerPasses(PassBuilder &PB) {
     addPassNames(*PIC);
     PIC->addClassToPassName(SpinLoopPrinterPass::name(),
                             "print<vf-spin-loops>");
+    PIC->addClassToPassName(LinkFallbackPass::name(), "vf-link-fallback");
     PIC->addClassToPassName(SummaryPass::name(), "vf-summary");
     PIC->addClassToPassName(ReadSummaryPass::name(), "vf-read-summary");
     PIC->addClassToPassName(WriteSummaryPass::name(), "vf-write-summary");
@@ -372,6 +375,7 @@ static void registerPasses(PassBuilder &PB) {
           addSpinLoops(MPM, Level, SpinPhase::Last, LTO);
         if (Level == OptimizationLevel::O0)
           return;
+        MPM.addPass(LinkFallbackPass());
         writeSummary(MPM, LTO);
         if (!isInLinker(LTO)) {
           MPM.addPass(SummaryPass());
@@ -386,6 +390,7 @@ static void registerPasses(PassBuilder &PB) {
         // code that was inlined from other files: the link has no earlier
         // extension point after inlining.
         if (Level != OptimizationLevel::O0) {
+          MPM.addPass(LinkFallbackPass());
           addHeapChurn(MPM, ThinOrFullLTOPhase::FullLTOPostLink);
           addNumaPlacement(MPM, ThinOrFullLTOPhase::FullLTOPostLink);
           writeSummary(MPM, ThinOrFullLTOPhase::FullLTOPostLink,

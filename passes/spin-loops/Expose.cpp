@@ -324,7 +324,11 @@ static void restoreID(Value *Header, MDNode *ID, LoopInfo &LI) {
 
 bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
                            function_ref<void()> BeforeChange) {
-  bool Changed = false, MayChange = false;
+  bool Changed = false;
+  auto Change = [&, Told = false]() mutable {
+    if (!std::exchange(Told, true))
+      BeforeChange();
+  };
   unsigned Total = 0;
   // Makes one iteration for each level of calls, and one that finds no more
   // calls.
@@ -347,10 +351,8 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
       // iteration until the ways are separated.
       if (!IsCandidate && !Does.ReadsMarked && !accessesMarkedMemory(*L))
         continue;
-      if (!std::exchange(MayChange, true))
-        BeforeChange();
-      Changed |= takeKnownValues(*L);
-      if (takeKnownWays(*L, LI))
+      Changed |= takeKnownValues(*L, Change);
+      if (takeKnownWays(*L, LI, Change))
         Separated.push_back({WeakVH(L->getHeader()), ID});
     }
     if (!Separated.empty()) {
@@ -374,6 +376,7 @@ bool ConditionExposer::run(Function &F, FunctionAnalysisManager &FAM,
         return FAM.getResult<AssumptionAnalysis>(Of);
       };
       InlineFunctionInfo IFI(GetAssumptions); // Refers to GetAssumptions.
+      Change();
       Inlined |=
           InlineFunction(*Call, IFI, /*MergeAttributes=*/true).isSuccess();
     }

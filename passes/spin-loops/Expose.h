@@ -38,7 +38,7 @@ class ConditionExposer {
 public:
   /// Inlines the harmless calls in F's candidate loops. If it inlines any, it
   /// also simplifies F, invalidates F's analyses and returns true. Calls
-  /// BeforeChange once before it may change something.
+  /// BeforeChange once, just before the first change.
   bool run(
       llvm::Function &F, llvm::FunctionAnalysisManager &FAM,
       llvm::function_ref<void()> BeforeChange = [] {});

@@ -189,7 +189,7 @@ static void separate(BasicBlock &From, BasicBlock &B, BasicBlock &Next) {
 
 /// Lets Br test C instead of whether `C ? A : B` is one of the constants A and
 /// B, such as the number of a way out of a scope with variables.
-static bool testDirectly(BranchInst &Br) {
+static bool testDirectly(BranchInst &Br, function_ref<void()> BeforeChange) {
   CmpPredicate Is;
   Value *Condition;
   const APInt *IfTrue, *IfFalse, *With;
@@ -202,17 +202,18 @@ static bool testDirectly(BranchInst &Br) {
       !ICmpInst::isEquality(Is) || !Condition->getType()->isIntegerTy(1) ||
       (*IfTrue == *With) == (*IfFalse == *With))
     return false;
+  BeforeChange();
   if ((*IfTrue == *With) != (Is == ICmpInst::ICMP_EQ))
     Br.swapSuccessors();
   Br.setCondition(Condition);
   return true;
 }
 
-bool takeKnownValues(const Loop &L) {
+bool takeKnownValues(const Loop &L, function_ref<void()> BeforeChange) {
   bool Changed = false;
   for (BasicBlock *B : L.blocks())
     if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
-      Changed |= testDirectly(*Br);
+      Changed |= testDirectly(*Br, BeforeChange);
   for (PHINode &Phi : L.getHeader()->phis())
     for (Use &Incoming : Phi.incoming_values()) {
       auto *Br =
@@ -227,13 +228,15 @@ bool takeKnownValues(const Loop &L) {
         Holds = !Holds;
       if (Condition != Select->getCondition())
         continue;
+      BeforeChange();
       Incoming.set(Holds ? Select->getTrueValue() : Select->getFalseValue());
       Changed = true;
     }
   return Changed;
 }
 
-bool takeKnownWays(const Loop &L, const LoopInfo &LI) {
+bool takeKnownWays(const Loop &L, const LoopInfo &LI,
+                   function_ref<void()> BeforeChange) {
   unsigned Ways = 0;
   for (BasicBlock *B : SmallVector<BasicBlock *>(L.blocks())) {
     if (LI.isLoopHeader(B) || B->getSingleSuccessor() ||
@@ -244,6 +247,7 @@ bool takeKnownWays(const Loop &L, const LoopInfo &LI) {
       if (!Next || Next == B || count(successors(From), B) != 1 ||
           !isa<BranchInst, SwitchInst>(From->getTerminator()))
         continue;
+      BeforeChange();
       separate(*From, *B, *Next);
       if (++Ways == MaxWays)
         return true;

@@ -27,6 +27,8 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_KNOWNWAYS_H
 #define VFRIENDLY_PASSES_SPINLOOPS_KNOWNWAYS_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace llvm {
 class BasicBlock;
 class Instruction;
@@ -39,16 +41,20 @@ namespace vfriendly {
 
 /// Lets every block of L that leads to a small block skip that block's branch,
 /// if it is decided by where control comes from. Returns true if L changed; LI
-/// is then out of date, and L's ID may be lost.
-bool takeKnownWays(const llvm::Loop &L, const llvm::LoopInfo &LI);
+/// is then out of date, and L's ID may be lost. Calls BeforeChange before each
+/// change.
+bool takeKnownWays(const llvm::Loop &L, const llvm::LoopInfo &LI,
+                   llvm::function_ref<void()> BeforeChange);
 
 /// Makes the phis of L's header take the arm of a select that the branch back
 /// to the header decides: after a failed exchange, `expected` is what the
-/// exchange has read. Returns true if L changed.
+/// exchange has read. Returns true if L changed. Calls BeforeChange before each
+/// change.
 ///
 ///   next = success ? expected : read            next = read
 ///   if (success) exit else header       =>      if (success) exit else header
-bool takeKnownValues(const llvm::Loop &L);
+bool takeKnownValues(const llvm::Loop &L,
+                     llvm::function_ref<void()> BeforeChange);
 
 /// Returns true if all instructions of B may be executed by a copy of B.
 bool canCopy(const llvm::BasicBlock &B);

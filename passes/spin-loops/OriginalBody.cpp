@@ -1,5 +1,4 @@
-//===- OriginalBody.cpp - A function as it was before a change
-//------------------===//
+//===- OriginalBody.cpp - A function as it was before a change ------------===//
 //
 // Part of the vfriendly project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -9,7 +9,7 @@
 #include "passes/spin-loops/Rewrite.h"
 
 #include "passes/common/Runtime.h"
-#include "vfriendly/Fallbacks.h"
+#include "passes/spin-loops/Fallback.h"
 
 #include "llvm/Analysis/CFG.h"
 #include "llvm/IR/IRBuilder.h"
@@ -20,7 +20,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 
@@ -46,11 +45,10 @@ bool canBlock(const Module &M) {
          M.getDataLayout().getPointerSizeInBits() == 64;
 }
 
-static constexpr StringLiteral ArmedWord = "vf_spin_armed",
-                               NeverArmedWord = "vf_spin_never_armed";
+static constexpr StringLiteral ArmedWord = "vf_spin_armed";
 
 bool namesAreFree(const Module &M) {
-  for (StringRef Name : {ArmedWord, NeverArmedWord})
+  for (StringRef Name : {StringRef(ArmedWord), StringRef(NeverArmedWord)})
     if (const GlobalValue *V = M.getNamedValue(Name))
       if (!isa<GlobalVariable>(V) || !V->getValueType()->isIntegerTy(32))
         return false;
@@ -182,30 +180,6 @@ bool emitNotify(Instruction &Write, Value &Address, ArrayRef<NotifyKey> Keys) {
     Call->addFnAttr(Attribute::Cold);
   }
   return true;
-}
-
-void linkFallback(Module &M) {
-  const GlobalValue *Ours[] = {M.getFunction(WaitFunction),
-                               M.getFunction(BoundedWaitFunction),
-                               M.getGlobalVariable(NeverArmedWord)};
-  if (none_of(Ours,
-              [](const GlobalValue *G) { return G && G->isDeclaration(); }))
-    return;
-  linkDefinitions(M, fallback::Calls);
-  if (!M.getFunction(WaitFunction) && !M.getFunction(BoundedWaitFunction))
-    return;
-  const Triple T(M.getTargetTriple());
-  linkDefinitions(M, T.getArch() == Triple::x86_64    ? fallback::X86_64
-                     : T.getArch() == Triple::aarch64 ? fallback::AArch64
-                     : T.getArch() == Triple::riscv64 ? fallback::RISCV64
-                                                      : fallback::Generic);
-  // Keeps the functions external. If LTO made them internal, it would remove
-  // their parameters, and a later run of the pass could not add calls.
-  for (StringRef Name : {WaitFunction, BoundedWaitFunction})
-    if (Function *Wait = M.getFunction(Name)) {
-      Wait->setCallingConv(waitConvention(M));
-      appendToCompilerUsed(M, {Wait});
-    }
 }
 
 bool separateWaitExits(Function &F, LoopInfo &LI, DominatorTree &DT) {

@@ -58,10 +58,6 @@ void makeAcquire(llvm::LoadInst &Load);
 bool emitNotify(llvm::Instruction &Write, llvm::Value &Address,
                 llvm::ArrayRef<NotifyKey> Keys);
 
-/// Adds to M the definitions of waits to which rewritten code refers.
-/// Called once per module, after all rewrites.
-void linkFallback(llvm::Module &M);
-
 /// Gives each exit of F's waiting loops a block of its own, so that LLVM sets
 /// up the stack frame for the call only on the path that waits: if the first
 /// poll succeeds, no additional instruction is executed. Runs just before code

@@ -20,6 +20,7 @@
 #include "passes/spin-loops/BoundedSpin.h"
 #include "passes/spin-loops/Describe.h"
 #include "passes/spin-loops/Expose.h"
+#include "passes/spin-loops/Fallback.h"
 #include "passes/spin-loops/GiveWay.h"
 #include "passes/spin-loops/OriginalBody.h"
 #include "passes/spin-loops/PollingPaths.h"
@@ -28,10 +29,10 @@
 #include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "passes/spin-loops/SplitPolls.h"
 #include "passes/spin-loops/Vetoes.h"
+#include "passes/spin-loops/WaitSites.h"
 #include "passes/spin-loops/Writers.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
@@ -78,14 +79,6 @@ struct FoundLoops {
   SpinLoopInfo Info;
 };
 
-/// A call that waits and a word that it waits for; one entry for each word.
-/// Call is null for a poll that only pauses.
-struct WaitSite {
-  CallInst *Call;
-  Location Where;
-  NotifyKey Key;
-};
-
 class SpinLoopsImpl {
 public:
   SpinLoopsImpl(Module &M, FunctionAnalysisManager &FAM, Summary &Counts,
@@ -119,7 +112,7 @@ private:
   VariableFacts Variables;
   std::optional<Writers> AllWriters;
   SmallVector<FoundLoops, 4> All;
-  SmallVector<WaitSite, 4> Waits;
+  WaitSites Waits;
   /// The functions with loops that have YieldMark.
   SmallSetVector<Function *, 4> Yielding;
   SmallSetVector<Function *, 4> Rewritten;
@@ -182,7 +175,7 @@ bool SpinLoopsImpl::run() {
   notifyWriters();
   forgetPromises(Rewritten.getArrayRef());
   if (Changed)
-    linkFallback(M);
+    declareFallback(M);
   return Changed;
 }
 
@@ -386,7 +379,7 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
     else
       emitWait(S, WaitKey(), VF_SPIN_NO_SLEEP, LI, DT);
     for (auto &[Where, Notified] : Key.Words)
-      Waits.push_back({nullptr, Where, Notified});
+      Waits.add(nullptr, Where, Notified);
   } else {
     uint32_t Flags = 0;
     if (S.Kind == SpinKind::Ticket || S.Kind == SpinKind::Queue)
@@ -400,7 +393,7 @@ void SpinLoopsImpl::rewrite(const SpinLoop &S, const Decision &D, Function &F) {
                               FAM.getResult<ScalarEvolutionAnalysis>(F), LI,
                               DT);
     for (auto &[Where, Notified] : Key.Words)
-      Waits.push_back({Call, Where, Notified});
+      Waits.add(Call, Where, Notified);
   }
   mark(*S.L, DecidedMark); // Sets it on the new back edge.
   wasRewritten(F);
@@ -442,48 +435,17 @@ void SpinLoopsImpl::say(const SpinLoop &S, const Decision &D, Function &F) {
     sayNeedsRuntime(ORE, S);
 }
 
-/// Makes the known writers notify the waits. Then sets VF_SPIN_NOTIFIED in each
-/// wait, of this run or an earlier one, whose known writers all notify.
+/// Makes the known writers notify the waits of this run and of earlier ones.
 void SpinLoopsImpl::notifyWriters() {
-  SmallPtrSet<const CallInst *, 8> New;
-  for (const WaitSite &W : Waits)
-    New.insert(W.Call);
-  for (StringRef Name : {WaitFunction, BoundedWaitFunction}) {
-    Function *Wait = M.getFunction(Name);
-    if (!Wait)
-      continue;
-    for (User *U : Wait->users()) {
-      auto *Call = dyn_cast<CallInst>(U);
-      if (!Call || Call->getCalledFunction() != Wait || New.contains(Call) ||
-          !canBeNotified(*Call))
-        continue;
-      auto &LI = FAM.getResult<LoopAnalysis>(*Call->getFunction());
-      if (auto Where = locateWait(*Call, LI))
-        Waits.push_back({Call, *Where, NotifyKey()});
-    }
-  }
-  SmallVector<Awaited, 0> Places;
-  for (const WaitSite &W : Waits)
-    Places.push_back({W.Where, W.Call != nullptr, W.Key});
-  Writers::Outcome Done = AllWriters->instrument(
-      Places, [&](const Function &F) { return Forbidden.mayChange(F); });
-  // A wait for several words is notified if the writers of each of these words
-  // notify.
-  MapVector<CallInst *, bool> IsCovered;
-  for (auto [W, Covered] : zip_equal(Waits, Done.Covered))
-    if (W.Call)
-      IsCovered.insert({W.Call, true}).first->second &= Covered;
-  for (auto [Call, Covered] : IsCovered) {
-    if (Covered) {
-      setNotified(*Call);
-      Changed = true;
-    } else if (Thin && Phase == SpinPhase::Late) {
+  Waits.addEarlier(M, FAM);
+  WaitSites::Outcome Done = Waits.notify(
+      *AllWriters, [&](const Function &F) { return Forbidden.mayChange(F); });
+  if (Thin && Phase == SpinPhase::Late)
+    for (CallInst *Call : Done.Uncovered)
       sayOutOfSight(FAM.getResult<OptimizationRemarkEmitterAnalysis>(
                         *Call->getFunction()),
                     *Call);
-    }
-  }
-  Changed |= !Done.Changed.empty();
+  Changed |= !Done.Covered.empty() || !Done.Changed.empty();
   insertRange(Rewritten, Done.Changed);
 }
 

@@ -1,0 +1,77 @@
+//===- Fallback.cpp - Waits of programs without libvfrt -------------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spin-loops/Fallback.h"
+
+#include "passes/common/Runtime.h"
+#include "passes/common/RuntimeCalls.h"
+#include "passes/spin-loops/WaitCall.h"
+#include "vfriendly/Fallbacks.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+
+namespace vfriendly {
+
+/// Named metadata of modules to which LinkFallbackPass adds definitions.
+static constexpr StringLiteral NeedsFallback = "vf.spin.needs.fallback";
+
+/// Returns those declarations of M that the fallback defines.
+static SmallVector<GlobalValue *, 3> undefined(Module &M) {
+  SmallVector<GlobalValue *, 3> Found;
+  for (StringRef Name :
+       {StringRef(WaitFunction), StringRef(BoundedWaitFunction),
+        StringRef(NeverArmedWord)})
+    if (GlobalValue *G = M.getNamedValue(Name); G && G->isDeclaration())
+      Found.push_back(G);
+  return Found;
+}
+
+void declareFallback(Module &M) {
+  SmallVector<GlobalValue *, 3> Declared = undefined(M);
+  if (Declared.empty())
+    return;
+  M.getOrInsertNamedMetadata(NeedsFallback);
+  // The definitions are hidden, too: LLVM sees that their addresses are near.
+  for (GlobalValue *G : Declared)
+    G->setVisibility(GlobalValue::HiddenVisibility);
+}
+
+static void link(Module &M) {
+  if (undefined(M).empty())
+    return;
+  linkDefinitions(M, fallback::Calls);
+  if (!M.getFunction(WaitFunction) && !M.getFunction(BoundedWaitFunction))
+    return;
+  const Triple T(M.getTargetTriple());
+  linkDefinitions(M, T.getArch() == Triple::x86_64    ? fallback::X86_64
+                     : T.getArch() == Triple::aarch64 ? fallback::AArch64
+                     : T.getArch() == Triple::riscv64 ? fallback::RISCV64
+                                                      : fallback::Generic);
+  // Keeps the functions external. If LTO made them internal, it would remove
+  // their parameters, and a later run of the pass could not add calls.
+  for (StringRef Name : {WaitFunction, BoundedWaitFunction})
+    if (Function *Wait = M.getFunction(Name)) {
+      Wait->setCallingConv(waitConvention(M));
+      appendToCompilerUsed(M, {Wait});
+    }
+}
+
+PreservedAnalyses LinkFallbackPass::run(Module &M, ModuleAnalysisManager &) {
+  NamedMDNode *Needs = M.getNamedMetadata(NeedsFallback);
+  if (!Needs)
+    return PreservedAnalyses::all();
+  M.eraseNamedMetadata(Needs);
+  link(M);
+  return PreservedAnalyses::none();
+}
+
+} // namespace vfriendly
