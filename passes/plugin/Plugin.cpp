@@ -207,8 +207,7 @@ static Error addSpinLoops(ModulePassManager &MPM, StringRef Name,
   if (!Mode)
     return Mode.takeError();
   readSummary(MPM, ThinOrFullLTOPhase::None);
-  MPM.addPass(SpinLoopsPass(*Mode, SpinPhase::Only));
-  MPM.addPass(LinkFallbackPass());
+  MPM.addPass(SpinLoopsPass(*Mode, SpinPhase::Alone));
   writeSummary(MPM, ThinOrFullLTOPhase::None);
   return Error::success();
 }

@@ -21,7 +21,7 @@ using namespace llvm;
 
 namespace vfriendly {
 
-/// Named metadata of modules to which LinkFallbackPass adds definitions.
+/// Named metadata of modules to which linkFallback adds definitions.
 static constexpr StringLiteral NeedsFallback = "vf.spin.needs.fallback";
 
 /// Returns those declarations of M that the fallback defines.
@@ -65,13 +65,17 @@ static void link(Module &M) {
     }
 }
 
-PreservedAnalyses LinkFallbackPass::run(Module &M, ModuleAnalysisManager &) {
+bool linkFallback(Module &M) {
   NamedMDNode *Needs = M.getNamedMetadata(NeedsFallback);
   if (!Needs)
-    return PreservedAnalyses::all();
+    return false;
   M.eraseNamedMetadata(Needs);
   link(M);
-  return PreservedAnalyses::none();
+  return true;
+}
+
+PreservedAnalyses LinkFallbackPass::run(Module &M, ModuleAnalysisManager &) {
+  return linkFallback(M) ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 
 } // namespace vfriendly

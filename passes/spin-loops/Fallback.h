@@ -10,7 +10,7 @@
 // LLVM's passes run, the module only declares them: the definitions are already
 // optimized, and would only take time in each pass.
 //
-//   declareFallback(M);            // after the last rewrite of a run
+//   declareFallback(M);              // after the last rewrite of a run
 //   MPM.addPass(LinkFallbackPass()); // after LLVM's passes
 //
 //===----------------------------------------------------------------------===//
@@ -26,13 +26,17 @@ namespace vfriendly {
 /// The word that writers read if libvfrt is not linked. It is always zero.
 inline constexpr llvm::StringLiteral NeverArmedWord = "vf_spin_never_armed";
 
-/// Makes LinkFallbackPass add definitions to M, if M declares a function or
+/// Makes linkFallback add definitions to M, if M declares a function or
 /// variable to which rewritten code refers. Without a call, M has no rewritten
 /// code of its own: a ThinLTO backend relies on the definition of another
 /// module.
 void declareFallback(llvm::Module &M);
 
-/// Adds the definitions of waits to which rewritten code refers.
+/// Adds the definitions that M needs since declareFallback. Returns true if M
+/// changed.
+bool linkFallback(llvm::Module &M);
+
+/// Runs linkFallback.
 class LinkFallbackPass : public llvm::PassInfoMixin<LinkFallbackPass> {
 public:
   llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &);

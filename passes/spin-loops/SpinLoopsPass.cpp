@@ -176,6 +176,8 @@ bool SpinLoopsImpl::run() {
   forgetPromises(Rewritten.getArrayRef());
   if (Changed)
     declareFallback(M);
+  if (Phase == SpinPhase::Alone)
+    Changed |= linkFallback(M);
   return Changed;
 }
 

@@ -24,24 +24,27 @@ enum class SpinMode {
 
 std::optional<SpinMode> parseSpinMode(llvm::StringRef Text);
 
-/// Where in a pipeline the pass runs. Only Early and Only run before
+/// Where in a pipeline the pass runs. Early, Only and Alone run before
 /// JumpThreading, which breaks waits on plain memory.
 enum class SpinPhase {
   Unoptimized, ///< -O0: nothing is rewritten, and a remark says so.
   Early,       ///< Before simplification: loops have their source form.
   Late,        ///< After inlining, which exposes more waits on atomics.
   Only,        ///< As Early, with no run in phase Late to follow.
+  Alone,       ///< As Only, and LinkFallbackPass does not follow either.
   Last,        ///< Before code generation: only separates waits' exits.
 };
 
 /// Returns true if no earlier run has seen the loops.
 inline bool isFirst(SpinPhase Phase) {
-  return Phase == SpinPhase::Early || Phase == SpinPhase::Only;
+  return Phase == SpinPhase::Early || Phase == SpinPhase::Only ||
+         Phase == SpinPhase::Alone;
 }
 
 /// Returns true if no later run rewrites loops.
 inline bool isLast(SpinPhase Phase) {
-  return Phase == SpinPhase::Late || Phase == SpinPhase::Only;
+  return Phase == SpinPhase::Late || Phase == SpinPhase::Only ||
+         Phase == SpinPhase::Alone;
 }
 
 /// Finds loops that wait by polling memory and makes them give up the CPU when
