@@ -235,7 +235,7 @@ void CauseCollector::visitPhi(PHINode &Phi, unsigned Depth) {
   // separately.
   const BasicBlock *Block = Phi.getParent();
   const DomTreeNode *Above = DT.getNode(Block)->getIDom();
-  if (Block != L.getHeader() && Above)
+  if (Block != L.getHeader() && Above && !joinsReads(L, Phi))
     for (BasicBlock *B : L.blocks()) {
       if (!DT.dominates(Above->getBlock(), B) || DT.dominates(Block, B))
         continue;

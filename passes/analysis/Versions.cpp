@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/analysis/LoopView.h"
+#include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
 
 #include "llvm/IR/Instructions.h"
@@ -101,6 +102,51 @@ Read ReadFinder::find(const Value *V, unsigned Steps) {
 }
 
 } // namespace
+
+bool joinsReads(const Loop &L, const PHINode &Phi) {
+  // Maximum number of values and phis. The branches of a back-off join about
+  // six.
+  constexpr unsigned MaxJoined = 16;
+  const DataLayout &DL = Phi.getDataLayout();
+  // What was read may say where the loop reads next, as in a queue.
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (isMarkedAccess(I) &&
+          (isa<CallBase>(I) ||
+           !L.isLoopInvariant(I.getOperand(isa<StoreInst>(I)))))
+        return false;
+  Place At;
+  SmallSetVector<const Value *, 8> Joined;
+  Joined.insert(&Phi);
+  for (unsigned N = 0; N != Joined.size(); ++N) {
+    auto *I = dyn_cast<Instruction>(Joined[N]);
+    if (!I || !L.contains(I) || N == MaxJoined)
+      return false;
+    if (auto *Join = dyn_cast<PHINode>(I)) {
+      // In the header, it has what an earlier iteration has read.
+      for (unsigned In = 0; In != Join->getNumIncomingValues(); ++In)
+        if (L.contains(Join->getIncomingBlock(In)))
+          Joined.insert(Join->getIncomingValue(In));
+      continue;
+    }
+    if (auto *Choice = dyn_cast<SelectInst>(I)) {
+      Joined.insert(Choice->getTrueValue());
+      Joined.insert(Choice->getFalseValue());
+      continue;
+    }
+    const Instruction *By = I;
+    if (auto *Part = dyn_cast<ExtractValueInst>(I);
+        Part && Part->getIndices()[0] == 0)
+      By = dyn_cast<AtomicCmpXchgInst>(Part->getAggregateOperand());
+    if (!isa_and_nonnull<LoadInst, AtomicCmpXchgInst>(By))
+      return false;
+    Place Here = placeOf(By->getOperand(0), DL);
+    if (At.first && Here != At)
+      return false;
+    At = Here;
+  }
+  return true;
+}
 
 bool isVersionCheck(const Loop &L, const Value *Condition, unsigned Depth) {
   // Maximum depth of operands: `!((a & 1) || a != b)` has 3 levels, and one is

@@ -106,6 +106,7 @@ ConditionExposer::Effects::operator|=(const Effects &Other) {
   Tries |= Other.Tries;
   Reads |= Other.Reads;
   ReadsMarked |= Other.ReadsMarked;
+  Hints |= Other.Hints;
   return *this;
 }
 
@@ -173,6 +174,7 @@ bool ConditionExposer::isHarmless(CallBase &Call, ParameterSet Locals,
                                   unsigned Depth, Effects &Does) {
   CallClass Class = classifyCall(Call);
   Does.Adds |= Class.Effect == CallEffect::AsmAdd;
+  Does.Hints |= isHint(Class.Effect);
   if (isMarkedAccess(Call))
     Does.Reads = Does.ReadsMarked = true;
   if (Class.Effect == CallEffect::AsmStore)
@@ -221,10 +223,12 @@ bool ConditionExposer::keepsResultInMemory(const CallBase &Call) {
 }
 
 /// Returns false for a loop that ends by counting alone: it does not wait,
-/// whatever it calls.
+/// whatever it calls. A worker's loop without an end may wait in between.
 static bool mayEndByOthers(const Loop &L) {
   SmallVector<BasicBlock *, 4> Exiting;
   L.getExitingBlocks(Exiting);
+  if (Exiting.empty())
+    return true;
   SmallVector<const Instruction *, 16> Left;
   for (BasicBlock *B : Exiting)
     Left.push_back(B->getTerminator());
@@ -270,6 +274,7 @@ bool ConditionExposer::collectCalls(const Loop &L,
         Hinted = Hinted || isHint(promisedEffect(*Call));
         Effects OfCall;
         bool IsHarmless = isHarmless(*Call, 0, 0, OfCall);
+        Hinted |= OfCall.Hints;
         bool Keeps = keepsResultInMemory(*Call);
         if (IsHarmless && Keeps && OfCall.Tries && OfCall.ReadsMarked) {
           Tried = true;

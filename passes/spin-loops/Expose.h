@@ -55,6 +55,8 @@ private:
     /// True if the function reads memory, and memory that the program marks as
     /// shared (isMarkedAccess).
     bool Reads = false, ReadsMarked = false;
+    /// True if the function gives a hint, as a step of a back-off does.
+    bool Hints = false;
 
     Effects &operator|=(const Effects &Other);
   };
