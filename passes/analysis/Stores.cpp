@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/analysis/LoopView.h"
+#include "passes/common/WaitNeutral.h"
 
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -173,18 +174,41 @@ static const Value *storedAgain(const StoreInst &Store, const Loop &L) {
   return nullptr;
 }
 
+/// Returns true if Store keeps what the loop polls, for the code after the
+/// loop: `if (((*seen = load(&word)) & mask) == 0) return;`. A value that no
+/// exit tests is not meant: the loop may copy it for other threads.
+static bool keepsPolled(const StoreInst &Store, const Loop &L) {
+  const Value *Stored = withoutCasts(Store.getValueOperand());
+  auto *Load = dyn_cast<LoadInst>(Stored);
+  if (!Load || !L.contains(Load) || !isMarkedAccess(*Load) ||
+      !L.isLoopInvariant(Load->getPointerOperand()))
+    return false;
+  SmallVector<BasicBlock *, 4> Exiting;
+  L.getExitingBlocks(Exiting);
+  return any_of(Exiting, [&](const BasicBlock *Exit) {
+    auto *Br = dyn_cast<BranchInst>(Exit->getTerminator());
+    return Br && Br->isConditional() &&
+           dependsOn(
+               Br->getCondition(), [&](const Value *V) { return V == Load; },
+               L);
+  });
+}
+
 bool isRepeated(const StoreInst &Store, const Loop &L) {
   const DataLayout &DL = Store.getDataLayout();
   Place At = placeOf(Store.getPointerOperand(), DL);
   if (!Store.isSimple() || !L.isLoopInvariant(At.first))
     return false;
   const Value *Stored = storedAgain(Store, L);
+  if (!Stored && keepsPolled(Store, L))
+    Stored = withoutCasts(Store.getValueOperand());
   bool IsPolled = false;
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &I : *B)
       if (auto *Other = dyn_cast<StoreInst>(&I);
           Other && placeOf(Other->getPointerOperand(), DL) == At) {
-        if (!Stored || storedAgain(*Other, L) != Stored)
+        if (!Stored || (storedAgain(*Other, L) != Stored &&
+                        withoutCasts(Other->getValueOperand()) != Stored))
           return false;
         IsPolled |= !L.isLoopInvariant(Other->getValueOperand());
       }

@@ -33,6 +33,24 @@ void *take_deferred(struct span *s) {
   return s->list;
 }
 
+// The loop goes on with any value but one, and keeps the last one for its caller. A wait that skips
+// polls reads fewer values in between, as a slower one does.
+void until_equal(struct ring *r, unsigned next) {
+  // expected-remark@+1 {{now wait in the runtime}}
+  do
+    r->seen = atomic_load(&r->head);
+  while (next != r->seen);
+}
+int wait_for_zero_bits(atomic_uint *word, unsigned *state, unsigned bits) {
+  // expected-remark@+1 {{now wait in the runtime}}
+  for (;;) {
+    *state = atomic_load_explicit(word, memory_order_acquire);
+    if ((*state & bits) == 0)
+      return 1;
+    __builtin_ia32_pause();
+  }
+}
+
 // The result of a failed try, on each of two ways.
 struct deque {
   atomic_int head, tail;
@@ -56,17 +74,10 @@ void steal_from_either(struct deque *a, struct deque *b, void **task) {
 
 atomic_uint flag, stage;
 unsigned last;
-// Another value in each iteration.
+// No exit tests the value: the loop copies it for others.
 void keep_last(void) {
   while (!atomic_load(&flag))
     last = atomic_load(&stage);
-}
-
-// The loop goes on with any value but one.
-void until_equal(struct ring *r, unsigned next) {
-  do
-    r->seen = atomic_load(&r->head);
-  while (next != r->seen);
 }
 
 // A sign of life.
