@@ -19,8 +19,10 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/PatternMatch.h"
 
 using namespace llvm;
+using namespace llvm::PatternMatch;
 
 namespace vfriendly {
 
@@ -105,6 +107,47 @@ static bool alwaysReaches(const Loop &L, const BasicBlock *B,
   return true;
 }
 
+/// Returns true if Condition compares a counter that some iterations set to a
+/// constant again, as a worker's count of polls since its last task, with a
+/// limit that no other thread is expected to change.
+static bool comparesFailures(const Value *Condition, const Loop &L) {
+  auto *Compare = dyn_cast<ICmpInst>(Condition);
+  if (!Compare)
+    return false;
+  auto IsLimit = [&](const Value *V) {
+    auto *Load = dyn_cast<LoadInst>(V);
+    return L.isLoopInvariant(V) || (Load && !isMarkedAccess(*Load));
+  };
+  const Value *Count = Compare->getOperand(0), *Limit = Compare->getOperand(1);
+  if (IsLimit(Count))
+    std::swap(Count, Limit);
+  const APInt *Step;
+  match(Count, m_Add(m_Value(Count), m_APInt(Step)));
+  auto *Phi = dyn_cast<PHINode>(Count);
+  if (!Phi || Phi->getParent() != L.getHeader() || !IsLimit(Limit))
+    return false;
+  // Maximum number of values that branches join for the next iteration.
+  constexpr unsigned MaxNext = 8;
+  bool Counts = false;
+  SmallSetVector<const Value *, 8> Next;
+  for (unsigned I = 0; I != Phi->getNumIncomingValues(); ++I)
+    if (L.contains(Phi->getIncomingBlock(I)))
+      Next.insert(Phi->getIncomingValue(I));
+  for (unsigned I = 0; I != Next.size(); ++I) {
+    const Value *V = Next[I];
+    if (auto *Join = dyn_cast<PHINode>(V);
+        Join && Join != Phi && L.contains(Join) && I < MaxNext) {
+      insertRange(Next, Join->incoming_values());
+      continue;
+    }
+    bool IsStep = match(V, m_Add(m_Specific(Phi), m_APInt(Step)));
+    if (!IsStep && V != Phi && !isa<Constant>(V))
+      return false;
+    Counts |= IsStep;
+  }
+  return Counts;
+}
+
 /// Returns the blocks of L that run in rare iterations only: those on the side
 /// of a branch on a counter or a clock on which there is work, if there is none
 /// on the other side. Several such branches may lead to the work, as in
@@ -148,10 +191,11 @@ static Blocks findRareBlocks(Loop &L, Surroundings &Around) {
     // are asked in rare iterations only. Plain memory, such as a limit that can
     // be configured, is seldom written.
     Causes C = In.Causes.collect(Br->getCondition());
-    if (!(C.kinds() & (Own | Clock)) || (C.kinds() & Walks) ||
-        any_of(C.Polls, [&](const Instruction *I) {
-          return isMarkedAccess(*I) && !Side.contains(I->getParent());
-        }))
+    if (!comparesFailures(Br->getCondition(), L) &&
+        (!(C.kinds() & (Own | Clock)) || (C.kinds() & Walks) ||
+         any_of(C.Polls, [&](const Instruction *I) {
+           return isMarkedAccess(*I) && !Side.contains(I->getParent());
+         })))
       continue;
     if (Joins)
       ToWork.insert({D, Br->getSuccessor(First ? 0 : 1)});

@@ -203,11 +203,12 @@ static bool isLimited(const SpinLoop &S, Function &F, LoopInfo &LI,
 /// Returns true if the loop at Header is a wait that is unbounded, is limited
 /// for the sake of rare work, or gives a hint: without a hint or rare work, a
 /// count that goes on while the loop works is more likely one of attempts. The
-/// loop must be proved to be a wait, but for functions that give hints by their
-/// names: other probable waits are only reported, so splitting them would be of
-/// no use.
+/// runtime must be able to keep the limit, unless nobody would otherwise hear
+/// of the wait (!IsReported). The loop must be proved to be a wait, but for
+/// functions that give hints by their names: other probable waits are only
+/// reported, so splitting them would be of no use.
 static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
-                   VariableFacts &Variables, SplitFor Use) {
+                   VariableFacts &Variables, SplitFor Use, bool IsReported) {
   DominatorTree DT(F);
   LoopInfo LI(DT);
   SpinLoopInfo Info = findSpinLoops(F, LI, DT, Variables);
@@ -218,7 +219,8 @@ static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
         S.Kind == SpinKind::Device)
       return false;
     if (none_of(S.Polls, IsPlain) &&
-        (!S.Bounded || (HasRare && isLimited(S, F, LI, DT, Use))))
+        (!S.Bounded || (HasRare && ((!IsReported && S.hints()) ||
+                                    isLimited(S, F, LI, DT, Use)))))
       return true;
     return S.hints() && othersGiveWork(*S.L, DT, Variables);
   });
@@ -226,8 +228,8 @@ static bool isWait(Function &F, const BasicBlock *Header, bool HasRare,
 
 /// Returns true if the polling paths, split off in a copy of F, are proved to
 /// be a wait.
-static bool isWorthIt(const Split &Plan, VariableFacts &Variables,
-                      SplitFor Use) {
+static bool isWorthIt(const Split &Plan, VariableFacts &Variables, SplitFor Use,
+                      bool IsReported) {
   Function &F = *Plan.Header->getParent();
   ValueToValueMapTy Map;
   Function *Copy = CloneFunction(&F, Map);
@@ -238,23 +240,28 @@ static bool isWorthIt(const Split &Plan, VariableFacts &Variables,
   for (BasicBlock *B : Plan.Shared)
     Same.Shared.insert(CopyOf(B));
   apply(Same, nullptr);
-  bool Result = isWait(*Copy, Same.Header, Same.HasRare, Variables, Use);
+  bool Result =
+      isWait(*Copy, Same.Header, Same.HasRare, Variables, Use, IsReported);
   Copy->eraseFromParent();
   return Result;
 }
 
-/// Returns true if F's loop at Header is, without being split, proved to be a
-/// spin loop. One that sleeps in rare iterations is not: the polls in between
-/// are the wait.
-static bool isWhole(Function &F, FunctionAnalysisManager &FAM,
-                    const Split &Plan, VariableFacts &Variables) {
+/// Whether F's loop at Header waits if it is not split. One that sleeps in rare
+/// iterations is not proved: the polls in between are the wait.
+enum class Whole { Works, MayWait, Waits };
+static Whole asWhole(Function &F, FunctionAnalysisManager &FAM,
+                     const Split &Plan, VariableFacts &Variables) {
   SpinLoopInfo Info =
       findSpinLoops(F, FAM.getResult<LoopAnalysis>(F),
                     FAM.getResult<DominatorTreeAnalysis>(F), Variables);
-  return any_of(Info.Loops, [&](const SpinLoop &S) {
-    return S.L->getHeader() == Plan.Header && S.Doubt.empty() &&
-           !(S.Sleeps && Plan.HasRare);
+  auto *Found = find_if(Info.Loops, [&](const SpinLoop &S) {
+    return S.L->getHeader() == Plan.Header;
   });
+  if (Found == Info.Loops.end())
+    return Whole::Works;
+  return Found->Doubt.empty() && !(Found->Sleeps && Plan.HasRare)
+             ? Whole::Waits
+             : Whole::MayWait;
 }
 
 bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
@@ -269,8 +276,11 @@ bool splitPolls(Function &F, FunctionAnalysisManager &FAM,
   unsigned Trials = 0;
   for (Loop *L : LI.getLoopsInPreorder()) {
     std::optional<Split> Plan = PlanFor(*L);
-    if (!Plan || isMarked(*L, KeepMark) || isWhole(F, FAM, *Plan, Variables) ||
-        Trials++ >= MaxTrials || !isWorthIt(*Plan, Variables, Use))
+    if (!Plan || isMarked(*L, KeepMark))
+      continue;
+    Whole As = asWhole(F, FAM, *Plan, Variables);
+    if (As == Whole::Waits || Trials++ >= MaxTrials ||
+        !isWorthIt(*Plan, Variables, Use, As == Whole::MayWait))
       continue;
     Worth.push_back({L->getHeader(), loopIDOf(*L)});
   }
