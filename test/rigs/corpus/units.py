@@ -5,6 +5,7 @@
 
 Each function takes a Unit and returns plain data; a unit that does not compile raises BrokenUnit with the compiler's words.
 """
+import functools
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ TIMEOUT = 600  # seconds; the slowest unit of the corpora takes 60 s alone, and 
 REMARK = re.compile(r"(?ms)^--- !(\w+)\n(.*?)^\.\.\.")
 DEBUG_LOC = re.compile(r"(?s)DebugLoc:\s*\{\s*File:\s+(?:'((?:[^']|'')*)'|\"((?:[^\"\\]|\\.)*)\"|([^,]*)),\s+Line:\s+(\d+)")
 WARNING = re.compile(r"^(.*?):(\d+):\d+: (?:warning|error): (.*) \[([\w.,-]*vfriendly-[\w.,-]*)\]$")
+LINE_MARK = re.compile(r'#\s*line\s+(\d+)(?:\s+"(.*)")?')
 ROW = re.compile(r"^0x[0-9a-f]{16}\s+(\d+)\s+\d+\s+(\d+)\s")
 # Clang cuts what a file's path shares with the compilation directory off, and remarks do not say where: share nothing.
 WHOLE_PATHS = "-fdebug-compilation-dir=/vf-corpus"
@@ -168,9 +170,28 @@ def reads(text, call):
     return re.search(re.escape(call.group(1)) + r"\b", text[call.end():end]) is not None
 
 
+@functools.lru_cache(maxsize=None)
+def line_marks(path):
+    """[(line of the mark, number that it gives to the next line, file or None)] of the #line directives of a file."""
+    with open(path, errors="replace") as f:
+        found = [(n, LINE_MARK.match(text)) for n, text in enumerate(f, 1) if text.startswith("#")]
+    return [(n, int(m.group(1)), m.group(2)) for n, m in found if m]
+
+
+def presumed(unit, path, line):
+    """(file, line) by #line, which remarks and line tables follow, but clang-tidy does not."""
+    path, name = resolve(unit.directory, path), None
+    at = line
+    for n, number, file in line_marks(path):
+        if n >= line:
+            break
+        at, name = number + line - n - 1, file or name
+    return resolve(unit.directory, name or path), at
+
+
 def by_check(unit, module, feature):
     """What the feature's clang-tidy checks find, with their own words as kind."""
     out = run(unit, [os.path.join(LLVM, "bin", "clang-tidy"), f"--load={module}", f"--checks=-*,{feature.check}", "--header-filter=.*",
                      "--quiet", unit.file, "--", *(["--driver-mode=g++"] if unit.compiler.endswith("++") else []), *unit.args])
     found = [WARNING.match(l) for l in out.splitlines()]
-    return [(resolve(unit.directory, m.group(1)), int(m.group(2)), m.group(3)) for m in found if m]
+    return [(*presumed(unit, m.group(1), int(m.group(2))), m.group(3)) for m in found if m]
