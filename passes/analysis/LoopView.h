@@ -112,9 +112,9 @@ const llvm::Value *withoutCasts(const llvm::Value *V);
 using Place = std::pair<const llvm::Value *, int64_t>;
 Place placeOf(const llvm::Value *Address, const llvm::DataLayout &DL);
 
-/// Returns true if all values of Phi are reads of one place in this iteration
-/// of L: by loads, or by exchanges that fail. The way to Phi then does not
-/// decide the value; other threads do.
+/// Returns true if all values of Phi were read by L at one place, by loads or
+/// by exchanges that failed. The way to Phi then does not decide the value;
+/// other threads do.
 bool joinsReads(const llvm::Loop &L, const llvm::PHINode &Phi);
 /// Returns true if V is computed, within an iteration of L, from a value for
 /// which IsSource returns true.

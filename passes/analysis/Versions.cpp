@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/analysis/LoopView.h"
-#include "passes/common/LLVMVersions.h"
 #include "passes/common/WaitNeutral.h"
 
 #include "llvm/IR/Instructions.h"
