@@ -131,6 +131,14 @@ def run_program(name, program, place, config):
     return entry
 
 
+def copied(path, folder):
+    """Copies a file into folder whole or not at all, as compilers of another run may have the old copy mapped."""
+    new = shutil.copy(path, os.path.join(folder, f".{os.path.basename(path)}.{os.getpid()}"))
+    made = os.path.join(folder, os.path.basename(path))
+    os.replace(new, made)
+    return made
+
+
 def kept_or_run(name, program, place, config, key, again):
     """Returns the result of a program; the stored one if it was made with the same passes."""
     path = os.path.join(os.path.dirname(place.folder), name + ".json")
@@ -188,7 +196,7 @@ def main():
     shared = os.path.abspath(options.out or os.path.join(tree.build, "rebuilt"))
     os.makedirs(shared, exist_ok=True)
     # A copy of ours: it is to be the same for all, whatever is built meanwhile.
-    files = [shutil.copy(os.path.join(tree.lib, f), shared) for f in FILES]
+    files = [copied(os.path.join(tree.lib, f), shared) for f in FILES]
     digest = hashlib.sha256()
     for path in files:
         with open(path, "rb") as file:
