@@ -100,10 +100,12 @@ PACKAGES = {
     "liburcu": Package("unit tests", CONFIGURE.format("--disable-shared", ""), "make -C tests/unit check; make -C tests/regression rcutorture_urcu_mb 2>/dev/null; true"),
     "memcached": Package("testapp and tests of its commands", CONFIGURE.format("--disable-docs", ""), "./testapp; prove -v t/binary.t t/binary-get.t t/cas.t t/incrdecr.t t/lru.t t/slabs-reassign2.t t/stats.t t/touch.t t/multiversioning.t t/item_size_max.t", "tap", ("libevent-dev",)),
     "apr": Package("make check", "./configure && make -j2", "make check", "apr"),
-    # Only some of its tests; tasks of the first poll until the others run.
-    "eigen3": Package("tests of its thread pool, its event count and its queue, three runs of each",
-                      "for f in non_blocking_thread_pool eventcount runqueue; do $CXX -std=c++14 -O2 -pthread -w -I. -Iunsupported -Itest -DEIGEN_TEST_MAX_SIZE=320 -DEIGEN_TEST_PART_ALL=1 -DEIGEN_USE_THREADS unsupported/test/cxx11_$f.cpp -o $f || exit; done",
-                      "for f in non_blocking_thread_pool eventcount runqueue; do for i in 1 2 3; do t $f-$i timeout 60 ./$f s$i; done; done", seconds=700),
+    # Three of the eleven parts of the tests of tensors, which take 5, 32 and 6 s to compile; tasks of the first test poll until the others run.
+    "eigen3": Package("tests of its thread pool, its event count, its queue and tensors on the pool, five runs of each",
+                      "b() { f=$1; shift; $CXX -std=c++14 -O2 -pthread -w -I. -Iunsupported -Itest -DEIGEN_TEST_MAX_SIZE=320 -DEIGEN_USE_THREADS \"$@\" unsupported/test/cxx11_${f%-*}.cpp -o $f || exit; };"
+                      "for f in non_blocking_thread_pool eventcount runqueue; do b $f -DEIGEN_TEST_PART_ALL=1; done; for p in 1 2 9; do b tensor_thread_pool-$p -DEIGEN_TEST_PART_$p=1; done",
+                      "for i in 1 2 3 4 5; do for f in non_blocking_thread_pool eventcount runqueue tensor_thread_pool-1 tensor_thread_pool-2 tensor_thread_pool-9; do "
+                      "case $f in (tensor*) r=r1;; (*) r=;; esac; t $f-$i timeout 60 ./$f s$i $r; done; done", seconds=1200),
     "pcre2": Package("make check", CONFIGURE.format("--enable-jit", ""), "make check"),
 }
 PACKAGES = {name: package.named(name) for name, package in PACKAGES.items()}
