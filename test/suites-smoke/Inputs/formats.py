@@ -3,7 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A passing and a failing test of each format of packages.py."""
 
+import os
+
 import packages
+from run import load_file
 
 SAID = {
     "automake": "PASS: a\nFAIL: b\n",
@@ -15,3 +18,8 @@ SAID = {
 }
 for kind, text in SAID.items():
     print(kind, *(f"{m['name']}:{bool(m['ok'])}" for m in packages.FORMATS[kind].finditer(text)))
+
+# Of KeyDB's tests of one name all must pass, and one that ends early has no last line.
+keydb = load_file("keydb", os.path.join(os.path.dirname(packages.__file__), "rebuilt", "keydb.py"))
+said = "[\033[0;32mok\033[0m]: a (2 ms)\n[err]: b in tests/unit/x.tcl\n[ok]: c 12345 (1 ms)\n[err]: c 54321 in tests/unit/x.tcl\n"
+print("keydb", *(f"{name}:{ok}" for name, ok in keydb.read(said).items()))
