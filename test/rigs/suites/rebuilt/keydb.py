@@ -10,13 +10,14 @@ import shutil
 import bring
 import clones
 
-SENTENCE = "KeyDB: its own tests with four threads; VF_TEST_KEYDB=FOLDER, a clone of github.com/Snapchat/KeyDB"
+SENTENCE = "KeyDB: its own tests with as many threads as CPUs, four at most; VF_TEST_KEYDB=FOLDER, a clone of github.com/Snapchat/KeyDB"
 # The lock in assembly, the default of x86-64, has no IR that a pass could rewrite. The header of KeyDB's jemalloc declares
 # posix_memalign in a way that Clang 22 rejects.
 OPTIONS = ("USEASM=false", "MALLOC=libc", "BUILD_TLS=no", "NO_MOTD=yes", "USE_SYSTEMD=no", "OPTIMIZATION=-O2", "DEBUG=")
 # Of the source: what these options do not use, and modules, which the make builds first.
 UNUSED = (".git", "rocksdb", "memkind", "jemalloc", "modules")
 PROGRAMS = ("keydb-server", "keydb-cli", "keydb-benchmark", "keydb-check-aof", "keydb-check-rdb")
+# KeyDB itself starts no more than there are CPUs.
 THREADS = 4
 UNITS = ("unit/type/string", "unit/type/incr", "unit/type/list", "unit/type/list-2", "unit/type/list-3", "unit/type/set",
          "unit/type/zset", "unit/type/hash", "unit/type/stream", "unit/type/stream-cgroups", "unit/type/nestedhash",
