@@ -45,7 +45,7 @@ REWRITES = {
                                     "StackPromotion.cpp"},
     "passes/spin-loops/Rewrite.h": {"BoundedRewrite.cpp", "NotifyWriters.cpp", "Rewrite.cpp",
                                     "SpinLoopsPass.cpp", "Vetoes.cpp", "WaitCall.cpp"},
-    "passes/spin-loops/WaitCall.h": {"Rewrite.h", "WaitCall.cpp"},
+    "passes/spin-loops/WaitCall.h": {"Fallback.cpp", "Rewrite.h", "WaitCall.cpp", "WaitSites.cpp"},
 }
 # It gives LLVM 19 names that LLVM 22 has: a file that uses one without this header builds with LLVM 22 alone.
 VERSIONS = "passes/common/LLVMVersions.h"
