@@ -295,7 +295,7 @@ static CauseSet collectStores(const Loop &L, const Value &Object,
                      return Arg->getType()->isPointerTy() &&
                             getUnderlyingObject(Arg) == &Object;
                    }) &&
-            !Call->isLifetimeStartOrEnd())
+            !Call->isLifetimeStartOrEnd() && !Call->doesNotAccessMemory())
           Others |=
               classifyCall(*Call).Effect == CallEffect::Clock ? Clock : Own;
       } else if (isa<AtomicRMWInst, AtomicCmpXchgInst>(I) &&
