@@ -142,9 +142,29 @@ bool isStatistics(const StoreInst &Store, const Loop &L) {
                                !locatesReads(Store, L)));
 }
 
-/// Returns the invariant value that Store stores in each iteration of L that is
-/// followed by another one, perhaps because the loop ends if it is not; null if
-/// there is none.
+/// Returns true if Store keeps what the loop polls, for the code after the
+/// loop: `if (((*seen = load(&word)) & mask) == 0) return;`. A value that no
+/// exit tests is not meant: the loop may copy it for other threads.
+static bool keepsPolled(const StoreInst &Store, const Loop &L) {
+  const Value *Stored = withoutCasts(Store.getValueOperand());
+  auto *Load = dyn_cast<LoadInst>(Stored);
+  if (!Load || !L.contains(Load) || !isMarkedAccess(*Load) ||
+      !L.isLoopInvariant(Load->getPointerOperand()))
+    return false;
+  SmallVector<BasicBlock *, 4> Exiting;
+  L.getExitingBlocks(Exiting);
+  return any_of(Exiting, [&](const BasicBlock *Exit) {
+    auto *Br = dyn_cast<BranchInst>(Exit->getTerminator());
+    return Br && Br->isConditional() &&
+           dependsOn(
+               Br->getCondition(), [&](const Value *V) { return V == Load; },
+               L);
+  });
+}
+
+/// Returns the value that Store stores in each iteration of L that is followed
+/// by another one: an invariant one, perhaps because the loop ends if it is
+/// not, or what the loop polls. Returns null if there is none.
 static const Value *storedAgain(const StoreInst &Store, const Loop &L) {
   const Value *Stored = withoutCasts(Store.getValueOperand());
   if (L.isLoopInvariant(Stored))
@@ -171,27 +191,7 @@ static const Value *storedAgain(const StoreInst &Store, const Loop &L) {
     if (IsStored(B) && L.isLoopInvariant(A))
       return A;
   }
-  return nullptr;
-}
-
-/// Returns true if Store keeps what the loop polls, for the code after the
-/// loop: `if (((*seen = load(&word)) & mask) == 0) return;`. A value that no
-/// exit tests is not meant: the loop may copy it for other threads.
-static bool keepsPolled(const StoreInst &Store, const Loop &L) {
-  const Value *Stored = withoutCasts(Store.getValueOperand());
-  auto *Load = dyn_cast<LoadInst>(Stored);
-  if (!Load || !L.contains(Load) || !isMarkedAccess(*Load) ||
-      !L.isLoopInvariant(Load->getPointerOperand()))
-    return false;
-  SmallVector<BasicBlock *, 4> Exiting;
-  L.getExitingBlocks(Exiting);
-  return any_of(Exiting, [&](const BasicBlock *Exit) {
-    auto *Br = dyn_cast<BranchInst>(Exit->getTerminator());
-    return Br && Br->isConditional() &&
-           dependsOn(
-               Br->getCondition(), [&](const Value *V) { return V == Load; },
-               L);
-  });
+  return keepsPolled(Store, L) ? Stored : nullptr;
 }
 
 bool isRepeated(const StoreInst &Store, const Loop &L) {
@@ -200,15 +200,12 @@ bool isRepeated(const StoreInst &Store, const Loop &L) {
   if (!Store.isSimple() || !L.isLoopInvariant(At.first))
     return false;
   const Value *Stored = storedAgain(Store, L);
-  if (!Stored && keepsPolled(Store, L))
-    Stored = withoutCasts(Store.getValueOperand());
   bool IsPolled = false;
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &I : *B)
       if (auto *Other = dyn_cast<StoreInst>(&I);
           Other && placeOf(Other->getPointerOperand(), DL) == At) {
-        if (!Stored || (storedAgain(*Other, L) != Stored &&
-                        withoutCasts(Other->getValueOperand()) != Stored))
+        if (!Stored || storedAgain(*Other, L) != Stored)
           return false;
         IsPolled |= !L.isLoopInvariant(Other->getValueOperand());
       }
