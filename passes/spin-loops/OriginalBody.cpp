@@ -8,10 +8,10 @@
 
 #include "passes/spin-loops/OriginalBody.h"
 
+#include "passes/common/CopyBody.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Function.h"
-#include "llvm/IR/Instructions.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;
 
@@ -25,15 +25,8 @@ OriginalBody::~OriginalBody() {
 void OriginalBody::save() {
   if (any_of(F, [](const BasicBlock &B) { return B.hasAddressTaken(); }))
     return;
-  Saved = Function::Create(F.getFunctionType(), GlobalValue::InternalLinkage,
-                           F.getAddressSpace(), F.getName() + ".vf.original",
-                           F.getParent());
   ValueToValueMapTy Copies;
-  for (auto [From, To] : zip_equal(F.args(), Saved->args()))
-    Copies[&From] = &To;
-  SmallVector<ReturnInst *, 4> Returns;
-  CloneFunctionInto(Saved, &F, Copies,
-                    CloneFunctionChangeType::LocalChangesOnly, Returns);
+  Saved = copyWithBody(F, ".vf.original", Copies);
 }
 
 bool OriginalBody::restore() {

@@ -9,6 +9,7 @@
 #include "passes/spin-loops/SplitPolls.h"
 
 #include "passes/analysis/Causes.h"
+#include "passes/common/CopyBody.h"
 #include "passes/common/KeepMarks.h"
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/SmallBound.h"
@@ -232,7 +233,7 @@ static bool isWorthIt(const Split &Plan, VariableFacts &Variables, SplitFor Use,
                       bool IsReported) {
   Function &F = *Plan.Header->getParent();
   ValueToValueMapTy Map;
-  Function *Copy = CloneFunction(&F, Map);
+  Function *Copy = copyWithBody(F, ".vf.trial", Map);
   auto CopyOf = [&](BasicBlock *B) { return cast<BasicBlock>(Map[B]); };
   Split Same{CopyOf(Plan.Header), Plan.HasRare, {}, {}};
   for (BasicBlock *B : Plan.Polling)
