@@ -12,7 +12,18 @@ from collections.abc import Iterator, Sequence
 from vfriendly import programs, remedies
 from vfriendly.commands import _common
 from vfriendly.errors import CLEAN, Refused
-from vfriendly.measuring import calibrating, collecting, comparing, model, perfetto, pprof, profile, sites, table
+from vfriendly.measuring import (
+    calibrating,
+    collecting,
+    comparing,
+    model,
+    perfetto,
+    pprof,
+    profile,
+    sites,
+    table,
+    vmm,
+)
 
 SENTENCE = "Measures what a program loses to waits, wake-ups, shootdowns and page faults, and at which lines."
 TAKES_COMMAND = True
@@ -30,6 +41,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overhead", choices=comparing.SCENARIOS,
                         help="with compare: BASE is native and NEW virtual; UC: alone, OC: two virtual machines on the "
                              "CPUs of one, OC2: the same, beside two native copies")
+    parser.add_argument("--host", metavar="FILE,FILE",
+                        help="with --overhead: for each virtual run, /proc/PID/stat of the VMM or the CPU time of its "
+                             "control group before and after it, or a report of perf kvm stat, recorded on the host")
     parser.add_argument("--vcpus", default="4,16,64", metavar="N,N", help="with model: numbers of vCPUs [%(default)s]")
     parser.add_argument("--nodes", type=int, default=1, metavar="K", help="with model: NUMA nodes [%(default)s]")
     what = parser.add_mutually_exclusive_group()
@@ -48,10 +62,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def _compare(names: Sequence[str], options: argparse.Namespace) -> Iterator[str]:
     base, new = (comparing.load(name) for name in names)
+    hosts = [vmm.read(name) for name in options.host.split(",")] if options.host else []
+    if hosts and not options.overhead:
+        raise Refused("--host needs --overhead")
     yield from comparing.lines(base, new)
     if options.overhead:
         yield ""
-        yield from comparing.overhead(base, new, options.overhead)
+        yield from comparing.overhead(base, new, options.overhead, hosts)
 
 
 def _model(name: str, options: argparse.Namespace) -> Iterator[str]:
@@ -83,6 +100,8 @@ def _of_profiles(options: argparse.Namespace) -> int:
 def run(options: argparse.Namespace) -> int:
     if options.words:
         return _of_profiles(options)
+    if options.host:
+        raise Refused("--host is for compare with --overhead")
     if bool(options.command) == bool(options.pid or options.system):
         raise Refused("give one of -p PID, --system, and a command after --")
     _common.check_folder(options.output)
