@@ -40,7 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     classify = inner.add_parser(
         "classify", help="suggests a placement from the number of accesses to each node",
         description="Each line of FILE has the name of a program and its number of accesses to each node, "
-                    "measured with first touch.")
+                    "measured with first touch, and load=PERCENT of the interconnect's busiest link if that is known.")
     classify.add_argument("file", metavar="FILE")
     classify.add_argument("--pages", action="store_true",
                           help="the numbers count pages, which are less reliable than accesses")
