@@ -85,6 +85,9 @@ config.substitutions += [
 ]
 if os.path.exists(os.path.join(llvm_bin, "flang-22")) or shutil.which("flang-22"):
     config.available_features.add("flang")
+# Tests of setuid programs, and of files that other users own.
+if not os.geteuid() and shutil.which("setpriv"):
+    config.available_features.add("root")
 # Only root may load programs into the kernel.
 if os.path.exists(os.path.join(lib, "vfriendly-collect.bpf.o")) and os.path.exists("/sys/kernel/btf/vmlinux") and not os.geteuid():
     config.available_features.add("bpf")

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE /* environ */
 #endif
 #include "common/environment.h"
+#include "common/privilege.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,9 +56,14 @@ void vf_env_complain(const char *name, const char *value, const char *allowed,
                       report it. */
 }
 
+const char *vf_env_get(const char *name) {
+  const char *value = getenv(name);
+  return value && !vf_is_privileged() ? value : NULL;
+}
+
 bool vf_env_number(const char *name, uint64_t low, uint64_t high,
                    uint64_t preset, uint64_t *result) {
-  const char *value = getenv(name);
+  const char *value = vf_env_get(name);
   if (!value)
     return false;
   uint64_t number = 0;
@@ -79,7 +85,7 @@ bool vf_env_number(const char *name, uint64_t low, uint64_t high,
 }
 
 int vf_env_word(const char *name, const char *const *words, int n, int preset) {
-  const char *value = getenv(name);
+  const char *value = vf_env_get(name);
   char allowed[64] = "";
   if (!value)
     return preset;
@@ -111,7 +117,7 @@ static bool is_known(const char *name, size_t length) {
 
 void vf_env_check_names(void) {
   bool any = false;
-  if (!environ || getenv("VF_NAMES_CHECKED"))
+  if (!environ || getenv("VF_NAMES_CHECKED") || vf_is_privileged())
     return;
   for (char **entry = environ; *entry; ++entry) {
     const char *end = strchr(*entry, '=');

@@ -19,6 +19,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Returns the value of a variable, and NULL if it is unset or the process is
+ * privileged (privilege.h). Everything that the libraries learn from variables
+ * of their own they learn by this function. */
+const char *vf_env_get(const char *name);
+
 /* Reads a decimal number between low and high from the environment variable.
  * Returns false and leaves *result unchanged if the variable is unset or its
  * value is no such number. Reports such a value, with preset as the number that

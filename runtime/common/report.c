@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/single_threaded.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* More libraries than there are. */
@@ -136,7 +137,7 @@ static void handle_sigterm(void) {
 }
 
 static bool read_setting(void) {
-  const char *value = getenv("VF_STATS");
+  const char *value = vf_env_get("VF_STATS");
   if (!value || !strchr(value, '/') || strlen(value) >= sizeof path)
     return vf_env_choice("VF_STATS", "0", "1", false);
   strcpy(path, value);
@@ -177,6 +178,119 @@ void vf_report_at_exit(void (*print)(void)) {
     }
 }
 
+/* Returns a descriptor, or -1 with errno. The system calls of this walk are
+ * made by syscall, which the libraries call anyway: the linker's search for
+ * each further function would cost every process 1000 instructions at its
+ * start. */
+static int open_at(int folder, const char *name, int flags) {
+  return (int)syscall(SYS_openat, folder, name, flags | O_CLOEXEC, 0600);
+}
+
+/* Links on a path that are followed: as many as the kernel follows. */
+#define VF_LINKS_MAX 40
+
+/* The rest of a path, which begins in an open folder. */
+struct walk {
+  int folder;
+  unsigned links;
+  char *at; /* in rest */
+  char rest[2 * sizeof path];
+};
+
+static char *after_slashes(char *at) {
+  while (*at == '/')
+    ++at;
+  return at;
+}
+
+/* Returns true if only this process's user and root can write in the folder. */
+static bool is_private(int folder) {
+  struct stat status;
+  return fstat(folder, &status) == 0 && (status.st_mode & 022) == 0 &&
+         (status.st_uid == 0 || (long)status.st_uid == syscall(SYS_geteuid));
+}
+
+/* Replaces the folder by the next one, and closes the former. */
+static bool enter(struct walk *walk, int next) {
+  int error = errno;
+  close(walk->folder);
+  walk->folder = next;
+  errno = error;
+  return next >= 0;
+}
+
+/* Puts what the link leads to before the rest of the path. */
+static bool follow(struct walk *walk, int link, const char *after) {
+  char target[sizeof walk->rest];
+  long n = syscall(SYS_readlinkat, link, "", target, sizeof target);
+  close(link);
+  if (!is_private(walk->folder) || ++walk->links > VF_LINKS_MAX) {
+    errno = ELOOP;
+    return enter(walk, -1);
+  }
+  if (n <= 0 || (size_t)n + 1 + strlen(after) >= sizeof target) {
+    errno = ENAMETOOLONG;
+    return enter(walk, -1);
+  }
+  target[n] = '/';
+  strcpy(target + n + 1, after);
+  strcpy(walk->rest, target);
+  walk->at = walk->rest;
+  return *target != '/' ||
+         enter(walk, open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY));
+}
+
+/* Walks to the folder of the path's last name. Returns that name, or NULL with
+ * errno and without a folder. */
+static const char *walk_to_last(struct walk *walk) {
+  for (;;) {
+    char *name = after_slashes(walk->at), *end = name;
+    while (*end != '\0' && *end != '/')
+      ++end;
+    char *after = after_slashes(end);
+    if (*after == '\0')
+      return name;
+    *end = '\0';
+    walk->at = after;
+    struct stat status = {.st_mode = 0};
+    int next = open_at(walk->folder, name, O_PATH | O_NOFOLLOW);
+    bool is_link =
+        next >= 0 && fstat(next, &status) == 0 && S_ISLNK(status.st_mode);
+    if (!(is_link ? follow(walk, next, after) : enter(walk, next)))
+      return NULL;
+  }
+}
+
+/* Opens the file that VF_STATS names, and creates it for its owner only. The
+ * process may have more rights than the users who can write to a folder on the
+ * path, so no link that they may have made is followed: a link is followed only
+ * before the path's last name, in a folder that others cannot write. Does not
+ * wait for a reader of a FIFO. Calls only functions that a handler of SIGTERM
+ * may call. Returns a descriptor, or -1 with errno. */
+static int open_to_append(const char *name) {
+  struct walk walk;
+  walk.links = 0;
+  strcpy(walk.rest, name);
+  walk.at = walk.rest;
+  walk.folder =
+      open_at(AT_FDCWD, *name == '/' ? "/" : ".", O_PATH | O_DIRECTORY);
+  const char *last = walk.folder < 0 ? NULL : walk_to_last(&walk);
+  if (!last)
+    return -1;
+  int file = open_at(walk.folder, last,
+                     O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK |
+                         O_NOCTTY);
+  struct stat status;
+  if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+      status.st_nlink > 1) {
+    close(file); /* Others may have linked another file to this name. */
+    file = -1;
+    errno = EMLINK;
+  }
+  enter(&walk, -1);
+  return file;
+}
+
 /* Returns the descriptor of the file that VF_STATS names or, if that file
  * cannot be opened, of stderr, which the caller must not close. */
 static int open_file(void) {
@@ -187,7 +301,7 @@ static int open_file(void) {
              (long)getpid(), mark + strlen("%p"));
   else
     strcpy(name, path);
-  int file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  int file = open_to_append(name);
   if (file >= 0)
     return file;
   dprintf(first_stderr(), "vfriendly: VF_STATS: %s: %s; writing to stderr\n",

@@ -7,6 +7,7 @@
 
 #include "cpu-limits/steer.h"
 #include "common/environment.h"
+#include "common/privilege.h"
 #include "common/process_wide.h"
 #include "common/report.h"
 #include "platform/linux/kernel.h"
@@ -305,7 +306,7 @@ static void in_child(void) {
 __attribute__((constructor)) static void configure(void) {
   int saved = errno;
   vf_env_check_names();
-  is_on = vf_env_choice("VF_OMP", "off", "on", true);
+  is_on = vf_env_choice("VF_OMP", "off", "on", true) && !vf_is_privileged();
   next_create(); /* not later: dlsym waits for constructors of a dlopen */
   if (is_on)
     pthread_atfork(NULL, NULL, in_child);

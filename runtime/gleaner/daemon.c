@@ -332,9 +332,9 @@ static void start(struct daemon *d, const struct gl_options *options,
     if (!d->log)
       fprintf(stderr, "gleaner: %s: %s\n", options->log, strerror(errno));
   }
-  const char *forced = getenv("VF_TEST_GLEANER_FOLD");
+  const char *forced = secure_getenv("VF_TEST_GLEANER_FOLD");
   d->forced = forced ? (unsigned)atoi(forced) : 0;
-  d->turns = getenv("VF_TEST_GLEANER_TURNS") != NULL;
+  d->turns = secure_getenv("VF_TEST_GLEANER_TURNS") != NULL;
 }
 
 _Noreturn void gl_daemon(const struct gl_options *options,

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const char *setting(void) {
-  const char *other = getenv("VF_TEST_GLEANER_HALT_POLL");
+  const char *other = secure_getenv("VF_TEST_GLEANER_HALT_POLL");
   return other ? other : "/sys/module/haltpoll/parameters/guest_halt_poll_ns";
 }
 

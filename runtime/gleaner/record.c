@@ -20,7 +20,7 @@ static bool is_private(const char *path) {
 }
 
 void gl_record_folder(char *path, size_t size) {
-  const char *user = getenv("XDG_RUNTIME_DIR");
+  const char *user = secure_getenv("XDG_RUNTIME_DIR");
   if (geteuid() == 0)
     gl_print(path, size, "/run/gleaner");
   else if (user && *user)

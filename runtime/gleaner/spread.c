@@ -70,7 +70,7 @@ void gl_spread_apply(const struct gl_spread *spread, struct gl_record *record) {
   }
   if (!record->spreads)
     return;
-  const char *tested_ms = getenv("VF_TEST_GLEANER_SPREAD_MS");
+  const char *tested_ms = secure_getenv("VF_TEST_GLEANER_SPREAD_MS");
   vf_sleep_ns(tested_ms ? (uint64_t)atoi(tested_ms) * 1000000 : HOLD_NS);
   gl_spread_end(record);
 }

@@ -6,6 +6,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/helper.h"
+#include "common/privilege.h"
 #include "malloc/caller.h"
 #include "malloc/cpu_cache.h"
 #include "malloc/hysteresis.h"
@@ -173,10 +174,11 @@ static bool create(void) {
   return is_there;
 }
 
-/* Starts the helper if there is enough free memory to be worth a thread.
- * Returns true if there is a helper now. */
+/* Starts the helper if there is enough free memory to be worth a thread, but
+ * not in a privileged process: its threads call vf_caller_look instead. Returns
+ * true if there is a helper now. */
 static bool start(void) {
-  if (__libc_single_threaded)
+  if (__libc_single_threaded || vf_is_privileged())
     return false;
   struct vf_pages_totals totals = vf_pages_totals();
   if (vf_used_for_blocks(&totals) + totals.resident <= vf_worth)

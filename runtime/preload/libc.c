@@ -11,6 +11,7 @@
 #include "preload/libc.h"
 #include "blocking-sync/parking_table.h"
 #include "common/environment.h"
+#include "common/privilege.h"
 #include "preload/next.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -187,9 +188,10 @@ uint32_t vf_libc_decide(void) {
       mode |= VF_CROWDS;
     if (!vf_env_choice("VF_PTHREAD", "off", "on", true))
       mode = VF_DECIDED;
-    else if (!complete && __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
+    else if (!complete && !vf_is_privileged() &&
+             __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
       complain(mode);
-    if ((mode & VF_MUTEXES) && !getenv("VF_STATS"))
+    if ((mode & VF_MUTEXES) && !vf_env_get("VF_STATS"))
       mode |= VF_QUICK_MUTEXES;
     __atomic_store_n(&vf_libc_mode, mode, __ATOMIC_RELAXED);
   }

@@ -64,7 +64,7 @@ static bool read_list(const char *text) {
 
 static int read_pin(void) {
   static const char *const words[] = {"off", "core", "node", "all"};
-  const char *value = getenv("VF_NUMA_PIN");
+  const char *value = vf_env_get("VF_NUMA_PIN");
   for (int i = PIN_OFF; value && i < PIN_LIST; ++i)
     if (strcmp(value, words[i]) == 0)
       return i;

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE /* sched_getcpu */
 #endif
 #include "platform/linux/vcpu_state.h"
+#include "common/privilege.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -100,7 +101,8 @@ int vf_vcpu_states_map(const char *path) {
 }
 
 __attribute__((constructor)) static void map_device(void) {
-  vf_vcpu_states_map("/dev/vcpu_state");
+  if (!vf_is_privileged())
+    vf_vcpu_states_map("/dev/vcpu_state");
 }
 
 vf_cpu vf_cpu_plus_1_without_rseq(void) {
