@@ -7,6 +7,7 @@
 #include "malloc/early.h"
 #include "malloc/start.h"
 #include <stdlib.h>
+#include <sys/single_threaded.h>
 
 /* Alignment of each block, and size of the header before it, which has the
  * block's size. */
@@ -21,7 +22,8 @@ void *vf_early_alloc(size_t size) {
   size_t begin = __atomic_load_n(&vf_early_used, __ATOMIC_RELAXED), at, end;
   do {
     at = begin + UNIT;
-    if (at > VF_EARLY_BYTES || size > VF_EARLY_BYTES - at) {
+    if (!__libc_single_threaded || at > VF_EARLY_BYTES ||
+        size > VF_EARLY_BYTES - at) {
       __atomic_store_n(&vf_early_used, VF_EARLY_BYTES, __ATOMIC_RELAXED);
       return NULL;
     }

@@ -17,16 +17,8 @@
 
 #include "malloc/jemalloc.h"
 #include "common/plain_lock.h"
-#include "malloc/cpu_cache.h"
-#include "malloc/fork_gate.h"
-#include "malloc/helper.h"
-#include "malloc/hysteresis.h"
-#include "malloc/libc_code.h"
 #include "malloc/pages.h"
-#include "malloc/start.h"
 #include <jemalloc/jemalloc.h>
-#include <pthread.h>
-#include <sys/single_threaded.h>
 
 /* jemalloc's options at startup; MALLOC_CONF can still change them.
  *
@@ -222,7 +214,7 @@ bool __wrap_je_base_boot(void *tsdn) {
   return false;
 }
 
-static void have_thread_data(void) {
+void vf_jemalloc_have_thread_data(void) {
   if (vf_jemalloc_is_plain())
     return;
   /* A block of any size makes them, and an attempt at one. Not by malloc and
@@ -267,77 +259,16 @@ void __wrap_je_arena_destroy(void *tsd, void *arena) {
   end_releasing();
 }
 
-/* jemalloc's fork handlers; null before jemalloc starts at the first
- * allocation. If jemalloc registered them when it starts, they would run before
- * handlers that libraries registered earlier, which may still allocate. With
- * fork_gate.c they take no locks; in the child they forget the other threads.
- */
-static struct {
-  void (*before)(void), (*in_parent)(void), (*in_child)(void);
-} theirs;
-static bool are_theirs_called;
-
-/* Replaces pthread_atfork for jemalloc, and stores the handlers that jemalloc
- * passes. */
-int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
-                      void (*in_child)(void));
-int vf_je_watch_forks(void (*before)(void), void (*in_parent)(void),
-                      void (*in_child)(void)) {
-  theirs.in_parent = in_parent;
-  theirs.in_child = in_child;
-  theirs.before = before;
-  return 0;
-}
-
-/* The order is that in which other threads take these locks: is_worth_another
- * calls jemalloc with the lock of vf_giving_stop, and jemalloc calls vf_pages
- * with its own. A single thread holds none of jemalloc's locks. jemalloc's
- * handlers fetch the thread's data; to make them, libc may call calloc, which
- * must not wait for these locks. */
-static void before_fork(void) {
-  are_theirs_called = theirs.before != NULL && !__libc_single_threaded;
-  if (are_theirs_called)
-    have_thread_data();
-  vf_giving_stop();
+void vf_jemalloc_before_fork(void) {
   if (!is_releasing)
     vf_plain_lock(&releasing);
-  if (are_theirs_called) {
-    vf_cpu_cache_before_fork();
-    vf_fork_gate_close();
-    theirs.before();
-  }
-  vf_pages_before_fork();
 }
 
-static void after_fork_in_parent(void) {
-  vf_pages_after_fork(false);
-  if (are_theirs_called) {
-    theirs.in_parent();
-    vf_fork_gate_open(false);
-    vf_cpu_cache_after_fork();
-  }
-  if (!is_releasing)
+void vf_jemalloc_after_fork(bool is_child) {
+  if (is_child)
+    releasing = is_releasing ? VF_HELD : VF_FREE;
+  else if (!is_releasing)
     vf_plain_unlock(&releasing, VF_PRIVATE);
-  vf_giving_resume();
-}
-
-static void after_fork_in_child(void) {
-  vf_pages_after_fork(true);
-  releasing = is_releasing ? VF_HELD : VF_FREE;
-  vf_hysteresis_after_fork();
-  vf_helper_after_fork();
-  if (are_theirs_called) {
-    theirs.in_child();
-    vf_fork_gate_open(true);
-    vf_cpu_cache_after_fork();
-  }
-}
-
-/* Registers our fork handlers before those of other libraries: ours then lock
- * the allocator after all handlers that may allocate before the fork, and
- * unlock it before all handlers that may allocate after the fork. */
-VF_AT_START __attribute__((constructor(101))) static void watch_forks(void) {
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 /* What mallctl does for arena.4096.purge; but the first call of mallctl sets up
@@ -352,7 +283,7 @@ extern void *je_arenas[];
  * so by the same lock. Without the argument tsd, jemalloc would look for the
  * data there. */
 void vf_jemalloc_release(void) {
-  have_thread_data();
+  vf_jemalloc_have_thread_data();
   begin_releasing();
   unsigned n = je_narenas_total_get();
   for (unsigned i = 0; i != n; ++i) {

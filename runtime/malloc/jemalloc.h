@@ -59,6 +59,14 @@ void vf_malloc_has_freed(const void *caller);
  * from inside the allocator. */
 void vf_jemalloc_release(void);
 
+/* Makes jemalloc's data of the calling thread, if it has none. Starts jemalloc.
+ */
+void vf_jemalloc_have_thread_data(void);
+
+/* To be called before a fork, and after it in the parent and in the child. */
+void vf_jemalloc_before_fork(void);
+void vf_jemalloc_after_fork(bool is_child);
+
 /* Return the bytes of blocks that the calling thread has allocated and freed.
  * jemalloc counts them in its variable je_tsd_tls; mallctl, which tells where,
  * would set up jemalloc's statistics at its first call, with 40 page faults.
