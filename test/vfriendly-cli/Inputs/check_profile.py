@@ -372,7 +372,7 @@ def compares(project):
     # By function, as its line has moved.
     assert any(line.split() == ["1.000", "s", "1.500", "s", "spinning", "wait", "(w.c:1)"] for line in out.splitlines()), out
     assert overheads("OC")[1] == ["50.0%", "-40.0%", "0.40"] and overheads("OC2")[1] == values
-    # As of Bodytrack in UC, whose ω is 1.1 (section 5.2): the overhead is on the critical path, and time grows more than
+    # As of Bodytrack in UC, whose ω is 1.1 in Schildermans et al. (section 5.2): overhead is on the critical path, and time grows more than
     # resources: 1.21 / 1.10.
     assert overheads("UC", ",".join(recorded("body", 4.4, 2.42)))[1] == ["10.0%", "21.0%", "1.10"]
     # As of Ocean CP in OC, whose ω is 0.6: 1.8 / 2 / 1.5.
