@@ -61,6 +61,18 @@ def limit(membership: Path = Path("/proc/self/cgroup"), mount: Path = Path("/sys
     return min((q for f in _folders(membership, mount) if (q := _quota(f))), default=None)
 
 
+def cpus(process: int = 0) -> float:
+    """Returns how many CPUs a process may use: those of its mask, or less by a limit. Raises OSError."""
+    allowed = len(os.sched_getaffinity(process))
+    least = limit(Path(f"/proc/{process or 'self'}/cgroup"))
+    return min(float(allowed), least) if least else float(allowed)
+
+
+def threads_for(cpus_: float) -> int:
+    """Returns as many threads as a number of CPUs can run at once."""
+    return max(1, math.ceil(cpus_))
+
+
 def thread_counts(given: Mapping[str, str]) -> dict[str, str]:
     """Returns variables that make as many threads as the limit has CPUs, rounded up, unless it has all
     CPUs, or the environment `given` sets them."""

@@ -55,6 +55,16 @@ def student(level: float, freedom: int) -> float:
             + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3))
 
 
+def of_share(some: float, all_: float) -> tuple[float, float]:
+    """Returns the 95 % interval of a share of which a number of samples was seen (Wilson 1927)."""
+    if all_ <= 0:
+        return (0.0, 1.0)
+    z, share = statistics.NormalDist().inv_cdf(0.975), min(1.0, some / all_)
+    middle = share + z * z / (2 * all_)
+    wide = z * math.sqrt(share * (1 - share) / all_ + z * z / (4 * all_ * all_))
+    return max(0.0, (middle - wide) / (1 + z * z / all_)), min(1.0, (middle + wide) / (1 + z * z / all_))
+
+
 def of_ratios(over: Sequence[float], under: Sequence[float], level: float = 0.95, comparisons: int = 1) -> Interval:
     """Returns the mean of over / under with its interval; pairs with a value that is not positive count as none.
 

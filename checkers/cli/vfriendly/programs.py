@@ -19,7 +19,7 @@ _HEADER = struct.Struct("<16sHHIQQQIHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
 _PT_LOAD, _PT_INTERP, _PT_NOTE = 1, 3, 4
 _EXECUTABLE = 1
-_NT_GNU_BUILD_ID = 3
+_NT_GNU_BUILD_ID, _NT_GO_BUILD_ID = 3, 4
 _MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
 # Interpreters that a script names by another program, such as /usr/bin/env.
 _DEEPEST = 4
@@ -31,6 +31,7 @@ class Elf:
     loader: str  # "" of a static program
     build_id: str  # "" if it has none
     code: tuple[tuple[int, int], ...]  # file offset and address of each segment of code
+    is_go: bool = False  # made by Go's linker
 
 
 @dataclass
@@ -41,10 +42,15 @@ class Program:
     elf: Elf
     scripts: list[str] = field(default_factory=list)  # that led to the executable
 
+    name: str = ""  # by which it was called
+
     def libraries(self) -> list[str]:
         """Returns the names of the shared libraries that the loader maps at start."""
-        done = subprocess.run([self.elf.loader, "--list", self.path], capture_output=True, text=True, errors="replace",
-                              check=False)
+        try:
+            done = subprocess.run([self.elf.loader, "--list", self.path], capture_output=True, text=True,
+                                  errors="replace", check=False)
+        except OSError:  # It is static, or of another system.
+            return []
         return [os.path.basename(line.split()[0]) for line in done.stdout.splitlines() if line.split()]
 
 
@@ -58,6 +64,7 @@ def read_elf(path: str) -> Elf | None:
         file.seek(segments)
         table = file.read(size * count)
         loader = build_id = ""
+        is_go = False
         code = []
         for at in range(0, len(table) - _SEGMENT.size + 1, size):
             kind, flags, offset, address, _, length, _, _ = _SEGMENT.unpack_from(table, at)
@@ -70,19 +77,21 @@ def read_elf(path: str) -> Elf | None:
             if kind == _PT_INTERP:
                 loader = data.rstrip(b"\0").decode(errors="replace")
             else:
-                build_id = build_id or _build_id(data)
-    return Elf(_MACHINES.get(machine, f"machine {machine}"), loader, build_id, tuple(code))
+                build_id = build_id or _note(data, b"GNU\0", _NT_GNU_BUILD_ID).hex()
+                is_go = is_go or bool(_note(data, b"Go\0\0", _NT_GO_BUILD_ID))
+    return Elf(_MACHINES.get(machine, f"machine {machine}"), loader, build_id, tuple(code), is_go)
 
 
-def _build_id(notes: bytes) -> str:
+def _note(notes: bytes, owner: bytes, wanted: int) -> bytes:
+    """Returns the content of the first note of an owner and kind."""
     at = 0
     while at + 12 <= len(notes):
         name, length, kind = struct.unpack_from("<III", notes, at)
         begin = at + 12 + (name + 3 & ~3)
-        if kind == _NT_GNU_BUILD_ID and notes[at + 12:at + 16] == b"GNU\0":
-            return notes[begin:begin + length].hex()
+        if kind == wanted and notes[at + 12:at + 12 + len(owner)] == owner:
+            return notes[begin:begin + length]
         at = begin + (length + 3 & ~3)
-    return ""
+    return b""
 
 
 def find(command: Sequence[str]) -> Program:
@@ -97,7 +106,7 @@ def find(command: Sequence[str]) -> Program:
         try:
             elf = read_elf(path)
             if elf:
-                return Program(os.path.realpath(path), elf, scripts)
+                return Program(os.path.realpath(path), elf, scripts, os.path.basename(path))
             with open(path, "rb") as file:
                 first = file.readline(256)
         except OSError as error:

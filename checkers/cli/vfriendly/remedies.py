@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vfriendly import programs, tools
+from vfriendly import cpu_limit, pools, programs, tools
 from vfriendly.errors import Refused
 
 GOMP, LIBOMP = ("libgomp.",), ("libomp.", "libiomp5.")
@@ -23,6 +23,7 @@ class Remedy:
     preloads: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     prefix: tuple[str, ...] = ()
+    threads: int = 0  # as many by the program's own option; 0: as it is
 
     @property
     def parts(self) -> int:
@@ -36,12 +37,16 @@ class Remedy:
             done["LD_PRELOAD"] = ":".join([*self.preloads, *(p for p in others if p and p not in self.preloads)])
         return done
 
+    def command(self, words: Sequence[str]) -> list[str]:
+        """Returns the words of the command with this remedy."""
+        return [*self.prefix, *(pools.command(pools.POOLS, words, self.threads) if self.threads else words)]
+
     def line(self, command: Sequence[str]) -> str:
         """Returns the shell's line that runs the command with this remedy."""
         words = [f"{k}={shlex.quote(v)}" for k, v in self.settings.items()]
         if self.preloads:
             words.append(f"LD_PRELOAD={shlex.quote(':'.join(self.preloads))}")
-        return " ".join([*words, shlex.join([*self.prefix, *command])])
+        return " ".join([*words, shlex.join(self.command(command))])
 
 
 NONE = Remedy("as it is", "no change")
@@ -68,6 +73,8 @@ def _known() -> dict[str, Remedy]:
         # millisecond, and its default is 200.
         Remedy("omp-short", "waits of OpenMP spin shortly, then sleep",
                settings={"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}),
+        Remedy("cpus", "tells pools that ask for the number of CPUs of the CPU limit", ("libvfcpus.so",)),
+        Remedy("threads", "as many threads as there are CPUs, by the settings of the program and its libraries"),
         Remedy("numa", "interleaves large allocations over the nodes and binds threads to CPUs", ("libvfnuma.so",),
                {"VF_NUMA": "interleave", "VF_NUMA_PIN": "core"}),
         Remedy("pin", "binds each thread to one CPU", ("libvfnuma.so",), {"VF_NUMA_PIN": "core"}),
@@ -80,37 +87,56 @@ def _known() -> dict[str, Remedy]:
 NAMES = ", ".join(_known())
 
 
-def _one(name: str) -> Remedy:
+def _threads(program: programs.Program) -> Remedy:
+    """Returns the remedy that sets the number of threads of the pools that are known of a program."""
+    n = cpu_limit.threads_for(cpu_limit.cpus())
+    known = pools.of_command(program.name, program.libraries(), program.elf.is_go)
+    words = "; ".join(p.text(n) for p in known) or f"{n} threads where a pool asks for the number of CPUs"
+    preloads: tuple[str, ...] = ()
+    if not programs.why_not_preloaded(program) and n < (os.cpu_count() or 1):
+        try:
+            preloads = (tools.library("libvfcpus.so", None, "VFRIENDLY_LIB=FOLDER, not --library"),)
+        except Refused:  # This build has none.
+            pass
+    options = n if any(p.option for p in known) else 0
+    if not (known or preloads):
+        raise Refused(f"remedy threads: no setting of {program.path} for the number of threads is known")
+    return Remedy("threads", words, preloads, pools.variables(known, n), threads=options)
+
+
+def _one(name: str, program: programs.Program) -> Remedy:
     known = _known()
     if "=" in name:
         variable, _, value = name.partition("=")
         return Remedy(name, f"sets {variable}", settings={variable: value})
     if name not in known:
         raise Refused(f"no remedy '{name}': there are {NAMES}, VARIABLE=VALUE, and several joined by +")
+    if name == "threads":
+        return _threads(program)
     remedy = known[name]
-    for program in remedy.prefix[:1]:
-        if not shutil.which(program):
-            raise Refused(f"remedy {name} needs the program {program}, which was not found")
+    for tool in remedy.prefix[:1]:
+        if not shutil.which(tool):
+            raise Refused(f"remedy {name} needs the program {tool}, which was not found")
     if name == "half-cpus" and not remedy.prefix[2]:
         raise Refused("remedy half-cpus needs at least two CPUs")
     paths = tuple(tools.library(p, None, "VFRIENDLY_LIB=FOLDER, not --library") for p in remedy.preloads)
     return Remedy(name, remedy.words, paths, remedy.settings, remedy.prefix)
 
 
-def parse(text: str) -> Remedy:
+def parse(text: str, program: programs.Program) -> Remedy:
     """Returns the remedy of a name such as pthread+malloc. Raises Refused."""
-    parts = [_one(name.strip()) for name in text.split("+")]
+    parts = [_one(name.strip(), program) for name in text.split("+")]
     settings: dict[str, str] = {}
     for part in parts:
         settings |= part.settings
     preloads = dict.fromkeys(library for p in parts for library in p.preloads)
     return Remedy(text, "; ".join(p.words for p in parts), tuple(preloads), settings,
-                  tuple(w for p in parts for w in p.prefix))
+                  tuple(w for p in parts for w in p.prefix), max(p.threads for p in parts))
 
 
 def usable(text: str, program: programs.Program) -> Remedy:
     """Returns the remedy of a name. Raises Refused if it has no effect in the program."""
-    remedy = parse(text)
+    remedy = parse(text, program)
     why = programs.why_not_preloaded(program)
     if why and remedy.preloads:
         raise Refused(why)
@@ -130,6 +156,9 @@ def suitable(program: programs.Program) -> tuple[list[Remedy], list[str]]:
         if any(name.startswith(GOMP + LIBOMP) for name in libraries):
             names += ["openmp", "omp-passive", "omp-short", "omp-passive+malloc"]
         names.append("numa" if nodes > 1 else "pin")
+    names.append("threads")
+    if not why and cpu_limit.threads_for(cpu_limit.cpus()) < (os.cpu_count() or 1):
+        names.append("cpus")
     if len(os.sched_getaffinity(0)) > 1:
         names.append("half-cpus")
     if _gleaner():
@@ -137,8 +166,8 @@ def suitable(program: programs.Program) -> tuple[list[Remedy], list[str]]:
     found = []
     for name in names:
         try:
-            found.append(parse(name))
+            found.append(parse(name, program))
         except Refused as error:  # A library that this build does not have is not tried.
-            if name != "openmp":
+            if name not in ("openmp", "threads"):
                 left.append(str(error))
     return found, left

@@ -8,6 +8,7 @@ import json
 import os
 import struct
 import sys
+import tempfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from vfriendly.measuring.nodes import Nodes, pages_by_node
 from vfriendly.measuring.processes import Processes
 from vfriendly.measuring.profile import PARTS, Profile, Stack, read, timeline
 from vfriendly.measuring.symbols import Frame
+from vfriendly.measuring.threads import Crowd
 
 
 def frame(function, file, line, module="/bin/app"):
@@ -53,8 +55,62 @@ def little_seen():
     """Where most of the CPU time is in no sample, it is not said that no cause takes much of it."""
     said = table.verdict(profile_of("", stack("cpu", "other", 1, 0.5)))
     assert said.startswith("only 500.0 ms of 4.00 s of CPU time were seen, too little"), said
-    said = table.verdict(profile_of("", stack("cpu", "other", 1, 3.5)))
+    said = table.verdict(profile_of("", stack("cpu", "other", 1000, 3.5)))
     assert said.startswith("no cause takes 5 %"), said
+    # One sample in three is no third of the time.
+    few = [stack("cpu", "other", 2, 2.6), stack("spin", "spinning", 1, 1.3, frame("wait", "a.c", 1))]
+    said = table.verdict(profile_of("", *few))
+    assert said.startswith("4.00 s of CPU time and 3 samples of it are too little to name a cause"), said
+    said = table.verdict(profile_of("", *(replace(s, count=100 * s.count) for s in few)))
+    assert said.startswith("32.5 % of the CPU time goes to spinning, most of it in wait (a.c:1): compile"), said
+    # 6 of 100 may be 3 or 12 %.
+    said = table.verdict(profile_of("", stack("cpu", "other", 94, 3.76), stack("spin", "spinning", 6, 0.24, frame("wait", "a.c", 1))))
+    assert said.startswith("no cause takes 5 %"), said
+
+
+def unknown():
+    """What this way to measure cannot know is not 0."""
+    shown = profile_of("", stack("cpu", "other", 60, 2.0), stack("spin", "spinning", 40, 1.6, frame("wait", "a.c", 1)))
+    rows = {line.split("  ")[0]: line.split()[1:] for line in table.lines(shown, 1)}
+    assert rows["spinning"] == ["1.60", "s", "40.0", "%", "[27.8,", "54.8]", "0", "0"], rows["spinning"]
+    assert rows["page faults"][1:] == ["0", "0.0", "%", "0", "0", "0", "page", "faults"], rows["page faults"]
+    shown.unknown = ["delay", "page faults cpu"]
+    shown.steal_s = shown.throttled_s = shown.run_delay_s = None
+    rows = {line.split("  ")[0]: line.split()[1:] for line in table.lines(shown, 1)}
+    assert rows["page faults"][1:] == ["unknown", "0", "unknown", "0", "page", "faults"], rows["page faults"]
+    assert "waiting for a CPU unknown, steal unknown, throttled unknown" in "\n".join(table.lines(shown, 1))
+    assert jsonschema.validate(json.loads(shown.to_json()), SCHEMA) is None
+
+
+def crowds():
+    """Threads that share CPUs are named first, with the setting of their pool; others only if they spin."""
+    def said(crowd, *stacks):
+        shown = profile_of("", *(stacks or [stack("cpu", "other", 400, 3.6)]))
+        shown.crowd = crowd
+        assert read_back(shown) == shown
+        return table.verdict(shown).splitlines()
+
+    def read_back(shown):
+        jsonschema.validate(json.loads(shown.to_json()), SCHEMA)
+        with tempfile.NamedTemporaryFile("w+") as file:
+            file.write(shown.to_json())
+            file.flush()
+            return read(file.name)
+
+    spins = [stack("spin", "spinning", 300, 2.7, frame("wait", "a.c", 1)), stack("cpu", "other", 100, 0.9)]
+    redis = Crowd(1.0, 5.1, 4.8, 3.5, 9.0, {"io_thd_1": {"threads": 1, "cpu_s": 0.7, "delay_s": 2.0}}, ["Redis"])
+    first, second = said(redis, *spins)
+    assert first == ("5 threads share one CPU: set io-threads 1 (redis.conf, or --io-threads 1): vfriendly try --remedies "
+                     "threads"), first
+    assert second == "67.5 % of the CPU time goes to spinning, most of it in wait (a.c:1)", second
+    two = replace(redis, cpus=1.5, pools=["OpenMP", "OpenBLAS"])
+    assert said(two)[0].startswith("5 threads share 1.5 CPUs: set OMP_NUM_THREADS=2, OPENBLAS_NUM_THREADS=2: "), said(two)
+    # The negatives: enough CPUs, crowded for a moment only, one thread beside other programs, and no pool that is known.
+    assert said(replace(redis, crowded_s=0.0), *spins)[0].startswith("67.5 %")
+    assert said(replace(redis, crowded_s=0.3), *spins)[0].startswith("67.5 %")
+    assert said(replace(redis, active=1.0), *spins)[0].startswith("67.5 %")
+    assert said(replace(redis, pools=[]))[0].startswith("no cause takes")
+    assert said(replace(redis, pools=[]), *spins)[0].startswith("5 threads share one CPU and spin: start as many")
 
 
 def mappings():
@@ -233,6 +289,8 @@ def main():
     merged_code_has_no_line()
     found = times()
     little_seen()
+    unknown()
+    crowds()
     mappings()
     nodes()
     project = Project(sys.argv[1])

@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
         program = programs.find(options.command)
         if options.remedies:
             remedy = remedies.usable(options.remedies, program)
-            command, environment = [*remedy.prefix, *command], remedy.environment(environment)
+            command, environment = remedy.command(command), remedy.environment(environment)
     elif options.sites:
         raise Refused("--sites needs a command after --: a program is asked to count when it starts")
     own = sites.Sites(environment) if options.sites else None

@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     if options.show:
         print(remedy.line(options.command))
         return 0
-    words = [*remedy.prefix, *options.command]
+    words = remedy.command(options.command)
     try:
         os.execvpe(words[0], words, remedy.environment({**os.environ, **counts}))
     except OSError as error:

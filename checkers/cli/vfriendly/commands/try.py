@@ -52,7 +52,7 @@ def _metrics(options: argparse.Namespace) -> list[trying.Metric]:
 
 
 def _variant(name: str, words: list[str], remedy: remedies.Remedy, load: str | None) -> trying.Variant:
-    full = [*remedy.prefix, *words]
+    full = remedy.command(words)
 
     def once(timeout: float | None) -> running.Run:
         environment = remedy.environment(os.environ)

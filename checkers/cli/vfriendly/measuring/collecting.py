@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import psutil
 
+from vfriendly import pools
 from vfriendly.errors import Refused
 from vfriendly.measuring import bpf, preloading, samples
 from vfriendly.measuring.bpf import Bpf, Unavailable
@@ -25,6 +26,7 @@ from vfriendly.measuring.processes import Processes, Watch
 from vfriendly.measuring.profile import Profile, Stack, joined, timeline
 from vfriendly.measuring.resolving import Resolver, call_name
 from vfriendly.measuring.sites import Sites
+from vfriendly.measuring.threads import Crowd, Threads
 
 # Seconds between two looks at the samples; BPF's ring holds some 3900 of them, those of perf events 60 a CPU.
 POLL_S = 0.05
@@ -135,6 +137,8 @@ class _Tier:
 
     def __init__(self) -> None:
         self.missing: list[str] = []
+        # Of the table's cells, as in Profile.unknown.
+        self.unknown: list[str] = []
 
     def environment(self, given: Mapping[str, str]) -> Mapping[str, str] | None:
         """Returns the environment of the command, or None if it is the one given."""
@@ -207,6 +211,12 @@ class _ByEvents(_Tier):
         threads = [t for process in family for t in _threads(process)]
         self._events = PerfEvents(spool, processes, threads, from_exec=bool(target.command))
         self.missing += self._events.missing
+        # Lengths of blocks are those of looks at /proc, or of nothing.
+        self.unknown = ["delay"]
+        if self._events.user_only:
+            self.unknown += [f"{cause} cpu" for cause in ("blocking", "data sharing", "page faults")]
+        else:
+            self.unknown.append("blocked")
 
     def poll(self, family: Sequence[int], seconds: float) -> None:
         time.sleep(seconds)
@@ -227,12 +237,15 @@ class _ByProc(_Tier):
     def __init__(self, spool: samples.Spool, processes: Processes, target: Target) -> None:
         super().__init__()
         self._blocked, self._preloaded = Blocked(spool), None
+        self.unknown = ["delay", "cpu"]
         if not target.command:
             self.missing.append("where CPU time goes: without perf events, only a command after -- can be sampled")
             return
         try:
             self._preloaded = preloading.Preloaded(spool, processes, target.command)
             self.name = "a preloaded library and /proc"
+            # What a thread did in a system call shows when it ends; of faults, nothing does.
+            self.unknown = ["delay", "page faults cpu"]
             self.missing.append("which of the CPU time is in the kernel, but at the end of system calls")
         except preloading.Unavailable as error:
             self.missing.append(f"where CPU time goes: the preloaded library cannot be used: {error}")
@@ -302,7 +315,7 @@ def _tier(spool: samples.Spool, processes: Processes, target: Target, family: Se
 
 def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf") -> Collected:
     """Measures until the target ends, the time is over, or the user interrupts."""
-    spool, processes, nodes = samples.Spool(), Processes(), Nodes()
+    spool, processes, nodes, threads = samples.Spool(), Processes(), Nodes(), Threads()
     child = Child(target.command, target.environment) if target.command else None
     family = [child.pid] if child else psutil.pids() if target.system else _family(target.process)
     try:
@@ -315,6 +328,7 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
         for process in family:
             processes.snapshot(process)
         nodes.begin(family)
+    threads.begin([] if target.system else family)
     before, began, began_ns = Machine.now(), time.monotonic(), samples.now_ns()
     cpu_before, own_before = _cpu_of(family) if not child else (0.0, 0.0), time.process_time()
     interrupted = False
@@ -328,6 +342,8 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
             now = time.monotonic()
             tier.poll(family, POLL_S)
             nodes.look(family)
+            if not target.system:
+                threads.look(family)
             last = now
             progress(f"measuring, {now - began:.0f} s, {spool.count} samples")
             if target.seconds and now - began >= target.seconds:
@@ -341,9 +357,11 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
             child.stop()
         raise
     nodes.look(family, last=True)
+    if not target.system and not (child and child.ended()):
+        threads.look(family, last=True)
     wall, own = time.monotonic() - began, time.process_time() - own_before
     tier.poll([], 0)
-    inside, after = tier.cost(), Machine.now()
+    inside, grown, crowd = tier.cost(), Machine.now().since(before), threads.crowd()
     ended = child.status if child else None
     exact = {**tier.exact(child.counts() if child else {}), **nodes.exact()}
     if child and ended is None:
@@ -356,6 +374,8 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     stacks = scaled(joined(stack for _, stack in timed), exact)
     if target.sites:
         stacks += target.sites.stacks(resolver.symbols)
+    if crowd:
+        crowd.pools = _pools(threads, crowd, processes, resolver, stacks)
     missing = [*tier.missing, *tier.unseen(), *resolver.missing]
     if tier.lost():
         missing.append(f"{tier.lost()} samples found no room; counts are complete, their places are not")
@@ -364,10 +384,24 @@ def collect(target: Target, progress: Callable[[str], None], allowed: str = "bpf
     overhead = {"beside_s": own, "samples": float(spool.count), **inside}
     profile = Profile(
         list(target.command) or ["all processes" if target.system else f"process {target.process}"], tier.name, missing,
-        os.cpu_count() or 1, wall, user, system, after.steal_s - before.steal_s, after.throttled_s - before.throttled_s,
-        sum(row["seconds"] for name, row in exact.items() if name.startswith("delay")), exact, overhead, stacks,
-        resolver.modules(), tier.period_s, timeline(timed, began_ns, wall))
+        os.cpu_count() or 1, wall, user, system, grown.steal_s, grown.throttled_s, _run_delay(exact, crowd), exact,
+        overhead, stacks, resolver.modules(), tier.period_s, timeline(timed, began_ns, wall), crowd, tier.unknown)
     return Collected(profile, ended, interrupted)
+
+
+def _run_delay(exact: Mapping[str, Mapping[str, float]], crowd: Crowd | None) -> float | None:
+    """Returns how long threads waited for a CPU: as BPF has counted, or as the kernel does by thread."""
+    counted = [row["seconds"] for name, row in exact.items() if name.startswith("delay")]
+    return sum(counted) if counted else crowd.delay_s if crowd else None
+
+
+def _pools(threads: Threads, crowd: Crowd, processes: Processes, resolver: Resolver, stacks: Sequence[Stack]) -> list[str]:
+    """Returns the names of the pools whose program, libraries or threads were seen."""
+    paths = {m.path for process in threads.processes for image in processes.images.get(process, ())
+             for m in image.mappings if m.path.startswith("/")}
+    functions = {frame.function for s in stacks for frame in s.frames}
+    found = pools.seen(set(threads.processes.values()), paths, set(crowd.names), functions, resolver.is_go(paths))
+    return [p.name for p in found]
 
 
 def _family_or(family: list[int]) -> list[int]:

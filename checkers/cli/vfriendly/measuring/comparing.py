@@ -46,7 +46,7 @@ def _counted(kind: str) -> _Figure:
 
 def _figures() -> list[_Row]:
     rows: list[_Row] = [("wall", lambda p: p.wall_s, "s"), ("CPU time", _cpu, "s"),
-                        ("waiting for a CPU", lambda p: p.run_delay_s, "s")]
+                        ("waiting for a CPU", lambda p: p.run_delay_s or 0.0, "s")]
     rows += [(f"CPU time of {cause}", _of_cause(cause), "s") for cause in CAUSES[:-1]]
     rows += [(words, _counted(kind), "") for kind, words in (
         ("block", "blocks"), ("wake", "wake-ups"), ("idle wake", "wake-ups of idle CPUs"),

@@ -64,7 +64,7 @@ class PerfEvents:
         self._flags = perf.INHERIT | perf.SAMPLE_ID_ALL | perf.USE_CLOCKID | perf.EXCLUDE_HV
         if from_exec:
             self._flags |= perf.DISABLED | perf.ENABLE_ON_EXEC
-        self._user_only = 0
+        self._user_only = 0  # the attribute's flag
         clock = perf.Attributes(perf.SOFTWARE, perf.CPU_CLOCK, CLOCK_HZ)
         try:
             self._add(samples.CPU, clock, threads, perf.FREQ)
@@ -83,6 +83,10 @@ class PerfEvents:
         else:
             self.missing.append("TLB shootdowns: run as root")
         self._blocked = Blocked(spool)
+
+    @property
+    def user_only(self) -> bool:
+        return bool(self._user_only)
 
     def _shootdowns(self, threads: Sequence[int]) -> None:
         for root in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"):

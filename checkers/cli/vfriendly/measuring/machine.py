@@ -11,14 +11,14 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _STEAL = 8  # the column of /proc/stat
 
 
-def _number_after(path: Path, word: str) -> int:
+def _number_after(path: Path, word: str) -> int | None:
     try:
         for line in path.read_text().splitlines():
             if line.split()[:1] == [word]:
                 return int(line.split()[1])
     except (OSError, ValueError, IndexError):
         pass
-    return 0
+    return None
 
 
 def _limits() -> list[Path]:
@@ -40,16 +40,24 @@ def _limits() -> list[Path]:
 
 @dataclass(frozen=True)
 class Machine:
-    steal_s: float
-    throttled_s: float
+    """None: this machine does not tell."""
+
+    steal_s: float | None
+    throttled_s: float | None
 
     @staticmethod
     def now() -> "Machine":
         try:
             columns = Path("/proc/stat").read_text().split("\n", 1)[0].split()
-            steal = int(columns[_STEAL]) / _TICKS
+            steal: float | None = int(columns[_STEAL]) / _TICKS
         except (OSError, ValueError, IndexError):
-            steal = 0.0
-        throttled = sum(_number_after(f, "throttled_usec") / 1e6 + _number_after(f, "throttled_time") / 1e9
-                        for f in _limits())
-        return Machine(steal, throttled)
+            steal = None
+        found = [number / by for f in _limits() for word, by in (("throttled_usec", 1e6), ("throttled_time", 1e9))
+                 if (number := _number_after(f, word)) is not None]
+        return Machine(steal, sum(found) if found else None)
+
+    def since(self, before: "Machine") -> "Machine":
+        def grown(now: float | None, then: float | None) -> float | None:
+            return None if now is None or then is None else now - then
+
+        return Machine(grown(self.steal_s, before.steal_s), grown(self.throttled_s, before.throttled_s))

@@ -10,8 +10,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from vfriendly import intervals
 from vfriendly.errors import Refused
 from vfriendly.measuring.symbols import Frame
+from vfriendly.measuring.threads import Crowd
 
 VERSION = 1
 # Parts of a time line: enough to see phases on a page of 1280 pixels, and 10 samples each of one second.
@@ -98,15 +100,19 @@ class Profile:
     wall_s: float
     user_s: float
     system_s: float
-    steal_s: float
-    throttled_s: float
-    run_delay_s: float
+    # None of the following: not known, see unknown
+    steal_s: float | None
+    throttled_s: float | None
+    run_delay_s: float | None
     totals: dict[str, dict[str, float]]  # exact counts by kind: count, seconds
     overhead: dict[str, float]
     stacks: list[Stack]
     modules: dict[str, str] = field(default_factory=dict)  # build ids
     period_s: float = 0.001
     timeline: dict[str, list[float]] = field(default_factory=dict)  # see timeline(); {}: not known
+    crowd: Crowd | None = None
+    # What this way to measure cannot know: of the table, "COLUMN" or "CAUSE COLUMN" with the columns of seconds_of().
+    unknown: list[str] = field(default_factory=list)
 
     def places(self) -> list[Place]:
         """Returns the places, the most costly first."""
@@ -151,6 +157,24 @@ class Profile:
                 "blocked": sum(s.seconds for s in mine if s.what == "block"),
                 "delay": sum(s.delay for s in mine)}
 
+    def is_known(self, cause: str, column: str) -> bool:
+        return column not in self.unknown and f"{cause} {column}" not in self.unknown
+
+    def interval_of(self, cause: str) -> tuple[float, float]:
+        """Returns the 95 % interval of a cause's share of the CPU time, by the number of samples (Wilson)."""
+        counts = [s.count for s in self.stacks if s.what in ON_CPU]
+        mine = sum(s.count for s in self.stacks if s.cause == cause and s.what in ("spin", "kernel"))
+        cpu, seen = self.user_s + self.system_s, sum(s.seconds for s in self.stacks if s.what in ON_CPU)
+        if not counts or cpu <= 0:
+            return (0.0, 1.0)
+        low, high = intervals.of_share(mine, sum(counts))
+        by = min(1.0, seen / cpu)  # of what was not seen, nothing is known
+        return low * by, min(1.0, high * by + 1 - by)
+
+    @property
+    def samples_on_cpu(self) -> float:
+        return sum(s.count for s in self.stacks if s.what in ON_CPU)
+
     def to_json(self) -> str:
         frames: dict[Frame, int] = {}
         rows = []
@@ -159,7 +183,9 @@ class Profile:
             row["frames"] = [frames.setdefault(f, len(frames)) for f in s.frames]
             rows.append(row)
         head = {"vfriendly": "profile", "version": VERSION}
-        body = {k: v for k, v in vars(self).items() if k != "stacks"}
+        body = {k: v for k, v in vars(self).items() if k not in ("stacks", "crowd")}
+        if self.crowd:
+            body["crowd"] = asdict(self.crowd)
         return json.dumps({**head, **body, "frames": [asdict(f) for f in frames], "stacks": rows}) + "\n"
 
 
@@ -174,7 +200,7 @@ def read(path: str) -> Profile:
             raise Refused(f"{path}: is a profile of another version: measure again")
         frames = [Frame(**f) for f in data.pop("frames")]
         stacks = [Stack(**{**s, "frames": tuple(frames[i] for i in s["frames"])}) for s in data.pop("stacks")]
-        return Profile(**data, stacks=stacks)
+        return Profile(**{**data, "crowd": Crowd.of(data.get("crowd"))}, stacks=stacks)
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, LookupError, AttributeError, RecursionError):

@@ -64,6 +64,9 @@ class Resolver:
     def missing(self) -> list[str]:
         return [m for m in (self._unwinder.missing, self.symbols.missing, self._waits.missing) if m]
 
+    def is_go(self, paths: Iterable[str]) -> bool:
+        return any(elf.is_go for path in paths if (elf := self._elf(path)))
+
     def modules(self) -> dict[str, str]:
         return {path: elf.build_id for path, elf in self._elfs.items() if elf}
 

@@ -1,15 +1,20 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A profile for people: one line of verdict, the four causes, then the places."""
+"""A profile for people: what pays, in one or two lines, the causes, then the places."""
 
 import os
 from collections.abc import Iterator, Sequence
 
+from vfriendly import cpu_limit, pools
 from vfriendly.measuring.profile import CAUSES, ON_CPU, TITLES, Place, Profile
 
 # Shares of the CPU time below which a cause is not worth a change: the runs of a program differ by as much.
 NOTABLE = 0.05
+# Samples on CPUs below which no cause is named: of 30, a share of 20 % may be 10 or 37 %.
+LEAST_SAMPLES = 30
+# Part of the wall time in which threads shared CPUs from which the number of threads is worth a change.
+NOTABLE_CROWD = 0.1
 # Share of the events of their kind below which events without a cost are not listed.
 LEAST_SHARE = 0.01
 # Share of the pages that lie on another node from which placement is a remedy: an access to them takes 1.5 to 2 times
@@ -47,17 +52,47 @@ def place_name(place: Place) -> str:
 
 
 def verdict(profile: Profile) -> str:
+    """Returns what pays: first a setting, if threads share CPUs, then the cause with the largest share."""
+    crowd = _crowd(profile)
+    # Beside too many threads, the cause's own remedy is the second thing to try.
+    return f"{crowd}\n{_cause(profile, remedy=False)}" if crowd else _cause(profile)
+
+
+def _crowd(profile: Profile) -> str:
+    """Returns what sets the number of threads, or "" unless more threads could run than there are CPUs."""
+    crowd = profile.crowd
+    if not crowd or not crowd.is_crowded or crowd.crowded_s < NOTABLE_CROWD * profile.wall_s:
+        return ""
+    n = cpu_limit.threads_for(crowd.cpus)
+    known = pools.named(crowd.pools)
+    spins = profile.interval_of("spinning")[0] >= NOTABLE and profile.samples_on_cpu >= LEAST_SAMPLES
+    if not known and not spins:
+        return ""
+    share = f"{crowd.active:.0f} threads share {_cpus(crowd.cpus)}"
+    if known:
+        return f"{share}: set {', '.join(p.text(n) for p in known)}: vfriendly try --remedies threads"
+    return f"{share} and spin: start as many as there are CPUs; vfriendly try --remedies cpus does if they ask for the number of CPUs"
+
+
+def _cpus(cpus: float) -> str:
+    return "one CPU" if cpus == 1 else f"{cpus:g} CPUs" if cpus > 1 else f"{cpus:g} of a CPU"
+
+
+def _cause(profile: Profile, remedy: bool = True) -> str:
     cpu = profile.user_s + profile.system_s
     shares = {cause: profile.seconds_of(cause)["cpu"] for cause in CAUSES[:-1]}
     worst = max(shares, key=lambda c: shares[c])
     places = [p for p in profile.places() if p.cause == worst]
-    if cpu > 0 and shares[worst] >= NOTABLE * cpu and places:
-        return (f"{percent(shares[worst], cpu)} of the CPU time goes to {worst}, most of it in "
-                f"{place_name(places[0])}: {REMEDIES[worst]}")
-    seen = sum(s.seconds for s in profile.stacks if s.what in ON_CPU)
+    seen, samples = sum(s.seconds for s in profile.stacks if s.what in ON_CPU), profile.samples_on_cpu
     if seen < cpu / 2:
         return f"only {seconds(seen)} of {seconds(cpu)} of CPU time were seen, too little to name a cause; the last lines say what is missing"
-    delay = profile.run_delay_s
+    if samples < LEAST_SAMPLES:
+        return (f"{seconds(cpu)} of CPU time and {samples:.0f} samples of it are too little to name a cause: "
+                "measure for longer, or under more load")
+    if cpu > 0 and profile.interval_of(worst)[0] >= NOTABLE and places:
+        return (f"{percent(shares[worst], cpu)} of the CPU time goes to {worst}, most of it in "
+                f"{place_name(places[0])}" + (f": {REMEDIES[worst]}" if remedy else ""))
+    delay = profile.run_delay_s or 0
     if delay > NOTABLE * cpu > 0:
         return f"no cause takes {100 * NOTABLE:.0f} % of the CPU time, but threads waited {seconds(delay)} for a CPU"
     return f"no cause takes {100 * NOTABLE:.0f} % of the CPU time"
@@ -67,15 +102,12 @@ def lines(profile: Profile, most: int) -> Iterator[str]:
     cpu = profile.user_s + profile.system_s
     yield verdict(profile)
     yield ""
-    yield (f"wall {seconds(profile.wall_s)}, user {seconds(profile.user_s)}, system {seconds(profile.system_s)}, "
-           f"waiting for a CPU {seconds(profile.run_delay_s)}, steal {seconds(profile.steal_s)}, "
-           f"throttled {seconds(profile.throttled_s)}; {profile.cpus} CPUs")
+    yield times(profile)
     yield from _nodes(profile)
     rows = [["cause", "CPU time", "share", "blocked", "delay after wake-up", "counted"]]
     for cause in CAUSES:
         s = profile.seconds_of(cause)
-        rows.append([cause, seconds(s["cpu"]), percent(s["cpu"], cpu), seconds(s["blocked"]), seconds(s["delay"]),
-                     _counts(profile, cause)])
+        rows.append([cause, *cells(profile, cause), _counts(profile, cause)])
     yield from columns(rows, frozenset({0, 5}))
     yield ""
     ranked = notable_places(profile)
@@ -93,6 +125,30 @@ def lines(profile: Profile, most: int) -> Iterator[str]:
     yield overhead(profile)
     for line in profile.missing:
         yield f"not seen: {line}"
+
+
+def times(profile: Profile) -> str:
+    def known(value: float | None) -> str:
+        return "unknown" if value is None else seconds(value)
+
+    crowd = profile.crowd
+    threads = f", {crowd.runnable:.1f} threads that could run, for {_cpus(crowd.cpus)}" if crowd else ""
+    return (f"wall {seconds(profile.wall_s)}, user {seconds(profile.user_s)}, system {seconds(profile.system_s)}, "
+            f"waiting for a CPU {known(profile.run_delay_s)}, steal {known(profile.steal_s)}, "
+            f"throttled {known(profile.throttled_s)}; {profile.cpus} CPUs{threads}")
+
+
+def cells(profile: Profile, cause: str) -> list[str]:
+    """Returns CPU time, its share with the interval, blocked time and delay of a cause."""
+    s, cpu = profile.seconds_of(cause), profile.user_s + profile.system_s
+    found = {column: seconds(s[column]) if profile.is_known(cause, column) else "unknown" for column in s}
+    share = percent(s["cpu"], cpu)
+    if found["cpu"] == "unknown":
+        share = ""
+    elif s["cpu"] > 0:
+        low, high = profile.interval_of(cause)
+        share += f" [{100 * low:.1f}, {100 * high:.1f}]"
+    return [found["cpu"], share, found["blocked"], found["delay"]]
 
 
 def _nodes(profile: Profile) -> Iterator[str]:

@@ -10,7 +10,7 @@ from html import escape
 from vfriendly.measuring.joining import Joined
 from vfriendly.measuring.profile import CAUSES, ON_CPU, Place, Profile, Stack, share
 from vfriendly.measuring.symbols import Frame
-from vfriendly.measuring.table import events, notable_places, overhead, percent, place_name, seconds, verdict
+from vfriendly.measuring.table import cells, events, notable_places, overhead, percent, place_name, seconds, times, verdict
 
 _ROW, _WIDTH = 18, 1000
 # Boxes narrower than this, in per cent of the width, cannot be seen.
@@ -25,15 +25,11 @@ def section(joined: Joined) -> str:
     profile = joined.profile
     cpu = profile.user_s + profile.system_s
     rows = "".join(
-        f"<tr><td>{escape(cause)}</td><td>{seconds(s['cpu'])}</td><td>{percent(s['cpu'], cpu)}</td>"
-        f"<td>{seconds(s['blocked'])}</td><td>{seconds(s['delay'])}</td></tr>"
-        for cause in CAUSES for s in [profile.seconds_of(cause)])
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in [cause, *cells(profile, cause)])}</tr>"
+        for cause in CAUSES)
     parts = [
-        "<h2>Measured</h2>", f"<p>{escape(verdict(profile))}</p>",
-        f'<p class="quiet">{escape(" ".join(profile.command))}: wall {seconds(profile.wall_s)}, '
-        f"user {seconds(profile.user_s)}, system {seconds(profile.system_s)}, "
-        f"waiting for a CPU {seconds(profile.run_delay_s)}; "
-        f"{escape(overhead(profile))}</p>",
+        "<h2>Measured</h2>", *(f"<p>{escape(line)}</p>" for line in verdict(profile).splitlines()),
+        f'<p class="quiet">{escape(" ".join(profile.command))}: {escape(times(profile))}; {escape(overhead(profile))}</p>',
         '<div class="wide"><table><tr><th>cause</th><th>CPU time</th><th>share</th><th>blocked</th>'
         f"<th>delay after wake-up</th></tr>{rows}</table></div>",
         time_line(profile), flame_graph(profile.stacks), _places(notable_places(profile), cpu), _hot(joined.hot, cpu),
