@@ -22,6 +22,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "common/environment.h"
+#include "common/privilege.h"
 #include "common/process_wide.h"
 #include "common/report.h"
 #include "platform/linux/cpu_groups.h"
@@ -87,13 +88,16 @@ static long read_mask(pid_t thread, size_t size, void *mask) {
   return syscall(SYS_sched_getaffinity, thread, size, mask);
 }
 
-/* Returns the CPUs of the limit, rounded up; UINT32_MAX without one. */
+/* Returns the CPUs of the limit, rounded up; UINT32_MAX without one, and where
+ * no file may be opened. */
 static uint32_t limit(void) {
   /* Not static: two threads may ask first at once. */
   struct vf_cpu_groups groups;
   struct vf_cpu_reading reading;
   memset(&groups, 0, sizeof groups);
   uint32_t cpus = UINT32_MAX;
+  if (vf_is_privileged())
+    return cpus;
   if (vf_cpu_groups_find(&groups, &vf_cpu_groups_of_self) == 0 &&
       vf_cpu_groups_read(&groups, vf_now_ns(), &reading) == 0 &&
       reading.millicpus != VF_NO_LIMIT)
