@@ -21,7 +21,7 @@
 
 #include "checkers/blocking-sync/Checks.h"
 
-#include "checkers/blocking-sync/Predicates.h"
+#include "checkers/blocking-sync/WaitTests.h"
 #include "checkers/common/SourceText.h"
 
 #include "clang/AST/DeclCXX.h"
@@ -78,11 +78,6 @@ static bool isPrivate(const ValueDecl &Condition, const SyncModel &Model,
       return false;
   }
   return true;
-}
-
-static bool isConditional(const Stmt *S) {
-  return isa<IfStmt, SwitchStmt, WhileStmt, ForStmt, DoStmt, CXXForRangeStmt,
-             ConditionalOperator>(S);
 }
 
 /// Returns the field or variable that E reads, also from an atomic.
@@ -165,16 +160,6 @@ static bool countsWaiters(const ValueDecl &Count,
   return true;
 }
 
-/// Inner and Outer are the statements around two calls or writes. Returns true
-/// if the first is executed whenever the second is: each conditional statement
-/// in Inner is in Outer too.
-static bool isUnderNoMoreThan(ArrayRef<const Stmt *> Inner,
-                              ArrayRef<const Stmt *> Outer) {
-  return llvm::all_of(Inner, [&](const Stmt *S) {
-    return !isConditional(S) || llvm::is_contained(Outer, S);
-  });
-}
-
 /// Returns Parents without each `if (waiters > 0)`, in which the threads are
 /// counted that wait at Waits: it skips the broadcast only if nobody waits. An
 /// atomic count may be read without the mutex, so only after Step.
@@ -209,67 +194,6 @@ static const PlaceWrite *onlyStep(ArrayRef<PlaceWrite> Writes) {
              : nullptr;
 }
 
-/// Returns true if the waiter always undoes Step, the notifier's write, after
-/// Wait: the waiter takes the item that the notifier has put.
-static bool takesBack(const SyncSite &Wait, const PlaceWrite &Step,
-                      const SharedPlaces &Places, const ASTContext &Context) {
-  const SourceManager &SM = Context.getSourceManager();
-  const Stmt *Body = Wait.Function->getBody();
-  // Waiting is the loop around Wait, or null for C++'s wait(lock, predicate),
-  // which contains a loop of its own.
-  bool HoldsLoop =
-      SM.isPointWithin(Wait.Predicate->getBeginLoc(), Wait.Site->getBeginLoc(),
-                       Wait.Site->getEndLoc());
-  const Stmt *Waiting = HoldsLoop ? nullptr : innermostLoop(Wait.Parents);
-  if (Waiting && !placesIn(Wait.Predicate).contains(Step.Place))
-    return false;
-  SmallVector<PlaceWrite, 4> Writes = writesTo(Places, Body, Context);
-  bool Found = false;
-  for (const PlaceWrite &W : Writes) {
-    bool Matches =
-        W.Place == Step.Place
-            ? (W.How == PlaceWrite::Add) != (Step.How == PlaceWrite::Add)
-            : areCompared(Wait.Predicate, W.Place, Step.Place);
-    if (W.How == PlaceWrite::Other || !Matches)
-      continue;
-    if (!SM.isBeforeInTranslationUnit(Wait.Site->getBeginLoc(),
-                                      W.Site->getBeginLoc()))
-      continue;
-    // Requires that the waiter undoes Step after Wait, outside of the loop
-    // around Wait, and under no other conditions than those of Wait.
-    Found |= isUnderNoMoreThan(W.Parents, Wait.Parents) &&
-             !llvm::is_contained(W.Parents, Waiting);
-  }
-  return Found;
-}
-
-/// Returns true if the waiter may jump or return after Wait without undoing
-/// Step, the notifier's write. A jump or return in an `if` that tests the
-/// variable of Step is accepted: there the waiter has found no item to take.
-static bool mayLeaveIt(const SyncSite &Wait, const PlaceWrite &Step,
-                       const SharedPlaces &Places, const ASTContext &Context) {
-  const SourceManager &SM = Context.getSourceManager();
-  SourceLocation Begin = Wait.Site->getBeginLoc(), End;
-  for (const PlaceWrite &W :
-       writesTo(Places, Wait.Function->getBody(), Context))
-    if (SM.isBeforeInTranslationUnit(Begin, W.Site->getBeginLoc()))
-      End = End.isValid() ? End : W.Site->getBeginLoc();
-  bool May = false;
-  forEachStmt(Wait.Function->getBody(), [&](const Stmt *S,
-                                            ArrayRef<const Stmt *> Parents) {
-    if (!isa<ReturnStmt, GotoStmt, BreakStmt, ContinueStmt>(S) ||
-        !SM.isBeforeInTranslationUnit(Begin, S->getBeginLoc()) ||
-        (End.isValid() && !SM.isBeforeInTranslationUnit(S->getBeginLoc(), End)))
-      return;
-    const IfStmt *Around = nullptr;
-    for (const Stmt *P : Parents)
-      if (auto *If = dyn_cast<IfStmt>(P))
-        Around = If;
-    May |= !Around || !placesIn(Around->getCond()).contains(Step.Place);
-  });
-  return May;
-}
-
 static std::optional<FixItHint> signalInstead(const SyncSite &Broadcast) {
   auto *Call = dyn_cast<CallExpr>(Broadcast.Site);
   const FunctionDecl *Callee = calleeOf(Call);
@@ -302,20 +226,23 @@ void BroadcastCheck::inspect(const SyncModel &Model,
           !isPrivate(*Broadcast.Object, Model, Context))
         continue;
       SmallVector<const SyncSite *, 4> Waits;
+      SmallVector<WaitTests, 4> Tests;
       bool Timed = false;
       for (const FunctionSync &Other : Model.functions())
         for (const SyncSite &S : Other.Syncs)
           if (S.Object == Broadcast.Object) {
             Timed |= S.Kind == SyncKind::TimedWait;
-            if (S.Kind == SyncKind::Wait)
+            if (S.Kind == SyncKind::Wait) {
               Waits.push_back(&S);
+              Tests.push_back(testsOf(S, Context));
+            }
           }
-      if (Timed || Waits.empty() || llvm::any_of(Waits, [&](const SyncSite *W) {
-            return !W->Predicate || predicateShape(W->Predicate) !=
-                                        predicateShape(Waits[0]->Predicate);
+      if (Timed || Waits.empty() ||
+          llvm::any_of(Tests, [&](const WaitTests &T) {
+            return T.Conditions.empty() || T.shape() != Tests[0].shape();
           }))
         continue;
-      SharedPlaces Places = placesIn(Waits[0]->Predicate);
+      SharedPlaces Places = Tests[0].places();
       SmallVector<PlaceWrite, 4> Writes =
           writesTo(Places, F.Function->getBody(), Context);
       const PlaceWrite *Step = onlyStep(Writes);
@@ -325,16 +252,19 @@ void BroadcastCheck::inspect(const SyncModel &Model,
       if (!Step || innermostLoop(Broadcast.Parents) ||
           !isUnderNoMoreThan(withoutTestsForWaiters(Broadcast.Parents, Waits,
                                                     *Step, Model, Context),
-                             Step->Parents) ||
-          !llvm::all_of(Waits, [&](const SyncSite *W) {
-            return takesBack(*W, *Step, Places, Context);
-          }))
+                             Step->Parents))
+        continue;
+      bool AllTake = true, IsSafe = true;
+      for (auto [Wait, Test] : llvm::zip_equal(Waits, Tests)) {
+        SmallVector<PlaceWrite, 2> Undone =
+            takesBack(*Wait, Test, *Step, Places, Context);
+        AllTake &= !Undone.empty();
+        IsSafe &= !mayLeaveIt(*Wait, Test, *Step, Undone, Places, Context);
+      }
+      if (!AllTake)
         continue;
       if (!claim(Broadcast.Site->getExprLoc(), F.Function, Context))
         continue;
-      bool IsSafe = llvm::none_of(Waits, [&](const SyncSite *W) {
-        return mayLeaveIt(*W, *Step, Places, Context);
-      });
       std::optional<FixItHint> Fix =
           IsSafe ? signalInstead(Broadcast) : std::nullopt;
       DiagnosticBuilder Diag = report(

@@ -125,6 +125,10 @@ static const ValueDecl *itemsOf(const Stmt *Loop, const SyncSite &Create) {
     Items = objectOf(Size->getImplicitObjectArgument());
     Counter = objectOf(Bound->getLHS());
   }
+  // Items of a class that starts a thread are threads.
+  auto *Starts = dyn_cast<CXXMemberCallExpr>(Create.Site);
+  if (Starts && objectOf(Starts->getImplicitObjectArgument()) == Counter)
+    return nullptr;
   if (!Items || !Counter || namesThreads(Items->getName()) ||
       namesThreads(Items->getType().getCanonicalType().getAsString()))
     return nullptr;
@@ -304,6 +308,24 @@ static const FunctionDecl *callsInLoop(const FunctionDecl &Callee,
   return nullptr;
 }
 
+/// Returns the function that calls F in a loop, if each call of F creates a
+/// thread at Create, outside of loops, and returns after it has ended; null
+/// otherwise.
+static const FunctionDecl *runsByThread(const FunctionSync &F,
+                                        const SyncSite &Create,
+                                        const SyncModel &Model,
+                                        const ASTContext &Context) {
+  bool Ends =
+      Create.JoinsItself &&
+      (!Create.Object || isMadeIn(F.Function->getBody(), Create.Object));
+  for (const SyncSite &S : F.Syncs)
+    Ends |= S.Kind == SyncKind::Join && S.Object && S.Object == Create.Object &&
+            !isa<FieldDecl>(S.Object);
+  return Ends && !workOf(Create, Model, Context).WaitsOutside
+             ? callsInLoop(*F.Function, Model, Context)
+             : nullptr;
+}
+
 void ThreadPerTaskCheck::inspect(const SyncModel &Model,
                                  const ASTContext &Context) {
   static constexpr llvm::StringLiteral Cost =
@@ -319,8 +341,19 @@ void ThreadPerTaskCheck::inspect(const SyncModel &Model,
       const Stmt *Loop = Create.Kind == SyncKind::CreateThread
                              ? innermostLoop(Create.Parents)
                              : nullptr;
-      if (!Loop)
+      if (!Loop) {
+        const FunctionDecl *Caller =
+            Create.Kind == SyncKind::CreateThread
+                ? runsByThread(F, Create, Model, Context)
+                : nullptr;
+        if (Caller && claim(Create.Site->getExprLoc(), F.Function, Context))
+          report(*Create.Site, *Create.Site, *F.Function,
+                 "each call of '" + F.Function->getNameAsString() +
+                     "' creates a thread and waits for its end, and '" +
+                     Caller->getNameAsString() + "' calls it in a loop",
+                 Remedy, Cost);
         continue;
+      }
       // Threads that one loop creates and another loop joins are a pool, and so
       // are detached threads whose handles are stored. The thread of a task is
       // joined or detached in the same iteration.

@@ -137,11 +137,6 @@ bool startsAsync(const CallExpr &Call, const FunctionDecl &Callee) {
          Value.Val.getInt()[0];
 }
 
-/// Returns the condition of the loop around a wait.
-const Expr *predicateOf(ArrayRef<const Stmt *> Parents) {
-  return loopCondition(innermostLoop(Parents));
-}
-
 /// Returns the predicate of C++'s wait(lock, predicate): the lambda's result.
 const Expr *predicateOfLambda(const Expr *Argument) {
   auto *Lambda = dyn_cast<LambdaExpr>(Argument->IgnoreUnlessSpelledInSource());
@@ -252,6 +247,9 @@ private:
              !Made.getConstructor()->isCopyOrMoveConstructor()) {
       SyncSite &Site = add(SyncKind::CreateThread, &Made, nullptr, Parents);
       takeHandle(Site, Class->getName() == "jthread", Parents);
+    } else if (!Made.getConstructor()->isCopyOrMoveConstructor() &&
+               Made.getConstructor()->isDefined()) {
+      Into.Makes.push_back({&Made, {Parents.begin(), Parents.end()}});
     }
   }
 
@@ -282,7 +280,7 @@ private:
 void SyncModel::add(const FunctionDecl &Function) {
   if (!Known.try_emplace(&Function, Functions.size()).second)
     return;
-  Functions.push_back({&Function, {}, {}});
+  Functions.push_back({&Function, {}, {}, {}});
   Collector Into(Functions.back());
   forEachStmt(Function.getBody(),
               [&](const Stmt *S, ArrayRef<const Stmt *> Parents) {
@@ -297,31 +295,7 @@ void SyncModel::finish() {
   if (Finished)
     return;
   Finished = true;
-  // Attributes the operations of wrappers to their callers: if a function
-  // locks, waits on or wakes one of its parameters, each caller is taken to
-  // lock, wait on or wake the argument. One level of wrappers suffices: typical
-  // wrappers only add a check of the result.
-  for (FunctionSync &F : Functions)
-    for (const CallSite &Call : F.Calls) {
-      const FunctionSync *Wrapper = of(Call.Callee);
-      if (!Wrapper || Wrapper == &F)
-        continue;
-      size_t Count = Wrapper->Syncs.size();
-      for (size_t I = 0; I < Count; ++I) {
-        const SyncSite &Inner = Wrapper->Syncs[I];
-        auto *Parameter = dyn_cast_or_null<ParmVarDecl>(Inner.Object);
-        if (!Parameter ||
-            Parameter->getFunctionScopeIndex() >= Call.Call->getNumArgs())
-          continue;
-        const Expr *Argument =
-            Call.Call->getArg(Parameter->getFunctionScopeIndex());
-        SyncKind Kind = Inner.Kind;
-        F.Syncs.push_back({Kind, Call.Call, F.Function, objectOf(Argument),
-                           nullptr, Call.Parents});
-        if (Kind == SyncKind::Wait || Kind == SyncKind::TimedWait)
-          F.Syncs.back().Predicate = predicateOf(Call.Parents);
-      }
-    }
+  addWrappers();
   findWaiters();
 }
 

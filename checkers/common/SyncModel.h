@@ -12,8 +12,10 @@
 //
 // Records what the functions of one translation unit do to locks, conditions
 // and threads. Recognizes the operations by their names in POSIX, C11, C++ and
-// vfriendly. If a function applies an operation to its parameter, each call of
-// the function counts as the operation on the argument.
+// vfriendly. Functions and classes of the program count by what they do: if a
+// function applies an operation to a parameter, to a member of its object or to
+// the thread that it returns, each call of it counts as the operation on the
+// argument, the object or the result (SyncWrappers.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,11 +71,18 @@ struct CallSite {
   llvm::SmallVector<const clang::Stmt *, 8> Parents;
 };
 
+/// The construction of an object of one of the program's classes.
+struct MakeSite {
+  const clang::CXXConstructExpr *Made;
+  llvm::SmallVector<const clang::Stmt *, 8> Parents;
+};
+
 struct FunctionSync {
   const clang::FunctionDecl *Function;
   std::vector<SyncSite> Syncs;
   /// Calls of functions that are not recognized by name.
   std::vector<CallSite> Calls;
+  std::vector<MakeSite> Makes;
 };
 
 class SyncModel {
@@ -97,6 +106,7 @@ public:
   bool alwaysWakes(const clang::FunctionDecl *Function) const;
 
 private:
+  void addWrappers();
   void findWaiters();
   bool wakesWithin(const clang::FunctionDecl *Function, unsigned Depth) const;
   bool searchWakes(const FunctionSync &F, unsigned Depth) const;
@@ -114,6 +124,9 @@ private:
 /// Returns the variable or field that an expression names, through addresses,
 /// pointers and elements; null if there is none.
 const clang::ValueDecl *objectOf(const clang::Expr *E);
+
+/// Returns the condition of the loop around a wait; null if there is none.
+const clang::Expr *predicateOf(llvm::ArrayRef<const clang::Stmt *> Parents);
 
 /// Returns the name of a lock in quotes; "a lock" if Object is null.
 std::string nameOf(const clang::ValueDecl *Object);

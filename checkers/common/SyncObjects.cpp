@@ -47,6 +47,10 @@ const ValueDecl *objectOf(const Expr *E) {
   }
 }
 
+const Expr *predicateOf(ArrayRef<const Stmt *> Parents) {
+  return loopCondition(innermostLoop(Parents));
+}
+
 std::string nameOf(const ValueDecl *Object) {
   return Object ? "'" + Object->getNameAsString() + "'" : "a lock";
 }
@@ -67,6 +71,9 @@ const ValueDecl *takenBy(ArrayRef<const Stmt *> Parents, bool *MayOutlive) {
     if (auto *Assign = dyn_cast<CXXOperatorCallExpr>(S);
         Assign && Assign->getOperator() == OO_Equal)
       return objectOf(Assign->getArg(0));
+    if (auto *Assign = dyn_cast<BinaryOperator>(S);
+        Assign && Assign->getOpcode() == BO_Assign)
+      return objectOf(Assign->getLHS());
     auto *Method = dyn_cast<CXXMemberCallExpr>(S);
     StringRef Name = identifierOf(calleeOf(Method));
     if (llvm::is_contained({"push_back", "emplace_back", "emplace", "push"},
