@@ -28,7 +28,7 @@ static const llvm::StringMap<CallEffect> &neutralNames() {
   static const llvm::StringMap<CallEffect> Names = {
 #define VF_NEUTRAL(NAME, WHAT) {#NAME, CallEffect::WHAT},
 #define VF_NEUTRAL_NAME(NAME, WHAT) {NAME, CallEffect::WHAT},
-#include "passes/common/WaitNeutral.def"
+#include "passes/analysis/common/WaitNeutral.def"
   };
   return Names;
 }

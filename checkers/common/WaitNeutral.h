@@ -9,15 +9,15 @@
 //   if (classifyFunction(*Call->getDirectCallee()) == CallEffect::Pause) ...
 //
 // Decides by the callee's name alone whether a loop that makes a call may still
-// be a wait. passes/common/WaitNeutral.def, which the passes also use, has the
-// names.
+// be a wait. passes/analysis/common/WaitNeutral.def, which the passes also use,
+// has the names.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef VFRIENDLY_CHECKERS_COMMON_WAITNEUTRAL_H
 #define VFRIENDLY_CHECKERS_COMMON_WAITNEUTRAL_H
 
-#include "passes/common/CallEffects.h"
+#include "passes/analysis/common/CallEffects.h"
 
 namespace clang {
 class CallExpr;

@@ -9,7 +9,7 @@
 #include "checkers/heap-churn/LoweredHeap.h"
 
 #include "checkers/common/PerUnit.h"
-#include "passes/heap-churn/IterationBlocks.h"
+#include "passes/analysis/heap/IterationBlocks.h"
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/InstrTypes.h"

@@ -11,8 +11,8 @@
 //   if (Finder.run(Context))              // at the end of the unit
 //     for (const LoweredBlock &Each : Finder.Blocks) ...
 //
-// Runs the analysis of the LLVM pass (passes/heap-churn/IterationBlocks.h) on
-// the IR of those functions that use the heap in loops. The check therefore
+// Runs the analysis of the LLVM pass (passes/analysis/heap/IterationBlocks.h)
+// on the IR of those functions that use the heap in loops. The check therefore
 // also finds allocations in wrappers, constructors and destructors.
 //
 //===----------------------------------------------------------------------===//

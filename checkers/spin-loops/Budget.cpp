@@ -10,7 +10,7 @@
 
 #include "checkers/common/Counting.h"
 #include "checkers/common/SourceText.h"
-#include "passes/common/SmallBound.h"
+#include "passes/analysis/common/SmallBound.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"

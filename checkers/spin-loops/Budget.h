@@ -25,7 +25,7 @@
 //  - the test of the counter would not end the loop in any of the k iterations:
 //    Left is the number of further tests, from here on, that do not end it.
 //
-// passes/spin-loops/BoundedSpin.cpp proves the same for LLVM IR and accepts
+// passes/analysis/waits/BoundedSpin.cpp proves the same for LLVM IR and accepts
 // more forms of loops. This check also requires a form whose source text is
 // easy to change.
 //

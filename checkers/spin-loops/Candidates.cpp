@@ -11,7 +11,7 @@
 #include "checkers/common/AtomicOps.h"
 #include "checkers/common/Counting.h"
 #include "checkers/common/WaitNeutral.h"
-#include "passes/common/TellingNames.h"
+#include "passes/analysis/common/TellingNames.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"

@@ -12,7 +12,7 @@
 #include "checkers/common/Counting.h"
 #include "checkers/common/Loops.h"
 #include "checkers/spin-loops/Candidates.h"
-#include "passes/common/TellingNames.h"
+#include "passes/analysis/common/TellingNames.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"

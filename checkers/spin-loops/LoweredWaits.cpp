@@ -10,11 +10,11 @@
 
 #include "checkers/common/PerUnit.h"
 #include "checkers/common/WaitNeutral.h"
-#include "passes/analysis/SpinLoops.h"
-#include "passes/common/KeepMarks.h"
-#include "passes/common/WaitNeutral.h"
-#include "passes/spin-loops/Expose.h"
-#include "passes/spin-loops/SplitPolls.h"
+#include "passes/analysis/common/KeepMarks.h"
+#include "passes/analysis/common/WaitNeutral.h"
+#include "passes/analysis/waits/SpinLoops.h"
+#include "passes/prepare/Expose.h"
+#include "passes/prepare/SplitPolls.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"

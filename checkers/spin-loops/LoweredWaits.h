@@ -11,7 +11,7 @@
 //   if (Judge.run(Context))               // at the end of the unit
 //     for (const LoweredWait &Each : Judge.Found) ...
 //
-// Runs the analysis of the LLVM pass (passes/analysis/SpinLoops.h) on
+// Runs the analysis of the LLVM pass (passes/analysis/waits/SpinLoops.h) on
 // the IR of functions, at the point of the pipeline at which the pass runs. The
 // declarations in the IR get attributes that say what only the source tells.
 //
@@ -21,7 +21,7 @@
 #define VFRIENDLY_CHECKERS_SPINLOOPS_LOWEREDWAITS_H
 
 #include "checkers/common/LoweredUnit.h"
-#include "passes/common/SpinKind.h"
+#include "passes/analysis/common/SpinKind.h"
 
 #include "llvm/ADT/SmallVector.h"
 

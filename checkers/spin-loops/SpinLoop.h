@@ -17,7 +17,7 @@
 #define VFRIENDLY_CHECKERS_SPINLOOPS_SPINLOOP_H
 
 #include "checkers/spin-loops/Iteration.h"
-#include "passes/common/SpinKind.h"
+#include "passes/analysis/common/SpinKind.h"
 
 #include <string>
 

@@ -10,7 +10,7 @@
 
 #include "checkers/common/AtomicOps.h"
 #include "checkers/common/WaitNeutral.h"
-#include "passes/common/TellingNames.h"
+#include "passes/analysis/common/TellingNames.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"

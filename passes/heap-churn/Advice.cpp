@@ -8,7 +8,7 @@
 
 #include "passes/heap-churn/Advice.h"
 
-#include "passes/heap-churn/Allocation.h"
+#include "passes/analysis/heap/Allocation.h"
 #include "passes/heap-churn/Remarks.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -13,12 +13,12 @@
 
 #include "passes/heap-churn/HeapChurnPass.h"
 
-#include "passes/common/KeepMarks.h"
+#include "passes/analysis/common/KeepMarks.h"
+#include "passes/analysis/heap/Allocation.h"
+#include "passes/analysis/heap/Recursion.h"
 #include "passes/common/LLVMVersions.h"
 #include "passes/heap-churn/Advice.h"
-#include "passes/heap-churn/Allocation.h"
 #include "passes/heap-churn/PoolPhase.h"
-#include "passes/heap-churn/Recursion.h"
 #include "passes/heap-churn/Remarks.h"
 #include "passes/heap-churn/Rewrite.h"
 

@@ -24,8 +24,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/heap-churn/Escape.h"
-#include "passes/heap-churn/LoopOwnership.h"
+#include "passes/analysis/heap/Escape.h"
+#include "passes/analysis/heap/LoopOwnership.h"
 #include "passes/heap-churn/Rewrite.h"
 
 #include "llvm/Analysis/DomTreeUpdater.h"

@@ -21,8 +21,8 @@
 
 #include "passes/heap-churn/PoolPhase.h"
 
+#include "passes/analysis/heap/Escape.h"
 #include "passes/common/Runtime.h"
-#include "passes/heap-churn/Escape.h"
 #include "vfriendly/Fallbacks.h"
 
 #include "llvm/Analysis/LoopInfo.h"

@@ -16,7 +16,7 @@
 #ifndef VFRIENDLY_PASSES_HEAPCHURN_POOLPHASE_H
 #define VFRIENDLY_PASSES_HEAPCHURN_POOLPHASE_H
 
-#include "passes/heap-churn/PointsTo.h"
+#include "passes/analysis/heap/PointsTo.h"
 #include "passes/heap-churn/Rewrite.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"

@@ -22,8 +22,8 @@
 
 #include "passes/heap-churn/Advice.h"
 
+#include "passes/analysis/heap/Allocation.h"
 #include "passes/common/LLVMVersions.h"
-#include "passes/heap-churn/Allocation.h"
 #include "passes/heap-churn/Remarks.h"
 
 #include "llvm/ADT/SmallPtrSet.h"

@@ -19,7 +19,7 @@
 #ifndef VFRIENDLY_PASSES_HEAPCHURN_REWRITE_H
 #define VFRIENDLY_PASSES_HEAPCHURN_REWRITE_H
 
-#include "passes/heap-churn/Allocation.h"
+#include "passes/analysis/heap/Allocation.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/PassManager.h"

@@ -12,9 +12,9 @@
 
 #include "passes/numa-placement/NumaPlacementPass.h"
 
-#include "passes/common/KeepMarks.h"
+#include "passes/analysis/common/KeepMarks.h"
+#include "passes/analysis/numa/Judgement.h"
 #include "passes/common/LLVMVersions.h"
-#include "passes/numa-placement/Judgement.h"
 #include "passes/numa-placement/Rewrite.h"
 #include "vfriendly/Catalogue.h"
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/analysis/waits/SpinLoopAnalysis.h"
 #include "passes/common/LLVMVersions.h"
 #include "passes/common/PassPlugin.h"
 #include "passes/common/RuntimeCalls.h"
@@ -13,7 +14,6 @@
 #include "passes/plugin/VersionGuard.h"
 #include "passes/spin-loops/Fallback.h"
 #include "passes/spin-loops/FunctionSummaries.h"
-#include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "vfriendly/Passes.h"
 
 #include "llvm/IR/Module.h"

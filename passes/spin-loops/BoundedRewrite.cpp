@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/spin-loops/BoundedSpin.h"
+#include "passes/analysis/waits/BoundedSpin.h"
 
-#include "passes/common/KeepMarks.h"
+#include "passes/analysis/common/KeepMarks.h"
 #include "passes/common/LLVMVersions.h"
 #include "passes/spin-loops/Rewrite.h"
 #include "runtime/include/vfriendly/spin_wait.h"

@@ -8,7 +8,7 @@
 
 #include "passes/spin-loops/Describe.h"
 
-#include "passes/common/WaitNeutral.h"
+#include "passes/analysis/common/WaitNeutral.h"
 
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/GlobalVariable.h"

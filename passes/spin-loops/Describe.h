@@ -9,7 +9,7 @@
 #ifndef VFRIENDLY_SPIN_LOOPS_DESCRIBE_H
 #define VFRIENDLY_SPIN_LOOPS_DESCRIBE_H
 
-#include "passes/spin-loops/SpinLoopAnalysis.h"
+#include "passes/analysis/waits/SpinLoopAnalysis.h"
 #include "passes/spin-loops/Writers.h"
 
 #include "llvm/IR/DebugLoc.h"

@@ -8,8 +8,8 @@
 
 #include "passes/spin-loops/FunctionSummaries.h"
 
-#include "passes/analysis/Causes.h"
-#include "passes/common/WaitNeutral.h"
+#include "passes/analysis/common/WaitNeutral.h"
+#include "passes/analysis/waits/Causes.h"
 #include "passes/spin-loops/SummaryFile.h"
 
 #include "llvm/ADT/PostOrderIterator.h"

@@ -12,10 +12,10 @@
 
 #include "passes/spin-loops/GiveWay.h"
 
-#include "passes/common/KeepMarks.h"
-#include "passes/common/WaitNeutral.h"
-#include "passes/spin-loops/BoundedSpin.h"
-#include "passes/spin-loops/Deadline.h"
+#include "passes/analysis/common/KeepMarks.h"
+#include "passes/analysis/common/WaitNeutral.h"
+#include "passes/analysis/waits/BoundedSpin.h"
+#include "passes/analysis/waits/Deadline.h"
 #include "runtime/include/vfriendly/spin_wait.h"
 
 #include "llvm/ADT/STLExtras.h"

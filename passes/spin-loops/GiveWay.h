@@ -34,7 +34,7 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_GIVEWAY_H
 #define VFRIENDLY_PASSES_SPINLOOPS_GIVEWAY_H
 
-#include "passes/analysis/SpinLoops.h"
+#include "passes/analysis/waits/SpinLoops.h"
 
 namespace vfriendly {
 

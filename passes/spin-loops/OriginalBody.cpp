@@ -8,7 +8,7 @@
 
 #include "passes/spin-loops/OriginalBody.h"
 
-#include "passes/common/CopyBody.h"
+#include "passes/prepare/CopyBody.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Function.h"

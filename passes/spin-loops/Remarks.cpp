@@ -8,7 +8,7 @@
 
 #include "passes/spin-loops/Remarks.h"
 
-#include "passes/common/WaitNeutral.h"
+#include "passes/analysis/common/WaitNeutral.h"
 #include "passes/spin-loops/Describe.h"
 #include "vfriendly/Catalogue.h"
 

@@ -9,8 +9,8 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_REMARKS_H
 #define VFRIENDLY_PASSES_SPINLOOPS_REMARKS_H
 
-#include "passes/spin-loops/BoundedSpin.h"
-#include "passes/spin-loops/SpinLoopAnalysis.h"
+#include "passes/analysis/waits/BoundedSpin.h"
+#include "passes/analysis/waits/SpinLoopAnalysis.h"
 
 #include <optional>
 

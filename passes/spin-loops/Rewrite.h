@@ -14,8 +14,8 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_REWRITE_H
 #define VFRIENDLY_PASSES_SPINLOOPS_REWRITE_H
 
+#include "passes/analysis/waits/SpinLoopAnalysis.h"
 #include "passes/common/RuntimeCalls.h"
-#include "passes/spin-loops/SpinLoopAnalysis.h"
 #include "passes/spin-loops/WaitCall.h"
 #include "passes/spin-loops/Writers.h"
 

@@ -23,7 +23,7 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_SUMMARYFILE_H
 #define VFRIENDLY_PASSES_SPINLOOPS_SUMMARYFILE_H
 
-#include "passes/common/CallEffects.h"
+#include "passes/analysis/common/CallEffects.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"

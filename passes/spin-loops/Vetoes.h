@@ -9,7 +9,7 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_VETOES_H
 #define VFRIENDLY_PASSES_SPINLOOPS_VETOES_H
 
-#include "passes/common/KeepMarks.h"
+#include "passes/analysis/common/KeepMarks.h"
 
 #include "llvm/ADT/StringRef.h"
 

@@ -25,8 +25,8 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_WAITCALL_H
 #define VFRIENDLY_PASSES_SPINLOOPS_WAITCALL_H
 
-#include "passes/analysis/Gather.h"
-#include "passes/spin-loops/SpinLoopAnalysis.h"
+#include "passes/analysis/waits/Gather.h"
+#include "passes/analysis/waits/SpinLoopAnalysis.h"
 #include "passes/spin-loops/Writers.h"
 
 #include "llvm/IR/IRBuilder.h"

@@ -8,8 +8,8 @@
 
 #include "passes/spin-loops/Writers.h"
 
-#include "passes/analysis/Causes.h"
-#include "passes/common/WaitNeutral.h"
+#include "passes/analysis/common/WaitNeutral.h"
+#include "passes/analysis/waits/Causes.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DataLayout.h"

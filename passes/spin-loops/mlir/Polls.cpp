@@ -8,7 +8,7 @@
 
 #include "passes/spin-loops/mlir/Polls.h"
 
-#include "passes/analysis/Judge.h"
+#include "passes/analysis/waits/Judge.h"
 #include "passes/mlir/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -9,7 +9,7 @@
 #ifndef VFRIENDLY_PASSES_SPINLOOPS_MLIR_POLLS_H
 #define VFRIENDLY_PASSES_SPINLOOPS_MLIR_POLLS_H
 
-#include "passes/analysis/Facts.h"
+#include "passes/analysis/waits/Facts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Value.h"

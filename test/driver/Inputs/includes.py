@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """includes.py SOURCE: which room of the house may include which other.
 
-A room is a folder of a layer; MLIR's passes are rooms of their own. An arrow that is not in
+A room is a folder of a layer; MLIR's passes and the folders of the analysis are rooms of their own. An arrow that is not in
 the table is an error, and so is one in the table that nothing needs any more.
 """
 
@@ -15,17 +15,23 @@ import sys
 # what several share to one of them.
 ALLOWED = {
     "checkers/Module.cpp": {"checkers/common"},
-    "checkers/common": {"passes/common"},
-    "checkers/FEATURE": {"checkers/common", "passes/common"},
-    "checkers/heap-churn": {"passes/heap-churn"},  # judges the IR that it lowers the unit to
-    "checkers/spin-loops": {"passes/analysis", "passes/spin-loops"},  # likewise; Expose.h simplifies it before
-    "passes/FEATURE": {"passes/common"},
-    "passes/analysis": {"passes/common"},  # nothing of the plugin, of clang or of a rewrite
+    "checkers/common": {"passes/analysis/common"},
+    "checkers/FEATURE": {"checkers/common", "passes/analysis/common"},
+    "checkers/heap-churn": {"passes/analysis/heap"},  # judges the IR that it lowers the unit to
+    "checkers/spin-loops": {"passes/analysis/waits", "passes/prepare"},  # likewise; Expose.h simplifies it before
+    # What proves includes nothing of the plugin, of clang or of a rewrite.
+    "passes/analysis/heap": {"passes/common"},
+    "passes/analysis/waits": {"passes/analysis/common", "passes/common", "runtime/include"},  # the words of the ABI
+    "passes/analysis/common": {"passes/common"},
+    "passes/prepare": {"passes/analysis/common", "passes/analysis/waits", "passes/common"},
+    "passes/FEATURE": {"passes/analysis/common", "passes/common"},
+    "passes/heap-churn": {"passes/analysis/heap"},
+    "passes/numa-placement": {"passes/analysis/numa"},
+    "passes/spin-loops": {"passes/analysis/waits", "passes/prepare", "runtime/include"},
     "passes/FEATURE/mlir": {"passes/mlir"},
-    "passes/spin-loops/mlir": {"passes/analysis"},  # the one judge of waits
+    "passes/spin-loops/mlir": {"passes/analysis/waits"},  # the one judge of waits
     "passes/mlir": {"passes/common", "passes/plugin"},  # the targets of the runtime; the guard against another LLVM
-    "passes/plugin": {"passes/common", "passes/spin-loops"},  # print<vf-spin-loops>
-    "passes/spin-loops": {"passes/analysis", "passes/common", "runtime/include"},  # the words of the ABI
+    "passes/plugin": {"passes/analysis/waits", "passes/common", "passes/spin-loops"},  # print<vf-spin-loops>
     "runtime/common": {"runtime/platform", "runtime/spin-wait"},
     "runtime/spin-wait": {"runtime/common", "runtime/include", "runtime/platform"},
     "runtime/blocking-sync": {"runtime/common", "runtime/include", "runtime/platform", "runtime/spin-wait"},
@@ -50,12 +56,13 @@ REWRITES = {
 # It gives LLVM 19 names that LLVM 22 has: a file that uses one without this header builds with LLVM 22 alone.
 VERSIONS = "passes/common/LLVMVersions.h"
 ROOTS = ("", "runtime/", "runtime/include/")
-SHARED = {"analysis", "common", "include", "mlir", "platform", "plugin"}
+SHARED = {"analysis", "common", "include", "mlir", "platform", "plugin", "prepare"}
 
 
 def room(path):
     layer, folder, *rest = path.split("/")
-    return "/".join([layer, folder, "mlir"] if rest[:1] == ["mlir"] else [layer, folder])
+    below = folder == "analysis" or rest[:1] == ["mlir"]
+    return "/".join([layer, folder, *rest[:1]] if below else [layer, folder])
 
 
 def feature_of(room):

@@ -9,7 +9,7 @@
 #ifndef VFRIENDLY_TEST_SPIN_LOOPS_JUDGE_CASES_H
 #define VFRIENDLY_TEST_SPIN_LOOPS_JUDGE_CASES_H
 
-#include "passes/analysis/Judge.h"
+#include "passes/analysis/waits/Judge.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringSet.h"

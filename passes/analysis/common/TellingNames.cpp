@@ -1,0 +1,92 @@
+//===- TellingNames.cpp - Functions whose names suggest waiting -----------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/analysis/common/TellingNames.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <string>
+
+using namespace llvm;
+
+namespace vfriendly {
+
+/// Returns the words of my_yield_cpu, myYieldCPU or MyYield2, in lower case.
+static SmallVector<std::string, 4> wordsOf(StringRef Name) {
+  SmallVector<std::string, 4> Words;
+  char Before = '_';
+  for (char C : Name) {
+    bool Starts = !isAlpha(Before) || (isUpper(C) && !isUpper(Before));
+    if (isAlpha(C)) {
+      if (Starts)
+        Words.emplace_back();
+      Words.back() += toLower(C);
+    }
+    Before = C;
+  }
+  return Words;
+}
+
+NameTells whatNameTells(StringRef Name) {
+  // Words that may follow the verb in a name, such as `for` and the unit `us`
+  // in `sleep_for_us`.
+  static constexpr StringLiteral Objects[] = {
+      "us",           "ms",           "ns",     "usec",   "msec",
+      "nsec",         "usecs",        "msecs",  "s",      "sec",
+      "for",          "until",        "cycles", "ticks",  "np",
+      "once",         "cpu",          "hint",   "thread", "processor",
+      "loop",         "block",        "micro",  "milli",  "nano",
+      "microseconds", "milliseconds", "current"};
+  SmallVector<std::string, 4> Words = wordsOf(Name);
+  if (any_of(Words, [](StringRef W) {
+        return is_contained({"throw", "abort", "panic", "fatal", "terminate"},
+                            W);
+      }))
+    return NameTells::Fails;
+  bool NamesTime =
+      !Words.empty() &&
+      is_contained({"cycles", "ticks", "now", "clock", "rdtsc", "tsc", "time",
+                    "timestamp", "usec", "msec", "nsec"},
+                   StringRef(Words.back()));
+  while (!Words.empty() && is_contained(Objects, StringRef(Words.back())))
+    Words.pop_back();
+  if (Words.empty())
+    return NamesTime ? NameTells::ReadsClock : NameTells::Nothing;
+  // Takes the last word for the verb: delay_queue names a queue, not a function
+  // that delays.
+  StringRef Verb = Words.back();
+  if (is_contained({"pause", "relax", "yield", "backoff", "stall"}, Verb))
+    return NameTells::Pauses;
+  if (is_contained(
+          {"delay", "sleep", "usleep", "msleep", "nsleep", "nanosleep"}, Verb))
+    return NameTells::Delays;
+  if (Verb == "off")
+    return Words.size() > 1 && Words[Words.size() - 2] == "back"
+               ? NameTells::Pauses
+               : NameTells::Nothing;
+  return NamesTime ? NameTells::ReadsClock : NameTells::Nothing;
+}
+
+bool namesWork(StringRef Name) {
+  static constexpr StringLiteral Work[] = {
+      "run",   "process", "execute", "dispatch", "handle",   "drain",
+      "flush", "step",    "work",    "steal",    "progress", "dequeue",
+      "pop",   "take",    "recv",    "receive",  "accept"};
+  // Compares whole words: run_tasks contains the word "run", but is_running
+  // does not.
+  return any_of(wordsOf(Name),
+                [](StringRef W) { return is_contained(Work, W); });
+}
+
+bool namesBlocking(StringRef Name) {
+  return is_contained(wordsOf(Name), "wait");
+}
+
+} // namespace vfriendly

@@ -1,0 +1,45 @@
+//===- TellingNames.h - Functions whose names suggest waiting ---*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A function's name proves nothing, so no rewrite depends on it. But a loop
+// that calls, for example, rte_delay_us between its polls is reported. The pass
+// and the check share this list.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_ANALYSIS_COMMON_TELLINGNAMES_H
+#define VFRIENDLY_PASSES_ANALYSIS_COMMON_TELLINGNAMES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace vfriendly {
+
+enum class NameTells {
+  Nothing,
+  Pauses,     ///< Pauses briefly or yields the CPU: cpu_relax, my_yield.
+  Delays,     ///< Waits for a time: delay_us, msleep.
+  Fails,      ///< Does not return: throw_exception, fatal.
+  ReadsClock, ///< get_cycles, my_rdtsc, now.
+};
+
+/// Classifies a function by its name. pre: Name is not mangled and contains
+/// neither namespaces nor classes.
+NameTells whatNameTells(llvm::StringRef Name);
+
+/// Returns true if the name suggests that each call of the function does work,
+/// as in run_tasks or progress. A loop that calls such a function is not an
+/// idle wait.
+bool namesWork(llvm::StringRef Name);
+
+/// Returns true if a function of this name may block until it is woken:
+/// cond_wait, waitFor.
+bool namesBlocking(llvm::StringRef Name);
+
+} // namespace vfriendly
+
+#endif

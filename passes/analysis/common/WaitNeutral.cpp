@@ -1,0 +1,212 @@
+//===- WaitNeutral.cpp - Effects of calls in waiting loops ----------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/analysis/common/WaitNeutral.h"
+
+#include "passes/analysis/common/TellingNames.h"
+#include "passes/common/LLVMVersions.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAArch64.h"
+#include "llvm/IR/IntrinsicsRISCV.h"
+#include "llvm/IR/IntrinsicsX86.h"
+
+#include <cstdlib>
+#include <memory>
+
+using namespace llvm;
+
+namespace vfriendly {
+
+static CallEffect classifyIntrinsic(const CallBase &Call, Intrinsic::ID ID) {
+  switch (ID) {
+  case Intrinsic::x86_sse2_pause:
+  case Intrinsic::x86_tpause:
+  case Intrinsic::aarch64_hint:
+  case Intrinsic::aarch64_isb:
+  case RiscvPause:
+    return CallEffect::Pause;
+  case Intrinsic::readcyclecounter:
+  case Intrinsic::readsteadycounter:
+  case Intrinsic::x86_rdtsc:
+  case Intrinsic::x86_rdtscp:
+    return CallEffect::Clock;
+  case Intrinsic::lifetime_start:
+  case Intrinsic::lifetime_end:
+  case Intrinsic::assume:
+  case Intrinsic::donothing:
+  case Intrinsic::annotation:
+  case Intrinsic::x86_sse_sfence:
+  case Intrinsic::x86_sse2_lfence:
+  case Intrinsic::x86_sse2_mfence:
+    return CallEffect::None;
+  default:
+    return Call.doesNotAccessMemory() ? CallEffect::None : CallEffect::Other;
+  }
+}
+
+static CallClass classifyAsm(const CallBase &Call, const InlineAsm &Asm) {
+  AsmOperands Has;
+  Value *Address = nullptr;
+  for (unsigned I = 0; I != Call.arg_size(); ++I) {
+    Value *Arg = Call.getArgOperand(I);
+    if (!Arg->getType()->isPointerTy() || !Call.getParamElementType(I))
+      continue;
+    // Two memory operands make the assembly opaque, unless they are the output
+    // and the input of one "+m" operand, which have the same address.
+    Has.IsOpaque |= Address && Address != Arg;
+    Address = Arg;
+  }
+  Has.HasMemory = Address && !Has.IsOpaque;
+  Has.HasResult = !Call.getType()->isVoidTy();
+  Has.WritesMemory = any_of(Asm.ParseConstraints(), [](const auto &C) {
+    return C.isIndirect && C.Type == InlineAsm::isOutput;
+  });
+  CallEffect Effect = effectOfAsm(Asm.getAsmString(), Has);
+  return {Effect, Has.HasMemory ? Address : nullptr};
+}
+
+/// Returns the effect that the summary file gives for Callee; Other if the
+/// module has the body of Callee, which is examined instead.
+static CallEffect summarizedEffect(const Function &Callee) {
+  if (!Callee.isDeclaration())
+    return CallEffect::Other;
+  return effectFor(Callee.getFnAttribute(SummaryAttribute).getValueAsString())
+      .value_or(CallEffect::Other);
+}
+
+CallClass classifyCall(const CallBase &Call) {
+  if (auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand()))
+    return classifyAsm(Call, *Asm);
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee)
+    return {CallEffect::Other};
+  if (Callee->isIntrinsic())
+    return {classifyIntrinsic(Call, Callee->getIntrinsicID())};
+
+  CallEffect Effect = effectOfLibraryFunction(Callee->getName());
+  // Classifies select and poll as sleeps only if they watch no descriptor.
+  if (Effect == CallEffect::Sleep &&
+      (Callee->getName() == "select" || Callee->getName() == "poll")) {
+    unsigned CountArg = Callee->getName() == "select" ? 0 : 1;
+    if (Call.arg_size() <= CountArg) // Not libc's but a program's function.
+      return {CallEffect::Other};
+    auto *Count = dyn_cast<ConstantInt>(Call.getArgOperand(CountArg));
+    return {Count && Count->isZero() ? CallEffect::Sleep : CallEffect::Other};
+  }
+  if (Effect != CallEffect::Other)
+    return {Effect};
+  if (Callee->hasFnAttribute(SourceAttribute))
+    return {static_cast<CallEffect>(
+        Callee->getFnAttributeAsParsedInteger(SourceAttribute))};
+  if (Call.doesNotAccessMemory() && Call.doesNotThrow())
+    return {CallEffect::None};
+  return {summarizedEffect(*Callee)};
+}
+
+bool isMarkedAccess(const Instruction &I) {
+  if (auto *Call = dyn_cast<CallBase>(&I)) {
+    CallEffect Effect = classifyCall(*Call).Effect;
+    return Effect == CallEffect::AsmLoad || Effect == CallEffect::AsmTry ||
+           Effect == CallEffect::TryLock;
+  }
+  return I.isAtomic() ? !isa<FenceInst>(I) : I.isVolatile();
+}
+
+const Function *summarizedCallee(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && summarizedEffect(*Callee) != CallEffect::Other ? Callee
+                                                                  : nullptr;
+}
+
+/// Returns the name of a function in the source, without namespace or class.
+static std::string baseName(StringRef Mangled) {
+  std::string Name = Mangled.str();
+  ItaniumPartialDemangler Demangler;
+  if (Demangler.partialDemangle(Name.c_str()) || !Demangler.isFunction())
+    return Name;
+  std::unique_ptr<char, decltype(&std::free)> Base(
+      Demangler.getFunctionBaseName(nullptr, nullptr), &std::free);
+  return Base ? Base.get() : Name;
+}
+
+std::string calledName(const CallBase &Call) {
+  if (Attribute Told = Call.getFnAttr(CalledNameAttribute); Told.isValid())
+    return Told.getValueAsString().str();
+  const Value *Called = Call.getCalledOperand()->stripPointerCasts();
+  if (auto *Load = dyn_cast<LoadInst>(Called))
+    Called = dyn_cast<GlobalVariable>(Load->getPointerOperand());
+  return Called && Called->hasName() ? baseName(Called->getName()) : "";
+}
+
+bool isLocalObject(const Value &Object) {
+  auto *Arg = dyn_cast<Argument>(&Object);
+  return isa<AllocaInst>(Object) || (Arg && Arg->hasStructRetAttr());
+}
+
+bool isDestructor(const Function &F) {
+  std::string Name = F.getName().str();
+  ItaniumPartialDemangler Demangler;
+  return !Demangler.partialDemangle(Name.c_str()) && Demangler.isCtorOrDtor() &&
+         baseName(F.getName()).front() == '~';
+}
+
+bool passesObjectOn(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee || Call.arg_empty() ||
+      !isLocalObject(*getUnderlyingObject(Call.getArgOperand(0))) ||
+      any_of(Call.args(), [](const Value *Arg) {
+        return !isa<Constant>(Arg) &&
+               !(Arg->getType()->isPointerTy() &&
+                 isLocalObject(*getUnderlyingObject(Arg)));
+      }))
+    return false;
+  std::string Name = Callee->getName().str();
+  ItaniumPartialDemangler Demangler;
+  if (Demangler.partialDemangle(Name.c_str()))
+    return false;
+  return Demangler.isCtorOrDtor() || calledName(Call) == "operator=";
+}
+
+/// Returns true if the body of the called function is seen to store to a global
+/// variable, such as one that keeps the time.
+static bool storesGlobally(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && any_of(instructions(*Callee), [](const Instruction &I) {
+           auto *Store = dyn_cast<StoreInst>(&I);
+           return Store && isa<GlobalVariable>(
+                               getUnderlyingObject(Store->getPointerOperand()));
+         });
+}
+
+CallEffect promisedEffect(const CallBase &Call) {
+  switch (whatNameTells(calledName(Call))) {
+  case NameTells::Pauses:
+    return CallEffect::Pause;
+  case NameTells::Delays:
+    return CallEffect::Sleep;
+  case NameTells::ReadsClock:
+    return Call.getType()->isVoidTy() || storesGlobally(Call)
+               ? CallEffect::Other
+               : CallEffect::Clock;
+  case NameTells::Fails:
+  case NameTells::Nothing:
+    break;
+  }
+  return CallEffect::Other;
+}
+
+} // namespace vfriendly

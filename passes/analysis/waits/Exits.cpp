@@ -1,0 +1,421 @@
+//===- Exits.cpp - Exits of a loop, their causes, and what they poll ------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/analysis/common/WaitNeutral.h"
+#include "passes/analysis/waits/LoopView.h"
+#include "passes/common/LLVMVersions.h"
+
+#include "llvm/Analysis/ConstantFolding.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/PatternMatch.h"
+
+#include <cerrno>
+
+using namespace llvm;
+using namespace llvm::PatternMatch;
+
+namespace vfriendly {
+
+SmallVector<ExitLeaf, 4> leavesOf(Value *Condition, bool StaysIf) {
+  SmallVector<ExitLeaf, 4> Leaves;
+  SmallVector<ExitLeaf, 4> Worklist{{Condition, StaysIf}};
+  SmallPtrSet<const Value *, 8> Seen; // An operand may have several users.
+  while (!Worklist.empty()) {
+    auto [V, Stays] = Worklist.pop_back_val();
+    Value *A, *B;
+    if (match(V, m_Not(m_Value(A)))) {
+      Worklist.push_back({A, !Stays});
+    } else if (!Seen.insert(V).second) {
+      continue;
+    } else if (Stays ? match(V, m_LogicalAnd(m_Value(A), m_Value(B)))
+                     : match(V, m_LogicalOr(m_Value(A), m_Value(B)))) {
+      Worklist.append({{B, Stays}, {A, Stays}});
+    } else if (Stays ? match(V, m_Select(m_Value(A), m_Zero(), m_Value(B)))
+                     : match(V, m_Select(m_Value(A), m_Value(B), m_One()))) {
+      Worklist.append({{B, Stays}, {A, !Stays}}); // !A && B, !A || B
+    } else {
+      Leaves.push_back({V, Stays});
+    }
+  }
+  return Leaves;
+}
+
+/// Returns the constant that a counter is compared with: 1000 for `i < 1000`.
+static uint64_t boundIn(const Value *Condition) {
+  auto *Compare = dyn_cast<ICmpInst>(Condition);
+  if (!Compare)
+    return 0;
+  uint64_t Bound = 0;
+  for (const Value *Side : Compare->operands())
+    if (auto *Number = dyn_cast<ConstantInt>(Side))
+      Bound = Number->getValue().abs().getLimitedValue();
+  return Bound;
+}
+
+/// Splits the condition of an exit into parts that must all hold for the loop
+/// to end, as in `if (++i % 64 == 0 && flag)`; the condition may also be a phi
+/// of `false` and `flag`. If one part depends on other threads, so does the
+/// exit. Such an exit makes the loop Gated: the loop is not rewritten to block,
+/// because many iterations may pass between two polls.
+static SmallVector<ExitLeaf, 4> needsOf(const ExitLeaf &Leaf) {
+  SmallVector<ExitLeaf, 4> Needs;
+  SmallVector<ExitLeaf, 4> Worklist{Leaf};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Worklist.empty()) {
+    ExitLeaf Next = Worklist.pop_back_val();
+    Value *V = Next.Condition;
+    bool Stays = Next.StaysIf;
+    Value *A, *B;
+    if (match(V, m_Not(m_Value(A)))) {
+      Worklist.push_back({A, !Stays});
+      continue;
+    }
+    if (!Seen.insert(V).second)
+      continue;
+    if (Stays ? match(V, m_LogicalOr(m_Value(A), m_Value(B)))
+              : match(V, m_LogicalAnd(m_Value(A), m_Value(B)))) {
+      Worklist.append({{B, Stays}, {A, Stays}});
+      continue;
+    }
+    // Also accepts a phi that is compared with 0, as for `int done` instead of
+    // `bool done`.
+    CmpPredicate Is;
+    if (match(V, m_ICmp(Is, m_Value(A), m_Zero())) &&
+        ICmpInst::isEquality(Is) && isa<PHINode>(A)) {
+      Worklist.push_back({A, (Is == ICmpInst::ICMP_NE) == Stays});
+      continue;
+    }
+    // Returns true if the loop continues when the condition has the value In.
+    auto Remains = [&](const Value *In) {
+      auto *C = dyn_cast<ConstantInt>(In);
+      return C ? C->isZero() != Stays : Seen.contains(In);
+    };
+    Value *Other = nullptr;
+    if (auto *Phi = dyn_cast<PHINode>(V))
+      for (Value *In : Phi->incoming_values())
+        if (!Remains(In))
+          Other = Other ? V : In;
+    if (Other && Other != V && !isa<Constant>(Other))
+      Worklist.push_back({Other, Stays});
+    else
+      Needs.push_back({V, Stays});
+  }
+  return Needs;
+}
+
+/// Returns true if a condition without causes differs between the first
+/// iteration of L and the others: `for (p = next; *p != x && p != first;
+/// p = first)`. The loop then ends by itself in the second iteration.
+static bool changesOnce(const Value &Condition, const Loop &L) {
+  SmallVector<const Value *, 8> Worklist{&Condition};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Worklist.empty()) {
+    auto *I = dyn_cast<Instruction>(Worklist.pop_back_val());
+    if (!I || !L.contains(I) || !Seen.insert(I).second)
+      continue;
+    auto *Phi = dyn_cast<PHINode>(I);
+    if (Phi && Phi->getParent() == L.getHeader() && !Phi->hasConstantValue())
+      return true;
+    Worklist.append(I->value_op_begin(), I->value_op_end());
+  }
+  return false;
+}
+
+static bool readsErrno(const Value *V) {
+  auto *Load = dyn_cast<LoadInst>(V);
+  auto *Call = Load ? dyn_cast<CallBase>(Load->getPointerOperand()) : nullptr;
+  return Call && classifyCall(*Call).Effect == CallEffect::Local;
+}
+
+/// Returns true if B leaves the loop unless errno is EINTR: `while
+/// (sem_trywait(&s) && errno == EINTR);` repeats a call that a signal has
+/// interrupted and waits for no other thread.
+static bool staysIfInterrupted(const Loop &L, const BasicBlock &B,
+                               const ExitLeaf &Leaf) {
+  if (auto *Switch = dyn_cast<SwitchInst>(B.getTerminator()))
+    return readsErrno(Switch->getCondition()) &&
+           !L.contains(Switch->getDefaultDest()) &&
+           all_of(Switch->cases(), [&](const auto &Case) {
+             return Case.getCaseValue()->equalsInt(EINTR) ||
+                    !L.contains(Case.getCaseSuccessor());
+           });
+  auto *Compare = dyn_cast<ICmpInst>(Leaf.Condition);
+  return Compare && Compare->isEquality() &&
+         match(Compare->getOperand(1), m_SpecificInt(EINTR)) &&
+         readsErrno(Compare->getOperand(0)) &&
+         Leaf.StaysIf == (Compare->getPredicate() == ICmpInst::ICMP_EQ);
+}
+
+/// Returns the causes of the conditions under which an exit is reached, such as
+/// the read of the lock in `if (!lock && !exchange(&lock, 1)) break;`.
+static Causes guardsOf(LoopView &In, BasicBlock *Exiting) {
+  const Loop &L = In.L;
+  Causes All;
+  for (BasicBlock *B : L.blocks()) {
+    Instruction *End = B->getTerminator();
+    if (B == Exiting || !In.DT.dominates(B, Exiting) ||
+        In.LI.getLoopFor(B) != &L || End->getNumSuccessors() < 2 ||
+        !all_of(successors(B), [&](BasicBlock *S) { return L.contains(S); }))
+      continue;
+    Value *Condition = nullptr;
+    if (auto *Br = dyn_cast<BranchInst>(End))
+      Condition = Br->getCondition();
+    else if (auto *Switch = dyn_cast<SwitchInst>(End))
+      Condition = Switch->getCondition();
+    if (!Condition)
+      continue;
+    Causes C = In.Causes.collect(Condition);
+    if (!waitsForOthers(C.kinds()))
+      continue; // Such as a counter that selects the iterations that poll.
+    insertRange(All.Polls, C.Polls);
+    insertRange(All.Pointers, C.Pointers);
+    insertRange(All.Varying, C.Varying);
+  }
+  return All;
+}
+
+/// Returns true if the loop continues when an exchange succeeds, perhaps under
+/// further conditions.
+static bool staysOnSuccess(const ExitLeaf &Leaf) {
+  auto *Extract = dyn_cast<ExtractValueInst>(Leaf.Condition);
+  return Extract && Leaf.StaysIf && Extract->getIndices()[0] == 1 &&
+         isa<AtomicCmpXchgInst>(Extract->getAggregateOperand());
+}
+
+/// Returns true if a polled value is compared with a number that a
+/// fetch-and-add gave to this thread.
+static bool comparesTicket(LoopView &In, const ExitLeaf &Leaf) {
+  Value *A, *B;
+  if (!match(Leaf.Condition, m_ICmp(m_Value(A), m_Value(B))))
+    return false;
+  return any_of(ArrayRef<Value *>({A, B}), [&](Value *V) {
+    return isTicketNumber(V) && isFixed(In.Causes.collect(V).kinds());
+  });
+}
+
+/// Describes a condition with the causes C. If only other threads can make it
+/// end the loop, notes that it does.
+static Condition describe(LoopView &In, const ExitLeaf &Leaf, const Causes &C) {
+  Condition Is;
+  Is.Causes = C.kinds();
+  Is.Bound = boundIn(Leaf.Condition);
+  if (!waitsForOthers(Is.Causes))
+    return Is;
+  Is.StaysOnSuccess = staysOnSuccess(Leaf);
+  Is.EndsUnchanged = endsUnchanged(In.L, Leaf);
+  Is.ComparesTicket = comparesTicket(In, Leaf);
+  In.Waiting.push_back(Leaf);
+  notePolls(In, C);
+  return Is;
+}
+
+/// Describes one leaf of the exit at the end of B.
+static Leaf describe(LoopView &In, BasicBlock &B, const ExitLeaf &Exit,
+                     const Causes &Guards) {
+  Leaf Is;
+  Is.RepeatsInterrupted =
+      staysIfInterrupted(In.L, B, Exit) &&
+      everyIterationPasses(In.L, SmallPtrSet<BasicBlock *, 1>({&B}));
+  Causes C = In.Causes.collect(Exit.Condition);
+  if (isFixed(C.kinds()) && changesOnce(*Exit.Condition, In.L))
+    C.Others |= Own;
+  if (isFixed(C.kinds())) // `if (polled) if (fixed) break;`
+    C = Guards;
+  Is.Whole = describe(In, Exit, C);
+  if (waitsForOthers(Is.Whole.Causes)) {
+    notePolls(In, Guards);
+  } else if (Is.Whole.Causes & (Own | Clock | Rotates)) {
+    for (const ExitLeaf &Part : needsOf(Exit))
+      if (Part.Condition != Exit.Condition)
+        Is.Parts.push_back(
+            describe(In, Part, In.Causes.collect(Part.Condition)));
+    In.OwnConditions.push_back(Exit.Condition);
+  }
+  return Is;
+}
+
+void gatherExits(LoopView &In, Gathered &G) {
+  SmallVector<BasicBlock *, 4> Exiting;
+  In.L.getExitingBlocks(Exiting);
+  for (BasicBlock *B : Exiting) {
+    SmallVector<ExitLeaf, 4> Leaves;
+    if (auto *Br = dyn_cast<BranchInst>(B->getTerminator()))
+      Leaves = leavesOf(Br->getCondition(), In.L.contains(Br->getSuccessor(0)));
+    else if (auto *Switch = dyn_cast<SwitchInst>(B->getTerminator()))
+      Leaves.push_back({Switch->getCondition(), false});
+    else
+      continue; // An unwind edge does not end a wait.
+    Causes Guards = guardsOf(In, B);
+    for (const ExitLeaf &Exit : Leaves)
+      G.Of.Exits.push_back(describe(In, *B, Exit, Guards));
+  }
+}
+
+/// Returns the constant to which V evaluates if Known is Is; null if V is not
+/// constant then.
+static Constant *valueIf(const Value &Known, Constant &Is, Value *V,
+                         const DataLayout &DL, unsigned Depth = 0) {
+  if (V == &Known)
+    return &Is;
+  if (auto *C = dyn_cast<Constant>(V))
+    return C;
+  // Follows operands two levels deep: a result is compared, and the comparison
+  // may be negated.
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || !isa<ICmpInst, BinaryOperator>(I) || Depth == 2)
+    return nullptr;
+  Constant *Left = valueIf(Known, Is, I->getOperand(0), DL, Depth + 1),
+           *Right = valueIf(Known, Is, I->getOperand(1), DL, Depth + 1);
+  return Left && Right ? ConstantFoldInstOperands(I, {Left, Right}, DL)
+                       : nullptr;
+}
+
+/// Returns where the branch at the end of B leads, within a few blocks, if
+/// Known is Is.
+static Way wayFrom(const Loop &L, const BasicBlock &B, const Value &Known,
+                   Constant &Is) {
+  auto *Br = dyn_cast<BranchInst>(B.getTerminator());
+  auto *Switch = dyn_cast<SwitchInst>(B.getTerminator());
+  if (!Switch && !(Br && Br->isConditional()))
+    return Way::Unclear;
+  auto *Decides = dyn_cast_or_null<ConstantInt>(
+      valueIf(Known, Is, Br ? Br->getCondition() : Switch->getCondition(),
+              B.getDataLayout()));
+  if (!Decides)
+    return Way::Unclear;
+  const BasicBlock *To =
+      Br ? Br->getSuccessor(Decides->isOne() ? 0 : 1)
+         : Switch->findCaseValue(Decides)->getCaseSuccessor();
+  // Follows at most four blocks: the ends of two small functions, one inlined
+  // into the other.
+  for (unsigned Blocks = 0; To && Blocks != 4; ++Blocks) {
+    if (!L.contains(To))
+      return Way::Out;
+    if (To == L.getHeader())
+      return Way::Iteration;
+    To = To->getSingleSuccessor();
+  }
+  return Way::Unclear;
+}
+
+Way wayOfSuccess(const Loop &L, const AtomicCmpXchgInst &Exchange) {
+  std::optional<Way> Where;
+  for (const User *U : Exchange.users()) {
+    auto *Success = dyn_cast<ExtractValueInst>(U);
+    if (!Success || Success->getIndices()[0] != 1)
+      continue;
+    SmallVector<const User *, 4> Users(Success->users());
+    for (const User *V : Success->users())
+      if (match(V, m_Not(m_Value())))
+        append_range(Users, V->users());
+    for (const User *V : Users)
+      if (auto *Br = dyn_cast<BranchInst>(V)) {
+        Way There = wayFrom(L, *Br->getParent(), *Success,
+                            *ConstantInt::getTrue(Br->getContext()));
+        Where = !Where || *Where == There ? There : Way::Unclear;
+      }
+  }
+  return Where.value_or(Way::Unclear);
+}
+
+Way wayOfSuccess(const Loop &L, const CallBase &Try) {
+  const Function *Callee = Try.getCalledFunction();
+  StringRef Name = Callee ? Callee->getName() : "";
+  bool ReturnsZero = Name.starts_with("pthread_") || Name.starts_with("sem_") ||
+                     Name.starts_with("mtx_");
+  if (!ReturnsZero || classifyCall(Try).Effect != CallEffect::TryLock ||
+      !Try.getType()->isIntegerTy())
+    return Way::Unclear;
+  return wayFrom(L, *Try.getParent(), Try, *ConstantInt::get(Try.getType(), 0));
+}
+
+static bool isPlainLoad(const Instruction *I) {
+  auto *Load = dyn_cast<LoadInst>(I);
+  return Load && Load->isSimple();
+}
+
+void notePolls(LoopView &In, const Causes &C) {
+  bool AllPlain = all_of(C.Polls, isPlainLoad);
+  for (Instruction *Access : C.Polls)
+    if (AllPlain || !isPlainLoad(Access))
+      In.Accesses.insert(Access);
+  insertRange(In.Pointers, C.Pointers);
+  insertRange(In.Varying, C.Varying);
+}
+
+static Poll pollBy(Instruction &Access, bool OnlyLocates, bool Varies) {
+  Poll P{&Access, nullptr, 0,          AtomicOrdering::NotAtomic,
+         false,   false,   OnlyLocates};
+  const DataLayout &DL = Access.getDataLayout();
+  auto SetAccess = [&](Value *Address, Type *Ty) {
+    P.Address = Address;
+    TypeSize Size = DL.getTypeStoreSize(Ty);
+    P.Size = Size.isScalable() ? 0 : Size.getFixedValue();
+  };
+  if (auto *Load = dyn_cast<LoadInst>(&Access)) {
+    SetAccess(Load->getPointerOperand(), Load->getType());
+    P.Ordering = Load->getOrdering();
+    P.Volatile = Load->isVolatile();
+  } else if (auto *RMW = dyn_cast<AtomicRMWInst>(&Access)) {
+    SetAccess(RMW->getPointerOperand(), RMW->getType());
+    P.Ordering = RMW->getOrdering();
+    P.Volatile = RMW->isVolatile();
+    P.ReadModifyWrite = true;
+  } else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(&Access)) {
+    SetAccess(Exchange->getPointerOperand(),
+              Exchange->getNewValOperand()->getType());
+    P.Ordering = Exchange->getSuccessOrdering();
+    P.Volatile = Exchange->isVolatile();
+    P.ReadModifyWrite = true;
+  } else {
+    CallClass Class = classifyCall(cast<CallBase>(Access));
+    P.Address = Class.Address;
+    P.Volatile = true; // Inline assembly and library calls are opaque.
+    P.ReadModifyWrite = Class.Effect != CallEffect::AsmLoad &&
+                        Class.Effect != CallEffect::Reads;
+  }
+  P.Varies = Varies;
+  return P;
+}
+
+static PollFact describe(const Poll &P, const Loop &L) {
+  auto *Call = dyn_cast<CallBase>(P.Access);
+  auto *Exchange = dyn_cast<AtomicCmpXchgInst>(P.Access);
+  PollFact Is;
+  if (!P.Address)
+    Is.How = classifyCall(*Call).Effect == CallEffect::TryLock
+                 ? PollFact::TryLock
+                 : PollFact::Call;
+  else if (P.ReadModifyWrite)
+    Is.How = PollFact::Try;
+  Is.Plain = P.isPlain();
+  Is.Device = P.Address && isDeviceAddress(P.Address);
+  Is.OnlyLocates = P.OnlyLocates;
+  Is.Varies = P.Varies;
+  if (!P.OnlyLocates)
+    Is.SuccessGoesOn =
+        (Exchange && wayOfSuccess(L, *Exchange) == Way::Iteration) ||
+        (Call && wayOfSuccess(L, *Call) == Way::Iteration);
+  return Is;
+}
+
+void gatherPolls(LoopView &In, Gathered &G) {
+  auto Add = [&](Instruction &Access, bool OnlyLocates) {
+    G.Polls.push_back(
+        pollBy(Access, OnlyLocates, In.Varying.contains(&Access)));
+    G.Of.Polls.push_back(describe(G.Polls.back(), In.L));
+  };
+  for (Instruction *Access : In.Accesses)
+    Add(*Access, /*OnlyLocates=*/false);
+  for (Instruction *Access : In.Pointers)
+    if (!In.Accesses.contains(Access))
+      Add(*Access, /*OnlyLocates=*/true);
+}
+
+} // namespace vfriendly

@@ -1,0 +1,365 @@
+//===- Iterations.cpp - Hints and progress of each iteration --------------===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Whether each iteration gives a spin hint, and what it carries to the next.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/analysis/common/KeepMarks.h"
+#include "passes/analysis/common/TellingNames.h"
+#include "passes/analysis/common/WaitNeutral.h"
+#include "passes/analysis/waits/LoopView.h"
+#include "passes/common/LLVMVersions.h"
+
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PatternMatch.h"
+
+using namespace llvm;
+using namespace llvm::PatternMatch;
+
+namespace vfriendly {
+
+bool everyIterationPasses(const Loop &L,
+                          const SmallPtrSetImpl<BasicBlock *> &Blocks,
+                          EdgeTest Ends) {
+  SmallVector<BasicBlock *, 8> Worklist{L.getHeader()};
+  SmallPtrSet<BasicBlock *, 8> Seen;
+  while (!Worklist.empty()) {
+    BasicBlock *B = Worklist.pop_back_val();
+    if (Blocks.contains(B) || !Seen.insert(B).second)
+      continue;
+    for (BasicBlock *Next : successors(B)) {
+      if (Ends && Ends(B, Next))
+        continue;
+      if (Next == L.getHeader())
+        return false;
+      if (L.contains(Next))
+        Worklist.push_back(Next);
+    }
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Hints
+//===----------------------------------------------------------------------===//
+
+static CallEffect shownOrPromised(const CallBase &Call) {
+  CallEffect Effect = classifyCall(Call).Effect;
+  return Effect == CallEffect::Other ? promisedEffect(Call) : Effect;
+}
+
+/// Returns the block in which control reaches the inner loop Sub, even if Sub
+/// then has no iteration: the header of Sub, or the block that tests c in a
+/// while loop that was rotated into `if (c) do ... while (c)`.
+static BasicBlock *entryOf(const Loop &Sub) {
+  BasicBlock *Header = Sub.getHeader();
+  BasicBlock *Before = Sub.getLoopPredecessor();
+  SmallVector<BasicBlock *, 4> Exits;
+  Sub.getExitBlocks(Exits);
+  if (Before && Before->getSingleSuccessor() && Before->getSinglePredecessor())
+    Before = Before->getSinglePredecessor(); // A preheader.
+  bool Skips = Before && any_of(successors(Before), [&](BasicBlock *S) {
+                 return is_contained(Exits, S);
+               });
+  return Skips ? Before : Header;
+}
+
+/// Returns true if the branch at the end of From compares a counter with a
+/// limit, its other successor leads to a spin hint, and the edge to To is a
+/// part of the back-off: there, the first iterations only poll, or late
+/// iterations call a function that blocks. A hint in every nth iteration does
+/// not count, because its branch does not compare with a limit.
+///
+///   if (n < 10) ; else yield()      if (n < 1000) pause(); else cond_wait()
+static bool backsOff(LoopView &In, const BasicBlock *From, const BasicBlock *To,
+                     const SmallPtrSetImpl<BasicBlock *> &Hinting) {
+  auto *Br = dyn_cast<BranchInst>(From->getTerminator());
+  auto *Limit = Br && Br->isConditional()
+                    ? dyn_cast<ICmpInst>(Br->getCondition())
+                    : nullptr;
+  if (!Limit || !Limit->isRelational() || In.LI.getLoopFor(From) != &In.L ||
+      Br->getSuccessor(0) == Br->getSuccessor(1))
+    return false;
+  BasicBlockEdge Way(From, To),
+      Other(From, Br->getSuccessor(Br->getSuccessor(0) == To ? 1 : 0));
+  if (none_of(Hinting,
+              [&](BasicBlock *B) { return In.DT.dominates(Other, B); }))
+    return false;
+  CauseSet C = In.Causes.collect(Limit).kinds();
+  if (!(C & Own) || (C & (Clock | Walks)))
+    return false;
+  bool Blocks = false, Works = false;
+  for (Instruction *I : In.Effects)
+    if (In.DT.dominates(Way, I->getParent())) {
+      auto *Call = dyn_cast<CallBase>(I);
+      Blocks |= Call && namesBlocking(calledName(*Call));
+      Works |= !Call || !isHint(shownOrPromised(*Call));
+    }
+  // A counter that is reset after a wait also depends on what ends the wait.
+  return Blocks || (!Works && !(C & Polled));
+}
+
+/// Returns true if every iteration that is followed by another one gives a spin
+/// hint, backs off in another way, or waits in an inner loop. If OnlyPauses is
+/// set, only pauses and yields count: a sleep may be a delay for a device.
+static bool everyIterationHints(LoopView &In, bool OnlyPauses) {
+  Loop &L = In.L;
+  SmallPtrSet<BasicBlock *, 8> Hinting;
+  for (BasicBlock *B : L.blocks()) {
+    // A hint in an inner loop counts as a hint wherever that loop is entered.
+    BasicBlock *At = B;
+    for (Loop *Sub = In.LI.getLoopFor(B); Sub && Sub != &L;
+         Sub = Sub->getParentLoop())
+      At = entryOf(*Sub);
+    for (Instruction &I : *B) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      CallEffect Effect = Call ? shownOrPromised(*Call) : CallEffect::Other;
+      if (isHint(Effect) && !(OnlyPauses && Effect == CallEffect::Sleep))
+        Hinting.insert(At);
+    }
+  }
+  if (!OnlyPauses)
+    for (const SpinLoop &S : In.Inner.Loops)
+      if (S.L != &L && L.contains(S.L) && S.Kind != SpinKind::Retry &&
+          S.Kind != SpinKind::Device)
+        Hinting.insert(entryOf(*S.L));
+  if (Hinting.empty())
+    return false;
+  return everyIterationPasses(
+      L, Hinting, [&](const BasicBlock *From, const BasicBlock *To) {
+        return backsOff(In, From, To, Hinting);
+      });
+}
+
+/// Returns true if L contains a spin hint that is not in an inner waiting loop.
+/// Inner waiting loops include those that an earlier run of the pass has
+/// rewritten.
+bool hintsItself(const LoopView &In) {
+  const Loop &L = In.L;
+  auto IsInWait = [&](const BasicBlock *B) {
+    for (Loop *Sub = In.LI.getLoopFor(B); Sub != &L; Sub = Sub->getParentLoop())
+      if (isMarked(*Sub, DecidedMark) ||
+          any_of(In.Inner.Loops, [&](const SpinLoop &S) { return S.L == Sub; }))
+        return true;
+    return false;
+  };
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (auto *Call = dyn_cast<CallBase>(&I);
+          Call && isHint(shownOrPromised(*Call)) && !IsInWait(B))
+        return true;
+  return false;
+}
+
+/// Returns true if an exit tests a local object, and the loop goes on while the
+/// object is null or empty.
+static bool goesOnWithout(const LoopView &In) {
+  auto Goes = [](const ExitLeaf &Leaf) {
+    Value *Tested = Leaf.Condition, *Left;
+    bool StaysIfZero = !Leaf.StaysIf;
+    CmpPredicate Is;
+    if (match(Leaf.Condition, m_ICmp(Is, m_Value(Left), m_Zero())) &&
+        ICmpInst::isEquality(Is)) {
+      Tested = Left;
+      StaysIfZero = (Is == ICmpInst::ICMP_EQ) == Leaf.StaysIf;
+    } else if (match(Leaf.Condition, m_Trunc(m_Value(Left)))) {
+      Tested = Left;
+    }
+    auto *Load = dyn_cast<LoadInst>(Tested);
+    return StaysIfZero && Load &&
+           isLocalObject(*getUnderlyingObject(Load->getPointerOperand()));
+  };
+  SmallVector<BasicBlock *, 4> Exiting;
+  In.L.getExitingBlocks(Exiting);
+  return any_of(Exiting, [&](BasicBlock *B) {
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    return Br && any_of(leavesOf(Br->getCondition(),
+                                 In.L.contains(Br->getSuccessor(0))),
+                        Goes);
+  });
+}
+
+/// Returns true if all that the loop does is to try by a function that is seen
+/// to have no effect when it fails (TryAttribute), until an object is returned.
+/// Such a loop waits even without a hint.
+static bool onlyTries(const LoopView &In, const Facts &Of) {
+  bool Tries = false;
+  for (auto [I, E] : zip_equal(In.Effects, Of.Effects)) {
+    auto *Call = dyn_cast<CallBase>(I);
+    bool IsTry = Call && Call->hasFnAttr(TryAttribute);
+    Tries |= IsTry;
+    if (!IsTry && !E.PassesOn && E.Kind != Effect::LocalStore)
+      return false;
+  }
+  return Tries && goesOnWithout(In);
+}
+
+/// Finds the loop's hints, and whether each iteration gives one. A loop that
+/// only tries counts as if it did.
+void gatherHints(LoopView &In, Gathered &G) {
+  if (G.Of.Effects.size() > MaxEffects)
+    return;
+  auto Note = [&](CallEffect Effect) {
+    G.Of.Pauses |= Effect == CallEffect::Pause;
+    G.Of.Yields |= Effect == CallEffect::Yield;
+    G.Of.Sleeps |= Effect == CallEffect::Sleep;
+  };
+  for (BasicBlock *B : In.L.blocks())
+    for (Instruction &I : *B)
+      if (auto *Call = dyn_cast<CallBase>(&I))
+        Note(classifyCall(*Call).Effect);
+  for (const Effect &E : G.Of.Effects)
+    Note(E.Promised);
+  G.Of.OnlyTries = onlyTries(In, G.Of);
+  if (G.Of.OnlyTries) {
+    G.Of.Rhythm = HintRhythm::Pauses;
+    return;
+  }
+  if ((!G.Of.hints() && In.Inner.Loops.empty()) ||
+      !everyIterationHints(In, /*OnlyPauses=*/false))
+    return;
+  G.Of.Rhythm = HintRhythm::Hints;
+  if (everyIterationHints(In, /*OnlyPauses=*/true))
+    G.Of.Rhythm = HintRhythm::Pauses;
+}
+
+//===----------------------------------------------------------------------===//
+// Progress
+//===----------------------------------------------------------------------===//
+
+/// Returns true if V, the next value of Phi, may be the result of counting: it
+/// is Phi, a constant (a reset), a sum or difference (the step may grow, as in
+/// a back-off), or such a value after a shift, multiplication, selection or
+/// limit.
+static bool countsFrom(const Value &V, const PHINode &Phi, const Loop &L,
+                       unsigned Depth = 0) {
+  // Maximum depth of operands: a selected, limited, conditional step has 4
+  // levels; 2 are spare.
+  if (Depth > 6)
+    return false;
+  if (&V == &Phi || isa<Constant>(V))
+    return true;
+  auto *I = dyn_cast<Instruction>(&V);
+  if (!I || !L.contains(I))
+    return false;
+  auto From = [&](const Value *Op) {
+    return countsFrom(*Op, Phi, L, Depth + 1);
+  };
+  switch (I->getOpcode()) {
+  case Instruction::Add:
+  case Instruction::Sub:
+    return true;
+  case Instruction::Shl:
+  case Instruction::LShr:
+  case Instruction::AShr:
+  case Instruction::Mul:
+  case Instruction::Trunc: // A counter narrower than int.
+  case Instruction::SExt:
+  case Instruction::ZExt:
+    return From(I->getOperand(0));
+  case Instruction::Select:
+    return From(I->getOperand(1)) && From(I->getOperand(2));
+  case Instruction::PHI:
+    return all_of(cast<PHINode>(I)->incoming_values(), From);
+  default:
+    return isa<MinMaxIntrinsic>(I) && From(I->getOperand(0)) &&
+           From(I->getOperand(1));
+  }
+}
+
+/// Returns true if Phi changes by constants only, or not at all.
+static bool countsByConstants(const PHINode &Phi, const Loop &L) {
+  SmallVector<const Value *, 8> Worklist{&Phi};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Worklist.empty()) {
+    const Value *V = Worklist.pop_back_val();
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I || !L.contains(I) || !Seen.insert(I).second)
+      continue;
+    const Value *Before;
+    if (auto *P = dyn_cast<PHINode>(I))
+      append_range(Worklist, P->incoming_values());
+    else if (auto *Select = dyn_cast<SelectInst>(I))
+      Worklist.append({Select->getTrueValue(), Select->getFalseValue()});
+    else if (isa<TruncInst, SExtInst, ZExtInst>(I))
+      Worklist.push_back(I->getOperand(0));
+    else if (match(I, m_AddLike(m_Value(Before), m_ImmConstant())))
+      Worklist.push_back(Before);
+    else
+      return false;
+  }
+  return true;
+}
+
+/// Returns the instructions that decide the number of iterations, of the loop
+/// and of delays inside it.
+static SmallPtrSet<const Value *, 16> decidingValues(const LoopView &In) {
+  const Loop &L = In.L;
+  SmallPtrSet<const Value *, 16> Deciding;
+  SmallVector<Value *, 16> Worklist(In.OwnConditions.begin(),
+                                    In.OwnConditions.end());
+  for (BasicBlock *B : L.blocks()) {
+    Loop *Sub = In.LI.getLoopFor(B);
+    auto *Br = dyn_cast<BranchInst>(B->getTerminator());
+    if (Sub != &L && Br && Br->isConditional() && Sub->isLoopExiting(B))
+      Worklist.push_back(Br->getCondition());
+  }
+  while (!Worklist.empty()) {
+    auto *I = dyn_cast<Instruction>(Worklist.pop_back_val());
+    if (I && L.contains(I) && Deciding.insert(I).second)
+      append_range(Worklist, I->operands());
+  }
+  return Deciding;
+}
+
+/// Describes a header phi that depends on the loop's own progress.
+static Carried describe(PHINode &Phi, const Loop &L, bool Decides) {
+  auto IsUsedOutside = [&](const Value *V) {
+    return any_of(V->users(), [&](const User *U) {
+      return !L.contains(cast<Instruction>(U));
+    });
+  };
+  Carried Is;
+  Is.Decides = Decides;
+  Is.Counts = true;
+  Is.LivesOn = IsUsedOutside(&Phi);
+  for (unsigned I = 0; I != Phi.getNumIncomingValues(); ++I) {
+    Value *In = Phi.getIncomingValue(I);
+    if (!L.contains(Phi.getIncomingBlock(I)) || In == &Phi)
+      continue;
+    Is.LivesOn |= isa<Instruction>(In) && IsUsedOutside(In);
+    Is.Counts &= countsFrom(*In, Phi, L);
+  }
+  Is.ByConstants = countsByConstants(Phi, L);
+  return Is;
+}
+
+void gatherProgress(LoopView &In, Gathered &G) {
+  const Loop &L = In.L;
+  SmallPtrSet<const Value *, 16> Deciding = decidingValues(In);
+  for (PHINode &Phi : L.getHeader()->phis())
+    if (In.Causes.collect(&Phi).kinds() & Own)
+      G.Of.Carries.push_back(describe(Phi, L, Deciding.contains(&Phi)));
+  // Only of loops with an exit of their own that give no hint is it asked what
+  // they read.
+  bool MayTraverse = !In.OwnConditions.empty() && !G.Of.hints();
+  if (!MayTraverse)
+    return;
+  for (BasicBlock *B : L.blocks())
+    for (Instruction &I : *B)
+      if (auto *Load = dyn_cast<LoadInst>(&I))
+        G.Of.ReadsElements |=
+            (In.Causes.collect(Load->getPointerOperand()).kinds() &
+             (Own | Walks | Inner)) != 0;
+}
+
+} // namespace vfriendly

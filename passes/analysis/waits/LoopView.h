@@ -1,0 +1,133 @@
+//===- LoopView.h - Gathering of a loop's facts -----------------*- C++ -*-===//
+//
+// Part of the vfriendly project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The implementation of Gather.h, which calls the functions gather... below in
+// order. Each of them reads what those before it have gathered.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef VFRIENDLY_PASSES_ANALYSIS_WAITS_LOOPVIEW_H
+#define VFRIENDLY_PASSES_ANALYSIS_WAITS_LOOPVIEW_H
+
+#include "passes/analysis/waits/Causes.h"
+#include "passes/analysis/waits/Gather.h"
+
+#include "llvm/IR/Instructions.h"
+
+namespace vfriendly {
+
+/// The loop, and what is known of it besides the facts.
+struct LoopView {
+  LoopView(llvm::Loop &L, Surroundings &Around)
+      : L(L), LI(Around.LI), DT(Around.DT), Inner(Around.Inner), Around(Around),
+        Causes(L, DT, Around.Variables) {}
+
+  llvm::Loop &L;
+  llvm::LoopInfo &LI;
+  const llvm::DominatorTree &DT;
+  const SpinLoopInfo &Inner;
+  Surroundings &Around;
+  CauseCollector Causes;
+  /// The effects, in the order of Facts::Effects.
+  llvm::SmallVector<llvm::Instruction *, 4> Effects;
+  /// The accesses by which the waiting exits poll, those that only locate other
+  /// polls, and those that poll several addresses.
+  llvm::SmallSetVector<llvm::Instruction *, 4> Accesses, Pointers, Varying;
+  /// The conditions that end the loop only if other threads write memory.
+  llvm::SmallVector<ExitLeaf, 4> Waiting;
+  /// The conditions of exits that depend on the loop's own progress.
+  llvm::SmallVector<llvm::Value *, 4> OwnConditions;
+};
+
+// Effects.cpp
+void gatherEffects(LoopView &In, Gathered &G);
+void gatherGuards(LoopView &In, Gathered &G);
+
+// Stores.cpp
+/// Returns true if Store counts, as in ++statistics.waits or pauses *= 2, and
+/// no address that L reads depends on the count, or if it records an extreme or
+/// the next state of a random number generator.
+bool isStatistics(const llvm::StoreInst &Store, const llvm::Loop &L);
+/// Returns true if Store keeps what the loop polls, neither atomic nor
+/// volatile, and each iteration that is followed by another one stores the same
+/// value at the same address: `while (next == cached) cached = load(&index);`.
+/// A store that polls nothing may be a sign of life that somebody watches.
+bool isRepeated(const llvm::StoreInst &Store, const llvm::Loop &L);
+
+// Iterations.cpp
+using EdgeTest = llvm::function_ref<bool(const llvm::BasicBlock *From,
+                                         const llvm::BasicBlock *To)>;
+/// Returns true if every iteration of L passes one of Blocks, or an edge for
+/// which Ends, if given, returns true. pre: blocks from which a constant
+/// selects the successor are gone (KnownWays.h).
+bool everyIterationPasses(
+    const llvm::Loop &L,
+    const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &Blocks,
+    EdgeTest Ends = nullptr);
+void gatherHints(LoopView &In, Gathered &G);
+/// Returns true if L contains a spin hint that is not in an inner waiting loop.
+/// Inner waiting loops include those that an earlier run of the pass has
+/// rewritten.
+bool hintsItself(const LoopView &In);
+void gatherProgress(LoopView &In, Gathered &G);
+
+// Exits.cpp
+void gatherExits(LoopView &In, Gathered &G);
+/// Adds C's polls to those of the loop. If an atomic or volatile poll is
+/// compared with plain memory, such as a barrier's local sense passed by
+/// reference, the plain memory is not polled.
+void notePolls(LoopView &In, const Causes &C);
+void gatherPolls(LoopView &In, Gathered &G);
+/// Where control goes when an attempt has succeeded.
+enum class Way { Unclear, Out, Iteration };
+/// Returns where L continues when the exchange succeeds.
+Way wayOfSuccess(const llvm::Loop &L, const llvm::AtomicCmpXchgInst &Exchange);
+/// Returns where L continues when Try takes the lock or decrements the
+/// semaphore; Unclear unless Try returns 0 then, as the functions of POSIX and
+/// C do.
+Way wayOfSuccess(const llvm::Loop &L, const llvm::CallBase &Try);
+
+// Versions.cpp
+/// Returns true if the condition compares two reads of one address, perhaps
+/// among other conditions.
+bool isVersionCheck(const llvm::Loop &L, const llvm::Value *Condition,
+                    unsigned Depth = 0);
+/// Returns true if the loop ends when a version number is unchanged. A loop
+/// that ends when the version has changed waits for a writer.
+bool endsUnchanged(const llvm::Loop &L, const ExitLeaf &Leaf);
+/// Returns true if a version number, read twice in one iteration, has changed
+/// when Condition is Value: it differs, or is greater or less. One of several
+/// words may be the one that changed.
+bool saysChanged(const llvm::Loop &L, const llvm::Value *Condition, bool Value);
+
+// Retries.cpp
+const llvm::Value *withoutCasts(const llvm::Value *V);
+/// The object that an address points into, and the offset there. Each use of a
+/// member computes the address again.
+using Place = std::pair<const llvm::Value *, int64_t>;
+Place placeOf(const llvm::Value *Address, const llvm::DataLayout &DL);
+
+/// Returns true if all values of Phi were read by L at one place, by loads or
+/// by exchanges that failed. The way to Phi then does not decide the value;
+/// other threads do.
+bool joinsReads(const llvm::Loop &L, const llvm::PHINode &Phi);
+/// Returns true if V is computed, within an iteration of L, from a value for
+/// which IsSource returns true.
+bool dependsOn(const llvm::Value *V,
+               llvm::function_ref<bool(const llvm::Value *)> IsSource,
+               const llvm::Loop &L);
+void gatherRetries(LoopView &In, Gathered &G);
+
+// SpinLoops.cpp
+void gatherSurroundings(LoopView &In, Gathered &G);
+/// Returns true if V is the result of a fetch-and-add, or a part of it.
+bool isTicketNumber(const llvm::Value *V, unsigned Depth = 0);
+
+} // namespace vfriendly
+
+#endif
