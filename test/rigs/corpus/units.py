@@ -18,6 +18,7 @@ LLVM = os.environ.get("VF_LLVM_DIR", "/usr/lib/llvm-22")
 TIMEOUT = 600  # seconds; the slowest unit of the corpora takes 60 s alone, and the machine may be shared
 
 REMARK = re.compile(r"(?ms)^--- !(\w+)\n(.*?)^\.\.\.")
+ARGUMENT = re.compile(r"(?m)^  - \w+:(.*)$")
 DEBUG_LOC = re.compile(r"(?s)DebugLoc:\s*\{\s*File:\s+(?:'((?:[^']|'')*)'|\"((?:[^\"\\]|\\.)*)\"|([^,]*)),\s+Line:\s+(\d+)")
 WARNING = re.compile(r"^(.*?):(\d+):\d+: (?:warning|error): (.*) \[([\w.,-]*vfriendly-[\w.,-]*)\]$")
 LINE_MARK = re.compile(r'#\s*line\s+(\d+)(?:\s+"(.*)")?')
@@ -135,8 +136,8 @@ def remarks(text, unit, feature):
     return out
 
 
-def by_pass(unit, plugin, feature):
-    """What the pass finds when it is loaded into the compiler at -O2."""
+def record_of(unit, plugin, feature):
+    """The optimization record of the feature's pass, which is loaded into the compiler at -O2."""
     with tempfile.TemporaryDirectory(prefix="vf-corpus-") as tmp:
         record = os.path.join(tmp, "r.yaml")
         run(unit, [unit.compiler, *unit.args, "-O2", "-gline-tables-only", WHOLE_PATHS, f"-fpass-plugin={plugin}", "-fsave-optimization-record",
@@ -144,7 +145,25 @@ def by_pass(unit, plugin, feature):
                    # No code is needed: the pass has run before it would be made.
                    "-emit-llvm", "-c", unit.file, "-o", "/dev/null"])
         with open(record, errors="replace") as f:
-            return remarks(f.read(), unit, feature)
+            return f.read()
+
+
+def by_pass(unit, plugin, feature):
+    """What the pass finds."""
+    return remarks(record_of(unit, plugin, feature), unit, feature)
+
+
+def all_remarks(unit, plugin, feature):
+    """[(file, line, type, name, text)] of every remark of the feature's pass."""
+    out = []
+    for m in REMARK.finditer(record_of(unit, plugin, feature)):
+        body = m.group(2)
+        where, name = DEBUG_LOC.search(body), re.search(r"(?m)^Name:\s*(\S+)", body)
+        path = next(g for g in where.groups()[:3] if g is not None).replace("''", "'") if where else unit.file
+        words = [w.strip() for w in ARGUMENT.findall(body)]
+        text = "".join(w[1:-1].replace(2 * w[0], w[0]) if w[:1] in ("'", '"') else w for w in words)
+        out.append((resolve(unit.directory, path), int(where.group(4)) if where else 0, m.group(1), name.group(1) if name else "-", text))
+    return out
 
 
 def by_pass_without_hints(unit, plugin, feature):
