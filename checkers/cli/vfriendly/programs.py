@@ -11,18 +11,26 @@ import struct
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 from vfriendly.errors import Refused
 
 # ELF: what is read of the header, of a program header and of an entry of the dynamic section.
 _HEADER = struct.Struct("<16sHHIQQQIHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
-_PT_LOAD, _PT_INTERP, _PT_NOTE = 1, 3, 4
+_PT_LOAD, _PT_DYNAMIC, _PT_INTERP, _PT_NOTE = 1, 2, 3, 4
 _EXECUTABLE = 1
 _NT_GNU_BUILD_ID, _NT_GO_BUILD_ID = 3, 4
 _MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
+_DYNAMIC = struct.Struct("<qQ")
+_DT_NULL, _DT_STRTAB, _DT_STRSZ = 0, 5, 10
 # Interpreters that a script names by another program, such as /usr/bin/env.
 _DEEPEST = 4
+# Programs whose arguments name programs that they start.
+_STARTERS = {"bash", "chrt", "dash", "env", "ionice", "nice", "nohup", "numactl", "setsid", "sh", "stdbuf", "strace",
+             "taskset", "time", "timeout", "xargs"}
+# What programs and libraries define or need that were compiled with -fsanitize=thread.
+_TSAN = b"\0__tsan_init\0"
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,7 @@ class Elf:
     build_id: str  # "" if it has none
     code: tuple[tuple[int, int], ...]  # file offset and address of each segment of code
     is_go: bool = False  # made by Go's linker
+    has_tsan: bool = False  # ThreadSanitizer
 
 
 @dataclass
@@ -41,7 +50,7 @@ class Program:
     path: str
     elf: Elf
     scripts: list[str] = field(default_factory=list)  # that led to the executable
-
+    starts: list["Program"] = field(default_factory=list)  # that its arguments name, if it starts other programs
     name: str = ""  # by which it was called
 
     def libraries(self) -> list[str]:
@@ -65,21 +74,42 @@ def read_elf(path: str) -> Elf | None:
         table = file.read(size * count)
         loader = build_id = ""
         is_go = False
-        code = []
+        code, loads, dynamic = [], [], b""
         for at in range(0, len(table) - _SEGMENT.size + 1, size):
             kind, flags, offset, address, _, length, _, _ = _SEGMENT.unpack_from(table, at)
-            if kind == _PT_LOAD and flags & _EXECUTABLE:
-                code.append((offset, address))
-            if kind not in (_PT_INTERP, _PT_NOTE):
+            if kind == _PT_LOAD:
+                loads.append((offset, address, length))
+                if flags & _EXECUTABLE:
+                    code.append((offset, address))
+            if kind not in (_PT_DYNAMIC, _PT_INTERP, _PT_NOTE):
                 continue
             file.seek(offset)
             data = file.read(min(length, 1 << 16))
-            if kind == _PT_INTERP:
+            if kind == _PT_DYNAMIC:
+                dynamic = data
+            elif kind == _PT_INTERP:
                 loader = data.rstrip(b"\0").decode(errors="replace")
             else:
                 build_id = build_id or _note(data, b"GNU\0", _NT_GNU_BUILD_ID).hex()
                 is_go = is_go or bool(_note(data, b"Go\0\0", _NT_GO_BUILD_ID))
-    return Elf(_MACHINES.get(machine, f"machine {machine}"), loader, build_id, tuple(code), is_go)
+        has_tsan = _TSAN in _dynamic_strings(file, dynamic, loads)
+    return Elf(_MACHINES.get(machine, f"machine {machine}"), loader, build_id, tuple(code), is_go, has_tsan)
+
+
+def _dynamic_strings(file: BinaryIO, dynamic: bytes, loads: Sequence[tuple[int, int, int]]) -> bytes:
+    """Returns the names that the file shares with others, each between two zeros."""
+    values = {}
+    for at in range(0, len(dynamic) - _DYNAMIC.size + 1, _DYNAMIC.size):
+        tag, value = _DYNAMIC.unpack_from(dynamic, at)
+        if tag == _DT_NULL:
+            break
+        values[tag] = value
+    strings = values.get(_DT_STRTAB, 0)
+    for offset, address, length in loads:
+        if address <= strings < address + length:
+            file.seek(offset + strings - address)
+            return file.read(values.get(_DT_STRSZ, 0))
+    return b""
 
 
 def _note(notes: bytes, owner: bytes, wanted: int) -> bytes:
@@ -106,7 +136,7 @@ def find(command: Sequence[str]) -> Program:
         try:
             elf = read_elf(path)
             if elf:
-                return Program(os.path.realpath(path), elf, scripts, os.path.basename(path))
+                return Program(os.path.realpath(path), elf, scripts, _started(path, command), os.path.basename(path))
             with open(path, "rb") as file:
                 first = file.readline(256)
         except OSError as error:
@@ -121,15 +151,54 @@ def find(command: Sequence[str]) -> Program:
     raise Refused(f"{command[0]}: is a script of a script of a script")
 
 
+def _is_glibc(elf: Elf) -> bool:
+    return os.path.basename(elf.loader).startswith("ld-linux")
+
+
+def _other_libc(program: Program) -> str:
+    return f"{program.path} uses another libc ({program.elf.loader}): the preloaded libraries are for glibc"
+
+
+def _sanitized(program: Program) -> str:
+    return (f"{program.path} is built with ThreadSanitizer, which must see each lock and each allocation: "
+            "preload nothing, or build it without")
+
+
+def _started(path: str, command: Sequence[str]) -> list[Program]:
+    """Returns the executables that arguments of env, sh -c and the like name."""
+    if os.path.basename(path) not in _STARTERS:
+        return []
+    found: list[Program] = []
+    for argument in command[1:]:
+        # A line for the shell is read roughly: a word that is no program is not found.
+        for word in argument.replace(";", " ").replace("&", " ").replace("|", " ").split():
+            place = shutil.which(word)
+            try:
+                elf = read_elf(place) if place else None
+            except OSError:
+                continue
+            if place and elf:
+                found.append(Program(os.path.realpath(place), elf))
+    return found
+
+
 def why_not_preloaded(program: Program) -> str:
     """Returns why libraries cannot be preloaded into the program, or "" if they can."""
+    # In a program that it starts, libraries may well have no effect, but must do no harm.
+    for child in program.starts:
+        if child.elf.loader and not _is_glibc(child.elf):
+            return _other_libc(child)
+        if child.elf.has_tsan:
+            return _sanitized(child)
+    if program.elf.has_tsan:
+        return _sanitized(program)
     name = program.path
     if program.elf.machine != os.uname().machine:
         return f"{name} is for {program.elf.machine}, not for this machine"
     if not program.elf.loader:
         return f"{name} is linked statically and loads no libraries: link it dynamically, or rebuild it with the pass"
-    if not os.path.basename(program.elf.loader).startswith("ld-linux"):
-        return f"{name} uses another libc ({program.elf.loader}): the preloaded libraries are for glibc"
+    if not _is_glibc(program.elf):
+        return _other_libc(program)
     try:
         mode = os.stat(name).st_mode
         capabilities = "security.capability" in os.listxattr(name)

@@ -4,6 +4,7 @@
 """What can be changed about a program without rebuilding it: preloaded libraries, settings and CPUs."""
 
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -134,19 +135,44 @@ def parse(text: str, program: programs.Program) -> Remedy:
                   tuple(w for p in parts for w in p.prefix), max(p.threads for p in parts))
 
 
+# Bytes of thread-local variables that libvfmalloc.so must have at fixed places, rounded up: an allocator cannot
+# allocate them. glibc reserves 512 for all libraries that come after an auditor.
+_MALLOC_TLS = 4096
+
+
+def _why_not_audited(remedy: Remedy, given: Mapping[str, str]) -> str:
+    """Returns why the remedy stops each program under LD_AUDIT, or ""."""
+    if not given.get("LD_AUDIT") or not any(os.path.basename(p) == "libvfmalloc.so" for p in remedy.preloads):
+        return ""
+    reserved = re.search(r"(?:^|:)glibc\.rtld\.optional_static_tls=(\d+)", given.get("GLIBC_TUNABLES", ""))
+    if reserved and int(reserved[1]) >= _MALLOC_TLS:
+        return ""
+    return ("LD_AUDIT is set, under which the loader has no room for libvfmalloc.so: unset it, or set "
+            f"GLIBC_TUNABLES=glibc.rtld.optional_static_tls={_MALLOC_TLS}")
+
+
+def _why_not_beside(given: Mapping[str, str]) -> str:
+    """Returns which library that is preloaded already excludes ours, or ""."""
+    for other in given.get("LD_PRELOAD", "").replace(" ", ":").split(":"):
+        if os.path.basename(other).startswith("libtsan."):
+            return f"LD_PRELOAD has {other}, ThreadSanitizer, which must see each lock: preload nothing else"
+    return ""
+
+
 def usable(text: str, program: programs.Program) -> Remedy:
     """Returns the remedy of a name. Raises Refused if it has no effect in the program."""
     remedy = parse(text, program)
-    why = programs.why_not_preloaded(program)
-    if why and remedy.preloads:
-        raise Refused(why)
+    if remedy.preloads:
+        why = programs.why_not_preloaded(program) or _why_not_beside(os.environ) or _why_not_audited(remedy, os.environ)
+        if why:
+            raise Refused(why)
     return remedy
 
 
 def suitable(program: programs.Program) -> tuple[list[Remedy], list[str]]:
     """Returns the remedies that may help the program, and one line for each kind that was left out."""
     names, left = [], []
-    why = programs.why_not_preloaded(program)
+    why = programs.why_not_preloaded(program) or _why_not_beside(os.environ)
     nodes = len(list(Path("/sys/devices/system/node").glob("node[0-9]*")))
     if why:
         left.append(why)
@@ -166,7 +192,12 @@ def suitable(program: programs.Program) -> tuple[list[Remedy], list[str]]:
     found = []
     for name in names:
         try:
-            found.append(parse(name, program))
+            remedy = parse(name, program)
+            why = _why_not_audited(remedy, os.environ)
+            if not why:
+                found.append(remedy)
+            elif why not in left:
+                left.append(why)
         except Refused as error:  # A library that this build does not have is not tried.
             if name not in ("openmp", "threads"):
                 left.append(str(error))

@@ -46,14 +46,14 @@ LOAD = ("/usr/bin/python3 -c 'import socket; "
 METRIC = ["--metric", r"requests per second: ([\d.]+)"]
 
 
-def run(*words, status=0):
-    done = subprocess.run([TOOL, *words], cwd=FOLDER, env=ENVIRONMENT, capture_output=True, text=True)
+def run(*words, status=0, settings=None):
+    done = subprocess.run([TOOL, *words], cwd=FOLDER, env={**ENVIRONMENT, **(settings or {})}, capture_output=True, text=True)
     assert done.returncode == status, (words, done)
     return done.stdout, done.stderr
 
 
-def refused(text, *words):
-    out, errors = run(*words, status=2)
+def refused(text, *words, settings=None):
+    out, errors = run(*words, status=2, settings=settings)
     assert not out and text in errors and errors.count("\n") == 1, (words, out, errors)
 
 
@@ -126,6 +126,24 @@ def runs():
     refused("uses another libc (/lib/ld-musl-x86_64.so.1)", "run", "malloc", "--", "./musl")
     refused("is setuid or setgid", "run", "malloc", "--", "./setuid")
     run("run", "X=1", "--", "./static")
+    # What a program starts, and what would see locks and allocations that it must not.
+    for words in (["env", "X=1", "./musl"], ["sh", "-c", "cd .;./musl"], ["nice", "-n", "1", "env", "./musl"]):
+        refused("uses another libc", "run", "pthread", "--", *words)
+    run("run", "malloc", "--", "env", "X=1", "./static")
+    run("run", "malloc", "--", "ls", "./musl")
+    for name in ("tsan", "clang-tsan"):
+        for words in ([f"./{name}"], ["sh", "-c", f"./{name}"]):
+            refused("is built with ThreadSanitizer", "run", "pthread", "--", *words)
+        run("run", "X=1", "--", f"./{name}")
+    refused("libtsan.so.2, ThreadSanitizer", "run", "malloc", "--", "./x", settings={"LD_PRELOAD": str(FOLDER / "libtsan.so.2")})
+    # Only libvfmalloc.so needs room that the loader does not leave.
+    audit = {"LD_AUDIT": str(FOLDER / "audit.so")}
+    refused("LD_AUDIT is set", "run", "pthread+malloc", "--", "./x", settings=audit)
+    refused("LD_AUDIT is set", "try", "--remedies", "malloc", "--", "./x", settings=audit)
+    run("run", "pthread", "--", "./x", settings=audit)
+    run("run", "malloc", "--", "./x", settings={**audit, "GLIBC_TUNABLES": "glibc.rtld.optional_static_tls=4096"})
+    out, errors = run("try", "-q", "--reps", "1", "--", "./x", settings=audit)
+    assert "\npthread " in out and "\nmalloc " not in out and errors.count("LD_AUDIT is set") == 1, (out, errors)
 
 
 def bad():
@@ -168,6 +186,11 @@ script("server", SERVER)
 for name, flag in (("static", "-static"), ("musl", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"), ("setuid", "-O1")):
     subprocess.run(["cc", flag, "x.c", "-o", name], cwd=FOLDER, check=True)
 (FOLDER / "setuid").chmod(0o4755)
+(FOLDER / "audit.c").write_text("#include <link.h>\nunsigned la_version(unsigned v) { return v; }\n")
+for words in (["cc", "x.c", "-o", "x"], ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "audit.c", "-o", "audit.so"],
+              ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "audit.c", "-o", "libtsan.so.2"],
+              ["cc", "-fsanitize=thread", "x.c", "-o", "tsan"], ["clang", "-fsanitize=thread", "x.c", "-o", "clang-tsan"]):
+    subprocess.run(words, cwd=FOLDER, check=True)
 trials()
 interrupted()
 runs()
