@@ -8,31 +8,44 @@
 #include "malloc/hysteresis.h"
 #include "common/environment.h"
 #include "common/plain_lock.h"
+#include "common/privilege.h"
+#include "common/process_wide.h"
 #include "malloc/cpu_cache.h"
 #include "malloc/give.h"
 #include "malloc/jemalloc.h"
 #include "malloc/policy.h"
 #include "platform/linux/kernel.h"
+#include "platform/linux/shootdown.h"
+#include "vfriendly/malloc.h"
+#include <stdlib.h>
 
+#define MOST_PERCENT 10000u
 #define ALL (SIZE_MAX & ~(page_size - 1))
 
 /* The default policy. With this hold_price and page faults of 2 us, a free page
  * is kept for 50 ms. The peaks of memory use in figure 7.3 of Schildermans'
  * thesis last 0.4 s, eight times as long, and come every 2 s. fault_ns and
- * call_ns are measured when a threshold is first exceeded. shootdown_ns, the
- * time that an interrupt takes from another CPU, cannot be measured: 2 us are
- * 3200 cycles (section 7.2) and about as long again for the exit to the
- * hypervisor. */
+ * call_ns are measured when a threshold is first exceeded. The terms of a
+ * shootdown cannot be measured from within a process that does not run on
+ * several CPUs: 1 us is 3200 cycles (section 7.2 there), three times as long on
+ * another node, and about as long again for the exit to a hypervisor.
+ * VF_MALLOC_SHOOTDOWN replaces them by what `vfriendly measure model` has
+ * measured. */
 static struct vf_policy policy = {
     .tune_percent = 100,
     .hold_price = 40000,
     .fault_ns = 2000,
     .call_ns = 10000,
-    .shootdown_ns = 2000,
+    .shootdown = {.local_ns = 1000,
+                  .remote_ns = 3000,
+                  .exit_ns = 1000,
+                  .nodes = 1},
 };
 size_t vf_worth = VF_WORTH;
 static struct vf_return_counts counts;
 static uint32_t giving; /* a lock */
+/* True if the user gave the costs of a shootdown. */
+static bool knows_shootdown;
 static size_t page_size = 4096;
 
 size_t vf_used_for_blocks(const struct vf_pages_totals *totals) {
@@ -70,6 +83,20 @@ size_t vf_give_all(void) {
   return give(ALL);
 }
 
+/* Finds out once how TLBs are flushed, when the process uses more than one CPU:
+ * kernels before 5.18 may take 10 ms to read /proc/cpuinfo. */
+static void learn_flushes(const struct vf_watch *watch) {
+  static bool done;
+  if (watch->cpus <= 100 || vf_is_privileged() ||
+      __atomic_exchange_n(&done, true, __ATOMIC_RELAXED))
+    return;
+  struct vf_flushes flushes = vf_flushes();
+  policy.shootdown.nodes = flushes.nodes;
+  policy.shootdown.is_broadcast = flushes.is_broadcast;
+  if (!flushes.is_virtual && !knows_shootdown)
+    policy.shootdown.exit_ns = 0;
+}
+
 static void look_slowly(struct vf_watch *watch, uint64_t now) {
   uint64_t cpu = vf_process_ns();
   if (now > watch->slow_at)
@@ -77,6 +104,7 @@ static void look_slowly(struct vf_watch *watch, uint64_t now) {
         (uint32_t)((cpu - watch->cpu_then) * 100 / (now - watch->slow_at));
   watch->slow_at = now;
   watch->cpu_then = cpu;
+  learn_flushes(watch);
 }
 
 /* Returns the minimum of free memory over the last VF_LOOKS examinations. */
@@ -174,19 +202,52 @@ uint64_t vf_look(struct vf_watch *watch) {
 
 struct vf_return_counts vf_return_counts(void) { return counts; }
 
+/* Reads the three numbers of VF_MALLOC_SHOOTDOWN, in nanoseconds. */
+static void read_shootdown(void) {
+  enum { PARTS = 3 };
+  static const uint64_t most = 1000000;
+  uint64_t parts[PARTS];
+  const char *value = vf_env_get("VF_MALLOC_SHOOTDOWN"), *at = value;
+  if (!value)
+    return;
+  for (int i = 0; i != PARTS; ++i) {
+    char *end;
+    parts[i] = *at >= '0' && *at <= '9' ? strtoull(at, &end, 10) : UINT64_MAX;
+    if (parts[i] > most || *end != (i + 1 == PARTS ? '\0' : ',')) {
+      vf_env_complain("VF_MALLOC_SHOOTDOWN", value,
+                      "LOCAL,REMOTE,EXIT, each in 0..1000000",
+                      "1000,3000,1000");
+      return;
+    }
+    at = end + 1;
+  }
+  policy.shootdown.local_ns = parts[0];
+  policy.shootdown.remote_ns = parts[1];
+  policy.shootdown.exit_ns = parts[2];
+  knows_shootdown = true;
+}
+
+VF_API int vf_malloc_set_sensitivity(unsigned percent) {
+  if (percent > MOST_PERCENT)
+    return EINVAL;
+  __atomic_store_n(&policy.tune_percent, percent, __ATOMIC_RELAXED);
+  return 0;
+}
+
 void vf_hysteresis_configure(void) {
   uint64_t number;
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   if (page != page_size) /* Avoids a write, which would copy a page. */
     page_size = page;
-  if (vf_env_number("VF_MALLOC_TUNE_PERCENT", 0, 10000, policy.tune_percent,
-                    &number))
+  if (vf_env_number("VF_MALLOC_TUNE_PERCENT", 0, MOST_PERCENT,
+                    policy.tune_percent, &number))
     policy.tune_percent = (uint32_t)number;
   if (vf_env_number("VF_MALLOC_HOLD_PRICE", 1, 1000000000, policy.hold_price,
                     &number))
     policy.hold_price = (uint32_t)number;
   if (vf_env_number("VF_MALLOC_FLOOR", 65536, 1000000000, VF_WORTH, &number))
     vf_worth = (size_t)number;
+  read_shootdown();
 }
 
 void vf_giving_stop(void) { vf_plain_lock(&giving); }

@@ -31,20 +31,36 @@ size_t vf_policy_threshold(const struct vf_policy *policy, size_t used,
     base = 100000000;
   /* The factor 1 + CPUs / 100 of section 7.5 of the thesis raises the threshold
    * for processes that use many CPUs: each return of memory interrupts these
-   * CPUs to flush their TLBs. */
-  uint64_t factor = (10000u + cpus) * (uint64_t)policy->tune_percent;
+   * CPUs to flush their TLBs, unless the hardware flushes them. */
+  if (policy->shootdown.is_broadcast)
+    cpus = 0;
+  uint64_t factor =
+      (10000u + cpus) *
+      (uint64_t)__atomic_load_n(&policy->tune_percent, __ATOMIC_RELAXED);
   return (size_t)((double)base * (double)factor / 1e6);
+}
+
+double vf_policy_shootdown_ns(const struct vf_shootdown *shootdown,
+                              uint32_t cpus) {
+  if (cpus <= 100 || shootdown->is_broadcast)
+    return 0;
+  double all = (double)cpus / 100;
+  double here = all / (shootdown->nodes > 1 ? shootdown->nodes : 1);
+  if (here < 1) /* The caller's own CPU is on its node. */
+    here = 1;
+  return (here - 1) * (double)shootdown->local_ns +
+         (all - here) * (double)shootdown->remote_ns +
+         (all - 1) * (double)shootdown->exit_ns;
 }
 
 size_t vf_policy_padding(size_t threshold) { return threshold / 4; }
 
 uint64_t vf_policy_hold_ns(const struct vf_policy *policy, size_t pages,
                            size_t calls, uint32_t cpus) {
-  uint64_t others = cpus > 100 ? cpus - 100 : 0;
   double cost =
       (double)pages * (double)policy->fault_ns +
       (double)calls * ((double)policy->call_ns +
-                       (double)policy->shootdown_ns * (double)others / 100);
+                       vf_policy_shootdown_ns(&policy->shootdown, cpus));
   double hold = cost / ((double)pages * policy->hold_price) * 1e9;
   hold = hold < HOLD_MIN_NS   ? HOLD_MIN_NS
          : hold > HOLD_MAX_NS ? HOLD_MAX_NS

@@ -23,17 +23,37 @@
 #ifndef VFRIENDLY_MALLOC_POLICY_H
 #define VFRIENDLY_MALLOC_POLICY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct vf_policy {
-  uint32_t tune_percent; /* scales the threshold */
-  uint32_t hold_price;   /* CPU time that a page is worth, in ns per second */
-  uint64_t fault_ns;     /* per page: to return it and touch it again */
-  uint64_t call_ns;      /* per call that gives back a range */
-  uint64_t shootdown_ns; /* added to call_ns for each other CPU in use */
-  uint32_t hold_log2;    /* holds are 2^hold_log2 as long */
+/* The cost of a shootdown in nanoseconds, after section 7.4 of the thesis, for
+ * n CPUs in use of which n / nodes are the caller's neighbours:
+ *
+ *   (n / nodes - 1) local + (n - n / nodes) remote + (n - 1) exit
+ */
+struct vf_shootdown {
+  uint64_t local_ns;  /* to interrupt a CPU of the same node */
+  uint64_t remote_ns; /* of another node */
+  uint64_t exit_ns;   /* of the hypervisor, for each interrupt; natively 0 */
+  uint32_t nodes;     /* over which the CPUs in use are spread, at least 1 */
+  bool is_broadcast;  /* by the CPUs themselves, for nothing: it costs 0 */
 };
+
+struct vf_policy {
+  /* Scales the threshold. Any thread may set it; read atomically. */
+  uint32_t tune_percent;
+  uint32_t hold_price; /* CPU time that a page is worth, in ns per second */
+  uint64_t fault_ns;   /* per page: to return it and touch it again */
+  uint64_t call_ns;    /* per call that gives back a range */
+  struct vf_shootdown shootdown; /* added to call_ns */
+  uint32_t hold_log2;            /* holds are 2^hold_log2 as long */
+};
+
+/* Returns the cost of one shootdown if the process uses cpus CPUs, in
+ * hundredths. */
+double vf_policy_shootdown_ns(const struct vf_shootdown *shootdown,
+                              uint32_t cpus);
 
 /* Returns the amount of free memory up to which none is given back. cpus is the
  * number of CPUs that the process uses, in hundredths. */

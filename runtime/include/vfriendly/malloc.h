@@ -1,12 +1,12 @@
-/*===- vfriendly/malloc.h - Statistics of the allocator -------------------===*
+/*===- vfriendly/malloc.h - Statistics and policy of the allocator --------===*
  * Part of the vfriendly project, under the Apache License v2.0 with LLVM
  * Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
- * vf_malloc_stats is in libvfmalloc.so, which is preloaded or linked. A program
- * that may run without this library declares the function weak and tests its
- * address before the call.
+ * These functions are in libvfmalloc.so, which is preloaded or linked. A
+ * program that may run without this library declares them weak and tests their
+ * addresses before the calls.
  *
  *   struct vf_malloc_stats stats;
  *   vf_malloc_stats(&stats, sizeof stats);
@@ -20,6 +20,11 @@
  *                           65536 to 1000000000 [1048576]
  *   VF_MALLOC_HOLD_PRICE    the value of keeping a free page: nanoseconds of
  *                           CPU time per second, 1 to 1000000000 [40000]
+ *   VF_MALLOC_SHOOTDOWN     LOCAL,REMOTE,EXIT: what it costs to interrupt a CPU
+ *                           of the same node, of another one, and the exit of
+ *                           each interrupt to the hypervisor, in nanoseconds,
+ *                           each 0 to 1000000 [1000,3000,1000; without a
+ *                           hypervisor no exit]
  *   VF_STATS=1              prints these numbers at exit; VF_STATS=PATH, where
  *                           PATH contains a slash, appends them to that file;
  *                           %p in PATH is replaced by the process id
@@ -53,6 +58,14 @@ struct vf_malloc_stats {
 
 /* Fills the first size bytes of *stats. May be called in any thread. */
 void vf_malloc_stats(struct vf_malloc_stats *stats, size_t size);
+
+/* Sets the percentage by which the threshold is scaled, 0 to 10000, as
+ * VF_MALLOC_TUNE_PERCENT does at the start: a larger value keeps more memory
+ * and interrupts other CPUs less often. Counts from the next examination of
+ * free memory, which may be as late as the next free. May be called in any
+ * thread at any time. Returns 0, or EINVAL for a larger value, which changes
+ * nothing. */
+int vf_malloc_set_sensitivity(unsigned percent);
 
 #ifdef __cplusplus
 }

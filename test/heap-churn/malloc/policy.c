@@ -12,11 +12,13 @@
 #include "malloc/policy.h"
 
 static struct vf_policy fresh(void) {
-  return (struct vf_policy){.tune_percent = 100,
-                            .hold_price = 20000,
-                            .fault_ns = 2000,
-                            .call_ns = 10000,
-                            .shootdown_ns = 2000};
+  return (struct vf_policy){
+      .tune_percent = 100,
+      .hold_price = 20000,
+      .fault_ns = 2000,
+      .call_ns = 10000,
+      .shootdown = {
+          .local_ns = 1000, .remote_ns = 3000, .exit_ns = 1000, .nodes = 1}};
 }
 
 static int about(size_t is, size_t should) {
@@ -55,6 +57,38 @@ static void rents_as_long_as_buying_costs(void) {
         vf_policy_hold_ns(&p, 1000, 1000, 100));
 }
 
+/* Section 7.4 of the thesis: (n_L - 1) C_L + (n - n_L) C_R + V C_exit (n - 1).
+ */
+static void adds_up_shootdowns(void) {
+  struct vf_shootdown s = fresh().shootdown;
+  /* 16 CPUs of one node: 15 * 1 us + 15 * 1 us. */
+  CHECK(vf_policy_shootdown_ns(&s, 1600) == 30000);
+  /* Of two nodes: 7 * 1 + 8 * 3 + 15 * 1 us; natively without the last term. */
+  s.nodes = 2;
+  CHECK(vf_policy_shootdown_ns(&s, 1600) == 46000);
+  s.exit_ns = 0;
+  CHECK(vf_policy_shootdown_ns(&s, 1600) == 31000);
+  /* One CPU interrupts nobody; of two on two nodes, the other is remote. */
+  CHECK(vf_policy_shootdown_ns(&s, 100) == 0);
+  CHECK(vf_policy_shootdown_ns(&s, 40) == 0);
+  CHECK(vf_policy_shootdown_ns(&s, 200) == 3000);
+  /* CPUs that flush each other's TLBs interrupt nobody, so memory is returned
+   * earlier and the threshold does not grow with them. */
+  s.exit_ns = 1000;
+  struct vf_policy p = fresh();
+  p.shootdown = s;
+  uint64_t hold = vf_policy_hold_ns(&p, 100, 1, 6400);
+  size_t threshold = vf_policy_threshold(&p, 100000000, 6400);
+  p.shootdown.is_broadcast = true;
+  CHECK(vf_policy_shootdown_ns(&p.shootdown, 6400) == 0);
+  CHECK(vf_policy_hold_ns(&p, 100, 1, 6400) < hold);
+  CHECK(vf_policy_hold_ns(&p, 100, 1, 6400) ==
+        vf_policy_hold_ns(&p, 100, 1, 100));
+  CHECK(vf_policy_threshold(&p, 100000000, 6400) < threshold);
+  CHECK(vf_policy_threshold(&p, 100000000, 6400) ==
+        vf_policy_threshold(&p, 100000000, 0));
+}
+
 static void backs_off(void) {
   struct vf_policy p = fresh();
   uint64_t hold = vf_policy_hold_ns(&p, 1000, 1, 100);
@@ -71,6 +105,7 @@ static void backs_off(void) {
 int main(void) {
   follows_the_table();
   rents_as_long_as_buying_costs();
+  adds_up_shootdowns();
   backs_off();
   return 0;
 }

@@ -40,6 +40,11 @@ def shootdowns():
     assert model.shootdown(COSTS, 1, 1) == 0
     native = Costs(30e-6, 10e-6, 5e-6, None, False, True)
     assert math.isclose(model.shootdown(native, 16, 1), 15 * 5e-6)
+    # In nanoseconds: 5 - 2 us of the same node, three times that of another one, and the exit.
+    assert model.setting(COSTS) == "VF_MALLOC_SHOOTDOWN=3000,9000,2000", model.setting(COSTS)
+    assert model.setting(native) == "VF_MALLOC_SHOOTDOWN=5000,15000,0", model.setting(native)
+    slow = Costs(30e-6, 10e-6, 1e-3, 2e-6, True, False)
+    assert model.setting(slow) == "VF_MALLOC_SHOOTDOWN=998000,1000000,2000", model.setting(slow)
 
 
 def profile(tier="BPF", **totals):
@@ -53,6 +58,7 @@ def profile(tier="BPF", **totals):
 def table():
     out = list(model.lines(profile(wake_futex=4000, idle_wake=1000, shootdown_madvise=1000), COSTS, [2, 16], 2, 10))
     assert out[0].startswith("a model, not a measurement"), out
+    assert "for libvfmalloc.so on this machine: VF_MALLOC_SHOOTDOWN=3000,9000,2000" in out, out
     # A quarter of the wake-ups is of halted CPUs: 4000 * 15 us. On 2 vCPUs of 2 nodes, each shootdown is remote.
     places = [line.split() for line in out if "a.c:" in line]
     assert places == [["0.011", "s", "0.123", "s", "0", "1,000", "f", "(a.c:7)"],

@@ -28,10 +28,26 @@ def shootdown(costs: Costs, vcpus: int, nodes: int) -> float:
 
     (n_L - 1) C_L + (n - n_L) C_R + C_exit (n - 1), with n_L of n vCPUs on the caller's node.
     """
+    local, remote, exit_s = terms(costs)
+    here = math.ceil(vcpus / nodes)
+    return (here - 1) * local + (vcpus - here) * remote + exit_s * (vcpus - 1)
+
+
+def terms(costs: Costs) -> tuple[float, float, float]:
+    """Returns the seconds to interrupt a CPU of the same node, one of another node, and of an exit."""
     exit_s = costs.exit or 0.0
     local = max(costs.shootdown - (exit_s if costs.virtual else 0.0), 0.0)
-    here = math.ceil(vcpus / nodes)
-    return (here - 1) * local + (vcpus - here) * REMOTE * local + exit_s * (vcpus - 1)
+    return local, REMOTE * local, exit_s
+
+
+def setting(costs: Costs) -> str:
+    """Returns the variable that tells libvfmalloc.so these costs."""
+    # The library takes 1 ms at most; a native machine has no exit.
+    most = 1_000_000
+    parts = [min(round(seconds * 1e9), most) for seconds in terms(costs)]
+    if not costs.virtual:
+        parts[2] = 0
+    return "VF_MALLOC_SHOOTDOWN=" + ",".join(map(str, parts))
 
 
 def wake(costs: Costs, idle_share: float) -> float:
@@ -76,6 +92,7 @@ def lines(profile: Profile, costs: Costs, vcpus: Sequence[int], nodes: int, most
     yield (f"measured on this machine: wake-up of a halted CPU {_micro(costs.wake_idle)}, of one that is awake "
            f"{_micro(costs.wake_busy)}, shootdown of one CPU {_micro(costs.shootdown)}, exit {_micro(costs.exit)}; "
            f"taken from the dissertation: a shootdown on another node costs {REMOTE:.0f} times as much")
+    yield f"for libvfmalloc.so on this machine: {setting(costs)}"
     if not costs.quiet:
         yield "these costs were measured beside other load, so they may be too high; they will be measured again"
     yield ""
