@@ -9,7 +9,7 @@
 #define _GNU_SOURCE /* environ */
 #endif
 #include "common/environment.h"
-#include "common/privilege.h"
+#include "platform/linux/privilege.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

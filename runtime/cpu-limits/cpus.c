@@ -22,11 +22,11 @@
  *===----------------------------------------------------------------------===*/
 
 #include "common/environment.h"
-#include "common/privilege.h"
 #include "common/process_wide.h"
 #include "common/report.h"
 #include "platform/linux/cpu_groups.h"
 #include "platform/linux/kernel.h"
+#include "platform/linux/privilege.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -7,10 +7,10 @@
 
 #include "cpu-limits/steer.h"
 #include "common/environment.h"
-#include "common/privilege.h"
 #include "common/process_wide.h"
 #include "common/report.h"
 #include "platform/linux/kernel.h"
+#include "platform/linux/privilege.h"
 #include "platform/linux/run_delay.h"
 #include "spin-wait/limit.h"
 #include <dlfcn.h>

@@ -6,7 +6,6 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/helper.h"
-#include "common/privilege.h"
 #include "malloc/caller.h"
 #include "malloc/cpu_cache.h"
 #include "malloc/hysteresis.h"
@@ -14,6 +13,7 @@
 #include "malloc/pressure.h"
 #include "malloc/space.h"
 #include "platform/linux/kernel.h"
+#include "platform/linux/privilege.h"
 #include <pthread.h>
 #include <signal.h>
 #include <sys/single_threaded.h>

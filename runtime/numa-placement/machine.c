@@ -9,8 +9,8 @@
  *===----------------------------------------------------------------------===*/
 
 #include "numa-placement/machine.h"
-#include "common/privilege.h"
 #include "hypervisor.h"
+#include "platform/linux/privilege.h"
 #include "vfriendly/numa.h"
 #include <fcntl.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "preload/libc.h"
 #include "blocking-sync/parking_table.h"
 #include "common/environment.h"
-#include "common/privilege.h"
+#include "platform/linux/privilege.h"
 #include "preload/next.h"
 #include <dlfcn.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
  *===----------------------------------------------------------------------===*/
 
 #include "spin-wait/limit.h"
-#include "common/privilege.h"
 #include "platform/linux/kernel.h"
+#include "platform/linux/privilege.h"
 #include <errno.h>
 #include <sys/prctl.h>
 #include <time.h>

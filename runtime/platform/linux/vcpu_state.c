@@ -9,7 +9,7 @@
 #define _GNU_SOURCE /* sched_getcpu */
 #endif
 #include "platform/linux/vcpu_state.h"
-#include "common/privilege.h"
+#include "platform/linux/privilege.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

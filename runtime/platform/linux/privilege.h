@@ -1,6 +1,6 @@
-/*===- common/privilege.h - Whether the environment is to be trusted ------===*
- * Part of the vfriendly project, under the Apache License v2.0 with LLVM
- * Exceptions. See LICENSE for license information.
+/*===- platform/linux/privilege.h - Is the environment to be trusted?
+ * --------===* Part of the vfriendly project, under the Apache License v2.0
+ * with LLVM Exceptions. See LICENSE for license information.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*
  *
@@ -11,8 +11,8 @@
  * (vf_env_get), open no file, print nothing and start no thread.
  *===----------------------------------------------------------------------===*/
 
-#ifndef VFRIENDLY_COMMON_PRIVILEGE_H
-#define VFRIENDLY_COMMON_PRIVILEGE_H
+#ifndef VFRIENDLY_PLATFORM_LINUX_PRIVILEGE_H
+#define VFRIENDLY_PLATFORM_LINUX_PRIVILEGE_H
 
 #include <stdbool.h>
 #include <sys/auxv.h>
@@ -21,4 +21,4 @@
  * have. The answer does not change until the next exec. */
 static inline bool vf_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
 
-#endif /* VFRIENDLY_COMMON_PRIVILEGE_H */
+#endif /* VFRIENDLY_PLATFORM_LINUX_PRIVILEGE_H */
