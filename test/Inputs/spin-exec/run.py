@@ -9,7 +9,7 @@
 Levels: -O1 -O2 -O3 -Os, ThinLTO and full LTO by lld. Each runs with libvfrt,
 with libvfrt and notifies off, and without libvfrt; with 2, 4 and 8 threads. A
 short test run takes one level or kind of LTO and 4 threads: some fifty programs,
-each with another one, cover all of them.
+each with another one, cover all of them. All have debug information, which must be valid.
 Each build must hold a rewritten wait, unless --kept: a test of a program nobody
 changed shows nothing.
 """
@@ -49,7 +49,8 @@ def compiler(args, level):
     cxx = args.source.endswith(".cpp")
     command = ["clang++" if cxx else "clang", "-std=c++20" if cxx else "-std=gnu11"]
     inputs = os.path.dirname(os.path.abspath(__file__))
-    command += [f"-I{inputs}", f"-fpass-plugin={args.lib}/libvfriendly.so"]
+    # Also where no lit.cfg.py asks clang to verify.
+    command += [f"-I{inputs}", f"-fpass-plugin={args.lib}/libvfriendly.so", "-g", "-fverify-intermediate-code"]
     return command + level.split()
 
 
@@ -68,6 +69,8 @@ def link(args, level, name, runtime):
     if runtime:
         command += [f"-L{args.lib}", f"-Wl,-rpath,{args.lib}", "-Wl,--no-as-needed", "-lvfrt"]
     check(command)
+    # GNU ld merges strings in a way to which the verifier objects.
+    check(["llvm-dwarfdump", "--verify", "--quiet", program if "-flto" in level else name])
     symbols = check(["llvm-nm", program])
     waits = ("vf_spin_wait_or_fallback", "vf_spin_wait_bounded_or_fallback")
     if not args.kept and not any(wait in symbols for wait in waits):
@@ -89,7 +92,7 @@ def run_with_runtime(args, level, name):
 def run_tsan(args):
     # As written, ThreadSanitizer sees what it always sees.
     program = os.path.join(args.out, "tsan")
-    check(compiler(args, "-O1 -g -fsanitize=thread") + [args.source, "-o", program, "-lpthread"])
+    check(compiler(args, "-O1 -fsanitize=thread") + [args.source, "-o", program, "-lpthread"])
     status, text = call([program, "2"], timeout=args.timeout)
     race = "WARNING: ThreadSanitizer: data race" in text
     if args.tsan == "clean" and (status or race):

@@ -5,7 +5,7 @@
 // Ways by which an address becomes known to others: it is freed and used there as before.
 //
 // RUN: clang -O2 %s -o %t.before
-// RUN: %vf_clang -O2 %s -o %t.after %vf_link
+// RUN: %vf_clang -O2 -g %s -o %t.after %vf_link
 // RUN: %t.before > %t.before.out
 // RUN: %t.after > %t.after.out
 // RUN: diff %t.before.out %t.after.out

@@ -7,7 +7,7 @@
 //
 // RUN: clang -O2 -fno-builtin -c %S/Inputs/counted.c -o %t.o
 // RUN: clang++ -std=c++17 -O2 %s %t.o -o %t.before -DVF_BEFORE
-// RUN: %vf_clangxx -std=c++17 -O2 %s %t.o -o %t.after
+// RUN: %vf_clangxx -std=c++17 -O2 -g %s %t.o -o %t.after
 // RUN: %t.before > %t.before.out
 // RUN: %t.after > %t.after.out
 // RUN: diff %t.before.out %t.after.out

@@ -8,7 +8,7 @@
 //
 // RUN: clang -O2 -c %S/Inputs/counted.c -o %t.o
 // RUN: clang -O2 -pthread %s %t.o -o %t.before
-// RUN: %vf_clang -O2 -mllvm -vf-spin=off -pthread %s %t.o -o %t.after
+// RUN: %vf_clang -O2 -g -mllvm -vf-spin=off -pthread %s %t.o -o %t.after
 // RUN: %t.before > %t.before.out
 // RUN: %t.after > %t.after.out
 // RUN: diff %t.before.out %t.after.out

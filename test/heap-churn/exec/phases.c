@@ -9,13 +9,14 @@
 // RUN: clang -O2 -c %S/Inputs/counted.c -o %t.counted.o
 // RUN: clang -O2 -c -DELSEWHERE %s -o %t.elsewhere.o
 // RUN: clang -O2 %s %t.counted.o %t.elsewhere.o -o %t.before -DMOST=3000
-// RUN: %vf_clang -O2 -c %s -o %t.o -DMOST=60
+// RUN: %vf_clang -O2 -g -c %s -o %t.o -DMOST=60
 // RUN: clang %t.o %t.counted.o %t.elsewhere.o -o %t.after %vf_link
 // RUN: %vf_clang -O2 -c %s -o %t.alone.o -DMOST=3000
 // RUN: clang %if native %{-fuse-ld=bfd%} %t.alone.o %t.counted.o %t.elsewhere.o -o %t.alone
 // RUN: %t.before > %t.before.out
 // RUN: %t.after > %t.after.out
 // RUN: %t.alone > %t.alone.out
+// RUN: llvm-dwarfdump --verify --quiet %t.o
 // RUN: diff %t.before.out %t.after.out
 // RUN: diff %t.before.out %t.alone.out
 // RUN: FileCheck %s < %t.after.out
