@@ -8,6 +8,7 @@ the program proves nothing: without the plugin it does not compile or does not e
 """
 
 import os
+import random
 import resource
 import shutil
 import signal
@@ -21,6 +22,13 @@ TIMEOUT, TIMEOUT_COMPILER, PATIENCE = 10, 60, 3
 # Slower by this factor and this many seconds is a finding, if repeats say the same.
 SLOWER, SLACK = 3, 0.3
 REPEATS = 10
+# What a build with the plugin draws beside its level: none of it may change what a program does.
+DEBUG = ("-g0", "-g1", "-g", "-gsplit-dwarf")
+LTO = (None, None, None, "-flto", "-flto=thin")
+INSTRUMENTATION = (None, None, "-fdebug-info-for-profiling", "-fsanitize-coverage=inline-8bit-counters,pc-table",
+                   "-fsanitize-coverage=trace-pc-guard,trace-cmp")
+# Options that leave a precompiled header as it is.
+NOT_IN_HEADERS = ("-fpass-plugin", "-fverify", "-flto", "-fuse-ld", "-fdebug-info", "-fsanitize-coverage")
 
 
 class Found(Exception):
@@ -87,8 +95,22 @@ class Tools:
         self.inputs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs")
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         self.include = os.path.join(root, "runtime", "include")
-        self.with_plugin = [f"-fpass-plugin={self.plugin}"]
+        # The compiler verifies the module that the passes leave; lld does by itself.
+        self.with_plugin = [f"-fpass-plugin={self.plugin}", "-fverify-intermediate-code"]
         self.with_runtime = [f"-L{self.lib}", f"-Wl,-rpath,{self.lib}", "-Wl,--no-as-needed", "-lvfrt"]
+
+    @staticmethod
+    def debug(seed):
+        """The option for debug information that the program of a seed draws."""
+        return random.Random(f"debug {seed}").choice(DEBUG)
+
+    def drawn(self, seed, number=0):
+        """What build number of the program of a seed draws, beside debug information. Only for
+        builds of a source that are linked."""
+        draw = random.Random(f"{number} {seed}")
+        lto, instrumentation = draw.choice(LTO), draw.choice(INSTRUMENTATION)
+        linker = ["-fuse-ld=lld", f"-Wl,--load-pass-plugin={self.plugin}"] if lto else []
+        return [self.debug(f"{seed} {number}"), *(o for o in (lto, instrumentation) if o), *linker]
 
     def compile(self, source, program, *options):
         """Compiles and links. Returns what the compiler said; raises Found if it
@@ -111,13 +133,18 @@ class Tools:
         options that change what they say. Parsing them is half the time of a compilation."""
         if not cxx:
             return []
-        language = [o for o in options if o.startswith(("-O", "-f")) and not o.startswith("-fpass-plugin")]
+        language = [o for o in options if o.startswith(("-O", "-f")) and not o.startswith(NOT_IN_HEADERS)]
         path = os.path.join(self.folder, "".join(["headers", *language]) + ".pch")
         if not os.path.exists(path):
             source = os.path.join(self.inputs, "headers.hpp")
             call(["clang++", "-w", "-std=c++17", "-pthread", *language, "-xc++-header", source, "-o", path], timeout=60)
         # Programs include what they need, and compile without it too.
         return ["-include-pch", path] if os.path.exists(path) else []
+
+
+def named(level, options):
+    """The options of a build, for a finding: without paths."""
+    return " ".join([level, *(o for o in options if "/" not in o)])
 
 
 def reference(program, **options):

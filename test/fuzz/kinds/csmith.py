@@ -10,7 +10,7 @@ import os
 import random
 import re
 
-from compare import Skip, call, check_defined, reference, same
+from compare import Skip, call, check_defined, named, reference, same
 
 SENTENCE = "programs of Csmith at -O1, -O2 and -O3"
 LEVELS = ("-O1", "-O2", "-O3")
@@ -67,6 +67,7 @@ class Kind:
         before = reference(original, timeout=1.5)
         for number, level in enumerate(LEVELS):
             runtime = self.tools.with_runtime if (seed + number) % 2 else []
-            said = self.tools.compile(source, changed, level, *include, self.guard, *runtime, *self.tools.with_plugin, "-Rpass=vf-.*")
+            drawn = self.tools.drawn(seed, number)
+            said = self.tools.compile(source, changed, level, *include, self.guard, *drawn, *runtime, *self.tools.with_plugin, "-Rpass=vf-.*")
             self.rewrites += said.count("[-Rpass=vf-")
-            same(before, changed, level, original)
+            same(before, changed, named(level, drawn), original)

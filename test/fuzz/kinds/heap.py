@@ -11,7 +11,7 @@ some allocations fail. Every eighth one runs with AddressSanitizer's allocator i
 import os
 import re
 
-from compare import Found, Skip, call, call_patiently, check_defined, reference, same
+from compare import Found, Skip, call, call_patiently, check_defined, named, reference, same
 from generators import heap_loops, heap_pools, heap_ways
 
 SENTENCE = "memory in loops and containers, in C and C++: exceptions, longjmp, cancellation, failing malloc"
@@ -60,10 +60,11 @@ class Kind:
         if program.cxx:  # Takes three times as long to compile: one level each.
             levels = levels[seed // 16 % 2:][:1]
         for number, level in enumerate(levels):
-            options = [level, self.guard, *self.tools.with_plugin, "-Rpass=vf-heap-churn"]
+            drawn = self.tools.drawn(seed, number)
+            options = [level, self.guard, *drawn, *self.tools.with_plugin, "-Rpass=vf-heap-churn"]
             # With libvfrt and without: pools come from there.
             options += self.tools.with_runtime if (seed // 8 + number) % 2 else []
-            self.compare(seed, before, original, self.build(source, "changed", *options), " ".join(options[:1]), program, pools)
+            self.compare(seed, before, original, self.build(source, "changed", *options), named(level, drawn), program, pools)
         if seed % 4 == 1:
             self.judge_alone(seed, source, before, original, program)
 
@@ -94,7 +95,7 @@ class Kind:
     def judge_alone(self, seed, source, before, original, program):
         """The pass alone over what is closest to the source, twice."""
         ir, changed = (os.path.join(self.folder, name) for name in ("in.ll", "out.ll"))
-        self.tools.compile(source, ir, "-fno-strict-aliasing", "-O1", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm")
+        self.tools.compile(source, ir, "-fno-strict-aliasing", "-O1", self.tools.debug(seed), "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm")
         passes = ("inferattrs,function(sroa),cgscc(function-attrs),vf-heap-churn,verify,"
                   "function(verify<domtree>,verify<loops>),vf-heap-churn,verify")
         done = call_patiently(["opt", f"-load-pass-plugin={self.tools.plugin}", "-S", ir, "-o", changed, f"-passes={passes}"])
@@ -112,5 +113,5 @@ class Kind:
         before = reference(original, env=leaks)
         if before.status:
             raise Skip(f"status {before.status} without the plugin: {before.err[-600:]}")
-        changed = self.build(source, "changed", *options, *self.tools.with_plugin, "-Rpass=vf-heap-churn")
+        changed = self.build(source, "changed", *options, self.tools.debug(seed), *self.tools.with_plugin, "-Rpass=vf-heap-churn")
         same(before, changed, " ".join(options[::2]), original, env=leaks)

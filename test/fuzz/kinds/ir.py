@@ -1,7 +1,7 @@
 # Part of the vfriendly project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random modules under -verify-each, every tenth by llvm-stress.
+"""Random modules under -verify-each, every tenth by llvm-stress, half with debug information.
 
 vf-many-opt judges hundreds in one process; a module that ends it, or takes as long as all
 together may, is judged again by opt alone.
@@ -39,7 +39,9 @@ class Kind:
         return path
 
     def pipeline(self, seed):
-        return PIPELINES[seed // 10 % len(PIPELINES)]
+        # Every other turn with a line for each instruction and a variable for each value.
+        debug = "debugify," if seed // 10 // len(PIPELINES) % 2 else ""
+        return debug + PIPELINES[seed // 10 % len(PIPELINES)]
 
     def judge(self, seed, source, reducing=False):
         passes = self.pipeline(seed)

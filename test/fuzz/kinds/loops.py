@@ -10,7 +10,7 @@ closest to what was written.
 import os
 import re
 
-from compare import Found, Skip, call_patiently, check_defined, reference, same
+from compare import Found, Skip, call_patiently, check_defined, named, reference, same
 from generators import spin_loops
 
 SENTENCE = "loops of one thread over atomic, volatile, plain and thread-local memory"
@@ -38,11 +38,12 @@ class Kind:
         before = reference(original)
         if before.status:
             raise Skip(f"status {before.status} without the plugin")
-        for level in LEVELS:
-            self.tools.compile(source, changed, level, *self.tools.with_plugin)
-            same(before, changed, level, original)
+        for number, level in enumerate(LEVELS):
+            drawn = self.tools.drawn(seed, number)
+            self.tools.compile(source, changed, level, *drawn, *self.tools.with_plugin)
+            same(before, changed, named(level, drawn), original)
         # As -O0 code is, but not marked as never to be optimized.
-        self.tools.compile(source, ir, "-O1", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm")
+        self.tools.compile(source, ir, "-O1", self.tools.debug(seed), "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm")
         mode = MODES[seed % len(MODES)]
         passes = f"function(mem2reg),vf-spin-loops<mode={mode}>,verify,vf-spin-loops<mode={mode}>,verify"
         done = call_patiently(["opt", f"-load-pass-plugin={self.tools.plugin}", "-S", ir, "-o", out, f"-passes={passes}"])

@@ -12,7 +12,7 @@ import os
 import re
 from collections import Counter
 
-from compare import Found, Skip, call, reference, same
+from compare import Found, Skip, call, named, reference, same
 from generators import threads
 
 SENTENCE = "flags, barriers, locks, retries, queues, signals, timers, processes"
@@ -44,20 +44,22 @@ class Kind:
         if before.status:
             raise Skip(f"status {before.status} without the plugin: {before.err[-300:]}")
         plugin = [*self.tools.with_plugin, "-Rpass=vf-spin-loops"]
-        said = self.tools.compile(source, changed, level, *plugin, *self.tools.with_runtime)
+        drawn = self.tools.drawn(seed)
+        said = self.tools.compile(source, changed, level, *drawn, *plugin, *self.tools.with_runtime)
         self.rewrites += said.count("[-Rpass=vf-spin-loops]")
-        same(before, changed, f"{level}, libvfrt", original)
+        same(before, changed, f"{named(level, drawn)}, libvfrt", original)
         other = LEVELS[(seed // 4 + 1) % len(LEVELS)]
-        self.tools.compile(source, changed, other, *plugin)
-        same(before, changed, f"{other}, without libvfrt", original)
+        drawn = self.tools.drawn(seed, 1)
+        self.tools.compile(source, changed, other, *drawn, *plugin)
+        same(before, changed, f"{named(other, drawn)}, without libvfrt", original)
         if seed % 3 == 0 or reducing:
-            self.judge_promises(source, other, before, original)
+            self.judge_promises(seed, source, other)
         if seed % 4 == 0 or reducing:
             self.judge_sanitized(source)
 
-    def judge_promises(self, source, level, before, original):
+    def judge_promises(self, seed, source, level):
         changed = os.path.join(self.folder, "changed")
-        self.tools.compile(source, changed, level, *self.tools.with_plugin, self.strict)
+        self.tools.compile(source, changed, level, self.tools.debug(seed), *self.tools.with_plugin, self.strict)
         done = call([changed])
         if "strict: a promised notify never came" in done.err:
             raise Found("promise", f"{level}, strict runtime", done.err)
