@@ -32,9 +32,10 @@ FORMATS = {
 
 
 class Package:
-    def __init__(self, what, build, test, results="automake", needs=(), source=None, seconds=300):
+    def __init__(self, what, build, test, results="automake", needs=(), source=None, seconds=300, lto=False):
         self.what, self.script, self.tests = what, build, test
         self.results, self.needs, self.package, self.seconds = results, needs, source, seconds
+        self.lto = lto  # Archives of it then hold what only LLVM's tools read.
 
     def named(self, name):
         self.name, self.package = name, self.package or name
@@ -96,7 +97,7 @@ PACKAGES = {
                   "./configure && make -j2 && for d in array bitmap ec fifo hp hs ht pr queue rhs ring rwlock sequence stack spinlock barrier; do make -C regressions/ck_$d/validate || exit; done",
                   "for d in array bitmap ec fifo hp hs ht pr queue rhs ring rwlock sequence stack; do t $d timeout 60 make -C regressions/ck_$d/validate check CORES=2; done;"
                   "for p in regressions/ck_spinlock/validate/[cl]*[a-z] regressions/ck_barrier/validate/barrier_*[a-z]; do case $p in *.c|*.h) ;; *) t ${p##*/} timeout 60 $p 2 1 $(case $p in (*barrier_*) echo 1;; esac);; esac; done",
-                  seconds=600),
+                  seconds=600, lto=True),
     "liburcu": Package("unit tests", CONFIGURE.format("--disable-shared", ""), "make -C tests/unit check; make -C tests/regression rcutorture_urcu_mb 2>/dev/null; true"),
     "memcached": Package("testapp and tests of its commands", CONFIGURE.format("--disable-docs", ""), "./testapp; prove -v t/binary.t t/binary-get.t t/cas.t t/incrdecr.t t/lru.t t/slabs-reassign2.t t/stats.t t/touch.t t/multiversioning.t t/item_size_max.t", "tap", ("libevent-dev",)),
     "apr": Package("make check", "./configure && make -j2", "make check", "apr"),

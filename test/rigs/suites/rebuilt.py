@@ -12,7 +12,8 @@ A program is a package of packages.py, or a file of rebuilt/, which has
   build(source, folder, cc, cxx)     a build of its own in folder, by `cc`; returns what make said
   test(source, folder) -> {test: passed}
 
-Each is built by clang -O2 as it is, and with vfriendly.cfg: all passes and libvfrt. What passes
+Each is built by clang -O2 -g as it is, and with vfriendly.cfg: all passes and libvfrt; one with
+-flto, in which case the linker runs the passes, too. The compiler verifies each module. What passes
 in the one and not in the other is told, if a second run says the same. So is what the passes
 rewrote: a remark names each place once. The result of each program is kept in NAME.json, and
 taken from there as long as neither the package nor the passes change, unless --again.
@@ -54,12 +55,16 @@ def programs(folder):
     return dict(sorted({**found, **(packages.PACKAGES if folder == FOLDER else {})}.items()))
 
 
-def compilers(config, place):
+def compilers(config, place, lto):
     """Writes the compilers as scripts, as some build systems take no compiler with arguments."""
     # Of two options -Rpass= the compiler takes the last.
     remarks = " ".join(f"'-Rpass{kind}=^({'|'.join(PASSES)})$'" for kind in ("", "-missed"))
     made = {}
-    for way, arguments in (("without", ""), ("with", f"--config={config} {remarks}")):
+    # Debug information is where invalid IR shows; a released clang verifies only what it is told to.
+    both = "-g -fverify-intermediate-code" + (" -flto -fuse-ld=lld" if lto else "")
+    plugin = os.path.join(os.path.dirname(config), "libvfriendly.so")
+    linker = f" -Wl,--load-pass-plugin={plugin}" if lto else ""
+    for way, arguments in (("without", both), ("with", f"--config={config} {both}{linker} {remarks}")):
         made[way] = []
         for name in (CLANG, CLANGXX):
             path = place.path(f"{name}-{way}")
@@ -105,7 +110,7 @@ def run_program(name, program, place, config):
         if hasattr(program, "version"):
             entry["version"] = program.version(source)
         results, folders = {}, {way: place.path(way) for way in ("without", "with")}
-        for way, (cc, cxx) in compilers(config, place).items():
+        for way, (cc, cxx) in compilers(config, place, getattr(program, "lto", False)).items():
             print(f"== {name}, {way} the passes", file=sys.stderr, flush=True)
             shutil.rmtree(folders[way], ignore_errors=True)
             os.makedirs(folders[way])
