@@ -18,6 +18,7 @@
 #include "malloc/libc_code.h"
 #include "malloc/pages.h"
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,11 +115,14 @@ static inline void *kept(size_t size) {
              : NULL;
 }
 
+static bool is_power_of_2(size_t n) { return n != 0 && (n & (n - 1)) == 0; }
+
 /* The same for an alignment, which kept blocks have if it is not larger than a
  * page; NULL if the alignment is not valid. */
 static void *kept_aligned(size_t alignment, size_t size) {
-  bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
-  return is_power && alignment <= VF_CPU_CACHE_ALIGNMENT ? kept(size) : NULL;
+  return is_power_of_2(alignment) && alignment <= VF_CPU_CACHE_ALIGNMENT
+             ? kept(size)
+             : NULL;
 }
 
 /* A kept block frees no memory, but its thread may be the only one that
@@ -299,10 +303,6 @@ static void *aligned(size_t alignment, size_t size) {
              : p;
 }
 
-VF_API void *aligned_alloc(size_t alignment, size_t size) {
-  return aligned(alignment, size);
-}
-
 /* From glibc: an alignment is rounded up to the next power of two. */
 static void *aligned_up(size_t alignment, size_t size) {
   if (alignment > SIZE_MAX / 2 + 1) {
@@ -313,6 +313,16 @@ static void *aligned_up(size_t alignment, size_t size) {
   while (power < alignment)
     power *= 2;
   return aligned(power, size);
+}
+
+/* glibc's is memalign before version 2.38, and later fails as C says. */
+VF_API void *aligned_alloc(size_t alignment, size_t size) {
+  if (is_power_of_2(alignment))
+    return aligned(alignment, size);
+  if (strverscmp(gnu_get_libc_version(), "2.38") < 0)
+    return aligned_up(alignment, size);
+  errno = EINVAL;
+  return NULL;
 }
 
 VF_API void *memalign(size_t alignment, size_t size) {

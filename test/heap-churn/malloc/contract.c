@@ -12,6 +12,7 @@
 
 #include "check.h"
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -88,6 +89,22 @@ static void aligned(void) {
     CHECK(p && (uintptr_t)p % power == 0);
     free(p);
   }
+  /* aligned_alloc's need not before glibc 2.38, and then must. */
+  int must = strverscmp(gnu_get_libc_version(), "2.38") >= 0;
+  for (size_t alignment = 0; alignment < 300; ++alignment) {
+    size_t power = 1;
+    while (power < alignment)
+      power *= 2;
+    errno = 0;
+    p = aligned_alloc(alignment, 100);
+    if (must && power != alignment)
+      CHECK(!p && errno == EINVAL);
+    else
+      CHECK(p && (uintptr_t)p % power == 0 && malloc_usable_size(p) >= 100);
+    free(p);
+  }
+  errno = 0;
+  CHECK(!aligned_alloc(TOO_MUCH + 1, 10) && errno == EINVAL);
   errno = 0;
   CHECK(!memalign(TOO_MUCH + 1, 10) && errno == EINVAL);
   errno = 0;
