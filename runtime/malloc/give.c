@@ -10,6 +10,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/give.h"
+#include "common/sandbox.h"
 #include "platform/linux/kernel.h"
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -68,7 +69,7 @@ struct vf_given vf_give_back(size_t bytes) {
    * thread at a time runs this function. */
   static struct vf_pages_batch batch;
   struct vf_given sum = {0};
-  while (sum.bytes < bytes &&
+  while (!vf_is_sandboxed() && sum.bytes < bytes &&
          vf_pages_begin_giving(&batch, bytes - sum.bytes < BATCH_BYTES
                                            ? bytes - sum.bytes
                                            : BATCH_BYTES)) {

@@ -6,6 +6,8 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/helper.h"
+#include "common/plain_lock.h"
+#include "common/sandbox.h"
 #include "malloc/caller.h"
 #include "malloc/cpu_cache.h"
 #include "malloc/hysteresis.h"
@@ -46,6 +48,14 @@ static uint64_t retry_at; /* when to try again to start the helper; 0 if the
                              last attempt succeeded */
 static uint64_t under_pressure;
 
+/* Held while a helper is started or stopped. */
+static uint32_t changing; /* a plain lock */
+static pthread_t thread;  /* if has_thread: it runs, or has ended */
+static bool has_thread;
+/* Asks the helper to end. One that falls asleep and does not see it ends at its
+ * next check. */
+static uint32_t is_stopped;
+
 static bool change(uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(&state, &from, to, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED);
@@ -64,7 +74,10 @@ static bool has_more_threads_than(unsigned few) {
 /* Returns true if the process has more threads than the helper and one other.
  * The other one is the main thread, which may have ended, or the only thread
  * that a fork left. */
-static bool is_wanted(void) { return has_more_threads_than(2); }
+static bool is_wanted(void) {
+  return !__atomic_load_n(&is_stopped, __ATOMIC_RELAXED) &&
+         has_more_threads_than(2);
+}
 
 static void give_under_pressure(void) {
   if (!vf_pressure_rose())
@@ -95,7 +108,7 @@ static void check_pressure(struct helper *helper) {
 static bool sleep_between_looks(struct helper *helper, uint64_t ns) {
   while (ns != 0) {
     uint64_t part = ns < CHECK_NS ? ns : CHECK_NS;
-    vf_sleep_ns(part);
+    vf_futex_wait(&is_stopped, false, part);
     ns -= part;
     if (!is_wanted())
       return false;
@@ -159,26 +172,38 @@ static void *run(void *unused) {
   }
 }
 
+/* Waits for the end of a helper that ends. Unlike the functions of the
+ * allocator, pthread_join is a cancellation point. */
+static void join(void) {
+  int before;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  pthread_join(thread, NULL);
+  pthread_setcancelstate(before, &before);
+  has_thread = false;
+}
+
+/* Not detached: the kernel counts a thread until its end, which vf_helper_stop
+ * must await. */
 static bool create(void) {
   sigset_t all, before;
+  if (has_thread)
+    join();
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_t attributes;
-  pthread_t thread;
   pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, STACK);
-  bool is_there = pthread_create(&thread, &attributes, run, NULL) == 0;
+  has_thread = pthread_create(&thread, &attributes, run, NULL) == 0;
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return is_there;
+  return has_thread;
 }
 
 /* Starts the helper if there is enough free memory to be worth a thread, but
  * not in a privileged process: its threads call vf_caller_look instead. Returns
  * true if there is a helper now. */
 static bool start(void) {
-  if (__libc_single_threaded || vf_is_privileged())
+  if (__libc_single_threaded || vf_is_privileged() || vf_is_sandboxed())
     return false;
   struct vf_pages_totals totals = vf_pages_totals();
   if (vf_used_for_blocks(&totals) + totals.resident <= vf_worth)
@@ -187,9 +212,13 @@ static bool start(void) {
   if ((not_before != 0 && vf_now_ns() < not_before) ||
       !has_more_threads_than(1))
     return false;
-  if (!change(NONE, TOLD))
+  if (!vf_plain_try(&changing)) /* Another thread starts or stops it. */
+    return false;
+  bool is_first = change(NONE, TOLD);
+  bool is_there = !is_first || create();
+  vf_plain_unlock(&changing, VF_PRIVATE);
+  if (!is_first)
     return true;
-  bool is_there = create();
   /* pthread_create failed: the limit of threads is reached, or there is no
    * memory for a stack. */
   __atomic_store_n(&retry_at, is_there ? 0 : vf_now_ns() + RETRY_NS,
@@ -213,6 +242,8 @@ static void make_room(void) {
 }
 
 bool vf_helper_tell(size_t drained) {
+  if (vf_is_sandboxed())
+    return false;
   make_room();
   if (__atomic_load_n(&state, __ATOMIC_RELAXED) == TOLD)
     return false;
@@ -223,8 +254,26 @@ bool vf_helper_tell(size_t drained) {
   return start() || vf_caller_look(drained);
 }
 
+bool vf_helper_stop(void) {
+  vf_plain_lock(&changing);
+  bool was_there = has_thread;
+  if (was_there) {
+    __atomic_store_n(&is_stopped, true, __ATOMIC_RELAXED);
+    vf_futex_wake_all(&is_stopped);
+    if (change(ASLEEP, TOLD))
+      vf_futex_wake(&state, 1, VF_PRIVATE);
+    join();
+    __atomic_store_n(&is_stopped, false, __ATOMIC_RELAXED);
+  }
+  vf_plain_unlock(&changing, VF_PRIVATE);
+  return was_there;
+}
+
 void vf_helper_after_fork(void) {
   state = NONE;
+  changing = VF_FREE;
+  has_thread = false;
+  is_stopped = false;
   retry_at = 0;
   vf_caller_after_fork();
 }

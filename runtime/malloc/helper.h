@@ -7,8 +7,9 @@
  * The helper exists only in a multi-threaded process: a single-threaded program
  * stays single-threaded. It blocks all signals. It ends one second after the
  * last free that notified it, and as soon as at most one other thread is left,
- * so that it does not keep a process alive whose own threads have ended. The
- * next free that needs it starts it again.
+ * so that it does not keep a process alive whose own threads have ended. Calls
+ * that need a process with one thread end it before (alone.c). The next free
+ * that needs it starts it again.
  *
  * Without a helper, the freeing thread does its work (caller.h).
  *===----------------------------------------------------------------------===*/
@@ -28,6 +29,10 @@ bool vf_helper_tell(size_t drained);
 /* Returns how often the library gave memory back because memory was short for
  * other programs. */
 uint64_t vf_helper_pressure(void);
+
+/* Ends the helper and waits for its end. Returns false if there was none since
+ * the last call. A later free may start it again. */
+bool vf_helper_stop(void);
 
 /* Resets the state in the child process after a fork. */
 void vf_helper_after_fork(void);

@@ -18,7 +18,10 @@
 #include "malloc/jemalloc.h"
 #include "common/plain_lock.h"
 #include "malloc/pages.h"
+#include <fcntl.h>
 #include <jemalloc/jemalloc.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* jemalloc's options at startup; MALLOC_CONF can still change them.
  *
@@ -128,6 +131,31 @@ bool __real_je_prof_boot2(void *tsd, void *base);
 bool __wrap_je_prof_boot2(void *tsd, void *base);
 bool __wrap_je_prof_boot2(void *tsd, void *base) {
   return je_opt_prof && __real_je_prof_boot2(tsd, base);
+}
+
+/* Replace what jemalloc calls when it starts: a filter of system calls that was
+ * installed before the program began need not allow more than the loader and
+ * libc make. Its options in a link, /etc/malloc.conf, are not read. */
+ssize_t vf_je_readlink(const char *path, char *target, size_t size);
+ssize_t vf_je_readlink(const char *path, char *target, size_t size) {
+  (void)path, (void)target, (void)size;
+  return -1;
+}
+
+/* jemalloc tests whether the kernel has MADV_FREE; the hooks never use it. */
+int vf_je_madvise(void *start, size_t size, int advice);
+int vf_je_madvise(void *start, size_t size, int advice) {
+  (void)start, (void)size, (void)advice;
+  return -1;
+}
+
+long vf_je_syscall(long number, long a, long b, long c);
+long vf_je_syscall(long number, long a, long b, long c) {
+#ifdef SYS_open
+  if (number == SYS_open)
+    return syscall(SYS_openat, AT_FDCWD, a, b, c);
+#endif
+  return syscall(number, a, b, c);
 }
 
 /* Replace the intervals at which jemalloc updates a thread's peak of memory: 64

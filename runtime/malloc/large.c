@@ -16,6 +16,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/large.h"
+#include "common/sandbox.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -40,7 +41,7 @@ void vf_large_clear(void *start, size_t size) {
   char *first = (char *)(((uintptr_t)from + page - 1) & ~(page - 1));
   char *end = (char *)((uintptr_t)to & ~(page - 1));
   /* Falls back to writing zeros, because madvise fails on locked memory. */
-  if (first >= end ||
+  if (first >= end || vf_is_sandboxed() ||
       madvise(first, (size_t)(end - first), MADV_DONTNEED) != 0) {
     memset(start, 0, size);
     return;
@@ -95,7 +96,8 @@ static void move(char *to, size_t to_size, char *from, size_t size, size_t page,
 void vf_large_move(void *to, size_t to_size, void *from, size_t size) {
   size_t page = page_size();
   int tries = TRIES_MAX;
-  if ((((uintptr_t)to | to_size | (uintptr_t)from | size) & (page - 1)) != 0) {
+  if ((((uintptr_t)to | to_size | (uintptr_t)from | size) & (page - 1)) != 0 ||
+      vf_is_sandboxed()) {
     memcpy(to, from, size);
     return;
   }

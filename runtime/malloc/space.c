@@ -6,6 +6,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "malloc/space.h"
+#include "common/sandbox.h"
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -26,12 +27,17 @@ static size_t limit_of(int resource) {
              : SIZE_MAX;
 }
 
-void *vf_space_map(size_t size) {
-  int saved = errno;
+static void read_limits(void) {
   size_t all = limit_of(RLIMIT_AS), data = limit_of(RLIMIT_DATA);
   size_t limit = all < data ? all : data;
   __atomic_store_n(&spare, limit == SIZE_MAX ? SIZE_MAX : limit >> SPARE_SHIFT,
                    __ATOMIC_RELAXED);
+}
+
+void *vf_space_map(size_t size) {
+  int saved = errno;
+  if (!vf_is_sandboxed())
+    read_limits();
   void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   errno = saved;
@@ -40,7 +46,7 @@ void *vf_space_map(size_t size) {
 
 bool vf_space_unmap(void *start, size_t size) {
   int saved = errno;
-  bool good = munmap(start, size) == 0;
+  bool good = !vf_is_sandboxed() && munmap(start, size) == 0;
   errno = saved;
   return good;
 }

@@ -16,7 +16,8 @@
 /* Maps address space. Returns NULL if the kernel refuses. */
 void *vf_space_map(size_t size);
 
-/* Unmaps a part of a mapping. Returns false if the kernel cannot split it. */
+/* Unmaps a part of a mapping. Returns false if the kernel cannot split it, or
+ * must not be asked (common/sandbox.h). */
 bool vf_space_unmap(void *start, size_t size);
 
 /* Returns how many bytes of free memory may stay mapped: any number, unless the

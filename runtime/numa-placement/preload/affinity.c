@@ -17,6 +17,7 @@
  *===----------------------------------------------------------------------===*/
 
 #include "common/process_wide.h"
+#include "common/sandbox.h"
 #include "numa-placement/preload/cpus.h"
 #include "numa-placement/preload/next.h"
 #include "numa-placement/preload/settings.h"
@@ -58,10 +59,11 @@ static const cpu_set_t *remapped(const void *caller, size_t size,
   /* Ignores the numbers of CPUs that the machine does not have, as the kernel
    * does. A mask that contains only such numbers is left unchanged and stays an
    * error: a program may count the CPUs by trying masks until one fails. */
-  long online = sysconf(_SC_NPROCESSORS_ONLN);
   bool names_allowed = false, names_other = false;
-  if (order->count == 0 || !given) /* NULL removes the mask of attributes. */
+  /* NULL removes the mask of attributes. */
+  if (order->count == 0 || !given || vf_is_sandboxed())
     return NULL;
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
   *room = (struct vf_cpu_mask){{0}};
   for (unsigned cpu = 0; cpu < VF_CPUS && cpu / CHAR_BIT < size; ++cpu) {
     if (!(bytes[cpu / CHAR_BIT] >> cpu % CHAR_BIT & 1))
@@ -85,8 +87,10 @@ static const cpu_set_t *remapped(const void *caller, size_t size,
 /* A thread of another process may have other CPUs allowed, so masks for it are
  * not remapped. */
 static bool is_own_thread(pid_t id) {
+  if (id == 0 || vf_is_sandboxed())
+    return id == 0;
   int saved = errno;
-  bool own = id == 0 || syscall(SYS_tgkill, getpid(), id, 0) == 0;
+  bool own = syscall(SYS_tgkill, getpid(), id, 0) == 0;
   errno = saved;
   return own;
 }

@@ -12,6 +12,7 @@
 
 #include "numa-placement/preload/allocations.h"
 #include "common/process_wide.h"
+#include "common/sandbox.h"
 #include "numa-placement/machine.h"
 #include "numa-placement/preload/next.h"
 #include "numa-placement/preload/settings.h"
@@ -92,7 +93,7 @@ static void place(void *memory, size_t size, const void *caller) {
   /* True while the library asks OpenMP for the nodes of its threads: OpenMP may
    * allocate meanwhile. */
   static __thread bool busy __attribute__((tls_model("initial-exec")));
-  if (busy || is_openmp(caller))
+  if (busy || vf_is_sandboxed() || is_openmp(caller))
     return;
   busy = true;
   /* Without VF_NUMA_EARLY, vf_numa_place may start an OpenMP team to touch the

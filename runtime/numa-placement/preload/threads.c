@@ -17,6 +17,7 @@
 #include "numa-placement/preload/threads.h"
 #include "common/environment.h"
 #include "common/process_wide.h"
+#include "common/sandbox.h"
 #include "numa-placement/preload/cpus.h"
 #include "numa-placement/preload/next.h"
 #include "numa-placement/preload/settings.h"
@@ -199,7 +200,7 @@ static bool are_bound(const pthread_attr_t *attributes) {
 /* Returns what the new thread needs to bind itself, or NULL if the thread is
  * left alone. */
 static struct start *to_start(const pthread_attr_t *attributes) {
-  if (__atomic_load_n(&pin, __ATOMIC_ACQUIRE) == PIN_OFF)
+  if (__atomic_load_n(&pin, __ATOMIC_ACQUIRE) == PIN_OFF || vf_is_sandboxed())
     return NULL;
   if (are_bound(attributes)) {
     vf_count_numa_preload(VF_NUMA_PIN_KEPT);

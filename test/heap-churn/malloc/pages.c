@@ -7,9 +7,9 @@
 // argument is the number of steps of each of the eight.
 //
 // REQUIRES: heap-churn-malloc, native
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=thread -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c %vf_src/runtime/malloc/ranges.c %vf_src/runtime/malloc/large.c %vf_src/runtime/malloc/space.c -o %t
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=thread -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c %vf_src/runtime/malloc/ranges.c %vf_src/runtime/malloc/large.c %vf_src/runtime/malloc/space.c %vf_src/runtime/common/sandbox.c -o %t
 // RUN: %t %if full %{ 20000 %} %else %{ 5000 %}
-// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=address,undefined -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c %vf_src/runtime/malloc/ranges.c %vf_src/runtime/malloc/large.c %vf_src/runtime/malloc/space.c -o %t.asan
+// RUN: clang -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fsanitize=address,undefined -pthread -I %S/../../Inputs -I %vf_include -I %vf_src/runtime -I %vf_platform %s %vf_src/runtime/malloc/pages.c %vf_src/runtime/malloc/ranges.c %vf_src/runtime/malloc/large.c %vf_src/runtime/malloc/space.c %vf_src/runtime/common/sandbox.c -o %t.asan
 // RUN: %t.asan %if full %{ 20000 %} %else %{ 5000 %}
 
 #include "check.h"

@@ -7,7 +7,7 @@
 // module, it once did.)
 //
 // DEFINE: %{runtime} = %vf_src/runtime
-// RUN: clang -shared -fPIC -O2 -D_GNU_SOURCE -fno-builtin-malloc -fvisibility=hidden -I %{runtime} -I %vf_include -I %vf_platform -o %t.so %{runtime}/numa-placement/preload/*.c %{runtime}/numa-placement/place.c %{runtime}/numa-placement/shared.c %{runtime}/numa-placement/team.c %{runtime}/common/environment.c %{runtime}/common/report.c %{runtime}/spin-wait/shared.c %S/Inputs/two_nodes.c -Wl,--version-script=%{runtime}/numa-placement/preload/exports.map
+// RUN: clang -shared -fPIC -O2 -D_GNU_SOURCE -fno-builtin-malloc -fvisibility=hidden -I %{runtime} -I %vf_include -I %vf_platform -o %t.so %{runtime}/numa-placement/preload/*.c %{runtime}/numa-placement/place.c %{runtime}/numa-placement/shared.c %{runtime}/numa-placement/team.c %{runtime}/common/environment.c %{runtime}/common/report.c %{runtime}/common/sandbox.c %{runtime}/spin-wait/shared.c %S/Inputs/two_nodes.c -Wl,--version-script=%{runtime}/numa-placement/preload/exports.map
 // RUN: %numa_clang -fno-builtin -rdynamic %s -o %t
 // RUN: %numa_clang -shared -fPIC -DPLUGIN %s -o %t-plugin.so
 // RUN: env VF_NUMA=interleave VF_STATS=1 LD_PRELOAD=%t.so:%vf_lib/libvfmalloc.so %t %t-plugin.so 2>&1 | FileCheck %s

@@ -1,0 +1,48 @@
+/*===- common/sandbox.c - Filters of system calls --------------------------===*
+ * Part of the vfriendly project, under the Apache License v2.0 with LLVM
+ * Exceptions. See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*
+ *
+ * Replaces prctl. A process without the capability CAP_SYS_ADMIN calls it
+ * before it can install a filter, and libseccomp in any process; one that calls
+ * seccomp by syscall() as root, and never prctl, is not noticed.
+ *===----------------------------------------------------------------------===*/
+
+#include "common/sandbox.h"
+#include "common/process_wide.h"
+#include <dlfcn.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int vf_sandboxed;
+
+/* prctl as the processor's calling convention has it: its further arguments are
+ * long, and those that a caller left out are not read by the kernel. */
+typedef int control(int, unsigned long, unsigned long, unsigned long,
+                    unsigned long);
+VF_API control vf_own_prctl __asm__("prctl");
+
+static void begin(void) {
+  if (__atomic_exchange_n(&vf_sandboxed, 1, __ATOMIC_RELAXED))
+    return;
+  if (vf_before_sandbox)
+    vf_before_sandbox();
+}
+
+static control *next;
+
+/* Not at the first call, which may be that of a child of a fork, in which the
+ * loader's lock may be held for ever. */
+__attribute__((constructor)) static void find(void) {
+  next = (control *)dlsym(RTLD_NEXT, "prctl");
+}
+
+int vf_own_prctl(int what, unsigned long a, unsigned long b, unsigned long c,
+                 unsigned long d) {
+  if (what == PR_SET_NO_NEW_PRIVS || what == PR_SET_SECCOMP)
+    begin();
+  return next ? next(what, a, b, c, d)
+              : (int)syscall(SYS_prctl, what, a, b, c, d);
+}
