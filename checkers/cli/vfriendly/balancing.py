@@ -3,10 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Chooses which pages of a process to move to which node, by samples of accesses to them.
 
-After Carrefour (Voron's PhD thesis, 2018, section 4.1; Dashti et al., ASPLOS 2013). A page that one
-node accesses is left to the kernel's automatic NUMA balancing, which moves it to that node. A page
-that several nodes access would be moved to and fro by the kernel; this module moves it once, so that
-such pages are spread evenly over the nodes.
+After Carrefour (Voron's PhD thesis, 2018, sections 4.1 and 5.1; Dashti et al., ASPLOS 2013), which
+moves a hot page to the node of its users if they are on one, and spreads the pages that several
+nodes use. The kernel's automatic
+NUMA balancing also moves pages to a node that accesses them alone, but may be slow to do so, or
+may have given up. A page that several nodes access would be moved to and fro by the kernel; this
+module moves it once, so that such pages are spread evenly over the nodes. It does not replicate
+pages: Linux cannot.
 """
 
 import random
@@ -21,6 +24,9 @@ HOT = 3
 # Maximum number of samples kept for a page. Older ones are dropped, so that a page becomes private
 # again after its thread has moved to another node.
 REMEMBERED = 6
+# Maximum number of moves of one page to the node that uses it. A page whose user changes more often
+# is moved by the kernel or not at all.
+MOST_HOME = 3
 # Minimum number of hot shared pages to balance, 1 MiB: fewer put no load on a node.
 LEAST_PAGES = 256
 # Maximum number of moves, as a multiple of the moves needed to spread all hot shared pages if they
@@ -37,6 +43,7 @@ class Balancer:
     order: random.Random = field(default_factory=random.Random)
     _seen: dict[int, list[int]] = field(default_factory=dict)
     _moved: dict[int, int] = field(default_factory=dict)
+    _sent_home: Counter[int] = field(default_factory=Counter)
     _is_moving: bool = False
 
     def sample(self, page: int, node: int) -> None:
@@ -49,6 +56,27 @@ class Balancer:
     def shared(self) -> list[int]:
         """Returns the hot pages that several nodes access."""
         return [page for page, nodes in self._seen.items() if len(nodes) >= HOT and len(set(nodes)) > 1]
+
+    def owned(self) -> dict[int, int]:
+        """Returns the hot pages that one node accesses, if it may have pages, with this node."""
+        return {page: nodes[0] for page, nodes in self._seen.items()
+                if len(nodes) >= HOT and len(set(nodes)) == 1 and nodes[0] in self.nodes}
+
+    def homes(self, where: Mapping[int, int], most: int) -> dict[int, int]:
+        """Chooses at most `most` pages that are on another node than the one that uses them, with this node."""
+        chosen: dict[int, int] = {}
+        for page, home in self.owned().items():
+            if len(chosen) >= most:
+                break
+            if page in where and where[page] != home and self._sent_home[page] < MOST_HOME:
+                chosen[page] = home
+        return chosen
+
+    def sent_home(self, homes: Mapping[int, int], moved: Mapping[int, int]) -> None:
+        """Records which of homes() were moved. All of them need new samples before another move."""
+        self._sent_home.update(moved.keys())
+        for page in homes:
+            self._seen.pop(page, None)
 
     def imbalance(self, where: Mapping[int, int]) -> float:
         """Returns the imbalance of hot shared pages between nodes in per cent. where: the node of each page."""

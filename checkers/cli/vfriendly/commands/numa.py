@@ -55,9 +55,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     probe.add_argument("--library", metavar="FILE", help=f"path of {probing.LIBRARY} [that of the build]")
     probe.set_defaults(do=_probe)
     balance = inner.add_parser(
-        "balance", help="spreads pages of a process that several nodes access over the nodes",
-        description="Samples the page faults of the kernel's automatic NUMA balancing, and moves hot pages that "
-                    "threads on several nodes access, until they are spread evenly. The kernel moves other pages. "
+        "balance", help="moves a process's pages to the nodes that use them, and spreads those that several use",
+        description="Samples the page faults of the kernel's automatic NUMA balancing, moves hot pages to the node "
+                    "that uses them alone, and spreads those that several nodes use. "
                     "Ends after some time without a move.")
     balance.add_argument("pid", metavar="PID", help="process to balance")
     balance.add_argument("--rate", type=_number, default=RATE, metavar="N",
@@ -146,7 +146,7 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
         sampling.move_pages(process, [0], None)  # Asked before anything is moved: may we?
     except ProcessLookupError:
         raise Refused(f"process {process} is gone") from None
-    moved = 0
+    moved = home = 0
     began = quiet_since = time.monotonic()
     try:
         while True:
@@ -157,12 +157,19 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
                     if cpu in node_of:
                         balancer.sample(page, node_of[cpu])
             faults.follow()
-            pages = balancer.shared()
+            pages, owned = balancer.shared(), list(balancer.owned())
             where = sampling.places(process, pages) if pages else {}
             moves = balancer.moves(where, options.rate)
             done = sampling.move(process, moves)
             balancer.done(moves, done)
+            homes = balancer.homes(sampling.places(process, owned) if owned else {}, options.rate - len(done))
+            at_home = sampling.move(process, homes)
+            balancer.sent_home(homes, at_home)
             now = time.monotonic()
+            if at_home:
+                home += len(at_home)
+                quiet_since = now
+                yield f"{now - began:.0f} s: {len(at_home)} pages to the node that uses them"
             if done:
                 moved += len(done)
                 quiet_since = now
@@ -171,7 +178,7 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
                        f"{after:.1f} %, moved {len(done)}")
             ended = ""
             hot.append(len(where))
-            if options.hold and moved and balancer.is_even(where | done) and (
+            if options.hold and moved and not at_home and balancer.is_even(where | done) and (
                     len(hot) > SETTLED_S and hot[-1] <= SETTLED * hot[-1 - SETTLED_S]):
                 numa.hold()
                 ended = "; kernel.numa_balancing is 0 now, so they stay"
@@ -182,11 +189,13 @@ def _balance(options: argparse.Namespace) -> Iterator[str]:
             if ended:
                 left = balancer.imbalance(where | done)
                 yield f"moved {moved} pages{ended}: {len(where)} hot shared pages, imbalance {left:.1f} %"
+                if home:
+                    yield f"and {home} pages to the node that uses them"
                 if moved and left > numa.thresholds(len(nodes))[0]:
                     yield "the kernel took pages back: run again with --hold to keep them"
                 return
     except ProcessLookupError:
-        yield f"moved {moved} pages; process {process} has ended"
+        yield f"moved {moved} shared pages and {home} to the node that uses them; process {process} has ended"
 
 
 def _groups(options: argparse.Namespace) -> probing.Groups:
