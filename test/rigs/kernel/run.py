@@ -9,7 +9,7 @@ The tests of a series are the folder of its name beside this file, with a run_te
   WORKLOADS, CHECKS            name -> what it is, of what --only may choose
   CONFIG                       a file with the options of Linux that the series adds
   QEMU                         the guest of --qemu
-  main(rig, options, report)   -> exit status
+  main(rig, options, report)   -> exit status; not where WORKLOADS is empty
 
 It exits 0 if all was measured, whether or not the aims are met, 1 if something could not be
 built or run, or a kernel complained, or a check failed, and 2 on a usage error.
@@ -47,6 +47,14 @@ class Parser(argparse.ArgumentParser):
 def names():
     return sorted(e for e in os.listdir(HERE)
                   if os.path.exists(os.path.join(HERE, e, "run_test.py")))
+
+
+def runnable(options):
+    """Returns the series of this version; those without a test in guests only to compile or apply them."""
+    if options.applies:
+        return names()
+    return [name for name in names() if (options.objects or load(name).WORKLOADS)
+            and os.path.isdir(os.path.join(SERIES, name, options.version))]
 
 
 def load(name):
@@ -130,9 +138,11 @@ def checked(options):
         for option in ("objects", "selftests", "qemu", "also"):
             if getattr(options, option):
                 raise Usage(f"--{option} is about a series, not about '{source.NONE.name}'")
-    modules = {name: load(name) for name in ([options.name] if options.name else names())}
-    if not options.selftests:
-        for module in modules.values():
+    modules = {name: load(name) for name in ([options.name] if options.name else runnable(options))}
+    if not (options.selftests or options.objects or options.applies):
+        for name, module in modules.items():
+            if not module.WORKLOADS:
+                raise Usage(f"{name} has no test in guests: --objects compiles it, --applies applies it")
             chosen(module, options)
     return modules
 
@@ -171,7 +181,8 @@ def applies(chosen_series):
         jobs = [pool.submit(emulator.applies, source.series("qemu", QEMU_SERIES), say)]
         for version in source.VERSIONS:
             jobs.append(pool.submit(source.applies, version, [
-                source.series(name, os.path.join(SERIES, name, version)) for name in chosen_series], say))
+                source.series(name, os.path.join(SERIES, name, version)) for name in chosen_series
+                if os.path.isdir(os.path.join(SERIES, name, version))], say))
         for job in jobs:
             job.result()
     return 0

@@ -15,7 +15,8 @@
 //
 // With the environment variable BALLOON the guest has a device that takes
 // reports of free pages: see balloon.h. With INTERLEAVE the host's nodes take
-// turns for the guest's pages, whichever vCPU touches them first.
+// turns for the guest's pages, whichever vCPU touches them first. With
+// NUMA_QUEUE the guest chooses: see numa_queue.h.
 //
 // It has so little of a PC because whatever it emulated would cause exits of
 // its own: KVM's interrupt controllers and timer, half a serial port, and a
@@ -26,6 +27,7 @@
 #include "balloon.h"
 #include "firmware.h"
 #include "hole.h"
+#include "numa_queue.h"
 
 #include <ctype.h>
 #include <err.h>
@@ -81,6 +83,8 @@ static void set_cpuid(int cpu, int number) {
       e->ebx = (e->ebx & 0xff00) | (uint32_t)number << 24 | 1 << 16;
       e->ecx |= 1u << 24 | 1u << 31;
       e->edx &= ~(1u << 28);
+    } else if (e->function == 0x40000001 && numa_queue.is_on) {
+      e->eax |= 1u << FEATURE_NUMA_QUEUE;
     } else if (e->function == 0xb) {
       e->edx = (uint32_t)number;
     } else if (e->function == 0x80000008) {
@@ -306,6 +310,9 @@ static void *run_cpu(void *argument) {
         interrupt(BALLOON_IRQ);
       pthread_mutex_unlock(&devices);
       break;
+    case KVM_EXIT_HYPERCALL: // The only one that was asked for.
+      numa_queue_policy(run);
+      break;
     case KVM_EXIT_INTR:
       break;
     case KVM_EXIT_SHUTDOWN:
@@ -359,6 +366,8 @@ int main(int argc, char **argv) {
     balloon.size = ram_size;
   }
   write_acpi(cpus);
+  if (getenv("NUMA_QUEUE") && !numa_queue_offer(vm, ram, ram_size))
+    errx(1, "this kernel lets no guest release pages");
 
   struct vcpu cpu[max_cpus];
   for (int i = 0; i < cpus; ++i) {
