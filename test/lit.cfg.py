@@ -102,6 +102,9 @@ if config.vf_sanitize:
     config.available_features.add("sanitizer")
 if os.path.exists(os.path.join(lib, "libvfpthread.so")):
     config.available_features.add("preload")
+# The archive that runtime/spin-unmodified is linked with, and its tests.
+if glob.glob("/usr/lib/*/libcapstone.a") or glob.glob("/usr/lib/libcapstone.a"):
+    config.available_features.add("capstone")
 if os.path.exists(os.path.join(lib, "libvfmalloc.so")):
     config.available_features.add("heap-churn-malloc")
     # With our build of jemalloc, not the system's.
