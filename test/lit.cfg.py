@@ -105,6 +105,14 @@ if os.path.exists(os.path.join(lib, "libvfpthread.so")):
 # The archive that runtime/spin-unmodified is linked with, and its tests.
 if glob.glob("/usr/lib/*/libcapstone.a") or glob.glob("/usr/lib/libcapstone.a"):
     config.available_features.add("capstone")
+if os.path.exists(os.path.join(lib, "libvfspin.so")):
+    config.available_features.add("spin-unmodified")
+try:
+    with open("/proc/sys/kernel/perf_event_paranoid") as paranoid, open("/proc/self/status") as status:
+        if "Seccomp:\t0" in status.read() and (int(paranoid.read()) <= 2 or os.geteuid() == 0):
+            config.available_features.add("perf-events")
+except OSError:
+    pass
 if os.path.exists(os.path.join(lib, "libvfmalloc.so")):
     config.available_features.add("heap-churn-malloc")
     # With our build of jemalloc, not the system's.

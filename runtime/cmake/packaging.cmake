@@ -52,7 +52,7 @@ if(TARGET vfmalloc)
   endif()
 endif()
 vf_package(preload libvfpreload ""
-  "Locks, an allocator and NUMA placement for programs that cannot be rebuilt, as preloaded libraries${jemalloc}")
+  "Locks, waits, an allocator and NUMA placement for programs that cannot be rebuilt, as preloaded libraries${jemalloc}")
 vf_package(doc vfriendly-doc "" "Guidelines, and patches of Linux")
 if(TARGET vfriendly)
   vf_package(plugin vfriendly-llvm-${llvm} "clang-${llvm}, ${dev}"

@@ -10,8 +10,8 @@
 
 /* Maximum number of instructions that are emulated. Waits that read the clock
  * by the vDSO have some 80 in an iteration, and three iterations suffice. At 30
- * ns each, a thread that computes loses at most 12 us for each signal. */
-#define STEPS_MAX 400
+ * ns each, a thread that computes loses at most 15 us for each signal. */
+#define STEPS_MAX 500
 /* What lies that far above the stack pointer may be the thread's own business:
  * frames of its callers. It ends at the thread pointer, above which other data
  * are. */
@@ -174,8 +174,9 @@ static enum vf_verdict judge(const struct vf_machine *before,
  * two equal states. */
 static enum vf_verdict search(struct vf_machine *m, struct vf_machine *before,
                               uint64_t first, unsigned *steps) {
-  bool only_pauses = compare(before, m) == BY_COUNT && !reads_shared(m) &&
-                     m->pauses && !m->yields;
+  bool only_pauses = compare(before, m) == BY_COUNT && m->pauses &&
+                     !m->yields && !m->shared_store && !m->carried_address &&
+                     !has_sums(m);
   *before = *m;
   forget_events(m);
   for (unsigned power = 1, length = 0;;) {

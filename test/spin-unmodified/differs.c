@@ -272,6 +272,14 @@ static void compare(struct vf_machine *m, const struct vf_instruction *in,
     complain("memory", in, 0, 1);
 }
 
+// This program overwrites the code, too.
+static bool has_stored_code(const struct vf_machine *m) {
+  for (unsigned i = 0; i != m->words; ++i)
+    if (m->word[i].address - (uint64_t)(uintptr_t)CODE < 4096)
+      return true;
+  return false;
+}
+
 static bool is_safe(const struct vf_instruction *in, uint64_t rax) {
   if (in->op == VF_OP_SYSTEM_CALL)
     return rax == SYS_sched_yield;
@@ -326,7 +334,7 @@ int main(int argc, char **argv) {
       }
       struct vf_instruction in;
       vf_decode(CODE, 15, m.ip, &in);
-      if (!is_safe(&in, regs.rax))
+      if (!is_safe(&in, regs.rax) || has_stored_code(&m))
         break;
       memcpy(before, DATA, DATA_SIZE);
       bool done = vf_step(&m);

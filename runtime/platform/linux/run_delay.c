@@ -13,7 +13,6 @@
 #include "platform/linux/run_delay.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -38,13 +37,9 @@ static uint64_t number(const char **at) {
 }
 
 /* Reads "run time, time waited, slices". */
-static bool read_delay(int tasks, const char *thread, uint64_t *ns) {
-  char path[32], text[96];
-  size_t length = strlen(thread);
-  if (length > 10)
-    return false;
-  memcpy(path, thread, length);
-  memcpy(path + length, "/schedstat", sizeof "/schedstat");
+static bool read_statistics(int tasks, const char *path,
+                            struct vf_run_statistics *to) {
+  char text[96];
   int file = (int)syscall(SYS_openat, tasks, path, O_RDONLY | O_CLOEXEC, 0);
   if (file < 0)
     return false;
@@ -54,12 +49,43 @@ static bool read_delay(int tasks, const char *thread, uint64_t *ns) {
     return false;
   text[got] = '\0';
   const char *at = text;
-  number(&at);
-  if (*at != ' ' || !is_digit(at[1]))
-    return false;
-  ++at;
-  *ns = number(&at);
+  uint64_t *const numbers[] = {&to->run_ns, &to->delay_ns, &to->slices};
+  for (int i = 0; i != 3; ++i) {
+    if (!is_digit(*at))
+      return false;
+    *numbers[i] = number(&at);
+    at += *at == ' ';
+  }
   return true;
+}
+
+static bool read_delay(int tasks, const char *thread, uint64_t *ns) {
+  struct vf_run_statistics statistics;
+  char path[32];
+  size_t length = strlen(thread);
+  if (length > 10)
+    return false;
+  memcpy(path, thread, length);
+  memcpy(path + length, "/schedstat", sizeof "/schedstat");
+  if (!read_statistics(tasks, path, &statistics))
+    return false;
+  *ns = statistics.delay_ns;
+  return true;
+}
+
+bool vf_run_statistics_of(int thread, struct vf_run_statistics *statistics) {
+  char path[64] = "/proc/self/task/", digits[12];
+  size_t n = 0, at = strlen(path);
+  int saved = errno;
+  do
+    digits[n++] = (char)('0' + thread % 10);
+  while ((thread /= 10) != 0);
+  while (n != 0)
+    path[at++] = digits[--n];
+  memcpy(path + at, "/schedstat", sizeof "/schedstat");
+  bool done = read_statistics(AT_FDCWD, path, statistics);
+  errno = saved;
+  return done;
 }
 
 /* Returns the delay of the thread at the last call, or `ns` if there was none.

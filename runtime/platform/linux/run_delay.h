@@ -18,6 +18,7 @@
 #ifndef VFRIENDLY_PLATFORM_RUN_DELAY_H
 #define VFRIENDLY_PLATFORM_RUN_DELAY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Maximum number of threads that are read, the oldest ones of the process. A
@@ -38,5 +39,15 @@ struct vf_run_delays {
  * it; VF_RUN_DELAY_UNKNOWN if the kernel does not tell. Threads that the last
  * call did not see do not count. Preserves errno. */
 uint64_t vf_run_delay_grown(struct vf_run_delays *delays);
+
+/* What the kernel counts for a thread. */
+struct vf_run_statistics {
+  uint64_t run_ns, delay_ns;
+  uint64_t slices; /* times that it was given a CPU */
+};
+
+/* Reads the statistics of a thread of this process. Returns false if the kernel
+ * does not tell. Preserves errno. */
+bool vf_run_statistics_of(int thread, struct vf_run_statistics *statistics);
 
 #endif /* VFRIENDLY_PLATFORM_RUN_DELAY_H */

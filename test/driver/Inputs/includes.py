@@ -37,6 +37,7 @@ ALLOWED = {
     "runtime/blocking-sync": {"runtime/common", "runtime/include", "runtime/platform", "runtime/spin-wait"},
     "runtime/preload": {"runtime/blocking-sync", "runtime/common", "runtime/include", "runtime/platform",
                         "runtime/spin-wait"},
+    "runtime/spin-unmodified": {"runtime/common", "runtime/platform", "runtime/spin-wait"},
     "runtime/cpu-limits": {"runtime/common", "runtime/platform", "runtime/spin-wait"},
     "runtime/malloc": {"runtime/common", "runtime/include", "runtime/platform"},
     "runtime/numa-placement": {"runtime/common", "runtime/include", "runtime/platform", "runtime/spin-wait"},
