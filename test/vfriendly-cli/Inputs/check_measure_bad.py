@@ -3,17 +3,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check_measure_bad.py FOLDER: what measure cannot see, or not for long, has one clear line, and the rest is there."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
 from project import BUILD, HERE, TOOL
 
-from vfriendly.measuring import bpf, preloading, samples
+from vfriendly.measuring import bpf, hints, preloading, samples
 from vfriendly.measuring import profile as profiles
 from vfriendly.measuring.processes import Processes
 from vfriendly.measuring.resolving import Resolver
@@ -123,6 +125,7 @@ def unavailable():
         assert "measure from the host" in why(bpf.Unavailable, begin_bpf, readlink=lambda _: "pid:[1]", uname=machine())
     assert "needs Linux 5.11" in why(preloading.Unavailable, begin_library, uname=machine(release="5.10.0-28-amd64"))
 
+    hinted()
     with mock.patch("shutil.which", lambda _: None):
         missing = "; ".join(Resolver(Processes()).missing)
     assert "llvm-22" in missing and "binutils" in missing, missing
@@ -131,6 +134,36 @@ def unavailable():
         raise OSError(28, "No space left on device")
 
     assert "MiB: No space left" in why(preloading.Unavailable, begin_library, posix_fallocate=full)
+
+
+def hinted():
+    """What would help is named by what the kernel says, on any kernel, for root in a container as for users."""
+    users = hints.State((6, 18), False, 0, False, False, "none", 2, False)
+    contained = replace(users, root=True, capabilities=0xa80425fb)  # Docker's
+    privileged = replace(contained, capabilities=(1 << 41) - 1, may_set=True)
+    refused = errno.EPERM
+    said = hints.of_bpf(refused, users)
+    assert said == "run as root, or with CAP_BPF and CAP_PERFMON", said
+    said = hints.of_bpf(refused, contained)
+    assert "run as root" not in said and "older" not in said and "-p PID" in said and "--cap-add BPF" in said, said
+    assert "user namespace" in hints.of_bpf(refused, replace(privileged, own_users=True))
+    assert hints.of_bpf(refused, replace(privileged, kernel=(5, 10))) == "needs Linux 5.15, and this is 5.10"
+    assert "seccomp" in hints.of_bpf(refused, replace(privileged, filtered=True))
+    assert "locked down" in hints.of_bpf(refused, replace(privileged, lockdown="confidentiality"))
+    # Where nothing is known, nothing is guessed.
+    assert hints.of_bpf(refused, privileged) == "the kernel refuses them: Operation not permitted"
+    assert hints.of_bpf(errno.EINVAL, privileged) == "the kernel refuses them: Invalid argument"
+    said = hints.of_perf(errno.EACCES, replace(users, paranoid=3))
+    assert said == "kernel.perf_event_paranoid is 3: sysctl kernel.perf_event_paranoid=2 lets every user measure own programs", said
+    assert hints.of_perf(errno.EACCES, replace(contained, paranoid=3)).endswith("; set it on the host")
+    # With the value that suffices, it is not the value.
+    assert "seccomp" in hints.of_perf(refused, replace(contained, filtered=True))
+    assert hints.of_perf(refused, users) == "Operation not permitted"
+    assert hints.of_perf(errno.ENOSYS, users) == "this kernel has no perf events"
+    assert "paranoid=1" in hints.of_kernel_time(users) and "--cap-add PERFMON" in hints.of_kernel_time(contained)
+    assert "tracefs" in hints.of_tracepoints(errno.ENOENT, privileged) and "as root" in hints.of_tracepoints(errno.EACCES, users)
+    assert "tracefs" not in hints.of_tracepoints(errno.ENOENT, contained)
+    assert hints.state().kernel >= (3, 0) and hints.state().paranoid is not None
 
 
 os.environ["VFRIENDLY_LIB"] = str(BUILD / "lib")  # as the tool's own start does

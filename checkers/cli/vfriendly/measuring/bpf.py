@@ -14,7 +14,7 @@ from pathlib import Path
 
 from vfriendly import tools
 from vfriendly.errors import Refused
-from vfriendly.measuring import perf, samples
+from vfriendly.measuring import hints, perf, samples
 from vfriendly.measuring.slices import LOOK_S, Cost, Slices
 
 OBJECT = "vfriendly-collect.bpf.o"
@@ -96,8 +96,7 @@ class Bpf:
         self._object = self._bpf.bpf_object__open_file(path.encode(), None)
         if not self._object or self._bpf.bpf_object__load(self._object):
             code = ctypes.get_errno()
-            why = "run as root, or with CAP_BPF and CAP_PERFMON" if os.geteuid() else "is the kernel older than 5.15?"
-            raise Unavailable(f"BPF programs cannot be loaded: {os.strerror(code)}: {why}")
+            raise Unavailable(f"BPF programs cannot be loaded: {hints.of_bpf(code)}")
         self._map = {name: self._bpf.bpf_object__find_map_fd_by_name(self._object, name.encode())
                      for name in ("processes", "totals", "samples", "settings", "costs")}
         self._cpus = _possible_cpus()

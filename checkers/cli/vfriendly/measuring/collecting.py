@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a command, or watches processes, and collects what the kernel lets this user see."""
 
-import errno
 import json
 import os
 import resource
@@ -17,7 +16,7 @@ import psutil
 
 from vfriendly import pools
 from vfriendly.errors import Refused
-from vfriendly.measuring import bpf, preloading, samples
+from vfriendly.measuring import bpf, hints, preloading, samples
 from vfriendly.measuring.bpf import Bpf, Unavailable
 from vfriendly.measuring.events import CLOCK_HZ, Blocked, PerfEvents
 from vfriendly.measuring.machine import Machine
@@ -305,9 +304,7 @@ def _tier(spool: samples.Spool, processes: Processes, target: Target, family: Se
         try:
             tier = _ByEvents(spool, processes, target, family)
         except OSError as error:
-            remedy = (": sysctl kernel.perf_event_paranoid=2 lets every user measure own programs"
-                      if error.errno in (errno.EACCES, errno.EPERM) else "")
-            missing.append(f"time in the kernel, page faults by line: perf_event_open: {error.strerror}{remedy}")
+            missing.append(f"time in the kernel, page faults by line: perf_event_open: {hints.of_perf(error.errno or 0)}")
     tier = tier or _ByProc(spool, processes, target)
     tier.missing[:0] = missing
     return tier

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vfriendly.measuring import perf, samples
+from vfriendly.measuring import hints, perf, samples
 from vfriendly.measuring.processes import Processes
 from vfriendly.measuring.samples import Spool
 
@@ -73,15 +73,14 @@ class PerfEvents:
                 raise
             self._user_only = perf.EXCLUDE_KERNEL
             self._add(samples.CPU, clock, threads, perf.FREQ)
-            self.missing.append("time in the kernel, blocks and wake-ups by line: sysctl kernel.perf_event_paranoid=1, "
-                                "or CAP_PERFMON")
+            self.missing.append(f"time in the kernel, blocks and wake-ups by line: {hints.of_kernel_time()}")
         self._add(samples.FAULT, perf.Attributes(perf.SOFTWARE, perf.PAGE_FAULTS, PERIODS[samples.FAULT]), threads)
         if not self._user_only:
             switches = perf.Attributes(perf.SOFTWARE, perf.CONTEXT_SWITCHES, PERIODS[samples.BLOCK])
             self._add(samples.BLOCK, switches, threads)
             self._shootdowns(threads)
         else:
-            self.missing.append("TLB shootdowns: run as root")
+            self.missing.append(f"TLB shootdowns: {hints.of_tracepoints(errno.EACCES)}")
         self._blocked = Blocked(spool)
 
     @property
@@ -89,6 +88,7 @@ class PerfEvents:
         return bool(self._user_only)
 
     def _shootdowns(self, threads: Sequence[int]) -> None:
+        code = errno.ENOENT
         for root in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"):
             try:
                 number = int(Path(root, "events/tlb/tlb_flush/id").read_text())
@@ -97,9 +97,9 @@ class PerfEvents:
                 for file in event.files:
                     fcntl.ioctl(file, _SET_FILTER, b"reason == 4\0")
                 return
-            except OSError:
-                continue
-        self.missing.append("TLB shootdowns: mount -t tracefs nodev /sys/kernel/tracing")
+            except OSError as error:
+                code = error.errno if error.errno in (errno.EPERM, errno.EACCES) else code
+        self.missing.append(f"TLB shootdowns: {hints.of_tracepoints(code)}")
 
     def _add(self, kind: int, what: perf.Attributes, threads: Sequence[int], more: int = 0) -> _Event:
         event = _Event(kind)

@@ -27,10 +27,12 @@ CALLS = {
     441: "epoll_pwait2", 449: "futex_waitv",
 }
 _MEMORY = {"munmap", "madvise", "mprotect", "brk", "mremap", "mmap"}
-_SYNC = {"futex", "futex_waitv", "sched_yield", "semop", "semtimedop", "nanosleep", "clock_nanosleep"}
+_SYNC = {"futex", "futex_waitv", "semop", "semtimedop", "nanosleep", "clock_nanosleep"}
 _WHATS = {kinds.BLOCK: "block", kinds.WAKE: "wake", kinds.SHOOTDOWN: "shootdown", kinds.FAULT: "fault"}
 # Modules of code that is in no file: //anon in the kernel's events.
 _NO_FILE = ("[anonymous]", "[unknown]")
+# Frames in which the loop of a wait is looked for: std::atomic's load of unoptimized code is two calls deep.
+_CALLERS = 3
 # Share of the samples below which the code around an address is not looked at.
 _LEAST_SHARE = 0.002
 
@@ -109,17 +111,18 @@ class Resolver:
             self.lost_code += places[0][0] in _NO_FILE
             located.append((s, places))
         self.symbols.load(p for _, places in located for p in places if p[0].startswith("/"))
-        leaves = Counter(places[0] for s, places in located if s.kind == kinds.CPU and not s.kernel)
-        least = _LEAST_SHARE * sum(leaves.values())
-        spins = {place for place, count in leaves.items() if self._spins(place, count >= least)}
-        return [(s.ns, self._stack(s, places, spins, period_s)) for s, places in located]
+        # The loop of a wait may be in a caller: of a yield, or of a function that was not inlined.
+        tops = Counter(tuple(places[:_CALLERS]) for s, places in located if s.kind == kinds.CPU and not s.kernel)
+        least = _LEAST_SHARE * sum(tops.values())
+        spins = {top for top, count in tops.items() if self._spins(top, count >= least)}
+        return [(s.ns, self._stack(s, places, tuple(places[:_CALLERS]) in spins, period_s)) for s, places in located]
 
-    def _spins(self, place: tuple[str, int], often: bool) -> bool:
-        if any(is_wait_function(f.function) for f in self.symbols.frames(*place)):
+    def _spins(self, top: tuple[tuple[str, int], ...], often: bool) -> bool:
+        if any(is_wait_function(f.function) for f in self.symbols.frames(*top[0])):
             return True
-        return often and place[0].startswith("/") and self._waits.is_wait(*place)
+        return often and any(path.startswith("/") and self._waits.is_wait(path, offset) for path, offset in top)
 
-    def _stack(self, s: Sample, places: list[tuple[str, int]], spins: set[tuple[str, int]], period_s: float) -> Stack:
+    def _stack(self, s: Sample, places: list[tuple[str, int]], spins: bool, period_s: float) -> Stack:
         frames: list[Frame] = []
         for place in places:
             frames += self.symbols.frames(*place)
@@ -136,7 +139,9 @@ class Resolver:
             # Without a call it is an interrupt or a fault; most of the time is in faults. syscall() may be any.
             if not call and s.call != kinds.SOME_CALL and frames[0].function != "syscall":
                 cause = "page faults"
+            # A thread that yields until something has happened spins: it never sleeps.
+            if call == "sched_yield":
+                return Stack("spin", "spinning", call, s.weight, seconds, 0, tuple(frames))
             return Stack("kernel", cause, call, s.weight, seconds, 0, tuple(frames))
-        spin = places[0] in spins
-        what, cause = ("spin", "spinning") if spin else ("cpu", "other")
+        what, cause = ("spin", "spinning") if spins else ("cpu", "other")
         return Stack(what, cause, "", s.weight, seconds, 0, tuple(frames))

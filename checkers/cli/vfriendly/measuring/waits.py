@@ -6,55 +6,27 @@
 Of the loop around an address, this looks at the instructions, as a program may have no debug
 information and libraries have none: no calls, no stores, at most a few instructions, and at
 least one read, or atomic exchange, at an address that the loop does not change. A loop that
-searches memory changes its address.
+searches memory changes its address. Loops that yield, and those of unoptimized code, are for
+called_waits.py.
 """
 
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 
 from vfriendly import tools
+from vfriendly.measuring import called_waits
+from vfriendly.measuring.called_waits import Instruction
 
 # libgomp's wait has 9, test-and-test-and-set locks with a back-off have up to 14.
 MOST_INSTRUCTIONS = 16
 # Bytes of code around the address: 16 instructions on either side.
 _AROUND = 96
 _LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)(?:\s+(.*))?$")
-_MEMORY = re.compile(r"(?:%[fg]s:)?-?(?:0x[0-9a-f]+)?\(([^)]*)\)")
-_REGISTER = re.compile(r"%\w+")
-_READS_ONLY = ("cmp", "test", "bt", "nop", "prefetch")
-_EXCHANGES = ("xchg", "cmpxchg", "lock")
-_WRITES_ONE = re.compile(r"inc|dec|neg|not|pop|set|sh[lr]|sa[lr]|bswap")
-_JUMP = re.compile(r"j\w+$")
+_SYMBOL = re.compile(r"<([^>+]+)>$")
 # Functions that wait by spinning, where a library has names.
-_FUNCTIONS = re.compile(r"pthread_spin_lock|vf_spin_\w+|.*__kmp\w*(wait|barrier_template|hyper_barrier)\w*"
+_FUNCTIONS = re.compile(r"pthread_spin_lock|(__)?sched_yield|vf_spin_\w+|.*__kmp\w*(wait|barrier_template|hyper_barrier)\w*"
                         r"|(gomp_)?do_(spin|wait)|gomp_(team_)?barrier_wait_end|s_lock|perform_spin_delay")
-
-
-@dataclass(frozen=True)
-class _Instruction:
-    address: int
-    name: str
-    operands: str
-
-    @property
-    def written(self) -> str:
-        """Returns the last operand, which AT&T's syntax writes to, unless the instruction only reads."""
-        if self.name.startswith(_READS_ONLY) or _JUMP.match(self.name):
-            return ""
-        if "," not in self.operands and not _WRITES_ONE.match(self.name):
-            return ""
-        return re.split(r",(?![^(]*\))", self.operands)[-1].strip()
-
-
-def _family(register: str) -> str:
-    """Returns one name for %rax, %eax, %ax and %al."""
-    name = register.lstrip("%")
-    short = re.fullmatch(r"[er]?([abcd])[xlh]|[er]?([sd]i|[sb]p)l?", name)
-    if short:
-        return (short[1] or short[2])
-    return re.sub(r"(r\d+)[dwb]?$", r"\1", name)
 
 
 def is_wait_function(name: str) -> bool:
@@ -75,46 +47,62 @@ class Waits:
         """Returns True if the instruction at the address is part of a loop that waits."""
         key = (module, offset)
         if key not in self._known:
-            self._known[key] = bool(self._tool) and _waits(self._code(module, offset), offset)
+            self._known[key] = bool(self._tool) and self._waits(module, offset)
         return self._known[key]
 
-    def _code(self, module: str, offset: int) -> list[_Instruction]:
+    def _waits(self, module: str, offset: int) -> bool:
+        around = loops_around(self._code(module, max(0, offset - _AROUND), offset + _AROUND), offset)
+        return any(_only_waits(loop) or called_waits.only_waits(loop, lambda at: self._function(module, at))
+                   for loop in around)
+
+    def _function(self, module: str, offset: int) -> list[Instruction]:
+        return called_waits.function(self._code(module, offset, offset + called_waits.LONGEST))
+
+    def _code(self, module: str, begin: int, end: int) -> list[Instruction]:
         assert self._tool
-        done = subprocess.run(
-            [self._tool, "-d", "--no-show-raw-insn", f"--start-address={max(0, offset - _AROUND):#x}",
-             f"--stop-address={offset + _AROUND:#x}", module],
-            capture_output=True, text=True, errors="replace", check=False)
-        found = (_LINE.match(line.split("<")[0].split("#")[0]) for line in done.stdout.splitlines())
-        return [_Instruction(int(m[1], 16), m[2], (m[3] or "").strip()) for m in found if m]
+        done = subprocess.run([self._tool, "-d", "--no-show-raw-insn", f"--start-address={begin:#x}",
+                               f"--stop-address={end:#x}", module],
+                              capture_output=True, text=True, errors="replace", check=False)
+        return parse(done.stdout)
 
 
-def _waits(code: list[_Instruction], address: int) -> bool:
+def parse(text: str) -> list[Instruction]:
+    """Returns the instructions of what objdump prints."""
+    found = []
+    for line in text.splitlines():
+        m = _LINE.match(line.split("#")[0].split("<")[0])
+        if m:
+            symbol = _SYMBOL.search(line.split("#")[0].strip()) if m[2].startswith(("call", "jmp")) else None
+            found.append(Instruction(int(m[1], 16), m[2], (m[3] or "").strip(), symbol[1] if symbol else ""))
+    return found
+
+
+def loops_around(code: list[Instruction], address: int) -> list[list[Instruction]]:
+    """Returns the loops around an address, the shortest first."""
     loops = []
     for i in code:
-        if _JUMP.match(i.name) and re.fullmatch(r"(0x)?[0-9a-f]+", i.operands):
+        if called_waits.JUMP.match(i.name) and re.fullmatch(r"(0x)?[0-9a-f]+", i.operands):
             target = int(i.operands, 16)
             if target <= address <= i.address:
                 loops.append((target, i.address))
-    for begin, end in sorted(loops, key=lambda loop: loop[1] - loop[0]):
-        if _only_waits([i for i in code if begin <= i.address <= end]):
-            return True
-    return False
+    return [[i for i in code if begin <= i.address <= end]
+            for begin, end in sorted(loops, key=lambda loop: loop[1] - loop[0])]
 
 
-def _only_waits(loop: list[_Instruction]) -> bool:
+def _only_waits(loop: list[Instruction]) -> bool:
     if not 0 < len(loop) <= MOST_INSTRUCTIONS:
         return False
     changed, reads = set[str](), list[str]()
     for i in loop:
-        exchange = i.name.startswith(_EXCHANGES)
+        exchange = i.name.startswith(called_waits.EXCHANGES)
         if i.name.startswith(("call", "ret", "syscall", "push", "rep")):
             return False
         written = i.written
-        memory = _MEMORY.search(i.operands)
-        if memory and written and _MEMORY.fullmatch(written) and not exchange:
+        memory = called_waits.MEMORY.search(i.operands)
+        if memory and written and called_waits.MEMORY.fullmatch(written) and not exchange:
             return False  # a store
         if memory and not i.name.startswith(("lea", "nop", "prefetch")):
             reads.append(memory[1])
-        if written and not _MEMORY.search(written):
-            changed |= {_family(r) for r in _REGISTER.findall(written)}
-    return any(not {_family(r) for r in _REGISTER.findall(read)} & changed for read in reads)
+        if written and not called_waits.MEMORY.search(written):
+            changed |= {called_waits.family(r) for r in called_waits.REGISTER.findall(written)}
+    return any(not {called_waits.family(r) for r in called_waits.REGISTER.findall(read)} & changed for read in reads)
