@@ -96,7 +96,7 @@ __attribute__((constructor)) static void configure(void) {
   vf_env_check_names();
   vf_spin_next_look_up();
   vf_arm_off = find_reason();
-  vf_arm_always(getenv("VF_TEST_SPIN_ALWAYS") != NULL);
+  vf_arm_always(vf_env_get("VF_TEST_SPIN_ALWAYS") != NULL);
   if (vf_report_is_wanted())
     vf_report_register("vfspin", print);
   if (!vf_arm_off)
