@@ -13,6 +13,7 @@
 
 static const char usage[] =
     "usage: gleaner run [OPTIONS] -- COMMAND...\n"
+    "       gleaner tick [--explain] -- COMMAND... | -p PID\n"
     "       gleaner top [--once] [--json]\n"
     "       gleaner repair\n"
     "\n"
@@ -47,6 +48,8 @@ static const char usage[] =
     "  --prometheus FILE  write the state each second, in Prometheus' format\n"
     "  --physical    act also where the machine is not virtual\n"
     "\n"
+    "tick: gives threads short time slices while they spin and CPUs are "
+    "short.\n"
     "repair: gives CPUs back to workloads of runs that were killed with "
     "SIGKILL.\n";
 
@@ -138,6 +141,8 @@ int main(int argc, char **argv) {
   const char *command = argc > 1 ? argv[1] : "";
   if (strcmp(command, "run") == 0)
     return run(argc - 1, argv + 1);
+  if (strcmp(command, "tick") == 0)
+    return gl_tick(argc - 1, argv + 1);
   if (strcmp(command, "top") == 0)
     return gl_top(argc - 1, argv + 1);
   if (strcmp(command, "repair") == 0)

@@ -36,5 +36,10 @@ enum {
 int gl_run(const struct gl_options *options);
 int gl_top(int argc, char **argv);
 int gl_repair(void);
+int gl_tick(int argc, char **argv);
+
+/* Ends this process by the signal by which a process with this wait status
+ * ended, or returns that process's exit status. */
+int gl_end_as(int status);
 
 #endif /* VFRIENDLY_GLEANER_OPTIONS_H */

@@ -140,8 +140,7 @@ static int supervise(struct gl_record *record) {
   }
 }
 
-/* Ends as the command ended. */
-static int end_as(int status) {
+int gl_end_as(int status) {
   if (WIFEXITED(status))
     return WEXITSTATUS(status);
   int number = WTERMSIG(status);
@@ -212,5 +211,5 @@ int gl_run(const struct gl_options *options) {
   gl_halt_poll_end(record);
   if (path[0])
     unlink(path);
-  return started ? end_as(status) : GL_FAILED;
+  return started ? gl_end_as(status) : GL_FAILED;
 }
