@@ -36,7 +36,8 @@ namespace {
 
 /// VF_SPIN_* of spin_wait.h.
 enum : uint32_t {
-  Notified = 0x100,
+  /// With VF_SPIN_UNSEEN: code outside of the module may write the memory, too.
+  Notified = 0x2100,
   NoSleep = 0x200,
   Trylock = 0x400,
 };

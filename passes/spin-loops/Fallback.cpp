@@ -45,6 +45,23 @@ void declareFallback(Module &M) {
     G->setVisibility(GlobalValue::HiddenVisibility);
 }
 
+/// Prepares the comparison of vf_spin_how (calls.ll). Its operands must be
+/// addresses that the dynamic linker has found: without dso_local, an
+/// executable takes them from its table of addresses, as for __sched_yield.
+static void compareNames(Module &M, bool HasBothNames) {
+  for (auto [Name, Own] : {std::pair("sched_yield", "__sched_yield"),
+                           std::pair("nanosleep", "__nanosleep")}) {
+    Function *F = M.getFunction(Name), *Same = M.getFunction(Own);
+    if (!F || !Same)
+      continue;
+    for (Function *Each : {F, Same})
+      if (Each->isDeclaration())
+        Each->setDSOLocal(false);
+    if (!HasBothNames && Same->hasExternalWeakLinkage())
+      Same->replaceAllUsesWith(F);
+  }
+}
+
 static void link(Module &M) {
   if (undefined(M).empty())
     return;
@@ -56,6 +73,7 @@ static void link(Module &M) {
                      : T.getArch() == Triple::aarch64 ? fallback::AArch64
                      : T.getArch() == Triple::riscv64 ? fallback::RISCV64
                                                       : fallback::Generic);
+  compareNames(M, T.isGNUEnvironment());
   // Keeps the functions external. If LTO made them internal, it would remove
   // their parameters, and a later run of the pass could not add calls.
   for (StringRef Name : {WaitFunction, BoundedWaitFunction})

@@ -148,4 +148,15 @@ void sayOutOfSight(OptimizationRemarkEmitter &ORE, const CallInst &Wait) {
   });
 }
 
+void sayOthersMayEnd(OptimizationRemarkEmitter &ORE, const CallInst &Wait) {
+  ORE.emit([&] {
+    return OptimizationRemarkAnalysis("vf-spin-notify", "OthersMayEnd",
+                                      Wait.getDebugLoc(), Wait.getParent())
+           << "code that is not seen here, or another process where memory is "
+              "shared, may end this wait without a notify: it then ends at "
+              "most "
+              "2 ms, or a twentieth of its time, late";
+  });
+}
+
 } // namespace vfriendly

@@ -60,6 +60,11 @@ void sayUnoptimized(llvm::OptimizationRemarkEmitter &ORE, llvm::Function &F);
 void sayOutOfSight(llvm::OptimizationRemarkEmitter &ORE,
                    const llvm::CallInst &Wait);
 
+/// Emits the remark that code which does not notify may end this wait. It has a
+/// name of its own, vf-spin-notify, because it is true of most waits.
+void sayOthersMayEnd(llvm::OptimizationRemarkEmitter &ORE,
+                     const llvm::CallInst &Wait);
+
 } // namespace vfriendly
 
 #endif

@@ -447,6 +447,11 @@ void SpinLoopsImpl::notifyWriters() {
       sayOutOfSight(FAM.getResult<OptimizationRemarkEmitterAnalysis>(
                         *Call->getFunction()),
                     *Call);
+  if (isLast(Phase))
+    for (CallInst *Call : waitsEndedBySome(M))
+      sayOthersMayEnd(FAM.getResult<OptimizationRemarkEmitterAnalysis>(
+                          *Call->getFunction()),
+                      *Call);
   Changed |= !Done.Covered.empty() || !Done.Changed.empty();
   insertRange(Rewritten, Done.Changed);
 }

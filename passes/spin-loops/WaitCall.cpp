@@ -294,16 +294,21 @@ static ConstantInt *howOf(const CallInst &Wait) {
   return dyn_cast<ConstantInt>(Wait.getArgOperand(HowArgument));
 }
 
-void setNotified(CallInst &Wait) {
-  ConstantInt *How = cast<ConstantInt>(howOf(Wait));
-  Wait.setArgOperand(
-      HowArgument,
-      ConstantInt::get(How->getType(), How->getZExtValue() | VF_SPIN_NOTIFIED));
+Notified notifiedBy(const CallInst &Wait) {
+  ConstantInt *How = howOf(Wait);
+  if (!How)
+    return Notified::ByAll;
+  if (!(How->getZExtValue() & VF_SPIN_NOTIFIED))
+    return Notified::Unknown;
+  return How->getZExtValue() & VF_SPIN_UNSEEN ? Notified::BySome
+                                              : Notified::ByAll;
 }
 
-bool canBeNotified(const CallInst &Wait) {
-  ConstantInt *How = howOf(Wait);
-  return How && !(How->getZExtValue() & VF_SPIN_NOTIFIED);
+void setNotified(CallInst &Wait, Notified By) {
+  ConstantInt *How = cast<ConstantInt>(howOf(Wait));
+  uint64_t Flags = How->getZExtValue() & ~uint64_t(VF_SPIN_UNSEEN);
+  Flags |= VF_SPIN_NOTIFIED | (By == Notified::BySome ? VF_SPIN_UNSEEN : 0);
+  Wait.setArgOperand(HowArgument, ConstantInt::get(How->getType(), Flags));
 }
 
 /// Returns the type that I accesses at Address; null if I does not access it.

@@ -69,13 +69,14 @@ llvm::FunctionType *boundedWaitType(llvm::LLVMContext &Context);
 llvm::CallInst *emitWait(const SpinLoop &S, const WaitKey &Key, uint32_t Flags,
                          llvm::LoopInfo &LI, llvm::DominatorTree &DT);
 
-/// Returns true if setNotified can set VF_SPIN_NOTIFIED in the argument `how`
-/// of Wait, a call that emitWait has made: the argument is a constant in which
-/// this flag is not set.
-bool canBeNotified(const llvm::CallInst &Wait);
-/// Sets VF_SPIN_NOTIFIED in the argument `how` of Wait. The flag tells the
-/// runtime that the writers notify. pre: canBeNotified(Wait).
-void setNotified(llvm::CallInst &Wait);
+/// What the argument `how` of a wait says about its writers: nothing, that some
+/// notify (VF_SPIN_NOTIFIED with VF_SPIN_UNSEEN), or that all do.
+enum class Notified { Unknown, BySome, ByAll };
+/// Returns what Wait, a call that emitWait has made, says; ByAll if its
+/// argument cannot be changed, because it is no constant.
+Notified notifiedBy(const llvm::CallInst &Wait);
+/// pre: notifiedBy(Wait) is less.
+void setNotified(llvm::CallInst &Wait, Notified By);
 
 /// Returns the memory that Wait, a call that emitWait has made, waits for.
 /// Takes the location from an access to that memory in the loop around Wait.

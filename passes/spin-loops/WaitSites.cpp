@@ -15,6 +15,8 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Module.h"
 
+#include <algorithm>
+
 using namespace llvm;
 
 namespace vfriendly {
@@ -30,10 +32,12 @@ void WaitSites::addEarlier(Module &M, FunctionAnalysisManager &FAM) {
     for (User *U : Wait->users()) {
       auto *Call = dyn_cast<CallInst>(U);
       if (!Call || Call->getCalledFunction() != Wait || Known.contains(Call) ||
-          !canBeNotified(*Call))
+          notifiedBy(*Call) == Notified::ByAll)
         continue;
       auto &LI = FAM.getResult<LoopAnalysis>(*Call->getFunction());
-      if (auto Where = locateWait(*Call, LI))
+      auto Where = locateWait(*Call, LI);
+      if (Where &&
+          (notifiedBy(*Call) == Notified::Unknown || Writers::isClosed(*Where)))
         Sites.push_back({Call, *Where, NotifyKey()});
     }
   }
@@ -48,18 +52,41 @@ WaitSites::notify(Writers &AllWriters,
   Writers::Outcome Done = AllWriters.instrument(Places, MayChange);
   // A wait for several words is notified if the writers of each of these words
   // notify.
-  MapVector<CallInst *, bool> IsCovered;
-  for (auto [S, Covered] : zip_equal(Sites, Done.Covered))
-    if (S.Call)
-      IsCovered.insert({S.Call, true}).first->second &= Covered;
+  MapVector<CallInst *, Notified> By;
+  for (auto [S, Covered] : zip_equal(Sites, Done.Covered)) {
+    if (!S.Call)
+      continue;
+    Notified Word = !Covered                     ? Notified::Unknown
+                    : Writers::isClosed(S.Where) ? Notified::ByAll
+                                                 : Notified::BySome;
+    Notified &All = By.insert({S.Call, Notified::ByAll}).first->second;
+    All = std::min(All, Word);
+  }
   Outcome Result;
   Result.Changed = std::move(Done.Changed);
-  for (auto [Call, Covered] : IsCovered) {
-    if (Covered)
-      setNotified(*Call);
-    (Covered ? Result.Covered : Result.Uncovered).push_back(Call);
+  for (auto [Call, Known] : By) {
+    Notified Before = notifiedBy(*Call);
+    if (Known <= Before) {
+      if (Before == Notified::Unknown)
+        Result.Uncovered.push_back(Call);
+      continue;
+    }
+    setNotified(*Call, Known);
+    Result.Covered.push_back(Call);
   }
   return Result;
+}
+
+SmallVector<CallInst *, 4> waitsEndedBySome(Module &M) {
+  SmallVector<CallInst *, 4> Found;
+  for (StringRef Name : {WaitFunction, BoundedWaitFunction})
+    if (Function *Wait = M.getFunction(Name))
+      for (User *U : Wait->users())
+        if (auto *Call = dyn_cast<CallInst>(U);
+            Call && Call->getCalledFunction() == Wait &&
+            notifiedBy(*Call) == Notified::BySome)
+          Found.push_back(Call);
+  return Found;
 }
 
 } // namespace vfriendly

@@ -30,7 +30,8 @@ public:
     Sites.push_back({Call, Where, Key});
   }
 
-  /// Adds the waits of M, of an earlier run, that are not notified yet.
+  /// Adds the waits of M, of an earlier run, that are not notified yet, or for
+  /// a variable of which it is known only now that no other code writes it.
   void addEarlier(llvm::Module &M, llvm::FunctionAnalysisManager &FAM);
 
   struct Outcome {
@@ -40,7 +41,8 @@ public:
     llvm::SmallVector<llvm::CallInst *, 4> Covered, Uncovered;
   };
   /// Makes the known writers notify, except in functions for which MayChange
-  /// returns false. Sets VF_SPIN_NOTIFIED in each covered wait.
+  /// returns false. Sets VF_SPIN_NOTIFIED in each covered wait, with
+  /// VF_SPIN_UNSEEN unless no other code can write its words.
   Outcome
   notify(Writers &AllWriters,
          llvm::function_ref<bool(const llvm::Function &)> MayChange) const;
@@ -54,6 +56,9 @@ private:
   };
   llvm::SmallVector<Site, 4> Sites;
 };
+
+/// Returns the waits of M that notify, but that other code may end, too.
+llvm::SmallVector<llvm::CallInst *, 4> waitsEndedBySome(llvm::Module &M);
 
 } // namespace vfriendly
 

@@ -10,6 +10,7 @@
 
 #include "passes/analysis/common/WaitNeutral.h"
 #include "passes/analysis/waits/Causes.h"
+#include "passes/common/RuntimeCalls.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DataLayout.h"
@@ -293,6 +294,70 @@ bool Writers::anyFor(const Location &Where) const {
 bool Writers::anySurelyFor(const Location &Where) const {
   return anyMatch(
       Where, [&](unsigned G) { return surelyMatch(Where, Groups[G].Where); });
+}
+
+/// Returns true if a write of Size bytes at Offset is a writer for Where, which
+/// notifies, or does not overlap Where.
+static bool isWriterOrElsewhere(const Location &Where,
+                                std::optional<int64_t> Offset, TypeSize Size) {
+  if (Size.isScalable())
+    return false;
+  int64_t Bytes = Size.getFixedValue(), Polled = Where.Size;
+  if (Bytes == Polled && sameOffset(Where.Offset, Offset))
+    return true;
+  return Where.Offset && Offset &&
+         (*Offset + Bytes <= *Where.Offset ||
+          *Where.Offset + Polled <= *Offset);
+}
+
+/// Returns true if Call passes a key to the runtime, which only compares it or
+/// reads the memory there.
+static bool passesKey(const CallBase &Call, const Use &Key) {
+  return Key.getOperandNo() == 0 &&
+         (calls(Call, NotifyFunction) || calls(Call, WaitFunction) ||
+          calls(Call, BoundedWaitFunction));
+}
+
+bool Writers::isClosed(const Location &Where) {
+  if (!Where.Global || !Where.Global->hasLocalLinkage())
+    return false;
+  const DataLayout &DL = Where.Global->getDataLayout();
+  SmallVector<std::pair<const Value *, std::optional<int64_t>>, 8> Worklist{
+      {Where.Global, 0}};
+  while (!Worklist.empty()) {
+    auto [Address, Offset] = Worklist.pop_back_val();
+    for (const Use &U : Address->uses()) {
+      const User *By = U.getUser();
+      if (auto *GEP = dyn_cast<GEPOperator>(By)) {
+        APInt Added(DL.getIndexTypeSizeInBits(GEP->getType()), 0);
+        bool Constant = Offset && GEP->getPointerOperand() == Address &&
+                        GEP->accumulateConstantOffset(DL, Added);
+        Worklist.push_back({GEP, Constant ? std::optional<int64_t>(
+                                                *Offset + Added.getSExtValue())
+                                          : std::nullopt});
+        continue;
+      }
+      if (isa<LoadInst>(By))
+        continue;
+      if (auto *Call = dyn_cast<CallBase>(By); Call && passesKey(*Call, U))
+        continue;
+      Type *Written = nullptr;
+      if (auto *Store = dyn_cast<StoreInst>(By);
+          Store && U.getOperandNo() == Store->getPointerOperandIndex())
+        Written = Store->getValueOperand()->getType();
+      else if (auto *RMW = dyn_cast<AtomicRMWInst>(By);
+               RMW && U.getOperandNo() == RMW->getPointerOperandIndex())
+        Written = RMW->getType();
+      else if (auto *Exchange = dyn_cast<AtomicCmpXchgInst>(By);
+               Exchange &&
+               U.getOperandNo() == Exchange->getPointerOperandIndex())
+        Written = Exchange->getNewValOperand()->getType();
+      if (!Written ||
+          !isWriterOrElsewhere(Where, Offset, DL.getTypeStoreSize(Written)))
+        return false;
+    }
+  }
+  return true;
 }
 
 bool Writers::isOnlyRead(const GlobalVariable &Global) {

@@ -108,6 +108,12 @@ public:
   /// module, and all its uses are loads.
   bool isOnlyRead(const llvm::GlobalVariable &Global);
 
+  /// Returns true if no code but the module's writers for Where can write the
+  /// memory there: it is in a variable that is local to the module, and whose
+  /// address is only used to access it. Where it is not known, code that does
+  /// not notify may end the wait.
+  static bool isClosed(const Location &Where);
+
   struct Outcome {
     /// For each wait, in the order of Waits: true if every writer in the module
     /// that may end the wait notifies, and at least one of these is in a

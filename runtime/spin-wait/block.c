@@ -94,6 +94,20 @@
 /* Upper limit of the count of missed notifies, so that a few notifies that
  * arrive restore trust. */
 #define VF_SUSPECT_MAX 8u
+/* Timeouts of a wait that a thread may end without a notify (VF_SPIN_UNSEEN).
+ * They depend on nothing but the time waited: a change is noticed 2 ms late, or
+ * a twentieth of the wait, whichever is more, whatever notifies have ended
+ * before. Both numbers leave an eighth of that for the timer's slack and for
+ * the way back to a CPU, which took 0.1 ms on the development machine. */
+#define VF_UNSEEN_MIN_NS 1750000u
+#define VF_UNSEEN_SHARE 23
+/* What a change without a notify adds to `suspect` if the runtime has read it.
+ * One suffices for a lock, whose waiters delay each other. */
+#define VF_SUSPECT_SURE (VF_SUSPECT_LIMIT + 1)
+/* Number of yields of waits that may not sleep, in a bucket that is not relied
+ * upon, of which one forgets a missed notify: the sleep that follows may take
+ * VF_UNSEEN_MIN_NS for nothing, 3 % of the time that so many yields take. */
+#define VF_FORGET_EACH (UINT32_C(1) << 17)
 /* Time for which a wait that may not sleep does not yield again, after a yield
  * to threads of other programs: this many times as long as the yield took. With
  * one as long as the other it would poll for a third of the time, beside one
@@ -123,10 +137,24 @@ static void suspect_more(struct vf_spin_bucket *bucket) {
     vf_set(&bucket->suspect, suspect + 1);
 }
 
+/* Records a change that the runtime has read and no thread has notified. */
+static void suspect_surely(struct vf_spin_bucket *bucket) {
+  uint32_t suspect = vf_get(&bucket->suspect);
+  if (suspect < VF_SUSPECT_SURE)
+    vf_set(&bucket->suspect, VF_SUSPECT_SURE);
+  else
+    suspect_more(bucket);
+}
+
 static void suspect_less(struct vf_spin_bucket *bucket) {
   uint32_t suspect = vf_get(&bucket->suspect);
   if (suspect > 0)
     vf_set(&bucket->suspect, suspect - 1);
+}
+
+static void forget_at_times(struct vf_spin_bucket *bucket) {
+  if ((vf_now_ns() * UINT64_C(0x9e3779b97f4a7c15) >> 32) % VF_FORGET_EACH == 0)
+    suspect_less(bucket);
 }
 
 static void trust_more(struct vf_spin_bucket *bucket) {
@@ -168,8 +196,10 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high) {
 }
 
 /* Returns the timeout of a sleep after `waited` nanoseconds of waiting. */
-static uint64_t timeout_ns(const struct vf_spin_bucket *bucket,
-                           uint64_t waited) {
+static uint64_t timeout_ns(const struct vf_spin_bucket *bucket, uint64_t waited,
+                           uint32_t how) {
+  if (how & VF_SPIN_UNSEEN)
+    return clamp(waited / VF_UNSEEN_SHARE, VF_UNSEEN_MIN_NS, VF_TIMEOUT_MAX_NS);
   uint32_t trusted = vf_get(&bucket->trusted);
   uint64_t least = trusted ? VF_TIMEOUT_TRUSTED_NS : VF_TIMEOUT_MIN_NS;
   uint64_t ns = clamp(waited / VF_TIMEOUT_SHARE, least, VF_TIMEOUT_MAX_NS);
@@ -318,15 +348,20 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
                                            : sleep_blind(state, how, place);
 
   struct vf_spin_bucket *bucket = vf_spin_bucket_of(addr);
-  settle_doubts(bucket, vf_field(state, VF_TIMED_OUT));
+  uint32_t size = how & VF_SPIN_SIZE_MASK;
+  /* Whether the runtime sees for itself if a sleep has missed a notify. */
+  bool looks = how & VF_SPIN_UNSEEN && size != 0;
+  settle_doubts(bucket, vf_field(state, VF_TIMED_OUT) && !looks);
   state = vf_with(state, VF_TIMED_OUT, 0);
   uint64_t waited = vf_waited(state, vf_now_ns());
-  uint64_t ns = timeout_ns(bucket, waited);
+  uint64_t ns = timeout_ns(bucket, waited, how);
   bool blind = vf_get(&bucket->suspect) > VF_SUSPECT_LIMIT;
   if (blind) {
     /* Sleeps no longer than a blind sleep, but arms the bucket below, so that
      * notifies can restore trust. */
     ns = blind_sleep_ns(waited);
+    if (how & VF_SPIN_NO_SLEEP)
+      forget_at_times(bucket);
     if (ns == 0 || how & VF_SPIN_NO_SLEEP)
       return sleep_blind(state, VF_SPIN_NO_SLEEP, place);
     if (yield_to_waiters())
@@ -334,7 +369,6 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
   }
 
   uint32_t seq = __atomic_load_n(&bucket->seq, __ATOMIC_ACQUIRE);
-  uint32_t size = how & VF_SPIN_SIZE_MASK;
   if (size == 0 &&
       !(vf_field(state, VF_SNAPPED) &&
         vf_field(state, VF_SNAPSHOT) == (seq & vf_max(VF_SNAPSHOT)))) {
@@ -362,6 +396,11 @@ uint64_t vf_spin_block(const volatile void *addr, uint64_t observed,
   switch (result) {
   case ETIMEDOUT:
     vf_count(VF_SPIN_TIMEOUTS, 1);
+    if (looks) {
+      if (changed(addr, observed, size))
+        suspect_surely(bucket);
+      return vf_with(state, VF_TIMED_OUT, 1);
+    }
     suspect_more(bucket);
     vf_set(&bucket->doubted, 1);
     return vf_with(state, VF_TIMED_OUT, 1);
@@ -381,8 +420,9 @@ bool vf_spin_block_for(const volatile void *addr, uint64_t observed,
   struct vf_spin_bucket *bucket = vf_spin_bucket_of(addr);
   if (vf_get(&bucket->suspect) > VF_SUSPECT_LIMIT)
     return false;
-  uint64_t most =
-      vf_get(&bucket->trusted) ? VF_TIMEOUT_TRUSTED_NS : VF_TIMEOUT_MIN_NS;
+  uint64_t most = vf_get(&bucket->trusted) && !(how & VF_SPIN_UNSEEN)
+                      ? VF_TIMEOUT_TRUSTED_NS
+                      : VF_TIMEOUT_MIN_NS;
   uint32_t seq = __atomic_load_n(&bucket->seq, __ATOMIC_ACQUIRE);
   arm(bucket);
   if (changed(addr, observed, size))

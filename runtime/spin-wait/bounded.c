@@ -8,6 +8,7 @@
 #include "platform/linux/kernel.h"
 #include "spin-wait/block.h"
 #include "spin-wait/cpu_time.h"
+#include "spin-wait/foreign.h"
 #include "spin-wait/tuning.h"
 
 #include "spin-wait/bounded_steps.h"

@@ -17,7 +17,8 @@
  * last long enough. Without a notifying writer it only polls: a yield would
  * take more time than is left for the wait. While a signal that CPU time
  * triggers may arrive (cpu_time.h), it only polls, because time without the CPU
- * does not bring that signal nearer.
+ * does not bring that signal nearer; likewise if the program defines
+ * sched_yield and the like by itself (foreign.h).
  *
  * With VF_SPIN_MAY_WORK the caller may do work between two calls. The number of
  * polls left is not used, a long window is no evidence of over-commitment, and
@@ -26,7 +27,7 @@
  *
  * bounded.c uses this file for the runtime, and alone/linux.c for
  * programs without it. Include before: vf_now_ns, vf_yield, vf_spin_budget_ns,
- * vf_cpu_time_counts and vf_spin_block_for.
+ * vf_cpu_time_counts, vf_calls_are_foreign and vf_spin_block_for.
  *===----------------------------------------------------------------------===*/
 
 #ifndef VFRIENDLY_SPIN_WAIT_BOUNDED_STEPS_H
@@ -210,6 +211,7 @@ vf_bounded_step(const volatile void *addr, uint64_t observed, uint64_t state,
   bool patient = how & VF_SPIN_TRYLOCK;
   bool crowded = known != 0 && vf_crowded();
   if ((!(crowded && !patient) && !has_spent_its_budget(state, begin)) ||
+      how & VF_SPIN_AWAKE || vf_calls_are_foreign() ||
       vf_cpu_time_counts(begin))
     return answer(state, begin, 0, UINT64_C(1) << vf_field(state, VF_WINDOW));
 

@@ -115,6 +115,9 @@ struct vf_spin_shared {
   uint32_t budget_ns_plus_1;
   uint32_t notify_off;
   uint32_t stats;
+  /* Set if the program or one of its libraries replaces a function of libc by
+   * which loops give way, see foreign.h. */
+  uint32_t foreign;
 
   uint64_t counters[VF_SPIN_COUNTERS] __attribute__((aligned(VF_CACHE_LINE)));
 

@@ -10,6 +10,7 @@
 #include "common/report.h"
 #include "common/sites.h"
 #include "spin-wait/blind.h"
+#include "spin-wait/foreign.h"
 #include "spin-wait/limit.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -71,6 +72,7 @@ __attribute__((constructor)) static void configure(void) {
     vf_set(&shared->stats, 1);
     vf_report_register("vfrt", print);
   }
+  vf_set(&shared->foreign, vf_find_foreign());
   vf_limit_start(&vf_cpu_groups_of_self);
   errno = saved;
 }

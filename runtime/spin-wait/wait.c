@@ -21,7 +21,8 @@
  * which the lock was free many times. PARSEC's streamcluster, for example,
  * tries a lock after each barrier.
  *
- * While a CPU-time timer may end the wait (cpu_time.h), the last two phases
+ * While a CPU-time timer may end the wait (cpu_time.h), or if the program
+ * defines sched_yield and the like by itself (foreign.h), the last two phases
  * pause instead.
  *===----------------------------------------------------------------------===*/
 
@@ -31,6 +32,7 @@
 #include "spin-wait/block.h"
 #include "spin-wait/cpu_time.h"
 #include "spin-wait/crowd.h"
+#include "spin-wait/foreign.h"
 #include "spin-wait/history.h"
 #include "spin-wait/limit.h"
 #include "spin-wait/move.h"
@@ -158,6 +160,13 @@ static void end_spin(struct vf_spin_bucket *bucket) {
     vf_limit_blocks(bucket);
 }
 
+/* Returns true if the wait may only pause: the loop's own calls may do what it
+ * waits for (foreign.h), or CPU time counts. */
+static inline bool stays_awake(uint32_t how, uint64_t now) {
+  return how & VF_SPIN_AWAKE || vf_calls_are_foreign() ||
+         vf_cpu_time_counts(now);
+}
+
 /* Returns true if the wait sleeps without a query of the timers, which takes as
  * much CPU time as the sleep (cpu_time.h): notifies have ended its bucket's
  * sleeps, and the last query has found no timer. Should a timer of CPU time end
@@ -165,7 +174,8 @@ static void end_spin(struct vf_spin_bucket *bucket) {
 static inline bool sleeps_surely(const struct vf_spin_bucket *bucket,
                                  uint64_t state) {
   return bucket && vf_spin_is_trusted(bucket) &&
-         !vf_field(state, VF_TIMED_OUT) && !vf_cpu_time_counted();
+         !vf_field(state, VF_TIMED_OUT) && !vf_cpu_time_counted() &&
+         !vf_calls_are_foreign();
 }
 
 static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
@@ -186,7 +196,8 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
   if (phase == VF_BLOCKING) {
     if (opening)
       vf_limit_look(now);
-    return !sleeps_surely(bucket, state) && vf_cpu_time_counts(now)
+    return (how & VF_SPIN_AWAKE || !sleeps_surely(bucket, state)) &&
+                   stays_awake(how, now)
                ? burn(state)
                : vf_spin_block(addr, observed, state, how, place);
   }
@@ -206,7 +217,7 @@ static inline uint64_t wait_at(const volatile void *addr, uint64_t observed,
   uint64_t budget = budget_of(bucket, state, in_vain);
   if (phase == VF_SPINNING)
     state = spin(state, now, budget);
-  else if (vf_cpu_time_counts(now))
+  else if (stays_awake(how, now))
     return burn(state);
   else if (opening && bucket && vf_should_move(now))
     return vf_spin_block(addr, observed, enter(state, VF_BLOCKING), how, place);

@@ -97,7 +97,12 @@ CallClass classifyCall(const CallBase &Call) {
   if (Callee->isIntrinsic())
     return {classifyIntrinsic(Call, Callee->getIntrinsicID())};
 
-  CallEffect Effect = effectOfLibraryFunction(Callee->getName());
+  // A name tells nothing of a function that the program defines by itself, such
+  // as a sched_yield that switches fibers. Bodies that a header provides for
+  // inlining only are libc's.
+  CallEffect Effect = Callee->isDeclarationForLinker()
+                          ? effectOfLibraryFunction(Callee->getName())
+                          : CallEffect::Other;
   // Classifies select and poll as sleeps only if they watch no descriptor.
   if (Effect == CallEffect::Sleep &&
       (Callee->getName() == "select" || Callee->getName() == "poll")) {

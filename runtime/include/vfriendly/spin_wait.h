@@ -44,9 +44,10 @@ extern "C" {
  * (memory that is volatile, or that may be gone by now). */
 #define VF_SPIN_SIZE_MASK 0xffu
 /* Says that the thread that ends this wait calls vf_spin_notify. If this flag
- * is set although no thread does so, some wake-ups are late. If the flag is not
- * set, the wait never blocks in the kernel for more than 1/16 of the time that
- * it has already taken, or half of it near a limit of CPU time. */
+ * is set although no thread does so, some wake-ups are late; VF_SPIN_UNSEEN
+ * limits how late. If the flag is not set, the wait never blocks in the kernel
+ * for more than 1/16 of the time that it has already taken, or half of it near
+ * a limit of CPU time. */
 #define VF_SPIN_NOTIFIED 0x100u
 /* Never sleep, only pause and yield: for locks that hand over in a fixed order,
  * where one sleeping waiter delays all waiters after it. VF_SPIN_NOTIFIED takes
@@ -65,6 +66,17 @@ extern "C" {
  * be skipped: vf_spin_wait_bounded returns 0 in skip, never sleeps, and lets
  * some microseconds pass between two yields. */
 #define VF_SPIN_MAY_WORK 0x1000u
+/* With VF_SPIN_NOTIFIED: threads may also end this wait that do not call
+ * vf_spin_notify, such as code that was compiled without it, another process,
+ * or the kernel. The wait then notices any change at most 2 ms after it, or
+ * after a twentieth of the time waited by then, at the cost of some 20 wake-ups
+ * in the first 40 ms. Without this flag a change that no thread notifies is
+ * noticed up to a second late. */
+#define VF_SPIN_UNSEEN 0x2000u
+/* Only pause: for loops in which the program's own definition of sched_yield or
+ * nanosleep does what the wait waits for, such as a switch to another fiber of
+ * this thread. */
+#define VF_SPIN_AWAKE 0x4000u
 
 /* Number of failed polls of one wait that a caller may make before it first
  * calls vf_spin_wait; it counts them in state. 64 polls take a tenth of a

@@ -15,7 +15,8 @@
 extern int sched_yield(void) __attribute__((weak));
 
 uint64_t vf_spin_alone(uint64_t state, uint64_t how) {
-  (void)how;
+  if (how & VF_SPIN_AWAKE)
+    return state + 1;
   if (state >= 2 * VF_SPIN_POLLS_UNCALLED && sched_yield)
     sched_yield();
   return state + 1;

@@ -8,7 +8,8 @@
  * microseconds, enough for a hand-over between running threads), yields 4096
  * times (about a millisecond if no other thread wants the CPU, longer
  * otherwise), then sleeps 50 us at a time, less than 1/16 of the time that it
- * has waited until then. With VF_SPIN_NO_SLEEP it yields for ever. Before the
+ * has waited until then. With VF_SPIN_NO_SLEEP it yields for ever, with
+ * VF_SPIN_AWAKE it only pauses. Before the
  * first yield, before the first sleep, and then every 256 calls it tests
  * whether the process may get a signal after using more CPU time; if so, it
  * only pauses, with bit 63 of the state set, and tests again after 2^18 pauses,
@@ -83,6 +84,9 @@ static uint64_t burn(uint64_t state) {
 
 uint64_t vf_spin_alone(uint64_t state, uint64_t how) {
   uint64_t polls = state + 1;
+  if (how & VF_SPIN_AWAKE)
+    return burn(state < VF_SPIN_POLLS_UNCALLED ? VF_SPIN_POLLS_UNCALLED
+                                               : state);
   if (polls & BURNING) {
     if (polls % BURNING_PAUSES != 0)
       return burn(polls);

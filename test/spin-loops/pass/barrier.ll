@@ -15,7 +15,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; The last to come ends the wait of the others: its store notifies.
 ; CHECK: store atomic i32 %mine, ptr @sense release, align 4, !vf.spin.notifies
 ; CHECK: call void @vf_spin_notify(ptr @sense)
-; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @sense, i64 %{{.*}}, i64 %vf.state, i32 260)
+; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @sense, i64 %{{.*}}, i64 %vf.state, i32 8452)
 define void @sense_reversing(i32 %mine) {
 entry:
   %n = atomicrmw sub ptr @missing, i32 1 acq_rel

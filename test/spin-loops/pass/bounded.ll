@@ -211,7 +211,7 @@ exit:
 ; called only while polls are left, so it may compare the word before a sleep.
 ; CHECK-LABEL: define void @tests_its_count_first(
 ; CHECK: %[[SEEN:.*]] = zext i32 %{{.*}} to i64
-; CHECK: @vf_spin_wait_bounded_or_fallback(ptr @flag, i64 %[[SEEN]], i64 %vf.state, i32 65796,
+; CHECK: @vf_spin_wait_bounded_or_fallback(ptr @flag, i64 %[[SEEN]], i64 %vf.state, i32 73988,
 define void @tests_its_count_first() {
 entry:
   br label %loop

@@ -19,7 +19,7 @@ target triple = "x86_64-pc-linux-gnu"
 @assembly = global i32 0
 
 ; CHECK-LABEL: define void @waits(
-; CHECK: @vf_spin_wait_or_fallback(ptr @loud, i64 %{{.*}}, i64 %{{.*}}, i32 260)
+; CHECK: @vf_spin_wait_or_fallback(ptr @loud, i64 %{{.*}}, i64 %{{.*}}, i32 8452)
 ; Why not: its writer is not to be changed.
 ; CHECK: @vf_spin_wait_or_fallback(ptr @silent, i64 %{{.*}}, i64 %{{.*}}, i32 4)
 ; CHECK: @vf_spin_wait_or_fallback(ptr @both, i64 %{{.*}}, i64 %{{.*}}, i32 4)
@@ -29,7 +29,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK: @vf_spin_wait_or_fallback(ptr @elsewhere, i64 %{{.*}}, i64 %{{.*}}, i32 4)
 ; Why not: nothing can follow a call whose result is returned at once.
 ; CHECK: @vf_spin_wait_or_fallback(ptr @returned, i64 %{{.*}}, i64 %{{.*}}, i32 4)
-; CHECK: @vf_spin_wait_or_fallback(ptr @assembly, i64 %{{.*}}, i64 %{{.*}}, i32 260)
+; CHECK: @vf_spin_wait_or_fallback(ptr @assembly, i64 %{{.*}}, i64 %{{.*}}, i32 8452)
 define void @waits() {
 entry:
   br label %a

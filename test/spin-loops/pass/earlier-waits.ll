@@ -37,7 +37,7 @@ define void @undone() {
 
 ; In its loop the address is found, and a writer of it notifies: 4 and 256.
 ; CHECK-LABEL: define void @found(
-; CHECK: @vf_spin_wait_or_fallback(ptr @other, i64 0, i64 0, i32 260)
+; CHECK: @vf_spin_wait_or_fallback(ptr @other, i64 0, i64 0, i32 8452)
 @other = global i32 0
 define void @found() {
 entry:

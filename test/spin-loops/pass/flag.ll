@@ -19,7 +19,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; LOOPS: wait_plain: loop: flag poll; @plain x4 plain{{$}}
 ; CHECK-LABEL: define void @wait_plain(
 ; CHECK-DAG: load atomic i32, ptr @plain acquire, align 4
-; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @plain, i64 %{{.*}}, i64 %vf.state, i32 260)
+; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @plain, i64 %{{.*}}, i64 %vf.state, i32 8452)
 define void @wait_plain() {
 entry:
   br label %loop
@@ -35,7 +35,7 @@ exit:
 ; CHECK-LABEL: define void @wait_volatile(
 ; The runtime may not read volatile memory: size 0.
 ; CHECK-DAG: load volatile i32, ptr @vol
-; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @vol, i64 0, i64 %vf.state, i32 256)
+; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @vol, i64 0, i64 %vf.state, i32 8448)
 define void @wait_volatile() {
 entry:
   br label %loop
@@ -51,7 +51,7 @@ exit:
 ; CHECK-LABEL: define void @wait_atomic(
 ; What is atomic keeps its order.
 ; CHECK-DAG: load atomic i64, ptr @at monotonic, align 8
-; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @at, i64 %v, i64 %vf.state, i32 264)
+; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @at, i64 %v, i64 %vf.state, i32 8456)
 define void @wait_atomic() {
 entry:
   br label %loop

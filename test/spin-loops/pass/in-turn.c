@@ -44,7 +44,7 @@ int wait_for_slot(int n) {
 
 // Twin: one queue and the flag, which may sleep.
 // IR-LABEL: define {{.*}}@wait_for_one(
-// IR: call {{.*}}@vf_spin_wait_or_fallback(ptr nonnull {{.*}}, i32 2304)
+// IR: call {{.*}}@vf_spin_wait_or_fallback(ptr nonnull {{.*}}, i32 10496)
 void wait_for_one(long limit, int i) {
   // expected-remark@+1 {{wait in the runtime [}}
   while (queues[i][0] >= limit && busy > 0)

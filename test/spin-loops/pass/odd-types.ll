@@ -56,7 +56,7 @@ exit:
 ; CHECK-LABEL: define void @unaligned(
 ; CHECK-DAG: load i32, ptr @word, align 1
 ; The runtime reads aligned words only: size 0.
-; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @word, i64 0, i64 %vf.state, i32 256)
+; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @word, i64 0, i64 %vf.state, i32 8448)
 ; CHECK: ret void
 define void @unaligned() {
 entry:

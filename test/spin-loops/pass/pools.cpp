@@ -37,7 +37,7 @@ void helps(std::atomic<bool> &done, Queue *q) { while (!done.load()) { run_one(q
 // A number on the stack has no successor: not a queue lock, and so the wait may sleep.
 // CHECK-DAG: pools:[[#@LINE+7]]:{{.*}}spin loop ({{flag poll|barrier}})
 // IR-LABEL: define {{.*}}prepared
-// IR: @vf_spin_wait_or_fallback({{.*}}, i32 {{4|260}})
+// IR: @vf_spin_wait_or_fallback({{.*}}, i32 {{4|8452}})
 void work(std::atomic<unsigned> *);
 void prepared(unsigned n) {
   std::atomic<unsigned> ready{0};

@@ -12,7 +12,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; LOOPS: clh: loop: queue lock; {{.*}} x4 acquire{{$}}
 ; CHECK-LABEL: define void @clh(
 ; 772 = 0x304: never sleeps without a notify, notified, 4 bytes.
-; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr %word, i64 %{{.*}}, i64 %vf.state, i32 772)
+; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr %word, i64 %{{.*}}, i64 %vf.state, i32 8964)
 define void @clh(ptr %tail, ptr %mine) {
 entry:
   %before = atomicrmw xchg ptr %tail, ptr %mine acq_rel

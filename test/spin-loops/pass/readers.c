@@ -27,7 +27,7 @@ static unsigned look_and_enter(void) {
 static bool enter(void) { return look_and_enter() == 0; }
 
 // CHECK-LABEL: @lock(
-// CHECK: @vf_spin_wait_or_fallback(ptr nonnull @readers, i64 %{{.*}}, i64 %{{.*}}, i32 260)
+// CHECK: @vf_spin_wait_or_fallback(ptr nonnull @readers, i64 %{{.*}}, i64 %{{.*}}, i32 8452)
 void lock(void) {
   // expected-remark-re@+2 {{(try-lock) on atomic 'readers' {{.*}}wait in the runtime}}
   // expected-remark@+1 {{link with libvfrt}}

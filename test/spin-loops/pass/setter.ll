@@ -17,7 +17,7 @@ define internal void @set(ptr %p, i32 %v) {
 }
 
 ; CHECK-LABEL: define void @wait(
-; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @flag, i64 %{{.*}}, i64 %vf.state, i32 260)
+; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @flag, i64 %{{.*}}, i64 %vf.state, i32 8452)
 define void @wait() {
 entry:
   br label %loop

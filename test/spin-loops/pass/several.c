@@ -20,7 +20,7 @@ struct slot pending[Slots];
 extern int threads;
 
 // CHECK-LABEL: define {{.*}}@await_all(
-// CHECK: call {{(preserve_mostcc )?}}i64 @vf_spin_wait_or_fallback(ptr {{.*}}@pending, i64 0, i64 %{{.*}}, i32 2304)
+// CHECK: call {{(preserve_mostcc )?}}i64 @vf_spin_wait_or_fallback(ptr {{.*}}@pending, i64 0, i64 %{{.*}}, i32 10496)
 void await_all(void) {
   for (;;) {
     int sum = 0;
@@ -33,7 +33,7 @@ void await_all(void) {
 
 // Both for a wait on this word alone, and for one on all.
 // CHECK-LABEL: define {{.*}}@await_one(
-// CHECK: call {{(preserve_mostcc )?}}i64 @vf_spin_wait_or_fallback(ptr {{.*}}%{{.*}}, i64 0, i64 %{{.*}}, i32 260)
+// CHECK: call {{(preserve_mostcc )?}}i64 @vf_spin_wait_or_fallback(ptr {{.*}}%{{.*}}, i64 0, i64 %{{.*}}, i32 8452)
 void await_one(int id) {
   while (atomic_load(&pending[id].pending) == 0) {
   }
@@ -51,7 +51,7 @@ struct ring {
   _Alignas(64) atomic_uint tail;
 };
 // CHECK-LABEL: define {{.*}}@await_item(
-// CHECK: call {{(preserve_mostcc )?}}i64 @vf_spin_wait_or_fallback(ptr {{.*}}%0, i64 0, i64 %{{.*}}, i32 2304)
+// CHECK: call {{(preserve_mostcc )?}}i64 @vf_spin_wait_or_fallback(ptr {{.*}}%0, i64 0, i64 %{{.*}}, i32 10496)
 void await_item(struct ring *r) {
   while (atomic_load(&r->head) == atomic_load(&r->tail)) {
   }
@@ -73,7 +73,7 @@ struct worker {
 };
 atomic_char stop;
 // CHECK-LABEL: define {{.*}}@await_job(
-// CHECK: call {{(preserve_mostcc )?}}i64 @vf_spin_wait_or_fallback(ptr {{.*}}inttoptr (i64 [[KEY:-[0-9]+]] to ptr), i64 0, i64 %{{.*}}, i32 2304)
+// CHECK: call {{(preserve_mostcc )?}}i64 @vf_spin_wait_or_fallback(ptr {{.*}}inttoptr (i64 [[KEY:-[0-9]+]] to ptr), i64 0, i64 %{{.*}}, i32 10496)
 int await_job(struct worker *w) {
   while (atomic_load(&w->job) == 0 && atomic_load(&stop) == 0) {
   }

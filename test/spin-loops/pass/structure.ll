@@ -45,7 +45,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK-NEXT:    br i1 [[LATER]], label %[[CALLS:[0-9]+]], label %[[LATCH:[0-9]+]], !prof
 ; CHECK:       [[CALLS]]:
 ; CHECK-NEXT:    [[SEEN:%.*]] = zext i32 %v to i64
-; CHECK-NEXT:    [[RESULT:%.*]] = call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @plain, i64 [[SEEN]], i64 %vf.state, i32 260) [[CALL:#[0-9]+]]
+; CHECK-NEXT:    [[RESULT:%.*]] = call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @plain, i64 [[SEEN]], i64 %vf.state, i32 8452) [[CALL:#[0-9]+]]
 ; CHECK-NEXT:    br label %[[LATCH]]
 ; CHECK:       [[LATCH]]:
 ; CHECK-NEXT:    [[STATE:%.*]] = phi i64 [ [[COUNTED]], %[[EDGE]] ], [ [[RESULT]], %[[CALLS]] ]
@@ -127,7 +127,7 @@ exit:
 
 ; A wait with the address in an argument, and its own frame.
 ; CHECK-LABEL: define void @wait_field(
-; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr %f, i64 %{{.*}}, i64 %vf.state, i32 260)
+; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr %f, i64 %{{.*}}, i64 %vf.state, i32 8452)
 define void @wait_field(ptr %p) {
 entry:
   %f = getelementptr %pair, ptr %p, i32 0, i32 1

@@ -21,7 +21,7 @@ struct { volatile int next, owner; } old;
 // CHECK-LABEL: @lock_c11(
 // Who is next is decided: one that sleeps holds up all behind it. 0x200: never
 // sleep, 0x100: is notified, 4 bytes.
-// CHECK: @vf_spin_wait_or_fallback({{.*}}, i32 772)
+// CHECK: @vf_spin_wait_or_fallback({{.*}}, i32 8964)
 void lock_c11(struct ticket_lock *l) {
   unsigned mine = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
   // expected-remark-re@+1 {{(ticket lock) on atomic memory {{.*}}wait in the runtime [}}

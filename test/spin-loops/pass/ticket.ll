@@ -13,7 +13,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; LOOPS: ticket: loop: ticket lock; @owner x4 acquire{{$}}
 ; CHECK-LABEL: define void @ticket(
 ; 772 = 0x304: never sleeps, but blocks since the writer below notifies; 4 bytes.
-; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @owner, i64 %{{.*}}, i64 %vf.state, i32 772)
+; CHECK: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @owner, i64 %{{.*}}, i64 %vf.state, i32 8964)
 define void @ticket() {
 entry:
   %mine = atomicrmw add ptr @next, i32 1 monotonic

@@ -16,7 +16,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; The value the failed try saw is what the runtime compares.
 ; CHECK-DAG: %[[OLD:.*]] = extractvalue { i32, i1 } %x, 0
 ; CHECK-DAG: %[[WIDE:.*]] = zext i32 %[[OLD]] to i64
-; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @lock, i64 %[[WIDE]], i64 %vf.state, i32 260)
+; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @lock, i64 %[[WIDE]], i64 %vf.state, i32 8452)
 define void @cas() {
 entry:
   br label %loop
@@ -30,7 +30,7 @@ exit:
 
 ; LOOPS: exchange: loop: try-lock; @lock x4 acquire try{{$}}
 ; CHECK-LABEL: define void @exchange(
-; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @lock, i64 %{{.*}}, i64 %vf.state, i32 260)
+; CHECK-DAG: call preserve_mostcc i64 @vf_spin_wait_or_fallback(ptr @lock, i64 %{{.*}}, i64 %vf.state, i32 8452)
 define void @exchange() {
 entry:
   br label %loop

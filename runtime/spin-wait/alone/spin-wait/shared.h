@@ -44,6 +44,9 @@ static inline void vf_yield(void) {
  * costs; without it nothing wakes. */
 static inline uint32_t vf_spin_budget_ns(void) { return 50000; }
 
+/* Without the runtime the flag VF_SPIN_AWAKE tells it alone. */
+static inline bool vf_calls_are_foreign(void) { return false; }
+
 /* No writer notifies, so no wait sleeps until a notify. */
 static inline bool vf_spin_block_for(const volatile void *addr,
                                      uint64_t observed, uint32_t how,

@@ -16,7 +16,7 @@ uint64_t fake_now = 1, fake_yield_ns, fake_clock_ns, fake_slept;
 uint64_t fake_used, fake_used_by_yield;
 uint64_t fake_yields, fake_sleeps, fake_blocks, fake_wakes;
 int fake_futex_result;
-uint32_t fake_sleepers;
+uint32_t fake_sleepers, *fake_stored;
 
 static uint32_t flag;
 
@@ -30,9 +30,10 @@ static void reset(void) {
   fake_futex_result = ETIMEDOUT;
   fake_used_by_yield = 0;
   fake_sleepers = 0;
+  fake_stored = NULL;
 }
 
-static struct vf_spin_bucket *armed_bucket(void) {
+__attribute__((unused)) static struct vf_spin_bucket *armed_bucket(void) {
   for (unsigned i = 0; i < VF_SPIN_BUCKETS; ++i)
     if (vf_spin_shared_1.buckets[i].armed)
       return &vf_spin_shared_1.buckets[i];

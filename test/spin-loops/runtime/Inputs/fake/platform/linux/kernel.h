@@ -38,11 +38,17 @@ static inline void vf_sleep_ns(uint64_t ns) {
   fake_now += ns + 72000;
 }
 
+/* A word that a thread changes during each such sleep, without a notify; null if
+ * none does. */
+extern uint32_t *fake_stored;
+
 static inline int vf_futex_wait(uint32_t *word, uint32_t value, uint64_t ns) {
   if (*word != value)
     return EAGAIN;
   fake_blocks++;
   fake_slept = ns;
+  if (fake_stored)
+    ++*fake_stored;
   fake_now += fake_futex_result == ETIMEDOUT ? ns : 30000;
   return fake_futex_result;
 }
