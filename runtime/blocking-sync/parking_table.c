@@ -97,6 +97,16 @@ __attribute__((noinline)) static uint32_t decide_size(void) {
              : before;
 }
 
+/* Before the size is decided no thread waits. */
+struct vf_bucket *vf_bucket_lock_nth(uint32_t number) {
+  uint32_t log2 = __atomic_load_n(&vf_parking_2.buckets_log2, __ATOMIC_RELAXED);
+  if (log2 == 0 || number >> log2 != 0)
+    return NULL;
+  struct vf_bucket *bucket = &vf_parking_2.buckets[number];
+  vf_plain_lock(&bucket->lock);
+  return bucket;
+}
+
 struct vf_bucket *vf_bucket_of(const void *key) {
   uint32_t log2 = __atomic_load_n(&vf_parking_2.buckets_log2, __ATOMIC_RELAXED);
   if (__builtin_expect(log2 == 0, 0))

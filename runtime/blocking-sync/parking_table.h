@@ -71,6 +71,8 @@ struct vf_parked {
    * not find it asleep. */
   uint64_t woken_at;
   uint32_t state; /* enum vf_parked_state */
+  /* Nonzero for waiters of libvfpthread, whose struct is a vf_queued. */
+  uint32_t is_libcs;
 };
 
 struct vf_bucket {
@@ -109,7 +111,7 @@ static inline bool vf_bucket_is_empty(const struct vf_bucket *bucket) {
   return __atomic_load_n(&bucket->first, __ATOMIC_RELAXED) == NULL;
 }
 
-/* The functions below require the bucket's lock. */
+/* The functions below require the bucket's lock, except vf_bucket_lock_nth. */
 
 /* Returns the first waiter for key at or after `from`, or null. */
 static inline struct vf_parked *vf_bucket_find(struct vf_parked *from,
@@ -118,6 +120,9 @@ static inline struct vf_parked *vf_bucket_find(struct vf_parked *from,
     from = from->next;
   return from;
 }
+
+/* Returns bucket `number`, locked; null if there are not so many. */
+struct vf_bucket *vf_bucket_lock_nth(uint32_t number);
 
 void vf_bucket_append(struct vf_bucket *bucket, struct vf_parked *waiter);
 void vf_bucket_prepend(struct vf_bucket *bucket, struct vf_parked *waiter);

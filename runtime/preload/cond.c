@@ -6,7 +6,8 @@
  *
  * Each wait depends on its mutex: with a mutex that this library has taken
  * over, it queues in our table (queue.h). With any other mutex, or if processes
- * share the condition, it waits inside libc. The condition keeps libc's layout.
+ * share the condition, or if libc's own functions may signal it (views.c), it
+ * waits inside libc. The condition keeps libc's layout.
  * libc's pthread_cond_destroy need not know our waiters, because they do not
  * access the condition after they are woken.
  *
@@ -82,15 +83,20 @@ static bool libc_has_waiters(const pthread_cond_t *cond) {
  * uses libc's queue. Threads that signal always examine both queues. */
 static bool waits_here(const pthread_cond_t *cond,
                        const pthread_mutex_t *mutex) {
-  return takes_over(cond) && vf_takes_over(mutex) &&
+  return takes_over(cond) && vf_takes_over(mutex) && !vf_queue_is_closed() &&
          (vf_is_on(VF_CROWDS) || !vf_queue_draws_crowds(cond));
+}
+
+/* Wakes the next waiters of the broadcast that woke this one, if any. */
+static void pass_on(const struct wait *wait, int n) {
+  if (wait->self.passes_on)
+    vf_queue_pass_on(wait->cond, wait->mutex, n);
 }
 
 static int lock_again(struct wait *wait) {
   bool had_to_wait = false;
   int result = vf_mutex_lock_again(wait->mutex, &had_to_wait, wait->site);
-  if (wait->self.passes_on)
-    vf_queue_pass_on(wait->cond, wait->mutex, had_to_wait ? 1 : 2);
+  pass_on(wait, had_to_wait ? 1 : 2);
   return result;
 }
 
@@ -134,6 +140,20 @@ static bool sleep_until(struct wait *wait, const struct vf_deadline *deadline) {
   return result != ETIMEDOUT;
 }
 
+/* Leaves the table for libc's queue: the table was closed since the caller
+ * asked whether it may wait there. pre: the caller still holds the mutex; type
+ * is its own cancellation type. */
+static int wait_in_libc(struct wait *wait, pthread_cond_t *cond,
+                        const struct vf_deadline *deadline, int type) {
+  bool waits = vf_queue_leave(&wait->self, cond) == VF_LEFT_WAITING;
+  pass_on(wait, 2);
+  pthread_setcanceltype(type, NULL);
+  return !waits     ? 0
+         : deadline ? vf_next()->pthread_cond_clockwait(
+                          cond, wait->mutex, deadline->clock, &deadline->at)
+                    : vf_next()->pthread_cond_wait(cond, wait->mutex);
+}
+
 /* Waits in our queue. pre: the library handles both the condition and the
  * mutex. deadline may be null. */
 static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
@@ -151,6 +171,8 @@ static int wait_for(pthread_cond_t *cond, pthread_mutex_t *mutex,
   struct wait wait = {.cond = cond, .mutex = mutex, .site = site};
   struct vf_visit visit = vf_visit_begin(site);
   bool behind = vf_queue_enter(&wait.self, cond, mutex);
+  if (vf_queue_is_closed())
+    return wait_in_libc(&wait, cond, deadline, type);
   vf_mutex_unlock_to_wait(mutex);
   /* From here on another thread may destroy the condition as soon as self is
    * WOKEN. */

@@ -33,7 +33,8 @@ static void unlock_and_wake(struct vf_bucket *bucket, uint32_t *asleep) {
 
 bool vf_queue_enter(struct vf_queued *self, const void *cond,
                     const void *mutex) {
-  *self = (struct vf_queued){.parked = {.key = cond}, .mutex = mutex};
+  *self = (struct vf_queued){.parked = {.key = cond, .is_libcs = 1},
+                             .mutex = mutex};
   struct vf_bucket *bucket = vf_bucket_lock(cond);
   bool behind = vf_bucket_find(bucket->first, cond) != NULL;
   vf_bucket_append(bucket, &self->parked);
@@ -92,6 +93,26 @@ void vf_queue_wake_all(const void *cond) {
         more = true;
     }
     unlock_and_wake(bucket, take_to_wake(bucket, first, /*passes_on=*/true));
+  }
+}
+
+uint32_t vf_queue_closed;
+
+void vf_queue_close(void) {
+  struct vf_bucket *bucket;
+  if (__atomic_exchange_n(&vf_queue_closed, 1, __ATOMIC_RELAXED) != 0)
+    return;
+  for (uint32_t i = 0; (bucket = vf_bucket_lock_nth(i)) != NULL; ++i) {
+    struct vf_parked *next, *each = bucket->first;
+    for (; each; each = next) {
+      next = each->next;
+      uint32_t *asleep = each->is_libcs
+                             ? take_to_wake(bucket, each, /*passes_on=*/false)
+                             : NULL;
+      if (asleep)
+        vf_futex_wake(asleep, 1, VF_PRIVATE);
+    }
+    vf_bucket_unlock(bucket);
   }
 }
 

@@ -67,6 +67,20 @@ bool vf_queue_wake_one(const void *cond);
 
 void vf_queue_wake_all(const void *cond);
 
+/* Closes the queue for good: libc's own functions may signal from now on
+ * (views.c). Wakes all waiters of all conditions, as if each had been
+ * signalled: those whose condition was not signalled wake up without cause. */
+void vf_queue_close(void);
+
+extern uint32_t vf_queue_closed;
+
+/* A waiter must ask again after it has entered: either it sees then that the
+ * queue is closed, or vf_queue_close finds the waiter. */
+static inline bool vf_queue_is_closed(void) {
+  return __builtin_expect(
+      __atomic_load_n(&vf_queue_closed, __ATOMIC_RELAXED) != 0, 0);
+}
+
 /* Returns true if the last broadcast that found waiters in the queue found
  * several, and no signal has come since. A wrong answer only costs time. */
 bool vf_queue_draws_crowds(const void *cond);

@@ -34,7 +34,7 @@ VF_API int pthread_spin_lock(pthread_spinlock_t *lock) {
     while ((word = __atomic_load_n(lock, __ATOMIC_RELAXED)) != FREE) {
       if (vf_is_on(VF_SPIN_LOCKS))
         state = vf_spin_wait(lock, (uint32_t)word, state,
-                             sizeof *lock | VF_SPIN_NOTIFIED);
+                             sizeof *lock | VF_SPIN_NOTIFIED | VF_SPIN_UNSEEN);
       else
         vf_relax(); /* libc does the same. */
     }

@@ -30,6 +30,8 @@ BREAKS = {
                                  "stress normal 8 2000"),
     "cond-queues-too-late": ("cond.c",
                              "bool behind = vf_queue_enter(&wait.self, cond, mutex);\n"
+                             "  if (vf_queue_is_closed())\n"
+                             "    return wait_in_libc(&wait, cond, deadline, type);\n"
                              "  vf_mutex_unlock_to_wait(mutex);",
                              # With a yield, as the gap is too short to be met by chance.
                              "vf_mutex_unlock_to_wait(mutex);\n  vf_yield();\n"
@@ -128,7 +130,7 @@ def build_whole(source, platform, exports, out):
     whole = os.path.join(out, "whole")
     shutil.rmtree(whole, ignore_errors=True)
     shutil.copytree(os.path.join(runtime, "preload"), whole)
-    for file in ("blocking-sync/parking_table.c", "common/environment.c", "common/report.c", "common/sites.c", "spin-wait/blind.c", "spin-wait/block.c", "platform/linux/cpu_groups.c", "spin-wait/cpu_time.c", "spin-wait/limit.c",
+    for file in ("blocking-sync/parking_table.c", "common/environment.c", "common/report.c", "common/sites.c", "spin-wait/blind.c", "spin-wait/block.c", "platform/linux/cpu_groups.c", "spin-wait/cpu_time.c", "spin-wait/foreign.c", "spin-wait/limit.c",
                  "spin-wait/shared.c", "spin-wait/tuning.c", "spin-wait/wait.c"):
         shutil.copy(os.path.join(runtime, file), whole)
     shutil.copy(exports, os.path.join(whole, "exports.map"))
