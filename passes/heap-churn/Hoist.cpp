@@ -20,7 +20,9 @@
 // The variable room is omitted if n is the same in each iteration. An iteration
 // that does not reach the malloc still allocates nothing. If malloc fails, that
 // iteration gets null, as before, and the next one tries again. A calloc
-// becomes an allocation that each iteration clears.
+// becomes an allocation that each iteration clears; where the size is above
+// MostCleared, each iteration allocates anew, because the kernel's fresh pages
+// are zero, and only those that are touched cost anything.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +49,13 @@ using namespace llvm;
 using namespace llvm::PatternMatch;
 
 namespace vfriendly {
+
+/// Maximum number of bytes that an iteration clears instead of allocating them
+/// zeroed. With a fresh mapping for each block, of which four pages are
+/// touched, calloc and free take 156 us for 512 KiB and 17 us for 2 MiB;
+/// clearing takes 67 and 102 us. (glibc maps blocks from 128 KiB on, or after
+/// it has freed one, above 32 MiB.)
+static constexpr uint64_t MostCleared = 512 << 10;
 
 void findVanishing(FunctionView &Here) {
   for (Instruction &I : instructions(Here.F))
@@ -127,6 +136,14 @@ static bool growsEachIteration(Value *Size, const Loop &L) {
          !Step->isNegative();
 }
 
+/// Returns true if the block of Call has known contents: zeros.
+static bool isCleared(const CallBase &Call, const TargetLibraryInfo &TLI) {
+  Type *Byte = Type::getInt8Ty(Call.getContext());
+  Constant *Initial =
+      getInitialValueOfAllocation(const_cast<CallBase *>(&Call), &TLI, Byte);
+  return Initial && !isa<UndefValue>(Initial);
+}
+
 static StringRef whyNotReuse(const Allocation &A, const Loop &L,
                              const TargetLibraryInfo &TLI) {
   std::optional<SizeArguments> Sizes = sizeArguments(*A.Call);
@@ -136,6 +153,10 @@ static StringRef whyNotReuse(const Allocation &A, const Loop &L,
     if (!Initial || !isa<UndefValue>(Initial))
       return "its initial contents are not known";
   }
+  if (std::optional<APInt> Size = getAllocSize(A.Call, &TLI);
+      Size && Size->ugt(MostCleared) && isCleared(*A.Call, TLI))
+    return "it is large and zeroed: to clear it would cost more than the "
+           "kernel's fresh pages";
   if (isSameInAllIterations(*A.Call, L))
     return "";
   if (!Sizes)
@@ -349,6 +370,12 @@ private:
   void takeIfNeeded(CallBase &Free, Value *Size) {
     Value *Before = At.CreateLoad(Pointer, Kept, "kept");
     Value *Suffices = At.CreateIsNotNull(Before);
+    // Whether a block that is too large to be cleared is replaced.
+    bool Replaces = isCleared(Call, Here.TLI) && !isa<ConstantInt>(Size);
+    if (Replaces)
+      Suffices = At.CreateAnd(
+          Suffices, At.CreateICmpULE(
+                        Size, ConstantInt::get(Size->getType(), MostCleared)));
     Value *RoomBefore = nullptr;
     if (Room) {
       RoomBefore = At.CreateLoad(Room->getAllocatedType(), Room, "room");
@@ -381,12 +408,10 @@ private:
         .applyUpdates({{DominatorTree::Insert, Head, Reuse},
                        {DominatorTree::Insert, Reuse, Join}});
 
-    Type *Byte = Type::getInt8Ty(Here.F.getContext());
-    Constant *Initial = getInitialValueOfAllocation(&Call, &Here.TLI, Byte);
-    if (!isa<UndefValue>(Initial))
-      AtReuse.CreateMemSet(Before, Initial, Size, MaybeAlign());
+    if (isCleared(Call, Here.TLI))
+      AtReuse.CreateMemSet(Before, AtReuse.getInt8(0), Size, MaybeAlign());
 
-    if (Room) {
+    if (Room || Replaces) {
       freeKept(Free, Call.getIterator());
       IRBuilder<> AtTake(&Call);
       AtTake.CreateStore(Constant::getNullValue(Pointer), Kept);
