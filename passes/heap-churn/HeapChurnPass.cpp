@@ -21,6 +21,7 @@
 #include "passes/heap-churn/PoolPhase.h"
 #include "passes/heap-churn/Remarks.h"
 #include "passes/heap-churn/Rewrite.h"
+#include "passes/heap-churn/StackChain.h"
 
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -47,11 +48,6 @@ STATISTIC(NumLeftInLoops, "Allocations left in loops");
 namespace vfriendly {
 
 namespace {
-
-/// Maximum number of bytes that promotion adds to one stack frame: a quarter of
-/// a page, because a frame that is smaller than a page cannot skip the guard
-/// page below the stack.
-constexpr uint64_t MaxFrame = 1024;
 
 /// An allocation that no rewrite has changed so far. Why is the reason.
 struct Left {
@@ -80,6 +76,7 @@ private:
   bool poolPhases(Function &F, SmallVectorImpl<Left> &Others);
   bool freeEarlierOrSayWhy(Function &F, ArrayRef<Left> Others);
   const Recursion &recursion();
+  StackChain &chain();
   OptimizationRemarkEmitter &remarks(Function &F) {
     return FAM.getResult<OptimizationRemarkEmitterAnalysis>(F);
   }
@@ -89,6 +86,7 @@ private:
   FunctionSet Keep;
   /// Analysis of recursion in the whole module, computed when it is first used.
   std::optional<Recursion> Recursive;
+  std::optional<StackChain> Chain;
   bool Rewrites;
   bool IsBeforeLink;
 };
@@ -129,6 +127,12 @@ const Recursion &HeapChurnImpl::recursion() {
       return FAM.getResult<TargetLibraryAnalysis>(Each);
     });
   return *Recursive;
+}
+
+StackChain &HeapChurnImpl::chain() {
+  if (!Chain)
+    Chain.emplace(M);
+  return *Chain;
 }
 
 bool HeapChurnImpl::run(Function &F) {
@@ -192,8 +196,9 @@ bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionView &Here,
   if (!A.Known)
     return false;
   uint64_t Size = stackSize(A, Here);
-  if (Size != 0 && movedToFrame(Here.F) + Size > MaxFrame) {
-    Why = "the frame would become too large";
+  if (Size != 0 && !chain().hasRoom(Here.F, Size)) {
+    Why = "with its callers and callees its function would need too much stack "
+          "(-vf-stack-limit)";
   } else if (Size != 0 && IsBeforeLink && mayBeInlined(Here.F)) {
     Why = "the linker may inline its function into a recursive one";
   } else if (Size != 0 && recursion().mayBeRecursive(Here.F)) {
@@ -204,6 +209,7 @@ bool HeapChurnImpl::moveOrHoist(CallBase &Call, FunctionView &Here,
                             "a variable takes the place of " + Twine(Size) +
                                 " bytes from the heap");
     moveToStack(A, Size, Here);
+    chain().add(Here.F, Size);
     return true;
   }
   StringRef Obstacle;
